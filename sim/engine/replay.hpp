@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/engine/workload.hpp"
+#include "sim/network/network.hpp"
+#include "sim/units.hpp"
+
+/// Replays a workload on a network: when each step starts and ends, and how much each link carried.
+namespace lockstep {
+
+enum class NetworkModel : std::uint8_t {
+  fluid,       // max-min fair shares of every link
+  alpha_beta,  // only ports limit; each transfer capped by its route's smallest bandwidth
+  queue,       // whole messages, first in first out on every link, cut-through
+};
+
+/// One rank that could not finish, and what it was waiting for.
+struct Unfinished {
+  EndpointId endpoint = 0;
+  std::string text;  // names rank, operation, peer and the last step that matched
+};
+
+struct ReplayResult {
+  TimePoint end;                                    // when the last thing ended
+  std::vector<std::vector<TimePoint>> call_ends;    // per call, per member
+  std::vector<std::vector<TimePoint>> stream_ends;  // per stream, per operation
+  std::vector<Bytes> link_bytes;                    // per link, what it carried
+  std::uint64_t transfers = 0;
+  std::uint64_t solves = 0;            // fair shares worked out, components counted one by one
+  std::vector<Unfinished> unfinished;  // empty unless the workload cannot end
+};
+
+/// Deterministic: the same input gives the same result, on any machine. Keeps no global state; many
+/// replays may run at once on different threads.
+/// Errors: throws InternalError for a workload that is malformed (indices out of range).
+[[nodiscard]] ReplayResult replay(const Network& network, const Workload& workload,
+                                  NetworkModel model);
+
+}  // namespace lockstep

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/network/network.hpp"
+#include "sim/schedule/schedule.hpp"
+#include "sim/units.hpp"
+
+/// What the engine replays: per end point, streams of operations that run in order within a stream
+/// and side by side across streams, and collectives that all members take part in. Plain data.
+namespace lockstep {
+
+/// One collective over a group of end points.
+struct CollectiveCall {
+  std::string name;  // for messages, such as "all_reduce ring"
+  std::shared_ptr<const Schedule> schedule;
+  std::vector<EndpointId> members;  // member i plays rank i of the schedule
+  Bytes block;                      // length of one of the schedule's blocks
+  /// When each member begins, unless a stream's operation says so; empty: all at the start.
+  std::vector<TimePoint> starts;
+};
+
+/// Names an operation: stream and position in it, as indices into the workload.
+struct OperationRef {
+  std::uint32_t stream = 0;
+  std::uint32_t index = 0;
+};
+
+struct Operation {
+  enum class Kind : std::uint8_t { compute, send, receive, collective };
+  Kind kind = Kind::compute;
+  Duration duration;                // compute
+  EndpointId peer = 0;              // send, receive
+  std::uint32_t tag = 0;            // send, receive: matched first to first per (from, to, tag)
+  Bytes size;                       // send, receive; both ends must agree
+  std::uint32_t call = 0;           // collective: index into Workload::calls
+  std::uint32_t member = 0;         // collective: which member this stream is
+  std::vector<OperationRef> after;  // operations of other streams that must be done first
+};
+
+struct Stream {
+  EndpointId endpoint = 0;
+  std::string name;  // for messages, such as "compute"
+  std::vector<Operation> operations;
+};
+
+struct Workload {
+  std::vector<CollectiveCall> calls;
+  std::vector<Stream> streams;
+};
+
+}  // namespace lockstep
