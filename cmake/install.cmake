@@ -1,0 +1,19 @@
+# `cmake --install` puts libraries, headers, the command and the configs in place;
+# find_package(lockstep) then gives lockstep::sim, lockstep::topologies and lockstep::strategies.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+foreach(part options warnings sim topologies strategies)
+  set_target_properties(lockstep_${part} PROPERTIES EXPORT_NAME ${part})
+  install(TARGETS lockstep_${part} EXPORT lockstepTargets)
+endforeach()
+install(TARGETS lockstep)
+# The same paths as in the source tree, so that #include "sim/units.hpp" works for users too.
+install(DIRECTORY sim topologies strategies DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lockstep
+  FILES_MATCHING PATTERN "*.hpp")
+install(DIRECTORY configs DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/lockstep)
+install(EXPORT lockstepTargets NAMESPACE lockstep:: DESTINATION ${package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/lockstepConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES cmake/lockstepConfig.cmake ${PROJECT_BINARY_DIR}/lockstepConfigVersion.cmake DESTINATION ${package_dir})

@@ -1,0 +1,6 @@
+include(CMakeFindDependencyMacro)
+find_dependency(fmt)
+find_dependency(nlohmann_json 3.11)
+find_dependency(Boost 1.74 COMPONENTS graph)
+find_dependency(Threads)
+include(${CMAKE_CURRENT_LIST_DIR}/lockstepTargets.cmake)

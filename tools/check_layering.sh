@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# Reads every #include of the tree (or of the tree given) and fails on one that points the wrong
+# way: sim <- topologies <- strategies <- tools <- tests. Also keeps Boost.Graph inside topologies,
+# CLI11 inside tools, and nlohmann out of headers.
+set -euo pipefail
+cd "${1:-$(dirname "${BASH_SOURCE[0]}")/..}"
+
+folders=()
+for folder in sim topologies strategies tools tests; do
+  if [[ -d $folder ]]; then folders+=("$folder"); fi
+done
+
+find "${folders[@]}" -type f \( -name '*.cpp' -o -name '*.hpp' -o -name '*.cu' -o -name '*.cuh' \) \
+  -print0 | sort -z | { xargs -0 -r grep -HnE '^[[:space:]]*#[[:space:]]*include' || true; } | awk '
+function complain(why) {
+  printf "%s:%s: error: includes %s: %s\n", file, line, target, why
+  errors++
+}
+function top(path) { return substr(path, 1, index(path, "/") - 1) }
+
+BEGIN {
+  below["sim"] = " sim "
+  below["topologies"] = " sim topologies "
+  below["strategies"] = " sim topologies strategies "
+  below["tools"] = " sim topologies strategies tools "
+  quote = sprintf("%c", 34)
+}
+{
+  split($0, part, ":")
+  file = part[1]; line = part[2]
+  if (!match($0, /[<"][^>"]+[>"]/)) next
+  target = substr($0, RSTART + 1, RLENGTH - 2)
+  is_ours = substr($0, RSTART, 1) == quote
+  layer = top(file)
+  is_header = file ~ /\.(hpp|cuh)$/
+
+  if (is_ours && layer in below && index(below[layer], " " top(target) " ") == 0)
+    complain(layer " may include only" below[layer] "by path")
+  if (target ~ /^CLI\// && layer != "tools") complain("CLI11 stays inside tools")
+  if (target ~ /^nlohmann\// && is_header) complain("JSON stays in .cpp files")
+  if (target ~ /^boost\/(graph|property_map)\// && layer != "topologies")
+    complain("Boost.Graph stays inside topologies")
+
+  if (target ~ /^boost\/graph\// && is_header) brings_graph[file] = 1
+  if (is_ours) { n++; from[n] = file; at[n] = line; to[n] = target }
+}
+END {
+  # A header that includes one with Boost.Graph brings it along.
+  do {
+    grown = 0
+    for (i = 1; i <= n; i++)
+      if (to[i] in brings_graph && from[i] ~ /\.hpp$/ && !(from[i] in brings_graph)) {
+        brings_graph[from[i]] = 1
+        grown = 1
+      }
+  } while (grown)
+  for (i = 1; i <= n; i++)
+    if (to[i] in brings_graph && from[i] !~ /^(tests\/)?topologies\//) {
+      file = from[i]; line = at[i]; target = to[i]
+      complain("it brings Boost.Graph, which stays inside topologies")
+    }
+  exit errors > 0
+}'

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Installs what building and testing Lockstep needs on Debian 12. A machine that has it all is left
+# alone, without network and without root.
+set -euo pipefail
+
+packages=(
+  g++ cmake ninja-build ccache git                    # build
+  libfmt-dev nlohmann-json3-dev libcli11-dev          # libraries of the product
+  libboost-graph-dev
+  doctest-dev libbenchmark-dev                        # tests and benches
+  libsimgrid-dev libvalijson-dev
+  clang clang-format clang-tidy libclang-rt-14-dev    # format check, lint, fuzzing
+)
+
+is_installed() {
+  [[ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" == installed ]]
+}
+
+as_root() {
+  if [[ $EUID -eq 0 ]]; then "$@"; else sudo "$@"; fi
+}
+
+if ! command -v dpkg-query >/dev/null; then
+  echo "setup: no dpkg here; install these yourself: ${packages[*]}" >&2
+  exit 1
+fi
+
+missing=()
+for package in "${packages[@]}"; do
+  is_installed "$package" || missing+=("$package")
+done
+if [[ ${#missing[@]} -eq 0 ]]; then
+  echo "setup: all ${#packages[@]} packages are installed" >&2
+  exit 0
+fi
+
+echo "setup: updating the package lists" >&2
+as_root apt-get update -qq
+echo "setup: installing ${missing[*]}" >&2
+as_root env DEBIAN_FRONTEND=noninteractive \
+  apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
