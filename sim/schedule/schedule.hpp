@@ -20,15 +20,18 @@ struct Chunk {
 
 enum class Combine : std::uint8_t { copy, reduce };
 
+/// The k-th send from a rank to a peer on a channel meets the k-th receive there.
 struct Send {
   int peer = 0;
   Chunk chunk;
+  int channel = 0;
 };
 
 struct Receive {
   int peer = 0;
   Chunk chunk;
   Combine combine = Combine::copy;
+  int channel = 0;
 };
 
 /// Names a step of another lane of the same rank that must be done first.
