@@ -1,0 +1,153 @@
+#include "topologies/config/json_syntax.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <optional>
+
+namespace lockstep {
+
+namespace {
+
+/// nlohmann's message taken to pieces.
+struct ParserMessage {
+  std::string_view context;  // "value", "object key", ...
+  std::string_view fault;    // "unexpected ']'", "invalid literal", ...
+  bool after_document = false;
+};
+
+bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != text.npos;
+}
+
+bool starts_with(std::string_view text, std::string_view part) {
+  return text.substr(0, part.size()) == part;
+}
+
+bool ends_with(std::string_view text, std::string_view part) {
+  return text.size() >= part.size() && text.substr(text.size() - part.size()) == part;
+}
+
+ParserMessage take_to_pieces(std::string_view what) {
+  static constexpr std::string_view kContext = "while parsing ";
+  static constexpr std::string_view kFault = " - ";
+  ParserMessage out;
+  out.after_document = ends_with(what, "; expected end of input");
+  const std::size_t context = what.find(kContext);
+  if (context == what.npos) {
+    out.fault = what;
+    return out;
+  }
+  what.remove_prefix(context + kContext.size());
+  const std::size_t fault = what.find(kFault);
+  out.context = what.substr(0, fault);
+  what.remove_prefix(fault + kFault.size());
+  if (starts_with(what, "unexpected ")) {
+    out.fault = what.substr(0, what.find("; expected"));
+  } else {
+    out.fault = what.substr(0, what.find("; last read"));
+  }
+  return out;
+}
+
+/// Where the fault shows: at the start of the token that cannot stand there, or at the very byte.
+enum class Shows { kAtToken, kAtByte };
+
+struct PlainWords {
+  std::string_view fault;  // part of nlohmann's
+  Shows shows;
+  std::string_view message;
+};
+
+constexpr std::array kPlainWords = {
+    PlainWords{"ill-formed UTF-8", Shows::kAtByte, "this byte is no valid UTF-8"},
+    PlainWords{"missing closing quote", Shows::kAtToken, "this string has no closing quote"},
+    PlainWords{"(LF) must be", Shows::kAtByte,
+               "a string ends on the line it begins on; write a line break as \\n"},
+    PlainWords{"control character", Shows::kAtByte,
+               "a control character in a string is written as \\t, \\n or \\u00XX"},
+    PlainWords{"after backslash", Shows::kAtByte,
+               "no such escape; there are \\\" \\\\ \\/ \\b \\f \\n \\r \\t and \\uXXXX"},
+    PlainWords{"4 hex digits", Shows::kAtByte, "\\u takes four hexadecimal digits"},
+    PlainWords{"surrogate", Shows::kAtByte,
+               "half a surrogate pair; a character beyond U+FFFF takes both \\u escapes"}};
+
+std::string word_at(std::string_view rest) {
+  return in_quotes(rest.substr(0, rest.find_first_of(" \t\r\n,:[]{}\"")));
+}
+
+/// Faults within a token.
+SyntaxFault describe_token_fault(std::string_view fault, std::size_t last_byte, TextCursor cursor) {
+  for (const PlainWords& words : kPlainWords) {
+    if (!contains(fault, words.fault)) continue;
+    if (words.shows == Shows::kAtByte) cursor.advance_to(last_byte);
+    return {cursor.position(), std::string{words.message}};
+  }
+  const std::string_view rest = cursor.rest();
+  if (contains(fault, "number overflow")) {
+    return {cursor.position(), fmt::format("the number {} is too large", word_at(rest))};
+  }
+  if (contains(fault, "number")) {
+    return {cursor.position(), fmt::format("malformed number {}", word_at(rest))};
+  }
+  if (starts_with(rest, "/") || starts_with(rest, "#")) {
+    return {cursor.position(), "JSON has no comments"};
+  }
+  if (starts_with(rest, "'")) return {cursor.position(), "JSON strings take double quotes"};
+  return {cursor.position(),
+          fmt::format("expected a value, got {}; text goes in double quotes", word_at(rest))};
+}
+
+std::string_view expected_in(std::string_view context) {
+  if (context == "object key") return "a key in double quotes";
+  if (context == "object separator") return "\":\" after the key";
+  if (context == "array") return "\",\" or \"]\"";
+  if (context == "object") return "\",\" or \"}\"";
+  return "a value";
+}
+
+/// What stood there instead, from the parser's "unexpected number literal" and the like.
+std::string got_instead(std::string_view fault) {
+  if (contains(fault, "string")) return "a string";
+  if (contains(fault, "number")) return "a number";
+  if (contains(fault, "end of input")) return "the end of the file";
+  const std::size_t quote = fault.find('\'');
+  if (quote != fault.npos) return fmt::format("\"{}\"", fault.substr(quote + 1, 1));
+  return std::string{fault.substr(11, fault.find(" literal") - 11)};  // "unexpected true literal"
+}
+
+/// Faults between tokens: a token that is whole but has no place there.
+std::string describe_misplaced(const ParserMessage& message, std::string_view before) {
+  if (contains(message.fault, "end of input") && before.find_first_not_of(" \t\r\n") == before.npos)
+    return "the file is empty";
+  const std::string got = got_instead(message.fault);
+  const std::size_t previous = before.find_last_not_of(" \t\r\n");
+  const bool after_comma = previous != before.npos && before[previous] == ',';
+  if (after_comma && (got == "\"}\"" || got == "\"]\"")) {
+    return fmt::format("JSON has no comma before a closing {}", got);
+  }
+  return fmt::format("expected {}, got {}", expected_in(message.context), got);
+}
+
+}  // namespace
+
+SyntaxFault describe_syntax_fault(std::string_view what, std::string_view text,
+                                  std::size_t consumed, TextCursor cursor) {
+  const ParserMessage message = take_to_pieces(what);
+  const std::size_t last_byte = consumed == 0 ? 0 : consumed - 1;
+  const bool single_character = starts_with(message.fault, "unexpected '");
+  if (single_character) {
+    cursor.advance_to(last_byte);
+  } else {
+    cursor.skip_between_tokens();
+  }
+  if (message.after_document) {
+    return {cursor.position(), "there is more text after the end of the document"};
+  }
+  if (!starts_with(message.fault, "unexpected ")) {
+    return describe_token_fault(message.fault, last_byte, cursor);
+  }
+  return {cursor.position(), describe_misplaced(message, text.substr(0, cursor.offset()))};
+}
+
+}  // namespace lockstep
