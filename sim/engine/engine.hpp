@@ -1,0 +1,131 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "sim/engine/matcher.hpp"
+#include "sim/engine/replay.hpp"
+#include "sim/engine/route_cache.hpp"
+#include "sim/engine/workload.hpp"
+#include "sim/event_queue.hpp"
+#include "sim/network/transport.hpp"
+
+namespace lockstep {
+
+/// Replays a workload. Everything that happens in order on a rank is a *track*: a lane of a
+/// collective, or a stream. A track does one step at a time and moves on when all its transfers of
+/// the step are done. State holds indices only: an Engine copies, and both go on independently.
+class Engine {
+ public:
+  /// The network and the workload must outlive the engine and all its copies.
+  Engine(const Network& network, const Workload& workload, NetworkModel model);
+  Engine(const Engine& other);
+  Engine& operator=(const Engine&) = delete;
+  ~Engine() = default;
+
+  /// Handles everything that happens at the next instant. False when nothing is left.
+  bool advance();
+  [[nodiscard]] TimePoint now() const { return queue_.now(); }
+  /// What came out so far; complete once advance() has returned false.
+  [[nodiscard]] ReplayResult result() const;
+
+ private:
+  enum class Kind : std::uint8_t { reduced = kEngineEvents, computed, begins };
+
+  /// One lane of a collective on one member.
+  struct Lane {
+    std::int64_t step = 0;
+    std::int64_t steps = 0;
+    std::uint32_t call = 0;
+    std::uint32_t member = 0;
+    std::uint32_t lane = 0;
+    std::uint32_t outstanding = 0;  // transfers of this step that are not done
+    bool begun = false;
+    bool blocked = false;  // waits for a step of another lane
+  };
+  struct StreamState {
+    std::uint32_t index = 0;
+    bool busy = false;
+  };
+  struct CallState {
+    std::uint32_t first_lane = 0;   // lane l of member m is first_lane + m * lanes + l
+    std::uint32_t first_party = 0;  // member m matches as first_party + m
+    std::uint32_t lanes = 1;
+    std::vector<std::uint32_t> lanes_left;  // per member
+    std::vector<std::uint32_t> stream;      // per member: the stream that called it, or kNone
+  };
+  struct Transfer {
+    std::uint32_t sender = 0;  // tracks
+    std::uint32_t receiver = 0;
+    std::int64_t bytes = 0;
+    EndpointId to = 0;
+    bool reduces = false;
+  };
+  struct PortState {
+    TimePoint send_free;    // when the sender's software can take the next message
+    TimePoint reduce_free;  // when the next reduction can begin
+  };
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+
+  // Set-up.
+  void add_call(const CollectiveCall& call);
+  void add_streams();
+  void begin_free_calls();
+
+  // Collectives.
+  void begin_member(std::uint32_t call, std::uint32_t member);
+  void run_lane(std::uint32_t lane_id);
+  [[nodiscard]] bool dependencies_met(const Lane& lane) const;
+  void post_step(std::uint32_t lane_id);
+  void finish_lane(const Lane& lane);
+  void wake_blocked_lanes(const Lane& done);
+
+  // Streams. Track ids of streams follow those of lanes.
+  void run_stream(std::uint32_t stream);
+  void begin_operation(std::uint32_t stream);
+  void finish_operation(std::uint32_t stream);
+  [[nodiscard]] std::uint32_t operation_id(OperationRef ref) const;
+
+  // Transfers.
+  void post(const ConnectionKey& key, const Post& post);
+  void begin_transfer(const ConnectionKey& key, const Post& send, const Post& receive);
+  void finish_transfer(TransferId id);
+  void transfer_done(std::uint32_t track);
+  void run_ready();
+  [[nodiscard]] EndpointId endpoint_of(std::uint32_t track) const;
+
+  void handle(const Event& event);
+  void push(Kind kind, std::uint32_t id, TimePoint at);
+
+  // What could not finish.
+  [[nodiscard]] std::vector<Unfinished> unfinished() const;
+  [[nodiscard]] std::string describe(std::uint32_t track) const;
+  [[nodiscard]] std::string describe_post(const ConnectionKey& key, const Post& post) const;
+
+  const Network* network_;
+  const Workload* workload_;
+  std::unique_ptr<Transport> transport_;
+  EventQueue queue_;
+  RouteCache routes_;
+  Matcher matcher_;
+  std::vector<Lane> lanes_;
+  std::vector<StreamState> streams_;
+  std::vector<CallState> calls_;
+  std::vector<PortState> ports_;
+  std::vector<Transfer> transfers_;
+  std::vector<TransferId> spare_transfers_;
+  std::vector<TransferId> arrived_;
+  std::vector<std::uint32_t> ready_;  // tracks whose step is done
+  mutable Step step_;
+
+  std::vector<std::uint32_t> first_operation_;         // per stream
+  std::vector<std::uint32_t> waiting_for_;             // per operation: unfinished dependencies
+  std::vector<std::vector<OperationRef>> dependents_;  // per operation: who waits for it
+  std::vector<std::vector<TimePoint>> call_ends_;
+  std::vector<std::vector<TimePoint>> stream_ends_;
+  TimePoint end_;  // when the last operation or collective ended on some rank
+  std::uint64_t transfer_count_ = 0;
+};
+
+}  // namespace lockstep

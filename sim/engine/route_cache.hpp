@@ -1,0 +1,49 @@
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "sim/network/network.hpp"
+
+namespace lockstep {
+
+/// The routes used last, direct-mapped: a bounded memory of what the router said, so that ranks
+/// that talk to the same peers round after round do not ask again. Copyable.
+class RouteCache {
+ public:
+  explicit RouteCache(std::size_t endpoints)
+      : entries_(std::bit_ceil(std::clamp<std::size_t>(4 * endpoints, 16, kMostEntries))) {}
+
+  /// nullptr where there is no route. The pointer holds until the next call.
+  [[nodiscard]] const Route* find(const Router& router, EndpointId from, EndpointId to) {
+    Entry& entry = entries_[slot(from, to)];
+    if (entry.from == from && entry.to == to) return &entry.route;
+    entry.from = kNobody;
+    entry.route.clear();
+    if (!router.route(from, to, entry.route)) return nullptr;
+    entry.from = from;
+    entry.to = to;
+    return &entry.route;
+  }
+
+ private:
+  static constexpr std::size_t kMostEntries = std::size_t{1} << 16U;
+  static constexpr EndpointId kNobody = UINT32_MAX;
+  struct Entry {
+    EndpointId from = kNobody;
+    EndpointId to = kNobody;
+    Route route;
+  };
+
+  [[nodiscard]] std::size_t slot(EndpointId from, EndpointId to) const {
+    const std::uint64_t key = (std::uint64_t{from} << 32U) | to;
+    const std::uint64_t mixed = key * 0x9E3779B97F4A7C15ULL;
+    return static_cast<std::size_t>(mixed >> 40U) & (entries_.size() - 1);
+  }
+
+  std::vector<Entry> entries_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,60 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/engine/engine.hpp"
+
+namespace lockstep {
+
+// Who could not finish, in words. Unfinished work is never a silent success.
+
+std::string Engine::describe(std::uint32_t track) const {
+  if (track >= lanes_.size()) {
+    const auto stream = static_cast<std::uint32_t>(track - lanes_.size());
+    return fmt::format("rank {}, stream \"{}\", operation {}", workload_->streams[stream].endpoint,
+                       workload_->streams[stream].name, streams_[stream].index);
+  }
+  const Lane& lane = lanes_[track];
+  const CallState& state = calls_[lane.call];
+  std::string text = fmt::format("rank {}, {}", lane.member, workload_->calls[lane.call].name);
+  if (state.lanes > 1) text += fmt::format(", lane {}", lane.lane);
+  return text + fmt::format(", step {} of {}", lane.step, lane.steps);
+}
+
+std::string Engine::describe_post(const ConnectionKey& key, const Post& post) const {
+  std::uint32_t peer = post.sending ? key.to : key.from;
+  if (post.track < lanes_.size()) peer -= calls_[lanes_[post.track].call].first_party;
+  std::string text = fmt::format("{}: waits to {} {} bytes {} rank {}", describe(post.track),
+                                 post.sending ? "send" : "receive", post.bytes,
+                                 post.sending ? "to" : "from", peer);
+  if (key.channel != 0) text += fmt::format(" on channel {}", key.channel);
+  return text + (post.step == 0 ? std::string{"; no step matched before"}
+                                : fmt::format("; the last step that matched is {}", post.step - 1));
+}
+
+std::vector<Unfinished> Engine::unfinished() const {
+  std::vector<Unfinished> out;
+  matcher_.each_waiting([&](const ConnectionKey& key, const Post& post) {
+    out.push_back({endpoint_of(post.track), describe_post(key, post)});
+  });
+  for (std::uint32_t id = 0; id < lanes_.size(); ++id) {
+    if (lanes_[id].step == lanes_[id].steps && lanes_[id].begun) continue;
+    if (lanes_[id].blocked)
+      out.push_back({endpoint_of(id), describe(id) + ": waits for a step of another lane"});
+    if (!lanes_[id].begun)
+      out.push_back({endpoint_of(id), describe(id) + ": its stream never reached it"});
+  }
+  for (std::uint32_t stream = 0; stream < streams_.size(); ++stream) {
+    const auto& operations = workload_->streams[stream].operations;
+    if (streams_[stream].index == operations.size() || streams_[stream].busy) continue;
+    const auto track = static_cast<std::uint32_t>(lanes_.size()) + stream;
+    out.push_back(
+        {endpoint_of(track), describe(track) + ": waits for operations of other streams"});
+  }
+  std::sort(out.begin(), out.end(), [](const Unfinished& a, const Unfinished& b) {
+    return a.endpoint != b.endpoint ? a.endpoint < b.endpoint : a.text < b.text;
+  });
+  return out;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,113 @@
+#include "sim/network/fluid/flow_table.hpp"
+
+#include "sim/check.hpp"
+
+namespace lockstep::fluid {
+
+FlowTable::FlowTable(std::size_t links) : on_link_(links), weight_(links, 0) {}
+
+LinkId FlowTable::add_link() {
+  on_link_.emplace_back();
+  weight_.push_back(0);
+  return static_cast<LinkId>(weight_.size() - 1);
+}
+
+FlowId FlowTable::create(TransferId transfer, std::span<const Hop> hops) {
+  if (unit_ == 1) {
+    for (const Hop& hop : hops)
+      if (hop.weight % kWeightUnit != 0) {
+        rescale();
+        break;
+      }
+  }
+  FlowId id = 0;
+  if (free_flows_.empty()) {
+    id = static_cast<FlowId>(flows_.size());
+    LOCKSTEP_CHECK(id < Crossing::kGroupedHere);
+    flows_.emplace_back();
+  } else {
+    id = free_flows_.back();
+    free_flows_.pop_back();
+  }
+  const auto count = static_cast<std::uint32_t>(hops.size());
+  Flow& flow = flows_[id];
+  flow.transfer = transfer;
+  flow.hop_count = count;
+  flow.first_hop = take_hops(count);
+  flow.group = kNone;
+  flow.state = Flow::State::travelling;
+  const Weight divisor = unit_ == 1 ? kWeightUnit : 1;
+  FlowHop* to = hops_.data() + flow.first_hop;
+  for (const Hop& hop : hops)
+    *to++ = {hop.link, 0, hop.weight == kWeightUnit ? unit_ : hop.weight / divisor};
+  return id;
+}
+
+void FlowTable::destroy(FlowId id) {
+  Flow& flow = flows_[id];
+  ++flow.version;
+  if (flow.hop_count > 0) free_hops_[flow.hop_count].push_back(flow.first_hop);
+  free_flows_.push_back(id);
+}
+
+std::uint32_t FlowTable::take_hops(std::uint32_t count) {
+  if (count == 0) return 0;
+  if (free_hops_.size() <= count) free_hops_.resize(count + 1);
+  auto& free = free_hops_[count];
+  if (free.empty()) {
+    const auto first = static_cast<std::uint32_t>(hops_.size());
+    hops_.resize(hops_.size() + count);
+    return first;
+  }
+  const std::uint32_t first = free.back();
+  free.pop_back();
+  return first;
+}
+
+void FlowTable::attach(FlowId id) {
+  const auto own = hops(flows_[id]);
+  const bool plain_pair = own.size() == 2 && own[0].weight == unit_ && own[1].weight == unit_;
+  for (FlowHop& hop : own) {
+    auto& list = on_link_[hop.link];
+    hop.position = static_cast<std::uint32_t>(list.size());
+    list.push_back({id, plain_pair ? own[&hop == &own[0] ? 1 : 0].link : kNone});
+    weight_[hop.link] += hop.weight;
+  }
+}
+
+void FlowTable::detach(FlowId id) {
+  for (const FlowHop& hop : hops(flows_[id])) {
+    auto& list = on_link_[hop.link];
+    weight_[hop.link] -= hop.weight;
+    const Crossing last = list.back();
+    list.pop_back();
+    if (last.flow() == id) continue;
+    list[hop.position] = last;
+    for (FlowHop& moved : hops(flows_[last.flow()]))
+      if (moved.link == hop.link) {
+        moved.position = hop.position;
+        break;
+      }
+  }
+}
+
+void FlowTable::set_group(FlowId id, LinkId group) {
+  Flow& flow = flows_[id];
+  for (const FlowHop& hop : hops(flow)) {
+    Crossing& crossing = on_link_[hop.link][hop.position];
+    if (hop.link == group) {
+      crossing.flow_and_flag = id | Crossing::kGroupedHere;
+    } else if (hop.link == flow.group) {
+      crossing.flow_and_flag = id;
+    }
+  }
+  flow.group = group;
+}
+
+void FlowTable::rescale() {
+  unit_ = kWeightUnit;
+  for (FlowHop& hop : hops_) hop.weight *= kWeightUnit;
+  for (Weight& weight : weight_) weight *= kWeightUnit;
+}
+
+}  // namespace lockstep::fluid

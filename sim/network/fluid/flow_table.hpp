@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sim/network/network.hpp"
+#include "sim/network/transport.hpp"
+#include "sim/units.hpp"
+
+namespace lockstep::fluid {
+
+using FlowId = std::uint32_t;
+using ComponentId = std::uint32_t;
+inline constexpr std::uint32_t kNone = UINT32_MAX;
+
+/// A flow on its way over one link, with its place in that link's list.
+struct FlowHop {
+  LinkId link = 0;
+  std::uint32_t position = 0;
+  Weight weight = 0;  // in units of FlowTable::unit()
+};
+
+/// A flow in a link's list. Most flows cross two links with the plain weight of a single path:
+/// `other` then names the second link, so that the filling need not look at the flow.
+struct Crossing {
+  static constexpr std::uint32_t kGroupedHere = 1U << 31U;
+  std::uint32_t flow_and_flag = 0;
+  LinkId other = kNone;
+
+  [[nodiscard]] FlowId flow() const { return flow_and_flag & ~kGroupedHere; }
+  [[nodiscard]] bool grouped_here() const { return (flow_and_flag & kGroupedHere) != 0; }
+};
+
+struct Flow {
+  enum class State : std::uint8_t { travelling, joining, alone, sharing };
+
+  Int128 work = 0;            // alone: left at since_ps; in a group: the service at which it ends
+  std::int64_t since_ps = 0;  // alone
+  std::uint64_t rate = 0;     // alone, in rate steps
+  TransferId transfer = 0;
+  std::uint32_t first_hop = 0;
+  std::uint32_t hop_count = 0;
+  LinkId group = kNone;  // sharing: the link that limits it
+  std::uint32_t version = 0;
+  std::uint32_t mark = 0;   // last filling that froze it
+  std::uint32_t visit = 0;  // last rebuilding of a component that met it
+  State state = State::travelling;
+};
+
+/// Flows, the links they cross, and for every link the flows on it. Indices only, so it copies.
+class FlowTable {
+ public:
+  explicit FlowTable(std::size_t links);
+
+  /// A flow over `hops`, not on its links yet.
+  FlowId create(TransferId transfer, std::span<const Hop> hops);
+  void destroy(FlowId id);
+
+  void attach(FlowId id);  // puts it on its links
+  void detach(FlowId id);
+
+  [[nodiscard]] Flow& flow(FlowId id) { return flows_[id]; }
+  [[nodiscard]] const Flow& flow(FlowId id) const { return flows_[id]; }
+  [[nodiscard]] std::span<FlowHop> hops(const Flow& flow) {
+    return {hops_.data() + flow.first_hop, flow.hop_count};
+  }
+  [[nodiscard]] std::vector<Crossing>& on_link(LinkId link) { return on_link_[link]; }
+  [[nodiscard]] Weight weight(LinkId link) const { return weight_[link]; }
+  /// One path's weight: 1 until the first split route shows up, then kWeightUnit. Shares do not
+  /// depend on it; without split routes the arithmetic stays within 64 bits.
+  [[nodiscard]] Weight unit() const { return unit_; }
+
+  LinkId add_link();
+  void set_group(FlowId id, LinkId group);
+
+ private:
+  [[nodiscard]] std::uint32_t take_hops(std::uint32_t count);
+  void rescale();
+
+  std::vector<Flow> flows_;
+  std::vector<FlowId> free_flows_;
+  std::vector<FlowHop> hops_;
+  std::vector<std::vector<std::uint32_t>> free_hops_;  // by count
+  std::vector<std::vector<Crossing>> on_link_;
+  std::vector<Weight> weight_;
+  Weight unit_ = 1;
+};
+
+}  // namespace lockstep::fluid

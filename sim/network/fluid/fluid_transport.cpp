@@ -1,0 +1,388 @@
+#include "sim/network/fluid/fluid_transport.hpp"
+
+#include <algorithm>
+
+#include "sim/check.hpp"
+
+namespace lockstep {
+
+namespace fluid {
+
+namespace {
+
+std::vector<std::uint64_t> capacities(const Network& network) {
+  std::vector<std::uint64_t> out;
+  out.reserve(network.links.size());
+  for (const Link& link : network.links) out.push_back(link.bandwidth.steps());
+  return out;
+}
+
+Event event_of(TransportEvent kind, std::uint32_t id, std::uint32_t version, TimePoint at) {
+  Event event;
+  event.at_ps = at.ps();
+  event.id = id;
+  event.kind = static_cast<std::uint32_t>(kind) & 15U;
+  event.version = version & kVersionMask;
+  return event;
+}
+
+}  // namespace
+
+FluidTransport::FluidTransport(const Network& network, bool ports_only)
+    : ports_only_{ports_only},
+      flows_(network.links.size()),
+      sharing_(capacities(network)),
+      carried_(network.links.size(), 0),
+      component_of_(network.links.size(), kNone),
+      alone_on_(network.links.size(), kNone),
+      visited_(network.links.size(), 0),
+      first_cap_link_{network.links.size()} {
+  port_.reserve(network.links.size());
+  for (const Link& link : network.links) port_.push_back(link.port);
+}
+
+std::unique_ptr<Transport> FluidTransport::clone() const {
+  return std::make_unique<FluidTransport>(*this);
+}
+
+void FluidTransport::account(const Route& route, Bytes size) {
+  const auto bytes = static_cast<UInt128>(size.count());
+  for (const Hop& hop : route.hops) carried_[hop.link] += bytes * hop.weight;
+}
+
+std::vector<Bytes> FluidTransport::link_bytes() const {
+  std::vector<Bytes> out;
+  for (const UInt128 carried : carried_)
+    out.emplace_back(static_cast<std::int64_t>((carried + kWeightUnit / 2) / UInt128{kWeightUnit}));
+  return out;
+}
+
+void FluidTransport::start(TransferId transfer, const Route& route, Bytes size, TimePoint at,
+                           EventQueue& queue) {
+  account(route, size);
+  const TimePoint arrival = at + route.latency;
+  if (size.count() == 0 || route.hops.empty()) {
+    queue.push(event_of(TransportEvent::delivered, transfer, 0, arrival));
+    return;
+  }
+  const FlowId id = create_flow(transfer, route);
+  Flow& flow = flows_.flow(id);
+  flow.work = work_of(size);
+  queue.push(event_of(TransportEvent::arrive, id, flow.version, arrival));
+}
+
+FlowId FluidTransport::create_flow(TransferId transfer, const Route& route) {
+  if (!ports_only_) return flows_.create(transfer, route.hops);
+  own_hops_.clear();
+  for (const Hop& hop : route.hops)
+    if (port_[hop.link]) own_hops_.push_back(hop);
+  if (const std::uint64_t cap = cap_beyond_ports(route); cap != 0)
+    own_hops_.push_back({take_cap_link(cap), kWeightUnit});
+  return flows_.create(transfer, own_hops_);
+}
+
+/// The route's smallest bandwidth in rate steps where no port on it is as small; else 0.
+std::uint64_t FluidTransport::cap_beyond_ports(const Route& route) const {
+  std::uint64_t cap = UINT64_MAX;
+  std::uint64_t ports = UINT64_MAX;
+  for (const Hop& hop : route.hops) {
+    const auto alone = static_cast<std::uint64_t>(std::min<UInt128>(
+        static_cast<UInt128>(sharing_.capacity(hop.link)) * kWeightUnit / hop.weight,
+        Rate::kMaxSteps));
+    cap = std::min(cap, alone);
+    if (port_[hop.link]) ports = std::min(ports, alone);
+  }
+  return cap < ports ? cap : 0;
+}
+
+LinkId FluidTransport::take_cap_link(std::uint64_t capacity) {
+  if (!cap_links_.empty()) {
+    const LinkId link = cap_links_.back();
+    cap_links_.pop_back();
+    sharing_.set_capacity(link, capacity);
+    return link;
+  }
+  component_of_.push_back(kNone);
+  alone_on_.push_back(kNone);
+  visited_.push_back(0);
+  flows_.add_link();
+  return sharing_.add_link(capacity);
+}
+
+void FluidTransport::handle(const Event& event, EventQueue& queue,
+                            std::vector<TransferId>& arrived) {
+  switch (static_cast<TransportEvent>(event.kind)) {
+    case TransportEvent::delivered:
+      arrived.push_back(event.id);
+      return;
+    case TransportEvent::arrive:
+      arrive(event.id);
+      return;
+    case TransportEvent::flow_ends:
+      if (flows_.flow(event.id).version == event.version) end_alone(event.id, arrived);
+      return;
+    case TransportEvent::group_ends:
+      if ((components_[event.id].version & kVersionMask) == event.version)
+        end_in_component(event.id, queue.now(), arrived);
+      return;
+  }
+  LOCKSTEP_CHECK(false);
+}
+
+void FluidTransport::arrive(FlowId id) {
+  flows_.attach(id);
+  flows_.flow(id).state = Flow::State::joining;
+  joining_.push_back(id);
+}
+
+void FluidTransport::end_alone(FlowId id, std::vector<TransferId>& arrived) {
+  for (const FlowHop& hop : flows_.hops(flows_.flow(id))) alone_on_[hop.link] = kNone;
+  retire(id, arrived);
+}
+
+void FluidTransport::retire(FlowId id, std::vector<TransferId>& arrived) {
+  const Flow& flow = flows_.flow(id);
+  arrived.push_back(flow.transfer);
+  flows_.detach(id);
+  if (ports_only_)
+    for (const FlowHop& hop : flows_.hops(flow))
+      if (hop.link >= first_cap_link_) {
+        leave_component(hop.link);
+        cap_links_.push_back(hop.link);
+      }
+  flows_.destroy(id);
+}
+
+void FluidTransport::end_in_component(ComponentId id, TimePoint now,
+                                      std::vector<TransferId>& arrived) {
+  Component& component = components_[id];
+  ended_.clear();
+  for (const LinkId link : component.due) sharing_.take_ended(flows_, link, now.ps(), ended_);
+  LOCKSTEP_CHECK(!ended_.empty());
+  const auto count = static_cast<std::uint32_t>(ended_.size());
+  component.flows -= count;
+  component.left_since_built += count;
+  for (const FlowId flow : ended_) retire(flow, arrived);
+  touch(id);
+}
+
+void FluidTransport::touch(ComponentId id) {
+  Component& component = components_[id];
+  if (component.dirty) return;
+  component.dirty = true;
+  dirty_.push_back(id);
+}
+
+void FluidTransport::settle(EventQueue& queue) {
+  for (const FlowId id : joining_) {
+    if (crosses_nobody(id)) {
+      begin_alone(id, queue);
+    } else {
+      join(id, queue.now());
+    }
+  }
+  joining_.clear();
+  for (std::size_t i = 0; i < dirty_.size(); ++i) {
+    const ComponentId id = dirty_[i];
+    Component& component = components_[id];
+    if (!component.dirty) continue;  // merged into another
+    component.dirty = false;
+    if (component.flows == 0) {
+      release(id);
+    } else if (component.left_since_built >= component.flows) {
+      rebuild(id, queue);
+    } else {
+      solve(id, queue);
+    }
+  }
+  dirty_.clear();
+}
+
+bool FluidTransport::crosses_nobody(FlowId id) {
+  for (const FlowHop& hop : flows_.hops(flows_.flow(id)))
+    if (flows_.on_link(hop.link).size() != 1) return false;
+  return true;
+}
+
+void FluidTransport::begin_alone(FlowId id, EventQueue& queue) {
+  Flow& flow = flows_.flow(id);
+  for (const FlowHop& hop : flows_.hops(flow)) {
+    leave_component(hop.link);
+    alone_on_[hop.link] = id;
+  }
+  flow.state = Flow::State::alone;
+  flow.since_ps = queue.now().ps();
+  flow.rate = sharing_.rate_alone(flows_, flow);
+  queue.push(event_of(TransportEvent::flow_ends, id, flow.version,
+                      queue.now() + time_for(flow.work, flow.rate)));
+}
+
+/// Takes a link that nobody in its component crosses any more out of it; the component's list is
+/// tidied when it is next solved.
+void FluidTransport::leave_component(LinkId link) {
+  ComponentId& owner = component_of_[link];
+  if (owner != kNone) components_[owner].untidy = true;
+  owner = kNone;
+}
+
+/// Drops links that left, and entries of links that left and came back.
+void FluidTransport::tidy(ComponentId id) {
+  Component& component = components_[id];
+  if (!component.untidy) return;
+  component.untidy = false;
+  ++visit_;
+  std::erase_if(component.links, [&](LinkId link) {
+    if (component_of_[link] != id || visited_[link] == visit_) return true;
+    visited_[link] = visit_;
+    return false;
+  });
+}
+
+void FluidTransport::join(FlowId id, TimePoint now) {
+  if (flows_.flow(id).state != Flow::State::joining) return;
+  const ComponentId into = component_for(id);
+  absorb(id, into, now);
+  touch(into);
+}
+
+/// The largest component that the flow's links belong to; a new one where there is none.
+ComponentId FluidTransport::component_for(FlowId id) {
+  ComponentId best = kNone;
+  for (const FlowHop& hop : flows_.hops(flows_.flow(id))) {
+    const ComponentId candidate = component_of_[hop.link];
+    if (candidate == kNone) continue;
+    if (best == kNone || components_[candidate].links.size() > components_[best].links.size())
+      best = candidate;
+  }
+  return best != kNone ? best : take_component();
+}
+
+/// Makes the flow and all its links part of the component, and what they bring along.
+void FluidTransport::absorb(FlowId id, ComponentId into, TimePoint now) {
+  Flow& flow = flows_.flow(id);
+  if (flow.state == Flow::State::alone) {
+    flow.work -= static_cast<Int128>(flow.rate) * (now.ps() - flow.since_ps);
+    flow.version = (flow.version + 1) & kVersionMask;
+  }
+  flow.state = Flow::State::sharing;
+  ++components_[into].flows;
+  for (const FlowHop& hop : flows_.hops(flow)) {
+    const ComponentId other = component_of_[hop.link];
+    if (other == into) continue;
+    if (other != kNone) {
+      merge(other, into);
+      continue;
+    }
+    component_of_[hop.link] = into;
+    components_[into].links.push_back(hop.link);
+    if (const FlowId lone = alone_on_[hop.link]; lone != kNone && lone != id) {
+      for (const FlowHop& freed : flows_.hops(flows_.flow(lone))) alone_on_[freed.link] = kNone;
+      absorb(lone, into, now);
+    }
+  }
+}
+
+void FluidTransport::merge(ComponentId from, ComponentId into) {
+  Component& source = components_[from];
+  Component& target = components_[into];
+  for (const LinkId link : source.links) {
+    if (component_of_[link] != from) continue;
+    component_of_[link] = into;
+    target.links.push_back(link);
+  }
+  target.flows += source.flows;
+  target.left_since_built += source.left_since_built;
+  source.links.clear();
+  source.flows = 0;
+  release(from);
+}
+
+ComponentId FluidTransport::take_component() {
+  if (spare_components_.empty()) {
+    components_.emplace_back();
+    return static_cast<ComponentId>(components_.size() - 1);
+  }
+  const ComponentId id = spare_components_.back();
+  spare_components_.pop_back();
+  return id;
+}
+
+void FluidTransport::release(ComponentId id) {
+  Component& component = components_[id];
+  for (const LinkId link : component.links)
+    if (component_of_[link] == id) component_of_[link] = kNone;
+  component.links.clear();
+  component.untidy = false;
+  component.flows = 0;
+  component.left_since_built = 0;
+  component.dirty = false;
+  ++component.version;
+  spare_components_.push_back(id);
+}
+
+void FluidTransport::solve(ComponentId id, EventQueue& queue) {
+  ++solves_;
+  tidy(id);
+  Component& component = components_[id];
+  sharing_.advance(component.links, queue.now().ps());
+  sharing_.fill(flows_, component.links);
+  const std::int64_t end = sharing_.next_end(flows_, component.links, component.due);
+  ++component.version;
+  queue.push(event_of(TransportEvent::group_ends, id, component.version,
+                      TimePoint{Duration::picoseconds(end)}));
+}
+
+/// Splits a component that many flows have left into what is connected now.
+void FluidTransport::rebuild(ComponentId id, EventQueue& queue) {
+  tidy(id);
+  const std::vector<LinkId> links = components_[id].links;
+  sharing_.advance(links, queue.now().ps());
+  release(id);
+  ++visit_;
+  for (const LinkId link : links) {
+    if (visited_[link] == visit_ || flows_.on_link(link).empty()) continue;
+    const ComponentId part = take_component();
+    gather(link, components_[part]);
+    if (components_[part].flows > 1) {
+      for (const LinkId own : components_[part].links) component_of_[own] = part;
+      solve(part, queue);
+      continue;
+    }
+    const FlowId only = flows_.on_link(link).front().flow();
+    sharing_.ungroup(flows_, only);
+    release(part);
+    begin_alone(only, queue);
+  }
+}
+
+void FluidTransport::gather(LinkId seed, Component& component) {
+  visited_[seed] = visit_;
+  component.links.push_back(seed);
+  for (std::size_t i = 0; i < component.links.size(); ++i)
+    for (const Crossing crossing : flows_.on_link(component.links[i]))
+      spread(crossing.flow(), component);
+}
+
+void FluidTransport::spread(FlowId id, Component& component) {
+  Flow& flow = flows_.flow(id);
+  if (flow.visit == visit_) return;
+  flow.visit = visit_;
+  ++component.flows;
+  for (const FlowHop& hop : flows_.hops(flow)) {
+    if (visited_[hop.link] == visit_) continue;
+    visited_[hop.link] = visit_;
+    component.links.push_back(hop.link);
+  }
+}
+
+}  // namespace fluid
+
+std::unique_ptr<Transport> make_fluid_transport(const Network& network) {
+  return std::make_unique<fluid::FluidTransport>(network, false);
+}
+
+std::unique_ptr<Transport> make_alpha_beta_transport(const Network& network) {
+  return std::make_unique<fluid::FluidTransport>(network, true);
+}
+
+}  // namespace lockstep

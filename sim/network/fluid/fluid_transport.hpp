@@ -1,0 +1,87 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "sim/network/fluid/flow_table.hpp"
+#include "sim/network/fluid/sharing.hpp"
+#include "sim/network/transport.hpp"
+
+namespace lockstep::fluid {
+
+/// The fluid model, and alpha-beta as the same with every link but the ports unlimited.
+///
+/// A flow that shares with nobody is timed by one division. Flows that share form components,
+/// held as sets of links that may be wider than what is connected now and are rebuilt when as many
+/// flows have left as remain; each component is solved once per instant in which it changed.
+class FluidTransport final : public Transport {
+ public:
+  FluidTransport(const Network& network, bool ports_only);
+
+  [[nodiscard]] std::unique_ptr<Transport> clone() const override;
+  void start(TransferId transfer, const Route& route, Bytes size, TimePoint at,
+             EventQueue& queue) override;
+  void handle(const Event& event, EventQueue& queue, std::vector<TransferId>& arrived) override;
+  void settle(EventQueue& queue) override;
+  [[nodiscard]] std::vector<Bytes> link_bytes() const override;
+  [[nodiscard]] std::uint64_t solves() const override { return solves_; }
+
+ private:
+  struct Component {
+    std::vector<LinkId> links;
+    std::vector<LinkId> due;  // links on which the next flow ends
+    std::uint32_t flows = 0;
+    std::uint32_t left_since_built = 0;
+    std::uint32_t version = 0;
+    bool dirty = false;
+    bool untidy = false;  // some of `links` have left
+  };
+
+  void account(const Route& route, Bytes size);
+  [[nodiscard]] FlowId create_flow(TransferId transfer, const Route& route);
+  [[nodiscard]] std::uint64_t cap_beyond_ports(const Route& route) const;
+  LinkId take_cap_link(std::uint64_t capacity);
+
+  void arrive(FlowId id);
+  void end_alone(FlowId id, std::vector<TransferId>& arrived);
+  void end_in_component(ComponentId id, TimePoint now, std::vector<TransferId>& arrived);
+  void retire(FlowId id, std::vector<TransferId>& arrived);
+
+  [[nodiscard]] bool crosses_nobody(FlowId id);
+  void begin_alone(FlowId id, EventQueue& queue);
+  void join(FlowId id, TimePoint now);
+  void absorb(FlowId id, ComponentId into, TimePoint now);
+  [[nodiscard]] ComponentId component_for(FlowId id);
+  void merge(ComponentId from, ComponentId into);
+  [[nodiscard]] ComponentId take_component();
+  void release(ComponentId id);
+  void touch(ComponentId id);
+  void leave_component(LinkId link);
+  void tidy(ComponentId id);
+
+  void solve(ComponentId id, EventQueue& queue);
+  void rebuild(ComponentId id, EventQueue& queue);
+  void gather(LinkId seed, Component& component);
+  void spread(FlowId id, Component& component);
+
+  bool ports_only_;
+  std::vector<bool> port_;
+  FlowTable flows_;
+  Sharing sharing_;
+  std::vector<UInt128> carried_;           // bytes times weight, per link
+  std::vector<ComponentId> component_of_;  // per link
+  std::vector<FlowId> alone_on_;           // per link: the flow that has it to itself
+  std::vector<LinkId> cap_links_;          // spare private links that cap a transfer
+  std::vector<Component> components_;
+  std::vector<ComponentId> spare_components_;
+  std::vector<FlowId> joining_;
+  std::vector<ComponentId> dirty_;
+  std::vector<FlowId> ended_;
+  std::vector<Hop> own_hops_;
+  std::uint32_t visit_ = 0;  // marks links and flows while a component is rebuilt
+  std::vector<std::uint32_t> visited_;
+  std::size_t first_cap_link_;
+  std::uint64_t solves_ = 0;
+};
+
+}  // namespace lockstep::fluid

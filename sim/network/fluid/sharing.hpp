@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sim/network/fluid/flow_table.hpp"
+
+namespace lockstep::fluid {
+
+/// Max-min fair shares of the flows on a set of links, by filling level by level.
+///
+/// Every flow belongs to the group of one link, the one that limits it, and gets that link's
+/// level as its rate. A group counts the service that each of its flows has had (level times
+/// time, exactly); a flow ends when that count reaches its own mark, so a change of level
+/// re-keys a group and not its flows. Only a flow that comes to be limited elsewhere moves.
+class Sharing {
+ public:
+  /// Capacities in rate steps, by link.
+  explicit Sharing(std::span<const std::uint64_t> capacities);
+
+  LinkId add_link(std::uint64_t capacity);
+  void set_capacity(LinkId link, std::uint64_t capacity) { capacity_[link] = capacity; }
+  [[nodiscard]] std::uint64_t capacity(LinkId link) const { return capacity_[link]; }
+
+  /// The rate that the flow would have if it were alone, in rate steps.
+  [[nodiscard]] std::uint64_t rate_alone(FlowTable& flows, const Flow& flow) const;
+
+  /// Brings the service of these links' groups up to `now`. Before every fill.
+  void advance(std::span<const LinkId> links, std::int64_t now_ps);
+
+  /// Works out the levels of `links`, which must hold every link of every flow on them.
+  /// Flows without a group bring their work left in Flow::work.
+  void fill(FlowTable& flows, std::span<const LinkId> links);
+
+  /// The earliest end among the flows of these links' groups; `due` gets the links it falls on.
+  [[nodiscard]] std::int64_t next_end(const FlowTable& flows, std::span<const LinkId> links,
+                                      std::vector<LinkId>& due);
+  /// Takes the flows of the link's group that end at `now`.
+  void take_ended(FlowTable& flows, LinkId link, std::int64_t now_ps, std::vector<FlowId>& ended);
+
+  /// Takes a flow out of its group; Flow::work becomes the work left.
+  void ungroup(FlowTable& flows, FlowId id);
+
+ private:
+  struct Finish {
+    Int128 service;
+    FlowId flow;
+    std::uint32_t version;
+    friend bool operator>(const Finish& a, const Finish& b) { return a.service > b.service; }
+  };
+  struct Group {
+    Int128 service = 0;
+    std::int64_t since_ps = 0;
+    std::uint64_t level = 0;
+    std::uint32_t live = 0;
+    std::vector<Finish> finishing;  // heap; entries of flows that moved are skipped at the top
+  };
+  /// What is left of a link while the water rises.
+  struct Rest {
+    UInt128 capacity = 0;      // times unit
+    Weight open = 0;           // weight of the flows not frozen yet
+    std::uint32_t frozen = 0;  // the sweep in which the link froze
+  };
+  struct Bound {
+    std::uint64_t level;  // never above the link's true level
+    LinkId link;
+  };
+
+  [[nodiscard]] static std::uint64_t level_of(const Rest& rest);
+  void freeze(FlowTable& flows, LinkId link, std::uint64_t level);
+  void freeze_far(FlowTable& flows, FlowId id, LinkId link, std::uint64_t level);
+  void move(FlowTable& flows, FlowId id, LinkId to);
+  void drop_stale(const FlowTable& flows, Group& group);
+  void sift_down(std::size_t at);
+  bool settle_top();
+
+  std::vector<std::uint64_t> capacity_;
+  std::vector<Group> groups_;
+  std::vector<Rest> rest_;
+  std::vector<Bound> bounds_;  // heap by level, then link
+  std::vector<LinkId> lowest_;
+  std::uint32_t sweep_ = 0;
+};
+
+}  // namespace lockstep::fluid

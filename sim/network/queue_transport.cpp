@@ -1,0 +1,134 @@
+#include <algorithm>
+#include <utility>
+
+#include "sim/check.hpp"
+#include "sim/network/transport.hpp"
+
+namespace lockstep {
+
+namespace {
+
+/// Whole messages on FIFO links with unlimited buffers, cut-through: a message's head moves on
+/// after the link's latency, its tail leaves a link no earlier than it arrived there. On one
+/// uncontended path a message takes the sum of latencies plus its length over the smallest
+/// bandwidth, as in the fluid model.
+class QueueTransport final : public Transport {
+ public:
+  explicit QueueTransport(const Network& network) : links_(network.links.size()) {
+    for (std::size_t i = 0; i < links_.size(); ++i) {
+      links_[i].bandwidth = network.links[i].bandwidth;
+      links_[i].latency = network.links[i].latency;
+    }
+  }
+
+  [[nodiscard]] std::unique_ptr<Transport> clone() const override {
+    return std::make_unique<QueueTransport>(*this);
+  }
+
+  void start(TransferId transfer, const Route& route, Bytes size, TimePoint at,
+             EventQueue& queue) override {
+    LOCKSTEP_CHECK(route.paths == 1);
+    const std::uint32_t id = take_message();
+    Message& message = messages_[id];
+    message.transfer = transfer;
+    message.size = size;
+    message.next = 0;
+    message.tail = at;
+    message.hops.assign(route.hops.begin(), route.hops.end());
+    if (at == queue.now()) {
+      step(id, queue);
+    } else {
+      push(TransportEvent::arrive, id, at, queue);
+    }
+  }
+
+  void handle(const Event& event, EventQueue& queue, std::vector<TransferId>& arrived) override {
+    if (static_cast<TransportEvent>(event.kind) == TransportEvent::arrive) {
+      step(event.id, queue);
+      return;
+    }
+    arrived.push_back(messages_[event.id].transfer);
+    spare_.push_back(event.id);
+  }
+
+  void settle(EventQueue& /*queue*/) override {}
+
+  [[nodiscard]] std::vector<Bytes> link_bytes() const override {
+    std::vector<Bytes> out;
+    for (const LinkState& link : links_) out.push_back(link.carried);
+    return out;
+  }
+
+ private:
+  struct LinkState {
+    Rate bandwidth = Rate::from_steps(1);
+    Duration latency;
+    TimePoint free;  // when the last message queued so far has left
+    Bytes carried;
+    Bytes memo_size;  // the last length worked out; most messages in a row are equal
+    Duration memo_time;
+  };
+  struct Message {
+    TransferId transfer = 0;
+    std::uint32_t next = 0;  // hop that the head is about to take
+    Bytes size;
+    TimePoint tail;  // when the last byte reaches that hop
+    std::vector<Hop> hops;
+  };
+
+  std::uint32_t take_message() {
+    if (spare_.empty()) {
+      messages_.emplace_back();
+      return static_cast<std::uint32_t>(messages_.size() - 1);
+    }
+    const std::uint32_t id = spare_.back();
+    spare_.pop_back();
+    return id;
+  }
+
+  static void push(TransportEvent kind, std::uint32_t id, TimePoint at, EventQueue& queue) {
+    Event event;
+    event.at_ps = at.ps();
+    event.id = id;
+    event.kind = static_cast<std::uint32_t>(kind) & 15U;
+    queue.push(event);
+  }
+
+  /// The head stands before its next link now.
+  void step(std::uint32_t id, EventQueue& queue) {
+    Message& message = messages_[id];
+    if (message.next == message.hops.size()) {
+      push(TransportEvent::delivered, id, message.tail, queue);
+      return;
+    }
+    LinkState& link = links_[message.hops[message.next++].link];
+    const TimePoint begin = std::max(queue.now(), link.free);
+    const TimePoint end = std::max(begin + time_on(link, message.size), message.tail);
+    link.free = end;
+    link.carried += message.size;
+    message.tail = end + link.latency;
+    const bool last = message.next == message.hops.size();
+    push(last ? TransportEvent::delivered : TransportEvent::arrive, id,
+         last ? message.tail : begin + link.latency, queue);
+  }
+
+  static Duration time_on(LinkState& link, Bytes size) {
+    if (link.memo_size != size) {
+      link.memo_size = size;
+      link.memo_time = size / link.bandwidth;
+    }
+    return link.memo_time;
+  }
+
+  std::vector<LinkState> links_;
+  std::vector<Message> messages_;
+  std::vector<std::uint32_t> spare_;
+};
+
+}  // namespace
+
+std::unique_ptr<Transport> make_queue_transport(const Network& network) {
+  return std::make_unique<QueueTransport>(network);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "sim/event_queue.hpp"
+#include "sim/network/network.hpp"
+#include "sim/units.hpp"
+
+namespace lockstep {
+
+using TransferId = std::uint32_t;
+
+/// Kinds of events that belong to a transport; the engine's own start at kEngineEvents.
+enum class TransportEvent : std::uint8_t {
+  arrive,      // a transfer's first byte is there: its fluid flow begins, its message enters a link
+  flow_ends,   // a flow that shares with nobody ends
+  group_ends,  // the next flow of a component ends
+  delivered,   // nothing left to wait for
+};
+inline constexpr std::uint32_t kEngineEvents = 8;
+
+/// How transfers take time: the one interface of all network models. The engine starts transfers,
+/// hands back the events that the transport pushed, and lets it settle once per instant.
+class Transport {
+ public:
+  virtual ~Transport() = default;
+
+  /// An independent copy in the same state, for an engine that splits.
+  [[nodiscard]] virtual std::unique_ptr<Transport> clone() const = 0;
+
+  /// A transfer of `size` sets out along `route` at `at` (not before the queue's clock).
+  virtual void start(TransferId transfer, const Route& route, Bytes size, TimePoint at,
+                     EventQueue& queue) = 0;
+
+  /// Takes one of the transport's events; appends the transfers that have thereby arrived whole.
+  virtual void handle(const Event& event, EventQueue& queue, std::vector<TransferId>& arrived) = 0;
+
+  /// All events of this instant have been handled: works out what follows from them.
+  virtual void settle(EventQueue& queue) = 0;
+
+  /// What each link has been given to carry so far.
+  [[nodiscard]] virtual std::vector<Bytes> link_bytes() const = 0;
+  /// How many times shares were worked out, for components of several flows.
+  [[nodiscard]] virtual std::uint64_t solves() const { return 0; }
+
+ protected:
+  Transport() = default;
+  Transport(const Transport&) = default;
+  Transport& operator=(const Transport&) = default;
+};
+
+/// Max-min fair sharing of every link (fluid), or of ports only with each transfer capped by its
+/// route's smallest bandwidth (alpha-beta).
+[[nodiscard]] std::unique_ptr<Transport> make_fluid_transport(const Network& network);
+[[nodiscard]] std::unique_ptr<Transport> make_alpha_beta_transport(const Network& network);
+/// Whole messages, first in first out on every link, cut-through. Takes single paths only: throws
+/// InternalError for a route that is split.
+[[nodiscard]] std::unique_ptr<Transport> make_queue_transport(const Network& network);
+
+}  // namespace lockstep
