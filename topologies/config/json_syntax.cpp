@@ -72,30 +72,14 @@ constexpr std::array kPlainWords = {
     PlainWords{"surrogate", Shows::kAtByte,
                "half a surrogate pair; a character beyond U+FFFF takes both \\u escapes"}};
 
-std::string word_at(std::string_view rest) {
-  return in_quotes(rest.substr(0, rest.find_first_of(" \t\r\n,:[]{}\"")));
-}
-
-/// Faults within a token.
-SyntaxFault describe_token_fault(std::string_view fault, std::size_t last_byte, TextCursor cursor) {
-  for (const PlainWords& words : kPlainWords) {
-    if (!contains(fault, words.fault)) continue;
-    if (words.shows == Shows::kAtByte) cursor.advance_to(last_byte);
-    return {cursor.position(), std::string{words.message}};
+/// The ASCII word at the start of `rest`; empty where something else stands there.
+std::string_view word_at(std::string_view rest) {
+  std::size_t end = 0;
+  while (end < rest.size() && rest[end] > ' ' && rest[end] < 0x7f &&
+         std::string_view{",:[]{}\""}.find(rest[end]) == std::string_view::npos) {
+    ++end;
   }
-  const std::string_view rest = cursor.rest();
-  if (contains(fault, "number overflow")) {
-    return {cursor.position(), fmt::format("the number {} is too large", word_at(rest))};
-  }
-  if (contains(fault, "number")) {
-    return {cursor.position(), fmt::format("malformed number {}", word_at(rest))};
-  }
-  if (starts_with(rest, "/") || starts_with(rest, "#")) {
-    return {cursor.position(), "JSON has no comments"};
-  }
-  if (starts_with(rest, "'")) return {cursor.position(), "JSON strings take double quotes"};
-  return {cursor.position(),
-          fmt::format("expected a value, got {}; text goes in double quotes", word_at(rest))};
+  return rest.substr(0, end);
 }
 
 std::string_view expected_in(std::string_view context) {
@@ -104,6 +88,28 @@ std::string_view expected_in(std::string_view context) {
   if (context == "array") return "\",\" or \"]\"";
   if (context == "object") return "\",\" or \"}\"";
   return "a value";
+}
+
+/// Faults within a token that nlohmann has no fixed words for, or none worth keeping.
+std::string describe_word(const ParserMessage& message, std::string_view rest) {
+  const std::string word = in_quotes(word_at(rest));
+  if (contains(message.fault, "number overflow")) return fmt::format("{} is too large", word);
+  if (contains(message.fault, "number")) return fmt::format("malformed number {}", word);
+  if (starts_with(rest, "/") || starts_with(rest, "#")) return "JSON has no comments";
+  if (starts_with(rest, "'")) return "JSON strings take double quotes";
+  if (word_at(rest).empty()) return "this character cannot stand outside a string";
+  return fmt::format("expected {}, got {}", expected_in(message.context), word);
+}
+
+/// Faults within a token.
+SyntaxFault describe_token_fault(const ParserMessage& message, std::size_t last_byte,
+                                 TextCursor cursor) {
+  for (const PlainWords& words : kPlainWords) {
+    if (!contains(message.fault, words.fault)) continue;
+    if (words.shows == Shows::kAtByte) cursor.advance_to(last_byte);
+    return {cursor.position(), std::string{words.message}};
+  }
+  return {cursor.position(), describe_word(message, cursor.rest())};
 }
 
 /// What stood there instead, from the parser's "unexpected number literal" and the like.
@@ -145,7 +151,7 @@ SyntaxFault describe_syntax_fault(std::string_view what, std::string_view text,
     return {cursor.position(), "there is more text after the end of the document"};
   }
   if (!starts_with(message.fault, "unexpected ")) {
-    return describe_token_fault(message.fault, last_byte, cursor);
+    return describe_token_fault(message, last_byte, cursor);
   }
   return {cursor.position(), describe_misplaced(message, text.substr(0, cursor.offset()))};
 }

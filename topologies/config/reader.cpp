@@ -69,7 +69,7 @@ std::int64_t ValueReader::integer(std::int64_t min, std::int64_t max) const {
   if (value_ == nullptr) return min;
   const auto* whole = value_->get_if<std::int64_t>();
   if (whole != nullptr && *whole >= min && *whole <= max) return *whole;
-  note(expected_but_got(range_of("an integer", min, max), *value_));
+  refuse(range_of("an integer", min, max));
   return min;
 }
 
@@ -77,7 +77,7 @@ double ValueReader::number(double min, double max) const {
   if (value_ == nullptr) return min;
   const auto number = as_double(*value_);
   if (number && *number >= min && *number <= max) return *number;
-  note(expected_but_got(range_of("a number", min, max), *value_));
+  refuse(range_of("a number", min, max));
   return min;
 }
 
@@ -85,7 +85,7 @@ template <class T>
 const T* ValueReader::expect(std::string_view what) const {
   if (value_ == nullptr) return nullptr;
   const T* found = value_->get_if<T>();
-  if (found == nullptr) note(expected_but_got(what, *value_));
+  if (found == nullptr) refuse(what);
   return found;
 }
 
@@ -128,6 +128,10 @@ const JsonArray* ValueReader::elements_of(std::size_t min_size, std::size_t max_
 
 void ValueReader::note(std::string message) const {
   if (value_ != nullptr) problems_->note(value_->at, pointer_, std::move(message));
+}
+
+void ValueReader::refuse(std::string_view expected) const {
+  if (value_ != nullptr) note(expected_but_got(expected, *value_));
 }
 
 const JsonValue* ObjectReader::find(std::string_view key) {
@@ -201,7 +205,7 @@ void ObjectReader::note(std::string_view key, std::string message) {
   if (found) {
     found->note(std::move(message));
   } else {
-    self_.note(std::move(message));
+    note(std::move(message));
   }
 }
 

@@ -69,6 +69,8 @@ class ValueReader {
 
   /// Notes a problem of the caller's own at this value; nothing where the value is missing.
   void note(std::string message) const;
+  /// Notes `expected {expected}, got ...` with the value.
+  void refuse(std::string_view expected) const;
 
   [[nodiscard]] bool is_object() const { return has<JsonObject>(); }
   [[nodiscard]] bool is_array() const { return has<JsonArray>(); }
@@ -203,7 +205,9 @@ class ObjectReader {
   /// absent.
   void note(std::string_view key, std::string message);
   /// At the object itself.
-  void note(std::string message) { self_.note(std::move(message)); }
+  void note(std::string message) {
+    if (members_ != nullptr) self_.note(std::move(message));
+  }
 
   /// All members in order, for objects whose keys are the user's own; allows every key.
   [[nodiscard]] std::vector<std::pair<std::string, ValueReader>> all();
