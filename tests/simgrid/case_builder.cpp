@@ -1,6 +1,38 @@
 #include "tests/simgrid/case_builder.hpp"
 
 namespace lockstep {
+namespace {
+
+Operation wait_until(TimePoint start) {
+  Operation wait;
+  wait.duration = start.since_start();
+  return wait;
+}
+
+Operation transfer(Operation::Kind kind, const Flow& flow, std::uint32_t tag) {
+  Operation operation;
+  operation.kind = kind;
+  operation.peer = kind == Operation::Kind::send ? flow.to : flow.from;
+  operation.tag = tag;
+  operation.size = flow.size;
+  return operation;
+}
+
+}  // namespace
+
+Workload workload_of(const TrafficCase& traffic) {
+  Workload workload;
+  std::uint32_t tag = 0;
+  for (const Flow& flow : traffic.flows) {
+    const Operation wait = wait_until(flow.start);
+    const Operation send = transfer(Operation::Kind::send, flow, tag);
+    const Operation receive = transfer(Operation::Kind::receive, flow, tag);
+    workload.streams.push_back({flow.from, "sender", {wait, send}});
+    workload.streams.push_back({flow.to, "receiver", {wait, receive}});
+    ++tag;
+  }
+  return workload;
+}
 
 void RouteTable::add(EndpointId from, EndpointId to, Route route) {
   routes_.try_emplace({from, to}, std::move(route));

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/engine/workload.hpp"
 #include "sim/network/network.hpp"
 #include "sim/units.hpp"
 
@@ -24,6 +25,10 @@ struct TrafficCase {
   Network network;
   std::vector<Flow> flows;
 };
+
+/// The same for the engine: a stream for each end of each flow, which waits for the start and then
+/// sends or receives. The sender of flow i is stream 2i, its receiver stream 2i+1.
+[[nodiscard]] Workload workload_of(const TrafficCase& traffic);
 
 /// Routes written down one by one; each is a single path.
 class RouteTable : public Router {

@@ -22,9 +22,9 @@ class Dice {
   }
   Rate rate() { return Rate::bytes_per_second((1ULL + below(4)) * 12'500'000'000ULL); }
   Duration latency() { return 100_ns * between(2, 30); }
-  /// Between 1 KiB and 16 MiB, as likely within one power of two as within another.
+  /// Between 64 KiB and 16 MiB, as likely within one power of two as within another.
   Bytes size() {
-    const std::uint32_t scale = std::uint32_t{1} << between(10, 23);
+    const std::uint32_t scale = std::uint32_t{1} << between(16, 23);
     return Bytes{scale} + Bytes{below(scale)};
   }
   TimePoint start(bool staggered) {

@@ -11,8 +11,4 @@ namespace lockstep {
 [[nodiscard]] std::vector<std::vector<double>> replay_in_simgrid(
     const std::vector<TrafficCase>& cases);
 
-/// Makes SimGrid's engine, quiet, with the plain max-min model: no TCP effects, no cross traffic,
-/// no factors, and tolerances far below a picosecond. Once per process.
-void start_simgrid();
-
 }  // namespace lockstep
