@@ -1,0 +1,85 @@
+#include "strategies/collectives/algorithms.hpp"
+#include "strategies/collectives/extra_rank.hpp"
+
+/// Halving-doubling all-reduce (Rabenseifner): a reduce-scatter by recursive halving, then an
+/// all-gather by recursive doubling that retraces its way.
+/// In: n >= 1 ranks, S bytes on each; where n is not a power of two, folded to N' = 2^floor(lg n)
+///   by the extra-rank method. Chunks: N' blocks of ceil(count/N') elements.
+/// Rounds 2*lg n, or 2*lg N' + 2; sent per rank 2(N'-1) blocks, by the partner of an extra rank
+///   N' blocks more.
+/// Ideal time 2*lg n*alpha + 2(n-1)/n*S*beta + (n-1)/n*S*gamma, or
+///   (2*lg N' + 2)*alpha + 2(1 + (N'-1)/N')*S*beta + (1 + (N'-1)/N')*S*gamma
+///   (alpha s per message, beta s per byte sent, gamma s per byte reduced).
+/// Two orders: the far peer first (the largest blocks go furthest, as published), or the near peer
+/// first (the largest blocks go to the neighbour: far less load on a ring or a tapered tree).
+/// Errors: none after validate(). Source: Thakur, Rabenseifner and Gropp 2005, section 4.
+namespace lockstep {
+namespace {
+
+/// Blocks are dealt by position: the rank at position p ends its halving with block p, and in every
+/// round sends one run of blocks. With the far peer first a position is an index in the core; with
+/// the near peer first it is that index with its bits reversed, which keeps the runs whole.
+class HalvingDoubling final : public ExtraRankSchedule {
+ public:
+  HalvingDoubling(PowerOfTwoCore core, int n, PeerOrder order)
+      : ExtraRankSchedule(core, n, core.size()), order_{order} {}
+
+ protected:
+  [[nodiscard]] std::int64_t core_steps() const override { return 2 * core().exponent(); }
+
+  void core_step(int core_index, std::int64_t index, Step& step) const override {
+    const int lg = core().exponent();
+    const int round = static_cast<int>(index);
+    const int mine = position_of(core_index);
+    if (round < lg) {
+      const int half = core().size() >> (round + 1);
+      exchange(mine ^ half, run(mine ^ half, half), run(mine, half), Combine::reduce, step);
+    } else {
+      const int have = 1 << (round - lg);
+      exchange(mine ^ have, run(mine, have), run(mine ^ have, have), Combine::copy, step);
+    }
+  }
+
+ private:
+  /// The aligned run of `length` blocks, a power of two, that holds block `position`.
+  [[nodiscard]] static Chunk run(int position, int length) {
+    return {Buffer::data, position & ~(length - 1), length};
+  }
+
+  void exchange(int position, Chunk sent, Chunk received, Combine combine, Step& step) const {
+    const int peer = core().rank_of(position_of(position));
+    step.sends.push_back({peer, sent});
+    step.receives.push_back({peer, received, combine});
+  }
+
+  /// From index in the core to position, and just so from position to index.
+  [[nodiscard]] int position_of(int index) const {
+    if (order_ == PeerOrder::far_first) return index;
+    int reversed = 0;
+    for (int bit = 0; bit < core().exponent(); ++bit) {
+      reversed = (reversed << 1) | ((index >> bit) & 1);
+    }
+    return reversed;
+  }
+
+  PeerOrder order_;
+};
+
+}  // namespace
+
+SchedulePtr make_halving_doubling(int n, PeerOrder order) {
+  return std::make_shared<HalvingDoubling>(PowerOfTwoCore{n}, n, order);
+}
+
+CollectiveCost halving_doubling_cost(int n) {
+  const PowerOfTwoCore core{n};
+  const std::int64_t others = core.size() - 1;
+  const std::int64_t fold = core.extras() > 0 ? 1 : 0;
+  const std::int64_t all = core.size();
+  return {.rounds = 2 * core.exponent() + 2 * fold,
+          .path_blocks = 2 * others + 2 * fold * all,
+          .reduced_blocks = others + fold * all,
+          .sent_blocks = 2 * others + fold * all};
+}
+
+}  // namespace lockstep

@@ -1,0 +1,57 @@
+#include "strategies/collectives/algorithms.hpp"
+#include "strategies/collectives/block_schedule.hpp"
+
+/// Naive all-reduce: rank 0 takes everybody's data one after the other, then sends the sum one
+/// after the other. The baseline that every textbook improves on.
+/// In: n >= 1 ranks, S bytes on each. Chunks: the whole buffer (n blocks of ceil(count/n)).
+/// Rounds 2(n-1), all of them rank 0's; sent by rank 0 (n-1)S, by every other rank S.
+/// Ideal time 2(n-1)*(alpha + S*beta) + (n-1)*S*gamma
+///   (alpha s per message, beta s per byte sent, gamma s per byte reduced).
+/// Errors: none after validate(). Source: Chan, Heimlich, Purkayastha and van de Geijn 2007,
+///   section 2 (what an all-reduce is; this is its definition carried out).
+namespace lockstep {
+namespace {
+
+class Naive final : public BlockSchedule {
+ public:
+  explicit Naive(int n) : BlockSchedule(n) {}
+
+  [[nodiscard]] std::int64_t steps(int rank, int) const override {
+    return rank == 0 ? 2 * (std::int64_t{n()} - 1) : 2;
+  }
+
+  void step(int rank, int, std::int64_t index, Step& step) const override {
+    if (rank != 0) {
+      leaf_step(index, step);
+    } else if (index < n() - 1) {
+      step.receives.push_back({static_cast<int>(index) + 1, whole(), Combine::reduce});
+    } else {
+      step.sends.push_back({static_cast<int>(index - (n() - 1)) + 1, whole()});
+    }
+  }
+
+ private:
+  void leaf_step(std::int64_t index, Step& step) const {
+    if (index == 0) {
+      step.sends.push_back({0, whole()});
+    } else {
+      step.receives.push_back({0, whole(), Combine::copy});
+    }
+  }
+};
+
+}  // namespace
+
+SchedulePtr make_naive(int n) {
+  return std::make_shared<Naive>(n);
+}
+
+CollectiveCost naive_cost(int n) {
+  const std::int64_t leaves = n - 1;
+  return {.rounds = 2 * leaves,
+          .path_blocks = 2 * leaves * n,
+          .reduced_blocks = leaves * n,
+          .sent_blocks = leaves * n};
+}
+
+}  // namespace lockstep

@@ -1,0 +1,54 @@
+#include "strategies/collectives/algorithms.hpp"
+#include "strategies/collectives/block_schedule.hpp"
+
+/// Ring all-reduce: a reduce-scatter, then an all-gather, round one cycle of n ranks.
+/// In: n >= 1 ranks, S bytes on each. Chunks: n blocks of ceil(count/n) elements.
+/// Rounds 2(n-1); sent per rank 2(n-1) blocks.
+/// Ideal time 2(n-1)*alpha + 2(n-1)/n*S*beta + (n-1)/n*S*gamma
+///   (alpha s per message, beta s per byte sent, gamma s per byte reduced).
+/// Errors: none after validate(). Source: Patarasuk and Yuan 2009, section 3.
+namespace lockstep {
+namespace {
+
+class Ring final : public BlockSchedule {
+ public:
+  explicit Ring(int n) : BlockSchedule(n) {}
+
+  [[nodiscard]] std::int64_t steps(int, int) const override { return 2 * half(); }
+
+  /// In round s a rank sends block rank-s, which it received in the round before. After n-1 rounds
+  /// the block it receives is complete, and the same motion then hands round the results.
+  void step(int rank, int, std::int64_t index, Step& step) const override {
+    const int moved = static_cast<int>(index % n());
+    const int sent = behind(rank, moved);
+    step.sends.push_back({ahead(rank, 1), {Buffer::data, sent, 1}});
+    step.receives.push_back({behind(rank, 1),
+                             {Buffer::data, behind(sent, 1), 1},
+                             index < half() ? Combine::reduce : Combine::copy});
+  }
+
+  /// Two phases, because only the first one reduces.
+  [[nodiscard]] std::vector<Phase> phases() const override {
+    if (n() == 1) return {};
+    return {{0, half()}, {half(), half()}};
+  }
+
+ private:
+  [[nodiscard]] std::int64_t half() const { return std::int64_t{n()} - 1; }
+};
+
+}  // namespace
+
+SchedulePtr make_ring(int n) {
+  return std::make_shared<Ring>(n);
+}
+
+CollectiveCost ring_cost(int n) {
+  const std::int64_t others = n - 1;
+  return {.rounds = 2 * others,
+          .path_blocks = 2 * others,
+          .reduced_blocks = others,
+          .sent_blocks = 2 * others};
+}
+
+}  // namespace lockstep

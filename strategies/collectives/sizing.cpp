@@ -1,0 +1,121 @@
+#include "strategies/collectives/sizing.hpp"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace lockstep {
+namespace {
+
+constexpr std::array kElementTypes = {
+    ElementType{"int8", Bytes{1}},   ElementType{"uint8", Bytes{1}},
+    ElementType{"int32", Bytes{4}},  ElementType{"uint32", Bytes{4}},
+    ElementType{"int64", Bytes{8}},  ElementType{"uint64", Bytes{8}},
+    ElementType{"half", Bytes{2}},   ElementType{"float", Bytes{4}},
+    ElementType{"double", Bytes{8}}, ElementType{"bfloat16", Bytes{2}},
+};
+
+/// Each step of a lane as often as it counts: a phase's first step for all of them.
+class StepCounts {
+ public:
+  explicit StepCounts(const Schedule& schedule) : phases_{schedule.phases()} {}
+
+  template <typename Visit>  // visit(index, times), false to stop
+  bool visit(std::int64_t steps, const Visit& visit) const {
+    std::int64_t index = 0;
+    for (const Phase& phase : phases_) {
+      for (; index < std::min(phase.first, steps); ++index) {
+        if (!visit(index, 1)) return false;
+      }
+      const std::int64_t times = std::min(phase.count, steps - index);
+      if (times <= 0) break;
+      if (!visit(index, times)) return false;
+      index += times;
+    }
+    for (; index < steps; ++index) {
+      if (!visit(index, 1)) return false;
+    }
+    return true;
+  }
+
+ private:
+  std::vector<Phase> phases_;
+};
+
+class Measurer {
+ public:
+  Measurer(const Schedule& schedule, std::int64_t most_visits)
+      : schedule_{schedule}, counts_{schedule}, visits_left_{most_visits} {}
+
+  std::optional<ScheduleMeasure> run() {
+    for (int rank = 0; rank < schedule_.ranks(); ++rank) {
+      sent_ = 0;
+      for (int lane = 0; lane < schedule_.lanes(); ++lane) {
+        if (!visit_lane(rank, lane)) return std::nullopt;
+      }
+      measure_.sent_blocks = std::max(measure_.sent_blocks, sent_);
+    }
+    return measure_;
+  }
+
+ private:
+  bool visit_lane(int rank, int lane) {
+    const std::int64_t steps = schedule_.steps(rank, lane);
+    measure_.rounds = std::max(measure_.rounds, steps);
+    return counts_.visit(steps, [&](std::int64_t index, std::int64_t times) {
+      step_.clear();
+      schedule_.step(rank, lane, index, step_);
+      for (const Send& send : step_.sends) sent_ += times * send.chunk.count;
+      const auto messages = static_cast<std::int64_t>(step_.sends.size());
+      measure_.messages += times * messages;
+      visits_left_ -= 1 + messages;
+      return visits_left_ >= 0;
+    });
+  }
+
+  const Schedule& schedule_;
+  StepCounts counts_;
+  std::int64_t visits_left_;
+  std::int64_t sent_ = 0;
+  ScheduleMeasure measure_;
+  Step step_;
+};
+
+}  // namespace
+
+std::span<const ElementType> element_types() {
+  return kElementTypes;
+}
+
+const ElementType* find_element_type(std::string_view name) {
+  const auto* found = std::ranges::find(kElementTypes, name, &ElementType::name);
+  return found == kElementTypes.end() ? nullptr : found;
+}
+
+MessageLayout lay_out(Bytes size, const ElementType& type, std::int64_t blocks) {
+  const std::int64_t count = size.count() / type.size.count();
+  const std::int64_t per_block = count / blocks + (count % blocks == 0 ? 0 : 1);
+  const Bytes block = per_block * type.size;
+  return {count, count * type.size, block, blocks * block};
+}
+
+std::optional<ScheduleMeasure> measure(const Schedule& schedule, std::int64_t most_visits) {
+  return Measurer{schedule, most_visits}.run();
+}
+
+std::optional<double> algbw_gb_per_s(Bytes size, Duration time) {
+  if (time.ps() <= 0) return std::nullopt;
+  return static_cast<double>(size.count()) / static_cast<double>(time.ps()) * 1e3;
+}
+
+double bus_factor(std::string_view collective, int n) {
+  const double share = static_cast<double>(n - 1) / n;
+  if (collective == "all_reduce") return 2 * share;
+  for (const std::string_view shared :
+       {"reduce_scatter", "all_gather", "all_to_all", "gather", "scatter"}) {
+    if (collective == shared) return share;
+  }
+  return 1;
+}
+
+}  // namespace lockstep
