@@ -28,7 +28,8 @@ Engine::Engine(const Network& network, const Workload& workload, NetworkModel mo
       workload_{&workload},
       transport_{make_transport(network, model)},
       routes_{network.endpoints.size()},
-      ports_(network.endpoints.size()) {
+      ports_(network.endpoints.size()),
+      carried_(network.links.size(), 0) {
   for (const CollectiveCall& call : workload.calls) add_call(call);
   add_streams();
   begin_free_calls();
@@ -53,9 +54,11 @@ Engine::Engine(const Engine& other)
       first_operation_{other.first_operation_},
       waiting_for_{other.waiting_for_},
       dependents_{other.dependents_},
+      carried_{other.carried_},
       call_ends_{other.call_ends_},
       stream_ends_{other.stream_ends_},
       end_{other.end_},
+      blocked_lanes_{other.blocked_lanes_},
       transfer_count_{other.transfer_count_} {}
 
 void Engine::add_call(const CollectiveCall& call) {
@@ -74,13 +77,15 @@ void Engine::add_call(const CollectiveCall& call) {
   state.lanes = static_cast<std::uint32_t>(schedule.lanes());
   state.lanes_left.assign(members, state.lanes);
   state.stream.assign(members, kNone);
+  state.phases = schedule.phases();
   const auto id = static_cast<std::uint32_t>(calls_.size());
   for (std::uint32_t member = 0; member < members; ++member)
     for (std::uint32_t lane = 0; lane < state.lanes; ++lane)
       lanes_.push_back({.steps = schedule.steps(static_cast<int>(member), static_cast<int>(lane)),
                         .call = id,
                         .member = member,
-                        .lane = lane});
+                        .lane = lane,
+                        .endpoint = call.members[member]});
   calls_.push_back(std::move(state));
   call_ends_.emplace_back(members);
 }
@@ -154,12 +159,9 @@ void Engine::handle(const Event& event) {
     arrived_.clear();
   } else {
     switch (static_cast<Kind>(event.kind)) {
-      case Kind::reduced: {
-        const std::uint32_t receiver = transfers_[event.id].receiver;
-        spare_transfers_.push_back(event.id);
-        transfer_done(receiver);
+      case Kind::reduced:
+        transfer_done(event.id);
         break;
-      }
       case Kind::computed:
         finish_operation(event.id);
         break;
@@ -186,26 +188,55 @@ void Engine::begin_member(std::uint32_t call, std::uint32_t member) {
 void Engine::run_lane(std::uint32_t lane_id) {
   Lane& lane = lanes_[lane_id];
   for (;;) {
+    if (lane.repeats_left > 0 && repeat_step(lane)) return;
+    if (lane.bound_send != kNone) unbind(lane.bound_send);
+    if (lane.bound_receive != kNone) unbind(lane.bound_receive);
     if (lane.step == lane.steps) {
       finish_lane(lane);
       return;
     }
-    const CollectiveCall& call = workload_->calls[lane.call];
     step_.clear();
-    call.schedule->step(static_cast<int>(lane.member), static_cast<int>(lane.lane), lane.step,
-                        step_);
+    workload_->calls[lane.call].schedule->step(static_cast<int>(lane.member),
+                                               static_cast<int>(lane.lane), lane.step, step_);
     if (!step_.after.empty() && !dependencies_met(lane)) {
       lane.blocked = true;
+      ++blocked_lanes_;
       return;
     }
     lane.outstanding = static_cast<std::uint32_t>(step_.sends.size() + step_.receives.size());
     if (lane.outstanding > 0) {
+      plan_repeats(lane);
       post_step(lane_id);
       return;
     }
     ++lane.step;
-    wake_blocked_lanes(lane);
+    if (blocked_lanes_ > 0) wake_blocked_lanes(lane);
   }
+}
+
+/// Posts the step again whose transfers are bound. False if the schedule has to be asked.
+bool Engine::repeat_step(Lane& lane) {
+  const std::uint32_t bound =
+      (lane.bound_send != kNone ? 1U : 0U) + (lane.bound_receive != kNone ? 1U : 0U);
+  if (bound != lane.pattern) return false;
+  --lane.repeats_left;
+  lane.outstanding = bound;
+  if (lane.bound_receive != kNone) post_bound(lane.bound_receive, Transfer::kReceiver);
+  if (lane.bound_send != kNone) post_bound(lane.bound_send, Transfer::kSender);
+  return true;
+}
+
+void Engine::plan_repeats(Lane& lane) {
+  lane.repeats_left = 0;
+  if (step_.sends.size() > 1 || step_.receives.size() > 1) return;
+  lane.pattern = lane.outstanding;
+  const auto& phases = calls_[lane.call].phases;
+  const auto after =
+      std::upper_bound(phases.begin(), phases.end(), lane.step,
+                       [](std::int64_t step, const Phase& phase) { return step < phase.first; });
+  if (after == phases.begin()) return;
+  const Phase& phase = *std::prev(after);
+  lane.repeats_left = std::max<std::int64_t>(0, phase.first + phase.count - 1 - lane.step);
 }
 
 bool Engine::dependencies_met(const Lane& lane) const {
@@ -220,15 +251,16 @@ void Engine::post_step(std::uint32_t lane_id) {
   const Lane& lane = lanes_[lane_id];
   const std::uint32_t party = calls_[lane.call].first_party;
   const std::int64_t block = workload_->calls[lane.call].block.count();
+  const bool repeats = lane.repeats_left > 0;
   for (const Receive& receive : step_.receives)
-    post({party + static_cast<std::uint32_t>(receive.peer), party + lane.member,
-          static_cast<std::uint32_t>(receive.channel)},
-         {lane_id, false, receive.combine == Combine::reduce, receive.chunk.count * block,
-          lane.step});
+    post(
+        {party + static_cast<std::uint32_t>(receive.peer), party + lane.member,
+         static_cast<std::uint32_t>(receive.channel)},
+        {lane_id, false, receive.combine == Combine::reduce, repeats, receive.chunk.count * block});
   for (const Send& send : step_.sends)
     post({party + lane.member, party + static_cast<std::uint32_t>(send.peer),
           static_cast<std::uint32_t>(send.channel)},
-         {lane_id, true, false, send.chunk.count * block, lane.step});
+         {lane_id, true, false, repeats, send.chunk.count * block});
 }
 
 void Engine::finish_lane(const Lane& lane) {
@@ -242,11 +274,11 @@ void Engine::finish_lane(const Lane& lane) {
 
 void Engine::wake_blocked_lanes(const Lane& done) {
   const CallState& state = calls_[done.call];
-  if (state.lanes == 1) return;
   const std::uint32_t first = state.first_lane + done.member * state.lanes;
   for (std::uint32_t id = first; id < first + state.lanes; ++id) {
     if (!lanes_[id].blocked) continue;
     lanes_[id].blocked = false;
+    --blocked_lanes_;
     ready_.push_back(id);  // looks at its dependencies again
   }
 }
@@ -266,18 +298,17 @@ void Engine::begin_operation(std::uint32_t stream) {
   const EndpointId own = workload_->streams[stream].endpoint;
   const Operation& operation = workload_->streams[stream].operations[streams_[stream].index];
   const auto track = static_cast<std::uint32_t>(lanes_.size()) + stream;
-  const auto step = static_cast<std::int64_t>(streams_[stream].index);
   switch (operation.kind) {
     case Operation::Kind::compute:
       push(Kind::computed, stream, queue_.now() + operation.duration);
       return;
     case Operation::Kind::send:
       post({own, operation.peer, operation.tag},
-           {track, true, false, operation.size.count(), step});
+           {track, true, false, false, operation.size.count()});
       return;
     case Operation::Kind::receive:
       post({operation.peer, own, operation.tag},
-           {track, false, false, operation.size.count(), step});
+           {track, false, false, false, operation.size.count()});
       return;
     case Operation::Kind::collective:
       LOCKSTEP_CHECK(workload_->calls[operation.call].members[operation.member] == own);
@@ -312,18 +343,8 @@ void Engine::post(const ConnectionKey& key, const Post& post) {
   }
 }
 
-EndpointId Engine::endpoint_of(std::uint32_t track) const {
-  if (track >= lanes_.size()) return workload_->streams[track - lanes_.size()].endpoint;
-  const Lane& lane = lanes_[track];
-  return workload_->calls[lane.call].members[lane.member];
-}
-
-void Engine::begin_transfer(const ConnectionKey& /*key*/, const Post& send, const Post& receive) {
+void Engine::begin_transfer(const ConnectionKey& key, const Post& send, const Post& receive) {
   LOCKSTEP_CHECK(send.bytes == receive.bytes);
-  const EndpointId from = endpoint_of(send.track);
-  const EndpointId to = endpoint_of(receive.track);
-  const Route* route = routes_.find(*network_->router, from, to);
-  LOCKSTEP_CHECK(route != nullptr);
   TransferId id = 0;
   if (spare_transfers_.empty()) {
     id = static_cast<TransferId>(transfers_.size());
@@ -332,29 +353,86 @@ void Engine::begin_transfer(const ConnectionKey& /*key*/, const Post& send, cons
     id = spare_transfers_.back();
     spare_transfers_.pop_back();
   }
-  transfers_[id] = {send.track, receive.track, send.bytes, to, receive.reduces};
-  ++transfer_count_;
-  TimePoint at = queue_.now();
-  if (const Duration overhead = network_->endpoints[from].message_overhead; overhead > Duration{}) {
-    TimePoint& free = ports_[from].send_free;
-    at = std::max(at, free) + overhead;
-    free = at;
+  Transfer& transfer = transfers_[id];
+  transfer = {.sender = send.track,
+              .receiver = receive.track,
+              .bytes = send.bytes,
+              .from = endpoint_of(send.track),
+              .to = endpoint_of(receive.track),
+              .channel = key.channel,
+              .reduces = receive.reduces,
+              .bound = send.repeats && receive.repeats};
+  if (transfer.bound) {
+    lanes_[send.track].bound_send = id;
+    lanes_[receive.track].bound_receive = id;
+  } else {
+    account(transfer.from, transfer.to, transfer.bytes, 1);
   }
-  transport_->start(id, *route, Bytes{send.bytes}, at, queue_);
+  ++transfer_count_;
+  const Route* route = routes_.find(*network_->router, transfer.from, transfer.to);
+  LOCKSTEP_CHECK(route != nullptr);
+  transfer.kept = transport_->start(id, *route, Bytes{send.bytes}, issue_time(transfer.from),
+                                    transfer.bound, queue_);
+}
+
+/// When the sender's software lets go of its next message.
+TimePoint Engine::issue_time(EndpointId from) {
+  const Duration overhead = network_->endpoints[from].message_overhead;
+  if (overhead == Duration{}) return queue_.now();
+  TimePoint& free = ports_[from].send_free;
+  free = std::max(queue_.now(), free) + overhead;
+  return free;
+}
+
+void Engine::post_bound(TransferId id, std::uint8_t end) {
+  Transfer& transfer = transfers_[id];
+  transfer.posted |= end;
+  if (transfer.posted != (Transfer::kSender | Transfer::kReceiver)) return;
+  transfer.posted = 0;
+  ++transfer.times;
+  ++transfer_count_;
+  transport_->start_again(transfer.kept, issue_time(transfer.from), queue_);
+}
+
+/// One end goes on to other things. An end that waits already does so like any other from now on.
+void Engine::unbind(TransferId id) {
+  const Transfer transfer = transfers_[id];
+  lanes_[transfer.sender].bound_send = kNone;
+  lanes_[transfer.receiver].bound_receive = kNone;
+  account(transfer.from, transfer.to, transfer.bytes, transfer.times);
+  transport_->drop(transfer.kept);
+  spare_transfers_.push_back(id);
+  if (transfer.posted == 0) return;
+  const bool sending = transfer.posted == Transfer::kSender;
+  const Lane& sender = lanes_[transfer.sender];
+  const Lane& receiver = lanes_[transfer.receiver];
+  const std::uint32_t party = calls_[sender.call].first_party;
+  const Lane& waiting = sending ? sender : receiver;
+  post({party + sender.member, party + receiver.member, transfer.channel},
+       {sending ? transfer.sender : transfer.receiver, sending, transfer.reduces && !sending,
+        waiting.repeats_left > 0, transfer.bytes});
+}
+
+void Engine::account(EndpointId from, EndpointId to, std::int64_t bytes, std::int64_t times) {
+  const Route* route = routes_.find(*network_->router, from, to);
+  LOCKSTEP_CHECK(route != nullptr);
+  const UInt128 total = static_cast<UInt128>(bytes) * static_cast<UInt128>(times);
+  for (const Hop& hop : route->hops) carried_[hop.link] += total * hop.weight;
 }
 
 void Engine::finish_transfer(TransferId id) {
-  const Transfer transfer = transfers_[id];
+  const Transfer& transfer = transfers_[id];
+  const std::uint32_t receiver = transfer.receiver;
+  if (!transfer.bound) spare_transfers_.push_back(id);
   transfer_done(transfer.sender);
   const std::optional<Rate>& reduce_rate = network_->endpoints[transfer.to].reduce_rate;
   if (!transfer.reduces || !reduce_rate) {
-    spare_transfers_.push_back(id);
-    transfer_done(transfer.receiver);
+    transfer_done(receiver);
     return;
   }
   TimePoint& free = ports_[transfer.to].reduce_free;
   free = std::max(queue_.now(), free) + Bytes{transfer.bytes} / *reduce_rate;
-  push(Kind::reduced, id, free);
+  push(Kind::reduced, receiver, free);
 }
 
 void Engine::transfer_done(std::uint32_t track) {
@@ -365,7 +443,7 @@ void Engine::transfer_done(std::uint32_t track) {
   Lane& lane = lanes_[track];
   if (--lane.outstanding > 0) return;
   ++lane.step;
-  wake_blocked_lanes(lane);
+  if (blocked_lanes_ > 0) wake_blocked_lanes(lane);
   ready_.push_back(track);
 }
 
@@ -388,8 +466,9 @@ ReplayResult Engine::result() const {
   out.end = end_;
   out.call_ends = call_ends_;
   out.stream_ends = stream_ends_;
-  out.link_bytes = transport_->link_bytes();
-  out.link_bytes.resize(network_->links.size());
+  for (const UInt128 carried : carried_)
+    out.link_bytes.emplace_back(
+        static_cast<std::int64_t>((carried + kWeightUnit / 2) / UInt128{kWeightUnit}));
   out.transfers = transfer_count_;
   out.solves = transport_->solves();
   if (queue_.empty()) out.unfinished = unfinished();

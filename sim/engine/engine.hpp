@@ -31,6 +31,7 @@ class Engine {
   [[nodiscard]] ReplayResult result() const;
 
  private:
+  static constexpr std::uint32_t kNone = UINT32_MAX;
   enum class Kind : std::uint8_t { reduced = kEngineEvents, computed, begins };
 
   /// One lane of a collective on one member.
@@ -40,7 +41,12 @@ class Engine {
     std::uint32_t call = 0;
     std::uint32_t member = 0;
     std::uint32_t lane = 0;
+    EndpointId endpoint = 0;
     std::uint32_t outstanding = 0;  // transfers of this step that are not done
+    std::int64_t repeats_left = 0;  // steps to come that repeat this one's pattern
+    std::uint32_t pattern = 0;      // transfers in a step of that pattern
+    TransferId bound_send = kNone;  // the transfer that every repetition does again
+    TransferId bound_receive = kNone;
     bool begun = false;
     bool blocked = false;  // waits for a step of another lane
   };
@@ -54,20 +60,29 @@ class Engine {
     std::uint32_t lanes = 1;
     std::vector<std::uint32_t> lanes_left;  // per member
     std::vector<std::uint32_t> stream;      // per member: the stream that called it, or kNone
+    std::vector<Phase> phases;
   };
+  /// Under way between two tracks. One that both ends repeat is bound: it stays, and its ends
+  /// only mark that they have reached it again, without a search for the other end.
   struct Transfer {
+    static constexpr std::uint8_t kSender = 1;
+    static constexpr std::uint8_t kReceiver = 2;
     std::uint32_t sender = 0;  // tracks
     std::uint32_t receiver = 0;
     std::int64_t bytes = 0;
+    std::int64_t times = 1;
+    EndpointId from = 0;
     EndpointId to = 0;
+    std::uint32_t channel = 0;
+    std::uint32_t kept = 0;  // the transport's name for it
     bool reduces = false;
+    bool bound = false;
+    std::uint8_t posted = 0;  // ends of a bound transfer that have reached it again
   };
   struct PortState {
     TimePoint send_free;    // when the sender's software can take the next message
     TimePoint reduce_free;  // when the next reduction can begin
   };
-  static constexpr std::uint32_t kNone = UINT32_MAX;
-
   // Set-up.
   void add_call(const CollectiveCall& call);
   void add_streams();
@@ -78,6 +93,8 @@ class Engine {
   void run_lane(std::uint32_t lane_id);
   [[nodiscard]] bool dependencies_met(const Lane& lane) const;
   void post_step(std::uint32_t lane_id);
+  [[nodiscard]] bool repeat_step(Lane& lane);
+  void plan_repeats(Lane& lane);
   void finish_lane(const Lane& lane);
   void wake_blocked_lanes(const Lane& done);
 
@@ -90,10 +107,17 @@ class Engine {
   // Transfers.
   void post(const ConnectionKey& key, const Post& post);
   void begin_transfer(const ConnectionKey& key, const Post& send, const Post& receive);
+  [[nodiscard]] TimePoint issue_time(EndpointId from);
+  void post_bound(TransferId id, std::uint8_t end);
+  void unbind(TransferId id);
+  void account(EndpointId from, EndpointId to, std::int64_t bytes, std::int64_t times);
   void finish_transfer(TransferId id);
   void transfer_done(std::uint32_t track);
   void run_ready();
-  [[nodiscard]] EndpointId endpoint_of(std::uint32_t track) const;
+  [[nodiscard]] EndpointId endpoint_of(std::uint32_t track) const {
+    return track < lanes_.size() ? lanes_[track].endpoint
+                                 : workload_->streams[track - lanes_.size()].endpoint;
+  }
 
   void handle(const Event& event);
   void push(Kind kind, std::uint32_t id, TimePoint at);
@@ -122,9 +146,11 @@ class Engine {
   std::vector<std::uint32_t> first_operation_;         // per stream
   std::vector<std::uint32_t> waiting_for_;             // per operation: unfinished dependencies
   std::vector<std::vector<OperationRef>> dependents_;  // per operation: who waits for it
+  std::vector<UInt128> carried_;                       // per link, bytes times weight
   std::vector<std::vector<TimePoint>> call_ends_;
   std::vector<std::vector<TimePoint>> stream_ends_;
   TimePoint end_;  // when the last operation or collective ended on some rank
+  std::uint32_t blocked_lanes_ = 0;
   std::uint64_t transfer_count_ = 0;
 };
 

@@ -21,8 +21,8 @@ struct Post {
   std::uint32_t track = 0;  // who posted it
   bool sending = false;
   bool reduces = false;  // receives: what arrives is reduced
+  bool repeats = false;  // the poster will post the same again, next
   std::int64_t bytes = 0;
-  std::int64_t step = 0;  // of the poster, for messages
 };
 
 /// Ends of transfers that have not met yet, first in first out per connection: a hash table with
@@ -35,7 +35,7 @@ class Matcher {
   /// keeps `post` waiting and returns nothing.
   std::optional<Post> meet(const ConnectionKey& key, const Post& post) {
     std::size_t at = find(key);
-    if (!slots_[at].used) {
+    if (!slots_[at].used()) {
       insert(at, key, post);
       return std::nullopt;
     }
@@ -45,7 +45,7 @@ class Matcher {
       return std::nullopt;
     }
     const Post met = slot.first;
-    if (slot.next == kNone) {
+    if (slot.last == kNone) {
       erase(at);
     } else {
       advance(slot);
@@ -57,10 +57,14 @@ class Matcher {
   template <typename Visit>
   void each_waiting(Visit visit) const {
     for (const Slot& slot : slots_) {
-      if (!slot.used) continue;
+      if (!slot.used()) continue;
       visit(slot.key, slot.first);
-      for (std::uint32_t at = slot.next; at != kNone; at = more_[at].next)
+      if (slot.last == kNone) continue;
+      std::uint32_t at = slot.last;
+      do {
+        at = more_[at].next;
         visit(slot.key, more_[at].post);
+      } while (at != slot.last);
     }
   }
 
@@ -68,11 +72,10 @@ class Matcher {
   static constexpr std::uint32_t kNone = UINT32_MAX;
   static constexpr std::size_t kFewestSlots = 64;
   struct Slot {
-    ConnectionKey key;
-    bool used = false;
+    ConnectionKey key{kNone, kNone, kNone};
+    std::uint32_t last = kNone;  // last of a ring of further posts in the same direction
     Post first;
-    std::uint32_t next = kNone;  // further posts of the same direction
-    std::uint32_t last = kNone;
+    [[nodiscard]] bool used() const { return key.from != kNone; }
   };
   struct More {
     Post post;
@@ -89,7 +92,7 @@ class Matcher {
   }
   [[nodiscard]] std::size_t find(const ConnectionKey& key) const {
     std::size_t at = home(key);
-    while (slots_[at].used && !(slots_[at].key == key)) at = (at + 1) & (slots_.size() - 1);
+    while (slots_[at].used() && !(slots_[at].key == key)) at = (at + 1) & (slots_.size() - 1);
     return at;
   }
 
@@ -98,7 +101,7 @@ class Matcher {
       grow();
       at = find(key);
     }
-    slots_[at] = {key, true, post, kNone, kNone};
+    slots_[at] = {key, kNone, post};
     ++used_;
   }
 
@@ -106,7 +109,7 @@ class Matcher {
     std::vector<Slot> old(slots_.size() * 2);
     old.swap(slots_);
     for (const Slot& slot : old)
-      if (slot.used) slots_[find(slot.key)] = slot;
+      if (slot.used()) slots_[find(slot.key)] = slot;
   }
 
   void erase(std::size_t at) {
@@ -115,7 +118,7 @@ class Matcher {
     std::size_t next = at;
     for (;;) {
       next = (next + 1) & (slots_.size() - 1);
-      if (!slots_[next].used) break;
+      if (!slots_[next].used()) break;
       const std::size_t wanted = home(slots_[next].key);
       const std::size_t mask = slots_.size() - 1;
       if (((next - wanted) & mask) >= ((next - hole) & mask)) {
@@ -123,7 +126,7 @@ class Matcher {
         hole = next;
       }
     }
-    slots_[hole].used = false;
+    slots_[hole].key.from = kNone;
     --used_;
   }
 
@@ -136,19 +139,23 @@ class Matcher {
       at = spare_.back();
       spare_.pop_back();
     }
-    more_[at] = {post, kNone};
-    if (slot.next == kNone) {
-      slot.next = at;
+    if (slot.last == kNone) {
+      more_[at] = {post, at};
     } else {
+      more_[at] = {post, more_[slot.last].next};
       more_[slot.last].next = at;
     }
     slot.last = at;
   }
 
   void advance(Slot& slot) {
-    const std::uint32_t at = slot.next;
+    const std::uint32_t at = more_[slot.last].next;
     slot.first = more_[at].post;
-    slot.next = more_[at].next;
+    if (at == slot.last) {
+      slot.last = kNone;
+    } else {
+      more_[slot.last].next = more_[at].next;
+    }
     spare_.push_back(at);
   }
 

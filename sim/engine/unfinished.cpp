@@ -28,8 +28,10 @@ std::string Engine::describe_post(const ConnectionKey& key, const Post& post) co
                                  post.sending ? "send" : "receive", post.bytes,
                                  post.sending ? "to" : "from", peer);
   if (key.channel != 0) text += fmt::format(" on channel {}", key.channel);
-  return text + (post.step == 0 ? std::string{"; no step matched before"}
-                                : fmt::format("; the last step that matched is {}", post.step - 1));
+  const std::int64_t step = post.track < lanes_.size() ? lanes_[post.track].step
+                                                       : streams_[post.track - lanes_.size()].index;
+  return text + (step == 0 ? std::string{"; no step matched before"}
+                           : fmt::format("; the last step that matched is {}", step - 1));
 }
 
 std::vector<Unfinished> Engine::unfinished() const {
@@ -37,6 +39,16 @@ std::vector<Unfinished> Engine::unfinished() const {
   matcher_.each_waiting([&](const ConnectionKey& key, const Post& post) {
     out.push_back({endpoint_of(post.track), describe_post(key, post)});
   });
+  for (const Transfer& transfer : transfers_) {
+    if (!transfer.bound || transfer.posted == 0) continue;
+    const bool sending = transfer.posted == Transfer::kSender;
+    const std::uint32_t track = sending ? transfer.sender : transfer.receiver;
+    const std::uint32_t party = calls_[lanes_[track].call].first_party;
+    out.push_back({endpoint_of(track),
+                   describe_post({party + lanes_[transfer.sender].member,
+                                  party + lanes_[transfer.receiver].member, transfer.channel},
+                                 {track, sending, transfer.reduces, true, transfer.bytes})});
+  }
   for (std::uint32_t id = 0; id < lanes_.size(); ++id) {
     if (lanes_[id].step == lanes_[id].steps && lanes_[id].begun) continue;
     if (lanes_[id].blocked)

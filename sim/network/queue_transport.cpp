@@ -25,22 +25,30 @@ class QueueTransport final : public Transport {
     return std::make_unique<QueueTransport>(*this);
   }
 
-  void start(TransferId transfer, const Route& route, Bytes size, TimePoint at,
-             EventQueue& queue) override {
+  std::uint32_t start(TransferId transfer, const Route& route, Bytes size, TimePoint at, bool keep,
+                      EventQueue& queue) override {
     LOCKSTEP_CHECK(route.paths == 1);
     const std::uint32_t id = take_message();
     Message& message = messages_[id];
     message.transfer = transfer;
     message.size = size;
-    message.next = 0;
-    message.tail = at;
+    message.keep = keep;
     message.hops.assign(route.hops.begin(), route.hops.end());
+    start_again(id, at, queue);
+    return id;
+  }
+
+  void start_again(std::uint32_t kept, TimePoint at, EventQueue& queue) override {
+    messages_[kept].next = 0;
+    messages_[kept].tail = at;
     if (at == queue.now()) {
-      step(id, queue);
+      step(kept, queue);
     } else {
-      push(TransportEvent::arrive, id, at, queue);
+      push(TransportEvent::arrive, kept, at, queue);
     }
   }
+
+  void drop(std::uint32_t kept) override { spare_.push_back(kept); }
 
   void handle(const Event& event, EventQueue& queue, std::vector<TransferId>& arrived) override {
     if (static_cast<TransportEvent>(event.kind) == TransportEvent::arrive) {
@@ -48,29 +56,23 @@ class QueueTransport final : public Transport {
       return;
     }
     arrived.push_back(messages_[event.id].transfer);
-    spare_.push_back(event.id);
+    if (!messages_[event.id].keep) spare_.push_back(event.id);
   }
 
   void settle(EventQueue& /*queue*/) override {}
-
-  [[nodiscard]] std::vector<Bytes> link_bytes() const override {
-    std::vector<Bytes> out;
-    for (const LinkState& link : links_) out.push_back(link.carried);
-    return out;
-  }
 
  private:
   struct LinkState {
     Rate bandwidth = Rate::from_steps(1);
     Duration latency;
-    TimePoint free;  // when the last message queued so far has left
-    Bytes carried;
+    TimePoint free;   // when the last message queued so far has left
     Bytes memo_size;  // the last length worked out; most messages in a row are equal
     Duration memo_time;
   };
   struct Message {
     TransferId transfer = 0;
     std::uint32_t next = 0;  // hop that the head is about to take
+    bool keep = false;       // stays when it has arrived, to set out again
     Bytes size;
     TimePoint tail;  // when the last byte reaches that hop
     std::vector<Hop> hops;
@@ -105,7 +107,6 @@ class QueueTransport final : public Transport {
     const TimePoint begin = std::max(queue.now(), link.free);
     const TimePoint end = std::max(begin + time_on(link, message.size), message.tail);
     link.free = end;
-    link.carried += message.size;
     message.tail = end + link.latency;
     const bool last = message.next == message.hops.size();
     push(last ? TransportEvent::delivered : TransportEvent::arrive, id,

@@ -30,9 +30,14 @@ class Transport {
   /// An independent copy in the same state, for an engine that splits.
   [[nodiscard]] virtual std::unique_ptr<Transport> clone() const = 0;
 
-  /// A transfer of `size` sets out along `route` at `at` (not before the queue's clock).
-  virtual void start(TransferId transfer, const Route& route, Bytes size, TimePoint at,
-                     EventQueue& queue) = 0;
+  /// A transfer of `size` sets out along `route` at `at` (not before the queue's clock). With
+  /// `keep` the transport remembers it, so that an equal one can follow by start_again; the result
+  /// then names it until drop.
+  virtual std::uint32_t start(TransferId transfer, const Route& route, Bytes size, TimePoint at,
+                              bool keep, EventQueue& queue) = 0;
+  /// The same transfer once more. Requires that the last one has arrived.
+  virtual void start_again(std::uint32_t kept, TimePoint at, EventQueue& queue) = 0;
+  virtual void drop(std::uint32_t kept) = 0;
 
   /// Takes one of the transport's events; appends the transfers that have thereby arrived whole.
   virtual void handle(const Event& event, EventQueue& queue, std::vector<TransferId>& arrived) = 0;
@@ -40,8 +45,6 @@ class Transport {
   /// All events of this instant have been handled: works out what follows from them.
   virtual void settle(EventQueue& queue) = 0;
 
-  /// What each link has been given to carry so far.
-  [[nodiscard]] virtual std::vector<Bytes> link_bytes() const = 0;
   /// How many times shares were worked out, for components of several flows.
   [[nodiscard]] virtual std::uint64_t solves() const { return 0; }
 

@@ -20,7 +20,8 @@ struct Chunk {
 
 enum class Combine : std::uint8_t { copy, reduce };
 
-/// The k-th send from a rank to a peer on a channel meets the k-th receive there.
+/// The k-th send from a rank to a peer on a channel meets the k-th receive there. A channel between
+/// two ranks belongs to one lane at either end.
 struct Send {
   int peer = 0;
   Chunk chunk;
@@ -54,8 +55,8 @@ struct Step {
   }
 };
 
-/// Steps that repeat the network pattern of the step `first`: same peers, same block counts, on
-/// every rank; only which blocks are meant differs.
+/// Steps that repeat the network pattern of the step `first` on every rank: same peers, same block
+/// counts, reduced or not in the same way, no dependencies; only which blocks are meant differs.
 struct Phase {
   std::int64_t first = 0;
   std::int64_t count = 1;

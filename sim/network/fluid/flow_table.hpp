@@ -35,6 +35,7 @@ struct Crossing {
 struct Flow {
   enum class State : std::uint8_t { travelling, joining, alone, sharing };
 
+  Int128 size = 0;            // of the whole transfer, as work
   Int128 work = 0;            // alone: left at since_ps; in a group: the service at which it ends
   std::int64_t since_ps = 0;  // alone
   std::uint64_t rate = 0;     // alone, in rate steps
@@ -46,6 +47,8 @@ struct Flow {
   std::uint32_t mark = 0;   // last filling that froze it
   std::uint32_t visit = 0;  // last rebuilding of a component that met it
   State state = State::travelling;
+  bool keep = false;  // stays when it has arrived, to set out again
+  Duration latency;
 };
 
 /// Flows, the links they cross, and for every link the flows on it. Indices only, so it copies.

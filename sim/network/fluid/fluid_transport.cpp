@@ -32,9 +32,8 @@ FluidTransport::FluidTransport(const Network& network, bool ports_only)
     : ports_only_{ports_only},
       flows_(network.links.size()),
       sharing_(capacities(network)),
-      carried_(network.links.size(), 0),
       component_of_(network.links.size(), kNone),
-      alone_on_(network.links.size(), kNone),
+      use_(network.links.size()),
       visited_(network.links.size(), 0),
       first_cap_link_{network.links.size()} {
   port_.reserve(network.links.size());
@@ -45,30 +44,37 @@ std::unique_ptr<Transport> FluidTransport::clone() const {
   return std::make_unique<FluidTransport>(*this);
 }
 
-void FluidTransport::account(const Route& route, Bytes size) {
-  const auto bytes = static_cast<UInt128>(size.count());
-  for (const Hop& hop : route.hops) carried_[hop.link] += bytes * hop.weight;
-}
-
-std::vector<Bytes> FluidTransport::link_bytes() const {
-  std::vector<Bytes> out;
-  for (const UInt128 carried : carried_)
-    out.emplace_back(static_cast<std::int64_t>((carried + kWeightUnit / 2) / UInt128{kWeightUnit}));
-  return out;
-}
-
-void FluidTransport::start(TransferId transfer, const Route& route, Bytes size, TimePoint at,
-                           EventQueue& queue) {
-  account(route, size);
-  const TimePoint arrival = at + route.latency;
-  if (size.count() == 0 || route.hops.empty()) {
-    queue.push(event_of(TransportEvent::delivered, transfer, 0, arrival));
-    return;
-  }
+std::uint32_t FluidTransport::start(TransferId transfer, const Route& route, Bytes size,
+                                    TimePoint at, bool keep, EventQueue& queue) {
   const FlowId id = create_flow(transfer, route);
   Flow& flow = flows_.flow(id);
-  flow.work = work_of(size);
-  queue.push(event_of(TransportEvent::arrive, id, flow.version, arrival));
+  flow.size = route.hops.empty() ? 0 : work_of(size);
+  flow.latency = route.latency;
+  flow.keep = keep;
+  start_again(id, at, queue);
+  return id;
+}
+
+void FluidTransport::start_again(std::uint32_t kept, TimePoint at, EventQueue& queue) {
+  Flow& flow = flows_.flow(kept);
+  flow.work = flow.size;
+  flow.state = Flow::State::travelling;
+  const auto kind = flow.size == 0 ? TransportEvent::delivered : TransportEvent::arrive;
+  queue.push(event_of(kind, kept, flow.version, at + flow.latency));
+}
+
+void FluidTransport::drop(std::uint32_t kept) {
+  destroy(kept);
+}
+
+void FluidTransport::destroy(FlowId id) {
+  if (ports_only_)
+    for (const FlowHop& hop : flows_.hops(flows_.flow(id)))
+      if (hop.link >= first_cap_link_) {
+        leave_component(hop.link);
+        cap_links_.push_back(hop.link);
+      }
+  flows_.destroy(id);
 }
 
 FlowId FluidTransport::create_flow(TransferId transfer, const Route& route) {
@@ -103,7 +109,7 @@ LinkId FluidTransport::take_cap_link(std::uint64_t capacity) {
     return link;
   }
   component_of_.push_back(kNone);
-  alone_on_.push_back(kNone);
+  use_.emplace_back();
   visited_.push_back(0);
   flows_.add_link();
   return sharing_.add_link(capacity);
@@ -113,7 +119,7 @@ void FluidTransport::handle(const Event& event, EventQueue& queue,
                             std::vector<TransferId>& arrived) {
   switch (static_cast<TransportEvent>(event.kind)) {
     case TransportEvent::delivered:
-      arrived.push_back(event.id);
+      deliver(event.id, arrived);
       return;
     case TransportEvent::arrive:
       arrive(event.id);
@@ -130,27 +136,29 @@ void FluidTransport::handle(const Event& event, EventQueue& queue,
 }
 
 void FluidTransport::arrive(FlowId id) {
-  flows_.attach(id);
-  flows_.flow(id).state = Flow::State::joining;
+  Flow& flow = flows_.flow(id);
+  flow.state = Flow::State::joining;
+  for (const FlowHop& hop : flows_.hops(flow)) ++use_[hop.link].crossing;
   joining_.push_back(id);
 }
 
 void FluidTransport::end_alone(FlowId id, std::vector<TransferId>& arrived) {
-  for (const FlowHop& hop : flows_.hops(flows_.flow(id))) alone_on_[hop.link] = kNone;
+  for (const FlowHop& hop : flows_.hops(flows_.flow(id))) use_[hop.link].alone = kNone;
   retire(id, arrived);
 }
 
+/// The flow's last byte has arrived: it leaves its links.
 void FluidTransport::retire(FlowId id, std::vector<TransferId>& arrived) {
   const Flow& flow = flows_.flow(id);
+  if (flow.state == Flow::State::sharing) flows_.detach(id);
+  for (const FlowHop& hop : flows_.hops(flow)) --use_[hop.link].crossing;
+  deliver(id, arrived);
+}
+
+void FluidTransport::deliver(FlowId id, std::vector<TransferId>& arrived) {
+  const Flow& flow = flows_.flow(id);
   arrived.push_back(flow.transfer);
-  flows_.detach(id);
-  if (ports_only_)
-    for (const FlowHop& hop : flows_.hops(flow))
-      if (hop.link >= first_cap_link_) {
-        leave_component(hop.link);
-        cap_links_.push_back(hop.link);
-      }
-  flows_.destroy(id);
+  if (!flow.keep) destroy(id);
 }
 
 void FluidTransport::end_in_component(ComponentId id, TimePoint now,
@@ -200,7 +208,7 @@ void FluidTransport::settle(EventQueue& queue) {
 
 bool FluidTransport::crosses_nobody(FlowId id) {
   for (const FlowHop& hop : flows_.hops(flows_.flow(id)))
-    if (flows_.on_link(hop.link).size() != 1) return false;
+    if (use_[hop.link].crossing != 1) return false;
   return true;
 }
 
@@ -208,13 +216,21 @@ void FluidTransport::begin_alone(FlowId id, EventQueue& queue) {
   Flow& flow = flows_.flow(id);
   for (const FlowHop& hop : flows_.hops(flow)) {
     leave_component(hop.link);
-    alone_on_[hop.link] = id;
+    use_[hop.link].alone = id;
   }
   flow.state = Flow::State::alone;
   flow.since_ps = queue.now().ps();
   flow.rate = sharing_.rate_alone(flows_, flow);
-  queue.push(event_of(TransportEvent::flow_ends, id, flow.version,
-                      queue.now() + time_for(flow.work, flow.rate)));
+  queue.push(event_of(TransportEvent::flow_ends, id, flow.version, queue.now() + time_alone(flow)));
+}
+
+Duration FluidTransport::time_alone(const Flow& flow) {
+  if (flow.work != memo_work_ || flow.rate != memo_rate_) {
+    memo_work_ = flow.work;
+    memo_rate_ = flow.rate;
+    memo_time_ = time_for(flow.work, flow.rate);
+  }
+  return memo_time_;
 }
 
 /// Takes a link that nobody in its component crosses any more out of it; the component's list is
@@ -265,6 +281,7 @@ void FluidTransport::absorb(FlowId id, ComponentId into, TimePoint now) {
     flow.version = (flow.version + 1) & kVersionMask;
   }
   flow.state = Flow::State::sharing;
+  flows_.attach(id);
   ++components_[into].flows;
   for (const FlowHop& hop : flows_.hops(flow)) {
     const ComponentId other = component_of_[hop.link];
@@ -275,8 +292,8 @@ void FluidTransport::absorb(FlowId id, ComponentId into, TimePoint now) {
     }
     component_of_[hop.link] = into;
     components_[into].links.push_back(hop.link);
-    if (const FlowId lone = alone_on_[hop.link]; lone != kNone && lone != id) {
-      for (const FlowHop& freed : flows_.hops(flows_.flow(lone))) alone_on_[freed.link] = kNone;
+    if (const FlowId lone = use_[hop.link].alone; lone != kNone && lone != id) {
+      for (const FlowHop& freed : flows_.hops(flows_.flow(lone))) use_[freed.link].alone = kNone;
       absorb(lone, into, now);
     }
   }
@@ -350,6 +367,7 @@ void FluidTransport::rebuild(ComponentId id, EventQueue& queue) {
     }
     const FlowId only = flows_.on_link(link).front().flow();
     sharing_.ungroup(flows_, only);
+    flows_.detach(only);
     release(part);
     begin_alone(only, queue);
   }

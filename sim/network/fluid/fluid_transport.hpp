@@ -19,11 +19,12 @@ class FluidTransport final : public Transport {
   FluidTransport(const Network& network, bool ports_only);
 
   [[nodiscard]] std::unique_ptr<Transport> clone() const override;
-  void start(TransferId transfer, const Route& route, Bytes size, TimePoint at,
-             EventQueue& queue) override;
+  std::uint32_t start(TransferId transfer, const Route& route, Bytes size, TimePoint at, bool keep,
+                      EventQueue& queue) override;
+  void start_again(std::uint32_t kept, TimePoint at, EventQueue& queue) override;
+  void drop(std::uint32_t kept) override;
   void handle(const Event& event, EventQueue& queue, std::vector<TransferId>& arrived) override;
   void settle(EventQueue& queue) override;
-  [[nodiscard]] std::vector<Bytes> link_bytes() const override;
   [[nodiscard]] std::uint64_t solves() const override { return solves_; }
 
  private:
@@ -37,7 +38,11 @@ class FluidTransport final : public Transport {
     bool untidy = false;  // some of `links` have left
   };
 
-  void account(const Route& route, Bytes size);
+  struct LinkUse {
+    std::uint32_t crossing = 0;  // flows under way on the link
+    FlowId alone = kNone;        // the flow that has it to itself
+  };
+
   [[nodiscard]] FlowId create_flow(TransferId transfer, const Route& route);
   [[nodiscard]] std::uint64_t cap_beyond_ports(const Route& route) const;
   LinkId take_cap_link(std::uint64_t capacity);
@@ -46,9 +51,12 @@ class FluidTransport final : public Transport {
   void end_alone(FlowId id, std::vector<TransferId>& arrived);
   void end_in_component(ComponentId id, TimePoint now, std::vector<TransferId>& arrived);
   void retire(FlowId id, std::vector<TransferId>& arrived);
+  void deliver(FlowId id, std::vector<TransferId>& arrived);
+  void destroy(FlowId id);
 
   [[nodiscard]] bool crosses_nobody(FlowId id);
   void begin_alone(FlowId id, EventQueue& queue);
+  [[nodiscard]] Duration time_alone(const Flow& flow);
   void join(FlowId id, TimePoint now);
   void absorb(FlowId id, ComponentId into, TimePoint now);
   [[nodiscard]] ComponentId component_for(FlowId id);
@@ -68,9 +76,8 @@ class FluidTransport final : public Transport {
   std::vector<bool> port_;
   FlowTable flows_;
   Sharing sharing_;
-  std::vector<UInt128> carried_;           // bytes times weight, per link
   std::vector<ComponentId> component_of_;  // per link
-  std::vector<FlowId> alone_on_;           // per link: the flow that has it to itself
+  std::vector<LinkUse> use_;               // per link
   std::vector<LinkId> cap_links_;          // spare private links that cap a transfer
   std::vector<Component> components_;
   std::vector<ComponentId> spare_components_;
@@ -82,6 +89,10 @@ class FluidTransport final : public Transport {
   std::vector<std::uint32_t> visited_;
   std::size_t first_cap_link_;
   std::uint64_t solves_ = 0;
+  // The last division worked out: neighbouring flows are mostly equal.
+  Int128 memo_work_ = 0;
+  std::uint64_t memo_rate_ = 0;
+  Duration memo_time_;
 };
 
 }  // namespace lockstep::fluid
