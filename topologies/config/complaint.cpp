@@ -79,7 +79,6 @@ std::string fault_of_quantity(const QuantityWords& words, std::string_view text)
   const std::string_view number = text.substr(0, text.size() - unit.size());
   const bool zero = number.find_first_of("123456789") == number.npos;
   if (zero && !words.zero_allowed) return "; it must be above zero";
-  if (number.find('.') == 0 || number.find_first_of(". ") == number.size() - 1) return "";
   return ", which is malformed or out of range";
 }
 

@@ -31,7 +31,7 @@ class DeviceReader {
   Device read(ObjectReader& in, std::string id) {
     device_.id = std::move(id);
     device_.name = in.string("name");
-    const std::string kind = in.one_of("kind", "kind of device", {"gpu", "host"});
+    const auto kind = in.kind("kind", "kind of device", {"gpu", "host"});
     device_.kind = kind == "gpu" ? DeviceKind::kGpu : DeviceKind::kHost;
     read_message_costs(in);
     if (device_.kind == DeviceKind::kGpu) read_gpu(in);

@@ -21,6 +21,10 @@ std::string range_of(std::string_view noun, std::int64_t min, std::int64_t max) 
   return fmt::format("{} from {} to {}", noun, min, max);
 }
 
+std::string elements(std::size_t count) {
+  return fmt::format("{} element{}", count, count == 1 ? "" : "s");
+}
+
 template <class Quantity>
 Quantity read_quantity(const ValueReader& reader, const QuantityWords& words,
                        std::optional<Quantity> (*parse)(std::string_view), Quantity harmless) {
@@ -101,13 +105,18 @@ std::string ValueReader::string() const {
   return *found;
 }
 
-std::string ValueReader::one_of(std::string_view noun,
-                                const std::vector<std::string_view>& names) const {
+std::optional<std::string> ValueReader::known_name(
+    std::string_view noun, const std::vector<std::string_view>& names) const {
   const auto* found = expect<std::string>(fmt::format("the name of a {} in double quotes", noun));
-  if (found == nullptr) return std::string{names.front()};
+  if (found == nullptr) return std::nullopt;
   if (std::find(names.begin(), names.end(), *found) != names.end()) return *found;
   note(complain_of_name(noun, *found, names));
-  return std::string{names.front()};
+  return std::nullopt;
+}
+
+std::string ValueReader::one_of(std::string_view noun,
+                                const std::vector<std::string_view>& names) const {
+  return known_name(noun, names).value_or(std::string{names.front()});
 }
 
 const JsonObject* ValueReader::members() const {
@@ -118,9 +127,9 @@ const JsonArray* ValueReader::elements_of(std::size_t min_size, std::size_t max_
   const auto* found = expect<JsonArray>("an array");
   if (found == nullptr) return nullptr;
   if (found->size() < min_size) {
-    note(fmt::format("expected at least {} elements, got {}", min_size, found->size()));
+    note(fmt::format("expected at least {}, got {}", elements(min_size), found->size()));
   } else if (found->size() > max_size) {
-    note(fmt::format("expected at most {} elements, got {}", max_size, found->size()));
+    note(fmt::format("expected at most {}, got {}", elements(max_size), found->size()));
     return nullptr;
   }
   return found;
@@ -198,6 +207,13 @@ std::optional<std::string> ObjectReader::optional_one_of(
     std::string_view key, std::string_view noun, const std::vector<std::string_view>& names) {
   const auto found = optional(key);
   return found ? std::optional{found->one_of(noun, names)} : std::nullopt;
+}
+
+std::optional<std::string> ObjectReader::kind(std::string_view key, std::string_view noun,
+                                              const std::vector<std::string_view>& names) {
+  auto found = required(key).known_name(noun, names);
+  if (!found) every_key_allowed_ = true;
+  return found;
 }
 
 void ObjectReader::note(std::string_view key, std::string message) {

@@ -50,6 +50,9 @@ class ValueReader {
   /// One of `names`; `noun` says what they name: no {noun} named "rng"; did you mean "ring"?
   [[nodiscard]] std::string one_of(std::string_view noun,
                                    const std::vector<std::string_view>& names) const;
+  /// The same, but nothing (instead of the first of `names`) where that has been refused.
+  [[nodiscard]] std::optional<std::string> known_name(
+      std::string_view noun, const std::vector<std::string_view>& names) const;
 
   /// Calls `read(ObjectReader&)` and returns what it returns; then refuses the keys that it did
   /// not ask for. Where this is no object, `read` is called all the same, on a silent reader.
@@ -173,6 +176,11 @@ class ObjectReader {
   }
   std::optional<std::string> optional_one_of(std::string_view key, std::string_view noun,
                                              const std::vector<std::string_view>& names);
+
+  /// The required name that decides which other keys belong here. Where it is missing or refused,
+  /// nothing; the other keys are then left alone, since nobody knows which are right.
+  [[nodiscard]] std::optional<std::string> kind(std::string_view key, std::string_view noun,
+                                                const std::vector<std::string_view>& names);
 
   template <class Read>
   auto object(std::string_view key, Read&& read) {
