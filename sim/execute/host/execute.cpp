@@ -2,14 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <deque>
-#include <limits>
+#include <map>
 #include <memory>
+#include <optional>
 #include <span>
-#include <unordered_map>
+#include <tuple>
+#include <utility>
 
 #include "sim/check.hpp"
+#include "sim/execute/host/step_problem.hpp"
 
 namespace lockstep {
 namespace {
@@ -17,6 +19,10 @@ namespace {
 using Payload = std::shared_ptr<const std::vector<float>>;
 
 constexpr std::size_t kBlockedShown = 8;
+
+std::string in_blocks(std::int64_t count) {
+  return count == 1 ? "1 block" : fmt::format("{} blocks", count);
+}
 
 /// Where a lane stands.
 struct LaneState {
@@ -28,6 +34,8 @@ struct LaneState {
 
 struct PostedSend {
   std::size_t lane = 0;  // of the sender, as an index into lanes_
+  std::int64_t step = 0;
+  std::int64_t blocks = 0;
   Payload payload;
   bool over = false;  // for the sender
 };
@@ -89,7 +97,9 @@ class HostExecutor {
     if (state.begun || state.done == state.steps) return;
     Step step;
     load(lane, step);
-    if (!well_formed(lane, step) || first_missing(lane, step) != nullptr) return;
+    if (const auto problem = step_problem(schedule_, rank_of(lane), step))
+      return refuse(lane, *problem);
+    if (first_missing(lane, step) != nullptr) return;
     state.begun = true;
     state.pending = std::ssize(step.sends) + std::ssize(step.receives);
     post(lane, step);
@@ -108,7 +118,8 @@ class HostExecutor {
     for (const Send& send : step.sends) {
       if (copied == nullptr || !same(*copied, send.chunk)) payload = copy(lane, send.chunk);
       copied = &send.chunk;
-      channel(rank_of(lane), send.peer, lane_of(lane)).sends.push_back({lane, payload, false});
+      channel(rank_of(lane), send.peer, lane_of(lane))
+          .sends.push_back({lane, lanes_[lane].done, send.chunk.count, payload});
     }
     for (const Receive& receive : step.receives) {
       channel(receive.peer, rank_of(lane), lane_of(lane)).receives.push_back({lane, receive});
@@ -125,7 +136,7 @@ class HostExecutor {
       const PostedReceive receive = between.receives.front();
       between.sends.pop_front();
       between.receives.pop_front();
-      if (!deliver(send, receive)) return;
+      deliver(send, receive);
       if (!send.over) transfer_over(send.lane);
       transfer_over(receive.lane);
     }
@@ -137,20 +148,19 @@ class HostExecutor {
     }
   }
 
-  bool deliver(const PostedSend& send, const PostedReceive& posted) {
+  void deliver(const PostedSend& send, const PostedReceive& posted) {
     const Receive& receive = posted.receive;
-    const std::span<float> into = blocks(rank_of(posted.lane), receive.chunk);
-    if (into.size() != send.payload->size()) {
-      return refuse(posted.lane, fmt::format("expects {} blocks from rank {}, which sends {}",
-                                             receive.chunk.count, rank_of(send.lane),
-                                             sent_blocks(send)));
+    if (receive.chunk.count != send.blocks) {
+      return refuse(posted.lane, fmt::format("expects {} from rank {}, which sends {}",
+                                             in_blocks(receive.chunk.count), receive.peer,
+                                             in_blocks(send.blocks)));
     }
+    const std::span<float> into = chunk_of(memory_, schedule_, rank_of(posted.lane), receive.chunk);
     for (std::size_t i = 0; i < into.size(); ++i) {
       const float arrived = (*send.payload)[i];
       into[i] = receive.combine == Combine::reduce ? into[i] + arrived : arrived;
     }
     ++outcome_.transfers;
-    return true;
   }
 
   void transfer_over(std::size_t lane) {
@@ -165,47 +175,10 @@ class HostExecutor {
       ready_.push_back(lane_index(rank_of(lane), other));
   }
 
-  // What a step may ask for.
-
-  bool well_formed(std::size_t lane, const Step& step) {
-    for (const Send& send : step.sends) {
-      if (!known_peer(lane, send.peer) || !within(lane, send.chunk)) return false;
-    }
-    for (const Receive& receive : step.receives) {
-      if (!known_peer(lane, receive.peer) || !within(lane, receive.chunk)) return false;
-    }
-    for (const StepRef& after : step.after) {
-      if (!known_step(lane, after)) return false;
-    }
-    return true;
-  }
-
-  bool known_peer(std::size_t lane, int peer) {
-    if (0 <= peer && peer < schedule_.ranks()) return true;
-    return refuse(lane,
-                  fmt::format("names rank {}, but there are {} ranks", peer, schedule_.ranks()));
-  }
-
-  bool within(std::size_t lane, Chunk chunk) {
-    const std::int64_t held = held_blocks(rank_of(lane), chunk.buffer);
-    if (chunk.first >= 0 && chunk.count >= 0 && chunk.first <= held - chunk.count) return true;
-    return refuse(lane, fmt::format("names blocks {} to {} of a buffer of {}", chunk.first,
-                                    chunk.first + chunk.count - 1, held));
-  }
-
-  bool known_step(std::size_t lane, StepRef after) {
-    const bool known = 0 <= after.lane && after.lane < lane_count_ && after.step >= 0 &&
-                       after.step < lanes_[lane_index(rank_of(lane), after.lane)].steps;
-    if (known) return true;
-    return refuse(lane, fmt::format("waits for step {} of lane {}, which does not exist",
-                                    after.step, after.lane));
-  }
-
-  bool refuse(std::size_t lane, const std::string& what) {
+  void refuse(std::size_t lane, const std::string& what) {
     outcome_.kind = ExecuteOutcome::Kind::malformed;
     outcome_.problem = fmt::format("rank {}, lane {}, step {} {}", rank_of(lane), lane_of(lane),
                                    lanes_[lane].done, what);
-    return false;
   }
 
   [[nodiscard]] const StepRef* first_missing(std::size_t lane, const Step& step) const {
@@ -215,28 +188,8 @@ class HostExecutor {
     return nullptr;
   }
 
-  // Memory.
-
-  [[nodiscard]] std::int64_t held_blocks(int rank, Buffer buffer) const {
-    return buffer == Buffer::scratch ? schedule_.scratch_blocks(rank) : schedule_.blocks();
-  }
-
-  std::span<float> blocks(int rank, Chunk chunk) {
-    RankMemory& memory = memory_.ranks[static_cast<std::size_t>(rank)];
-    std::vector<float>& buffer = chunk.buffer == Buffer::data     ? memory.data
-                                 : chunk.buffer == Buffer::output ? memory.output
-                                                                  : memory.scratch;
-    const std::int64_t length = memory_.block_elements;
-    if (buffer.empty()) {
-      buffer.assign(static_cast<std::size_t>(held_blocks(rank, chunk.buffer) * length),
-                    std::numeric_limits<float>::quiet_NaN());
-    }
-    return std::span{buffer}.subspan(static_cast<std::size_t>(chunk.first * length),
-                                     static_cast<std::size_t>(chunk.count * length));
-  }
-
   [[nodiscard]] Payload copy(std::size_t lane, Chunk chunk) {
-    const std::span<float> held = blocks(rank_of(lane), chunk);
+    const std::span<float> held = chunk_of(memory_, schedule_, rank_of(lane), chunk);
     return std::make_shared<const std::vector<float>>(held.begin(), held.end());
   }
 
@@ -244,21 +197,77 @@ class HostExecutor {
     return a.buffer == b.buffer && a.first == b.first && a.count == b.count;
   }
 
-  [[nodiscard]] Channel& channel(int from, int to, int lane) {
-    const auto ranks = static_cast<std::uint64_t>(schedule_.ranks());
-    const auto pair = static_cast<std::uint64_t>(from) * ranks + static_cast<std::uint64_t>(to);
-    return channels_[pair * static_cast<std::uint64_t>(lane_count_) +
-                     static_cast<std::uint64_t>(lane)];
+  // The end.
+
+  void report_blocked() {
+    for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
+      if (lanes_[lane].done == lanes_[lane].steps) continue;
+      ++outcome_.blocked_lanes;
+      if (outcome_.blocked.size() < kBlockedShown) outcome_.blocked.push_back(blocked(lane));
+    }
+    if (outcome_.blocked.empty()) return;
+    const BlockedLane& first = outcome_.blocked.front();
+    outcome_.kind = ExecuteOutcome::Kind::stuck;
+    outcome_.problem = fmt::format("rank {}, lane {}, step {} waits {}", first.rank, first.lane,
+                                   first.step, first.waits_for);
   }
+
+  [[nodiscard]] BlockedLane blocked(std::size_t lane) {
+    Step step;
+    load(lane, step);
+    std::string waits_for;
+    if (const StepRef* missing = first_missing(lane, step); !lanes_[lane].begun && missing) {
+      waits_for = fmt::format("for lane {} to finish step {}", missing->lane, missing->step);
+    } else {
+      waits_for = open_transfer(lane, step);
+    }
+    return {rank_of(lane), lane_of(lane), lanes_[lane].done, waits_for};
+  }
+
+  /// The first transfer of a step that has begun and is not over.
+  [[nodiscard]] std::string open_transfer(std::size_t lane, const Step& step) {
+    for (const Send& send : step.sends) {
+      for (const PostedSend& posted : channel(rank_of(lane), send.peer, lane_of(lane)).sends) {
+        if (posted.lane == lane && !posted.over)
+          return fmt::format("to send {} to rank {}", in_blocks(posted.blocks), send.peer);
+      }
+    }
+    for (const Receive& receive : step.receives) {
+      if (!channel(receive.peer, rank_of(lane), lane_of(lane)).receives.empty())
+        return fmt::format("to receive {} from rank {}", in_blocks(receive.chunk.count),
+                           receive.peer);
+    }
+    return "for nothing that is known";
+  }
+
+  /// With slots a message may have left and never be taken.
+  void report_left_over() {
+    for (const auto& [key, between] : channels_) {
+      if (between.sends.empty()) continue;
+      const PostedSend& send = between.sends.front();
+      outcome_.kind = ExecuteOutcome::Kind::malformed;
+      outcome_.problem =
+          fmt::format("rank {}, lane {}, step {} sends to rank {} what nobody takes",
+                      rank_of(send.lane), lane_of(send.lane), send.step, std::get<1>(key));
+      return;
+    }
+  }
+
+  [[nodiscard]] Channel& channel(int from, int to, int lane) { return channels_[{from, to, lane}]; }
 
   const Schedule& schedule_;
   HostMemory& memory_;
   int lane_count_;
   std::vector<LaneState> lanes_;
-  std::deque<std::size_t> ready_;  // lanes that may be able to begin a step
-  std::unordered_map<std::uint64_t, Channel> channels_;  // looked up, never iterated
+  std::deque<std::size_t> ready_;                          // lanes that may be able to begin a step
+  std::map<std::tuple<int, int, int>, Channel> channels_;  // by from, to, lane
   ExecuteOutcome outcome_;
 };
 
 }  // namespace
+
+ExecuteOutcome execute(const Schedule& schedule, HostMemory& memory) {
+  return HostExecutor{schedule, memory}.run();
+}
+
 }  // namespace lockstep

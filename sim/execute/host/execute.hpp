@@ -4,24 +4,12 @@
 #include <string>
 #include <vector>
 
+#include "sim/execute/host/host_memory.hpp"
 #include "sim/schedule/schedule.hpp"
 
 /// Runs a schedule on real numbers: single precision, one thread, any number of ranks. It knows no
 /// clock; it only shows whether the schedule computes what it says, and that it can end.
 namespace lockstep {
-
-/// One rank's memory. `output` and `scratch` come into being when a step first names them, filled
-/// with NaN, so that whoever uses what nobody wrote gets NaN.
-struct RankMemory {
-  std::vector<float> data;
-  std::vector<float> output;
-  std::vector<float> scratch;
-};
-
-struct HostMemory {
-  std::int64_t block_elements = 0;  // length of one of the schedule's blocks
-  std::vector<RankMemory> ranks;    // `data` is blocks * block_elements long
-};
 
 /// A lane of a rank that could not go on.
 struct BlockedLane {
