@@ -4,10 +4,11 @@
 
 namespace lockstep::fluid {
 
-FlowTable::FlowTable(std::size_t links) : on_link_(links), weight_(links, 0) {}
+FlowTable::FlowTable(std::size_t links) : on_link_(links), grouped_(links, 0), weight_(links, 0) {}
 
 LinkId FlowTable::add_link() {
   on_link_.emplace_back();
+  grouped_.push_back(0);
   weight_.push_back(0);
   return static_cast<LinkId>(weight_.size() - 1);
 }
@@ -23,7 +24,6 @@ FlowId FlowTable::create(TransferId transfer, std::span<const Hop> hops) {
   FlowId id = 0;
   if (free_flows_.empty()) {
     id = static_cast<FlowId>(flows_.size());
-    LOCKSTEP_CHECK(id < Crossing::kGroupedHere);
     flows_.emplace_back();
   } else {
     id = free_flows_.back();
@@ -76,32 +76,43 @@ void FlowTable::attach(FlowId id) {
 }
 
 void FlowTable::detach(FlowId id) {
+  set_group(id, kNone);
   for (const FlowHop& hop : hops(flows_[id])) {
     auto& list = on_link_[hop.link];
     weight_[hop.link] -= hop.weight;
     const Crossing last = list.back();
     list.pop_back();
-    if (last.flow() == id) continue;
-    list[hop.position] = last;
-    for (FlowHop& moved : hops(flows_[last.flow()]))
-      if (moved.link == hop.link) {
-        moved.position = hop.position;
-        break;
-      }
+    if (last.flow != id) put(hop.link, hop.position, last);
   }
 }
 
 void FlowTable::set_group(FlowId id, LinkId group) {
   Flow& flow = flows_[id];
+  if (flow.group == group) return;
   for (const FlowHop& hop : hops(flow)) {
-    Crossing& crossing = on_link_[hop.link][hop.position];
     if (hop.link == group) {
-      crossing.flow_and_flag = id | Crossing::kGroupedHere;
+      swap(hop.link, hop.position, grouped_[hop.link]++);
     } else if (hop.link == flow.group) {
-      crossing.flow_and_flag = id;
+      swap(hop.link, hop.position, --grouped_[hop.link]);
     }
   }
   flow.group = group;
+}
+
+void FlowTable::swap(LinkId link, std::uint32_t a, std::uint32_t b) {
+  if (a == b) return;
+  const Crossing first = on_link_[link][a];
+  put(link, a, on_link_[link][b]);
+  put(link, b, first);
+}
+
+void FlowTable::put(LinkId link, std::uint32_t position, const Crossing& crossing) {
+  on_link_[link][position] = crossing;
+  for (FlowHop& hop : hops(flows_[crossing.flow]))
+    if (hop.link == link) {
+      hop.position = position;
+      return;
+    }
 }
 
 void FlowTable::rescale() {

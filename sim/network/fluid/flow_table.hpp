@@ -24,12 +24,8 @@ struct FlowHop {
 /// A flow in a link's list. Most flows cross two links with the plain weight of a single path:
 /// `other` then names the second link, so that the filling need not look at the flow.
 struct Crossing {
-  static constexpr std::uint32_t kGroupedHere = 1U << 31U;
-  std::uint32_t flow_and_flag = 0;
+  FlowId flow = 0;
   LinkId other = kNone;
-
-  [[nodiscard]] FlowId flow() const { return flow_and_flag & ~kGroupedHere; }
-  [[nodiscard]] bool grouped_here() const { return (flow_and_flag & kGroupedHere) != 0; }
 };
 
 struct Flow {
@@ -44,7 +40,6 @@ struct Flow {
   std::uint32_t hop_count = 0;
   LinkId group = kNone;  // sharing: the link that limits it
   std::uint32_t version = 0;
-  std::uint32_t mark = 0;   // last filling that froze it
   std::uint32_t visit = 0;  // last rebuilding of a component that met it
   State state = State::travelling;
   bool keep = false;  // stays when it has arrived, to set out again
@@ -68,24 +63,30 @@ class FlowTable {
   [[nodiscard]] std::span<FlowHop> hops(const Flow& flow) {
     return {hops_.data() + flow.first_hop, flow.hop_count};
   }
-  [[nodiscard]] std::vector<Crossing>& on_link(LinkId link) { return on_link_[link]; }
+  /// The flows on a link; those of the link's own group come first.
+  [[nodiscard]] const std::vector<Crossing>& on_link(LinkId link) const { return on_link_[link]; }
+  [[nodiscard]] std::size_t grouped(LinkId link) const { return grouped_[link]; }
   [[nodiscard]] Weight weight(LinkId link) const { return weight_[link]; }
   /// One path's weight: 1 until the first split route shows up, then kWeightUnit. Shares do not
   /// depend on it; without split routes the arithmetic stays within 64 bits.
   [[nodiscard]] Weight unit() const { return unit_; }
 
   LinkId add_link();
+  /// Makes the flow a member of the group of one of its links, or of none.
   void set_group(FlowId id, LinkId group);
 
  private:
   [[nodiscard]] std::uint32_t take_hops(std::uint32_t count);
   void rescale();
+  void put(LinkId link, std::uint32_t position, const Crossing& crossing);
+  void swap(LinkId link, std::uint32_t a, std::uint32_t b);
 
   std::vector<Flow> flows_;
   std::vector<FlowId> free_flows_;
   std::vector<FlowHop> hops_;
   std::vector<std::vector<std::uint32_t>> free_hops_;  // by count
   std::vector<std::vector<Crossing>> on_link_;
+  std::vector<std::uint32_t> grouped_;  // per link
   std::vector<Weight> weight_;
   Weight unit_ = 1;
 };

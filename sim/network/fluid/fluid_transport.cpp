@@ -165,7 +165,13 @@ void FluidTransport::end_in_component(ComponentId id, TimePoint now,
                                       std::vector<TransferId>& arrived) {
   Component& component = components_[id];
   ended_.clear();
-  for (const LinkId link : component.due) sharing_.take_ended(flows_, link, now.ps(), ended_);
+  for (const LinkId link : component.due) {
+    const std::size_t before = ended_.size();
+    sharing_.take_ended(flows_, link, now.ps(), ended_);
+    for (std::size_t i = before; i < ended_.size(); ++i)
+      for (const FlowHop& hop : flows_.hops(flows_.flow(ended_[i])))
+        component.history.change(hop.link, hop.weight, false, sharing_.level(link));
+  }
   LOCKSTEP_CHECK(!ended_.empty());
   const auto count = static_cast<std::uint32_t>(ended_.size());
   component.flows -= count;
@@ -257,7 +263,15 @@ void FluidTransport::tidy(ComponentId id) {
 void FluidTransport::join(FlowId id, TimePoint now) {
   if (flows_.flow(id).state != Flow::State::joining) return;
   const ComponentId into = component_for(id);
+  Component& component = components_[into];
+  const std::size_t links = component.links.size();
   absorb(id, into, now);
+  if (component.links.size() != links) {
+    component.history.forget();
+  } else {
+    for (const FlowHop& hop : flows_.hops(flows_.flow(id)))
+      component.history.change(hop.link, hop.weight, true, sharing_.least_level(flows_, hop.link));
+  }
   touch(into);
 }
 
@@ -330,6 +344,7 @@ void FluidTransport::release(ComponentId id) {
     if (component_of_[link] == id) component_of_[link] = kNone;
   component.links.clear();
   component.untidy = false;
+  component.history.forget();
   component.flows = 0;
   component.left_since_built = 0;
   component.dirty = false;
@@ -342,7 +357,7 @@ void FluidTransport::solve(ComponentId id, EventQueue& queue) {
   tidy(id);
   Component& component = components_[id];
   sharing_.advance(component.links, queue.now().ps());
-  sharing_.fill(flows_, component.links);
+  sharing_.fill(flows_, component.links, component.history);
   const std::int64_t end = sharing_.next_end(flows_, component.links, component.due);
   ++component.version;
   queue.push(event_of(TransportEvent::group_ends, id, component.version,
@@ -365,7 +380,7 @@ void FluidTransport::rebuild(ComponentId id, EventQueue& queue) {
       solve(part, queue);
       continue;
     }
-    const FlowId only = flows_.on_link(link).front().flow();
+    const FlowId only = flows_.on_link(link).front().flow;
     sharing_.ungroup(flows_, only);
     flows_.detach(only);
     release(part);
@@ -378,7 +393,7 @@ void FluidTransport::gather(LinkId seed, Component& component) {
   component.links.push_back(seed);
   for (std::size_t i = 0; i < component.links.size(); ++i)
     for (const Crossing crossing : flows_.on_link(component.links[i]))
-      spread(crossing.flow(), component);
+      spread(crossing.flow, component);
 }
 
 void FluidTransport::spread(FlowId id, Component& component) {

@@ -31,6 +31,7 @@ class FluidTransport final : public Transport {
   struct Component {
     std::vector<LinkId> links;
     std::vector<LinkId> due;  // links on which the next flow ends
+    History history;
     std::uint32_t flows = 0;
     std::uint32_t left_since_built = 0;
     std::uint32_t version = 0;

@@ -41,55 +41,103 @@ void Sharing::advance(std::span<const LinkId> links, std::int64_t now_ps) {
   }
 }
 
-std::uint64_t Sharing::level_of(const Rest& rest) {
-  const auto high = static_cast<std::uint64_t>(rest.capacity >> 64U);
-  if (high == 0) return static_cast<std::uint64_t>(rest.capacity) / rest.open;
-  return static_cast<std::uint64_t>(rest.capacity / rest.open);
+std::uint64_t Sharing::least_level(const FlowTable& flows, LinkId link) const {
+  const UInt128 capacity = static_cast<UInt128>(capacity_[link]) * flows.unit();
+  return Rest::of(capacity, flows.weight(link)).level();
 }
+
+namespace {
+
+/// Small components are filled anew faster than a checkpoint is written.
+constexpr std::size_t kFewestLinksToRemember = 32;
+constexpr std::size_t kCheckpoints = 12;
+
+}  // namespace
 
 // Levels only rise while the water does: when flows freeze at level x on a link whose own level
 // is above x, what remains per flow cannot fall. So a level worked out earlier is a bound from
 // below, and a link is worked out anew only when its bound is the least of all.
-void Sharing::fill(FlowTable& flows, std::span<const LinkId> links) {
+void Sharing::fill(FlowTable& flows, std::span<const LinkId> links, History& history) {
   ++sweep_;
   bounds_.clear();
-  for (const LinkId link : links) {
-    groups_[link].level = 0;
-    if (flows.weight(link) == 0) continue;
-    Rest& rest = rest_[link];
-    rest.capacity = static_cast<UInt128>(capacity_[link]) * flows.unit();
-    rest.open = flows.weight(link);
-    bounds_.push_back({level_of(rest), link});
+  if (const History::Checkpoint* from = history.resume()) {
+    resume_filling(*from, history);
+  } else {
+    begin_filling(flows, links, history);
   }
-  std::make_heap(bounds_.begin(), bounds_.end(), [](const Bound& a, const Bound& b) {
-    return a.level != b.level ? a.level > b.level : a.link > b.link;
-  });
+  const std::size_t stride = links.size() / kCheckpoints + 1;
+  std::size_t next_checkpoint = history.order.size() + stride;
   while (!bounds_.empty()) {
     if (!settle_top()) continue;
     // All links at the lowest level freeze together, so that their order does not matter.
     const std::uint64_t level = bounds_.front().level;
+    if (history.order.size() >= next_checkpoint && links.size() >= kFewestLinksToRemember) {
+      remember(history, level);
+      next_checkpoint = history.order.size() + stride;
+    }
     lowest_.clear();
     while (!bounds_.empty() && bounds_.front().level == level) {
       if (!settle_top()) continue;
       lowest_.push_back(bounds_.front().link);
-      bounds_.front() = bounds_.back();
-      bounds_.pop_back();
-      if (!bounds_.empty()) sift_down(0);
+      drop_top();
     }
-    for (const LinkId link : lowest_) freeze(flows, link, level);
+    for (const LinkId link : lowest_) {
+      freeze(flows, link, level);
+      history.order.push_back({level, link});
+    }
   }
+}
+
+void Sharing::begin_filling(const FlowTable& flows, std::span<const LinkId> links,
+                            History& history) {
+  history.order.clear();
+  for (const LinkId link : links) {
+    groups_[link].level = 0;
+    groups_[link].next_ps = kUnknown;
+    if (flows.weight(link) == 0) continue;
+    const UInt128 capacity = static_cast<UInt128>(capacity_[link]) * flows.unit();
+    static_cast<Rest&>(rest_[link]) = Rest::of(capacity, flows.weight(link));
+    bounds_.push_back({rest_[link].level(), link});
+  }
+  std::make_heap(bounds_.begin(), bounds_.end(), sinks_below);
+}
+
+/// Takes up the filling at a checkpoint: what froze before it stays as it is.
+void Sharing::resume_filling(const History::Checkpoint& from, History& history) {
+  history.order.resize(from.frozen);
+  for (const History::Frozen& frozen : history.order) rest_[frozen.link].frozen = sweep_;
+  for (const History::Open& open : from.open) {
+    groups_[open.link].level = 0;
+    groups_[open.link].next_ps = kUnknown;
+    if (open.rest.open == 0) continue;
+    static_cast<Rest&>(rest_[open.link]) = open.rest;
+    bounds_.push_back({open.rest.level(), open.link});
+  }
+  std::make_heap(bounds_.begin(), bounds_.end(), sinks_below);
+}
+
+void Sharing::remember(History& history, std::uint64_t level) const {
+  History::Checkpoint& checkpoint = history.add_checkpoint();
+  checkpoint.frozen = history.order.size();
+  checkpoint.level = level;
+  checkpoint.open.clear();
+  for (const Bound& bound : bounds_) checkpoint.open.push_back({bound.link, rest_[bound.link]});
+}
+
+void Sharing::drop_top() {
+  bounds_.front() = bounds_.back();
+  bounds_.pop_back();
+  if (!bounds_.empty()) sift_down(0);
 }
 
 /// Makes the top bound exact. True if it then still is the top; otherwise it has sunk or gone.
 bool Sharing::settle_top() {
   const Rest& rest = rest_[bounds_.front().link];
   if (rest.open == 0) {
-    bounds_.front() = bounds_.back();
-    bounds_.pop_back();
-    if (!bounds_.empty()) sift_down(0);
+    drop_top();
     return false;
   }
-  const std::uint64_t level = level_of(rest);
+  const std::uint64_t level = rest.level();
   if (level == bounds_.front().level) return true;
   bounds_.front().level = level;
   sift_down(0);
@@ -97,54 +145,66 @@ bool Sharing::settle_top() {
 }
 
 void Sharing::sift_down(std::size_t at) {
-  const auto before = [](const Bound& a, const Bound& b) {
-    return a.level != b.level ? a.level < b.level : a.link < b.link;
-  };
   const Bound sinking = bounds_[at];
   const std::size_t size = bounds_.size();
   for (;;) {
     std::size_t child = 2 * at + 1;
     if (child >= size) break;
-    if (child + 1 < size && before(bounds_[child + 1], bounds_[child])) ++child;
-    if (!before(bounds_[child], sinking)) break;
+    if (child + 1 < size && sinks_below(bounds_[child], bounds_[child + 1])) ++child;
+    if (!sinks_below(sinking, bounds_[child])) break;
     bounds_[at] = bounds_[child];
     at = child;
   }
   bounds_[at] = sinking;
 }
 
+/// The link is full: its flows that are still open get its level. Those of its own group are: if a
+/// link had frozen one before, it would have taken it over. Of the others those are open whose own
+/// link is: they join this group now.
 void Sharing::freeze(FlowTable& flows, LinkId link, std::uint64_t level) {
   LOCKSTEP_CHECK(level > 0);
   rest_[link].frozen = sweep_;
   groups_[link].level = level;
+  groups_[link].next_ps = kUnknown;
   const Weight unit = flows.unit();
-  const UInt128 share = static_cast<UInt128>(level) * unit;
-  auto& crossings = flows.on_link(link);
-  for (std::size_t i = 0; i < crossings.size(); ++i) {
-    const Crossing crossing = crossings[i];
-    if (crossing.other == kNone) {
-      freeze_far(flows, crossing.flow(), link, level);
-      continue;
+  std::span<const Crossing> crossings = flows.on_link(link);
+  std::size_t grouped = flows.grouped(link);
+  for (const Crossing crossing : crossings.first(grouped)) {
+    if (crossing.other != kNone) {
+      freeze_pair(crossing.other, level, unit);
+    } else {
+      freeze_far(flows, crossing.flow, level);
     }
-    Rest& other = rest_[crossing.other];
-    if (other.frozen == sweep_) continue;  // that link froze the flow
-    other.capacity -= share;
-    other.open -= unit;
-    if (!crossing.grouped_here()) move(flows, crossing.flow(), link);
+  }
+  for (std::size_t i = grouped; i < crossings.size(); ++i) {
+    const Crossing crossing = crossings[i];
+    if (crossing.other != kNone) {
+      if (rest_[crossing.other].frozen == sweep_) [[likely]]
+        continue;
+      freeze_pair(crossing.other, level, unit);
+    } else {
+      const LinkId owner = flows.flow(crossing.flow).group;
+      if (owner != kNone && rest_[owner].frozen == sweep_) continue;
+      freeze_far(flows, crossing.flow, level);
+    }
+    move(flows, crossing.flow, link);  // swaps it to the front part, which is done with
+  }
+}
+
+inline void Sharing::freeze_pair(LinkId other, std::uint64_t level, Weight unit) {
+  Filling& rest = rest_[other];
+  if (unit == 1) {
+    rest.low -= level;
+    --rest.open;
+  } else {
+    rest.take(static_cast<UInt128>(level) * unit, unit);
   }
 }
 
 /// The same for a flow over any number of links with any weights.
-void Sharing::freeze_far(FlowTable& flows, FlowId id, LinkId link, std::uint64_t level) {
-  Flow& flow = flows.flow(id);
-  if (flow.mark == sweep_) return;
-  flow.mark = sweep_;
-  for (const FlowHop& hop : flows.hops(flow)) {
-    Rest& rest = rest_[hop.link];
-    rest.capacity -= static_cast<UInt128>(level) * hop.weight;
-    rest.open -= hop.weight;
-  }
-  if (flow.group != link) move(flows, id, link);
+void Sharing::freeze_far(FlowTable& flows, FlowId id, std::uint64_t level) {
+  for (const FlowHop& hop : flows.hops(flows.flow(id)))
+    rest_[hop.link].take(static_cast<UInt128>(level) * hop.weight, hop.weight);
 }
 
 void Sharing::move(FlowTable& flows, FlowId id, LinkId to) {
@@ -153,6 +213,7 @@ void Sharing::move(FlowTable& flows, FlowId id, LinkId to) {
   Flow& flow = flows.flow(id);
   Group& group = groups_[to];
   flow.work += group.service;
+  group.next_ps = kUnknown;
   ++group.live;
   group.finishing.push_back({flow.work, id, flow.version});
   std::push_heap(group.finishing.begin(), group.finishing.end(), std::greater<>{});
@@ -163,6 +224,7 @@ void Sharing::ungroup(FlowTable& flows, FlowId id) {
   if (flow.group == kNone) return;
   Group& group = groups_[flow.group];
   flow.work -= group.service;
+  group.next_ps = kUnknown;
   flow.version = (flow.version + 1) & kVersionMask;
   flows.set_group(id, kNone);
   if (--group.live == 0) group.finishing.clear();
@@ -182,9 +244,12 @@ std::int64_t Sharing::next_end(const FlowTable& flows, std::span<const LinkId> l
   for (const LinkId link : links) {
     Group& group = groups_[link];
     if (group.live == 0) continue;
-    drop_stale(flows, group);
-    const Int128 left = group.finishing.front().service - group.service;
-    const std::int64_t end = group.since_ps + time_for(left, group.level).ps();
+    if (group.next_ps == kUnknown) {
+      drop_stale(flows, group);
+      const Int128 left = group.finishing.front().service - group.service;
+      group.next_ps = group.since_ps + time_for(left, group.level).ps();
+    }
+    const std::int64_t end = group.next_ps;
     if (end < earliest) {
       earliest = end;
       due.clear();
@@ -197,6 +262,7 @@ std::int64_t Sharing::next_end(const FlowTable& flows, std::span<const LinkId> l
 void Sharing::take_ended(FlowTable& flows, LinkId link, std::int64_t now_ps,
                          std::vector<FlowId>& ended) {
   Group& group = groups_[link];
+  group.next_ps = kUnknown;
   while (group.live > 0) {
     drop_stale(flows, group);
     const Finish first = group.finishing.front();

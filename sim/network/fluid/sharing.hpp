@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/network/fluid/flow_table.hpp"
+#include "sim/network/fluid/history.hpp"
 
 namespace lockstep::fluid {
 
@@ -30,8 +31,13 @@ class Sharing {
   void advance(std::span<const LinkId> links, std::int64_t now_ps);
 
   /// Works out the levels of `links`, which must hold every link of every flow on them.
-  /// Flows without a group bring their work left in Flow::work.
-  void fill(FlowTable& flows, std::span<const LinkId> links);
+  /// Flows without a group bring their work left in Flow::work. Begins where `history` says that
+  /// the last filling still holds.
+  void fill(FlowTable& flows, std::span<const LinkId> links, History& history);
+  /// A flow is about to leave its group for good: from which level on that matters.
+  [[nodiscard]] std::uint64_t level(LinkId link) const { return groups_[link].level; }
+  /// The level that the link could have at the least, whatever the others do.
+  [[nodiscard]] std::uint64_t least_level(const FlowTable& flows, LinkId link) const;
 
   /// The earliest end among the flows of these links' groups; `due` gets the links it falls on.
   [[nodiscard]] std::int64_t next_end(const FlowTable& flows, std::span<const LinkId> links,
@@ -49,17 +55,16 @@ class Sharing {
     std::uint32_t version;
     friend bool operator>(const Finish& a, const Finish& b) { return a.service > b.service; }
   };
+  static constexpr std::int64_t kUnknown = -1;
   struct Group {
     Int128 service = 0;
     std::int64_t since_ps = 0;
     std::uint64_t level = 0;
+    std::int64_t next_ps = kUnknown;  // when the first of them ends
     std::uint32_t live = 0;
     std::vector<Finish> finishing;  // heap; entries of flows that moved are skipped at the top
   };
-  /// What is left of a link while the water rises.
-  struct Rest {
-    UInt128 capacity = 0;      // times unit
-    Weight open = 0;           // weight of the flows not frozen yet
+  struct Filling : Rest {
     std::uint32_t frozen = 0;  // the sweep in which the link froze
   };
   struct Bound {
@@ -67,9 +72,17 @@ class Sharing {
     LinkId link;
   };
 
-  [[nodiscard]] static std::uint64_t level_of(const Rest& rest);
+  /// The order of the heap: lowest level first, then lowest link.
+  [[nodiscard]] static bool sinks_below(const Bound& a, const Bound& b) {
+    return a.level != b.level ? a.level > b.level : a.link > b.link;
+  }
+  void begin_filling(const FlowTable& flows, std::span<const LinkId> links, History& history);
+  void resume_filling(const History::Checkpoint& from, History& history);
+  void remember(History& history, std::uint64_t level) const;
+  void drop_top();
   void freeze(FlowTable& flows, LinkId link, std::uint64_t level);
-  void freeze_far(FlowTable& flows, FlowId id, LinkId link, std::uint64_t level);
+  void freeze_pair(LinkId other, std::uint64_t level, Weight unit);
+  void freeze_far(FlowTable& flows, FlowId id, std::uint64_t level);
   void move(FlowTable& flows, FlowId id, LinkId to);
   void drop_stale(const FlowTable& flows, Group& group);
   void sift_down(std::size_t at);
@@ -77,7 +90,7 @@ class Sharing {
 
   std::vector<std::uint64_t> capacity_;
   std::vector<Group> groups_;
-  std::vector<Rest> rest_;
+  std::vector<Filling> rest_;
   std::vector<Bound> bounds_;  // heap by level, then link
   std::vector<LinkId> lowest_;
   std::uint32_t sweep_ = 0;
