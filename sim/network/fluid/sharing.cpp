@@ -225,12 +225,17 @@ void Sharing::ungroup(FlowTable& flows, FlowId id) {
   Group& group = groups_[flow.group];
   flow.work -= group.service;
   group.next_ps = kUnknown;
+  if (group.finishing.front().flow == id) group.front_holds = false;
   flow.version = (flow.version + 1) & kVersionMask;
   flows.set_group(id, kNone);
-  if (--group.live == 0) group.finishing.clear();
+  if (--group.live > 0) return;
+  group.finishing.clear();
+  group.front_holds = false;
 }
 
 void Sharing::drop_stale(const FlowTable& flows, Group& group) {
+  if (group.front_holds) return;
+  group.front_holds = true;
   auto& heap = group.finishing;
   while (flows.flow(heap.front().flow).version != heap.front().version) {
     std::pop_heap(heap.begin(), heap.end(), std::greater<>{});
@@ -269,6 +274,7 @@ void Sharing::take_ended(FlowTable& flows, LinkId link, std::int64_t now_ps,
     if (group.since_ps + time_for(first.service - group.service, group.level).ps() > now_ps) return;
     std::pop_heap(group.finishing.begin(), group.finishing.end(), std::greater<>{});
     group.finishing.pop_back();
+    group.front_holds = false;
     flows.set_group(first.flow, kNone);
     --group.live;
     if (group.live == 0) group.finishing.clear();

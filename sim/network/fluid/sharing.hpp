@@ -62,6 +62,7 @@ class Sharing {
     std::uint64_t level = 0;
     std::int64_t next_ps = kUnknown;  // when the first of them ends
     std::uint32_t live = 0;
+    bool front_holds = false;       // the first of `finishing` has been seen to be no leftover
     std::vector<Finish> finishing;  // heap; entries of flows that moved are skipped at the top
   };
   struct Filling : Rest {
