@@ -72,7 +72,7 @@ ConfigError::ConfigError(Problem problem) : ConfigError{std::vector{std::move(pr
 
 void Problems::note(Position at, std::string pointer, std::string message) {
   ++total_;
-  if (problems_.size() >= kMostKept) return;
+  if (!keeps_more()) return;
   problems_.push_back({file_, at, std::move(pointer), std::move(message)});
 }
 

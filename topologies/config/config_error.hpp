@@ -56,6 +56,8 @@ class Problems {
   void note(Position at, std::string pointer, std::string message);
   /// Takes over what another file's reading threw.
   void add(const ConfigError& other);
+  /// Whether the next problem is kept, so that its message is worth composing.
+  [[nodiscard]] bool keeps_more() const { return problems_.size() < kMostKept; }
   [[nodiscard]] bool any() const { return total_ != 0; }
   [[nodiscard]] const std::string& file() const { return file_; }
   /// Throws ConfigError with all problems in order of file, line and column, if there are any.

@@ -90,6 +90,11 @@ class DocumentBuilder : public nlohmann::json_sax<nlohmann::json> {
   bool end_array() override { return close(); }
   bool key(string_t& value) override {
     open_.back().key_at = start_of_token();
+    if (value.size() > kLongestKey) {
+      problems_.note(open_.back().key_at, "",
+                     fmt::format("a key of more than {} bytes", kLongestKey));
+      return false;
+    }
     open_.back().key = std::move(value);
     token_ends_at(consumed_);
     return true;

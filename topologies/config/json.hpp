@@ -53,11 +53,13 @@ struct JsonDocument {
 
 inline constexpr std::size_t kLargestJson = std::size_t{8} << 20U;  // bytes
 inline constexpr std::size_t kDeepestJson = 64;                     // containers in one another
+inline constexpr std::size_t kLongestKey = 256;                     // bytes
 
 /// Strict JSON (RFC 8259) in UTF-8; a byte order mark at the start is passed over. `file` is the
 /// name that errors carry. Throws ConfigError on malformed text (the first fault), on anything
-/// nested deeper than kDeepestJson, on a number no double can hold, on more than kLargestJson
-/// bytes, and on duplicate keys (all of them, each with the place of the first).
+/// nested deeper than kDeepestJson, on a key longer than kLongestKey (pointers hold keys, so they
+/// must stay short), on a number no double can hold, on more than kLargestJson bytes, and on
+/// duplicate keys (all of them, each with the place of the first).
 [[nodiscard]] JsonDocument parse_json(std::string_view text, std::string file);
 
 /// The same from a file; ConfigError also where it is missing, a directory or not readable.

@@ -242,8 +242,9 @@ void ObjectReader::refuse_unknown_keys() const {
   const std::vector<std::string_view> allowed(asked_.begin(), asked_.end());
   for (const JsonMember& member : *members_) {
     if (std::find(allowed.begin(), allowed.end(), member.key) != allowed.end()) continue;
+    const bool kept = self_.problems().keeps_more();
     self_.problems().note(member.key_at, child_pointer(self_.pointer(), member.key),
-                          complain_of_key(member.key, allowed));
+                          kept ? complain_of_key(member.key, allowed) : "");
   }
 }
 

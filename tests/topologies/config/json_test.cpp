@@ -178,6 +178,12 @@ TEST_CASE("nesting ends at 64 levels, however deep the text goes") {
   CHECK(error_of(hostile) == one_error("1:65: error: nested deeper than 64 levels"));
 }
 
+TEST_CASE("keys have at most 256 bytes") {
+  CHECK(error_of("{\"" + std::string(256, 'k') + "\": 1}") == "accepted");
+  CHECK(error_of("{\"" + std::string(257, 'k') + "\": 1}") ==
+        one_error("1:2: error: a key of more than 256 bytes"));
+}
+
 TEST_CASE("a text of more than 8 MiB is refused") {
   CHECK(error_of(std::string(kLargestJson, ' ') + "1") ==
         "f: error: larger than 8 MiB\n1 error; nothing was run");
