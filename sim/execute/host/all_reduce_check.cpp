@@ -33,7 +33,7 @@ class Numbers {
     const std::uint64_t bits =
         mix(mix(seed_ ^ static_cast<std::uint64_t>(rank)) + static_cast<std::uint64_t>(element));
     if (whole_) return static_cast<float>(1 + bits % range_);
-    return static_cast<float>(bits >> 40U) * 0x1p-23F - 1.0F;
+    return static_cast<float>(static_cast<double>(bits >> 11U) * 0x1p-52 - 1);
   }
 
  private:

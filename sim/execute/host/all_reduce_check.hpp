@@ -45,7 +45,7 @@ struct AllReduceCheck {
 /// Ranks 0 .. workers-1 hold `count` elements each and must all end with the sum; the ranks after
 /// them are helpers, whose data begins as zeros.
 /// First pass: whole numbers so small that every order of addition is exact, so that one missing,
-/// doubled or misplaced contribution shows. Second pass: numbers in [-1, 1), to within
+/// doubled or misplaced contribution shows. Second pass: numbers in [-1, 1], to within
 /// n * eps * sum|x| of the sum in double precision (eps = 2^-23; Higham 2002, section 4.2).
 [[nodiscard]] AllReduceCheck check_all_reduce(const Schedule& schedule, int workers,
                                               std::int64_t count,
