@@ -1,0 +1,67 @@
+#include "sim/engine/link_load.hpp"
+
+#include <doctest/doctest.h>
+
+#include <memory>
+
+#include "strategies/collectives/registry.hpp"
+
+using namespace lockstep;
+
+namespace {
+
+/// A bidirectional ring of n: link i goes from i to i+1, link n+i from i to i-1. Fewest hops; where
+/// both ways are as long, clockwise (towards i+1).
+class RingRouter final : public Router {
+ public:
+  explicit RingRouter(EndpointId n) : n_{n} {}
+  [[nodiscard]] bool route(EndpointId from, EndpointId to, Route& route) const override {
+    route.clear();
+    const EndpointId clockwise = (to + n_ - from) % n_;
+    const bool forward = clockwise <= n_ - clockwise;
+    for (EndpointId at = from; at != to;) {
+      route.hops.push_back({forward ? at : n_ + at, kWeightUnit});
+      at = forward ? (at + 1) % n_ : (at + n_ - 1) % n_;
+    }
+    return true;
+  }
+
+ private:
+  EndpointId n_;
+};
+
+double load(const char* name, int n) {
+  const Link link{1_GBps, 1_us, true};
+  const auto size = static_cast<std::size_t>(n);
+  const Network network{std::vector<Link>(2 * size, link), std::vector<Endpoint>(size),
+                        std::make_shared<RingRouter>(static_cast<EndpointId>(n))};
+  return *busiest_link_load(*make_schedule(*find_algorithm("all_reduce", name), n, {}), network);
+}
+
+}  // namespace
+
+TEST_CASE("busiest-link load on a bidirectional ring tells algorithms of equal cost apart") {
+  for (const int n : {8, 16, 64}) {
+    CAPTURE(n);
+    const int lg = n == 8 ? 3 : n == 16 ? 4 : 6;
+    // Every round one block on every clockwise link: 2(n-1)/n.
+    CHECK(load("ring", n) == doctest::Approx(2.0 * (n - 1) / n));
+    // Two rounds; a clockwise link carries distances 1 .. n/2, d blocks of M/n from each:
+    // n/2 * (n/2 + 1) / 2 / n = n/8 + 1/4 a round.
+    CHECK(load("direct", n) == doctest::Approx(n / 4.0 + 0.5));
+    // Round k: distance 2^k. Pairs that point the same way overlap on 2^k messages of M: 1 + 2 + 4
+    // + ... = n - 1.
+    CHECK(load("recursive_doubling", n) == doctest::Approx(n - 1.0));
+    // Near first: M/2^(k+1) over distance 2^k, both halves: lg n * (1/2 + 1/2).
+    CHECK(load("halving_doubling_near", n) == doctest::Approx(lg));
+    // Far first: M/2 over distance n/2, M/4 over n/4, ...: twice the sum of (n/2^k) / 2^k =
+    // 2 * n/4 * (1 - 4^-lg) / (1 - 1/4) = (2/3) n (1 - 1/n^2).
+    CHECK(load("halving_doubling", n) == doctest::Approx(2.0 / 3 * n * (1 - 1.0 / n / n)));
+  }
+  // The same as figures, recomputed by an independent program over the published algorithms.
+  CHECK(load("direct", 8) == doctest::Approx(2.5));
+  CHECK(load("direct", 64) == doctest::Approx(16.5));
+  CHECK(load("halving_doubling", 8) == doctest::Approx(5.25));
+  CHECK(load("halving_doubling", 16) == doctest::Approx(10.625));
+  CHECK(load("halving_doubling", 64) == doctest::Approx(42.66).epsilon(1e-3));
+}
