@@ -49,6 +49,9 @@ class EventQueue {
     deal_out(static_cast<std::size_t>(std::countr_zero(used_)));
   }
 
+  /// Whether the present instant has events left.
+  [[nodiscard]] bool has_now() const { return cursor_ < buckets_[0].size(); }
+
   /// Takes the next event of the present instant, if there is one left.
   [[nodiscard]] bool pop_now(Event& event) {
     if (cursor_ >= buckets_[0].size()) return false;

@@ -30,11 +30,15 @@ Engine::Engine(const Network& network, const Workload& workload, NetworkModel mo
       routes_{network.endpoints.size()},
       ports_(network.endpoints.size()),
       carried_(network.links.size(), 0) {
+  issue_in_order_ = model == NetworkModel::queue ||
+                    std::any_of(network.endpoints.begin(), network.endpoints.end(),
+                                [](const Endpoint& e) { return e.message_overhead > Duration{}; });
   for (const CollectiveCall& call : workload.calls) add_call(call);
   add_streams();
   begin_free_calls();
   for (std::uint32_t stream = 0; stream < streams_.size(); ++stream) run_stream(stream);
   run_ready();
+  start_matched();
   transport_->settle(queue_);
 }
 
@@ -51,6 +55,8 @@ Engine::Engine(const Engine& other)
       ports_{other.ports_},
       transfers_{other.transfers_},
       spare_transfers_{other.spare_transfers_},
+      issue_in_order_{other.issue_in_order_},
+      next_order_{other.next_order_},
       first_operation_{other.first_operation_},
       waiting_for_{other.waiting_for_},
       dependents_{other.dependents_},
@@ -139,7 +145,10 @@ bool Engine::advance() {
   if (queue_.empty()) return false;
   queue_.advance();
   Event event;
-  while (queue_.pop_now(event)) handle(event);
+  do {
+    while (queue_.pop_now(event)) handle(event);
+    start_matched();
+  } while (queue_.has_now());
   transport_->settle(queue_);
   return true;
 }
@@ -236,7 +245,8 @@ void Engine::plan_repeats(Lane& lane) {
                        [](std::int64_t step, const Phase& phase) { return step < phase.first; });
   if (after == phases.begin()) return;
   const Phase& phase = *std::prev(after);
-  lane.repeats_left = std::max<std::int64_t>(0, phase.first + phase.count - 1 - lane.step);
+  const std::int64_t end = std::min(phase.first + phase.count, lane.steps);
+  lane.repeats_left = std::max<std::int64_t>(0, end - 1 - lane.step);
 }
 
 bool Engine::dependencies_met(const Lane& lane) const {
@@ -260,7 +270,7 @@ void Engine::post_step(std::uint32_t lane_id) {
   for (const Send& send : step_.sends)
     post({party + lane.member, party + static_cast<std::uint32_t>(send.peer),
           static_cast<std::uint32_t>(send.channel)},
-         {lane_id, true, false, repeats, send.chunk.count * block});
+         {lane_id, true, false, repeats, send.chunk.count * block, next_order_++});
 }
 
 void Engine::finish_lane(const Lane& lane) {
@@ -304,7 +314,7 @@ void Engine::begin_operation(std::uint32_t stream) {
       return;
     case Operation::Kind::send:
       post({own, operation.peer, operation.tag},
-           {track, true, false, false, operation.size.count()});
+           {track, true, false, false, operation.size.count(), next_order_++});
       return;
     case Operation::Kind::receive:
       post({operation.peer, own, operation.tag},
@@ -360,6 +370,7 @@ void Engine::begin_transfer(const ConnectionKey& key, const Post& send, const Po
               .from = endpoint_of(send.track),
               .to = endpoint_of(receive.track),
               .channel = key.channel,
+              .order = send.order,
               .reduces = receive.reduces,
               .bound = send.repeats && receive.repeats};
   if (transfer.bound) {
@@ -369,10 +380,33 @@ void Engine::begin_transfer(const ConnectionKey& key, const Post& send, const Po
     account(transfer.from, transfer.to, transfer.bytes, 1);
   }
   ++transfer_count_;
+  if (issue_in_order_) {
+    matched_.push_back(id);
+  } else {
+    start(id);
+  }
+}
+
+/// Hands a transfer that both ends have reached to the network.
+void Engine::start(TransferId id) {
+  Transfer& transfer = transfers_[id];
+  const TimePoint at = issue_time(transfer.from);
+  if (transfer.times > 1) {
+    transport_->start_again(transfer.kept, at, queue_);
+    return;
+  }
   const Route* route = routes_.find(*network_->router, transfer.from, transfer.to);
   LOCKSTEP_CHECK(route != nullptr);
-  transfer.kept = transport_->start(id, *route, Bytes{send.bytes}, issue_time(transfer.from),
-                                    transfer.bound, queue_);
+  transfer.kept = transport_->start(id, *route, Bytes{transfer.bytes}, at, transfer.bound, queue_);
+}
+
+void Engine::start_matched() {
+  if (matched_.empty()) return;
+  std::sort(matched_.begin(), matched_.end(), [this](TransferId a, TransferId b) {
+    return transfers_[a].order < transfers_[b].order;
+  });
+  for (const TransferId id : matched_) start(id);
+  matched_.clear();
 }
 
 /// When the sender's software lets go of its next message.
@@ -387,11 +421,16 @@ TimePoint Engine::issue_time(EndpointId from) {
 void Engine::post_bound(TransferId id, std::uint8_t end) {
   Transfer& transfer = transfers_[id];
   transfer.posted |= end;
+  if (end == Transfer::kSender) transfer.order = next_order_++;
   if (transfer.posted != (Transfer::kSender | Transfer::kReceiver)) return;
   transfer.posted = 0;
   ++transfer.times;
   ++transfer_count_;
-  transport_->start_again(transfer.kept, issue_time(transfer.from), queue_);
+  if (issue_in_order_) {
+    matched_.push_back(id);
+  } else {
+    start(id);
+  }
 }
 
 /// One end goes on to other things. An end that waits already does so like any other from now on.
@@ -410,7 +449,7 @@ void Engine::unbind(TransferId id) {
   const Lane& waiting = sending ? sender : receiver;
   post({party + sender.member, party + receiver.member, transfer.channel},
        {sending ? transfer.sender : transfer.receiver, sending, transfer.reduces && !sending,
-        waiting.repeats_left > 0, transfer.bytes});
+        waiting.repeats_left > 0, transfer.bytes, transfer.order});
 }
 
 void Engine::account(EndpointId from, EndpointId to, std::int64_t bytes, std::int64_t times) {

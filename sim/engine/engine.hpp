@@ -74,7 +74,8 @@ class Engine {
     EndpointId from = 0;
     EndpointId to = 0;
     std::uint32_t channel = 0;
-    std::uint32_t kept = 0;  // the transport's name for it
+    std::uint32_t kept = 0;   // the transport's name for it
+    std::uint64_t order = 0;  // of the send among all sends
     bool reduces = false;
     bool bound = false;
     std::uint8_t posted = 0;  // ends of a bound transfer that have reached it again
@@ -107,6 +108,8 @@ class Engine {
   // Transfers.
   void post(const ConnectionKey& key, const Post& post);
   void begin_transfer(const ConnectionKey& key, const Post& send, const Post& receive);
+  void start(TransferId id);
+  void start_matched();
   [[nodiscard]] TimePoint issue_time(EndpointId from);
   void post_bound(TransferId id, std::uint8_t end);
   void unbind(TransferId id);
@@ -141,6 +144,11 @@ class Engine {
   std::vector<TransferId> spare_transfers_;
   std::vector<TransferId> arrived_;
   std::vector<std::uint32_t> ready_;  // tracks whose step is done
+  // Where software or a queue takes messages one by one, those that met in this instant leave in
+  // the order in which their senders issued them, not in the order of meeting.
+  bool issue_in_order_ = false;
+  std::uint64_t next_order_ = 0;
+  std::vector<TransferId> matched_;
   mutable Step step_;
 
   std::vector<std::uint32_t> first_operation_;         // per stream

@@ -23,6 +23,7 @@ struct Post {
   bool reduces = false;  // receives: what arrives is reduced
   bool repeats = false;  // the poster will post the same again, next
   std::int64_t bytes = 0;
+  std::uint64_t order = 0;  // sends: in which order the posters issue them
 };
 
 /// Ends of transfers that have not met yet, first in first out per connection: a hash table with

@@ -47,7 +47,7 @@ std::vector<Unfinished> Engine::unfinished() const {
     out.push_back({endpoint_of(track),
                    describe_post({party + lanes_[transfer.sender].member,
                                   party + lanes_[transfer.receiver].member, transfer.channel},
-                                 {track, sending, transfer.reduces, true, transfer.bytes})});
+                                 {track, sending, transfer.reduces, true, transfer.bytes, 0})});
   }
   for (std::uint32_t id = 0; id < lanes_.size(); ++id) {
     if (lanes_[id].step == lanes_[id].steps && lanes_[id].begun) continue;

@@ -45,7 +45,7 @@ FlowId FlowTable::create(TransferId transfer, std::span<const Hop> hops) {
 
 void FlowTable::destroy(FlowId id) {
   Flow& flow = flows_[id];
-  ++flow.version;
+  flow.version = (flow.version + 1) & kVersionMask;
   if (flow.hop_count > 0) free_hops_[flow.hop_count].push_back(flow.first_hop);
   free_flows_.push_back(id);
 }

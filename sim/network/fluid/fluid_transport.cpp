@@ -46,7 +46,10 @@ std::unique_ptr<Transport> FluidTransport::clone() const {
 
 std::uint32_t FluidTransport::start(TransferId transfer, const Route& route, Bytes size,
                                     TimePoint at, bool keep, EventQueue& queue) {
+  const Weight unit = flows_.unit();
   const FlowId id = create_flow(transfer, route);
+  if (flows_.unit() != unit)  // what fillings remember is in the old unit
+    for (Component& component : components_) component.history.forget();
   Flow& flow = flows_.flow(id);
   flow.size = route.hops.empty() ? 0 : work_of(size);
   flow.latency = route.latency;

@@ -72,7 +72,7 @@ void Sharing::fill(FlowTable& flows, std::span<const LinkId> links, History& his
     // All links at the lowest level freeze together, so that their order does not matter.
     const std::uint64_t level = bounds_.front().level;
     if (history.order.size() >= next_checkpoint && links.size() >= kFewestLinksToRemember) {
-      remember(history, level);
+      remember(links, history, level);
       next_checkpoint = history.order.size() + stride;
     }
     lowest_.clear();
@@ -94,10 +94,9 @@ void Sharing::begin_filling(const FlowTable& flows, std::span<const LinkId> link
   for (const LinkId link : links) {
     groups_[link].level = 0;
     groups_[link].next_ps = kUnknown;
-    if (flows.weight(link) == 0) continue;
     const UInt128 capacity = static_cast<UInt128>(capacity_[link]) * flows.unit();
     static_cast<Rest&>(rest_[link]) = Rest::of(capacity, flows.weight(link));
-    bounds_.push_back({rest_[link].level(), link});
+    if (rest_[link].open > 0) bounds_.push_back({rest_[link].level(), link});
   }
   std::make_heap(bounds_.begin(), bounds_.end(), sinks_below);
 }
@@ -107,21 +106,23 @@ void Sharing::resume_filling(const History::Checkpoint& from, History& history) 
   history.order.resize(from.frozen);
   for (const History::Frozen& frozen : history.order) rest_[frozen.link].frozen = sweep_;
   for (const History::Open& open : from.open) {
+    static_cast<Rest&>(rest_[open.link]) = open.rest;
+    if (open.rest.open == 0) continue;  // it may even have left the component
     groups_[open.link].level = 0;
     groups_[open.link].next_ps = kUnknown;
-    if (open.rest.open == 0) continue;
-    static_cast<Rest&>(rest_[open.link]) = open.rest;
     bounds_.push_back({open.rest.level(), open.link});
   }
   std::make_heap(bounds_.begin(), bounds_.end(), sinks_below);
 }
 
-void Sharing::remember(History& history, std::uint64_t level) const {
+void Sharing::remember(std::span<const LinkId> links, History& history, std::uint64_t level) const {
   History::Checkpoint& checkpoint = history.add_checkpoint();
   checkpoint.frozen = history.order.size();
   checkpoint.level = level;
   checkpoint.open.clear();
-  for (const Bound& bound : bounds_) checkpoint.open.push_back({bound.link, rest_[bound.link]});
+  // Also links on which nothing is open: a flow that joins may open them again.
+  for (const LinkId link : links)
+    if (rest_[link].frozen != sweep_) checkpoint.open.push_back({link, rest_[link]});
 }
 
 void Sharing::drop_top() {

@@ -79,7 +79,7 @@ class Sharing {
   }
   void begin_filling(const FlowTable& flows, std::span<const LinkId> links, History& history);
   void resume_filling(const History::Checkpoint& from, History& history);
-  void remember(History& history, std::uint64_t level) const;
+  void remember(std::span<const LinkId> links, History& history, std::uint64_t level) const;
   void drop_top();
   void freeze(FlowTable& flows, LinkId link, std::uint64_t level);
   void freeze_pair(LinkId other, std::uint64_t level, Weight unit);

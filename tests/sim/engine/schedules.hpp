@@ -1,0 +1,74 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <utility>
+
+#include "sim/engine/workload.hpp"
+#include "sim/schedule/schedule.hpp"
+
+/// Small schedules for tests of the engine, written out here so that they need no registry.
+namespace lockstep::test {
+
+/// Ring all-reduce over n ranks; `phased` says its repetition.
+class TinyRing : public Schedule {
+ public:
+  explicit TinyRing(int n, bool phased = true) : n_{n}, phased_{phased} {}
+  [[nodiscard]] int ranks() const override { return n_; }
+  [[nodiscard]] std::int64_t blocks() const override { return n_; }
+  [[nodiscard]] std::int64_t steps(int, int) const override { return 2 * (n_ - 1); }
+  void step(int rank, int, std::int64_t index, Step& step) const override {
+    const auto sent = static_cast<int>((rank + 2 * n_ - index % n_) % n_);
+    step.sends.push_back({(rank + 1) % n_, {Buffer::data, sent, 1}});
+    step.receives.push_back({(rank + n_ - 1) % n_,
+                             {Buffer::data, (sent + n_ - 1) % n_, 1},
+                             index < n_ - 1 ? Combine::reduce : Combine::copy});
+  }
+  [[nodiscard]] std::vector<Phase> phases() const override {
+    if (!phased_) return {};
+    return {{0, n_ - 1}, {n_ - 1, n_ - 1}};
+  }
+
+ private:
+  int n_;
+  bool phased_;
+};
+
+/// Any schedule from a function (rank, lane, index, step).
+class Scripted final : public Schedule {
+ public:
+  using Script = std::function<void(int, int, std::int64_t, Step&)>;
+  Scripted(int ranks, int lanes, std::int64_t steps, Script script)
+      : ranks_{ranks}, lanes_{lanes}, steps_{steps}, script_{std::move(script)} {}
+  [[nodiscard]] int ranks() const override { return ranks_; }
+  [[nodiscard]] int lanes() const override { return lanes_; }
+  [[nodiscard]] std::int64_t blocks() const override { return 64; }
+  [[nodiscard]] std::int64_t steps(int, int) const override { return steps_; }
+  void step(int rank, int lane, std::int64_t index, Step& step) const override {
+    script_(rank, lane, index, step);
+  }
+
+ private:
+  int ranks_;
+  int lanes_;
+  std::int64_t steps_;
+  Script script_;
+};
+
+/// One collective over the end points 0 … ranks-1.
+inline Workload one_call(std::shared_ptr<const Schedule> schedule, Bytes block,
+                         std::vector<TimePoint> starts = {}) {
+  CollectiveCall call;
+  call.name = "all_reduce tiny";
+  call.members.resize(static_cast<std::size_t>(schedule->ranks()));
+  std::iota(call.members.begin(), call.members.end(), EndpointId{0});
+  call.schedule = std::move(schedule);
+  call.block = block;
+  call.starts = std::move(starts);
+  Workload workload;
+  workload.calls.push_back(std::move(call));
+  return workload;
+}
+
+}  // namespace lockstep::test
