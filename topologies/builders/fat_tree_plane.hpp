@@ -1,0 +1,22 @@
+#pragma once
+
+#include "topologies/blueprint.hpp"
+
+namespace lockstep {
+
+/// One tree of switches over `terminals` hosts, up to three levels. Parameters: link (host to
+/// leaf), uplink, radix, hosts_per_leaf, levels, leaves_per_pod, oversubscription,
+/// core_oversubscription.
+///
+/// A leaf has hosts_per_leaf ports down and, at oversubscription a:b, hosts_per_leaf * b / a up.
+/// Two levels: every leaf is cabled alike to as few spines as ports allow, with several cables to
+/// each where there are few leaves. Three levels: equal pods of leaves and spines (one cable from
+/// each leaf to each spine), spine i of every pod to the i-th group of core switches. Throws
+/// BuildError where the ports do not suffice.
+[[nodiscard]] FabricBlueprint fat_tree_plane(const Parameters& parameters, int terminals,
+                                             int default_radix);
+
+/// The parameters it reads.
+[[nodiscard]] std::vector<Parameter> fat_tree_parameters();
+
+}  // namespace lockstep

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "topologies/elements.hpp"
+#include "topologies/registry.hpp"
+
+/// A cluster: equal copies of one node, joined by a fabric of equal planes of switches. Vertex and
+/// link ids are contiguous per node and per plane, so that nothing is stored per node.
+namespace lockstep {
+
+struct ClusterData;
+
+/// How large a cluster the user wants; what is absent is as the cluster's file says.
+struct ClusterSize {
+  std::optional<int> nodes;
+  std::optional<int> ranks;
+  int extra_hosts = 0;  // end points without GPUs, numbered after all the ranks
+};
+
+/// A builder with the values of its parameters.
+struct BuilderCall {
+  const Builder* builder = nullptr;
+  Parameters parameters;
+};
+
+/// Immutable and cheap to copy.
+class Cluster {
+ public:
+  explicit Cluster(std::shared_ptr<const ClusterData> data) : data_{std::move(data)} {}
+
+  [[nodiscard]] int nodes() const;
+  [[nodiscard]] int gpus_per_node() const;
+  /// End points 0 .. ranks()-1 are GPUs, node by node.
+  [[nodiscard]] int ranks() const;
+  /// Further end points, from id ranks() on: extra hosts where the builder made such, else the CPU
+  /// sockets, node by node.
+  [[nodiscard]] int helpers() const;
+  [[nodiscard]] int endpoints() const { return ranks() + helpers(); }
+  [[nodiscard]] VertexId vertex_of(EndpointId endpoint) const;
+
+  [[nodiscard]] std::size_t vertex_count() const;
+  [[nodiscard]] std::size_t link_count() const;
+  [[nodiscard]] Vertex vertex(VertexId id) const;
+  /// "node0/gpu3", "rail2/leaf5", "gpu7", or as the file calls it.
+  [[nodiscard]] std::string vertex_name(VertexId id) const;
+  [[nodiscard]] ClusterLink link(LinkId id) const;
+  /// "node0/gpu3 -> node0/nvswitch0".
+  [[nodiscard]] std::string link_name(LinkId id) const;
+
+  [[nodiscard]] const ClusterData& data() const { return *data_; }
+  [[nodiscard]] const std::shared_ptr<const ClusterData>& shared() const { return data_; }
+
+ private:
+  std::shared_ptr<const ClusterData> data_;
+};
+
+/// Builds a cluster. `topology` is a direct builder, a fabric (single GPUs on it), or a node; nodes
+/// need a `fabric` where there is more than one. `ranks` says how many of single GPUs there are;
+/// on nodes it picks as many nodes as hold them, or the first GPUs of one node.
+/// Throws BuildError where that cannot be built.
+[[nodiscard]] Cluster build_cluster(const BuilderCall& topology,
+                                    const std::optional<BuilderCall>& fabric,
+                                    const ClusterSize& size);
+
+}  // namespace lockstep
