@@ -25,7 +25,9 @@ class HalvingDoubling final : public ExtraRankSchedule {
       : ExtraRankSchedule(core, n, core.size()), order_{order} {}
 
  protected:
-  [[nodiscard]] std::int64_t core_steps() const override { return 2 * core().exponent(); }
+  [[nodiscard]] std::int64_t core_steps() const override {
+    return std::int64_t{2} * core().exponent();
+  }
 
   void core_step(int core_index, std::int64_t index, Step& step) const override {
     const int lg = core().exponent();
@@ -76,7 +78,7 @@ CollectiveCost halving_doubling_cost(int n) {
   const std::int64_t others = core.size() - 1;
   const std::int64_t fold = core.extras() > 0 ? 1 : 0;
   const std::int64_t all = core.size();
-  return {.rounds = 2 * core.exponent() + 2 * fold,
+  return {.rounds = 2 * (core.exponent() + fold),
           .path_blocks = 2 * others + 2 * fold * all,
           .reduced_blocks = others + fold * all,
           .sent_blocks = 2 * others + fold * all};

@@ -20,6 +20,9 @@ std::uint64_t mix(std::uint64_t x) {
   return x ^ (x >> 31U);
 }
 
+/// Elements in a block of a check that had to be cut down: more would show nothing new.
+constexpr std::int64_t kReducedBlock = 4;
+
 /// What the ranks contribute in one pass.
 class Numbers {
  public:
@@ -66,7 +69,8 @@ std::optional<Extent> fit(const Schedule& schedule, std::int64_t count, std::int
   if (wanted.block <= longest) return wanted;
   if (longest == 0) return std::nullopt;
   const std::int64_t padding = count % blocks == 0 ? 0 : 1;
-  return Extent{longest * blocks - padding, longest};
+  const std::int64_t few = std::min(longest, kReducedBlock);
+  return Extent{few * blocks - padding, few};
 }
 
 class Checker {

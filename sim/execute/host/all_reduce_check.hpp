@@ -13,8 +13,8 @@ namespace lockstep {
 struct AllReduceCheckOptions {
   std::uint64_t seed = 1;
   Buffer result = Buffer::data;  // where the schedule leaves the sum
-  /// All buffers together; messages that need more are checked with shorter blocks, in the same
-  /// number and with the same padding or none.
+  /// All buffers together. Messages that need more are checked with as many blocks of four elements
+  /// at most, the last one full or not as it was.
   std::int64_t most_floats = std::int64_t{1} << 26;
 };
 

@@ -3,14 +3,14 @@
 #include <fmt/format.h>
 
 #include <deque>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
-#include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "sim/check.hpp"
+#include "sim/execute/host/fifo.hpp"
 #include "sim/execute/host/step_problem.hpp"
 
 namespace lockstep {
@@ -34,6 +34,7 @@ struct LaneState {
 
 struct PostedSend {
   std::size_t lane = 0;  // of the sender, as an index into lanes_
+  int to = 0;
   std::int64_t step = 0;
   std::int64_t blocks = 0;
   Payload payload;
@@ -47,8 +48,8 @@ struct PostedReceive {
 
 /// What waits between two ranks on one lane, both sides in order.
 struct Channel {
-  std::deque<PostedSend> sends;
-  std::deque<PostedReceive> receives;
+  Fifo<PostedSend> sends;
+  Fifo<PostedReceive> receives;
 };
 
 class HostExecutor {
@@ -95,7 +96,7 @@ class HostExecutor {
   void begin(std::size_t lane) {
     LaneState& state = lanes_[lane];
     if (state.begun || state.done == state.steps) return;
-    Step step;
+    Step& step = step_;
     load(lane, step);
     if (const auto problem = step_problem(schedule_, rank_of(lane), step))
       return refuse(lane, *problem);
@@ -119,10 +120,10 @@ class HostExecutor {
       if (copied == nullptr || !same(*copied, send.chunk)) payload = copy(lane, send.chunk);
       copied = &send.chunk;
       channel(rank_of(lane), send.peer, lane_of(lane))
-          .sends.push_back({lane, lanes_[lane].done, send.chunk.count, payload});
+          .sends.push({lane, send.peer, lanes_[lane].done, send.chunk.count, payload});
     }
     for (const Receive& receive : step.receives) {
-      channel(receive.peer, rank_of(lane), lane_of(lane)).receives.push_back({lane, receive});
+      channel(receive.peer, rank_of(lane), lane_of(lane)).receives.push({lane, receive});
     }
     for (const Send& send : step.sends) match(rank_of(lane), send.peer, lane_of(lane));
     for (const Receive& receive : step.receives) match(receive.peer, rank_of(lane), lane_of(lane));
@@ -132,10 +133,8 @@ class HostExecutor {
   void match(int from, int to, int lane) {
     Channel& between = channel(from, to, lane);
     while (!between.sends.empty() && !between.receives.empty() && outcome_.finished()) {
-      const PostedSend send = std::move(between.sends.front());
-      const PostedReceive receive = between.receives.front();
-      between.sends.pop_front();
-      between.receives.pop_front();
+      const PostedSend send = between.sends.pop();
+      const PostedReceive receive = between.receives.pop();
       deliver(send, receive);
       if (!send.over) transfer_over(send.lane);
       transfer_over(receive.lane);
@@ -227,10 +226,9 @@ class HostExecutor {
   /// The first transfer of a step that has begun and is not over.
   [[nodiscard]] std::string open_transfer(std::size_t lane, const Step& step) {
     for (const Send& send : step.sends) {
-      for (const PostedSend& posted : channel(rank_of(lane), send.peer, lane_of(lane)).sends) {
-        if (posted.lane == lane && !posted.over)
-          return fmt::format("to send {} to rank {}", in_blocks(posted.blocks), send.peer);
-      }
+      const auto& waiting = channel(rank_of(lane), send.peer, lane_of(lane)).sends;
+      if (!waiting.empty() && !waiting[waiting.size() - 1].over)
+        return fmt::format("to send {} to rank {}", in_blocks(send.chunk.count), send.peer);
     }
     for (const Receive& receive : step.receives) {
       if (!channel(receive.peer, rank_of(lane), lane_of(lane)).receives.empty())
@@ -240,27 +238,37 @@ class HostExecutor {
     return "for nothing that is known";
   }
 
-  /// With slots a message may have left and never be taken.
+  /// With slots a message may have left and never be taken. Names the sender of lowest rank.
   void report_left_over() {
+    const PostedSend* first = nullptr;
     for (const auto& [key, between] : channels_) {
       if (between.sends.empty()) continue;
-      const PostedSend& send = between.sends.front();
-      outcome_.kind = ExecuteOutcome::Kind::malformed;
-      outcome_.problem =
-          fmt::format("rank {}, lane {}, step {} sends to rank {} what nobody takes",
-                      rank_of(send.lane), lane_of(send.lane), send.step, std::get<1>(key));
-      return;
+      const PostedSend& send = between.sends[0];
+      if (first == nullptr || std::pair{send.lane, send.to} < std::pair{first->lane, first->to})
+        first = &send;
     }
+    if (first == nullptr) return;
+    outcome_.kind = ExecuteOutcome::Kind::malformed;
+    outcome_.problem =
+        fmt::format("rank {}, lane {}, step {} sends to rank {} what nobody takes",
+                    rank_of(first->lane), lane_of(first->lane), first->step, first->to);
   }
 
-  [[nodiscard]] Channel& channel(int from, int to, int lane) { return channels_[{from, to, lane}]; }
+  [[nodiscard]] Channel& channel(int from, int to, int lane) {
+    const auto ranks = static_cast<std::uint64_t>(schedule_.ranks());
+    const std::uint64_t pair =
+        static_cast<std::uint64_t>(from) * ranks + static_cast<std::uint64_t>(to);
+    return channels_[pair * static_cast<std::uint64_t>(lane_count_) +
+                     static_cast<std::uint64_t>(lane)];
+  }
 
   const Schedule& schedule_;
   HostMemory& memory_;
   int lane_count_;
   std::vector<LaneState> lanes_;
-  std::deque<std::size_t> ready_;                          // lanes that may be able to begin a step
-  std::map<std::tuple<int, int, int>, Channel> channels_;  // by from, to, lane
+  std::deque<std::size_t> ready_;                        // lanes that may be able to begin a step
+  std::unordered_map<std::uint64_t, Channel> channels_;  // by from, to, lane
+  Step step_;                                            // the one that begins
   ExecuteOutcome outcome_;
 };
 

@@ -2,8 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <memory>
 #include <numeric>
 
+#include "sim/engine/replay.hpp"
 #include "strategies/collectives/sizing.hpp"
 #include "tests/sim/engine/star.hpp"
 #include "tests/strategies/collectives/every_row.hpp"
@@ -24,6 +26,36 @@ AllReduceBound star_bound(const Network& network, std::size_t members,
   const auto helpers = range(members, network.endpoints.size() - members);
   return {network, range(0, members), helpers, std::move(partitions)};
 }
+
+Duration replayed(const RowCase& row, const Network& network, Bytes block, NetworkModel model) {
+  const SchedulePtr schedule = row.make();
+  CollectiveCall call{row.name(), schedule, {}, block, {}};
+  call.members = range(0, static_cast<std::size_t>(schedule->ranks()));
+  return replay(network, {{call}, {}}, model).end.since_start();
+}
+
+/// Pairs of hosts behind one narrow link each way: host h has links 2h (out) and 2h+1 (in), pair p
+/// has 2H+2p and 2H+2p+1.
+class PairsRouter final : public Router {
+ public:
+  explicit PairsRouter(EndpointId hosts) : hosts_{hosts} {}
+  [[nodiscard]] bool route(EndpointId from, EndpointId to, Route& route) const override {
+    route.clear();
+    if (from == to) return true;
+    route.hops = {{2 * from, kWeightUnit}};
+    route.latency = 1_us;
+    if (from / 2 != to / 2) {
+      route.hops.push_back({2 * hosts_ + 2 * (from / 2), kWeightUnit});
+      route.hops.push_back({2 * hosts_ + 2 * (to / 2) + 1, kWeightUnit});
+      route.latency = 5_us;
+    }
+    route.hops.push_back({2 * to + 1, kWeightUnit});
+    return true;
+  }
+
+ private:
+  EndpointId hosts_;
+};
 
 }  // namespace
 
@@ -93,4 +125,48 @@ TEST_CASE("many end points are bound through what the caller knows") {
   const LowerBound bound = star_bound(network, 1000, {ports}).at(1000_KiB);
   CHECK(bound.latency == 2_us);
   CHECK(bound.bandwidth == 1998_KiB / 50_GBps);  // 2 * 999/1000 * 1000 KiB
+}
+
+TEST_CASE("no replay beats the bound where every port differs") {
+  // Port of host h: 10, 17, 24, ... GB/s out, in the other order in; deliberately lopsided.
+  for (const RowCase& row : every_row({2, 3, 5, 8, 16})) {
+    const int ranks = row.make()->ranks();
+    Network network = star(static_cast<std::size_t>(ranks), 50_GBps, 2_us);
+    for (std::size_t host = 0; host < network.endpoints.size(); ++host) {
+      const std::uint64_t step = 7'000'000'000;
+      network.links[2 * host].bandwidth = Rate::bytes_per_second(10'000'000'000 + host * step);
+      network.links[2 * host + 1].bandwidth =
+          Rate::bytes_per_second(10'000'000'000 + (network.endpoints.size() - 1 - host) * step);
+    }
+    const LowerBound bound = star_bound(network, static_cast<std::size_t>(row.n)).at(1_MiB);
+    const Bytes block = lay_out(1_MiB, *find_element_type("uint8"), row.make()->blocks()).block;
+    for (const NetworkModel model :
+         {NetworkModel::fluid, NetworkModel::alpha_beta, NetworkModel::queue}) {
+      CAPTURE(row.name());
+      CHECK(bound.time() <= replayed(row, network, block, model));
+    }
+  }
+}
+
+TEST_CASE("no replay beats the bound of narrow links between nodes") {
+  for (const RowCase& row : every_row({4, 8, 16})) {
+    const auto hosts = static_cast<EndpointId>((row.make()->ranks() + 1) / 2 * 2);
+    Network network;
+    network.links.assign(2 * hosts, Link{100_GBps, 500_ns, true});
+    network.links.insert(network.links.end(), hosts, Link{20_GBps, 2_us, false});
+    network.endpoints.resize(hosts);
+    network.router = std::make_shared<PairsRouter>(hosts);
+    Partition pairs{"pairs"};
+    pairs.add(20_GBps, 20_GBps, row.n / 2);
+    const std::int64_t helper_pairs = (static_cast<std::int64_t>(hosts) - row.n) / 2;
+    if (helper_pairs > 0) pairs.add_helpers(20_GBps, 20_GBps, helper_pairs);
+    const LowerBound bound =
+        star_bound(network, static_cast<std::size_t>(row.n), {pairs}).at(1_MiB);
+    CAPTURE(row.name());
+    CHECK(bound.tightest_cut == "pairs");
+    CHECK(bound.latency == 5_us);
+    const Bytes block = lay_out(1_MiB, *find_element_type("uint8"), row.make()->blocks()).block;
+    for (const NetworkModel model : {NetworkModel::fluid, NetworkModel::queue})
+      CHECK(bound.time() <= replayed(row, network, block, model));
+  }
 }
