@@ -19,8 +19,8 @@ namespace lockstep {
 struct AlgorithmParameter {
   std::string_view name;
   std::string_view meaning;
-  std::int64_t fallback = 1;         // when it is not given
-  std::int64_t least = 1;            //
+  std::int64_t fallback = 1;  // when it is not given
+  std::int64_t least = 1;
   std::optional<std::int64_t> most;  // none: the number of ranks n
 };
 

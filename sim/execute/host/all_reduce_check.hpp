@@ -26,8 +26,8 @@ struct WrongElement {
 };
 
 struct AllReduceCheck {
-  std::int64_t count = 0;         // elements checked on each rank; fewer than asked where reduced
-  bool reduced = false;           //
+  std::int64_t count = 0;         // elements checked on each rank
+  bool reduced = false;           // count is fewer than asked
   bool too_large = false;         // not even one element per block fits: nothing was run
   std::int64_t wrong = 0;         // elements of all ranks, first pass: whole numbers, exact
   std::int64_t out_of_bound = 0;  // second pass: random numbers, n * eps * sum|x|
