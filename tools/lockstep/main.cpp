@@ -1,1 +1,41 @@
-int main() { return 0; }
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+
+#include "tools/lockstep/command_line.hpp"
+#include "tools/lockstep/errors.hpp"
+#include "topologies/config/config_error.hpp"
+
+namespace {
+
+/// Prints one error to stderr, every line with the tool's name before it.
+int fail(int code, const std::string& text) {
+  std::string out = text;
+  while (!out.empty() && out.back() == '\n') out.pop_back();
+  fmt::print(stderr, "lockstep: error: {}\n", out);
+  return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using namespace lockstep;
+  try {
+    return cli::run_command_line(argc, argv);
+  } catch (const ConfigError& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return cli::kUsage;
+  } catch (const cli::UsageError& error) {
+    return fail(cli::kUsage, error.what());
+  } catch (const cli::Refusal& error) {
+    return fail(cli::kNo, error.what());
+  } catch (const cli::IoError& error) {
+    return fail(cli::kIo, error.what());
+  } catch (const std::bad_alloc&) {
+    return fail(cli::kNo, "out of memory");
+  } catch (const std::exception& error) {
+    return fail(cli::kInternal, fmt::format("internal: {}; please report this", error.what()));
+  }
+}

@@ -1,0 +1,173 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "strategies/collectives/spec.hpp"
+#include "tools/lockstep/collective_run.hpp"
+#include "tools/lockstep/commands.hpp"
+#include "tools/lockstep/errors.hpp"
+#include "tools/lockstep/format_option.hpp"
+#include "tools/lockstep/sizes.hpp"
+#include "topologies/config/did_you_mean.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+/// The options as written.
+struct Given {
+  std::string collective;
+  ClusterOptions cluster;
+  std::string algorithms = "ring";
+  std::string least = "32M";
+  std::string most = "32M";
+  int factor = 0;
+  std::string step;
+  std::string type = "float";
+  std::string network = "fluid";
+  std::string skew = "0 us";
+  bool check = false;
+  bool load = false;
+  Format format = Format::table;
+};
+
+Bytes size_option(const std::string& name, const std::string& text) {
+  if (const auto size = parse_size(text)) return *size;
+  throw UsageError(fmt::format(
+      "{}: expected a size such as 8, 64K, 64M or 1G (powers of 1024, at most 1024T), got \"{}\"",
+      name, text));
+}
+
+std::vector<Bytes> sizes_of(const Given& given) {
+  const Bytes least = size_option("-b", given.least);
+  const Bytes most = size_option("-e", given.most);
+  if (most < least) throw UsageError(fmt::format("-e: {} is below -b {}", given.most, given.least));
+  if (given.factor != 0 && !given.step.empty())
+    throw UsageError("-f and -i exclude each other: multiply or add");
+  if (given.factor != 0 && given.factor < 2)
+    throw UsageError(fmt::format("-f: expected a factor of 2 or more, got {}", given.factor));
+  if (given.factor != 0 && least.count() == 0 && most.count() > 0)
+    throw UsageError("-b: 0 times any factor stays 0; begin with a size above 0, or use -i");
+  const Bytes step = given.step.empty() ? 1_MiB : size_option("-i", given.step);
+  if (step.count() == 0) throw UsageError("-i: expected a step above 0, got 0");
+  std::vector<Bytes> out;
+  constexpr std::size_t kMostSizes = 100'000;
+  for (Bytes size = least; size <= most;
+       size = given.factor != 0 ? size * given.factor : size + step) {
+    out.push_back(size);
+    if (out.size() > kMostSizes)
+      throw UsageError(fmt::format("more than {} sizes from -b to -e", kMostSizes));
+    if (size == most) break;
+  }
+  return out;
+}
+
+void check_collective(const std::string& name) {
+  const auto names = collective_names();
+  if (std::find(names.begin(), names.end(), name) != names.end()) return;
+  std::string text = fmt::format("no collective named \"{}\"", name);
+  if (const auto meant = did_you_mean(name, names))
+    text += fmt::format("; did you mean \"{}\"?", *meant);
+  text += fmt::format("; there is {}", fmt::join(names, ", "));
+  throw UsageError(text);
+}
+
+std::vector<AlgorithmSpec> algorithms_of(const Given& given) {
+  ParsedSpecs parsed = parse_specs(given.algorithms, given.collective);
+  if (parsed.errors.empty()) return std::move(parsed.specs);
+  std::string text;
+  for (const SpecError& error : parsed.errors)
+    text += (text.empty() ? "" : "\n  ") + fmt::format("--algorithm: {}", error.message);
+  throw UsageError(text);
+}
+
+NetworkModel network_of(const std::string& text) {
+  if (text == "fluid") return NetworkModel::fluid;
+  if (text == "alpha-beta") return NetworkModel::alpha_beta;
+  if (text == "queue") return NetworkModel::queue;
+  throw UsageError(fmt::format("--network: expected fluid, alpha-beta or queue, got \"{}\"", text));
+}
+
+CollectiveQuestion question_of(const Given& given) {
+  check_collective(given.collective);
+  CollectiveQuestion out;
+  out.collective = given.collective;
+  out.cluster = given.cluster;
+  out.policy = given.cluster.policy();
+  out.algorithms = algorithms_of(given);
+  out.sizes = sizes_of(given);
+  out.model = network_of(given.network);
+  out.network = given.network;
+  out.check = given.check;
+  out.load = given.load;
+  out.type = find_element_type(given.type);
+  if (out.type == nullptr) {
+    std::vector<std::string_view> names;
+    for (const ElementType& type : element_types()) names.push_back(type.name);
+    throw UsageError(
+        fmt::format("-d: expected one of {}, got \"{}\"", fmt::join(names, ", "), given.type));
+  }
+  const auto skew = parse_duration(given.skew);
+  if (!skew)
+    throw UsageError(
+        fmt::format("--skew: expected a time such as \"10 us\", got \"{}\"", given.skew));
+  out.skew = *skew;
+  return out;
+}
+
+}  // namespace
+
+void add_collective(CLI::App& app) {
+  CLI::App* command =
+      app.add_subcommand("collective", "Times a collective, as nccl-tests would print it");
+  const auto given = std::make_shared<Given>();
+  command->add_option("collective", given->collective, "Which one: all_reduce")->required();
+  given->cluster.add_to(*command);
+  command
+      ->add_option("--algorithm,-a", given->algorithms,
+                   "One or several, separated by commas, with parameters as in "
+                   "parameter_server:shards=4; `lockstep list algorithms` names them")
+      ->type_name("NAME,...")
+      ->capture_default_str();
+  command->add_option("-b,--minbytes", given->least, "Smallest size (64M = 64 MiB)")
+      ->type_name("SIZE")
+      ->capture_default_str();
+  command->add_option("-e,--maxbytes", given->most, "Largest size")
+      ->type_name("SIZE")
+      ->capture_default_str();
+  command->add_option("-f,--stepfactor", given->factor, "Multiply sizes by this")->type_name("N");
+  command->add_option("-i,--stepbytes", given->step, "Add this to sizes (default 1M)")
+      ->type_name("SIZE");
+  command->add_option("-d,--datatype", given->type, "Element type, as nccl-tests names them")
+      ->type_name("TYPE")
+      ->capture_default_str();
+  command
+      ->add_option(
+          "--network", given->network,
+          "fluid: max-min fair shares; alpha-beta: only ports limit; queue: whole messages, "
+          "first in first out")
+      ->type_name("MODEL")
+      ->capture_default_str();
+  command->add_option("--skew", given->skew, "Ranks start at random within this time")
+      ->type_name("TIME")
+      ->capture_default_str();
+  command->add_flag("--check,-c", given->check,
+                    "Run every schedule on real numbers and count wrong elements in #wrong");
+  command->add_flag(
+      "--load", given->load,
+      "Add the busiest link's load: bytes of the busiest link, summed over rounds, per "
+      "byte of the message, along single paths");
+  add_format(*command, given->format);
+  command->footer(
+      "busbw is a normalisation, algbw times 2(n-1)/n for all_reduce, not what a wire carried.\n\n"
+      "Examples:\n"
+      "  lockstep collective all_reduce --cluster configs/clusters/star.json --ranks 8 --algorithm "
+      "ring -b 64M -e 64M\n"
+      "  lockstep collective all_reduce --cluster configs/clusters/dgx-h100.json --nodes 2 "
+      "--algorithm ring,halving_doubling -b 1K -e 1M -f 32");
+  command->callback([given] { print(render(run_collective(question_of(*given)), given->format)); });
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,99 @@
+#include "tools/lockstep/command_line.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tools/lockstep/commands.hpp"
+#include "tools/lockstep/errors.hpp"
+#include "tools/lockstep/output.hpp"
+#include "tools/lockstep/version.hpp"
+#include "topologies/config/did_you_mean.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+/// The command that the words lead to, as far as they name one.
+CLI::App* deepest_command(CLI::App& app) {
+  CLI::App* at = &app;
+  for (;;) {
+    const auto chosen = at->get_subcommands();
+    if (chosen.empty()) return at;
+    at = chosen.front();
+  }
+}
+
+std::vector<std::string> known_words(CLI::App& command) {
+  std::vector<std::string> out;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) out.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) out.push_back("-" + name);
+  }
+  for (const CLI::App* sub : command.get_subcommands([](const CLI::App*) { return true; }))
+    out.push_back(sub->get_name());
+  return out;
+}
+
+/// "--algoritm: no such option; did you mean "--algorithm"?"
+std::string complaint_about(const std::string& word, CLI::App& command) {
+  const auto words = known_words(command);
+  const std::string name = word.substr(0, word.find('='));
+  std::string text = fmt::format(
+      "\"{}\" is no {} of \"{}\"", name, name.rfind('-', 0) == 0 ? "option" : "argument or command",
+      command.get_display_name().empty() ? "lockstep" : command.get_display_name());
+  const std::vector<std::string_view> candidates(words.begin(), words.end());
+  if (const auto meant = did_you_mean(name, candidates))
+    text += fmt::format("; did you mean \"{}\"?", *meant);
+  return text + "; --help lists what there is";
+}
+
+std::string explain(const CLI::ParseError& error, CLI::App& app) {
+  CLI::App* command = deepest_command(app);
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
+      dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
+    std::vector<std::string> extras = app.remaining(true);
+    if (!extras.empty()) return complaint_about(extras.front(), *command);
+  }
+  return std::string{error.what()} + "; --help lists what there is";
+}
+
+}  // namespace
+
+int run_command_line(int argc, char** argv) {
+  CLI::App app{
+      "Simulates distributed training clusters: every transfer of a collective, on every "
+      "link of a topology."};
+  app.name("lockstep");
+  app.set_version_flag("--version", std::string{"lockstep "} + kVersion);
+  app.require_subcommand(1);
+  app.allow_extras(false);
+  app.footer(
+      "Examples:\n"
+      "  lockstep collective all_reduce --cluster configs/clusters/star.json --ranks 8 --algorithm "
+      "ring -b 64M -e 64M\n"
+      "  lockstep list algorithms\n\n"
+      "Exit codes: 0 done, 1 the simulation says no, 2 something given is wrong, 3 a bug, 4 "
+      "writing "
+      "failed.");
+  add_collective(app);
+  add_topology(app);
+  add_list(app);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& done) {
+    if (dynamic_cast<const CLI::CallForVersion*>(&done) != nullptr) {
+      print(std::string{done.what()} + "\n");
+    } else {
+      print(deepest_command(app)->help());
+    }
+  } catch (const CLI::ParseError& error) {
+    throw UsageError(explain(error, app));
+  }
+  return kDone;
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,186 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "strategies/collectives/registry.hpp"
+#include "tools/lockstep/cluster_options.hpp"
+#include "tools/lockstep/commands.hpp"
+#include "tools/lockstep/errors.hpp"
+#include "tools/lockstep/format_option.hpp"
+#include "topologies/config/device.hpp"
+#include "topologies/config/did_you_mean.hpp"
+#include "topologies/registry.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+Cell text(std::string_view value) {
+  return Cell{std::string{value}};
+}
+
+/// In tables only what holds for powers of two; the rest is in the other formats.
+Cell first_part(std::string_view value) {
+  const auto end = value.find(';');
+  if (end == std::string_view::npos) return text(value);
+  return Cell{std::string{value}, std::string{value.substr(0, end)} + " *"};
+}
+
+std::string parameters_of(const CollectiveAlgorithm& algorithm) {
+  std::string out;
+  for (const AlgorithmParameter& parameter : algorithm.parameters)
+    out += fmt::format("{}{}={} ({})", out.empty() ? "" : ", ", parameter.name, parameter.fallback,
+                       parameter.meaning);
+  return out;
+}
+
+Report algorithms() {
+  Report out;
+  out.schema = "lockstep.list.algorithms/1";
+  out.columns = {{"collective", "collective", "", true},
+                 {"name", "algorithm", "", true},
+                 {"rounds", "rounds", "", true},
+                 {"sent_per_rank", "sent per rank", "", true},
+                 {"time", "ideal time", "", true},
+                 {"summary", "summary", "", true},
+                 {"parameters", "parameters", "", true},
+                 {"limits", "", "", true},
+                 {"example", "", "", true},
+                 {"source", "", "", true}};
+  Section section;
+  for (const CollectiveAlgorithm& row : collective_algorithms())
+    section.rows.push_back({text(row.collective), text(row.name), first_part(row.rounds),
+                            first_part(row.sent_per_rank), first_part(row.time), text(row.summary),
+                            text(parameters_of(row)), text(row.limits), text(row.example),
+                            text(row.source)});
+  out.sections.push_back(std::move(section));
+  out.footer = {
+      "n ranks, S bytes on each; alpha, beta, gamma: seconds per message, per byte sent, "
+      "per byte reduced"};
+  return out;
+}
+
+Report topologies() {
+  Report out;
+  out.schema = "lockstep.list.topologies/1";
+  out.columns = {{"name", "builder", "", true},
+                 {"kind", "kind", "", true},
+                 {"parameters", "parameters", "", true},
+                 {"summary", "summary", "", true},
+                 {"example", "", "", true},
+                 {"source", "", "", true}};
+  Section section;
+  for (const Builder& builder : topology_builders()) {
+    std::string parameters;
+    for (const Parameter& parameter : builder.parameters)
+      parameters += (parameters.empty() ? "" : ", ") + std::string{parameter.name};
+    section.rows.push_back({text(builder.name),
+                            text(builder.is_node()     ? "node"
+                                 : builder.is_fabric() ? "fabric"
+                                                       : "direct"),
+                            text(parameters), text(builder.summary), text(builder.example),
+                            text(builder.source)});
+  }
+  out.sections.push_back(std::move(section));
+  return out;
+}
+
+std::vector<Cell> device_row(const Device& device) {
+  std::vector<Cell> out = {text(device.id), text(device.name)};
+  if (device.memory) {
+    out.emplace_back(device.memory->size.count(), to_string(device.memory->size));
+    out.emplace_back(device.memory->bandwidth.bytes_per_second(),
+                     to_string(device.memory->bandwidth));
+  } else {
+    out.resize(4);
+  }
+  for (const Precision precision :
+       {Precision::kFp32, Precision::kBf16, Precision::kFp16, Precision::kFp8}) {
+    const auto peak = device.peak(precision);
+    out.push_back(peak ? Cell{peak->per_second(), to_string(*peak)} : Cell{});
+  }
+  if (device.peer_links) {
+    const double all = device.peer_links->bandwidth.bytes_per_second() *
+                       static_cast<double>(device.peer_links->count);
+    out.emplace_back(all, fmt::format("{} x {}", device.peer_links->count,
+                                      to_string(device.peer_links->bandwidth)));
+  } else {
+    out.emplace_back();
+  }
+  return out;
+}
+
+Report devices() {
+  Report out;
+  out.schema = "lockstep.list.devices/1";
+  out.columns = {{"id", "device", "", true},           {"name", "name", "", true},
+                 {"memory_bytes", "memory", ""},       {"memory_Bps", "memory rate", ""},
+                 {"fp32_flops", "fp32", ""},           {"bf16_flops", "bf16", ""},
+                 {"fp16_flops", "fp16", ""},           {"fp8_flops", "fp8", ""},
+                 {"peer_links_Bps", "links", "", true}};
+  Section section;
+  const std::string folder = config_folder() + "/devices";
+  for (const std::string& id : device_ids(folder))
+    section.rows.push_back(device_row(load_device(folder + "/" + id + ".json")));
+  out.sections.push_back(std::move(section));
+  out.footer = {"dense peaks, links one way; every figure's source is in " + folder};
+  return out;
+}
+
+Report clusters() {
+  Report out;
+  out.schema = "lockstep.list.clusters/1";
+  out.columns = {{"name", "cluster", "", true}, {"ranks", "ranks", ""},
+                 {"nodes", "nodes", ""},        {"device", "device", "", true},
+                 {"file", "file", "", true},    {"summary", "summary", "", true}};
+  Section section;
+  for (const std::string& name : device_ids(config_folder() + "/clusters")) {
+    const std::string path = config_folder() + "/clusters/" + name + ".json";
+    const ClusterFile file = load_cluster(path);
+    section.rows.push_back({text(name), Cell{std::int64_t{file.cluster.ranks()}},
+                            Cell{std::int64_t{file.cluster.nodes()}}, text(file.device), text(path),
+                            text(file.summary)});
+  }
+  out.sections.push_back(std::move(section));
+  out.footer = {"sizes as the files say; --nodes or --ranks change them"};
+  return out;
+}
+
+Report registry(const std::string& which) {
+  if (which == "algorithms") return algorithms();
+  if (which == "topologies") return topologies();
+  if (which == "devices") return devices();
+  if (which == "clusters") return clusters();
+  const std::vector<std::string_view> all = {"algorithms", "topologies", "devices", "clusters"};
+  std::string message = fmt::format("no list of \"{}\"", which);
+  if (const auto meant = did_you_mean(which, all))
+    message += fmt::format("; did you mean \"{}\"?", *meant);
+  throw UsageError(message + "; there is " + fmt::format("{}", fmt::join(all, ", ")));
+}
+
+}  // namespace
+
+void add_list(CLI::App& app) {
+  struct Given {
+    std::string which;
+    Format format = Format::table;
+  };
+  const auto given = std::make_shared<Given>();
+  CLI::App* command = app.add_subcommand("list", "Prints what there is to choose from");
+  command->add_option("registry", given->which, "algorithms, topologies, devices or clusters")
+      ->required();
+  add_format(*command, given->format);
+  command->footer(
+      "Examples:\n"
+      "  lockstep list algorithms\n"
+      "  lockstep list clusters --format json");
+  command->callback([given] {
+    Report report = registry(given->which);
+    report.config = fmt::format("{{\"registry\": \"{}\"}}", given->which);
+    print(render(report, given->format));
+  });
+}
+
+}  // namespace lockstep::cli

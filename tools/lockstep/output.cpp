@@ -1,0 +1,211 @@
+#include "tools/lockstep/output.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "tools/lockstep/errors.hpp"
+#include "tools/lockstep/version.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json json_of(const Cell& cell) {
+  return std::visit(
+      [](const auto& value) -> Json {
+        using T = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<T, std::monostate>) {
+          return nullptr;
+        } else {
+          return value;
+        }
+      },
+      cell.value);
+}
+
+std::string plain(const Cell& cell) {
+  return std::visit(
+      [](const auto& value) -> std::string {
+        using T = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<T, std::monostate>) {
+          return "";
+        } else if constexpr (std::is_same_v<T, bool>) {
+          return value ? "true" : "false";
+        } else {
+          return fmt::format("{}", value);
+        }
+      },
+      cell.value);
+}
+
+std::string shown(const Cell& cell) {
+  return cell.text.empty() ? plain(cell) : cell.text;
+}
+
+std::string render_json(const Report& report) {
+  Json out;
+  out["schema"] = report.schema;
+  out["tool"] = {{"name", "lockstep"}, {"version", kVersion}};
+  out["config"] = Json::parse(report.config);
+  out["seed"] = report.seed;
+  out["fingerprint"] = report.fingerprint;
+  Json rows = Json::array();
+  for (const Section& section : report.sections)
+    for (const auto& row : section.rows) {
+      Json object = Json::object();
+      for (std::size_t i = 0; i < row.size(); ++i) object[report.columns[i].key] = json_of(row[i]);
+      rows.push_back(std::move(object));
+    }
+  out["rows"] = std::move(rows);
+  return out.dump(2) + "\n";
+}
+
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  return out + "\"";
+}
+
+std::string render_csv(const Report& report) {
+  std::string out;
+  for (std::size_t i = 0; i < report.columns.size(); ++i)
+    out += (i > 0 ? "," : "") + report.columns[i].key;
+  out += "\n";
+  for (const Section& section : report.sections)
+    for (const auto& row : section.rows) {
+      for (std::size_t i = 0; i < row.size(); ++i)
+        out += (i > 0 ? "," : "") + csv_field(plain(row[i]));
+      out += "\n";
+    }
+  return out;
+}
+
+std::vector<std::size_t> visible(const Report& report) {
+  std::vector<std::size_t> out;
+  for (std::size_t i = 0; i < report.columns.size(); ++i)
+    if (!report.columns[i].heading.empty()) out.push_back(i);
+  return out;
+}
+
+std::string markdown_field(std::string text) {
+  for (std::size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2)
+    text.insert(at, "\\");
+  return text;
+}
+
+std::string render_markdown(const Report& report) {
+  const auto columns = visible(report);
+  std::string out = "|";
+  for (const std::size_t i : columns) {
+    const Column& column = report.columns[i];
+    out += " " + column.heading + (column.unit.empty() ? "" : " " + column.unit) + " |";
+  }
+  out += "\n|";
+  for (const std::size_t i : columns) out += report.columns[i].left ? "---|" : "---:|";
+  out += "\n";
+  for (const Section& section : report.sections)
+    for (const auto& row : section.rows) {
+      out += "|";
+      for (const std::size_t i : columns) out += " " + markdown_field(shown(row[i])) + " |";
+      out += "\n";
+    }
+  return out;
+}
+
+/// Width in code points, so that "µs" lines up.
+std::size_t width_of(const std::string& text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
+  }));
+}
+
+std::string padded(const std::string& text, std::size_t width, bool left) {
+  const std::size_t own = width_of(text);
+  const std::string space(width > own ? width - own : 0, ' ');
+  return left ? text + space : space + text;
+}
+
+std::string trimmed(std::string line) {
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line + "\n";
+}
+
+std::vector<std::size_t> column_widths(const Report& report) {
+  std::vector<std::size_t> out;
+  for (const Column& column : report.columns)
+    out.push_back(std::max(width_of(column.heading), width_of(column.unit)));
+  for (const Section& section : report.sections)
+    for (const auto& row : section.rows)
+      for (std::size_t i = 0; i < row.size(); ++i)
+        out[i] = std::max(out[i], width_of(shown(row[i])));
+  return out;
+}
+
+std::string render_table(const Report& report) {
+  const auto columns = visible(report);
+  const auto widths = column_widths(report);
+  const auto line = [&](const std::string& lead, const auto& text_of) {
+    std::string out = lead;
+    for (const std::size_t i : columns)
+      out += (i == columns.front() ? "" : "  ") +
+             padded(text_of(i), widths[i], report.columns[i].left);
+    return trimmed(out);
+  };
+  const bool units = std::any_of(report.columns.begin(), report.columns.end(),
+                                 [](const Column& column) { return !column.unit.empty(); });
+  std::string out;
+  for (const Section& section : report.sections) {
+    for (const std::string& note : section.notes) out += "# " + note + "\n";
+    out += line("# ", [&](std::size_t i) { return report.columns[i].heading; });
+    if (units) out += line("# ", [&](std::size_t i) { return report.columns[i].unit; });
+    for (const auto& row : section.rows)
+      out += line("  ", [&](std::size_t i) { return shown(row[i]); });
+  }
+  for (const std::string& note : report.footer) out += "# " + note + "\n";
+  return out;
+}
+
+}  // namespace
+
+std::string render(const Report& report, Format format) {
+  switch (format) {
+    case Format::json:
+      return render_json(report);
+    case Format::csv:
+      return render_csv(report);
+    case Format::md:
+      return render_markdown(report);
+    case Format::table:
+      return render_table(report);
+  }
+  return {};
+}
+
+void print(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
+    throw IoError("cannot write to standard output");
+}
+
+void Fingerprint::add(std::int64_t number) {
+  auto bits = static_cast<std::uint64_t>(number);
+  for (int i = 0; i < 8; ++i) {
+    hash_ = (hash_ ^ (bits & 0xFFU)) * 0x100000001b3ULL;
+    bits >>= 8U;
+  }
+}
+
+std::string Fingerprint::text() const {
+  return fmt::format("{:016x}", hash_);
+}
+
+}  // namespace lockstep::cli

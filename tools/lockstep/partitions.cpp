@@ -1,0 +1,74 @@
+#include "tools/lockstep/partitions.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace lockstep::cli {
+
+namespace {
+
+/// Bandwidth over the edge of a group of vertices, in rate steps.
+struct Edge {
+  UInt128 leaving = 0;
+  UInt128 entering = 0;
+
+  static Rate rate(UInt128 steps) {
+    return Rate::from_steps(static_cast<std::uint64_t>(std::min<UInt128>(steps, Rate::kMaxSteps)));
+  }
+  [[nodiscard]] bool open() const { return leaving > 0 && entering > 0; }
+};
+
+/// Cuts by a function that names every vertex's group, or -1 for none.
+template <typename GroupOf>
+std::map<std::int64_t, Edge> edges(const Cluster& cluster, GroupOf group_of) {
+  std::map<std::int64_t, Edge> out;
+  for (LinkId id = 0; id < cluster.link_count(); ++id) {
+    const ClusterLink link = cluster.link(id);
+    const std::int64_t from = group_of(link.from);
+    const std::int64_t to = group_of(link.to);
+    if (from == to) continue;
+    const std::uint64_t steps = link.figures.carried().steps();
+    if (from >= 0) out[from].leaving += steps;
+    if (to >= 0) out[to].entering += steps;
+  }
+  return out;
+}
+
+Partition into_end_points(const Cluster& cluster, int helpers) {
+  std::map<VertexId, EndpointId> end_points;
+  for (int i = 0; i < cluster.ranks() + helpers; ++i)
+    end_points[cluster.vertex_of(static_cast<EndpointId>(i))] = static_cast<EndpointId>(i);
+  const auto cuts = edges(cluster, [&](VertexId vertex) -> std::int64_t {
+    const auto found = end_points.find(vertex);
+    return found == end_points.end() ? -1 : std::int64_t{found->second};
+  });
+  Partition out("ports");
+  for (const auto& [end_point, edge] : cuts) {
+    if (!edge.open()) continue;
+    if (end_point < cluster.ranks()) {
+      out.add(Edge::rate(edge.leaving), Edge::rate(edge.entering));
+    } else {
+      out.add_helpers(Edge::rate(edge.leaving), Edge::rate(edge.entering));
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<Partition> partitions_of(const Cluster& cluster, int helpers) {
+  std::vector<Partition> out;
+  out.push_back(into_end_points(cluster, helpers));
+  if (cluster.nodes() < 2 || cluster.gpus_per_node() < 2) return out;
+  const auto cuts =
+      edges(cluster, [&](VertexId vertex) -> std::int64_t { return cluster.vertex(vertex).node; });
+  Partition nodes("nodes");
+  for (const auto& [node, edge] : cuts) {
+    if (!edge.open()) continue;
+    nodes.add(Edge::rate(edge.leaving), Edge::rate(edge.entering));
+  }
+  out.push_back(std::move(nodes));
+  return out;
+}
+
+}  // namespace lockstep::cli

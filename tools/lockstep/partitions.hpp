@@ -1,0 +1,14 @@
+#pragma once
+
+#include <vector>
+
+#include "strategies/collectives/lower_bound.hpp"
+#include "topologies/cluster.hpp"
+
+namespace lockstep::cli {
+
+/// Cuts of a cluster that bound a collective over all its ranks and its first `helpers` helpers:
+/// into single end points, and into nodes where there are several.
+[[nodiscard]] std::vector<Partition> partitions_of(const Cluster& cluster, int helpers);
+
+}  // namespace lockstep::cli
