@@ -8,7 +8,7 @@
 namespace lockstep {
 namespace {
 
-constexpr int kCasesPerFabric = 15;
+constexpr int kCasesPerFabric = 40;
 
 /// Draws what a case leaves to chance. Uses the raw 64-bit stream only, whose values the standard
 /// fixes, so that every machine draws the same.
