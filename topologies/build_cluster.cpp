@@ -10,6 +10,13 @@ namespace lockstep {
 namespace {
 
 constexpr std::int64_t kMostLinks = 500'000'000;
+constexpr int kMostDirect = 1 << 20;  // ranks of a graph that is held whole
+
+void check_range(const std::string& what, int count, std::int64_t most) {
+  if (count >= 1 && count <= most) return;
+  throw BuildError(
+      what, what + ": expected 1 to " + std::to_string(most) + ", got " + std::to_string(count));
+}
 
 std::vector<VertexId> of_kind(const Graph& graph, VertexKind kind) {
   std::vector<VertexId> found;
@@ -71,6 +78,16 @@ void refuse_extra_hosts(const ClusterSize& size, std::string_view builder) {
                            "fat_tree, rail_optimised, dragonfly) have");
 }
 
+/// Where every GPU is a node, ranks and nodes are the same number.
+std::optional<int> single_gpus(const ClusterSize& size) {
+  if (size.ranks && size.nodes && *size.ranks != *size.nodes) {
+    throw BuildError("ranks", "every GPU of this topology is a node: ranks " +
+                                  std::to_string(*size.ranks) + " and nodes " +
+                                  std::to_string(*size.nodes) + " contradict each other");
+  }
+  return size.ranks ? size.ranks : size.nodes;
+}
+
 Cluster build_direct(const BuilderCall& call, const ClusterSize& size) {
   refuse_extra_hosts(size, call.builder->name);
   const auto wanted = size.ranks ? size.ranks : size.nodes;
@@ -87,13 +104,8 @@ Cluster build_direct(const BuilderCall& call, const ClusterSize& size) {
 
 /// Single GPUs on a fabric; extra hosts are further copies.
 Cluster build_hosts(const BuilderCall& call, const ClusterSize& size) {
-  const auto wanted = size.ranks ? size.ranks : size.nodes;
+  const auto wanted = single_gpus(size);
   if (!wanted) throw BuildError("ranks", "say how many ranks there are");
-  if (size.nodes && *size.nodes != *wanted) {
-    throw BuildError("ranks", "every GPU of this topology is a node: ranks " +
-                                  std::to_string(*size.ranks) + " and nodes " +
-                                  std::to_string(*size.nodes) + " contradict each other");
-  }
   NodeBlueprint host;
   add_vertex(*host.graph, Vertex{VertexKind::gpu, false, 0, 0, 0, {}});
   ClusterData data = data_of(std::move(host));
@@ -153,6 +165,9 @@ Cluster build_nodes(const BuilderCall& topology, const std::optional<BuilderCall
 Cluster build_cluster(const BuilderCall& topology, const std::optional<BuilderCall>& fabric,
                       const ClusterSize& size) {
   LOCKSTEP_CHECK(topology.builder != nullptr);
+  check_range("nodes", size.nodes.value_or(1), kMostNodes);
+  check_range("ranks", size.ranks.value_or(1), kMostRanks);
+  if (size.extra_hosts != 0) check_range("extra hosts", size.extra_hosts, kMostNodes);
   if (topology.builder->is_node()) return build_nodes(topology, fabric, size);
   if (fabric) {
     throw BuildError("fabric", "the topology \"" + std::string{topology.builder->name} +
@@ -169,6 +184,8 @@ Cluster cluster_of(std::unique_ptr<Graph> graph) {
     const Vertex& second = (*data.node.graph)[b];
     return std::pair{first.node, first.local} < std::pair{second.node, second.local};
   });
+  const auto hosts = of_kind(*data.node.graph, VertexKind::host);
+  if (!hosts.empty()) data.cpus = hosts;
   std::set<int> nodes;
   for (const VertexId v : data.gpus) nodes.insert((*data.node.graph)[v].node);
   data.rank_count = static_cast<int>(data.gpus.size());

@@ -14,6 +14,9 @@ namespace lockstep {
 
 struct ClusterData;
 
+inline constexpr int kMostNodes = 1 << 20;
+inline constexpr int kMostRanks = 1 << 24;
+
 /// How large a cluster the user wants; what is absent is as the cluster's file says.
 struct ClusterSize {
   std::optional<int> nodes;

@@ -30,7 +30,7 @@ struct ClusterData {
   int direct_nodes = 1;  // nodes that the one copy itself is made of
   int gpus_per_node = 1;
   std::vector<VertexId> gpus;       // of the node, in order
-  std::vector<VertexId> cpus;       // of the node, in order
+  std::vector<VertexId> cpus;       // of the node, in order: the helpers' places
   std::vector<VertexId> terminals;  // of the node: what the fabric is cabled to
   LinkTable links;                  // of the node
 

@@ -25,6 +25,13 @@ VertexId add_switches(Graph& graph, VertexKind kind, int count) {
   return first;
 }
 
+void check_cables(const char* parameter, double cables) {
+  constexpr double kMostCables = 1e7;
+  if (cables > kMostCables) {
+    throw BuildError(parameter, "this makes more than ten million cables between switches");
+  }
+}
+
 NodeBlueprint hgx_node(const Parameters& parameters, int pcie_switches) {
   constexpr unsigned kGpus = 8;
   const auto switches = static_cast<unsigned>(pcie_switches);

@@ -26,6 +26,8 @@ Shape shape_of(const Parameters& parameters, int terminals) {
                                          std::to_string(groups) + " groups; these ports join " +
                                          std::to_string(most) + " at most");
   }
+  check_cables("routers_per_group",
+               static_cast<double>(groups) * shape.routers * (shape.routers + shape.globals));
   shape.groups = static_cast<int>(groups);
   return shape;
 }

@@ -81,6 +81,7 @@ void join(Graph& graph, VertexId below, VertexId first_above, int count, int eac
 }
 
 void add_two_levels(Graph& graph, const Plan& plan, const LinkFigures& uplink) {
+  check_cables("radix", 1.0 * plan.leaves * plan.up);
   const int spines = switches_above(plan.up, plan.leaves, plan.radix);
   const VertexId first_spine = add_switches(graph, VertexKind::spine_switch, spines);
   for (int leaf = 0; leaf < plan.leaves; ++leaf) {
@@ -93,6 +94,7 @@ void add_three_levels(Graph& graph, const Plan& plan, const Parameters& paramete
   const int leaves_per_pod = plan.leaves / pods;
   const int spines_per_pod = plan.up;
   const int up = ports_up(parameters, "core_oversubscription", plan.radix / 2, plan.radix);
+  check_cables("radix", 1.0 * plan.leaves * plan.up + 1.0 * pods * spines_per_pod * up);
   const int cores_per_group = switches_above(up, pods, plan.radix);
   const VertexId first_spine = add_switches(graph, VertexKind::spine_switch, pods * spines_per_pod);
   const VertexId first_core =

@@ -6,6 +6,8 @@
 namespace lockstep {
 namespace {
 
+constexpr int kMostGpus = 64;
+
 /// Throws BuildError unless `count` things divide evenly over `bins`.
 void check_even(const char* parameter, int count, const char* over, int bins) {
   if (count % bins == 0) return;
@@ -17,6 +19,9 @@ NodeBlueprint build_pcie_box(const Parameters& parameters) {
   const int gpu_count = parameters.count("gpus");
   const int switch_count = parameters.count("switches", 2);
   const int nic_count = parameters.count("nics", 1);
+  if (gpu_count > kMostGpus) {
+    throw BuildError("gpus", "expected 1 to 64, got " + std::to_string(gpu_count));
+  }
   check_even("switches", switch_count, "sockets", 2);
   check_even("gpus", gpu_count, "PCIe switches", switch_count);
   if (nic_count > 1) check_even("nics", nic_count, "sockets", 2);

@@ -10,7 +10,7 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-constexpr std::int64_t kMostRanks = 4'000'000;
+constexpr std::int64_t kMostRanks = 1 << 20;
 
 std::string to_text(const Shape& shape) {
   std::string text;
@@ -26,7 +26,7 @@ int size_of(const Shape& shape, std::size_t dimensions, int ranks) {
   std::int64_t product = 1;
   for (const auto side : shape) {
     if (side > kMostRanks / product) {
-      throw BuildError("shape", "a torus has at most 4000000 ranks, got " + to_text(shape));
+      throw BuildError("shape", "a torus has at most 1048576 ranks, got " + to_text(shape));
     }
     product *= side;
   }

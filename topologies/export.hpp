@@ -1,0 +1,15 @@
+#pragma once
+
+#include <iosfwd>
+
+#include "topologies/cluster.hpp"
+
+namespace lockstep {
+
+/// The cluster's graph for other tools. Vertices carry label, kind, node and rail (-1: none), links
+/// kind, bandwidth ("400 Gb/s"), bandwidth_Bps, latency_s and efficiency. Not for clusters of many
+/// thousands of GPUs: all of it is written out.
+void write_dot(const Cluster& cluster, std::ostream& out);
+void write_graphml(const Cluster& cluster, std::ostream& out);
+
+}  // namespace lockstep
