@@ -151,7 +151,23 @@ std::vector<std::size_t> column_widths(const Report& report) {
   return out;
 }
 
+/// One line per column: what it is, then the value with its unit.
+std::string render_upright(const Report& report) {
+  std::size_t width = 0;
+  for (const Column& column : report.columns) width = std::max(width, width_of(column.heading));
+  std::string out;
+  for (const Section& section : report.sections) {
+    for (const std::string& note : section.notes) out += "# " + note + "\n";
+    for (const auto& row : section.rows)
+      for (const std::size_t i : visible(report))
+        out += "  " + padded(report.columns[i].heading, width, true) + "  " + shown(row[i]) + "\n";
+  }
+  for (const std::string& note : report.footer) out += "# " + note + "\n";
+  return out;
+}
+
 std::string render_table(const Report& report) {
+  if (report.upright) return render_upright(report);
   const auto columns = visible(report);
   const auto widths = column_widths(report);
   const auto line = [&](const std::string& lead, const auto& text_of) {

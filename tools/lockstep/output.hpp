@@ -43,6 +43,7 @@ struct Report {
   std::vector<Column> columns;
   std::vector<Section> sections;
   std::vector<std::string> footer;
+  bool upright = false;  // tables show one row as a list of headings and values
 };
 
 /// Data for stdout. JSON is one object: schema, tool, config, seed, fingerprint, rows.
