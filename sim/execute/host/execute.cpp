@@ -46,8 +46,8 @@ struct PostedReceive {
   Receive receive;
 };
 
-/// What waits between two ranks on one lane, both sides in order.
-struct Channel {
+/// What waits between two ranks on one channel, both sides in order.
+struct Connection {
   Fifo<PostedSend> sends;
   Fifo<PostedReceive> receives;
 };
@@ -119,19 +119,20 @@ class HostExecutor {
     for (const Send& send : step.sends) {
       if (copied == nullptr || !same(*copied, send.chunk)) payload = copy(lane, send.chunk);
       copied = &send.chunk;
-      channel(rank_of(lane), send.peer, lane_of(lane))
+      connection(rank_of(lane), send.peer, send.channel)
           .sends.push({lane, send.peer, lanes_[lane].done, send.chunk.count, payload});
     }
     for (const Receive& receive : step.receives) {
-      channel(receive.peer, rank_of(lane), lane_of(lane)).receives.push({lane, receive});
+      connection(receive.peer, rank_of(lane), receive.channel).receives.push({lane, receive});
     }
-    for (const Send& send : step.sends) match(rank_of(lane), send.peer, lane_of(lane));
-    for (const Receive& receive : step.receives) match(receive.peer, rank_of(lane), lane_of(lane));
+    for (const Send& send : step.sends) match(rank_of(lane), send.peer, send.channel);
+    for (const Receive& receive : step.receives)
+      match(receive.peer, rank_of(lane), receive.channel);
   }
 
   /// Lets everything through that both ends have reached, and sends into free slots.
-  void match(int from, int to, int lane) {
-    Channel& between = channel(from, to, lane);
+  void match(int from, int to, int channel) {
+    Connection& between = connection(from, to, channel);
     while (!between.sends.empty() && !between.receives.empty() && outcome_.finished()) {
       const PostedSend send = between.sends.pop();
       const PostedReceive receive = between.receives.pop();
@@ -226,12 +227,12 @@ class HostExecutor {
   /// The first transfer of a step that has begun and is not over.
   [[nodiscard]] std::string open_transfer(std::size_t lane, const Step& step) {
     for (const Send& send : step.sends) {
-      const auto& waiting = channel(rank_of(lane), send.peer, lane_of(lane)).sends;
+      const auto& waiting = connection(rank_of(lane), send.peer, send.channel).sends;
       if (!waiting.empty() && !waiting[waiting.size() - 1].over)
         return fmt::format("to send {} to rank {}", in_blocks(send.chunk.count), send.peer);
     }
     for (const Receive& receive : step.receives) {
-      if (!channel(receive.peer, rank_of(lane), lane_of(lane)).receives.empty())
+      if (!connection(receive.peer, rank_of(lane), receive.channel).receives.empty())
         return fmt::format("to receive {} from rank {}", in_blocks(receive.chunk.count),
                            receive.peer);
     }
@@ -241,7 +242,7 @@ class HostExecutor {
   /// With slots a message may have left and never be taken. Names the sender of lowest rank.
   void report_left_over() {
     const PostedSend* first = nullptr;
-    for (const auto& [key, between] : channels_) {
+    for (const auto& [key, between] : connections_) {
       if (between.sends.empty()) continue;
       const PostedSend& send = between.sends[0];
       if (first == nullptr || std::pair{send.lane, send.to} < std::pair{first->lane, first->to})
@@ -254,21 +255,22 @@ class HostExecutor {
                     rank_of(first->lane), lane_of(first->lane), first->step, first->to);
   }
 
-  [[nodiscard]] Channel& channel(int from, int to, int lane) {
+  [[nodiscard]] Connection& connection(int from, int to, int channel) {
+    constexpr int kMostChannels = 1 << 16;
+    LOCKSTEP_CHECK(channel >= 0 && channel < kMostChannels);
     const auto ranks = static_cast<std::uint64_t>(schedule_.ranks());
     const std::uint64_t pair =
         static_cast<std::uint64_t>(from) * ranks + static_cast<std::uint64_t>(to);
-    return channels_[pair * static_cast<std::uint64_t>(lane_count_) +
-                     static_cast<std::uint64_t>(lane)];
+    return connections_[pair * kMostChannels + static_cast<std::uint64_t>(channel)];
   }
 
   const Schedule& schedule_;
   HostMemory& memory_;
   int lane_count_;
   std::vector<LaneState> lanes_;
-  std::deque<std::size_t> ready_;                        // lanes that may be able to begin a step
-  std::unordered_map<std::uint64_t, Channel> channels_;  // by from, to, lane
-  Step step_;                                            // the one that begins
+  std::deque<std::size_t> ready_;  // lanes that may be able to begin a step
+  std::unordered_map<std::uint64_t, Connection> connections_;  // by from, to, channel
+  Step step_;                                                  // the one that begins
   ExecuteOutcome outcome_;
 };
 

@@ -34,7 +34,7 @@ struct ExecuteOutcome {
   [[nodiscard]] bool finished() const { return kind == Kind::finished; }
 };
 
-/// A transfer happens when both ends have reached it, first to first per (from, to, lane). With
+/// A transfer happens when both ends have reached it, first to first per (from, to, channel). With
 /// slots() > 0 a send is over as soon as it has one of that many places on the way. A step's sends
 /// carry what the buffer held when the step began; what arrives is applied at once. Lanes that wait
 /// for named steps wait. Deterministic; never hangs.

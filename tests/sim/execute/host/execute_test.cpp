@@ -64,12 +64,16 @@ TEST_CASE("a step's sends carry what the buffer held when the step began") {
   CHECK(memory.ranks[1].data == std::vector<float>{10});
 }
 
-TEST_CASE("transfers between two ranks match first to first, lane by lane") {
-  // Lane 1 sends before lane 0 does, and still nothing crosses over.
+TEST_CASE("transfers between two ranks match first to first, channel by channel") {
+  // Lane 1 sends before lane 0 does, on a channel of its own, and still nothing crosses over.
   Step late = send(1, data(0));
   late.after = {{1, 0}};
-  const TableSchedule schedule{
-      {{{late}, {send(1, data(1))}}, {{receive(0, data(0))}, {receive(0, data(1))}}}, 2};
+  Step other_send = send(1, data(1));
+  other_send.sends[0].channel = 1;
+  Step other_receive = receive(0, data(1));
+  other_receive.receives[0].channel = 1;
+  const TableSchedule schedule{{{{late}, {other_send}}, {{receive(0, data(0))}, {other_receive}}},
+                               2};
   HostMemory memory = memory_for(schedule);
   REQUIRE(execute(schedule, memory).finished());
   CHECK(memory.ranks[1].data == std::vector<float>{10, 11});
