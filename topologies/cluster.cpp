@@ -134,14 +134,18 @@ std::string Cluster::link_name(LinkId id) const {
   return vertex_name(found.from) + " -> " + vertex_name(found.to);
 }
 
-Graph flatten(const Cluster& cluster) {
-  Graph graph;
-  for (VertexId v = 0; v < cluster.vertex_count(); ++v) add_vertex(graph, cluster.vertex(v));
+Cluster flattened(const Cluster& cluster) {
+  auto graph = std::make_unique<Graph>();
+  for (VertexId v = 0; v < cluster.vertex_count(); ++v) {
+    Vertex vertex = cluster.vertex(v);
+    vertex.name = cluster.vertex_name(v);
+    add_vertex(*graph, std::move(vertex));
+  }
   for (LinkId id = 0; id < cluster.link_count(); ++id) {
     const ClusterLink link = cluster.link(id);
-    add_link(graph, link.from, link.to, link.kind, link.figures);
+    add_link(*graph, link.from, link.to, link.kind, link.figures);
   }
-  return graph;
+  return cluster_of(std::move(graph));
 }
 
 }  // namespace lockstep

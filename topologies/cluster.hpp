@@ -69,4 +69,8 @@ class Cluster {
                                     const std::optional<BuilderCall>& fabric,
                                     const ClusterSize& size);
 
+/// The same vertices and links as one graph without structure, in which routes are searched from
+/// end to end and rails mean nothing: what structured answers can be held to. All GPUs are ranks.
+[[nodiscard]] Cluster flattened(const Cluster& cluster);
+
 }  // namespace lockstep

@@ -55,9 +55,6 @@ struct ClusterData {
   [[nodiscard]] bool single_gpus() const { return planes != 0 && node_vertices() == 1; }
 };
 
-/// The whole cluster as one graph, ids as in the cluster.
-[[nodiscard]] Graph flatten(const Cluster& cluster);
-
 /// A cluster made of one graph alone, such as a free-form one; GPUs need not come first.
 [[nodiscard]] Cluster cluster_of(std::unique_ptr<Graph> graph);
 

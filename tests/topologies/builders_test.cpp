@@ -1,6 +1,9 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <map>
+#include <string>
 
 #include "tests/topologies/cluster_helpers.hpp"
 #include "topologies/analysis.hpp"
@@ -55,6 +58,21 @@ TEST_CASE("the table names every builder once, with words and an example that re
     CHECK(call.builder == &row);
   }
   CHECK(find_topology_builder("no such") == nullptr);
+}
+
+TEST_CASE("every file among the builders has a row in the table") {
+  const std::filesystem::path folder = LOCKSTEP_SOURCE_DIR "/topologies/builders";
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().stem().string();
+    const bool shared = name == "common" || name == "fat_tree_plane" || name == "builders";
+    if (shared) continue;
+    CAPTURE(name);
+    const auto& table = topology_builders();
+    // torus.cpp has two rows: torus_2d and torus_3d
+    CHECK(std::any_of(table.begin(), table.end(), [&name](const Builder& row) {
+      return row.name.substr(0, name.size()) == name;
+    }));
+  }
 }
 
 TEST_CASE("ring: clockwise links first; two GPUs share a cable, one has none") {

@@ -206,6 +206,24 @@ TEST_CASE("the schema and the reader refuse the same files") {
   }
 }
 
+TEST_CASE("the schema knows every builder of the table") {
+  const SchemaAgreement agreement{
+      kConfigs / "schema/cluster.schema.json",
+      [](std::string_view text) { (void)read_cluster(parse_json(text, "c.json")); }};
+  for (const Builder& row : topology_builders()) {
+    CAPTURE(row.name);
+    const bool shaped = row.name == "torus_2d" || row.name == "torus_3d";
+    const std::string size = row.is_node() ? R"(, "nodes": 1)" : shaped ? "" : R"(, "ranks": 8)";
+    const std::string text =
+        R"({"name": "c", "topology": )" + std::string{row.example} + size + "}";
+    CHECK(agreement.verdict(text) == "both accept");
+    for (const Parameter& parameter : row.parameters) {
+      const Mutation wrong{"", "/topology/" + std::string{parameter.name}, "true"};
+      CHECK(agreement.verdict(mutated(text, wrong)) == "both refuse");
+    }
+  }
+}
+
 TEST_CASE("a cluster written out: every fault at its place") {
   const std::string text = R"({
   "name": "c",

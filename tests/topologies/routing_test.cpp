@@ -2,8 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <map>
 #include <set>
+#include <thread>
 
 #include "tests/topologies/cluster_helpers.hpp"
 
@@ -25,6 +27,12 @@ std::map<VertexId, std::int64_t> divergence(const Cluster& cluster, const Route&
   }
   std::erase_if(net, [](const auto& entry) { return entry.second == 0; });
   return net;
+}
+
+std::map<LinkId, Weight> shares(const Route& route) {
+  std::map<LinkId, Weight> found;
+  for (const Hop& hop : route.hops) found[hop.link] += hop.weight;
+  return found;
 }
 
 void check_conserved(const Cluster& cluster, int from, int to) {
@@ -237,6 +245,51 @@ TEST_CASE("all single paths of all kinds of nodes on all kinds of fabrics hold t
       }
     }
   }
+}
+
+/// Nobody's structure used: the best paths of the whole cluster as one graph.
+TEST_CASE("routes put together from stretches are those of a search through everything") {
+  const std::vector<Cluster> clusters{
+      build_cluster(hgx("dgx1"), call("star", {{"link", plain_link()}}), nodes(2)),
+      build_cluster(hgx("summit"),
+                    call("fat_tree", {{"link", plain_link()}, {"radix", std::int64_t{4}}}),
+                    nodes(4)),
+      build_cluster(call("fat_tree", {{"link", plain_link()}, {"radix", std::int64_t{4}}}),
+                    std::nullopt, ranks(16))};
+  for (const Cluster& cluster : clusters) {
+    const auto router = make_router(cluster);
+    const Cluster whole = flattened(cluster);
+    const auto searched = make_router(whole);
+    for (int from = 0; from < cluster.ranks(); ++from) {
+      for (int to = 0; to < cluster.ranks(); ++to) {
+        const Route ours = route_of(*router, from, to);
+        const Route theirs = route_of(*searched, from, to);
+        CHECK(ours.latency == theirs.latency);
+        CHECK(ours.paths == theirs.paths);
+        CHECK(shares(ours) == shares(theirs));
+      }
+    }
+  }
+}
+
+TEST_CASE("many threads at once get the answers of one") {
+  const Cluster tree =
+      build_cluster(call("fat_tree", {{"link", plain_link()}, {"radix", std::int64_t{8}}}),
+                    std::nullopt, ranks(128));
+  const auto expected = make_router(tree);
+  const auto shared = make_router(tree);
+  std::atomic<int> wrong = 0;
+  const auto ask = [&](int first) {
+    for (int i = 0; i < 128 * 128; ++i) {
+      const int pair = (i + first * 4099) % (128 * 128);
+      const Route ours = route_of(*shared, pair / 128, pair % 128);
+      if (shares(ours) != shares(route_of(*expected, pair / 128, pair % 128))) ++wrong;
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int first = 0; first < 4; ++first) threads.emplace_back(ask, first);
+  for (auto& thread : threads) thread.join();
+  CHECK(wrong == 0);
 }
 
 }  // namespace
