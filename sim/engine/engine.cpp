@@ -469,9 +469,19 @@ void Engine::finish_transfer(TransferId id) {
     transfer_done(receiver);
     return;
   }
-  TimePoint& free = ports_[transfer.to].reduce_free;
-  free = std::max(queue_.now(), free) + Bytes{transfer.bytes} / *reduce_rate;
-  push(Kind::reduced, receiver, free);
+  push(Kind::reduced, receiver, reduce(transfer.to, Bytes{transfer.bytes}, *reduce_rate));
+}
+
+/// When the rank has reduced these bytes too, after what it has to reduce already.
+TimePoint Engine::reduce(EndpointId at, Bytes bytes, Rate rate) {
+  PortState& port = ports_[at];
+  if (queue_.now() >= port.reduce_free) {
+    port.reduce_since = queue_.now();
+    port.reduce_backlog = Bytes{};
+  }
+  port.reduce_backlog += bytes;
+  port.reduce_free = port.reduce_since + port.reduce_backlog / rate;
+  return port.reduce_free;
 }
 
 void Engine::transfer_done(std::uint32_t track) {

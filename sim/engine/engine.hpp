@@ -81,8 +81,10 @@ class Engine {
     std::uint8_t posted = 0;  // ends of a bound transfer that have reached it again
   };
   struct PortState {
-    TimePoint send_free;    // when the sender's software can take the next message
-    TimePoint reduce_free;  // when the next reduction can begin
+    TimePoint send_free;     // when the sender's software can take the next message
+    TimePoint reduce_free;   // when the next reduction can begin
+    TimePoint reduce_since;  // since when reductions follow one another without a gap
+    Bytes reduce_backlog;    // all of them since then: rounded to a picosecond once, not each
   };
   // Set-up.
   void add_call(const CollectiveCall& call);
@@ -115,6 +117,7 @@ class Engine {
   void unbind(TransferId id);
   void account(EndpointId from, EndpointId to, std::int64_t bytes, std::int64_t times);
   void finish_transfer(TransferId id);
+  [[nodiscard]] TimePoint reduce(EndpointId at, Bytes bytes, Rate rate);
   void transfer_done(std::uint32_t track);
   void run_ready();
   [[nodiscard]] EndpointId endpoint_of(std::uint32_t track) const {
