@@ -18,7 +18,7 @@ std::unique_ptr<Transport> make_transport(const Network& network, NetworkModel m
     case NetworkModel::queue:
       return make_queue_transport(network);
   }
-  LOCKSTEP_CHECK(false);
+  throw InternalError("no such network model");
 }
 
 }  // namespace
