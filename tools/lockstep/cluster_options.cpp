@@ -3,8 +3,11 @@
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
+#include <utility>
 
 #include "tools/lockstep/errors.hpp"
+#include "tools/lockstep/number_option.hpp"
 #include "topologies/config/config_error.hpp"
 #include "topologies/config/did_you_mean.hpp"
 
@@ -27,18 +30,22 @@ void ClusterOptions::add_to(CLI::App& command) {
           "Cluster file, such as configs/clusters/dgx-h100.json, or the name of a shipped one")
       ->required()
       ->type_name("FILE");
-  command.add_option("--nodes", nodes, "Number of nodes (default: as the file says)")
-      ->type_name("N");
-  command.add_option("--ranks", ranks, "Number of ranks, where the size is free")->type_name("N");
+  add_whole_number(
+      command, "--nodes", 1, kMostNodes, [this](auto n) { nodes = static_cast<int>(n); },
+      "Number of nodes (default: as the file says)");
+  add_whole_number(
+      command, "--ranks", 1, kMostRanks, [this](auto n) { ranks = static_cast<int>(n); },
+      "Number of ranks, where the size is free");
   command
       .add_option("--routes", routes,
                   "auto: rail first, else fewest hops, equal paths split; ecmp: one of them by a "
                   "hash; shortest: always the first")
       ->type_name("POLICY")
       ->capture_default_str();
-  command.add_option("--seed", seed, "Seed of everything drawn at random")
-      ->type_name("N")
-      ->capture_default_str();
+  add_whole_number(
+      command, "--seed", 0, std::numeric_limits<std::uint64_t>::max(), [this](auto n) { seed = n; },
+      "Seed of everything drawn at random")
+      ->default_str(std::to_string(seed));
 }
 
 RoutePolicy ClusterOptions::policy() const {
@@ -56,33 +63,99 @@ std::string ClusterOptions::path() const {
 
 namespace {
 
+/// `no cluster named "stra"; did you mean "star"?`, or which command lists them.
+std::string no_such(const std::string& noun, const std::string& name, const std::string& folder) {
+  const auto ids = device_ids(folder);
+  const std::vector<std::string_view> candidates(ids.begin(), ids.end());
+  const std::string message = "no " + noun + " named " + in_quotes(name) + "; ";
+  if (const auto meant = did_you_mean(name, candidates))
+    return message + "did you mean " + in_quotes(*meant) + "?";
+  return message + "`lockstep list " + noun + "s` names them";
+}
+
 /// The device that a cluster file names: from the devices beside the cluster's own folder, else
 /// from the shipped ones.
-Device device_of(const std::string& cluster_path, const std::string& id) {
-  const std::string shipped = config_folder() + "/devices";
+std::optional<fs::path> device_file(const std::string& cluster_path, const std::string& id) {
+  if (id.find('/') != std::string::npos) return std::nullopt;
   std::error_code ignored;
   for (const fs::path& folder :
-       {fs::path(cluster_path).parent_path() / "../devices", fs::path(shipped)})
+       {fs::path(cluster_path).parent_path() / "../devices", fs::path(config_folder()) / "devices"})
     if (const fs::path file = folder / (id + ".json"); fs::exists(file, ignored))
-      return load_device(file.lexically_normal());
-  const auto ids = device_ids(shipped);
-  const std::vector<std::string_view> candidates(ids.begin(), ids.end());
-  std::string message = "no device named " + in_quotes(id);
-  if (const auto meant = did_you_mean(id, candidates))
-    message += "; did you mean " + in_quotes(*meant) + "?";
-  throw ConfigError(
-      Problem{cluster_path, {}, "/device", message + "; `lockstep list devices` names them"});
+      return file.lexically_normal();
+  return std::nullopt;
+}
+
+/// Reads the device that the document names; notes where there is none, or what it has wrong.
+std::optional<Device> read_device_of(const JsonDocument& document, Problems& problems) {
+  const auto* root = document.root.get_if<JsonObject>();
+  const JsonValue* value = root != nullptr ? find_member(*root, "device") : nullptr;
+  const auto* given = value != nullptr ? value->get_if<std::string>() : nullptr;
+  if (value != nullptr && given == nullptr) return std::nullopt;  // the cluster's reader says so
+  const std::string id = given != nullptr ? *given : "host";
+  const auto file = device_file(document.file, id);
+  try {
+    if (file) return load_device(*file);
+  } catch (const ConfigError& error) {
+    problems.add(error);
+    return std::nullopt;
+  }
+  problems.note(value != nullptr ? value->at : document.root.at, "/device",
+                no_such("device", id, config_folder() + "/devices"));
+  return std::nullopt;
+}
+
+bool reads_well(const JsonDocument& document, const ClusterSize& size) {
+  try {
+    (void)read_cluster(document, size);
+    return true;
+  } catch (const ConfigError&) {
+    return false;
+  }
+}
+
+/// The options that ask for this size, for messages.
+std::string options_of(const ClusterSize& asked) {
+  std::string out;
+  if (asked.nodes) out += "--nodes " + std::to_string(*asked.nodes);
+  if (asked.ranks) out += (out.empty() ? "" : " ") + ("--ranks " + std::to_string(*asked.ranks));
+  return out;
+}
+
+/// A file that is right in its own size is not to blame for what was asked of it.
+void blame_the_options(const JsonDocument& document, ClusterSize asked, const ConfigError& error) {
+  const std::string& reason = error.problems().front().message;
+  const int hosts = std::exchange(asked.extra_hosts, 0);
+  const bool sized = asked.nodes || asked.ranks;
+  if (hosts > 0 && reads_well(document, asked))
+    throw UsageError("--cluster " + document.file + " cannot have " + std::to_string(hosts) +
+                     " more host" + (hosts == 1 ? "" : "s") + " as parameter servers: " + reason);
+  if (sized && reads_well(document, {})) throw UsageError(options_of(asked) + ": " + reason);
+}
+
+std::optional<ClusterFile> read_sized(const JsonDocument& document, const ClusterSize& asked,
+                                      Problems& problems) {
+  try {
+    return read_cluster(document, asked);
+  } catch (const ConfigError& error) {
+    blame_the_options(document, asked, error);
+    problems.add(error);
+    return std::nullopt;
+  }
 }
 
 }  // namespace
 
 LoadedCluster ClusterOptions::load(int extra_hosts) const {
-  ClusterSize size;
-  size.nodes = nodes;
-  size.ranks = ranks;
-  size.extra_hosts = extra_hosts;
-  ClusterFile file = load_cluster(path(), size);
-  return {file.name, file.summary, device_of(path(), file.device), std::move(file.cluster)};
+  std::error_code ignored;
+  const std::string from = path();
+  if (from != cluster && !fs::exists(from, ignored))
+    throw UsageError("--cluster: " + no_such("cluster", cluster, config_folder() + "/clusters"));
+  const JsonDocument document = read_json(from);
+  Problems problems(from);
+  auto device = read_device_of(document, problems);
+  auto file = read_sized(document, {nodes, ranks, extra_hosts}, problems);
+  problems.throw_if_any();
+  return {file->name, file->summary, std::move(*device), std::move(file->cluster)};
 }
 
 }  // namespace lockstep::cli

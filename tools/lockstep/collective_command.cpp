@@ -3,12 +3,14 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "strategies/collectives/spec.hpp"
 #include "tools/lockstep/collective_run.hpp"
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/format_option.hpp"
+#include "tools/lockstep/number_option.hpp"
 #include "tools/lockstep/sizes.hpp"
 #include "topologies/config/did_you_mean.hpp"
 
@@ -22,8 +24,8 @@ struct Given {
   ClusterOptions cluster;
   std::string algorithms = "ring";
   std::string least = "32M";
-  std::string most = "32M";
-  int factor = 0;
+  std::string most;
+  std::optional<std::int64_t> factor;
   std::string step;
   std::string type = "float";
   std::string network = "fluid";
@@ -40,26 +42,38 @@ Bytes size_option(const std::string& name, const std::string& text) {
       name, text));
 }
 
+Bytes largest_size(const Given& given, Bytes least) {
+  const bool is_given = !given.most.empty();
+  const std::string text = is_given ? given.most : "32M";
+  const Bytes most = size_option("-e", text);
+  if (most < least)
+    throw UsageError(fmt::format("-e: {}{} is below -b {}", is_given ? "" : "the default of ", text,
+                                 given.least));
+  return most;
+}
+
+void check_steps(const Given& given, Bytes least, Bytes most) {
+  if (given.factor && !given.step.empty())
+    throw UsageError("-f and -i exclude each other: multiply or add");
+  if (given.factor && least.count() == 0 && most.count() > 0)
+    throw UsageError("-b: 0 times any factor stays 0; begin with a size above 0, or use -i");
+}
+
 std::vector<Bytes> sizes_of(const Given& given) {
   const Bytes least = size_option("-b", given.least);
-  const Bytes most = size_option("-e", given.most);
-  if (most < least) throw UsageError(fmt::format("-e: {} is below -b {}", given.most, given.least));
-  if (given.factor != 0 && !given.step.empty())
-    throw UsageError("-f and -i exclude each other: multiply or add");
-  if (given.factor != 0 && given.factor < 2)
-    throw UsageError(fmt::format("-f: expected a factor of 2 or more, got {}", given.factor));
-  if (given.factor != 0 && least.count() == 0 && most.count() > 0)
-    throw UsageError("-b: 0 times any factor stays 0; begin with a size above 0, or use -i");
+  const Bytes most = largest_size(given, least);
+  check_steps(given, least, most);
   const Bytes step = given.step.empty() ? 1_MiB : size_option("-i", given.step);
   if (step.count() == 0) throw UsageError("-i: expected a step above 0, got 0");
   std::vector<Bytes> out;
   constexpr std::size_t kMostSizes = 100'000;
-  for (Bytes size = least; size <= most;
-       size = given.factor != 0 ? size * given.factor : size + step) {
+  for (Bytes size = least; size <= most;) {
     out.push_back(size);
     if (out.size() > kMostSizes)
       throw UsageError(fmt::format("more than {} sizes from -b to -e", kMostSizes));
-    if (size == most) break;
+    const bool beyond = given.factor && size.count() > most.count() / *given.factor;
+    if (size == most || beyond) break;
+    size = given.factor ? size * *given.factor : size + step;
   }
   return out;
 }
@@ -67,11 +81,10 @@ std::vector<Bytes> sizes_of(const Given& given) {
 void check_collective(const std::string& name) {
   const auto names = collective_names();
   if (std::find(names.begin(), names.end(), name) != names.end()) return;
-  std::string text = fmt::format("no collective named \"{}\"", name);
+  const std::string text = fmt::format("no collective named \"{}\"", name);
   if (const auto meant = did_you_mean(name, names))
-    text += fmt::format("; did you mean \"{}\"?", *meant);
-  text += fmt::format("; there is {}", fmt::join(names, ", "));
-  throw UsageError(text);
+    throw UsageError(fmt::format("{}; did you mean \"{}\"?", text, *meant));
+  throw UsageError(fmt::format("{}; there is {}", text, fmt::join(names, ", ")));
 }
 
 std::vector<AlgorithmSpec> algorithms_of(const Given& given) {
@@ -123,7 +136,7 @@ void add_collective(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("collective", "Times a collective, as nccl-tests would print it");
   const auto given = std::make_shared<Given>();
-  command->add_option("collective", given->collective, "Which one: all_reduce")->required();
+  command->add_option("collective", given->collective, "all_reduce")->required();
   given->cluster.add_to(*command);
   command
       ->add_option("--algorithm,-a", given->algorithms,
@@ -136,8 +149,10 @@ void add_collective(CLI::App& app) {
       ->capture_default_str();
   command->add_option("-e,--maxbytes", given->most, "Largest size")
       ->type_name("SIZE")
-      ->capture_default_str();
-  command->add_option("-f,--stepfactor", given->factor, "Multiply sizes by this")->type_name("N");
+      ->default_str("32M");
+  add_whole_number(
+      *command, "-f,--stepfactor", 2, 1 << 20,
+      [given](auto n) { given->factor = static_cast<std::int64_t>(n); }, "Multiply sizes by this");
   command->add_option("-i,--stepbytes", given->step, "Add this to sizes (default 1M)")
       ->type_name("SIZE");
   command->add_option("-d,--datatype", given->type, "Element type, as nccl-tests names them")

@@ -45,9 +45,7 @@ struct Outcome {
 class Collective {
  public:
   explicit Collective(const CollectiveQuestion& question)
-      : question_{question},
-        loaded_{question.cluster.load(most_helpers(question))},
-        ranks_{loaded_.cluster.ranks()} {
+      : question_{question}, loaded_{load(question)}, ranks_{loaded_.cluster.ranks()} {
     refuse_bad_arguments();
     network_ = lower(loaded_.cluster, loaded_.device.endpoint(), policy(), question.cluster.seed);
     for (const AlgorithmSpec& spec : question_.algorithms) contestants_.push_back(prepare(spec));
@@ -67,6 +65,14 @@ class Collective {
   }
 
  private:
+  /// Nodes have CPU sockets that can serve; where those are too few, hosts are built beside.
+  static LoadedCluster load(const CollectiveQuestion& question) {
+    const int helpers = most_helpers(question);
+    LoadedCluster plain = question.cluster.load();
+    if (plain.cluster.helpers() >= helpers) return plain;
+    return question.cluster.load(helpers);
+  }
+
   /// Hosts for parameter servers have to be built along with the cluster, before its ranks are
   /// known; validate() has the last word on what is too many.
   static int most_helpers(const CollectiveQuestion& question) {
@@ -218,8 +224,13 @@ std::string fitted(double value) {
   return fmt::format("{:.0f}", value);
 }
 
+/// Divided, not multiplied by 1e-12, so that 339544320 ps read 0.00033954432 and nothing longer.
+double seconds_of(Duration time) {
+  return static_cast<double>(time.ps()) / 1e12;
+}
+
 Cell in_microseconds(Duration time) {
-  return Cell{time.seconds(), fitted(time.seconds() * 1e6)};
+  return Cell{seconds_of(time), fitted(seconds_of(time) * 1e6)};
 }
 
 /// GB/s times a factor, as bytes per second for programs; nothing where no time passes.
@@ -314,7 +325,7 @@ std::string Collective::config_text() const {
   for (const Bytes size : question_.sizes) sizes.push_back(size.count());
   config["type"] = question_.type->name;
   config["redop"] = "sum";
-  config["skew_s"] = question_.skew.seconds();
+  config["skew_s"] = seconds_of(question_.skew);
   config["check"] = question_.check;
   return config.dump();
 }
@@ -331,9 +342,9 @@ Report Collective::report(const std::vector<Outcome>& outcomes) const {
     Section section;
     if (c == 0)
       section.notes.push_back(
-          fmt::format("{}: {} ranks on {} ({}), network {}, routes {}", question_.collective,
-                      ranks_, loaded_.name, loaded_.device.id, question_.network,
-                      kRoutePolicyNames.at(static_cast<std::size_t>(policy()))));
+          fmt::format("{}: {} rank{} on {} ({}), network {}, routes {}", question_.collective,
+                      ranks_, ranks_ == 1 ? "" : "s", loaded_.name, loaded_.device.id,
+                      question_.network, kRoutePolicyNames.at(static_cast<std::size_t>(policy()))));
     for (std::size_t s = 0; s < sizes; ++s) {
       const Outcome& outcome = outcomes[c * sizes + s];
       section.rows.push_back(row(contestants_[c], outcome));

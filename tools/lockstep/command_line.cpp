@@ -38,27 +38,68 @@ std::vector<std::string> known_words(CLI::App& command) {
   return out;
 }
 
-/// "--algoritm: no such option; did you mean "--algorithm"?"
+/// `"--algoritm" is no option of "collective"; did you mean "--algorithm"?`
 std::string complaint_about(const std::string& word, CLI::App& command) {
   const auto words = known_words(command);
   const std::string name = word.substr(0, word.find('='));
-  std::string text = fmt::format(
+  const std::string text = fmt::format(
       "\"{}\" is no {} of \"{}\"", name, name.rfind('-', 0) == 0 ? "option" : "argument or command",
       command.get_display_name().empty() ? "lockstep" : command.get_display_name());
   const std::vector<std::string_view> candidates(words.begin(), words.end());
   if (const auto meant = did_you_mean(name, candidates))
-    text += fmt::format("; did you mean \"{}\"?", *meant);
+    return fmt::format("{}; did you mean \"{}\"?", text, *meant);
   return text + "; --help lists what there is";
+}
+
+/// What is said instead of "collective is required" and "A subcommand is required".
+std::string complaint_about_missing(const std::string& said, const CLI::App& command) {
+  std::vector<std::string> commands;
+  for (const CLI::App* sub : command.get_subcommands([](const CLI::App*) { return true; }))
+    commands.push_back(sub->get_name());
+  if (!commands.empty())
+    return fmt::format("expected a command: {}; --help tells more", fmt::join(commands, ", "));
+  const std::string name = said.substr(0, said.find(' '));
+  const CLI::Option* option = command.get_option_no_throw(name);
+  if (option == nullptr || !option->get_positional()) return said + "; --help lists what there is";
+  return fmt::format("expected a {}: {}", name, option->get_description());
+}
+
+/// CLI11 says "--ranks: At Most 1 required but received 2" and
+/// "--cluster: 1 required FILE missing".
+std::string complaint_about_values(const std::string& said) {
+  const std::string name = said.substr(0, said.find(':'));
+  const bool missing = said.size() >= 7 && said.compare(said.size() - 7, 7, "missing") == 0;
+  return fmt::format("{}: {}", name,
+                     missing ? "a value is missing after it" : "given more than once");
+}
+
+/// CLI11 says "Could not convert: --to = x"; options of ours that it converts are whole numbers
+/// and flags.
+std::string complaint_about_conversion(const std::string& said, const CLI::App& command) {
+  const std::size_t colon = said.find(": ");
+  const std::size_t equals = said.find(" = ");
+  if (colon == std::string::npos || equals == std::string::npos) return said;
+  const std::string name = said.substr(colon + 2, equals - colon - 2);
+  const CLI::Option* option = command.get_option_no_throw(name);
+  const bool flag = option != nullptr && option->get_expected_min() == 0;
+  return fmt::format("{}: expected {}, got \"{}\"", name, flag ? "no value" : "a whole number",
+                     said.substr(equals + 3));
 }
 
 std::string explain(const CLI::ParseError& error, CLI::App& app) {
   CLI::App* command = deepest_command(app);
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
-      dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
+  const std::string said = error.what();
+  const bool missing = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+  if (missing || dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
     std::vector<std::string> extras = app.remaining(true);
     if (!extras.empty()) return complaint_about(extras.front(), *command);
   }
-  return std::string{error.what()} + "; --help lists what there is";
+  if (missing) return complaint_about_missing(said, *command);
+  if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr)
+    return complaint_about_conversion(said, *command);
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr)
+    return complaint_about_values(said);
+  return said + "; --help lists what there is";
 }
 
 }  // namespace
@@ -88,7 +129,7 @@ int run_command_line(int argc, char** argv) {
     if (dynamic_cast<const CLI::CallForVersion*>(&done) != nullptr) {
       print(std::string{done.what()} + "\n");
     } else {
-      print(deepest_command(app)->help());
+      print(app.help());
     }
   } catch (const CLI::ParseError& error) {
     throw UsageError(explain(error, app));

@@ -58,7 +58,8 @@ Report algorithms() {
   out.sections.push_back(std::move(section));
   out.footer = {
       "n ranks, S bytes on each; alpha, beta, gamma: seconds per message, per byte sent, "
-      "per byte reduced"};
+      "per byte reduced",
+      "* where n is a power of two; --format json tells the rest, limits and sources"};
   return out;
 }
 
@@ -154,10 +155,10 @@ Report registry(const std::string& which) {
   if (which == "devices") return devices();
   if (which == "clusters") return clusters();
   const std::vector<std::string_view> all = {"algorithms", "topologies", "devices", "clusters"};
-  std::string message = fmt::format("no list of \"{}\"", which);
+  const std::string message = fmt::format("no list of \"{}\"", which);
   if (const auto meant = did_you_mean(which, all))
-    message += fmt::format("; did you mean \"{}\"?", *meant);
-  throw UsageError(message + "; there is " + fmt::format("{}", fmt::join(all, ", ")));
+    throw UsageError(fmt::format("{}; did you mean \"{}\"?", message, *meant));
+  throw UsageError(fmt::format("{}; there is {}", message, fmt::join(all, ", ")));
 }
 
 }  // namespace

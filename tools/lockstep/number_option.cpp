@@ -1,0 +1,40 @@
+#include "tools/lockstep/number_option.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+#include "tools/lockstep/errors.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+std::optional<std::uint64_t> whole_number(const std::string& text) {
+  std::uint64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc{} || stop != end) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+CLI::Option* add_whole_number(CLI::App& command, const std::string& names, std::uint64_t least,
+                              std::uint64_t most, std::function<void(std::uint64_t)> take,
+                              const std::string& description) {
+  const std::string name = names.substr(0, names.find(','));
+  const auto read = [name, least, most, take = std::move(take)](const std::string& text) {
+    const auto number = whole_number(text);
+    if (!number || *number < least || *number > most)
+      throw UsageError(fmt::format("{}: expected a whole number from {} to {}, got \"{}\"", name,
+                                   least, most, text));
+    take(*number);
+  };
+  return command.add_option_function<std::string>(names, read, description)->type_name("N");
+}
+
+}  // namespace lockstep::cli
