@@ -46,7 +46,8 @@ std::string complaint_about(const std::string& word, CLI::App& command) {
       "\"{}\" is no {} of \"{}\"", name, name.rfind('-', 0) == 0 ? "option" : "argument or command",
       command.get_display_name().empty() ? "lockstep" : command.get_display_name());
   const std::vector<std::string_view> candidates(words.begin(), words.end());
-  if (const auto meant = did_you_mean(name, candidates))
+  const auto meant = did_you_mean(name, candidates);
+  if (meant && name.size() > 2)  // any letter is near to any other
     return fmt::format("{}; did you mean \"{}\"?", text, *meant);
   return text + "; --help lists what there is";
 }

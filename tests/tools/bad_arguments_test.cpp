@@ -1,0 +1,170 @@
+#include <doctest/doctest.h>
+
+#include "tests/tools/run_command.hpp"
+
+/// What is wrong on the command line: exit 2, nothing on stdout, and words that help.
+namespace lockstep {
+
+namespace {
+
+struct Mistake {
+  std::string options;
+  std::string said;
+};
+
+void check_refused(const std::string& command, const std::string& said) {
+  CAPTURE(command);
+  const CommandResult result = run_command(command);
+  CHECK(result.status == 2);
+  CHECK(result.out.empty());
+  CHECK(result.err == "lockstep: error: " + said + "\n");
+}
+
+void check_all_refused(const std::string& command, const std::vector<Mistake>& mistakes) {
+  for (const Mistake& mistake : mistakes)
+    check_refused(command + " " + mistake.options, mistake.said);
+}
+
+const std::string kStar = "lockstep collective all_reduce --cluster star";
+const std::string kSize =
+    "expected a size such as 8, 64K, 64M or 1G (powers of 1024, at most 1024T), got ";
+const std::string kRanks = "--ranks: expected a whole number from 1 to 16777216, got ";
+const std::string kNodes = "--nodes: expected a whole number from 1 to 1048576, got ";
+
+}  // namespace
+
+TEST_CASE("a mistyped or missing word of the command is named") {
+  check_all_refused(
+      "lockstep",
+      {{"", "expected a command: collective, topology, list; --help tells more"},
+       {"colective",
+        R"("colective" is no argument or command of "lockstep"; did you mean "collective"?)"},
+       {"--verson", R"("--verson" is no option of "lockstep"; did you mean "--version"?)"},
+       {"frobnicate",
+        R"("frobnicate" is no argument or command of "lockstep"; --help lists what there is)"},
+       {"collective", "expected a collective: all_reduce"},
+       {"collective all_redcue --cluster star",
+        R"(no collective named "all_redcue"; did you mean "all_reduce"?)"},
+       {"collective sort --cluster star", R"(no collective named "sort"; there is all_reduce)"},
+       {"list", "expected a registry: algorithms, topologies, devices or clusters"},
+       {"list algoritms", R"(no list of "algoritms"; did you mean "algorithms"?)"},
+       {"list pets", R"(no list of "pets"; there is algorithms, topologies, devices, clusters)"},
+       {"list algorithms --format jsn",
+        R"(--format: expected table, json, csv or md, got "jsn")"}});
+}
+
+TEST_CASE("a mistyped option is named, and the nearest one with it") {
+  check_all_refused(
+      kStar, {{"--algoritm ring",
+               R"("--algoritm" is no option of "collective"; did you mean "--algorithm"?)"},
+              {"--algoritm=ring",
+               R"("--algoritm" is no option of "collective"; did you mean "--algorithm"?)"},
+              {"extra",
+               R"("extra" is no argument or command of "collective"; --help lists what there is)"},
+              {"-z", R"("-z" is no option of "collective"; --help lists what there is)"},
+              {"--ranks", "--ranks: a value is missing after it"},
+              {"--ranks 4 --ranks 8", "--ranks: given more than once"},
+              {"--check=maybe", R"(--check: expected no value, got "maybe")"}});
+}
+
+TEST_CASE("a cluster that nobody ships is named") {
+  const std::string command = "lockstep collective all_reduce";
+  check_all_refused(
+      command,
+      {{"", "--cluster is required; --help lists what there is"},
+       {"--cluster stra", R"(--cluster: no cluster named "stra"; did you mean "star"?)"},
+       {"--cluster xyzzy",
+        R"(--cluster: no cluster named "xyzzy"; `lockstep list clusters` names them)"},
+       {"--cluster ''", R"(--cluster: no cluster named ""; `lockstep list clusters` names them)"}});
+}
+
+TEST_CASE("a mistyped algorithm or parameter is named") {
+  check_all_refused(
+      kStar,
+      {{"--algorithm rng", R"(--algorithm: no all-reduce named "rng"; did you mean "ring"?)"},
+       {"--algorithm rng,dirct",
+        "--algorithm: no all-reduce named \"rng\"; did you mean \"ring\"?\n"
+        "  --algorithm: no all-reduce named \"dirct\"; did you mean \"direct\"?"},
+       {"--algorithm parameter_server:shard=2",
+        R"(--algorithm: parameter_server has no parameter "shard"; did you mean "shards"?)"},
+       {"--algorithm parameter_server:shards=two",
+        R"(--algorithm: shards: expected a whole number, got "two")"},
+       {"--algorithm parameter_server:shards=3.7",
+        R"(--algorithm: shards: expected a whole number, got "3.7")"},
+       {"--algorithm parameter_server:shards=9",
+        "--algorithm parameter_server:shards=9: parameter_server: shards is 1 to 8 (the number of "
+        "ranks), got 9"}});
+}
+
+TEST_CASE("a size that is none is refused") {
+  check_all_refused(
+      kStar, {{"-b 1X", "-b: " + kSize + "\"1X\""},
+              {"-b -8", "-b: " + kSize + "\"-8\""},
+              {"-b 1.5M", "-b: " + kSize + "\"1.5M\""},
+              {"-b 99999999999999999999", "-b: " + kSize + "\"99999999999999999999\""},
+              {"-e 1025T", "-e: " + kSize + "\"1025T\""},
+              {"-i x", "-i: " + kSize + "\"x\""},
+              {"-b 64M -e 1M", "-e: 1M is below -b 64M"},
+              {"-b 64M", "-e: the default of 32M is below -b 64M"},
+              {"-b 0 -f 2", "-b: 0 times any factor stays 0; begin with a size above 0, or use -i"},
+              {"-f 1", R"(-f: expected a whole number from 2 to 1048576, got "1")"},
+              {"-f x", R"(-f: expected a whole number from 2 to 1048576, got "x")"},
+              {"-f 2 -i 8", "-f and -i exclude each other: multiply or add"},
+              {"-i 0", "-i: expected a step above 0, got 0"},
+              {"-b 8 -i 8", "more than 100000 sizes from -b to -e"}});
+}
+
+TEST_CASE("a value that an option does not know is refused with those that it does") {
+  check_all_refused(
+      kStar,
+      {{"--network fluyd", R"(--network: expected fluid, alpha-beta or queue, got "fluyd")"},
+       {"--format jsn", R"(--format: expected table, json, csv or md, got "jsn")"},
+       {"--routes short", R"(--routes: expected auto, ecmp or shortest, got "short")"},
+       {"-d flaot",
+        "-d: expected one of int8, uint8, int32, uint32, int64, uint64, half, float, double, "
+        "bfloat16, got \"flaot\""},
+       {"--skew 10", R"(--skew: expected a time such as "10 us", got "10")"},
+       {"--seed -1", R"(--seed: expected a whole number from 0 to 18446744073709551615, got "-1")"},
+       {"--seed 18446744073709551616",
+        "--seed: expected a whole number from 0 to 18446744073709551615, got "
+        "\"18446744073709551616\""}});
+}
+
+TEST_CASE("a number of ranks that is none is refused") {
+  for (const std::string n : {"0", "-1", "3.7", "x", "1e9", "1000000000", "99999999999999999999"})
+    check_refused(kStar + " --ranks " + n, kRanks + "\"" + n + "\"");
+  for (const std::string n : {"0", "-1", "3.7"})
+    check_refused("lockstep collective all_reduce --cluster dgx-h100 --nodes " + n,
+                  kNodes + "\"" + n + "\"");
+}
+
+TEST_CASE("a size that a cluster cannot have is blamed on the option, not on the file") {
+  check_all_refused(
+      "lockstep collective all_reduce --cluster",
+      {{"dgx-h100 --ranks 12",
+        "--ranks 12: a node has 8 GPUs: expected 1 to 8, or a multiple such as 8 or 16, got 12"},
+       {"dgx-h100 --nodes 2 --ranks 8", "--nodes 2 --ranks 8: 8 ranks are 1 node of 8 GPUs, not 2"},
+       {"custom-graph --ranks 8", "--ranks 8: this cluster is written out with 4 ranks, got 8"}});
+}
+
+TEST_CASE("a cluster without room for parameter servers says so") {
+  const CommandResult result = run_command(
+      "lockstep collective all_reduce --cluster ring --algorithm parameter_server:shards=2");
+  CHECK(result.status == 2);
+  CHECK(contains(result.err, "cannot have 2 more hosts as parameter servers"));
+}
+
+TEST_CASE("output that cannot be written ends with 4") {
+  for (const std::string command :
+       {"lockstep --help", "lockstep --version", "lockstep list algorithms",
+        "lockstep collective all_reduce --cluster star -b 8 -e 8 --format json",
+        "lockstep topology export --cluster star"})
+    for (const std::string where : {" > /dev/full", " >&-"}) {
+      CAPTURE(command + where);
+      const CommandResult result = run_command(command + where);
+      CHECK(result.status == 4);
+      CHECK(result.err == "lockstep: error: cannot write to standard output\n");
+    }
+}
+
+}  // namespace lockstep

@@ -1,0 +1,164 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdint>
+
+#include "tests/tools/run_command.hpp"
+
+namespace lockstep {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json rows_of(const std::string& options) {
+  return json_of("lockstep collective all_reduce " + options)["rows"];
+}
+
+std::int64_t picoseconds(const Json& seconds) {
+  return std::llround(seconds.get<double>() * 1e12);
+}
+
+/// Ring on star.json at 64 MiB: 2(n-1) rounds, each of 2 us and a block of ceil(16 Mi / n) floats
+/// at 50 GB/s, which is 20 ps per byte.
+std::int64_t ring_time(std::int64_t n) {
+  const std::int64_t block = 4 * ((16'777'216 + n - 1) / n);
+  return 2 * (n - 1) * (2'000'000 + 20 * block);
+}
+
+std::string ring_on_star(int ranks, const std::string& network) {
+  return "--cluster configs/clusters/star.json --ranks " + std::to_string(ranks) +
+         " --algorithm ring -b 64M -e 64M --network " + network;
+}
+
+/// Bytes on the busiest of a ring's links, summed over rounds, in units of the message.
+/// Recursive doubling at distance d: d whole messages cross the busiest link; 1 + 2 + ... = n-1.
+double doubling_load(double n) {
+  return n - 1;
+}
+/// Distance d with d/n of the message, twice: 2 * sum of d*d/n over the powers of two below n.
+double far_load(double n) {
+  return 2 * (n * n - 1) / (3 * n);
+}
+/// Distance d with 1/(2d) of the message: half a message in each of 2 lg n rounds.
+double near_load(double n) {
+  return std::log2(n);
+}
+/// Every link is on d of the paths to distance d, d = 1 ... n/2 clockwise, each 1/n of the message,
+/// twice: 2/n * (n/2)(n/2 + 1)/2.
+double direct_load(double n) {
+  return (n / 2 + 1) / 2;
+}
+/// One block of 1/n in each of 2(n-1) rounds.
+double ring_load(double n) {
+  return 2 * (n - 1) / n;
+}
+
+std::string all_algorithms() {
+  std::string out = "parameter_server:shards=3";
+  for (const auto& row : json_of("lockstep list algorithms")["rows"])
+    out += "," + row["name"].get<std::string>();
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a ring on the star takes its closed form in every network model") {
+  for (const std::string network : {"fluid", "alpha-beta", "queue"})
+    for (const int ranks : {8, 64, 256, 1024}) {
+      CAPTURE(network);
+      CAPTURE(ranks);
+      const Json rows = rows_of(ring_on_star(ranks, network));
+      CHECK(picoseconds(rows[0]["time_s"]) == ring_time(ranks));
+    }
+}
+
+TEST_CASE("the ring's closed form gives the figures that were published for it") {
+  CHECK(ring_time(8) == 2'376'810'240);
+  CHECK(ring_time(64) == 2'894'411'520);
+  CHECK(ring_time(256) == 3'693'868'800);
+  CHECK(ring_time(1024) == 6'773'733'120);
+  CHECK(ring_time(4096) == 19'063'699'200);
+}
+
+TEST_CASE("a ring of 4096 ranks takes its closed form") {
+  const Json rows = rows_of(ring_on_star(4096, "alpha-beta"));
+  CHECK(picoseconds(rows[0]["time_s"]) == ring_time(4096));
+}
+
+TEST_CASE("the busiest link of a ring of links carries what can be counted by hand") {
+  for (const int n : {8, 16, 64}) {
+    CAPTURE(n);
+    const Json rows = rows_of(
+        "--cluster configs/clusters/ring.json --load -b 64M -e 64M --ranks " + std::to_string(n) +
+        " --algorithm ring,direct,recursive_doubling,halving_doubling,halving_doubling_near");
+    const std::vector<double> expected = {ring_load(n), direct_load(n), doubling_load(n),
+                                          far_load(n), near_load(n)};
+    REQUIRE(rows.size() == expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      CAPTURE(rows[i]["algorithm"].get<std::string>());
+      CHECK(rows[i]["busiest_link_load"].get<double>() == doctest::Approx(expected[i]));
+    }
+  }
+}
+
+TEST_CASE("no algorithm makes a wrong element at odd numbers of ranks") {
+  const std::string algorithms = all_algorithms();
+  for (const std::string ranks : {"3", "5", "7", "33"})
+    for (const std::string size : {"0", "4", "1000003"}) {
+      const Json rows = rows_of("--cluster star --check --ranks " + ranks + " -b " + size + " -e " +
+                                size + " --algorithm " + algorithms);
+      for (const Json& row : rows) {
+        CAPTURE(row.dump());
+        CHECK(row["wrong"] == 0);
+      }
+    }
+}
+
+TEST_CASE("without --check nothing is claimed of wrong elements") {
+  CHECK(rows_of("--cluster star -b 8 -e 8")[0]["wrong"].is_null());
+  CHECK(contains(output_of("lockstep collective all_reduce --cluster star -b 8 -e 8"), "N/A"));
+}
+
+TEST_CASE("sizes are stepped as nccl-tests steps them") {
+  const auto sizes = [](const std::string& options) {
+    std::vector<std::int64_t> out;
+    for (const Json& row : rows_of("--cluster star " + options)) out.push_back(row["size_bytes"]);
+    return out;
+  };
+  constexpr std::int64_t kMiB = 1 << 20;
+  CHECK(sizes("") == std::vector<std::int64_t>{32 * kMiB});
+  CHECK(sizes("-b 8 -e 64 -f 2") == std::vector<std::int64_t>{8, 16, 32, 64});
+  CHECK(sizes("-b 8 -e 100 -f 4") == std::vector<std::int64_t>{8, 32});
+  CHECK(sizes("-b 0 -e 2M") == std::vector<std::int64_t>{0, kMiB, 2 * kMiB});
+  CHECK(sizes("-b 1K -e 3K -i 1K") == std::vector<std::int64_t>{1024, 2048, 3072});
+  CHECK(sizes("-b 0 -e 0 -f 2") == std::vector<std::int64_t>{0});
+}
+
+TEST_CASE("a factor beyond the largest size ends the list") {
+  const std::string options = "--cluster star -b 1023T -e 1024T -f 1048576";
+  CHECK(rows_of(options).size() == 1);
+}
+
+TEST_CASE("a cluster is found by name as by file") {
+  const std::string rest = " -b 8 -e 8 --format csv";
+  CHECK(output_of("lockstep collective all_reduce --cluster star" + rest) ==
+        output_of("lockstep collective all_reduce --cluster configs/clusters/star.json" + rest));
+}
+
+TEST_CASE("CPU sockets serve as parameter servers where nodes have them") {
+  const Json rows = rows_of(
+      "--cluster dgx-h100 --check -b 1M -e 1M --algorithm "
+      "parameter_server,parameter_server:shards=2");
+  CHECK(rows[0]["wrong"] == 0);
+  // Two sockets take in and give out twice as fast as one.
+  CHECK(rows[1]["time_s"].get<double>() < rows[0]["time_s"].get<double>());
+}
+
+TEST_CASE("skew moves starts, the same way for the same seed") {
+  const std::string base = "--cluster star -b 8 -e 8 --skew \"10 us\" --seed ";
+  CHECK(rows_of(base + "1") == rows_of(base + "1"));
+  CHECK(rows_of(base + "1") != rows_of(base + "2"));
+}
+
+}  // namespace lockstep

@@ -1,0 +1,153 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "tests/tools/run_command.hpp"
+
+namespace lockstep {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const std::string kCommand =
+    "lockstep collective all_reduce --cluster configs/clusters/dgx-h100.json --nodes 2 --algorithm "
+    "ring,halving_doubling -b 8 -e 1M -f 32 --seed 7";
+
+std::vector<std::string> keys_of(const Json& object) {
+  std::vector<std::string> out;
+  for (const auto& [key, value] : object.items()) out.push_back(key);
+  return out;
+}
+
+std::vector<std::string> words_of(const std::string& line) {
+  std::istringstream in(line);
+  std::vector<std::string> out;
+  for (std::string word; in >> word;) out.push_back(word);
+  return out;
+}
+
+std::vector<std::string> split(const std::string& line, char separator) {
+  std::vector<std::string> out;
+  std::istringstream in(line);
+  for (std::string field; std::getline(in, field, separator);) out.push_back(field);
+  return out;
+}
+
+/// A cell of the CSV form against the JSON form's value; numbers by value.
+bool same(const std::string& cell, const Json& value) {
+  if (value.is_null()) return cell.empty();
+  if (value.is_string()) return cell == value.get<std::string>();
+  return std::stod(cell) == value.get<double>();
+}
+
+}  // namespace
+
+TEST_CASE("the JSON form is one object that says what led to it") {
+  const Json result = json_of(kCommand);
+  CHECK(keys_of(result) ==
+        std::vector<std::string>{"schema", "tool", "config", "seed", "fingerprint", "rows"});
+  CHECK(result["schema"] == "lockstep.collective/1");
+  CHECK(result["tool"]["name"] == "lockstep");
+  CHECK(result["seed"] == 7);
+  CHECK(result["fingerprint"].get<std::string>().size() == 16);
+  const Json& config = result["config"];
+  CHECK(config["cluster"]["file"] == "configs/clusters/dgx-h100.json");
+  CHECK(config["cluster"]["nodes"] == 2);
+  CHECK(config["cluster"]["ranks"] == 16);
+  CHECK(config["cluster"]["device"] == "h100-sxm5-80gb");
+  CHECK(config["network"] == "fluid");
+  CHECK(config["sizes_bytes"] == Json::array({8, 256, 8192, 262144}));
+}
+
+TEST_CASE("defaults are told in the config of the result") {
+  const Json config = json_of(
+      "lockstep collective all_reduce --cluster star --algorithm "
+      "parameter_server -b 8 -e 8")["config"];
+  CHECK(config["algorithms"][0]["parameters"]["shards"] == 1);
+  CHECK(config["type"] == "float");
+  CHECK(config["cluster"]["ranks"] == 8);
+}
+
+TEST_CASE("a row has every promised key, and its figures agree with each other") {
+  for (const Json& row : json_of(kCommand)["rows"]) {
+    CAPTURE(row.dump());
+    for (const std::string key : {"algorithm", "ranks", "size_bytes", "time_s", "algbw_Bps",
+                                  "busbw_Bps", "rounds", "sent_per_rank_bytes", "bound_s"})
+      CHECK(row.contains(key));
+    const double size = row["size_bytes"];
+    const double time = row["time_s"];
+    const double algbw = row["algbw_Bps"];
+    CHECK(algbw == doctest::Approx(size / time).epsilon(1e-12));
+    CHECK(row["busbw_Bps"].get<double>() == doctest::Approx(algbw * 2 * 15 / 16));  // n = 16
+    CHECK(row["bound_s"].get<double>() <= time);
+  }
+}
+
+TEST_CASE("the same command prints the same bytes") {
+  for (const std::string format : {"json", "csv", "md", "table"}) {
+    CAPTURE(format);
+    const std::string command = kCommand + " --format " + format;
+    const std::string first = output_of(command);
+    for (int i = 0; i < 5; ++i) CHECK(output_of(command) == first);
+  }
+}
+
+TEST_CASE("the CSV form has the keys and the values of the JSON form") {
+  const Json rows = json_of(kCommand)["rows"];
+  const auto lines = lines_of(output_of(kCommand + " --format csv"));
+  REQUIRE(lines.size() == rows.size() + 1);
+  const auto keys = split(lines[0], ',');
+  CHECK(keys == keys_of(rows[0]));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto cells = split(lines[i + 1], ',');
+    REQUIRE(cells.size() == keys.size());
+    for (std::size_t k = 0; k < keys.size(); ++k) {
+      CAPTURE(keys[k]);
+      CHECK(same(cells[k], rows[i][keys[k]]));
+    }
+  }
+}
+
+TEST_CASE("the Markdown form has the columns of the table and a row per row") {
+  const auto lines = lines_of(output_of(kCommand + " --format md"));
+  REQUIRE(lines.size() == 2 + json_of(kCommand)["rows"].size());
+  const auto bars = [](const std::string& line) {
+    return std::count(line.begin(), line.end(), '|');
+  };
+  for (const std::string& line : lines) CHECK(bars(line) == bars(lines[0]));
+  CHECK(contains(lines[0], "| time (us) | algbw (GB/s) | busbw (GB/s) |"));
+  CHECK(contains(lines[2], "| ring | 8 |"));
+}
+
+TEST_CASE("the table has the columns of nccl-tests, then ours") {
+  const auto lines = lines_of(output_of(kCommand));
+  // A line about the run, then for each of two algorithms two lines of headings and four rows.
+  REQUIRE(lines.size() == 1 + 2 * (2 + 4));
+  CHECK(lines[0] ==
+        "# all_reduce: 16 ranks on dgx-h100 (h100-sxm5-80gb), network fluid, routes auto");
+  const std::vector<std::string> expected = {"#",      "algorithm", "size",    "count",  "type",
+                                             "redop",  "time",      "algbw",   "busbw",  "#wrong",
+                                             "rounds", "sent/rank", "bound",   "%bound", "bound",
+                                             "by",     "%busy",     "busiest", "link"};
+  CHECK(words_of(lines[1]) == expected);
+  CHECK(words_of(lines[2]) == std::vector<std::string>{"#", "(B)", "(elements)", "(us)", "(GB/s)",
+                                                       "(GB/s)", "(B)", "(us)"});
+  CHECK(words_of(lines[3])[0] == "ring");
+}
+
+TEST_CASE("no line of a table ends in blanks") {
+  for (const std::string& line : lines_of(output_of(kCommand)))
+    CHECK((line.empty() || line.back() != ' '));
+}
+
+TEST_CASE("times in JSON are as short as their picoseconds allow") {
+  // Parameter server, 8 workers, 1 MiB: 2(2 us + 8 MiB * 20 ps/B) = 339544320 ps.
+  const std::string text = output_of(
+      "lockstep collective all_reduce --cluster star --algorithm parameter_server -b 1M -e 1M "
+      "--format json");
+  CHECK(contains(text, "\"time_s\": 0.00033954432,"));
+}
+
+}  // namespace lockstep
