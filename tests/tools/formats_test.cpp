@@ -142,6 +142,16 @@ TEST_CASE("no line of a table ends in blanks") {
     CHECK((line.empty() || line.back() != ' '));
 }
 
+TEST_CASE("a file whose name is no UTF-8 can be used and is told with a substitute") {
+  const std::string folder =
+      "d=$(mktemp -d) && cp configs/clusters/star.json \"$d\"/$(printf '\\377').json && ";
+  const CommandResult result = run_command(
+      folder +
+      "lockstep collective all_reduce -b 8 -e 8 --format json --cluster \"$d\"/*; rm -r $d");
+  CHECK(result.err.empty());
+  CHECK(contains(result.out, "/\xEF\xBF\xBD.json\""));
+}
+
 TEST_CASE("times in JSON are as short as their picoseconds allow") {
   // Parameter server, 8 workers, 1 MiB: 2(2 us + 8 MiB * 20 ps/B) = 339544320 ps.
   const std::string text = output_of(

@@ -327,7 +327,8 @@ std::string Collective::config_text() const {
   config["redop"] = "sum";
   config["skew_s"] = seconds_of(question_.skew);
   config["check"] = question_.check;
-  return config.dump();
+  // A file's name may be any bytes; JSON's texts are UTF-8.
+  return config.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 Report Collective::report(const std::vector<Outcome>& outcomes) const {
