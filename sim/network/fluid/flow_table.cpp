@@ -4,11 +4,13 @@
 
 namespace lockstep::fluid {
 
-FlowTable::FlowTable(std::size_t links) : on_link_(links), grouped_(links, 0), weight_(links, 0) {}
+FlowTable::FlowTable(std::size_t links)
+    : on_link_(links), grouped_(links, 0), users_(links, 0), weight_(links, 0) {}
 
 LinkId FlowTable::add_link() {
   on_link_.emplace_back();
   grouped_.push_back(0);
+  users_.push_back(0);
   weight_.push_back(0);
   return static_cast<LinkId>(weight_.size() - 1);
 }
@@ -38,14 +40,18 @@ FlowId FlowTable::create(TransferId transfer, std::span<const Hop> hops) {
   flow.state = Flow::State::travelling;
   const Weight divisor = unit_ == 1 ? kWeightUnit : 1;
   FlowHop* to = hops_.data() + flow.first_hop;
-  for (const Hop& hop : hops)
+  for (const Hop& hop : hops) {
     *to++ = {hop.link, 0, hop.weight == kWeightUnit ? unit_ : hop.weight / divisor};
+    ++users_[hop.link];
+  }
   return id;
 }
 
 void FlowTable::destroy(FlowId id) {
   Flow& flow = flows_[id];
   flow.version = (flow.version + 1) & kVersionMask;
+  flow.state = Flow::State::gone;
+  for (const FlowHop& hop : hops(flow)) --users_[hop.link];
   if (flow.hop_count > 0) free_hops_[flow.hop_count].push_back(flow.first_hop);
   free_flows_.push_back(id);
 }
@@ -62,6 +68,30 @@ std::uint32_t FlowTable::take_hops(std::uint32_t count) {
   const std::uint32_t first = free.back();
   free.pop_back();
   return first;
+}
+
+void FlowTable::add_hop(FlowId id, LinkId known, LinkId added) {
+  Flow& flow = flows_[id];
+  const std::uint32_t first = take_hops(flow.hop_count + 1);
+  Weight weight = 0;
+  for (std::uint32_t i = 0; i < flow.hop_count; ++i) {
+    const FlowHop& hop = hops_[flow.first_hop + i];
+    hops_[first + i] = hop;
+    if (hop.link == known) weight = hop.weight;
+    // It is no plain pair any more.
+    if (flow.state == Flow::State::sharing) on_link_[hop.link][hop.position].other = kNone;
+  }
+  FlowHop& last = hops_[first + flow.hop_count];
+  last = {added, 0, weight};
+  ++users_[added];
+  if (flow.state == Flow::State::sharing) {
+    last.position = static_cast<std::uint32_t>(on_link_[added].size());
+    on_link_[added].push_back({id, kNone});
+    weight_[added] += weight;
+  }
+  free_hops_[flow.hop_count].push_back(flow.first_hop);
+  flow.first_hop = first;
+  ++flow.hop_count;
 }
 
 void FlowTable::attach(FlowId id) {

@@ -29,7 +29,7 @@ struct Crossing {
 };
 
 struct Flow {
-  enum class State : std::uint8_t { travelling, joining, alone, sharing };
+  enum class State : std::uint8_t { gone, travelling, joining, alone, sharing };
 
   Int128 size = 0;            // of the whole transfer, as work
   Int128 work = 0;            // alone: left at since_ps; in a group: the service at which it ends
@@ -55,6 +55,9 @@ class FlowTable {
   FlowId create(TransferId transfer, std::span<const Hop> hops);
   void destroy(FlowId id);
 
+  /// The flow crosses `added` too, just as it crosses `known`.
+  void add_hop(FlowId id, LinkId known, LinkId added);
+
   void attach(FlowId id);  // puts it on its links
   void detach(FlowId id);
 
@@ -66,6 +69,9 @@ class FlowTable {
   /// The flows on a link; those of the link's own group come first.
   [[nodiscard]] const std::vector<Crossing>& on_link(LinkId link) const { return on_link_[link]; }
   [[nodiscard]] std::size_t grouped(LinkId link) const { return grouped_[link]; }
+  /// How many flows have the link among their hops, on their way or not.
+  [[nodiscard]] std::uint32_t users(LinkId link) const { return users_[link]; }
+  [[nodiscard]] std::size_t size() const { return flows_.size(); }
   [[nodiscard]] Weight weight(LinkId link) const { return weight_[link]; }
   /// One path's weight: 1 until the first split route shows up, then kWeightUnit. Shares do not
   /// depend on it; without split routes the arithmetic stays within 64 bits.
@@ -87,6 +93,7 @@ class FlowTable {
   std::vector<std::vector<std::uint32_t>> free_hops_;  // by count
   std::vector<std::vector<Crossing>> on_link_;
   std::vector<std::uint32_t> grouped_;  // per link
+  std::vector<std::uint32_t> users_;    // per link
   std::vector<Weight> weight_;
   Weight unit_ = 1;
 };

@@ -30,6 +30,7 @@ Event event_of(TransportEvent kind, std::uint32_t id, std::uint32_t version, Tim
 
 FluidTransport::FluidTransport(const Network& network, bool ports_only)
     : ports_only_{ports_only},
+      twins_(capacities(network)),
       flows_(network.links.size()),
       sharing_(capacities(network)),
       component_of_(network.links.size(), kNone),
@@ -81,13 +82,43 @@ void FluidTransport::destroy(FlowId id) {
 }
 
 FlowId FluidTransport::create_flow(TransferId transfer, const Route& route) {
-  if (!ports_only_) return flows_.create(transfer, route.hops);
-  own_hops_.clear();
-  for (const Hop& hop : route.hops)
-    if (port_[hop.link]) own_hops_.push_back(hop);
-  if (const std::uint64_t cap = cap_beyond_ports(route); cap != 0)
-    own_hops_.push_back({take_cap_link(cap), kWeightUnit});
-  return flows_.create(transfer, own_hops_);
+  std::span<const Hop> hops = route.hops;
+  if (ports_only_) {
+    own_hops_.clear();
+    for (const Hop& hop : route.hops)
+      if (port_[hop.link]) own_hops_.push_back(hop);
+    hops = own_hops_;
+  }
+  twins_.resolve(hops, spoken_hops_,
+                 [this](const LinkTwins::Parting& parting) { follow(parting); });
+  if (ports_only_)
+    if (const std::uint64_t cap = cap_beyond_ports(route); cap != 0)
+      spoken_hops_.push_back({take_cap_link(cap), kWeightUnit});
+  return flows_.create(transfer, spoken_hops_);
+}
+
+/// A link that stood for itself and a twin now has the twin at its side, in the same state.
+void FluidTransport::follow(const LinkTwins::Parting& parting) {
+  const auto [known, added] = parting;
+  if (flows_.users(known) == 0) return;
+  use_[added] = use_[known];
+  component_of_[added] = component_of_[known];
+  if (const ComponentId owner = component_of_[added]; owner != kNone) {
+    components_[owner].links.push_back(added);
+    components_[owner].history.forget();
+  }
+  if (flows_.users(known) == flows_.on_link(known).size()) {
+    for (const Crossing crossing : flows_.on_link(known))
+      flows_.add_hop(crossing.flow, known, added);
+    return;
+  }
+  for (FlowId id = 0; id < flows_.size(); ++id) {
+    if (flows_.flow(id).state == Flow::State::gone) continue;
+    const auto hops = flows_.hops(flows_.flow(id));
+    if (std::any_of(hops.begin(), hops.end(),
+                    [&](const FlowHop& hop) { return hop.link == known; }))
+      flows_.add_hop(id, known, added);
+  }
 }
 
 /// The route's smallest bandwidth in rate steps where no port on it is as small; else 0.

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sim/network/fluid/flow_table.hpp"
+#include "sim/network/fluid/link_twins.hpp"
 #include "sim/network/fluid/sharing.hpp"
 #include "sim/network/transport.hpp"
 
@@ -47,6 +48,7 @@ class FluidTransport final : public Transport {
   [[nodiscard]] FlowId create_flow(TransferId transfer, const Route& route);
   [[nodiscard]] std::uint64_t cap_beyond_ports(const Route& route) const;
   LinkId take_cap_link(std::uint64_t capacity);
+  void follow(const LinkTwins::Parting& parting);
 
   void arrive(FlowId id);
   void end_alone(FlowId id, std::vector<TransferId>& arrived);
@@ -75,6 +77,7 @@ class FluidTransport final : public Transport {
 
   bool ports_only_;
   std::vector<bool> port_;
+  LinkTwins twins_;
   FlowTable flows_;
   Sharing sharing_;
   std::vector<ComponentId> component_of_;  // per link
@@ -86,7 +89,8 @@ class FluidTransport final : public Transport {
   std::vector<ComponentId> dirty_;
   std::vector<FlowId> ended_;
   std::vector<Hop> own_hops_;
-  std::uint32_t visit_ = 0;  // marks links and flows while a component is rebuilt
+  std::vector<Hop> spoken_hops_;  // of the links that stand for their twins
+  std::uint32_t visit_ = 0;       // marks links and flows while a component is rebuilt
   std::vector<std::uint32_t> visited_;
   std::size_t first_cap_link_;
   std::uint64_t solves_ = 0;

@@ -142,6 +142,40 @@ TEST_CASE("the engine's shares equal those worked out from scratch at every even
     compare(seed, 2 + seed % 12, 3 + seed % 40, true);
 }
 
+TEST_CASE("the same where links are twins until some flow tells them apart") {
+  // Trunks of 4 links of one width. Most flows are split over the whole of one or two trunks, so
+  // that its links cannot differ; from 10 us on some cross a single link, or take unequal parts,
+  // while others are under way, waiting, alone or done.
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    CAPTURE(seed);
+    std::mt19937_64 draw(seed);
+    Bed bed;
+    const std::size_t trunks = 3 + seed % 4;
+    for (std::size_t i = 0; i < 4 * trunks; ++i) bed.link(2_GBps);
+    std::vector<PlainFlow> plain;
+    for (std::size_t i = 0; i < 10 + seed % 30; ++i) {
+      const bool late = draw() % 3 == 0;
+      Route route;
+      const auto first = static_cast<LinkId>(draw() % trunks);
+      for (LinkId k = 0; k < 4; ++k) {
+        if (late && draw() % 2 == 0 && !route.hops.empty()) continue;
+        const Weight part = late ? 1 + draw() % 4 : 4;
+        route.hops.push_back({4 * first + k, kWeightUnit / part});
+      }
+      if (draw() % 2 == 0)
+        for (LinkId k = 0; k < 4; ++k)
+          route.hops.push_back(
+              {4 * ((first + 1) % static_cast<LinkId>(trunks)) + k, kWeightUnit / 4});
+      const auto start = static_cast<std::int64_t>(draw() % 10'000'000 + (late ? 10'000'000 : 0));
+      const Bytes size{static_cast<std::int64_t>(1 + draw() % 60'000)};
+      bed.flow_on(size, route, TimePoint{Duration::picoseconds(start)});
+      plain.push_back({work_of(size), start, -1, route.hops, 0});
+    }
+    const std::vector<std::uint64_t> capacities(4 * trunks, (2_GBps).steps());
+    CHECK(bed.ends() == PlainFluid(capacities, plain).run());
+  }
+}
+
 TEST_CASE("the same for components large enough to resume a filling") {
   for (std::uint64_t seed = 1000; seed < 1012; ++seed)
     compare(seed, 40 + seed % 20, 150, seed % 2 == 0);
