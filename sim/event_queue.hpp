@@ -22,6 +22,17 @@ struct Event {
 /// Versions wrap within the bits that an event has for them.
 inline constexpr std::uint32_t kVersionMask = (1U << 28U) - 1;
 
+template <typename Kind>
+[[nodiscard]] Event make_event(Kind kind, std::uint32_t id, TimePoint at,
+                               std::uint32_t version = 0) {
+  Event event;
+  event.at_ps = at.ps();
+  event.id = id;
+  event.kind = static_cast<std::uint32_t>(kind) & 15U;
+  event.version = version & kVersionMask;
+  return event;
+}
+
 /// Events by (time, order of pushing), for a clock that never goes back: a radix heap. An event
 /// sits in the bucket of the highest bit in which its time differs from the clock; when the clock
 /// moves on, the first bucket in use is dealt out to lower ones, in order, so that equal times

@@ -126,7 +126,6 @@ class Engine {
   }
 
   void handle(const Event& event);
-  void push(Kind kind, std::uint32_t id, TimePoint at);
 
   // What could not finish.
   [[nodiscard]] std::vector<Unfinished> unfinished() const;

@@ -44,7 +44,7 @@ class QueueTransport final : public Transport {
     if (at == queue.now()) {
       step(kept, queue);
     } else {
-      push(TransportEvent::arrive, kept, at, queue);
+      queue.push(make_event(TransportEvent::arrive, kept, at));
     }
   }
 
@@ -88,19 +88,11 @@ class QueueTransport final : public Transport {
     return id;
   }
 
-  static void push(TransportEvent kind, std::uint32_t id, TimePoint at, EventQueue& queue) {
-    Event event;
-    event.at_ps = at.ps();
-    event.id = id;
-    event.kind = static_cast<std::uint32_t>(kind) & 15U;
-    queue.push(event);
-  }
-
   /// The head stands before its next link now.
   void step(std::uint32_t id, EventQueue& queue) {
     Message& message = messages_[id];
     if (message.next == message.hops.size()) {
-      push(TransportEvent::delivered, id, message.tail, queue);
+      queue.push(make_event(TransportEvent::delivered, id, message.tail));
       return;
     }
     LinkState& link = links_[message.hops[message.next++].link];
@@ -109,8 +101,8 @@ class QueueTransport final : public Transport {
     link.free = end;
     message.tail = end + link.latency;
     const bool last = message.next == message.hops.size();
-    push(last ? TransportEvent::delivered : TransportEvent::arrive, id,
-         last ? message.tail : begin + link.latency, queue);
+    queue.push(make_event(last ? TransportEvent::delivered : TransportEvent::arrive, id,
+                          last ? message.tail : begin + link.latency));
   }
 
   static Duration time_on(LinkState& link, Bytes size) {

@@ -1,0 +1,120 @@
+#include "sim/engine/engine.hpp"
+
+#include <algorithm>
+
+#include "sim/check.hpp"
+
+namespace lockstep {
+
+// Lanes of collectives: step after step of a schedule.
+
+void Engine::begin_member(std::uint32_t call, std::uint32_t member) {
+  const CallState& state = calls_[call];
+  const std::uint32_t first = state.first_lane + member * state.lanes;
+  for (std::uint32_t lane = first; lane < first + state.lanes; ++lane) {
+    lanes_[lane].begun = true;
+    ready_.push_back(lane);
+  }
+}
+
+/// Goes on with a lane whose present step has not been posted yet.
+void Engine::run_lane(std::uint32_t lane_id) {
+  Lane& lane = lanes_[lane_id];
+  for (;;) {
+    if (lane.repeats_left > 0 && repeat_step(lane)) return;
+    if (lane.bound_send != kNone) unbind(lane.bound_send);
+    if (lane.bound_receive != kNone) unbind(lane.bound_receive);
+    if (lane.step == lane.steps) {
+      finish_lane(lane);
+      return;
+    }
+    step_.clear();
+    workload_->calls[lane.call].schedule->step(static_cast<int>(lane.member),
+                                               static_cast<int>(lane.lane), lane.step, step_);
+    if (!step_.after.empty() && !dependencies_met(lane)) {
+      lane.blocked = true;
+      ++blocked_lanes_;
+      return;
+    }
+    lane.outstanding = static_cast<std::uint32_t>(step_.sends.size() + step_.receives.size());
+    if (lane.outstanding > 0) {
+      plan_repeats(lane);
+      post_step(lane_id);
+      return;
+    }
+    ++lane.step;
+    if (blocked_lanes_ > 0) wake_blocked_lanes(lane);
+  }
+}
+
+/// Posts the step again whose transfers are bound. False if the schedule has to be asked.
+bool Engine::repeat_step(Lane& lane) {
+  const std::uint32_t bound =
+      (lane.bound_send != kNone ? 1U : 0U) + (lane.bound_receive != kNone ? 1U : 0U);
+  if (bound != lane.pattern) return false;
+  --lane.repeats_left;
+  lane.outstanding = bound;
+  if (lane.bound_receive != kNone) post_bound(lane.bound_receive, Transfer::kReceiver);
+  if (lane.bound_send != kNone) post_bound(lane.bound_send, Transfer::kSender);
+  return true;
+}
+
+void Engine::plan_repeats(Lane& lane) {
+  lane.repeats_left = 0;
+  if (step_.sends.size() > 1 || step_.receives.size() > 1) return;
+  lane.pattern = lane.outstanding;
+  const auto& phases = calls_[lane.call].phases;
+  const auto after =
+      std::upper_bound(phases.begin(), phases.end(), lane.step,
+                       [](std::int64_t step, const Phase& phase) { return step < phase.first; });
+  if (after == phases.begin()) return;
+  const Phase& phase = *std::prev(after);
+  const std::int64_t end = std::min(phase.first + phase.count, lane.steps);
+  lane.repeats_left = std::max<std::int64_t>(0, end - 1 - lane.step);
+}
+
+bool Engine::dependencies_met(const Lane& lane) const {
+  const CallState& state = calls_[lane.call];
+  const std::uint32_t first = state.first_lane + lane.member * state.lanes;
+  return std::all_of(step_.after.begin(), step_.after.end(), [&](const StepRef& ref) {
+    return lanes_[first + static_cast<std::uint32_t>(ref.lane)].step > ref.step;
+  });
+}
+
+void Engine::post_step(std::uint32_t lane_id) {
+  const Lane& lane = lanes_[lane_id];
+  const std::uint32_t party = calls_[lane.call].first_party;
+  const std::int64_t block = workload_->calls[lane.call].block.count();
+  const bool repeats = lane.repeats_left > 0;
+  for (const Receive& receive : step_.receives)
+    post(
+        {party + static_cast<std::uint32_t>(receive.peer), party + lane.member,
+         static_cast<std::uint32_t>(receive.channel)},
+        {lane_id, false, receive.combine == Combine::reduce, repeats, receive.chunk.count * block});
+  for (const Send& send : step_.sends)
+    post({party + lane.member, party + static_cast<std::uint32_t>(send.peer),
+          static_cast<std::uint32_t>(send.channel)},
+         {lane_id, true, false, repeats, send.chunk.count * block, next_order_++});
+}
+
+void Engine::finish_lane(const Lane& lane) {
+  CallState& state = calls_[lane.call];
+  if (--state.lanes_left[lane.member] > 0) return;
+  call_ends_[lane.call][lane.member] = queue_.now();
+  end_ = queue_.now();
+  if (const std::uint32_t stream = state.stream[lane.member]; stream != kNone)
+    finish_operation(stream);
+}
+
+void Engine::wake_blocked_lanes(const Lane& done) {
+  const CallState& state = calls_[done.call];
+  const std::uint32_t first = state.first_lane + done.member * state.lanes;
+  for (std::uint32_t id = first; id < first + state.lanes; ++id) {
+    if (!lanes_[id].blocked) continue;
+    lanes_[id].blocked = false;
+    --blocked_lanes_;
+    ready_.push_back(id);  // looks at its dependencies again
+  }
+}
+
+}  // namespace lockstep

@@ -1,0 +1,57 @@
+#include "sim/engine/engine.hpp"
+
+#include <utility>
+
+#include "sim/check.hpp"
+
+namespace lockstep {
+
+// Streams: operation after operation, each when what it waits for is done.
+
+void Engine::run_stream(std::uint32_t stream) {
+  StreamState& state = streams_[stream];
+  const auto& operations = workload_->streams[stream].operations;
+  if (state.busy || state.index == operations.size()) return;
+  if (waiting_for_[first_operation_[stream] + state.index] > 0) return;
+  state.busy = true;
+  begin_operation(stream);
+}
+
+void Engine::begin_operation(std::uint32_t stream) {
+  const EndpointId own = workload_->streams[stream].endpoint;
+  const Operation& operation = workload_->streams[stream].operations[streams_[stream].index];
+  const auto track = static_cast<std::uint32_t>(lanes_.size()) + stream;
+  switch (operation.kind) {
+    case Operation::Kind::compute:
+      queue_.push(make_event(Kind::computed, stream, queue_.now() + operation.duration));
+      return;
+    case Operation::Kind::send:
+      post({own, operation.peer, operation.tag},
+           {track, true, false, false, operation.size.count(), next_order_++});
+      return;
+    case Operation::Kind::receive:
+      post({operation.peer, own, operation.tag},
+           {track, false, false, false, operation.size.count()});
+      return;
+    case Operation::Kind::collective:
+      LOCKSTEP_CHECK(workload_->calls[operation.call].members[operation.member] == own);
+      begin_member(operation.call, operation.member);
+      return;
+  }
+}
+
+void Engine::finish_operation(std::uint32_t stream) {
+  StreamState& state = streams_[stream];
+  stream_ends_[stream][state.index] = queue_.now();
+  end_ = queue_.now();
+  const std::uint32_t done = first_operation_[stream] + state.index;
+  ++state.index;
+  state.busy = false;
+  const auto first_stream_track = static_cast<std::uint32_t>(lanes_.size());
+  ready_.push_back(first_stream_track + stream);
+  for (const OperationRef& dependent : dependents_[done])
+    if (--waiting_for_[operation_id(dependent)] == 0)
+      ready_.push_back(first_stream_track + dependent.stream);
+}
+
+}  // namespace lockstep

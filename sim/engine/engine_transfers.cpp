@@ -1,0 +1,177 @@
+#include "sim/engine/engine.hpp"
+
+#include <algorithm>
+
+#include "sim/check.hpp"
+
+namespace lockstep {
+
+// Transfers: both ends meet, the network carries, the receiver reduces.
+
+void Engine::post(const ConnectionKey& key, const Post& post) {
+  const std::optional<Post> met = matcher_.meet(key, post);
+  if (!met) return;
+  if (post.sending) {
+    begin_transfer(key, post, *met);
+  } else {
+    begin_transfer(key, *met, post);
+  }
+}
+
+void Engine::begin_transfer(const ConnectionKey& key, const Post& send, const Post& receive) {
+  LOCKSTEP_CHECK(send.bytes == receive.bytes);
+  TransferId id = 0;
+  if (spare_transfers_.empty()) {
+    id = static_cast<TransferId>(transfers_.size());
+    transfers_.emplace_back();
+  } else {
+    id = spare_transfers_.back();
+    spare_transfers_.pop_back();
+  }
+  Transfer& transfer = transfers_[id];
+  transfer = {.sender = send.track,
+              .receiver = receive.track,
+              .bytes = send.bytes,
+              .from = endpoint_of(send.track),
+              .to = endpoint_of(receive.track),
+              .channel = key.channel,
+              .order = send.order,
+              .reduces = receive.reduces,
+              .bound = send.repeats && receive.repeats};
+  if (transfer.bound) {
+    lanes_[send.track].bound_send = id;
+    lanes_[receive.track].bound_receive = id;
+  } else {
+    account(transfer.from, transfer.to, transfer.bytes, 1);
+  }
+  ++transfer_count_;
+  if (issue_in_order_) {
+    matched_.push_back(id);
+  } else {
+    start(id);
+  }
+}
+
+/// Hands a transfer that both ends have reached to the network.
+void Engine::start(TransferId id) {
+  Transfer& transfer = transfers_[id];
+  const TimePoint at = issue_time(transfer.from);
+  if (transfer.times > 1) {
+    transport_->start_again(transfer.kept, at, queue_);
+    return;
+  }
+  const Route* route = routes_.find(*network_->router, transfer.from, transfer.to);
+  LOCKSTEP_CHECK(route != nullptr);
+  transfer.kept = transport_->start(id, *route, Bytes{transfer.bytes}, at, transfer.bound, queue_);
+}
+
+void Engine::start_matched() {
+  if (matched_.empty()) return;
+  std::sort(matched_.begin(), matched_.end(), [this](TransferId a, TransferId b) {
+    return transfers_[a].order < transfers_[b].order;
+  });
+  for (const TransferId id : matched_) start(id);
+  matched_.clear();
+}
+
+/// When the sender's software lets go of its next message.
+TimePoint Engine::issue_time(EndpointId from) {
+  const Duration overhead = network_->endpoints[from].message_overhead;
+  if (overhead == Duration{}) return queue_.now();
+  TimePoint& free = ports_[from].send_free;
+  free = std::max(queue_.now(), free) + overhead;
+  return free;
+}
+
+void Engine::post_bound(TransferId id, std::uint8_t end) {
+  Transfer& transfer = transfers_[id];
+  transfer.posted |= end;
+  if (end == Transfer::kSender) transfer.order = next_order_++;
+  if (transfer.posted != (Transfer::kSender | Transfer::kReceiver)) return;
+  transfer.posted = 0;
+  ++transfer.times;
+  ++transfer_count_;
+  if (issue_in_order_) {
+    matched_.push_back(id);
+  } else {
+    start(id);
+  }
+}
+
+/// One end goes on to other things. An end that waits already does so like any other from now on.
+void Engine::unbind(TransferId id) {
+  const Transfer transfer = transfers_[id];
+  lanes_[transfer.sender].bound_send = kNone;
+  lanes_[transfer.receiver].bound_receive = kNone;
+  account(transfer.from, transfer.to, transfer.bytes, transfer.times);
+  transport_->drop(transfer.kept);
+  spare_transfers_.push_back(id);
+  if (transfer.posted == 0) return;
+  const bool sending = transfer.posted == Transfer::kSender;
+  const Lane& sender = lanes_[transfer.sender];
+  const Lane& receiver = lanes_[transfer.receiver];
+  const std::uint32_t party = calls_[sender.call].first_party;
+  const Lane& waiting = sending ? sender : receiver;
+  post({party + sender.member, party + receiver.member, transfer.channel},
+       {sending ? transfer.sender : transfer.receiver, sending, transfer.reduces && !sending,
+        waiting.repeats_left > 0, transfer.bytes, transfer.order});
+}
+
+void Engine::account(EndpointId from, EndpointId to, std::int64_t bytes, std::int64_t times) {
+  const Route* route = routes_.find(*network_->router, from, to);
+  LOCKSTEP_CHECK(route != nullptr);
+  const UInt128 total = static_cast<UInt128>(bytes) * static_cast<UInt128>(times);
+  for (const Hop& hop : route->hops) carried_[hop.link] += total * hop.weight;
+}
+
+void Engine::finish_transfer(TransferId id) {
+  const Transfer& transfer = transfers_[id];
+  const std::uint32_t receiver = transfer.receiver;
+  if (!transfer.bound) spare_transfers_.push_back(id);
+  transfer_done(transfer.sender);
+  const std::optional<Rate>& reduce_rate = network_->endpoints[transfer.to].reduce_rate;
+  if (!transfer.reduces || !reduce_rate) {
+    transfer_done(receiver);
+    return;
+  }
+  queue_.push(make_event(Kind::reduced, receiver,
+                         reduce(transfer.to, Bytes{transfer.bytes}, *reduce_rate)));
+}
+
+/// When the rank has reduced these bytes too, after what it has to reduce already.
+TimePoint Engine::reduce(EndpointId at, Bytes bytes, Rate rate) {
+  PortState& port = ports_[at];
+  if (queue_.now() >= port.reduce_free) {
+    port.reduce_since = queue_.now();
+    port.reduce_backlog = Bytes{};
+  }
+  port.reduce_backlog += bytes;
+  port.reduce_free = port.reduce_since + port.reduce_backlog / rate;
+  return port.reduce_free;
+}
+
+void Engine::transfer_done(std::uint32_t track) {
+  if (track >= lanes_.size()) {
+    finish_operation(track - static_cast<std::uint32_t>(lanes_.size()));
+    return;
+  }
+  Lane& lane = lanes_[track];
+  if (--lane.outstanding > 0) return;
+  ++lane.step;
+  if (blocked_lanes_ > 0) wake_blocked_lanes(lane);
+  ready_.push_back(track);
+}
+
+void Engine::run_ready() {
+  for (std::size_t i = 0; i < ready_.size(); ++i) {
+    const std::uint32_t track = ready_[i];
+    if (track < lanes_.size()) {
+      run_lane(track);
+    } else {
+      run_stream(track - static_cast<std::uint32_t>(lanes_.size()));
+    }
+  }
+  ready_.clear();
+}
+
+}  // namespace lockstep

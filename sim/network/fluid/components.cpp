@@ -1,0 +1,209 @@
+#include <algorithm>
+#include <utility>
+
+#include "sim/check.hpp"
+#include "sim/network/fluid/fluid_transport.hpp"
+
+namespace lockstep::fluid {
+
+// Who shares with whom: flows alone on their links, components of flows that share, how these
+// grow together and fall apart.
+
+bool FluidTransport::crosses_nobody(FlowId id) {
+  for (const FlowHop& hop : flows_.hops(flows_.flow(id)))
+    if (use_[hop.link].crossing != 1) return false;
+  return true;
+}
+
+void FluidTransport::begin_alone(FlowId id, EventQueue& queue) {
+  Flow& flow = flows_.flow(id);
+  for (const FlowHop& hop : flows_.hops(flow)) {
+    leave_component(hop.link);
+    use_[hop.link].alone = id;
+  }
+  flow.state = Flow::State::alone;
+  flow.since_ps = queue.now().ps();
+  flow.rate = sharing_.rate_alone(flows_, flow);
+  queue.push(
+      make_event(TransportEvent::flow_ends, id, queue.now() + time_alone(flow), flow.version));
+}
+
+Duration FluidTransport::time_alone(const Flow& flow) {
+  if (flow.work != memo_work_ || flow.rate != memo_rate_) {
+    memo_work_ = flow.work;
+    memo_rate_ = flow.rate;
+    memo_time_ = time_for(flow.work, flow.rate);
+  }
+  return memo_time_;
+}
+
+/// Takes a link that nobody in its component crosses any more out of it; the component's list is
+/// tidied when it is next solved.
+void FluidTransport::leave_component(LinkId link) {
+  ComponentId& owner = component_of_[link];
+  if (owner != kNone) components_[owner].untidy = true;
+  owner = kNone;
+}
+
+/// Drops links that left, and entries of links that left and came back.
+void FluidTransport::tidy(ComponentId id) {
+  Component& component = components_[id];
+  if (!component.untidy) return;
+  component.untidy = false;
+  ++visit_;
+  std::erase_if(component.links, [&](LinkId link) {
+    if (component_of_[link] != id || visited_[link] == visit_) return true;
+    visited_[link] = visit_;
+    return false;
+  });
+}
+
+void FluidTransport::join(FlowId id, TimePoint now) {
+  if (flows_.flow(id).state != Flow::State::joining) return;
+  const ComponentId into = component_for(id);
+  Component& component = components_[into];
+  const std::size_t links = component.links.size();
+  absorb(id, into, now);
+  if (component.links.size() != links) {
+    component.history.forget();
+  } else {
+    for (const FlowHop& hop : flows_.hops(flows_.flow(id)))
+      component.history.change(hop.link, hop.weight, true, sharing_.least_level(flows_, hop.link));
+  }
+  touch(into);
+}
+
+/// The largest component that the flow's links belong to; a new one where there is none.
+ComponentId FluidTransport::component_for(FlowId id) {
+  ComponentId best = kNone;
+  for (const FlowHop& hop : flows_.hops(flows_.flow(id))) {
+    const ComponentId candidate = component_of_[hop.link];
+    if (candidate == kNone) continue;
+    if (best == kNone || components_[candidate].links.size() > components_[best].links.size())
+      best = candidate;
+  }
+  return best != kNone ? best : take_component();
+}
+
+/// Makes the flow and all its links part of the component, and what they bring along.
+void FluidTransport::absorb(FlowId id, ComponentId into, TimePoint now) {
+  Flow& flow = flows_.flow(id);
+  if (flow.state == Flow::State::alone) {
+    flow.work -= static_cast<Int128>(flow.rate) * (now.ps() - flow.since_ps);
+    flow.version = (flow.version + 1) & kVersionMask;
+  }
+  flow.state = Flow::State::sharing;
+  flows_.attach(id);
+  ++components_[into].flows;
+  for (const FlowHop& hop : flows_.hops(flow)) {
+    const ComponentId other = component_of_[hop.link];
+    if (other == into) continue;
+    if (other != kNone) {
+      merge(other, into);
+      continue;
+    }
+    component_of_[hop.link] = into;
+    components_[into].links.push_back(hop.link);
+    if (const FlowId lone = use_[hop.link].alone; lone != kNone && lone != id) {
+      for (const FlowHop& freed : flows_.hops(flows_.flow(lone))) use_[freed.link].alone = kNone;
+      absorb(lone, into, now);
+    }
+  }
+}
+
+void FluidTransport::merge(ComponentId from, ComponentId into) {
+  Component& source = components_[from];
+  Component& target = components_[into];
+  for (const LinkId link : source.links) {
+    if (component_of_[link] != from) continue;
+    component_of_[link] = into;
+    target.links.push_back(link);
+  }
+  target.flows += source.flows;
+  target.left_since_built += source.left_since_built;
+  source.links.clear();
+  source.flows = 0;
+  release(from);
+}
+
+ComponentId FluidTransport::take_component() {
+  if (spare_components_.empty()) {
+    components_.emplace_back();
+    return static_cast<ComponentId>(components_.size() - 1);
+  }
+  const ComponentId id = spare_components_.back();
+  spare_components_.pop_back();
+  return id;
+}
+
+void FluidTransport::release(ComponentId id) {
+  Component& component = components_[id];
+  for (const LinkId link : component.links)
+    if (component_of_[link] == id) component_of_[link] = kNone;
+  component.links.clear();
+  component.untidy = false;
+  component.history.forget();
+  component.flows = 0;
+  component.left_since_built = 0;
+  component.dirty = false;
+  ++component.version;
+  spare_components_.push_back(id);
+}
+
+void FluidTransport::solve(ComponentId id, EventQueue& queue) {
+  ++solves_;
+  tidy(id);
+  Component& component = components_[id];
+  sharing_.advance(component.links, queue.now().ps());
+  sharing_.fill(flows_, component.links, component.history);
+  const std::int64_t end = sharing_.next_end(flows_, component.links, component.due);
+  ++component.version;
+  queue.push(make_event(TransportEvent::group_ends, id, TimePoint{Duration::picoseconds(end)},
+                        component.version));
+}
+
+/// Splits a component that many flows have left into what is connected now.
+void FluidTransport::rebuild(ComponentId id, EventQueue& queue) {
+  tidy(id);
+  const std::vector<LinkId> links = components_[id].links;
+  sharing_.advance(links, queue.now().ps());
+  release(id);
+  ++visit_;
+  for (const LinkId link : links) {
+    if (visited_[link] == visit_ || flows_.on_link(link).empty()) continue;
+    const ComponentId part = take_component();
+    gather(link, components_[part]);
+    if (components_[part].flows > 1) {
+      for (const LinkId own : components_[part].links) component_of_[own] = part;
+      solve(part, queue);
+      continue;
+    }
+    const FlowId only = flows_.on_link(link).front().flow;
+    sharing_.ungroup(flows_, only);
+    flows_.detach(only);
+    release(part);
+    begin_alone(only, queue);
+  }
+}
+
+void FluidTransport::gather(LinkId seed, Component& component) {
+  visited_[seed] = visit_;
+  component.links.push_back(seed);
+  for (std::size_t i = 0; i < component.links.size(); ++i)
+    for (const Crossing crossing : flows_.on_link(component.links[i]))
+      spread(crossing.flow, component);
+}
+
+void FluidTransport::spread(FlowId id, Component& component) {
+  Flow& flow = flows_.flow(id);
+  if (flow.visit == visit_) return;
+  flow.visit = visit_;
+  ++component.flows;
+  for (const FlowHop& hop : flows_.hops(flow)) {
+    if (visited_[hop.link] == visit_) continue;
+    visited_[hop.link] = visit_;
+    component.links.push_back(hop.link);
+  }
+}
+
+}  // namespace lockstep::fluid
