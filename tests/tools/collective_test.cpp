@@ -11,8 +11,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json rows_of(const std::string& options) {
-  return json_of("lockstep collective all_reduce " + options)["rows"];
+Json collective_rows(const std::string& options) {
+  return rows_of("lockstep collective all_reduce " + options);
 }
 
 std::int64_t picoseconds(const Json& seconds) {
@@ -56,7 +56,7 @@ double ring_load(double n) {
 
 std::string all_algorithms() {
   std::string out = "parameter_server:shards=3";
-  for (const auto& row : json_of("lockstep list algorithms")["rows"])
+  for (const auto& row : rows_of("lockstep list algorithms"))
     out += "," + row["name"].get<std::string>();
   return out;
 }
@@ -68,7 +68,7 @@ TEST_CASE("a ring on the star takes its closed form in every network model") {
     for (const int ranks : {8, 64, 256, 1024}) {
       CAPTURE(network);
       CAPTURE(ranks);
-      const Json rows = rows_of(ring_on_star(ranks, network));
+      const Json rows = collective_rows(ring_on_star(ranks, network));
       CHECK(picoseconds(rows[0]["time_s"]) == ring_time(ranks));
     }
 }
@@ -82,14 +82,14 @@ TEST_CASE("the ring's closed form gives the figures that were published for it")
 }
 
 TEST_CASE("a ring of 4096 ranks takes its closed form") {
-  const Json rows = rows_of(ring_on_star(4096, "alpha-beta"));
+  const Json rows = collective_rows(ring_on_star(4096, "alpha-beta"));
   CHECK(picoseconds(rows[0]["time_s"]) == ring_time(4096));
 }
 
 TEST_CASE("the busiest link of a ring of links carries what can be counted by hand") {
   for (const int n : {8, 16, 64}) {
     CAPTURE(n);
-    const Json rows = rows_of(
+    const Json rows = collective_rows(
         "--cluster configs/clusters/ring.json --load -b 64M -e 64M --ranks " + std::to_string(n) +
         " --algorithm ring,direct,recursive_doubling,halving_doubling,halving_doubling_near");
     const std::vector<double> expected = {ring_load(n), direct_load(n), doubling_load(n),
@@ -106,8 +106,8 @@ TEST_CASE("no algorithm makes a wrong element at odd numbers of ranks") {
   const std::string algorithms = all_algorithms();
   for (const std::string ranks : {"3", "5", "7", "33"})
     for (const std::string size : {"0", "4", "1000003"}) {
-      const Json rows = rows_of("--cluster star --check --ranks " + ranks + " -b " + size + " -e " +
-                                size + " --algorithm " + algorithms);
+      const Json rows = collective_rows("--cluster star --check --ranks " + ranks + " -b " + size +
+                                        " -e " + size + " --algorithm " + algorithms);
       for (const Json& row : rows) {
         CAPTURE(row.dump());
         CHECK(row["wrong"] == 0);
@@ -116,14 +116,15 @@ TEST_CASE("no algorithm makes a wrong element at odd numbers of ranks") {
 }
 
 TEST_CASE("without --check nothing is claimed of wrong elements") {
-  CHECK(rows_of("--cluster star -b 8 -e 8")[0]["wrong"].is_null());
+  CHECK(collective_rows("--cluster star -b 8 -e 8")[0]["wrong"].is_null());
   CHECK(contains(output_of("lockstep collective all_reduce --cluster star -b 8 -e 8"), "N/A"));
 }
 
 TEST_CASE("sizes are stepped as nccl-tests steps them") {
   const auto sizes = [](const std::string& options) {
     std::vector<std::int64_t> out;
-    for (const Json& row : rows_of("--cluster star " + options)) out.push_back(row["size_bytes"]);
+    for (const Json& row : collective_rows("--cluster star " + options))
+      out.push_back(row["size_bytes"]);
     return out;
   };
   constexpr std::int64_t kMiB = 1 << 20;
@@ -137,7 +138,7 @@ TEST_CASE("sizes are stepped as nccl-tests steps them") {
 
 TEST_CASE("a factor beyond the largest size ends the list") {
   const std::string options = "--cluster star -b 1023T -e 1024T -f 1048576";
-  CHECK(rows_of(options).size() == 1);
+  CHECK(collective_rows(options).size() == 1);
 }
 
 TEST_CASE("a cluster is found by name as by file") {
@@ -147,7 +148,7 @@ TEST_CASE("a cluster is found by name as by file") {
 }
 
 TEST_CASE("CPU sockets serve as parameter servers where nodes have them") {
-  const Json rows = rows_of(
+  const Json rows = collective_rows(
       "--cluster dgx-h100 --check -b 1M -e 1M --algorithm "
       "parameter_server,parameter_server:shards=2");
   CHECK(rows[0]["wrong"] == 0);
@@ -157,8 +158,8 @@ TEST_CASE("CPU sockets serve as parameter servers where nodes have them") {
 
 TEST_CASE("skew moves starts, the same way for the same seed") {
   const std::string base = "--cluster star -b 8 -e 8 --skew \"10 us\" --seed ";
-  CHECK(rows_of(base + "1") == rows_of(base + "1"));
-  CHECK(rows_of(base + "1") != rows_of(base + "2"));
+  CHECK(collective_rows(base + "1") == collective_rows(base + "1"));
+  CHECK(collective_rows(base + "1") != collective_rows(base + "2"));
 }
 
 }  // namespace lockstep

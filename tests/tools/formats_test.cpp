@@ -71,7 +71,7 @@ TEST_CASE("defaults are told in the config of the result") {
 }
 
 TEST_CASE("a row has every promised key, and its figures agree with each other") {
-  for (const Json& row : json_of(kCommand)["rows"]) {
+  for (const Json& row : rows_of(kCommand)) {
     CAPTURE(row.dump());
     for (const std::string key : {"algorithm", "ranks", "size_bytes", "time_s", "algbw_Bps",
                                   "busbw_Bps", "rounds", "sent_per_rank_bytes", "bound_s"})
@@ -95,7 +95,7 @@ TEST_CASE("the same command prints the same bytes") {
 }
 
 TEST_CASE("the CSV form has the keys and the values of the JSON form") {
-  const Json rows = json_of(kCommand)["rows"];
+  const Json rows = rows_of(kCommand);
   const auto lines = lines_of(output_of(kCommand + " --format csv"));
   REQUIRE(lines.size() == rows.size() + 1);
   const auto keys = split(lines[0], ',');
@@ -112,7 +112,7 @@ TEST_CASE("the CSV form has the keys and the values of the JSON form") {
 
 TEST_CASE("the Markdown form has the columns of the table and a row per row") {
   const auto lines = lines_of(output_of(kCommand + " --format md"));
-  REQUIRE(lines.size() == 2 + json_of(kCommand)["rows"].size());
+  REQUIRE(lines.size() == 2 + rows_of(kCommand).size());
   const auto bars = [](const std::string& line) {
     return std::count(line.begin(), line.end(), '|');
   };

@@ -77,6 +77,10 @@ nlohmann::ordered_json json_of(const std::string& command) {
   return nlohmann::ordered_json::parse(output_of(command + " --format json"));
 }
 
+nlohmann::ordered_json rows_of(const std::string& command) {
+  return json_of(command)["rows"];
+}
+
 TemporaryFile::TemporaryFile(std::string_view content) {
   path_ = "/tmp/lockstep-test-XXXXXX";
   const int descriptor = mkstemp(path_.data());

@@ -24,6 +24,9 @@ struct CommandResult {
 /// The same with --format json added, parsed.
 [[nodiscard]] nlohmann::ordered_json json_of(const std::string& command);
 
+/// Its rows alone.
+[[nodiscard]] nlohmann::ordered_json rows_of(const std::string& command);
+
 /// A file that is gone when the test is over.
 class TemporaryFile {
  public:

@@ -17,17 +17,17 @@ std::string refusal_of(const std::string& command, int status) {
 }  // namespace
 
 TEST_CASE("every shipped cluster can be shown, walked and exported") {
-  for (const auto& row : json_of("lockstep list clusters")["rows"]) {
+  for (const auto& row : rows_of("lockstep list clusters")) {
     const std::string cluster = " --cluster " + row["file"].get<std::string>();
     CAPTURE(cluster);
-    CHECK(json_of("lockstep topology show" + cluster)["rows"][0]["ranks"] == row["ranks"]);
-    CHECK(json_of("lockstep topology routes" + cluster)["rows"].size() >= 1);
+    CHECK(rows_of("lockstep topology show" + cluster)[0]["ranks"] == row["ranks"]);
+    CHECK(rows_of("lockstep topology routes" + cluster).size() >= 1);
     CHECK(contains(output_of("lockstep topology export" + cluster), "->"));
   }
 }
 
 TEST_CASE("a torus of 4 by 4 is shown with what can be counted by hand") {
-  const auto row = json_of("lockstep topology show --cluster torus-2d")["rows"][0];
+  const auto row = rows_of("lockstep topology show --cluster torus-2d")[0];
   CHECK(row["ranks"] == 16);
   CHECK(row["gpu_vertices"] == 16);
   CHECK(row["network_links"] == 64);  // 4 leave each of 16
@@ -39,7 +39,7 @@ TEST_CASE("a torus of 4 by 4 is shown with what can be counted by hand") {
 
 TEST_CASE("a route goes rail first and names the link that limits") {
   const auto rows =
-      json_of("lockstep topology routes --cluster dgx-h100 --nodes 2 --from 0 --to 11")["rows"];
+      rows_of("lockstep topology routes --cluster dgx-h100 --nodes 2 --from 0 --to 11");
   CHECK(rows.front()["from"] == "node0/gpu0");
   CHECK(rows[1]["to"] == "node0/gpu3");  // over NVLink onto the receiver's rail
   CHECK(rows.back()["to"] == "node1/gpu3");
