@@ -157,7 +157,7 @@ bool Engine::advance() {
 void Engine::handle(const Event& event) {
   if (event.kind < kEngineEvents) {
     transport_->handle(event, queue_, arrived_);
-    for (std::size_t i = 0; i < arrived_.size(); ++i) finish_transfer(arrived_[i]);
+    for (const TransferId id : arrived_) finish_transfer(id);
     arrived_.clear();
   } else {
     switch (static_cast<Kind>(event.kind)) {

@@ -221,8 +221,7 @@ void FluidTransport::settle(EventQueue& queue) {
     }
   }
   joining_.clear();
-  for (std::size_t i = 0; i < dirty_.size(); ++i) {
-    const ComponentId id = dirty_[i];
+  for (const ComponentId id : dirty_) {
     Component& component = components_[id];
     if (!component.dirty) continue;  // merged into another
     component.dirty = false;
