@@ -68,6 +68,14 @@ class FlowTable {
   }
   /// The flows on a link; those of the link's own group come first.
   [[nodiscard]] const std::vector<Crossing>& on_link(LinkId link) const { return on_link_[link]; }
+  /// Asks memory for the flows that a walk along `crossings` will want soon: they lie anywhere.
+  void fetch_ahead(std::span<const Crossing> crossings, std::size_t at) const {
+    constexpr std::size_t kFlowsAhead = 16;
+    constexpr std::size_t kHopsAhead = 8;
+    if (at + kFlowsAhead >= crossings.size()) return;
+    __builtin_prefetch(&flows_[crossings[at + kFlowsAhead].flow].first_hop);
+    __builtin_prefetch(&hops_[flows_[crossings[at + kHopsAhead].flow].first_hop]);
+  }
   [[nodiscard]] std::size_t grouped(LinkId link) const { return grouped_[link]; }
   /// How many flows have the link among their hops, on their way or not.
   [[nodiscard]] std::uint32_t users(LinkId link) const { return users_[link]; }

@@ -170,10 +170,12 @@ void Sharing::freeze(FlowTable& flows, LinkId link, std::uint64_t level) {
   const Weight unit = flows.unit();
   std::span<const Crossing> crossings = flows.on_link(link);
   std::size_t grouped = flows.grouped(link);
-  for (const Crossing crossing : crossings.first(grouped)) {
+  for (std::size_t i = 0; i < grouped; ++i) {
+    const Crossing crossing = crossings[i];
     if (crossing.other != kNone) {
       freeze_pair(crossing.other, level, unit);
     } else {
+      flows.fetch_ahead(crossings, i);
       freeze_far(flows, crossing.flow, level);
     }
   }
@@ -184,6 +186,7 @@ void Sharing::freeze(FlowTable& flows, LinkId link, std::uint64_t level) {
         continue;
       freeze_pair(crossing.other, level, unit);
     } else {
+      flows.fetch_ahead(crossings, i);
       const LinkId owner = flows.flow(crossing.flow).group;
       if (owner != kNone && rest_[owner].frozen == sweep_) continue;
       freeze_far(flows, crossing.flow, level);
@@ -204,7 +207,15 @@ inline void Sharing::freeze_pair(LinkId other, std::uint64_t level, Weight unit)
 
 /// The same for a flow over any number of links with any weights.
 void Sharing::freeze_far(FlowTable& flows, FlowId id, std::uint64_t level) {
-  for (const FlowHop& hop : flows.hops(flows.flow(id)))
+  const auto hops = flows.hops(flows.flow(id));
+  if (flows.unit() == 1) {
+    for (const FlowHop& hop : hops) {
+      rest_[hop.link].low -= level * hop.weight;
+      rest_[hop.link].open -= hop.weight;
+    }
+    return;
+  }
+  for (const FlowHop& hop : hops)
     rest_[hop.link].take(static_cast<UInt128>(level) * hop.weight, hop.weight);
 }
 
