@@ -1,38 +1,43 @@
 #include <doctest/doctest.h>
 
-#include <algorithm>
-
 #include "tests/tools/run_command.hpp"
 
 namespace lockstep {
 
 namespace {
 
-const std::string kRoot = LOCKSTEP_SOURCE_DIR;
+/// A command that the README shows, and what it says comes out.
+struct Shown {
+  std::string command;
+  std::string output;
+};
 
-/// What stands between two marks; the test fails where one is missing.
-std::string between(const std::string& text, const std::string& begin, const std::string& end) {
-  const std::size_t from = text.find(begin);
-  REQUIRE(from != std::string::npos);
-  const std::size_t to = text.find(end, from + begin.size());
-  REQUIRE(to != std::string::npos);
-  return text.substr(from + begin.size(), to - from - begin.size());
-}
-
-std::string main_job() {
-  std::string words = between(text_of(kRoot + "/tools/run.sh"), "main_job=(", ")");
-  std::replace(words.begin(), words.end(), '\n', ' ');
-  return "lockstep " + words;
+std::vector<Shown> shown_in_readme() {
+  std::vector<Shown> out;
+  std::string command;
+  bool inside = false;
+  for (const std::string& line :
+       lines_of(text_of(std::string{LOCKSTEP_SOURCE_DIR} + "/README.md"))) {
+    if (line.rfind("    lockstep ", 0) == 0) command = line.substr(4);
+    if (line == "<!-- output of the command above: end -->") inside = false;
+    if (inside) out.back().output += line + "\n";
+    if (line != "<!-- output of the command above: begin -->") continue;
+    inside = true;
+    out.push_back({command, ""});
+  }
+  return out;
 }
 
 }  // namespace
 
-TEST_CASE("the README shows what the main job prints") {
-  const std::string shown =
-      between(text_of(kRoot + "/README.md"), "<!-- output of tools/run.sh: begin -->\n",
-              "<!-- output of tools/run.sh: end -->");
-  INFO("tools/refresh_readme.sh writes what build/release/lockstep prints into README.md");
-  CHECK(shown == "```text\n" + output_of(main_job()) + "```\n");
+TEST_CASE("the README shows what its commands print") {
+  const auto all = shown_in_readme();
+  CHECK(all.size() >= 3);
+  for (const Shown& shown : all) {
+    CAPTURE(shown.command);
+    INFO("tools/refresh_readme.sh writes what build/release/lockstep prints into README.md");
+    CHECK(shown.output == "```text\n" + output_of(shown.command) + "```\n");
+  }
 }
 
 }  // namespace lockstep

@@ -9,6 +9,13 @@
 /// built `lockstep` on the PATH.
 namespace lockstep {
 
+/// Sanitizers make the engine some thirty times slower: the longest cases are left to the others.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kSanitized = true;
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
 struct CommandResult {
   int status = -1;  // the exit status; 128 + N where signal N ended it
   std::string out;
