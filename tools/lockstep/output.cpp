@@ -182,8 +182,12 @@ std::string render_table(const Report& report) {
   std::string out;
   for (const Section& section : report.sections) {
     for (const std::string& note : section.notes) out += "# " + note + "\n";
-    out += line("# ", [&](std::size_t i) { return report.columns[i].heading; });
-    if (units) out += line("# ", [&](std::size_t i) { return report.columns[i].unit; });
+    if (&section == &report.sections.front()) {
+      out += line("# ", [&](std::size_t i) { return report.columns[i].heading; });
+      if (units) out += line("# ", [&](std::size_t i) { return report.columns[i].unit; });
+    } else {
+      out += "#\n";
+    }
     for (const auto& row : section.rows)
       out += line("  ", [&](std::size_t i) { return shown(row[i]); });
   }
