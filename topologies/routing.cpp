@@ -7,7 +7,7 @@
 #include "topologies/cluster_data.hpp"
 #include "topologies/node_routes.hpp"
 #include "topologies/path_graph.hpp"
-#include "topologies/route_cache.hpp"
+#include "topologies/shared_route_cache.hpp"
 
 namespace lockstep {
 namespace {
@@ -180,7 +180,8 @@ class ClusterRouter final : public Router {
   std::optional<NodeRoutes> node_;
   std::vector<std::size_t> terminal_plane_;
   std::vector<std::size_t> terminal_turn_;
-  mutable RouteCache cache_;  // a cluster has either large nodes or a fabric: one cache will do
+  mutable SharedRouteCache
+      cache_;  // a cluster has either large nodes or a fabric: one cache will do
 };
 
 }  // namespace

@@ -11,8 +11,9 @@
 namespace lockstep {
 
 /// Routes by pair of places, up to a number of hops in all; a shard that is full starts anew.
+/// Shared by the threads of many replays; each has a small RouteCache of its own in front of it.
 /// Thread-safe; what it holds never changes an answer, only how soon it comes.
-class RouteCache {
+class SharedRouteCache {
  public:
   /// Calls `use(route)` under a lock if the route is here.
   template <class Use>
