@@ -1,6 +1,7 @@
 #include "topologies/cluster_file.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -100,8 +101,10 @@ std::optional<Cluster> build(Plan plan, ObjectReader& in, const ClusterSize& ask
     return build_cluster(*plan.topology, plan.fabric, plan.size);
   } catch (const BuildError& error) {
     blame(plan, in, error);
-    return std::nullopt;
+  } catch (const std::overflow_error& error) {  // such as two links of 100 TB/s taken as one
+    in.note("topology", std::string{error.what()} + " once its figures are put together");
   }
+  return std::nullopt;
 }
 
 /// A cluster that is written out has the size that it has.

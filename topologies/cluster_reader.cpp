@@ -1,5 +1,6 @@
 #include "topologies/cluster_reader.hpp"
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -65,10 +66,15 @@ std::vector<std::string_view> builder_names(bool fabrics_only) {
 
 LinkFigures read_link(ObjectReader& in) {
   constexpr double kLeastEfficiency = 0.001;
+  constexpr Duration kMostLatency = Duration::picoseconds(1'000'000'000'000);  // no path overflows
   LinkFigures figures;
   figures.bandwidth = in.rate("bandwidth");
   figures.latency = in.duration("latency");
+  if (figures.latency > kMostLatency)
+    in.note("latency", "expected at most 1 s, got " + to_string(figures.latency));
   figures.efficiency = in.number("efficiency", kLeastEfficiency, 1.0, 1.0);
+  if (std::nearbyint(static_cast<double>(figures.bandwidth.steps()) * figures.efficiency) < 1)
+    in.note("efficiency", "this leaves nothing of a bandwidth of " + to_string(figures.bandwidth));
   (void)in.optional_string("source");
   return figures;
 }

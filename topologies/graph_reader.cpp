@@ -89,16 +89,18 @@ void number(Graph& graph) {
   }
 }
 
-/// Every rank must reach every other; beyond so many only the first is tried as the sender.
+/// Every rank must reach every other and what may serve them (hosts, else CPU sockets); beyond so
+/// many only the first is tried as the sender.
 void check_reach(const GraphFile& file, const Cluster& cluster) {
   constexpr int kMostSenders = 256;
   const auto router = make_router(cluster);
   const auto ranks = static_cast<EndpointId>(cluster.ranks());
+  const auto all = static_cast<EndpointId>(cluster.endpoints());
   const EndpointId senders = cluster.ranks() <= kMostSenders ? ranks : 1;
   std::set<EndpointId> told;
   Route route;
   for (EndpointId from = 0; from < senders; ++from) {
-    for (EndpointId to = from + 1; to < ranks; ++to) {
+    for (EndpointId to = from + 1; to < all; ++to) {
       if (told.count(to) != 0 || router->route(from, to, route)) continue;
       told.insert(to);
       const VertexId vertex = cluster.vertex_of(to);
