@@ -53,7 +53,8 @@ class Duration {
   constexpr Duration() = default;
   [[nodiscard]] static constexpr Duration picoseconds(std::int64_t ps) { return Duration{ps}; }
   [[nodiscard]] constexpr std::int64_t ps() const { return ps_; }
-  [[nodiscard]] constexpr double seconds() const { return static_cast<double>(ps_) * 1e-12; }
+  /// Divided, not multiplied by 1e-12, so that 339544320 ps read 0.00033954432 and nothing longer.
+  [[nodiscard]] constexpr double seconds() const { return static_cast<double>(ps_) / 1e12; }
 
   friend constexpr Duration operator+(Duration a, Duration b) {
     std::int64_t sum = 0;

@@ -224,13 +224,8 @@ std::string fitted(double value) {
   return fmt::format("{:.0f}", value);
 }
 
-/// Divided, not multiplied by 1e-12, so that 339544320 ps read 0.00033954432 and nothing longer.
-double seconds_of(Duration time) {
-  return static_cast<double>(time.ps()) / 1e12;
-}
-
 Cell in_microseconds(Duration time) {
-  return Cell{seconds_of(time), fitted(seconds_of(time) * 1e6)};
+  return Cell{time.seconds(), fitted(time.seconds() * 1e6)};
 }
 
 /// GB/s times a factor, as bytes per second for programs; nothing where no time passes.
@@ -325,7 +320,7 @@ std::string Collective::config_text() const {
   for (const Bytes size : question_.sizes) sizes.push_back(size.count());
   config["type"] = question_.type->name;
   config["redop"] = "sum";
-  config["skew_s"] = seconds_of(question_.skew);
+  config["skew_s"] = question_.skew.seconds();
   config["check"] = question_.check;
   // A file's name may be any bytes; JSON's texts are UTF-8.
   return config.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);

@@ -36,7 +36,7 @@ std::string config_of(const Given& given, const LoadedCluster& loaded) {
                        {"nodes", loaded.cluster.nodes()},
                        {"ranks", loaded.cluster.ranks()}};
   config["routes"] = given.cluster.routes;
-  return config.dump();
+  return config.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 /// Beyond the range of Rate's own text: a bisection may be many PB/s.
