@@ -114,8 +114,10 @@ void Engine::add_streams() {
         dependents_[operation_id(ref)].push_back({s, i});
         ++waiting_for_[operation_id({s, i})];
       }
-      if (list[i].kind == Operation::Kind::collective)
-        calls_.at(list[i].call).stream.at(list[i].member) = s;
+      if (list[i].kind != Operation::Kind::collective) continue;
+      std::uint32_t& caller = calls_.at(list[i].call).stream.at(list[i].member);
+      LOCKSTEP_CHECK(caller == kNone);  // a member takes part in a call once
+      caller = s;
     }
   }
 }

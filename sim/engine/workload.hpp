@@ -13,7 +13,8 @@
 /// and side by side across streams, and collectives that all members take part in. Plain data.
 namespace lockstep {
 
-/// One collective over a group of end points.
+/// One collective over a group of end points, once: a collective that happens again is another
+/// call.
 struct CollectiveCall {
   std::string name;  // for messages, such as "all_reduce ring"
   std::shared_ptr<const Schedule> schedule;

@@ -5,6 +5,7 @@
 #include <future>
 #include <random>
 
+#include "sim/check.hpp"
 #include "tests/sim/engine/schedules.hpp"
 #include "tests/sim/engine/star.hpp"
 
@@ -195,6 +196,14 @@ TEST_CASE("a collective begins on each rank when its stream reaches it") {
   const auto result = replay(network, workload, NetworkModel::fluid);
   CHECK(result.call_ends[0] == std::vector<TimePoint>{TimePoint{12_us}, TimePoint{12_us}});
   CHECK(result.stream_ends[0][1] == TimePoint{13_us});
+}
+
+TEST_CASE("a member that would take part in one call twice is refused, not forgotten") {
+  Workload workload = one_call(std::make_shared<TinyRing>(2), Bytes{1000});
+  workload.streams.push_back({0, "main", {collective(0), collective(0)}});
+  workload.streams.push_back({1, "main", {collective(1)}});
+  CHECK_THROWS_AS((void)replay(star(2, 1_GBps, 0_us), workload, NetworkModel::fluid),
+                  InternalError);
 }
 
 TEST_CASE("an engine copied while running goes on exactly as its original, and independently") {
