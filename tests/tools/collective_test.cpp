@@ -162,4 +162,26 @@ TEST_CASE("skew moves starts, the same way for the same seed") {
   CHECK(collective_rows(base + "1") != collective_rows(base + "2"));
 }
 
+TEST_CASE("what no clock of 106 days can hold is a refusal, not a bug") {
+  // 8190 messages of 1 PiB at 50 GB/s are 5.8 years.
+  const CommandResult result = run_command(
+      "lockstep collective all_reduce --cluster star -b 1024T -e 1024T --algorithm naive --ranks "
+      "4096");
+  CHECK(result.status == 1);
+  CHECK(result.out.empty());
+  CHECK(contains(result.err, "too large to simulate (times up to 106 days)"));
+}
+
+TEST_CASE("the bound knows the narrowest cut between the halves of the ranks") {
+  // Summit's halves are its sockets, joined by 32 GB/s each way: all of the message has to cross.
+  const Json rows = collective_rows("--cluster summit -b 64M -e 64M");
+  CHECK(rows[0]["bound_by"] == "bisection");
+  CHECK(rows[0]["bound_s"].get<double>() == doctest::Approx(67108864 / 32e9));
+}
+
+TEST_CASE("in alpha-beta only ports count as busy, and none is busier than all the time") {
+  const Json rows = collective_rows("--cluster dgx1 --network alpha-beta --algorithm direct");
+  CHECK(rows[0]["busiest_link_percent"].get<double>() <= 100);
+}
+
 }  // namespace lockstep

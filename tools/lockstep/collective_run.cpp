@@ -184,6 +184,8 @@ class Collective {
     double most = 0;
     std::size_t busiest = result.link_bytes.size();
     for (std::size_t i = 0; i < result.link_bytes.size(); ++i) {
+      // Where only ports limit, what other links would have to carry says nothing.
+      if (question_.model == NetworkModel::alpha_beta && !network_.links[i].port) continue;
       const double seconds = static_cast<double>(result.link_bytes[i].count()) /
                              network_.links[i].bandwidth.bytes_per_second();
       if (seconds <= most) continue;

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
+#include <stdexcept>
 
 #include "tools/lockstep/command_line.hpp"
 #include "tools/lockstep/errors.hpp"
@@ -33,6 +34,9 @@ int main(int argc, char** argv) {
     return fail(cli::kNo, error.what());
   } catch (const cli::IoError& error) {
     return fail(cli::kIo, error.what());
+  } catch (const std::overflow_error& error) {
+    return fail(cli::kNo,
+                fmt::format("{}: too large to simulate (times up to 106 days)", error.what()));
   } catch (const std::bad_alloc&) {
     return fail(cli::kNo, "out of memory");
   } catch (const std::exception& error) {

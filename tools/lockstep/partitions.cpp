@@ -1,7 +1,11 @@
 #include "tools/lockstep/partitions.hpp"
 
+#include "topologies/analysis.hpp"
+
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <utility>
 
 namespace lockstep::cli {
 
@@ -54,11 +58,28 @@ Partition into_end_points(const Cluster& cluster, int helpers) {
   return out;
 }
 
+/// Beyond this many links the cut takes longer than it tells.
+constexpr std::size_t kMostLinksToBisect = 1'000'000;
+
+/// The narrowest cut between the lower and the upper half of the ranks: two groups, whatever else
+/// lies on either side.
+std::optional<Partition> into_halves(const Cluster& cluster) {
+  if (cluster.link_count() > kMostLinksToBisect) return std::nullopt;
+  const auto bandwidth = bisection_bytes_per_second(cluster);
+  constexpr double kMost = 1e14;  // bytes per second; a Rate holds a little more
+  if (!bandwidth || !(*bandwidth > 0) || *bandwidth > kMost) return std::nullopt;
+  const Rate rate = Rate::bytes_per_second(1).scaled(*bandwidth);
+  Partition out("bisection");
+  out.add(rate, rate, 2);
+  return out;
+}
+
 }  // namespace
 
 std::vector<Partition> partitions_of(const Cluster& cluster, int helpers) {
   std::vector<Partition> out;
   out.push_back(into_end_points(cluster, helpers));
+  if (auto halves = into_halves(cluster)) out.push_back(std::move(*halves));
   if (cluster.nodes() < 2 || cluster.gpus_per_node() < 2) return out;
   const auto cuts =
       edges(cluster, [&](VertexId vertex) -> std::int64_t { return cluster.vertex(vertex).node; });

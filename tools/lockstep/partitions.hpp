@@ -8,7 +8,8 @@
 namespace lockstep::cli {
 
 /// Cuts of a cluster that bound a collective over all its ranks and its first `helpers` helpers:
-/// into single end points, and into nodes where there are several.
+/// into single end points, into the lower and the upper half of the ranks, and into nodes where
+/// there are several.
 [[nodiscard]] std::vector<Partition> partitions_of(const Cluster& cluster, int helpers);
 
 }  // namespace lockstep::cli

@@ -81,7 +81,8 @@ void add_diameter(Listing& listing, const Cluster& cluster, RoutePolicy policy,
   const Diameter longest = diameter(cluster, *make_router(cluster, policy, seed));
   const std::string sampled = longest.exact ? "" : " at the least (64 ranks looked at)";
   listing.add("diameter_hops", "longest route",
-              Cell{longest.hops, fmt::format("{} hops{}", longest.hops, sampled)});
+              Cell{longest.hops,
+                   fmt::format("{} hop{}{}", longest.hops, longest.hops == 1 ? "" : "s", sampled)});
   listing.add("diameter_latency_s", "largest latency",
               Cell{longest.latency.seconds(), to_string(longest.latency) + sampled});
   listing.add("diameter_exact", "", Cell{longest.exact});
@@ -105,7 +106,9 @@ Report show(const Given& given) {
   add_counts(listing, take_census(loaded.cluster));
   add_bisection(listing, loaded.cluster);
   add_diameter(listing, loaded.cluster, policy, given.cluster.seed);
-  out.sections.push_back({{fmt::format("{}: {}", loaded.name, loaded.summary)}, {listing.row}});
+  out.sections.push_back(
+      {{loaded.summary.empty() ? loaded.name : fmt::format("{}: {}", loaded.name, loaded.summary)},
+       {listing.row}});
   return out;
 }
 
@@ -159,9 +162,10 @@ Report routes(const Given& given) {
   const auto limit = bottleneck(cluster, route);
   Section section;
   section.notes.push_back(fmt::format(
-      "{} -> {}: {} path{} of {} links, latency {}, {}",
+      "{} -> {}: {} path{} of {} link{}, latency {}, {}",
       cluster.vertex_name(cluster.vertex_of(from)), cluster.vertex_name(cluster.vertex_of(to)),
-      route.paths, route.paths == 1 ? "" : "s", path_length(route), to_string(route.latency),
+      route.paths, route.paths == 1 ? "" : "s", path_length(route),
+      path_length(route) == 1 ? "" : "s", to_string(route.latency),
       limit ? fmt::format("{} alone", to_string(limit->rate)) : "nothing to cross"));
   for (const Hop& hop : route.hops)
     section.rows.push_back(hop_row(cluster, hop, limit && limit->link == hop.link));
