@@ -34,10 +34,6 @@ struct Rest {
 /// below the level that its links could fall to: up to there the filling is the same.
 class History {
  public:
-  struct Frozen {
-    std::uint64_t level;
-    LinkId link;
-  };
   struct Open {
     LinkId link;
     Rest rest;
@@ -76,7 +72,7 @@ class History {
     return checkpoints_[used_++];
   }
 
-  std::vector<Frozen> order;  // links in the order in which they froze
+  std::vector<LinkId> order;  // links in the order in which they froze
 
  private:
   struct Change {

@@ -83,7 +83,7 @@ void Sharing::fill(FlowTable& flows, std::span<const LinkId> links, History& his
     }
     for (const LinkId link : lowest_) {
       freeze(flows, link, level);
-      history.order.push_back({level, link});
+      history.order.push_back(link);
     }
   }
 }
@@ -104,7 +104,7 @@ void Sharing::begin_filling(const FlowTable& flows, std::span<const LinkId> link
 /// Takes up the filling at a checkpoint: what froze before it stays as it is.
 void Sharing::resume_filling(const History::Checkpoint& from, History& history) {
   history.order.resize(from.frozen);
-  for (const History::Frozen& frozen : history.order) rest_[frozen.link].frozen = sweep_;
+  for (const LinkId link : history.order) rest_[link].frozen = sweep_;
   for (const History::Open& open : from.open) {
     static_cast<Rest&>(rest_[open.link]) = open.rest;
     if (open.rest.open == 0) continue;  // it may even have left the component

@@ -34,7 +34,7 @@ class Sharing {
   /// Flows without a group bring their work left in Flow::work. Begins where `history` says that
   /// the last filling still holds.
   void fill(FlowTable& flows, std::span<const LinkId> links, History& history);
-  /// A flow is about to leave its group for good: from which level on that matters.
+  /// What the flows of the link's group get, in rate steps.
   [[nodiscard]] std::uint64_t level(LinkId link) const { return groups_[link].level; }
   /// The level that the link could have at the least, whatever the others do.
   [[nodiscard]] std::uint64_t least_level(const FlowTable& flows, LinkId link) const;
