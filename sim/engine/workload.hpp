@@ -31,12 +31,16 @@ struct OperationRef {
 };
 
 struct Operation {
+  static constexpr std::uint32_t kOwnProcessor = UINT32_MAX;
   enum class Kind : std::uint8_t { compute, send, receive, collective };
   Kind kind = Kind::compute;
-  Duration duration;                // compute
-  EndpointId peer = 0;              // send, receive
-  std::uint32_t tag = 0;            // send, receive: matched first to first per (from, to, tag)
-  Bytes size;                       // send, receive; both ends must agree
+  Duration duration;      // compute
+  EndpointId peer = 0;    // send, receive
+  std::uint32_t tag = 0;  // send, receive: matched first to first per (from, to, tag)
+  Bytes size;             // send, receive; both ends must agree
+  /// compute: operations of one end point with the same processor run one at a time, first ready
+  /// first; kOwnProcessor: whenever the stream gets there.
+  std::uint32_t processor = kOwnProcessor;
   std::uint32_t call = 0;           // collective: index into Workload::calls
   std::uint32_t member = 0;         // collective: which member this stream is
   std::vector<OperationRef> after;  // operations of other streams that must be done first
@@ -51,6 +55,10 @@ struct Stream {
 struct Workload {
   std::vector<CollectiveCall> calls;
   std::vector<Stream> streams;
+  /// Of every (from, to, tag) that streams send on, with the meaning of Schedule::slots(): 0 holds
+  /// a sender until its message has arrived, kNoLimit never makes it wait.
+  int slots = 0;
+  static constexpr int kNoLimit = INT32_MAX;
 };
 
 }  // namespace lockstep

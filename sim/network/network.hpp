@@ -59,6 +59,7 @@ class Router {
 struct Endpoint {
   Duration message_overhead;        // holds the sender, per message
   std::optional<Rate> reduce_rate;  // bytes reduced per second; none: reductions cost no time
+  std::optional<Rate> copy_rate{};  // bytes copied in its own memory per second; none: no time
 };
 
 struct Network {

@@ -74,7 +74,12 @@ struct Device {
   [[nodiscard]] std::optional<FlopRate> peak(Precision precision) const {
     return peaks.at(static_cast<std::size_t>(precision));
   }
-  [[nodiscard]] Endpoint endpoint() const { return {message_overhead, reduce_rate}; }
+  /// A byte copied is read once and written once.
+  [[nodiscard]] Endpoint endpoint() const {
+    Endpoint out{message_overhead, reduce_rate};
+    if (memory) out.copy_rate = memory->bandwidth.scaled(0.5);
+    return out;
+  }
 };
 
 /// Reads one device. Throws ConfigError with everything that is wrong with the file.
