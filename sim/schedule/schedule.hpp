@@ -33,7 +33,7 @@ struct Send {
   int peer = 0;
   Chunk chunk;
   int channel = 0;
-  Pieces more;
+  Pieces more{};
 };
 
 struct Receive {
@@ -41,7 +41,7 @@ struct Receive {
   Chunk chunk;
   Combine combine = Combine::copy;
   int channel = 0;
-  Pieces more;
+  Pieces more{};
 };
 
 /// Work on one rank's own memory: `to` becomes `from`, or gets it added. Both are equally long.
