@@ -61,11 +61,11 @@ struct StepRef {
 /// began. With more than one transfer per step, sends are issued in their order here. Local
 /// operations come last, in order, when all the step's transfers are done.
 struct Step {
-  std::vector<Send> sends;
-  std::vector<Receive> receives;
-  std::vector<LocalOperation> locals;
-  std::vector<StepRef> after;
-  std::vector<Chunk> pieces;  // what Pieces of this step's messages point into
+  std::vector<Send> sends{};
+  std::vector<Receive> receives{};
+  std::vector<LocalOperation> locals{};
+  std::vector<StepRef> after{};
+  std::vector<Chunk> pieces{};  // what Pieces of this step's messages point into
 
   void clear() {
     sends.clear();
