@@ -1,166 +1,30 @@
 #include "strategies/collectives/registry.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "sim/check.hpp"
+#include "strategies/collectives/rows.hpp"
 #include "topologies/config/did_you_mean.hpp"
 
 namespace lockstep {
 namespace {
 
-using Arguments = AlgorithmArguments;
-
-int value(const Arguments& arguments, std::string_view name) {
-  return static_cast<int>(arguments.find(name)->second);
+std::vector<CollectiveAlgorithm> every_row() {
+  std::vector<CollectiveAlgorithm> all;
+  for (auto* const rows :
+       {all_reduce_rows, reduce_scatter_rows, all_gather_rows, broadcast_rows, reduce_rows,
+        scatter_rows, gather_rows, all_to_all_rows, send_recv_rows, barrier_rows}) {
+    for (CollectiveAlgorithm& row : rows()) all.push_back(std::move(row));
+  }
+  return all;
 }
-
-template <SchedulePtr (*make)(int)>
-SchedulePtr plain(int n, const Arguments&) {
-  return make(n);
-}
-
-template <CollectiveCost (*cost)(int)>
-CollectiveCost plain(int n, const Arguments&) {
-  return cost(n);
-}
-
-template <PeerOrder order>
-SchedulePtr halving(int n, const Arguments&) {
-  return make_halving_doubling(n, order);
-}
-
-constexpr std::string_view kAnyRanks = "n >= 1";
-constexpr std::string_view kThakur = "Thakur, Rabenseifner and Gropp 2005, section 4";
-constexpr std::string_view kHalvingRounds = "2 lg n; 2 lg N' + 2 where n is not a power of two";
-constexpr std::string_view kHalvingSent =
-    "2(n-1)/n*S; S + 2(N'-1)/N'*S by the partner of an extra rank";
-constexpr std::string_view kHalvingTime =
-    "2 lg n*alpha + 2(n-1)/n*S*beta + (n-1)/n*S*gamma; where n is not a power of two "
-    "(2 lg N' + 2)*alpha + 2(1 + (N'-1)/N')*S*beta + (1 + (N'-1)/N')*S*gamma";
 
 const std::vector<CollectiveAlgorithm>& table() {
-  static const std::vector<CollectiveAlgorithm> kTable = {
-      {.collective = "all_reduce",
-       .name = "naive",
-       .summary = "rank 0 takes everybody's data one by one, then sends the sum one by one",
-       .parameters = {},
-       .limits = kAnyRanks,
-       .rounds = "2(n-1)",
-       .sent_per_rank = "(n-1)*S by rank 0, S by every other",
-       .time = "2(n-1)*(alpha + S*beta) + (n-1)*S*gamma",
-       .example = "naive",
-       .source = "Chan, Heimlich, Purkayastha and van de Geijn 2007, section 2",
-       .file = "naive.cpp",
-       .make = plain<make_naive>,
-       .cost = plain<naive_cost>},
-      {.collective = "all_reduce",
-       .name = "parameter_server",
-       .summary = "workers push shards to dedicated servers, which add up and send back",
-       .parameters = {{.name = "shards",
-                       .meaning = "servers, each a further host that owns one shard",
-                       .fallback = 1,
-                       .least = 1,
-                       .most = std::nullopt}},
-       .limits = "n >= 1 workers, shards <= n",
-       .rounds = "2",
-       .sent_per_rank = "S by a worker, n*S/shards by a server",
-       .time = "2*alpha + 2*n/shards*S*beta + n/shards*S*gamma",
-       .example = "parameter_server:shards=4",
-       .source = "Li et al. 2014, sections 2-3",
-       .file = "parameter_server.cpp",
-       .make = [](int n,
-                  const Arguments& a) { return make_parameter_server(n, value(a, "shards")); },
-       .cost = [](int n,
-                  const Arguments& a) { return parameter_server_cost(n, value(a, "shards")); }},
-      {.collective = "all_reduce",
-       .name = "one_shot",
-       .summary = "everyone sends everything to everyone, in one round",
-       .parameters = {},
-       .limits = kAnyRanks,
-       .rounds = "1",
-       .sent_per_rank = "(n-1)*S",
-       .time = "alpha + (n-1)*S*beta + (n-1)*S*gamma",
-       .example = "one_shot",
-       .source = "MSCCL all-pairs one-pass; vLLM and TensorRT-LLM one-shot",
-       .file = "one_shot.cpp",
-       .make = plain<make_one_shot>,
-       .cost = plain<one_shot_cost>},
-      {.collective = "all_reduce",
-       .name = "direct",
-       .summary = "reduce-scatter, then all-gather, each all-to-all in one round",
-       .parameters = {},
-       .limits = kAnyRanks,
-       .rounds = "2",
-       .sent_per_rank = "2(n-1)/n*S",
-       .time = "2*alpha + 2(n-1)/n*S*beta + (n-1)/n*S*gamma",
-       .example = "direct",
-       .source = "MSCCL all-pairs; TensorRT-LLM and vLLM two-shot",
-       .file = "direct.cpp",
-       .make = plain<make_direct>,
-       .cost = plain<direct_cost>},
-      {.collective = "all_reduce",
-       .name = "ring",
-       .summary = "reduce-scatter, then all-gather, block by block round one cycle",
-       .parameters = {},
-       .limits = kAnyRanks,
-       .rounds = "2(n-1)",
-       .sent_per_rank = "2(n-1)/n*S",
-       .time = "2(n-1)*alpha + 2(n-1)/n*S*beta + (n-1)/n*S*gamma",
-       .example = "ring",
-       .source = "Patarasuk and Yuan 2009, section 3",
-       .file = "ring.cpp",
-       .make = plain<make_ring>,
-       .cost = plain<ring_cost>},
-      {.collective = "all_reduce",
-       .name = "recursive_doubling",
-       .summary = "exchange everything with ranks 1, 2, 4, ... away: few rounds, many bytes",
-       .parameters = {},
-       .limits = kAnyRanks,
-       .rounds = "lg n; lg N' + 2 where n is not a power of two",
-       .sent_per_rank = "lg n*S; (lg N' + 1)*S by the partner of an extra rank",
-       .time = "lg n*(alpha + S*beta + S*gamma); where n is not a power of two "
-               "(lg N' + 2)*(alpha + S*beta) + (lg N' + 1)*S*gamma",
-       .example = "recursive_doubling",
-       .source = kThakur,
-       .file = "recursive_doubling.cpp",
-       .make = plain<make_recursive_doubling>,
-       .cost = plain<recursive_doubling_cost>},
-      {.collective = "all_reduce",
-       .name = "halving_doubling",
-       .summary = "recursive halving, then recursive doubling; the largest blocks go furthest",
-       .parameters = {},
-       .limits = kAnyRanks,
-       .rounds = kHalvingRounds,
-       .sent_per_rank = kHalvingSent,
-       .time = kHalvingTime,
-       .example = "halving_doubling",
-       .source = kThakur,
-       .file = "halving_doubling.cpp",
-       .make = halving<PeerOrder::far_first>,
-       .cost = plain<halving_doubling_cost>},
-      {.collective = "all_reduce",
-       .name = "halving_doubling_near",
-       .summary = "recursive halving, then recursive doubling; the largest blocks go to neighbours",
-       .parameters = {},
-       .limits = kAnyRanks,
-       .rounds = kHalvingRounds,
-       .sent_per_rank = kHalvingSent,
-       .time = kHalvingTime,
-       .example = "halving_doubling_near",
-       .source = kThakur,
-       .file = "halving_doubling.cpp",
-       .make = halving<PeerOrder::near_first>,
-       .cost = plain<halving_doubling_cost>},
-  };
+  static const std::vector<CollectiveAlgorithm> kTable = every_row();
   return kTable;
-}
-
-const AlgorithmParameter* find_parameter(const CollectiveAlgorithm& algorithm,
-                                         std::string_view name) {
-  const auto found = std::ranges::find(algorithm.parameters, name, &AlgorithmParameter::name);
-  return found == algorithm.parameters.end() ? nullptr : &*found;
 }
 
 std::string unknown_parameter(const CollectiveAlgorithm& algorithm, std::string_view name) {
@@ -175,21 +39,59 @@ std::string unknown_parameter(const CollectiveAlgorithm& algorithm, std::string_
                      fmt::join(names, ", "));
 }
 
+std::optional<std::string> number_problem(const CollectiveAlgorithm& algorithm,
+                                          const AlgorithmParameter& parameter, std::int64_t given,
+                                          std::optional<int> n) {
+  const bool by_ranks = !parameter.most.has_value();
+  const std::int64_t most = parameter.most.value_or(n.value_or(INT32_MAX));
+  if (parameter.least <= given && given <= most) return std::nullopt;
+  if (by_ranks && !n)
+    return fmt::format("{}: {} is {} to the number of ranks, got {}", algorithm.name,
+                       parameter.name, parameter.least, given);
+  return fmt::format("{}: {} is {} to {}{}, got {}", algorithm.name, parameter.name,
+                     parameter.least, most, by_ranks ? " (the number of ranks)" : "", given);
+}
+
+/// Dimensions multiply to the number of ranks.
+std::optional<std::string> dimensions_problem(const CollectiveAlgorithm& algorithm,
+                                              const AlgorithmParameter& parameter,
+                                              const std::vector<int>& given, std::optional<int> n) {
+  std::int64_t product = 1;
+  for (const int size : given) product *= size;
+  if (!n || product == *n) return std::nullopt;
+  return fmt::format("{}: {}={} makes {} ranks, there are {}", algorithm.name, parameter.name,
+                     to_string(ArgumentValue{given}), product, *n);
+}
+
+std::optional<std::string> inner_problem(const CollectiveAlgorithm& algorithm,
+                                         const AlgorithmParameter& parameter,
+                                         const std::string& given) {
+  if (find_algorithm(parameter.inner, given) != nullptr && given != algorithm.name)
+    return std::nullopt;
+  std::vector<std::string_view> names = algorithm_names(parameter.inner);
+  std::erase(names, algorithm.name);
+  const auto meant = did_you_mean(given, names);
+  return fmt::format("{}: {} is an algorithm of {}, got \"{}\"; {}", algorithm.name, parameter.name,
+                     to_string(parameter.inner), given,
+                     meant ? fmt::format("did you mean \"{}\"?", *meant)
+                           : fmt::format("there are: {}", fmt::join(names, ", ")));
+}
+
 }  // namespace
 
 std::span<const CollectiveAlgorithm> collective_algorithms() {
   return table();
 }
 
-std::vector<std::string_view> collective_names() {
-  std::vector<std::string_view> names;
+std::vector<Collective> collectives() {
+  std::vector<Collective> all;
   for (const CollectiveAlgorithm& row : table()) {
-    if (std::ranges::find(names, row.collective) == names.end()) names.push_back(row.collective);
+    if (std::ranges::find(all, row.collective) == all.end()) all.push_back(row.collective);
   }
-  return names;
+  return all;
 }
 
-std::vector<std::string_view> algorithm_names(std::string_view collective) {
+std::vector<std::string_view> algorithm_names(Collective collective) {
   std::vector<std::string_view> names;
   for (const CollectiveAlgorithm& row : table()) {
     if (row.collective == collective) names.push_back(row.name);
@@ -197,60 +99,80 @@ std::vector<std::string_view> algorithm_names(std::string_view collective) {
   return names;
 }
 
-const CollectiveAlgorithm* find_algorithm(std::string_view collective, std::string_view name) {
+const CollectiveAlgorithm* find_algorithm(Collective collective, std::string_view name) {
   for (const CollectiveAlgorithm& row : table()) {
     if (row.collective == collective && row.name == name) return &row;
   }
   return nullptr;
 }
 
+const AlgorithmParameter* find_parameter(const CollectiveAlgorithm& algorithm,
+                                         std::string_view name) {
+  const auto found = std::ranges::find(algorithm.parameters, name, &AlgorithmParameter::name);
+  return found == algorithm.parameters.end() ? nullptr : &*found;
+}
+
 std::optional<std::string> argument_problem(const CollectiveAlgorithm& algorithm,
-                                            std::string_view name, std::int64_t given,
+                                            std::string_view name, const ArgumentValue& given,
                                             std::optional<int> n) {
   const AlgorithmParameter* parameter = find_parameter(algorithm, name);
   if (parameter == nullptr) return unknown_parameter(algorithm, name);
-  const bool by_ranks = !parameter->most.has_value();
-  const std::int64_t most = parameter->most.value_or(n.value_or(INT32_MAX));
-  if (parameter->least <= given && given <= most) return std::nullopt;
-  if (by_ranks && !n)
-    return fmt::format("{}: {} is {} to the number of ranks, got {}", algorithm.name, name,
-                       parameter->least, given);
-  return fmt::format("{}: {} is {} to {}{}, got {}", algorithm.name, name, parameter->least, most,
-                     by_ranks ? " (the number of ranks)" : "", given);
+  switch (parameter->kind) {
+    case ParameterKind::whole:
+      if (const auto* number = std::get_if<std::int64_t>(&given))
+        return number_problem(algorithm, *parameter, *number, n);
+      return fmt::format("{}: expected a whole number, got \"{}\"", name, to_string(given));
+    case ParameterKind::dimensions:
+      if (const auto* sizes = std::get_if<std::vector<int>>(&given))
+        return dimensions_problem(algorithm, *parameter, *sizes, n);
+      return fmt::format("{}: expected dimensions such as 8x4, got \"{}\"", name, to_string(given));
+    case ParameterKind::algorithm:
+      break;
+  }
+  return inner_problem(algorithm, *parameter, to_string(given));
 }
 
-std::vector<std::string> validate(const CollectiveAlgorithm& algorithm, int n,
-                                  const AlgorithmArguments& arguments) {
+std::vector<std::string> validate(const CollectiveAlgorithm& algorithm,
+                                  const AlgorithmInput& input) {
   std::vector<std::string> problems;
-  if (n < 1) problems.push_back(fmt::format("{} needs at least 1 rank, got {}", algorithm.name, n));
-  for (const auto& [name, given] : arguments) {
-    if (const auto problem = argument_problem(algorithm, name, given, n))
+  if (input.n < 1)
+    problems.push_back(fmt::format("{} needs at least 1 rank, got {}", algorithm.name, input.n));
+  if (has_root(algorithm.collective) && (input.root < 0 || input.root >= input.n))
+    problems.push_back(
+        fmt::format("{}: the root is 0 to {}, got {}", algorithm.name, input.n - 1, input.root));
+  for (const auto& [name, given] : input.arguments) {
+    if (const auto problem = argument_problem(algorithm, name, given, input.n))
       problems.push_back(*problem);
   }
+  if (!problems.empty() || algorithm.refusal == nullptr) return problems;
+  AlgorithmInput whole = input;
+  for (const AlgorithmParameter& parameter : algorithm.parameters)
+    if (parameter.fallback) whole.arguments.emplace(parameter.name, *parameter.fallback);
+  if (const auto refusal = algorithm.refusal(whole))
+    problems.push_back(fmt::format("{}: {}", algorithm.name, *refusal));
   return problems;
 }
 
-AlgorithmArguments complete_arguments(const CollectiveAlgorithm& algorithm, int n,
-                                      const AlgorithmArguments& arguments) {
-  LOCKSTEP_CHECK(validate(algorithm, n, arguments).empty());
-  AlgorithmArguments complete = arguments;
+AlgorithmInput complete(const CollectiveAlgorithm& algorithm, const AlgorithmInput& input) {
+  LOCKSTEP_CHECK(validate(algorithm, input).empty());
+  AlgorithmInput whole = input;
   for (const AlgorithmParameter& parameter : algorithm.parameters)
-    complete.emplace(parameter.name, parameter.fallback);
-  return complete;
+    if (parameter.fallback) whole.arguments.emplace(parameter.name, *parameter.fallback);
+  return whole;
 }
 
-SchedulePtr make_schedule(const CollectiveAlgorithm& algorithm, int n,
-                          const AlgorithmArguments& arguments) {
-  return algorithm.make(n, complete_arguments(algorithm, n, arguments));
+SchedulePtr make_schedule(const CollectiveAlgorithm& algorithm, const AlgorithmInput& input) {
+  return algorithm.make(complete(algorithm, input));
 }
 
-CollectiveCost cost_of(const CollectiveAlgorithm& algorithm, int n,
-                       const AlgorithmArguments& arguments) {
-  return algorithm.cost(n, complete_arguments(algorithm, n, arguments));
+std::optional<CollectiveCost> cost_of(const CollectiveAlgorithm& algorithm,
+                                      const AlgorithmInput& input) {
+  if (algorithm.cost == nullptr) return std::nullopt;
+  return algorithm.cost(complete(algorithm, input));
 }
 
-int helpers_of(const CollectiveAlgorithm& algorithm, int n, const AlgorithmArguments& arguments) {
-  return make_schedule(algorithm, n, arguments)->ranks() - n;
+int helpers_of(const CollectiveAlgorithm& algorithm, const AlgorithmInput& input) {
+  return make_schedule(algorithm, input)->ranks() - input.n;
 }
 
 }  // namespace lockstep

@@ -65,7 +65,7 @@ class Measurer {
     return counts_.visit(steps, [&](std::int64_t index, std::int64_t times) {
       step_.clear();
       schedule_.step(rank, lane, index, step_);
-      for (const Send& send : step_.sends) sent_ += times * send.chunk.count;
+      for (const Send& send : step_.sends) sent_ += times * step_.blocks_of(send);
       const auto messages = static_cast<std::int64_t>(step_.sends.size());
       measure_.messages += times * messages;
       visits_left_ -= 1 + messages;
@@ -108,14 +108,20 @@ std::optional<double> algbw_gb_per_s(Bytes size, Duration time) {
   return static_cast<double>(size.count()) / static_cast<double>(time.ps()) * 1e3;
 }
 
-double bus_factor(std::string_view collective, int n) {
+double bus_factor(Collective collective, int n) {
   const double share = static_cast<double>(n - 1) / n;
-  if (collective == "all_reduce") return 2 * share;
-  for (const std::string_view shared :
-       {"reduce_scatter", "all_gather", "all_to_all", "gather", "scatter"}) {
-    if (collective == shared) return share;
+  switch (collective) {
+    case Collective::all_reduce:
+      return 2 * share;
+    case Collective::reduce_scatter:
+    case Collective::all_gather:
+    case Collective::all_to_all:
+    case Collective::gather:
+    case Collective::scatter:
+      return share;
+    default:
+      return 1;
   }
-  return 1;
 }
 
 }  // namespace lockstep

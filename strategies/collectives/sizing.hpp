@@ -5,6 +5,7 @@
 #include <span>
 #include <string_view>
 
+#include "sim/schedule/contract.hpp"
 #include "sim/schedule/schedule.hpp"
 #include "sim/units.hpp"
 
@@ -49,6 +50,6 @@ struct ScheduleMeasure {
 [[nodiscard]] std::optional<double> algbw_gb_per_s(Bytes size, Duration time);
 /// busbw = algbw * bus_factor: what a wire would carry in the bandwidth-optimal algorithm for n
 /// ranks; a normalisation, not a rate that some wire had (nccl-tests, doc/PERFORMANCE.md).
-[[nodiscard]] double bus_factor(std::string_view collective, int n);
+[[nodiscard]] double bus_factor(Collective collective, int n);
 
 }  // namespace lockstep

@@ -12,8 +12,8 @@
 namespace lockstep {
 namespace {
 
-std::string quoted_collective(std::string_view collective) {
-  std::string name{collective};
+std::string quoted_collective(Collective collective) {
+  std::string name{to_string(collective)};
   for (char& c : name) {
     if (c == '_') c = '-';
   }
@@ -28,10 +28,24 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
   return number;
 }
 
+/// 8x4x2; a number alone is one dimension, where a parameter wants such.
+std::optional<std::vector<int>> dimensions(std::string_view text) {
+  std::vector<int> sizes;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find('x', begin), text.size());
+    const auto size = whole_number(text.substr(begin, end - begin));
+    constexpr std::int64_t kLargest = 1 << 24;
+    if (!size || *size < 1 || *size > kLargest) return std::nullopt;
+    sizes.push_back(static_cast<int>(*size));
+    begin = end + 1;
+  }
+  return sizes;
+}
+
 /// Walks the items of a list. A spec with a mistake is dropped, and what follows it is still read.
 class SpecParser {
  public:
-  explicit SpecParser(std::string_view collective) : collective_{collective} {}
+  explicit SpecParser(Collective collective) : collective_{collective} {}
 
   ParsedSpecs parse(std::string_view text) {
     std::size_t begin = 0;
@@ -72,14 +86,23 @@ class SpecParser {
     if (equals == std::string_view::npos || equals == 0)
       return fail(fmt::format("expected a parameter such as \"key=value\", got \"{}\"", text));
     const auto key = text.substr(0, equals);
-    const auto value = whole_number(text.substr(equals + 1));
-    if (!value)
-      return fail(
-          fmt::format("{}: expected a whole number, got \"{}\"", key, text.substr(equals + 1)));
-    add(key, *value);
+    add(key, value_of(key, text.substr(equals + 1)));
   }
 
-  void add(std::string_view key, std::int64_t value) {
+  /// What the parameter wants where the text can be that, else the text for argument_problem().
+  [[nodiscard]] ArgumentValue value_of(std::string_view key, std::string_view text) const {
+    const AlgorithmParameter* parameter =
+        current_.algorithm == nullptr ? nullptr : find_parameter(*current_.algorithm, key);
+    const ParameterKind kind = parameter == nullptr ? ParameterKind::whole : parameter->kind;
+    if (kind == ParameterKind::whole) {
+      if (const auto number = whole_number(text)) return *number;
+    } else if (kind == ParameterKind::dimensions) {
+      if (auto sizes = dimensions(text)) return *std::move(sizes);
+    }
+    return std::string{text};
+  }
+
+  void add(std::string_view key, const ArgumentValue& value) {
     if (!current_.arguments.emplace(key, value).second)
       return fail(fmt::format("{} is given twice", key));
     if (current_.algorithm == nullptr) return;  // its name was complained about
@@ -106,7 +129,7 @@ class SpecParser {
     return fmt::format("{}; there are: {}", base, fmt::join(names, ", "));
   }
 
-  std::string_view collective_;
+  Collective collective_;
   ParsedSpecs result_;
   AlgorithmSpec current_;
   std::size_t position_ = 0;
@@ -120,13 +143,13 @@ std::string AlgorithmSpec::text() const {
   std::string text{algorithm->name};
   char separator = ':';
   for (const auto& [key, value] : arguments) {
-    text += fmt::format("{}{}={}", separator, key, value);
+    text += fmt::format("{}{}={}", separator, key, to_string(value));
     separator = ',';
   }
   return text;
 }
 
-ParsedSpecs parse_specs(std::string_view text, std::string_view collective) {
+ParsedSpecs parse_specs(std::string_view text, Collective collective) {
   return SpecParser{collective}.parse(text);
 }
 

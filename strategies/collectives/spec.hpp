@@ -31,6 +31,6 @@ struct ParsedSpecs {
 /// '=' and without ':' belongs to the spec before it, as in `parameter_server:shards=4,ring`.
 /// Names and parameter names are checked against the table; ranges that depend on the number of
 /// ranks are left to validate().
-[[nodiscard]] ParsedSpecs parse_specs(std::string_view text, std::string_view collective);
+[[nodiscard]] ParsedSpecs parse_specs(std::string_view text, Collective collective);
 
 }  // namespace lockstep

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "sim/engine/replay.hpp"
-#include "strategies/collectives/algorithms.hpp"
+#include "strategies/collectives/all_reduce/algorithms.hpp"
 #include "tests/bench/memory.hpp"
 #include "tests/bench/networks.hpp"
 #include "tests/bench/simgrid_run.hpp"

@@ -78,17 +78,18 @@ std::vector<Bytes> sizes_of(const Given& given) {
   return out;
 }
 
-void check_collective(const std::string& name) {
-  const auto names = collective_names();
-  if (std::find(names.begin(), names.end(), name) != names.end()) return;
+Collective collective_of(const std::string& name) {
+  std::vector<std::string_view> names;
+  for (const Collective each : collectives()) names.push_back(to_string(each));
+  if (std::find(names.begin(), names.end(), name) != names.end()) return *parse_collective(name);
   const std::string text = fmt::format("no collective named \"{}\"", name);
   if (const auto meant = did_you_mean(name, names))
     throw UsageError(fmt::format("{}; did you mean \"{}\"?", text, *meant));
   throw UsageError(fmt::format("{}; there is {}", text, fmt::join(names, ", ")));
 }
 
-std::vector<AlgorithmSpec> algorithms_of(const Given& given) {
-  ParsedSpecs parsed = parse_specs(given.algorithms, given.collective);
+std::vector<AlgorithmSpec> algorithms_of(const Given& given, Collective collective) {
+  ParsedSpecs parsed = parse_specs(given.algorithms, collective);
   if (parsed.errors.empty()) return std::move(parsed.specs);
   std::string text;
   for (const SpecError& error : parsed.errors)
@@ -104,12 +105,11 @@ NetworkModel network_of(const std::string& text) {
 }
 
 CollectiveQuestion question_of(const Given& given) {
-  check_collective(given.collective);
   CollectiveQuestion out;
-  out.collective = given.collective;
+  out.collective = collective_of(given.collective);
   out.cluster = given.cluster;
   out.policy = given.cluster.policy();
-  out.algorithms = algorithms_of(given);
+  out.algorithms = algorithms_of(given, out.collective);
   out.sizes = sizes_of(given);
   out.model = network_of(given.network);
   out.network = given.network;

@@ -42,9 +42,9 @@ struct Outcome {
   std::string fingerprint;
 };
 
-class Collective {
+class Run {
  public:
-  explicit Collective(const CollectiveQuestion& question)
+  explicit Run(const CollectiveQuestion& question)
       : question_{question}, loaded_{load(question)}, ranks_{loaded_.cluster.ranks()} {
     refuse_bad_arguments();
     network_ = lower(loaded_.cluster, loaded_.device.endpoint(), policy(), question.cluster.seed);
@@ -54,7 +54,7 @@ class Collective {
   Report run() {
     const std::size_t sizes = question_.sizes.size();
     std::vector<Outcome> outcomes(contestants_.size() * sizes);
-    Progress progress(question_.collective, outcomes.size());
+    Progress progress(std::string{to_string(question_.collective)}, outcomes.size());
     in_parallel(outcomes.size(), [&](std::size_t i) {
       outcomes[i] = replay_once(contestants_[i / sizes], question_.sizes[i % sizes]);
       progress.step();
@@ -79,8 +79,8 @@ class Collective {
     constexpr int kManyRanks = 1 << 20;
     int most = 0;
     for (const AlgorithmSpec& spec : question.algorithms)
-      if (validate(*spec.algorithm, kManyRanks, spec.arguments).empty())
-        most = std::max(most, helpers_of(*spec.algorithm, kManyRanks, spec.arguments));
+      if (validate(*spec.algorithm, {kManyRanks, spec.arguments}).empty())
+        most = std::max(most, helpers_of(*spec.algorithm, {kManyRanks, spec.arguments}));
     return most;
   }
 
@@ -94,10 +94,10 @@ class Collective {
   void refuse_bad_arguments() const {
     std::string text;
     for (const AlgorithmSpec& spec : question_.algorithms) {
-      for (const std::string& problem : validate(*spec.algorithm, ranks_, spec.arguments))
+      for (const std::string& problem : validate(*spec.algorithm, {ranks_, spec.arguments}))
         text +=
             fmt::format("{}--algorithm {}: {}", text.empty() ? "" : "\n  ", spec.text(), problem);
-      const int helpers = text.empty() ? helpers_of(*spec.algorithm, ranks_, spec.arguments) : 0;
+      const int helpers = text.empty() ? helpers_of(*spec.algorithm, {ranks_, spec.arguments}) : 0;
       if (helpers > loaded_.cluster.helpers())
         text += fmt::format(
             "--algorithm {}: needs {} hosts beside the {} ranks; this cluster has {} (CPU sockets)",
@@ -109,7 +109,7 @@ class Collective {
   [[nodiscard]] Contestant prepare(const AlgorithmSpec& spec) const {
     Contestant out;
     out.spec = spec;
-    out.schedule = make_schedule(*spec.algorithm, ranks_, spec.arguments);
+    out.schedule = make_schedule(*spec.algorithm, {ranks_, spec.arguments});
     out.members.resize(static_cast<std::size_t>(out.schedule->ranks()));
     std::iota(out.members.begin(), out.members.end(), EndpointId{0});
     const std::span<const EndpointId> all = out.members;
@@ -119,8 +119,8 @@ class Collective {
     if (const auto measured = measure(*out.schedule)) {
       out.measure = *measured;
     } else {
-      const CollectiveCost cost = cost_of(*spec.algorithm, ranks_, spec.arguments);
-      out.measure = {cost.rounds, cost.sent_blocks, 0};
+      const auto cost = cost_of(*spec.algorithm, {ranks_, spec.arguments});
+      if (cost) out.measure = {cost->rounds, cost->sent_blocks, 0};
     }
     if (question_.load) {
       const Network single =
@@ -151,7 +151,7 @@ class Collective {
     Outcome out;
     out.layout = lay_out(size, *question_.type, contestant.schedule->blocks());
     CollectiveCall call;
-    call.name = fmt::format("{} {}", question_.collective, contestant.spec.text());
+    call.name = fmt::format("{} {}", to_string(question_.collective), contestant.spec.text());
     call.schedule = contestant.schedule;
     call.members = contestant.members;
     call.block = out.layout.block;
@@ -271,7 +271,7 @@ std::string source_of(const LowerBound& bound) {
                                                                             : "latency";
 }
 
-std::vector<Cell> Collective::row(const Contestant& contestant, const Outcome& outcome) const {
+std::vector<Cell> Run::row(const Contestant& contestant, const Outcome& outcome) const {
   const MessageLayout& layout = outcome.layout;
   const std::optional<double> algbw = algbw_gb_per_s(layout.size, outcome.time);
   const double percent = outcome.time > Duration{}
@@ -279,7 +279,7 @@ std::vector<Cell> Collective::row(const Contestant& contestant, const Outcome& o
                              : 100;
   const std::int64_t sent = contestant.measure.sent_blocks * layout.block.count();
   std::vector<Cell> out = {Cell{contestant.spec.text()},
-                           Cell{question_.collective},
+                           Cell{std::string{to_string(question_.collective)}},
                            Cell{std::int64_t{ranks_}},
                            Cell{layout.size.count()},
                            Cell{layout.count},
@@ -303,9 +303,21 @@ std::vector<Cell> Collective::row(const Contestant& contestant, const Outcome& o
   return out;
 }
 
-std::string Collective::config_text() const {
+nlohmann::ordered_json parameters_of(const AlgorithmInput& input) {
+  auto out = nlohmann::ordered_json::object();
+  for (const auto& [name, value] : input.arguments) {
+    if (const auto* number = std::get_if<std::int64_t>(&value)) {
+      out[name] = *number;
+    } else {
+      out[name] = to_string(value);
+    }
+  }
+  return out;
+}
+
+std::string Run::config_text() const {
   nlohmann::ordered_json config;
-  config["collective"] = question_.collective;
+  config["collective"] = to_string(question_.collective);
   config["cluster"] = {{"file", question_.cluster.path()},
                        {"name", loaded_.name},
                        {"device", loaded_.device.id},
@@ -317,7 +329,7 @@ std::string Collective::config_text() const {
   for (const AlgorithmSpec& spec : question_.algorithms)
     algorithms.push_back(
         {{"name", spec.algorithm->name},
-         {"parameters", complete_arguments(*spec.algorithm, ranks_, spec.arguments)}});
+         {"parameters", parameters_of(complete(*spec.algorithm, {ranks_, spec.arguments}))}});
   auto& sizes = config["sizes_bytes"] = nlohmann::ordered_json::array();
   for (const Bytes size : question_.sizes) sizes.push_back(size.count());
   config["type"] = question_.type->name;
@@ -328,7 +340,7 @@ std::string Collective::config_text() const {
   return config.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-Report Collective::report(const std::vector<Outcome>& outcomes) const {
+Report Run::report(const std::vector<Outcome>& outcomes) const {
   Report out;
   out.schema = "lockstep.collective/1";
   out.config = config_text();
@@ -339,10 +351,10 @@ Report Collective::report(const std::vector<Outcome>& outcomes) const {
   for (std::size_t c = 0; c < contestants_.size(); ++c) {
     Section section;
     if (c == 0)
-      section.notes.push_back(
-          fmt::format("{}: {} rank{} on {} ({}), network {}, routes {}", question_.collective,
-                      ranks_, ranks_ == 1 ? "" : "s", loaded_.name, loaded_.device.id,
-                      question_.network, kRoutePolicyNames.at(static_cast<std::size_t>(policy()))));
+      section.notes.push_back(fmt::format(
+          "{}: {} rank{} on {} ({}), network {}, routes {}", to_string(question_.collective),
+          ranks_, ranks_ == 1 ? "" : "s", loaded_.name, loaded_.device.id, question_.network,
+          kRoutePolicyNames.at(static_cast<std::size_t>(policy()))));
     for (std::size_t s = 0; s < sizes; ++s) {
       const Outcome& outcome = outcomes[c * sizes + s];
       section.rows.push_back(row(contestants_[c], outcome));
@@ -357,7 +369,7 @@ Report Collective::report(const std::vector<Outcome>& outcomes) const {
 }  // namespace
 
 Report run_collective(const CollectiveQuestion& question) {
-  return Collective(question).run();
+  return Run(question).run();
 }
 
 }  // namespace lockstep::cli

@@ -13,7 +13,7 @@ namespace lockstep::cli {
 
 /// What `lockstep collective` is asked, everything checked that needs no cluster.
 struct CollectiveQuestion {
-  std::string collective;
+  Collective collective = Collective::all_reduce;
   ClusterOptions cluster;
   RoutePolicy policy = RoutePolicy::automatic;
   std::vector<AlgorithmSpec> algorithms;

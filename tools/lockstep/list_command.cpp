@@ -31,7 +31,8 @@ Cell first_part(std::string_view value) {
 std::string parameters_of(const CollectiveAlgorithm& algorithm) {
   std::string out;
   for (const AlgorithmParameter& parameter : algorithm.parameters)
-    out += fmt::format("{}{}={} ({})", out.empty() ? "" : ", ", parameter.name, parameter.fallback,
+    out += fmt::format("{}{}={} ({})", out.empty() ? "" : ", ", parameter.name,
+                       parameter.fallback ? to_string(*parameter.fallback) : "auto",
                        parameter.meaning);
   return out;
 }
@@ -51,7 +52,7 @@ Report algorithms() {
                  {"source", "", "", true}};
   Section section;
   for (const CollectiveAlgorithm& row : collective_algorithms())
-    section.rows.push_back({text(row.collective), text(row.name), first_part(row.rounds),
+    section.rows.push_back({text(to_string(row.collective)), text(row.name), first_part(row.rounds),
                             first_part(row.sent_per_rank), first_part(row.time), text(row.summary),
                             text(parameters_of(row)), text(row.limits), text(row.example),
                             text(row.source)});

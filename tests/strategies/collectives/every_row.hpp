@@ -10,28 +10,69 @@ namespace lockstep {
 /// Every row of the table, with its fallbacks and, where it has parameters, with others.
 struct RowCase {
   const CollectiveAlgorithm* row = nullptr;
-  int n = 0;
-  AlgorithmArguments arguments;
+  AlgorithmInput input;
 
-  [[nodiscard]] SchedulePtr make() const { return make_schedule(*row, n, arguments); }
-  [[nodiscard]] CollectiveCost cost() const { return cost_of(*row, n, arguments); }
+  [[nodiscard]] int n() const { return input.n; }
+  [[nodiscard]] SchedulePtr make() const { return make_schedule(*row, input); }
+  [[nodiscard]] std::optional<CollectiveCost> cost() const { return cost_of(*row, input); }
+  [[nodiscard]] Contract contract(const Schedule& schedule) const {
+    return contract_of(row->collective, schedule, input.n, input.root);
+  }
   [[nodiscard]] std::string name() const {
-    std::string text{row->name};
-    for (const auto& [key, value] : arguments) text += " " + key + "=" + std::to_string(value);
-    return text + " n=" + std::to_string(n);
+    std::string text = std::string{to_string(row->collective)} + " " + std::string{row->name};
+    for (const auto& [key, value] : input.arguments) text += " " + key + "=" + to_string(value);
+    return text + " n=" + std::to_string(input.n) + " root=" + std::to_string(input.root);
   }
 };
+
+/// Layouts that algorithms may want: nodes of up to 4 ranks (the most that divide n), a torus of
+/// two dimensions, a switch in every node and one above all.
+inline RankLayout layout_for(int n) {
+  RankLayout layout;
+  for (const int per_node : {2, 3, 4})
+    if (n % per_node == 0) layout.per_node = per_node;
+  layout.dimensions = {layout.per_node, n / layout.per_node};
+  const int nodes = n / layout.per_node;
+  for (int rank = 0; rank < n; ++rank) layout.node_switches.push_back(n + rank / layout.per_node);
+  layout.node_switches.insert(layout.node_switches.end(), static_cast<std::size_t>(nodes), -1);
+  layout.fabric_switches.assign(static_cast<std::size_t>(n), n);
+  layout.fabric_switches.push_back(-1);
+  return layout;
+}
+
+inline std::vector<AlgorithmInput> inputs_of(const CollectiveAlgorithm& row, int n) {
+  AlgorithmInput plain{.n = n, .layout = layout_for(n)};
+  std::vector<AlgorithmInput> inputs{plain};
+  for (const AlgorithmParameter& parameter : row.parameters) {
+    std::vector<ArgumentValue> values;
+    if (parameter.kind == ParameterKind::whole) {
+      values = {std::int64_t{1}, std::int64_t{2}, std::int64_t{3}, std::int64_t{n}};
+    } else if (parameter.kind == ParameterKind::algorithm) {
+      for (const std::string_view name : algorithm_names(parameter.inner))
+        values.emplace_back(std::string{name});
+    } else {
+      values = {std::vector<int>{n}, plain.layout.dimensions};
+    }
+    for (const ArgumentValue& value : values) {
+      inputs.push_back(plain);
+      inputs.back().arguments = {{std::string{parameter.name}, value}};
+    }
+  }
+  if (has_root(row.collective) && n > 1) {
+    inputs.push_back(plain);
+    inputs.back().root = n - 1;
+    inputs.push_back(plain);
+    inputs.back().root = n / 2;
+  }
+  return inputs;
+}
 
 inline std::vector<RowCase> every_row(const std::vector<int>& ranks) {
   std::vector<RowCase> cases;
   for (const CollectiveAlgorithm& row : collective_algorithms()) {
     for (const int n : ranks) {
-      cases.push_back({&row, n, {}});
-      for (const AlgorithmParameter& parameter : row.parameters) {
-        for (const std::int64_t value : {2, 3, n}) {
-          const AlgorithmArguments arguments{{std::string{parameter.name}, value}};
-          if (validate(row, n, arguments).empty()) cases.push_back({&row, n, arguments});
-        }
+      for (const AlgorithmInput& input : inputs_of(row, n)) {
+        if (validate(row, input).empty()) cases.push_back({&row, input});
       }
     }
   }

@@ -35,7 +35,8 @@ double load(const char* name, int n) {
   const auto size = static_cast<std::size_t>(n);
   const Network network{std::vector<Link>(2 * size, link), std::vector<Endpoint>(size),
                         std::make_shared<RingRouter>(static_cast<EndpointId>(n))};
-  return *busiest_link_load(*make_schedule(*find_algorithm("all_reduce", name), n, {}), network);
+  return *busiest_link_load(*make_schedule(*find_algorithm(Collective::all_reduce, name), {n}),
+                            network);
 }
 
 }  // namespace

@@ -33,9 +33,9 @@ TEST_CASE("bandwidths are those of nccl-tests") {
   const auto algbw = algbw_gb_per_s(32_MiB, Duration::picoseconds(379'500'000));
   REQUIRE(algbw.has_value());
   CHECK(*algbw == doctest::Approx(88.42).epsilon(1e-4));
-  CHECK(*algbw * bus_factor("all_reduce", 8) == doctest::Approx(154.7).epsilon(1e-3));
-  CHECK(bus_factor("all_gather", 8) == doctest::Approx(0.875));
-  CHECK(bus_factor("broadcast", 8) == 1.0);
-  CHECK(bus_factor("all_reduce", 1) == 0.0);
+  CHECK(*algbw * bus_factor(Collective::all_reduce, 8) == doctest::Approx(154.7).epsilon(1e-3));
+  CHECK(bus_factor(Collective::all_gather, 8) == doctest::Approx(0.875));
+  CHECK(bus_factor(Collective::broadcast, 8) == 1.0);
+  CHECK(bus_factor(Collective::all_reduce, 1) == 0.0);
   CHECK_FALSE(algbw_gb_per_s(1_B, Duration{}).has_value());
 }

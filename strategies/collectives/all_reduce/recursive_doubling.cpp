@@ -1,4 +1,4 @@
-#include "strategies/collectives/algorithms.hpp"
+#include "strategies/collectives/all_reduce/algorithms.hpp"
 #include "strategies/collectives/extra_rank.hpp"
 
 /// Recursive-doubling all-reduce: in round k every rank exchanges everything it has with the rank

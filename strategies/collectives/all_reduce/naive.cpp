@@ -1,4 +1,4 @@
-#include "strategies/collectives/algorithms.hpp"
+#include "strategies/collectives/all_reduce/algorithms.hpp"
 #include "strategies/collectives/block_schedule.hpp"
 
 /// Naive all-reduce: rank 0 takes everybody's data one after the other, then sends the sum one

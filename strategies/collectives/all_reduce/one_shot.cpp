@@ -1,4 +1,4 @@
-#include "strategies/collectives/algorithms.hpp"
+#include "strategies/collectives/all_reduce/algorithms.hpp"
 #include "strategies/collectives/block_schedule.hpp"
 
 /// One-shot all-reduce: everyone sends everything to everyone, and adds up what comes in.

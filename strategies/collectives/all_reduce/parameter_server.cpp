@@ -1,4 +1,4 @@
-#include "strategies/collectives/algorithms.hpp"
+#include "strategies/collectives/all_reduce/algorithms.hpp"
 #include "strategies/collectives/block_schedule.hpp"
 
 /// All-reduce through parameter servers: every worker pushes each shard to the server that owns it,

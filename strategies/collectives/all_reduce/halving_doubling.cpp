@@ -1,4 +1,4 @@
-#include "strategies/collectives/algorithms.hpp"
+#include "strategies/collectives/all_reduce/algorithms.hpp"
 #include "strategies/collectives/extra_rank.hpp"
 
 /// Halving-doubling all-reduce (Rabenseifner): a reduce-scatter by recursive halving, then an

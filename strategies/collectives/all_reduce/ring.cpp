@@ -1,4 +1,4 @@
-#include "strategies/collectives/algorithms.hpp"
+#include "strategies/collectives/all_reduce/algorithms.hpp"
 #include "strategies/collectives/block_schedule.hpp"
 
 /// Ring all-reduce: a reduce-scatter, then an all-gather, round one cycle of n ranks.

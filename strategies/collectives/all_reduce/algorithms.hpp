@@ -1,16 +1,11 @@
 #pragma once
 
-#include <memory>
+#include "strategies/collectives/algorithm.hpp"
 
-#include "sim/schedule/schedule.hpp"
-#include "strategies/collectives/cost.hpp"
-
-/// Every algorithm: a function that makes its schedule, and its closed form. Each is described in
-/// the file of its name. All are pure and take n >= 1 ranks that hold data; one rank alone has
-/// nothing to do.
+/// Every all-reduce algorithm: a function that makes its schedule, and its closed form. Each is
+/// described in the file of its name. All are pure and take n >= 1 ranks that hold data; one rank
+/// alone has nothing to do.
 namespace lockstep {
-
-using SchedulePtr = std::shared_ptr<const Schedule>;
 
 [[nodiscard]] SchedulePtr make_naive(int n);
 [[nodiscard]] CollectiveCost naive_cost(int n);

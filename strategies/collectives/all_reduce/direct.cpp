@@ -1,4 +1,4 @@
-#include "strategies/collectives/algorithms.hpp"
+#include "strategies/collectives/all_reduce/algorithms.hpp"
 #include "strategies/collectives/block_schedule.hpp"
 
 /// Direct all-reduce: a reduce-scatter, then an all-gather, each in one round of all-to-all

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "strategies/collectives/algorithm.hpp"
+
+/// Turns plain functions of n into the table's functions of an input.
+namespace lockstep::rows {
+
+inline constexpr std::string_view kAnyRanks = "n >= 1";
+inline constexpr std::string_view kThakur = "Thakur, Rabenseifner and Gropp 2005, section 4";
+
+template <SchedulePtr (*make)(int)>
+SchedulePtr of_n(const AlgorithmInput& input) {
+  return make(input.n);
+}
+
+template <CollectiveCost (*cost)(int)>
+std::optional<CollectiveCost> of_n(const AlgorithmInput& input) {
+  return cost(input.n);
+}
+
+/// A whole number that the row has a fallback for.
+inline int number(const AlgorithmInput& input, std::string_view name) {
+  return static_cast<int>(input.number(name).value());
+}
+
+}  // namespace lockstep::rows

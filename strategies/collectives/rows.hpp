@@ -1,0 +1,21 @@
+#pragma once
+
+#include <vector>
+
+#include "strategies/collectives/algorithm.hpp"
+
+/// The table's rows, collective by collective: each folder's rows.cpp.
+namespace lockstep {
+
+[[nodiscard]] std::vector<CollectiveAlgorithm> all_reduce_rows();
+[[nodiscard]] std::vector<CollectiveAlgorithm> reduce_scatter_rows();
+[[nodiscard]] std::vector<CollectiveAlgorithm> all_gather_rows();
+[[nodiscard]] std::vector<CollectiveAlgorithm> broadcast_rows();
+[[nodiscard]] std::vector<CollectiveAlgorithm> reduce_rows();
+[[nodiscard]] std::vector<CollectiveAlgorithm> scatter_rows();
+[[nodiscard]] std::vector<CollectiveAlgorithm> gather_rows();
+[[nodiscard]] std::vector<CollectiveAlgorithm> all_to_all_rows();
+[[nodiscard]] std::vector<CollectiveAlgorithm> send_recv_rows();
+[[nodiscard]] std::vector<CollectiveAlgorithm> barrier_rows();
+
+}  // namespace lockstep
