@@ -60,6 +60,15 @@ LinkTable::LinkTable(const Graph& graph) : links_(lockstep::link_count(graph)) {
   });
 }
 
+EndpointPlace place_of(const ClusterData& data, EndpointId endpoint) {
+  if (data.single_gpus()) return {endpoint, 0};
+  const auto ranks = static_cast<EndpointId>(data.rank_count);
+  const std::size_t gpus = data.gpus.size();
+  if (endpoint < ranks) return {endpoint / gpus, endpoint % gpus};
+  const std::size_t helper = endpoint - ranks;
+  return {helper / data.cpus.size(), gpus + helper % data.cpus.size()};
+}
+
 int Cluster::nodes() const {
   if (data_->single_gpus()) return data_->rank_count;
   if (data_->copies > 1) return data_->copies;

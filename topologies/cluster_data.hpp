@@ -55,6 +55,13 @@ struct ClusterData {
   [[nodiscard]] bool single_gpus() const { return planes != 0 && node_vertices() == 1; }
 };
 
+/// Where an end point is: in which copy of the node, and at which of its places (GPUs, then CPUs).
+struct EndpointPlace {
+  std::size_t copy = 0;
+  std::size_t place = 0;
+};
+[[nodiscard]] EndpointPlace place_of(const ClusterData& data, EndpointId endpoint);
+
 /// A cluster made of one graph alone, such as a free-form one; GPUs need not come first.
 [[nodiscard]] Cluster cluster_of(std::unique_ptr<Graph> graph);
 

@@ -45,6 +45,17 @@ void keep_one(const PathGraph& graph, Route& route, Pick&& pick) {
   route.paths = 1;
 }
 
+/// Takes out what belongs to failed links; `by_link` has an element for every link.
+template <class T>
+void drop_failed(std::vector<T>& by_link, const std::vector<bool>& failed) {
+  if (failed.empty()) return;
+  std::size_t kept = 0;
+  for (std::size_t id = 0; id < by_link.size(); ++id) {
+    if (!failed[id]) by_link[kept++] = by_link[id];
+  }
+  by_link.resize(kept);
+}
+
 }  // namespace
 
 Arcs::Arcs(std::size_t states, const std::vector<StateId>& keys, const std::vector<Arc>& arcs)
@@ -55,7 +66,8 @@ Arcs::Arcs(std::size_t states, const std::vector<StateId>& keys, const std::vect
   for (std::size_t i = 0; i < arcs.size(); ++i) arcs_[next[keys[i]]++] = arcs[i];
 }
 
-PathGraph::PathGraph(const Graph& graph) : ends_(link_count(graph)) {
+PathGraph::PathGraph(const Graph& graph, const std::vector<bool>& failed)
+    : ends_(link_count(graph)) {
   auto states = static_cast<StateId>(vertex_count(graph));
   for (VertexId v = 0; v < vertex_count(graph); ++v) {
     outer_.push_back(graph[v].kind == VertexKind::nic ? states++ : v);
@@ -77,6 +89,8 @@ PathGraph::PathGraph(const Graph& graph) : ends_(link_count(graph)) {
     ahead[link.id] = {target, link.id, latency};
     back[link.id] = {source, link.id, latency};
   });
+  for (auto* const ids : {&sources, &targets}) drop_failed(*ids, failed);
+  for (auto* const arcs : {&ahead, &back}) drop_failed(*arcs, failed);
   out_ = Arcs{states, sources, ahead};
   in_ = Arcs{states, targets, back};
 }

@@ -41,7 +41,8 @@ class Arcs {
 class PathGraph {
  public:
   PathGraph() = default;
-  explicit PathGraph(const Graph& graph);
+  /// Links that are marked in `failed` (by id; empty: none) are left out.
+  explicit PathGraph(const Graph& graph, const std::vector<bool>& failed = {});
 
   /// Fills `route` (cleared first) with hops in order of distance from `from`, those that leave the
   /// same vertex side by side in order of link id. False where there is no way.
