@@ -41,10 +41,6 @@ void read_buffer(ObjectReader& in, Protocol& protocol) {
   protocol.slot_size = Bytes{size.count() / protocol.slots};
 }
 
-bool touches(const Graph& graph, const ClusterLink& link, bool (*is)(VertexKind)) {
-  return is(graph[link.from].kind) || is(graph[link.to].kind);
-}
-
 int count_ends(const Graph& graph, const ClusterLink& link, bool (*is)(VertexKind)) {
   return static_cast<int>(is(graph[link.from].kind)) + static_cast<int>(is(graph[link.to].kind));
 }
@@ -57,53 +53,52 @@ Duration half(Duration whole) {
   return Duration::picoseconds(whole.ps() / 2);
 }
 
+/// The rest of a network hop, whose first and last links are PCIe ones that touch the GPUs. It may
+/// be negative: LL128 adds less to a hop over the network than to one over PCIe.
+Duration added_at_nic(const Protocol& protocol) {
+  return half(protocol.added(LinkKind::network) - protocol.added(LinkKind::pcie));
+}
+
+/// No link becomes faster than at once.
+Duration bounded(Duration added, const LinkFigures& figures) {
+  return std::max(added, Duration{} - figures.latency);
+}
+
+Duration added_in_node(const Protocol& protocol, const Graph& graph, const ClusterLink& link) {
+  const int nics = link.kind == LinkKind::network ? count_ends(graph, link, is_nic) : 0;
+  const Duration added = half(protocol.added(link.kind)) * count_ends(graph, link, holds_a_rank) +
+                         added_at_nic(protocol) * nics;
+  return bounded(added, link.figures);
+}
+
+Duration added_to_host_links(const Protocol& protocol, const ClusterData& data) {
+  const VertexKind terminal = (*data.node.graph)[data.terminals.front()].kind;
+  const Duration added =
+      is_nic(terminal) ? added_at_nic(protocol) : half(protocol.added(LinkKind::network));
+  return bounded(added, data.fabric.host_link);
+}
+
 /// What the links of a cluster take longer; known per node and per plane, since those are equal.
 class AddedLatency {
  public:
   AddedLatency(const Protocol& protocol, std::shared_ptr<const ClusterData> data)
-      : data_{std::move(data)}, protocol_{protocol} {
-    const Graph& graph = *data_->node.graph;
+      : data_{std::move(data)} {
     for (std::size_t id = 0; id < data_->links.size(); ++id) {
-      const ClusterLink& link = data_->links[id];
-      of_node_.push_back(bounded(in_node(graph, link), link.figures.latency));
+      in_node_.push_back(added_in_node(protocol, *data_->node.graph, data_->links[id]));
     }
-    if (data_->planes != 0) of_host_link_ = host_link(graph[data_->terminals.front()].kind);
+    if (data_->planes != 0) at_hosts_ = added_to_host_links(protocol, *data_);
   }
 
   [[nodiscard]] Duration of(LinkId id) const {
-    if (id < data_->first_plane_link()) return of_node_[id % data_->node_links()];
+    if (id < data_->first_plane_link()) return in_node_[id % data_->node_links()];
     const std::size_t in_plane = (id - data_->first_plane_link()) % data_->plane_links();
-    return in_plane < data_->host_links() ? of_host_link_ : Duration{};
+    return in_plane < data_->host_links() ? at_hosts_ : Duration{};
   }
 
  private:
-  /// No link becomes faster than at once.
-  static Duration bounded(Duration added, Duration latency) {
-    return std::max(added, Duration{} - latency);
-  }
-
-  [[nodiscard]] Duration in_node(const Graph& graph, const ClusterLink& link) const {
-    const std::int64_t ranks = count_ends(graph, link, holds_a_rank);
-    const Duration at_ranks = half(protocol_.added(link.kind)) * ranks;
-    if (link.kind != LinkKind::network || !touches(graph, link, is_nic)) return at_ranks;
-    return at_ranks + at_nic() * count_ends(graph, link, is_nic);
-  }
-
-  [[nodiscard]] Duration host_link(VertexKind terminal) const {
-    const Duration added = is_nic(terminal) ? at_nic() : half(protocol_.added(LinkKind::network));
-    return bounded(added, data_->fabric.host_link.latency);
-  }
-
-  /// The rest of a network hop, whose first and last links are PCIe ones that touch the GPUs. It
-  /// may be negative: LL128 adds less to a hop over the network than to one over PCIe.
-  [[nodiscard]] Duration at_nic() const {
-    return half(protocol_.added(LinkKind::network) - protocol_.added(LinkKind::pcie));
-  }
-
   std::shared_ptr<const ClusterData> data_;
-  const Protocol& protocol_;  // used while constructing alone
-  std::vector<Duration> of_node_;
-  Duration of_host_link_;
+  std::vector<Duration> in_node_;
+  Duration at_hosts_;
 };
 
 /// The routes of a network whose links take longer.
