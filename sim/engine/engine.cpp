@@ -49,6 +49,8 @@ Engine::Engine(const Engine& other)
       queue_{other.queue_},
       routes_{other.routes_},
       matcher_{other.matcher_},
+      connections_{other.connections_},
+      processor_free_{other.processor_free_},
       lanes_{other.lanes_},
       streams_{other.streams_},
       calls_{other.calls_},
@@ -71,7 +73,7 @@ void Engine::add_call(const CollectiveCall& call) {
   const Schedule& schedule = *call.schedule;
   const auto members = static_cast<std::uint32_t>(call.members.size());
   LOCKSTEP_CHECK(schedule.ranks() == static_cast<int>(members));
-  LOCKSTEP_CHECK(schedule.slots() == 0);
+  LOCKSTEP_CHECK(schedule.slots() >= 0);
   LOCKSTEP_CHECK(call.starts.empty() || call.starts.size() == members);
   for (const EndpointId member : call.members) LOCKSTEP_CHECK(member < network_->endpoints.size());
   CallState state;
@@ -157,15 +159,23 @@ bool Engine::advance() {
 }
 
 void Engine::handle(const Event& event) {
-  if (event.kind < kEngineEvents) {
+  if (event.kind == static_cast<std::uint32_t>(TransportEvent::left)) {
+    transfer_done(transfers_[event.id].sender);
+  } else if (event.kind < kEngineEvents) {
     transport_->handle(event, queue_, arrived_);
     for (const TransferId id : arrived_) finish_transfer(id);
     arrived_.clear();
   } else {
     switch (static_cast<Kind>(event.kind)) {
-      case Kind::reduced:
+      case Kind::done:
         transfer_done(event.id);
         break;
+      case Kind::taken: {
+        const std::uint32_t receiver = transfers_[event.id].receiver;
+        free_slot(event.id);
+        transfer_done(receiver);
+        break;
+      }
       case Kind::computed:
         finish_operation(event.id);
         break;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "sim/engine/connections.hpp"
 #include "sim/engine/matcher.hpp"
 #include "sim/engine/replay.hpp"
 #include "sim/engine/route_cache.hpp"
@@ -32,7 +33,7 @@ class Engine {
 
  private:
   static constexpr std::uint32_t kNone = UINT32_MAX;
-  enum class Kind : std::uint8_t { reduced = kEngineEvents, computed, begins };
+  enum class Kind : std::uint8_t { done = kEngineEvents, taken, computed, begins };
 
   /// One lane of a collective on one member.
   struct Lane {
@@ -42,7 +43,9 @@ class Engine {
     std::uint32_t member = 0;
     std::uint32_t lane = 0;
     EndpointId endpoint = 0;
-    std::uint32_t outstanding = 0;  // transfers of this step that are not done
+    std::uint32_t outstanding = 0;  // transfers and local work of this step that are not done
+    std::int64_t to_reduce = 0;     // bytes of local work once the transfers are done
+    std::int64_t to_copy = 0;
     std::int64_t repeats_left = 0;  // steps to come that repeat this one's pattern
     std::uint32_t pattern = 0;      // transfers in a step of that pattern
     TransferId bound_send = kNone;  // the transfer that every repetition does again
@@ -78,13 +81,23 @@ class Engine {
     std::uint64_t order = 0;  // of the send among all sends
     bool reduces = false;
     bool bound = false;
-    std::uint8_t posted = 0;  // ends of a bound transfer that have reached it again
+    bool eager = false;          // of a connection with slots
+    bool arrived = false;        // eager: waits to be taken
+    ConnectionKey connection{};  // eager
+    std::uint8_t posted = 0;     // ends of a bound transfer that have reached it again
+  };
+  /// Work that an end point does piece after piece.
+  struct Backlog {
+    TimePoint free;   // when the next piece can begin
+    TimePoint since;  // since when pieces follow one another without a gap
+    Bytes bytes;      // all of them since then: rounded to a picosecond once, not each
+
+    [[nodiscard]] TimePoint add(Bytes more, Rate rate, TimePoint now);
   };
   struct PortState {
-    TimePoint send_free;     // when the sender's software can take the next message
-    TimePoint reduce_free;   // when the next reduction can begin
-    TimePoint reduce_since;  // since when reductions follow one another without a gap
-    Bytes reduce_backlog;    // all of them since then: rounded to a picosecond once, not each
+    TimePoint send_free;  // when the sender's software can take the next message
+    Backlog reductions;
+    Backlog copies;
   };
   // Set-up.
   void add_call(const CollectiveCall& call);
@@ -95,6 +108,8 @@ class Engine {
   void begin_member(std::uint32_t call, std::uint32_t member);
   void run_lane(std::uint32_t lane_id);
   [[nodiscard]] bool dependencies_met(const Lane& lane) const;
+  void plan_local_work(Lane& lane) const;
+  [[nodiscard]] bool begin_local_work(std::uint32_t lane_id);
   void post_step(std::uint32_t lane_id);
   [[nodiscard]] bool repeat_step(Lane& lane);
   void plan_repeats(Lane& lane);
@@ -105,10 +120,17 @@ class Engine {
   void run_stream(std::uint32_t stream);
   void begin_operation(std::uint32_t stream);
   void finish_operation(std::uint32_t stream);
+  [[nodiscard]] TimePoint compute(EndpointId at, const Operation& operation);
   [[nodiscard]] std::uint32_t operation_id(OperationRef ref) const;
 
   // Transfers.
-  void post(const ConnectionKey& key, const Post& post);
+  void post(const ConnectionKey& key, const Post& post, int slots);
+  void post_slotted(const ConnectionKey& key, const Post& post, int slots);
+  void begin_eager(const ConnectionKey& key, SlottedConnection& connection, const Post& send);
+  void take_arrived(SlottedConnection& connection);
+  void free_slot(TransferId id);
+  [[nodiscard]] EndpointId endpoint_of_party(const Post& from, std::uint32_t party) const;
+  [[nodiscard]] TransferId take_transfer();
   void begin_transfer(const ConnectionKey& key, const Post& send, const Post& receive);
   void start(TransferId id);
   void start_matched();
@@ -117,7 +139,6 @@ class Engine {
   void unbind(TransferId id);
   void account(EndpointId from, EndpointId to, std::int64_t bytes, std::int64_t times);
   void finish_transfer(TransferId id);
-  [[nodiscard]] TimePoint reduce(EndpointId at, Bytes bytes, Rate rate);
   void transfer_done(std::uint32_t track);
   void run_ready();
   [[nodiscard]] EndpointId endpoint_of(std::uint32_t track) const {
@@ -129,6 +150,9 @@ class Engine {
 
   // What could not finish.
   [[nodiscard]] std::vector<Unfinished> unfinished() const;
+  void add_unfinished(const ConnectionKey& key, const SlottedConnection& connection,
+                      std::vector<Unfinished>& out) const;
+  [[nodiscard]] std::uint32_t member_of(std::uint32_t track, std::uint32_t party) const;
   [[nodiscard]] std::string describe(std::uint32_t track) const;
   [[nodiscard]] std::string describe_post(const ConnectionKey& key, const Post& post) const;
 
@@ -138,6 +162,8 @@ class Engine {
   EventQueue queue_;
   RouteCache routes_;
   Matcher matcher_;
+  SlottedConnections connections_;
+  std::unordered_map<std::uint64_t, TimePoint> processor_free_;  // by end point and processor
   std::vector<Lane> lanes_;
   std::vector<StreamState> streams_;
   std::vector<CallState> calls_;

@@ -37,11 +37,13 @@ void Engine::run_lane(std::uint32_t lane_id) {
       return;
     }
     lane.outstanding = static_cast<std::uint32_t>(step_.sends.size() + step_.receives.size());
+    plan_local_work(lane);
     if (lane.outstanding > 0) {
       plan_repeats(lane);
       post_step(lane_id);
       return;
     }
+    if (begin_local_work(lane_id)) return;
     ++lane.step;
     if (blocked_lanes_ > 0) wake_blocked_lanes(lane);
   }
@@ -61,7 +63,8 @@ bool Engine::repeat_step(Lane& lane) {
 
 void Engine::plan_repeats(Lane& lane) {
   lane.repeats_left = 0;
-  if (step_.sends.size() > 1 || step_.receives.size() > 1) return;
+  if (step_.sends.size() > 1 || step_.receives.size() > 1 || !step_.locals.empty()) return;
+  if (workload_->calls[lane.call].schedule->slots() > 0) return;
   lane.pattern = lane.outstanding;
   const auto& phases = calls_[lane.call].phases;
   const auto after =
@@ -81,20 +84,47 @@ bool Engine::dependencies_met(const Lane& lane) const {
   });
 }
 
+/// Adds up what the step does in the rank's own memory.
+void Engine::plan_local_work(Lane& lane) const {
+  lane.to_reduce = lane.to_copy = 0;
+  const std::int64_t block = workload_->calls[lane.call].block.count();
+  for (const LocalOperation& local : step_.locals)
+    (local.combine == Combine::reduce ? lane.to_reduce : lane.to_copy) += local.to.count * block;
+}
+
+/// False where there is none, or none that takes time.
+bool Engine::begin_local_work(std::uint32_t lane_id) {
+  Lane& lane = lanes_[lane_id];
+  const Endpoint& endpoint = network_->endpoints[lane.endpoint];
+  PortState& port = ports_[lane.endpoint];
+  const auto begin = [&](std::int64_t& bytes, const std::optional<Rate>& rate, Backlog& backlog) {
+    if (bytes == 0 || !rate) return;
+    ++lane.outstanding;
+    queue_.push(make_event(Kind::done, lane_id, backlog.add(Bytes{bytes}, *rate, queue_.now())));
+  };
+  begin(lane.to_reduce, endpoint.reduce_rate, port.reductions);
+  begin(lane.to_copy, endpoint.copy_rate, port.copies);
+  lane.to_reduce = lane.to_copy = 0;
+  return lane.outstanding > 0;
+}
+
 void Engine::post_step(std::uint32_t lane_id) {
   const Lane& lane = lanes_[lane_id];
   const std::uint32_t party = calls_[lane.call].first_party;
-  const std::int64_t block = workload_->calls[lane.call].block.count();
+  const CollectiveCall& call = workload_->calls[lane.call];
+  const std::int64_t block = call.block.count();
+  const int slots = call.schedule->slots();
   const bool repeats = lane.repeats_left > 0;
   for (const Receive& receive : step_.receives)
-    post(
-        {party + static_cast<std::uint32_t>(receive.peer), party + lane.member,
-         static_cast<std::uint32_t>(receive.channel)},
-        {lane_id, false, receive.combine == Combine::reduce, repeats, receive.chunk.count * block});
+    post({party + static_cast<std::uint32_t>(receive.peer), party + lane.member,
+          static_cast<std::uint32_t>(receive.channel)},
+         {lane_id, false, receive.combine == Combine::reduce, repeats,
+          step_.blocks_of(receive) * block},
+         slots);
   for (const Send& send : step_.sends)
     post({party + lane.member, party + static_cast<std::uint32_t>(send.peer),
           static_cast<std::uint32_t>(send.channel)},
-         {lane_id, true, false, repeats, send.chunk.count * block, next_order_++});
+         {lane_id, true, false, repeats, step_.blocks_of(send) * block, next_order_++}, slots);
 }
 
 void Engine::finish_lane(const Lane& lane) {

@@ -1,5 +1,6 @@
 #include "sim/engine/engine.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "sim/check.hpp"
@@ -23,21 +24,29 @@ void Engine::begin_operation(std::uint32_t stream) {
   const auto track = static_cast<std::uint32_t>(lanes_.size()) + stream;
   switch (operation.kind) {
     case Operation::Kind::compute:
-      queue_.push(make_event(Kind::computed, stream, queue_.now() + operation.duration));
+      queue_.push(make_event(Kind::computed, stream, compute(own, operation)));
       return;
     case Operation::Kind::send:
       post({own, operation.peer, operation.tag},
-           {track, true, false, false, operation.size.count(), next_order_++});
+           {track, true, false, false, operation.size.count(), next_order_++}, workload_->slots);
       return;
     case Operation::Kind::receive:
       post({operation.peer, own, operation.tag},
-           {track, false, false, false, operation.size.count()});
+           {track, false, false, false, operation.size.count()}, workload_->slots);
       return;
     case Operation::Kind::collective:
       LOCKSTEP_CHECK(workload_->calls[operation.call].members[operation.member] == own);
       begin_member(operation.call, operation.member);
       return;
   }
+}
+
+/// When the operation is done that its stream has reached.
+TimePoint Engine::compute(EndpointId at, const Operation& operation) {
+  if (operation.processor == Operation::kOwnProcessor) return queue_.now() + operation.duration;
+  TimePoint& free = processor_free_[(std::uint64_t{at} << 32U) | operation.processor];
+  free = std::max(free, queue_.now()) + operation.duration;
+  return free;
 }
 
 void Engine::finish_operation(std::uint32_t stream) {

@@ -8,7 +8,8 @@ namespace lockstep {
 
 // Transfers: both ends meet, the network carries, the receiver reduces.
 
-void Engine::post(const ConnectionKey& key, const Post& post) {
+void Engine::post(const ConnectionKey& key, const Post& post, int slots) {
+  if (slots > 0) return post_slotted(key, post, slots);
   const std::optional<Post> met = matcher_.meet(key, post);
   if (!met) return;
   if (post.sending) {
@@ -20,14 +21,7 @@ void Engine::post(const ConnectionKey& key, const Post& post) {
 
 void Engine::begin_transfer(const ConnectionKey& key, const Post& send, const Post& receive) {
   LOCKSTEP_CHECK(send.bytes == receive.bytes);
-  TransferId id = 0;
-  if (spare_transfers_.empty()) {
-    id = static_cast<TransferId>(transfers_.size());
-    transfers_.emplace_back();
-  } else {
-    id = spare_transfers_.back();
-    spare_transfers_.pop_back();
-  }
+  const TransferId id = take_transfer();
   Transfer& transfer = transfers_[id];
   transfer = {.sender = send.track,
               .receiver = receive.track,
@@ -52,7 +46,17 @@ void Engine::begin_transfer(const ConnectionKey& key, const Post& send, const Po
   }
 }
 
-/// Hands a transfer that both ends have reached to the network.
+TransferId Engine::take_transfer() {
+  if (spare_transfers_.empty()) {
+    transfers_.emplace_back();
+    return static_cast<TransferId>(transfers_.size() - 1);
+  }
+  const TransferId id = spare_transfers_.back();
+  spare_transfers_.pop_back();
+  return id;
+}
+
+/// Hands a transfer that may begin to the network.
 void Engine::start(TransferId id) {
   Transfer& transfer = transfers_[id];
   const TimePoint at = issue_time(transfer.from);
@@ -62,6 +66,10 @@ void Engine::start(TransferId id) {
   }
   const Route* route = routes_.find(*network_->router, transfer.from, transfer.to);
   LOCKSTEP_CHECK(route != nullptr);
+  if (transfer.eager) {
+    transport_->start_eager(id, *route, Bytes{transfer.bytes}, at, queue_);
+    return;
+  }
   transfer.kept = transport_->start(id, *route, Bytes{transfer.bytes}, at, transfer.bound, queue_);
 }
 
@@ -114,7 +122,8 @@ void Engine::unbind(TransferId id) {
   const Lane& waiting = sending ? sender : receiver;
   post({party + sender.member, party + receiver.member, transfer.channel},
        {sending ? transfer.sender : transfer.receiver, sending, transfer.reduces && !sending,
-        waiting.repeats_left > 0, transfer.bytes, transfer.order});
+        waiting.repeats_left > 0, transfer.bytes, transfer.order},
+       0);
 }
 
 void Engine::account(EndpointId from, EndpointId to, std::int64_t bytes, std::int64_t times) {
@@ -125,29 +134,34 @@ void Engine::account(EndpointId from, EndpointId to, std::int64_t bytes, std::in
 }
 
 void Engine::finish_transfer(TransferId id) {
-  const Transfer& transfer = transfers_[id];
+  Transfer& transfer = transfers_[id];
+  if (transfer.eager) {
+    transfer.arrived = true;
+    take_arrived(connections_.at(transfer.connection));
+    return;
+  }
   const std::uint32_t receiver = transfer.receiver;
   if (!transfer.bound) spare_transfers_.push_back(id);
   transfer_done(transfer.sender);
-  const std::optional<Rate>& reduce_rate = network_->endpoints[transfer.to].reduce_rate;
-  if (!transfer.reduces || !reduce_rate) {
+  const std::optional<Rate>& rate = network_->endpoints[transfer.to].reduce_rate;
+  if (!transfer.reduces || !rate) {
     transfer_done(receiver);
     return;
   }
-  queue_.push(make_event(Kind::reduced, receiver,
-                         reduce(transfer.to, Bytes{transfer.bytes}, *reduce_rate)));
+  Backlog& reductions = ports_[transfer.to].reductions;
+  queue_.push(
+      make_event(Kind::done, receiver, reductions.add(Bytes{transfer.bytes}, *rate, queue_.now())));
 }
 
-/// When the rank has reduced these bytes too, after what it has to reduce already.
-TimePoint Engine::reduce(EndpointId at, Bytes bytes, Rate rate) {
-  PortState& port = ports_[at];
-  if (queue_.now() >= port.reduce_free) {
-    port.reduce_since = queue_.now();
-    port.reduce_backlog = Bytes{};
+/// When the end point has done this too, after what it has to do already.
+TimePoint Engine::Backlog::add(Bytes more, Rate rate, TimePoint now) {
+  if (now >= free) {
+    since = now;
+    bytes = Bytes{};
   }
-  port.reduce_backlog += bytes;
-  port.reduce_free = port.reduce_since + port.reduce_backlog / rate;
-  return port.reduce_free;
+  bytes += more;
+  free = since + bytes / rate;
+  return free;
 }
 
 void Engine::transfer_done(std::uint32_t track) {
@@ -157,6 +171,7 @@ void Engine::transfer_done(std::uint32_t track) {
   }
   Lane& lane = lanes_[track];
   if (--lane.outstanding > 0) return;
+  if ((lane.to_reduce > 0 || lane.to_copy > 0) && begin_local_work(track)) return;
   ++lane.step;
   if (blocked_lanes_ > 0) wake_blocked_lanes(lane);
   ready_.push_back(track);

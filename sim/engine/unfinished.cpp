@@ -34,11 +34,37 @@ std::string Engine::describe_post(const ConnectionKey& key, const Post& post) co
                            : fmt::format("; the last step that matched is {}", step - 1));
 }
 
+void Engine::add_unfinished(const ConnectionKey& key, const SlottedConnection& connection,
+                            std::vector<Unfinished>& out) const {
+  for (std::size_t i = 0; i < connection.sends.size(); ++i) {
+    const Post& send = connection.sends[i];
+    out.push_back(
+        {endpoint_of(send.track), fmt::format("{}; all {} slots of the connection are taken",
+                                              describe_post(key, send), connection.slots)});
+  }
+  for (std::size_t i = 0; i < connection.receives.size(); ++i) {
+    const Post& receive = connection.receives[i];
+    out.push_back({endpoint_of(receive.track), describe_post(key, receive)});
+  }
+  for (std::size_t i = 0; i < connection.on_the_way.size(); ++i) {
+    const Transfer& left = transfers_[connection.on_the_way[i]];
+    out.push_back({left.from, fmt::format("rank {}: nobody at rank {} takes {} bytes that it sent",
+                                          member_of(left.sender, key.from),
+                                          member_of(left.sender, key.to), left.bytes)});
+  }
+}
+
+/// The rank of a party of the call (or the end point of the streams) that `track` belongs to.
+std::uint32_t Engine::member_of(std::uint32_t track, std::uint32_t party) const {
+  return track < lanes_.size() ? party - calls_[lanes_[track].call].first_party : party;
+}
+
 std::vector<Unfinished> Engine::unfinished() const {
   std::vector<Unfinished> out;
   matcher_.each_waiting([&](const ConnectionKey& key, const Post& post) {
     out.push_back({endpoint_of(post.track), describe_post(key, post)});
   });
+  for (const auto& [key, connection] : connections_) add_unfinished(key, connection, out);
   for (const Transfer& transfer : transfers_) {
     if (!transfer.bound || transfer.posted == 0) continue;
     const bool sending = transfer.posted == Transfer::kSender;

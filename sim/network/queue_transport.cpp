@@ -33,9 +33,17 @@ class QueueTransport final : public Transport {
     message.transfer = transfer;
     message.size = size;
     message.keep = keep;
+    message.announce = announce_;
     message.hops.assign(route.hops.begin(), route.hops.end());
     start_again(id, at, queue);
     return id;
+  }
+
+  void start_eager(TransferId transfer, const Route& route, Bytes size, TimePoint at,
+                   EventQueue& queue) override {
+    announce_ = true;
+    (void)start(transfer, route, size, at, false, queue);
+    announce_ = false;
   }
 
   void start_again(std::uint32_t kept, TimePoint at, EventQueue& queue) override {
@@ -73,6 +81,7 @@ class QueueTransport final : public Transport {
     TransferId transfer = 0;
     std::uint32_t next = 0;  // hop that the head is about to take
     bool keep = false;       // stays when it has arrived, to set out again
+    bool announce = false;   // says when its last byte has left the first link
     Bytes size;
     TimePoint tail;  // when the last byte reaches that hop
     std::vector<Hop> hops;
@@ -92,6 +101,8 @@ class QueueTransport final : public Transport {
   void step(std::uint32_t id, EventQueue& queue) {
     Message& message = messages_[id];
     if (message.next == message.hops.size()) {
+      if (message.announce)
+        queue.push(make_event(TransportEvent::left, message.transfer, message.tail));
       queue.push(make_event(TransportEvent::delivered, id, message.tail));
       return;
     }
@@ -100,6 +111,8 @@ class QueueTransport final : public Transport {
     const TimePoint end = std::max(begin + time_on(link, message.size), message.tail);
     link.free = end;
     message.tail = end + link.latency;
+    if (message.announce) queue.push(make_event(TransportEvent::left, message.transfer, end));
+    message.announce = false;
     const bool last = message.next == message.hops.size();
     queue.push(make_event(last ? TransportEvent::delivered : TransportEvent::arrive, id,
                           last ? message.tail : begin + link.latency));
@@ -116,6 +129,7 @@ class QueueTransport final : public Transport {
   std::vector<LinkState> links_;
   std::vector<Message> messages_;
   std::vector<std::uint32_t> spare_;
+  bool announce_ = false;  // of the message that is starting
 };
 
 }  // namespace

@@ -18,6 +18,7 @@ enum class TransportEvent : std::uint8_t {
   flow_ends,   // a flow that shares with nobody ends
   group_ends,  // the next flow of a component ends
   delivered,   // nothing left to wait for
+  left,        // the last byte has left the sender; `id` is the transfer. Goes to the engine
 };
 inline constexpr std::uint32_t kEngineEvents = 8;
 
@@ -38,6 +39,10 @@ class Transport {
   /// The same transfer once more. Requires that the last one has arrived.
   virtual void start_again(std::uint32_t kept, TimePoint at, EventQueue& queue) = 0;
   virtual void drop(std::uint32_t kept) = 0;
+  /// A transfer whose sender goes on when its last byte has left: announces that instant by a
+  /// `left` event, and the arrival like any other.
+  virtual void start_eager(TransferId transfer, const Route& route, Bytes size, TimePoint at,
+                           EventQueue& queue) = 0;
 
   /// Takes one of the transport's events; appends the transfers that have thereby arrived whole.
   virtual void handle(const Event& event, EventQueue& queue, std::vector<TransferId>& arrived) = 0;

@@ -42,7 +42,8 @@ struct Flow {
   std::uint32_t version = 0;
   std::uint32_t visit = 0;  // last rebuilding of a component that met it
   State state = State::travelling;
-  bool keep = false;  // stays when it has arrived, to set out again
+  bool keep = false;   // stays when it has arrived, to set out again
+  bool eager = false;  // takes its latency after its last byte has left, and announces that
   Duration latency;
 };
 

@@ -46,8 +46,16 @@ std::uint32_t FluidTransport::start(TransferId transfer, const Route& route, Byt
   flow.size = route.hops.empty() ? 0 : work_of(size);
   flow.latency = route.latency;
   flow.keep = keep;
+  flow.eager = eager_;
   start_again(id, at, queue);
   return id;
+}
+
+void FluidTransport::start_eager(TransferId transfer, const Route& route, Bytes size, TimePoint at,
+                                 EventQueue& queue) {
+  eager_ = true;
+  (void)start(transfer, route, size, at, false, queue);
+  eager_ = false;
 }
 
 void FluidTransport::start_again(std::uint32_t kept, TimePoint at, EventQueue& queue) {
@@ -55,7 +63,8 @@ void FluidTransport::start_again(std::uint32_t kept, TimePoint at, EventQueue& q
   flow.work = flow.size;
   flow.state = Flow::State::travelling;
   const auto kind = flow.size == 0 ? TransportEvent::delivered : TransportEvent::arrive;
-  queue.push(make_event(kind, kept, at + flow.latency, flow.version));
+  const Duration before = flow.eager ? Duration{} : flow.latency;
+  queue.push(make_event(kind, kept, at + before, flow.version));
 }
 
 void FluidTransport::drop(std::uint32_t kept) {
@@ -144,17 +153,19 @@ void FluidTransport::handle(const Event& event, EventQueue& queue,
                             std::vector<TransferId>& arrived) {
   switch (static_cast<TransportEvent>(event.kind)) {
     case TransportEvent::delivered:
-      deliver(event.id, arrived);
+      deliver(event.id, queue, arrived);
       return;
     case TransportEvent::arrive:
       arrive(event.id);
       return;
     case TransportEvent::flow_ends:
-      if (flows_.flow(event.id).version == event.version) end_alone(event.id, arrived);
+      if (flows_.flow(event.id).version == event.version) end_alone(event.id, queue, arrived);
       return;
+    case TransportEvent::left:
+      break;
     case TransportEvent::group_ends:
       if ((components_[event.id].version & kVersionMask) == event.version)
-        end_in_component(event.id, queue.now(), arrived);
+        end_in_component(event.id, queue, arrived);
       return;
   }
   LOCKSTEP_CHECK(false);
@@ -167,32 +178,39 @@ void FluidTransport::arrive(FlowId id) {
   joining_.push_back(id);
 }
 
-void FluidTransport::end_alone(FlowId id, std::vector<TransferId>& arrived) {
+void FluidTransport::end_alone(FlowId id, EventQueue& queue, std::vector<TransferId>& arrived) {
   for (const FlowHop& hop : flows_.hops(flows_.flow(id))) use_[hop.link].alone = kNone;
-  retire(id, arrived);
+  retire(id, queue, arrived);
 }
 
-/// The flow's last byte has arrived: it leaves its links.
-void FluidTransport::retire(FlowId id, std::vector<TransferId>& arrived) {
+/// The flow's last byte is through: it leaves its links.
+void FluidTransport::retire(FlowId id, EventQueue& queue, std::vector<TransferId>& arrived) {
   const Flow& flow = flows_.flow(id);
   if (flow.state == Flow::State::sharing) flows_.detach(id);
   for (const FlowHop& hop : flows_.hops(flow)) --use_[hop.link].crossing;
-  deliver(id, arrived);
+  deliver(id, queue, arrived);
 }
 
-void FluidTransport::deliver(FlowId id, std::vector<TransferId>& arrived) {
-  const Flow& flow = flows_.flow(id);
+void FluidTransport::deliver(FlowId id, EventQueue& queue, std::vector<TransferId>& arrived) {
+  Flow& flow = flows_.flow(id);
+  if (flow.eager) {  // on its way still, but off its links
+    flow.eager = false;
+    flow.state = Flow::State::travelling;
+    queue.push(make_event(TransportEvent::left, flow.transfer, queue.now()));
+    queue.push(make_event(TransportEvent::delivered, id, queue.now() + flow.latency));
+    return;
+  }
   arrived.push_back(flow.transfer);
   if (!flow.keep) destroy(id);
 }
 
-void FluidTransport::end_in_component(ComponentId id, TimePoint now,
+void FluidTransport::end_in_component(ComponentId id, EventQueue& queue,
                                       std::vector<TransferId>& arrived) {
   Component& component = components_[id];
   ended_.clear();
   for (const LinkId link : component.due) {
     const std::size_t before = ended_.size();
-    sharing_.take_ended(flows_, link, now.ps(), ended_);
+    sharing_.take_ended(flows_, link, queue.now().ps(), ended_);
     for (std::size_t i = before; i < ended_.size(); ++i)
       for (const FlowHop& hop : flows_.hops(flows_.flow(ended_[i])))
         component.history.change(hop.link, hop.weight, false, sharing_.level(link));
@@ -201,7 +219,7 @@ void FluidTransport::end_in_component(ComponentId id, TimePoint now,
   const auto count = static_cast<std::uint32_t>(ended_.size());
   component.flows -= count;
   component.left_since_built += count;
-  for (const FlowId flow : ended_) retire(flow, arrived);
+  for (const FlowId flow : ended_) retire(flow, queue, arrived);
   touch(id);
 }
 

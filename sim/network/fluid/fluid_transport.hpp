@@ -24,6 +24,8 @@ class FluidTransport final : public Transport {
                       EventQueue& queue) override;
   void start_again(std::uint32_t kept, TimePoint at, EventQueue& queue) override;
   void drop(std::uint32_t kept) override;
+  void start_eager(TransferId transfer, const Route& route, Bytes size, TimePoint at,
+                   EventQueue& queue) override;
   void handle(const Event& event, EventQueue& queue, std::vector<TransferId>& arrived) override;
   void settle(EventQueue& queue) override;
   [[nodiscard]] std::uint64_t solves() const override { return solves_; }
@@ -51,10 +53,10 @@ class FluidTransport final : public Transport {
   void follow(const LinkTwins::Parting& parting);
 
   void arrive(FlowId id);
-  void end_alone(FlowId id, std::vector<TransferId>& arrived);
-  void end_in_component(ComponentId id, TimePoint now, std::vector<TransferId>& arrived);
-  void retire(FlowId id, std::vector<TransferId>& arrived);
-  void deliver(FlowId id, std::vector<TransferId>& arrived);
+  void end_alone(FlowId id, EventQueue& queue, std::vector<TransferId>& arrived);
+  void end_in_component(ComponentId id, EventQueue& queue, std::vector<TransferId>& arrived);
+  void retire(FlowId id, EventQueue& queue, std::vector<TransferId>& arrived);
+  void deliver(FlowId id, EventQueue& queue, std::vector<TransferId>& arrived);
   void destroy(FlowId id);
 
   [[nodiscard]] bool crosses_nobody(FlowId id);
@@ -93,6 +95,7 @@ class FluidTransport final : public Transport {
   std::uint32_t visit_ = 0;       // marks links and flows while a component is rebuilt
   std::vector<std::uint32_t> visited_;
   std::size_t first_cap_link_;
+  bool eager_ = false;  // the flow that is starting
   std::uint64_t solves_ = 0;
   // The last division worked out: neighbouring flows are mostly equal.
   Int128 memo_work_ = 0;

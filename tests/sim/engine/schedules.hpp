@@ -39,10 +39,11 @@ class TinyRing : public Schedule {
 class Scripted final : public Schedule {
  public:
   using Script = std::function<void(int, int, std::int64_t, Step&)>;
-  Scripted(int ranks, int lanes, std::int64_t steps, Script script)
-      : ranks_{ranks}, lanes_{lanes}, steps_{steps}, script_{std::move(script)} {}
+  Scripted(int ranks, int lanes, std::int64_t steps, Script script, int slots = 0)
+      : ranks_{ranks}, lanes_{lanes}, steps_{steps}, script_{std::move(script)}, slots_{slots} {}
   [[nodiscard]] int ranks() const override { return ranks_; }
   [[nodiscard]] int lanes() const override { return lanes_; }
+  [[nodiscard]] int slots() const override { return slots_; }
   [[nodiscard]] std::int64_t blocks() const override { return 64; }
   [[nodiscard]] std::int64_t steps(int, int) const override { return steps_; }
   void step(int rank, int lane, std::int64_t index, Step& step) const override {
@@ -54,6 +55,7 @@ class Scripted final : public Schedule {
   int lanes_;
   std::int64_t steps_;
   Script script_;
+  int slots_;
 };
 
 /// One collective over the end points 0 … ranks-1.

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+
+#include "sim/engine/matcher.hpp"
+#include "sim/fifo.hpp"
+#include "sim/network/transport.hpp"
+
+namespace lockstep {
+
+/// A connection with a limited number of slots. Sends take a slot each, in order, and leave;
+/// receives take what has arrived, in order, and give the slot back.
+struct SlottedConnection {
+  int slots = 1;
+  int used = 0;
+  Fifo<Post> sends;             // wait for a slot
+  Fifo<TransferId> on_the_way;  // left or leaving; the oldest may have arrived
+  Fifo<Post> receives;          // wait for something to arrive
+};
+
+struct ConnectionHash {
+  std::size_t operator()(const ConnectionKey& key) const {
+    std::uint64_t h = ((std::uint64_t{key.from} << 32U) | key.to) * 0x9E3779B97F4A7C15ULL;
+    h ^= key.channel * 0xC2B2AE3D27D4EB4FULL;
+    return static_cast<std::size_t>(h ^ (h >> 29U));
+  }
+};
+
+using SlottedConnections = std::unordered_map<ConnectionKey, SlottedConnection, ConnectionHash>;
+
+}  // namespace lockstep
