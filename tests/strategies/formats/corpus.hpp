@@ -1,0 +1,18 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+/// Files by others that are no part of the project.
+namespace lockstep::test {
+
+/// The file or folder where it is present; tests over it are passed over where not.
+inline std::optional<std::string> corpus(const std::string& name) {
+  const std::string path = std::string{LOCKSTEP_CORPUS} + "/" + name;
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) return std::nullopt;
+  return path;
+}
+
+}  // namespace lockstep::test
