@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -15,10 +16,10 @@ Chunk data(std::int64_t first, std::int64_t count = 1) {
   return {Buffer::data, first, count};
 }
 Step send(int peer, Chunk chunk) {
-  return {.sends = {{peer, chunk}}, .receives = {}, .after = {}};
+  return {.sends = {{peer, chunk}}};
 }
 Step receive(int peer, Chunk chunk, Combine combine = Combine::copy) {
-  return {.sends = {}, .receives = {{peer, chunk, combine}}, .after = {}};
+  return {.receives = {{peer, chunk, combine}}};
 }
 
 /// Rank r, element i of its data: 10 * (r + 1) + i.
@@ -88,6 +89,93 @@ TEST_CASE("a step waits for the steps it names") {
   HostMemory memory = memory_for(schedule);
   REQUIRE(execute(schedule, memory).finished());
   CHECK(memory.ranks[2].data == std::vector<float>{20});
+}
+
+TEST_CASE("a message may carry several runs of blocks, and lay them down in others") {
+  Step from;
+  from.send(1, std::vector{data(3), data(0, 2)});
+  Step to;
+  to.receive(0, std::vector{data(1, 2), data(0)}, Combine::reduce);
+  const TableSchedule schedule{{{{from}}, {{to}}}, 4};
+  HostMemory memory = memory_for(schedule);
+  const ExecuteOutcome outcome = execute(schedule, memory);
+  REQUIRE(outcome.finished());
+  // 13 10 11 were sent; rank 1 began with 20 21 22 23.
+  CHECK(memory.ranks[1].data == std::vector<float>{31, 34, 32, 23});
+  CHECK(outcome.traffic.sent == std::vector<std::int64_t>{3, 0});
+  CHECK(outcome.traffic.received == std::vector<std::int64_t>{0, 3});
+}
+
+TEST_CASE("local operations come in order when all transfers of their step are over") {
+  Step step = receive(0, data(0));
+  step.locals = {{data(0), {Buffer::scratch, 0, 1}, Combine::copy},
+                 {{Buffer::scratch, 0, 1}, data(1), Combine::reduce}};
+  Step alone;
+  alone.locals = {{data(1), data(0), Combine::copy}};
+  const TableSchedule schedule{{{{send(1, data(0))}}, {{step, alone}}}, 2, 0, 1};
+  HostMemory memory = memory_for(schedule);
+  REQUIRE(execute(schedule, memory).finished());
+  // Rank 1 began with 20 21 and received 10: scratch 10, block 1 31, then block 0 as well.
+  CHECK(memory.ranks[1].scratch == std::vector<float>{10});
+  CHECK(memory.ranks[1].data == std::vector<float>{31, 31});
+}
+
+TEST_CASE("a race between lanes shows in some order of execution, a dependency in none") {
+  // Rank 0: lane 0 passes on what lane 1 receives, and should wait for it.
+  const auto result = [](bool waits, const ExecuteOptions& options) {
+    Step pass_on = send(2, data(0));
+    if (waits) pass_on.after = {{1, 0}};
+    const TableSchedule schedule{
+        {{{pass_on}, {receive(1, data(0))}}, {{send(0, data(0))}}, {{receive(0, data(0))}}}};
+    HostMemory memory = memory_for(schedule);
+    CHECK(execute(schedule, memory, options).finished());
+    return memory.ranks[2].data[0];
+  };
+  std::vector<ExecuteOptions> orders{{.order = ExecuteOrder::first_ready_first},
+                                     {.order = ExecuteOrder::last_ready_first},
+                                     {.order = ExecuteOrder::starved, .starved_lane = 0},
+                                     {.order = ExecuteOrder::starved, .starved_lane = 1}};
+  for (std::uint64_t seed = 0; seed < 20; ++seed)
+    orders.push_back({.order = ExecuteOrder::shuffled, .seed = seed});
+  std::vector<float> seen;
+  for (const ExecuteOptions& options : orders) {
+    CHECK(result(true, options) == 20);
+    seen.push_back(result(false, options));
+  }
+  // Whoever is starved comes second, without exception.
+  CHECK(seen[2] == 20);
+  CHECK(seen[3] == 10);
+  CHECK(std::count(seen.begin() + 4, seen.end(), 10.0F) > 0);
+  CHECK(std::count(seen.begin() + 4, seen.end(), 20.0F) > 0);
+}
+
+TEST_CASE("the deepest queue is what was sent before anybody asked for it") {
+  const TableSchedule schedule{
+      {{{send(1, data(0)), send(1, data(1)), send(1, data(0)), send(2, data(0))}},
+       {{receive(2, data(0)), receive(0, data(0)), receive(0, data(0)), receive(0, data(0))}},
+       {{receive(0, data(0)), send(1, data(0))}}},
+      2,
+      8};
+  HostMemory memory = memory_for(schedule);
+  const ExecuteOutcome outcome = execute(schedule, memory);
+  REQUIRE(outcome.finished());
+  // Rank 1 asks rank 0 for nothing before rank 0 has sent it everything.
+  CHECK(outcome.traffic.deepest_queue == 3);
+  CHECK(outcome.traffic.deepest_from == 0);
+  CHECK(outcome.traffic.deepest_to == 1);
+}
+
+TEST_CASE("slots can be given in place of the schedule's") {
+  const std::vector<TableSchedule::Rank> ranks{{{send(1, data(0)), receive(1, data(0))}},
+                                               {{send(0, data(0)), receive(0, data(0))}}};
+  const TableSchedule rendezvous{ranks};
+  HostMemory memory = memory_for(rendezvous);
+  const ExecuteOutcome stuck = execute(rendezvous, memory);
+  CHECK(describe_waits(rendezvous, stuck.waits) ==
+        "rank 0 step 0 waits to send to rank 1 <- rank 1 step 0 waits to send to rank 0 <- rank 0 "
+        "step 0");
+  memory = memory_for(rendezvous);
+  CHECK(execute(rendezvous, memory, {.slots = 1}).finished());
 }
 
 TEST_CASE("memory that nobody wrote is NaN") {
@@ -176,4 +264,17 @@ TEST_CASE("a step that asks for what cannot be is refused") {
   Step after_nothing;
   after_nothing.after = {{0, 9}};
   CHECK(mentions(problem_of({{{after_nothing}}}), "waits for step 9 of lane 0"));
+  Step channel = send(0, data(0));
+  channel.sends[0].channel = -1;
+  CHECK(mentions(problem_of({{{channel}}}), "names channel -1"));
+  Step pieces;
+  pieces.send(0, std::vector{data(0), data(2)});
+  CHECK(mentions(problem_of({{{pieces}}}), "1 blocks from block 2 on"));
+  pieces.pieces.clear();
+  CHECK(mentions(problem_of({{{pieces}}}), "has a message of 1 pieces more than it lists"));
+  Step local;
+  local.locals = {{data(0), data(0, 2), Combine::copy}};
+  CHECK(mentions(problem_of({{{local}}}), "moves 1 blocks into 2"));
+  local.locals = {{data(0), {Buffer::scratch, 0, 1}, Combine::copy}};
+  CHECK(mentions(problem_of({{{local}}}), "1 blocks from block 0 on, of a buffer of 0"));
 }

@@ -16,8 +16,12 @@ class TableSchedule final : public Schedule {
   using Rank = std::vector<Lane>;
 
   explicit TableSchedule(std::vector<Rank> ranks, std::int64_t block_count = 1, int slot_count = 0,
-                         std::int64_t scratch = 0)
-      : ranks_{std::move(ranks)}, blocks_{block_count}, slots_{slot_count}, scratch_{scratch} {}
+                         std::int64_t scratch = 0, Buffer result_buffer = Buffer::data)
+      : ranks_{std::move(ranks)},
+        blocks_{block_count},
+        slots_{slot_count},
+        scratch_{scratch},
+        result_{result_buffer} {}
 
   [[nodiscard]] int ranks() const override { return static_cast<int>(ranks_.size()); }
   [[nodiscard]] int lanes() const override {
@@ -28,6 +32,7 @@ class TableSchedule final : public Schedule {
   [[nodiscard]] int slots() const override { return slots_; }
   [[nodiscard]] std::int64_t blocks() const override { return blocks_; }
   [[nodiscard]] std::int64_t scratch_blocks(int) const override { return scratch_; }
+  [[nodiscard]] Buffer result() const override { return result_; }
   [[nodiscard]] std::int64_t steps(int rank, int lane) const override {
     const Rank& lanes = ranks_[static_cast<std::size_t>(rank)];
     const auto index = static_cast<std::size_t>(lane);
@@ -43,6 +48,7 @@ class TableSchedule final : public Schedule {
   std::int64_t blocks_;
   int slots_;
   std::int64_t scratch_;
+  Buffer result_;
 };
 
 }  // namespace lockstep

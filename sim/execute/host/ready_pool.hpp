@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <utility>
+
+namespace lockstep {
+
+/// Which of the things that can happen next does. All are possible in a real run, so a right
+/// schedule gives the right result in each.
+enum class ExecuteOrder : std::uint8_t {
+  first_ready_first,
+  last_ready_first,
+  shuffled,  // by a seed
+  starved,   // one lane moves only when nothing else can
+};
+
+/// What can happen next, taken out in one of these orders.
+template <typename T>
+class ReadyPool {
+ public:
+  ReadyPool(ExecuteOrder order, std::uint64_t seed) : order_{order}, state_{seed} {}
+
+  [[nodiscard]] bool empty() const { return items_.empty() && last_.empty(); }
+
+  /// `starved`: wait for all others, where that is the order.
+  void push(T item, bool starved) {
+    (starved && order_ == ExecuteOrder::starved ? last_ : items_).push_back(std::move(item));
+  }
+
+  T pop() {
+    if (items_.empty()) return front_of(last_);
+    if (order_ == ExecuteOrder::shuffled) std::swap(items_[draw() % items_.size()], items_.back());
+    if (order_ == ExecuteOrder::first_ready_first || order_ == ExecuteOrder::starved)
+      return front_of(items_);
+    T item = std::move(items_.back());
+    items_.pop_back();
+    return item;
+  }
+
+ private:
+  static T front_of(std::deque<T>& items) {
+    T item = std::move(items.front());
+    items.pop_front();
+    return item;
+  }
+
+  /// splitmix64 (Steele, Lea and Flood 2014).
+  std::uint64_t draw() {
+    std::uint64_t x = state_ += 0x9e3779b97f4a7c15U;
+    x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9U;
+    x = (x ^ (x >> 27U)) * 0x94d049bb133111ebU;
+    return x ^ (x >> 31U);
+  }
+
+  ExecuteOrder order_;
+  std::uint64_t state_;
+  std::deque<T> items_;
+  std::deque<T> last_;
+};
+
+}  // namespace lockstep
