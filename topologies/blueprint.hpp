@@ -12,6 +12,7 @@ namespace lockstep {
 /// One node, or a whole cluster without a fabric; GPUs first, in the order of their ranks.
 struct NodeBlueprint {
   std::unique_ptr<Graph> graph = std::make_unique<Graph>();
+  std::vector<int> dimensions{};  // of a ring or torus: its sides, ranks along the first one first
 };
 
 /// What a fabric has to connect: the NICs of the nodes, or hosts that have none.

@@ -75,6 +75,10 @@ int Cluster::nodes() const {
   return data_->direct_nodes;
 }
 
+std::vector<int> Cluster::dimensions() const {
+  return data_->node.dimensions;
+}
+
 int Cluster::gpus_per_node() const {
   return data_->gpus_per_node;
 }
@@ -131,7 +135,24 @@ std::string Cluster::vertex_name(VertexId id) const {
   return "node" + std::to_string(own.node) + "/" + kind + std::to_string(own.local);
 }
 
+Cluster Cluster::with(LinkOverlay overlay) const {
+  Cluster changed = *this;
+  changed.overlay_ = std::make_shared<const LinkOverlay>(std::move(overlay));
+  return changed;
+}
+
 ClusterLink Cluster::link(LinkId id) const {
+  ClusterLink link = built_link(id);
+  if (const LinkState* state = overlay_->find(id)) link.figures = state->figures;
+  return link;
+}
+
+bool Cluster::has_failed(LinkId id) const {
+  const LinkState* state = overlay_->find(id);
+  return state != nullptr && state->failed;
+}
+
+ClusterLink Cluster::built_link(LinkId id) const {
   LOCKSTEP_CHECK(id < link_count());
   if (id >= data_->first_plane_link()) return plane_link(*data_, id - data_->first_plane_link());
   return shifted(data_->links[id % data_->node_links()],
@@ -139,7 +160,7 @@ ClusterLink Cluster::link(LinkId id) const {
 }
 
 std::string Cluster::link_name(LinkId id) const {
-  const ClusterLink found = link(id);
+  const ClusterLink found = built_link(id);
   return vertex_name(found.from) + " -> " + vertex_name(found.to);
 }
 
@@ -151,10 +172,10 @@ Cluster flattened(const Cluster& cluster) {
     add_vertex(*graph, std::move(vertex));
   }
   for (LinkId id = 0; id < cluster.link_count(); ++id) {
-    const ClusterLink link = cluster.link(id);
+    const ClusterLink link = cluster.built_link(id);
     add_link(*graph, link.from, link.to, link.kind, link.figures);
   }
-  return cluster_of(std::move(graph));
+  return cluster_of(std::move(graph)).with(cluster.overlay());
 }
 
 }  // namespace lockstep

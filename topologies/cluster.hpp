@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "topologies/elements.hpp"
+#include "topologies/link_overlay.hpp"
 #include "topologies/registry.hpp"
 
 /// A cluster: equal copies of one node, joined by a fabric of equal planes of switches. Vertex and
@@ -34,9 +35,13 @@ struct BuilderCall {
 class Cluster {
  public:
   explicit Cluster(std::shared_ptr<const ClusterData> data) : data_{std::move(data)} {}
+  /// The same cluster with some links in another state.
+  [[nodiscard]] Cluster with(LinkOverlay overlay) const;
 
   [[nodiscard]] int nodes() const;
   [[nodiscard]] int gpus_per_node() const;
+  /// The sides of a ring or torus, consecutive ranks along the first; empty for anything else.
+  [[nodiscard]] std::vector<int> dimensions() const;
   /// End points 0 .. ranks()-1 are GPUs, node by node.
   [[nodiscard]] int ranks() const;
   /// Further end points, from id ranks() on: extra hosts where the builder made such, else the CPU
@@ -50,15 +55,21 @@ class Cluster {
   [[nodiscard]] Vertex vertex(VertexId id) const;
   /// "node0/gpu3", "rail2/leaf5", "gpu7", or as the file calls it.
   [[nodiscard]] std::string vertex_name(VertexId id) const;
+  /// As it is now: one that has failed carries the least that a Rate can say, all but nothing.
   [[nodiscard]] ClusterLink link(LinkId id) const;
+  /// As it was built.
+  [[nodiscard]] ClusterLink built_link(LinkId id) const;
+  [[nodiscard]] bool has_failed(LinkId id) const;
   /// "node0/gpu3 -> node0/nvswitch0".
   [[nodiscard]] std::string link_name(LinkId id) const;
 
+  [[nodiscard]] const LinkOverlay& overlay() const { return *overlay_; }
   [[nodiscard]] const ClusterData& data() const { return *data_; }
   [[nodiscard]] const std::shared_ptr<const ClusterData>& shared() const { return data_; }
 
  private:
   std::shared_ptr<const ClusterData> data_;
+  std::shared_ptr<const LinkOverlay> overlay_ = std::make_shared<LinkOverlay>();
 };
 
 /// Builds a cluster. `topology` is a direct builder, a fabric (single GPUs on it), or a node; nodes

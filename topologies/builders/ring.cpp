@@ -10,6 +10,7 @@ namespace {
 NodeBlueprint build_ring(const Parameters& parameters, int ranks) {
   NodeBlueprint ring;
   add_single_gpus(*ring.graph, ranks, true);
+  ring.dimensions = {ranks};
   const auto n = static_cast<unsigned>(ranks);
   const LinkFigures& link = parameters.link("link");
   if (n < 2) return ring;

@@ -66,6 +66,7 @@ NodeBlueprint build_torus(const Parameters& parameters, int wanted, std::size_t 
   for (auto side = shape.rbegin(); side != shape.rend(); ++side) {
     add_side(*torus.graph, ranks, stride, *side, parameters.link("link"));
     stride *= *side;
+    torus.dimensions.push_back(static_cast<int>(*side));
   }
   return torus;
 }

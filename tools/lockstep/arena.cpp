@@ -1,0 +1,166 @@
+#include "tools/lockstep/arena.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <numeric>
+
+#include "tools/lockstep/errors.hpp"
+#include "topologies/config/did_you_mean.hpp"
+#include "topologies/lower.hpp"
+#include "topologies/lower_with_switches.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+constexpr std::size_t kNoForest = SIZE_MAX;
+
+/// Whole messages are not divided: they take one of the equal paths each.
+RoutePolicy policy_for(NetworkModel model, RoutePolicy asked) {
+  return model == NetworkModel::queue && asked == RoutePolicy::automatic ? RoutePolicy::ecmp
+                                                                         : asked;
+}
+
+/// NVLink SHARP came with Hopper's NVSwitch (NVIDIA H100 whitepaper v1.04, "Third-generation
+/// NVSwitch"), as FP8 came with Hopper's tensor cores: a GPU without the one has not the other.
+bool nvswitch_reduces(const Device& device) {
+  return device.peak(Precision::kFp8).has_value();
+}
+
+}  // namespace
+
+void NetworkOptions::add_to(CLI::App& command) {
+  command
+      .add_option(
+          "--network", model,
+          "fluid: max-min fair shares; alpha-beta: only ports limit; queue: whole messages, "
+          "first in first out")
+      ->type_name("MODEL")
+      ->capture_default_str();
+  command
+      .add_option("--protocol", protocol,
+                  "How a library puts data on the wire: ll, ll128, simple or a file (default: "
+                  "links as the cluster says)")
+      ->type_name("NAME");
+}
+
+NetworkModel NetworkOptions::parsed() const {
+  if (model == "fluid") return NetworkModel::fluid;
+  if (model == "alpha-beta") return NetworkModel::alpha_beta;
+  if (model == "queue") return NetworkModel::queue;
+  throw UsageError(
+      fmt::format("--network: expected fluid, alpha-beta or queue, got \"{}\"", model));
+}
+
+Protocol load_named_protocol(const std::string& name) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  if (name.find('/') != std::string::npos || name.find(".json") != std::string::npos ||
+      fs::exists(name, ignored))
+    return load_protocol(name);
+  const std::string folder = config_folder() + "/protocols";
+  const std::vector<std::string> ids = protocol_ids(folder);
+  if (std::find(ids.begin(), ids.end(), name) != ids.end())
+    return load_protocol(folder + "/" + name + ".json");
+  const std::vector<std::string_view> candidates(ids.begin(), ids.end());
+  const auto meant = did_you_mean(name, candidates);
+  throw UsageError(fmt::format("--protocol: no protocol named \"{}\"; {}", name,
+                               meant ? fmt::format("did you mean \"{}\"?", *meant)
+                                     : fmt::format("there is {}", fmt::join(ids, ", "))));
+}
+
+Arena::Arena(const ClusterOptions& options, const NetworkOptions& network, Wants wants)
+    : loaded_{options.load()},
+      seed_{options.seed},
+      model_{network.parsed()},
+      policy_{policy_for(model_, options.policy())},
+      network_name_{network.model} {
+  if (!network.protocol.empty()) protocol_ = load_named_protocol(network.protocol);
+  // Nodes have CPU sockets that can serve; where those are too few, hosts are built beside.
+  if (loaded_.cluster.helpers() < wants.hosts) loaded_ = options.load(wants.hosts);
+  layout_.per_node = std::max(1, std::min(cluster().gpus_per_node(), ranks()));
+  layout_.dimensions = cluster().dimensions();
+  if (wants.switches) find_switches();
+  network_ = lowered(protocol_);
+  measure_hop();
+}
+
+void Arena::find_switches() {
+  int before = 0;
+  const auto add = [&](SwitchTier tier, std::size_t& index, std::vector<int>& parents) {
+    auto forest = switch_forest(cluster(), tier, before);
+    if (!forest) return;
+    before += static_cast<int>(forest->switches.size());
+    parents = forest->parent;
+    index = forests_.size();
+    forests_.push_back(*std::move(forest));
+  };
+  if (nvswitch_reduces(loaded_.device))
+    add(SwitchTier::nvswitch, node_forest_, layout_.node_switches);
+  add(SwitchTier::fabric, fabric_forest_, layout_.fabric_switches);
+}
+
+Network Arena::lowered(const std::optional<Protocol>& protocol) const {
+  Network out = forests_.empty() ? lower(cluster(), loaded_.device.endpoint(), policy_, seed_)
+                                 : lower_with_switches(cluster(), forests_,
+                                                       loaded_.device.endpoint(), policy_, seed_);
+  if (protocol) apply(*protocol, cluster(), out);
+  return out;
+}
+
+/// From the first rank to the one a node further: what chunk counts are chosen by.
+void Arena::measure_hop() {
+  if (ranks() < 2) return;
+  const int far = layout_.per_node < ranks() ? layout_.per_node : 1;
+  Route route;
+  if (!network_.router->route(0, static_cast<EndpointId>(far), route) || route.hops.empty()) return;
+  std::optional<Rate> slowest;
+  for (const Hop& hop : route.hops) {
+    const Rate rate = network_.links[hop.link].bandwidth.scaled(static_cast<double>(kWeightUnit) /
+                                                                static_cast<double>(hop.weight));
+    if (!slowest || rate < *slowest) slowest = rate;
+  }
+  hop_ = AlphaBeta{route.latency + network_.endpoints[0].message_overhead, *slowest,
+                   network_.endpoints[0].reduce_rate};
+}
+
+AlgorithmInput Arena::input(const AlgorithmArguments& arguments, int root,
+                            std::optional<Bytes> size) const {
+  AlgorithmInput out;
+  out.n = ranks();
+  out.arguments = arguments;
+  out.root = root;
+  out.layout = layout_;
+  out.size = size;
+  out.hop = hop_;
+  return out;
+}
+
+std::vector<EndpointId> Arena::members(Helpers helpers, int count) const {
+  std::vector<EndpointId> out(static_cast<std::size_t>(ranks()));
+  std::iota(out.begin(), out.end(), EndpointId{0});
+  if (count == 0) return out;
+  std::vector<EndpointId> others;
+  if (helpers == Helpers::hosts) {
+    others.resize(static_cast<std::size_t>(cluster().helpers()));
+    std::iota(others.begin(), others.end(), static_cast<EndpointId>(ranks()));
+  } else {
+    const std::size_t forest = helpers == Helpers::node_switches ? node_forest_ : fabric_forest_;
+    if (forest != kNoForest) others = forests_[forest].switches;
+  }
+  if (others.size() < static_cast<std::size_t>(count)) return {};
+  out.insert(out.end(), others.begin(), others.begin() + count);
+  return out;
+}
+
+std::string Arena::text() const {
+  return fmt::format("{} rank{} on {} ({}), network {}, routes {}{}", ranks(),
+                     ranks() == 1 ? "" : "s", loaded_.name, loaded_.device.id, network_name_,
+                     kRoutePolicyNames.at(static_cast<std::size_t>(policy_)),
+                     protocol_ ? ", protocol " + protocol_->id : "");
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/engine/replay.hpp"
+#include "strategies/collectives/registry.hpp"
+#include "tools/lockstep/cluster_options.hpp"
+#include "topologies/protocol.hpp"
+#include "topologies/switch_forest.hpp"
+
+namespace lockstep::cli {
+
+/// What the options say about how messages travel.
+struct NetworkOptions {
+  std::string model = "fluid";  // fluid, alpha-beta, queue
+  std::string protocol;         // id or file; empty: none
+
+  void add_to(CLI::App& command);
+  /// Throws UsageError where there is no such model.
+  [[nodiscard]] NetworkModel parsed() const;
+};
+
+/// A cluster on which collectives are played: its network, how the ranks sit, and who plays the
+/// ranks that hold no data. Immutable; may be used from several threads at once.
+class Arena {
+ public:
+  struct Wants {
+    int hosts = 0;          // beside the ranks, such as parameter servers
+    bool switches = false;  // that reduce in the network
+  };
+  /// Throws ConfigError, UsageError as ClusterOptions::load does.
+  Arena(const ClusterOptions& options, const NetworkOptions& network, Wants wants);
+
+  [[nodiscard]] const LoadedCluster& loaded() const { return loaded_; }
+  [[nodiscard]] const Cluster& cluster() const { return loaded_.cluster; }
+  [[nodiscard]] int ranks() const { return loaded_.cluster.ranks(); }
+  [[nodiscard]] NetworkModel model() const { return model_; }
+  [[nodiscard]] RoutePolicy policy() const { return policy_; }
+  [[nodiscard]] const RankLayout& layout() const { return layout_; }
+  [[nodiscard]] const std::optional<Protocol>& protocol() const { return protocol_; }
+  [[nodiscard]] const Network& network() const { return network_; }
+  /// The same network under another protocol.
+  [[nodiscard]] Network network_under(const Protocol& protocol) const { return lowered(protocol); }
+
+  /// What an algorithm is told for all ranks of this cluster.
+  [[nodiscard]] AlgorithmInput input(const AlgorithmArguments& arguments, int root,
+                                     std::optional<Bytes> size) const;
+  /// The end points of the ranks, then those of `count` helpers. Empty where there are fewer.
+  [[nodiscard]] std::vector<EndpointId> members(Helpers helpers, int count) const;
+  /// Links and end points in words, for busiest links and notes.
+  [[nodiscard]] std::string link_name(LinkId link) const { return cluster().link_name(link); }
+  /// "32 ranks on dgx-h100 (h100-sxm5-80gb), network fluid, routes auto".
+  [[nodiscard]] std::string text() const;
+
+ private:
+  [[nodiscard]] Network lowered(const std::optional<Protocol>& protocol) const;
+  void find_switches();
+  void measure_hop();
+
+  LoadedCluster loaded_;
+  std::uint64_t seed_;
+  NetworkModel model_;
+  RoutePolicy policy_;
+  std::string network_name_;
+  std::optional<Protocol> protocol_;
+  std::vector<SwitchForest> forests_;
+  std::size_t node_forest_ = SIZE_MAX;  // index into forests_, or SIZE_MAX
+  std::size_t fabric_forest_ = SIZE_MAX;
+  RankLayout layout_;
+  std::optional<AlphaBeta> hop_;
+  Network network_;
+};
+
+/// A protocol by its id (`lockstep list protocols`) or file. Throws UsageError, ConfigError.
+[[nodiscard]] Protocol load_named_protocol(const std::string& name);
+
+}  // namespace lockstep::cli
