@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "sim/check.hpp"
-#include "sim/fifo.hpp"
 #include "sim/execute/host/float_blocks.hpp"
 #include "sim/execute/host/step_problem.hpp"
+#include "sim/fifo.hpp"
 
 namespace lockstep {
 namespace {
