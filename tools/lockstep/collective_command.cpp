@@ -8,11 +8,12 @@
 #include "strategies/collectives/spec.hpp"
 #include "tools/lockstep/collective_run.hpp"
 #include "tools/lockstep/commands.hpp"
+#include "tools/lockstep/contestants_option.hpp"
+#include "tools/lockstep/crossover.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/format_option.hpp"
 #include "tools/lockstep/number_option.hpp"
 #include "tools/lockstep/sizes.hpp"
-#include "topologies/config/did_you_mean.hpp"
 
 namespace lockstep::cli {
 
@@ -20,18 +21,19 @@ namespace {
 
 /// The options as written.
 struct Given {
-  std::string collective;
+  ContestantOptions contestants;
   ClusterOptions cluster;
-  std::string algorithms = "ring";
+  NetworkOptions network;
+  int root = 0;
   std::string least = "32M";
   std::string most;
   std::optional<std::int64_t> factor;
   std::string step;
   std::string type = "float";
-  std::string network = "fluid";
   std::string skew = "0 us";
   bool check = false;
   bool load = false;
+  bool crossover = false;
   Format format = Format::table;
 };
 
@@ -78,93 +80,66 @@ std::vector<Bytes> sizes_of(const Given& given) {
   return out;
 }
 
-Collective collective_of(const std::string& name) {
+Duration skew_of(const Given& given) {
+  if (const auto skew = parse_duration(given.skew)) return *skew;
+  throw UsageError(
+      fmt::format("--skew: expected a time such as \"10 us\", got \"{}\"", given.skew));
+}
+
+const ElementType* type_of(const Given& given) {
+  if (const ElementType* type = find_element_type(given.type)) return type;
   std::vector<std::string_view> names;
-  for (const Collective each : collectives()) names.push_back(to_string(each));
-  if (std::find(names.begin(), names.end(), name) != names.end()) return *parse_collective(name);
-  const std::string text = fmt::format("no collective named \"{}\"", name);
-  if (const auto meant = did_you_mean(name, names))
-    throw UsageError(fmt::format("{}; did you mean \"{}\"?", text, *meant));
-  throw UsageError(fmt::format("{}; there is {}", text, fmt::join(names, ", ")));
-}
-
-std::vector<AlgorithmSpec> algorithms_of(const Given& given, Collective collective) {
-  ParsedSpecs parsed = parse_specs(given.algorithms, collective);
-  if (parsed.errors.empty()) return std::move(parsed.specs);
-  std::string text;
-  for (const SpecError& error : parsed.errors)
-    text += (text.empty() ? "" : "\n  ") + fmt::format("--algorithm: {}", error.message);
-  throw UsageError(text);
-}
-
-NetworkModel network_of(const std::string& text) {
-  if (text == "fluid") return NetworkModel::fluid;
-  if (text == "alpha-beta") return NetworkModel::alpha_beta;
-  if (text == "queue") return NetworkModel::queue;
-  throw UsageError(fmt::format("--network: expected fluid, alpha-beta or queue, got \"{}\"", text));
+  for (const ElementType& type : element_types()) names.push_back(type.name);
+  throw UsageError(
+      fmt::format("-d: expected one of {}, got \"{}\"", fmt::join(names, ", "), given.type));
 }
 
 CollectiveQuestion question_of(const Given& given) {
   CollectiveQuestion out;
-  out.collective = collective_of(given.collective);
   out.cluster = given.cluster;
-  out.policy = given.cluster.policy();
-  out.algorithms = algorithms_of(given, out.collective);
+  given.contestants.ask(out);
   out.sizes = sizes_of(given);
-  out.model = network_of(given.network);
   out.network = given.network;
+  (void)out.network.parsed();
+  (void)out.cluster.policy();
+  out.root = given.root;
   out.check = given.check;
   out.load = given.load;
-  out.type = find_element_type(given.type);
-  if (out.type == nullptr) {
-    std::vector<std::string_view> names;
-    for (const ElementType& type : element_types()) names.push_back(type.name);
-    throw UsageError(
-        fmt::format("-d: expected one of {}, got \"{}\"", fmt::join(names, ", "), given.type));
-  }
-  const auto skew = parse_duration(given.skew);
-  if (!skew)
-    throw UsageError(
-        fmt::format("--skew: expected a time such as \"10 us\", got \"{}\"", given.skew));
-  out.skew = *skew;
+  out.type = type_of(given);
+  out.skew = skew_of(given);
   return out;
+}
+
+void add_sizes(CLI::App& command, const std::shared_ptr<Given>& given) {
+  command.add_option("-b,--minbytes", given->least, "Smallest size (64M = 64 MiB)")
+      ->type_name("SIZE")
+      ->capture_default_str();
+  command.add_option("-e,--maxbytes", given->most, "Largest size")
+      ->type_name("SIZE")
+      ->default_str("32M");
+  add_whole_number(
+      command, "-f,--stepfactor", 2, 1 << 20,
+      [given](auto n) { given->factor = static_cast<std::int64_t>(n); }, "Multiply sizes by this");
+  command.add_option("-i,--stepbytes", given->step, "Add this to sizes (default 1M)")
+      ->type_name("SIZE");
+  command.add_option("-d,--datatype", given->type, "Element type, as nccl-tests names them")
+      ->type_name("TYPE")
+      ->capture_default_str();
 }
 
 }  // namespace
 
 void add_collective(CLI::App& app) {
   CLI::App* command =
-      app.add_subcommand("collective", "Times a collective, as nccl-tests would print it");
+      app.add_subcommand("collective", "Times collectives, as nccl-tests would print it");
   const auto given = std::make_shared<Given>();
-  command->add_option("collective", given->collective, "all_reduce")->required();
+  given->contestants.add_to(*command);
   given->cluster.add_to(*command);
-  command
-      ->add_option("--algorithm,-a", given->algorithms,
-                   "One or several, separated by commas, with parameters as in "
-                   "parameter_server:shards=4; `lockstep list algorithms` names them")
-      ->type_name("NAME,...")
-      ->capture_default_str();
-  command->add_option("-b,--minbytes", given->least, "Smallest size (64M = 64 MiB)")
-      ->type_name("SIZE")
-      ->capture_default_str();
-  command->add_option("-e,--maxbytes", given->most, "Largest size")
-      ->type_name("SIZE")
-      ->default_str("32M");
   add_whole_number(
-      *command, "-f,--stepfactor", 2, 1 << 20,
-      [given](auto n) { given->factor = static_cast<std::int64_t>(n); }, "Multiply sizes by this");
-  command->add_option("-i,--stepbytes", given->step, "Add this to sizes (default 1M)")
-      ->type_name("SIZE");
-  command->add_option("-d,--datatype", given->type, "Element type, as nccl-tests names them")
-      ->type_name("TYPE")
-      ->capture_default_str();
-  command
-      ->add_option(
-          "--network", given->network,
-          "fluid: max-min fair shares; alpha-beta: only ports limit; queue: whole messages, "
-          "first in first out")
-      ->type_name("MODEL")
-      ->capture_default_str();
+      *command, "-r,--root", 0, kMostRanks, [given](auto n) { given->root = static_cast<int>(n); },
+      "Root of broadcast, reduce, scatter and gather (default 0)");
+  add_sizes(*command, given);
+  given->network.add_to(*command);
   command->add_option("--skew", given->skew, "Ranks start at random within this time")
       ->type_name("TIME")
       ->capture_default_str();
@@ -174,6 +149,8 @@ void add_collective(CLI::App& app) {
       "--load", given->load,
       "Add the busiest link's load: bytes of the busiest link, summed over rounds, per "
       "byte of the message, along single paths");
+  command->add_flag("--crossover", given->crossover,
+                    "Print the sizes between -b and -e where the fastest algorithm changes");
   add_format(*command, given->format);
   command->footer(
       "busbw is a normalisation, algbw times 2(n-1)/n for all_reduce, not what a wire carried.\n\n"
@@ -182,7 +159,11 @@ void add_collective(CLI::App& app) {
       "ring -b 64M -e 64M\n"
       "  lockstep collective all_reduce --cluster configs/clusters/dgx-h100.json --nodes 2 "
       "--algorithm ring,halving_doubling -b 1K -e 1M -f 32");
-  command->callback([given] { print(render(run_collective(question_of(*given)), given->format)); });
+  command->callback([given] {
+    const CollectiveQuestion question = question_of(*given);
+    print(render(given->crossover ? run_crossover(question) : run_collective(question),
+                 given->format));
+  });
 }
 
 }  // namespace lockstep::cli

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <optional>
+#include <utility>
 
 #include "sim/engine/link_load.hpp"
 #include "sim/execute/host/all_reduce_check.hpp"
@@ -21,202 +21,129 @@ namespace lockstep::cli {
 
 namespace {
 
-/// One algorithm, ready to be replayed at any size.
-struct Contestant {
-  AlgorithmSpec spec;
-  SchedulePtr schedule;
-  std::vector<EndpointId> members;  // the ranks, then the helpers
-  std::optional<AllReduceBound> bound;
+/// One contestant at one size.
+struct Outcome {
+  Prepared prepared;
+  Played played;
   ScheduleMeasure measure;
+  std::optional<LowerBound> bound;
+  std::optional<std::int64_t> wrong;
   std::optional<double> load;
+  std::string refusal;
+  bool best = false;
 };
 
-struct Outcome {
-  MessageLayout layout;
-  Duration time;
-  LowerBound bound;
-  std::string busiest_link;
-  double busy = 0;  // share of the time that it would take the busiest link alone
-  std::optional<std::int64_t> wrong;
-  std::string refusal;
-  std::string fingerprint;
+/// Lower bounds by who takes part; made once for each.
+class Bounds {
+ public:
+  explicit Bounds(const Arena& arena) : arena_{arena} {}
+
+  [[nodiscard]] std::optional<LowerBound> at(Collective collective, const Prepared& prepared) {
+    if (collective != Collective::all_reduce) return std::nullopt;
+    const bool hosts = prepared.helpers == Helpers::hosts;
+    const auto workers = static_cast<std::size_t>(arena_.ranks());
+    const std::size_t helpers = hosts ? prepared.members.size() - workers : 0;
+    const std::lock_guard lock(mutex_);
+    auto found = bounds_.find(helpers);
+    if (found == bounds_.end()) {
+      const std::span<const EndpointId> all = prepared.members;
+      found = bounds_
+                  .try_emplace(helpers, arena_.network(), all.first(workers),
+                               all.subspan(workers, helpers),
+                               partitions_of(arena_.cluster(), static_cast<int>(helpers)))
+                  .first;
+    }
+    return found->second.at(prepared.layout.size);
+  }
+
+ private:
+  const Arena& arena_;
+  std::mutex mutex_;
+  std::map<std::size_t, AllReduceBound> bounds_;
 };
 
 class Run {
  public:
   explicit Run(const CollectiveQuestion& question)
-      : question_{question}, loaded_{load(question)}, ranks_{loaded_.cluster.ranks()} {
-    refuse_bad_arguments();
-    network_ = lower(loaded_.cluster, loaded_.device.endpoint(), policy(), question.cluster.seed);
-    for (const AlgorithmSpec& spec : question_.algorithms) contestants_.push_back(prepare(spec));
+      : question_{question},
+        arena_{arena_for(question)},
+        player_{arena_, {question.type, question.root, question.skew, question.cluster.seed}},
+        contestants_{allowed(question, player_, left_out_)},
+        bounds_{arena_} {
+    if (question.load)
+      single_ = lower(arena_.cluster(), arena_.loaded().device.endpoint(), RoutePolicy::shortest);
   }
 
   Report run() {
     const std::size_t sizes = question_.sizes.size();
     std::vector<Outcome> outcomes(contestants_.size() * sizes);
-    Progress progress(std::string{to_string(question_.collective)}, outcomes.size());
+    Progress progress("collective", outcomes.size());
     in_parallel(outcomes.size(), [&](std::size_t i) {
-      outcomes[i] = replay_once(contestants_[i / sizes], question_.sizes[i % sizes]);
+      outcomes[i] = play(contestants_[i / sizes], question_.sizes[i % sizes]);
       progress.step();
     });
     for (const Outcome& outcome : outcomes)
       if (!outcome.refusal.empty()) throw Refusal(outcome.refusal);
+    crown(outcomes);
     return report(outcomes);
   }
 
  private:
-  /// Nodes have CPU sockets that can serve; where those are too few, hosts are built beside.
-  static LoadedCluster load(const CollectiveQuestion& question) {
-    const int helpers = most_helpers(question);
-    LoadedCluster plain = question.cluster.load();
-    if (plain.cluster.helpers() >= helpers) return plain;
-    return question.cluster.load(helpers);
-  }
-
-  /// Hosts for parameter servers have to be built along with the cluster, before its ranks are
-  /// known; validate() has the last word on what is too many.
-  static int most_helpers(const CollectiveQuestion& question) {
-    constexpr int kManyRanks = 1 << 20;
-    int most = 0;
-    for (const AlgorithmSpec& spec : question.algorithms)
-      if (validate(*spec.algorithm, {kManyRanks, spec.arguments}).empty())
-        most = std::max(most, helpers_of(*spec.algorithm, {kManyRanks, spec.arguments}));
-    return most;
-  }
-
-  /// Whole messages are not divided: they take one of the equal paths each.
-  [[nodiscard]] RoutePolicy policy() const {
-    return question_.model == NetworkModel::queue && question_.policy == RoutePolicy::automatic
-               ? RoutePolicy::ecmp
-               : question_.policy;
-  }
-
-  void refuse_bad_arguments() const {
-    std::string text;
-    for (const AlgorithmSpec& spec : question_.algorithms) {
-      for (const std::string& problem : validate(*spec.algorithm, {ranks_, spec.arguments}))
-        text +=
-            fmt::format("{}--algorithm {}: {}", text.empty() ? "" : "\n  ", spec.text(), problem);
-      const int helpers = text.empty() ? helpers_of(*spec.algorithm, {ranks_, spec.arguments}) : 0;
-      if (helpers > loaded_.cluster.helpers())
-        text += fmt::format(
-            "--algorithm {}: needs {} hosts beside the {} ranks; this cluster has {} (CPU sockets)",
-            spec.text(), helpers, ranks_, loaded_.cluster.helpers());
-    }
-    if (!text.empty()) throw UsageError(text);
-  }
-
-  [[nodiscard]] Contestant prepare(const AlgorithmSpec& spec) const {
-    Contestant out;
-    out.spec = spec;
-    out.schedule = make_schedule(*spec.algorithm, {ranks_, spec.arguments});
-    out.members.resize(static_cast<std::size_t>(out.schedule->ranks()));
-    std::iota(out.members.begin(), out.members.end(), EndpointId{0});
-    const std::span<const EndpointId> all = out.members;
-    const auto workers = static_cast<std::size_t>(ranks_);
-    out.bound.emplace(network_, all.first(workers), all.subspan(workers),
-                      partitions_of(loaded_.cluster, static_cast<int>(all.size() - workers)));
-    if (const auto measured = measure(*out.schedule)) {
-      out.measure = *measured;
-    } else {
-      const auto cost = cost_of(*spec.algorithm, {ranks_, spec.arguments});
-      if (cost) out.measure = {cost->rounds, cost->sent_blocks, 0};
-    }
-    if (question_.load) {
-      const Network single =
-          lower(loaded_.cluster, loaded_.device.endpoint(), RoutePolicy::shortest);
-      out.load = busiest_link_load(*out.schedule, single, out.members);
-    }
-    return out;
-  }
-
-  [[nodiscard]] std::vector<TimePoint> starts(std::size_t members) const {
-    std::vector<TimePoint> out;
-    if (question_.skew == Duration{}) return out;
-    for (std::size_t i = 0; i < members; ++i)
-      out.emplace_back(Duration::picoseconds(draw(question_.cluster.seed, i, question_.skew.ps())));
-    return out;
-  }
-
-  /// A number in [0, most] for this seed and rank (splitmix64; Steele, Lea and Flood 2014).
-  static std::int64_t draw(std::uint64_t seed, std::uint64_t rank, std::int64_t most) {
-    std::uint64_t z = (seed * 0x9E3779B97F4A7C15ULL) ^ ((rank + 1) * 0xD1B54A32D192ED03ULL);
-    z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9ULL;
-    z = (z ^ (z >> 27U)) * 0x94D049BB133111EBULL;
-    z ^= z >> 31U;
-    return static_cast<std::int64_t>(z % (static_cast<std::uint64_t>(most) + 1));
-  }
-
-  [[nodiscard]] Outcome replay_once(const Contestant& contestant, Bytes size) const {
+  [[nodiscard]] Outcome play(const Contestant& contestant, Bytes size) {
     Outcome out;
-    out.layout = lay_out(size, *question_.type, contestant.schedule->blocks());
-    CollectiveCall call;
-    call.name = fmt::format("{} {}", to_string(question_.collective), contestant.spec.text());
-    call.schedule = contestant.schedule;
-    call.members = contestant.members;
-    call.block = out.layout.block;
-    call.starts = starts(contestant.members.size());
-    Workload workload;
-    workload.calls.push_back(std::move(call));
-    const ReplayResult result = replay(network_, workload, question_.model);
-    out.refusal = refusal_of(result);
-    out.time = result.end.since_start();
-    out.bound = contestant.bound->at(out.layout.size);
-    find_busiest(result, out);
-    Fingerprint fingerprint;
-    for (const TimePoint end : result.call_ends[0]) fingerprint.add(end.ps());
-    out.fingerprint = fingerprint.text();
+    out.prepared = player_.prepare(contestant, size);
+    out.played = player_.play(contestant, out.prepared);
+    out.measure = player_.measure_of(contestant, out.prepared);
+    out.bound = bounds_.at(contestant.collective, out.prepared);
+    out.refusal = out.played.unfinished;
+    if (question_.load && out.prepared.helpers != Helpers::node_switches &&
+        out.prepared.helpers != Helpers::fabric_switches)
+      out.load = busiest_link_load(*out.prepared.schedule, single_, out.prepared.members);
     if (question_.check && out.refusal.empty()) check(contestant, out);
     return out;
-  }
-
-  static std::string refusal_of(const ReplayResult& result) {
-    if (result.unfinished.empty()) return {};
-    std::string text = fmt::format("the collective cannot end; {} ends of transfers wait for ever:",
-                                   result.unfinished.size());
-    constexpr std::size_t kShown = 10;
-    for (std::size_t i = 0; i < std::min(kShown, result.unfinished.size()); ++i)
-      text += "\n  " + result.unfinished[i].text;
-    return text;
-  }
-
-  void find_busiest(const ReplayResult& result, Outcome& out) const {
-    double most = 0;
-    std::size_t busiest = result.link_bytes.size();
-    for (std::size_t i = 0; i < result.link_bytes.size(); ++i) {
-      // Where only ports limit, what other links would have to carry says nothing.
-      if (question_.model == NetworkModel::alpha_beta && !network_.links[i].port) continue;
-      const double seconds = static_cast<double>(result.link_bytes[i].count()) /
-                             network_.links[i].bandwidth.bytes_per_second();
-      if (seconds <= most) continue;
-      most = seconds;
-      busiest = i;
-    }
-    if (busiest == result.link_bytes.size() || out.time == Duration{}) return;
-    out.busiest_link = loaded_.cluster.link_name(static_cast<LinkId>(busiest));
-    out.busy = most / out.time.seconds();
   }
 
   void check(const Contestant& contestant, Outcome& out) const {
     AllReduceCheckOptions options;
     options.seed = question_.cluster.seed;
-    const AllReduceCheck checked =
-        check_all_reduce(*contestant.schedule, ranks_, out.layout.count, options);
+    const AllReduceCheck checked = check_all_reduce(*out.prepared.schedule, arena_.ranks(),
+                                                    out.prepared.layout.count, options);
     out.wrong = checked.wrong + checked.out_of_bound;
     if (!checked.right())
-      out.refusal = fmt::format("{} at {} bytes: {}", contestant.spec.text(),
-                                out.layout.size.count(), checked.problem());
+      out.refusal = fmt::format("{} at {} bytes: {}", contestant.text(),
+                                out.prepared.layout.size.count(), checked.problem());
+  }
+
+  /// Marks the fastest of each collective at each size; the first of equals.
+  void crown(std::vector<Outcome>& outcomes) const {
+    const std::size_t sizes = question_.sizes.size();
+    for (std::size_t s = 0; s < sizes; ++s) {
+      std::map<Collective, Outcome*> best;
+      for (std::size_t c = 0; c < contestants_.size(); ++c) {
+        Outcome& outcome = outcomes[c * sizes + s];
+        Outcome*& leader = best[contestants_[c].collective];
+        if (leader == nullptr || outcome.played.time < leader->played.time) leader = &outcome;
+      }
+      for (const auto& [collective, outcome] : best) outcome->best = true;
+    }
+  }
+
+  [[nodiscard]] bool contested(Collective collective) const {
+    return std::count_if(contestants_.begin(), contestants_.end(),
+                         [&](const Contestant& each) { return each.collective == collective; }) > 1;
   }
 
   [[nodiscard]] Report report(const std::vector<Outcome>& outcomes) const;
   [[nodiscard]] std::vector<Cell> row(const Contestant& contestant, const Outcome& outcome) const;
-  [[nodiscard]] std::string config_text() const;
+  void name_winners(const std::vector<Outcome>& outcomes, Report& out) const;
 
   const CollectiveQuestion& question_;
-  LoadedCluster loaded_;
-  int ranks_;
-  Network network_;
+  Arena arena_;
+  std::vector<std::string> left_out_;
+  Player player_;
   std::vector<Contestant> contestants_;
+  Bounds bounds_;
+  Network single_;  // for loads: single shortest paths
 };
 
 /// As nccl-tests fits numbers into a column: 2 decimals, fewer as the number grows.
@@ -230,18 +157,20 @@ Cell in_microseconds(Duration time) {
   return Cell{time.seconds(), fitted(time.seconds() * 1e6)};
 }
 
+Cell nothing(std::string shown = "-") {
+  Cell out;
+  out.text = std::move(shown);
+  return out;
+}
+
 /// GB/s times a factor, as bytes per second for programs; nothing where no time passes.
 Cell bandwidth(const std::optional<double>& gb_per_s, double factor) {
-  if (!gb_per_s) {
-    Cell out;
-    out.text = "-";
-    return out;
-  }
+  if (!gb_per_s) return nothing();
   const double value = gb_per_s.value_or(0) * factor;
   return Cell{value * 1e9, fitted(value)};
 }
 
-std::vector<Column> columns(bool with_load) {
+std::vector<Column> columns(bool with_load, bool with_choice, bool contested) {
   std::vector<Column> out = {{"algorithm", "algorithm", "", true},
                              {"collective", "", "", true},
                              {"ranks", "", ""},
@@ -249,6 +178,7 @@ std::vector<Column> columns(bool with_load) {
                              {"count", "count", "(elements)"},
                              {"type", "type", ""},
                              {"redop", "redop", ""},
+                             {"root", "root", ""},
                              {"time_s", "time", "(us)"},
                              {"algbw_Bps", "algbw", "(GB/s)"},
                              {"busbw_Bps", "busbw", "(GB/s)"},
@@ -259,8 +189,10 @@ std::vector<Column> columns(bool with_load) {
                              {"bound_percent", "%bound", ""},
                              {"bound_by", "bound by", "", true},
                              {"busiest_link_percent", "%busy", ""},
-                             {"busiest_link", "busiest link", "", true}};
+                             {"busiest_link", "busiest link", "", true},
+                             {"best", contested ? "best" : "", "", true}};
   if (with_load) out.push_back({"busiest_link_load", "load", "(x size)"});
+  if (with_choice) out.push_back({"chosen", "chosen", "", true});
   return out;
 }
 
@@ -271,35 +203,123 @@ std::string source_of(const LowerBound& bound) {
                                                                             : "latency";
 }
 
+bool reduced_by_switches(const Outcome& outcome) {
+  return outcome.prepared.helpers == Helpers::node_switches ||
+         outcome.prepared.helpers == Helpers::fabric_switches;
+}
+
+void add_bound(const Outcome& outcome, std::vector<Cell>& row) {
+  if (!outcome.bound) {
+    row.insert(row.end(), 3, nothing());
+    return;
+  }
+  const Duration bound = outcome.bound->time();
+  const Duration time = outcome.played.time;
+  const double percent = time > Duration{} ? 100 * bound.seconds() / time.seconds() : 100;
+  std::string by = source_of(*outcome.bound);
+  if (reduced_by_switches(outcome)) by += " *";
+  row.push_back(in_microseconds(bound));
+  row.emplace_back(percent, fmt::format("{:.1f}", percent));
+  row.emplace_back(std::move(by));
+}
+
 std::vector<Cell> Run::row(const Contestant& contestant, const Outcome& outcome) const {
-  const MessageLayout& layout = outcome.layout;
-  const std::optional<double> algbw = algbw_gb_per_s(layout.size, outcome.time);
-  const double percent = outcome.time > Duration{}
-                             ? 100 * outcome.bound.time().seconds() / outcome.time.seconds()
-                             : 100;
-  const std::int64_t sent = contestant.measure.sent_blocks * layout.block.count();
-  std::vector<Cell> out = {Cell{contestant.spec.text()},
-                           Cell{std::string{to_string(question_.collective)}},
-                           Cell{std::int64_t{ranks_}},
-                           Cell{layout.size.count()},
-                           Cell{layout.count},
-                           Cell{std::string{question_.type->name}},
-                           Cell{std::string{"sum"}},
-                           in_microseconds(outcome.time),
-                           bandwidth(algbw, 1),
-                           bandwidth(algbw, bus_factor(question_.collective, ranks_)),
-                           outcome.wrong ? Cell{*outcome.wrong} : Cell{},
-                           Cell{contestant.measure.rounds},
-                           Cell{sent},
-                           in_microseconds(outcome.bound.time()),
-                           Cell{percent, fmt::format("{:.1f}", percent)},
-                           Cell{source_of(outcome.bound)},
-                           Cell{100 * outcome.busy, fmt::format("{:.1f}", 100 * outcome.busy)},
-                           Cell{outcome.busiest_link}};
-  if (!outcome.wrong) out[10].text = "N/A";
+  const MessageLayout& layout = outcome.prepared.layout;
+  const std::optional<double> algbw = algbw_gb_per_s(layout.size, outcome.played.time);
+  const Collective collective = contestant.collective;
+  const std::int64_t sent = outcome.measure.sent_blocks * layout.block.count();
+  std::vector<Cell> out = {
+      Cell{contestant.text()},
+      Cell{std::string{to_string(collective)}},
+      Cell{std::int64_t{arena_.ranks()}},
+      Cell{layout.size.count()},
+      Cell{layout.count},
+      Cell{std::string{question_.type->name}},
+      Cell{std::string{reduces(collective) ? "sum" : "none"}},
+      Cell{std::int64_t{has_root(collective) ? question_.root : -1}},
+      in_microseconds(outcome.played.time),
+      bandwidth(algbw, 1),
+      bandwidth(algbw, bus_factor(collective, arena_.ranks())),
+      outcome.wrong ? Cell{*outcome.wrong} : nothing("N/A"),
+      Cell{outcome.measure.rounds},
+      Cell{sent},
+  };
+  add_bound(outcome, out);
+  out.emplace_back(100 * outcome.played.busy, fmt::format("{:.1f}", 100 * outcome.played.busy));
+  out.emplace_back(outcome.played.busiest_link);
+  out.emplace_back(outcome.best, outcome.best ? "*" : " ");
   if (question_.load)
-    out.push_back(contestant.load ? Cell{*contestant.load, fmt::format("{:.3f}", *contestant.load)}
-                                  : Cell{});
+    out.push_back(outcome.load ? Cell{*outcome.load, fmt::format("{:.3f}", *outcome.load)}
+                               : nothing());
+  out.emplace_back(outcome.prepared.chosen);
+  return out;
+}
+
+/// "all_reduce: fastest from 8 B to 64 KiB is ring:channels=2, ...", one line a collective.
+void Run::name_winners(const std::vector<Outcome>& outcomes, Report& out) const {
+  const std::size_t sizes = question_.sizes.size();
+  std::vector<Collective> done;
+  for (const Contestant& first : contestants_) {
+    const Collective collective = first.collective;
+    if (!contested(collective) || std::find(done.begin(), done.end(), collective) != done.end())
+      continue;
+    done.push_back(collective);
+    std::vector<std::pair<std::string, std::pair<Bytes, Bytes>>> runs;
+    for (std::size_t s = 0; s < sizes; ++s) {
+      for (std::size_t c = 0; c < contestants_.size(); ++c) {
+        if (contestants_[c].collective != collective || !outcomes[c * sizes + s].best) continue;
+        const std::string& chosen = outcomes[c * sizes + s].prepared.chosen;
+        const std::string name = chosen.empty() ? contestants_[c].text() : chosen;
+        if (runs.empty() || runs.back().first != name)
+          runs.push_back({name, {question_.sizes[s], question_.sizes[s]}});
+        runs.back().second.second = question_.sizes[s];
+      }
+    }
+    std::string text;
+    for (const auto& [name, range] : runs) {
+      const auto& [from, to] = range;
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name,
+                          from == to ? "at " + to_string(from)
+                                     : "from " + to_string(from) + " to " + to_string(to));
+    }
+    out.footer.push_back(fmt::format("fastest {}: {}", to_string(collective), text));
+  }
+}
+
+Report Run::report(const std::vector<Outcome>& outcomes) const {
+  Report out;
+  out.schema = "lockstep.collective/1";
+  out.config = config_of(question_, arena_, contestants_);
+  out.seed = question_.cluster.seed;
+  const bool choices = std::any_of(contestants_.begin(), contestants_.end(), [](const auto& each) {
+    return each.kind == Contestant::Kind::replayed;
+  });
+  const bool any_contest =
+      std::any_of(contestants_.begin(), contestants_.end(),
+                  [&](const auto& each) { return contested(each.collective); });
+  out.columns = columns(question_.load, choices, any_contest);
+  Fingerprint fingerprint;
+  const std::size_t sizes = question_.sizes.size();
+  for (std::size_t c = 0; c < contestants_.size(); ++c) {
+    Section section;
+    if (c == 0 || contestants_[c].collective != contestants_[c - 1].collective)
+      section.notes.push_back(
+          fmt::format("{}: {}", to_string(contestants_[c].collective), arena_.text()));
+    for (std::size_t s = 0; s < sizes; ++s) {
+      const Outcome& outcome = outcomes[c * sizes + s];
+      section.rows.push_back(row(contestants_[c], outcome));
+      if (!choices) section.rows.back().pop_back();
+      for (const char digit : outcome.played.fingerprint) fingerprint.add(digit);
+    }
+    out.sections.push_back(std::move(section));
+  }
+  out.fingerprint = fingerprint.text();
+  name_winners(outcomes, out);
+  if (std::any_of(outcomes.begin(), outcomes.end(),
+                  [](const Outcome& each) { return each.bound && reduced_by_switches(each); }))
+    out.footer.emplace_back(
+        "* the bound is for reduction at the end points; here switches reduce, which may beat it");
+  for (const std::string& text : left_out_) out.footer.push_back("left out: " + text);
   return out;
 }
 
@@ -315,58 +335,78 @@ nlohmann::ordered_json parameters_of(const AlgorithmInput& input) {
   return out;
 }
 
-std::string Run::config_text() const {
-  nlohmann::ordered_json config;
-  config["collective"] = to_string(question_.collective);
-  config["cluster"] = {{"file", question_.cluster.path()},
-                       {"name", loaded_.name},
-                       {"device", loaded_.device.id},
-                       {"nodes", loaded_.cluster.nodes()},
-                       {"ranks", ranks_}};
-  config["network"] = question_.network;
-  config["routes"] = kRoutePolicyNames.at(static_cast<std::size_t>(policy()));
-  auto& algorithms = config["algorithms"] = nlohmann::ordered_json::array();
-  for (const AlgorithmSpec& spec : question_.algorithms)
-    algorithms.push_back(
-        {{"name", spec.algorithm->name},
-         {"parameters", parameters_of(complete(*spec.algorithm, {ranks_, spec.arguments}))}});
-  auto& sizes = config["sizes_bytes"] = nlohmann::ordered_json::array();
-  for (const Bytes size : question_.sizes) sizes.push_back(size.count());
-  config["type"] = question_.type->name;
-  config["redop"] = "sum";
-  config["skew_s"] = question_.skew.seconds();
-  config["check"] = question_.check;
-  // A file's name may be any bytes; JSON's texts are UTF-8.
-  return config.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-}
-
-Report Run::report(const std::vector<Outcome>& outcomes) const {
-  Report out;
-  out.schema = "lockstep.collective/1";
-  out.config = config_text();
-  out.seed = question_.cluster.seed;
-  out.columns = columns(question_.load);
-  Fingerprint fingerprint;
-  const std::size_t sizes = question_.sizes.size();
-  for (std::size_t c = 0; c < contestants_.size(); ++c) {
-    Section section;
-    if (c == 0)
-      section.notes.push_back(fmt::format(
-          "{}: {} rank{} on {} ({}), network {}, routes {}", to_string(question_.collective),
-          ranks_, ranks_ == 1 ? "" : "s", loaded_.name, loaded_.device.id, question_.network,
-          kRoutePolicyNames.at(static_cast<std::size_t>(policy()))));
-    for (std::size_t s = 0; s < sizes; ++s) {
-      const Outcome& outcome = outcomes[c * sizes + s];
-      section.rows.push_back(row(contestants_[c], outcome));
-      for (const char digit : outcome.fingerprint) fingerprint.add(digit);
-    }
-    out.sections.push_back(std::move(section));
-  }
-  out.fingerprint = fingerprint.text();
+nlohmann::ordered_json config_of(const Contestant& contestant, const Arena& arena, int root) {
+  nlohmann::ordered_json out = {{"collective", to_string(contestant.collective)},
+                                {"name", contestant.text()}};
+  if (contestant.kind != Contestant::Kind::algorithm) return out;
+  out["name"] = contestant.spec.algorithm->name;
+  out["parameters"] = parameters_of(
+      complete(*contestant.spec.algorithm, arena.input(contestant.spec.arguments, root, {})));
   return out;
 }
 
 }  // namespace
+
+Arena arena_for(const CollectiveQuestion& question) {
+  constexpr int kManyRanks = 1 << 20;
+  Arena::Wants wants;
+  for (const Contestant& each : question.contestants) {
+    if (each.kind == Contestant::Kind::replayed || question.every_row) wants.switches = true;
+    if (each.kind != Contestant::Kind::algorithm) continue;
+    const CollectiveAlgorithm& row = *each.spec.algorithm;
+    wants.switches = wants.switches || row.helpers == Helpers::node_switches ||
+                     row.helpers == Helpers::fabric_switches;
+    // Hosts have to be built along with the cluster, before its ranks are known; problems() has
+    // the last word on what is too many.
+    const AlgorithmInput many{kManyRanks, each.spec.arguments};
+    if (row.helpers == Helpers::hosts && validate(row, many).empty())
+      wants.hosts = std::max(wants.hosts, helpers_of(row, many));
+  }
+  if (question.every_row) wants.hosts = 0;
+  return {question.cluster, question.network, wants};
+}
+
+std::vector<Contestant> allowed(const CollectiveQuestion& question, const Player& player,
+                                std::vector<std::string>& left_out) {
+  std::vector<Contestant> out;
+  std::string text;
+  for (const Contestant& each : question.contestants) {
+    const std::vector<std::string> problems = player.problems(each);
+    if (problems.empty()) out.push_back(each);
+    for (const std::string& problem : problems) {
+      if (question.every_row) left_out.push_back(problem);
+      text += fmt::format("{}--algorithm {}: {}", text.empty() ? "" : "\n  ", each.text(), problem);
+    }
+  }
+  if (out.empty() || (!question.every_row && !text.empty())) throw UsageError(text);
+  return out;
+}
+
+std::string config_of(const CollectiveQuestion& question, const Arena& arena,
+                      const std::vector<Contestant>& contestants) {
+  nlohmann::ordered_json config;
+  config["collective"] = to_string(contestants.front().collective);
+  config["cluster"] = {{"file", question.cluster.path()},
+                       {"name", arena.loaded().name},
+                       {"device", arena.loaded().device.id},
+                       {"nodes", arena.cluster().nodes()},
+                       {"ranks", arena.ranks()}};
+  config["network"] = question.network.model;
+  config["protocol"] = arena.protocol() ? arena.protocol()->id : "none";
+  config["routes"] = kRoutePolicyNames.at(static_cast<std::size_t>(arena.policy()));
+  auto& algorithms = config["algorithms"] = nlohmann::ordered_json::array();
+  for (const Contestant& each : contestants)
+    algorithms.push_back(config_of(each, arena, question.root));
+  auto& sizes = config["sizes_bytes"] = nlohmann::ordered_json::array();
+  for (const Bytes size : question.sizes) sizes.push_back(size.count());
+  config["type"] = question.type->name;
+  config["redop"] = "sum";
+  config["root"] = question.root;
+  config["skew_s"] = question.skew.seconds();
+  config["check"] = question.check;
+  // A file's name may be any bytes; JSON's texts are UTF-8.
+  return config.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
 
 Report run_collective(const CollectiveQuestion& question) {
   return Run(question).run();

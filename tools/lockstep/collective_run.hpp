@@ -1,33 +1,23 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
-#include "sim/engine/replay.hpp"
-#include "strategies/collectives/sizing.hpp"
-#include "strategies/collectives/spec.hpp"
-#include "tools/lockstep/cluster_options.hpp"
+#include "tools/lockstep/collective_question.hpp"
 #include "tools/lockstep/output.hpp"
 
 namespace lockstep::cli {
 
-/// What `lockstep collective` is asked, everything checked that needs no cluster.
-struct CollectiveQuestion {
-  Collective collective = Collective::all_reduce;
-  ClusterOptions cluster;
-  RoutePolicy policy = RoutePolicy::automatic;
-  std::vector<AlgorithmSpec> algorithms;
-  std::vector<Bytes> sizes;
-  const ElementType* type = nullptr;
-  NetworkModel model = NetworkModel::fluid;
-  std::string network;  // the model's name
-  Duration skew;
-  bool check = false;
-  bool load = false;
-};
+/// The arena that a question's contestants need.
+[[nodiscard]] Arena arena_for(const CollectiveQuestion& question);
+/// The contestants that the arena allows. Throws UsageError naming all that it does not, unless
+/// every row of the table was asked for: those are then named in `left_out`.
+[[nodiscard]] std::vector<Contestant> allowed(const CollectiveQuestion& question,
+                                              const Player& player,
+                                              std::vector<std::string>& left_out);
+/// Everything that led to a result, as JSON.
+[[nodiscard]] std::string config_of(const CollectiveQuestion& question, const Arena& arena,
+                                    const std::vector<Contestant>& contestants);
 
-/// Replays every algorithm at every size. Throws UsageError where an algorithm cannot be had with
-/// so many ranks, Refusal where a replay cannot end or --check finds a wrong element.
+/// Replays every contestant at every size. Throws UsageError where an algorithm cannot be had on
+/// the cluster, Refusal where a replay cannot end or --check finds a wrong element.
 [[nodiscard]] Report run_collective(const CollectiveQuestion& question);
 
 }  // namespace lockstep::cli
