@@ -1,0 +1,58 @@
+#include "strategies/collectives/broadcast/algorithms.hpp"
+#include "strategies/collectives/pipelined_chain.hpp"
+#include "strategies/collectives/rooted.hpp"
+
+/// Chain broadcast: root, root+1, ... pass the message on chunk by chunk, each sending one chunk
+/// while it receives the next.
+/// In: n >= 1 ranks, S bytes on the root. Chunks: k blocks of ceil(count/k); where k is not given
+///   the best, sqrt((n-2)*S*beta/alpha) rounded to the better side.
+/// Rounds n-2+k (0 for n = 1); sent per rank S, by the last of the chain nothing.
+/// Ideal time (n-2+k)*(alpha + S/k*beta), with the best k about
+///   (sqrt((n-2)*alpha) + sqrt(S*beta))^2   (alpha s per message, beta s per byte sent).
+/// Errors: none after validate(). Source: Pjesivac-Grbovic et al. 2007 (Performance analysis of MPI
+///   collective operations), section 4 (pipeline); NCCL's ring broadcast.
+namespace lockstep::broadcast {
+namespace {
+
+class Chain final : public RootedSchedule {
+ public:
+  Chain(int n, int root, std::int64_t chunks)
+      : RootedSchedule(n, root, chunks), chain_{n, chunks} {}
+
+  [[nodiscard]] std::int64_t steps(int rank, int) const override {
+    return chain_.rounds_of(position_of(rank));
+  }
+
+  void step(int rank, int, std::int64_t index, Step& step) const override {
+    const int place = position_of(rank);
+    if (const auto chunk = chain_.leaving(place, index))
+      step.sends.push_back({rank_at(place + 1), {Buffer::data, *chunk, 1}});
+    if (const auto chunk = chain_.reaching(place, index))
+      step.receives.push_back({rank_at(place - 1), {Buffer::data, *chunk, 1}});
+  }
+
+  [[nodiscard]] std::vector<Phase> phases() const override { return chain_.phases(); }
+
+ private:
+  PipelinedChain chain_;
+};
+
+}  // namespace
+
+SchedulePtr make_chain(int n, int root, std::int64_t chunks) {
+  return std::make_shared<Chain>(n, root, chunks);
+}
+
+CollectiveCost chain_cost(int n, std::int64_t chunks) {
+  const std::int64_t rounds = PipelinedChain{n, chunks}.rounds();
+  return {.rounds = rounds,
+          .path_blocks = rounds,
+          .reduced_blocks = 0,
+          .sent_blocks = n > 1 ? chunks : 0};
+}
+
+PipelineRounds chain_rounds(int n) {
+  return {.fixed = n - 2, .per_chunk = 1};
+}
+
+}  // namespace lockstep::broadcast

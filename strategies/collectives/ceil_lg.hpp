@@ -1,0 +1,12 @@
+#pragma once
+
+#include <bit>
+
+namespace lockstep {
+
+/// The least k with 2^k >= n, for n >= 1: rounds in which one rank's news can reach all.
+[[nodiscard]] constexpr int ceil_lg(int n) {
+  return std::bit_width(static_cast<unsigned>(n - 1));
+}
+
+}  // namespace lockstep
