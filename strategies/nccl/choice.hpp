@@ -1,0 +1,62 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/schedule/contract.hpp"
+#include "strategies/nccl/names.hpp"
+
+/// What a user allows NCCL to choose from, written as in its environment variables.
+namespace lockstep {
+
+enum class NcclWish : std::uint8_t { by_default, wanted, refused };
+
+/// Wishes per collective; those that NCCL does not choose for keep the default.
+struct NcclChoice {
+  NcclTable<NcclAlgorithm, NcclWish> algorithms;
+  NcclTable<NcclProtocol, NcclWish> protocols;
+};
+class NcclChoices {
+ public:
+  [[nodiscard]] const NcclChoice& operator[](Collective collective) const {
+    return choices_[static_cast<std::size_t>(collective)];
+  }
+  [[nodiscard]] NcclChoice& operator[](Collective collective) {
+    return choices_[static_cast<std::size_t>(collective)];
+  }
+
+ private:
+  std::array<NcclChoice, kCollectiveNames.size()> choices_{};
+};
+
+/// Whether NCCL weighs algorithms for this collective; the others are grouped sends and receives.
+[[nodiscard]] bool nccl_chooses(Collective collective);
+
+struct NcclChoiceError {
+  std::string variable;      // NCCL_ALGO or NCCL_PROTO
+  std::size_t position = 0;  // of the offending word, counted in characters from 0
+  std::string message;
+};
+
+struct ParsedNcclChoices {
+  NcclChoices choices;
+  std::vector<NcclChoiceError> errors;  // all of them
+};
+
+/// Reads the values of NCCL_ALGO and NCCL_PROTO (2.24 and later); empty: everything by default.
+///
+///   ring,tree                 these alone, for every collective
+///   ^nvls,nvlstree            all but these
+///   ring;allreduce:^tree      ring, but of all-reduce everything except tree
+///
+/// Names count in any case, with or without underscores, as NCCL or as Lockstep writes them. What
+/// comes later replaces what came before. `^` leaves the rest at its default: a protocol that is
+/// off by default stays off.
+[[nodiscard]] ParsedNcclChoices parse_nccl_choices(std::string_view algorithms,
+                                                   std::string_view protocols);
+
+}  // namespace lockstep

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+
+#include "strategies/nccl/case.hpp"
+#include "strategies/nccl/choice.hpp"
+
+namespace lockstep {
+
+/// Whether there is a model of how this algorithm plays the collective with this protocol.
+[[nodiscard]] bool nccl_models(const NcclCase& one, NcclAlgorithm algorithm, NcclProtocol protocol);
+
+/// Why NCCL would not use it here; empty where it would.
+[[nodiscard]] std::string nccl_refusal(const NcclCase& one, const NcclChoice& choice,
+                                       NcclAlgorithm algorithm, NcclProtocol protocol);
+
+}  // namespace lockstep

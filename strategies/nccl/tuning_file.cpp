@@ -1,0 +1,366 @@
+#include "strategies/nccl/tuning_file.hpp"
+
+#include <string_view>
+#include <utility>
+
+#include "topologies/config/device.hpp"
+#include "topologies/config/reader.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr std::int64_t kMostCount = 1'000'000;
+constexpr double kLargestFactor = 1000;
+constexpr std::size_t kMostSizes = 63;  // powers of two that a size can be
+
+template <class Enum>
+std::vector<std::string_view> names_of() {
+  return {NcclNames<Enum>::all.begin(), NcclNames<Enum>::all.end()};
+}
+
+template <class Enum>
+Enum read_name(ObjectReader& in, std::string_view key, std::string_view noun) {
+  return parse_nccl_name<Enum>(in.one_of(key, noun, names_of<Enum>())).value();
+}
+
+NcclArchitecture read_architecture(ObjectReader& in, std::string_view key) {
+  return read_name<NcclArchitecture>(in, key, "architecture");
+}
+
+double read_factor(ObjectReader& in, std::string_view key) {
+  return in.number(key, 0.001, kLargestFactor);
+}
+
+/// [7, 9] as 7/9.
+double read_ratio(ObjectReader& in, std::string_view key) {
+  std::vector<std::int64_t> parts;
+  in.array(
+      key, [&](const ValueReader& part) { parts.push_back(part.integer(1, kMostCount)); }, 2, 2);
+  if (parts.size() != 2) return 1;
+  return static_cast<double>(parts[0]) / static_cast<double>(parts[1]);
+}
+
+NcclCapRow read_caps_row(ObjectReader& in, std::string_view key) {
+  return in.object(key, [](ObjectReader& row) {
+    NcclCapRow caps;
+    for (const NcclSpan span : nccl_values<NcclSpan>()) {
+      caps[span] = row.optional_rate(nccl_name(span));
+    }
+    return caps;
+  });
+}
+
+/// Limits that nothing may lack.
+NcclCapRow read_full_caps_row(ObjectReader& in, std::string_view key) {
+  return in.object(key, [](ObjectReader& row) {
+    NcclCapRow caps;
+    for (const NcclSpan span : nccl_values<NcclSpan>()) caps[span] = row.rate(nccl_name(span));
+    return caps;
+  });
+}
+
+std::vector<Rate> read_speeds(ObjectReader& in, std::string_view key) {
+  std::vector<Rate> speeds;
+  in.array(
+      key,
+      [&](const ValueReader& value) {
+        const Rate speed = value.rate();
+        if (!speeds.empty() && speed >= speeds.back()) {
+          value.note("expected speeds from high to low");
+        }
+        speeds.push_back(speed);
+      },
+      1, 100);
+  return speeds;
+}
+
+/// Reads one file's blocks over what the file that it extends has.
+class TuningReader {
+ public:
+  TuningReader(NcclTuning& tuning, bool extends) : tuning_{tuning}, extends_{extends} {}
+
+  void read(ObjectReader& in) {
+    tuning_.version = in.string("version");
+    tuning_.summary = in.string("summary");
+    read_times(in);
+    read_rates(in);
+    read_choices(in);
+  }
+
+ private:
+  void read_times(ObjectReader& in) {
+    block(in, "base_latency", [this](auto& b) { rows(b, tuning_.base_latency); });
+    block(in, "hop_latency", [this](auto& b) { hops(b); });
+    block(in, "net_overhead", [this](auto& b) { net_overhead(b); });
+    block(in, "latency_terms", [this](auto& b) { latency_terms(b); });
+    block(in, "ring_plateau", [this](auto& b) { ring_plateau(b); });
+  }
+
+  void read_rates(ObjectReader& in) {
+    block(in, "bandwidth_caps", [this](auto& b) { caps(b); });
+    block(in, "ll_total_on_several_nodes", [this](auto& b) { ll_total_rows(b); });
+    block(in, "bandwidth_factors", [this](auto& b) { bandwidth_factors(b); });
+    block(in, "tree_correction", [this](auto& b) { tree_correction(b); });
+  }
+
+  void read_choices(ObjectReader& in) {
+    block(in, "algorithms", [this](auto& b) { algorithms(b); });
+    block(in, "threads", [this](auto& b) { threads(b); });
+    block(in, "search", [this](auto& b) { ladders(b); });
+    block(in, "channels", [this](auto& b) { channels(b); });
+    block(in, "enabled_by_default", [this](auto& b) { rules(b); });
+    block(in, "chunks", [this](auto& b) { chunks(b); });
+    block(in, "recognition", [this](auto& b) { recognition(b); });
+  }
+
+  /// A block with its source. Required, unless another file has it.
+  template <class Read>
+  void block(ObjectReader& in, std::string_view key, Read read) {
+    if (extends_ && !in.optional(key)) return;
+    in.object(key, [&](ObjectReader& one) {
+      (void)one.string("source");
+      read(one);
+    });
+  }
+
+  void algorithms(ObjectReader& in) {
+    tuning_.has = {};
+    in.array(
+        "names",
+        [this](const ValueReader& value) {
+          const auto name = value.known_name("algorithm of NCCL", names_of<NcclAlgorithm>());
+          if (name) tuning_.has[*parse_nccl_name<NcclAlgorithm>(*name)] = true;
+        },
+        1, kNcclCount<NcclAlgorithm>);
+  }
+
+  void rows(ObjectReader& in, NcclTable<NcclAlgorithm, NcclLatencyRow>& table) {
+    for (const NcclAlgorithm algorithm : nccl_values<NcclAlgorithm>()) {
+      if (extends_ && !in.optional(nccl_name(algorithm))) continue;
+      table[algorithm] = row(in, algorithm);
+    }
+  }
+
+  static NcclLatencyRow row(ObjectReader& in, NcclAlgorithm algorithm) {
+    return in.object(nccl_name(algorithm), [algorithm](ObjectReader& one) {
+      NcclLatencyRow times;
+      for (const NcclProtocol protocol : nccl_values<NcclProtocol>()) {
+        if (is_simple_only(algorithm) && protocol != NcclProtocol::simple) continue;
+        times[protocol] = one.duration(nccl_name(protocol));
+      }
+      return times;
+    });
+  }
+
+  void hops(ObjectReader& in) {
+    for (const NcclHop hop : nccl_values<NcclHop>()) {
+      if (extends_ && !in.optional(nccl_name(hop))) continue;
+      in.object(nccl_name(hop),
+                [this, hop](ObjectReader& table) { rows(table, tuning_.hop_latency[hop]); });
+    }
+  }
+
+  void net_overhead(ObjectReader& in) {
+    for (const NcclCpu cpu : nccl_values<NcclCpu>()) {
+      tuning_.net_overhead.per_step[cpu] = in.duration(nccl_name(cpu));
+    }
+    tuning_.net_overhead.simple_factor = read_factor(in, "simple_factor");
+  }
+
+  void latency_terms(ObjectReader& in) {
+    tuning_.latency = {in.duration("collnet_direct_per_peer"),
+                       read_factor(in, "pat_network_divisor"), in.duration("pat_per_rank")};
+  }
+
+  void ring_plateau(ObjectReader& in) {
+    tuning_.ring_plateau.from = in.bytes("from_per_channel_and_rank");
+    in.object("factor", [this](ObjectReader& factors) {
+      for (const NcclArchitecture architecture : nccl_values<NcclArchitecture>()) {
+        tuning_.ring_plateau.factor[architecture] = read_factor(factors, nccl_name(architecture));
+      }
+    });
+  }
+
+  void caps(ObjectReader& in) {
+    for (const NcclArchitecture architecture : nccl_values<NcclArchitecture>()) {
+      tuning_.caps[architecture] =
+          in.object(nccl_name(architecture), [](ObjectReader& one) { return caps_of(one); });
+    }
+  }
+
+  static NcclCaps caps_of(ObjectReader& in) {
+    return {
+        read_full_caps_row(in, "ll_total"),           read_full_caps_row(in, "ring_ll128_channel"),
+        read_full_caps_row(in, "tree_ll128_channel"), read_full_caps_row(in, "tree_channel"),
+        read_caps_row(in, "nvls_tree_channel"),       in.number("nvls_efficiency", 0, 1)};
+  }
+
+  void ll_total_rows(ObjectReader& in) {
+    for (const NcclCpu cpu : nccl_values<NcclCpu>()) {
+      tuning_.ll_total_row[cpu] = read_architecture(in, nccl_name(cpu));
+    }
+  }
+
+  void bandwidth_factors(ObjectReader& in) {
+    NcclBandwidthFactors& factors = tuning_.bandwidth;
+    factors.ring_ll = read_factor(in, "ring_ll");
+    factors.ring_ll128 = read_factor(in, "ring_ll128");
+    factors.tree = read_factor(in, "tree");
+    factors.tree_ll_divisor = read_factor(in, "tree_ll_divisor");
+    factors.tree_ll128_one_node = read_ratio(in, "tree_ll128_one_node");
+    factors.tree_ll128 = read_ratio(in, "tree_ll128");
+    factors.plain_tree = read_factor(in, "plain_tree");
+    factors.pat = read_factor(in, "pat");
+    factors.collnet_direct = read_factor(in, "collnet_direct");
+    factors.collnet_direct_from = read_architecture(in, "collnet_direct_from");
+    factors.round_trip = read_factor(in, "round_trip");
+  }
+
+  void tree_correction(ObjectReader& in) {
+    tuning_.tree_correction.from = in.positive_bytes("from");
+    for (const NcclProtocol protocol : nccl_values<NcclProtocol>()) {
+      auto& factors = tuning_.tree_correction.factors[protocol];
+      factors.clear();
+      in.array(
+          nccl_name(protocol),
+          [&](const ValueReader& value) { factors.push_back(value.number(0.001, kLargestFactor)); },
+          1, kMostSizes);
+    }
+  }
+
+  void threads(ObjectReader& in) {
+    NcclThreads& threads = tuning_.threads;
+    for (const NcclProtocol protocol : nccl_values<NcclProtocol>()) {
+      threads.per_channel[protocol] = in.integer(nccl_name(protocol), 1, kMostCount);
+    }
+    threads.simple_slow = in.integer("simple_slow", 1, kMostCount);
+    threads.slow = in.rate("slow");
+    in.object("least_bytes", [&threads](ObjectReader& least) {
+      for (const NcclProtocol protocol : nccl_values<NcclProtocol>()) {
+        threads.least_bytes[protocol] = least.bytes(nccl_name(protocol));
+      }
+    });
+  }
+
+  void ladders(ObjectReader& in) {
+    for (const NcclArchitecture architecture : nccl_values<NcclArchitecture>()) {
+      tuning_.ladders[architecture] = in.object(nccl_name(architecture), [](ObjectReader& one) {
+        return NcclLadder{read_speeds(one, "intra"), read_speeds(one, "inter"),
+                          one.rate("split_from")};
+      });
+    }
+  }
+
+  void channels(ObjectReader& in) {
+    NcclChannelCounts& counts = tuning_.channels;
+    counts.most_found = in.integer("most_found", 1, kMostCount);
+    counts.most_used = in.integer("most_used", 1, kMostCount);
+    counts.factor = in.integer("factor", 1, kMostCount);
+    counts.double_from = read_architecture(in, "double_from");
+    counts.double_above = in.rate("double_above");
+    counts.double_below = in.integer("double_below", 1, kMostCount);
+  }
+
+  void rules(ObjectReader& in) {
+    NcclRules& rules = tuning_.rules;
+    rules.ll128_intra = read_name<NcclPath>(in, "ll128_intra", "path");
+    in.object("ll128_inter", [&rules](ObjectReader& inter) {
+      for (const NcclArchitecture architecture : nccl_values<NcclArchitecture>()) {
+        rules.ll128_inter[architecture] =
+            read_name<NcclPath>(inter, nccl_name(architecture), "path");
+      }
+    });
+    rules.nvls_from = read_architecture(in, "nvls_from");
+    rules.nvls_least_channels = in.integer("nvls_least_channels", 1, kMostCount);
+    rules.pat_ranks_per_node = in.integer("pat_ranks_per_node", 1, kMostCount);
+  }
+
+  void chunks(ObjectReader& in) {
+    NcclChunks& chunks = tuning_.chunks;
+    in.object("step", [&chunks](ObjectReader& step) {
+      for (const NcclProtocol protocol : nccl_values<NcclProtocol>()) {
+        chunks.step[protocol] = step.positive_bytes(nccl_name(protocol));
+      }
+    });
+    chunks.pipeline_steps = in.integer("pipeline_steps", 1, kMostCount);
+    chunks.send_recv_ll_up_to = in.bytes("send_recv_ll_up_to");
+    chunks.tree_ll128.clear();
+    in.array("tree_ll128", [&chunks](const ValueReader& value) {
+      chunks.tree_ll128.push_back(value.object([](ObjectReader& one) {
+        return NcclChunkHalving{one.integer("pieces", 1, kMostCount), one.positive_bytes("least")};
+      }));
+    });
+  }
+
+  void recognition(ObjectReader& in) {
+    NcclRecognition& recognition = tuning_.recognition;
+    in.object("devices", [&recognition](ObjectReader& devices) {
+      for (const NcclArchitecture architecture : nccl_values<NcclArchitecture>()) {
+        auto& beginnings = recognition.devices[architecture];
+        beginnings.clear();
+        devices.array(nccl_name(architecture), [&beginnings](const ValueReader& value) {
+          beginnings.push_back(value.string());
+        });
+      }
+    });
+    recognition.otherwise = read_architecture(in, "otherwise");
+    recognition.sockets.clear();
+    in.array("sockets", [&recognition](const ValueReader& value) {
+      recognition.sockets.push_back(value.object([](ObjectReader& one) {
+        return NcclSocket{one.rate("bandwidth"), read_name<NcclCpu>(one, "cpu", "maker of CPUs")};
+      }));
+    });
+  }
+
+  NcclTuning& tuning_;
+  bool extends_;
+};
+
+NcclTuning read_over(const JsonDocument& document, std::string id,
+                     const std::filesystem::path& folder, bool may_extend);
+
+/// The file that this one extends; it must be whole itself.
+NcclTuning extended(ObjectReader& in, std::string_view name, const std::filesystem::path& folder) {
+  if (name.empty()) return {};
+  const std::filesystem::path path = folder / (std::string{name} + ".json");
+  try {
+    return read_over(read_json(path), std::string{name}, folder, false);
+  } catch (const ConfigError& error) {
+    in.note("extends", "the file it extends cannot be used: " + path.string());
+    in.self().problems().add(error);
+  }
+  return {};
+}
+
+NcclTuning read_over(const JsonDocument& document, std::string id,
+                     const std::filesystem::path& folder, bool may_extend) {
+  return read_document(document, [&](ObjectReader& in) {
+    NcclTuning tuning;
+    const auto name = in.optional_string("extends");
+    if (name && !may_extend) {
+      in.note("extends", "a file that another one extends must be whole itself");
+    } else if (name) {
+      tuning = extended(in, *name, folder);
+    }
+    tuning.id = std::move(id);
+    TuningReader{tuning, name.has_value()}.read(in);
+    return tuning;
+  });
+}
+
+}  // namespace
+
+NcclTuning read_nccl_tuning(const JsonDocument& document, std::string id,
+                            const std::filesystem::path& folder) {
+  return read_over(document, std::move(id), folder, true);
+}
+
+NcclTuning load_nccl_tuning(const std::filesystem::path& path) {
+  return read_nccl_tuning(read_json(path), path.stem().string(), path.parent_path());
+}
+
+std::vector<std::string> nccl_tuning_ids(const std::filesystem::path& folder) {
+  return device_ids(folder);  // ids are names of .json files there as well
+}
+
+}  // namespace lockstep
