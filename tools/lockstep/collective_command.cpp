@@ -8,6 +8,7 @@
 #include "strategies/collectives/spec.hpp"
 #include "tools/lockstep/collective_run.hpp"
 #include "tools/lockstep/commands.hpp"
+#include "tools/lockstep/concurrent.hpp"
 #include "tools/lockstep/contestants_option.hpp"
 #include "tools/lockstep/crossover.hpp"
 #include "tools/lockstep/errors.hpp"
@@ -34,6 +35,7 @@ struct Given {
   bool check = false;
   bool load = false;
   bool crossover = false;
+  std::string concurrent;
   Format format = Format::table;
 };
 
@@ -97,7 +99,7 @@ const ElementType* type_of(const Given& given) {
 CollectiveQuestion question_of(const Given& given) {
   CollectiveQuestion out;
   out.cluster = given.cluster;
-  given.contestants.ask(out);
+  if (given.concurrent.empty()) given.contestants.ask(out);
   out.sizes = sizes_of(given);
   out.network = given.network;
   (void)out.network.parsed();
@@ -108,6 +110,12 @@ CollectiveQuestion question_of(const Given& given) {
   out.type = type_of(given);
   out.skew = skew_of(given);
   return out;
+}
+
+Report answer(const Given& given) {
+  const CollectiveQuestion question = question_of(given);
+  if (!given.concurrent.empty()) return run_concurrent(given.concurrent, question);
+  return given.crossover ? run_crossover(question) : run_collective(question);
 }
 
 void add_sizes(CLI::App& command, const std::shared_ptr<Given>& given) {
@@ -151,6 +159,11 @@ void add_collective(CLI::App& app) {
       "byte of the message, along single paths");
   command->add_flag("--crossover", given->crossover,
                     "Print the sizes between -b and -e where the fastest algorithm changes");
+  command
+      ->add_option("--concurrent", given->concurrent,
+                   "Collectives of a JSON file, all on the cluster at once, and what they cost one "
+                   "another")
+      ->type_name("FILE");
   add_format(*command, given->format);
   command->footer(
       "busbw is a normalisation, algbw times 2(n-1)/n for all_reduce, not what a wire carried.\n\n"
@@ -159,11 +172,7 @@ void add_collective(CLI::App& app) {
       "ring -b 64M -e 64M\n"
       "  lockstep collective all_reduce --cluster configs/clusters/dgx-h100.json --nodes 2 "
       "--algorithm ring,halving_doubling -b 1K -e 1M -f 32");
-  command->callback([given] {
-    const CollectiveQuestion question = question_of(*given);
-    print(render(given->crossover ? run_crossover(question) : run_collective(question),
-                 given->format));
-  });
+  command->callback([given] { print(render(answer(*given), given->format)); });
 }
 
 }  // namespace lockstep::cli

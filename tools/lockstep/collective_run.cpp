@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "sim/engine/link_load.hpp"
-#include "sim/execute/host/all_reduce_check.hpp"
+#include "sim/execute/host/numeric.hpp"
 #include "strategies/collectives/lower_bound.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/parallel.hpp"
@@ -104,10 +104,10 @@ class Run {
   }
 
   void check(const Contestant& contestant, Outcome& out) const {
-    AllReduceCheckOptions options;
-    options.seed = question_.cluster.seed;
-    const AllReduceCheck checked = check_all_reduce(*out.prepared.schedule, arena_.ranks(),
-                                                    out.prepared.layout.count, options);
+    const Schedule& schedule = *out.prepared.schedule;
+    const Contract contract = player_.contract_of(contestant, schedule);
+    const NumericVerdict checked = check_numbers(schedule, contract, out.prepared.layout.count,
+                                                 {.seed = question_.cluster.seed});
     out.wrong = checked.wrong + checked.out_of_bound;
     if (!checked.right())
       out.refusal = fmt::format("{} at {} bytes: {}", contestant.text(),

@@ -147,6 +147,15 @@ Prepared Player::prepare_fastest(const Contestant& contestant, Bytes size) const
   return *std::move(best);
 }
 
+Contract Player::contract_of(const Contestant& contestant, const Schedule& schedule) const {
+  if (contestant.import) return contestant.import->contract().value();
+  const AlgorithmArguments& arguments = contestant.spec.arguments;
+  const auto distance = arguments.find("distance");
+  return lockstep::contract_of(
+      contestant.collective, schedule, arena_.ranks(), options_.root,
+      distance == arguments.end() ? 1 : static_cast<int>(std::get<std::int64_t>(distance->second)));
+}
+
 std::vector<TimePoint> Player::starts(std::size_t members) const {
   std::vector<TimePoint> out;
   if (options_.skew == Duration{}) return out;

@@ -67,6 +67,8 @@ class Player {
   [[nodiscard]] std::vector<std::string> problems(const Contestant& contestant) const;
   [[nodiscard]] Prepared prepare(const Contestant& contestant, Bytes size) const;
   [[nodiscard]] Played play(const Contestant& contestant, const Prepared& prepared) const;
+  /// What the contestant's schedule has to keep.
+  [[nodiscard]] Contract contract_of(const Contestant& contestant, const Schedule& schedule) const;
   /// Rounds, bytes and messages; walked once for schedules of the same make.
   [[nodiscard]] ScheduleMeasure measure_of(const Contestant& contestant,
                                            const Prepared& prepared) const;
