@@ -6,7 +6,7 @@ set -euo pipefail
 packages=(
   g++ cmake ninja-build ccache git                    # build
   libfmt-dev nlohmann-json3-dev libcli11-dev          # libraries of the product
-  libboost-graph-dev libpugixml-dev
+  libboost-graph-dev libpugixml-dev libprotobuf-dev protobuf-compiler
   doctest-dev libbenchmark-dev                        # tests and benches
   libsimgrid-dev libvalijson-dev
   clang clang-format clang-tidy libclang-rt-14-dev    # format check, lint, fuzzing

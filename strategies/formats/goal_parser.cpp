@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <charconv>
 
-#include "topologies/cluster.hpp"
 #include "topologies/config/complaint.hpp"
 #include "topologies/config/did_you_mean.hpp"
 
@@ -13,6 +12,7 @@ namespace lockstep {
 
 namespace {
 
+constexpr std::uint64_t kMostGoalRanks = 1U << 24U;           // what a cluster may have
 constexpr std::uint64_t kMostNanoseconds = INT64_MAX / 1000;  // 106 days in picoseconds
 constexpr std::uint64_t kMostBytes = INT64_MAX;
 constexpr std::uint64_t kMostCpu = (1U << 20U) - 1;
@@ -54,7 +54,7 @@ GoalSchedule GoalParser::parse() {
 void GoalParser::parse_number_of_ranks() {
   const bool begins_well = expect("num_ranks");
   if (!begins_well) problems_->throw_if_any();
-  const auto ranks = number("a number of ranks", static_cast<std::uint64_t>(kMostRanks));
+  const auto ranks = number("a number of ranks", kMostGoalRanks);
   if (ranks && *ranks == 0) problems_->note(tokens_.next().at, "", "there are no ranks");
   if (!ranks || *ranks == 0) problems_->throw_if_any();
   schedule_.ranks = static_cast<int>(ranks.value_or(1));

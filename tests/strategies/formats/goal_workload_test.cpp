@@ -109,3 +109,19 @@ TEST_CASE("a binomial tree by others takes as long as its longest path") {
   CHECK(result.unfinished.empty());
   CHECK(result.end.since_start() == 5 * 100_ns + (5 + 4 + 3 + 2 + 1) * 1_ns);
 }
+
+TEST_CASE("calculations on one cpu of a rank run one at a time") {
+  CHECK(ends("num_ranks 1 rank 0 { calc 10 calc 5 calc 7 cpu 1 }") == Times{10, 15, 7});
+}
+
+TEST_CASE("a sender is free when its last byte has left, whether anybody receives yet or not") {
+  // Both send before they receive. The sends end at 50, the receives when the messages are there.
+  CHECK(ends("num_ranks 2\n"
+             "rank 0 { s: send 50b to 1 r: recv 50b from 1 r requires s }\n"
+             "rank 1 { s: send 50b to 0 r: recv 50b from 0 r requires s }") ==
+        Times{50, 150, 50, 150});
+}
+
+TEST_CASE("a message to oneself crosses no link") {
+  CHECK(ends("num_ranks 1 rank 0 { send 50b to 0 recv 50b from 0 }") == Times{0, 0});
+}

@@ -1,0 +1,145 @@
+#include "strategies/formats/chakra_workload.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <utility>
+
+#include "sim/check.hpp"
+#include "strategies/formats/chakra_groups.hpp"
+
+namespace lockstep {
+
+namespace {
+
+constexpr std::uint32_t kGpu = 0;
+constexpr std::uint32_t kCpu = 1;
+
+class Converter {
+ public:
+  Converter(const ChakraTrace& trace, std::span<const EndpointId> members,
+            const ChooseSchedule& choose)
+      : trace_{trace}, members_{members}, choose_{choose} {}
+
+  Workload convert() {
+    LOCKSTEP_CHECK(members_.size() == trace_.ranks.size());
+    workload_.slots = Workload::kNoLimit;
+    for (std::uint32_t rank = 0; rank < trace_.ranks.size(); ++rank) add_nodes(rank);
+    add_messages();
+    add_calls();
+    problems_.throw_if_any();
+    return std::move(workload_);
+  }
+
+ private:
+  void add_nodes(std::uint32_t rank) {
+    const auto first = static_cast<std::uint32_t>(workload_.streams.size());
+    first_stream_.push_back(first);
+    for (const ChakraNode& node : trace_.ranks[rank].nodes) {
+      Operation operation = computation(node);
+      for (const std::uint32_t done : node.after) operation.after.push_back({first + done, 0});
+      workload_.streams.push_back({members_[rank], stream_name(node), {}});
+      workload_.streams.back().operations.push_back(std::move(operation));
+    }
+  }
+
+  static std::string stream_name(const ChakraNode& node) {
+    return node.name.empty() ? fmt::format("node {}", node.id) : node.name;
+  }
+
+  /// Of messages and collectives what is here is overwritten.
+  static Operation computation(const ChakraNode& node) {
+    Operation out;
+    if (node.kind < ChakraNode::Kind::send) out.duration = node.duration;
+    if (node.kind == ChakraNode::Kind::compute) out.processor = node.on_cpu ? kCpu : kGpu;
+    return out;
+  }
+
+  void add_messages() {
+    const ChakraMessages messages = match_messages(trace_);
+    for (std::size_t i = 0; i < messages.nodes.size(); ++i) {
+      const MessageEnd& end = messages.ends[i];
+      Operation& out = operation(messages.nodes[i]);
+      out.kind = end.sending ? Operation::Kind::send : Operation::Kind::receive;
+      out.peer = members_[static_cast<std::size_t>(end.sending ? end.to : end.from)];
+      out.tag = messages.tags.tags[i];
+      out.size = end.size;
+    }
+  }
+
+  void add_calls() {
+    for (const ChakraCall& call : match_collectives(trace_, problems_))
+      if (call.nodes.size() > 1) add_call(call);
+  }
+
+  void add_call(const ChakraCall& given) {
+    const ChakraNode& first = node(given.nodes.front());
+    const auto ranks = static_cast<int>(given.nodes.size());
+    CollectiveCall call;
+    call.schedule = schedule(first, given);
+    if (call.schedule == nullptr) return;
+    call.name = fmt::format("{} {}{}", to_string(first.collective), given.number,
+                            given.group.empty() ? "" : " of " + given.group);
+    call.block = block_of(*call.schedule, message_of(first, ranks));
+    for (std::uint32_t member = 0; member < given.nodes.size(); ++member) {
+      call.members.push_back(members_[given.nodes[member].rank]);
+      Operation& out = operation(given.nodes[member]);
+      out.kind = Operation::Kind::collective;
+      out.call = static_cast<std::uint32_t>(workload_.calls.size());
+      out.member = member;
+    }
+    workload_.calls.push_back(std::move(call));
+  }
+
+  /// The whole message, of which every rank puts in its own part or all.
+  static Bytes message_of(const ChakraNode& node, int ranks) {
+    const bool parts =
+        node.collective == Collective::all_gather || node.collective == Collective::gather;
+    return parts ? node.size * ranks : node.size;
+  }
+
+  static Bytes block_of(const Schedule& schedule, Bytes message) {
+    const std::int64_t blocks = schedule.blocks();
+    if (blocks == 0) return Bytes{};
+    return Bytes{message.count() / blocks + (message.count() % blocks == 0 ? 0 : 1)};
+  }
+
+  std::shared_ptr<const Schedule> schedule(const ChakraNode& node, const ChakraCall& call) {
+    const auto ranks = static_cast<int>(call.nodes.size());
+    const auto [found, fresh] = schedules_.try_emplace({node.collective, ranks}, nullptr);
+    if (!fresh) return found->second;
+    found->second = choose_(node.collective, ranks);
+    const bool fits = found->second != nullptr && found->second->ranks() == ranks;
+    if (fits) return found->second;
+    found->second = nullptr;
+    problems_.add(ConfigError{Problem{trace_.ranks[call.nodes.front().rank].file, node.at,
+                                      fmt::format("node {}", node.id),
+                                      fmt::format("no schedule for {} among {} ranks alone",
+                                                  to_string(node.collective), ranks)}});
+    return nullptr;
+  }
+
+  [[nodiscard]] const ChakraNode& node(ChakraNodeRef ref) const {
+    return trace_.ranks[ref.rank].nodes[ref.index];
+  }
+  Operation& operation(ChakraNodeRef ref) {
+    return workload_.streams[first_stream_[ref.rank] + ref.index].operations[0];
+  }
+
+  const ChakraTrace& trace_;
+  std::span<const EndpointId> members_;
+  const ChooseSchedule& choose_;
+  Problems problems_{""};
+  std::vector<std::uint32_t> first_stream_;
+  std::map<std::pair<Collective, int>, std::shared_ptr<const Schedule>> schedules_;
+  Workload workload_;
+};
+
+}  // namespace
+
+Workload to_workload(const ChakraTrace& trace, std::span<const EndpointId> members,
+                     const ChooseSchedule& choose) {
+  return Converter(trace, members, choose).convert();
+}
+
+}  // namespace lockstep
