@@ -18,6 +18,10 @@ std::string in_chunks(std::int64_t count) {
   return count == 1 ? "1 chunk" : fmt::format("{} chunks", count);
 }
 
+std::string in_messages(std::size_t count) {
+  return count == 1 ? "1 message" : fmt::format("{} messages", count);
+}
+
 // Chunks.
 
 class ChunkCheck {
@@ -141,8 +145,8 @@ class ConnectionCheck {
     const auto messages = messages_of(first);
     const auto met = whole ? messages_of(ends[1]) : std::vector<const MscclStep*>{};
     if (messages.size() == met.size()) return check_lengths(ends, messages, met);
-    note(first, fmt::format("{} {} messages {} gpu {} on channel {}, which {} {}",
-                            first.receiving ? "receives" : "sends", messages.size(),
+    note(first, fmt::format("{} {} {} gpu {} on channel {}, which {} {}",
+                            first.receiving ? "receives" : "sends", in_messages(messages.size()),
                             first.receiving ? "from" : "to", peer_of(first), first.channel,
                             first.receiving ? "sends" : "receives", met.size()));
   }

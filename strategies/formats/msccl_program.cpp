@@ -16,6 +16,7 @@ constexpr std::int64_t kMostRanks = std::int64_t{1} << 20U;
 constexpr std::int64_t kMostChunks = std::int64_t{1} << 20U;
 constexpr std::int64_t kMostChannels = std::int64_t{1} << 16U;
 constexpr std::int64_t kMostSlots = std::int64_t{1} << 16U;
+constexpr int kUnreadable = -2;  // a peer that has been noted as a problem
 constexpr IntegerRange kId{0, std::numeric_limits<std::int32_t>::max()};
 constexpr IntegerRange kIdOrNone{-1, std::numeric_limits<std::int32_t>::max()};
 constexpr IntegerRange kChunks{0, kMostChunks};
@@ -107,11 +108,11 @@ class ProgramReader {
     const XmlReader in{document_, element, problems_, [this] { return block_text(); }};
     block.id = as_int(in.integer("id", kId), -1);
     block_ = block.id;
-    block.send = as_int(in.integer("send", peers()), -1);
-    block.receive = as_int(in.integer("recv", peers()), -1);
+    block.send = as_int(in.integer("send", peers()), kUnreadable);
+    block.receive = as_int(in.integer("recv", peers()), kUnreadable);
     block.channel = as_int(in.integer("chan", {0, kMostChannels - 1}), 0);
     if (gpu.id >= 0 && (block.send == gpu.id || block.receive == gpu.id))
-      in.complain(fmt::format("tb {} is connected with its own GPU", block.id));
+      in.complain("a tb connects with another GPU, not with its own");
     in.children("step", [&](const XmlElement& child) { read_step(child, block); });
     put_in_order(block.steps, "step", [this] { return block_text(); });
     gpu.blocks.push_back(std::move(block));
@@ -161,9 +162,9 @@ class ProgramReader {
   static void check_connection(const XmlReader& in, const MscclThreadBlock& block,
                                const MscclStep& step) {
     const std::string_view type = to_string(step.operation);
-    if (sends(step.operation) && block.send < 0)
+    if (sends(step.operation) && block.send == -1)
       in.complain(fmt::format("a step of type \"{}\" sends, but its tb has send=\"-1\"", type));
-    if (receives(step.operation) && block.receive < 0)
+    if (receives(step.operation) && block.receive == -1)
       in.complain(fmt::format("a step of type \"{}\" receives, but its tb has recv=\"-1\"", type));
   }
 

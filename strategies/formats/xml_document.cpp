@@ -60,12 +60,20 @@ std::string_view words_for(pugi::xml_parse_status status) {
     case pugi::status_bad_end_element:
       return "malformed end of an element";
     case pugi::status_end_element_mismatch:
-      return "this end belongs to no open element, or an element is not closed";
+      return "this end belongs to no open element";
     case pugi::status_unrecognized_tag:
       return "this is no tag";
     default:
       return "malformed XML";
   }
+}
+
+/// Past the last byte there is nothing left that could end what is open.
+std::string message_for(const pugi::xml_parse_result& result, std::string_view text) {
+  const bool at_end = static_cast<std::size_t>(result.offset) + 1 >= text.size();
+  if (at_end && result.status == pugi::status_end_element_mismatch)
+    return "the file ends before its elements do";
+  return std::string{words_for(result.status)};
 }
 
 [[noreturn]] void refuse(const std::string& file, std::string_view text, std::size_t offset,
@@ -96,7 +104,7 @@ class XmlTreeBuilder {
   void build(const pugi::xml_document& parsed) {
     for (const pugi::xml_node node : parsed.children()) {
       if (is_element(node) && !out_.elements_.empty()) {
-        note(node.name(), "a second element outside the first");
+        note(node.name() - 1, "a second element outside the first");
         break;
       }
       add_tree(node);
@@ -120,7 +128,7 @@ class XmlTreeBuilder {
       enter(node, open);
       if (is_element(node) && node.first_child()) {
         if (open.size() == kDeepestXml) {
-          note(node.name(), fmt::format("more than {} elements in one another", kDeepestXml));
+          note(node.name() - 1, fmt::format("more than {} elements in one another", kDeepestXml));
           return;
         }
         node = node.first_child();
@@ -213,8 +221,7 @@ XmlDocument::XmlDocument(std::string_view text, std::string file)
       parsed.load_buffer_inplace(buffer_.data(), buffer_.size(),
                                  pugi::parse_default | pugi::parse_fragment, pugi::encoding_utf8);
   if (!result)
-    refuse(file_, text, static_cast<std::size_t>(result.offset),
-           std::string{words_for(result.status)});
+    refuse(file_, text, static_cast<std::size_t>(result.offset), message_for(result, text));
   XmlTreeBuilder{text, *this}.build(parsed);
 }
 

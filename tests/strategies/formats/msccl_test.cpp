@@ -1,11 +1,12 @@
 #include "strategies/formats/msccl.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
-#include <map>
+#include <array>
 
+#include "sim/execute/host/verify.hpp"
 #include "tests/strategies/formats/corpus.hpp"
-#include "tests/strategies/formats/msccl_verdict.hpp"
 
 /// MSCCL files become schedules that do what the files say.
 using namespace lockstep;
@@ -93,10 +94,7 @@ void check_right(const std::string& path) {
   CAPTURE(path);
   const MscclImport read = read_msccl(path);
   REQUIRE(read.contract().has_value());
-  for (const ExecuteOrder order :
-       {ExecuteOrder::first_ready_first, ExecuteOrder::last_ready_first, ExecuteOrder::shuffled}) {
-    CHECK(problem_of(*read.schedule, *read.contract(), {.order = order}) == "");
-  }
+  CHECK(verify(*read.schedule, *read.contract()).problem() == "");
 }
 
 }  // namespace
