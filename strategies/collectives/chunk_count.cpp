@@ -4,20 +4,16 @@
 
 namespace lockstep {
 
-/// One chunk more changes the time by per_chunk*alpha - fixed*S*beta/(k(k+1)), which grows with k:
-/// the best is the first k where it is not negative.
+/// With w = S*(beta + gamma) one chunk more changes the time by per_chunk*alpha - fixed*w/(k(k+1)),
+/// which grows with k: the best is the first k where it is not negative.
 std::int64_t best_chunks(PipelineRounds rounds, Bytes size, const AlphaBeta& hop) {
+  Duration whole = size / hop.beta;
+  if (rounds.reduces && hop.gamma) whole += size / *hop.gamma;
+  const Int128 saved = Int128{rounds.fixed} * whole.ps();
+  const Int128 added = Int128{rounds.per_chunk} * hop.alpha.ps();
   const std::int64_t most = std::clamp<std::int64_t>(size.count(), 1, kMostChunks);
-  if (rounds.fixed <= 0) return 1;
-  const UInt128 added =
-      static_cast<UInt128>((rounds.per_chunk * hop.alpha).ps()) * hop.beta.steps();
-  const auto saved = static_cast<UInt128>(repeated_work(size, rounds.fixed));
-  const auto pays = [&](std::int64_t k) {
-    const auto product = static_cast<std::uint64_t>(k) * static_cast<std::uint64_t>(k + 1);
-    return saved / product > added || (saved / product == added && saved % product > 0);
-  };
   std::int64_t k = 1;
-  while (k < most && pays(k)) ++k;
+  while (k < most && Int128{k} * (k + 1) * added < saved) ++k;
   return k;
 }
 

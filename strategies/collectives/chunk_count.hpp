@@ -10,15 +10,16 @@ namespace lockstep {
 struct PipelineRounds {
   std::int64_t fixed = 0;
   std::int64_t per_chunk = 1;
+  bool reduces = false;  // every chunk is added up where it arrives
 };
 
 inline constexpr std::int64_t kMostChunks = 65536;
 /// Taken where the message's length or the cost of a hop is not known.
 inline constexpr std::int64_t kUnknownBestChunks = 8;
 
-/// The k that makes (fixed + per_chunk * k) * (alpha + S/k*beta) least, exactly:
-/// sqrt(fixed*S*beta / (per_chunk*alpha)) rounded to the better side, at least 1, at most one chunk
-/// per byte and kMostChunks.
+/// The k that makes (fixed + per_chunk * k) * (alpha + S/k*(beta + gamma)) least:
+/// sqrt(fixed*S*(beta + gamma) / (per_chunk*alpha)) rounded to the better side, at least 1, at most
+/// one chunk per byte and kMostChunks; without gamma where nothing is reduced.
 [[nodiscard]] std::int64_t best_chunks(PipelineRounds rounds, Bytes size, const AlphaBeta& hop);
 
 /// The argument `chunks` if there is one, else the best.

@@ -1,0 +1,43 @@
+#include "strategies/collectives/gather/algorithms.hpp"
+#include "strategies/collectives/rooted.hpp"
+
+/// Direct gather: every rank sends the root its part at once.
+/// In: n >= 1 ranks, S/n bytes on each. Chunks: n blocks of ceil(count/n) elements.
+/// Rounds 1; sent by every rank but the root one block.
+/// Ideal time alpha + (n-1)/n*S*beta, all of it through the root's port
+///   (alpha s per message, beta s per byte sent).
+/// Errors: none after validate(). Source: NCCL, documentation of point-to-point communication
+///   (all-to-one as grouped sends and receives).
+namespace lockstep::gather {
+namespace {
+
+class Direct final : public RootedSchedule {
+ public:
+  Direct(int n, int root) : RootedSchedule(n, root, n) {}
+
+  [[nodiscard]] std::int64_t steps(int, int) const override { return n() > 1 ? 1 : 0; }
+
+  void step(int rank, int, std::int64_t, Step& step) const override {
+    if (position_of(rank) != 0) {
+      step.sends.push_back({rank_at(0), {Buffer::data, rank, 1}});
+      return;
+    }
+    for (int position = 1; position < n(); ++position) {
+      const int from = rank_at(position);
+      step.receives.push_back({from, {Buffer::data, from, 1}});
+    }
+  }
+};
+
+}  // namespace
+
+SchedulePtr make_direct(int n, int root) {
+  return std::make_shared<Direct>(n, root);
+}
+
+CollectiveCost direct_cost(int n) {
+  const std::int64_t any = n > 1 ? 1 : 0;
+  return {.rounds = any, .path_blocks = n - 1, .reduced_blocks = 0, .sent_blocks = any};
+}
+
+}  // namespace lockstep::gather

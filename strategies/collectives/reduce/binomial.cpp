@@ -1,0 +1,51 @@
+#include "strategies/collectives/binomial_tree.hpp"
+#include "strategies/collectives/reduce/algorithms.hpp"
+#include "strategies/collectives/rooted.hpp"
+
+/// Binomial reduce: the binomial broadcast backwards. In every round half of those who still hold a
+/// sum give it to a rank who adds it to its own; the last comes from furthest.
+/// In: n >= 1 ranks, S bytes on each. Chunks: the whole message, one block.
+/// Rounds ceil(lg n); sent by every rank but the root S.
+/// Ideal time ceil(lg n)*(alpha + S*beta + S*gamma)
+///   (alpha s per message, beta s per byte sent, gamma s per byte reduced).
+/// Errors: none after validate(). Source: Thakur, Rabenseifner and Gropp 2005, section 4; Chan,
+///   Heimlich, Purkayastha and van de Geijn 2007, section 4 (minimum spanning tree).
+namespace lockstep::reduce {
+namespace {
+
+class Binomial final : public RootedSchedule {
+ public:
+  Binomial(int n, int root) : RootedSchedule(n, root, 1), tree_{n} {}
+
+  [[nodiscard]] std::int64_t steps(int, int) const override { return tree_.rounds(); }
+
+  void step(int rank, int, std::int64_t index, Step& step) const override {
+    const int position = position_of(rank);
+    const auto edge = tree_.edge(position, tree_.rounds() - 1 - static_cast<int>(index));
+    if (!edge) return;
+    if (position == edge->parent) {
+      step.receives.push_back({rank_at(edge->child), whole(), Combine::reduce});
+    } else {
+      step.sends.push_back({rank_at(edge->parent), whole()});
+    }
+  }
+
+ private:
+  BinomialTree tree_;
+};
+
+}  // namespace
+
+SchedulePtr make_binomial(int n, int root) {
+  return std::make_shared<Binomial>(n, root);
+}
+
+CollectiveCost binomial_cost(int n) {
+  const std::int64_t rounds = ceil_lg(n);
+  return {.rounds = rounds,
+          .path_blocks = rounds,
+          .reduced_blocks = rounds,
+          .sent_blocks = n > 1 ? 1 : 0};
+}
+
+}  // namespace lockstep::reduce

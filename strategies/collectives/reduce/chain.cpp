@@ -1,0 +1,61 @@
+#include "strategies/collectives/pipelined_chain.hpp"
+#include "strategies/collectives/reduce/algorithms.hpp"
+#include "strategies/collectives/rooted.hpp"
+
+/// Chain reduce: sums run from rank root-1 down to root+1 and the root, chunk by chunk; each rank
+/// adds its own to one chunk while it sends the one before.
+/// In: n >= 1 ranks, S bytes on each. Chunks: k blocks of ceil(count/k); where k is not given the
+///   best, sqrt((n-2)*S*(beta+gamma)/alpha) rounded to the better side.
+/// Rounds n-2+k (0 for n = 1); sent by every rank but the root S.
+/// Ideal time (n-2+k)*(alpha + S/k*beta + S/k*gamma)
+///   (alpha s per message, beta s per byte sent, gamma s per byte reduced).
+/// Errors: none after validate(). Source: Pjesivac-Grbovic et al. 2007 (Performance analysis of MPI
+///   collective operations), section 4 (pipeline); NCCL's ring reduce.
+namespace lockstep::reduce {
+namespace {
+
+class Chain final : public RootedSchedule {
+ public:
+  Chain(int n, int root, std::int64_t chunks)
+      : RootedSchedule(n, root, chunks), chain_{n, chunks} {}
+
+  [[nodiscard]] std::int64_t steps(int rank, int) const override {
+    return chain_.rounds_of(place_of(rank));
+  }
+
+  void step(int rank, int, std::int64_t index, Step& step) const override {
+    const int place = place_of(rank);
+    if (const auto chunk = chain_.leaving(place, index))
+      step.sends.push_back({behind(rank, 1), {Buffer::data, *chunk, 1}});
+    if (const auto chunk = chain_.reaching(place, index))
+      step.receives.push_back({ahead(rank, 1), {Buffer::data, *chunk, 1}, Combine::reduce});
+  }
+
+  [[nodiscard]] std::vector<Phase> phases() const override { return chain_.phases(); }
+
+ private:
+  /// The last position comes first, the root last.
+  [[nodiscard]] int place_of(int rank) const { return n() - 1 - position_of(rank); }
+
+  PipelinedChain chain_;
+};
+
+}  // namespace
+
+SchedulePtr make_chain(int n, int root, std::int64_t chunks) {
+  return std::make_shared<Chain>(n, root, chunks);
+}
+
+CollectiveCost chain_cost(int n, std::int64_t chunks) {
+  const std::int64_t rounds = PipelinedChain{n, chunks}.rounds();
+  return {.rounds = rounds,
+          .path_blocks = rounds,
+          .reduced_blocks = rounds,
+          .sent_blocks = n > 1 ? chunks : 0};
+}
+
+PipelineRounds chain_rounds(int n) {
+  return {.fixed = n - 2, .per_chunk = 1, .reduces = true};
+}
+
+}  // namespace lockstep::reduce

@@ -1,0 +1,45 @@
+#include "strategies/collectives/reduce/algorithms.hpp"
+#include "strategies/collectives/rooted.hpp"
+
+/// Flat reduce: the root takes everybody's data one after the other and adds it up.
+/// In: n >= 1 ranks, S bytes on each. Chunks: the whole message, one block.
+/// Rounds n-1, all of them the root's; sent by every other rank S, in the order root+1, root+2, ...
+/// Ideal time (n-1)*(alpha + S*beta + S*gamma)
+///   (alpha s per message, beta s per byte sent, gamma s per byte reduced).
+/// Errors: none after validate(). Source: Chan, Heimlich, Purkayastha and van de Geijn 2007,
+///   section 2 (what a reduce is; this is its definition carried out).
+namespace lockstep::reduce {
+namespace {
+
+class Flat final : public RootedSchedule {
+ public:
+  Flat(int n, int root) : RootedSchedule(n, root, 1) {}
+
+  [[nodiscard]] std::int64_t steps(int rank, int) const override {
+    return position_of(rank) == 0 ? n() - 1 : 1;
+  }
+
+  void step(int rank, int, std::int64_t index, Step& step) const override {
+    if (position_of(rank) == 0) {
+      step.receives.push_back({rank_at(static_cast<int>(index) + 1), whole(), Combine::reduce});
+    } else {
+      step.sends.push_back({rank_at(0), whole()});
+    }
+  }
+};
+
+}  // namespace
+
+SchedulePtr make_flat(int n, int root) {
+  return std::make_shared<Flat>(n, root);
+}
+
+CollectiveCost flat_cost(int n) {
+  const std::int64_t leaves = n - 1;
+  return {.rounds = leaves,
+          .path_blocks = leaves,
+          .reduced_blocks = leaves,
+          .sent_blocks = n > 1 ? 1 : 0};
+}
+
+}  // namespace lockstep::reduce

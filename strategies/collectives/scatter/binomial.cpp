@@ -1,0 +1,51 @@
+#include "strategies/collectives/binomial_tree.hpp"
+#include "strategies/collectives/cyclic_run.hpp"
+#include "strategies/collectives/rooted.hpp"
+#include "strategies/collectives/scatter/algorithms.hpp"
+
+/// Binomial scatter: whoever holds the parts of a run of ranks gives the further half of the run
+/// away; the first goes furthest.
+/// In: n >= 1 ranks, S bytes on the root. Chunks: n blocks of ceil(count/n) elements; ranks on the
+///   way keep those of others in their places. Where a run of ranks counted from the root passes
+///   rank n-1, its blocks are two pieces of one message.
+/// Rounds ceil(lg n); sent by the root n-1 blocks, by every other rank less.
+/// Ideal time ceil(lg n)*alpha + (n-1)/n*S*beta   (alpha s per message, beta s per byte sent).
+/// Errors: none after validate(). Source: Chan, Heimlich, Purkayastha and van de Geijn 2007,
+///   section 4 (minimum spanning tree); Thakur, Rabenseifner and Gropp 2005, section 4.
+namespace lockstep::scatter {
+namespace {
+
+class Binomial final : public RootedSchedule {
+ public:
+  Binomial(int n, int root) : RootedSchedule(n, root, n), tree_{n} {}
+
+  [[nodiscard]] std::int64_t steps(int, int) const override { return tree_.rounds(); }
+
+  void step(int rank, int, std::int64_t index, Step& step) const override {
+    const int position = position_of(rank);
+    const auto edge = tree_.edge(position, static_cast<int>(index));
+    if (!edge) return;
+    const CyclicRun below{Buffer::data, rank_at(edge->child), edge->below(), n()};
+    if (position == edge->parent) {
+      step.send(rank_at(edge->child), below.pieces());
+    } else {
+      step.receive(rank_at(edge->parent), below.pieces(), Combine::copy);
+    }
+  }
+
+ private:
+  BinomialTree tree_;
+};
+
+}  // namespace
+
+SchedulePtr make_binomial(int n, int root) {
+  return std::make_shared<Binomial>(n, root);
+}
+
+CollectiveCost binomial_cost(int n) {
+  const std::int64_t others = n - 1;
+  return {.rounds = ceil_lg(n), .path_blocks = others, .reduced_blocks = 0, .sent_blocks = others};
+}
+
+}  // namespace lockstep::scatter

@@ -1,0 +1,42 @@
+#include "strategies/collectives/rooted.hpp"
+#include "strategies/collectives/scatter/algorithms.hpp"
+
+/// Flat scatter: the root sends every rank its part, one after the other.
+/// In: n >= 1 ranks, S bytes on the root. Chunks: n blocks of ceil(count/n) elements.
+/// Rounds n-1, all of them the root's; sent by the root n-1 blocks, in the order root+1, root+2,
+/// ... Ideal time (n-1)*alpha + (n-1)/n*S*beta   (alpha s per message, beta s per byte sent).
+/// Errors: none after validate(). Source: Chan, Heimlich, Purkayastha and van de Geijn 2007,
+///   section 2 (what a scatter is; this is its definition carried out).
+namespace lockstep::scatter {
+namespace {
+
+class Flat final : public RootedSchedule {
+ public:
+  Flat(int n, int root) : RootedSchedule(n, root, n) {}
+
+  [[nodiscard]] std::int64_t steps(int rank, int) const override {
+    return position_of(rank) == 0 ? n() - 1 : 1;
+  }
+
+  void step(int rank, int, std::int64_t index, Step& step) const override {
+    if (position_of(rank) == 0) {
+      const int to = rank_at(static_cast<int>(index) + 1);
+      step.sends.push_back({to, {Buffer::data, to, 1}});
+    } else {
+      step.receives.push_back({rank_at(0), {Buffer::data, rank, 1}});
+    }
+  }
+};
+
+}  // namespace
+
+SchedulePtr make_flat(int n, int root) {
+  return std::make_shared<Flat>(n, root);
+}
+
+CollectiveCost flat_cost(int n) {
+  const std::int64_t leaves = n - 1;
+  return {.rounds = leaves, .path_blocks = leaves, .reduced_blocks = 0, .sent_blocks = leaves};
+}
+
+}  // namespace lockstep::scatter
