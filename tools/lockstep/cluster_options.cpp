@@ -1,6 +1,7 @@
 #include "tools/lockstep/cluster_options.hpp"
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
@@ -10,6 +11,8 @@
 #include "tools/lockstep/number_option.hpp"
 #include "topologies/config/config_error.hpp"
 #include "topologies/config/did_you_mean.hpp"
+#include "topologies/link_changes.hpp"
+#include "topologies/reachability.hpp"
 
 namespace lockstep::cli {
 
@@ -46,6 +49,25 @@ void ClusterOptions::add_to(CLI::App& command) {
       command, "--seed", 0, std::numeric_limits<std::uint64_t>::max(), [this](auto n) { seed = n; },
       "Seed of everything drawn at random")
       ->default_str(std::to_string(seed));
+  add_links_to(command);
+}
+
+void ClusterOptions::add_links_to(CLI::App& command) {
+  command
+      .add_option(
+          "--set-link", set_links,
+          "Changes a link, in any words that name one: \"node0/gpu3 -> node0/nvswitch0\", "
+          "node0/gpu3--node0/nvswitch0 for both directions, or a switch, NIC or node for "
+          "all its links; SETTINGS are bandwidth=50% or bandwidth=\"25 GB/s\" (what it then "
+          "carries) and latency=\"5 us\", separated by commas; repeatable")
+      ->type_name("LINK SETTINGS")
+      ->allow_extra_args(false);
+  command
+      .add_option("--fail", failed,
+                  "Takes a link away, or all links of a switch, NIC or node; routes avoid it; "
+                  "repeatable")
+      ->type_name("LINK")
+      ->allow_extra_args(false);
 }
 
 RoutePolicy ClusterOptions::policy() const {
@@ -143,7 +165,51 @@ std::optional<ClusterFile> read_sized(const JsonDocument& document, const Cluste
   }
 }
 
+/// What a function of the links throws, with the option before it.
+template <class Make>
+auto for_option(const std::string& option, Make&& make) {
+  try {
+    return make();
+  } catch (const LinkChangeError& error) {
+    throw UsageError(option + ": " + error.what());
+  }
+}
+
+/// One option's changes, with the notes added.
+void change(LoadedCluster& loaded, const std::string& option, const LinkChange& wanted) {
+  auto [cluster, notes] =
+      for_option(option, [&] { return change_links(loaded.cluster, std::array{wanted}); });
+  loaded.cluster = std::move(cluster);
+  loaded.link_changes.insert(loaded.link_changes.end(), notes.begin(), notes.end());
+}
+
+void refuse_cut_off(const Cluster& cluster) {
+  const auto pair = first_cut_off(cluster);
+  if (!pair) return;
+  const auto name = [&cluster](EndpointId rank) {
+    return "rank " + std::to_string(rank) + " (" + cluster.vertex_name(cluster.vertex_of(rank)) +
+           ")";
+  };
+  throw Refusal("no route is left from " + name(pair->first) + " to " + name(pair->second));
+}
+
 }  // namespace
+
+void ClusterOptions::change_links_of(LoadedCluster& loaded) const {
+  for (const auto& [link, settings] : set_links) {
+    const std::string option = "--set-link " + in_quotes(link);
+    change(loaded, option, for_option(option, [&, &link = link, &settings = settings] {
+             return parse_link_settings(link, settings);
+           }));
+  }
+  for (const std::string& link : failed) {
+    LinkChange gone;
+    gone.links = link;
+    gone.failed = true;
+    change(loaded, "--fail " + in_quotes(link), gone);
+  }
+  refuse_cut_off(loaded.cluster);
+}
 
 LoadedCluster ClusterOptions::load(int extra_hosts) const {
   std::error_code ignored;
@@ -155,7 +221,9 @@ LoadedCluster ClusterOptions::load(int extra_hosts) const {
   auto device = read_device_of(document, problems);
   auto file = read_sized(document, {nodes, ranks, extra_hosts}, problems);
   problems.throw_if_any();
-  return {file->name, file->summary, std::move(*device), std::move(file->cluster)};
+  LoadedCluster loaded{file->name, file->summary, std::move(*device), std::move(file->cluster), {}};
+  change_links_of(loaded);
+  return loaded;
 }
 
 }  // namespace lockstep::cli

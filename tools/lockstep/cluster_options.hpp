@@ -2,6 +2,8 @@
 
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "topologies/cluster_file.hpp"
 #include "topologies/config/device.hpp"
@@ -19,22 +21,32 @@ struct LoadedCluster {
   std::string summary;
   Device device;
   Cluster cluster;
+  /// What --set-link and --fail have done, a line each; to be shown with every result.
+  std::vector<std::string> link_changes;
 };
 
-/// The options by which every command names a cluster: --cluster, --nodes, --ranks, --routes.
+/// The options by which every command names a cluster: --cluster, --nodes, --ranks, --routes,
+/// --set-link, --fail.
 struct ClusterOptions {
   std::string cluster;
   std::optional<int> nodes;
   std::optional<int> ranks;
   std::string routes = "auto";
   std::uint64_t seed = 1;
+  std::vector<std::pair<std::string, std::string>> set_links;  // link, settings
+  std::vector<std::string> failed;
 
   void add_to(CLI::App& command);
   [[nodiscard]] RoutePolicy policy() const;
-  /// Throws ConfigError for what the file or the size has wrong.
+  /// Throws ConfigError for what the file or the size has wrong, UsageError for links that are not
+  /// there, Refusal where two ranks have no route left.
   [[nodiscard]] LoadedCluster load(int extra_hosts = 0) const;
   /// For messages and results: "star x 8", "dgx-h100, 4 nodes".
   [[nodiscard]] std::string path() const;
+
+ private:
+  void add_links_to(CLI::App& command);
+  void change_links_of(LoadedCluster& loaded) const;
 };
 
 /// Where the shipped configs are: $LOCKSTEP_CONFIGS, else ./configs, else where the tool was built

@@ -25,6 +25,7 @@ struct Given {
   ContestantOptions contestants;
   ClusterOptions cluster;
   NetworkOptions network;
+  NcclOptions nccl;
   int root = 0;
   std::string least = "32M";
   std::string most;
@@ -102,6 +103,7 @@ CollectiveQuestion question_of(const Given& given) {
   if (given.concurrent.empty()) given.contestants.ask(out);
   out.sizes = sizes_of(given);
   out.network = given.network;
+  out.nccl = given.nccl;
   (void)out.network.parsed();
   (void)out.cluster.policy();
   out.root = given.root;
@@ -148,6 +150,7 @@ void add_collective(CLI::App& app) {
       "Root of broadcast, reduce, scatter and gather (default 0)");
   add_sizes(*command, given);
   given->network.add_to(*command);
+  given->nccl.add_to(*command);
   command->add_option("--skew", given->skew, "Ranks start at random within this time")
       ->type_name("TIME")
       ->capture_default_str();

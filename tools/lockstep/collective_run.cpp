@@ -67,9 +67,12 @@ class Run {
   explicit Run(const CollectiveQuestion& question)
       : question_{question},
         arena_{arena_for(question)},
-        player_{arena_, {question.type, question.root, question.skew, question.cluster.seed}},
+        player_{arena_, question.play()},
         contestants_{allowed(question, player_, left_out_)},
-        bounds_{arena_} {
+        bounds_{arena_},
+        chooses_{std::any_of(contestants_.begin(), contestants_.end(), [](const auto& each) {
+          return each.kind == Contestant::Kind::replayed || each.kind == Contestant::Kind::nccl;
+        })} {
     if (question.load)
       single_ = lower(arena_.cluster(), arena_.loaded().device.endpoint(), RoutePolicy::shortest);
   }
@@ -143,7 +146,8 @@ class Run {
   Player player_;
   std::vector<Contestant> contestants_;
   Bounds bounds_;
-  Network single_;  // for loads: single shortest paths
+  bool chooses_ = false;  // some contestant is an automatic choice
+  Network single_;        // for loads: single shortest paths
 };
 
 /// As nccl-tests fits numbers into a column: 2 decimals, fewer as the number grows.
@@ -192,7 +196,10 @@ std::vector<Column> columns(bool with_load, bool with_choice, bool contested) {
                              {"busiest_link", "busiest link", "", true},
                              {"best", contested ? "best" : "", "", true}};
   if (with_load) out.push_back({"busiest_link_load", "load", "(x size)"});
-  if (with_choice) out.push_back({"chosen", "chosen", "", true});
+  if (with_choice) {
+    out.push_back({"nccl_model_s", "NCCL's model", "(us)"});
+    out.push_back({"chosen", "chosen", "", true});
+  }
   return out;
 }
 
@@ -251,7 +258,11 @@ std::vector<Cell> Run::row(const Contestant& contestant, const Outcome& outcome)
   if (question_.load)
     out.push_back(outcome.load ? Cell{*outcome.load, fmt::format("{:.3f}", *outcome.load)}
                                : nothing());
-  out.emplace_back(outcome.prepared.chosen);
+  if (chooses_) {
+    out.push_back(outcome.prepared.nccl_model ? in_microseconds(*outcome.prepared.nccl_model)
+                                              : nothing());
+    out.emplace_back(outcome.prepared.chosen);
+  }
   return out;
 }
 
@@ -291,13 +302,10 @@ Report Run::report(const std::vector<Outcome>& outcomes) const {
   out.schema = "lockstep.collective/1";
   out.config = config_of(question_, arena_, contestants_);
   out.seed = question_.cluster.seed;
-  const bool choices = std::any_of(contestants_.begin(), contestants_.end(), [](const auto& each) {
-    return each.kind == Contestant::Kind::replayed;
-  });
   const bool any_contest =
       std::any_of(contestants_.begin(), contestants_.end(),
                   [&](const auto& each) { return contested(each.collective); });
-  out.columns = columns(question_.load, choices, any_contest);
+  out.columns = columns(question_.load, chooses_, any_contest);
   Fingerprint fingerprint;
   const std::size_t sizes = question_.sizes.size();
   for (std::size_t c = 0; c < contestants_.size(); ++c) {
@@ -308,7 +316,6 @@ Report Run::report(const std::vector<Outcome>& outcomes) const {
     for (std::size_t s = 0; s < sizes; ++s) {
       const Outcome& outcome = outcomes[c * sizes + s];
       section.rows.push_back(row(contestants_[c], outcome));
-      if (!choices) section.rows.back().pop_back();
       for (const char digit : outcome.played.fingerprint) fingerprint.add(digit);
     }
     out.sections.push_back(std::move(section));
@@ -351,7 +358,7 @@ Arena arena_for(const CollectiveQuestion& question) {
   constexpr int kManyRanks = 1 << 20;
   Arena::Wants wants;
   for (const Contestant& each : question.contestants) {
-    if (each.kind == Contestant::Kind::replayed || question.every_row) wants.switches = true;
+    if (each.kind != Contestant::Kind::algorithm || question.every_row) wants.switches = true;
     if (each.kind != Contestant::Kind::algorithm) continue;
     const CollectiveAlgorithm& row = *each.spec.algorithm;
     wants.switches = wants.switches || row.helpers == Helpers::node_switches ||

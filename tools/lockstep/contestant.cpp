@@ -84,7 +84,8 @@ std::vector<AlgorithmSpec> candidates(const Arena& arena, Collective collective,
 }
 
 std::vector<std::string> Player::problems(const Contestant& contestant) const {
-  if (contestant.kind == Contestant::Kind::replayed) return {};
+  if (contestant.kind == Contestant::Kind::replayed || contestant.kind == Contestant::Kind::nccl)
+    return {};
   if (contestant.kind == Contestant::Kind::imported) {
     if (contestant.import->ranks == arena_.ranks()) return {};
     return {fmt::format("{} is for {} ranks, the cluster has {}", contestant.text(),
@@ -107,6 +108,7 @@ Prepared Player::prepare(const Contestant& contestant, Bytes size) const {
     case Contestant::Kind::algorithm:
       return prepare_algorithm(contestant.collective, contestant.spec, size);
     case Contestant::Kind::nccl:
+      return prepare_nccl(contestant.collective, size);
     case Contestant::Kind::replayed:
       return prepare_fastest(contestant, size);
     case Contestant::Kind::imported:
@@ -128,6 +130,15 @@ Prepared Player::prepare_algorithm(Collective /*collective*/, const AlgorithmSpe
   out.members = arena_.members(out.helpers, out.schedule->ranks() - input.n);
   LOCKSTEP_CHECK(!out.members.empty());
   out.layout = lay_out(size, *options_.type, out.schedule->blocks());
+  return out;
+}
+
+Prepared Player::prepare_nccl(Collective collective, Bytes size) const {
+  const NcclChooser::Pick pick = nccl_.value().pick(collective, size);
+  Prepared out = prepare_algorithm(collective, pick.spec, size);
+  out.chosen = pick.text;
+  out.network = pick.network;
+  out.nccl_model = pick.model;
   return out;
 }
 
@@ -174,20 +185,21 @@ Played Player::play(const Contestant& contestant, const Prepared& prepared) cons
   call.starts = starts(prepared.members.size());
   Workload workload;
   workload.calls.push_back(std::move(call));
-  const ReplayResult result = replay(arena_.network(), workload, arena_.model());
+  const Network& network = prepared.network ? *prepared.network : arena_.network();
+  const ReplayResult result = replay(network, workload, arena_.model());
   Played out;
   out.unfinished = unfinished_text(result);
   out.time = result.end.since_start();
   out.ends = result.call_ends[0];
-  find_busiest(result, out);
+  find_busiest(result, network, out);
   Fingerprint fingerprint;
   for (const TimePoint end : out.ends) fingerprint.add(end.ps());
   out.fingerprint = fingerprint.text();
   return out;
 }
 
-void Player::find_busiest(const ReplayResult& result, Played& out) const {
-  const std::vector<Link>& links = arena_.network().links;
+void Player::find_busiest(const ReplayResult& result, const Network& network, Played& out) const {
+  const std::vector<Link>& links = network.links;
   double most = 0;
   std::size_t busiest = result.link_bytes.size();
   for (std::size_t i = 0; i < result.link_bytes.size(); ++i) {

@@ -12,6 +12,7 @@
 #include "strategies/collectives/spec.hpp"
 #include "strategies/formats/msccl.hpp"
 #include "tools/lockstep/arena.hpp"
+#include "tools/lockstep/nccl_choice.hpp"
 
 namespace lockstep::cli {
 
@@ -39,6 +40,8 @@ struct Prepared {
   std::vector<EndpointId> members;
   Helpers helpers = Helpers::none;
   MessageLayout layout;
+  std::shared_ptr<const Network> network;  // none: the arena's
+  std::optional<Duration> nccl_model;      // what NCCL itself would expect
 };
 
 /// What a replay showed.
@@ -59,8 +62,11 @@ class Player {
     int root = 0;
     Duration skew;  // ranks start at random within this time
     std::uint64_t seed = 1;
+    const NcclOptions* nccl = nullptr;  // for contestants that ask NCCL's model
   };
-  Player(const Arena& arena, const Options& options) : arena_{arena}, options_{options} {}
+  Player(const Arena& arena, const Options& options) : arena_{arena}, options_{options} {
+    if (options.nccl != nullptr) nccl_.emplace(arena, *options.nccl);
+  }
 
   [[nodiscard]] const Arena& arena() const { return arena_; }
   /// What is wrong with the contestant on this arena; empty where nothing is.
@@ -76,12 +82,14 @@ class Player {
  private:
   [[nodiscard]] Prepared prepare_algorithm(Collective collective, const AlgorithmSpec& spec,
                                            Bytes size) const;
+  [[nodiscard]] Prepared prepare_nccl(Collective collective, Bytes size) const;
   [[nodiscard]] Prepared prepare_fastest(const Contestant& contestant, Bytes size) const;
   [[nodiscard]] std::vector<TimePoint> starts(std::size_t members) const;
-  void find_busiest(const ReplayResult& result, Played& out) const;
+  void find_busiest(const ReplayResult& result, const Network& network, Played& out) const;
 
   const Arena& arena_;
   Options options_;
+  std::optional<NcclChooser> nccl_;
   mutable std::mutex mutex_;
   mutable std::map<std::string, ScheduleMeasure> measured_;
 };

@@ -33,7 +33,7 @@ class Crossover {
   explicit Crossover(const CollectiveQuestion& question)
       : question_{question},
         arena_{arena_for(question)},
-        player_{arena_, {question.type, question.root, question.skew, question.cluster.seed}},
+        player_{arena_, question.play()},
         contestants_{allowed(question, player_, left_out_)} {}
 
   Report run() {

@@ -36,6 +36,7 @@ std::string config_of(const Given& given, const LoadedCluster& loaded) {
                        {"nodes", loaded.cluster.nodes()},
                        {"ranks", loaded.cluster.ranks()}};
   config["routes"] = given.cluster.routes;
+  if (!loaded.link_changes.empty()) config["link_changes"] = loaded.link_changes;
   return config.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
@@ -68,6 +69,12 @@ void add_counts(Listing& listing, const Census& census) {
       listing.add(fmt::format("{}_links", kLinkKindNames.at(i)),
                   fmt::format("{} links (directed)", kLinkKindNames.at(i)),
                   Cell{static_cast<std::int64_t>(census.links.at(i))});
+}
+
+void add_failed(Listing& listing, const Cluster& cluster) {
+  std::int64_t failed = 0;
+  for (const LinkState& state : cluster.overlay().all()) failed += state.failed ? 1 : 0;
+  if (failed > 0) listing.add("failed_links", "failed links (directed)", Cell{failed});
 }
 
 void add_bisection(Listing& listing, const Cluster& cluster) {
@@ -104,11 +111,15 @@ Report show(const Given& given) {
               Cell{std::int64_t{loaded.cluster.gpus_per_node()}});
   listing.add("ranks", "ranks", Cell{std::int64_t{loaded.cluster.ranks()}});
   add_counts(listing, take_census(loaded.cluster));
+  add_failed(listing, loaded.cluster);
   add_bisection(listing, loaded.cluster);
   add_diameter(listing, loaded.cluster, policy, given.cluster.seed);
-  out.sections.push_back(
-      {{loaded.summary.empty() ? loaded.name : fmt::format("{}: {}", loaded.name, loaded.summary)},
-       {listing.row}});
+  Section section;
+  section.notes = {loaded.summary.empty() ? loaded.name
+                                          : fmt::format("{}: {}", loaded.name, loaded.summary)};
+  section.notes.insert(section.notes.end(), loaded.link_changes.begin(), loaded.link_changes.end());
+  section.rows.push_back(listing.row);
+  out.sections.push_back(std::move(section));
   return out;
 }
 
@@ -167,6 +178,7 @@ Report routes(const Given& given) {
       route.paths, route.paths == 1 ? "" : "s", path_length(route),
       path_length(route) == 1 ? "" : "s", to_string(route.latency),
       limit ? fmt::format("{} alone", to_string(limit->rate)) : "nothing to cross"));
+  section.notes.insert(section.notes.end(), loaded.link_changes.begin(), loaded.link_changes.end());
   for (const Hop& hop : route.hops)
     section.rows.push_back(hop_row(cluster, hop, limit && limit->link == hop.link));
   out.sections.push_back(std::move(section));
