@@ -125,6 +125,7 @@ class Reader {
   template <class Value>
   static std::string refusal(std::string_view noun, Word word, const std::vector<Value>& values) {
     std::vector<std::string_view> names;
+    names.reserve(values.size());
     for (const Value value : values) names.push_back(name_of(value));
     return complain_of_name(noun, word.text, names);
   }

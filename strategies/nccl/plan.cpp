@@ -1,10 +1,10 @@
 #include "strategies/nccl/plan.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 
 #include "sim/check.hpp"
+#include "strategies/nccl/case.hpp"
 
 namespace lockstep {
 namespace {
@@ -26,14 +26,14 @@ Bytes tree_chunk(const NcclTuning& tuning, const NcclFacts& facts, const NcclEst
   std::int64_t chunk = tuning.chunks.step[chosen.protocol].count();
   if (chosen.protocol != NcclProtocol::ll128) return Bytes{chunk};
   const double per_node = facts.ranks_per_node();
-  const int levels = std::bit_width(static_cast<unsigned>(facts.nodes)) - 1;
-  const double steps = 1 + levels + 0.1 * per_node;
+  const double steps = 1 + nccl::floor_log2(facts.nodes) + 0.1 * per_node;
   for (const NcclChunkHalving& halving : tuning.chunks.tree_ll128) {
     const double wanted = steps * static_cast<double>(halving.pieces) / per_node;
-    while (static_cast<double>(size.count() / (chunk * chosen.channels)) < wanted &&
-           chunk > halving.least.count()) {
-      chunk /= 2;
-    }
+    const auto too_few = [&] {
+      const std::int64_t whole_chunks = size.count() / (chunk * chosen.channels);
+      return static_cast<double>(whole_chunks) < wanted;
+    };
+    while (too_few() && chunk > halving.least.count()) chunk /= 2;
   }
   return Bytes{chunk};
 }

@@ -1,6 +1,7 @@
 #include "strategies/nccl/tuning.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include "sim/check.hpp"
@@ -17,7 +18,7 @@ using namespace nccl;
 Duration from_microseconds(double us) {
   constexpr double kLongest = 9e12;  // what 64 bits of picoseconds hold
   if (!(us < kLongest)) detail::throw_overflow("Duration");
-  return Duration::picoseconds(static_cast<std::int64_t>(us * 1e6 + 0.5));
+  return Duration::picoseconds(std::llround(us * 1e6));
 }
 
 /// Messages that would leave threads idle are given to fewer channels.
