@@ -85,7 +85,7 @@ Arena::Arena(const ClusterOptions& options, const NetworkOptions& network, Wants
   layout_.dimensions = cluster().dimensions();
   if (wants.switches) find_switches();
   network_ = lowered(protocol_);
-  measure_hop();
+  hop_ = hop_on(network_);
 }
 
 void Arena::find_switches() {
@@ -111,20 +111,20 @@ Network Arena::lowered(const std::optional<Protocol>& protocol) const {
   return out;
 }
 
-/// From the first rank to the one a node further: what chunk counts are chosen by.
-void Arena::measure_hop() {
-  if (ranks() < 2) return;
+std::optional<AlphaBeta> Arena::hop_on(const Network& network) const {
+  if (ranks() < 2) return std::nullopt;
   const int far = layout_.per_node < ranks() ? layout_.per_node : 1;
   Route route;
-  if (!network_.router->route(0, static_cast<EndpointId>(far), route) || route.hops.empty()) return;
+  if (!network.router->route(0, static_cast<EndpointId>(far), route) || route.hops.empty())
+    return std::nullopt;
   std::optional<Rate> slowest;
   for (const Hop& hop : route.hops) {
-    const Rate rate = network_.links[hop.link].bandwidth.scaled(static_cast<double>(kWeightUnit) /
-                                                                static_cast<double>(hop.weight));
+    const Rate rate = network.links[hop.link].bandwidth.scaled(static_cast<double>(kWeightUnit) /
+                                                               static_cast<double>(hop.weight));
     if (!slowest || rate < *slowest) slowest = rate;
   }
-  hop_ = AlphaBeta{route.latency + network_.endpoints[0].message_overhead, *slowest,
-                   network_.endpoints[0].reduce_rate};
+  return AlphaBeta{route.latency + network.endpoints[0].message_overhead, *slowest,
+                   network.endpoints[0].reduce_rate};
 }
 
 AlgorithmInput Arena::input(const AlgorithmArguments& arguments, int root,

@@ -44,6 +44,8 @@ class Arena {
   /// The same network under another protocol.
   [[nodiscard]] Network network_under(const Protocol& protocol) const { return lowered(protocol); }
 
+  /// From the first rank to the one a node further: what chunk counts are chosen by.
+  [[nodiscard]] std::optional<AlphaBeta> hop_on(const Network& network) const;
   /// What an algorithm is told for all ranks of this cluster.
   [[nodiscard]] AlgorithmInput input(const AlgorithmArguments& arguments, int root,
                                      std::optional<Bytes> size) const;
@@ -57,7 +59,6 @@ class Arena {
  private:
   [[nodiscard]] Network lowered(const std::optional<Protocol>& protocol) const;
   void find_switches();
-  void measure_hop();
 
   LoadedCluster loaded_;
   std::uint64_t seed_;

@@ -106,7 +106,7 @@ std::vector<std::string> Player::problems(const Contestant& contestant) const {
 Prepared Player::prepare(const Contestant& contestant, Bytes size) const {
   switch (contestant.kind) {
     case Contestant::Kind::algorithm:
-      return prepare_algorithm(contestant.collective, contestant.spec, size);
+      return prepare_algorithm(contestant.spec, size);
     case Contestant::Kind::nccl:
       return prepare_nccl(contestant.collective, size);
     case Contestant::Kind::replayed:
@@ -121,10 +121,11 @@ Prepared Player::prepare(const Contestant& contestant, Bytes size) const {
   return out;
 }
 
-Prepared Player::prepare_algorithm(Collective /*collective*/, const AlgorithmSpec& spec,
-                                   Bytes size) const {
+Prepared Player::prepare_algorithm(const AlgorithmSpec& spec, Bytes size,
+                                   const Network* network) const {
   Prepared out;
-  const AlgorithmInput input = arena_.input(spec.arguments, options_.root, size);
+  AlgorithmInput input = arena_.input(spec.arguments, options_.root, size);
+  if (network != nullptr) input.hop = arena_.hop_on(*network);
   out.schedule = make_schedule(*spec.algorithm, input);
   out.helpers = spec.algorithm->helpers;
   out.members = arena_.members(out.helpers, out.schedule->ranks() - input.n);
@@ -135,7 +136,7 @@ Prepared Player::prepare_algorithm(Collective /*collective*/, const AlgorithmSpe
 
 Prepared Player::prepare_nccl(Collective collective, Bytes size) const {
   const NcclChooser::Pick pick = nccl_.value().pick(collective, size);
-  Prepared out = prepare_algorithm(collective, pick.spec, size);
+  Prepared out = prepare_algorithm(pick.spec, size, pick.network.get());
   out.chosen = pick.text;
   out.network = pick.network;
   out.nccl_model = pick.model;
@@ -147,7 +148,7 @@ Prepared Player::prepare_fastest(const Contestant& contestant, Bytes size) const
   Duration least;
   for (const AlgorithmSpec& spec :
        candidates(arena_, contestant.collective, options_.root, kMostMessages)) {
-    Prepared one = prepare_algorithm(contestant.collective, spec, size);
+    Prepared one = prepare_algorithm(spec, size);
     const Played played = play(contestant, one);
     if (!played.unfinished.empty() || (best && least <= played.time)) continue;
     one.chosen = spec.text();

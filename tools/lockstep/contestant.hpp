@@ -80,8 +80,9 @@ class Player {
                                            const Prepared& prepared) const;
 
  private:
-  [[nodiscard]] Prepared prepare_algorithm(Collective collective, const AlgorithmSpec& spec,
-                                           Bytes size) const;
+  /// `network`: where chunk counts are chosen for; none: the arena's own.
+  [[nodiscard]] Prepared prepare_algorithm(const AlgorithmSpec& spec, Bytes size,
+                                           const Network* network = nullptr) const;
   [[nodiscard]] Prepared prepare_nccl(Collective collective, Bytes size) const;
   [[nodiscard]] Prepared prepare_fastest(const Contestant& contestant, Bytes size) const;
   [[nodiscard]] std::vector<TimePoint> starts(std::size_t members) const;
