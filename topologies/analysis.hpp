@@ -11,7 +11,7 @@
 namespace lockstep {
 
 /// How many there are of each kind, in the order of VertexKind and LinkKind. Links are directed: a
-/// cable is two.
+/// cable is two; those that have failed count as well.
 struct Census {
   std::array<std::size_t, kVertexKindNames.size()> vertices{};
   std::array<std::size_t, kLinkKindNames.size()> links{};

@@ -38,6 +38,7 @@ TextGraph to_text(const Cluster& cluster) {
                       graph);
   }
   for (LinkId id = 0; id < cluster.link_count(); ++id) {
+    if (cluster.has_failed(id)) continue;
     const auto [from, to, kind, figures] = cluster.link(id);
     boost::add_edge(from, to,
                     LinkText{std::string{to_string(kind)}, to_string(figures.bandwidth),

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "topologies/cluster_data.hpp"
@@ -26,6 +27,13 @@ class FabricPorts {
   [[nodiscard]] LinkId down(std::size_t copy, std::size_t terminal) const {
     return up(copy, terminal) + 1;
   }
+  /// Whose host link that is; empty for a link of another kind.
+  struct HostLink {
+    std::size_t copy = 0;
+    std::size_t terminal = 0;
+    bool up = false;
+  };
+  [[nodiscard]] std::optional<HostLink> find(LinkId link) const;
   /// The first link between switches of a plane.
   [[nodiscard]] LinkId first_switch_link(std::size_t plane) const {
     return first_link(plane) + static_cast<LinkId>(data_->host_links());

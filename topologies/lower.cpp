@@ -43,6 +43,10 @@ Network lower(const Cluster& cluster, const Endpoint& endpoint, RoutePolicy poli
   network.links.reserve(cluster.link_count());
   repeat(network.links, node_links(data), data.copies);
   if (data.planes != 0) repeat(network.links, plane_links(data), data.planes);
+  for (const LinkState& state : cluster.overlay().all()) {
+    network.links[state.id].bandwidth = state.figures.carried();
+    network.links[state.id].latency = state.figures.latency;
+  }
   network.endpoints.assign(static_cast<std::size_t>(cluster.endpoints()), endpoint);
   network.router = make_router(cluster, policy, seed);
   return network;

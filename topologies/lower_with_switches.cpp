@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "sim/check.hpp"
+#include "topologies/delayed_router.hpp"
 #include "topologies/stretches.hpp"
 
 namespace lockstep {
@@ -127,8 +128,8 @@ Network lower_with_switches(const Cluster& cluster, std::span<const SwitchForest
       network.endpoints.emplace_back();
     }
   }
-  network.router =
-      std::make_shared<SwitchRouter>(cluster, forests, policy, seed, std::move(network.router));
+  network.router = with_delays(
+      cluster, std::make_shared<SwitchRouter>(cluster, forests, policy, seed, network.router));
   return network;
 }
 

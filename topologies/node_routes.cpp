@@ -7,8 +7,14 @@
 
 namespace lockstep {
 
-NodeRoutes::NodeRoutes(const ClusterData& data, const PathGraph& graph, RoutePolicy policy)
-    : data_{&data}, graph_{&graph}, policy_{policy}, gpus_{data.gpus.size()}, places_{data.gpus} {
+NodeRoutes::NodeRoutes(const ClusterData& data, const PathGraph& graph, RoutePolicy policy,
+                       ClosedTerminals closed)
+    : data_{&data},
+      graph_{&graph},
+      policy_{policy},
+      closed_{std::move(closed)},
+      gpus_{data.gpus.size()},
+      places_{data.gpus} {
   places_.insert(places_.end(), data.cpus.begin(), data.cpus.end());
   for (const VertexId terminal : data.terminals) {
     rails_ = std::max(rails_, (*data.node.graph)[terminal].rail + 1);
@@ -83,7 +89,7 @@ void NodeRoutes::find_ways(std::size_t place, int rail) {
 
 /// The nearest of the fabric's terminals on that rail, of equally near ones the first.
 template <class Find>
-NodeRoutes::Way NodeRoutes::nearest(int rail, Find&& find) const {
+NodeRoutes::Way NodeRoutes::nearest(int rail, const std::vector<bool>& closed, Find&& find) const {
   Way best;
   const auto length = [](const Way& way) {
     return std::tuple{!way.there, path_length(way.route), way.route.latency};
@@ -91,6 +97,7 @@ NodeRoutes::Way NodeRoutes::nearest(int rail, Find&& find) const {
   for (std::size_t t = 0; t < data_->terminals.size(); ++t) {
     const VertexId terminal = data_->terminals[t];
     if ((*data_->node.graph)[terminal].rail != rail) continue;
+    if (!closed.empty() && closed[t]) continue;
     Way way;
     way.terminal = t;
     way.there = find(terminal, way.route);
@@ -100,12 +107,13 @@ NodeRoutes::Way NodeRoutes::nearest(int rail, Find&& find) const {
 }
 
 NodeRoutes::Way NodeRoutes::way_out(VertexId from, int rail) const {
-  return nearest(
-      rail, [&](VertexId terminal, Route& route) { return graph_->find(from, terminal, route); });
+  return nearest(rail, closed_.out, [&](VertexId terminal, Route& route) {
+    return graph_->find(from, terminal, route);
+  });
 }
 
 NodeRoutes::Way NodeRoutes::way_in(VertexId to, int rail) const {
-  return nearest(rail, [&](VertexId terminal, Route& route) {
+  return nearest(rail, closed_.in, [&](VertexId terminal, Route& route) {
     return graph_->find(graph_->arrived_from_network(terminal), to, route);
   });
 }

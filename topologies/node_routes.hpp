@@ -16,11 +16,21 @@ struct Leg {
   std::int64_t paths = 1;
 };
 
+/// Terminals of the fabric that no route may leave, or enter, the node by; per terminal of the
+/// node, empty: all are open.
+struct ClosedTerminals {
+  std::vector<bool> out;
+  std::vector<bool> in;
+
+  friend auto operator<=>(const ClosedTerminals&, const ClosedTerminals&) = default;
+};
+
 /// Places are the node's GPUs, then its CPUs. Holds a table of their pairs.
 class NodeRoutes {
  public:
   /// Both must outlive this. With the policy `shortest` every leg is a single path already.
-  NodeRoutes(const ClusterData& data, const PathGraph& graph, RoutePolicy policy);
+  NodeRoutes(const ClusterData& data, const PathGraph& graph, RoutePolicy policy,
+             ClosedTerminals closed = {});
 
   /// Between two places; nullptr where there is no way.
   [[nodiscard]] const Leg* between(std::size_t from, std::size_t to) const {
@@ -42,6 +52,8 @@ class NodeRoutes {
   [[nodiscard]] int rail_of(std::size_t place) const { return rail_[place]; }
   [[nodiscard]] bool is_gpu(std::size_t place) const { return place < gpus_; }
   [[nodiscard]] std::size_t places() const { return places_.size(); }
+  /// Rails are numbered from 0 to below this.
+  [[nodiscard]] int rails() const { return rails_; }
 
  private:
   struct Slot {
@@ -68,7 +80,7 @@ class NodeRoutes {
   [[nodiscard]] Way way_out(VertexId from, int rail) const;
   [[nodiscard]] Way way_in(VertexId to, int rail) const;
   template <class Find>
-  [[nodiscard]] Way nearest(int rail, Find&& find) const;
+  [[nodiscard]] Way nearest(int rail, const std::vector<bool>& closed, Find&& find) const;
   [[nodiscard]] std::size_t gpu_towards(std::size_t place, int rail) const;
   [[nodiscard]] bool over_nvlink(const Leg& leg) const;
   [[nodiscard]] Slot to_slot(Route route) const;
@@ -76,6 +88,7 @@ class NodeRoutes {
   const ClusterData* data_;
   const PathGraph* graph_;
   RoutePolicy policy_;
+  ClosedTerminals closed_;
   std::size_t gpus_ = 0;
   int rails_ = 1;
   std::vector<VertexId> places_;

@@ -1,36 +1,48 @@
 #include "topologies/routing.hpp"
 
 #include <algorithm>
-#include <utility>
+#include <tuple>
 
-#include "topologies/cluster_data.hpp"
+#include "topologies/delayed_router.hpp"
+#include "topologies/merge_routes.hpp"
 #include "topologies/stretches.hpp"
 
 namespace lockstep {
 namespace {
 
+/// The rails on which a transfer leaves its node and arrives at the other.
+struct RailPair {
+  int leaving = 0;
+  int arriving = 0;
+};
+
+/// How good a way is; less is better.
+using Merit = std::tuple<int, std::int64_t, Duration>;
+
 class ClusterRouter final : public Router {
  public:
   ClusterRouter(const Cluster& cluster, RoutePolicy policy, std::uint64_t seed)
-      : data_{cluster.shared()}, seed_{seed}, stretches_{cluster, policy} {}
+      : cluster_{cluster}, policy_{policy}, seed_{seed}, stretches_{cluster, policy} {}
 
   [[nodiscard]] bool route(EndpointId from, EndpointId to, Route& route) const override {
     route.clear();
     if (from == to) return true;
-    const EndpointPlace source = place_of(*data_, from);
-    const EndpointPlace target = place_of(*data_, to);
+    const EndpointPlace source = place_of(cluster_.data(), from);
+    const EndpointPlace target = place_of(cluster_.data(), to);
     const std::uint64_t hash = route_hash(from, to, seed_);
-    if (source.copy != target.copy) return between_nodes(source, target, hash, route);
-    return stretches_.between(source.copy, source.place, target.place, hash, route);
+    if (source.copy == target.copy)
+      return stretches_.between(source.copy, source.place, target.place, hash, route);
+    const RailPair rails = usual_rails(source.place, target.place);
+    if (between_nodes(source, target, rails, hash, route)) return true;
+    return cluster_.overlay().any_failed() && detour(source, target, rails, hash, route);
   }
 
  private:
-  /// The rails on which a transfer leaves and arrives.
-  [[nodiscard]] std::pair<int, int> rails(std::size_t from, std::size_t to) const {
+  [[nodiscard]] RailPair usual_rails(std::size_t from, std::size_t to) const {
     const NodeRoutes& node = stretches_.tables();
     const int own = node.rail_of(from);
     const int peer = node.rail_of(to);
-    if (data_->rail_first) {
+    if (cluster_.data().rail_first) {
       const int common = node.is_gpu(to) || !node.is_gpu(from) ? peer : own;
       return {common, common};
     }
@@ -39,17 +51,50 @@ class ClusterRouter final : public Router {
     return {join_peer ? peer : own, join_own ? own : peer};
   }
 
-  bool between_nodes(EndpointPlace from, EndpointPlace to, std::uint64_t hash, Route& route) const {
-    const auto [leaving, arriving] = rails(from.place, to.place);
-    const auto exit = stretches_.exit(from.copy, from.place, leaving);
-    const auto entry = stretches_.entry(to.copy, to.place, arriving);
+  bool between_nodes(EndpointPlace from, EndpointPlace to, RailPair rails, std::uint64_t hash,
+                     Route& route) const {
+    const auto exit = stretches_.exit(from.copy, from.place, rails.leaving);
+    const auto entry = stretches_.entry(to.copy, to.place, rails.arriving);
     if (!exit || !entry || exit->plane != entry->plane) return false;
-    return stretches_.leave(from.copy, from.place, leaving, hash, route) &&
+    return stretches_.leave(from.copy, from.place, rails.leaving, hash, route) &&
            stretches_.across(exit->plane, exit->leaf, entry->leaf, hash, route) &&
-           stretches_.arrive(to.copy, to.place, arriving, hash, route);
+           stretches_.arrive(to.copy, to.place, rails.arriving, hash, route);
   }
 
-  std::shared_ptr<const ClusterData> data_;
+  /// Where the usual rails lead nowhere any longer: over the fewest others, then fewest hops, then
+  /// least latency.
+  bool detour(EndpointPlace from, EndpointPlace to, RailPair usual, std::uint64_t hash,
+              Route& route) const {
+    std::vector<Route> best;
+    Merit best_merit;
+    Route tried;
+    const int rails = stretches_.tables().rails();
+    for (int i = 0; i < rails * rails; ++i) {
+      const RailPair way{i / rails, i % rails};
+      tried.clear();
+      if (!between_nodes(from, to, way, hash, tried)) continue;
+      const int others = (way.leaving != usual.leaving) + (way.arriving != usual.arriving);
+      const Merit merit{others, path_length(tried), tried.latency};
+      if (!best.empty() && merit > best_merit) continue;
+      if (best.empty() || merit < best_merit) best.clear();
+      best.push_back(tried);
+      best_merit = merit;
+    }
+    route.clear();
+    if (best.empty()) return false;
+    route = choose(best, hash);
+    return true;
+  }
+
+  [[nodiscard]] Route choose(const std::vector<Route>& equal, std::uint64_t hash) const {
+    if (policy_ == RoutePolicy::shortest) return equal.front();
+    if (policy_ == RoutePolicy::ecmp)
+      return equal[(hash * 0x9e3779b97f4a7c15U >> 32U) % equal.size()];
+    return merge_routes(cluster_, equal);
+  }
+
+  Cluster cluster_;
+  RoutePolicy policy_;
   std::uint64_t seed_;
   Stretches stretches_;
 };
@@ -70,7 +115,7 @@ std::int64_t path_length(const Route& route) {
 
 std::shared_ptr<const Router> make_router(const Cluster& cluster, RoutePolicy policy,
                                           std::uint64_t seed) {
-  return std::make_shared<ClusterRouter>(cluster, policy, seed);
+  return with_delays(cluster, std::make_shared<ClusterRouter>(cluster, policy, seed));
 }
 
 }  // namespace lockstep

@@ -27,6 +27,10 @@ inline constexpr std::array<std::string_view, 3> kRoutePolicyNames{"auto", "ecmp
 
 /// Answers for routes between the cluster's end points. Thread-safe; its memory does not grow with
 /// the pairs of ranks. `seed` matters for ecmp alone.
+///
+/// Links that have failed are not used: the best of the paths that are left are. Where the usual
+/// rails have lost their way, others are taken, as few as possible, then fewest hops and least
+/// latency. A latency that has changed moves no route.
 [[nodiscard]] std::shared_ptr<const Router> make_router(const Cluster& cluster,
                                                         RoutePolicy policy = RoutePolicy::automatic,
                                                         std::uint64_t seed = 0);

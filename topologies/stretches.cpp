@@ -11,62 +11,106 @@ constexpr std::size_t kMostTabled = 128;
 Stretches::Stretches(const Cluster& cluster, RoutePolicy policy)
     : data_{cluster.shared()},
       ports_{*data_},
+      policy_{policy},
       node_{*data_->node.graph, policy},
-      plane_{*data_->fabric.plane, policy} {
+      plane_{*data_->fabric.plane, policy},
+      built_{make_view({})} {
+  const Damage damage = damage_of(cluster, ports_);
+  std::map<NodeDamage, std::size_t> known;
+  for (const auto& [copy, lost] : damage.nodes) add_view(copy, lost, known);
+  for (const auto& [plane, failed] : damage.planes) {
+    damaged_planes_.try_emplace(plane, *data_->fabric.plane, policy_, failed);
+  }
+}
+
+Stretches::View Stretches::make_view(const NodeDamage& damage) const {
+  View view;
+  if (!damage.links.empty())
+    view.own = std::make_unique<SearchGraph>(*data_->node.graph, policy_, damage.links);
+  view.graph = view.own ? view.own.get() : &node_;
   const std::size_t places = data_->gpus.size() + data_->cpus.size();
-  if (places <= kMostTabled || data_->planes != 0) tables_.emplace(*data_, node_.paths(), policy);
+  if (places <= kMostTabled || data_->planes != 0)
+    view.tables.emplace(*data_, view.graph->paths(), policy_, damage.closed);
+  return view;
+}
+
+void Stretches::add_view(std::size_t copy, const NodeDamage& damage,
+                         std::map<NodeDamage, std::size_t>& known) {
+  const auto [found, is_new] = known.try_emplace(damage, damaged_.size() + 1);
+  if (is_new) damaged_.push_back(make_view(damage));
+  damage_[copy] = found->second;
+}
+
+std::size_t Stretches::damage(std::size_t copy) const {
+  const auto found = damage_.find(copy);
+  return found == damage_.end() ? 0 : found->second;
+}
+
+const Stretches::View& Stretches::view(std::size_t copy) const {
+  const std::size_t number = damage(copy);
+  return number == 0 ? built_ : damaged_[number - 1];
+}
+
+const SearchGraph& Stretches::plane_graph(std::size_t plane) const {
+  const auto found = damaged_planes_.find(plane);
+  return found == damaged_planes_.end() ? plane_ : found->second;
 }
 
 bool Stretches::between(std::size_t copy, std::size_t from, std::size_t to, std::uint64_t hash,
                         Route& route) const {
-  if (!tables_) return inside(copy, vertex_of(from), vertex_of(to), hash, route);
-  const Leg* leg = tables_->between(from, to);
+  const View& node = view(copy);
+  if (!node.tables) return inside(copy, vertex_of(from), vertex_of(to), hash, route);
+  const Leg* leg = node.tables->between(from, to);
   if (leg == nullptr) return false;
-  node_.append(leg->hops, leg->latency, leg->paths, first_link(copy), hash, route);
+  node.graph->append(leg->hops, leg->latency, leg->paths, first_link(copy), hash, route);
   return true;
 }
 
 bool Stretches::inside(std::size_t copy, VertexId from, VertexId to, std::uint64_t hash,
                        Route& route) const {
-  return node_.append(from, to, first_link(copy), hash, route);
+  return view(copy).graph->append(from, to, first_link(copy), hash, route);
 }
 
 std::optional<FabricPort> Stretches::exit(std::size_t copy, std::size_t place, int rail) const {
-  if (tables_->out(place, rail) == nullptr) return std::nullopt;
-  const std::size_t terminal = tables_->exit(place, rail);
+  const NodeRoutes& node = *view(copy).tables;
+  if (node.out(place, rail) == nullptr) return std::nullopt;
+  const std::size_t terminal = node.exit(place, rail);
   return FabricPort{ports_.plane(terminal), ports_.leaf(copy, terminal)};
 }
 
 std::optional<FabricPort> Stretches::entry(std::size_t copy, std::size_t place, int rail) const {
-  if (tables_->in(place, rail) == nullptr) return std::nullopt;
-  const std::size_t terminal = tables_->entry(place, rail);
+  const NodeRoutes& node = *view(copy).tables;
+  if (node.in(place, rail) == nullptr) return std::nullopt;
+  const std::size_t terminal = node.entry(place, rail);
   return FabricPort{ports_.plane(terminal), ports_.leaf(copy, terminal)};
 }
 
 bool Stretches::leave(std::size_t copy, std::size_t place, int rail, std::uint64_t hash,
                       Route& route) const {
-  const Leg* leg = tables_->out(place, rail);
+  const View& node = view(copy);
+  const Leg* leg = node.tables->out(place, rail);
   if (leg == nullptr) return false;
-  node_.append(leg->hops, leg->latency, leg->paths, first_link(copy), hash, route);
-  route.hops.push_back({ports_.up(copy, tables_->exit(place, rail)), kWeightUnit});
+  node.graph->append(leg->hops, leg->latency, leg->paths, first_link(copy), hash, route);
+  route.hops.push_back({ports_.up(copy, node.tables->exit(place, rail)), kWeightUnit});
   route.latency += data_->fabric.host_link.latency;
   return true;
 }
 
 bool Stretches::arrive(std::size_t copy, std::size_t place, int rail, std::uint64_t hash,
                        Route& route) const {
-  const Leg* leg = tables_->in(place, rail);
+  const View& node = view(copy);
+  const Leg* leg = node.tables->in(place, rail);
   if (leg == nullptr) return false;
-  route.hops.push_back({ports_.down(copy, tables_->entry(place, rail)), kWeightUnit});
+  route.hops.push_back({ports_.down(copy, node.tables->entry(place, rail)), kWeightUnit});
   route.latency += data_->fabric.host_link.latency;
-  node_.append(leg->hops, leg->latency, leg->paths, first_link(copy), hash, route);
+  node.graph->append(leg->hops, leg->latency, leg->paths, first_link(copy), hash, route);
   return true;
 }
 
 bool Stretches::across(std::size_t plane, VertexId from, VertexId to, std::uint64_t hash,
                        Route& route) const {
   if (from == to) return true;
-  return plane_.append(from, to, ports_.first_switch_link(plane), hash, route);
+  return plane_graph(plane).append(from, to, ports_.first_switch_link(plane), hash, route);
 }
 
 }  // namespace lockstep

@@ -1,12 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
-#include "topologies/fabric_ports.hpp"
-#include "topologies/node_routes.hpp"
+#include "topologies/damage.hpp"
 #include "topologies/search_graph.hpp"
 
 namespace lockstep {
@@ -21,8 +22,9 @@ struct FabricPort {
 
 /// What the routes of a cluster are put together from: stretches inside a node, between a place and
 /// the fabric, and across a plane of it. Each verb appends to `route`, numbers links as the cluster
-/// does, lets `hash` draw for ecmp, and returns false where there is no way. Thread-safe. Internal:
-/// needs Boost.
+/// does, lets `hash` draw for ecmp, and returns false where there is no way; links that have failed
+/// are not used, latencies are those that the cluster was built with. Thread-safe. Internal: needs
+/// Boost.
 class Stretches {
  public:
   Stretches(const Cluster& cluster, RoutePolicy policy);
@@ -47,9 +49,24 @@ class Stretches {
               Route& route) const;
 
   /// The tables of the node as it was built. Only where there is a fabric, or few places.
-  [[nodiscard]] const NodeRoutes& tables() const { return *tables_; }
+  [[nodiscard]] const NodeRoutes& tables() const { return *built_.tables; }
+
+  /// Copies with the same number have lost the same links.
+  [[nodiscard]] std::size_t damage(std::size_t copy) const;
+  [[nodiscard]] const FabricPorts& ports() const { return ports_; }
 
  private:
+  /// A node as it is now.
+  struct View {
+    std::unique_ptr<SearchGraph> own;  // nullptr: that of the node as it was built
+    const SearchGraph* graph = nullptr;
+    std::optional<NodeRoutes> tables;
+  };
+  void add_view(std::size_t copy, const NodeDamage& damage,
+                std::map<NodeDamage, std::size_t>& known);
+  [[nodiscard]] View make_view(const NodeDamage& damage) const;
+  [[nodiscard]] const View& view(std::size_t copy) const;
+  [[nodiscard]] const SearchGraph& plane_graph(std::size_t plane) const;
   [[nodiscard]] LinkId first_link(std::size_t copy) const {
     return static_cast<LinkId>(copy * data_->node_links());
   }
@@ -60,9 +77,13 @@ class Stretches {
 
   std::shared_ptr<const ClusterData> data_;
   FabricPorts ports_;
+  RoutePolicy policy_;
   SearchGraph node_;
   SearchGraph plane_;
-  std::optional<NodeRoutes> tables_;
+  View built_;
+  std::vector<View> damaged_;
+  std::unordered_map<std::size_t, std::size_t> damage_;  // by copy: 1 + index in damaged_
+  std::map<std::size_t, SearchGraph> damaged_planes_;
 };
 
 }  // namespace lockstep

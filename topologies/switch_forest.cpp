@@ -37,26 +37,38 @@ SwitchForest numbered(const Cluster& cluster, const Trees& trees, int switches_b
 
 // --- in nodes
 
+using Marks = std::vector<bool>;
+
 /// Per vertex of a node the NVSwitch that it is cabled to, both ways; none where there are several.
-std::vector<std::optional<VertexId>> nvswitches(const Graph& graph) {
-  std::vector<std::set<VertexId>> found(vertex_count(graph));
-  for_each_link(graph, [&](VertexId from, VertexId to, const GraphLink&) {
-    if (graph[to].kind == VertexKind::nvswitch) found[from].insert(to);
+std::vector<std::optional<VertexId>> nvswitches(const Graph& graph, const Marks& failed) {
+  std::vector<std::set<VertexId>> up(vertex_count(graph));
+  std::vector<std::set<VertexId>> down(vertex_count(graph));
+  for_each_link(graph, [&](VertexId from, VertexId to, const GraphLink& link) {
+    if (!failed.empty() && failed[link.id]) return;
+    if (graph[to].kind == VertexKind::nvswitch) up[from].insert(to);
+    if (graph[from].kind == VertexKind::nvswitch) down[to].insert(from);
   });
-  std::vector<std::optional<VertexId>> only(found.size());
-  for (std::size_t v = 0; v < found.size(); ++v) {
-    if (found[v].size() == 1) only[v] = *found[v].begin();
+  std::vector<std::optional<VertexId>> only(up.size());
+  for (std::size_t v = 0; v < up.size(); ++v) {
+    if (up[v].size() == 1 && up[v] == down[v]) only[v] = *up[v].begin();
   }
   return only;
 }
 
 std::optional<Trees> trees_in_nodes(const Cluster& cluster) {
   const ClusterData& data = cluster.data();
-  const auto above = nvswitches(*data.node.graph);
+  const Graph& graph = *data.node.graph;
+  const auto usual = nvswitches(graph, {});
+  std::map<std::size_t, std::vector<std::optional<VertexId>>> damaged;  // by copy
+  for (const auto& [copy, lost] : damage_of(cluster, FabricPorts{data}).nodes) {
+    damaged[copy] = nvswitches(graph, lost.links);
+  }
   Trees trees;
   for (EndpointId rank = 0; rank < static_cast<EndpointId>(cluster.ranks()); ++rank) {
     const VertexId vertex = cluster.vertex_of(rank);
     const std::size_t copy = vertex / data.node_vertices();
+    const auto found = damaged.find(copy);
+    const auto& above = found == damaged.end() ? usual : found->second;
     const auto nvswitch = above[vertex % data.node_vertices()];
     if (!nvswitch) return std::nullopt;
     const auto id = static_cast<VertexId>(copy * data.node_vertices() + *nvswitch);
@@ -85,7 +97,8 @@ std::optional<FabricPort> port_of(const ClusterData& data, const Stretches& stre
 std::optional<Trees> trees_in_planes(const Cluster& cluster) {
   const ClusterData& data = cluster.data();
   const Stretches stretches{cluster, RoutePolicy::shortest};
-  const SwitchGraph graph{*data.fabric.plane};
+  const Damage damage = damage_of(cluster, stretches.ports());
+  const SwitchGraph usual{*data.fabric.plane};
   std::map<std::size_t, std::set<VertexId>> leaves;  // per plane
   Trees trees;
   for (EndpointId rank = 0; rank < static_cast<EndpointId>(cluster.ranks()); ++rank) {
@@ -95,7 +108,11 @@ std::optional<Trees> trees_in_planes(const Cluster& cluster) {
     trees.above_rank.push_back(vertex_of(data, *port));
   }
   for (const auto& [plane, of_plane] : leaves) {
-    const auto tree = graph.tree_over({of_plane.begin(), of_plane.end()});
+    const auto lost = damage.planes.find(plane);
+    const bool whole = lost == damage.planes.end();
+    const std::vector<VertexId> below{of_plane.begin(), of_plane.end()};
+    const auto tree = whole ? usual.tree_over(below)
+                            : SwitchGraph{*data.fabric.plane, lost->second}.tree_over(below);
     if (!tree) return std::nullopt;
     for (const auto& [vertex, above] : *tree) {
       auto& entry = trees.switches[vertex_of(data, {plane, vertex})];
@@ -133,7 +150,8 @@ std::optional<VertexId> nearest(const Stretches& stretches, VertexId rank,
 std::optional<Trees> trees_in_graph(const Cluster& cluster) {
   const Graph& whole = *cluster.data().node.graph;
   const Stretches stretches{cluster, RoutePolicy::shortest};
-  const SwitchGraph graph{whole};
+  Damage damage = damage_of(cluster, stretches.ports());
+  const SwitchGraph graph{whole, damage.nodes[0].links};
   const auto component = graph.components();
   const auto all = leaves_of(whole);
   std::map<int, std::set<VertexId>> leaves;  // per component

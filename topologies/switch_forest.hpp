@@ -31,8 +31,9 @@ enum class SwitchTier : std::uint8_t {
 /// The end point of switches[k] is cluster.endpoints() + `switches_before` + k: so many switches
 /// of other forests come before, where a network is to have several.
 ///
-/// Empty where a rank has no such switch, or more than one; where a fabric is no tree (rings,
-/// tori, a dragonfly of several routers); where there is no fabric.
+/// Links that have failed are not used. Empty where a rank has no such switch, or more than one;
+/// where a fabric is no tree (rings, tori, a dragonfly of several routers); where there is no
+/// fabric.
 [[nodiscard]] std::optional<SwitchForest> switch_forest(const Cluster& cluster, SwitchTier tier,
                                                         int switches_before = 0);
 
