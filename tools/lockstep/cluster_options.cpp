@@ -56,15 +56,16 @@ void ClusterOptions::add_links_to(CLI::App& command) {
   command
       .add_option(
           "--set-link", set_links,
-          "Changes a link, in any words that name one: \"node0/gpu3 -> node0/nvswitch0\", "
-          "node0/gpu3--node0/nvswitch0 for both directions, or a switch, NIC or node for "
-          "all its links; SETTINGS are bandwidth=50% or bandwidth=\"25 GB/s\" (what it then "
-          "carries) and latency=\"5 us\", separated by commas; repeatable")
+          "Changes a link (\"node0/gpu3 -> node0/nvswitch0\", with -- for both directions) or all "
+          "links "
+          "of a switch, NIC or node (\"rail0/leaf0\"); SETTINGS are bandwidth=50% or "
+          "bandwidth=\"25 GB/s\" (what it then carries) and latency=\"5 us\", separated by commas; "
+          "repeatable")
       ->type_name("LINK SETTINGS")
       ->allow_extra_args(false);
   command
       .add_option("--fail", failed,
-                  "Takes a link away, or all links of a switch, NIC or node; routes avoid it; "
+                  "Takes a link away, or all links of a switch, NIC or node, and routes round it; "
                   "repeatable")
       ->type_name("LINK")
       ->allow_extra_args(false);
