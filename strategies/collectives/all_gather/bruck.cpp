@@ -1,0 +1,62 @@
+#include <algorithm>
+
+#include "strategies/collectives/all_gather/algorithms.hpp"
+#include "strategies/collectives/block_schedule.hpp"
+#include "strategies/collectives/ceil_lg.hpp"
+#include "strategies/collectives/cyclic_run.hpp"
+
+/// Bruck's all-gather: in round k every rank sends all it has to the rank 2^k behind and receives
+/// as much from the rank 2^k ahead. Blocks gather in scratch in the order rank, rank+1, ... and are
+/// turned into their places at the end.
+/// In: n >= 1 ranks, S/n bytes on each. Chunks: n blocks of ceil(count/n) elements.
+/// Rounds ceil(lg n); sent per rank n-1 blocks; copied at the end n-1 blocks.
+/// Ideal time ceil(lg n)*alpha + (n-1)/n*S*beta, copies not counted
+///   (alpha s per message, beta s per byte sent).
+/// Errors: none after validate(). Source: Bruck, Ho, Kipnis, Upfal and Weathersby 1997, section 4;
+///   Thakur, Rabenseifner and Gropp 2005, section 4.
+namespace lockstep::all_gather {
+namespace {
+
+class Bruck final : public BlockSchedule {
+ public:
+  explicit Bruck(int n) : BlockSchedule(n), rounds_{ceil_lg(n)} {}
+
+  [[nodiscard]] std::int64_t scratch_blocks(int) const override { return n() > 1 ? n() : 0; }
+  [[nodiscard]] std::int64_t steps(int, int) const override { return rounds_; }
+
+  /// A rank's own block goes out from its place in the first round, from scratch later.
+  void step(int rank, int, std::int64_t index, Step& step) const override {
+    const int have = 1 << index;
+    const int count = std::min(have, n() - have);
+    const Chunk own{Buffer::data, rank, 1};
+    step.sends.push_back({behind(rank, have), index == 0 ? own : Chunk{Buffer::scratch, 0, count}});
+    step.receives.push_back({ahead(rank, have), {Buffer::scratch, have, count}});
+    if (index == 0 && rounds_ > 1) step.locals.push_back({own, {Buffer::scratch, 0, 1}});
+    if (index == rounds_ - 1) turn_back(rank, step);
+  }
+
+ private:
+  void turn_back(int rank, Step& step) const {
+    std::int64_t first = 1;
+    const CyclicRun others{Buffer::data, ahead(rank, 1), n() - 1, n()};
+    for (const Chunk& place : others.pieces()) {
+      step.locals.push_back({{Buffer::scratch, first, place.count}, place});
+      first += place.count;
+    }
+  }
+
+  int rounds_;
+};
+
+}  // namespace
+
+SchedulePtr make_bruck(int n) {
+  return std::make_shared<Bruck>(n);
+}
+
+CollectiveCost bruck_cost(int n) {
+  const std::int64_t others = n - 1;
+  return {.rounds = ceil_lg(n), .path_blocks = others, .reduced_blocks = 0, .sent_blocks = others};
+}
+
+}  // namespace lockstep::all_gather

@@ -1,0 +1,48 @@
+#include "strategies/collectives/all_gather/algorithms.hpp"
+#include "strategies/collectives/block_schedule.hpp"
+#include "strategies/collectives/ceil_lg.hpp"
+#include "strategies/collectives/parallel_trees.hpp"
+
+/// PAT (parallel aggregated trees) all-gather: every block goes down a binomial tree of its own,
+/// all trees in step. The furthest ranks come first, when there is one block to send; neighbours
+/// come last and get half of everything. In: n >= 1 ranks, S/n bytes on each. Chunks: n blocks of
+/// ceil(count/n) elements; a message to the
+///   rank 2^k ahead has ceil((n - 2^k) / 2^(k+1)) of them, one piece each.
+/// Rounds ceil(lg n); sent per rank n-1 blocks.
+/// Ideal time ceil(lg n)*alpha + (n-1)/n*S*beta   (alpha s per message, beta s per byte sent).
+/// This is the algorithm with buffers for all blocks; with few buffers the last rounds are cut into
+/// several of the same trees, one after the other.
+/// Errors: none after validate(). Source: Jeaugey 2025 (PAT, arXiv 2506.20252).
+namespace lockstep::all_gather {
+namespace {
+
+class Pat final : public BlockSchedule {
+ public:
+  explicit Pat(int n) : BlockSchedule(n), rounds_{ceil_lg(n)}, trees_{n} {}
+
+  [[nodiscard]] std::int64_t steps(int, int) const override { return rounds_; }
+
+  void step(int rank, int, std::int64_t index, Step& step) const override {
+    const int distance = 1 << (rounds_ - 1 - index);
+    const int from = behind(rank, distance);
+    step.send(ahead(rank, distance), trees_.blocks(rank, distance));
+    step.receive(from, trees_.blocks(from, distance), Combine::copy);
+  }
+
+ private:
+  int rounds_;
+  ParallelTrees trees_;
+};
+
+}  // namespace
+
+SchedulePtr make_pat(int n) {
+  return std::make_shared<Pat>(n);
+}
+
+CollectiveCost pat_cost(int n) {
+  const std::int64_t others = n - 1;
+  return {.rounds = ceil_lg(n), .path_blocks = others, .reduced_blocks = 0, .sent_blocks = others};
+}
+
+}  // namespace lockstep::all_gather

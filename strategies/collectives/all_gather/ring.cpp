@@ -1,0 +1,43 @@
+#include "strategies/collectives/all_gather/algorithms.hpp"
+#include "strategies/collectives/block_schedule.hpp"
+
+/// Ring all-gather: blocks go round one cycle of n ranks.
+/// In: n >= 1 ranks, S/n bytes on each. Chunks: n blocks of ceil(count/n) elements.
+/// Rounds n-1; sent per rank n-1 blocks.
+/// Ideal time (n-1)*alpha + (n-1)/n*S*beta   (alpha s per message, beta s per byte sent).
+/// Errors: none after validate(). Source: Chan, Heimlich, Purkayastha and van de Geijn 2007,
+///   section 4 (bucket); Thakur, Rabenseifner and Gropp 2005, section 4.
+namespace lockstep::all_gather {
+namespace {
+
+class Ring final : public BlockSchedule {
+ public:
+  explicit Ring(int n) : BlockSchedule(n) {}
+
+  [[nodiscard]] std::int64_t steps(int, int) const override { return n() - 1; }
+
+  /// In round s a rank sends block rank-s, which it received in the round before.
+  void step(int rank, int, std::int64_t index, Step& step) const override {
+    const int sent = behind(rank, static_cast<int>(index));
+    step.sends.push_back({ahead(rank, 1), {Buffer::data, sent, 1}});
+    step.receives.push_back({behind(rank, 1), {Buffer::data, behind(sent, 1), 1}});
+  }
+
+  [[nodiscard]] std::vector<Phase> phases() const override {
+    if (n() == 1) return {};
+    return {{0, n() - 1}};
+  }
+};
+
+}  // namespace
+
+SchedulePtr make_ring(int n) {
+  return std::make_shared<Ring>(n);
+}
+
+CollectiveCost ring_cost(int n) {
+  const std::int64_t others = n - 1;
+  return {.rounds = others, .path_blocks = others, .reduced_blocks = 0, .sent_blocks = others};
+}
+
+}  // namespace lockstep::all_gather

@@ -1,0 +1,51 @@
+#include <algorithm>
+
+#include "strategies/collectives/block_schedule.hpp"
+#include "strategies/collectives/ceil_lg.hpp"
+#include "strategies/collectives/cyclic_run.hpp"
+#include "strategies/collectives/reduce_scatter/algorithms.hpp"
+
+/// Bruck's reduce-scatter: his all-gather backwards. In every round a rank gives the further half
+/// of the run of blocks rank, rank+1, ... that it still sums up to the rank as far ahead. In: n >=
+/// 1 ranks, S bytes on each. Chunks: n blocks of ceil(count/n) elements; a run that passes
+///   block n-1 is two pieces of one message, so that nothing need be turned round in memory.
+/// Rounds ceil(lg n); sent per rank n-1 blocks.
+/// Ideal time ceil(lg n)*alpha + (n-1)/n*S*beta + (n-1)/n*S*gamma
+///   (alpha s per message, beta s per byte sent, gamma s per byte reduced).
+/// Errors: none after validate(). Source: Bruck, Ho, Kipnis, Upfal and Weathersby 1997, section 4
+///   (the all-gather); Traff 2024 (arXiv 2410.14234) for sums.
+namespace lockstep::reduce_scatter {
+namespace {
+
+class Bruck final : public BlockSchedule {
+ public:
+  explicit Bruck(int n) : BlockSchedule(n), rounds_{ceil_lg(n)} {}
+
+  [[nodiscard]] std::int64_t steps(int, int) const override { return rounds_; }
+
+  void step(int rank, int, std::int64_t index, Step& step) const override {
+    const int kept = 1 << (rounds_ - 1 - index);
+    const int count = std::min(kept, n() - kept);
+    const int to = ahead(rank, kept);
+    step.send(to, CyclicRun{Buffer::data, to, count, n()}.pieces());
+    step.receive(behind(rank, kept), CyclicRun{Buffer::data, rank, count, n()}.pieces(),
+                 Combine::reduce);
+  }
+
+ private:
+  int rounds_;
+};
+
+}  // namespace
+
+SchedulePtr make_bruck(int n) {
+  return std::make_shared<Bruck>(n);
+}
+
+CollectiveCost bruck_cost(int n) {
+  const std::int64_t others = n - 1;
+  return {
+      .rounds = ceil_lg(n), .path_blocks = others, .reduced_blocks = others, .sent_blocks = others};
+}
+
+}  // namespace lockstep::reduce_scatter

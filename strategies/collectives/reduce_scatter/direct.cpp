@@ -1,0 +1,43 @@
+#include "strategies/collectives/block_schedule.hpp"
+#include "strategies/collectives/reduce_scatter/algorithms.hpp"
+
+/// Direct reduce-scatter: everyone sends everyone the block that is theirs, all at once.
+/// In: n >= 1 ranks, S bytes on each. Chunks: n blocks of ceil(count/n) elements.
+/// Rounds 1; sent per rank n-1 blocks, in the order rank+1, rank+2, ... mod n.
+/// Ideal time alpha + (n-1)/n*S*beta + (n-1)/n*S*gamma
+///   (alpha s per message, beta s per byte sent, gamma s per byte reduced).
+/// Errors: none after validate(). Source: MSCCL all-pairs; the first half of TensorRT-LLM's and
+///   vLLM's two-shot all-reduce.
+namespace lockstep::reduce_scatter {
+namespace {
+
+class Direct final : public BlockSchedule {
+ public:
+  explicit Direct(int n) : BlockSchedule(n) {}
+
+  [[nodiscard]] std::int64_t steps(int, int) const override { return n() > 1 ? 1 : 0; }
+
+  void step(int rank, int, std::int64_t, Step& step) const override {
+    for (int distance = 1; distance < n(); ++distance) {
+      const int to = ahead(rank, distance);
+      step.sends.push_back({to, {Buffer::data, to, 1}});
+      step.receives.push_back({behind(rank, distance), {Buffer::data, rank, 1}, Combine::reduce});
+    }
+  }
+};
+
+}  // namespace
+
+SchedulePtr make_direct(int n) {
+  return std::make_shared<Direct>(n);
+}
+
+CollectiveCost direct_cost(int n) {
+  const std::int64_t others = n - 1;
+  return {.rounds = n > 1 ? 1 : 0,
+          .path_blocks = others,
+          .reduced_blocks = others,
+          .sent_blocks = others};
+}
+
+}  // namespace lockstep::reduce_scatter

@@ -1,0 +1,50 @@
+#include "strategies/collectives/block_schedule.hpp"
+#include "strategies/collectives/ceil_lg.hpp"
+#include "strategies/collectives/parallel_trees.hpp"
+#include "strategies/collectives/reduce_scatter/algorithms.hpp"
+
+/// PAT (parallel aggregated trees) reduce-scatter: its all-gather backwards. Every block is summed
+/// up a binomial tree of its own, all trees in step; neighbours come first with half of everything,
+/// the furthest ranks last with one block.
+/// In: n >= 1 ranks, S bytes on each. Chunks: n blocks of ceil(count/n) elements; a message to the
+///   rank 2^k behind has ceil((n - 2^k) / 2^(k+1)) of them, one piece each.
+/// Rounds ceil(lg n); sent per rank n-1 blocks.
+/// Ideal time ceil(lg n)*alpha + (n-1)/n*S*beta + (n-1)/n*S*gamma
+///   (alpha s per message, beta s per byte sent, gamma s per byte reduced).
+/// This is the algorithm with buffers for all blocks; with few buffers the first rounds are cut
+/// into several of the same trees, one after the other. Errors: none after validate(). Source:
+/// Jeaugey 2025 (PAT, arXiv 2506.20252).
+namespace lockstep::reduce_scatter {
+namespace {
+
+class Pat final : public BlockSchedule {
+ public:
+  explicit Pat(int n) : BlockSchedule(n), rounds_{ceil_lg(n)}, trees_{n} {}
+
+  [[nodiscard]] std::int64_t steps(int, int) const override { return rounds_; }
+
+  void step(int rank, int, std::int64_t index, Step& step) const override {
+    const int distance = 1 << index;
+    const int to = behind(rank, distance);
+    step.send(to, trees_.blocks(to, distance));
+    step.receive(ahead(rank, distance), trees_.blocks(rank, distance), Combine::reduce);
+  }
+
+ private:
+  int rounds_;
+  ParallelTrees trees_;
+};
+
+}  // namespace
+
+SchedulePtr make_pat(int n) {
+  return std::make_shared<Pat>(n);
+}
+
+CollectiveCost pat_cost(int n) {
+  const std::int64_t others = n - 1;
+  return {
+      .rounds = ceil_lg(n), .path_blocks = others, .reduced_blocks = others, .sent_blocks = others};
+}
+
+}  // namespace lockstep::reduce_scatter
