@@ -16,7 +16,9 @@ struct RowCase {
   [[nodiscard]] SchedulePtr make() const { return make_schedule(*row, input); }
   [[nodiscard]] std::optional<CollectiveCost> cost() const { return cost_of(*row, input); }
   [[nodiscard]] Contract contract(const Schedule& schedule) const {
-    return contract_of(row->collective, schedule, input.n, input.root);
+    const auto distance = complete(*row, input).number("distance");
+    return contract_of(row->collective, schedule, input.n, input.root,
+                       static_cast<int>(distance.value_or(1)));
   }
   [[nodiscard]] std::string name() const {
     std::string text = std::string{to_string(row->collective)} + " " + std::string{row->name};

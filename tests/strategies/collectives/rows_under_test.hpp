@@ -3,11 +3,10 @@
 #include <doctest/doctest.h>
 
 #include <random>
-#include <string>
 #include <vector>
 
 #include "sim/execute/host/verify.hpp"
-#include "strategies/collectives/registry.hpp"
+#include "tests/strategies/collectives/every_row.hpp"
 
 /// What the tests of one collective share.
 namespace lockstep::test {
@@ -18,21 +17,12 @@ inline const CollectiveAlgorithm& row_of(Collective collective, std::string_view
   return *row;
 }
 
-inline Contract contract_of_input(const CollectiveAlgorithm& row, const AlgorithmInput& input,
-                                  const Schedule& schedule) {
-  const auto distance = complete(row, input).number("distance");
-  return contract_of(row.collective, schedule, input.n, input.root,
-                     static_cast<int>(distance.value_or(1)));
-}
-
 /// Whether this input gives what the collective promises.
 inline void check_result(const CollectiveAlgorithm& row, const AlgorithmInput& input) {
-  CAPTURE(row.name);
-  CAPTURE(input.n);
-  CAPTURE(input.root);
-  for (const auto& [name, value] : input.arguments) CAPTURE(name + "=" + to_string(value));
-  const SchedulePtr schedule = make_schedule(row, input);
-  const CollectiveVerdict verdict = verify(*schedule, contract_of_input(row, input, *schedule));
+  const RowCase each{&row, input};
+  CAPTURE(each.name());
+  const SchedulePtr schedule = each.make();
+  const CollectiveVerdict verdict = verify(*schedule, each.contract(*schedule));
   CHECK_MESSAGE(verdict.right(), verdict.problem());
 }
 

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "strategies/collectives/algorithm.hpp"
+
+/// Every all-to-all: a function that makes its schedule, and its closed form. Each is described in
+/// the file of its name. All are pure and take n >= 1 ranks; the result lies in the output buffer.
+/// One rank alone only copies its block, for which there is no closed form.
+namespace lockstep::all_to_all {
+
+[[nodiscard]] SchedulePtr make_pairwise(int n);
+[[nodiscard]] std::optional<CollectiveCost> pairwise_cost(int n);
+
+[[nodiscard]] SchedulePtr make_direct(int n);
+[[nodiscard]] std::optional<CollectiveCost> direct_cost(int n);
+
+[[nodiscard]] SchedulePtr make_bruck(int n);
+[[nodiscard]] std::optional<CollectiveCost> bruck_cost(int n);
+
+/// `group` divides n.
+[[nodiscard]] SchedulePtr make_hierarchical(int n, int group);
+[[nodiscard]] std::optional<CollectiveCost> hierarchical_cost(int n, int group);
+
+}  // namespace lockstep::all_to_all

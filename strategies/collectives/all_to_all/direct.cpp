@@ -1,0 +1,46 @@
+#include "strategies/collectives/all_to_all/algorithms.hpp"
+#include "strategies/collectives/block_schedule.hpp"
+
+/// Direct all-to-all: everyone posts all its blocks at once.
+/// In: n >= 1 ranks, S bytes on each. Chunks: n blocks of ceil(count/n) elements; a rank's own is
+///   copied.
+/// Rounds 1; sent per rank n-1 blocks, in the order rank+1, rank+2, ... mod n.
+/// Ideal time alpha + (n-1)/n*S*beta, the copy not counted
+///   (alpha s per message, beta s per byte sent).
+/// Errors: none after validate(). Source: NCCL, documentation of point-to-point communication
+///   (all-to-all as grouped sends and receives); Open MPI's linear all-to-all.
+namespace lockstep::all_to_all {
+namespace {
+
+class Direct final : public BlockSchedule {
+ public:
+  explicit Direct(int n) : BlockSchedule(n) {}
+
+  [[nodiscard]] Buffer result() const override { return Buffer::output; }
+  [[nodiscard]] std::int64_t steps(int, int) const override { return 1; }
+
+  void step(int rank, int, std::int64_t, Step& step) const override {
+    for (int distance = 1; distance < n(); ++distance) {
+      const int to = ahead(rank, distance);
+      const int from = behind(rank, distance);
+      step.sends.push_back({to, {Buffer::data, to, 1}});
+      step.receives.push_back({from, {Buffer::output, from, 1}});
+    }
+    step.locals.push_back({{Buffer::data, rank, 1}, {Buffer::output, rank, 1}});
+  }
+};
+
+}  // namespace
+
+SchedulePtr make_direct(int n) {
+  return std::make_shared<Direct>(n);
+}
+
+std::optional<CollectiveCost> direct_cost(int n) {
+  if (n == 1) return std::nullopt;
+  const std::int64_t others = n - 1;
+  return CollectiveCost{
+      .rounds = 1, .path_blocks = others, .reduced_blocks = 0, .sent_blocks = others};
+}
+
+}  // namespace lockstep::all_to_all

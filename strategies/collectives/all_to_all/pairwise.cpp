@@ -1,0 +1,53 @@
+#include <bit>
+
+#include "strategies/collectives/all_to_all/algorithms.hpp"
+#include "strategies/collectives/block_schedule.hpp"
+
+/// Pairwise all-to-all: in round s = 1 .. n-1 every rank sends one block and receives one; where n
+/// is a power of two, it exchanges with rank XOR s, else it sends s ranks ahead and receives from s
+/// behind.
+/// In: n >= 1 ranks, S bytes on each. Chunks: n blocks of ceil(count/n) elements; a rank's own is
+///   copied.
+/// Rounds n-1; sent per rank n-1 blocks.
+/// Ideal time (n-1)*alpha + (n-1)/n*S*beta, the copy not counted
+///   (alpha s per message, beta s per byte sent).
+/// Errors: none after validate(). Source: Thakur, Rabenseifner and Gropp 2005, section 4.
+namespace lockstep::all_to_all {
+namespace {
+
+class Pairwise final : public BlockSchedule {
+ public:
+  explicit Pairwise(int n)
+      : BlockSchedule(n), exchanges_{std::has_single_bit(static_cast<unsigned>(n))} {}
+
+  [[nodiscard]] Buffer result() const override { return Buffer::output; }
+  [[nodiscard]] std::int64_t steps(int, int) const override { return n() > 1 ? n() - 1 : 1; }
+
+  void step(int rank, int, std::int64_t index, Step& step) const override {
+    const int apart = static_cast<int>(index) + 1;
+    if (index == 0) step.locals.push_back({{Buffer::data, rank, 1}, {Buffer::output, rank, 1}});
+    if (n() == 1) return;
+    const int to = exchanges_ ? rank ^ apart : ahead(rank, apart);
+    const int from = exchanges_ ? to : behind(rank, apart);
+    step.sends.push_back({to, {Buffer::data, to, 1}});
+    step.receives.push_back({from, {Buffer::output, from, 1}});
+  }
+
+ private:
+  bool exchanges_;
+};
+
+}  // namespace
+
+SchedulePtr make_pairwise(int n) {
+  return std::make_shared<Pairwise>(n);
+}
+
+std::optional<CollectiveCost> pairwise_cost(int n) {
+  if (n == 1) return std::nullopt;
+  const std::int64_t others = n - 1;
+  return CollectiveCost{
+      .rounds = others, .path_blocks = others, .reduced_blocks = 0, .sent_blocks = others};
+}
+
+}  // namespace lockstep::all_to_all

@@ -1,0 +1,46 @@
+#include "strategies/collectives/block_schedule.hpp"
+#include "strategies/collectives/send_recv/algorithms.hpp"
+
+/// Shift: every rank sends all it has to the rank `distance` ahead and receives from the one as far
+/// behind. What a pipeline's stages do, and what nccl-tests' sendrecv measures with distance 1.
+/// In: n >= 1 ranks, S bytes on each. Chunks: the whole message, one block.
+/// Rounds 1; sent per rank S.
+/// Ideal time alpha + S*beta   (alpha s per message, beta s per byte sent).
+/// Errors: none after validate(). Source: NVIDIA nccl-tests, src/sendrecv.cu; MPI-4.0, section 3.10
+///   (send-receive, shift).
+namespace lockstep::send_recv {
+namespace {
+
+class Shift final : public BlockSchedule {
+ public:
+  Shift(int n, int distance) : BlockSchedule(n, 1), distance_{distance % n} {}
+
+  [[nodiscard]] Buffer result() const override { return Buffer::output; }
+  [[nodiscard]] std::int64_t steps(int, int) const override { return 1; }
+
+  void step(int rank, int, std::int64_t, Step& step) const override {
+    const Chunk result{Buffer::output, 0, 1};
+    if (distance_ == 0) {
+      step.locals.push_back({whole(), result});
+    } else {
+      step.sends.push_back({ahead(rank, distance_), whole()});
+      step.receives.push_back({behind(rank, distance_), result});
+    }
+  }
+
+ private:
+  int distance_;
+};
+
+}  // namespace
+
+SchedulePtr make_shift(int n, int distance) {
+  return std::make_shared<Shift>(n, distance);
+}
+
+std::optional<CollectiveCost> shift_cost(int n, int distance) {
+  if (distance % n == 0) return std::nullopt;
+  return CollectiveCost{.rounds = 1, .path_blocks = 1, .reduced_blocks = 0, .sent_blocks = 1};
+}
+
+}  // namespace lockstep::send_recv
