@@ -49,6 +49,19 @@ int rails_of(const ClusterData& data) {
   return static_cast<int>(rails.size());
 }
 
+/// Planes are equal: so must be the nodes' NICs on them.
+void check_even(const ClusterData& data, const Builder& fabric) {
+  const std::size_t first = data.plane_terminals.front().size();
+  for (std::size_t plane = 1; plane < data.plane_terminals.size(); ++plane) {
+    const std::size_t own = data.plane_terminals[plane].size();
+    if (own == first) continue;
+    throw BuildError("fabric", "\"" + std::string{fabric.name} +
+                                   "\" wants as many NICs of a node on every rail; rail 0 has " +
+                                   std::to_string(first) + ", rail " + std::to_string(plane) +
+                                   " has " + std::to_string(own));
+  }
+}
+
 void lay_fabric(ClusterData& data, const BuilderCall& call) {
   FabricDemand demand;
   demand.nodes = data.copies;
@@ -63,6 +76,7 @@ void lay_fabric(ClusterData& data, const BuilderCall& call) {
     const int plane = data.planes == 1 ? 0 : (*data.node.graph)[v].rail;
     data.plane_terminals[static_cast<std::size_t>(plane)].push_back(v);
   }
+  check_even(data, *call.builder);
   const auto links = static_cast<std::int64_t>(
       data.first_plane_link() + data.plane_links() * static_cast<std::size_t>(data.planes));
   if (links > kMostLinks) {
@@ -142,12 +156,12 @@ NodePlan plan_nodes(const ClusterSize& size, int gpus) {
   return {nodes, ranks};
 }
 
-Cluster build_nodes(const BuilderCall& topology, const std::optional<BuilderCall>& fabric,
-                    const ClusterSize& size) {
-  ClusterData data = data_of(std::get<NodeBuilder>(topology.builder->build)(topology.parameters));
+/// As many copies as the size asks for, joined.
+Cluster join_nodes(ClusterData data, const std::optional<BuilderCall>& fabric,
+                   const ClusterSize& size, std::string_view topology) {
   data.gpus_per_node = static_cast<int>(data.gpus.size());
   const NodePlan plan = plan_nodes(size, data.gpus_per_node);
-  refuse_extra_hosts(size, topology.builder->name);
+  refuse_extra_hosts(size, topology);
   data.copies = plan.nodes;
   data.rank_count = plan.ranks;
   data.helper_count = plan.nodes * static_cast<int>(data.cpus.size());
@@ -160,14 +174,24 @@ Cluster build_nodes(const BuilderCall& topology, const std::optional<BuilderCall
   return finish(std::move(data));
 }
 
+Cluster build_nodes(const BuilderCall& topology, const std::optional<BuilderCall>& fabric,
+                    const ClusterSize& size) {
+  ClusterData data = data_of(std::get<NodeBuilder>(topology.builder->build)(topology.parameters));
+  return join_nodes(std::move(data), fabric, size, topology.builder->name);
+}
+
+void check_size(const ClusterSize& size) {
+  check_range("nodes", size.nodes.value_or(1), kMostNodes);
+  check_range("ranks", size.ranks.value_or(1), kMostRanks);
+  if (size.extra_hosts != 0) check_range("extra hosts", size.extra_hosts, kMostNodes);
+}
+
 }  // namespace
 
 Cluster build_cluster(const BuilderCall& topology, const std::optional<BuilderCall>& fabric,
                       const ClusterSize& size) {
   LOCKSTEP_CHECK(topology.builder != nullptr);
-  check_range("nodes", size.nodes.value_or(1), kMostNodes);
-  check_range("ranks", size.ranks.value_or(1), kMostRanks);
-  if (size.extra_hosts != 0) check_range("extra hosts", size.extra_hosts, kMostNodes);
+  check_size(size);
   if (topology.builder->is_node()) return build_nodes(topology, fabric, size);
   if (fabric) {
     throw BuildError("fabric", "the topology \"" + std::string{topology.builder->name} +
@@ -175,6 +199,14 @@ Cluster build_cluster(const BuilderCall& topology, const std::optional<BuilderCa
   }
   if (topology.builder->is_direct()) return build_direct(topology, size);
   return build_hosts(topology, size);
+}
+
+Cluster cluster_of_nodes(NodeBlueprint node, const std::optional<BuilderCall>& fabric,
+                         const ClusterSize& size) {
+  check_size(size);
+  ClusterData data = data_of(std::move(node));
+  data.names_of_node = true;
+  return join_nodes(std::move(data), fabric, size, "node");
 }
 
 Cluster cluster_of(std::unique_ptr<Graph> graph) {

@@ -128,7 +128,8 @@ Vertex Cluster::vertex(VertexId id) const {
 std::string Cluster::vertex_name(VertexId id) const {
   if (id >= data_->first_switch()) return name_of_switch(*data_, id - data_->first_switch());
   const Vertex own = vertex(id);
-  if (!own.name.empty()) return own.name;
+  if (!own.name.empty() && !data_->names_of_node) return own.name;
+  if (!own.name.empty()) return "node" + std::to_string(own.node) + "/" + own.name;
   const std::string kind{to_string(own.kind)};
   const bool alone = data_->gpus_per_node == 1 && holds_a_rank(own.kind);
   if (alone) return kind + std::to_string(own.node - (own.kind == VertexKind::host ? ranks() : 0));

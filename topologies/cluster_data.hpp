@@ -29,6 +29,7 @@ struct ClusterData {
   int helper_count = 0;  // further end points
   int direct_nodes = 1;  // nodes that the one copy itself is made of
   int gpus_per_node = 1;
+  bool names_of_node = false;       // vertices' names are those within a node
   std::vector<VertexId> gpus;       // of the node, in order
   std::vector<VertexId> cpus;       // of the node, in order: the helpers' places
   std::vector<VertexId> terminals;  // of the node: what the fabric is cabled to
@@ -61,6 +62,11 @@ struct EndpointPlace {
   std::size_t place = 0;
 };
 [[nodiscard]] EndpointPlace place_of(const ClusterData& data, EndpointId endpoint);
+
+/// Copies of a node that a file has written out, its rails settled, joined by a fabric where there
+/// is more than one. Throws BuildError.
+[[nodiscard]] Cluster cluster_of_nodes(NodeBlueprint node, const std::optional<BuilderCall>& fabric,
+                                       const ClusterSize& size);
 
 /// A cluster made of one graph alone, such as a free-form one; GPUs need not come first.
 [[nodiscard]] Cluster cluster_of(std::unique_ptr<Graph> graph);

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "topologies/cluster_data.hpp"
 #include "topologies/cluster_reader.hpp"
 
 namespace lockstep {
@@ -94,17 +95,25 @@ void resize(Plan& plan, const ClusterSize& asked) {
   plan.size.extra_hosts = asked.extra_hosts;
 }
 
-std::optional<Cluster> build(Plan plan, ObjectReader& in, const ClusterSize& asked) {
-  if (in.self().problems().any()) return std::nullopt;
-  resize(plan, asked);
+/// What `make` builds, or a note of why it cannot be built.
+template <class Make>
+std::optional<Cluster> or_blame(const Plan& plan, ObjectReader& in, Make&& make) {
   try {
-    return build_cluster(*plan.topology, plan.fabric, plan.size);
+    return make();
   } catch (const BuildError& error) {
     blame(plan, in, error);
   } catch (const std::overflow_error& error) {  // such as two links of 100 TB/s taken as one
-    in.note("topology", std::string{error.what()} + " once its figures are put together");
+    in.note(plan.topology ? "topology" : "fabric",
+            std::string{error.what()} + " once its figures are put together");
   }
   return std::nullopt;
+}
+
+std::optional<Cluster> build(Plan plan, ObjectReader& in, const ClusterSize& asked) {
+  if (in.self().problems().any()) return std::nullopt;
+  resize(plan, asked);
+  return or_blame(plan, in,
+                  [&plan] { return build_cluster(*plan.topology, plan.fabric, plan.size); });
 }
 
 /// A cluster that is written out has the size that it has.
@@ -125,18 +134,35 @@ std::optional<Cluster> read_written_out(ObjectReader& in, const ClusterSize& ask
   return cluster;
 }
 
+/// A node written out, repeated and joined as the file says, in the size that is asked for.
+std::optional<Cluster> read_node_cluster(ObjectReader& in, const ClusterSize& asked) {
+  Plan plan;
+  auto node = in.object("node", [](ObjectReader& parts) { return read_node(parts); });
+  plan.fabric_at = in.optional("fabric");
+  plan.fabric = read_call(plan.fabric_at, "fabric", true);
+  plan.size.nodes = static_cast<int>(in.integer("nodes", 1, kMostNodes));
+  if (in.self().problems().any()) return std::nullopt;
+  resize(plan, asked);
+  return or_blame(plan, in,
+                  [&] { return cluster_of_nodes(std::move(*node), plan.fabric, plan.size); });
+}
+
 std::optional<Cluster> read_built(ObjectReader& in, const ClusterSize& asked) {
   return build(read_plan(in), in, asked);
 }
 
-/// Either a topology or a graph.
+/// One of a topology, a node and a graph.
 std::optional<Cluster> read_body(ObjectReader& in, const ClusterSize& asked) {
   const bool written_out = in.optional("graph").has_value();
+  const bool node = in.optional("node").has_value();
   const bool built = in.optional("topology").has_value();
-  if (written_out && !built) return read_written_out(in, asked);
-  if (built && !written_out) return read_built(in, asked);
+  if (written_out && !node && !built) return read_written_out(in, asked);
+  if (node && !written_out && !built) return read_node_cluster(in, asked);
+  if (built && !node && !written_out) return read_built(in, asked);
   (void)in.all();
-  in.note("expected either a \"topology\" (a builder) or a \"graph\" (vertices and cables)");
+  in.note(
+      "expected one of \"topology\" (a builder), \"node\" (vertices and cables of one node) and "
+      "\"graph\" (vertices and cables of the whole)");
   return std::nullopt;
 }
 

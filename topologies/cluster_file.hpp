@@ -9,8 +9,8 @@
 namespace lockstep {
 
 /// A cluster as a file describes it (configs/clusters/*.json, schema
-/// configs/schema/cluster.schema.json): a builder with its figures, or vertices and cables one by
-/// one.
+/// configs/schema/cluster.schema.json): a builder with its figures; a node with its vertices and
+/// cables one by one, repeated and joined by a fabric; or the whole with its vertices and cables.
 struct ClusterFile {
   std::string name;
   std::string summary;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include "topologies/cluster.hpp"
@@ -7,6 +8,8 @@
 
 /// The parts of a cluster file.
 namespace lockstep {
+
+struct NodeBlueprint;
 
 /// The figures of a cable: bandwidth, latency, efficiency (1 where it is absent), and a source,
 /// which is only for people.
@@ -19,5 +22,10 @@ namespace lockstep {
 
 /// `{"vertices": [...], "cables": [...]}`: a cluster written out. Notes what is wrong; empty then.
 [[nodiscard]] std::optional<Cluster> read_graph(ObjectReader& in);
+
+/// The same for one node, which may then be repeated: all vertices are in it, its NICs are what a
+/// fabric is cabled to, and the rails that are not told are settled. nullptr where that has been
+/// noted as wrong.
+[[nodiscard]] std::unique_ptr<NodeBlueprint> read_node(ObjectReader& in);
 
 }  // namespace lockstep

@@ -7,6 +7,7 @@
 #include "topologies/cluster_data.hpp"
 #include "topologies/cluster_reader.hpp"
 #include "topologies/config/did_you_mean.hpp"
+#include "topologies/node_rails.hpp"
 #include "topologies/routing.hpp"
 
 namespace lockstep {
@@ -26,17 +27,34 @@ struct GraphFile {
   std::vector<ValueReader> places;
 };
 
-/// A rank of which no node is told is a node of its own; other things then belong to none.
-void read_vertex(GraphFile& file, const ValueReader& value) {
+/// Whether the vertices are those of one node, or say themselves which node they are in.
+enum class Extent { whole_cluster, one_node };
+
+/// What a node can hold; switches between nodes are the fabric's.
+std::vector<std::string_view> kinds_of(Extent extent) {
+  if (extent == Extent::whole_cluster) return names_of(kVertexKindNames);
+  std::vector<std::string_view> names;
+  for (const VertexKind kind : {VertexKind::gpu, VertexKind::cpu, VertexKind::nvswitch,
+                                VertexKind::pcie_switch, VertexKind::nic}) {
+    names.push_back(to_string(kind));
+  }
+  return names;
+}
+
+/// In a whole cluster, a rank of which no node is told is a node of its own; other things then
+/// belong to none.
+void read_vertex(GraphFile& file, const ValueReader& value, Extent extent) {
   value.object([&](ObjectReader& in) {
     Vertex vertex;
     const ValueReader id = in.required("id");
     vertex.name = id.string();
-    vertex.kind =
-        *parse_vertex_kind(in.one_of("kind", "kind of vertex", names_of(kVertexKindNames)));
-    vertex.node = static_cast<int>(in.integer("node", 0, kMostIndex, -1));
+    vertex.kind = *parse_vertex_kind(in.one_of("kind", "kind of vertex", kinds_of(extent)));
+    vertex.node = 0;
+    if (extent == Extent::whole_cluster)
+      vertex.node = static_cast<int>(in.integer("node", 0, kMostIndex, -1));
     vertex.rail = static_cast<int>(in.integer("rail", 0, kMostIndex, -1));
     vertex.forwards = in.boolean("forwards", !holds_a_rank(vertex.kind));
+    (void)in.optional_string("source");
     const auto next = static_cast<VertexId>(file.places.size());
     const bool is_new = file.ids.emplace(vertex.name, next).second;
     if (!is_new) id.note("there is a vertex " + in_quotes(vertex.name) + " already");
@@ -111,23 +129,65 @@ void check_reach(const GraphFile& file, const Cluster& cluster) {
   }
 }
 
-}  // namespace
-
-std::optional<Cluster> read_graph(ObjectReader& in) {
-  GraphFile file;
+/// Reads vertices and cables; false where something is wrong.
+bool read_parts(GraphFile& file, ObjectReader& in, Extent extent) {
   const ValueReader vertices = in.required("vertices");
-  vertices.array([&file](const ValueReader& value) { read_vertex(file, value); }, 1);
+  vertices.array([&](const ValueReader& value) { read_vertex(file, value, extent); }, 1);
   in.array("cables", [&file](const ValueReader& value) { read_cable(file, value); });
   bool any_gpu = false;
   for (VertexId v = 0; v < vertex_count(*file.graph); ++v) {
     any_gpu |= (*file.graph)[v].kind == VertexKind::gpu;
   }
   if (!any_gpu && vertices.is_array()) vertices.note("there is no vertex of the kind \"gpu\"");
-  if (in.self().problems().any()) return std::nullopt;
+  return !in.self().problems().any();
+}
+
+/// A fabric's routes hold tables of all pairs of a node's GPUs and CPUs.
+void check_places(const GraphFile& file, ObjectReader& in) {
+  constexpr int kMostPlaces = 512;
+  int places = 0;
+  for (VertexId v = 0; v < vertex_count(*file.graph); ++v) {
+    const VertexKind kind = (*file.graph)[v].kind;
+    places += kind == VertexKind::gpu || kind == VertexKind::cpu ? 1 : 0;
+  }
+  if (places > kMostPlaces)
+    in.note("vertices", "a node holds at most " + std::to_string(kMostPlaces) +
+                            " GPUs and CPUs together, got " + std::to_string(places));
+}
+
+/// The node as a cluster, by which its reach is judged.
+Cluster alone(const Graph& node) {
+  auto graph = std::make_unique<Graph>();
+  for (VertexId v = 0; v < vertex_count(node); ++v) add_vertex(*graph, node[v]);
+  const LinkTable links{node};
+  for (std::size_t id = 0; id < links.size(); ++id) {
+    add_link(*graph, links[id].from, links[id].to, links[id].kind, links[id].figures);
+  }
+  return cluster_of(std::move(graph));
+}
+
+}  // namespace
+
+std::optional<Cluster> read_graph(ObjectReader& in) {
+  GraphFile file;
+  if (!read_parts(file, in, Extent::whole_cluster)) return std::nullopt;
   number(*file.graph);
   const Cluster cluster = cluster_of(std::move(file.graph));
   check_reach(file, cluster);
   return cluster;
+}
+
+std::unique_ptr<NodeBlueprint> read_node(ObjectReader& in) {
+  GraphFile file;
+  if (!read_parts(file, in, Extent::one_node)) return nullptr;
+  number(*file.graph);
+  check_places(file, in);
+  if (in.self().problems().any()) return nullptr;
+  for (const RailProblem& problem : settle_rails(*file.graph))
+    file.places[problem.vertex].note(problem.message);
+  check_reach(file, alone(*file.graph));
+  if (in.self().problems().any()) return nullptr;
+  return std::make_unique<NodeBlueprint>(NodeBlueprint{std::move(file.graph)});
 }
 
 }  // namespace lockstep
