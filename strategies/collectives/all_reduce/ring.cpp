@@ -1,12 +1,17 @@
 #include "strategies/collectives/all_reduce/algorithms.hpp"
+#include "strategies/collectives/all_reduce/ring_order.hpp"
 #include "strategies/collectives/block_schedule.hpp"
 
-/// Ring all-reduce: a reduce-scatter, then an all-gather, round one cycle of n ranks.
-/// In: n >= 1 ranks, S bytes on each. Chunks: n blocks of ceil(count/n) elements.
-/// Rounds 2(n-1); sent per rank 2(n-1) blocks.
+/// Ring all-reduce: a reduce-scatter, then an all-gather, round a cycle of n ranks; with several
+/// channels as many rings side by side, each on its own slice of the data. Cycles by ring_order().
+/// In: n >= 1 ranks, S bytes on each. Chunks: n blocks of ceil(count/n) elements; with C channels
+///   C*n blocks.
+/// Rounds 2(n-1); sent per rank 2(n-1) blocks of every channel, 2(n-1)/n*S in all.
 /// Ideal time 2(n-1)*alpha + 2(n-1)/n*S*beta + (n-1)/n*S*gamma
-///   (alpha s per message, beta s per byte sent, gamma s per byte reduced).
-/// Errors: none after validate(). Source: Patarasuk and Yuan 2009, section 3.
+///   (alpha s per message, beta s per byte sent, gamma s per byte reduced); rings that share no
+///   link divide beta by their number.
+/// Errors: none after validate(). Source: Patarasuk and Yuan 2009, section 3; rings of several
+///   channels as in NCCL 2.30.7 (src/graph/rings.cc, connect.cc).
 namespace lockstep {
 namespace {
 
@@ -39,16 +44,26 @@ class Ring final : public BlockSchedule {
 
 }  // namespace
 
-SchedulePtr make_ring(int n) {
+SchedulePtr make_plain_ring(int n) {
   return std::make_shared<Ring>(n);
 }
 
-CollectiveCost ring_cost(int n) {
+SchedulePtr make_ring(int n, int channels, const RankLayout& layout) {
+  const SchedulePtr ring = make_plain_ring(n);
+  if (channels == 1 && !ring_order(n, layout, 0).rank_at) return ring;
+  std::vector<Stripe> stripes;
+  for (int channel = 0; channel < channels; ++channel)
+    stripes.push_back({ring, ring_order(n, layout, channel)});
+  return side_by_side(std::move(stripes));
+}
+
+std::optional<CollectiveCost> ring_cost(int n, int channels) {
+  if (channels > 1) return std::nullopt;  // a short message's rounds overlap
   const std::int64_t others = n - 1;
-  return {.rounds = 2 * others,
-          .path_blocks = 2 * others,
-          .reduced_blocks = others,
-          .sent_blocks = 2 * others};
+  return CollectiveCost{.rounds = 2 * others,
+                        .path_blocks = 2 * others,
+                        .reduced_blocks = others,
+                        .sent_blocks = 2 * others};
 }
 
 }  // namespace lockstep

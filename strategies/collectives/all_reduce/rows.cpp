@@ -1,5 +1,6 @@
 #include "strategies/collectives/rows.hpp"
 #include "strategies/collectives/all_reduce/algorithms.hpp"
+#include "strategies/collectives/chunk_count.hpp"
 #include "strategies/collectives/row_helpers.hpp"
 
 namespace lockstep {
@@ -12,12 +13,46 @@ SchedulePtr halving(const AlgorithmInput& input) {
   return make_halving_doubling(input.n, order);
 }
 
+/// Rings and trees side by side, each on its own slice.
+AlgorithmParameter channels_parameter() {
+  return {.name = "channels",
+          .meaning = "how many side by side, each on a slice of its own and, in nodes, other NICs",
+          .fallback = 1,
+          .most = 64};
+}
+
+AlgorithmParameter inner_parameter() {
+  return {.name = "inner",
+          .meaning = "the all-reduce across nodes",
+          .kind = ParameterKind::algorithm,
+          .fallback = "ring"};
+}
+
+AlgorithmParameter dims_parameter() {
+  return {.name = "dims",
+          .meaning =
+              "dimensions, consecutive ranks along the first; the torus, else ranks of a node "
+              "by nodes, if not given",
+          .kind = ParameterKind::dimensions};
+}
+
+constexpr std::string_view kBucketTime =
+    "2*sum(p-1)*alpha + 2(n-1)/n*S*beta + (n-1)/n*S*gamma over dimensions p";
+
 constexpr std::string_view kHalvingRounds = "2 lg n; 2 lg N' + 2 where n is not a power of two";
 constexpr std::string_view kHalvingSent =
     "2(n-1)/n*S; S + 2(N'-1)/N'*S by the partner of an extra rank";
 constexpr std::string_view kHalvingTime =
     "2 lg n*alpha + 2(n-1)/n*S*beta + (n-1)/n*S*gamma; where n is not a power of two "
     "(2 lg N' + 2)*alpha + 2(1 + (N'-1)/N')*S*beta + (1 + (N'-1)/N')*S*gamma";
+
+constexpr std::string_view kDoublingRounds = "lg n; lg N' + 2 where n is not a power of two";
+constexpr std::string_view kDoublingSent = "lg n*S; (lg N' + 1)*S by the partner of an extra rank";
+constexpr std::string_view kDoublingTime =
+    "lg n*(alpha + S*beta + S*gamma); where n is not a power of two "
+    "(lg N' + 2)*(alpha + S*beta) + (lg N' + 1)*S*gamma";
+
+constexpr std::string_view kSwing = "De Sensi et al. 2024 (arXiv 2401.09356), section 3";
 
 }  // namespace
 
@@ -82,24 +117,46 @@ std::vector<CollectiveAlgorithm> all_reduce_rows() {
        .cost = of_n<direct_cost>},
       {.collective = Collective::all_reduce,
        .name = "ring",
-       .summary = "reduce-scatter, then all-gather, block by block round one cycle",
+       .summary = "reduce-scatter, then all-gather, block by block round one cycle or several",
+       .parameters = {channels_parameter()},
        .limits = kAnyRanks,
        .rounds = "2(n-1)",
        .sent_per_rank = "2(n-1)/n*S",
-       .time = "2(n-1)*alpha + 2(n-1)/n*S*beta + (n-1)/n*S*gamma",
-       .example = "ring",
-       .source = "Patarasuk and Yuan 2009, section 3",
+       .time = "2(n-1)*alpha + 2(n-1)/n*S*beta + (n-1)/n*S*gamma; channels that share no link "
+               "divide beta by their number",
+       .example = "ring:channels=8",
+       .source = "Patarasuk and Yuan 2009, section 3; channels as in NCCL",
        .file = "ring.cpp",
-       .make = of_n<make_ring>,
-       .cost = of_n<ring_cost>},
+       .make =
+           [](const AlgorithmInput& input) {
+             return make_ring(input.n, number(input, "channels"), input.layout);
+           },
+       .cost =
+           [](const AlgorithmInput& input) {
+             return ring_cost(input.n, number(input, "channels"));
+           }},
+      {.collective = Collective::all_reduce,
+       .name = "bidirectional_ring",
+       .summary = "two rings, one each way round, on half of the data each",
+       .limits = kAnyRanks,
+       .rounds = "2(n-1)",
+       .sent_per_rank = "2(n-1)/n*S",
+       .time = "2(n-1)*alpha + 2(n-1)/n*S*beta + (n-1)/n*S*gamma; half the beta where both ways "
+               "have ports of their own",
+       .example = "bidirectional_ring",
+       .source = "Chan, Heimlich, Purkayastha and van de Geijn 2007, section 5",
+       .file = "bidirectional_ring.cpp",
+       .make =
+           [](const AlgorithmInput& input) {
+             return make_bidirectional_ring(input.n, input.layout);
+           }},
       {.collective = Collective::all_reduce,
        .name = "recursive_doubling",
        .summary = "exchange everything with ranks 1, 2, 4, ... away: few rounds, many bytes",
        .limits = kAnyRanks,
-       .rounds = "lg n; lg N' + 2 where n is not a power of two",
-       .sent_per_rank = "lg n*S; (lg N' + 1)*S by the partner of an extra rank",
-       .time = "lg n*(alpha + S*beta + S*gamma); where n is not a power of two "
-               "(lg N' + 2)*(alpha + S*beta) + (lg N' + 1)*S*gamma",
+       .rounds = kDoublingRounds,
+       .sent_per_rank = kDoublingSent,
+       .time = kDoublingTime,
        .example = "recursive_doubling",
        .source = kThakur,
        .file = "recursive_doubling.cpp",
@@ -129,6 +186,155 @@ std::vector<CollectiveAlgorithm> all_reduce_rows() {
        .file = "halving_doubling.cpp",
        .make = halving<PeerOrder::near_first>,
        .cost = of_n<halving_doubling_cost>},
+      {.collective = Collective::all_reduce,
+       .name = "swing",
+       .summary =
+           "halving and doubling with peers 1, -1, 3, -5, 11, ... away: near on rings and tori",
+       .limits = kAnyRanks,
+       .rounds = kHalvingRounds,
+       .sent_per_rank = kHalvingSent,
+       .time = kHalvingTime,
+       .example = "swing",
+       .source = kSwing,
+       .file = "swing.cpp",
+       .make = of_n<make_swing>,
+       .cost = of_n<halving_doubling_cost>},
+      {.collective = Collective::all_reduce,
+       .name = "swing_latency",
+       .summary = "exchange everything with ranks 1, -1, 3, -5, 11, ... away",
+       .limits = kAnyRanks,
+       .rounds = kDoublingRounds,
+       .sent_per_rank = kDoublingSent,
+       .time = kDoublingTime,
+       .example = "swing_latency",
+       .source = kSwing,
+       .file = "swing_latency.cpp",
+       .make = of_n<make_swing_latency>,
+       .cost = of_n<recursive_doubling_cost>},
+      {.collective = Collective::all_reduce,
+       .name = "binomial_tree",
+       .summary = "binomial reduce to rank 0, then binomial broadcast: for short messages",
+       .limits = kAnyRanks,
+       .rounds = "2 ceil(lg n)",
+       .sent_per_rank = "ceil(lg n)*S by rank 0",
+       .time = "2 ceil(lg n)*(alpha + S*beta) + ceil(lg n)*S*gamma",
+       .example = "binomial_tree",
+       .source = "Thakur, Rabenseifner and Gropp 2005, sections 3 and 4",
+       .file = "binomial_tree.cpp",
+       .make = of_n<make_binomial_tree>,
+       .cost = of_n<binomial_tree_cost>},
+      {.collective = Collective::all_reduce,
+       .name = "binary_tree",
+       .summary = "up and down one binary tree, chunk after chunk",
+       .parameters = {chunks_parameter()},
+       .limits = kAnyRanks,
+       .rounds = "chunks + 2 ceil(lg n)",
+       .sent_per_rank = "3S by a rank with two children",
+       .time = "about (chunks + 2 ceil(lg n))*(alpha + 3S/chunks*beta)",
+       .example = "binary_tree:chunks=64",
+       .source = "Sanders, Speck and Traeff 2009, sections 2 and 3",
+       .file = "binary_tree.cpp",
+       .make = make_binary_tree},
+      {.collective = Collective::all_reduce,
+       .name = "double_binary_tree",
+       .summary = "half up and down one binary tree, half another whose inner ranks are its leaves",
+       .parameters = {chunks_parameter(), channels_parameter()},
+       .limits = kAnyRanks,
+       .rounds = "chunks + 2 ceil(lg n)",
+       .sent_per_rank = "2S; 1.5S where n is 3, S where n is 2",
+       .time = "about (chunks + 2 ceil(lg n))*(alpha + 2S/chunks*beta)",
+       .example = "double_binary_tree:channels=8,chunks=64",
+       .source = "Sanders, Speck and Traeff 2009, sections 3 and 4; as in NCCL",
+       .file = "double_binary_tree.cpp",
+       .make = make_double_binary_tree},
+      {.collective = Collective::all_reduce,
+       .name = "hierarchical",
+       .summary =
+           "reduce-scatter in every node, all-reduces across nodes, all-gather in every node",
+       .parameters = {{.name = "group",
+                       .meaning =
+                           "consecutive ranks that make a node; those of the cluster's if not "
+                           "given"},
+                      inner_parameter(),
+                      {.name = "intra",
+                       .meaning = "ring or direct inside nodes",
+                       .kind = ParameterKind::algorithm,
+                       .fallback = "ring"},
+                      {.name = "chunks",
+                       .meaning = "parts of the message that follow one another through the stages",
+                       .fallback = 1,
+                       .most = kMostChunks}},
+       .limits = "group divides n; inner needs no helpers",
+       .rounds = "2(group-1), or 2 with intra=direct, and inner's",
+       .sent_per_rank = "2(group-1)/group*S and inner's of S/group",
+       .time = "2(group-1)*alpha + 2(group-1)/group*S*beta + (group-1)/group*S*gamma and inner's "
+               "for S/group",
+       .example = "hierarchical:group=8,inner=halving_doubling",
+       .source = "Jia et al. 2018 (arXiv 1807.11205), section 3.4; Horovod hierarchical all-reduce",
+       .file = "hierarchical.cpp",
+       .make = make_hierarchical,
+       .cost = hierarchical_cost,
+       .refusal = hierarchical_refusal},
+      {.collective = Collective::all_reduce,
+       .name = "blueconnect",
+       .summary = "ring reduce-scatters along one dimension after the other, all-gathers back",
+       .parameters = {dims_parameter()},
+       .limits = "n is the product of dims",
+       .rounds = "2 sum(p-1) over dimensions p",
+       .sent_per_rank = "2(n-1)/n*S",
+       .time = kBucketTime,
+       .example = "blueconnect:dims=8x4",
+       .source = "Cho et al. 2019 (BlueConnect), section 3",
+       .file = "blueconnect.cpp",
+       .make = make_blueconnect,
+       .cost = blueconnect_cost},
+      {.collective = Collective::all_reduce,
+       .name = "torus",
+       .summary = "blueconnect in several copies that begin with other dimensions and ways round",
+       .parameters = {{.name = "copies",
+                       .meaning =
+                           "both ways along every dimension if not given; one per dimension: "
+                           "one way"},
+                      dims_parameter()},
+       .limits = "n is the product of dims; copies <= 2 per dimension",
+       .rounds = "2 sum(p-1) over dimensions p",
+       .sent_per_rank = "2(n-1)/n*S",
+       .time = "2*sum(p-1)*alpha + 2(n-1)/n*S*beta + (n-1)/n*S*gamma for one copy; copies that "
+               "share no link divide beta by their number",
+       .example = "torus:copies=4,dims=4x4",
+       .source = "Jain and Sabharwal 2010; Mikami et al. 2018 (arXiv 1811.05233)",
+       .file = "torus.cpp",
+       .make = make_torus,
+       .cost = torus_cost,
+       .refusal = torus_refusal},
+      {.collective = Collective::all_reduce,
+       .name = "nvls",
+       .summary = "the nodes' switches add up and multicast; across nodes an all-reduce of shares",
+       .parameters = {chunks_parameter(), inner_parameter()},
+       .limits = "switches that reduce inside the nodes; inner needs no helpers",
+       .rounds = "4 per chunk and inner's",
+       .sent_per_rank = "(1 + 1/G)*S and inner's of S/G in nodes of G",
+       .time = "about (chunks + 3)*alpha + (1 + 1/n)*S*beta on one node",
+       .example = "nvls:chunks=16",
+       .source = "NCCL 2.30.7, src/device/all_reduce.h; NVIDIA nccl-tests issue 212",
+       .file = "nvls.cpp",
+       .make = make_nvls,
+       .refusal = nvls_refusal,
+       .helpers = Helpers::node_switches},
+      {.collective = Collective::all_reduce,
+       .name = "sharp",
+       .summary = "the network's switches add up and multicast, shares of nodes rail by rail",
+       .parameters = {chunks_parameter()},
+       .limits = "switches that reduce in the network",
+       .rounds = "2 per level of switches and chunk, and 2 inside nodes",
+       .sent_per_rank = "S/G to the network and 2(G-1)/G*S inside nodes of G",
+       .time = "about (chunks + 2 levels)*alpha + S*beta with one rank a node",
+       .example = "sharp:chunks=16",
+       .source = "Graham et al. 2016 (SHArP), section III",
+       .file = "sharp.cpp",
+       .make = make_sharp,
+       .refusal = sharp_refusal,
+       .helpers = Helpers::fabric_switches},
   };
 }
 

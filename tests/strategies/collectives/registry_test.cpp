@@ -1,6 +1,8 @@
 #include "strategies/collectives/registry.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <set>
@@ -70,8 +72,8 @@ TEST_CASE("arguments are held to their ranges") {
   CHECK(
       validate(row("parameter_server"), {4, {{"shards", 5}}}) ==
       std::vector<std::string>{"parameter_server: shards is 1 to 4 (the number of ranks), got 5"});
-  CHECK(validate(row("ring"), {4, {{"shards", 4}}}) ==
-        std::vector<std::string>{"ring takes no parameters, got \"shards\""});
+  CHECK(validate(row("direct"), {4, {{"shards", 4}}}) ==
+        std::vector<std::string>{"direct takes no parameters, got \"shards\""});
   CHECK_THROWS_AS((void)make_schedule(row("ring"), {0, {}}), std::logic_error);
 }
 
@@ -94,15 +96,15 @@ TEST_CASE("what is wrong with a list of specs is said in full") {
   struct Case {
     const char* list;
     std::size_t position;
-    const char* message;
+    std::string message;
   };
+  const auto names = fmt::format("{}", fmt::join(algorithm_names(Collective::all_reduce), ", "));
+  CHECK(names.starts_with("naive, parameter_server, one_shot, direct, ring, "));
   for (const Case& each : std::initializer_list<Case>{
            {"rng", 0, "no all-reduce named \"rng\"; did you mean \"ring\"?"},
-           {"ring,,direct", 5,
-            "expected an algorithm: naive, parameter_server, one_shot, direct, ring, "
-            "recursive_doubling, halving_doubling, halving_doubling_near"},
+           {"ring,,direct", 5, "expected an algorithm: " + names},
            {"shards=4", 0, "\"shards=4\" has no algorithm before it"},
-           {"ring:shards=4", 5, "ring takes no parameters, got \"shards\""},
+           {"direct:shards=4", 7, "direct takes no parameters, got \"shards\""},
            {"parameter_server:shard=4", 17,
             "parameter_server has no parameter \"shard\"; did you mean \"shards\"?"},
            {"parameter_server:shards", 17,

@@ -1,0 +1,77 @@
+#include <fmt/format.h>
+
+#include "strategies/collectives/all_reduce/algorithms.hpp"
+#include "strategies/collectives/all_reduce/halves.hpp"
+#include "strategies/collectives/all_reduce/inner.hpp"
+#include "strategies/collectives/chunk_count.hpp"
+#include "strategies/collectives/compose.hpp"
+#include "strategies/collectives/row_helpers.hpp"
+
+/// Hierarchical all-reduce: a reduce-scatter inside every node of g ranks, all-reduces across the
+/// m = n/g nodes, one for each rank of a node on its share, by any other algorithm; an all-gather
+/// inside every node. With several chunks the three follow one another for each, at the same time
+/// for different ones.
+/// In: n >= 1 ranks, S bytes on each; group g divides n; inner, an all-reduce without helpers;
+///   intra, ring or direct. Chunks: c*g times the blocks of inner.
+/// Rounds 2(g-1), or 2 with direct, and those of inner; sent per rank 2(g-1)/g*S and inner's for
+///   S/g: with rings or direct 2(n-1)/n*S.
+/// Ideal time 2(g-1)*alpha + 2(g-1)/g*S*beta + (g-1)/g*S*gamma and inner's for S/g (alpha s per
+///   message, beta s per byte sent, gamma s per byte reduced) for one chunk.
+/// Errors: none after validate(). Source: Jia et al. 2018 (Highly scalable deep learning training
+///   system, section on hierarchical all-reduce); Horovod and HCCL hierarchical all-reduce.
+namespace lockstep {
+namespace {
+
+int group_of(const AlgorithmInput& input) {
+  return static_cast<int>(input.number("group").value_or(input.layout.per_node));
+}
+
+bool direct_inside(const AlgorithmInput& input) {
+  return input.text("intra").value() == "direct";
+}
+
+}  // namespace
+
+SchedulePtr make_hierarchical(const AlgorithmInput& input) {
+  const int group = group_of(input);
+  const int nodes = input.n / group;
+  const bool direct = direct_inside(input);
+  const SchedulePtr across = make_inner(input, nodes, group);
+  const std::int64_t share = across->blocks();
+  const auto inside = [&](SchedulePtr half) {
+    return Stage{.part = std::move(half), .members = input.n, .scale = share};
+  };
+  std::vector<Stage> stages{
+      inside(direct ? direct_reduce_scatter(group) : ring_reduce_scatter(group)),
+      {.part = across,
+       .stride = group,
+       .members = input.n,
+       .offset = [group, share](int rank) { return rank % group * share; }},
+      inside(direct ? direct_all_gather(group) : ring_all_gather(group))};
+  return in_pipeline(input.n, group * share, std::move(stages), rows::number(input, "chunks"));
+}
+
+std::optional<CollectiveCost> hierarchical_cost(const AlgorithmInput& input) {
+  if (rows::number(input, "chunks") > 1) return std::nullopt;
+  const int group = group_of(input);
+  const auto across = inner_cost(input, input.n / group, group);
+  if (!across) return std::nullopt;
+  const std::int64_t others = group - 1;
+  const std::int64_t share = make_inner(input, input.n / group, group)->blocks();
+  const std::int64_t rounds = direct_inside(input) ? std::min<std::int64_t>(others, 1) : others;
+  return CollectiveCost{.rounds = 2 * rounds + across->rounds,
+                        .path_blocks = 2 * others * share + across->path_blocks,
+                        .reduced_blocks = others * share + across->reduced_blocks,
+                        .sent_blocks = 2 * others * share + across->sent_blocks};
+}
+
+std::optional<std::string> hierarchical_refusal(const AlgorithmInput& input) {
+  const int group = group_of(input);
+  if (input.n % group != 0) return fmt::format("group={} does not divide {} ranks", group, input.n);
+  const std::string intra = input.text("intra").value();
+  if (intra != "ring" && intra != "direct")
+    return fmt::format("intra is ring or direct, got \"{}\"", intra);
+  return inner_problem(input, input.n / group, group);
+}
+
+}  // namespace lockstep
