@@ -12,8 +12,10 @@ class LinkLoad {
  public:
   LinkLoad(const Schedule& schedule, const Network& network, std::span<const EndpointId> members)
       : schedule_{schedule}, network_{network}, members_{members}, load_(network.links.size()) {
-    for (int rank = 0; rank < schedule.ranks(); ++rank)
-      rounds_ = std::max(rounds_, schedule.steps(rank, 0));
+    for (int rank = 0; rank < schedule.ranks(); ++rank) {
+      for (int lane = 0; lane < schedule.lanes(); ++lane)
+        rounds_ = std::max(rounds_, schedule.steps(rank, lane));
+    }
   }
 
   std::optional<double> run() {
@@ -34,7 +36,9 @@ class LinkLoad {
   /// Blocks on the busiest link, in weights.
   UInt128 busiest_in(std::int64_t round) {
     for (int rank = 0; rank < schedule_.ranks(); ++rank) {
-      if (round < schedule_.steps(rank, 0)) add_sends(rank, round);
+      for (int lane = 0; lane < schedule_.lanes(); ++lane) {
+        if (round < schedule_.steps(rank, lane)) add_sends(rank, lane, round);
+      }
     }
     UInt128 most = 0;
     for (const LinkId link : touched_) {
@@ -45,15 +49,15 @@ class LinkLoad {
     return most;
   }
 
-  void add_sends(int rank, std::int64_t round) {
+  void add_sends(int rank, int lane, std::int64_t round) {
     step_.clear();
-    schedule_.step(rank, 0, round, step_);
+    schedule_.step(rank, lane, round, step_);
     for (const Send& send : step_.sends) {
       routed_ = routed_ && network_.router->route(endpoint(rank), endpoint(send.peer), route_);
       if (!routed_) return;
       for (const Hop& hop : route_.hops) {
         if (load_[hop.link] == 0) touched_.push_back(hop.link);
-        load_[hop.link] += UInt128{hop.weight} * static_cast<std::uint64_t>(send.chunk.count);
+        load_[hop.link] += UInt128{hop.weight} * static_cast<std::uint64_t>(step_.blocks_of(send));
       }
     }
   }
@@ -78,7 +82,6 @@ class LinkLoad {
 
 std::optional<double> busiest_link_load(const Schedule& schedule, const Network& network,
                                         std::span<const EndpointId> members) {
-  if (schedule.lanes() != 1) return std::nullopt;
   LOCKSTEP_CHECK(members.empty() || std::ssize(members) == schedule.ranks());
   return LinkLoad{schedule, network, members}.run();
 }

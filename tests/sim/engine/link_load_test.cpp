@@ -51,9 +51,22 @@ TEST_CASE("members say which end point plays which rank") {
   CHECK(*busiest_link_load(schedule, line(), members) == 0.5);
 }
 
-TEST_CASE("no load where there is no route, or more than one lane") {
+TEST_CASE("lanes are at once where their steps have the same index") {
+  // Round 0: 1 block of one lane and 2 of the other on link 0: 3. Round 1: 4 on link 0, 5 on link
+  // 1: 5. Over a message of 2 blocks: 8 / 2.
+  const TableSchedule schedule{
+      {{{send(1, 1), send(1, 4)}, {send(1, 2)}}, {{}, {Step{}, send(2, 5)}}, {{}}}, 2};
+  CHECK(*busiest_link_load(schedule, line()) == 4);
+}
+
+TEST_CASE("all runs of a message count") {
+  Step several;
+  several.send(1, std::vector<Chunk>{{Buffer::data, 0, 1}, {Buffer::data, 2, 3}});
+  const TableSchedule schedule{{{{several}}, {{}}}, 8};
+  CHECK(*busiest_link_load(schedule, line()) == 0.5);
+}
+
+TEST_CASE("no load where there is no route") {
   const TableSchedule backwards{{{{}}, {{send(0, 1)}}}, 1};
   CHECK_FALSE(busiest_link_load(backwards, line()).has_value());
-  const TableSchedule two_lanes{{{{send(1, 1)}, {send(1, 1)}}, {{}}}, 1};
-  CHECK_FALSE(busiest_link_load(two_lanes, line()).has_value());
 }
