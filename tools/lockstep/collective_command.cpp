@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "strategies/collectives/spec.hpp"
+#include "tools/lockstep/against.hpp"
 #include "tools/lockstep/collective_run.hpp"
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/concurrent.hpp"
@@ -37,6 +38,7 @@ struct Given {
   bool load = false;
   bool crossover = false;
   std::string concurrent;
+  std::string against;
   Format format = Format::table;
 };
 
@@ -117,6 +119,7 @@ CollectiveQuestion question_of(const Given& given) {
 Report answer(const Given& given) {
   const CollectiveQuestion question = question_of(given);
   if (!given.concurrent.empty()) return run_concurrent(given.concurrent, question);
+  if (!given.against.empty()) return run_against(given.against, question);
   return given.crossover ? run_crossover(question) : run_collective(question);
 }
 
@@ -166,6 +169,10 @@ void add_collective(CLI::App& app) {
       ->add_option("--concurrent", given->concurrent,
                    "Collectives of a JSON file, all on the cluster at once, and what they cost one "
                    "another")
+      ->type_name("FILE");
+  command
+      ->add_option("--against", given->against,
+                   "Measured times, as nccl-tests printed them, beside the simulated ones")
       ->type_name("FILE");
   add_format(*command, given->format);
   command->footer(

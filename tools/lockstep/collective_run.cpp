@@ -6,11 +6,12 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "sim/engine/link_load.hpp"
 #include "sim/execute/host/numeric.hpp"
-#include "strategies/collectives/lower_bound.hpp"
+#include "strategies/collectives/collective_bound.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/parallel.hpp"
 #include "tools/lockstep/partitions.hpp"
@@ -26,40 +27,45 @@ struct Outcome {
   Prepared prepared;
   Played played;
   ScheduleMeasure measure;
-  std::optional<LowerBound> bound;
+  LowerBound bound;
   std::optional<std::int64_t> wrong;
   std::optional<double> load;
   std::string refusal;
   bool best = false;
 };
 
-/// Lower bounds by who takes part; made once for each.
+/// Lower bounds by collective and who takes part; made once for each.
 class Bounds {
  public:
-  explicit Bounds(const Arena& arena) : arena_{arena} {}
+  Bounds(const Arena& arena, int root) : arena_{arena}, root_{root} {}
 
-  [[nodiscard]] std::optional<LowerBound> at(Collective collective, const Prepared& prepared) {
-    if (collective != Collective::all_reduce) return std::nullopt;
-    const bool hosts = prepared.helpers == Helpers::hosts;
+  [[nodiscard]] LowerBound at(const Contract& contract, const Prepared& prepared) {
     const auto workers = static_cast<std::size_t>(arena_.ranks());
-    const std::size_t helpers = hosts ? prepared.members.size() - workers : 0;
+    const std::size_t hosts =
+        prepared.helpers == Helpers::hosts ? prepared.members.size() - workers : 0;
+    const Key key{contract.collective, contract.distance, hosts, prepared.members.size(),
+                  prepared.network.get()};
     const std::lock_guard lock(mutex_);
-    auto found = bounds_.find(helpers);
+    auto found = bounds_.find(key);
     if (found == bounds_.end()) {
       const std::span<const EndpointId> all = prepared.members;
+      const Network& network = prepared.network ? *prepared.network : arena_.network();
       found = bounds_
-                  .try_emplace(helpers, arena_.network(), all.first(workers),
-                               all.subspan(workers, helpers),
-                               partitions_of(arena_.cluster(), static_cast<int>(helpers)))
+                  .try_emplace(key, contract.collective, network, all.first(workers),
+                               all.subspan(workers),
+                               partitions_of(arena_.cluster(), static_cast<int>(hosts)), root_,
+                               contract.distance)
                   .first;
     }
     return found->second.at(prepared.layout.size);
   }
 
  private:
+  using Key = std::tuple<Collective, int, std::size_t, std::size_t, const Network*>;
   const Arena& arena_;
+  int root_;
   std::mutex mutex_;
-  std::map<std::size_t, AllReduceBound> bounds_;
+  std::map<Key, CollectiveBound> bounds_;
 };
 
 class Run {
@@ -69,7 +75,7 @@ class Run {
         arena_{arena_for(question)},
         player_{arena_, question.play()},
         contestants_{allowed(question, player_, left_out_)},
-        bounds_{arena_},
+        bounds_{arena_, question.root},
         chooses_{std::any_of(contestants_.begin(), contestants_.end(), [](const auto& each) {
           return each.kind == Contestant::Kind::replayed || each.kind == Contestant::Kind::nccl;
         })} {
@@ -97,7 +103,7 @@ class Run {
     out.prepared = player_.prepare(contestant, size);
     out.played = player_.play(contestant, out.prepared);
     out.measure = player_.measure_of(contestant, out.prepared);
-    out.bound = bounds_.at(contestant.collective, out.prepared);
+    out.bound = bounds_.at(player_.contract_of(contestant, *out.prepared.schedule), out.prepared);
     out.refusal = out.played.unfinished;
     if (question_.load && out.prepared.helpers != Helpers::node_switches &&
         out.prepared.helpers != Helpers::fabric_switches)
@@ -210,20 +216,18 @@ std::string source_of(const LowerBound& bound) {
                                                                             : "latency";
 }
 
+/// The bound does not hold for what this contestant does.
 bool reduced_by_switches(const Outcome& outcome) {
+  if (!outcome.bound.end_points_only()) return false;
   return outcome.prepared.helpers == Helpers::node_switches ||
          outcome.prepared.helpers == Helpers::fabric_switches;
 }
 
 void add_bound(const Outcome& outcome, std::vector<Cell>& row) {
-  if (!outcome.bound) {
-    row.insert(row.end(), 3, nothing());
-    return;
-  }
-  const Duration bound = outcome.bound->time();
+  const Duration bound = outcome.bound.time();
   const Duration time = outcome.played.time;
   const double percent = time > Duration{} ? 100 * bound.seconds() / time.seconds() : 100;
-  std::string by = source_of(*outcome.bound);
+  std::string by = source_of(outcome.bound);
   if (reduced_by_switches(outcome)) by += " *";
   row.push_back(in_microseconds(bound));
   row.emplace_back(percent, fmt::format("{:.1f}", percent));
@@ -313,6 +317,7 @@ Report Run::report(const std::vector<Outcome>& outcomes) const {
     if (c == 0 || contestants_[c].collective != contestants_[c - 1].collective)
       section.notes.push_back(
           fmt::format("{}: {}", to_string(contestants_[c].collective), arena_.text()));
+    if (c == 0) add_link_changes(arena_, section);
     for (std::size_t s = 0; s < sizes; ++s) {
       const Outcome& outcome = outcomes[c * sizes + s];
       section.rows.push_back(row(contestants_[c], outcome));
@@ -323,7 +328,7 @@ Report Run::report(const std::vector<Outcome>& outcomes) const {
   out.fingerprint = fingerprint.text();
   name_winners(outcomes, out);
   if (std::any_of(outcomes.begin(), outcomes.end(),
-                  [](const Outcome& each) { return each.bound && reduced_by_switches(each); }))
+                  [](const Outcome& each) { return reduced_by_switches(each); }))
     out.footer.emplace_back(
         "* the bound is for reduction at the end points; here switches reduce, which may beat it");
   for (const std::string& text : left_out_) out.footer.push_back("left out: " + text);
@@ -389,6 +394,11 @@ std::vector<Contestant> allowed(const CollectiveQuestion& question, const Player
   return out;
 }
 
+void add_link_changes(const Arena& arena, Section& section) {
+  const std::vector<std::string>& changes = arena.loaded().link_changes;
+  section.notes.insert(section.notes.end(), changes.begin(), changes.end());
+}
+
 std::string config_of(const CollectiveQuestion& question, const Arena& arena,
                       const std::vector<Contestant>& contestants) {
   nlohmann::ordered_json config;
@@ -398,6 +408,7 @@ std::string config_of(const CollectiveQuestion& question, const Arena& arena,
                        {"device", arena.loaded().device.id},
                        {"nodes", arena.cluster().nodes()},
                        {"ranks", arena.ranks()}};
+  if (!arena.loaded().link_changes.empty()) config["link_changes"] = arena.loaded().link_changes;
   config["network"] = question.network.model;
   config["protocol"] = arena.protocol() ? arena.protocol()->id : "none";
   config["routes"] = kRoutePolicyNames.at(static_cast<std::size_t>(arena.policy()));

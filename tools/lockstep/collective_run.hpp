@@ -12,6 +12,8 @@ namespace lockstep::cli {
 [[nodiscard]] std::vector<Contestant> allowed(const CollectiveQuestion& question,
                                               const Player& player,
                                               std::vector<std::string>& left_out);
+/// Says with a result what --set-link and --fail have changed.
+void add_link_changes(const Arena& arena, Section& section);
 /// Everything that led to a result, as JSON.
 [[nodiscard]] std::string config_of(const CollectiveQuestion& question, const Arena& arena,
                                     const std::vector<Contestant>& contestants);

@@ -170,6 +170,7 @@ class Concurrent {
         "{} at once: {}",
         jobs_.size() == 1 ? "1 collective" : fmt::format("{} collectives", jobs_.size()),
         arena_.text()));
+    add_link_changes(arena_, section);
     for (std::size_t j = 0; j < jobs_.size(); ++j) {
       section.rows.push_back(row(placed_[j], times[j].front(), times.back()[j]));
       fingerprint.add(times.back()[j].ps());

@@ -139,6 +139,7 @@ Prepared Player::prepare_nccl(Collective collective, Bytes size) const {
   Prepared out = prepare_algorithm(pick.spec, size, pick.network.get());
   out.chosen = pick.text;
   out.network = pick.network;
+  out.launch = pick.launch;
   out.nccl_model = pick.model;
   return out;
 }
@@ -168,11 +169,11 @@ Contract Player::contract_of(const Contestant& contestant, const Schedule& sched
       distance == arguments.end() ? 1 : static_cast<int>(std::get<std::int64_t>(distance->second)));
 }
 
-std::vector<TimePoint> Player::starts(std::size_t members) const {
+std::vector<TimePoint> Player::starts(std::size_t members, Duration launch) const {
   std::vector<TimePoint> out;
-  if (options_.skew == Duration{}) return out;
+  if (options_.skew == Duration{} && launch == Duration{}) return out;
   for (std::size_t i = 0; i < members; ++i)
-    out.emplace_back(Duration::picoseconds(draw(options_.seed, i, options_.skew.ps())));
+    out.emplace_back(launch + Duration::picoseconds(draw(options_.seed, i, options_.skew.ps())));
   return out;
 }
 
@@ -183,7 +184,7 @@ Played Player::play(const Contestant& contestant, const Prepared& prepared) cons
   call.schedule = prepared.schedule;
   call.members = prepared.members;
   call.block = prepared.layout.block;
-  call.starts = starts(prepared.members.size());
+  call.starts = starts(prepared.members.size(), prepared.launch);
   Workload workload;
   workload.calls.push_back(std::move(call));
   const Network& network = prepared.network ? *prepared.network : arena_.network();

@@ -40,6 +40,7 @@ struct Prepared {
   std::vector<EndpointId> members;
   Helpers helpers = Helpers::none;
   MessageLayout layout;
+  Duration launch;                         // before anybody begins
   std::shared_ptr<const Network> network;  // none: the arena's
   std::optional<Duration> nccl_model;      // what NCCL itself would expect
 };
@@ -85,7 +86,7 @@ class Player {
                                            const Network* network = nullptr) const;
   [[nodiscard]] Prepared prepare_nccl(Collective collective, Bytes size) const;
   [[nodiscard]] Prepared prepare_fastest(const Contestant& contestant, Bytes size) const;
-  [[nodiscard]] std::vector<TimePoint> starts(std::size_t members) const;
+  [[nodiscard]] std::vector<TimePoint> starts(std::size_t members, Duration launch) const;
   void find_busiest(const ReplayResult& result, const Network& network, Played& out) const;
 
   const Arena& arena_;

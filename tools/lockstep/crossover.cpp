@@ -70,6 +70,7 @@ class Crossover {
     Section out;
     out.notes.push_back(
         fmt::format("{}: {}", to_string(contestants_[begin].collective), arena_.text()));
+    add_link_changes(arena_, out);
     out.notes.push_back(fmt::format("at {}: {}", to_string(bytes(counts.front())),
                                     contestants_[winners.front().contestant].text()));
     for (std::size_t i = 1; i < counts.size(); ++i) {

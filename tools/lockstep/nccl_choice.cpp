@@ -68,8 +68,10 @@ NcclChooser::Pick NcclChooser::pick(Collective collective, Bytes size) const {
   out.spec = std::move(parsed.specs.front());
   out.text = fmt::format("{}, {}, {} channel{}", plan->spec, nccl_name(plan->protocol),
                          plan->channels, plan->channels == 1 ? "" : "s");
-  if (const auto estimate = nccl_pick(tuning_, facts_, collective, size, choices_))
+  if (const auto estimate = nccl_pick(tuning_, facts_, collective, size, choices_)) {
     out.model = estimate->time;
+    out.launch = tuning_.base_latency[estimate->algorithm][estimate->protocol].value_or(Duration{});
+  }
   out.network = network_under(plan->protocol);
   return out;
 }

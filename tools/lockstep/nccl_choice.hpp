@@ -33,6 +33,7 @@ class NcclChooser {
   struct Pick {
     AlgorithmSpec spec;
     std::string text;               // "ring:channels=8, ll128, 24 channels"
+    Duration launch;                // before the first byte: its base latency
     std::optional<Duration> model;  // by NCCL's own model; none: it does not choose here
     std::shared_ptr<const Network> network;
   };

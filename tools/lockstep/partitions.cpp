@@ -48,7 +48,10 @@ Partition into_end_points(const Cluster& cluster, int helpers) {
   });
   Partition out("ports");
   for (const auto& [end_point, edge] : cuts) {
-    if (!edge.open()) continue;
+    if (!edge.open()) {
+      if (end_point < cluster.ranks()) out.skip(1);
+      continue;
+    }
     if (end_point < cluster.ranks()) {
       out.add(Edge::rate(edge.leaving), Edge::rate(edge.entering));
     } else {
@@ -64,13 +67,14 @@ constexpr std::size_t kMostLinksToBisect = 1'000'000;
 /// The narrowest cut between the lower and the upper half of the ranks: two groups, whatever else
 /// lies on either side.
 std::optional<Partition> into_halves(const Cluster& cluster) {
-  if (cluster.link_count() > kMostLinksToBisect) return std::nullopt;
+  if (cluster.ranks() < 2 || cluster.link_count() > kMostLinksToBisect) return std::nullopt;
   const auto bandwidth = bisection_bytes_per_second(cluster);
   constexpr double kMost = 1e14;  // bytes per second; a Rate holds a little more
   if (!bandwidth || !(*bandwidth > 0) || *bandwidth > kMost) return std::nullopt;
   const Rate rate = Rate::bytes_per_second(1).scaled(*bandwidth);
   Partition out("bisection");
-  out.add(rate, rate, 2);
+  out.add(rate, rate, 1, cluster.ranks() / 2);
+  out.add(rate, rate, 1, cluster.ranks() - cluster.ranks() / 2);
   return out;
 }
 
@@ -85,8 +89,12 @@ std::vector<Partition> partitions_of(const Cluster& cluster, int helpers) {
       edges(cluster, [&](VertexId vertex) -> std::int64_t { return cluster.vertex(vertex).node; });
   Partition nodes("nodes");
   for (const auto& [node, edge] : cuts) {
-    if (!edge.open()) continue;
-    nodes.add(Edge::rate(edge.leaving), Edge::rate(edge.entering));
+    const std::int64_t members = cluster.gpus_per_node();
+    if (edge.open()) {
+      nodes.add(Edge::rate(edge.leaving), Edge::rate(edge.entering), 1, members);
+    } else {
+      nodes.skip(members);
+    }
   }
   out.push_back(std::move(nodes));
   return out;

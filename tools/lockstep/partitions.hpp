@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "strategies/collectives/lower_bound.hpp"
+#include "strategies/collectives/partition.hpp"
 #include "topologies/cluster.hpp"
 
 namespace lockstep::cli {

@@ -1,0 +1,178 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdint>
+
+#include "tests/tools/run_command.hpp"
+
+/// Several collectives and algorithms in one call, crossovers, collectives at once, schedules out
+/// and in again, all as a user asks for them. star.json: 1 us per link, so 2 us a hop, and 20 ps a
+/// byte.
+namespace lockstep {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::int64_t picoseconds(const Json& seconds) {
+  return std::llround(seconds.get<double>() * 1e12);
+}
+
+Json only_row(const std::string& command) {
+  const Json rows = rows_of(command);
+  REQUIRE(rows.size() == 1);
+  return rows[0];
+}
+
+}  // namespace
+
+TEST_CASE("the sizes at which the fastest changes are found to the element") {
+  // 16 ranks, M' = 64 ceil(count/16) bytes. one_shot 2 us + 15 M' 20 ps, recursive doubling
+  // 4 (2 us + M' 20 ps), halving-doubling 8*2 us + 30/16 M' 20 ps. The first leads up to
+  // M' = 6 us / 220 ps = 27272.7, so up to 426 * 16 elements; the second up to
+  // 8 us / 42.5 ps = 188235.3, so up to 2941 * 16.
+  const Json rows = rows_of(
+      "lockstep collective all_reduce --crossover --cluster star --ranks 16 --algorithm "
+      "ring,halving_doubling,one_shot,recursive_doubling -b 8 -e 64M -f 8");
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0]["count"] == 426 * 16 + 1);
+  CHECK(rows[0]["from"] == "one_shot");
+  CHECK(rows[0]["to"] == "recursive_doubling");
+  CHECK(picoseconds(rows[0]["to_s"]) == 4 * (2'000'000 + 427 * 64 * 20));
+  CHECK(rows[1]["count"] == 2941 * 16 + 1);
+  CHECK(rows[1]["to"] == "halving_doubling");
+}
+
+TEST_CASE("the fastest at each size is marked, once a collective") {
+  const Json rows = rows_of(
+      "lockstep collective all_reduce,broadcast --cluster star --ranks 16 --algorithm "
+      "one_shot,halving_doubling,binomial,flat -b 1K -e 1M -f 1024");
+  REQUIRE(rows.size() == 8);
+  int best = 0;
+  for (const Json& row : rows) best += row["best"].get<bool>() ? 1 : 0;
+  CHECK(best == 4);
+  CHECK(rows[0]["algorithm"] == "one_shot");
+  CHECK(rows[0]["best"] == true);   // 1 KiB
+  CHECK(rows[1]["best"] == false);  // 1 MiB
+  CHECK(rows[4]["collective"] == "broadcast");
+}
+
+TEST_CASE("what replays fastest is never slower than an algorithm that was asked for") {
+  const Json rows = rows_of(
+      "lockstep collective all_reduce --cluster star --ranks 12 --algorithm "
+      "auto:by=replay,ring,direct,one_shot,recursive_doubling,halving_doubling -b 8 -e 8M -f 1024");
+  REQUIRE(rows.size() == 18);
+  for (std::size_t size = 0; size < 3; ++size)
+    for (std::size_t algorithm = 1; algorithm < 6; ++algorithm)
+      CHECK(rows[size]["time_s"] <= rows[3 * algorithm + size]["time_s"]);
+  CHECK(rows[0]["chosen"] == "one_shot");
+}
+
+TEST_CASE("NCCL's pick is replayed under the protocol that it picked") {
+  // NCCL's own model has a floor of 15.0 us for eight GPUs of one node: 6.6 + 14 * 0.6.
+  const Json row = only_row(
+      "lockstep collective all_reduce --cluster dgx-a100 --nodes 1 --algorithm auto:by=nccl -b 8 "
+      "-e 8");
+  CHECK(picoseconds(row["nccl_model_s"]) == doctest::Approx(15.0e6).epsilon(0.001));
+  CHECK(contains(row["chosen"].get<std::string>(), "ring"));
+  CHECK(contains(row["chosen"].get<std::string>(), "ll"));
+  // 6.6 us to launch, then 14 rounds of two NVLinks of 300 ns, to which LL adds nothing, and of a
+  // block of 4 bytes, which takes less than a nanosecond.
+  CHECK(picoseconds(row["time_s"]) >= 6'600'000 + 14 * 600'000);
+  CHECK(picoseconds(row["time_s"]) < 6'600'000 + 14 * 601'000);
+}
+
+TEST_CASE("a protocol slows links and lengthens hops") {
+  const std::string command =
+      "lockstep collective send_recv --cluster dgx-h100 --nodes 1 --algorithm shift -b 1G -e 1G";
+  const double plain = only_row(command)["time_s"].get<double>();
+  const double ll = only_row(command + " --protocol ll")["time_s"].get<double>();
+  // LL: 4 of 8 bytes are data, so twice the time; a hop of 0.6 us is nothing beside 2.9 ms.
+  CHECK(ll / plain == doctest::Approx(2).epsilon(0.001));
+}
+
+TEST_CASE("the root is the root") {
+  for (const int root : {0, 3}) {
+    const Json row = only_row(
+        "lockstep collective broadcast --cluster star --ranks 5 --algorithm flat --check --root " +
+        std::to_string(root) + " -b 1M -e 1M");
+    CHECK(row["root"] == root);
+    CHECK(row["wrong"] == 0);
+  }
+  CHECK(run_command("lockstep collective broadcast --cluster star --ranks 5 --algorithm flat "
+                    "--root 5")
+            .status == 2);
+}
+
+TEST_CASE(
+    "collectives at once share links fairly, and those that share none cost each other nothing") {
+  const TemporaryFile file(R"({"collectives": [
+    {"collective": "all_reduce", "algorithm": "ring", "size": "64 MiB", "ranks": [0, 1, 2, 3]},
+    {"collective": "all_reduce", "size": "64 MiB", "ranks": {"first": 0, "count": 4}},
+    {"collective": "all_reduce", "size": "64 MiB", "ranks": {"first": 4, "count": 4},
+     "start": "1 ms", "repeat": 2, "name": "beside"}]})");
+  const Json rows =
+      rows_of("lockstep collective --concurrent " + file.path() + " --cluster star --ranks 8");
+  REQUIRE(rows.size() == 3);
+  // Six rounds of 2 us and 16 MiB at 20 ps a byte; together at 40.
+  const std::int64_t block = std::int64_t{16} << 20U;
+  const std::int64_t alone = 6 * (2'000'000 + 20 * block);
+  CHECK(picoseconds(rows[0]["alone_s"]) == alone);
+  CHECK(picoseconds(rows[0]["together_s"]) == 6 * (2'000'000 + 40 * block));
+  CHECK(rows[1]["together_s"] == rows[0]["together_s"]);
+  CHECK(rows[2]["name"] == "beside");
+  CHECK(picoseconds(rows[2]["alone_s"]) == 2 * alone);
+  CHECK(picoseconds(rows[2]["together_s"]) == 2 * alone);
+}
+
+TEST_CASE("a file of collectives that is wrong gets every problem with its place") {
+  const TemporaryFile file(
+      R"({"collectives":[{"collective":"all_reduc","size":64,"ranks":[0,0]}]})");
+  const CommandResult result =
+      run_command("lockstep collective --cluster star --concurrent " + file.path());
+  CHECK(result.status == 2);
+  CHECK(contains(result.err,
+                 "/collectives/0/collective: no collective named \"all_reduc\"; did you "
+                 "mean \"all_reduce\"?"));
+  CHECK(contains(result.err, "/collectives/0/ranks/1: rank 0 is listed twice"));
+  CHECK(contains(result.err, "3 errors; nothing was run"));
+  CHECK(result.out.empty());
+}
+
+TEST_CASE("a schedule that is written and read again takes the same time") {
+  for (const std::string algorithm : {"ring", "naive", "direct", "halving_doubling"}) {
+    CAPTURE(algorithm);
+    const TemporaryFile file(
+        output_of("lockstep schedule export all_reduce --ranks 8 --algorithm " + algorithm));
+    const Json rows =
+        rows_of("lockstep collective all_reduce --cluster star --ranks 8 --check --algorithm " +
+                algorithm + " --schedule " + file.path() + " -b 1001 -e 1001 -d int8");
+    REQUIRE(rows.size() == 2);
+    CHECK(rows[1]["wrong"] == 0);
+    CHECK(rows[0]["time_s"] == rows[1]["time_s"]);
+  }
+}
+
+TEST_CASE("too few slots are a deadlock, and it is told") {
+  // Both ranks send twice to each other before they receive.
+  const std::string rank =
+      R"(<tb id="0" send="PEER" recv="PEER" chan="0">)"
+      R"(<step s="0" type="s" srcbuf="i" srcoff="0" dstbuf="o" dstoff="0" cnt="1" depid="-1" deps="-1" hasdep="0"/>)"
+      R"(<step s="1" type="s" srcbuf="i" srcoff="1" dstbuf="o" dstoff="1" cnt="1" depid="-1" deps="-1" hasdep="0"/>)"
+      R"(<step s="2" type="rrc" srcbuf="i" srcoff="0" dstbuf="i" dstoff="0" cnt="1" depid="-1" deps="-1" hasdep="0"/>)"
+      R"(<step s="3" type="rrc" srcbuf="i" srcoff="1" dstbuf="i" dstoff="1" cnt="1" depid="-1" deps="-1" hasdep="0"/>)"
+      R"(</tb></gpu>)";
+  const TemporaryFile file(
+      R"(<algo name="pair" proto="LL" nchannels="1" nchunksperloop="2" ngpus="2" coll="allreduce" inplace="1">)"
+      R"(<gpu id="0" i_chunks="2" o_chunks="0" s_chunks="0">)" +
+      replaced(replaced(rank, "PEER", "1"), "PEER", "1") +
+      R"(<gpu id="1" i_chunks="2" o_chunks="0" s_chunks="0">)" +
+      replaced(replaced(rank, "PEER", "0"), "PEER", "0") + "</algo>");
+  const std::string command = "lockstep collective --cluster star -b 1M -e 1M --check --schedule ";
+  CHECK(only_row(command + file.path())["wrong"] == 0);  // LL has eight
+  const CommandResult stuck = run_command(command + file.path() + " --slots 1");
+  CHECK(stuck.status == 1);
+  CHECK(contains(stuck.err, "all 1 slots of the connection are taken"));
+}
+
+}  // namespace lockstep

@@ -1,0 +1,166 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <memory>
+
+#include "strategies/collectives/registry.hpp"
+#include "strategies/collectives/sizing.hpp"
+#include "strategies/collectives/spec.hpp"
+#include "strategies/formats/goal_export.hpp"
+#include "strategies/formats/msccl_export.hpp"
+#include "tools/lockstep/commands.hpp"
+#include "tools/lockstep/contestants_option.hpp"
+#include "tools/lockstep/errors.hpp"
+#include "tools/lockstep/number_option.hpp"
+#include "tools/lockstep/output.hpp"
+#include "tools/lockstep/sizes.hpp"
+#include "topologies/config/did_you_mean.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+struct Given {
+  std::string collective;
+  std::string algorithm = "ring";
+  int ranks = 0;
+  int per_node = 1;
+  int root = 0;
+  std::string size = "1M";
+  std::string type = "float";
+  std::string to = "msccl";
+  std::string protocol = "Simple";
+  std::string out;
+};
+
+AlgorithmSpec spec_of(const Given& given, Collective collective) {
+  ParsedSpecs parsed = parse_specs(given.algorithm, collective);
+  if (!parsed.errors.empty()) throw UsageError("--algorithm: " + parsed.errors.front().message);
+  if (parsed.specs.size() != 1)
+    throw UsageError(fmt::format("--algorithm: expected one, got \"{}\"", given.algorithm));
+  return std::move(parsed.specs.front());
+}
+
+Bytes size_of(const Given& given) {
+  if (const auto size = parse_size(given.size)) return *size;
+  throw UsageError(
+      fmt::format("--size: expected a size such as 64K or 64M, got \"{}\"", given.size));
+}
+
+const ElementType& type_of(const Given& given) {
+  if (const ElementType* type = find_element_type(given.type)) return *type;
+  throw UsageError(fmt::format("-d: there is no element type \"{}\"", given.type));
+}
+
+SchedulePtr schedule_of(const Given& given, Collective collective) {
+  const AlgorithmSpec spec = spec_of(given, collective);
+  AlgorithmInput input;
+  input.n = given.ranks;
+  input.arguments = spec.arguments;
+  input.root = given.root;
+  input.layout.per_node = given.per_node;
+  input.size = size_of(given);
+  const std::vector<std::string> problems = validate(*spec.algorithm, input);
+  if (!problems.empty()) throw UsageError("--algorithm " + problems.front());
+  return make_schedule(*spec.algorithm, input);
+}
+
+std::string as_msccl(const Given& given, Collective collective, const Schedule& schedule) {
+  MscclExportOptions options;
+  options.collective = collective;
+  options.ranks = given.ranks;
+  options.root = given.root;
+  options.name = fmt::format("{}_{}", to_string(collective), given.algorithm);
+  options.protocol = given.protocol;
+  MscclExport out = write_msccl(schedule, options);
+  if (!out.problem.empty()) throw Refusal(out.problem);
+  for (const std::string& warning : out.warnings) std::cerr << "note: " << warning << '\n';
+  return std::move(out.text);
+}
+
+std::string as_goal(const Given& given, const Schedule& schedule) {
+  GoalExport options;
+  options.block = lay_out(size_of(given), type_of(given), schedule.blocks()).block;
+  return write_goal(schedule, options);
+}
+
+/// Whole or not at all: written beside the place and moved there.
+void write_file(const std::string& path, const std::string& text) {
+  const std::string beside = path + ".part";
+  {
+    std::ofstream file(beside, std::ios::binary);
+    file << text;
+    file.flush();
+    if (!file) {
+      std::error_code ignored;
+      std::filesystem::remove(beside, ignored);
+      throw IoError(fmt::format("cannot write {}", path));
+    }
+  }
+  std::error_code failed;
+  std::filesystem::rename(beside, path, failed);
+  if (!failed) return;
+  std::error_code ignored;
+  std::filesystem::remove(beside, ignored);
+  throw IoError(fmt::format("cannot write {}: {}", path, failed.message()));
+}
+
+std::string exported(const Given& given) {
+  const Collective collective = collective_of(given.collective);
+  if (given.to != "msccl" && given.to != "goal")
+    throw UsageError(fmt::format("--to: expected msccl or goal, got \"{}\"", given.to));
+  const SchedulePtr schedule = schedule_of(given, collective);
+  return given.to == "goal" ? as_goal(given, *schedule) : as_msccl(given, collective, *schedule);
+}
+
+}  // namespace
+
+void add_schedule(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("schedule", "Writes schedules for other programs");
+  command->require_subcommand(1);
+  CLI::App* to_file =
+      command->add_subcommand("export", "Writes a collective's schedule as MSCCL XML or as GOAL");
+  const auto given = std::make_shared<Given>();
+  to_file->add_option("collective", given->collective, "Such as all_reduce")->required();
+  to_file->add_option("--algorithm,-a", given->algorithm, "With parameters, as in ring:channels=2")
+      ->capture_default_str();
+  add_whole_number(
+      *to_file, "--ranks,-n", 1, 1 << 16, [given](auto n) { given->ranks = static_cast<int>(n); },
+      "Number of ranks")
+      ->required();
+  add_whole_number(
+      *to_file, "--ranks-per-node", 1, 1 << 16,
+      [given](auto n) { given->per_node = static_cast<int>(n); },
+      "Consecutive ranks that share a node, for algorithms that care (default 1)");
+  add_whole_number(
+      *to_file, "-r,--root", 0, 1 << 16, [given](auto n) { given->root = static_cast<int>(n); },
+      "Root of broadcast, reduce, scatter and gather (default 0)");
+  to_file->add_option("--size", given->size, "Message: for GOAL, and where chunks depend on it")
+      ->type_name("SIZE")
+      ->capture_default_str();
+  to_file->add_option("-d,--datatype", given->type, "Element type")->capture_default_str();
+  to_file->add_option("--to", given->to, "msccl or goal")
+      ->type_name("FORMAT")
+      ->capture_default_str();
+  to_file->add_option("--protocol", given->protocol, "Simple, LL or LL128, named in MSCCL XML")
+      ->capture_default_str();
+  to_file->add_option("--out,-o", given->out, "File to write (default: standard output)")
+      ->type_name("FILE");
+  to_file->footer(
+      "Examples:\n"
+      "  lockstep schedule export all_reduce --algorithm ring --ranks 4\n"
+      "  lockstep schedule export broadcast --algorithm binomial --ranks 8 --to goal --size 1M");
+  to_file->callback([given] {
+    const std::string text = exported(*given);
+    if (given->out.empty()) {
+      print(text);
+    } else {
+      write_file(given->out, text);
+    }
+  });
+}
+
+}  // namespace lockstep::cli
