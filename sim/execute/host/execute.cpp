@@ -185,11 +185,8 @@ class Executor {
     between.sends.push(
         {lane, static_cast<std::uint32_t>(place), lanes_[lane].done, blocks, payload, over});
     outcome_.traffic.sent[static_cast<std::size_t>(rank_of(lane))] += blocks;
-    if (between.sends.size() <= between.receives.size()) {
-      push(between);
-    } else {
-      note_depth(between);
-    }
+    if (between.sends.size() <= between.receives.size()) push(between);
+    note_depth(between);
     if (over) transfer_over(lane);
   }
 
@@ -210,7 +207,7 @@ class Executor {
   }
 
   void note_depth(const Connection& between) {
-    const auto depth = static_cast<std::int64_t>(between.sends.size() - between.receives.size());
+    const auto depth = static_cast<std::int64_t>(between.sends.size());
     Traffic& traffic = outcome_.traffic;
     if (depth <= traffic.deepest_queue) return;
     traffic.deepest_queue = depth;

@@ -28,7 +28,7 @@ struct BlockedLane {
 struct Traffic {
   std::vector<std::int64_t> sent;  // by each rank
   std::vector<std::int64_t> received;
-  /// Most messages that one connection held that had been sent and not yet been asked for.
+  /// Most messages that one connection held: sent, and not yet taken.
   std::int64_t deepest_queue = 0;
   int deepest_from = 0;  // that connection
   int deepest_to = 0;

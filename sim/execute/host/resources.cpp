@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 #include <vector>
 
 namespace lockstep {
@@ -36,7 +37,7 @@ std::optional<int> enough_slots(const Schedule& schedule, const ExecuteOutcome& 
   return enough;
 }
 
-double most(const std::vector<std::int64_t>& blocks, std::int64_t message) {
+double most(std::span<const std::int64_t> blocks, std::int64_t message) {
   if (blocks.empty() || message == 0) return 0;
   return static_cast<double>(*std::ranges::max_element(blocks)) / static_cast<double>(message);
 }
@@ -91,8 +92,13 @@ ResourceVerdict check_resources(const Schedule& schedule, const Contract& contra
     verdict.enough_slots = enough_slots(schedule, unlimited);
   }
   verdict.deepest_queue = unlimited.traffic.deepest_queue;
-  verdict.sent = most(unlimited.traffic.sent, schedule.blocks());
-  verdict.received = most(unlimited.traffic.received, schedule.blocks());
+  const std::span<const std::int64_t> sent = unlimited.traffic.sent;
+  const std::span<const std::int64_t> received = unlimited.traffic.received;
+  const auto ranks = static_cast<std::size_t>(contract.ranks);
+  verdict.sent = most(sent.first(ranks), schedule.blocks());
+  verdict.received = most(received.first(ranks), schedule.blocks());
+  verdict.sent_by_helper = most(sent.subspan(ranks), schedule.blocks());
+  verdict.received_by_helper = most(received.subspan(ranks), schedule.blocks());
   verdict.least = least_traffic(contract);
   verdict.helpers = schedule.ranks() > contract.ranks;
   return verdict;

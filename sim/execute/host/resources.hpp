@@ -24,15 +24,17 @@ struct ResourceVerdict {
   std::string waits;       // where stuck: who waits for whom
   /// Where stuck: the fewest slots with which it ends; none: it never does.
   std::optional<int> enough_slots;
-  /// Most messages on one connection that nobody has asked for yet, if no send ever has to wait and
-  /// all ranks move alike.
+  /// Most messages on one connection, sent and not yet taken, if no send ever has to wait and all
+  /// ranks move alike.
   std::int64_t deepest_queue = 0;
-  /// The most of any rank or helper, as multiples of the message.
+  /// The most of any rank that holds data, as multiples of the message; then of any helper.
   double sent = 0;
   double received = 0;
+  double sent_by_helper = 0;
+  double received_by_helper = 0;
   LeastTraffic least;
   /// Helpers take part. They may add up on the way, as switches do, so that ranks move less than
-  /// the least that holds without them.
+  /// `least`, which holds without them.
   bool helpers = false;
 
   [[nodiscard]] bool ends() const { return outcome.finished(); }

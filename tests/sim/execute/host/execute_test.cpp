@@ -149,7 +149,7 @@ TEST_CASE("a race between lanes shows in some order of execution, a dependency i
   CHECK(std::count(seen.begin() + 4, seen.end(), 20.0F) > 0);
 }
 
-TEST_CASE("the deepest queue is what was sent before anybody asked for it") {
+TEST_CASE("the deepest queue is what was sent and not yet taken") {
   const TableSchedule schedule{
       {{{send(1, data(0)), send(1, data(1)), send(1, data(0)), send(2, data(0))}},
        {{receive(2, data(0)), receive(0, data(0)), receive(0, data(0)), receive(0, data(0))}},
@@ -159,7 +159,7 @@ TEST_CASE("the deepest queue is what was sent before anybody asked for it") {
   HostMemory memory = memory_for(schedule);
   const ExecuteOutcome outcome = execute(schedule, memory);
   REQUIRE(outcome.finished());
-  // Rank 1 asks rank 0 for nothing before rank 0 has sent it everything.
+  // Rank 1 takes nothing of rank 0 before rank 0 has sent it everything.
   CHECK(outcome.traffic.deepest_queue == 3);
   CHECK(outcome.traffic.deepest_from == 0);
   CHECK(outcome.traffic.deepest_to == 1);

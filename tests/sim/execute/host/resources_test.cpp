@@ -83,8 +83,22 @@ TEST_CASE("traffic is counted for the rank that moves most") {
   CHECK(verdict.sent == 2);
   CHECK(verdict.received == 2);
   CHECK(verdict.least.sent == doctest::Approx(4.0 / 3));
-  // With rank 0 a helper the bound is another.
-  CHECK(check_resources(schedule, contract_of(Collective::all_reduce, schedule, 2)).helpers);
+}
+
+TEST_CASE("a helper's traffic is counted apart, and takes the least away") {
+  // The same star with rank 2, a helper, in the middle.
+  const TableSchedule schedule{
+      {{{send(2, data(0, 3)), receive(2, data(0, 3))}},
+       {{send(2, data(0, 3)), receive(2, data(0, 3))}},
+       {{receive(0, data(0, 3), Combine::reduce), receive(1, data(0, 3), Combine::reduce),
+         send(0, data(0, 3)), send(1, data(0, 3))}}},
+      3};
+  const ResourceVerdict verdict =
+      check_resources(schedule, contract_of(Collective::all_reduce, schedule, 2));
+  CHECK(verdict.helpers);
+  CHECK(verdict.sent == 1);
+  CHECK(verdict.sent_by_helper == 2);
+  CHECK(verdict.received_by_helper == 2);
 }
 
 TEST_CASE("the least that must move is the textbook's") {
