@@ -38,6 +38,7 @@ std::vector<std::string> split(const std::string& line, char separator) {
 /// A cell of the CSV form against the JSON form's value; numbers by value.
 bool same(const std::string& cell, const Json& value) {
   if (value.is_null()) return cell.empty();
+  if (value.is_boolean()) return cell == (value.get<bool>() ? "true" : "false");
   if (value.is_string()) return cell == value.get<std::string>();
   return std::stod(cell) == value.get<double>();
 }
