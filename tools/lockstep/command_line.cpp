@@ -124,6 +124,7 @@ int run_command_line(int argc, char** argv) {
   add_collective(app);
   add_topology(app);
   add_list(app);
+  add_verify(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& done) {

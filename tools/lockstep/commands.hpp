@@ -11,5 +11,6 @@ namespace lockstep::cli {
 void add_collective(CLI::App& app);
 void add_topology(CLI::App& app);
 void add_list(CLI::App& app);
+void add_verify(CLI::App& app);
 
 }  // namespace lockstep::cli

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace lockstep::cli {
+
+/// Numbers of ranks as written: "8", "2..16", "2,4,8..10"; each once, ascending. `name` is the
+/// option's. Throws UsageError.
+[[nodiscard]] std::vector<int> parse_rank_list(const std::string& name, const std::string& text);
+
+}  // namespace lockstep::cli
