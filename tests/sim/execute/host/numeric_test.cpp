@@ -1,4 +1,4 @@
-#include "sim/execute/host/all_reduce_check.hpp"
+#include "sim/execute/host/numeric.hpp"
 
 #include <doctest/doctest.h>
 
@@ -21,12 +21,18 @@ TableSchedule pair_exchange(Combine second) {
                        2};
 }
 
+NumericVerdict check_all_reduce(const Schedule& schedule, int ranks, std::int64_t count,
+                                const NumericOptions& options = {}) {
+  return check_numbers(schedule, contract_of(Collective::all_reduce, schedule, ranks), count,
+                       options);
+}
+
 }  // namespace
 
 TEST_CASE("a right schedule passes at any count") {
   for (const std::int64_t count : {0, 1, 2, 3, 1000, 1001}) {
     CAPTURE(count);
-    const AllReduceCheck check = check_all_reduce(pair_exchange(Combine::reduce), 2, count);
+    const NumericVerdict check = check_all_reduce(pair_exchange(Combine::reduce), 2, count);
     CHECK(check.right());
     CHECK(check.count == count);
     CHECK_FALSE(check.reduced);
@@ -37,7 +43,7 @@ TEST_CASE("a right schedule passes at any count") {
 TEST_CASE("wrong elements are counted and the first one named") {
   // Rank 1 ends with rank 0's number in its second block: count / 2 wrong in either pass, except
   // that a copy may be within the bound by chance, which 50 random numbers are not.
-  const AllReduceCheck check = check_all_reduce(pair_exchange(Combine::copy), 2, 100);
+  const NumericVerdict check = check_all_reduce(pair_exchange(Combine::copy), 2, 100);
   CHECK_FALSE(check.right());
   CHECK(check.wrong == 50);
   CHECK(check.out_of_bound == 50);
@@ -48,24 +54,24 @@ TEST_CASE("wrong elements are counted and the first one named") {
 }
 
 TEST_CASE("what does not fit is checked with shorter blocks of the same shape") {
-  AllReduceCheckOptions options;
+  NumericOptions options;
   options.most_floats =
       600;  // two thirds of it, over 2 ranks of 2 blocks: at most 100 elements a block, so four
-  const AllReduceCheck whole = check_all_reduce(pair_exchange(Combine::reduce), 2, 1000, options);
+  const NumericVerdict whole = check_all_reduce(pair_exchange(Combine::reduce), 2, 1000, options);
   CHECK(whole.right());
   CHECK(whole.reduced);
   CHECK(whole.count == 8);
   // A last block that is not full stays so.
   CHECK(check_all_reduce(pair_exchange(Combine::reduce), 2, 1001, options).count == 7);
   options.most_floats = 5;
-  const AllReduceCheck none = check_all_reduce(pair_exchange(Combine::reduce), 2, 1000, options);
+  const NumericVerdict none = check_all_reduce(pair_exchange(Combine::reduce), 2, 1000, options);
   CHECK(none.too_large);
   CHECK_FALSE(none.right());
 }
 
 TEST_CASE("the same seed gives the same verdict to the bit") {
   const auto worst = [](std::uint64_t seed) {
-    AllReduceCheckOptions options;
+    NumericOptions options;
     options.seed = seed;
     return check_all_reduce(pair_exchange(Combine::reduce), 2, 1000, options).worst;
   };
