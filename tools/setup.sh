@@ -7,6 +7,7 @@ packages=(
   g++ cmake ninja-build ccache git                    # build
   libfmt-dev nlohmann-json3-dev libcli11-dev          # libraries of the product
   libboost-graph-dev libpugixml-dev libprotobuf-dev protobuf-compiler
+  gnuplot-nox                                         # plots of the command line
   doctest-dev libbenchmark-dev                        # tests and benches
   libsimgrid-dev libvalijson-dev
   clang clang-format clang-tidy libclang-rt-14-dev    # format check, lint, fuzzing
