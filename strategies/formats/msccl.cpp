@@ -111,7 +111,7 @@ std::vector<std::string> notes_on(const MscclProgram& program, const MscclLayout
 
 std::optional<Contract> MscclImport::contract() const {
   if (!collective) return std::nullopt;
-  return contract_of(*collective, *schedule, ranks, root);
+  return contract_of(*collective, *schedule, ranks, root, distance);
 }
 
 MscclImport parse_msccl(std::string_view text, const std::string& file,
@@ -130,6 +130,7 @@ MscclImport parse_msccl(std::string_view text, const std::string& file,
           .collective = layout.collective(),
           .ranks = static_cast<int>(program.gpus.size()),
           .root = program.root,
+          .distance = program.distance,
           .name = program.name,
           .protocol = program.protocol,
           .channels = channels_of(program),

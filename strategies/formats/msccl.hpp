@@ -27,7 +27,8 @@ struct MscclImport {
   std::shared_ptr<const MscclSchedule> schedule;
   std::optional<Collective> collective;  // none: nothing says what the result should be
   int ranks = 0;
-  int root = 0;  // of a collective that has one
+  int root = 0;      // of a collective that has one
+  int distance = 1;  // of send_recv
   std::string name;
   std::string protocol;
   int channels = 0;

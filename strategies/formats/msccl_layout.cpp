@@ -49,7 +49,8 @@ bool has_parts(std::optional<Collective> collective) {
 }  // namespace
 
 MscclLayout::MscclLayout(const MscclProgram& program, Problems& problems)
-    : collective_{msccl_collective(program.collective)} {
+    : collective_{program.our_collective ? program.our_collective
+                                         : msccl_collective(program.collective)} {
   find_blocks(program, problems);
   find_place(program, problems);
   if (problems.any()) return;

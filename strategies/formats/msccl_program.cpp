@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "sim/execute/host/step_problem.hpp"
 #include "strategies/formats/msccl_collective.hpp"
 #include "strategies/formats/xml_reader.hpp"
 
@@ -13,13 +14,12 @@ namespace lockstep {
 namespace {
 
 constexpr std::int64_t kMostRanks = std::int64_t{1} << 20U;
-constexpr std::int64_t kMostChunks = std::int64_t{1} << 20U;
-constexpr std::int64_t kMostChannels = std::int64_t{1} << 16U;
+
 constexpr std::int64_t kMostSlots = std::int64_t{1} << 16U;
 constexpr int kUnreadable = -2;  // a peer that has been noted as a problem
 constexpr IntegerRange kId{0, std::numeric_limits<std::int32_t>::max()};
 constexpr IntegerRange kIdOrNone{-1, std::numeric_limits<std::int32_t>::max()};
-constexpr IntegerRange kChunks{0, kMostChunks};
+constexpr IntegerRange kChunks{0, kMostMscclChunks};
 constexpr IntegerRange kFlag{0, 1};
 constexpr IntegerRange kByteCount{0, std::numeric_limits<std::int64_t>::max()};
 
@@ -62,18 +62,23 @@ class ProgramReader {
       out_.collective = collective->value;
       (void)in.one_of(*collective, "collective", msccl_collective_names());
     }
+    if (const XmlAttribute* ours = in.find("collective")) {
+      const auto which = in.one_of(*ours, "collective", listed(kCollectiveNames));
+      if (which) out_.our_collective = static_cast<Collective>(*which);
+    }
   }
 
   void read_numbers(const XmlReader& in) {
     ranks_ = in.integer_if_any("ngpus", {1, kMostRanks});
     out_.channels = as_int(in.integer_if_any("nchannels", {1, kMostChannels}), 0);
-    if (const auto chunks = in.integer_if_any("nchunksperloop", {1, kMostChunks}))
+    if (const auto chunks = in.integer_if_any("nchunksperloop", {1, kMostMscclChunks}))
       out_.chunks_per_loop = static_cast<std::int32_t>(*chunks);
     out_.in_place = flag(in, "inplace");
     out_.out_of_place = flag(in, "outofplace");
     out_.min_bytes = in.integer_if_any("minBytes", kByteCount);
     out_.max_bytes = in.integer_if_any("maxBytes", kByteCount);
     out_.root = as_int(in.integer_if_any("root", {0, ranks_.value_or(kMostRanks) - 1}), 0);
+    out_.distance = as_int(in.integer_if_any("distance", {-kMostRanks, kMostRanks}), 1);
     if (const auto slots = in.integer_if_any("slots", {0, kMostSlots}))
       out_.slots = static_cast<int>(*slots);
   }
@@ -143,7 +148,7 @@ class ProgramReader {
 
   static void read_operands(const XmlReader& in, MscclStep& step) {
     if (step.operation == MscclOperation::nop) return;
-    step.count = as_int(in.integer("cnt", {1, kMostChunks}), 1);
+    step.count = as_int(in.integer("cnt", {1, kMostMscclChunks}), 1);
     if (has_source(step.operation)) step.source = operand(in, "srcbuf", "srcoff");
     if (has_destination(step.operation)) step.destination = operand(in, "dstbuf", "dstoff");
   }

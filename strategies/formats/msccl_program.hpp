@@ -7,12 +7,16 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/schedule/contract.hpp"
 #include "strategies/formats/xml_document.hpp"
 
 /// An MSCCL algorithm as its file has it (msccl-tools' XML; Cowan et al. 2023, section 5): GPUs,
 /// their thread blocks (tb), each at most one connection to send on and one to receive on, and the
 /// steps that a thread block takes in order.
 namespace lockstep {
+
+/// Of a buffer or a step, far beyond what MSCCL itself takes.
+inline constexpr std::int64_t kMostMscclChunks = std::int64_t{1} << 20U;
 
 enum class MscclOperation : std::uint8_t {
   send,                      // source
@@ -86,9 +90,13 @@ struct MscclProgram {
   std::optional<std::int64_t> min_bytes;
   std::optional<std::int64_t> max_bytes;
   int root = 0;
-  std::optional<int> slots;    // an attribute of our own
   std::vector<MscclGpu> gpus;  // by id, from 0 without gaps
   Position at;
+
+  // Attributes of our own.
+  std::optional<Collective> our_collective;  // what `collective` has no name for
+  int distance = 1;                          // of send_recv
+  std::optional<int> slots;
 };
 
 /// "gpu 3, tb 2, step 5 (rrc)".
