@@ -115,8 +115,9 @@ ChakraFiles find_chakra_files(const fs::path& path) {
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) return only_set_in(path);
   const auto name = taken_apart(path.filename().string());
-  if (name && fs::exists(path, ignored))
-    return set_with_prefix(path.parent_path() / name->prefix, false, name->json);
+  const bool exists = fs::exists(path, ignored);
+  if (exists && !name) refuse(path, "the name of a trace ends in its rank, as in trace.0.et");
+  if (exists) return set_with_prefix(path.parent_path() / name->prefix, false, name->json);
   return set_with_prefix(path, true, false);
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "sim/check.hpp"
@@ -74,13 +75,13 @@ class Converter {
 
   void add_call(const ChakraCall& given) {
     const ChakraNode& first = node(given.nodes.front());
-    const auto ranks = static_cast<int>(given.nodes.size());
+    const Bytes message = message_of(first, static_cast<int>(given.nodes.size()));
     CollectiveCall call;
-    call.schedule = schedule(first, given);
+    call.schedule = schedule(given, message);
     if (call.schedule == nullptr) return;
     call.name = fmt::format("{} {}{}", to_string(first.collective), given.number,
                             given.group.empty() ? "" : " of " + given.group);
-    call.block = block_of(*call.schedule, message_of(first, ranks));
+    call.block = block_of(*call.schedule, message);
     for (std::uint32_t member = 0; member < given.nodes.size(); ++member) {
       call.members.push_back(members_[given.nodes[member].rank]);
       Operation& out = operation(given.nodes[member]);
@@ -104,18 +105,20 @@ class Converter {
     return Bytes{message.count() / blocks + (message.count() % blocks == 0 ? 0 : 1)};
   }
 
-  std::shared_ptr<const Schedule> schedule(const ChakraNode& node, const ChakraCall& call) {
-    const auto ranks = static_cast<int>(call.nodes.size());
-    const auto [found, fresh] = schedules_.try_emplace({node.collective, ranks}, nullptr);
+  /// Asked for once; where there is none, that is noted once.
+  std::shared_ptr<const Schedule> schedule(const ChakraCall& call, Bytes message) {
+    const ChakraNode& first = node(call.nodes.front());
+    std::vector<int> ranks;
+    for (const ChakraNodeRef& ref : call.nodes) ranks.push_back(static_cast<int>(ref.rank));
+    const auto [found, fresh] = schedules_.try_emplace({first.collective, ranks, message}, nullptr);
     if (!fresh) return found->second;
-    found->second = choose_(node.collective, ranks);
-    const bool fits = found->second != nullptr && found->second->ranks() == ranks;
-    if (fits) return found->second;
-    found->second = nullptr;
-    problems_.add(ConfigError{Problem{trace_.ranks[call.nodes.front().rank].file, node.at,
-                                      fmt::format("node {}", node.id),
-                                      fmt::format("no schedule for {} among {} ranks alone",
-                                                  to_string(node.collective), ranks)}});
+    auto chosen = choose_(first.collective, ranks, message);
+    if (chosen != nullptr && static_cast<std::size_t>(chosen->ranks()) == ranks.size())
+      return found->second = std::move(chosen);
+    problems_.add(ConfigError{Problem{
+        trace_.ranks[call.nodes.front().rank].file, first.at, fmt::format("node {}", first.id),
+        fmt::format("no schedule for {} of {} bytes among {} ranks alone",
+                    to_string(first.collective), message.count(), ranks.size())}});
     return nullptr;
   }
 
@@ -131,7 +134,8 @@ class Converter {
   const ChooseSchedule& choose_;
   Problems problems_{""};
   std::vector<std::uint32_t> first_stream_;
-  std::map<std::pair<Collective, int>, std::shared_ptr<const Schedule>> schedules_;
+  std::map<std::tuple<Collective, std::vector<int>, Bytes>, std::shared_ptr<const Schedule>>
+      schedules_;
   Workload workload_;
 };
 

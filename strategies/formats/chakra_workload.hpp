@@ -9,9 +9,10 @@
 
 namespace lockstep {
 
-/// The schedule for a collective among that many ranks, rank 0 of them the root. Null: there is
-/// none.
-using ChooseSchedule = std::function<std::shared_ptr<const Schedule>(Collective, int ranks)>;
+/// The schedule for a collective among these ranks of the trace, the first of them its root, for a
+/// message of that length. Null: there is none.
+using ChooseSchedule = std::function<std::shared_ptr<const Schedule>(
+    Collective, std::span<const int> ranks, Bytes message)>;
 
 /// What the engine replays: one stream per node, rank by rank in the files' order, named after the
 /// node. Sends are eager: the sender is free when its last byte has left. A rank computes one thing

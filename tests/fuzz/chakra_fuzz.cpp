@@ -10,7 +10,7 @@ using namespace lockstep;
 
 namespace {
 
-std::shared_ptr<const Schedule> none(Collective, int) {
+std::shared_ptr<const Schedule> none(Collective, std::span<const int>, Bytes) {
   return nullptr;
 }
 

@@ -10,6 +10,7 @@ namespace lockstep::cli {
 
 void add_collective(CLI::App& app);
 void add_topology(CLI::App& app);
+void add_replay(CLI::App& app);
 void add_list(CLI::App& app);
 void add_verify(CLI::App& app);
 

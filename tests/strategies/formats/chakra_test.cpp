@@ -233,6 +233,8 @@ TEST_CASE("a set is found by its prefix, one of its files or its folder") {
         Lines{"/b: no such file or directory, and no traces b.0.et"});
   CHECK(without(folder.path(), problems_at(folder.path() + "/a.12.et")) ==
         Lines{"/a.12.et: no such file or directory, and no traces a.12.et.0.et"});
+  CHECK(without(folder.path(), problems_at(folder.path() + "/notes.txt")) ==
+        Lines{"/notes.txt: the name of a trace ends in its rank, as in trace.0.et"});
 }
 
 TEST_CASE("a folder with several sets or none is refused") {

@@ -21,8 +21,9 @@ namespace {
 const Rate kRate = 1_GBps;
 const Duration kHop = 2_us;
 
-std::shared_ptr<const Schedule> ring(Collective collective, int ranks) {
-  return collective == Collective::all_reduce ? std::make_shared<TinyRing>(ranks) : nullptr;
+std::shared_ptr<const Schedule> ring(Collective collective, std::span<const int> ranks, Bytes) {
+  if (collective != Collective::all_reduce) return nullptr;
+  return std::make_shared<TinyRing>(static_cast<int>(ranks.size()));
 }
 
 std::vector<EndpointId> everyone(std::size_t ranks) {
@@ -93,14 +94,15 @@ TEST_CASE("collectives meet in order of appearance within their group") {
   CHECK(workload.calls[2].name == "all_reduce 0 of a");
   CHECK(workload.calls[2].members == std::vector<EndpointId>{0, 2});
   CHECK(workload.calls[2].block == 2000_B);
-  CHECK(workload.calls[0].schedule == workload.calls[1].schedule);
   // "a": two rounds of 2 us + 2 us after 100 us.
   CHECK(ends(workload, 3)[0] == 108);
 }
 
 TEST_CASE(
     "the message of collectives to which every rank brings its part is the sum of the parts") {
-  const auto any = [](Collective, int ranks) { return std::make_shared<TinyRing>(ranks); };
+  const auto any = [](Collective, std::span<const int> ranks, Bytes) {
+    return std::make_shared<TinyRing>(static_cast<int>(ranks.size()));
+  };
   const auto block_of = [&any](unsigned comm_type) {
     const std::string node = collective_node(0, comm_type, 301);
     return workload_of(trace_of({{node}, {node}, {node}}), any).calls[0].block;
@@ -118,15 +120,30 @@ TEST_CASE("a collective of one rank is nothing") {
   CHECK(ends(workload, 1) == Times{0});
 }
 
+TEST_CASE("a schedule is asked for once for the same ranks and the same message") {
+  const std::vector<std::string> nodes{collective_node(0, 0, 8), collective_node(1, 0, 8),
+                                       collective_node(2, 0, 9), collective_node(3, 0, 8, "g")};
+  const std::vector<std::string> others{nodes[0], nodes[1], nodes[2]};
+  std::vector<std::string> asked;
+  (void)workload_of(trace_of({others, nodes, nodes}),
+                    [&asked](Collective collective, std::span<const int> ranks, Bytes message) {
+                      asked.push_back(std::to_string(message.count()));
+                      for (const int rank : ranks) asked.back() += " " + std::to_string(rank);
+                      return ring(collective, ranks, message);
+                    });
+  CHECK(asked == std::vector<std::string>{"8 0 1 2", "9 0 1 2", "8 1 2"});
+}
+
 TEST_CASE("collectives without a schedule are told, each kind once") {
   const std::vector<std::string> nodes{collective_node(0, 6, 8), collective_node(1, 6, 8),
                                        collective_node(2, 2, 8)};
   const ChakraTrace trace = trace_of({nodes, nodes});
   const auto problems = refused([&trace] { return workload_of(trace); });
   REQUIRE(problems.size() == 2);
-  CHECK(problems[0].find("/t.0.et: node 0: no schedule for all_to_all among 2 ranks alone") !=
+  CHECK(problems[0].find(
+            "/t.0.et: node 0: no schedule for all_to_all of 8 bytes among 2 ranks alone") !=
         std::string::npos);
-  CHECK(problems[1].find("node 2: no schedule for all_gather") != std::string::npos);
+  CHECK(problems[1].find("node 2: no schedule for all_gather of 16 bytes") != std::string::npos);
 }
 
 TEST_CASE("a ring by others takes its closed form") {
