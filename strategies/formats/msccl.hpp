@@ -19,7 +19,7 @@ struct MscclOptions {
   /// Messages that a connection holds between its ends. Without it the file's own attribute
   /// `slots`, which our export writes, and without that what the protocol has: NCCL's buffers hold
   /// eight steps; LL and LL128 put a chunk into one, the ring of Simple into four (nccl 2.19,
-  /// src/include/device.h, NCCL_STEPS, and src/enqueue.cc).
+  /// NCCL_STEPS in src/include/device.h, ALLREDUCE_CHUNKSTEPS in src/include/collectives.h).
   std::optional<int> slots;
 };
 

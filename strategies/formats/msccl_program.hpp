@@ -10,7 +10,7 @@
 #include "sim/schedule/contract.hpp"
 #include "strategies/formats/xml_document.hpp"
 
-/// An MSCCL algorithm as its file has it (msccl-tools' XML; Cowan et al. 2023, section 5): GPUs,
+/// An MSCCL algorithm as its file has it (msccl-tools' XML; Cowan et al. 2023): GPUs,
 /// their thread blocks (tb), each at most one connection to send on and one to receive on, and the
 /// steps that a thread block takes in order.
 namespace lockstep {

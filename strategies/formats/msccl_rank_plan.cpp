@@ -59,6 +59,12 @@ bool any_overlap(std::span<const Chunk> a, std::span<const Chunk> b) {
   });
 }
 
+/// A lane's last addition that is made for it and that it has not waited for.
+struct Late {
+  ItemId item = 0;
+  std::vector<Chunk> chunks{};  // where it and those before it write
+};
+
 class Planner {
  public:
   Planner(const Schedule& schedule, const MscclPlaces& places, int rank, int width)
@@ -102,11 +108,6 @@ class Planner {
     std::int64_t depth = 0;
     int lane = 0;
     ItemId item = 0;
-  };
-  /// The lane's last addition that is made for it and that it has not waited for.
-  struct Late {
-    ItemId item = 0;
-    std::vector<Chunk> chunks;  // where it and those before it write
   };
 
   void refuse(std::string problem) {

@@ -212,6 +212,14 @@ void ClusterOptions::change_links_of(LoadedCluster& loaded) const {
   refuse_cut_off(loaded.cluster);
 }
 
+Device find_device(const std::string& option, const std::string& id) {
+  const fs::path file = fs::path(config_folder()) / "devices" / (id + ".json");
+  std::error_code ignored;
+  if (id.find('/') != std::string::npos || !fs::exists(file, ignored))
+    throw UsageError(option + ": " + no_such("device", id, config_folder() + "/devices"));
+  return load_device(file);
+}
+
 LoadedCluster ClusterOptions::load(int extra_hosts) const {
   std::error_code ignored;
   const std::string from = path();

@@ -49,6 +49,9 @@ struct ClusterOptions {
   void change_links_of(LoadedCluster& loaded) const;
 };
 
+/// A shipped device by its id. Throws UsageError, with `option` before it, where there is none.
+[[nodiscard]] Device find_device(const std::string& option, const std::string& id);
+
 /// Where the shipped configs are: $LOCKSTEP_CONFIGS, else ./configs, else where the tool was built
 /// or installed from.
 [[nodiscard]] std::string config_folder();

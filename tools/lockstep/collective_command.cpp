@@ -7,6 +7,7 @@
 
 #include "strategies/collectives/spec.hpp"
 #include "tools/lockstep/against.hpp"
+#include "tools/lockstep/collective_plot.hpp"
 #include "tools/lockstep/collective_run.hpp"
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/concurrent.hpp"
@@ -15,6 +16,7 @@
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/format_option.hpp"
 #include "tools/lockstep/number_option.hpp"
+#include "tools/lockstep/plot.hpp"
 #include "tools/lockstep/sizes.hpp"
 
 namespace lockstep::cli {
@@ -39,6 +41,7 @@ struct Given {
   bool crossover = false;
   std::string concurrent;
   std::string against;
+  std::string plot;
   Format format = Format::table;
 };
 
@@ -100,6 +103,10 @@ const ElementType* type_of(const Given& given) {
 }
 
 CollectiveQuestion question_of(const Given& given) {
+  const int modes = (given.crossover ? 1 : 0) + (given.concurrent.empty() ? 0 : 1) +
+                    (given.against.empty() ? 0 : 1) + (given.plot.empty() ? 0 : 1);
+  if (modes > 1)
+    throw UsageError("--crossover, --concurrent, --against and --plot exclude each other");
   CollectiveQuestion out;
   out.cluster = given.cluster;
   if (given.concurrent.empty()) given.contestants.ask(out);
@@ -120,7 +127,11 @@ Report answer(const Given& given) {
   const CollectiveQuestion question = question_of(given);
   if (!given.concurrent.empty()) return run_concurrent(given.concurrent, question);
   if (!given.against.empty()) return run_against(given.against, question);
-  return given.crossover ? run_crossover(question) : run_collective(question);
+  if (given.crossover) return run_crossover(question);
+  if (!given.plot.empty()) check_plot_target(given.plot);
+  Report report = run_collective(question);
+  if (!given.plot.empty()) plot_collective(report, given.plot);
+  return report;
 }
 
 void add_sizes(CLI::App& command, const std::shared_ptr<Given>& given) {
@@ -173,6 +184,10 @@ void add_collective(CLI::App& app) {
   command
       ->add_option("--against", given->against,
                    "Measured times, as nccl-tests printed them, beside the simulated ones")
+      ->type_name("FILE");
+  command
+      ->add_option("--plot", given->plot,
+                   "Draw time over size as well: into a file that ends in .svg or .txt")
       ->type_name("FILE");
   add_format(*command, given->format);
   command->footer(

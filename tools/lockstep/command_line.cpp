@@ -123,6 +123,9 @@ int run_command_line(int argc, char** argv) {
       "failed.");
   add_collective(app);
   add_topology(app);
+  add_explain(app);
+  add_complexity(app);
+  add_schedule(app);
   add_replay(app);
   add_list(app);
   add_verify(app);

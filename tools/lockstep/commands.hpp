@@ -10,6 +10,9 @@ namespace lockstep::cli {
 
 void add_collective(CLI::App& app);
 void add_topology(CLI::App& app);
+void add_explain(CLI::App& app);
+void add_complexity(CLI::App& app);
+void add_schedule(CLI::App& app);
 void add_replay(CLI::App& app);
 void add_list(CLI::App& app);
 void add_verify(CLI::App& app);

@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <memory>
 
@@ -17,6 +15,7 @@
 #include "tools/lockstep/number_option.hpp"
 #include "tools/lockstep/output.hpp"
 #include "tools/lockstep/sizes.hpp"
+#include "tools/lockstep/write_file.hpp"
 #include "topologies/config/did_you_mean.hpp"
 
 namespace lockstep::cli {
@@ -85,27 +84,6 @@ std::string as_goal(const Given& given, const Schedule& schedule) {
   GoalExport options;
   options.block = lay_out(size_of(given), type_of(given), schedule.blocks()).block;
   return write_goal(schedule, options);
-}
-
-/// Whole or not at all: written beside the place and moved there.
-void write_file(const std::string& path, const std::string& text) {
-  const std::string beside = path + ".part";
-  {
-    std::ofstream file(beside, std::ios::binary);
-    file << text;
-    file.flush();
-    if (!file) {
-      std::error_code ignored;
-      std::filesystem::remove(beside, ignored);
-      throw IoError(fmt::format("cannot write {}", path));
-    }
-  }
-  std::error_code failed;
-  std::filesystem::rename(beside, path, failed);
-  if (!failed) return;
-  std::error_code ignored;
-  std::filesystem::remove(beside, ignored);
-  throw IoError(fmt::format("cannot write {}: {}", path, failed.message()));
 }
 
 std::string exported(const Given& given) {

@@ -1,9 +1,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
-#include <fstream>
-#include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -12,6 +9,8 @@
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/format_option.hpp"
+#include "tools/lockstep/topology_import.hpp"
+#include "tools/lockstep/write_file.hpp"
 #include "topologies/analysis.hpp"
 #include "topologies/export.hpp"
 
@@ -187,24 +186,6 @@ Report routes(const Given& given) {
 
 // --- export
 
-/// All of the text or nothing: a file is written beside its place and then moved there.
-void write_file(const std::string& path, const std::string& text) {
-  const std::string beside = path + ".part";
-  {
-    std::ofstream out(beside, std::ios::binary);
-    out << text;
-    out.flush();
-    if (!out) {
-      std::remove(beside.c_str());
-      throw IoError(fmt::format("cannot write {}", path));
-    }
-  }
-  if (std::rename(beside.c_str(), path.c_str()) != 0) {
-    std::remove(beside.c_str());
-    throw IoError(fmt::format("cannot write {}", path));
-  }
-}
-
 void export_graph(const Given& given) {
   if (given.as != "dot" && given.as != "graphml")
     throw UsageError(fmt::format("--as: expected dot or graphml, got \"{}\"", given.as));
@@ -225,7 +206,8 @@ void export_graph(const Given& given) {
 }  // namespace
 
 void add_topology(CLI::App& app) {
-  CLI::App* topology = app.add_subcommand("topology", "Shows a cluster, its routes, its graph");
+  CLI::App* topology =
+      app.add_subcommand("topology", "Shows a cluster, its routes, its graph; imports machines");
   topology->require_subcommand(1);
   topology->footer(
       "Examples:\n"
@@ -270,6 +252,8 @@ void add_topology(CLI::App& app) {
       "  lockstep topology export --cluster configs/clusters/dgx1.json --as dot\n"
       "  lockstep topology export --cluster configs/clusters/ring.json --ranks 4 --as graphml");
   exporting->callback([given] { export_graph(*given); });
+
+  add_topology_import(*topology);
 }
 
 }  // namespace lockstep::cli

@@ -76,6 +76,7 @@ class Executor {
         lane_count_{schedule.lanes()},
         slots_{static_cast<std::size_t>(options.slots.value_or(schedule.slots()))},
         starved_{lane_index(options.starved_rank, options.starved_lane)},
+        observer_{options.observer},
         ready_{options.order, options.seed} {
     const auto ranks = static_cast<std::size_t>(schedule.ranks());
     outcome_.traffic.sent.resize(ranks);
@@ -146,6 +147,7 @@ class Executor {
     state.begun = true;
     state.has_locals = !step_.locals.empty();
     state.pending = std::ssize(step_.sends) + std::ssize(step_.receives);
+    if (observer_ != nullptr) observer_->begun(place_of(lane), step_);
     if (state.pending == 0) return transfers_over(lane);
     post(lane);
   }
@@ -226,6 +228,9 @@ class Executor {
                              between.from, in_blocks(send.blocks)));
     if (const auto mistake = memory_.write(place, receive.runs, send.payload, receive.combine))
       return refuse(place, *mistake, ExecuteOutcome::Kind::wrong);
+    if (observer_ != nullptr)
+      observer_->taken({between.from, lane_of(send.lane), send.step}, place, receive.runs,
+                       receive.combine);
     ++outcome_.transfers;
     outcome_.traffic.received[static_cast<std::size_t>(place.rank)] += receive.blocks;
     give_slot(between);
@@ -260,12 +265,14 @@ class Executor {
       if (const auto mistake =
               memory_.write(place_of(lane), {&local.to, 1}, payload, local.combine))
         return refuse(place_of(lane), *mistake, ExecuteOutcome::Kind::wrong);
+      if (observer_ != nullptr) observer_->worked(place_of(lane), local);
     }
     finish_step(lane);
   }
 
   void finish_step(std::size_t lane) {
     LaneState& state = lanes_[lane];
+    if (observer_ != nullptr) observer_->finished(place_of(lane));
     ++state.done;
     state.begun = false;
     if (state.done < state.steps) push(lane);
@@ -389,6 +396,7 @@ class Executor {
   int lane_count_;
   std::size_t slots_;
   std::size_t starved_;
+  ExecuteObserver* observer_;
   std::vector<LaneState> lanes_;
   ReadyPool<Action> ready_;
   std::unordered_map<std::uint64_t, Connection> connections_;  // by from, to, channel

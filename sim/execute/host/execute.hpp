@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/execute/host/block_memory.hpp"
+#include "sim/execute/host/execute_observer.hpp"
 #include "sim/execute/host/host_memory.hpp"
 #include "sim/execute/host/ready_pool.hpp"
 #include "sim/schedule/schedule.hpp"
@@ -60,6 +61,7 @@ struct ExecuteOptions {
   int starved_rank = 0;    // of `starved`
   int starved_lane = 0;
   std::optional<int> slots{};  // in place of the schedule's
+  ExecuteObserver* observer = nullptr;
 };
 
 /// A transfer happens when both ends have reached it, first to first per (from, to, channel). With

@@ -7,18 +7,10 @@
 #include <span>
 #include <vector>
 
+#include "sim/execute/host/no_content.hpp"
+
 namespace lockstep {
 namespace {
-
-/// Blocks without content.
-class NoContent final : public BlockMemory {
- public:
-  [[nodiscard]] Payload read(int, std::span<const Chunk>) override { return nullptr; }
-  [[nodiscard]] std::optional<std::string> write(const StepPlace&, std::span<const Chunk>,
-                                                 const Payload&, Combine) override {
-    return std::nullopt;
-  }
-};
 
 ExecuteOutcome run(const Schedule& schedule, int slots) {
   NoContent memory;

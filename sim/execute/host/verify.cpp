@@ -39,11 +39,15 @@ std::string why_impossible(const Schedule& schedule, const Contract& contract) {
 
 std::string CollectiveVerdict::problem() const {
   if (!impossible.empty()) return impossible;
-  return symbols.right() ? numbers.problem() : symbols.problem();
+  if (!symbols.right()) return symbols.problem();
+  return races.first ? races.first->what : numbers.problem();
 }
 
 std::optional<WrongChunk> CollectiveVerdict::first_wrong() const {
   if (symbols.first_wrong) return symbols.first_wrong;
+  if (races.first)
+    return WrongChunk{races.first->second.rank, races.first->chunk, races.first->what,
+                      races.first->second};
   if (!numbers.first_wrong) return std::nullopt;
   const WrongElement& element = *numbers.first_wrong;
   return WrongChunk{element.rank, element.chunk, numbers.problem(), element.written};

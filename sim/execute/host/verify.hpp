@@ -5,6 +5,7 @@
 #include <string>
 
 #include "sim/execute/host/numeric.hpp"
+#include "sim/execute/host/races.hpp"
 #include "sim/execute/host/symbolic.hpp"
 #include "sim/schedule/contract.hpp"
 
@@ -22,10 +23,11 @@ struct VerifyOptions {
 struct CollectiveVerdict {
   std::string impossible;  // why the schedule cannot be asked for this at all; nothing was run
   SymbolicVerdict symbols;
+  RaceVerdict races;
   NumericVerdict numbers;
 
   [[nodiscard]] bool right() const {
-    return impossible.empty() && symbols.right() && numbers.right();
+    return impossible.empty() && symbols.right() && races.right() && numbers.right();
   }
   /// The first thing that is wrong, in a sentence; empty where right().
   [[nodiscard]] std::string problem() const;
@@ -35,7 +37,8 @@ struct CollectiveVerdict {
 };
 
 /// Whether `schedule` keeps `contract`: on sets of contributions in several orders of execution,
-/// on whole numbers exactly, on random floats within a bound. A barrier has no numbers.
+/// without races between lanes, on whole numbers exactly, on random floats within a bound. A
+/// barrier has no numbers.
 [[nodiscard]] CollectiveVerdict verify(const Schedule& schedule, const Contract& contract,
                                        const VerifyOptions& options = {});
 

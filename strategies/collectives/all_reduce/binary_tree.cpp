@@ -1,21 +1,23 @@
 #include "strategies/collectives/all_reduce/algorithms.hpp"
 #include "strategies/collectives/all_reduce/pipelined_tree.hpp"
-#include "strategies/collectives/ceil_lg.hpp"
 #include "strategies/collectives/chunk_count.hpp"
 
 /// Binary-tree all-reduce, pipelined: chunk after chunk is reduced up one binary tree and broadcast
-/// down it again, both at once. One tree uses half of what its leaves could send.
+/// down it again, both at once. Leaves use a third of what inner ranks have to send. On m nodes of
+/// several ranks, g each, the tree is one of nodes, and in each a chain hangs below its first rank.
 /// In: n >= 1 ranks, S bytes on each. Chunks: c blocks of ceil(count/c) elements.
-/// Rounds c+1 of each rank, c + 2*ceil(lg n) from the first leaf to the last; sent per rank at most
-///   3S, S up and S to either child.
-/// Ideal time about (c + 2*ceil(lg n))*(alpha + 3S/c*beta) (alpha s per message, beta s per byte
-///   sent); c = sqrt(2*ceil(lg n) * 3S*beta/alpha) if not given.
+/// Rounds c+1 of each rank, about c + 2d from the first leaf to the last, where the depth d is
+///   ceil(lg n), or ceil(lg m) + g-1; sent per rank at most 3S, S up and S to either child, and S
+///   more down the chain.
+/// Ideal time about (c + 2d)*(alpha + 3S/c*beta) (alpha s per message, beta s per byte sent); c =
+///   sqrt(2d * 3S*beta/alpha) if not given.
 /// Errors: none after validate(). Source: Sanders, Speck and Traeff 2009, sections 2 and 3.
 namespace lockstep {
 
 SchedulePtr make_binary_tree(const AlgorithmInput& input) {
+  const NodeTree tree{input.n, input.layout.per_node};
   // Every round takes alpha and three times a chunk's bytes, so that each counts for three.
-  return make_pipelined_tree(input.n, chunk_count(input, {.fixed = 3 * 2 * ceil_lg(input.n)}));
+  return make_pipelined_tree(tree, chunk_count(input, {.fixed = 3 * 2 * tree.depth()}));
 }
 
 }  // namespace lockstep

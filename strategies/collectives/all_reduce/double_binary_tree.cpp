@@ -1,6 +1,5 @@
 #include "strategies/collectives/all_reduce/algorithms.hpp"
 #include "strategies/collectives/all_reduce/pipelined_tree.hpp"
-#include "strategies/collectives/ceil_lg.hpp"
 #include "strategies/collectives/chunk_count.hpp"
 #include "strategies/collectives/compose.hpp"
 #include "strategies/collectives/row_helpers.hpp"
@@ -8,26 +7,34 @@
 /// Double-binary-tree all-reduce, pipelined: half of the data goes up and down one binary tree,
 /// half another, in which (nearly) every inner rank of the first is a leaf, so that all ports are
 /// used. The second tree is the first one's mirror where n is even, else it is shifted by one rank.
-/// With several channels as many pairs of trees, each on its own slice of the data; channel k's
-/// have every GPU's number in its node k higher, so that each uses other NICs. In: n >= 1 ranks, S
-/// bytes on each. Chunks: 2*channels*c blocks; c in every tree. Rounds c+1 of each rank, c +
-/// 2*ceil(lg n) from the first leaf to the last; sent per rank at most
-///   2S (1.5S where n = 3, S where n = 2).
-/// Ideal time about (c + 2*ceil(lg n))*(alpha + 2S/c*beta) (alpha s per message, beta s per byte
-///   sent); c = sqrt(2*ceil(lg n) * 2S*beta/alpha) if not given.
+/// On m nodes of several ranks, g each, both are trees of nodes (mirrored where m is even), and in
+/// each node a chain hangs below its first rank. With several channels as many pairs of trees, each
+/// on its own slice of the data; in channel k's every node begins with its rank k, so that each
+/// pair uses other NICs. In: n >= 1 ranks, S bytes on each. Chunks: 2*channels*c blocks; c in every
+/// tree. Rounds c+1 of each rank, about c + 2d from the first leaf to the last, where the depth d
+/// is
+///   ceil(lg n), or ceil(lg m) + g-1; sent per rank at most 2S (1.5S where n = 3, S where n = 2),
+///   on several nodes 2S by a node's first rank to other nodes.
+/// Ideal time about (c + 2d)*(alpha + 2S/c*beta) (alpha s per message, beta s per byte sent); c =
+///   sqrt(2d * 2S*beta/alpha) if not given.
 /// Errors: none after validate(). Source: Sanders, Speck and Traeff 2009, sections 3 and 4; NCCL
-///   2.30.7, src/graph/trees.cc.
+///   2.30.7, src/graph/trees.cc and connect.cc.
 namespace lockstep {
 namespace {
 
-/// Where the second tree has its ranks.
-RankOrder mirrored_or_shifted(int n) {
-  if (n % 2 == 0) {
-    const auto mirror = [n](int i) { return n - 1 - i; };
+/// Where the second tree has its nodes.
+RankOrder second_order(const NodeTree& tree) {
+  const int per_node = tree.per_node();
+  const int nodes = tree.nodes();
+  const auto move = [per_node](int rank, int to_node) {
+    return to_node * per_node + rank % per_node;
+  };
+  if (nodes % 2 == 0) {
+    const auto mirror = [=](int i) { return move(i, nodes - 1 - i / per_node); };
     return {mirror, mirror};
   }
-  return {[n](int place) { return place + 1 == n ? 0 : place + 1; },
-          [n](int rank) { return rank == 0 ? n - 1 : rank - 1; }};
+  return {[=](int place) { return move(place, (place / per_node + 1) % nodes); },
+          [=](int rank) { return move(rank, (rank / per_node + nodes - 1) % nodes); }};
 }
 
 /// The ranks in order, every node's turned by `turn`.
@@ -43,15 +50,14 @@ RankOrder turned(int per_node, int turn) {
 }  // namespace
 
 SchedulePtr make_double_binary_tree(const AlgorithmInput& input) {
-  const int n = input.n;
-  const int channels = rows::number(input, "channels");
+  const NodeTree tree{input.n, input.layout.per_node};
   // Every round takes alpha and twice a chunk's bytes, so that each counts for two.
-  const SchedulePtr tree =
-      make_pipelined_tree(n, chunk_count(input, {.fixed = 2 * 2 * ceil_lg(n)}));
-  const SchedulePtr pair = side_by_side({{tree}, {tree, mirrored_or_shifted(n)}});
+  const SchedulePtr one =
+      make_pipelined_tree(tree, chunk_count(input, {.fixed = 2 * 2 * tree.depth()}));
+  const SchedulePtr pair = side_by_side({{one}, {one, second_order(tree)}});
   std::vector<Stripe> stripes;
-  for (int channel = 0; channel < channels; ++channel)
-    stripes.push_back({pair, turned(input.layout.per_node, channel)});
+  for (int channel = 0; channel < rows::number(input, "channels"); ++channel)
+    stripes.push_back({pair, turned(tree.per_node(), channel)});
   return side_by_side(std::move(stripes));
 }
 

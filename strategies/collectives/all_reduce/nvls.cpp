@@ -4,6 +4,7 @@
 
 #include "strategies/collectives/all_reduce/algorithms.hpp"
 #include "strategies/collectives/all_reduce/inner.hpp"
+#include "strategies/collectives/ceil_lg.hpp"
 #include "strategies/collectives/chunk_count.hpp"
 #include "strategies/collectives/compose.hpp"
 
@@ -104,6 +105,16 @@ class SwitchHalf final : public Schedule {
   std::vector<int> served_;  // per switch, the first rank of its node; -1: none
 };
 
+/// What a chunk's rounds cost: over the switch as many as its bytes and the stages have, across
+/// nodes inner's, with a node's ranks side by side.
+PipelineRounds rounds_of(const AlgorithmInput& input) {
+  const int group = input.layout.per_node;
+  if (group == input.n) return {.fixed = 3};
+  const auto across = inner_cost(input, input.n / group, group);
+  const std::int64_t rounds = across ? across->rounds : 2 * ceil_lg(input.n / group);
+  return {.fixed = 3, .per_chunk = group * std::max<std::int64_t>(1, rounds)};
+}
+
 }  // namespace
 
 SchedulePtr make_nvls(const AlgorithmInput& input) {
@@ -128,7 +139,7 @@ SchedulePtr make_nvls(const AlgorithmInput& input) {
          }});
   if (group > 1) stages.push_back(half(Combine::copy));
   return in_pipeline(n + switches, group * share, std::move(stages),
-                     chunk_count(input, {.fixed = 3}));
+                     chunk_count(input, rounds_of(input)));
 }
 
 std::optional<std::string> nvls_refusal(const AlgorithmInput& input) {

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/schedule/schedule.hpp"
+#include "sim/units.hpp"
+#include "strategies/collectives/algorithm.hpp"
+
+namespace lockstep::cli {
+
+/// What an explanation calls those who take part, and the chunks of their buffers.
+class ExplainWords {
+ public:
+  struct Setting {
+    int ranks = 1;  // that hold data; helpers follow
+    Helpers helpers = Helpers::none;
+    std::int64_t chunks = 1;  // of the whole message
+    Bytes chunk;              // length of one
+  };
+  explicit ExplainWords(const Setting& setting) : setting_{setting} {}
+
+  /// "rank 3", "server 0", "switch 0".
+  [[nodiscard]] std::string name(int rank) const;
+  /// "ranks 0-2, 5", "servers 0-3"; in any order, without repetition.
+  [[nodiscard]] std::string names(std::vector<int> ranks) const;
+  /// "3", "server 0": a line of a table whose column says rank.
+  [[nodiscard]] std::string label(int rank) const;
+  /// "chunk 3", "chunks 0-2, 5", "output chunk 1"; "no data" where there is none.
+  [[nodiscard]] std::string chunks(const std::vector<Chunk>& runs) const;
+  /// Whether this is exactly the part of the message that belongs to `rank`.
+  [[nodiscard]] bool is_part_of(const std::vector<Chunk>& runs, int rank) const;
+  /// "16 MiB".
+  [[nodiscard]] std::string size(std::int64_t chunks) const;
+
+ private:
+  [[nodiscard]] std::string helper() const;
+
+  Setting setting_;
+};
+
+}  // namespace lockstep::cli

@@ -1,0 +1,231 @@
+#include "topologies/import/import.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "topologies/cluster_file.hpp"
+#include "topologies/config/did_you_mean.hpp"
+#include "topologies/import/known_gpus.hpp"
+#include "topologies/import/link_constants.hpp"
+#include "topologies/import/machine_json.hpp"
+#include "topologies/import/machine_rules.hpp"
+#include "topologies/import/nccl_machine.hpp"
+#include "topologies/import/smi_machine.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr std::size_t kLargest = std::size_t{8} << 20U;  // bytes
+constexpr std::size_t kMostPlaces = 512;  // GPUs and CPUs of a node, as cluster files have it
+
+[[noreturn]] void refuse(const std::string& file, Position at, std::string message) {
+  throw ConfigError{Problem{file, at, "", std::move(message)}};
+}
+
+Machine read_machine(std::string_view text, const std::string& file, const ImportOptions& options) {
+  if (text.size() > kLargest)
+    refuse(file, {}, "larger than 8 MiB, which no topology of a machine is");
+  const auto first = text.find_first_not_of("\xEF\xBB\xBF \t\r\n");
+  const bool is_xml = first != text.npos && text[first] == '<';
+  if (is_xml) return machine_of(read_nccl_xml(text, file), file);
+  if (looks_like_smi(text)) return machine_of(read_smi_matrix(text, file), options.device);
+  const std::string_view start =
+      first == text.npos ? "" : text.substr(first, text.find_first_of("\r\n", first) - first);
+  refuse(file, {1, 1},
+         "expected an NCCL topology (XML, <system>) or what `nvidia-smi topo -m` prints, got " +
+             (start.empty() ? std::string{"nothing"} : in_quotes(start)));
+}
+
+// --- what the options ask for
+
+void take_device(Machine& machine, const ImportOptions& options) {
+  if (options.device) {
+    machine.device = options.device->id;
+    machine.device_assumed = false;
+  }
+  if (machine.device.empty())
+    machine.notes.push_back("what the GPUs are is not known; --device tells it");
+  if (machine.device_assumed && !machine.device.empty())
+    machine.notes.push_back(
+        fmt::format("the GPUs are taken for {}; --device says otherwise", machine.device));
+}
+
+bool has_nvlink(const Machine& machine) {
+  return std::ranges::any_of(
+      machine.cables, [](const MachineCable& cable) { return cable.kind == LinkKind::nvlink; });
+}
+
+/// Its GPUs first: the vertices of a kind keep their order.
+void add_nvswitch(Machine& machine, int links) {
+  const KnownGpu* known = gpu_of_device(machine.device);
+  const int capability = known != nullptr ? known->compute_capability : 0;
+  const auto gpus = machine.of_kind(VertexKind::gpu);
+  const std::size_t nvswitch = machine.add({VertexKind::nvswitch, "as asked for"});
+  for (const std::size_t gpu : gpus) {
+    machine.join(gpu, nvswitch, LinkKind::nvlink,
+                 nvlink_of(capability, links, NvlinkEnd::nvswitch));
+  }
+}
+
+void settle_nvlink(Machine& machine, const ImportOptions& options) {
+  if (options.nvswitch_links) {
+    if (has_nvlink(machine)) throw ImportError("--nvswitch: the file tells the NVLinks itself");
+    add_nvswitch(machine, *options.nvswitch_links);
+    return;
+  }
+  if (!has_nvlink(machine) && machine.of_kind(VertexKind::gpu).size() > 1)
+    machine.notes.push_back(
+        "the file tells no NVLink: GPUs are joined by PCIe alone; --nvswitch LINKS (A100: 12, "
+        "H100: 18) gives them one");
+}
+
+void settle_speeds(Machine& machine, const ImportOptions& options) {
+  const auto nics = machine.of_kind(VertexKind::nic);
+  if (options.nic_speed) {
+    const NicSpeed speed{*options.nic_speed,
+                         network_rate_text(*options.nic_speed) + ", as asked for", false};
+    for (const std::size_t nic : nics) machine.vertices[nic].speed = speed;
+    if (nics.empty()) add_nics(machine, speed);
+    return;
+  }
+  if (nics.empty()) {
+    machine.notes.push_back(
+        "there is no NIC: the cluster is this one node; --nic-speed gives every GPU one");
+    return;
+  }
+  const auto assumed = std::ranges::find_if(
+      nics, [&](std::size_t nic) { return machine.vertices[nic].speed->assumed; });
+  if (assumed != nics.end())
+    machine.notes.push_back(
+        fmt::format("the speed of NICs is not told: taken for {}; --nic-speed says otherwise",
+                    machine.vertices[*assumed].speed->source));
+}
+
+// --- several machines
+
+/// How many there are of everything: what must be alike.
+std::vector<std::size_t> shape_of(const Machine& machine) {
+  std::vector<std::size_t> shape;
+  for (std::size_t kind = 0; kind < kVertexKindNames.size(); ++kind)
+    shape.push_back(machine.of_kind(static_cast<VertexKind>(kind)).size());
+  for (std::size_t kind = 0; kind < kLinkKindNames.size(); ++kind)
+    shape.push_back(static_cast<std::size_t>(
+        std::ranges::count(machine.cables, static_cast<LinkKind>(kind), &MachineCable::kind)));
+  return shape;
+}
+
+struct Machines {
+  Machine first;
+  int count = 1;
+};
+
+Machines alike(const Machine& whole, const std::string& file) {
+  auto parts = apart(whole);
+  for (const Machine& part : parts) {
+    if (shape_of(part) == shape_of(parts.front())) continue;
+    refuse(file, {1, 1},
+           fmt::format("the file holds {} machines that nothing joins and that differ: expected "
+                       "one, or several alike",
+                       parts.size()));
+  }
+  Machines out{std::move(parts.front()), static_cast<int>(parts.size())};
+  if (out.count > 1)
+    out.first.notes.push_back(fmt::format(
+        "the file holds {} machines that nothing joins: written as {} nodes like the first",
+        out.count, out.count));
+  return out;
+}
+
+// --- the fabric
+
+/// Rails where every GPU has a NIC of its own.
+std::string fitting_fabric(const Machine& machine) {
+  const std::size_t nics = machine.of_kind(VertexKind::nic).size();
+  return nics > 1 && nics == machine.of_kind(VertexKind::gpu).size() ? "rail_optimised"
+                                                                     : "fat_tree";
+}
+
+void check_fabric(const ImportOptions& options) {
+  const auto& names = import_fabrics();
+  if (options.fabric.empty() || std::ranges::find(names, options.fabric) != names.end()) return;
+  const auto meant = did_you_mean(options.fabric, names);
+  throw ImportError(fmt::format("--fabric: expected one of {}, got {}{}", fmt::join(names, ", "),
+                                in_quotes(options.fabric),
+                                meant ? fmt::format("; did you mean {}?", in_quotes(*meant)) : ""));
+}
+
+void check_places(const Machine& machine, const std::string& file) {
+  const std::size_t places =
+      machine.of_kind(VertexKind::gpu).size() + machine.of_kind(VertexKind::cpu).size();
+  if (places > kMostPlaces)
+    refuse(
+        file, {1, 1},
+        fmt::format("a node holds at most {} GPUs and CPUs together, got {}", kMostPlaces, places));
+}
+
+std::string counted(std::size_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : what.back() == 'h' ? "es" : "s");
+}
+
+/// "4 A100 on NVLink, 4 NICs".
+std::string outline_of(const Machine& machine) {
+  std::string text = counted(machine.of_kind(VertexKind::gpu).size(), "GPU");
+  if (has_nvlink(machine))
+    text += machine.of_kind(VertexKind::nvswitch).empty() ? " on NVLink" : " on NVSwitches";
+  const auto nics = machine.of_kind(VertexKind::nic);
+  text += ", " + counted(machine.of_kind(VertexKind::pcie_switch).size(), "PCIe switch");
+  text += ", " + counted(machine.of_kind(VertexKind::cpu).size(), "CPU");
+  text += ", " + counted(nics.size(), "NIC");
+  return text;
+}
+
+std::vector<int> settle_rails_of(Machine& machine, const std::string& file) {
+  drop_slow_nics(machine);
+  try {
+    return settle_nics(machine);
+  } catch (const std::runtime_error& error) {
+    refuse(file, {1, 1}, error.what());
+  }
+}
+
+}  // namespace
+
+const std::vector<std::string_view>& import_fabrics() {
+  static const std::vector<std::string_view> names{"rail_optimised", "fat_tree", "star"};
+  return names;
+}
+
+ImportedCluster import_topology(std::string_view text, const std::string& file,
+                                const ImportOptions& options) {
+  check_fabric(options);
+  Machine whole = read_machine(text, file, options);
+  take_device(whole, options);
+  auto [machine, count] = alike(whole, file);
+  settle_nvlink(machine, options);
+  check_places(machine, file);
+  settle_speeds(machine, options);
+  const auto rails = settle_rails_of(machine, file);
+  const auto nics = machine.of_kind(VertexKind::nic);
+
+  ImportedCluster out;
+  out.outline = outline_of(machine);
+  ClusterHead head{options.name,
+                   out.outline + ", imported from " + file,
+                   machine.device,
+                   nics.empty() ? 1 : count,
+                   "",
+                   {}};
+  if (!nics.empty()) {
+    const NicSpeed& speed = *machine.vertices[nics.front()].speed;
+    head.fabric = options.fabric.empty() ? fitting_fabric(machine) : options.fabric;
+    head.link = network_link(speed.rate, speed.source);
+    out.outline += fmt::format("; fabric {} of {}", head.fabric, network_rate_text(speed.rate));
+  }
+  out.json = cluster_json(head, machine, rails);
+  out.notes = std::move(machine.notes);
+  return out;
+}
+
+}  // namespace lockstep

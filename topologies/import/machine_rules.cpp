@@ -1,0 +1,215 @@
+#include "topologies/import/machine_rules.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <stdexcept>
+#include <utility>
+
+#include "sim/check.hpp"
+#include "topologies/import/link_constants.hpp"
+#include "topologies/node_rails.hpp"
+
+namespace lockstep {
+namespace {
+
+/// The machine with only these vertices, in its order.
+Machine only(const Machine& machine, const std::set<std::size_t>& kept) {
+  Machine out = machine;
+  out.vertices.clear();
+  out.cables.clear();
+  std::map<std::size_t, std::size_t> place;
+  for (const std::size_t v : kept) place[v] = out.add(machine.vertices[v]);
+  for (const MachineCable& cable : machine.cables) {
+    if (kept.count(cable.from) == 0 || kept.count(cable.to) == 0) continue;
+    out.join(place[cable.from], place[cable.to], cable.kind, cable.link);
+  }
+  return out;
+}
+
+std::set<std::size_t> all_of(const Machine& machine) {
+  std::set<std::size_t> all;
+  for (std::size_t v = 0; v < machine.vertices.size(); ++v) all.insert(v);
+  return all;
+}
+
+/// "NIC 0000:01:00.0, mlx5_2", or how many where they are more than a few.
+std::string names_of(const Machine& machine, const std::vector<std::size_t>& nics) {
+  constexpr std::size_t kShown = 4;
+  if (nics.size() > kShown) return fmt::format("{} NICs", nics.size());
+  std::string text;
+  for (const std::size_t nic : nics) {
+    text += (text.empty() ? "NIC " : ", ") + machine.vertices[nic].source;
+  }
+  return text;
+}
+
+/// What a NIC hangs by: its only cable.
+template <class SomeMachine>
+auto& cable_of(SomeMachine& machine, std::size_t nic) {
+  const auto found = std::ranges::find(machine.cables, nic, &MachineCable::from);
+  LOCKSTEP_CHECK(found != machine.cables.end());
+  return *found;
+}
+
+/// GPUs and NICs with rails by settle_rails, NIC i on rail i.
+std::vector<int> rails_of(const Machine& machine) {
+  Graph graph;
+  for (const MachineVertex& vertex : machine.vertices) {
+    add_vertex(graph, Vertex{vertex.kind, vertex.kind != VertexKind::gpu, 0, 0, -1, {}});
+  }
+  for (const MachineCable& cable : machine.cables) {
+    add_cable(graph, static_cast<VertexId>(cable.from), static_cast<VertexId>(cable.to), cable.kind,
+              cable.link.figures);
+  }
+  const auto problems = settle_rails(graph);
+  if (!problems.empty()) {
+    throw std::runtime_error(fmt::format("the GPU {}: {}",
+                                         machine.vertices[problems.front().vertex].source,
+                                         problems.front().message));
+  }
+  std::vector<int> rails;
+  for (const std::size_t gpu : machine.of_kind(VertexKind::gpu))
+    rails.push_back(graph[static_cast<VertexId>(gpu)].rail);
+  return rails;
+}
+
+/// Which NICs each NIC that serves a GPU stands for: itself, and idle ones that hang on the same.
+std::map<std::size_t, std::vector<std::size_t>> shares(const Machine& machine,
+                                                       const std::set<std::size_t>& busy) {
+  std::map<std::size_t, std::vector<std::size_t>> of_busy;
+  for (const std::size_t nic : busy) of_busy[nic] = {nic};
+  for (const std::size_t nic : machine.of_kind(VertexKind::nic)) {
+    if (busy.count(nic) != 0) continue;
+    std::size_t least = SIZE_MAX;
+    std::vector<std::size_t>* chosen = nullptr;
+    for (auto& [other, share] : of_busy) {
+      const bool beside = cable_of(machine, other).to == cable_of(machine, nic).to;
+      if (!beside || share.size() >= least) continue;
+      least = share.size();
+      chosen = &share;
+    }
+    if (chosen != nullptr) chosen->push_back(nic);
+  }
+  return of_busy;
+}
+
+/// How many NICs each stands for; 1 where not all stand for as many.
+std::size_t evenly(const std::map<std::size_t, std::vector<std::size_t>>& of_busy) {
+  const std::size_t first = of_busy.begin()->second.size();
+  const bool even = std::ranges::all_of(
+      of_busy, [first](const auto& entry) { return entry.second.size() == first; });
+  return even ? first : 1;
+}
+
+/// Makes a NIC as fast as all that it stands for.
+void widen(Machine& machine, std::size_t nic, const std::vector<std::size_t>& share) {
+  const std::string names = names_of(machine, share);
+  MachineVertex& vertex = machine.vertices[nic];
+  vertex.source = fmt::format("{} as one: {}", share.size(), names);
+  vertex.speed->rate = vertex.speed->rate.scaled(static_cast<double>(share.size()));
+  vertex.speed->source = fmt::format("{} times {}", share.size(), vertex.speed->source);
+  SourcedLink& link = cable_of(machine, nic).link;
+  link.figures = link.figures.times(static_cast<int>(share.size()));
+  link.source = fmt::format("{} side by side, each: {}", share.size(), link.source);
+}
+
+void note_idle(Machine& machine, std::vector<std::size_t> idle) {
+  if (idle.empty()) return;
+  machine.notes.push_back(
+      fmt::format("left out: {}, which no GPU is nearest to", names_of(machine, idle)));
+}
+
+/// Makes one of several NICs where that comes out even, and drops all but those.
+void keep_busy(Machine& machine, const std::set<std::size_t>& busy) {
+  const auto of_busy = shares(machine, busy);
+  const std::size_t each = evenly(of_busy);
+  std::set<std::size_t> used = busy;
+  for (const auto& [nic, share] : of_busy) {
+    if (each == 1) continue;
+    widen(machine, nic, share);
+    used.insert(share.begin(), share.end());
+  }
+  if (each > 1) machine.notes.push_back(fmt::format("{} NICs side by side are taken as one", each));
+  auto kept = all_of(machine);
+  std::vector<std::size_t> idle;
+  for (const std::size_t nic : machine.of_kind(VertexKind::nic)) {
+    if (busy.count(nic) == 0) kept.erase(nic);
+    if (used.count(nic) == 0) idle.push_back(nic);
+  }
+  note_idle(machine, std::move(idle));
+  machine = only(machine, kept);
+}
+
+}  // namespace
+
+std::vector<Machine> apart(const Machine& machine) {
+  std::vector<std::size_t> group(machine.vertices.size());
+  for (std::size_t v = 0; v < group.size(); ++v) group[v] = v;
+  const auto root = [&group](std::size_t v) {
+    while (group[v] != v) v = group[v] = group[group[v]];
+    return v;
+  };
+  for (const MachineCable& cable : machine.cables) {
+    const auto [first, second] = std::minmax(root(cable.from), root(cable.to));
+    group[second] = first;
+  }
+  std::map<std::size_t, std::set<std::size_t>> parts;
+  for (std::size_t v = 0; v < group.size(); ++v) parts[root(v)].insert(v);
+  std::vector<Machine> out;
+  for (const auto& [first, part] : parts) {
+    Machine one = only(machine, part);
+    if (!one.of_kind(VertexKind::gpu).empty()) out.push_back(std::move(one));
+  }
+  return out;
+}
+
+void drop_slow_nics(Machine& machine) {
+  const auto nics = machine.of_kind(VertexKind::nic);
+  Rate fastest = Rate::from_steps(1);
+  for (const std::size_t nic : nics) fastest = std::max(fastest, machine.vertices[nic].speed->rate);
+  std::vector<std::size_t> slow;
+  auto kept = all_of(machine);
+  for (const std::size_t nic : nics) {
+    if (machine.vertices[nic].speed->rate == fastest) continue;
+    slow.push_back(nic);
+    kept.erase(nic);
+  }
+  if (slow.empty()) return;
+  machine.notes.push_back(fmt::format("left out: {}, slower than the others of {}",
+                                      names_of(machine, slow), to_string(fastest)));
+  machine = only(machine, kept);
+}
+
+void add_nics(Machine& machine, const NicSpeed& speed) {
+  for (const std::size_t gpu : machine.of_kind(VertexKind::gpu)) {
+    const auto above = std::ranges::find_if(machine.cables, [&](const MachineCable& cable) {
+      return cable.from == gpu && machine.vertices[cable.to].kind != VertexKind::gpu &&
+             machine.vertices[cable.to].kind != VertexKind::nvswitch;
+    });
+    LOCKSTEP_CHECK(above != machine.cables.end());
+    const MachineCable beside = *above;
+    const SourcedLink slot = beside.kind == LinkKind::pcie ? beside.link : pcie_of(5, 16);
+    MachineVertex nic{VertexKind::nic, "assumed, beside " + machine.vertices[gpu].source};
+    nic.speed = speed;
+    machine.join(machine.add(std::move(nic)), beside.to, LinkKind::pcie, slot);
+  }
+}
+
+std::vector<int> settle_nics(Machine& machine) {
+  auto rails = rails_of(machine);
+  const auto nics = machine.of_kind(VertexKind::nic);
+  if (nics.empty()) return rails;
+  std::set<std::size_t> busy;
+  for (const int rail : rails) busy.insert(nics[static_cast<std::size_t>(rail)]);
+  for (int& rail : rails) {
+    const auto own = busy.find(nics[static_cast<std::size_t>(rail)]);
+    rail = static_cast<int>(std::distance(busy.begin(), own));
+  }
+  keep_busy(machine, busy);
+  return rails;
+}
+
+}  // namespace lockstep
