@@ -183,10 +183,11 @@ void FluidTransport::end_alone(FlowId id, EventQueue& queue, std::vector<Transfe
   retire(id, queue, arrived);
 }
 
-/// The flow's last byte is through: it leaves its links.
+/// The flow's last byte is through: it leaves its links, and one that is kept is on none.
 void FluidTransport::retire(FlowId id, EventQueue& queue, std::vector<TransferId>& arrived) {
-  const Flow& flow = flows_.flow(id);
+  Flow& flow = flows_.flow(id);
   if (flow.state == Flow::State::sharing) flows_.detach(id);
+  flow.state = Flow::State::travelling;
   for (const FlowHop& hop : flows_.hops(flow)) --use_[hop.link].crossing;
   deliver(id, queue, arrived);
 }
@@ -195,7 +196,6 @@ void FluidTransport::deliver(FlowId id, EventQueue& queue, std::vector<TransferI
   Flow& flow = flows_.flow(id);
   if (flow.eager) {  // on its way still, but off its links
     flow.eager = false;
-    flow.state = Flow::State::travelling;
     queue.push(make_event(TransportEvent::left, flow.transfer, queue.now()));
     queue.push(make_event(TransportEvent::delivered, id, queue.now() + flow.latency));
     return;

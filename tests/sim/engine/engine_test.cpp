@@ -6,6 +6,7 @@
 #include <random>
 
 #include "sim/check.hpp"
+#include "tests/sim/engine/bed.hpp"
 #include "tests/sim/engine/schedules.hpp"
 #include "tests/sim/engine/star.hpp"
 
@@ -170,6 +171,46 @@ TEST_CASE("an end of a repeated transfer that goes on to other things is still m
       replay(network, one_call(std::make_shared<Uneven>(), Bytes{1000}), NetworkModel::fluid);
   CHECK(result.unfinished.empty());
   CHECK(result.end == TimePoint{8_us});  // four times 1 us + 1 kB / 1 GB/s
+}
+
+TEST_CASE("a repeated transfer that waits is on no link, also while others tell its links apart") {
+  // Links A, B of 1 GB/s and C of 0.1 GB/s. Rank 0 sends 100 kB to rank 1 twice, over A and B; rank
+  // 1 sends as much to rank 2 over C in the same steps, which takes 1 ms each. The first transfer
+  // over A and B shares them with one of end point 3 until 200 us, then the connection waits until
+  // 1 ms. Meanwhile end points 5 and 7 send 100 kB each over B, at 500 us: half of it each.
+  class Chain final : public Schedule {
+   public:
+    [[nodiscard]] int ranks() const override { return 3; }
+    [[nodiscard]] std::int64_t blocks() const override { return 1; }
+    [[nodiscard]] std::int64_t steps(int, int) const override { return 2; }
+    void step(int rank, int, std::int64_t, Step& step) const override {
+      if (rank < 2) step.sends.push_back({rank + 1, {Buffer::data, 0, 1}});
+      if (rank > 0) step.receives.push_back({rank - 1, {Buffer::data, 0, 1}});
+    }
+    [[nodiscard]] std::vector<Phase> phases() const override { return {{0, 2}}; }
+  };
+  const Bytes size{100'000};
+  Network network;
+  const Link fast{1_GBps, Duration{}};
+  network.links = {fast, fast, {Rate::bytes_per_second(100'000'000), Duration{}}};
+  network.endpoints.resize(9);
+  const auto routes = std::make_shared<ListedRoutes>();
+  routes->routes[{0, 1}].hops = routes->routes[{3, 4}].hops = {{0}, {1}};
+  routes->routes[{1, 2}].hops = {{2}};
+  routes->routes[{5, 6}].hops = routes->routes[{7, 8}].hops = {{1}};
+  network.router = routes;
+  Workload workload = one_call(std::make_shared<Chain>(), size);
+  workload.streams = {{3, "early", {send(4, size)}},
+                      {4, "early", {receive(3, size)}},
+                      {5, "late", {compute(500_us), send(6, size)}},
+                      {6, "late", {receive(5, size)}},
+                      {7, "late", {compute(500_us), send(8, size)}},
+                      {8, "late", {receive(7, size)}}};
+  const ReplayResult result = replay(network, workload, NetworkModel::fluid);
+  CHECK(result.stream_ends[0].back() == TimePoint{200_us});
+  CHECK(result.stream_ends[2].back() == TimePoint{700_us});
+  CHECK(result.stream_ends[4].back() == TimePoint{700_us});
+  CHECK(result.end == TimePoint{2_ms});
 }
 
 TEST_CASE("lanes wait for the steps of other lanes that they name") {
