@@ -64,6 +64,7 @@ TEST_CASE("a verified ring moves the least there is") {
     CHECK(it["ok"] == true);
     CHECK(it["symbolic"] == true);
     CHECK(it["orders"] == 3);
+    CHECK(it["races"] == 0);
     CHECK(it["wrong"] == 0);
     CHECK(it["out_of_bound"] == 0);
     CHECK(it["worst_of_bound"].get<double>() > 0);

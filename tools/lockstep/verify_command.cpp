@@ -195,9 +195,10 @@ void add_verify(CLI::App& app) {
       "Of the numbers and of the shuffled order (default 1)");
   add_format(*command, given->format);
   command->footer(
-      "symbolic: every contribution counted once and where it belongs, in that many orders of\n"
-      "execution; worst: error over n * eps * sum|x|; queue: most messages on a connection;\n"
-      "of least: the most that one rank moves over the least that the busiest must.\n\n" +
+      "symbolic: every contribution counted once and where it belongs, in so many orders of\n"
+      "execution. races: lanes that meet in a block, one writing, in no order. worst: error over\n"
+      "n * eps * sum|x|. queue: most messages on a connection. of least: the most that one rank\n"
+      "moves over the least that the busiest must.\n\n" +
       examples);
   command->callback([given] { verify_collective(*given); });
 }

@@ -153,6 +153,7 @@ std::vector<Column> columns() {
           {"count", "", ""},
           {"symbolic", "symbolic", "", true},
           {"orders", "orders", ""},
+          {"races", "races", ""},
           {"wrong", "#wrong", "(exact)"},
           {"out_of_bound", "#wrong", "(random)"},
           {"worst_of_bound", "worst", "(x bound)"},
@@ -243,6 +244,7 @@ std::vector<Cell> row_of(const Subject& subject, const Outcome& outcome) {
       Cell{verdict.numbers.count},
       yes_or_no(verdict.symbols.right() && verdict.impossible.empty()),
       Cell{verdict.symbols.orders},
+      verdict.races.complete ? Cell{verdict.races.count} : nothing("?"),
   };
   const bool has_numbers = subject.collective != Collective::barrier && verdict.impossible.empty();
   add_numbers(verdict.numbers, has_numbers && were_run, reduces(subject.collective), row);

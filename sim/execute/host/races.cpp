@@ -247,8 +247,9 @@ class RaceFinder final : public ExecuteObserver {
 RaceVerdict check_races(const Schedule& schedule, std::optional<int> slots,
                         std::int64_t most_work) {
   Survey survey = survey_of(schedule);
+  // One lane alone needs no clocks.
   const std::int64_t clock =
-      schedule.lanes() == 1 ? 1 : schedule.ranks() * std::int64_t{schedule.lanes()};
+      schedule.lanes() > 1 ? schedule.ranks() * std::int64_t{schedule.lanes()} : 1;
   if (survey.blocks > most_work || survey.events > most_work / clock) return {.complete = false};
   const bool rendezvous = slots.value_or(schedule.slots()) == 0;
   RaceFinder finder{schedule, rendezvous, std::move(survey)};

@@ -35,6 +35,9 @@ std::string why_impossible(const Schedule& schedule, const Contract& contract) {
   return {};
 }
 
+/// A lane's entry in a clock is joined that much faster than a transfer is executed.
+constexpr std::int64_t kClockShare = 128;
+
 }  // namespace
 
 std::string CollectiveVerdict::problem() const {
@@ -61,8 +64,10 @@ CollectiveVerdict verify(const Schedule& schedule, const Contract& contract,
   verdict.symbols =
       check_symbols(schedule, contract, {options.seed, options.slots, options.most_work});
   const ExecuteOutcome::Kind kind = verdict.symbols.outcome.kind;
-  const bool can_end =
-      kind == ExecuteOutcome::Kind::finished || kind == ExecuteOutcome::Kind::wrong;
+  const bool finished = kind == ExecuteOutcome::Kind::finished;
+  if (finished)
+    verdict.races = check_races(schedule, options.slots, kClockShare * options.most_work);
+  const bool can_end = finished || kind == ExecuteOutcome::Kind::wrong;
   if (!can_end || contract.collective == Collective::barrier) return verdict;
   const std::int64_t count =
       options.count.value_or(std::max<std::int64_t>(0, 3 * schedule.blocks() - 1));
