@@ -10,7 +10,7 @@
 ///   ceil(lg n), or ceil(lg m) + g-1; sent per rank at most 3S, S up and S to either child, and S
 ///   more down the chain.
 /// Ideal time about (c + 2d)*(alpha + 3S/c*beta) (alpha s per message, beta s per byte sent); c =
-///   sqrt(2d * 3S*beta/alpha) if not given.
+///   sqrt(2d * 3S*beta/alpha) if not given, d without the chains but for one step of them.
 /// Errors: none after validate(). Source: Sanders, Speck and Traeff 2009, sections 2 and 3.
 namespace lockstep {
 

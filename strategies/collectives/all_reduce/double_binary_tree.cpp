@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "strategies/collectives/all_reduce/algorithms.hpp"
 #include "strategies/collectives/all_reduce/pipelined_tree.hpp"
 #include "strategies/collectives/chunk_count.hpp"
@@ -15,8 +17,9 @@
 /// is
 ///   ceil(lg n), or ceil(lg m) + g-1; sent per rank at most 2S (1.5S where n = 3, S where n = 2),
 ///   on several nodes 2S by a node's first rank to other nodes.
-/// Ideal time about (c + 2d)*(alpha + 2S/c*beta) (alpha s per message, beta s per byte sent); c =
-///   sqrt(2d * 2S*beta/alpha) if not given.
+/// Ideal time about (c + 2d)*(alpha + 2S/c*beta) (alpha s per message, beta s per byte sent), beta
+///   divided by channels with NICs of their own; c = sqrt(2d * 2S*beta/alpha) if not given, d
+///   without the chains but for one step of them.
 /// Errors: none after validate(). Source: Sanders, Speck and Traeff 2009, sections 3 and 4; NCCL
 ///   2.30.7, src/graph/trees.cc and connect.cc.
 namespace lockstep {
@@ -51,12 +54,15 @@ RankOrder turned(int per_node, int turn) {
 
 SchedulePtr make_double_binary_tree(const AlgorithmInput& input) {
   const NodeTree tree{input.n, input.layout.per_node};
-  // Every round takes alpha and twice a chunk's bytes, so that each counts for two.
-  const SchedulePtr one =
-      make_pipelined_tree(tree, chunk_count(input, {.fixed = 2 * 2 * tree.depth()}));
+  const int channels = rows::number(input, "channels");
+  // Every round takes alpha and twice the bytes of a chunk, so that each counts for two; channels
+  // divide them as long as they have NICs of their own.
+  const PipelineRounds rounds{.fixed = 2 * 2 * tree.depth(),
+                              .per_chunk = std::min(channels, tree.per_node())};
+  const SchedulePtr one = make_pipelined_tree(tree, chunk_count(input, rounds));
   const SchedulePtr pair = side_by_side({{one}, {one, second_order(tree)}});
   std::vector<Stripe> stripes;
-  for (int channel = 0; channel < rows::number(input, "channels"); ++channel)
+  for (int channel = 0; channel < channels; ++channel)
     stripes.push_back({pair, turned(tree.per_node(), channel)});
   return side_by_side(std::move(stripes));
 }

@@ -103,7 +103,7 @@ std::array<int, 3> NodeTree::children(int place) const {
 }
 
 int NodeTree::depth() const {
-  return ceil_lg(nodes_) + per_node_ - 1;
+  return ceil_lg(nodes_) + (per_node_ > 1 ? 1 : 0);
 }
 
 SchedulePtr make_pipelined_tree(const NodeTree& tree, std::int64_t chunks) {

@@ -31,6 +31,7 @@ class NodeTree {
   /// -1: none.
   [[nodiscard]] int parent(int place) const;
   [[nodiscard]] std::array<int, 3> children(int place) const;
+  /// Of slow steps: those from node to node, and one for a chain.
   [[nodiscard]] int depth() const;
 
  private:
