@@ -52,8 +52,12 @@ GoalSchedule GoalParser::parse() {
 
 /// A text that does not begin as GOAL does is something else: its other words say nothing.
 void GoalParser::parse_number_of_ranks() {
-  const bool begins_well = expect("num_ranks");
-  if (!begins_well) problems_->throw_if_any();
+  if (tokens_.next().is("num_ranks")) {
+    tokens_.take();
+  } else {
+    refuse(tokens_.next(), "\"num_ranks\", with which GOAL begins");
+    problems_->throw_if_any();
+  }
   const auto ranks = number("a number of ranks", kMostGoalRanks);
   if (ranks && *ranks == 0) problems_->note(tokens_.next().at, "", "there are no ranks");
   if (!ranks || *ranks == 0) problems_->throw_if_any();

@@ -72,13 +72,16 @@ TEST_CASE("a dependency may come before what it names, and labels may be words o
 }
 
 TEST_CASE("what is no GOAL is refused at once") {
-  CHECK(problems_of("") == Lines{"f:1:1: expected \"num_ranks\", got the end of the file"});
-  CHECK(problems_of("hello\nworld\n") == Lines{"f:1:1: expected \"num_ranks\", got \"hello\""});
-  CHECK(problems_of("\x8f\x01") == Lines{"f:1:1: expected \"num_ranks\", got the byte 0x8f"});
+  CHECK(problems_of("") ==
+        Lines{"f:1:1: expected \"num_ranks\", with which GOAL begins, got the end of the file"});
+  CHECK(problems_of("hello\nworld\n") ==
+        Lines{"f:1:1: expected \"num_ranks\", with which GOAL begins, got \"hello\""});
+  CHECK(problems_of("\x8f\x01") ==
+        Lines{"f:1:1: expected \"num_ranks\", with which GOAL begins, got the byte 0x8f"});
   CHECK(problems_of(std::string(3, '\0')) ==
-        Lines{"f:1:1: expected \"num_ranks\", got the byte 0x00"});
+        Lines{"f:1:1: expected \"num_ranks\", with which GOAL begins, got the byte 0x00"});
   CHECK(problems_of("/* num_ranks 2") ==
-        Lines{"f:1:15: expected \"num_ranks\", got the end of the file"});
+        Lines{"f:1:15: expected \"num_ranks\", with which GOAL begins, got the end of the file"});
 }
 
 TEST_CASE("numbers out of range are refused with the range") {

@@ -177,9 +177,12 @@ TEST_CASE("a trace that cannot end is refused with who waits for whom") {
 }
 
 TEST_CASE("what is wrong in a GOAL file is told by line and column") {
-  check_text_refused("", 2, ":1:1: error: expected \"num_ranks\", got the end of the file");
+  check_text_refused(
+      "", 2,
+      ":1:1: error: expected \"num_ranks\", with which GOAL begins, got the end of the file");
   check_text_refused(std::string("\x00\xff\x01 x", 5), 2,
-                     ":1:1: error: expected \"num_ranks\", got the byte 0x00\n1 error; nothing was "
+                     ":1:1: error: expected \"num_ranks\", with which GOAL begins, got the byte "
+                     "0x00\n1 error; nothing was "
                      "run");
   check_text_refused("num_ranks 1 rank 0 { a: calc 1 a requires a }", 2,
                      ":1:22: error: rank 0 can never end: \"a\" waits for itself");
