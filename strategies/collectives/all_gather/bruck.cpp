@@ -10,8 +10,8 @@
 /// turned into their places at the end.
 /// In: n >= 1 ranks, S/n bytes on each. Chunks: n blocks of ceil(count/n) elements.
 /// Rounds ceil(lg n); sent per rank n-1 blocks; copied at the end n-1 blocks.
-/// Ideal time ceil(lg n)*alpha + (n-1)/n*S*beta, copies not counted
-///   (alpha s per message, beta s per byte sent).
+/// Ideal time ceil(lg n)*alpha + (n-1)/n*S*beta, copies not counted (alpha s per message, beta s
+///   per byte sent).
 /// Errors: none after validate(). Source: Bruck, Ho, Kipnis, Upfal and Weathersby 1997, section 4;
 ///   Thakur, Rabenseifner and Gropp 2005, section 4.
 namespace lockstep::all_gather {

@@ -4,7 +4,7 @@
 /// Direct all-gather: everyone sends its block to everyone, all at once. Also called all-pairs.
 /// In: n >= 1 ranks, S/n bytes on each. Chunks: n blocks of ceil(count/n) elements.
 /// Rounds 1; sent per rank n-1 blocks, in the order rank+1, rank+2, ... mod n.
-/// Ideal time alpha + (n-1)/n*S*beta   (alpha s per message, beta s per byte sent).
+/// Ideal time alpha + (n-1)/n*S*beta (alpha s per message, beta s per byte sent).
 /// Errors: none after validate(). Source: MSCCL all-pairs; Open MPI's linear all-gather.
 namespace lockstep::all_gather {
 namespace {

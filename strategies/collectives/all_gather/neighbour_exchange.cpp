@@ -5,10 +5,9 @@
 /// so on, passing on the two blocks that it received last. Half the rounds of a ring.
 /// In: n = 1 or even ranks, S/n bytes on each. Chunks: n blocks of ceil(count/n) elements.
 /// Rounds n/2 (0 for n = 1); sent per rank n-1 blocks.
-/// Ideal time n/2*alpha + (n-1)/n*S*beta   (alpha s per message, beta s per byte sent).
+/// Ideal time n/2*alpha + (n-1)/n*S*beta (alpha s per message, beta s per byte sent).
 /// Errors: odd n > 1 is refused. Source: Chen, Zhang, Zhang and Yuan 2005 (Performance evaluation
-/// of
-///   allgather algorithms on terascale Linux cluster with Fast Ethernet).
+///   of allgather algorithms on terascale Linux cluster with Fast Ethernet).
 namespace lockstep::all_gather {
 namespace {
 

@@ -5,11 +5,11 @@
 
 /// PAT (parallel aggregated trees) all-gather: every block goes down a binomial tree of its own,
 /// all trees in step. The furthest ranks come first, when there is one block to send; neighbours
-/// come last and get half of everything. In: n >= 1 ranks, S/n bytes on each. Chunks: n blocks of
-/// ceil(count/n) elements; a message to the
-///   rank 2^k ahead has ceil((n - 2^k) / 2^(k+1)) of them, one piece each.
+/// come last and get half of everything.
+/// In: n >= 1 ranks, S/n bytes on each. Chunks: n blocks of ceil(count/n) elements; a message to
+///   the rank 2^k ahead has ceil((n - 2^k) / 2^(k+1)) of them, one piece each.
 /// Rounds ceil(lg n); sent per rank n-1 blocks.
-/// Ideal time ceil(lg n)*alpha + (n-1)/n*S*beta   (alpha s per message, beta s per byte sent).
+/// Ideal time ceil(lg n)*alpha + (n-1)/n*S*beta (alpha s per message, beta s per byte sent).
 /// This is the algorithm with buffers for all blocks; with few buffers the last rounds are cut into
 /// several of the same trees, one after the other.
 /// Errors: none after validate(). Source: Jeaugey 2025 (PAT, arXiv 2506.20252).

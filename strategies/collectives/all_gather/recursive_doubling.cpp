@@ -7,14 +7,12 @@
 /// Recursive-doubling all-gather: in round k every rank exchanges all it has with the rank whose
 /// number differs in bit k.
 /// In: n >= 1 ranks, S/n bytes on each. Chunks: n blocks of ceil(count/n) elements. Where n is not
-/// a
-///   power of two, n-N' extra ranks first give their block to a partner and in the end get all the
-///   others from it; between, N' = 2^floor(lg n) ranks exchange, partners for two.
+///   a power of two, n-N' extra ranks first give their block to a partner and in the end get all
+///   the others from it; between, N' = 2^floor(lg n) ranks exchange, partners for two.
 /// Rounds lg n, or lg N' + 2; sent per rank n-1 blocks, or at most those of the path below.
 /// Ideal time lg n*alpha + (n-1)/n*S*beta; where n is not a power of two, with e = n-N' extra
-/// ranks,
-///   (lg N' + 2)*alpha + (n + N'-1 + sum of min(2^k, e) over k < lg N')/n*S*beta, which is less
-///   than 3*S*beta (alpha s per message, beta s per byte sent).
+///   ranks, (lg N' + 2)*alpha + (n + N'-1 + sum of min(2^k, e) over k < lg N')/n*S*beta, which is
+///   less than 3*S*beta (alpha s per message, beta s per byte sent).
 /// Errors: none after validate(). Source: Thakur, Rabenseifner and Gropp 2005, section 4.
 namespace lockstep::all_gather {
 namespace {

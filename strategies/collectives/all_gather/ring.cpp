@@ -4,9 +4,9 @@
 /// Ring all-gather: blocks go round one cycle of n ranks.
 /// In: n >= 1 ranks, S/n bytes on each. Chunks: n blocks of ceil(count/n) elements.
 /// Rounds n-1; sent per rank n-1 blocks.
-/// Ideal time (n-1)*alpha + (n-1)/n*S*beta   (alpha s per message, beta s per byte sent).
-/// Errors: none after validate(). Source: Chan, Heimlich, Purkayastha and van de Geijn 2007,
-///   section 4 (bucket); Thakur, Rabenseifner and Gropp 2005, section 4.
+/// Ideal time (n-1)*alpha + (n-1)/n*S*beta (alpha s per message, beta s per byte sent).
+/// Errors: none after validate(). Source: Chan, Heimlich, Purkayastha and van de Geijn 2007
+///   (bucket); Thakur, Rabenseifner and Gropp 2005, section 4.
 namespace lockstep::all_gather {
 namespace {
 

@@ -28,7 +28,7 @@ std::vector<CollectiveAlgorithm> all_gather_rows() {
        .sent_per_rank = kSent,
        .time = "(n-1)*alpha + (n-1)/n*S*beta",
        .example = "ring",
-       .source = "Chan, Heimlich, Purkayastha and van de Geijn 2007, section 4",
+       .source = "Chan, Heimlich, Purkayastha and van de Geijn 2007",
        .file = "ring.cpp",
        .make = of_n<all_gather::make_ring>,
        .cost = of_n<all_gather::ring_cost>},

@@ -6,14 +6,13 @@
 
 /// Bruck's all-to-all: a block for the rank j ahead travels there by the binary digits of j. Blocks
 /// lie in scratch by j, first turned there from their places, at the end turned back; in round k
-/// all those whose j has digit k go 2^k ranks ahead. In: n >= 1 ranks, S bytes on each. Chunks: n
-/// blocks of ceil(count/n) elements; runs of 2^k blocks
-///   with digit k are pieces of one message.
+/// all those whose j has digit k go 2^k ranks ahead.
+/// In: n >= 1 ranks, S bytes on each. Chunks: n blocks of ceil(count/n) elements; runs of 2^k
+///   blocks with digit k are pieces of one message.
 /// Rounds ceil(lg n); sent per rank as many blocks as the numbers 1 .. n-1 have ones in binary,
 ///   n/2*lg n where n is a power of two; copied n/2 blocks first, n in the end.
 /// Ideal time ceil(lg n)*alpha + ceil(lg n)/2*S*beta, less where n is not a power of two, copies
-/// not
-///   counted (alpha s per message, beta s per byte sent).
+///   not counted (alpha s per message, beta s per byte sent).
 /// Errors: none after validate(). Source: Bruck, Ho, Kipnis, Upfal and Weathersby 1997, section 3;
 ///   Thakur, Rabenseifner and Gropp 2005, section 4.
 namespace lockstep::all_to_all {

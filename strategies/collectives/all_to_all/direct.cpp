@@ -5,8 +5,8 @@
 /// In: n >= 1 ranks, S bytes on each. Chunks: n blocks of ceil(count/n) elements; a rank's own is
 ///   copied.
 /// Rounds 1; sent per rank n-1 blocks, in the order rank+1, rank+2, ... mod n.
-/// Ideal time alpha + (n-1)/n*S*beta, the copy not counted
-///   (alpha s per message, beta s per byte sent).
+/// Ideal time alpha + (n-1)/n*S*beta, the copy not counted (alpha s per message, beta s per byte
+///   sent).
 /// Errors: none after validate(). Source: NCCL, documentation of point-to-point communication
 ///   (all-to-all as grouped sends and receives); Open MPI's linear all-to-all.
 namespace lockstep::all_to_all {

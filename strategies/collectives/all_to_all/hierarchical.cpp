@@ -5,16 +5,14 @@
 /// all that its node sends to the local ranks j of other nodes; then each rail exchanges across
 /// nodes, one message per pair. What stays in the node goes to its place at once.
 /// In: n >= 1 ranks in nodes of g, S bytes on each. Chunks: n blocks of ceil(count/n) elements;
-/// what
-///   is sent within a node is n/g pieces of one block, across nodes one piece of g.
+///   what is sent within a node is n/g pieces of one block, across nodes one piece of g.
 /// Rounds 2; 1 where g = 1 or g = n. Sent per rank (g-1)*n/g + (n/g-1)*g blocks, each round's in
-/// the
-///   order of the next local rank or node, the one after, ... round their cycle.
-/// Ideal time 2*alpha + ((g-1)/g + (n/g-1)*g/n)*S*beta, copies not counted
-///   (alpha s per message, beta s per byte sent).
+///   the order of the next local rank or node, the one after, ... round their cycle.
+/// Ideal time 2*alpha + ((g-1)/g + (n/g-1)*g/n)*S*beta, copies not counted (alpha s per message,
+///   beta s per byte sent).
 /// Errors: g that does not divide n is refused. Source: NCCL 2.12 (PXN, "Doubling all2all
-/// performance
-///   with NVIDIA Collective Communication Library 2.12", 2022); MSCCL's two-step all-to-all.
+///   performance with NVIDIA Collective Communication Library 2.12", 2022); MSCCL's two-step
+///   all-to-all.
 namespace lockstep::all_to_all {
 namespace {
 

@@ -9,8 +9,8 @@
 /// In: n >= 1 ranks, S bytes on each. Chunks: n blocks of ceil(count/n) elements; a rank's own is
 ///   copied.
 /// Rounds n-1; sent per rank n-1 blocks.
-/// Ideal time (n-1)*alpha + (n-1)/n*S*beta, the copy not counted
-///   (alpha s per message, beta s per byte sent).
+/// Ideal time (n-1)*alpha + (n-1)/n*S*beta, the copy not counted (alpha s per message, beta s per
+///   byte sent).
 /// Errors: none after validate(). Source: Thakur, Rabenseifner and Gropp 2005, section 4.
 namespace lockstep::all_to_all {
 namespace {

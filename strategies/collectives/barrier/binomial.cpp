@@ -5,7 +5,7 @@
 /// Binomial barrier: ranks are counted up a binomial tree and let go down the same tree.
 /// In: n >= 1 ranks. Chunks: none; messages are empty.
 /// Rounds 2*ceil(lg n); messages sent per rank at most ceil(lg n), by rank 0.
-/// Ideal time 2*ceil(lg n)*alpha   (alpha s per message).
+/// Ideal time 2*ceil(lg n)*alpha (alpha s per message).
 /// Errors: none after validate(). Source: Mellor-Crummey and Scott 1991 (Algorithms for scalable
 ///   synchronization on shared-memory multiprocessors), section 3.2 (combining tree).
 namespace lockstep::barrier {

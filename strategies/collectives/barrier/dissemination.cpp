@@ -6,10 +6,9 @@
 /// far behind, of all whom it has heard of.
 /// In: n >= 1 ranks. Chunks: none; messages are empty.
 /// Rounds ceil(lg n); messages sent per rank ceil(lg n).
-/// Ideal time ceil(lg n)*alpha   (alpha s per message).
+/// Ideal time ceil(lg n)*alpha (alpha s per message).
 /// Errors: none after validate(). Source: Hensgen, Finkel and Manber 1988 (Two algorithms for
-/// barrier
-///   synchronization).
+///   barrier synchronization).
 namespace lockstep::barrier {
 namespace {
 

@@ -5,7 +5,7 @@
 /// the other. What a central counter comes to.
 /// In: n >= 1 ranks. Chunks: none; messages are empty.
 /// Rounds 2(n-1), all of them rank 0's; messages sent by rank 0 n-1, by every other rank 1.
-/// Ideal time 2(n-1)*alpha   (alpha s per message).
+/// Ideal time 2(n-1)*alpha (alpha s per message).
 /// Errors: none after validate(). Source: Mellor-Crummey and Scott 1991 (Algorithms for scalable
 ///   synchronization on shared-memory multiprocessors), section 3.1.
 namespace lockstep::barrier {

@@ -5,17 +5,17 @@
 #include "strategies/collectives/rooted.hpp"
 
 /// Binary tree broadcast: every rank passes each chunk to its first child, then to its second,
-/// while the next chunk is already on its way to it. In: n >= 1 ranks, S bytes on the root; counted
-/// from the root, the children of rank p are 2p+1
+/// while the next chunk is already on its way to it.
+/// In: n >= 1 ranks, S bytes on the root; counted from the root, the children of rank p are 2p+1
 ///   and 2p+2. Chunks: k blocks of ceil(count/k); where k is not given the best.
 /// Rounds h + 2k-1, h the longest way down, a first child one round after its parent and a second
 ///   child two: at most 2*floor(lg n) - 1 + 2k. With n = 2 nobody has a second child: k rounds.
 ///   Sent per rank at most 2S.
-/// Ideal time (h + 2k-1)*(alpha + S/k*beta)   (alpha s per message, beta s per byte sent).
+/// Ideal time (h + 2k-1)*(alpha + S/k*beta) (alpha s per message, beta s per byte sent).
 /// One port sends everything twice, so that at best half of its bandwidth tells; a chain has the
 /// whole of it, a binomial tree the fewest rounds.
 /// Errors: none after validate(). Source: Pjesivac-Grbovic et al. 2007 (Performance analysis of MPI
-///   collective operations), section 4 (binary tree); Sanders, Speck and Traff 2009, section 2.
+///   collective operations), binary tree; Sanders, Speck and Traeff 2009, section 2.
 namespace lockstep::broadcast {
 namespace {
 

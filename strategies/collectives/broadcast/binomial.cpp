@@ -2,13 +2,13 @@
 #include "strategies/collectives/broadcast/algorithms.hpp"
 #include "strategies/collectives/rooted.hpp"
 
-/// Binomial broadcast: in every round all who have the message give it to somebody who has not;
-/// the first goes furthest.
+/// Binomial broadcast: in every round all who have the message give it to somebody who has not; the
+/// first goes furthest.
 /// In: n >= 1 ranks, S bytes on the root. Chunks: the whole message, one block.
 /// Rounds ceil(lg n); sent by the root S*ceil(lg n), by every other rank less.
-/// Ideal time ceil(lg n)*(alpha + S*beta)   (alpha s per message, beta s per byte sent).
+/// Ideal time ceil(lg n)*(alpha + S*beta) (alpha s per message, beta s per byte sent).
 /// Errors: none after validate(). Source: Thakur, Rabenseifner and Gropp 2005, section 4; Chan,
-///   Heimlich, Purkayastha and van de Geijn 2007, section 4 (minimum spanning tree).
+///   Heimlich, Purkayastha and van de Geijn 2007 (minimum spanning tree).
 namespace lockstep::broadcast {
 namespace {
 

@@ -7,10 +7,10 @@
 /// In: n >= 1 ranks, S bytes on the root. Chunks: k blocks of ceil(count/k); where k is not given
 ///   the best, sqrt((n-2)*S*beta/alpha) rounded to the better side.
 /// Rounds n-2+k (0 for n = 1); sent per rank S, by the last of the chain nothing.
-/// Ideal time (n-2+k)*(alpha + S/k*beta), with the best k about
-///   (sqrt((n-2)*alpha) + sqrt(S*beta))^2   (alpha s per message, beta s per byte sent).
+/// Ideal time (n-2+k)*(alpha + S/k*beta), with the best k about (sqrt((n-2)*alpha) +
+///   sqrt(S*beta))^2 (alpha s per message, beta s per byte sent).
 /// Errors: none after validate(). Source: Pjesivac-Grbovic et al. 2007 (Performance analysis of MPI
-///   collective operations), section 4 (pipeline); NCCL's ring broadcast.
+///   collective operations), pipeline; NCCL's ring broadcast.
 namespace lockstep::broadcast {
 namespace {
 

@@ -4,7 +4,7 @@
 /// Flat broadcast: the root sends everything to one rank after the other.
 /// In: n >= 1 ranks, S bytes on the root. Chunks: the whole message, one block.
 /// Rounds n-1, all of them the root's; sent by the root (n-1)S, in the order root+1, root+2, ...
-/// Ideal time (n-1)*(alpha + S*beta)   (alpha s per message, beta s per byte sent).
+/// Ideal time (n-1)*(alpha + S*beta) (alpha s per message, beta s per byte sent).
 /// Errors: none after validate(). Source: Chan, Heimlich, Purkayastha and van de Geijn 2007,
 ///   section 2 (what a broadcast is; this is its definition carried out).
 namespace lockstep::broadcast {

@@ -8,7 +8,7 @@ namespace {
 
 using namespace rows;
 
-constexpr std::string_view kPjesivac = "Pjesivac-Grbovic et al. 2007, section 4";
+constexpr std::string_view kPjesivac = "Pjesivac-Grbovic et al. 2007";
 
 }  // namespace
 

@@ -9,9 +9,9 @@
 ///   doubling N' = 2^floor(lg n) blocks over N' ranks, who give all of it to the n-N' others.
 /// Rounds ceil(lg n) + n-1, by doubling 2*lg N', and 1 more where n is not a power of two; sent by
 ///   the root 2(n-1)/n*S, by doubling 2(N'-1)/N'*S, and S more where n is not a power of two.
-/// Ideal time (ceil(lg n) + n-1)*alpha + 2(n-1)/n*S*beta, by doubling
-///   2*lg N'*alpha + 2(N'-1)/N'*S*beta, and alpha + S*beta more where n is not a power of two
-///   (alpha s per message, beta s per byte sent).
+/// Ideal time (ceil(lg n) + n-1)*alpha + 2(n-1)/n*S*beta, by doubling 2*lg N'*alpha +
+///   2(N'-1)/N'*S*beta, and alpha + S*beta more where n is not a power of two (alpha s per message,
+///   beta s per byte sent).
 /// Errors: none after validate(). Source: Barnett et al. 1994 (Interprocessor collective
 ///   communication library); Thakur, Rabenseifner and Gropp 2005, section 4.
 namespace lockstep::broadcast {

@@ -10,11 +10,11 @@
 /// In: n >= 1 ranks, S/n bytes on each. Chunks: n blocks of ceil(count/n) elements; ranks on the
 ///   way keep those of others in their places. Where a run of ranks counted from the root passes
 ///   rank n-1, its blocks are two pieces of one message.
-/// Rounds ceil(lg n); sent per rank as many blocks as its subtree has ranks, at most
-///   max(n - N/2, N/4) with N = 2^ceil(lg n).
-/// Ideal time ceil(lg n)*alpha + (n-1)/n*S*beta   (alpha s per message, beta s per byte sent).
-/// Errors: none after validate(). Source: Chan, Heimlich, Purkayastha and van de Geijn 2007,
-///   section 4 (minimum spanning tree); Thakur, Rabenseifner and Gropp 2005, section 4.
+/// Rounds ceil(lg n); sent per rank as many blocks as its subtree has ranks, at most max(n - N/2,
+///   N/4) with N = 2^ceil(lg n).
+/// Ideal time ceil(lg n)*alpha + (n-1)/n*S*beta (alpha s per message, beta s per byte sent).
+/// Errors: none after validate(). Source: Chan, Heimlich, Purkayastha and van de Geijn 2007
+///   (minimum spanning tree); Thakur, Rabenseifner and Gropp 2005, section 4.
 namespace lockstep::gather {
 namespace {
 

@@ -4,8 +4,8 @@
 /// Direct gather: every rank sends the root its part at once.
 /// In: n >= 1 ranks, S/n bytes on each. Chunks: n blocks of ceil(count/n) elements.
 /// Rounds 1; sent by every rank but the root one block.
-/// Ideal time alpha + (n-1)/n*S*beta, all of it through the root's port
-///   (alpha s per message, beta s per byte sent).
+/// Ideal time alpha + (n-1)/n*S*beta, all of it through the root's port (alpha s per message, beta
+///   s per byte sent).
 /// Errors: none after validate(). Source: NCCL, documentation of point-to-point communication
 ///   (all-to-one as grouped sends and receives).
 namespace lockstep::gather {

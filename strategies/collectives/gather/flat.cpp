@@ -5,7 +5,7 @@
 /// In: n >= 1 ranks, S/n bytes on each. Chunks: n blocks of ceil(count/n) elements.
 /// Rounds n-1, all of them the root's; sent by every other rank one block, in the order root+1,
 ///   root+2, ...
-/// Ideal time (n-1)*alpha + (n-1)/n*S*beta   (alpha s per message, beta s per byte sent).
+/// Ideal time (n-1)*alpha + (n-1)/n*S*beta (alpha s per message, beta s per byte sent).
 /// Errors: none after validate(). Source: Chan, Heimlich, Purkayastha and van de Geijn 2007,
 ///   section 2 (what a gather is; this is its definition carried out).
 namespace lockstep::gather {

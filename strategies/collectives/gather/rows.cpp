@@ -46,7 +46,7 @@ std::vector<CollectiveAlgorithm> gather_rows() {
        .sent_per_rank = "max(n - N/2, N/4)/n*S at most, N = 2^ceil(lg n)",
        .time = "ceil(lg n)*alpha + (n-1)/n*S*beta",
        .example = "binomial",
-       .source = "Chan, Heimlich, Purkayastha and van de Geijn 2007, section 4",
+       .source = "Chan, Heimlich, Purkayastha and van de Geijn 2007",
        .file = "binomial.cpp",
        .make = of_root<gather::make_binomial>,
        .cost = of_n<gather::binomial_cost>},

@@ -6,10 +6,10 @@
 /// sum give it to a rank who adds it to its own; the last comes from furthest.
 /// In: n >= 1 ranks, S bytes on each. Chunks: the whole message, one block.
 /// Rounds ceil(lg n); sent by every rank but the root S.
-/// Ideal time ceil(lg n)*(alpha + S*beta + S*gamma)
-///   (alpha s per message, beta s per byte sent, gamma s per byte reduced).
+/// Ideal time ceil(lg n)*(alpha + S*beta + S*gamma) (alpha s per message, beta s per byte sent,
+///   gamma s per byte reduced).
 /// Errors: none after validate(). Source: Thakur, Rabenseifner and Gropp 2005, section 4; Chan,
-///   Heimlich, Purkayastha and van de Geijn 2007, section 4 (minimum spanning tree).
+///   Heimlich, Purkayastha and van de Geijn 2007 (minimum spanning tree).
 namespace lockstep::reduce {
 namespace {
 

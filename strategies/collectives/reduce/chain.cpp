@@ -7,10 +7,10 @@
 /// In: n >= 1 ranks, S bytes on each. Chunks: k blocks of ceil(count/k); where k is not given the
 ///   best, sqrt((n-2)*S*(beta+gamma)/alpha) rounded to the better side.
 /// Rounds n-2+k (0 for n = 1); sent by every rank but the root S.
-/// Ideal time (n-2+k)*(alpha + S/k*beta + S/k*gamma)
-///   (alpha s per message, beta s per byte sent, gamma s per byte reduced).
+/// Ideal time (n-2+k)*(alpha + S/k*beta + S/k*gamma) (alpha s per message, beta s per byte sent,
+///   gamma s per byte reduced).
 /// Errors: none after validate(). Source: Pjesivac-Grbovic et al. 2007 (Performance analysis of MPI
-///   collective operations), section 4 (pipeline); NCCL's ring reduce.
+///   collective operations), pipeline; NCCL's ring reduce.
 namespace lockstep::reduce {
 namespace {
 

@@ -4,8 +4,8 @@
 /// Flat reduce: the root takes everybody's data one after the other and adds it up.
 /// In: n >= 1 ranks, S bytes on each. Chunks: the whole message, one block.
 /// Rounds n-1, all of them the root's; sent by every other rank S, in the order root+1, root+2, ...
-/// Ideal time (n-1)*(alpha + S*beta + S*gamma)
-///   (alpha s per message, beta s per byte sent, gamma s per byte reduced).
+/// Ideal time (n-1)*(alpha + S*beta + S*gamma) (alpha s per message, beta s per byte sent, gamma s
+///   per byte reduced).
 /// Errors: none after validate(). Source: Chan, Heimlich, Purkayastha and van de Geijn 2007,
 ///   section 2 (what a reduce is; this is its definition carried out).
 namespace lockstep::reduce {

@@ -9,11 +9,11 @@
 /// root gathers the sums up a binomial tree.
 /// In: n >= 1 ranks, S bytes on each; where n is not a power of two, n-N' ranks first give their
 ///   data to a partner, so that N' = 2^floor(lg n) remain. Chunks: N' blocks of ceil(count/N').
-/// Rounds 2*lg N', 1 more where n is not a power of two; sent per rank at most
-///   (N'-1)/N'*S + S/2, by those who gave theirs away S.
+/// Rounds 2*lg N', 1 more where n is not a power of two; sent per rank at most (N'-1)/N'*S + S/2,
+///   by those who gave theirs away S.
 /// Ideal time 2*lg N'*alpha + 2(N'-1)/N'*S*beta + (N'-1)/N'*S*gamma, and alpha + S*beta + S*gamma
-///   more where n is not a power of two
-///   (alpha s per message, beta s per byte sent, gamma s per byte reduced).
+///   more where n is not a power of two (alpha s per message, beta s per byte sent, gamma s per
+///   byte reduced).
 /// Errors: none after validate(). Source: Rabenseifner 2004 (Optimization of collective reduction
 ///   operations); Thakur, Rabenseifner and Gropp 2005, section 4.
 namespace lockstep::reduce {

@@ -47,7 +47,7 @@ std::vector<CollectiveAlgorithm> reduce_rows() {
        .time = "(n-2 + chunks)*(alpha + S/chunks*beta + S/chunks*gamma); best with "
                "chunks = sqrt((n-2)*S*(beta + gamma)/alpha)",
        .example = "chain:chunks=16",
-       .source = "Pjesivac-Grbovic et al. 2007, section 4",
+       .source = "Pjesivac-Grbovic et al. 2007",
        .file = "chain.cpp",
        .make =
            [](const AlgorithmInput& input) {

@@ -6,14 +6,14 @@
 #include "strategies/collectives/reduce_scatter/algorithms.hpp"
 
 /// Bruck's reduce-scatter: his all-gather backwards. In every round a rank gives the further half
-/// of the run of blocks rank, rank+1, ... that it still sums up to the rank as far ahead. In: n >=
-/// 1 ranks, S bytes on each. Chunks: n blocks of ceil(count/n) elements; a run that passes
+/// of the run of blocks rank, rank+1, ... that it still sums up to the rank as far ahead.
+/// In: n >= 1 ranks, S bytes on each. Chunks: n blocks of ceil(count/n) elements; a run that passes
 ///   block n-1 is two pieces of one message, so that nothing need be turned round in memory.
 /// Rounds ceil(lg n); sent per rank n-1 blocks.
-/// Ideal time ceil(lg n)*alpha + (n-1)/n*S*beta + (n-1)/n*S*gamma
-///   (alpha s per message, beta s per byte sent, gamma s per byte reduced).
+/// Ideal time ceil(lg n)*alpha + (n-1)/n*S*beta + (n-1)/n*S*gamma (alpha s per message, beta s per
+///   byte sent, gamma s per byte reduced).
 /// Errors: none after validate(). Source: Bruck, Ho, Kipnis, Upfal and Weathersby 1997, section 4
-///   (the all-gather); Traff 2024 (arXiv 2410.14234) for sums.
+///   (the all-gather); Traeff 2024 (arXiv 2410.14234) for sums.
 namespace lockstep::reduce_scatter {
 namespace {
 

@@ -4,8 +4,8 @@
 /// Direct reduce-scatter: everyone sends everyone the block that is theirs, all at once.
 /// In: n >= 1 ranks, S bytes on each. Chunks: n blocks of ceil(count/n) elements.
 /// Rounds 1; sent per rank n-1 blocks, in the order rank+1, rank+2, ... mod n.
-/// Ideal time alpha + (n-1)/n*S*beta + (n-1)/n*S*gamma
-///   (alpha s per message, beta s per byte sent, gamma s per byte reduced).
+/// Ideal time alpha + (n-1)/n*S*beta + (n-1)/n*S*gamma (alpha s per message, beta s per byte sent,
+///   gamma s per byte reduced).
 /// Errors: none after validate(). Source: MSCCL all-pairs; the first half of TensorRT-LLM's and
 ///   vLLM's two-shot all-reduce.
 namespace lockstep::reduce_scatter {

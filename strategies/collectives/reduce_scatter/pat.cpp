@@ -9,11 +9,11 @@
 /// In: n >= 1 ranks, S bytes on each. Chunks: n blocks of ceil(count/n) elements; a message to the
 ///   rank 2^k behind has ceil((n - 2^k) / 2^(k+1)) of them, one piece each.
 /// Rounds ceil(lg n); sent per rank n-1 blocks.
-/// Ideal time ceil(lg n)*alpha + (n-1)/n*S*beta + (n-1)/n*S*gamma
-///   (alpha s per message, beta s per byte sent, gamma s per byte reduced).
+/// Ideal time ceil(lg n)*alpha + (n-1)/n*S*beta + (n-1)/n*S*gamma (alpha s per message, beta s per
+///   byte sent, gamma s per byte reduced).
 /// This is the algorithm with buffers for all blocks; with few buffers the first rounds are cut
-/// into several of the same trees, one after the other. Errors: none after validate(). Source:
-/// Jeaugey 2025 (PAT, arXiv 2506.20252).
+/// into several of the same trees, one after the other.
+/// Errors: none after validate(). Source: Jeaugey 2025 (PAT, arXiv 2506.20252).
 namespace lockstep::reduce_scatter {
 namespace {
 

@@ -9,9 +9,9 @@
 ///   block of the sum from it; between, N' = 2^floor(lg n) ranks halve, partners for two.
 /// Rounds lg n, or lg N' + 2; sent per rank n-1 blocks, by an extra rank n.
 /// Ideal time lg n*alpha + (n-1)/n*S*(beta + gamma); where n is not a power of two, with e = n-N'
-///   extra ranks and p = n + N'-1 + sum of min(2^k, e) over k < lg N', which is less than 3n,
-///   (lg N' + 2)*alpha + (p+1)/n*S*beta + p/n*S*gamma
-///   (alpha s per message, beta s per byte sent, gamma s per byte reduced).
+///   extra ranks and p = n + N'-1 + sum of min(2^k, e) over k < lg N', which is less than 3n, (lg
+///   N' + 2)*alpha + (p+1)/n*S*beta + p/n*S*gamma (alpha s per message, beta s per byte sent, gamma
+///   s per byte reduced).
 /// Errors: none after validate(). Source: Thakur, Rabenseifner and Gropp 2005, section 4.
 namespace lockstep::reduce_scatter {
 namespace {

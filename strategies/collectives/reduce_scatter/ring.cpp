@@ -4,10 +4,10 @@
 /// Ring reduce-scatter: sums go round one cycle of n ranks, each growing by one contribution a hop.
 /// In: n >= 1 ranks, S bytes on each. Chunks: n blocks of ceil(count/n) elements.
 /// Rounds n-1; sent per rank n-1 blocks.
-/// Ideal time (n-1)*alpha + (n-1)/n*S*beta + (n-1)/n*S*gamma
-///   (alpha s per message, beta s per byte sent, gamma s per byte reduced).
-/// Errors: none after validate(). Source: Chan, Heimlich, Purkayastha and van de Geijn 2007,
-///   section 4 (bucket); Patarasuk and Yuan 2009, section 3.
+/// Ideal time (n-1)*alpha + (n-1)/n*S*beta + (n-1)/n*S*gamma (alpha s per message, beta s per byte
+///   sent, gamma s per byte reduced).
+/// Errors: none after validate(). Source: Chan, Heimlich, Purkayastha and van de Geijn 2007
+///   (bucket); Patarasuk and Yuan 2009, section 3.
 namespace lockstep::reduce_scatter {
 namespace {
 

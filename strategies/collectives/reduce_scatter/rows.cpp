@@ -49,7 +49,7 @@ std::vector<CollectiveAlgorithm> reduce_scatter_rows() {
        .sent_per_rank = kSent,
        .time = kLogTime,
        .example = "bruck",
-       .source = "Bruck, Ho, Kipnis, Upfal and Weathersby 1997, section 4; Traff 2024, "
+       .source = "Bruck, Ho, Kipnis, Upfal and Weathersby 1997, section 4; Traeff 2024, "
                  "arXiv 2410.14234",
        .file = "bruck.cpp",
        .make = of_n<reduce_scatter::make_bruck>,

@@ -9,9 +9,9 @@
 ///   way keep those of others in their places. Where a run of ranks counted from the root passes
 ///   rank n-1, its blocks are two pieces of one message.
 /// Rounds ceil(lg n); sent by the root n-1 blocks, by every other rank less.
-/// Ideal time ceil(lg n)*alpha + (n-1)/n*S*beta   (alpha s per message, beta s per byte sent).
-/// Errors: none after validate(). Source: Chan, Heimlich, Purkayastha and van de Geijn 2007,
-///   section 4 (minimum spanning tree); Thakur, Rabenseifner and Gropp 2005, section 4.
+/// Ideal time ceil(lg n)*alpha + (n-1)/n*S*beta (alpha s per message, beta s per byte sent).
+/// Errors: none after validate(). Source: Chan, Heimlich, Purkayastha and van de Geijn 2007
+///   (minimum spanning tree); Thakur, Rabenseifner and Gropp 2005, section 4.
 namespace lockstep::scatter {
 namespace {
 

@@ -4,7 +4,7 @@
 /// Direct scatter: the root posts every rank's part at once.
 /// In: n >= 1 ranks, S bytes on the root. Chunks: n blocks of ceil(count/n) elements.
 /// Rounds 1; sent by the root n-1 blocks, in the order root+1, root+2, ...
-/// Ideal time alpha + (n-1)/n*S*beta   (alpha s per message, beta s per byte sent).
+/// Ideal time alpha + (n-1)/n*S*beta (alpha s per message, beta s per byte sent).
 /// Errors: none after validate(). Source: NCCL, documentation of point-to-point communication
 ///   (one-to-all as grouped sends and receives).
 namespace lockstep::scatter {

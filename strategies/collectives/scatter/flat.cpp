@@ -4,7 +4,8 @@
 /// Flat scatter: the root sends every rank its part, one after the other.
 /// In: n >= 1 ranks, S bytes on the root. Chunks: n blocks of ceil(count/n) elements.
 /// Rounds n-1, all of them the root's; sent by the root n-1 blocks, in the order root+1, root+2,
-/// ... Ideal time (n-1)*alpha + (n-1)/n*S*beta   (alpha s per message, beta s per byte sent).
+///   ...
+/// Ideal time (n-1)*alpha + (n-1)/n*S*beta (alpha s per message, beta s per byte sent).
 /// Errors: none after validate(). Source: Chan, Heimlich, Purkayastha and van de Geijn 2007,
 ///   section 2 (what a scatter is; this is its definition carried out).
 namespace lockstep::scatter {

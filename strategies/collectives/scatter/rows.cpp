@@ -46,7 +46,7 @@ std::vector<CollectiveAlgorithm> scatter_rows() {
        .sent_per_rank = "(n-1)/n*S by the root, less by others",
        .time = "ceil(lg n)*alpha + (n-1)/n*S*beta",
        .example = "binomial",
-       .source = "Chan, Heimlich, Purkayastha and van de Geijn 2007, section 4",
+       .source = "Chan, Heimlich, Purkayastha and van de Geijn 2007",
        .file = "binomial.cpp",
        .make = of_root<scatter::make_binomial>,
        .cost = of_n<scatter::binomial_cost>},

@@ -5,7 +5,7 @@
 /// behind. What a pipeline's stages do, and what nccl-tests' sendrecv measures with distance 1.
 /// In: n >= 1 ranks, S bytes on each. Chunks: the whole message, one block.
 /// Rounds 1; sent per rank S.
-/// Ideal time alpha + S*beta   (alpha s per message, beta s per byte sent).
+/// Ideal time alpha + S*beta (alpha s per message, beta s per byte sent).
 /// Errors: none after validate(). Source: NVIDIA nccl-tests, src/sendrecv.cu; MPI-4.0, section 3.10
 ///   (send-receive, shift).
 namespace lockstep::send_recv {
