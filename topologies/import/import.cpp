@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <filesystem>
 
 #include "topologies/cluster_file.hpp"
 #include "topologies/config/did_you_mean.hpp"
@@ -12,6 +12,7 @@
 #include "topologies/import/machine_json.hpp"
 #include "topologies/import/machine_rules.hpp"
 #include "topologies/import/nccl_machine.hpp"
+#include "topologies/import/rate_text.hpp"
 #include "topologies/import/smi_machine.hpp"
 
 namespace lockstep {
@@ -84,6 +85,10 @@ void settle_nvlink(Machine& machine, const ImportOptions& options) {
 void settle_speeds(Machine& machine, const ImportOptions& options) {
   const auto nics = machine.of_kind(VertexKind::nic);
   if (options.nic_speed) {
+    constexpr Rate kLeast = Rate::bytes_per_second(125'000);
+    if (*options.nic_speed < kLeast)
+      throw ImportError("--nic-speed: expected at least 1 Mb/s, got " +
+                        to_string(*options.nic_speed));
     const NicSpeed speed{*options.nic_speed,
                          network_rate_text(*options.nic_speed) + ", as asked for", false};
     for (const std::size_t nic : nics) machine.vertices[nic].speed = speed;
@@ -97,10 +102,10 @@ void settle_speeds(Machine& machine, const ImportOptions& options) {
   }
   const auto assumed = std::ranges::find_if(
       nics, [&](std::size_t nic) { return machine.vertices[nic].speed->assumed; });
-  if (assumed != nics.end())
-    machine.notes.push_back(
-        fmt::format("the speed of NICs is not told: taken for {}; --nic-speed says otherwise",
-                    machine.vertices[*assumed].speed->source));
+  if (assumed == nics.end()) return;
+  machine.notes.push_back(
+      fmt::format("the speed of NICs is not told: taken for {}; --nic-speed says otherwise",
+                  machine.vertices[*assumed].speed->source));
 }
 
 // --- several machines
@@ -165,26 +170,25 @@ void check_places(const Machine& machine, const std::string& file) {
         fmt::format("a node holds at most {} GPUs and CPUs together, got {}", kMostPlaces, places));
 }
 
-std::string counted(std::size_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : what.back() == 'h' ? "es" : "s");
-}
-
-/// "4 A100 on NVLink, 4 NICs".
+/// "4 GPUs on NVLink, 4 CPUs, 4 NICs".
 std::string outline_of(const Machine& machine) {
-  std::string text = counted(machine.of_kind(VertexKind::gpu).size(), "GPU");
-  if (has_nvlink(machine))
-    text += machine.of_kind(VertexKind::nvswitch).empty() ? " on NVLink" : " on NVSwitches";
-  const auto nics = machine.of_kind(VertexKind::nic);
-  text += ", " + counted(machine.of_kind(VertexKind::pcie_switch).size(), "PCIe switch");
-  text += ", " + counted(machine.of_kind(VertexKind::cpu).size(), "CPU");
-  text += ", " + counted(nics.size(), "NIC");
-  return text;
+  const auto counted = [&machine](VertexKind kind, std::string_view one, std::string_view several) {
+    const std::size_t count = machine.of_kind(kind).size();
+    return count == 0 ? "" : fmt::format(", {} {}", count, count == 1 ? one : several);
+  };
+  std::string text = counted(VertexKind::gpu, "GPU", "GPUs").substr(2);
+  const bool switched = !machine.of_kind(VertexKind::nvswitch).empty();
+  if (has_nvlink(machine)) text += switched ? " on NVSwitches" : " on NVLink";
+  return text + counted(VertexKind::pcie_switch, "PCIe switch", "PCIe switches") +
+         counted(VertexKind::cpu, "CPU", "CPUs") + counted(VertexKind::nic, "NIC", "NICs");
 }
 
 std::vector<int> settle_rails_of(Machine& machine, const std::string& file) {
   drop_slow_nics(machine);
   try {
     return settle_nics(machine);
+  } catch (const std::overflow_error& error) {  // NICs beyond 140 TB/s taken as one
+    refuse(file, {1, 1}, std::string{error.what()} + " once several NICs are taken as one");
   } catch (const std::runtime_error& error) {
     refuse(file, {1, 1}, error.what());
   }
@@ -211,12 +215,13 @@ ImportedCluster import_topology(std::string_view text, const std::string& file,
 
   ImportedCluster out;
   out.outline = outline_of(machine);
-  ClusterHead head{options.name,
-                   out.outline + ", imported from " + file,
-                   machine.device,
-                   nics.empty() ? 1 : count,
-                   "",
-                   {}};
+  ClusterHead head{
+      options.name,
+      out.outline + ", imported from " + std::filesystem::path(file).filename().string(),
+      machine.device,
+      nics.empty() ? 1 : count,
+      "",
+      {}};
   if (!nics.empty()) {
     const NicSpeed& speed = *machine.vertices[nics.front()].speed;
     head.fabric = options.fabric.empty() ? fitting_fabric(machine) : options.fabric;

@@ -134,8 +134,7 @@ NicSpeed nic_speed_for(const LinkFigures& slot) {
   for (const std::uint64_t speed : kGigabits) {
     const Rate rate = Rate::bytes_per_second(speed * 125'000'000);
     if (rate > slot.bandwidth && speed != kGigabits.back()) continue;
-    return {rate, fmt::format("{} Gb/s, assumed: the fastest NIC that its slot can carry", speed),
-            true};
+    return {rate, fmt::format("{} Gb/s, as fast as their slot can carry", speed), true};
   }
   return {};
 }

@@ -2,9 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <tuple>
+#include <utility>
+
+#include "topologies/import/rate_text.hpp"
 
 namespace lockstep {
 namespace {
@@ -12,14 +17,6 @@ namespace {
 /// A name of another tool may be any bytes; JSON's texts are UTF-8.
 std::string quoted(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-/// Exact, whatever the rate: figures here are whole bytes per second.
-std::string rate_text(Rate rate) {
-  const std::uint64_t bytes = rate.steps() >> Rate::kFractionBits;
-  if (bytes % 1'000'000'000 == 0) return fmt::format("{} GB/s", bytes / 1'000'000'000);
-  if (bytes % 1'000'000 == 0) return fmt::format("{} MB/s", bytes / 1'000'000);
-  return fmt::format("{} B/s", bytes);
 }
 
 std::string figures_text(const SourcedLink& link, const std::string& bandwidth) {
@@ -45,21 +42,30 @@ class Writer {
   }
 
   [[nodiscard]] std::string node() const {
-    std::string text = "  \"node\": {\n    \"vertices\": [\n";
-    for (std::size_t v = 0; v < machine_.vertices.size(); ++v) {
-      text += "      " + vertex(v) + (v + 1 < machine_.vertices.size() ? ",\n" : "\n");
-    }
-    text += "    ],\n    \"cables\": [\n";
-    for (std::size_t c = 0; c < machine_.cables.size(); ++c) {
-      text +=
-          "      " + cable(machine_.cables[c]) + (c + 1 < machine_.cables.size() ? ",\n" : "\n");
-    }
-    return text + "    ]\n  }";
+    std::vector<std::string> vertices;
+    for (std::size_t v = 0; v < machine_.vertices.size(); ++v) vertices.push_back(vertex(v));
+    std::vector<std::string> cables;
+    for (const MachineCable& one : sorted_cables()) cables.push_back(cable(one));
+    return fmt::format("  \"node\": {{\n    \"vertices\": [\n      {}\n    ],\n",
+                       fmt::join(vertices, ",\n      ")) +
+           fmt::format("    \"cables\": [\n      {}\n    ]\n  }}", fmt::join(cables, ",\n      "));
   }
 
  private:
   [[nodiscard]] std::string id(std::size_t v) const {
     return std::string{to_string(machine_.vertices[v].kind)} + std::to_string(numbers_[v]);
+  }
+
+  /// Kind by kind, in the order of what they join.
+  [[nodiscard]] std::vector<MachineCable> sorted_cables() const {
+    std::vector<MachineCable> cables = machine_.cables;
+    for (MachineCable& cable : cables) {
+      if (cable.from > cable.to) std::swap(cable.from, cable.to);
+    }
+    std::ranges::stable_sort(cables, {}, [](const MachineCable& cable) {
+      return std::tuple{cable.kind, cable.from, cable.to};
+    });
+    return cables;
   }
 
   /// What hangs on the CPUs of another host of the same NVLink domain is reached over its GPUs.
@@ -88,12 +94,6 @@ class Writer {
 };
 
 }  // namespace
-
-std::string network_rate_text(Rate rate) {
-  const std::uint64_t bits = (rate.steps() >> Rate::kFractionBits) * 8;
-  if (bits % 1'000'000'000 == 0) return fmt::format("{} Gb/s", bits / 1'000'000'000);
-  return rate_text(rate);
-}
 
 std::string cluster_json(const ClusterHead& head, const Machine& machine,
                          const std::vector<int>& rails) {

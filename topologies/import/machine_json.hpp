@@ -8,9 +8,6 @@
 
 namespace lockstep {
 
-/// As networks are sold: "200 Gb/s".
-[[nodiscard]] std::string network_rate_text(Rate rate);
-
 /// What a cluster file says beside its node.
 struct ClusterHead {
   std::string name;

@@ -10,6 +10,7 @@
 
 #include "sim/check.hpp"
 #include "topologies/import/link_constants.hpp"
+#include "topologies/import/rate_text.hpp"
 #include "topologies/node_rails.hpp"
 
 namespace lockstep {
@@ -35,15 +36,20 @@ std::set<std::size_t> all_of(const Machine& machine) {
   return all;
 }
 
-/// "NIC 0000:01:00.0, mlx5_2", or how many where they are more than a few.
+/// "0000:01:00.0, mlx5_2", or how many where they are more than a few.
 std::string names_of(const Machine& machine, const std::vector<std::size_t>& nics) {
   constexpr std::size_t kShown = 4;
   if (nics.size() > kShown) return fmt::format("{} NICs", nics.size());
-  std::string text;
-  for (const std::size_t nic : nics) {
-    text += (text.empty() ? "NIC " : ", ") + machine.vertices[nic].source;
-  }
-  return text;
+  std::vector<std::string> names;
+  for (const std::size_t nic : nics) names.push_back(machine.vertices[nic].source);
+  return fmt::format("{}", fmt::join(names, "; "));
+}
+
+/// "left out: 0000:01:00.0, eth0 (a NIC slower than ...)".
+std::string note_of(const Machine& machine, const std::vector<std::size_t>& nics,
+                    const std::string& why) {
+  return fmt::format("left out: {} ({} {})", names_of(machine, nics),
+                     nics.size() == 1 ? "a NIC" : "NICs", why);
 }
 
 /// What a NIC hangs by: its only cable.
@@ -116,12 +122,6 @@ void widen(Machine& machine, std::size_t nic, const std::vector<std::size_t>& sh
   link.source = fmt::format("{} side by side, each: {}", share.size(), link.source);
 }
 
-void note_idle(Machine& machine, std::vector<std::size_t> idle) {
-  if (idle.empty()) return;
-  machine.notes.push_back(
-      fmt::format("left out: {}, which no GPU is nearest to", names_of(machine, idle)));
-}
-
 /// Makes one of several NICs where that comes out even, and drops all but those.
 void keep_busy(Machine& machine, const std::set<std::size_t>& busy) {
   const auto of_busy = shares(machine, busy);
@@ -139,7 +139,7 @@ void keep_busy(Machine& machine, const std::set<std::size_t>& busy) {
     if (busy.count(nic) == 0) kept.erase(nic);
     if (used.count(nic) == 0) idle.push_back(nic);
   }
-  note_idle(machine, std::move(idle));
+  if (!idle.empty()) machine.notes.push_back(note_of(machine, idle, "that no GPU is nearest to"));
   machine = only(machine, kept);
 }
 
@@ -153,7 +153,7 @@ std::vector<Machine> apart(const Machine& machine) {
     return v;
   };
   for (const MachineCable& cable : machine.cables) {
-    const auto [first, second] = std::minmax(root(cable.from), root(cable.to));
+    const auto [first, second] = std::minmax({root(cable.from), root(cable.to)});
     group[second] = first;
   }
   std::map<std::size_t, std::set<std::size_t>> parts;
@@ -178,8 +178,8 @@ void drop_slow_nics(Machine& machine) {
     kept.erase(nic);
   }
   if (slow.empty()) return;
-  machine.notes.push_back(fmt::format("left out: {}, slower than the others of {}",
-                                      names_of(machine, slow), to_string(fastest)));
+  machine.notes.push_back(
+      note_of(machine, slow, "slower than the others of " + network_rate_text(fastest)));
   machine = only(machine, kept);
 }
 

@@ -294,7 +294,7 @@ class Builder {
               pci->at, "",
               "pcilink: expected the bus id of another bridge, got " + in_quotes(target));
         } else if (other->second != vertex &&
-                   joined.insert(std::minmax(vertex, other->second)).second) {
+                   joined.insert(std::minmax({vertex, other->second})).second) {
           machine_.join(vertex, other->second, LinkKind::pcie, local_link({}));
         }
       }

@@ -50,13 +50,14 @@ PlacedXml::PlacedXml(std::string_view text, std::string file)
       parsed_.load_buffer_inplace(buffer_.data(), buffer_.size(),
                                   pugi::parse_default | pugi::parse_fragment, pugi::encoding_utf8);
   if (result) return;
-  const auto offset = static_cast<std::size_t>(result.offset);
-  const bool cut_short = offset + 1 >= text_.size();
+  // Where the text ends too early, pugixml stops at or before its last byte.
+  auto offset = static_cast<std::size_t>(result.offset);
+  if (offset + 1 >= text_.size()) offset = text_.size();
   const bool mismatch = result.status == pugi::status_end_element_mismatch;
-  std::string message{cut_short && mismatch ? "the file ends before its elements do"
-                                            : words_for(result.status)};
-  if (!cut_short || !mismatch) message += found_at(text_, offset);
-  throw ConfigError{Problem{file_, places_.at(offset), "", std::move(message)}};
+  const std::string message = mismatch && offset == text_.size()
+                                  ? "the file ends before its elements do"
+                                  : std::string{words_for(result.status)} + found_at(text_, offset);
+  throw ConfigError{Problem{file_, places_.at(offset), "", message}};
 }
 
 /// pugixml gives a nameless thing a name outside the buffer: it stands at the start.

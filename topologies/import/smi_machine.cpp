@@ -29,7 +29,7 @@ class Groups {
   }
   /// A group is named after its first member.
   void join(std::size_t a, std::size_t b) {
-    const auto [first, second] = std::minmax(of(a), of(b));
+    const auto [first, second] = std::minmax({of(a), of(b)});
     parent_[second] = first;
   }
 
