@@ -81,12 +81,15 @@ class GpuWriter {
     return without_implied(wanted);
   }
 
-  /// What one of them waits for itself need not be waited for.
+  /// What one of them waits for itself, or the steps just before it do, need not be waited for.
   [[nodiscard]] Positions without_implied(const Positions& wanted) const {
     if (wanted.size() < 2) return wanted;
+    constexpr std::uint32_t kLookBack = 4;
     Positions implied;
     for (const auto& [block, position] : wanted) {
-      for (const ItemId id : item_at(block, position).after) keep_latest(implied, plan_.items[id]);
+      const std::uint32_t first = position - std::min(position, kLookBack);
+      for (std::uint32_t at = first; at <= position; ++at)
+        for (const ItemId id : item_at(block, at).after) keep_latest(implied, plan_.items[id]);
     }
     Positions out;
     for (const auto& [block, position] : wanted) {
