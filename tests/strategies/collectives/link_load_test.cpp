@@ -58,10 +58,28 @@ TEST_CASE("busiest-link load on a bidirectional ring tells algorithms of equal c
     // Far first: M/2 over distance n/2, M/4 over n/4, ...: twice the sum of (n/2^k) / 2^k =
     // 2 * n/4 * (1 - 4^-lg) / (1 - 1/4) = (2/3) n (1 - 1/n^2).
     CHECK(load("halving_doubling", n) == doctest::Approx(2.0 / 3 * n * (1 - 1.0 / n / n)));
+    // Swing goes d = 1, 1, 3, 5, 11, ... far, from every other rank: at most (d+1)/2 pairs lie over
+    // one link. Each message is M; or M/2, M/4, ... and back again.
+    double halving = 0;
+    double exchanging = 0;
+    for (int s = 0, d = 1; s < lg; ++s, d = 2 * d + (s % 2 == 1 ? -1 : 1)) {
+      halving += 2.0 * (d + 1) / 2 / (2 << s);
+      exchanging += (d + 1.0) / 2;
+    }
+    CHECK(load("swing", n) == doctest::Approx(halving));
+    CHECK(load("swing_latency", n) == doctest::Approx(exchanging));
+    // Half each way round, side by side.
+    CHECK(load("bidirectional_ring", n) == doctest::Approx(1.0 * (n - 1) / n));
   }
   // The same as figures, recomputed by an independent program over the published algorithms.
   CHECK(load("direct", 8) == doctest::Approx(2.5));
   CHECK(load("direct", 64) == doctest::Approx(16.5));
+  CHECK(load("swing", 8) == doctest::Approx(2.0));
+  CHECK(load("swing", 16) == doctest::Approx(2.375));
+  CHECK(load("swing", 64) == doctest::Approx(3.09).epsilon(1e-3));
+  CHECK(load("swing_latency", 8) == doctest::Approx(4));
+  CHECK(load("swing_latency", 16) == doctest::Approx(7));
+  CHECK(load("swing_latency", 64) == doctest::Approx(24));
   CHECK(load("halving_doubling", 8) == doctest::Approx(5.25));
   CHECK(load("halving_doubling", 16) == doctest::Approx(10.625));
   CHECK(load("halving_doubling", 64) == doctest::Approx(42.66).epsilon(1e-3));
