@@ -44,6 +44,7 @@ TEST_CASE("the help leads to every command") {
                                              "lockstep topology show",
                                              "lockstep topology routes",
                                              "lockstep topology export",
+                                             "lockstep topology import",
                                              "lockstep replay",
                                              "lockstep list",
                                              "lockstep verify",

@@ -62,7 +62,7 @@ TEST_CASE("a graph is exported as DOT and as GraphML, to a file as well") {
 TEST_CASE("what topology cannot do is refused in words that help") {
   const std::string error = "lockstep: error: ";
   CHECK(refusal_of("lockstep topology", 2) ==
-        error + "expected a command: show, routes, export; --help tells more\n");
+        error + "expected a command: show, routes, export, import; --help tells more\n");
   CHECK(refusal_of("lockstep topology sho", 2) ==
         error + "\"sho\" is no argument or command of \"topology\"; did you mean \"show\"?\n");
   CHECK(refusal_of("lockstep topology routes --cluster star --to 8", 2) ==
@@ -76,7 +76,79 @@ TEST_CASE("what topology cannot do is refused in words that help") {
 
 TEST_CASE("an export that cannot be written ends with 4 and leaves nothing behind") {
   CHECK(refusal_of("lockstep topology export --cluster star -o /nonexistent/graph.dot", 4) ==
-        "lockstep: error: cannot write /nonexistent/graph.dot\n");
+        "lockstep: error: cannot write /nonexistent/graph.dot: No such file or directory\n");
+}
+
+TEST_CASE("links that are slower or gone are told, and change what is shown") {
+  const std::string show = "lockstep topology show --cluster dgx-h100 --nodes 2";
+  const std::string changed =
+      show + " --set-link \"node0/nic0 -> rail0/leaf0\" bandwidth=50%,latency=\"1 us\"" +
+      " --fail rail1/leaf0 --fail node1/gpu3--node1/nvswitch0";
+  const std::string told = output_of(changed);
+  CHECK(contains(told,
+                 "# node0/nic0 -> rail0/leaf0: 50 GB/s -> 25 GB/s, latency 350 ns -> 1 us\n"
+                 "# rail1/leaf0 failed: 4 links\n"
+                 "# node1/gpu3 -- node1/nvswitch0 failed: 2 links\n"));
+  const auto row = rows_of(changed)[0];
+  CHECK(row["failed_links"] == 6);
+  CHECK(row["network_links"] == rows_of(show)[0]["network_links"]);
+  CHECK(json_of(changed)["config"]["link_changes"].size() == 3);
+  const std::string routes =
+      "lockstep topology routes --cluster dgx-h100 --nodes 2 --from 1 --to 9";
+  CHECK(contains(output_of(routes), "rail1/leaf0"));
+  CHECK_FALSE(contains(output_of(routes + " --fail node0/nic1"), "rail1/leaf0"));
+  CHECK_FALSE(
+      contains(output_of("lockstep topology export --cluster ring --fail gpu0--gpu1"), "0->1"));
+}
+
+TEST_CASE("links that are not there, and ranks that are cut off, are refused") {
+  const std::string show = "lockstep topology show --cluster dgx-h100 --nodes 2 ";
+  const std::string error = "lockstep: error: ";
+  CHECK(refusal_of(show + "--fail node0/gpu33", 2) ==
+        error +
+            "--fail \"node0/gpu33\": nothing is named \"node0/gpu33\"; did you mean "
+            "\"node0/gpu3\"?\n");
+  CHECK(refusal_of(show + "--set-link node0/gpu3 bandwith=50%", 2) ==
+        error +
+            "--set-link \"node0/gpu3\": expected bandwidth=... or latency=..., got "
+            "\"bandwith=50%\"; did you mean \"bandwidth\"?\n");
+  CHECK(refusal_of(show + "--set-link node0/gpu3", 2) ==
+        error + "--set-link: a value is missing after it\n");
+  CHECK(refusal_of(show + "--fail node0", 1) ==
+        error + "no route is left from rank 0 (node0/gpu0) to rank 1 (node0/gpu1)\n");
+}
+
+TEST_CASE("a machine that is imported is a cluster that runs") {
+  const std::string from = "lockstep topology import tests/data/topology_import/";
+  const TemporaryFile file("");
+  CHECK(output_of(from + "hgx-h100.xml --name hgx --out " + file.path()) ==
+        file.path() +
+            ": 4 GPUs on NVSwitches, 4 PCIe switches, 2 CPUs, 4 NICs; fabric rail_optimised of 400 "
+            "Gb/s\n");
+  CHECK(text_of(file.path()) == output_of(from + "hgx-h100.xml --name hgx"));
+  CHECK(text_of(file.path()) == output_of(from + "hgx-h100.xml --name hgx --out -"));
+  const std::string on = " --cluster " + file.path() + " --nodes 4";
+  CHECK(rows_of("lockstep topology show" + on)[0]["ranks"] == 16);
+  CHECK(rows_of("lockstep collective all_reduce -b 1M -e 1M --check" + on)[0]["wrong"] == 0);
+  const CommandResult partial = run_command(from + "cloud-partial.xml --out " + file.path());
+  CHECK(partial.status == 0);
+  CHECK(contains(partial.err, "lockstep: note: the file tells no NVLink: "));
+}
+
+TEST_CASE("what cannot be imported is refused, and nothing is written") {
+  const std::string from = "lockstep topology import tests/data/topology_import/hgx-h100.xml ";
+  CHECK(contains(refusal_of("lockstep topology import", 2), "expected a file"));
+  CHECK(contains(refusal_of("lockstep topology import nowhere.xml", 2), "no such file"));
+  CHECK(contains(refusal_of(from + "--device h100", 2), "--device: no device named \"h100\""));
+  CHECK(contains(refusal_of(from + "--nic-speed 400", 2), "--nic-speed: expected a rate"));
+  CHECK(contains(refusal_of(from + "--nvswitch 18", 2), "the file tells the NVLinks itself"));
+  CHECK(contains(refusal_of(from + "--out /nonexistent/x.json", 4),
+                 "cannot write /nonexistent/x.json: No such file or directory"));
+  const TemporaryFile broken("<system version=\"1\">\n<cpu numaid=0/></system>\n");
+  CHECK(refusal_of("lockstep topology import " + broken.path(), 2) ==
+        broken.path() +
+            ":2:13: error: malformed attribute: expected NAME=\"VALUE\", got \"0/></system>\"\n"
+            "1 error; nothing was run\n");
 }
 
 }  // namespace lockstep

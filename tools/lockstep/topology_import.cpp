@@ -60,13 +60,10 @@ ImportedCluster import_file(const Given& given) {
 void run(const Given& given) {
   const ImportedCluster imported = import_file(given);
   (void)read_cluster(parse_json(imported.json, "the imported cluster"));  // it must be one
-  fmt::print(stderr, "lockstep: {}: {}\n", given.file, imported.outline);
   for (const std::string& note : imported.notes) fmt::print(stderr, "lockstep: note: {}\n", note);
-  if (given.out == "-") {
-    print(imported.json);
-  } else {
-    write_file(given.out, imported.json);
-  }
+  if (given.out == "-") return print(imported.json);
+  write_file(given.out, imported.json);
+  print(fmt::format("{}: {}\n", given.out, imported.outline));
 }
 
 }  // namespace
@@ -110,9 +107,9 @@ void add_topology_import(CLI::App& topology) {
   command->footer(
       "Bandwidths are those that NCCL counts with. What had to be assumed is told on stderr.\n\n"
       "Examples:\n"
-      "  lockstep topology import tests/data/topology_import/hgx-h100.xml --out hgx.json\n"
-      "  lockstep topology import tests/data/topology_import/a100-smi.txt --nic-speed \"200 "
-      "Gb/s\"");
+      "  lockstep topology import tests/data/topology_import/hgx-h100.xml --name hgx\n"
+      "  lockstep topology import tests/data/topology_import/cloud-partial.xml --device "
+      "a100-sxm4-80gb --nvswitch 12 --nic-speed \"200 Gb/s\"");
   command->callback([given] { run(*given); });
 }
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "topologies/cluster_file.hpp"
 #include "topologies/config/did_you_mean.hpp"
 #include "topologies/import/known_gpus.hpp"
 #include "topologies/import/link_constants.hpp"
