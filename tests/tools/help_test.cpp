@@ -45,6 +45,10 @@ TEST_CASE("the help leads to every command") {
                                              "lockstep topology routes",
                                              "lockstep topology export",
                                              "lockstep topology import",
+                                             "lockstep explain",
+                                             "lockstep complexity",
+                                             "lockstep schedule",
+                                             "lockstep schedule export",
                                              "lockstep replay",
                                              "lockstep list",
                                              "lockstep verify",
@@ -62,7 +66,9 @@ TEST_CASE("every help names its command in full and has two examples that run") 
     for (const std::string& example : examples) {
       CAPTURE(example);
       CHECK(example.rfind(command, 0) == 0);
-      CHECK_FALSE(output_of(example).empty());
+      const CommandResult result = run_command(example);  // imports say on stderr what they assume
+      CHECK(result.status == 0);
+      CHECK_FALSE(result.out.empty());
     }
   }
 }

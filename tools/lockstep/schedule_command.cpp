@@ -131,6 +131,10 @@ void add_schedule(CLI::App& app) {
       "Examples:\n"
       "  lockstep schedule export all_reduce --algorithm ring --ranks 4\n"
       "  lockstep schedule export broadcast --algorithm binomial --ranks 8 --to goal --size 1M");
+  command->footer(
+      "Examples:\n"
+      "  lockstep schedule export all_reduce --algorithm ring --ranks 4\n"
+      "  lockstep schedule export all_gather --algorithm bruck --ranks 5");
   to_file->callback([given] {
     const std::string text = exported(*given);
     if (given->out.empty()) {
