@@ -89,8 +89,8 @@ void enter_all() {
   const Fabric one_switch{"star", star, star};
   const Fabric tree{"tree", [](std::uint32_t n) { return fat_tree(n, kSpines); },
                     [](std::uint32_t n) { return fat_tree(n, 1); }};
-  const auto ring = [](int n) { return all_reduce(make_ring(n)); };
-  const auto ring_apart = [](int n) { return all_reduce_apart(make_ring(n)); };
+  const auto ring = [](int n) { return all_reduce(make_ring(n, 1, {})); };
+  const auto ring_apart = [](int n) { return all_reduce_apart(make_ring(n, 1, {})); };
   const auto direct = [](int n) { return all_reduce(make_direct(n)); };
   for (const Fabric& fabric : {one_switch, tree}) {
     const bool is_star = fabric.name == "star";

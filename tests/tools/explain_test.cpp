@@ -1,0 +1,84 @@
+#include <doctest/doctest.h>
+
+#include <map>
+
+#include "tests/tools/run_command.hpp"
+
+/// `lockstep explain` and `lockstep complexity` as teachers use them. star.json: 1 us per link, so
+/// 2 us a hop, and 20 ps a byte.
+namespace lockstep {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+}  // namespace
+
+TEST_CASE("a ring of three is explained round by round") {
+  const Json out = json_of("lockstep explain all_reduce --algorithm ring --ranks 3 --size 48");
+  CHECK(out["rounds"] == 4);  // 2(n-1)
+  const Json& rounds = out["chunks"]["rounds"];
+  REQUIRE(rounds.size() == 4);
+  // Round 1: everybody sends the chunk of its own number, which is added at the next.
+  CHECK(rounds[0]["lines"] == Json{"rank 0 -> rank 1: chunk 0 (16 B), added",
+                                   "rank 1 -> rank 2: chunk 1 (16 B), added",
+                                   "rank 2 -> rank 0: chunk 2 (16 B), added"});
+  CHECK(rounds[0]["after"] == Json{{"0", "0", "0+2"}, {"0+1", "1", "1"}, {"2", "1+2", "2"}});
+  const Json all(3, Json(3, "all"));
+  CHECK(rounds[3]["after"] == all);
+  // 4 rounds of 2 us and 16 bytes at 20 ps.
+  CHECK(out["cost"]["formula_s"].get<double>() == doctest::Approx(4 * (2e-6 + 16 * 20e-12)));
+  CHECK(out["cost"]["simulated_s"] == out["cost"]["formula_s"]);
+  CHECK(out["cost"]["sent_per_rank_bytes"] == 4 * 16);
+}
+
+TEST_CASE("every collective can be explained, by people and by programs") {
+  for (const std::string what :
+       {"broadcast --algorithm binomial --root 2", "reduce --algorithm chain",
+        "scatter --algorithm flat", "gather --algorithm binomial", "all_gather --algorithm bruck",
+        "reduce_scatter --algorithm ring", "all_to_all --algorithm pairwise",
+        "send_recv --algorithm shift", "barrier --algorithm dissemination"}) {
+    CAPTURE(what);
+    const std::string text = output_of("lockstep explain " + what + " --ranks 5 --size 1000");
+    CHECK(contains(text, "round 1 of"));
+    CHECK(contains(text, "source: "));
+  }
+}
+
+TEST_CASE("what cannot be explained is said") {
+  const CommandResult mistyped = run_command("lockstep explain all_to_all --algorithm bruk");
+  CHECK(mistyped.status == 2);
+  CHECK(contains(mistyped.err, "did you mean \"bruck\"?"));
+  CHECK(run_command("lockstep explain all_reduce --ranks 0").status == 2);
+}
+
+TEST_CASE("the textbook's table comes out of the measurement") {
+  // Rounds and busiest node by the formulas: naive 2(N-1) and (N-1)S each way at the root; ring
+  // 2(N-1) and 2(N-1)/N S each way; one-shot 1 and N(N-1)S in total; halving-doubling 2 lg N; the
+  // parameter server 2 and N S each way at the server; direct 2 and as the ring.
+  const Json out = json_of(
+      "lockstep complexity all_reduce --algorithms "
+      "naive,ring,one_shot,halving_doubling,parameter_server,direct --ranks 2..64");
+  std::map<std::string, Json> row;
+  for (const Json& each : out["rows"]) row[each["algorithm"].get<std::string>()] = each;
+  CHECK(row["naive"]["rounds_growth"] == "O(N)");
+  CHECK(row["naive"]["busiest_bytes_growth"] == "O(N)");
+  CHECK(row["ring"]["rounds_growth"] == "O(N)");
+  CHECK(row["ring"]["busiest_bytes_growth"] == "O(1)");
+  CHECK(row["one_shot"]["rounds_growth"] == "O(1)");
+  CHECK(row["one_shot"]["total_bytes_growth"] == "O(N^2)");
+  CHECK(row["halving_doubling"]["rounds_growth"] == "O(log N)");
+  CHECK(row["halving_doubling"]["small_time_growth"] == "O(log N)");
+  CHECK(row["parameter_server"]["rounds_growth"] == "O(1)");
+  CHECK(row["parameter_server"]["busiest_bytes_growth"] == "O(N)");
+  CHECK(row["direct"]["rounds_growth"] == "O(1)");
+  CHECK(row["direct"]["busiest_bytes_growth"] == "O(1)");
+  for (const Json& point : out["points"]) {
+    if (point["algorithm"] != "ring") continue;
+    const auto n = point["ranks"].get<std::int64_t>();
+    CHECK(point["rounds"] == 2 * (n - 1));
+    CHECK(point["busiest_bytes"] == 4 * (n - 1) * ((std::int64_t{64} << 20U) / n));
+  }
+}
+
+}  // namespace lockstep
