@@ -65,6 +65,12 @@ bool is_numbered(std::string_view text, std::string_view prefix) {
          text.find_first_not_of("0123456789", prefix.size()) == text.npos;
 }
 
+bool is_name(std::string_view text) {
+  constexpr std::string_view kAllowedIn =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.:";
+  return text.find_first_not_of(kAllowedIn) == text.npos;
+}
+
 /// The devices that a heading names; empty where the line is none.
 std::vector<std::string> heading(const Line& line) {
   std::vector<std::string> names;
@@ -110,8 +116,9 @@ class Reader {
   SmiMatrix read() {
     std::size_t line = 0;
     while (line < lines_.size() && !read_heading(lines_[line])) ++line;
-    if (out_.devices.empty())
+    if (out_.devices.empty() && !problems_.any())
       problems_.note({1, 1}, "", "expected the heading of `nvidia-smi topo -m`: GPU0 and so on");
+    problems_.throw_if_any();
     out_.cells.resize(out_.devices.size() * out_.devices.size());
     seen_.resize(out_.devices.size());
     for (++line; line < lines_.size(); ++line) read_line(lines_[line]);
@@ -158,6 +165,11 @@ class Reader {
       return true;
     }
     for (const std::string& name : names) {
+      if (!is_name(name)) {
+        problems_.note(at(line.offset), "",
+                       "expected names such as GPU0, NIC0 or mlx5_0, got " + in_quotes(name));
+        return true;
+      }
       const bool is_new = index_.try_emplace(name, out_.devices.size()).second;
       if (!is_new) problems_.note(at(line.offset), "", in_quotes(name) + " stands there twice");
       if (is_new) out_.devices.push_back({name, is_numbered(name, "GPU"), "", ""});
