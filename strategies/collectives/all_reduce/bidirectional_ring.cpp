@@ -8,9 +8,8 @@
 /// Ideal time 2(n-1)*alpha + 2(n-1)/n*S*beta + (n-1)/n*S*gamma
 ///   (alpha s per message, beta s per byte sent, gamma s per byte reduced) where both ways share a
 ///   port; half the bytes' time where they do not, as on a ring of full-duplex cables.
-/// Errors: none after validate(). Source: Chan, Heimlich, Purkayastha and van de Geijn 2007,
-/// section
-///   5 (buckets both ways round); NCCL and TPU rings.
+/// Errors: none after validate(). Source: Patarasuk and Yuan 2009, section 3 (one ring); both ways
+///   round on TPU tori, Kumar and Jouppi 2020 (arXiv 2011.03605).
 namespace lockstep {
 
 SchedulePtr make_bidirectional_ring(int n, const RankLayout& layout) {

@@ -11,7 +11,7 @@
 ///   more down the chain.
 /// Ideal time about (c + 2d)*(alpha + 3S/c*beta) (alpha s per message, beta s per byte sent); c =
 ///   sqrt(2d * 3S*beta/alpha) if not given, d without the chains but for one step of them.
-/// Errors: none after validate(). Source: Sanders, Speck and Traeff 2009, sections 2 and 3.
+/// Errors: none after validate(). Source: Sanders, Speck and Traeff 2009.
 namespace lockstep {
 
 SchedulePtr make_binary_tree(const AlgorithmInput& input) {

@@ -8,8 +8,7 @@
 /// Rounds 2*ceil(lg n); sent per rank at most ceil(lg n)*S, by rank 0.
 /// Ideal time 2*ceil(lg n)*(alpha + S*beta) + ceil(lg n)*S*gamma
 ///   (alpha s per message, beta s per byte sent, gamma s per byte reduced).
-/// Errors: none after validate(). Source: Thakur, Rabenseifner and Gropp 2005, section 4 (reduce
-///   followed by broadcast), section 3 (the trees).
+/// Errors: none after validate(). Source: Thakur, Rabenseifner and Gropp 2005, section 4.
 namespace lockstep {
 namespace {
 

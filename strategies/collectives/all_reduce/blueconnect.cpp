@@ -10,7 +10,7 @@
 /// Ideal time 2*sum(p-1)*alpha + 2(n-1)/n*S*beta + (n-1)/n*S*gamma
 ///   (alpha s per message, beta s per byte sent, gamma s per byte reduced); over links of several
 ///   speeds 2*sum_i((p_i-1)*alpha_i + (p_i-1)/p_i * S/(p_1*...*p_(i-1)) * beta_i).
-/// Errors: none after validate(). Source: Cho et al. 2019 (BlueConnect), section 3.
+/// Errors: none after validate(). Source: Cho et al. 2019 (BlueConnect).
 namespace lockstep {
 
 SchedulePtr make_blueconnect(const AlgorithmInput& input) {

@@ -11,17 +11,17 @@
 /// used. The second tree is the first one's mirror where n is even, else it is shifted by one rank.
 /// On m nodes of several ranks, g each, both are trees of nodes (mirrored where m is even), and in
 /// each node a chain hangs below its first rank. With several channels as many pairs of trees, each
-/// on its own slice of the data; in channel k's every node begins with its rank k, so that each
-/// pair uses other NICs. In: n >= 1 ranks, S bytes on each. Chunks: 2*channels*c blocks; c in every
-/// tree. Rounds c+1 of each rank, about c + 2d from the first leaf to the last, where the depth d
-/// is
+/// on its own slice of the data; in channel k's every node begins with its rank k, so that they use
+/// other NICs.
+/// In: n >= 1 ranks, S bytes on each. Chunks: 2*channels*c blocks; c in every tree.
+/// Rounds c+1 of each rank, about c + 2d from the first leaf to the last, where the depth d is
 ///   ceil(lg n), or ceil(lg m) + g-1; sent per rank at most 2S (1.5S where n = 3, S where n = 2),
 ///   on several nodes 2S by a node's first rank to other nodes.
 /// Ideal time about (c + 2d)*(alpha + 2S/c*beta) (alpha s per message, beta s per byte sent), beta
 ///   divided by channels with NICs of their own; c = sqrt(2d * 2S*beta/alpha) if not given, d
 ///   without the chains but for one step of them.
-/// Errors: none after validate(). Source: Sanders, Speck and Traeff 2009, sections 3 and 4; NCCL
-///   2.30.7, src/graph/trees.cc and connect.cc.
+/// Errors: none after validate(). Source: Sanders, Speck and Traeff 2009; NCCL 2.30.7,
+///   src/graph/trees.cc and connect.cc.
 namespace lockstep {
 namespace {
 

@@ -17,8 +17,8 @@
 ///   S/g: with rings or direct 2(n-1)/n*S.
 /// Ideal time 2(g-1)*alpha + 2(g-1)/g*S*beta + (g-1)/g*S*gamma and inner's for S/g (alpha s per
 ///   message, beta s per byte sent, gamma s per byte reduced) for one chunk.
-/// Errors: none after validate(). Source: Jia et al. 2018 (Highly scalable deep learning training
-///   system, section on hierarchical all-reduce); Horovod and HCCL hierarchical all-reduce.
+/// Errors: none after validate(). Source: Horovod, horovod/common/ops/nccl_operations.cc
+///   (NCCLHierarchicalAllreduce); Jia et al. 2018 (arXiv 1807.11205).
 namespace lockstep {
 namespace {
 

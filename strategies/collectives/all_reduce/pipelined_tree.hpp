@@ -8,7 +8,7 @@ namespace lockstep {
 
 /// A binary tree over 0 .. n-1 in symmetric order: odd numbers are leaves, and what hangs below a
 /// number is a run of numbers round it. 0 is the root and has one child, the largest power of two
-/// below n. Depth ceil(lg n) (Sanders, Speck and Traeff 2009, section 3; as NCCL builds it).
+/// below n. Depth ceil(lg n) (Sanders, Speck and Traeff 2009; as NCCL builds it).
 class InOrderTree {
  public:
   explicit InOrderTree(int n) : n_{n} {}

@@ -18,7 +18,7 @@
 ///   the node. A switch sends every share once up and once down to each below it.
 /// Ideal time about (c + 2d + 2)*alpha + S/g*beta over the network (alpha s per message, beta s per
 ///   byte sent); c by size, alpha and beta if not given.
-/// Errors: none after validate(). Source: Graham et al. 2016 (SHArP), section III; NCCL CollNet
+/// Errors: none after validate(). Source: Graham et al. 2016 (SHArP); NCCL 2.30.7 CollNet
 ///   direct, src/device/all_reduce.h.
 namespace lockstep {
 

@@ -12,8 +12,8 @@
 /// Ideal time 2*lg n*alpha + 2(n-1)/n*S*beta + (n-1)/n*S*gamma, or
 ///   (2*lg N' + 2)*alpha + 2(1 + (N'-1)/N')*S*beta + (1 + (N'-1)/N')*S*gamma
 ///   (alpha s per message, beta s per byte sent, gamma s per byte reduced).
-/// Errors: none after validate(). Source: De Sensi et al. 2024 (Swing, arXiv 2401.09356),
-/// section 3.
+/// Errors: none after validate(). Source: De Sensi et al. 2024 (Swing, arXiv
+///   2401.09356), section 3.
 namespace lockstep {
 namespace {
 

@@ -11,8 +11,8 @@
 /// Ideal time lg n*(alpha + S*beta + S*gamma), or
 ///   (lg N' + 2)*(alpha + S*beta) + (lg N' + 1)*S*gamma
 ///   (alpha s per message, beta s per byte sent, gamma s per byte reduced).
-/// Errors: none after validate(). Source: De Sensi et al. 2024 (Swing, arXiv 2401.09356),
-/// section 3.
+/// Errors: none after validate(). Source: De Sensi et al. 2024 (Swing, arXiv
+///   2401.09356), section 3.
 namespace lockstep {
 namespace {
 
