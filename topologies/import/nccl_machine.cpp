@@ -253,7 +253,7 @@ class Builder {
 
   void keep_direct(const FoundGpu& gpu, const NcclNvlink& link) {
     const std::size_t other = by_bus_.at({gpu.host, link.target});
-    const std::size_t own = by_bus_.at({gpu.host, gpu.pci->bus_id});
+    const auto own = static_cast<std::size_t>(&gpu - gpus_.data());
     if (other == own) {
       problems_.note(link.at, "",
                      "target: a GPU has no link to itself, got " + in_quotes(link.target));

@@ -84,6 +84,13 @@ TEST_CASE("NVLinks that cannot be") {
   CHECK(refused(two) == "t:4:45: error: count: expected 2 as the other end says, got 3");
 }
 
+TEST_CASE("a GPU without a bus id can still tell its links") {
+  const std::string text = system_of(
+      "<pci class=\"0x0302\"><gpu dev=\"0\"><nvlink target=\"B\" count=\"2\"/></gpu></pci>\n"
+      "<pci busid=\"B\" class=\"0x0302\"><gpu dev=\"1\"/></pci>");
+  CHECK(import_topology(text, "t", named("m")).outline == "2 GPUs on NVLink, 1 CPU");
+}
+
 TEST_CASE("links to what is not there are left out, and told") {
   const auto notes = [](const std::string& text) {
     return import_topology(text, "t", named("m")).notes;
