@@ -112,11 +112,11 @@ void Engine::add_streams() {
   for (std::uint32_t s = 0; s < streams_.size(); ++s) {
     const auto& list = workload_->streams[s].operations;
     for (std::uint32_t i = 0; i < list.size(); ++i) {
-      for (const OperationRef& ref : list[i].after) {
+      for (const ActivityRef& ref : list[i].after) {
         dependents_[operation_id(ref)].push_back({s, i});
         ++waiting_for_[operation_id({s, i})];
       }
-      if (list[i].kind != Operation::Kind::collective) continue;
+      if (list[i].kind != Activity::Kind::collective) continue;
       std::uint32_t& caller = calls_.at(list[i].call).stream.at(list[i].member);
       LOCKSTEP_CHECK(caller == kNone);  // a member takes part in a call once
       caller = s;
@@ -124,7 +124,7 @@ void Engine::add_streams() {
   }
 }
 
-std::uint32_t Engine::operation_id(OperationRef ref) const {
+std::uint32_t Engine::operation_id(ActivityRef ref) const {
   LOCKSTEP_CHECK(ref.stream < first_operation_.size());
   LOCKSTEP_CHECK(ref.index < workload_->streams[ref.stream].operations.size());
   return first_operation_[ref.stream] + ref.index;

@@ -120,8 +120,8 @@ class Engine {
   void run_stream(std::uint32_t stream);
   void begin_operation(std::uint32_t stream);
   void finish_operation(std::uint32_t stream);
-  [[nodiscard]] TimePoint compute(EndpointId at, const Operation& operation);
-  [[nodiscard]] std::uint32_t operation_id(OperationRef ref) const;
+  [[nodiscard]] TimePoint compute(EndpointId at, const Activity& operation);
+  [[nodiscard]] std::uint32_t operation_id(ActivityRef ref) const;
 
   // Transfers.
   void post(const ConnectionKey& key, const Post& post, int slots);
@@ -179,10 +179,10 @@ class Engine {
   std::vector<TransferId> matched_;
   mutable Step step_;
 
-  std::vector<std::uint32_t> first_operation_;         // per stream
-  std::vector<std::uint32_t> waiting_for_;             // per operation: unfinished dependencies
-  std::vector<std::vector<OperationRef>> dependents_;  // per operation: who waits for it
-  std::vector<UInt128> carried_;                       // per link, bytes times weight
+  std::vector<std::uint32_t> first_operation_;        // per stream
+  std::vector<std::uint32_t> waiting_for_;            // per operation: unfinished dependencies
+  std::vector<std::vector<ActivityRef>> dependents_;  // per operation: who waits for it
+  std::vector<UInt128> carried_;                      // per link, bytes times weight
   std::vector<std::vector<TimePoint>> call_ends_;
   std::vector<std::vector<TimePoint>> stream_ends_;
   TimePoint end_;  // when the last operation or collective ended on some rank

@@ -20,21 +20,21 @@ void Engine::run_stream(std::uint32_t stream) {
 
 void Engine::begin_operation(std::uint32_t stream) {
   const EndpointId own = workload_->streams[stream].endpoint;
-  const Operation& operation = workload_->streams[stream].operations[streams_[stream].index];
+  const Activity& operation = workload_->streams[stream].operations[streams_[stream].index];
   const auto track = static_cast<std::uint32_t>(lanes_.size()) + stream;
   switch (operation.kind) {
-    case Operation::Kind::compute:
+    case Activity::Kind::compute:
       queue_.push(make_event(Kind::computed, stream, compute(own, operation)));
       return;
-    case Operation::Kind::send:
+    case Activity::Kind::send:
       post({own, operation.peer, operation.tag},
            {track, true, false, false, operation.size.count(), next_order_++}, workload_->slots);
       return;
-    case Operation::Kind::receive:
+    case Activity::Kind::receive:
       post({operation.peer, own, operation.tag},
            {track, false, false, false, operation.size.count()}, workload_->slots);
       return;
-    case Operation::Kind::collective:
+    case Activity::Kind::collective:
       LOCKSTEP_CHECK(workload_->calls[operation.call].members[operation.member] == own);
       begin_member(operation.call, operation.member);
       return;
@@ -42,8 +42,8 @@ void Engine::begin_operation(std::uint32_t stream) {
 }
 
 /// When the operation is done that its stream has reached.
-TimePoint Engine::compute(EndpointId at, const Operation& operation) {
-  if (operation.processor == Operation::kOwnProcessor) return queue_.now() + operation.duration;
+TimePoint Engine::compute(EndpointId at, const Activity& operation) {
+  if (operation.processor == Activity::kOwnProcessor) return queue_.now() + operation.duration;
   TimePoint& free = processor_free_[(std::uint64_t{at} << 32U) | operation.processor];
   free = std::max(free, queue_.now()) + operation.duration;
   return free;
@@ -58,7 +58,7 @@ void Engine::finish_operation(std::uint32_t stream) {
   state.busy = false;
   const auto first_stream_track = static_cast<std::uint32_t>(lanes_.size());
   ready_.push_back(first_stream_track + stream);
-  for (const OperationRef& dependent : dependents_[done])
+  for (const ActivityRef& dependent : dependents_[done])
     if (--waiting_for_[operation_id(dependent)] == 0)
       ready_.push_back(first_stream_track + dependent.stream);
 }

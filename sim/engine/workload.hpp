@@ -25,12 +25,12 @@ struct CollectiveCall {
 };
 
 /// Names an operation: stream and position in it, as indices into the workload.
-struct OperationRef {
+struct ActivityRef {
   std::uint32_t stream = 0;
   std::uint32_t index = 0;
 };
 
-struct Operation {
+struct Activity {
   static constexpr std::uint32_t kOwnProcessor = UINT32_MAX;
   enum class Kind : std::uint8_t { compute, send, receive, collective };
   Kind kind = Kind::compute;
@@ -41,15 +41,15 @@ struct Operation {
   /// compute: operations of one end point with the same processor run one at a time, first ready
   /// first; kOwnProcessor: whenever the stream gets there.
   std::uint32_t processor = kOwnProcessor;
-  std::uint32_t call = 0;           // collective: index into Workload::calls
-  std::uint32_t member = 0;         // collective: which member this stream is
-  std::vector<OperationRef> after;  // operations of other streams that must be done first
+  std::uint32_t call = 0;          // collective: index into Workload::calls
+  std::uint32_t member = 0;        // collective: which member this stream is
+  std::vector<ActivityRef> after;  // operations of other streams that must be done first
 };
 
 struct Stream {
   EndpointId endpoint = 0;
   std::string name;  // for messages, such as "compute"
-  std::vector<Operation> operations;
+  std::vector<Activity> operations;
 };
 
 struct Workload {

@@ -37,7 +37,7 @@ class Converter {
     const auto first = static_cast<std::uint32_t>(workload_.streams.size());
     first_stream_.push_back(first);
     for (const ChakraNode& node : trace_.ranks[rank].nodes) {
-      Operation operation = computation(node);
+      Activity operation = computation(node);
       for (const std::uint32_t done : node.after) operation.after.push_back({first + done, 0});
       workload_.streams.push_back({members_[rank], stream_name(node), {}});
       workload_.streams.back().operations.push_back(std::move(operation));
@@ -49,8 +49,8 @@ class Converter {
   }
 
   /// Of messages and collectives what is here is overwritten.
-  static Operation computation(const ChakraNode& node) {
-    Operation out;
+  static Activity computation(const ChakraNode& node) {
+    Activity out;
     if (node.kind < ChakraNode::Kind::send) out.duration = node.duration;
     if (node.kind == ChakraNode::Kind::compute) out.processor = node.on_cpu ? kCpu : kGpu;
     return out;
@@ -60,8 +60,8 @@ class Converter {
     const ChakraMessages messages = match_messages(trace_);
     for (std::size_t i = 0; i < messages.nodes.size(); ++i) {
       const MessageEnd& end = messages.ends[i];
-      Operation& out = operation(messages.nodes[i]);
-      out.kind = end.sending ? Operation::Kind::send : Operation::Kind::receive;
+      Activity& out = operation(messages.nodes[i]);
+      out.kind = end.sending ? Activity::Kind::send : Activity::Kind::receive;
       out.peer = members_[static_cast<std::size_t>(end.sending ? end.to : end.from)];
       out.tag = messages.tags.tags[i];
       out.size = end.size;
@@ -84,8 +84,8 @@ class Converter {
     call.block = block_of(*call.schedule, message);
     for (std::uint32_t member = 0; member < given.nodes.size(); ++member) {
       call.members.push_back(members_[given.nodes[member].rank]);
-      Operation& out = operation(given.nodes[member]);
-      out.kind = Operation::Kind::collective;
+      Activity& out = operation(given.nodes[member]);
+      out.kind = Activity::Kind::collective;
       out.call = static_cast<std::uint32_t>(workload_.calls.size());
       out.member = member;
     }
@@ -125,7 +125,7 @@ class Converter {
   [[nodiscard]] const ChakraNode& node(ChakraNodeRef ref) const {
     return trace_.ranks[ref.rank].nodes[ref.index];
   }
-  Operation& operation(ChakraNodeRef ref) {
+  Activity& operation(ChakraNodeRef ref) {
     return workload_.streams[first_stream_[ref.rank] + ref.index].operations[0];
   }
 

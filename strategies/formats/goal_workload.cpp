@@ -32,7 +32,7 @@ class Converter {
     for (std::size_t i = 0; i < program.operations.size(); ++i) {
       const GoalOperation& given = program.operations[i];
       workload_.streams.push_back({member(program.rank), stream_name(given), {}});
-      std::vector<Operation>& operations = workload_.streams.back().operations;
+      std::vector<Activity>& operations = workload_.streams.back().operations;
       if (has_start_[i]) operations.emplace_back();
       operations.push_back(given.kind == GoalOperation::Kind::calc ? calculation(given)
                                                                    : message(given));
@@ -40,8 +40,8 @@ class Converter {
     }
   }
 
-  [[nodiscard]] std::vector<OperationRef> dependencies(const GoalOperation& given) const {
-    std::vector<OperationRef> out;
+  [[nodiscard]] std::vector<ActivityRef> dependencies(const GoalOperation& given) const {
+    std::vector<ActivityRef> out;
     for (const std::uint32_t done : given.after)
       out.push_back({first_ + done, has_start_[done] ? 1U : 0U});
     for (const std::uint32_t started : given.after_start) out.push_back({first_ + started, 0});
@@ -52,19 +52,19 @@ class Converter {
     return given.label.empty() ? fmt::format("line {}", given.at.line) : given.label;
   }
 
-  static Operation calculation(const GoalOperation& given) {
-    Operation out;
-    out.kind = Operation::Kind::compute;
+  static Activity calculation(const GoalOperation& given) {
+    Activity out;
+    out.kind = Activity::Kind::compute;
     out.duration = given.duration;
     out.processor = given.cpu;
     return out;
   }
 
   /// Messages come in the order in which GoalMessages counts them.
-  Operation message(const GoalOperation& given) {
-    Operation out;
+  Activity message(const GoalOperation& given) {
+    Activity out;
     out.kind =
-        given.kind == GoalOperation::Kind::send ? Operation::Kind::send : Operation::Kind::receive;
+        given.kind == GoalOperation::Kind::send ? Activity::Kind::send : Activity::Kind::receive;
     out.peer = member(given.peer);
     out.tag = messages_.tags().tags[next_message_++];
     out.size = given.size;

@@ -18,7 +18,7 @@ constexpr int kMostRanksTried = 4096;
 void check(const Workload& workload) {
   for (const Stream& stream : workload.streams) {
     if (stream.operations.empty() || stream.operations.size() > 2) std::abort();
-    for (const OperationRef& ref : stream.operations[0].after)
+    for (const ActivityRef& ref : stream.operations[0].after)
       if (ref.stream >= workload.streams.size() ||
           ref.index >= workload.streams[ref.stream].operations.size())
         std::abort();

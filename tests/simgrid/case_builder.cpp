@@ -3,16 +3,16 @@
 namespace lockstep {
 namespace {
 
-Operation wait_until(TimePoint start) {
-  Operation wait;
+Activity wait_until(TimePoint start) {
+  Activity wait;
   wait.duration = start.since_start();
   return wait;
 }
 
-Operation transfer(Operation::Kind kind, const Flow& flow, std::uint32_t tag) {
-  Operation operation;
+Activity transfer(Activity::Kind kind, const Flow& flow, std::uint32_t tag) {
+  Activity operation;
   operation.kind = kind;
-  operation.peer = kind == Operation::Kind::send ? flow.to : flow.from;
+  operation.peer = kind == Activity::Kind::send ? flow.to : flow.from;
   operation.tag = tag;
   operation.size = flow.size;
   return operation;
@@ -24,9 +24,9 @@ Workload workload_of(const TrafficCase& traffic) {
   Workload workload;
   std::uint32_t tag = 0;
   for (const Flow& flow : traffic.flows) {
-    const Operation wait = wait_until(flow.start);
-    const Operation send = transfer(Operation::Kind::send, flow, tag);
-    const Operation receive = transfer(Operation::Kind::receive, flow, tag);
+    const Activity wait = wait_until(flow.start);
+    const Activity send = transfer(Activity::Kind::send, flow, tag);
+    const Activity receive = transfer(Activity::Kind::receive, flow, tag);
     workload.streams.push_back({flow.from, "sender", {wait, send}});
     workload.streams.push_back({flow.to, "receiver", {wait, receive}});
     ++tag;

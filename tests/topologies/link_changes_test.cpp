@@ -49,12 +49,12 @@ std::map<LinkId, Weight> shares(const Route& route) {
 
 /// How long one message takes that has the network to itself.
 Duration time_of(const Cluster& cluster, EndpointId from, EndpointId to, Bytes size) {
-  Operation send;
-  send.kind = Operation::Kind::send;
+  Activity send;
+  send.kind = Activity::Kind::send;
   send.peer = to;
   send.size = size;
-  Operation receive = send;
-  receive.kind = Operation::Kind::receive;
+  Activity receive = send;
+  receive.kind = Activity::Kind::receive;
   receive.peer = from;
   Workload workload;
   workload.streams.push_back({from, "sender", {send}});

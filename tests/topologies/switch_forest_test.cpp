@@ -35,12 +35,12 @@ std::string chain(const Cluster& cluster, int rank) {
 
 /// One message from one end point to another, nothing else going on.
 ReplayResult send(const Network& network, EndpointId from, EndpointId to, Bytes size) {
-  Operation send;
-  send.kind = Operation::Kind::send;
+  Activity send;
+  send.kind = Activity::Kind::send;
   send.peer = to;
   send.size = size;
-  Operation receive = send;
-  receive.kind = Operation::Kind::receive;
+  Activity receive = send;
+  receive.kind = Activity::Kind::receive;
   receive.peer = from;
   Workload workload;
   workload.streams.push_back({from, "sender", {send}});

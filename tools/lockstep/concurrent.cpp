@@ -232,12 +232,12 @@ class Concurrent {
       workload.calls.push_back({job.name, placed.schedule, job.ranks, placed.layout.block, {}});
     for (std::size_t m = 0; m < job.ranks.size(); ++m) {
       Stream stream{job.ranks[m], job.name, {}};
-      Operation wait;
+      Activity wait;
       wait.duration = job.start;
       stream.operations.push_back(wait);
       for (std::int64_t k = 0; k < job.repeat; ++k) {
-        Operation call;
-        call.kind = Operation::Kind::collective;
+        Activity call;
+        call.kind = Activity::Kind::collective;
         call.call = first_call + static_cast<std::uint32_t>(k);
         call.member = static_cast<std::uint32_t>(m);
         stream.operations.push_back(call);

@@ -42,8 +42,8 @@ Duration scaled(Duration duration, double factor) {
 void scale_computations(Workload& workload, double factor) {
   if (factor == 1) return;
   for (Stream& stream : workload.streams)
-    for (Operation& operation : stream.operations)
-      if (operation.kind == Operation::Kind::compute)
+    for (Activity& operation : stream.operations)
+      if (operation.kind == Activity::Kind::compute)
         operation.duration = scaled(operation.duration, factor);
 }
 

@@ -63,18 +63,18 @@ class Totals {
   std::vector<RankTotals> totals() && { return std::move(totals_); }
 
  private:
-  void add(const Operation& operation, RankTotals& total) {
+  void add(const Activity& operation, RankTotals& total) {
     switch (operation.kind) {
-      case Operation::Kind::compute:
+      case Activity::Kind::compute:
         total.computed += operation.duration;
         return;
-      case Operation::Kind::send:
+      case Activity::Kind::send:
         total.sent += operation.size;
         return;
-      case Operation::Kind::receive:
+      case Activity::Kind::receive:
         total.received += operation.size;
         return;
-      case Operation::Kind::collective: {
+      case Activity::Kind::collective: {
         const CollectiveCall& call = workload_.calls[operation.call];
         const Blocks& blocks = per_rank(*call.schedule)[operation.member];
         total.sent += call.block * blocks.sent;

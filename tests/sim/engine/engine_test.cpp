@@ -18,27 +18,27 @@ namespace {
 constexpr NetworkModel kModels[] = {NetworkModel::fluid, NetworkModel::alpha_beta,
                                     NetworkModel::queue};
 
-Operation compute(Duration duration) {
-  Operation out;
+Activity compute(Duration duration) {
+  Activity out;
   out.duration = duration;
   return out;
 }
-Operation send(EndpointId to, Bytes size, std::uint32_t tag = 0) {
-  Operation out;
-  out.kind = Operation::Kind::send;
+Activity send(EndpointId to, Bytes size, std::uint32_t tag = 0) {
+  Activity out;
+  out.kind = Activity::Kind::send;
   out.peer = to;
   out.size = size;
   out.tag = tag;
   return out;
 }
-Operation receive(EndpointId from, Bytes size, std::uint32_t tag = 0) {
-  Operation out = send(from, size, tag);
-  out.kind = Operation::Kind::receive;
+Activity receive(EndpointId from, Bytes size, std::uint32_t tag = 0) {
+  Activity out = send(from, size, tag);
+  out.kind = Activity::Kind::receive;
   return out;
 }
-Operation collective(std::uint32_t member) {
-  Operation out;
-  out.kind = Operation::Kind::collective;
+Activity collective(std::uint32_t member) {
+  Activity out;
+  out.kind = Activity::Kind::collective;
   out.member = member;
   return out;
 }
@@ -75,7 +75,7 @@ TEST_CASE("an operation waits for operations of other streams that it names, twi
   const Network network = star(1, 1_GBps, 0_us);
   Workload workload;
   workload.streams.push_back({0, "compute", {compute(3_us), compute(4_us)}});
-  Operation update = compute(1_us);
+  Activity update = compute(1_us);
   update.after = {{0, 0}, {0, 1}, {0, 1}};
   workload.streams.push_back({0, "optimizer", {compute(1_us), update}});
   const ReplayResult result = replay(network, workload, NetworkModel::fluid);

@@ -99,8 +99,8 @@ TEST_CASE("a missing end of a repeated transfer is named as well") {
 
 TEST_CASE("a send or receive of a stream without its other end is named") {
   Workload workload;
-  Operation send;
-  send.kind = Operation::Kind::send;
+  Activity send;
+  send.kind = Activity::Kind::send;
   send.peer = 1;
   send.size = Bytes{8};
   workload.streams.push_back({0, "comm", {send}});
@@ -164,15 +164,15 @@ TEST_CASE("set-up asks for no more routes than there are pairs that talk") {
 TEST_CASE("receiving does not block an independent send") {
   // Rank 0 waits for rank 1, which sends only at 10 us; its own send to rank 2 goes at once.
   Workload workload;
-  Operation late;
+  Activity late;
   late.duration = 10_us;
-  Operation send;
-  send.kind = Operation::Kind::send;
+  Activity send;
+  send.kind = Activity::Kind::send;
   send.size = Bytes{1000};
-  Operation receive;
-  receive.kind = Operation::Kind::receive;
+  Activity receive;
+  receive.kind = Activity::Kind::receive;
   receive.size = Bytes{1000};
-  const auto peer = [](Operation operation, EndpointId other) {
+  const auto peer = [](Activity operation, EndpointId other) {
     operation.peer = other;
     return operation;
   };

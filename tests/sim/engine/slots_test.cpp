@@ -29,8 +29,8 @@ Chunk blocks(std::int64_t count) {
   return {Buffer::data, 0, count};
 }
 
-Operation operation(Operation::Kind kind, EndpointId peer, Bytes size, Duration duration = {}) {
-  Operation out;
+Activity operation(Activity::Kind kind, EndpointId peer, Bytes size, Duration duration = {}) {
+  Activity out;
   out.kind = kind;
   out.peer = peer;
   out.size = size;
@@ -55,8 +55,8 @@ TEST_CASE("an eager sender is free when its last byte has left") {
   const Network network = small_star(2);
   for (const NetworkModel model : kModels) {
     Workload workload;
-    workload.streams.push_back({0, "s", {operation(Operation::Kind::send, 1, Bytes{10'000})}});
-    workload.streams.push_back({1, "r", {operation(Operation::Kind::receive, 0, Bytes{10'000})}});
+    workload.streams.push_back({0, "s", {operation(Activity::Kind::send, 1, Bytes{10'000})}});
+    workload.streams.push_back({1, "r", {operation(Activity::Kind::receive, 0, Bytes{10'000})}});
     workload.slots = Workload::kNoLimit;
     const ReplayResult eager = replay(network, workload, model);
     CHECK(us(eager.stream_ends[0][0]) == 10);
@@ -190,7 +190,7 @@ TEST_CASE("a message of several runs is as long as all of them") {
 TEST_CASE("operations of one processor run one at a time") {
   Workload workload;
   for (const std::uint32_t processor : {3U, 3U, 4U}) {
-    Operation work = operation(Operation::Kind::compute, 0, Bytes{}, 5_us);
+    Activity work = operation(Activity::Kind::compute, 0, Bytes{}, 5_us);
     work.processor = processor;
     workload.streams.push_back({0, "calc", {work}});
   }

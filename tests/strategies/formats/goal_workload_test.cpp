@@ -55,12 +55,12 @@ TEST_CASE("operations become streams in the order of ranks, played by the member
   REQUIRE(workload.streams.size() == 3);
   CHECK(workload.streams[0].endpoint == 9);
   CHECK(workload.streams[0].name == "s");
-  CHECK(workload.streams[0].operations[0].kind == Operation::Kind::send);
+  CHECK(workload.streams[0].operations[0].kind == Activity::Kind::send);
   CHECK(workload.streams[0].operations[0].peer == 4);
   CHECK(workload.streams[0].operations[0].tag == 5);
   CHECK(workload.streams[0].operations[0].size == 7_B);
   CHECK(workload.streams[1].endpoint == 4);
-  CHECK(workload.streams[1].operations[0].kind == Operation::Kind::receive);
+  CHECK(workload.streams[1].operations[0].kind == Activity::Kind::receive);
   CHECK(workload.streams[1].operations[0].peer == 9);
   CHECK(workload.streams[2].name == "line 4");
   CHECK(workload.streams[2].operations[0].processor == 2);

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "sim/program/kernel.hpp"
+#include "sim/units.hpp"
+
+namespace lockstep {
+
+/// How long kernels take on one device. Implementations: roofline.hpp, and rates that a measured
+/// box was calibrated with.
+class CostModel {
+ public:
+  virtual ~CostModel() = default;
+  /// Alone on the device, from its launch to its end; zero for communication and slices.
+  [[nodiscard]] virtual Duration time(const Kernel& kernel) const = 0;
+  /// By how much computation takes longer while the device communicates; at least 1.
+  [[nodiscard]] virtual double slowdown_while_communicating() const = 0;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+
+#include "sim/program/program.hpp"
+
+/// What a device has to do for one operation on the rank's local shapes.
+namespace lockstep {
+
+struct Kernel {
+  OperationClass of = OperationClass::elementwise;
+  OperationKind kind = OperationKind::fill;
+  Dtype math = Dtype::bf16;  // of products
+  /// Floating-point operations of the matrix units (2 per multiply and add); causal attention does
+  /// only the lower triangle. 0 for what memory alone bounds.
+  double flops = 0;
+  double moved_bytes = 0;  // read and written, each tensor once
+  /// matmul: `batches` products of m * k by k * n. attention: batches = sequences * heads, m =
+  /// queries, n = keys, k = head size. convolution: as the product that it amounts to.
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  std::int64_t batches = 1;
+  bool causal = false;
+  bool backward = false;
+  bool fused_away = false;  // part of the kernel of an operation before it
+};
+
+/// Communication and slices are no kernels: their class is communication or copy, all else zero.
+/// Of products that are fused (Operation::fused) the first has the work of all, in one kernel as
+/// wide (n) or as deep (k) as all together; the others have none.
+[[nodiscard]] Kernel kernel_of(const Program& program, const Routine& routine,
+                               std::size_t operation);
+
+}  // namespace lockstep

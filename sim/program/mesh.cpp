@@ -1,0 +1,79 @@
+#include "sim/program/mesh.hpp"
+
+#include <algorithm>
+
+#include "sim/check.hpp"
+
+namespace lockstep {
+
+Mesh::Mesh(std::vector<Atom> atoms, std::vector<std::pair<std::string, Atoms>> axes)
+    : atoms_{std::move(atoms)}, axes_{std::move(axes)} {
+  for (const Atom& atom : atoms_) {
+    LOCKSTEP_CHECK(atom.size >= 1);
+    strides_.push_back(ranks_);
+    ranks_ *= atom.size;
+  }
+  for (std::size_t i = 0; i < atoms_.size(); ++i) {
+    const bool named = std::any_of(axes_.begin(), axes_.end(),
+                                   [&](const auto& axis) { return axis.first == atoms_[i].name; });
+    if (!named) axes_.emplace_back(atoms_[i].name, Atoms{static_cast<AtomId>(i)});
+  }
+}
+
+Atoms Mesh::axis(std::string_view name) const {
+  const auto found = std::find_if(axes_.begin(), axes_.end(),
+                                  [&](const auto& axis) { return axis.first == name; });
+  if (found == axes_.end()) return {};
+  Atoms out;
+  for (const AtomId atom : found->second) {
+    if (atoms_[atom].size > 1) out.push_back(atom);
+  }
+  return out;
+}
+
+int Mesh::size(std::span<const AtomId> atoms) const {
+  int product = 1;
+  for (const AtomId atom : atoms) product *= atoms_[atom].size;
+  return product;
+}
+
+int Mesh::coordinate(int rank, std::span<const AtomId> atoms) const {
+  int position = 0;
+  for (const AtomId atom : atoms) {
+    position = position * atoms_[atom].size + rank / strides_[atom] % atoms_[atom].size;
+  }
+  return position;
+}
+
+int Mesh::moved(int rank, std::span<const AtomId> atoms, int position) const {
+  for (std::size_t i = atoms.size(); i-- > 0;) {
+    const AtomId atom = atoms[i];
+    const int digit = rank / strides_[atom] % atoms_[atom].size;
+    rank += (position % atoms_[atom].size - digit) * strides_[atom];
+    position /= atoms_[atom].size;
+  }
+  return rank;
+}
+
+std::vector<int> Mesh::members(int rank, std::span<const AtomId> atoms) const {
+  std::vector<int> out(static_cast<std::size_t>(size(atoms)));
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = moved(rank, atoms, static_cast<int>(i));
+  return out;
+}
+
+std::string Mesh::name(std::span<const AtomId> atoms) const {
+  const auto sorted = [](std::span<const AtomId> some) {
+    Atoms out{some.begin(), some.end()};
+    std::sort(out.begin(), out.end());
+    return out;
+  };
+  const Atoms wanted = sorted(atoms);
+  for (const auto& [name, members] : axes_) {
+    if (sorted(axis(name)) == wanted) return name;
+  }
+  std::string out;
+  for (const AtomId atom : atoms) out += (out.empty() ? "" : "_") + atoms_[atom].name;
+  return out;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,72 @@
+#include "sim/program/tensor.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace lockstep {
+
+namespace {
+
+[[nodiscard]] std::int64_t divided(std::int64_t size, std::int64_t parts) {
+  return (size + parts - 1) / parts;
+}
+
+}  // namespace
+
+std::string_view to_string(Dtype dtype) {
+  static constexpr std::array<std::string_view, 7> kNames{"fp64", "fp32",  "bf16", "fp16",
+                                                          "fp8",  "int32", "uint8"};
+  return kNames[static_cast<std::size_t>(dtype)];
+}
+
+std::int64_t bytes_per_element(Dtype dtype) {
+  static constexpr std::array<std::int64_t, 7> kSizes{8, 4, 2, 2, 1, 4, 1};
+  return kSizes[static_cast<std::size_t>(dtype)];
+}
+
+std::string_view to_string(Category category) {
+  static constexpr std::array<std::string_view, 5> kNames{"weight", "gradient", "optimizer_state",
+                                                          "activation", "buffer"};
+  return kNames[static_cast<std::size_t>(category)];
+}
+
+std::string_view to_string(Dim dim) {
+  static constexpr std::array<std::string_view, 22> kNames{
+      "batch",      "sequence",   "hidden",  "heads",    "kv_heads", "head_size",
+      "value_size", "query_rank", "kv_rank", "keys",     "ffn",      "vocabulary",
+      "positions",  "expert",     "slot",    "choice",   "time",     "height",
+      "width",      "channels",   "window",  "statistic"};
+  return kNames[static_cast<std::size_t>(dim)];
+}
+
+const Extent* find_extent(const Tensor& tensor, Dim dim) {
+  const auto found = std::find_if(tensor.extents.begin(), tensor.extents.end(),
+                                  [&](const Extent& extent) { return extent.dim == dim; });
+  return found == tensor.extents.end() ? nullptr : &*found;
+}
+
+std::int64_t local_size(const Mesh& mesh, const Extent& extent) {
+  return divided(extent.size, mesh.size(extent.shards));
+}
+
+std::int64_t unflattened_elements(const Mesh& mesh, const Tensor& tensor) {
+  std::int64_t product = 1;
+  for (const Extent& extent : tensor.extents) product *= local_size(mesh, extent);
+  return product;
+}
+
+std::int64_t local_elements(const Mesh& mesh, const Tensor& tensor) {
+  return divided(unflattened_elements(mesh, tensor), mesh.size(tensor.flat));
+}
+
+Bytes local_bytes(const Mesh& mesh, const Tensor& tensor) {
+  return Bytes{local_elements(mesh, tensor) * bytes_per_element(tensor.dtype)};
+}
+
+std::int64_t global_elements(const Tensor& tensor) {
+  std::int64_t product = 1;
+  for (const Extent& extent : tensor.extents) product *= extent.size;
+  return product;
+}
+
+}  // namespace lockstep

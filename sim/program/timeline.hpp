@@ -1,0 +1,39 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "sim/program/unroll.hpp"
+#include "sim/units.hpp"
+
+/// When everything happened: what simulating a program gives, and what the summary, the memory
+/// account and the trace are made of.
+namespace lockstep {
+
+struct Interval {
+  TimePoint start;
+  TimePoint end;
+};
+
+/// One rank (or host) that was simulated, as long as its role.
+struct RankTimeline {
+  int rank = 0;  // of the mesh; for a host, ranks + its number
+  std::size_t role = 0;
+  std::vector<Interval> operations{};  // as RoleProgram::operations
+  /// What each operation waited for last: an operation of this rank (its index), or kPeer: another
+  /// rank or the network, or kNothing.
+  static constexpr std::uint32_t kPeer = UINT32_MAX - 1;
+  static constexpr std::uint32_t kNothing = UINT32_MAX;
+  std::vector<std::uint32_t> bound_by{};
+};
+
+struct StepTimeline {
+  std::shared_ptr<const Program> program;
+  std::vector<RoleProgram> roles{};  // as Program::roles
+  std::vector<RankTimeline>
+      ranks{};  // those that were simulated; others do as one of the same role
+  TimePoint end;
+  std::vector<Bytes> link_bytes{};  // per link of the network
+};
+
+}  // namespace lockstep

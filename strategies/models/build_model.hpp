@@ -1,0 +1,24 @@
+#pragma once
+
+#include "strategies/models/model_config.hpp"
+#include "strategies/models/model_graph.hpp"
+
+namespace lockstep {
+
+struct BuildOptions {
+  std::int64_t batch =
+      1;  // sequences (images, clips) of one microbatch, over all data-parallel ranks
+  Dtype activations = Dtype::bf16;
+  Dtype weights = Dtype::bf16;
+  Dtype gradients = Dtype::bf16;
+  Dtype math = Dtype::bf16;       // of products
+  std::int64_t microbatches = 1;  // the loss is the mean over all of them
+  double capacity_factor = 0;     // of experts: slots per expert over the mean; 0: dropless
+  double expert_skew = 1;
+};
+
+/// The training step of one device: forward and backward of every kind of block. All tensors whole,
+/// no communication; what strategies cut is found by its dimensions.
+[[nodiscard]] ModelGraph build_model(const ModelConfig& model, const BuildOptions& options);
+
+}  // namespace lockstep

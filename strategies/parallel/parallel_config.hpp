@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "sim/program/operation.hpp"
+#include "sim/units.hpp"
+
+/// How a model is spread over ranks: the `parallel` part of a scenario.
+namespace lockstep {
+
+enum class Recompute : std::uint8_t { none, selective, full };
+enum class PipelineOrder : std::uint8_t {
+  none,
+  naive,
+  gpipe,
+  one_f_one_b,
+  interleaved,
+  zb_h1,
+  zb_h2,
+  zb_1p,
+  zb_2p
+};
+enum class ContextKind : std::uint8_t { ring, ulysses, both };
+/// How gradients of data-parallel ranks come together.
+enum class GradientExchange : std::uint8_t {
+  all_reduce,
+  parameter_server,
+  host_average,
+  parameter_averaging
+};
+/// Traffic that may hide behind computation.
+enum class Overlap : std::uint8_t { cp, dp_gradients, dp_parameters, pp, tp };
+
+/// Precision of what is kept per parameter; 2 + 2 + 12 bytes by default.
+struct StateConfig {
+  Dtype weights = Dtype::bf16;
+  Dtype gradients = Dtype::bf16;
+  bool master = true;  // an fp32 copy of the weights, where they are not fp32
+  Optimizer optimizer = Optimizer::adam;
+  Dtype moments = Dtype::fp32;
+  bool offload = false;  // optimizer states and update on the host
+};
+
+struct ParallelConfig {
+  int dp = 1, tp = 1, pp = 1, cp = 1, ep = 1;
+  int vpp = 1;  // chunks per stage
+  /// Which axis varies fastest along the ranks, first to last.
+  std::vector<std::string> order{"tp", "cp", "dp", "pp"};
+  std::int64_t micro_batch = 1;   // sequences
+  std::int64_t global_batch = 1;  // sequences
+  Recompute recompute = Recompute::none;
+  int zero = 0;
+  int shard_ranks = 0;                // ZeRO shards over that many ranks of dp * cp; 0: all
+  bool reshard_after_forward = true;  // ZeRO-3
+  bool prefetch = true;               // ZeRO-3: the next layer's weights while this one computes
+  bool sequence_parallel = false;
+  Dtype precision = Dtype::bf16;  // of products
+  PipelineOrder schedule = PipelineOrder::none;
+  bool short_edges = false;
+  std::vector<int> stages{};  // layers of each chunk, in the order of the chain; empty: equal
+  ContextKind cp_kind = ContextKind::ring;
+  int ulysses = 0;     // of `both`: ranks in an all-to-all; 0: as many as share a node
+  bool zigzag = true;  // ring: balanced cut of causal attention
+  std::set<Overlap> overlap{};
+  GradientExchange exchange = GradientExchange::all_reduce;
+  int servers = 1;           // parameter servers
+  int average_every = 1;     // steps, of parameter averaging
+  Bytes bucket{25'000'000};  // gradients per reduction
+  StateConfig state{};
+  double capacity_factor = 0;  // of experts; 0: dropless
+  double expert_skew = 1;      // load of the busiest expert over the mean
+  /// Algorithm by group (tp, cp, ep, dp, embedding); others as NCCL would pick.
+  std::map<std::string, std::string> algorithms{};
+
+  [[nodiscard]] int ranks() const { return dp * pp * cp * tp; }
+  [[nodiscard]] std::int64_t microbatches() const { return global_batch / (micro_batch * dp); }
+  [[nodiscard]] bool overlaps(Overlap what) const { return overlap.contains(what); }
+};
+
+}  // namespace lockstep
