@@ -16,7 +16,7 @@ Mesh::Mesh(std::vector<Atom> atoms, std::vector<std::pair<std::string, Atoms>> a
   for (std::size_t i = 0; i < atoms_.size(); ++i) {
     const bool named = std::any_of(axes_.begin(), axes_.end(),
                                    [&](const auto& axis) { return axis.first == atoms_[i].name; });
-    if (!named) axes_.emplace_back(atoms_[i].name, Atoms{static_cast<AtomId>(i)});
+    if (!named) axes_.emplace_back(atoms_[i].name, Atoms(1, static_cast<AtomId>(i)));
   }
 }
 
