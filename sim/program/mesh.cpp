@@ -62,14 +62,11 @@ std::vector<int> Mesh::members(int rank, std::span<const AtomId> atoms) const {
 }
 
 std::string Mesh::name(std::span<const AtomId> atoms) const {
-  const auto sorted = [](std::span<const AtomId> some) {
-    Atoms out{some.begin(), some.end()};
-    std::sort(out.begin(), out.end());
-    return out;
-  };
-  const Atoms wanted = sorted(atoms);
-  for (const auto& [name, members] : axes_) {
-    if (sorted(axis(name)) == wanted) return name;
+  for (const auto& [name, unused] : axes_) {
+    const Atoms members = axis(name);
+    if (std::is_permutation(members.begin(), members.end(), atoms.begin(), atoms.end())) {
+      return name;
+    }
   }
   std::string out;
   for (const AtomId atom : atoms) out += (out.empty() ? "" : "_") + atoms_[atom].name;
