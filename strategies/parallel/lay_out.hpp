@@ -1,0 +1,36 @@
+#pragma once
+
+#include <map>
+
+#include "sim/program/mesh.hpp"
+#include "strategies/models/model_graph.hpp"
+
+namespace lockstep {
+
+/// Which dimension is cut along which atoms of the mesh. Strategies say this, and lay_out() finds
+/// what has to be communicated: data parallelism cuts `batch`, tensor parallelism `heads`,
+/// `kv_heads`, `ffn` and `vocabulary`, sequence parallelism the `sequence` of what lies between,
+/// Ulysses the heads inside attention, expert parallelism `expert`.
+struct CutRules {
+  std::map<Dim, Atoms> cuts{};  // outermost first
+  /// The residual stream, its norms and whatever else is not cut by heads, ffn or vocabulary: its
+  /// sequence is cut along these as well (Megatron's sequence parallelism).
+  Atoms between{};
+  /// Inside attention: further cuts of heads and of kv_heads, and the only cuts of the sequence.
+  Atoms attention_heads{};
+  Atoms attention_kv_heads{};
+  Atoms attention_sequence{};
+};
+
+/// Cuts every tensor of a model by the rules and inserts what makes neighbours fit: where a product
+/// contracts a cut dimension its result is a sum over ranks (all-reduce, or reduce-scatter where
+/// the result is cut), where an operation wants a dimension whole that is cut it is gathered, and
+/// where a cut moves from one dimension to another that is an all-to-all. Gradients of weights are
+/// left as sums (Tensor::partial). The same rule makes expert gradients sums over fewer ranks than
+/// others, and norms' under sequence parallelism over more.
+///
+/// What is gathered is not kept from forward to backward: it is gathered again.
+/// Errors: InternalError for operations that cannot be cut so.
+void lay_out(ModelGraph& graph, const Mesh& mesh, const CutRules& rules);
+
+}  // namespace lockstep

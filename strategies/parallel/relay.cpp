@@ -1,0 +1,173 @@
+#include "strategies/parallel/relay.hpp"
+
+#include <array>
+
+#include "sim/check.hpp"
+
+namespace lockstep {
+
+namespace {
+
+/// Takes a tensor from placement to placement, one communication after the other.
+class Relay {
+ public:
+  Relay(const Mesh& mesh, std::vector<Tensor>& tensors, std::vector<Operation>& body,
+        const Operation& because, const Ref& from)
+      : mesh_{mesh}, tensors_{tensors}, body_{body}, because_{because}, at_{from} {
+    original_ = tensors_[from.tensor];
+    now_ = placement_of(original_);
+    wants_maximum_ = because.kind == OperationKind::loss_maximum;
+  }
+
+  void to(const Placement& target) {
+    reduce(target);
+    exchange(target);
+    gather(target);
+    slice(target);
+  }
+
+  [[nodiscard]] Ref finish(const Ref* into) {
+    if (into != nullptr) {
+      LOCKSTEP_CHECK(!body_.empty());
+      body_.back().writes = {*into};
+      return *into;
+    }
+    return at_;
+  }
+
+ private:
+  [[nodiscard]] Dim dim(std::size_t i) const { return original_.extents[i].dim; }
+  [[nodiscard]] std::size_t dims() const { return original_.extents.size(); }
+
+  void reduce(const Placement& target) {
+    for (std::size_t i = 0; i < dims(); ++i) {
+      const Atoms over = common(without(target.cuts[i], now_.cuts[i]), now_.partial);
+      if (over.empty()) continue;
+      now_.cuts[i] = joined(now_.cuts[i], over);
+      now_.partial = without(now_.partial, over);
+      Communication how = communication(Collective::reduce_scatter, over);
+      how.cut = dim(i);
+      add(std::move(how), ".scattered");
+    }
+    const Atoms rest = without(now_.partial, target.partial);
+    if (rest.empty()) return;
+    now_.partial = without(now_.partial, rest);
+    Communication how = communication(Collective::all_reduce, rest);
+    if (wants_maximum_) how.reduction = Reduction::maximum;
+    add(std::move(how), ".reduced");
+  }
+
+  /// A cut that goes from one dimension to another.
+  void exchange(const Placement& target) {
+    for (std::size_t whole = 0; whole < dims(); ++whole) {
+      for (std::size_t cut = 0; cut < dims(); ++cut) {
+        const Atoms over = common(without(now_.cuts[whole], target.cuts[whole]),
+                                  without(target.cuts[cut], now_.cuts[cut]));
+        if (over.empty() || whole == cut) continue;
+        check_suffix(whole, over);
+        now_.cuts[whole] = without(now_.cuts[whole], over);
+        now_.cuts[cut] = joined(now_.cuts[cut], over);
+        Communication how = communication(Collective::all_to_all, over);
+        how.cut = dim(cut);
+        how.joined = dim(whole);
+        add(std::move(how), ".exchanged");
+      }
+    }
+  }
+
+  void gather(const Placement& target) {
+    for (std::size_t i = 0; i < dims(); ++i) {
+      const Atoms over = without(now_.cuts[i], target.cuts[i]);
+      if (over.empty()) continue;
+      check_suffix(i, over);
+      now_.cuts[i] = without(now_.cuts[i], over);
+      Communication how = communication(Collective::all_gather, over);
+      how.cut = dim(i);
+      add(std::move(how), ".gathered");
+    }
+  }
+
+  void slice(const Placement& target) {
+    bool any = false;
+    for (std::size_t i = 0; i < dims(); ++i) {
+      const Atoms more = without(target.cuts[i], now_.cuts[i]);
+      any = any || !more.empty();
+      now_.cuts[i] = joined(now_.cuts[i], more);
+    }
+    if (!any) return;
+    Operation operation;
+    operation.kind = OperationKind::slice;
+    operation.name = because_.name + ".slice";
+    operation.purpose = because_.purpose;
+    append(std::move(operation), ".slice");
+  }
+
+  /// Slots of experts are a bag, their order means nothing; all else is put together inner cuts
+  /// first.
+  void check_suffix(std::size_t i, const Atoms& over) const {
+    if (dim(i) == Dim::slot) return;
+    const Atoms& cut = now_.cuts[i];
+    LOCKSTEP_CHECK(cut.size() >= over.size());
+    for (std::size_t k = 0; k < over.size(); ++k) {
+      LOCKSTEP_CHECK(contains(over, cut[cut.size() - 1 - k]));
+    }
+  }
+
+  [[nodiscard]] Communication communication(Collective collective, const Atoms& over) const {
+    Communication out;
+    out.collective = collective;
+    out.over = over;
+    out.group = group_of(mesh_, over);
+    return out;
+  }
+
+  void add(Communication how, const char* suffix) {
+    Operation operation;
+    operation.kind = OperationKind::collective;
+    operation.name = because_.name + "." + how.group + "." + std::string{to_string(how.collective)};
+    operation.purpose = Purpose::communication;
+    operation.communication = std::move(how);
+    append(std::move(operation), suffix);
+  }
+
+  void append(Operation operation, const char* suffix) {
+    Tensor result = original_;
+    result.name += suffix;
+    result.category = Category::buffer;
+    result.resident = false;
+    place(result, now_);
+    operation.reads = {at_};
+    at_.tensor = static_cast<TensorId>(tensors_.size());
+    tensors_.push_back(std::move(result));
+    operation.writes = {at_};
+    body_.push_back(std::move(operation));
+  }
+
+  const Mesh& mesh_;
+  std::vector<Tensor>& tensors_;
+  std::vector<Operation>& body_;
+  const Operation& because_;
+  Ref at_;
+  Tensor original_;
+  Placement now_;
+  bool wants_maximum_ = false;
+};
+
+}  // namespace
+
+Ref relay(const Mesh& mesh, std::vector<Tensor>& tensors, std::vector<Operation>& body,
+          const Ref& from, const Placement& to, const Operation& because, const Ref* into) {
+  Relay relay{mesh, tensors, body, because, from};
+  relay.to(to);
+  return relay.finish(into);
+}
+
+std::string group_of(const Mesh& mesh, const Atoms& atoms) {
+  static constexpr std::array kAxes{"tp", "cp", "ep", "dp", "pp"};
+  for (const char* axis : kAxes) {
+    if (without(atoms, mesh.axis(axis)).empty()) return axis;
+  }
+  return "dp";
+}
+
+}  // namespace lockstep
