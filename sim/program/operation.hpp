@@ -35,8 +35,9 @@ enum class OperationKind : std::uint8_t {
   dropout,                     // [x] -> [y, mask]
   dropout_backward,            // [g_y, mask] -> [g_x]
   add,                         // [a, b] -> [y]
-  embedding,                   // [tokens, table] -> [y]
-  embedding_backward,          // [tokens, g_y] -> [g_table]
+  // Rows of a table by number, of whatever dimension comes first in it (vocabulary, positions).
+  embedding,           // [tokens, table] -> [y]
+  embedding_backward,  // [tokens, g_y] -> [g_table]
   // Cross-entropy over a vocabulary that may be cut: maximum, then sum and the label's logit.
   loss_maximum,   // [logits] -> [maximum]
   loss_sum,       // [logits, labels, maximum] -> [sum, target]: sum of exp(logit - maximum)
@@ -141,7 +142,9 @@ struct Operation {
   Purpose purpose = Purpose::forward;
   std::vector<Ref> reads{};
   std::vector<Ref> writes{};
-  bool accumulate = false;  // adds to what writes[0] holds (gradients: every written one)
+  /// Adds to what its written tensors hold. Those of category gradient are added to in any case:
+  /// they start the step at zero and gather every microbatch.
+  bool accumulate = false;
   /// Products of a routine with the same number above zero run as one kernel, one after the other.
   int fused = 0;
   /// Precision of products; others compute in that of what they read.

@@ -18,7 +18,9 @@ struct BuildOptions {
 };
 
 /// The training step of one device: forward and backward of every kind of block. All tensors whole,
-/// no communication; what strategies cut is found by its dimensions.
+/// no communication; what strategies cut is found by its dimensions. A gradient tensor is written
+/// by one operation, or by products of one fused number. Learned positions are looked up by an
+/// input of their own, position_ids, which holds 0 .. sequence - 1 for every sequence.
 [[nodiscard]] ModelGraph build_model(const ModelConfig& model, const BuildOptions& options);
 
 }  // namespace lockstep

@@ -24,7 +24,8 @@ struct Block {
   std::optional<TensorId> input_gradient{};   // further 0, written by backward
   std::optional<TensorId> output_gradient{};  // further 1, read by backward
   /// In the order in which forward first uses them. Weight i's gradient is gradients[i]; both have
-  /// scope `layer` and are resident; the gradient is added to (Operation::accumulate).
+  /// scope `layer` and are resident; the gradient is added to (Operation::accumulate). A tied
+  /// weight is listed where it lives (ModelGraph::Tied::first) and nowhere else.
   std::vector<TensorId> weights{};
   std::vector<TensorId> gradients{};
   /// The operations (indices into forward) between the projections of attention: what selective
@@ -35,7 +36,9 @@ struct Block {
 struct ModelGraph {
   std::vector<Tensor> tensors{};
   std::vector<Block> blocks{};  // the kinds
-  std::vector<int> chain{};     // per position: index into blocks
+  /// Per position: index into blocks. The first takes the data in, the last has the loss, those
+  /// between are the layers.
+  std::vector<int> chain{};
   /// What comes from the data loader: tokens, labels, images. Resident, scope `microbatch`.
   std::vector<TensorId> inputs{};
   std::optional<TensorId> loss{};

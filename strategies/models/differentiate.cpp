@@ -1,0 +1,139 @@
+#include "strategies/models/differentiate.hpp"
+
+#include <algorithm>
+
+#include "sim/check.hpp"
+#include "strategies/models/reverse.hpp"
+
+namespace lockstep {
+
+namespace {
+
+/// The operations that are differentiated with the last of `forward`: the products before it that
+/// are fused with it, or itself alone.
+[[nodiscard]] std::span<const Operation> last_together(std::span<const Operation> forward) {
+  std::size_t count = 1;
+  const int fused = forward.back().fused;
+  while (fused > 0 && count < forward.size() &&
+         forward[forward.size() - 1 - count].fused == fused) {
+    ++count;
+  }
+  return forward.last(count);
+}
+
+}  // namespace
+
+Reverse::Reverse(GraphBuilder& graph, Block& block, int last_fused)
+    : graph_{graph}, block_{block}, last_fused_{last_fused} {
+  if (block.input && !block.input_gradient) unwanted_.insert(key({.tensor = *block.input}));
+  for (const TensorId input : graph.graph.inputs) unwanted_.insert(key({.tensor = input}));
+  if (block.output_gradient) {
+    const Ref gradient{.tensor = *block.output_gradient, .further = 1};
+    sums_.emplace(key({.tensor = *block.output, .further = 1}), gradient);
+  }
+  count_uses();
+}
+
+void Reverse::count_uses() {
+  std::span<const Operation> left{block_.forward};
+  for (const Operation& operation : left) {
+    const std::vector<Ref> reads = differentiable_reads(operation);
+    const bool any =
+        std::any_of(reads.begin(), reads.end(), [this](const Ref& read) { return wanted(read); });
+    if (!any) {
+      for (const Ref& written : operation.writes) unwanted_.insert(key(written));
+    }
+  }
+  while (!left.empty()) {
+    const auto together = last_together(left);
+    std::set<Key> read_here;
+    for (const Operation& operation : together) {
+      for (const Ref& read : differentiable_reads(operation)) read_here.insert(key(read));
+    }
+    for (const Key& read : read_here) ++uses_left_[read];
+    left = left.first(left.size() - together.size());
+  }
+}
+
+Ref Reverse::gradient_of(const Ref& written) const {
+  const auto found = sums_.find(key(written));
+  LOCKSTEP_CHECK(found != sums_.end());
+  const auto left = uses_left_.find(key(written));
+  LOCKSTEP_CHECK(left == uses_left_.end() || left->second == 0);
+  return found->second;
+}
+
+Operation Reverse::made(const Operation& forward, OperationKind kind, const std::string& suffix,
+                        std::vector<Ref> reads) const {
+  Operation out = forward;
+  out.kind = kind;
+  out.name = forward.name + "." + suffix;
+  out.purpose = Purpose::backward;
+  out.reads = std::move(reads);
+  out.writes.clear();
+  out.fused = 0;
+  return out;
+}
+
+Ref Reverse::new_gradient(const Ref& of, const std::string& suffix) {
+  Tensor gradient = tensor(of);
+  gradient.name += suffix;
+  gradient.category = Category::buffer;
+  return {.tensor = graph_.add(std::move(gradient))};
+}
+
+Ref Reverse::whole_gradient(const Ref& of) {
+  if (block_.input && of == Ref{.tensor = *block_.input}) return {.tensor = *block_.input_gradient};
+  return new_gradient(of, ".gradient");
+}
+
+Ref Reverse::summand(const Ref& read) {
+  LOCKSTEP_CHECK(wanted(read));
+  if (is_weight(read)) {
+    Ref gradient = read;
+    gradient.tensor = graph_.gradient_of_weight(read.tensor);
+    return gradient;
+  }
+  const bool alone = uses_left_.at(key(read)) == 1 && !sums_.contains(key(read));
+  return alone ? whole_gradient(read) : new_gradient(read, ".gradient.summand");
+}
+
+void Reverse::arrived(const Ref& read, const Ref& at) {
+  if (is_weight(read)) return;
+  const int left = --uses_left_.at(key(read));
+  LOCKSTEP_CHECK(left >= 0);
+  const auto sum = sums_.find(key(read));
+  if (sum == sums_.end()) {
+    // A gradient that is passed on as it is cannot become the boundary's own tensor.
+    LOCKSTEP_CHECK(left > 0 || !(block_.input && read == Ref{.tensor = *block_.input}) ||
+                   at.tensor == *block_.input_gradient);
+    sums_.emplace(key(read), at);
+    return;
+  }
+  Operation both;
+  both.kind = OperationKind::add;
+  both.name = tensor(read).name + ".gradient_sum";
+  both.purpose = Purpose::backward;
+  both.reads = {sum->second, at};
+  both.writes = {left == 0 ? whole_gradient(read) : new_gradient(read, ".gradient.sum")};
+  sum->second = both.writes.front();
+  add(std::move(both));
+}
+
+void differentiate(GraphBuilder& graph, Block& block, int last_fused) {
+  const std::vector<Operation> forward = block.forward;
+  Reverse reverse{graph, block, last_fused};
+  std::span<const Operation> left{forward};
+  while (!left.empty()) {
+    const auto together = last_together(left);
+    const bool any = std::any_of(together.begin(), together.end(), [&](const Operation& operation) {
+      const std::vector<Ref> reads = differentiable_reads(operation);
+      return std::any_of(reads.begin(), reads.end(),
+                         [&](const Ref& read) { return reverse.wanted(read); });
+    });
+    if (any) reverse_rule(reverse, together);
+    left = left.first(left.size() - together.size());
+  }
+}
+
+}  // namespace lockstep

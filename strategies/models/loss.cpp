@@ -1,0 +1,37 @@
+#include "strategies/models/loss.hpp"
+
+namespace lockstep {
+
+namespace {
+
+/// A number per microbatch that outlives the step.
+[[nodiscard]] TensorId loss_tensor(GraphBuilder& graph) {
+  Tensor loss;
+  loss.name = "loss";
+  loss.category = Category::buffer;
+  loss.dtype = Dtype::fp32;
+  loss.extents = {{Dim::statistic, 1}};
+  loss.resident = true;
+  return graph.add(std::move(loss));
+}
+
+}  // namespace
+
+void append_loss(BlockBuilder& block, const Ref& logits, TensorId labels) {
+  std::vector<Extent> rows = block.extents(logits);
+  rows.pop_back();
+  const Ref truth{.tensor = labels};
+  const Ref maximum = block.tensor("loss.maximum", rows, Dtype::fp32);
+  block.append(OperationKind::loss_maximum, "loss.maximum", {logits}, {maximum});
+  const Ref sum = block.tensor("loss.sum", rows, Dtype::fp32);
+  const Ref target = block.tensor("loss.target", rows, Dtype::fp32);
+  block.append(OperationKind::loss_sum, "loss.sum", {logits, truth, maximum}, {sum, target});
+  GraphBuilder& graph = block.graph();
+  graph.graph.loss = loss_tensor(graph);
+  double count = static_cast<double>(block.options().microbatches);
+  for (const Extent& extent : rows) count *= static_cast<double>(extent.size);
+  block.append(OperationKind::loss, "loss", {maximum, sum, target}, {{.tensor = *graph.graph.loss}})
+      .factor = 1 / count;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,284 @@
+#include <algorithm>
+
+#include "sim/check.hpp"
+#include "strategies/models/reverse.hpp"
+
+namespace lockstep {
+
+namespace {
+
+using Kind = OperationKind;
+using Rule = void (*)(Reverse&, const Operation&);
+
+/// One gradient operation whose results are the summands of `inputs`, in this order.
+void one_operation(Reverse& reverse, Operation operation, const std::vector<Ref>& inputs) {
+  for (const Ref& input : inputs) operation.writes.push_back(reverse.summand(input));
+  const std::vector<Ref> summands = operation.writes;
+  reverse.add(std::move(operation));
+  for (std::size_t i = 0; i < inputs.size(); ++i) reverse.arrived(inputs[i], summands[i]);
+}
+
+/// [inputs ..., saved ..., g_y] -> [g_inputs ...].
+void with_gradient(Reverse& reverse, const Operation& forward, Kind kind, std::vector<Ref> saved,
+                   const std::vector<Ref>& inputs) {
+  saved.push_back(reverse.gradient_of(forward.writes.front()));
+  one_operation(reverse, reverse.made(forward, kind, "backward", std::move(saved)), inputs);
+}
+
+/// Gradients of the inputs of fused products. Products of one input add up in one tensor.
+void product_inputs(Reverse& reverse, std::span<const Operation> products, int fused) {
+  std::vector<Ref> inputs;
+  std::vector<Ref> summands;
+  for (std::size_t i = products.size(); i-- > 0;) {
+    const Operation& product = products[i];
+    const Ref& x = product.reads[0];
+    if (!reverse.wanted(x)) continue;
+    Operation out = reverse.made(product, Kind::matmul, "input_gradient",
+                                 {reverse.gradient_of(product.writes[0]), product.reads[1]});
+    out.fused = fused;
+    const auto found = std::find(inputs.begin(), inputs.end(), x);
+    out.accumulate = found != inputs.end();
+    if (!out.accumulate) {
+      inputs.push_back(x);
+      summands.push_back(reverse.summand(x));
+    }
+    out.writes = {out.accumulate ? summands[static_cast<std::size_t>(found - inputs.begin())]
+                                 : summands.back()};
+    reverse.add(std::move(out));
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) reverse.arrived(inputs[i], summands[i]);
+}
+
+void product_weights(Reverse& reverse, std::span<const Operation> products, int fused) {
+  for (std::size_t i = products.size(); i-- > 0;) {
+    const Operation& product = products[i];
+    LOCKSTEP_CHECK(reverse.is_weight(product.reads[1]));
+    Operation out = reverse.made(product, Kind::matmul, "weight_gradient",
+                                 {product.reads[0], reverse.gradient_of(product.writes[0])});
+    out.fused = fused;
+    out.accumulate = true;
+    out.writes = {reverse.summand(product.reads[1])};
+    reverse.add(std::move(out));
+  }
+}
+
+void product_biases(Reverse& reverse, std::span<const Operation> products) {
+  for (std::size_t i = products.size(); i-- > 0;) {
+    const Operation& product = products[i];
+    if (product.reads.size() < 3) continue;
+    Operation out = reverse.made(product, Kind::bias_gradient, "bias_gradient",
+                                 {reverse.gradient_of(product.writes[0])});
+    out.accumulate = true;
+    out.writes = {reverse.summand(product.reads[2])};
+    reverse.add(std::move(out));
+  }
+}
+
+void products_backward(Reverse& reverse, std::span<const Operation> products) {
+  const bool several = products.size() > 1;
+  const int inputs = several ? reverse.next_fused() : 0;
+  const int weights = several ? reverse.next_fused() : 0;
+  product_inputs(reverse, products, inputs);
+  product_weights(reverse, products, weights);
+  product_biases(reverse, products);
+}
+
+void attention(Reverse& reverse, const Operation& forward) {
+  const std::vector<Ref> inputs{forward.reads.begin(), forward.reads.begin() + 3};
+  std::vector<Ref> saved = inputs;
+  saved.insert(saved.end(), forward.writes.begin(), forward.writes.end());
+  with_gradient(reverse, forward, Kind::attention_backward, std::move(saved), inputs);
+}
+
+void scores(Reverse& reverse, const Operation& forward) {
+  with_gradient(reverse, forward, Kind::attention_scores_backward, forward.reads, forward.reads);
+}
+
+void softmax(Reverse& reverse, const Operation& forward) {
+  with_gradient(reverse, forward, Kind::softmax_backward, forward.writes, forward.reads);
+}
+
+void context(Reverse& reverse, const Operation& forward) {
+  with_gradient(reverse, forward, Kind::attention_context_backward, forward.reads, forward.reads);
+}
+
+/// [x, gain, statistics, g_y] -> [g_x, g_gain, (g_bias)], also of batch norm.
+void normalisation(Reverse& reverse, const Operation& forward) {
+  const Kind kind =
+      forward.kind == Kind::batch_norm ? Kind::batch_norm_backward : Kind::normalisation_backward;
+  with_gradient(reverse, forward, kind, {forward.reads[0], forward.reads[1], forward.writes[1]},
+                forward.reads);
+}
+
+void activation(Reverse& reverse, const Operation& forward) {
+  with_gradient(reverse, forward, Kind::activation_backward, forward.reads, forward.reads);
+}
+
+void rotary(Reverse& reverse, const Operation& forward) {
+  with_gradient(reverse, forward, Kind::rotary_backward, {}, forward.reads);
+}
+
+void temporal_shift(Reverse& reverse, const Operation& forward) {
+  with_gradient(reverse, forward, Kind::temporal_shift_backward, {}, forward.reads);
+}
+
+void linear(Reverse& reverse, const Operation& forward) {
+  with_gradient(reverse, forward, forward.kind, {}, forward.reads);
+}
+
+void dropout(Reverse& reverse, const Operation& forward) {
+  Operation out = reverse.made(forward, Kind::dropout_backward, "backward",
+                               {reverse.gradient_of(forward.writes[0]), forward.writes[1]});
+  one_operation(reverse, std::move(out), forward.reads);
+}
+
+/// Both summands have the gradient of the sum: nothing is computed.
+void sum(Reverse& reverse, const Operation& forward) {
+  const Ref gradient = reverse.gradient_of(forward.writes[0]);
+  for (const Ref& read : forward.reads) {
+    if (reverse.wanted(read)) reverse.arrived(read, gradient);
+  }
+}
+
+void embedding(Reverse& reverse, const Operation& forward) {
+  with_gradient(reverse, forward, Kind::embedding_backward, {forward.reads[0]}, {forward.reads[1]});
+}
+
+/// [logits, labels, maximum, sum] -> [g_logits], times the factor of the loss.
+void loss(Reverse& reverse, const Operation& forward) {
+  const auto& operations = reverse.block().forward;
+  const auto end =
+      std::find_if(operations.begin(), operations.end(),
+                   [](const Operation& operation) { return operation.kind == Kind::loss; });
+  LOCKSTEP_CHECK(end != operations.end());
+  std::vector<Ref> reads = forward.reads;
+  reads.push_back(forward.writes[0]);
+  Operation out = reverse.made(forward, Kind::loss_backward, "backward", std::move(reads));
+  out.factor = end->factor;
+  one_operation(reverse, std::move(out), {forward.reads[0]});
+}
+
+void router(Reverse& reverse, const Operation& forward) {
+  with_gradient(reverse, forward, Kind::router_backward,
+                {forward.reads[0], forward.writes[0], forward.writes[1]}, forward.reads);
+}
+
+void dispatch(Reverse& reverse, const Operation& forward) {
+  Operation out = reverse.made(forward, Kind::dispatch_backward, "backward",
+                               {reverse.gradient_of(forward.writes[0]), forward.reads[1]});
+  one_operation(reverse, std::move(out), {forward.reads[0]});
+}
+
+void combine(Reverse& reverse, const Operation& forward) {
+  with_gradient(reverse, forward, Kind::combine_backward, forward.reads,
+                {forward.reads[0], forward.reads[1]});
+}
+
+void convolution(Reverse& reverse, const Operation& forward) {
+  const Ref gradient = reverse.gradient_of(forward.writes[0]);
+  const Ref& x = forward.reads[0];
+  const Ref& weight = forward.reads[1];
+  if (reverse.wanted(x)) {
+    one_operation(
+        reverse,
+        reverse.made(forward, Kind::convolution_input_grad, "input_gradient", {gradient, weight}),
+        {x});
+  }
+  Operation out =
+      reverse.made(forward, Kind::convolution_weight_grad, "weight_gradient", {x, gradient});
+  out.accumulate = true;
+  one_operation(reverse, std::move(out), {weight});
+}
+
+void pool(Reverse& reverse, const Operation& forward) {
+  with_gradient(reverse, forward, Kind::pool_backward, {forward.reads[0], forward.writes[0]},
+                forward.reads);
+}
+
+[[nodiscard]] Rule rule_of(Kind kind) {
+  switch (kind) {
+    case Kind::attention:
+      return attention;
+    case Kind::attention_scores:
+      return scores;
+    case Kind::softmax:
+      return softmax;
+    case Kind::attention_context:
+      return context;
+    case Kind::normalisation:
+    case Kind::batch_norm:
+      return normalisation;
+    case Kind::activation:
+      return activation;
+    case Kind::rotary:
+      return rotary;
+    case Kind::temporal_shift:
+      return temporal_shift;
+    case Kind::scale:
+    case Kind::cast:
+      return linear;
+    case Kind::dropout:
+      return dropout;
+    case Kind::add:
+      return sum;
+    case Kind::embedding:
+      return embedding;
+    case Kind::loss_sum:
+      return loss;
+    case Kind::router:
+      return router;
+    case Kind::dispatch:
+      return dispatch;
+    case Kind::combine:
+      return combine;
+    case Kind::convolution:
+      return convolution;
+    case Kind::pool:
+      return pool;
+    default:
+      return nullptr;
+  }
+}
+
+/// How many of what it reads, from `first` on, gradients flow back to.
+struct Range {
+  std::size_t first = 0;
+  std::size_t count = 0;
+};
+
+[[nodiscard]] Range differentiable(const Operation& operation) {
+  switch (operation.kind) {
+    case Kind::loss:
+    case Kind::loss_maximum:
+    case Kind::fill:
+      return {};
+    case Kind::embedding:
+      return {1, 1};
+    case Kind::loss_sum:
+    case Kind::dispatch:
+      return {0, 1};
+    case Kind::combine:
+      return {0, 2};
+    case Kind::attention:
+      return {0, 3};
+    default:
+      return {0, operation.reads.size()};
+  }
+}
+
+}  // namespace
+
+std::vector<Ref> differentiable_reads(const Operation& operation) {
+  const auto [first, count] = differentiable(operation);
+  const auto begin = operation.reads.begin() + static_cast<std::ptrdiff_t>(first);
+  return {begin, begin + static_cast<std::ptrdiff_t>(count)};
+}
+
+void reverse_rule(Reverse& reverse, std::span<const Operation> together) {
+  if (together.front().kind == Kind::matmul) return products_backward(reverse, together);
+  const Rule rule = rule_of(together.front().kind);
+  LOCKSTEP_CHECK(rule != nullptr && together.size() == 1);
+  rule(reverse, together.front());
+}
+
+}  // namespace lockstep

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "strategies/models/block_builder.hpp"
+
+/// The parts of a transformer. Shapes: b sequences of s tokens, h hidden, a heads of size d, g
+/// heads of keys and values, F inner dimension, V vocabulary.
+namespace lockstep {
+
+struct TransformerParts {
+  const TransformerConfig& config;
+  Extent batch;
+  Extent sequence;
+  Extent hidden;
+  Boundary residual;
+};
+
+/// [x [b, s, h]] -> normalised; weights `name`.gain (and .bias of layer norm) [h].
+[[nodiscard]] Ref append_norm(BlockBuilder& block, const TransformerParts& parts,
+                              const std::string& name, const Ref& x);
+/// Dropout where the model has any, to `result` if given; else x itself.
+[[nodiscard]] Ref append_dropout(BlockBuilder& block, const TransformerParts& parts,
+                                 const std::string& name, const Ref& x,
+                                 const std::optional<Ref>& result = std::nullopt);
+/// A bias [...] for the projection `name`, where the model has biases.
+[[nodiscard]] std::optional<Ref> append_bias(BlockBuilder& block, const TransformerParts& parts,
+                                             const std::string& name, std::vector<Extent> extents);
+/// Multi-head or grouped-query attention with its projections: x [b, s, h] -> [b, s, h].
+[[nodiscard]] Ref append_attention(BlockBuilder& block, const TransformerParts& parts,
+                                   const Ref& x);
+/// softmax(q k^T / sqrt(d)) v, fused or step by step; q [b, s, a, d], k [b, s, g, d], v [b, s, g,
+/// d or value_size] -> [b, s, a, the same].
+[[nodiscard]] Ref append_attention_core(BlockBuilder& block, const TransformerParts& parts,
+                                        const Ref& q, const Ref& k, const Ref& v);
+/// A plain MLP of inner dimension `ffn`: x [b, s, h] -> [b, s, h].
+[[nodiscard]] Ref append_mlp(BlockBuilder& block, const TransformerParts& parts,
+                             const std::string& name, std::int64_t ffn, const Ref& x);
+
+/// Tokens -> residual stream; with learned positions a second table, looked up by the input
+/// position_ids.
+int embedding_block(GraphBuilder& graph, const TransformerParts& parts, Ref& table);
+/// Final norm, logits, loss. `table`: the vocabulary's embedding, for tied embeddings.
+int head_block(GraphBuilder& graph, const TransformerParts& parts, const Ref& table);
+/// Attention and a plain MLP, each after a norm and added to the stream.
+int layer_block(GraphBuilder& graph, const TransformerParts& parts);
+
+}  // namespace lockstep

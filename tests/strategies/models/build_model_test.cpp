@@ -1,0 +1,228 @@
+#include "strategies/models/build_model.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "tests/strategies/models/graph_rules.hpp"
+
+namespace lockstep {
+namespace {
+
+using testing::block_named;
+using testing::graph_problems;
+using testing::kept_for_backward;
+using testing::weight_elements;
+
+TransformerConfig small_gpt() {
+  TransformerConfig gpt;
+  gpt.layers = 3;
+  gpt.hidden = 16;
+  gpt.heads = 4;
+  gpt.kv_heads = 4;
+  gpt.head_size = 4;
+  gpt.ffn = 64;
+  gpt.sequence = 8;
+  gpt.vocabulary = 50;
+  gpt.tied_embeddings = true;
+  return gpt;
+}
+
+TransformerConfig small_llama() {
+  TransformerConfig llama = small_gpt();
+  llama.kv_heads = 2;
+  llama.ffn = 24;
+  llama.gated = true;
+  llama.tied_embeddings = false;
+  llama.bias = false;
+  llama.norm = Normalisation::rms;
+  llama.function = ActivationFunction::swiglu;
+  llama.positions = Positions::rotary;
+  return llama;
+}
+
+ModelGraph built(const decltype(ModelConfig::shape)& shape, const BuildOptions& options = {}) {
+  return build_model({.name = "test", .shape = shape, .source = {}}, options);
+}
+
+std::vector<std::string> names(const std::vector<Operation>& operations) {
+  std::vector<std::string> out;
+  for (const Operation& operation : operations) out.push_back(operation.name);
+  return out;
+}
+
+TEST_CASE("every graph keeps the rules of a graph") {
+  for (const double dropout : {0.0, 0.1}) {
+    for (const AttentionKind attention : {AttentionKind::flash, AttentionKind::unfused}) {
+      for (TransformerConfig config : {small_gpt(), small_llama()}) {
+        config.dropout = dropout;
+        config.attention = attention;
+        CHECK(graph_problems(built(config)) == std::vector<std::string>{});
+      }
+    }
+  }
+  for (const std::int64_t layers : {1, 3}) {
+    CHECK(
+        graph_problems(built(MlpConfig{.hidden = 4, .ffn = 16, .layers = layers, .bias = true})) ==
+        std::vector<std::string>{});
+  }
+}
+
+TEST_CASE("a transformer is an embedding, its layers and a head") {
+  const ModelGraph graph = built(small_gpt());
+  REQUIRE(graph.chain.size() == 5);
+  const auto kind = [&](std::size_t i) {
+    return graph.blocks.at(static_cast<std::size_t>(graph.chain.at(i))).name;
+  };
+  CHECK(kind(0) == "embedding");
+  CHECK(kind(1) == "layer");
+  CHECK(kind(3) == "layer");
+  CHECK(kind(4) == "head");
+  REQUIRE(graph.tied.has_value());
+  CHECK(graph.tied->first == 0);
+  CHECK(graph.tied->second == 4);
+}
+
+TEST_CASE("what a layer of GPT does, forward and backward") {
+  const ModelGraph graph = built(small_gpt());
+  const Block& layer = block_named(graph, "layer");
+  CHECK(names(layer.forward) ==
+        std::vector<std::string>{"attention.norm", "attention.q", "attention.k", "attention.v",
+                                 "attention", "attention.out", "attention.add", "mlp.norm",
+                                 "mlp.up", "mlp.activation", "mlp.down", "mlp.add"});
+  CHECK(names(layer.backward) == std::vector<std::string>{"mlp.down.input_gradient",
+                                                          "mlp.down.weight_gradient",
+                                                          "mlp.down.bias_gradient",
+                                                          "mlp.activation.backward",
+                                                          "mlp.up.input_gradient",
+                                                          "mlp.up.weight_gradient",
+                                                          "mlp.up.bias_gradient",
+                                                          "mlp.norm.backward",
+                                                          "residual.middle.gradient_sum",
+                                                          "attention.out.input_gradient",
+                                                          "attention.out.weight_gradient",
+                                                          "attention.out.bias_gradient",
+                                                          "attention.backward",
+                                                          "attention.v.input_gradient",
+                                                          "attention.k.input_gradient",
+                                                          "attention.q.input_gradient",
+                                                          "attention.v.weight_gradient",
+                                                          "attention.k.weight_gradient",
+                                                          "attention.q.weight_gradient",
+                                                          "attention.v.bias_gradient",
+                                                          "attention.k.bias_gradient",
+                                                          "attention.q.bias_gradient",
+                                                          "attention.norm.backward",
+                                                          "residual.gradient_sum"});
+  CHECK(layer.attention_core == std::vector<std::size_t>{4});
+}
+
+TEST_CASE("products of one input are one kernel, forward and backward") {
+  const ModelGraph graph = built(small_llama());
+  const Block& layer = block_named(graph, "layer");
+  std::map<int, std::vector<std::string>> groups;
+  for (const auto* operations : {&layer.forward, &layer.backward}) {
+    for (const Operation& operation : *operations) {
+      if (operation.fused > 0) groups[operation.fused].push_back(operation.name);
+    }
+  }
+  std::set<std::vector<std::string>> found;
+  for (const auto& [number, group] : groups) found.insert(group);
+  CHECK(found == std::set<std::vector<std::string>>{
+                     {"attention.q", "attention.k", "attention.v"},
+                     {"mlp.up", "mlp.gate"},
+                     {"mlp.gate.input_gradient", "mlp.up.input_gradient"},
+                     {"mlp.gate.weight_gradient", "mlp.up.weight_gradient"},
+                     {"attention.v.input_gradient", "attention.k.input_gradient",
+                      "attention.q.input_gradient"},
+                     {"attention.v.weight_gradient", "attention.k.weight_gradient",
+                      "attention.q.weight_gradient"}});
+}
+
+// Korthikanti et al., arXiv 2205.05198, section 4.1: 34 sbh + 5 as^2b bytes a layer.
+TEST_CASE("a GPT layer leaves for backward what Korthikanti counts, and statistics of its norms") {
+  TransformerConfig gpt = small_gpt();
+  gpt.dropout = 0.1;
+  gpt.attention = AttentionKind::unfused;
+  const std::int64_t b = 2;
+  const ModelGraph graph = built(gpt, {.batch = b});
+  const std::int64_t sbh = gpt.sequence * b * gpt.hidden;
+  const std::int64_t square = gpt.heads * gpt.sequence * gpt.sequence * b;
+  std::map<std::string, std::int64_t> kept;
+  for (const auto& one : kept_for_backward(graph, block_named(graph, "layer"))) {
+    kept[one.name] += one.bytes;
+  }
+  const std::int64_t statistics = gpt.sequence * b * 2 * 4;  // mean and deviation, fp32
+  CHECK(kept == std::map<std::string, std::int64_t>{
+                    {"residual", 2 * sbh},                      // input of the first norm
+                    {"attention.norm.statistics", statistics},  // not in the paper
+                    {"attention.norm", 2 * sbh},                // input of Q, K, V
+                    {"attention.q", 2 * sbh},
+                    {"attention.k", 2 * sbh},
+                    {"attention.v", 2 * sbh},
+                    {"attention.probabilities", 2 * square},  // output of the softmax
+                    {"attention.core_dropout.mask", square},
+                    {"attention.core_dropout", 2 * square},  // what is multiplied by V
+                    {"attention.context", 2 * sbh},          // input of the projection
+                    {"attention.dropout.mask", sbh},
+                    {"residual.middle", 2 * sbh},         // input of the second norm
+                    {"mlp.norm.statistics", statistics},  // not in the paper
+                    {"mlp.norm", 2 * sbh},                // input of the MLP
+                    {"mlp.up", 8 * sbh},                  // input of the GeLU
+                    {"mlp.activation", 8 * sbh},          // its output
+                    {"mlp.dropout.mask", sbh}});
+  std::int64_t sum = 0;
+  for (const auto& [name, bytes] : kept) sum += bytes;
+  CHECK(sum == 34 * sbh + 5 * square + 2 * statistics);
+}
+
+TEST_CASE("fused attention leaves no scores, only a number per row") {
+  const ModelGraph graph = built(small_llama());
+  std::map<std::string, std::int64_t> kept;
+  for (const auto& one : kept_for_backward(graph, block_named(graph, "layer"))) {
+    kept[one.name] = one.bytes;
+  }
+  CHECK(kept.count("attention.scores") == 0);
+  CHECK(kept.at("attention.statistics") == 4 * 4 * 8);  // fp32, heads, sequence
+  // Queries and keys are kept as they are after the rotation, not before.
+  CHECK(kept.count("attention.q") == 0);
+  CHECK(kept.count("attention.q_rotary") == 1);
+  // Grouped keys: 2 of 4 heads.
+  CHECK(kept.at("attention.k_rotary") * 2 == kept.at("attention.q_rotary"));
+}
+
+TEST_CASE("parameters of GPT by its formula") {
+  const TransformerConfig gpt = small_gpt();
+  const std::int64_t h = gpt.hidden;
+  // Weights 12 h^2 and biases and norms 13 h a layer; tables of tokens and positions; last norm.
+  const std::int64_t layer = 12 * h * h + 13 * h;
+  const ModelGraph graph = built(gpt);
+  CHECK(weight_elements(graph, block_named(graph, "layer")) == layer);
+  CHECK(weight_elements(graph) == 3 * layer + gpt.vocabulary * h + gpt.sequence * h + 2 * h);
+}
+
+TEST_CASE("the loss is the mean over all tokens of all microbatches") {
+  const ModelGraph graph = built(small_gpt(), {.batch = 2, .microbatches = 5});
+  const Block& head = block_named(graph, "head");
+  const double mean = 1.0 / (2 * 8 * 5);
+  for (const Operation& operation : head.forward) {
+    if (operation.kind == OperationKind::loss) CHECK(operation.factor == mean);
+  }
+  REQUIRE(head.backward.front().kind == OperationKind::loss_backward);
+  CHECK(head.backward.front().factor == mean);
+}
+
+TEST_CASE("the first layer of an MLP computes no gradient of the data") {
+  const ModelGraph graph = built(MlpConfig{.hidden = 4, .ffn = 16, .layers = 1});
+  const Block& first = block_named(graph, "first_layer");
+  CHECK(names(first.backward) ==
+        std::vector<std::string>{"mlp.down.input_gradient", "mlp.down.weight_gradient",
+                                 "mlp.activation.backward", "mlp.up.weight_gradient"});
+  CHECK_FALSE(first.input_gradient.has_value());
+  CHECK(weight_elements(graph) == 2 * 4 * 16);
+}
+
+}  // namespace
+}  // namespace lockstep
