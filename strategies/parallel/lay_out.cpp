@@ -79,15 +79,13 @@ class BodyLayout {
   /// Where an operation writes what it computes.
   [[nodiscard]] Ref result(const Ref& target, const Placement& leaves, Operation& operation) {
     Tensor& of = tensor(target);
+    if (operation.kind == OperationKind::loss) {  // told once a step, by whoever reads it
+      of.partial = leaves.partial;
+      return target;
+    }
     if (!settled_[target.tensor]) {
       place(of, leaves);
-      if (leaves.partial.empty() || operation.kind == OperationKind::loss) {
-        settled_[target.tensor] = true;
-        return target;
-      }
-      Placement whole = leaves;
-      whole.partial.clear();
-      place(of, whole);
+      of.partial.clear();
       settled_[target.tensor] = true;
     }
     if (of.category == Category::gradient) {

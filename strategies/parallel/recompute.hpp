@@ -1,0 +1,18 @@
+#pragma once
+
+#include "strategies/models/model_graph.hpp"
+#include "strategies/parallel/parallel_config.hpp"
+
+namespace lockstep {
+
+/// Activation recomputation: backward works on what a second forward pass leaves, and the first
+/// one's tensors are gone once forward has read them.
+///   full: the whole forward of every block with an input, from its input on (Chen et al., arXiv
+///   1604.06174); communication is done again too
+///   selective: the core of attention alone (Korthikanti et al., arXiv 2205.05198): scores,
+///   softmax, dropout; with fused attention there is nothing to do again
+/// Blocks without a residual input (the embedding) and the head, whose backward follows at once,
+/// are left as they are.
+void recompute(ModelGraph& graph, Recompute how);
+
+}  // namespace lockstep
