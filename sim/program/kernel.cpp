@@ -206,6 +206,7 @@ void set_matmul(Kernel& kernel, const Program& program, const Routine& routine,
     return;
   }
   set_product(kernel, together(program, group));
+  kernel.bias = operation.reads.size() > 2;
   Traffic traffic{program};
   for (const Operation* one : group) pass_over(program, *one, traffic);
   kernel.moved_bytes = traffic.bytes();

@@ -23,6 +23,7 @@ struct Kernel {
   std::int64_t batches = 1;
   bool causal = false;
   bool backward = false;
+  bool bias = false;        // matmul: adds a bias to its result
   bool fused_away = false;  // part of the kernel of an operation before it
 };
 

@@ -1,0 +1,66 @@
+#include "sim/cost/attention_time.hpp"
+
+#include <algorithm>
+
+#include "sim/check.hpp"
+
+namespace lockstep {
+
+namespace {
+
+std::int64_t blocks(std::int64_t length, std::int64_t block) {
+  return (length + block - 1) / block;
+}
+
+using OfHeadSize = AttentionFigures::OfHeadSize;
+
+/// Linearly between the sizes that are known, in proportion below the smallest.
+double efficiency(const AttentionFigures& figures, std::int64_t head_size, Share OfHeadSize::*of) {
+  const auto& known = figures.head_sizes;
+  LOCKSTEP_CHECK(!known.empty());
+  const auto above = std::find_if(known.begin(), known.end(), [head_size](const OfHeadSize& row) {
+    return row.head_size >= head_size;
+  });
+  if (above == known.end()) return known.back().*of;
+  const auto size = static_cast<double>(head_size);
+  const auto high = static_cast<double>(above->head_size);
+  if (above == known.begin()) return (*above).*of * size / high;
+  const OfHeadSize& below = *(above - 1);
+  const auto low = static_cast<double>(below.head_size);
+  return below.*of + ((*above).*of - below.*of) * (size - low) / (high - low);
+}
+
+/// Keys that a query attends to in the mean. Where there are more keys than queries, the queries
+/// are the last of them.
+double mean_keys(const Kernel& kernel) {
+  const auto keys = static_cast<double>(kernel.n);
+  const auto queries = static_cast<double>(kernel.m);
+  if (!kernel.causal) return keys;
+  return keys <= queries ? keys / 2 : keys - queries / 2;
+}
+
+}  // namespace
+
+double attention_seconds(const Kernel& kernel, const AttentionFigures& figures, FlopRate peak,
+                         std::int64_t multiprocessors) {
+  const bool backward = kernel.kind == OperationKind::attention_backward;
+  const AttentionFigures::Overhead& overheads = backward ? figures.backward : figures.forward;
+  const double overhead = kernel.causal ? overheads.causal : overheads.full;
+  const std::int64_t head_size = blocks(kernel.k, figures.head_grain) * figures.head_grain;
+  const std::int64_t rows = blocks(kernel.m, figures.block);
+  const auto count = static_cast<double>(kernel.batches * rows);
+  const double padding = static_cast<double>(head_size) / static_cast<double>(kernel.k) *
+                         static_cast<double>(rows * figures.block) / static_cast<double>(kernel.m);
+  const double keys = mean_keys(kernel);
+  const double mean = kernel.flops * padding * (1 + overhead / keys) / count;
+  const double longest = mean * (static_cast<double>(kernel.n) + overhead) / (keys + overhead);
+  const auto processors = static_cast<double>(multiprocessors);
+  const double busiest =
+      kernel.causal ? std::max(mean * count / processors, longest)
+                    : mean * static_cast<double>(blocks(kernel.batches * rows, multiprocessors));
+  const Share share =
+      efficiency(figures, head_size, backward ? &OfHeadSize::backward : &OfHeadSize::forward);
+  return busiest / (peak.per_second() / processors * share);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,91 @@
+#include "sim/cost/product_time.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace lockstep {
+
+namespace {
+
+constexpr double kPartialSumBytes = 2 * 4;  // fp32, written and read
+
+std::int64_t blocks(std::int64_t length, std::int64_t block) {
+  return (length + block - 1) / block;
+}
+
+class Product {
+ public:
+  Product(const ProductShape& shape, const ProductFigures& figures, FlopRate peak,
+          std::int64_t multiprocessors, double memory)
+      : shape_{shape},
+        figures_{figures},
+        multiprocessors_{multiprocessors},
+        rate_{peak.per_second() / static_cast<double>(multiprocessors) * loss(shape, figures)},
+        memory_{memory} {}
+
+  [[nodiscard]] double fastest() const {
+    double best = std::numeric_limits<double>::infinity();
+    for (const TileShape& tile : figures_.tiles) {
+      best = std::min(best, with_any_parts(tile));
+      if (tile.rows == tile.columns) continue;
+      best = std::min(best, with_any_parts({tile.columns, tile.rows, tile.efficiency}));
+    }
+    return best;
+  }
+
+ private:
+  /// What is left of the rate under load and with rows that begin anywhere.
+  static double loss(const ProductShape& shape, const ProductFigures& figures) {
+    const double flops = 2.0 * static_cast<double>(shape.batches) *
+                         static_cast<double>(shape.rows) * static_cast<double>(shape.columns) *
+                         static_cast<double>(shape.depth);
+    const double load = flops / (flops + figures.half_loss_flops);
+    const bool aligned =
+        shape.columns % figures.alignment == 0 && shape.depth % figures.alignment == 0;
+    return (1 - figures.loss_under_load * load) * (aligned ? 1 : figures.unaligned);
+  }
+
+  [[nodiscard]] double with_any_parts(const TileShape& tile) const {
+    double best = with_parts(tile, 1);
+    for (std::int64_t parts = 2; parts <= figures_.most_parts; parts *= 2) {
+      if (shape_.depth < parts * figures_.shortest_part) break;
+      best = std::min(best, with_parts(tile, parts));
+    }
+    return best;
+  }
+
+  [[nodiscard]] double with_parts(const TileShape& tile, std::int64_t parts) const {
+    const std::int64_t tiles = shape_.batches * blocks(shape_.rows, tile.rows) *
+                               blocks(shape_.columns, tile.columns) * parts;
+    const auto waves = static_cast<double>(blocks(tiles, multiprocessors_));
+    const std::int64_t depth =
+        blocks(blocks(shape_.depth, parts), figures_.depth_grain) * figures_.depth_grain;
+    const double flops =
+        2.0 * static_cast<double>(tile.rows * tile.columns) * static_cast<double>(depth);
+    const double tile_time = flops / (rate_ * tile.efficiency) + figures_.tile_start.seconds();
+    return waves * tile_time + adding_up(parts);
+  }
+
+  [[nodiscard]] double adding_up(std::int64_t parts) const {
+    if (parts == 1) return 0;
+    const double results = static_cast<double>(shape_.batches) * static_cast<double>(shape_.rows) *
+                           static_cast<double>(shape_.columns);
+    return static_cast<double>(parts) * results * kPartialSumBytes * figures_.part_traffic /
+           memory_;
+  }
+
+  const ProductShape& shape_;
+  const ProductFigures& figures_;
+  std::int64_t multiprocessors_;
+  double rate_;    // of one multiprocessor
+  double memory_;  // bytes per second
+};
+
+}  // namespace
+
+double product_seconds(const ProductShape& shape, const ProductFigures& figures, FlopRate peak,
+                       std::int64_t multiprocessors, double memory) {
+  return Product{shape, figures, peak, multiprocessors, memory}.fastest();
+}
+
+}  // namespace lockstep

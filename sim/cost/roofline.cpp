@@ -1,0 +1,149 @@
+#include "sim/cost/roofline.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/check.hpp"
+#include "sim/cost/attention_time.hpp"
+#include "sim/cost/product_time.hpp"
+#include "sim/cost/seconds.hpp"
+
+namespace lockstep {
+
+namespace {
+
+using Kind = OperationKind;
+using Class = OperationClass;
+
+bool costs_nothing(const Kernel& kernel) {
+  return kernel.fused_away || kernel.of == Class::communication || kernel.of == Class::copy;
+}
+
+/// The next wider precision, in which a device computes what it has no units for.
+Dtype wider(Dtype dtype) {
+  if (dtype == Dtype::fp8) return Dtype::fp16;
+  return dtype == Dtype::fp32 ? Dtype::fp64 : Dtype::fp32;
+}
+
+/// `math`, or the next wider precision that has a value. Errors: InternalError where none has.
+template <class Values>
+const auto& of_precision(const Values& values, Dtype math) {
+  for (int tries = 0; tries < 4; ++tries, math = wider(math)) {
+    const auto& value = values[static_cast<std::size_t>(math)];
+    if (value) return *value;
+  }
+  LOCKSTEP_CHECK(!"a device has a peak of some precision");
+  return *values.front();
+}
+
+ProductShape shape_of(const Kernel& kernel) {
+  return {kernel.batches, kernel.m, kernel.n, kernel.k};
+}
+
+}  // namespace
+
+Roofline::Roofline(DeviceModel model) : model_{std::move(model)} {
+  LOCKSTEP_CHECK(model_.multiprocessors > 0);
+  LOCKSTEP_CHECK(model_.slowdown_while_communicating >= 1);
+}
+
+const KindFigures& Roofline::figures_of(const Kernel& kernel) const {
+  return model_.kinds[static_cast<std::size_t>(kernel.kind)];
+}
+
+Duration Roofline::time(const Kernel& kernel) const {
+  return costs_nothing(kernel) ? Duration{} : rounded(seconds(kernel));
+}
+
+Duration Roofline::host_time(const Kernel& kernel) const {
+  if (costs_nothing(kernel)) return {};
+  const double kernels = figures_of(kernel).kernels + (kernel.bias ? model_.bias.kernels : 0);
+  return rounded(kernels * model_.host_time.seconds());
+}
+
+double Roofline::seconds(const Kernel& kernel) const {
+  switch (kernel.kind) {
+    case Kind::matmul:
+      return product(kernel);
+    case Kind::attention:
+    case Kind::attention_backward:
+      return attention(kernel);
+    case Kind::attention_scores:
+    case Kind::attention_scores_backward:
+    case Kind::attention_context:
+    case Kind::attention_context_backward:
+      return unfused_attention(kernel);
+    case Kind::convolution:
+    case Kind::convolution_input_grad:
+    case Kind::convolution_weight_grad:
+      return convolution(kernel);
+    default:
+      return moving(kernel);
+  }
+}
+
+double Roofline::moved(double bytes, OperationClass of) const {
+  return bytes / (model_.memory_bandwidth.bytes_per_second() *
+                  model_.memory_efficiency[static_cast<std::size_t>(of)]);
+}
+
+double Roofline::product(const Kernel& kernel) const {
+  const ProductFigures& figures = of_precision(model_.products, kernel.math);
+  const double computing =
+      product_seconds(shape_of(kernel), figures, of_precision(model_.peaks, kernel.math),
+                      model_.multiprocessors, model_.memory_bandwidth.bytes_per_second());
+  double out = figures.launch.seconds() + std::max(computing, moved(kernel.moved_bytes, kernel.of));
+  if (kernel.bias) {
+    const double result = static_cast<double>(kernel.batches) * static_cast<double>(kernel.m) *
+                          static_cast<double>(kernel.n) * 2 *
+                          static_cast<double>(bytes_per_element(kernel.math));
+    out += model_.bias.kernels * model_.launch.seconds() +
+           moved(model_.bias.traffic * result, Class::elementwise);
+  }
+  return out;
+}
+
+double Roofline::convolution(const Kernel& kernel) const {
+  const ProductFigures& figures = of_precision(model_.products, kernel.math);
+  const double computing =
+      product_seconds(shape_of(kernel), figures, of_precision(model_.peaks, kernel.math),
+                      model_.multiprocessors, model_.memory_bandwidth.bytes_per_second());
+  return figures.launch.seconds() +
+         std::max(computing / model_.convolution_efficiency, moved(kernel.moved_bytes, kernel.of));
+}
+
+double Roofline::attention(const Kernel& kernel) const {
+  const double computing = attention_seconds(
+      kernel, model_.attention, of_precision(model_.peaks, kernel.math), model_.multiprocessors);
+  return figures_of(kernel).kernels * model_.attention.launch.seconds() +
+         std::max(computing, moved(kernel.moved_bytes, kernel.of));
+}
+
+/// Products of the scores' shape (queries * keys, deep as a head) or that reduce over keys.
+double Roofline::unfused_attention(const Kernel& kernel) const {
+  const ProductShape scores{kernel.batches, kernel.m, kernel.n, kernel.k};
+  const ProductShape over_keys{kernel.batches, kernel.m, kernel.k, kernel.n};
+  const ProductShape over_queries{kernel.batches, kernel.n, kernel.k, kernel.m};
+  const ProductFigures& figures = of_precision(model_.products, kernel.math);
+  const auto one = [&](const ProductShape& shape) {
+    return product_seconds(shape, figures, of_precision(model_.peaks, kernel.math),
+                           model_.multiprocessors, model_.memory_bandwidth.bytes_per_second());
+  };
+  double computing = 0;
+  if (kernel.kind == Kind::attention_scores) computing = one(scores);
+  if (kernel.kind == Kind::attention_scores_backward)
+    computing = one(over_keys) + one(over_queries);
+  if (kernel.kind == Kind::attention_context) computing = one(over_keys);
+  if (kernel.kind == Kind::attention_context_backward) computing = one(scores) + one(over_queries);
+  const KindFigures& kind = figures_of(kernel);
+  return kind.kernels * figures.launch.seconds() +
+         std::max(computing, moved(kind.traffic * kernel.moved_bytes, kernel.of));
+}
+
+double Roofline::moving(const Kernel& kernel) const {
+  const KindFigures& kind = figures_of(kernel);
+  return kind.kernels * model_.launch.seconds() +
+         moved(kind.traffic * kernel.moved_bytes, kernel.of);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstdint>
+
+#include "sim/check.hpp"
+#include "sim/units.hpp"
+
+namespace lockstep {
+
+/// To the nearest picosecond, halves up. Errors: std::overflow_error beyond 106 days.
+[[nodiscard]] inline Duration rounded(double seconds) {
+  LOCKSTEP_CHECK(seconds >= 0);
+  const double ps = seconds * 1e12 + 0.5;
+  if (!(ps < 9.2e18)) detail::throw_overflow("Duration");
+  return Duration::picoseconds(static_cast<std::int64_t>(ps));
+}
+
+}  // namespace lockstep
