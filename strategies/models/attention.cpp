@@ -20,7 +20,8 @@ struct Heads {
   const int fused = block.next_fused();
   const auto project = [&](const std::string& name, const Extent& heads) {
     const Ref weight = block.weight(name + ".weight", {parts.hidden, heads, size});
-    const auto bias = append_bias(block, parts, name, {heads, size});
+    std::optional<Ref> bias;
+    if (config.bias || config.qkv_bias) bias = block.weight(name + ".bias", {heads, size});
     const Ref y = block.tensor(name, {parts.batch, parts.sequence, heads, size});
     block.matmul(name, x, weight, bias, y).fused = fused;
     return y;

@@ -45,7 +45,8 @@ struct TransformerConfig {
   std::int64_t vocabulary = 1;
   bool tied_embeddings = false;
   bool causal = true;
-  bool bias = true;  // of the projections
+  bool bias = true;       // of the projections
+  bool qkv_bias = false;  // of those of queries, keys and values, where others have none
   Normalisation norm = Normalisation::layer;
   ActivationFunction function = ActivationFunction::gelu;
   Positions positions = Positions::learned;

@@ -1,0 +1,35 @@
+#pragma once
+
+#include "strategies/models/model_config.hpp"
+#include "topologies/config/reader.hpp"
+
+/// The parts of model_file.hpp, one per form.
+namespace lockstep {
+
+/// Bounds that keep every product of sizes within 64 bits.
+inline constexpr std::int64_t kMostLayers = 100'000;
+inline constexpr std::int64_t kWidest = 1 << 20;
+inline constexpr std::int64_t kMostHeads = 1 << 12;
+inline constexpr std::int64_t kLongestSequence = 1 << 22;
+inline constexpr std::int64_t kMostWords = 1 << 24;
+inline constexpr std::int64_t kMostExperts = 1 << 14;
+
+/// The keys of each kind in Lockstep's own form, name and source aside.
+[[nodiscard]] TransformerConfig read_transformer(ObjectReader& in);
+[[nodiscard]] MlpConfig read_mlp(ObjectReader& in);
+[[nodiscard]] ResNetConfig read_resnet(ObjectReader& in);
+
+/// Notes what cannot be together, such as heads that do not divide the hidden size. `heads`,
+/// `kv_heads` and `top_k`: what the form calls these keys.
+struct KeyNames {
+  std::string_view heads = "heads";
+  std::string_view kv_heads = "kv_heads";
+};
+void check_transformer(ObjectReader& in, const TransformerConfig& config, const KeyNames& names);
+
+/// Whether an object is a config.json of Hugging Face's transformers.
+[[nodiscard]] bool is_hugging_face(const ValueReader& value);
+/// Reads such a one; keys that do not matter for a training step are passed over.
+[[nodiscard]] ModelConfig read_hugging_face(ObjectReader& in);
+
+}  // namespace lockstep
