@@ -1,0 +1,40 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+
+#include "sim/program/operation.hpp"
+
+namespace lockstep {
+
+/// What a stretch of time goes to.
+struct Activity {
+  enum class Kind : std::uint8_t {
+    computation,    // of class `of`
+    communication,  // a transfer of `group` under way
+    bubble,         // another pipeline stage was not ready
+    waiting,        // for a rank of the same stage, a host, or nothing that is known
+  };
+  Kind kind = Kind::waiting;
+  OperationClass of = OperationClass::communication;  // of computation
+  std::string group{};                                // of communication
+
+  [[nodiscard]] static Activity computation(OperationClass of) {
+    return {Kind::computation, of, {}};
+  }
+  [[nodiscard]] static Activity communication(std::string group) {
+    return {Kind::communication, OperationClass::communication, std::move(group)};
+  }
+  [[nodiscard]] static Activity bubble() {
+    return {Kind::bubble, OperationClass::communication, {}};
+  }
+  [[nodiscard]] static Activity waiting() { return {}; }
+
+  friend auto operator<=>(const Activity&, const Activity&) = default;
+};
+
+/// "matmul", "tp communication", "bubble", "waiting".
+[[nodiscard]] std::string to_string(const Activity& activity);
+
+}  // namespace lockstep

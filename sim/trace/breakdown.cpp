@@ -1,0 +1,189 @@
+#include "sim/trace/breakdown.hpp"
+
+#include <algorithm>
+
+#include "sim/check.hpp"
+
+namespace lockstep {
+
+namespace {
+
+/// Fills a Breakdown, stretch by stretch.
+class Accountant {
+ public:
+  Accountant(const Peers& peers, std::size_t rank) : peers_{&peers} {
+    out_.rank = rank;
+    out_.step = peers.timeline().end.since_start();
+  }
+
+  [[nodiscard]] Breakdown account() {
+    const RankTimeline& rank = peers_->timeline().ranks[out_.rank];
+    const RoleProgram& role = peers_->timeline().roles[rank.role];
+    TimePoint done;
+    for (std::uint32_t i = 0; i < role.operations.size(); ++i) {
+      if (role.operations[i].operation->stream != kComputeStream) continue;
+      const Interval& interval = rank.operations[i];
+      LOCKSTEP_CHECK(interval.start >= done && interval.end >= interval.start);
+      explain({out_.rank, i}, done, interval.start);
+      add_operation({out_.rank, i}, interval.start, interval.end);
+      done = interval.end;
+    }
+    account_end(done);
+    LOCKSTEP_CHECK(out_.total() == out_.step);
+    return out_;
+  }
+
+ private:
+  void add(const Activity& activity, Purpose purpose, Duration length) {
+    switch (activity.kind) {
+      case Activity::Kind::computation:
+        out_.computation[static_cast<std::size_t>(activity.of)] += length;
+        out_.purpose[static_cast<std::size_t>(purpose)] += length;
+        break;
+      case Activity::Kind::communication:
+        out_.exposed[activity.group] += length;
+        break;
+      case Activity::Kind::bubble:
+        out_.bubble += length;
+        break;
+      case Activity::Kind::waiting:
+        out_.waiting += length;
+        break;
+    }
+  }
+
+  void wait(Duration length, bool other_stage) {
+    add(other_stage ? Activity::bubble() : Activity::waiting(), Purpose::communication, length);
+  }
+
+  /// Counts [from, to), which lies within the operation's interval.
+  void add_operation(Place place, TimePoint from, TimePoint to) {
+    if (from >= to) return;
+    const Operation& operation = *peers_->operation(place).operation;
+    if (!is_communication(operation)) {
+      add(Activity::computation(class_of(operation.kind)), operation.purpose, to - from);
+      return;
+    }
+    const Place latest = peers_->latest(place);
+    const TimePoint start = std::clamp(peers_->interval(latest).start, from, to);
+    wait(start - from, peers_->other_stage(place.rank, latest.rank));
+    add(Activity::communication(peers_->group(operation)), operation.purpose, to - start);
+  }
+
+  /// Counts [from, to), in which nothing of the rank ran that held up the operation `held`.
+  void add_wait(Place held, TimePoint from, TimePoint to) {
+    const bool by_peer =
+        peers_->timeline().ranks[held.rank].bound_by[held.operation] == RankTimeline::kPeer;
+    wait(to - from, by_peer && peers_->other_stage(held.rank, peers_->latest(held).rank));
+  }
+
+  /// Counts [from, to), in which the compute stream is idle until `held` starts.
+  void explain(Place held, TimePoint from, TimePoint to) {
+    while (from < to) {
+      const std::optional<Place> cause = peers_->before(held);
+      const TimePoint end = cause ? std::max(from, peers_->interval(*cause).end) : from;
+      if (end < to) {
+        add_wait(held, end, to);
+        to = end;
+      }
+      if (!cause) return;
+      const TimePoint start = std::clamp(peers_->interval(*cause).start, from, to);
+      add_operation(*cause, start, to);
+      to = start;
+      held = *cause;
+    }
+  }
+
+  /// What follows the last operation of the compute stream.
+  void account_end(TimePoint done) {
+    const StepTimeline& timeline = peers_->timeline();
+    const std::vector<Interval>& operations = timeline.ranks[out_.rank].operations;
+    const auto ends_last =
+        std::max_element(operations.begin(), operations.end(),
+                         [](const Interval& a, const Interval& b) { return a.end < b.end; });
+    TimePoint end = done;
+    if (ends_last != operations.end() && ends_last->end > done) {
+      end = ends_last->end;
+      const Place last{out_.rank, static_cast<std::uint32_t>(ends_last - operations.begin())};
+      const TimePoint start = std::max(done, ends_last->start);
+      add_operation(last, start, end);
+      explain(last, done, start);
+    }
+    LOCKSTEP_CHECK(end <= timeline.end);
+    wait(timeline.end - end, peers_->other_stage(out_.rank, last_rank()));
+  }
+
+  [[nodiscard]] std::size_t last_rank() const {
+    const std::vector<RankTimeline>& ranks = peers_->timeline().ranks;
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      for (const Interval& interval : ranks[i].operations) {
+        if (interval.end == peers_->timeline().end) return i;
+      }
+    }
+    return out_.rank;
+  }
+
+  const Peers* peers_;
+  Breakdown out_;
+};
+
+[[nodiscard]] Bytes bytes_of(const RoleProgram& role, const std::vector<std::uint32_t>& instances) {
+  Bytes sum;
+  for (const std::uint32_t instance : instances) {
+    sum += local_bytes(role.program->mesh, role.tensor(instance));
+  }
+  return sum;
+}
+
+}  // namespace
+
+Duration Breakdown::computation_total() const {
+  Duration sum;
+  for (const Duration each : computation) sum += each;
+  return sum;
+}
+
+Duration Breakdown::exposed_total() const {
+  Duration sum;
+  for (const auto& [group, each] : exposed) sum += each;
+  return sum;
+}
+
+Duration Breakdown::total() const {
+  return computation_total() + exposed_total() + bubble + waiting;
+}
+
+Breakdown breakdown(const Peers& peers, std::size_t rank) {
+  return Accountant{peers, rank}.account();
+}
+
+Bytes message_bytes(const RoleProgram& role, std::uint32_t operation) {
+  const RoleOperation& of = role.operations[operation];
+  return std::max(bytes_of(role, of.reads), bytes_of(role, of.writes));
+}
+
+std::vector<GroupTraffic> traffic_by_group(const Peers& peers, const Breakdown& breakdown) {
+  const RankTimeline& rank = peers.timeline().ranks[breakdown.rank];
+  const RoleProgram& role = peers.timeline().roles[rank.role];
+  std::map<std::string, GroupTraffic> by_group;
+  for (std::uint32_t i = 0; i < role.operations.size(); ++i) {
+    const Operation& operation = *role.operations[i].operation;
+    if (!is_communication(operation)) continue;
+    GroupTraffic& traffic = by_group[peers.group(operation)];
+    const TimePoint start = peers.transfer_start({breakdown.rank, i});
+    traffic.operations += 1;
+    traffic.transfer += rank.operations[i].end - start;
+    traffic.waiting += start - rank.operations[i].start;
+    traffic.bytes += message_bytes(role, i);
+  }
+  std::vector<GroupTraffic> out;
+  for (auto& [group, traffic] : by_group) {
+    traffic.group = group;
+    const auto exposed = breakdown.exposed.find(group);
+    if (exposed != breakdown.exposed.end()) traffic.exposed = exposed->second;
+    out.push_back(traffic);
+  }
+  return out;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <array>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sim/trace/activity.hpp"
+#include "sim/trace/peers.hpp"
+
+/// Where a rank's step goes, without remainder.
+namespace lockstep {
+
+inline constexpr std::size_t kOperationClasses =
+    static_cast<std::size_t>(OperationClass::communication) + 1;
+inline constexpr std::size_t kPurposes = static_cast<std::size_t>(Purpose::communication) + 1;
+
+/// The step of one rank, seen from its compute stream. Every picosecond counts once: total() is
+/// exactly `step`.
+///
+/// While an operation of the compute stream runs, the time is that operation's. While the stream is
+/// idle, the time is that of what its next operation waits for: of the operation before that one,
+/// then of the one before that, back to where the stream fell idle. Communication counts as exposed
+/// from when all its ends have come; until then it is a wait, a bubble where the end that came last
+/// is another pipeline stage. So is what follows the rank's last operation while others still work.
+struct Breakdown {
+  std::size_t rank = 0;  // index into StepTimeline::ranks
+  Duration step;
+  std::array<Duration, kOperationClasses> computation{};  // by OperationClass
+  std::array<Duration, kPurposes> purpose{};              // the same computation, by Purpose
+  std::map<std::string, Duration> exposed{};              // communication, by group
+  Duration bubble;
+  Duration waiting;
+
+  [[nodiscard]] Duration computation_total() const;
+  [[nodiscard]] Duration exposed_total() const;
+  [[nodiscard]] Duration total() const;
+};
+[[nodiscard]] Breakdown breakdown(const Peers& peers, std::size_t rank);
+
+/// All communication of a rank in one group, hidden behind computation or not.
+struct GroupTraffic {
+  std::string group;
+  std::int64_t operations = 0;
+  Duration transfer;  // sum over the operations, from when all ends had come
+  Duration waiting;   // sum over the operations, until then; a receive waits from its posting on
+  Duration exposed;   // as in Breakdown
+  /// Sum over the messages: of a collective the whole message (the larger of what is read and
+  /// written), of a send, receive or host copy what is passed.
+  Bytes bytes;
+};
+/// By name of the group.
+[[nodiscard]] std::vector<GroupTraffic> traffic_by_group(const Peers& peers,
+                                                         const Breakdown& breakdown);
+/// Bytes of the message of a communication on one rank.
+[[nodiscard]] Bytes message_bytes(const RoleProgram& role, std::uint32_t operation);
+
+}  // namespace lockstep

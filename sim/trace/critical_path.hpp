@@ -1,0 +1,44 @@
+#pragma once
+
+#include <vector>
+
+#include "sim/trace/activity.hpp"
+#include "sim/trace/peers.hpp"
+
+/// What the length of a step hangs on.
+namespace lockstep {
+
+/// A stretch of the critical path on one rank.
+struct PathSegment {
+  std::size_t rank = 0;  // index into StepTimeline::ranks
+  Activity activity{};
+  Interval interval{};
+  /// The operation; none of a wait whose reason is not known.
+  std::optional<std::uint32_t> operation{};
+};
+
+/// The chain of operations that ends with the last of all, each with what it waited for, from the
+/// step's start to its end without gap or overlap. It passes from rank to rank at the end of a
+/// communication that came last. Zero-length operations are left out.
+[[nodiscard]] std::vector<PathSegment> critical_path(const Peers& peers);
+
+/// How much of a path goes to one activity.
+struct PathShare {
+  Activity activity{};
+  Duration length;
+  std::int64_t operations = 0;
+};
+/// Longest first; their lengths sum up to the path's.
+[[nodiscard]] std::vector<PathShare> shares(const std::vector<PathSegment>& path);
+
+/// A leg of the path: one rank that computes, one group that communicates, or a wait.
+struct PathLeg {
+  std::size_t rank = 0;
+  Activity activity{};  // of computation of several classes: that which takes the most
+  Interval interval{};
+  std::int64_t operations = 0;
+};
+/// Neighbouring segments of the same rank and kind put together, in their order.
+[[nodiscard]] std::vector<PathLeg> legs(const std::vector<PathSegment>& path);
+
+}  // namespace lockstep

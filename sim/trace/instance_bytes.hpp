@@ -1,0 +1,16 @@
+#pragma once
+
+#include <vector>
+
+#include "sim/trace/memory.hpp"
+
+namespace lockstep {
+
+/// Bytes of each of a role's instances on one rank.
+[[nodiscard]] std::vector<Bytes> instance_bytes(const RoleProgram& role);
+/// Whether an instance lies in the memory of a host.
+[[nodiscard]] bool held_by_host(const RoleProgram& role, std::uint32_t instance);
+/// By bytes, then by index.
+void sort_largest_first(std::vector<HeldInstance>& instances);
+
+}  // namespace lockstep

@@ -1,0 +1,98 @@
+#include "sim/trace/summary.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+#include "sim/check.hpp"
+
+namespace lockstep {
+
+namespace {
+
+[[nodiscard]] TimePoint end_of(const RankTimeline& rank) {
+  TimePoint end;
+  for (const Interval& interval : rank.operations) end = std::max(end, interval.end);
+  return end;
+}
+
+/// How long the compute stream computes.
+[[nodiscard]] Duration computation_of(const StepTimeline& timeline, const RankTimeline& rank) {
+  const RoleProgram& role = timeline.roles[rank.role];
+  Duration sum;
+  for (std::size_t i = 0; i < rank.operations.size(); ++i) {
+    const Operation& operation = *role.operations[i].operation;
+    if (operation.stream != kComputeStream || is_communication(operation)) continue;
+    sum += rank.operations[i].end - rank.operations[i].start;
+  }
+  return sum;
+}
+
+struct RankUse {
+  std::size_t rank = 0;
+  TimePoint end;
+  Duration computation;
+};
+
+[[nodiscard]] std::vector<RankUse> rank_uses(const StepTimeline& timeline) {
+  std::vector<RankUse> out;
+  for (std::size_t i = 0; i < timeline.ranks.size(); ++i) {
+    const RankTimeline& rank = timeline.ranks[i];
+    out.push_back({i, end_of(rank), computation_of(timeline, rank)});
+  }
+  return out;
+}
+
+/// The first of those that end last and compute longest.
+[[nodiscard]] std::size_t worst_of(const std::vector<RankUse>& uses) {
+  return std::max_element(uses.begin(), uses.end(),
+                          [](const RankUse& a, const RankUse& b) {
+                            return std::tie(a.end, a.computation) < std::tie(b.end, b.computation);
+                          })
+      ->rank;
+}
+
+/// The first of those ranks of a role that compute longest; none where none was simulated.
+[[nodiscard]] std::optional<std::size_t> busiest_of(const StepTimeline& timeline, std::size_t role,
+                                                    const std::vector<RankUse>& uses) {
+  std::optional<std::size_t> out;
+  for (const RankUse& use : uses) {
+    if (timeline.ranks[use.rank].role != role) continue;
+    if (!out || use.computation > uses[*out].computation) out = use.rank;
+  }
+  return out;
+}
+
+[[nodiscard]] std::vector<StageUse> stage_uses(const Peers& peers,
+                                               const std::vector<RankUse>& uses) {
+  const StepTimeline& timeline = peers.timeline();
+  const double step = timeline.end.since_start().seconds();
+  std::vector<StageUse> out;
+  for (std::size_t role = 0; role < timeline.program->roles.size(); ++role) {
+    if (timeline.program->roles[role].host) continue;
+    const std::optional<std::size_t> busiest = busiest_of(timeline, role, uses);
+    if (!busiest) continue;
+    StageUse use{role, timeline.program->roles[role].name, breakdown(peers, *busiest)};
+    if (step > 0) use.idle_fraction = 1 - use.rank.computation_total().seconds() / step;
+    out.push_back(std::move(use));
+  }
+  return out;
+}
+
+}  // namespace
+
+StepSummary summarise(const StepTimeline& timeline) {
+  LOCKSTEP_CHECK(!timeline.ranks.empty());
+  const Peers peers{timeline};
+  const std::vector<RankUse> uses = rank_uses(timeline);
+  StepSummary out;
+  out.step = timeline.end.since_start();
+  out.worst = breakdown(peers, worst_of(uses));
+  out.groups = traffic_by_group(peers, out.worst);
+  const std::vector<PathSegment> path = critical_path(peers);
+  out.path = shares(path);
+  out.path_legs = legs(path);
+  out.stages = stage_uses(peers, uses);
+  return out;
+}
+
+}  // namespace lockstep
