@@ -117,10 +117,10 @@ struct Communication {
   Atoms over{};  // the communicator: the ranks that differ along these, outermost first
   /// Only these positions along `over` take part; empty: all.
   std::vector<int> only{};
-  /// Hosts that take part after the ranks: all ranks along `over` and the first `hosts` roles that
-  /// are hosts. Roots count them too.
-  int hosts = 0;
-  int root = 0;
+  /// A host takes part too, after the ranks, and is the root: the number of its role among those of
+  /// hosts.
+  std::optional<int> host{};
+  int root = 0;  // a position along `over`, where no host is the root
   Reduction reduction = Reduction::sum;
   /// all_gather, reduce_scatter: the dimension that is put together or cut; none: flat parts.
   /// all_to_all: `cut` becomes cut, `joined` becomes whole.
@@ -162,6 +162,10 @@ struct Operation {
   /// attention: how many parts along the ring the keys come from behind the own ones.
   int ring_offset = 0;
   std::optional<Communication> communication{};
+  /// Holds back what could run too early: 0: all computation issued before must have ended; 1: all
+  /// but that of the last call, so that this runs beside it; none: as soon as its operands are
+  /// there.
+  std::optional<int> ahead{};
 };
 
 }  // namespace lockstep

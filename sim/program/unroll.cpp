@@ -57,6 +57,9 @@ class Dependencies {
  public:
   explicit Dependencies(RoleProgram& role) : role_{&role} {}
 
+  /// To be told before the first operation of every call.
+  void begin_call() { computes_ = false; }
+
   void add(std::uint32_t index) {
     RoleOperation& operation = role_->operations[index];
     users_.resize(role_->instances.size());
@@ -66,6 +69,7 @@ class Dependencies {
       wait_for(users_[instance].writer);
       for (const std::uint32_t reader : users_[instance].readers) wait_for(reader);
     }
+    if (operation.operation->ahead) wait_for_computation(*operation.operation->ahead);
     for (std::size_t stream = 0; stream < latest_.size(); ++stream) {
       if (stream != operation.operation->stream && latest_[stream] != kNobody) {
         operation.after.push_back(latest_[stream]);
@@ -76,6 +80,7 @@ class Dependencies {
       users_[instance].writer = index;
       users_[instance].readers.clear();
     }
+    if (operation.operation->stream == kComputeStream) note_computation(index);
   }
 
  private:
@@ -87,6 +92,18 @@ class Dependencies {
     if (operation == kNobody) return;
     std::uint32_t& latest = latest_[stream_of(operation)];
     if (latest == kNobody || latest < operation) latest = operation;
+  }
+
+  void note_computation(std::uint32_t index) {
+    if (!computes_) last_computations_.push_back(index);
+    last_computations_.back() = index;
+    computes_ = true;
+  }
+
+  void wait_for_computation(int ahead) {
+    const std::size_t before = last_computations_.size() - (computes_ ? 1 : 0);
+    const auto skipped = static_cast<std::size_t>(ahead);
+    if (before > skipped) wait_for(last_computations_[before - 1 - skipped]);
   }
 
   void wait_for_writer(std::uint32_t instance, const RoleOperation& operation) {
@@ -112,7 +129,9 @@ class Dependencies {
 
   RoleProgram* role_;
   std::vector<Users> users_;
-  std::vector<std::uint32_t> latest_;  // per stream, while one operation is added
+  std::vector<std::uint32_t> latest_;             // per stream, while one operation is added
+  std::vector<std::uint32_t> last_computations_;  // of every call that computes
+  bool computes_ = false;                         // whether the call under way has computed
 };
 
 [[nodiscard]] std::vector<std::uint32_t> instances_of(Instances& instances,
@@ -138,6 +157,7 @@ RoleProgram unroll(const Program& program, std::size_t role) {
   Dependencies dependencies{out};
   for (const Call& call : program.roles[role].calls) {
     const Routine& routine = program.routines[call.routine];
+    dependencies.begin_call();
     for (std::uint32_t i = 0; i < routine.operations.size(); ++i) {
       const Operation& operation = routine.operations[i];
       RoleOperation written{&operation, call, i};

@@ -84,7 +84,7 @@ Peers::ChannelId Peers::channel_of(const Operation& operation) {
   Channel channel{operation.kind == OperationKind::collective,
                   communication.over,
                   communication.only,
-                  communication.hosts,
+                  communication.host ? 1 : 0,
                   communication.group,
                   0};
   if (!channel.collective) {

@@ -1,0 +1,242 @@
+#include <algorithm>
+#include <map>
+
+#include "strategies/parallel/cuts.hpp"
+#include "strategies/parallel/relay.hpp"
+#include "strategies/parallel/step_assembly.hpp"
+
+namespace lockstep {
+
+namespace {
+
+/// Calls to insert after a call of a script, by its index.
+using Insertions = std::multimap<std::size_t, ScriptCall>;
+
+void insert(StageScript& stage, const Insertions& insertions) {
+  std::vector<ScriptCall> out;
+  for (std::size_t i = 0; i < stage.calls.size(); ++i) {
+    out.push_back(stage.calls[i]);
+    const auto [first, last] = insertions.equal_range(i);
+    for (auto it = first; it != last; ++it) out.push_back(it->second);
+  }
+  stage.calls = std::move(out);
+}
+
+/// One gradient and where it stands.
+struct Placed {
+  TrainedWeight weight;
+  int position = 0;
+};
+
+/// ZeRO-0 and -1: buckets of gradients, filled in the order in which backward is done with them.
+class Buckets {
+ public:
+  Buckets(StepAssembly& step, StageScript& stage) : step_{step}, stage_{stage} {}
+
+  void run() {
+    const bool overlaps = step_.parallel.overlaps(Overlap::dp_gradients);
+    const std::size_t end = stage_.calls.size() - 1;
+    for (const auto& [position, after] : finished_positions(stage_)) {
+      for (const TrainedWeight& weight : step_.trained_at(position)) {
+        if (!weight.over.empty()) add({weight, position}, overlaps ? after : end);
+      }
+    }
+    for (auto& [over, bucket] : open_) flush(bucket);
+    insert(stage_, insertions_);
+  }
+
+ private:
+  struct Bucket {
+    std::vector<Placed> gradients{};
+    std::int64_t bytes = 0;
+    std::size_t after = 0;
+  };
+
+  void add(Placed gradient, std::size_t after) {
+    Bucket& bucket = open_[gradient.weight.over];
+    bucket.bytes +=
+        local_bytes(step_.program.mesh, step_.graph.tensors[gradient.weight.gradient]).count();
+    bucket.after = after;
+    bucket.gradients.push_back(std::move(gradient));
+    if (bucket.bytes >= step_.parallel.bucket.count()) flush(bucket);
+  }
+
+  void flush(Bucket& bucket) {
+    if (bucket.gradients.empty()) return;
+    const RoutineId routine = step_.program.add(reduction(bucket.gradients));
+    insertions_.emplace(bucket.after, ScriptCall{Work::other, {routine, 0, 0}});
+    bucket = {};
+  }
+
+  [[nodiscard]] Routine reduction(const std::vector<Placed>& gradients) const {
+    const TrainedWeight& first = gradients.front().weight;
+    Routine out{"reduce_gradients", {}};
+    const bool sharded = !first.shard.empty();
+    Operation sum =
+        collective_of(step_, sharded ? Collective::reduce_scatter : Collective::all_reduce,
+                      sharded ? first.shard : first.over, "reduce_gradients");
+    for (const auto& [weight, position] : gradients) {
+      sum.reads.push_back(step_.at(weight.gradient, weight, position));
+      sum.writes.push_back(step_.at(weight.summed, weight, position));
+    }
+    out.operations.push_back(std::move(sum));
+    return out;
+  }
+
+  StepAssembly& step_;
+  StageScript& stage_;
+  std::map<Atoms, Bucket> open_;
+  Insertions insertions_;
+};
+
+/// ZeRO-2 and -3: every block's gradients go to their shards after every microbatch.
+void scatter_every_microbatch(StepAssembly& step, StageScript& stage) {
+  const bool split =
+      std::any_of(stage.calls.begin(), stage.calls.end(),
+                  [](const ScriptCall& call) { return call.work == Work::weight_gradient; });
+  Insertions insertions;
+  for (std::size_t i = 0; i < stage.calls.size(); ++i) {
+    const ScriptCall& call = stage.calls[i];
+    if (call.work != (split ? Work::weight_gradient : Work::backward)) continue;
+    Routine out{"scatter_gradients", {}};
+    for (const auto& [over, weights] :
+         grouped(step.trained_at(call.call.position), &TrainedWeight::shard)) {
+      if (over.empty()) continue;
+      Operation sum = collective_of(step, Collective::reduce_scatter, over, "scatter_gradients");
+      sum.accumulate = true;
+      if (!step.parallel.overlaps(Overlap::dp_gradients)) sum.stream = kComputeStream;
+      for (const TrainedWeight& weight : weights) {
+        sum.reads.push_back(step.at(weight.gradient, weight, call.call.position));
+        sum.writes.push_back(step.at(weight.summed, weight, call.call.position));
+      }
+      out.operations.push_back(std::move(sum));
+    }
+    if (out.operations.empty()) continue;
+    const RoutineId routine = step.program.add(std::move(out));
+    insertions.emplace(
+        i, ScriptCall{Work::other, {routine, call.call.position, call.call.microbatch}});
+  }
+  insert(stage, insertions);
+}
+
+/// Every weight that a stage trains, with its place.
+[[nodiscard]] std::vector<Placed> all_of(const StepAssembly& step, const StageScript& stage) {
+  std::vector<Placed> out;
+  for (const auto& [position, after] : finished_positions(stage)) {
+    for (TrainedWeight& weight : step.trained_at(position)) {
+      out.push_back({std::move(weight), position});
+    }
+  }
+  return out;
+}
+
+/// One in-place all-reduce per set of atoms, of the summed gradients that have one.
+void sum_over(StepAssembly& step, StageScript& stage, Atoms TrainedWeight::*by, const char* name) {
+  std::map<Atoms, Operation> sums;
+  for (const auto& [weight, position] : all_of(step, stage)) {
+    const Atoms& over = weight.*by;
+    if (over.empty()) continue;
+    auto found = sums.find(over);
+    if (found == sums.end()) {
+      found = sums.emplace(over, collective_of(step, Collective::all_reduce, over, name)).first;
+    }
+    const Ref ref = step.at(weight.summed, weight, position);
+    found->second.reads.push_back(ref);
+    found->second.writes.push_back(ref);
+  }
+  for (auto& [over, sum] : sums) {
+    const RoutineId routine = step.program.add(Routine{name, {std::move(sum)}});
+    stage.calls.push_back({Work::other, {routine, 0, 0}});
+  }
+}
+
+/// The first and the last stage each have a copy of tied embeddings.
+void sum_tied(StepAssembly& step) {
+  const auto& tied = step.graph.tied;
+  if (!tied) return;
+  const int first = step.stage_of(tied->first);
+  const int second = step.stage_of(tied->second);
+  if (first == second) return;
+  for (const int stage : {first, second}) {
+    const int position = stage == first ? tied->first : tied->second;
+    for (const TrainedWeight& weight : step.trained_at(position)) {
+      if (weight.weight != tied->weight) continue;
+      Operation sum = collective_of(step, Collective::all_reduce, step.program.mesh.axis("pp"),
+                                    "reduce_tied_gradients");
+      sum.communication->only = {first, second};
+      sum.communication->group = "embedding";
+      const Ref ref = step.at(weight.summed, weight, position);
+      sum.reads = {ref};
+      sum.writes = {ref};
+      const RoutineId routine = step.program.add(Routine{"reduce_tied_gradients", {sum}});
+      step.stages[static_cast<std::size_t>(stage)].calls.push_back({Work::other, {routine, 0, 0}});
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::pair<int, std::size_t>> finished_positions(const StageScript& stage) {
+  std::map<int, std::size_t> last;
+  for (std::size_t i = 0; i < stage.calls.size(); ++i) {
+    const ScriptCall& call = stage.calls[i];
+    if (call.work == Work::backward || call.work == Work::weight_gradient) {
+      last[call.call.position] = i;
+    }
+  }
+  std::vector<std::pair<int, std::size_t>> out{last.begin(), last.end()};
+  std::sort(out.begin(), out.end(),
+            [](const auto& a, const auto& b) { return a.second < b.second; });
+  return out;
+}
+
+std::vector<std::pair<Atoms, std::vector<TrainedWeight>>> grouped(
+    const std::vector<TrainedWeight>& weights, Atoms TrainedWeight::*by) {
+  std::vector<std::pair<Atoms, std::vector<TrainedWeight>>> out;
+  for (const TrainedWeight& weight : weights) {
+    const auto found = std::find_if(out.begin(), out.end(),
+                                    [&](const auto& group) { return group.first == weight.*by; });
+    if (found == out.end()) {
+      out.emplace_back(weight.*by, std::vector<TrainedWeight>{weight});
+    } else {
+      found->second.push_back(weight);
+    }
+  }
+  return out;
+}
+
+Operation collective_of(const StepAssembly& step, Collective collective, const Atoms& over,
+                        std::string name) {
+  Operation out;
+  out.kind = OperationKind::collective;
+  out.name = std::move(name);
+  out.purpose = Purpose::communication;
+  Communication how;
+  how.collective = collective;
+  how.over = over;
+  how.group = group_of(step.program.mesh, over);
+  out.communication = std::move(how);
+  return out;
+}
+
+void exchange_gradients(StepAssembly& step) {
+  for (StageScript& stage : step.stages) {
+    if (step.parallel.zero < 2) {
+      Buckets{step, stage}.run();
+    } else {
+      scatter_every_microbatch(step, stage);
+    }
+  }
+}
+
+void finish_gradients(StepAssembly& step) {
+  for (StageScript& stage : step.stages) {
+    if (step.parallel.zero > 0) {
+      sum_over(step, stage, &TrainedWeight::replicate, "reduce_over_replicas");
+    }
+    sum_over(step, stage, &TrainedWeight::within, "reduce_within_tp");
+  }
+  sum_tied(step);
+}
+
+}  // namespace lockstep
