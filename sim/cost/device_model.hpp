@@ -44,7 +44,7 @@ struct ProductFigures {
   double part_traffic{};         // bytes moved to add parts up, over those of reading and writing
                                  // every part in fp32
   double loss_under_load{};      // share of the rate that long products lose (clocks go down)
-  double half_loss_flops{};      // at which half of it is lost
+  Duration half_loss{};          // half of it is lost by one that takes this long at the peak
 };
 
 /// Fused attention by one implementation.

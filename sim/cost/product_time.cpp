@@ -20,7 +20,8 @@ class Product {
       : shape_{shape},
         figures_{figures},
         multiprocessors_{multiprocessors},
-        rate_{peak.per_second() / static_cast<double>(multiprocessors) * loss(shape, figures)},
+        rate_{peak.per_second() / static_cast<double>(multiprocessors) *
+              loss(shape, figures, peak)},
         memory_{memory} {}
 
   [[nodiscard]] double fastest() const {
@@ -35,11 +36,11 @@ class Product {
 
  private:
   /// What is left of the rate under load and with rows that begin anywhere.
-  static double loss(const ProductShape& shape, const ProductFigures& figures) {
-    const double flops = 2.0 * static_cast<double>(shape.batches) *
-                         static_cast<double>(shape.rows) * static_cast<double>(shape.columns) *
-                         static_cast<double>(shape.depth);
-    const double load = flops / (flops + figures.half_loss_flops);
+  static double loss(const ProductShape& shape, const ProductFigures& figures, FlopRate peak) {
+    const double at_peak = 2.0 * static_cast<double>(shape.batches) *
+                           static_cast<double>(shape.rows) * static_cast<double>(shape.columns) *
+                           static_cast<double>(shape.depth) / peak.per_second();
+    const double load = at_peak / (at_peak + figures.half_loss.seconds());
     const bool aligned =
         shape.columns % figures.alignment == 0 && shape.depth % figures.alignment == 0;
     return (1 - figures.loss_under_load * load) * (aligned ? 1 : figures.unaligned);

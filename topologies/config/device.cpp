@@ -4,6 +4,7 @@
 #include <system_error>
 #include <utility>
 
+#include "topologies/config/device_figure.hpp"
 #include "topologies/config/reader.hpp"
 
 namespace lockstep {
@@ -39,19 +40,14 @@ class DeviceReader {
   }
 
  private:
-  /// The figure {"value": ..., "source": ...} under `key`; `value_of` reads it.
   template <class Value>
   auto figure(ObjectReader& in, std::string_view key, Value value_of) {
-    return in.object(key, [&](ObjectReader& one) {
-      device_.sources.push_back({one.self().pointer(), one.string("source")});
-      return value_of(one.required("value"));
-    });
+    return FigureReader{device_.sources}.figure(in, key, value_of);
   }
 
   template <class Value>
   auto optional_figure(ObjectReader& in, std::string_view key, Value value_of) {
-    using Result = decltype(figure(in, key, value_of));
-    return in.optional(key) ? std::optional<Result>{figure(in, key, value_of)} : std::nullopt;
+    return FigureReader{device_.sources}.optional_figure(in, key, value_of);
   }
 
   Rate rate(ObjectReader& in, std::string_view key) {
@@ -89,6 +85,7 @@ class DeviceReader {
       return value.integer(1, kLatestPcie);
     });
     device_.max_power = figure(in, "max_power", read_watts);
+    device_.kernels = in.optional_string("kernels").value_or("");
   }
 
   static Watts read_watts(const ValueReader& value) {
@@ -118,8 +115,11 @@ class DeviceReader {
 }  // namespace
 
 Device read_device(const JsonDocument& document, std::string id) {
-  return read_document(document,
-                       [&id](ObjectReader& in) { return DeviceReader{}.read(in, std::move(id)); });
+  Device device = read_document(
+      document, [&id](ObjectReader& in) { return DeviceReader{}.read(in, std::move(id)); });
+  device.configs =
+      ("." / std::filesystem::path{document.file}.parent_path() / "..").lexically_normal();
+  return device;
 }
 
 Device load_device(const std::filesystem::path& path) {

@@ -69,6 +69,10 @@ struct Device {
   std::optional<Watts> max_power;
   Duration message_overhead;        // of the sender, per message
   std::optional<Rate> reduce_rate;  // bytes reduced per second; none: reductions cost no time
+  /// Which figures its kernels go by (configs/kernels/, the file's name without .json); empty:
+  /// none.
+  std::string kernels;
+  std::filesystem::path configs;  // the folder above that of the device's file
   std::vector<FigureSource> sources;
 
   [[nodiscard]] std::optional<FlopRate> peak(Precision precision) const {

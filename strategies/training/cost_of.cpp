@@ -1,0 +1,110 @@
+#include "strategies/training/cost_of.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "sim/cost/roofline.hpp"
+#include "sim/cost/sustained.hpp"
+#include "strategies/training/software_stack.hpp"
+#include "topologies/config/complaint.hpp"
+#include "topologies/config/device_kernels.hpp"
+
+namespace lockstep {
+
+namespace {
+
+constexpr std::size_t at(Dtype dtype) {
+  return static_cast<std::size_t>(dtype);
+}
+
+[[noreturn]] void refuse(const std::filesystem::path& file, std::string pointer,
+                         std::string message) {
+  throw ConfigError{Problem{file.string(), {}, std::move(pointer), std::move(message)}};
+}
+
+std::filesystem::path file_of(const Device& device) {
+  return device.configs / "devices" / (device.id + ".json");
+}
+
+/// The figures that the device names. Errors: as device_model().
+KernelFigures kernels_of(const Device& device, const std::filesystem::path& configs) {
+  const std::filesystem::path folder = configs / "kernels";
+  if (device.kernels.empty() || !device.memory || !device.multiprocessors) {
+    refuse(file_of(device), "",
+           "says nothing of kernels, so computation has no times; a GPU with "
+           "\"kernels\" is needed");
+  }
+  const std::vector<std::string> ids = kernel_figure_ids(folder);
+  if (std::find(ids.begin(), ids.end(), device.kernels) == ids.end()) {
+    const std::vector<std::string_view> names(ids.begin(), ids.end());
+    refuse(file_of(device), "/kernels", complain_of_name("kernels", device.kernels, names));
+  }
+  return load_kernel_figures(folder / (device.kernels + ".json"));
+}
+
+/// The first implementation that the stack prefers and the device has.
+const AttentionFigures& attention_of(const KernelFigures& kernels, const SoftwareStack& stack,
+                                     const std::filesystem::path& configs) {
+  for (const std::string& name : stack.attention) {
+    const auto found = kernels.attention.find(name);
+    if (found != kernels.attention.end()) return found->second;
+  }
+  std::string has;
+  for (const auto& [name, figures] : kernels.attention) has += (has.empty() ? "" : ", ") + name;
+  refuse(configs / "stacks" / (stack.id + ".json"), "/attention/value",
+         "no implementation that " + kernels.name + " has figures of: " + has);
+}
+
+/// A precision without figures of its own goes by those of 16 bits.
+std::array<std::optional<ProductFigures>, kDtypes> products_of(const KernelFigures& kernels) {
+  auto out = kernels.products;
+  const auto& bf16 = out[at(Dtype::bf16)];
+  const auto& fp16 = out[at(Dtype::fp16)];
+  const auto sixteen = bf16 ? bf16 : fp16;
+  for (const Dtype dtype : {Dtype::fp64, Dtype::fp32, Dtype::bf16, Dtype::fp16, Dtype::fp8}) {
+    if (!out[at(dtype)]) out[at(dtype)] = sixteen;
+  }
+  return out;
+}
+
+void set_peaks(DeviceModel& model, const Device& device) {
+  model.peaks[at(Dtype::fp64)] = device.peak(Precision::kFp64);
+  model.peaks[at(Dtype::fp32)] = device.peak(Precision::kFp32);
+  model.peaks[at(Dtype::bf16)] = device.peak(Precision::kBf16);
+  model.peaks[at(Dtype::fp16)] = device.peak(Precision::kFp16);
+  model.peaks[at(Dtype::fp8)] = device.peak(Precision::kFp8);
+}
+
+}  // namespace
+
+DeviceModel device_model(const Device& device, const std::string& stack_id,
+                         const std::filesystem::path& configs_folder) {
+  const std::filesystem::path& configs = configs_folder.empty() ? device.configs : configs_folder;
+  const SoftwareStack stack =
+      find_software_stack(configs / "stacks", stack_id.empty() ? kDefaultStack : stack_id);
+  const KernelFigures kernels = kernels_of(device, configs);
+  DeviceModel model;
+  set_peaks(model, device);
+  model.memory_bandwidth = device.memory->bandwidth;
+  model.multiprocessors = *device.multiprocessors;
+  model.products = products_of(kernels);
+  model.attention = attention_of(kernels, stack, configs);
+  model.launch = kernels.launch;
+  model.memory_efficiency = kernels.memory_efficiency;
+  model.convolution_efficiency = kernels.convolution_efficiency;
+  model.slowdown_while_communicating = kernels.slowdown_while_communicating;
+  model.kinds = stack.kinds;
+  model.bias = stack.bias;
+  model.host_time = stack.host_time;
+  return model;
+}
+
+std::unique_ptr<CostModel> cost_model(const Device& device, const std::string& stack,
+                                      std::optional<FlopRate> sustained,
+                                      const std::filesystem::path& configs) {
+  if (sustained) return std::make_unique<SustainedRate>(*sustained);
+  return std::make_unique<Roofline>(device_model(device, stack, configs));
+}
+
+}  // namespace lockstep

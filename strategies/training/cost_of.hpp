@@ -1,0 +1,30 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "sim/cost/cost_model.hpp"
+#include "sim/cost/device_model.hpp"
+#include "topologies/config/device.hpp"
+
+namespace lockstep {
+
+inline constexpr const char* kDefaultStack = "fused";
+
+/// A GPU's datasheet, the figures of its generation's kernels (configs/kernels) and those of the
+/// software (configs/stacks; empty: kDefaultStack) as one. The folders are looked for in `configs`,
+/// or, where that is empty, above the folder of the device's own file.
+/// Throws ConfigError where there is no such stack, where the device names no kernels or a file of
+/// theirs is wrong, or has no attention as the stack uses it.
+[[nodiscard]] DeviceModel device_model(const Device& device, const std::string& stack = {},
+                                       const std::filesystem::path& configs = {});
+
+/// How long kernels take on a device: from their shapes, or everything at one `sustained` rate.
+/// Errors as device_model(); none where a rate is given.
+[[nodiscard]] std::unique_ptr<CostModel> cost_model(const Device& device, const std::string& stack,
+                                                    std::optional<FlopRate> sustained,
+                                                    const std::filesystem::path& configs = {});
+
+}  // namespace lockstep

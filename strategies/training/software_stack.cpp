@@ -1,0 +1,83 @@
+#include "strategies/training/software_stack.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "topologies/config/complaint.hpp"
+#include "topologies/config/device_figure.hpp"
+#include "topologies/config/reader.hpp"
+
+namespace lockstep {
+
+namespace {
+
+constexpr double kMost = 1'000;
+const std::vector<std::string_view> kImplementations{"flash-2", "flash-3", "cudnn", "cutlass"};
+
+KindFigures read_kind(const ValueReader& value) {
+  return value.object([](ObjectReader& in) {
+    KindFigures out;
+    out.kernels = in.number("kernels", 0, kMost);
+    out.traffic = in.number("traffic", 0, kMost);
+    return out;
+  });
+}
+
+std::vector<std::string> read_attention(const ValueReader& value) {
+  std::vector<std::string> out;
+  value.array(
+      [&out](const ValueReader& one) {
+        out.push_back(one.one_of("implementation of attention", kImplementations));
+      },
+      1);
+  return out;
+}
+
+void read_kinds(ObjectReader& in, SoftwareStack& stack) {
+  FigureReader reader{stack.sources};
+  for (std::size_t i = 0; i < kOperationKinds; ++i) {
+    const auto kind = static_cast<OperationKind>(i);
+    const OperationClass of = class_of(kind);
+    if (of == OperationClass::communication || of == OperationClass::copy) continue;
+    const auto figures = reader.optional_figure(in, to_string(kind), read_kind);
+    if (figures) stack.kinds[i] = *figures;
+  }
+}
+
+}  // namespace
+
+SoftwareStack read_software_stack(const JsonDocument& document, std::string id) {
+  return read_document(document, [&id](ObjectReader& in) {
+    SoftwareStack stack;
+    stack.id = std::move(id);
+    stack.name = in.string("name");
+    FigureReader reader{stack.sources};
+    stack.attention = reader.figure(in, "attention", read_attention);
+    stack.host_time =
+        reader.figure(in, "host_time", [](const ValueReader& value) { return value.duration(); });
+    stack.bias = reader.figure(in, "bias", read_kind);
+    in.object("kinds", [&stack](ObjectReader& kinds) { read_kinds(kinds, stack); });
+    return stack;
+  });
+}
+
+SoftwareStack load_software_stack(const std::filesystem::path& path) {
+  return read_software_stack(read_json(path), path.stem().string());
+}
+
+std::vector<std::string> software_stack_ids(const std::filesystem::path& folder) {
+  return device_ids(folder);  // ids are names of .json files there as well
+}
+
+SoftwareStack find_software_stack(const std::filesystem::path& folder, const std::string& id) {
+  const std::vector<std::string> ids = software_stack_ids(folder);
+  if (std::find(ids.begin(), ids.end(), id) != ids.end()) {
+    return load_software_stack(folder / (id + ".json"));
+  }
+  const std::vector<std::string_view> names(ids.begin(), ids.end());
+  throw ConfigError{
+      Problem{folder.string(), {}, "", complain_of_name("software stack", id, names)}};
+}
+
+}  // namespace lockstep

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <array>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "sim/cost/device_model.hpp"
+#include "topologies/config/device.hpp"
+#include "topologies/config/json.hpp"
+
+namespace lockstep {
+
+/// What the training software makes of a model: which implementation of attention, what is fused,
+/// what the host spends on a kernel. One JSON file each (configs/stacks/*.json, schema
+/// configs/schema/stack.schema.json).
+struct SoftwareStack {
+  std::string id;  // the file's name without .json
+  std::string name;
+  /// Implementations of fused attention, the preferred one first.
+  std::vector<std::string> attention{};
+  std::array<KindFigures, kOperationKinds> kinds{};
+  KindFigures bias{0, 0};
+  Duration host_time{};
+  std::vector<FigureSource> sources{};
+};
+
+/// Throws ConfigError with everything that is wrong with the file.
+[[nodiscard]] SoftwareStack load_software_stack(const std::filesystem::path& path);
+
+/// The same from a document in memory.
+[[nodiscard]] SoftwareStack read_software_stack(const JsonDocument& document, std::string id);
+
+/// The ids of the stacks in a folder (names of its .json files), sorted.
+/// Throws ConfigError where it cannot be read.
+[[nodiscard]] std::vector<std::string> software_stack_ids(const std::filesystem::path& folder);
+
+/// The stack of that id in a folder. Throws ConfigError also where there is none such, with the
+/// nearest name.
+[[nodiscard]] SoftwareStack find_software_stack(const std::filesystem::path& folder,
+                                                const std::string& id);
+
+}  // namespace lockstep
