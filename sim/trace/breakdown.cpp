@@ -34,26 +34,26 @@ class Accountant {
   }
 
  private:
-  void add(const Activity& activity, Purpose purpose, Duration length) {
-    switch (activity.kind) {
-      case Activity::Kind::computation:
-        out_.computation[static_cast<std::size_t>(activity.of)] += length;
+  void add(const TimeUse& use, Purpose purpose, Duration length) {
+    switch (use.kind) {
+      case TimeUse::Kind::computation:
+        out_.computation[static_cast<std::size_t>(use.of)] += length;
         out_.purpose[static_cast<std::size_t>(purpose)] += length;
         break;
-      case Activity::Kind::communication:
-        out_.exposed[activity.group] += length;
+      case TimeUse::Kind::communication:
+        out_.exposed[use.group] += length;
         break;
-      case Activity::Kind::bubble:
+      case TimeUse::Kind::bubble:
         out_.bubble += length;
         break;
-      case Activity::Kind::waiting:
+      case TimeUse::Kind::waiting:
         out_.waiting += length;
         break;
     }
   }
 
   void wait(Duration length, bool other_stage) {
-    add(other_stage ? Activity::bubble() : Activity::waiting(), Purpose::communication, length);
+    add(other_stage ? TimeUse::bubble() : TimeUse::waiting(), Purpose::communication, length);
   }
 
   /// Counts [from, to), which lies within the operation's interval.
@@ -61,13 +61,13 @@ class Accountant {
     if (from >= to) return;
     const Operation& operation = *peers_->operation(place).operation;
     if (!is_communication(operation)) {
-      add(Activity::computation(class_of(operation.kind)), operation.purpose, to - from);
+      add(TimeUse::computation(class_of(operation.kind)), operation.purpose, to - from);
       return;
     }
     const Place latest = peers_->latest(place);
     const TimePoint start = std::clamp(peers_->interval(latest).start, from, to);
     wait(start - from, peers_->other_stage(place.rank, latest.rank));
-    add(Activity::communication(peers_->group(operation)), operation.purpose, to - start);
+    add(TimeUse::communication(peers_->group(operation)), operation.purpose, to - start);
   }
 
   /// Counts [from, to), in which nothing of the rank ran that held up the operation `held`.

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/trace/activity.hpp"
 #include "sim/trace/peers.hpp"
+#include "sim/trace/time_use.hpp"
 
 /// Where a rank's step goes, without remainder.
 namespace lockstep {

@@ -51,24 +51,23 @@ class Walk {
     const Operation& operation = *peers_->operation(place).operation;
     if (!is_communication(operation)) {
       add(peers_->interval(place).start, place.rank, place.operation,
-          Activity::computation(class_of(operation.kind)));
+          TimeUse::computation(class_of(operation.kind)));
       return place;
     }
     const Place latest = peers_->latest(place);
     add(peers_->interval(latest).start, place.rank, place.operation,
-        Activity::communication(peers_->group(operation)));
+        TimeUse::communication(peers_->group(operation)));
     return latest;
   }
 
   void wait_until(TimePoint from, std::size_t rank,
                   std::optional<std::uint32_t> operation = std::nullopt) {
-    add(from, rank, operation, Activity::waiting());
+    add(from, rank, operation, TimeUse::waiting());
   }
 
-  void add(TimePoint from, std::size_t rank, std::optional<std::uint32_t> operation,
-           Activity activity) {
+  void add(TimePoint from, std::size_t rank, std::optional<std::uint32_t> operation, TimeUse use) {
     if (from >= at_) return;
-    out_.push_back({rank, std::move(activity), {from, at_}, operation});
+    out_.push_back({rank, std::move(use), {from, at_}, operation});
     at_ = from;
   }
 
@@ -86,15 +85,15 @@ std::vector<PathSegment> critical_path(const Peers& peers) {
 }
 
 std::vector<PathShare> shares(const std::vector<PathSegment>& path) {
-  std::map<Activity, PathShare> by_activity;
+  std::map<TimeUse, PathShare> by_use;
   for (const PathSegment& segment : path) {
-    PathShare& share = by_activity[segment.activity];
+    PathShare& share = by_use[segment.use];
     share.length += segment.interval.end - segment.interval.start;
     share.operations += segment.operation.has_value() ? 1 : 0;
   }
   std::vector<PathShare> out;
-  for (auto& [activity, share] : by_activity) {
-    share.activity = activity;
+  for (auto& [use, share] : by_use) {
+    share.use = use;
     out.push_back(share);
   }
   std::stable_sort(out.begin(), out.end(),
@@ -106,13 +105,12 @@ std::vector<PathLeg> legs(const std::vector<PathSegment>& path) {
   std::vector<PathLeg> out;
   for (auto first = path.begin(); first != path.end();) {
     const auto end = std::find_if(first, path.end(), [&](const PathSegment& segment) {
-      return segment.rank != first->rank || segment.activity.kind != first->activity.kind ||
-             segment.activity.group != first->activity.group;
+      return segment.rank != first->rank || segment.use.kind != first->use.kind ||
+             segment.use.group != first->use.group;
     });
     const std::vector<PathShare> within = shares({first, end});
-    PathLeg leg{first->rank,
-                within.front().activity,
-                {first->interval.start, std::prev(end)->interval.end}};
+    PathLeg leg{
+        first->rank, within.front().use, {first->interval.start, std::prev(end)->interval.end}};
     for (const PathShare& share : within) leg.operations += share.operations;
     out.push_back(leg);
     first = end;

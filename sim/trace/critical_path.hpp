@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "sim/trace/activity.hpp"
 #include "sim/trace/peers.hpp"
+#include "sim/trace/time_use.hpp"
 
 /// What the length of a step hangs on.
 namespace lockstep {
@@ -11,7 +11,7 @@ namespace lockstep {
 /// A stretch of the critical path on one rank.
 struct PathSegment {
   std::size_t rank = 0;  // index into StepTimeline::ranks
-  Activity activity{};
+  TimeUse use{};
   Interval interval{};
   /// The operation; none of a wait whose reason is not known.
   std::optional<std::uint32_t> operation{};
@@ -22,9 +22,9 @@ struct PathSegment {
 /// communication that came last. Zero-length operations are left out.
 [[nodiscard]] std::vector<PathSegment> critical_path(const Peers& peers);
 
-/// How much of a path goes to one activity.
+/// How much of a path goes to one use.
 struct PathShare {
-  Activity activity{};
+  TimeUse use{};
   Duration length;
   std::int64_t operations = 0;
 };
@@ -34,7 +34,7 @@ struct PathShare {
 /// A leg of the path: one rank that computes, one group that communicates, or a wait.
 struct PathLeg {
   std::size_t rank = 0;
-  Activity activity{};  // of computation of several classes: that which takes the most
+  TimeUse use{};  // of computation of several classes: that which takes the most
   Interval interval{};
   std::int64_t operations = 0;
 };

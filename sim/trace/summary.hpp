@@ -24,7 +24,7 @@ struct StepSummary {
   /// The rank that ends last; of several the one that computes longest, then the first.
   Breakdown worst{};
   std::vector<GroupTraffic> groups{};  // of that rank
-  std::vector<PathShare> path{};       // the critical path by activity, longest first
+  std::vector<PathShare> path{};       // the critical path by what it goes to, longest first
   std::vector<PathLeg> path_legs{};    // the same path in its order
   std::vector<StageUse> stages{};      // roles of ranks that were simulated, in their order
 };

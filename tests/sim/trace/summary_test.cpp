@@ -173,16 +173,16 @@ TEST_CASE("the critical path passes from stage to stage with the messages") {
   REQUIRE(path.size() == expected.size());
   for (std::size_t i = 0; i < path.size(); ++i) {
     CHECK(path[i].rank == expected[i].rank);
-    CHECK(to_string(path[i].activity) == expected[i].what);
+    CHECK(to_string(path[i].use) == expected[i].what);
     CHECK(path[i].interval.start.ps() == expected[i].start);
     CHECK(path[i].interval.end.ps() == expected[i].end);
   }
 
-  const std::vector<PathShare> by_activity = shares(path);
-  REQUIRE(by_activity.size() == 2);
-  CHECK(by_activity[0].length.ps() == 100 + 100 + 200 + 200);
-  CHECK(by_activity[0].operations == 4);
-  CHECK(by_activity[1].length.ps() == 30 + 30);
+  const std::vector<PathShare> by_use = shares(path);
+  REQUIRE(by_use.size() == 2);
+  CHECK(by_use[0].length.ps() == 100 + 100 + 200 + 200);
+  CHECK(by_use[0].operations == 4);
+  CHECK(by_use[1].length.ps() == 30 + 30);
 
   const std::vector<PathLeg> in_order = legs(path);
   REQUIRE(in_order.size() == 5);  // F and B of stage 1 are one
@@ -197,9 +197,9 @@ TEST_CASE("the critical path goes through the replica that came last") {
   REQUIRE(path.size() == 3);
   CHECK(path[0].rank == 1);
   CHECK(path[0].interval.end.ps() == 120);
-  CHECK(to_string(path[1].activity) == "dp communication");
+  CHECK(to_string(path[1].use) == "dp communication");
   CHECK(path[1].interval.start.ps() == 120);
-  CHECK(to_string(path[2].activity) == "optimizer");
+  CHECK(to_string(path[2].use) == "optimizer");
 }
 
 TEST_CASE("the critical path names what nobody explains a wait") {
@@ -207,7 +207,7 @@ TEST_CASE("the critical path names what nobody explains a wait") {
   const std::vector<PathSegment> path = critical_path(Peers{step});
   Duration waiting;
   for (const PathSegment& segment : path) {
-    if (segment.activity == Activity::waiting()) {
+    if (segment.use == TimeUse::waiting()) {
       waiting += segment.interval.end - segment.interval.start;
     }
   }

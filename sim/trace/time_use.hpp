@@ -9,7 +9,7 @@
 namespace lockstep {
 
 /// What a stretch of time goes to.
-struct Activity {
+struct TimeUse {
   enum class Kind : std::uint8_t {
     computation,    // of class `of`
     communication,  // a transfer of `group` under way
@@ -20,21 +20,21 @@ struct Activity {
   OperationClass of = OperationClass::communication;  // of computation
   std::string group{};                                // of communication
 
-  [[nodiscard]] static Activity computation(OperationClass of) {
+  [[nodiscard]] static TimeUse computation(OperationClass of) {
     return {Kind::computation, of, {}};
   }
-  [[nodiscard]] static Activity communication(std::string group) {
+  [[nodiscard]] static TimeUse communication(std::string group) {
     return {Kind::communication, OperationClass::communication, std::move(group)};
   }
-  [[nodiscard]] static Activity bubble() {
+  [[nodiscard]] static TimeUse bubble() {
     return {Kind::bubble, OperationClass::communication, {}};
   }
-  [[nodiscard]] static Activity waiting() { return {}; }
+  [[nodiscard]] static TimeUse waiting() { return {}; }
 
-  friend auto operator<=>(const Activity&, const Activity&) = default;
+  friend auto operator<=>(const TimeUse&, const TimeUse&) = default;
 };
 
 /// "matmul", "tp communication", "bubble", "waiting".
-[[nodiscard]] std::string to_string(const Activity& activity);
+[[nodiscard]] std::string to_string(const TimeUse& use);
 
 }  // namespace lockstep
