@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -31,13 +32,27 @@ struct Scenario {
   /// Computation runs at this rate whatever its shapes.
   std::optional<FlopRate> sustained{};
   bool ignore_memory = false;
+  std::uint64_t seed = 1;
   std::string stack{};  // software stack: which kernels are fused, which attention; empty: default
   JsonValue resolved;   // all of it with every default, to be printed
 };
 
 /// Reads a scenario; `overrides` are `parallel.tp=4` and the like, applied before reading.
+/// `configs` has the folders with the shipped models, clusters, devices and stacks.
+///
+/// Keys: name (the file's), summary, source, cluster (scenario_cluster.hpp), model
+/// (scenario_model.hpp), parallel (the fields of ParallelConfig; scenario_parallel.hpp), tokens (of
+/// a transformer) or samples (of other models) to train on, sustained ("28 TFLOP/s"),
+/// ignore_memory, stack, seed.
 /// Throws ConfigError with everything that is wrong, impossible combinations included.
 [[nodiscard]] Scenario load_scenario(const std::filesystem::path& path,
-                                     const std::vector<std::string>& overrides = {});
+                                     const std::vector<std::string>& overrides = {},
+                                     const std::filesystem::path& configs = "configs");
+
+/// The same from a document in memory; `name` where it has none itself, files are looked for from
+/// the document's folder.
+[[nodiscard]] Scenario read_scenario(JsonDocument document, const std::string& name,
+                                     const std::vector<std::string>& overrides = {},
+                                     const std::filesystem::path& configs = "configs");
 
 }  // namespace lockstep

@@ -1,0 +1,166 @@
+#include "strategies/training/scenario.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "strategies/training/scenario_cluster.hpp"
+#include "strategies/training/scenario_json.hpp"
+#include "strategies/training/scenario_model.hpp"
+#include "strategies/training/scenario_overlay.hpp"
+#include "strategies/training/scenario_parallel.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr double kMostSamples = 1e18;
+
+/// What has been read so far; the parts that are wrong are not there.
+struct Parts {
+  std::string name;
+  std::string summary;
+  std::string source;
+  std::optional<ReadCluster> cluster{};
+  std::optional<ModelConfig> model{};
+  ParallelConfig parallel{};
+  std::optional<double> samples{};
+  std::optional<FlopRate> sustained{};
+  bool ignore_memory = false;
+  std::uint64_t seed = 1;
+  std::string stack{};
+};
+
+[[noreturn]] void refuse(const JsonDocument& document, std::string message) {
+  throw ConfigError{Problem{document.file, document.root.at, "", std::move(message)}};
+}
+
+/// Other files of this tool, and a Hugging Face config.json, are told from scenarios at once.
+void refuse_other_files(const JsonDocument& document) {
+  const auto* root = document.root.get_if<JsonObject>();
+  if (root == nullptr) return;
+  const auto has = [root](std::string_view key) { return find_member(*root, key) != nullptr; };
+  if (has("cluster") || has("parallel")) return;
+  if (has("model_type") || has("architectures")) {
+    refuse(document,
+           "this is a model's config.json of Hugging Face, not a scenario; a scenario names it as "
+           R"("model": {"file": "config.json"}, beside a "cluster" and a "parallel")");
+  }
+  if (has("hidden") || (has("kind") && has("layers"))) {
+    refuse(document, R"(this is a model, not a scenario; a scenario names it as its "model")");
+  }
+  if (has("topology") || has("graph") || has("node")) {
+    refuse(document, R"(this is a cluster, not a scenario; a scenario names it as its "cluster")");
+  }
+}
+
+/// The parameter servers that a scenario wants, read ahead: the cluster needs hosts for them.
+int servers_of(const ValueReader* parallel) {
+  const JsonValue* value = parallel == nullptr ? nullptr : parallel->value();
+  const auto* members = value == nullptr ? nullptr : value->get_if<JsonObject>();
+  if (members == nullptr) return 0;
+  const JsonValue* exchange = find_member(*members, "exchange");
+  const auto* way = exchange == nullptr ? nullptr : exchange->get_if<std::string>();
+  if (way == nullptr || *way != "parameter_server") return 0;
+  const JsonValue* servers = find_member(*members, "servers");
+  const auto* count = servers == nullptr ? nullptr : servers->get_if<std::int64_t>();
+  return count == nullptr ? 1 : static_cast<int>(std::clamp<std::int64_t>(*count, 1, kMostNodes));
+}
+
+/// Tokens of a transformer, else samples.
+void read_budget(ObjectReader& in, Parts& parts) {
+  const auto tokens = in.optional_number("tokens", 1, kMostSamples);
+  const auto samples = in.optional_number("samples", 1, kMostSamples);
+  if (tokens && samples) in.note("samples", "\"tokens\" is there already: one of both");
+  if (parts.model) {
+    const bool transformer = parts.model->transformer() != nullptr;
+    if (tokens && !transformer) in.note("tokens", "this model sees no tokens: say \"samples\"");
+    if (samples && transformer) in.note("samples", "a transformer's budget is said in \"tokens\"");
+  }
+  parts.samples = tokens ? tokens : samples;
+}
+
+void read_stack(ObjectReader& in, Parts& parts, const ScenarioFolders& folders) {
+  const auto at = in.optional("stack");
+  if (!at) return;
+  parts.stack = at->string();
+  if (at->is_string()) (void)find_file(*at, parts.stack, "software stack", "stacks", folders);
+}
+
+Parts read_parts(ObjectReader& in, const std::string& name, const ScenarioFolders& folders) {
+  Parts parts;
+  parts.name = in.string("name", name);
+  parts.summary = in.string("summary", "");
+  parts.source = in.string("source", "");
+  const auto parallel = in.optional("parallel");
+  const ValueReader cluster = in.required("cluster");
+  if (cluster.value() != nullptr) {
+    parts.cluster =
+        read_scenario_cluster(cluster, servers_of(parallel ? &*parallel : nullptr), folders);
+  }
+  const ValueReader model = in.required("model");
+  if (model.value() != nullptr) parts.model = read_scenario_model(model, folders);
+  const int ranks = parts.cluster ? parts.cluster->cluster.cluster.ranks() : 0;
+  const JsonValue nothing = json_object({});
+  const ValueReader spread =
+      parallel ? *parallel : ValueReader{&nothing, "/parallel", in.self().problems()};
+  parts.parallel =
+      spread.object([ranks](ObjectReader& members) { return read_parallel(members, ranks); });
+  read_budget(in, parts);
+  parts.sustained = in.optional_flop_rate("sustained");
+  parts.ignore_memory = in.boolean("ignore_memory", false);
+  parts.seed = static_cast<std::uint64_t>(in.integer("seed", 0, INT64_MAX, 1));
+  read_stack(in, parts, folders);
+  return parts;
+}
+
+JsonValue resolve(const Parts& parts) {
+  JsonObject out;
+  set_member(out, "name", json_of(parts.name));
+  if (!parts.summary.empty()) set_member(out, "summary", json_of(parts.summary));
+  if (!parts.source.empty()) set_member(out, "source", json_of(parts.source));
+  set_member(out, "cluster", parts.cluster->resolved);
+  set_member(out, "model", json_of(*parts.model));
+  set_member(out, "parallel", json_of(parts.parallel));
+  if (parts.samples) {
+    set_member(out, parts.model->transformer() != nullptr ? "tokens" : "samples",
+               json_of(*parts.samples));
+  }
+  if (parts.sustained) {
+    set_member(out, "sustained",
+               json_of(fmt::format("{:.0f} FLOP/s", parts.sustained->per_second())));
+  }
+  set_member(out, "ignore_memory", json_of(parts.ignore_memory));
+  if (!parts.stack.empty()) set_member(out, "stack", json_of(parts.stack));
+  set_member(out, "seed", json_of(static_cast<std::int64_t>(parts.seed)));
+  return {{}, std::move(out)};
+}
+
+}  // namespace
+
+Scenario read_scenario(JsonDocument document, const std::string& name,
+                       const std::vector<std::string>& overrides,
+                       const std::filesystem::path& configs) {
+  refuse_other_files(document);
+  Overlay overlay;
+  for (const std::string& assignment : overrides) overlay.apply(assignment, document.root);
+  const ScenarioFolders folders{std::filesystem::path{document.file}.parent_path(), configs};
+  try {
+    Parts parts =
+        read_document(document, [&](ObjectReader& in) { return read_parts(in, name, folders); });
+    JsonValue resolved = resolve(parts);
+    return {std::move(parts.name),   std::move(parts.summary),  std::move(parts.cluster->cluster),
+            *std::move(parts.model), std::move(parts.parallel), parts.samples,
+            parts.sustained,         parts.ignore_memory,       parts.seed,
+            std::move(parts.stack),  std::move(resolved)};
+  } catch (const ConfigError& error) {
+    throw overlay.attributed(error);
+  }
+}
+
+Scenario load_scenario(const std::filesystem::path& path, const std::vector<std::string>& overrides,
+                       const std::filesystem::path& configs) {
+  return read_scenario(read_json(path), path.stem().string(), overrides, configs);
+}
+
+}  // namespace lockstep
