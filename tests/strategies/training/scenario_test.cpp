@@ -1,0 +1,179 @@
+#include "strategies/training/scenario.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "strategies/training/scenario_json.hpp"
+
+namespace lockstep {
+namespace {
+
+const std::string kConfigs = LOCKSTEP_SOURCE_DIR "/configs";
+
+/// Two nodes of eight A100, and a model of two layers.
+const std::string kSmall = R"({
+  "cluster": {"gpu": "a100-sxm4-80gb", "gpus": 16},
+  "model": {"name": "m", "layers": 2, "hidden": 64, "heads": 4, "seq": 32, "vocab": 128},
+  "parallel": {"tp": 2, "pp": 2, "micro_batch": 1, "global_batch": 16}
+})";
+
+Scenario read(const std::string& text, const std::vector<std::string>& overrides = {}) {
+  return read_scenario(parse_json(text, "s.json"), "s", overrides, kConfigs);
+}
+
+std::string error_of(const std::string& text, const std::vector<std::string>& overrides = {}) {
+  try {
+    (void)read(text, overrides);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+std::string error_of_set(const std::string& assignment) {
+  return error_of(kSmall, {assignment});
+}
+
+/// The small scenario with one of its three sections in another way.
+std::string with_cluster(const std::string& cluster, const std::string& parallel = "{}") {
+  return R"({"cluster": )" + cluster +
+         R"(, "model": {"name": "m", "layers": 2, "hidden": 64, "heads": 4, "seq": 32}, )" +
+         R"("parallel": )" + parallel + "}";
+}
+
+TEST_CASE("what is left out of a scenario has its default") {
+  const Scenario scenario = read(kSmall);
+  CHECK(scenario.name == "s");
+  CHECK(scenario.cluster.cluster.ranks() == 16);
+  CHECK(scenario.cluster.device.id == "a100-sxm4-80gb");
+  CHECK(scenario.parallel.dp == 4);  // 16 / (2 * 2)
+  CHECK(scenario.parallel.schedule == PipelineOrder::one_f_one_b);
+  CHECK(scenario.parallel.microbatches() == 4);  // 16 / (1 * 4)
+  CHECK(scenario.parallel.precision == Dtype::bf16);
+  CHECK(scenario.parallel.state.weights == Dtype::bf16);
+  CHECK(scenario.parallel.state.master);
+  CHECK(scenario.model.transformer()->head_size == 16);
+  CHECK_FALSE(scenario.samples);
+}
+
+TEST_CASE("precision decides what is kept of weights and gradients") {
+  const auto state = [](const std::string& precision) {
+    return read(kSmall, {"parallel.precision=" + precision}).parallel.state;
+  };
+  CHECK(state("fp16").weights == Dtype::fp16);
+  CHECK(state("fp16").gradients == Dtype::fp16);
+  CHECK(state("fp8").weights == Dtype::bf16);  // only products are in fp8
+  CHECK(state("fp32").weights == Dtype::fp32);
+  CHECK_FALSE(state("fp32").master);  // weights in fp32 are their own
+}
+
+TEST_CASE("the resolved scenario leads to itself") {
+  const std::vector<std::string> all{
+      kSmall, with_cluster(R"({"file": "dgx-h100", "nodes": 2})"),
+      with_cluster(R"({"file": "star", "ranks": 4, "gpu": "v100-sxm2-32gb"})",
+                   R"({"exchange": "parameter_server", "servers": 3, "precision": "fp32"})"),
+      with_cluster(R"({"gpu": "gb200-nvl72", "gpus": 144, "intra": "nvl72"})"),
+      R"({"cluster": {"file": "dgx-a100", "ranks": 2},
+          "model": {"file": "mixtral-8x7b", "seq": 2048}, "tokens": 1.5e12,
+          "sustained": "28.5 TFLOP/s", "ignore_memory": true, "seed": 7, "parallel": {
+          "stages": [16, 16], "pp": 2, "dp": 1, "cp_kind": "2d", "overlap": ["tp", "dp_gradients"],
+          "algorithms": {"dp": "ring:channels=2"}, "bucket": "40 MB", "ep": 1,
+          "state": {"optimizer": "momentum", "offload": true}}})"};
+  for (const std::string& text : all) {
+    const std::string resolved = json_text(read(text).resolved);
+    CAPTURE(resolved);
+    CHECK(json_text(read(resolved).resolved) == resolved);
+  }
+}
+
+TEST_CASE("every problem of a scenario is told, with its place and what would do") {
+  CHECK(
+      error_of(R"({
+  "cluster": {"gpu": "a100-sxm4-80", "gpus": 12, "gpus_per_node": 8},
+  "model": "lama3-8b",
+  "parallel": {"tp": 0, "schedul": "1f1b", "recompute": "ful"},
+  "sustained": 28
+})") ==
+      R"(s.json:2:22: error: /cluster/gpu: no device named "a100-sxm4-80"; did you mean "a100-sxm4-80gb"?
+s.json:3:12: error: /model: no model named "lama3-8b"; did you mean "llama3-8b"?
+s.json:4:22: error: /parallel/tp: expected an integer from 1 to 16777216, got the number 0
+s.json:4:25: error: /parallel/schedul: unknown key "schedul"; did you mean "schedule"?
+s.json:4:57: error: /parallel/recompute: no recomputation named "ful"; did you mean "full"?
+s.json:5:16: error: /sustained: expected a peak such as "312 TFLOP/s", got the number 28
+6 errors; nothing was run)");
+}
+
+TEST_CASE("ranks are dp * pp * cp * tp") {
+  CHECK(
+      error_of(kSmall, {"parallel.dp=2"}) ==
+      R"(--set parallel.dp=2: error: /parallel/dp: dp * pp * cp * tp = 2 * 2 * 1 * 2 = 8, but the cluster has 16 ranks; dp 4 would fill them
+1 error; nothing was run)");
+  CHECK(
+      error_of(kSmall, {"parallel.tp=3"}) ==
+      R"(s.json:4:15: error: /parallel: tp * pp * cp = 3 * 2 * 1 = 6 does not divide the cluster's 16 ranks
+1 error; nothing was run)");
+}
+
+TEST_CASE("overrides take the place of values, and are named where they are wrong") {
+  CHECK(read(kSmall, {"parallel.tp=4"}).parallel.dp == 2);
+  CHECK(read(kSmall, {"model.layers=8", "name=\"eight\""}).model.transformer()->layers == 8);
+  CHECK(read(kSmall, {"cluster.gpus=32", "parallel.order=[\"tp\",\"pp\",\"cp\",\"dp\"]"})
+            .parallel.order.at(1) == "pp");
+  CHECK(read(kSmall, {"parallel.schedule=zb-h1"}).parallel.schedule == PipelineOrder::zb_h1);
+  CHECK(read(kSmall, {"parallel.state.offload=true"}).parallel.state.offload);
+  CHECK(read(with_cluster(R"("dgx-h100")"), {"cluster.nodes=4"}).cluster.cluster.ranks() == 32);
+
+  CHECK(error_of_set("parallel.tq=4") ==
+        "--set parallel.tq=4: error: /parallel/tq: unknown key \"tq\"; did you mean \"tp\"?\n"
+        "1 error; nothing was run");
+  CHECK(error_of_set("paralel.tp=4") ==
+        "--set paralel.tp=4: error: /paralel: unknown key \"paralel\"; did you mean \"parallel\"?\n"
+        "1 error; nothing was run");
+  CHECK(error_of_set("parallel.tp=four") ==
+        "--set parallel.tp=four: error: /parallel/tp: expected an integer from 1 to 16777216, got "
+        "\"four\"\n1 error; nothing was run");
+  CHECK(error_of_set("parallel.tp") ==
+        "--set parallel.tp: error: expected KEY=VALUE such as parallel.tp=4\n"
+        "1 error; nothing was run");
+  CHECK(error_of_set("parallel..tp=4") ==
+        "--set parallel..tp=4: error: expected keys with dots between, such as parallel.tp\n"
+        "1 error; nothing was run");
+  CHECK(error_of_set("parallel.tp.x=4") ==
+        "--set parallel.tp.x=4: error: /parallel/tp: the number 2 has no member \"x\"\n"
+        "1 error; nothing was run");
+  CHECK(error_of_set("model.heads=3").find("--set model.heads=3: error: /model/heads: ") == 0);
+  CHECK(error_of_set("parallel.stages=[1,").find("--set parallel.stages=[1,: error: ") == 0);
+}
+
+TEST_CASE("a model's file with some keys in another way") {
+  const std::string text = R"({"cluster": "dgx-h100", "parallel": {},
+    "model": {"file": "llama3-8b", "seq": 4096, "layers": 0}})";
+  CHECK(error_of(text) ==
+        "s.json:2:59: error: /layers: expected an integer from 1 to 100000, got the number 0\n"
+        "1 error; nothing was run");
+  const Scenario scenario = read(text, {"model.layers=4"});
+  CHECK(scenario.model.transformer()->layers == 4);
+  CHECK(scenario.model.transformer()->sequence == 4096);
+  CHECK(scenario.model.transformer()->kv_heads == 8);  // of the file
+}
+
+TEST_CASE("other files are told from scenarios") {
+  CHECK(error_of(R"({"architectures": ["LlamaForCausalLM"], "hidden_size": 4096})")
+            .find("s.json:1:1: error: this is a model's config.json of Hugging Face") == 0);
+  CHECK(error_of(R"({"name": "m", "layers": 2, "hidden": 64})")
+            .find("s.json:1:1: error: this is a model, not a scenario") == 0);
+  CHECK(error_of(R"({"name": "c", "topology": {}})")
+            .find("s.json:1:1: error: this is a cluster, not a scenario") == 0);
+  CHECK_THROWS_AS((void)load_scenario(LOCKSTEP_SOURCE_DIR "/configs", {}, kConfigs), ConfigError);
+  CHECK_THROWS_AS((void)load_scenario("no-such.json", {}, kConfigs), ConfigError);
+}
+
+TEST_CASE("budgets are in what the model sees") {
+  CHECK(read(kSmall, {"tokens=3e11"}).samples == 3e11);
+  CHECK(error_of_set("samples=100").find("a transformer's budget is said in \"tokens\"") !=
+        std::string::npos);
+}
+
+}  // namespace
+}  // namespace lockstep
