@@ -30,11 +30,13 @@ enum class OperationKind : std::uint8_t {
   normalisation_backward,      // [x, gain, statistics, g_y] -> [g_x, g_gain, (g_bias)]
   activation,                  // [x, (gate)] -> [y]; swiglu: y = silu(gate) * x
   activation_backward,         // [x, (gate), g_y] -> [g_x, (g_gate)]
-  rotary,                      // [x] -> [y]: rotary positions
-  rotary_backward,             // [g_y] -> [g_x]
-  dropout,                     // [x] -> [y, mask]
-  dropout_backward,            // [g_y, mask] -> [g_x]
-  add,                         // [a, b] -> [y]
+  // Rotary positions. `shared`: one key for all heads (MLA), which is rotated in place of x and put
+  // behind every head's.
+  rotary,            // [x, (shared)] -> [y]
+  rotary_backward,   // [g_y] -> [g_x, (g_shared)]
+  dropout,           // [x] -> [y, mask]
+  dropout_backward,  // [g_y, mask] -> [g_x]
+  add,               // [a, b] -> [y]
   // Rows of a table by number, of whatever dimension comes first in it (vocabulary, positions).
   embedding,           // [tokens, table] -> [y]
   embedding_backward,  // [tokens, g_y] -> [g_table]
@@ -56,7 +58,7 @@ enum class OperationKind : std::uint8_t {
   convolution_weight_grad,  // [x, g_y] -> [g_weight]
   batch_norm,               // [x, gain, bias] -> [y, statistics]
   batch_norm_backward,      // [x, gain, statistics, g_y] -> [g_x, g_gain, g_bias]
-  pool,                     // [x] -> [y]; over everything when `window` is 0
+  pool,                     // [x] -> [y]: maximum of a window; mean of everything when it is 0
   pool_backward,            // [x, y, g_y] -> [g_x]
   temporal_shift,           // [x] -> [y]: part of the channels one frame on, part one frame back
   temporal_shift_backward,  // [g_y] -> [g_x]

@@ -96,17 +96,21 @@ Ref append_attention_core(BlockBuilder& block, const TransformerParts& parts, co
   return o;
 }
 
-Ref append_attention(BlockBuilder& block, const TransformerParts& parts, const Ref& x) {
-  const Heads heads = append_projections(block, parts, x);
-  const Ref q = append_rotary(block, parts, "attention.q_rotary", heads.q);
-  const Ref k = append_rotary(block, parts, "attention.k_rotary", heads.k);
-  const Ref o = append_attention_core(block, parts, q, k, heads.v);
+Ref append_out_projection(BlockBuilder& block, const TransformerParts& parts, const Ref& o,
+                          const Ref& x) {
   const auto& extents = block.extents(o);
   const Ref weight = block.weight("attention.out.weight", {extents[2], extents[3], parts.hidden});
   const auto bias = append_bias(block, parts, "attention.out", {parts.hidden});
   const Ref y = block.like("attention.out", x);
   block.matmul("attention.out", o, weight, bias, y);
   return y;
+}
+
+Ref append_attention(BlockBuilder& block, const TransformerParts& parts, const Ref& x) {
+  const Heads heads = append_projections(block, parts, x);
+  const Ref q = append_rotary(block, parts, "attention.q_rotary", heads.q);
+  const Ref k = append_rotary(block, parts, "attention.k_rotary", heads.k);
+  return append_out_projection(block, parts, append_attention_core(block, parts, q, k, heads.v), x);
 }
 
 }  // namespace lockstep

@@ -10,6 +10,8 @@ ModelGraph build_model(const ModelConfig& model, const BuildOptions& options) {
     build_transformer(graph, *transformer);
   } else if (const auto* mlp = std::get_if<MlpConfig>(&model.shape)) {
     build_mlp(graph, *mlp);
+  } else {
+    build_resnet(graph, std::get<ResNetConfig>(model.shape));
   }
   return std::move(graph.graph);
 }

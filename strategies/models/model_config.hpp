@@ -18,7 +18,7 @@ struct ExpertsConfig {
   std::int64_t shared = 0;        // experts that every token visits
   std::int64_t shared_ffn = 0;    // inner dimension of each of those
   std::int64_t dense_layers = 0;  // first layers that have a plain MLP instead
-  std::int64_t every = 1;         // every n-th layer has experts
+  std::int64_t every = 1;         // every n-th layer has experts, the n-th first
 };
 
 /// Multi-head latent attention (DeepSeek): keys and values from a compressed vector.
@@ -56,12 +56,18 @@ struct TransformerConfig {
   std::optional<LatentAttention> latent{};
 };
 
-/// Layers of width sizes[0] -> sizes[1] -> ...; ReLU or GELU between, squared error or
-/// cross-entropy at the end is the last block.
+/// Whether layer `index` (from 0) has experts in place of a plain MLP.
+[[nodiscard]] inline bool has_experts(const TransformerConfig& config, std::int64_t index) {
+  return config.experts && index >= config.experts->dense_layers &&
+         (index + 1) % config.experts->every == 0;
+}
+
+/// Pairs of layers with an activation between. The loss is the cross-entropy of what comes out,
+/// each unit a class.
 struct MlpConfig {
   std::int64_t hidden = 1;
   std::int64_t ffn = 1;
-  std::int64_t layers = 1;  // pairs hidden -> ffn -> hidden, each with a residual
+  std::int64_t layers = 1;  // pairs hidden -> ffn -> hidden, each added to what came in
   ActivationFunction function = ActivationFunction::gelu;
   bool bias = false;
 };

@@ -110,8 +110,12 @@ void normalisation(Reverse& reverse, const Operation& forward) {
                 forward.reads);
 }
 
+/// ReLU's gradient is known from its result as well as from its input; the result is what the next
+/// operation keeps anyway.
 void activation(Reverse& reverse, const Operation& forward) {
-  with_gradient(reverse, forward, Kind::activation_backward, forward.reads, forward.reads);
+  const bool relu = forward.function == ActivationFunction::relu;
+  with_gradient(reverse, forward, Kind::activation_backward, relu ? forward.writes : forward.reads,
+                forward.reads);
 }
 
 void rotary(Reverse& reverse, const Operation& forward) {

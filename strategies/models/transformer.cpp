@@ -1,3 +1,5 @@
+#include <array>
+
 #include "strategies/models/models.hpp"
 #include "strategies/models/transformer_blocks.hpp"
 
@@ -12,8 +14,13 @@ void build_transformer(GraphBuilder& graph, const TransformerConfig& config) {
   Ref table;
   std::vector<int>& chain = graph.graph.chain;
   chain.push_back(embedding_block(graph, parts, table));
-  const int layer = layer_block(graph, parts);
-  for (std::int64_t i = 0; i < config.layers; ++i) chain.push_back(layer);
+  std::array<std::optional<int>, 2> kinds{};  // plain layers, layers of experts
+  for (std::int64_t i = 0; i < config.layers; ++i) {
+    const bool experts = has_experts(config, i);
+    std::optional<int>& kind = kinds.at(experts ? 1 : 0);
+    if (!kind) kind = layer_block(graph, parts, experts);
+    chain.push_back(*kind);
+  }
   const int last = static_cast<int>(chain.size());
   if (config.tied_embeddings) {
     graph.graph.tied =

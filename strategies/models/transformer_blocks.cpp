@@ -33,8 +33,9 @@ void append_half(BlockBuilder& block, const TransformerParts& parts, const std::
 Ref append_norm(BlockBuilder& block, const TransformerParts& parts, const std::string& name,
                 const Ref& x) {
   const bool layer = parts.config.norm == Normalisation::layer;
-  std::vector<Ref> reads{x, block.weight(name + ".gain", {parts.hidden})};
-  if (layer) reads.push_back(block.weight(name + ".bias", {parts.hidden}));
+  const Extent over = block.extents(x).back();
+  std::vector<Ref> reads{x, block.weight(name + ".gain", {over})};
+  if (layer) reads.push_back(block.weight(name + ".bias", {over}));
   // Mean and reciprocal standard deviation; RMS norm needs the latter alone.
   const Ref statistics =
       block.tensor(name + ".statistics",
@@ -42,7 +43,7 @@ Ref append_norm(BlockBuilder& block, const TransformerParts& parts, const std::s
   const Ref y = block.like(name, x);
   Operation& norm = block.append(Kind::normalisation, name, std::move(reads), {y, statistics});
   norm.norm = parts.config.norm;
-  norm.over = {Dim::hidden};
+  norm.over = {over.dim};
   return y;
 }
 
@@ -120,13 +121,17 @@ int head_block(GraphBuilder& graph, const TransformerParts& parts, const Ref& ta
   return block.finish();
 }
 
-int layer_block(GraphBuilder& graph, const TransformerParts& parts) {
-  BlockBuilder block{graph, "layer", parts.residual, parts.residual};
+int layer_block(GraphBuilder& graph, const TransformerParts& parts, bool experts) {
+  BlockBuilder block{graph, experts ? "expert_layer" : "layer", parts.residual, parts.residual};
   const Ref middle = block.like("residual.middle", block.input());
-  append_half(block, parts, "attention", block.input(), middle,
-              [&](const Ref& x) { return append_attention(block, parts, x); });
-  append_half(block, parts, "mlp", middle, block.output(),
-              [&](const Ref& x) { return append_mlp(block, parts, "mlp", parts.config.ffn, x); });
+  append_half(block, parts, "attention", block.input(), middle, [&](const Ref& x) {
+    return parts.config.latent ? append_latent_attention(block, parts, x)
+                               : append_attention(block, parts, x);
+  });
+  append_half(block, parts, "mlp", middle, block.output(), [&](const Ref& x) {
+    return experts ? append_experts(block, parts, x)
+                   : append_mlp(block, parts, "mlp", parts.config.ffn, x);
+  });
   return block.finish();
 }
 

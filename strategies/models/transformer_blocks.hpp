@@ -17,7 +17,7 @@ struct TransformerParts {
   Boundary residual;
 };
 
-/// [x [b, s, h]] -> normalised; weights `name`.gain (and .bias of layer norm) [h].
+/// [x [b, s, n]] -> normalised over n; weights `name`.gain (and .bias of layer norm) [n].
 [[nodiscard]] Ref append_norm(BlockBuilder& block, const TransformerParts& parts,
                               const std::string& name, const Ref& x);
 /// Dropout where the model has any, to `result` if given; else x itself.
@@ -34,6 +34,20 @@ struct TransformerParts {
 /// d or value_size] -> [b, s, a, the same].
 [[nodiscard]] Ref append_attention_core(BlockBuilder& block, const TransformerParts& parts,
                                         const Ref& q, const Ref& k, const Ref& v);
+/// The projection of what the heads have found: o [b, s, a, d] -> [b, s, h] like `x`.
+[[nodiscard]] Ref append_out_projection(BlockBuilder& block, const TransformerParts& parts,
+                                        const Ref& o, const Ref& x);
+/// Multi-head latent attention (DeepSeek-AI 2024, arXiv 2405.04434, section 2.1) with its
+/// projections: queries, keys and values from compressed vectors, which are normalised; one rotated
+/// key that all heads share. x [b, s, h] -> [b, s, h].
+[[nodiscard]] Ref append_latent_attention(BlockBuilder& block, const TransformerParts& parts,
+                                          const Ref& x);
+/// A mixture of E experts of which every token visits k: a router in fp32, slots [E, slot, h] of
+/// ceil(b s k / E) tokens each (times the capacity factor, where there is one), products with E as
+/// a batch dimension; beside it, experts that all tokens visit as one MLP, "shared". x [b, s, h] ->
+/// [b, s, h]. Without a capacity the products take as long as on the busiest expert
+/// (BuildOptions::expert_skew); with one every expert has its slots full.
+[[nodiscard]] Ref append_experts(BlockBuilder& block, const TransformerParts& parts, const Ref& x);
 /// A plain MLP of inner dimension `ffn`: x [b, s, h] -> [b, s, h].
 [[nodiscard]] Ref append_mlp(BlockBuilder& block, const TransformerParts& parts,
                              const std::string& name, std::int64_t ffn, const Ref& x);
@@ -43,7 +57,7 @@ struct TransformerParts {
 int embedding_block(GraphBuilder& graph, const TransformerParts& parts, Ref& table);
 /// Final norm, logits, loss. `table`: the vocabulary's embedding, for tied embeddings.
 int head_block(GraphBuilder& graph, const TransformerParts& parts, const Ref& table);
-/// Attention and a plain MLP, each after a norm and added to the stream.
-int layer_block(GraphBuilder& graph, const TransformerParts& parts);
+/// Attention and a plain MLP or experts, each after a norm and added to the stream.
+int layer_block(GraphBuilder& graph, const TransformerParts& parts, bool experts);
 
 }  // namespace lockstep

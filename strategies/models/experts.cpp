@@ -1,0 +1,102 @@
+#include <cmath>
+
+#include "strategies/models/transformer_blocks.hpp"
+
+namespace lockstep {
+
+namespace {
+
+using Kind = OperationKind;
+
+/// Tokens that one expert has room for.
+[[nodiscard]] std::int64_t slots_per_expert(const TransformerParts& parts,
+                                            const BuildOptions& options) {
+  const ExpertsConfig& experts = *parts.config.experts;
+  const std::int64_t visits = parts.batch.size * parts.sequence.size * experts.top_k;
+  const double mean = static_cast<double>(visits) / static_cast<double>(experts.experts);
+  const double factor = options.capacity_factor > 0 ? options.capacity_factor : 1;
+  return static_cast<std::int64_t>(std::ceil(mean * factor));
+}
+
+struct Routing {
+  Ref weights;  // [b, s, k], fp32
+  Ref experts;  // [b, s, k]
+};
+
+[[nodiscard]] Routing append_router(BlockBuilder& block, const TransformerParts& parts,
+                                    const Ref& x) {
+  const Extent all{Dim::expert, parts.config.experts->experts};
+  const std::vector<Extent> chosen{
+      parts.batch, parts.sequence, {Dim::choice, parts.config.experts->top_k}};
+  const Ref weight = block.weight("router.weight", {parts.hidden, all});
+  const Ref logits = block.tensor("router.logits", {parts.batch, parts.sequence, all}, Dtype::fp32);
+  block.matmul("router.logits", x, weight, std::nullopt, logits);
+  const Routing out{block.tensor("router.weights", chosen, Dtype::fp32),
+                    block.tensor("router.experts", chosen, Dtype::int32)};
+  block.append(Kind::router, "router", {logits}, {out.weights, out.experts});
+  return out;
+}
+
+/// The experts' MLPs on their slots: x [E, slot, h] -> [E, slot, h].
+class ExpertProducts {
+ public:
+  ExpertProducts(BlockBuilder& block, const TransformerParts& parts, const Ref& x)
+      : block_{block}, parts_{parts}, expert_{block.extents(x)[0]}, slot_{block.extents(x)[1]} {}
+
+  [[nodiscard]] Ref append(const Ref& x) {
+    const Extent inner{Dim::ffn, parts_.config.experts->ffn};
+    const bool gated = parts_.config.gated;
+    const int fused = gated ? block_.next_fused() : 0;
+    std::vector<Ref> operands{product("experts.up", x, inner, fused)};
+    if (gated) operands.push_back(product("experts.gate", x, inner, fused));
+    const Ref active = block_.like("experts.activation", operands.front());
+    Operation& activation =
+        block_.append(Kind::activation, "experts.activation", operands, {active});
+    activation.function = parts_.config.function;
+    activation.factor = load();
+    return product("experts.down", active, parts_.hidden, 0);
+  }
+
+ private:
+  /// Of the busiest expert over the mean.
+  [[nodiscard]] double load() const {
+    return block_.options().capacity_factor > 0 ? 1 : block_.options().expert_skew;
+  }
+
+  Ref product(const std::string& name, const Ref& x, const Extent& to, int fused) {
+    const Ref weight = block_.weight(name + ".weight", {expert_, block_.extents(x).back(), to});
+    const auto bias = append_bias(block_, parts_, name, {expert_, to});
+    const Ref y = block_.tensor(name, {expert_, slot_, to});
+    Operation& made = block_.matmul(name, x, weight, bias, y);
+    made.fused = fused;
+    made.factor = load();
+    return y;
+  }
+
+  BlockBuilder& block_;
+  const TransformerParts& parts_;
+  Extent expert_;
+  Extent slot_;
+};
+
+}  // namespace
+
+Ref append_experts(BlockBuilder& block, const TransformerParts& parts, const Ref& x) {
+  const ExpertsConfig& config = *parts.config.experts;
+  const Routing routing = append_router(block, parts, x);
+  const Ref slots =
+      block.tensor("experts.slots", {{Dim::expert, config.experts},
+                                     {Dim::slot, slots_per_expert(parts, block.options())},
+                                     parts.hidden});
+  block.append(Kind::dispatch, "experts.dispatch", {x, routing.experts}, {slots});
+  const Ref done = ExpertProducts{block, parts, slots}.append(slots);
+  const Ref y = block.like("experts.combined", x);
+  block.append(Kind::combine, "experts.combine", {done, routing.weights, routing.experts}, {y});
+  if (config.shared == 0) return y;
+  const Ref shared = append_mlp(block, parts, "shared", config.shared * config.shared_ffn, x);
+  const Ref both = block.like("experts.sum", x);
+  block.append(Kind::add, "experts.add", {y, shared}, {both});
+  return both;
+}
+
+}  // namespace lockstep
