@@ -53,6 +53,8 @@ Engine::Engine(const Engine& other)
       processor_free_{other.processor_free_},
       lanes_{other.lanes_},
       streams_{other.streams_},
+      streams_at_{other.streams_at_},
+      communicating_{other.communicating_},
       calls_{other.calls_},
       ports_{other.ports_},
       transfers_{other.transfers_},
@@ -70,18 +72,28 @@ Engine::Engine(const Engine& other)
       transfer_count_{other.transfer_count_} {}
 
 void Engine::add_call(const CollectiveCall& call) {
-  const Schedule& schedule = *call.schedule;
   const auto members = static_cast<std::uint32_t>(call.members.size());
+  if (call.takes) {
+    CallState state;
+    state.first_party =
+        calls_.empty() ? static_cast<std::uint32_t>(network_->endpoints.size()) : next_party();
+    state.lanes = 0;
+    state.lanes_left.assign(members, 0);
+    state.stream.assign(members, kNone);
+    state.awaited = members;
+    calls_.push_back(std::move(state));
+    call_ends_.emplace_back(members);
+    return;
+  }
+  const Schedule& schedule = *call.schedule;
   LOCKSTEP_CHECK(schedule.ranks() == static_cast<int>(members));
   LOCKSTEP_CHECK(schedule.slots() >= 0);
   LOCKSTEP_CHECK(call.starts.empty() || call.starts.size() == members);
   for (const EndpointId member : call.members) LOCKSTEP_CHECK(member < network_->endpoints.size());
   CallState state;
   state.first_lane = static_cast<std::uint32_t>(lanes_.size());
-  state.first_party = static_cast<std::uint32_t>(network_->endpoints.size());
-  if (!calls_.empty())
-    state.first_party =
-        calls_.back().first_party + static_cast<std::uint32_t>(calls_.back().lanes_left.size());
+  state.first_party =
+      calls_.empty() ? static_cast<std::uint32_t>(network_->endpoints.size()) : next_party();
   state.lanes = static_cast<std::uint32_t>(schedule.lanes());
   state.lanes_left.assign(members, state.lanes);
   state.stream.assign(members, kNone);
@@ -98,6 +110,10 @@ void Engine::add_call(const CollectiveCall& call) {
   call_ends_.emplace_back(members);
 }
 
+std::uint32_t Engine::next_party() const {
+  return calls_.back().first_party + static_cast<std::uint32_t>(calls_.back().lanes_left.size());
+}
+
 void Engine::add_streams() {
   std::uint32_t operations = 0;
   for (const Stream& stream : workload_->streams) {
@@ -107,6 +123,13 @@ void Engine::add_streams() {
     stream_ends_.emplace_back(stream.operations.size());
   }
   streams_.resize(workload_->streams.size());
+  LOCKSTEP_CHECK(workload_->slowed_permille >= 1000);
+  if (workload_->slowed_permille > 1000) {
+    streams_at_.resize(network_->endpoints.size());
+    communicating_.resize(network_->endpoints.size());
+    for (std::uint32_t s = 0; s < streams_.size(); ++s)
+      streams_at_[workload_->streams[s].endpoint].push_back(s);
+  }
   waiting_for_.assign(operations, 0);
   dependents_.resize(operations);
   for (std::uint32_t s = 0; s < streams_.size(); ++s) {
@@ -176,8 +199,15 @@ void Engine::handle(const Event& event) {
         transfer_done(receiver);
         break;
       }
-      case Kind::computed:
-        finish_operation(event.id);
+      case Kind::computed: {
+        const StreamState& state = streams_[event.id];
+        // Where it was slowed down or sped up, another event says when it ends.
+        const bool ends = state.computing && state.until == queue_.now();
+        if (streams_at_.empty() || ends) finish_operation(event.id);
+        break;
+      }
+      case Kind::met:
+        finish_timed_call(event.id);
         break;
       case Kind::begins:
         begin_member(lanes_[event.id].call, lanes_[event.id].member);

@@ -33,7 +33,7 @@ class Engine {
 
  private:
   static constexpr std::uint32_t kNone = UINT32_MAX;
-  enum class Kind : std::uint8_t { done = kEngineEvents, taken, computed, begins };
+  enum class Kind : std::uint8_t { done = kEngineEvents, taken, computed, begins, met };
 
   /// One lane of a collective on one member.
   struct Lane {
@@ -56,6 +56,10 @@ class Engine {
   struct StreamState {
     std::uint32_t index = 0;
     bool busy = false;
+    // Where communication slows computation down:
+    bool computing = false;
+    bool slows = false;  // computes on no processor
+    TimePoint until;     // when that ends, as things are
   };
   struct CallState {
     std::uint32_t first_lane = 0;   // lane l of member m is first_lane + m * lanes + l
@@ -64,6 +68,7 @@ class Engine {
     std::vector<std::uint32_t> lanes_left;  // per member
     std::vector<std::uint32_t> stream;      // per member: the stream that called it, or kNone
     std::vector<Phase> phases;
+    std::uint32_t awaited = 0;  // members that have not begun, of a call that takes a given time
   };
   /// Under way between two tracks. One that both ends repeat is bound: it stays, and its ends
   /// only mark that they have reached it again, without a search for the other end.
@@ -101,6 +106,7 @@ class Engine {
   };
   // Set-up.
   void add_call(const CollectiveCall& call);
+  [[nodiscard]] std::uint32_t next_party() const;
   void add_streams();
   void begin_free_calls();
 
@@ -120,6 +126,9 @@ class Engine {
   void run_stream(std::uint32_t stream);
   void begin_operation(std::uint32_t stream);
   void finish_operation(std::uint32_t stream);
+  void finish_timed_call(std::uint32_t call);
+  void communicates(EndpointId at, int more);
+  void begin_computing(std::uint32_t stream, const Activity& operation);
   [[nodiscard]] TimePoint compute(EndpointId at, const Activity& operation);
   [[nodiscard]] std::uint32_t operation_id(ActivityRef ref) const;
 
@@ -166,6 +175,8 @@ class Engine {
   std::unordered_map<std::uint64_t, TimePoint> processor_free_;  // by end point and processor
   std::vector<Lane> lanes_;
   std::vector<StreamState> streams_;
+  std::vector<std::vector<std::uint32_t>> streams_at_;  // per end point; empty where nothing slows
+  std::vector<std::int32_t> communicating_;  // collectives under way per end point, likewise
   std::vector<CallState> calls_;
   std::vector<PortState> ports_;
   std::vector<Transfer> transfers_;

@@ -9,7 +9,13 @@ namespace lockstep {
 // Lanes of collectives: step after step of a schedule.
 
 void Engine::begin_member(std::uint32_t call, std::uint32_t member) {
-  const CallState& state = calls_[call];
+  CallState& state = calls_[call];
+  if (state.stream[member] != kNone) communicates(workload_->calls[call].members[member], 1);
+  if (const auto& takes = workload_->calls[call].takes; takes) {
+    LOCKSTEP_CHECK(state.awaited > 0);
+    if (--state.awaited == 0) queue_.push(make_event(Kind::met, call, queue_.now() + *takes));
+    return;
+  }
   const std::uint32_t first = state.first_lane + member * state.lanes;
   for (std::uint32_t lane = first; lane < first + state.lanes; ++lane) {
     lanes_[lane].begun = true;
@@ -132,8 +138,21 @@ void Engine::finish_lane(const Lane& lane) {
   if (--state.lanes_left[lane.member] > 0) return;
   call_ends_[lane.call][lane.member] = queue_.now();
   end_ = queue_.now();
-  if (const std::uint32_t stream = state.stream[lane.member]; stream != kNone)
+  if (const std::uint32_t stream = state.stream[lane.member]; stream != kNone) {
+    communicates(lane.endpoint, -1);
     finish_operation(stream);
+  }
+}
+
+void Engine::finish_timed_call(std::uint32_t call) {
+  const CallState& state = calls_[call];
+  for (std::uint32_t member = 0; member < state.stream.size(); ++member) {
+    call_ends_[call][member] = queue_.now();
+    end_ = queue_.now();
+    if (state.stream[member] == kNone) continue;
+    communicates(workload_->calls[call].members[member], -1);
+    finish_operation(state.stream[member]);
+  }
 }
 
 void Engine::wake_blocked_lanes(const Lane& done) {

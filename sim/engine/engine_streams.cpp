@@ -24,7 +24,11 @@ void Engine::begin_operation(std::uint32_t stream) {
   const auto track = static_cast<std::uint32_t>(lanes_.size()) + stream;
   switch (operation.kind) {
     case Activity::Kind::compute:
-      queue_.push(make_event(Kind::computed, stream, compute(own, operation)));
+      if (streams_at_.empty()) {
+        queue_.push(make_event(Kind::computed, stream, compute(own, operation)));
+      } else {
+        begin_computing(stream, operation);
+      }
       return;
     case Activity::Kind::send:
       post({own, operation.peer, operation.tag},
@@ -38,6 +42,49 @@ void Engine::begin_operation(std::uint32_t stream) {
       LOCKSTEP_CHECK(workload_->calls[operation.call].members[operation.member] == own);
       begin_member(operation.call, operation.member);
       return;
+  }
+}
+
+namespace {
+
+/// Rounded to the nearest picosecond.
+[[nodiscard]] Duration scaled(Duration of, std::int64_t numerator, std::int64_t denominator) {
+  const Int128 product = Int128{of.ps()} * numerator;
+  return Duration::picoseconds(
+      static_cast<std::int64_t>((product + denominator / 2) / Int128{denominator}));
+}
+
+constexpr std::int64_t kWhole = 1000;
+
+}  // namespace
+
+void Engine::begin_computing(std::uint32_t stream, const Activity& operation) {
+  StreamState& state = streams_[stream];
+  const EndpointId at = workload_->streams[stream].endpoint;
+  state.computing = true;
+  state.slows = operation.processor == Activity::kOwnProcessor;
+  const bool slowed = state.slows && communicating_[at] > 0;
+  state.until = slowed
+                    ? queue_.now() + scaled(operation.duration, workload_->slowed_permille, kWhole)
+                    : compute(at, operation);
+  queue_.push(make_event(Kind::computed, stream, state.until));
+}
+
+/// What is left of computation under way takes longer from the first collective on, and less long
+/// from the end of the last.
+void Engine::communicates(EndpointId at, int more) {
+  if (communicating_.empty()) return;
+  const bool before = communicating_[at] > 0;
+  communicating_[at] += more;
+  const bool now = communicating_[at] > 0;
+  if (before == now) return;
+  for (const std::uint32_t stream : streams_at_[at]) {
+    StreamState& state = streams_[stream];
+    if (!state.computing || !state.slows || state.until <= queue_.now()) continue;
+    const Duration left = state.until - queue_.now();
+    const std::int64_t slow = workload_->slowed_permille;
+    state.until = queue_.now() + (now ? scaled(left, slow, kWhole) : scaled(left, kWhole, slow));
+    queue_.push(make_event(Kind::computed, stream, state.until));
   }
 }
 
@@ -56,6 +103,7 @@ void Engine::finish_operation(std::uint32_t stream) {
   const std::uint32_t done = first_operation_[stream] + state.index;
   ++state.index;
   state.busy = false;
+  state.computing = false;
   const auto first_stream_track = static_cast<std::uint32_t>(lanes_.size());
   ready_.push_back(first_stream_track + stream);
   for (const ActivityRef& dependent : dependents_[done])

@@ -84,8 +84,16 @@ std::vector<Unfinished> Engine::unfinished() const {
   }
   for (std::uint32_t stream = 0; stream < streams_.size(); ++stream) {
     const auto& operations = workload_->streams[stream].operations;
-    if (streams_[stream].index == operations.size() || streams_[stream].busy) continue;
+    if (streams_[stream].index == operations.size()) continue;
     const auto track = static_cast<std::uint32_t>(lanes_.size()) + stream;
+    const Activity& next = operations[streams_[stream].index];
+    if (next.kind == Activity::Kind::collective && workload_->calls[next.call].takes &&
+        streams_[stream].busy) {
+      out.push_back({endpoint_of(track),
+                     fmt::format("{}: waits for {} others in {}", describe(track),
+                                 calls_[next.call].awaited, workload_->calls[next.call].name)});
+    }
+    if (streams_[stream].busy) continue;
     out.push_back(
         {endpoint_of(track), describe(track) + ": waits for operations of other streams"});
   }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,9 +20,11 @@ struct CollectiveCall {
   std::string name;  // for messages, such as "all_reduce ring"
   std::shared_ptr<const Schedule> schedule;
   std::vector<EndpointId> members;  // member i plays rank i of the schedule
-  Bytes block;                      // length of one of the schedule's blocks
+  Bytes block{};                    // length of one of the schedule's blocks
   /// When each member begins, unless a stream's operation says so; empty: all at the start.
-  std::vector<TimePoint> starts;
+  std::vector<TimePoint> starts{};
+  /// Instead of a schedule: all members are done so long after the last of them has begun.
+  std::optional<Duration> takes{};
 };
 
 /// Names an operation: stream and position in it, as indices into the workload.
@@ -59,6 +62,9 @@ struct Workload {
   /// a sender until its message has arrived, kNoLimit never makes it wait.
   int slots = 0;
   static constexpr int kNoLimit = INT32_MAX;
+  /// While an end point takes part in collectives that its streams have called, its computation
+  /// (but for what runs on a processor) takes so many thousandths of its time; at least 1000.
+  std::int64_t slowed_permille = 1000;
 };
 
 }  // namespace lockstep
