@@ -84,13 +84,13 @@ Peers::ChannelId Peers::channel_of(const Operation& operation) {
   Channel channel{operation.kind == OperationKind::collective,
                   communication.over,
                   communication.only,
-                  communication.host ? 1 : 0,
+                  communication.host,
                   communication.group,
                   0};
   if (!channel.collective) {
     const bool sends = operation.kind == OperationKind::send;
-    channel.displacement =
-        modulo(sends ? communication.offset : -communication.offset, size(channel));
+    channel.displacement = modulo(sends ? communication.offset : -communication.offset,
+                                  timeline_->program->mesh.size(channel.over));
   }
   const auto [found, is_new] =
       channel_ids_.try_emplace(channel, static_cast<ChannelId>(channels_.size()));
@@ -98,41 +98,22 @@ Peers::ChannelId Peers::channel_of(const Operation& operation) {
   return found->second;
 }
 
-int Peers::size(const Channel& channel) const {
-  return timeline_->program->mesh.size(channel.over) + channel.hosts;
-}
-
-int Peers::position_of(const Channel& channel, int rank) const {
-  const Mesh& mesh = timeline_->program->mesh;
-  if (rank >= mesh.ranks()) return mesh.size(channel.over) + rank - mesh.ranks();
-  return mesh.coordinate(rank, channel.over);
-}
-
-int Peers::rank_at(const Channel& channel, int rank, int position) const {
-  const Mesh& mesh = timeline_->program->mesh;
-  const int ranks = mesh.size(channel.over);
-  if (position >= ranks) return mesh.ranks() + position - ranks;
-  // A host has no coordinates: it takes part for the group of rank 0.
-  return mesh.moved(rank >= mesh.ranks() ? 0 : rank, channel.over, position);
-}
-
 std::vector<int> Peers::ranks_meant(std::size_t rank, End end, ChannelId id) const {
+  const Mesh& mesh = timeline_->program->mesh;
   const Channel& channel = channels_[id];
-  const int self = timeline_->ranks[rank].rank;
-  const int position = position_of(channel, self);
-  const int count = size(channel);
-  if (end == End::send) {
-    return {rank_at(channel, self, modulo(position + channel.displacement, count))};
+  // A host has no coordinates: it takes part for the group of rank 0.
+  const int own = timeline_->ranks[rank].rank;
+  const int self = own < mesh.ranks() ? own : 0;
+  const std::vector<int> group = mesh.members(self, channel.over);
+  if (end != End::collective) {
+    const int further = end == End::send ? channel.displacement : -channel.displacement;
+    const int count = static_cast<int>(group.size());
+    const int position = modulo(mesh.coordinate(self, channel.over) + further, count);
+    return {group[static_cast<std::size_t>(position)]};
   }
-  if (end == End::receive) {
-    return {rank_at(channel, self, modulo(position - channel.displacement, count))};
-  }
-  std::vector<int> positions = channel.only;
-  for (int i = 0; positions.size() < static_cast<std::size_t>(count) && channel.only.empty(); ++i) {
-    positions.push_back(i);
-  }
-  std::vector<int> out;
-  for (const int each : positions) out.push_back(rank_at(channel, self, each));
+  std::vector<int> out = channel.only.empty() ? group : std::vector<int>{};
+  for (const int position : channel.only) out.push_back(group[static_cast<std::size_t>(position)]);
+  if (channel.host) out.push_back(mesh.ranks() + *channel.host);
   return out;
 }
 

@@ -63,7 +63,7 @@ class Peers {
     bool collective = true;
     Atoms over{};
     std::vector<int> only{};
-    int hosts = 0;
+    std::optional<int> host{};
     std::string group{};
     int displacement = 0;
 
@@ -96,9 +96,6 @@ class Peers {
   [[nodiscard]] std::optional<std::uint32_t> matching(Place place, std::size_t other) const;
   [[nodiscard]] std::optional<Place> local_before(Place place) const;
   [[nodiscard]] const RoleIndex& index_of(std::size_t rank) const;
-  [[nodiscard]] int size(const Channel& channel) const;
-  [[nodiscard]] int rank_at(const Channel& channel, int rank, int position) const;
-  [[nodiscard]] int position_of(const Channel& channel, int rank) const;
   [[nodiscard]] std::vector<Place> matched(Place place, bool exact_only) const;
 
   const StepTimeline* timeline_;

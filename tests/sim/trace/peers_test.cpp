@@ -136,6 +136,40 @@ TEST_CASE("only those positions that take part are members") {
   CHECK(peers.latest({0, 0}) == Place{3, 0});
 }
 
+TEST_CASE("each server meets the workers in its own collectives") {
+  // Two workers push to server 0, then to server 1; each server has the one operation.
+  Program program;
+  program.mesh = Mesh{{{"dp", 2}}};
+  const TensorId gradient = program.add(tensor_of("g", 8, Category::gradient, true));
+  const auto push = [&](int host) {
+    Communication group = group_of("dp", {0});
+    group.host = host;
+    return communication_of(OperationKind::collective, "push", Ref{gradient}, kComputeStream,
+                            group);
+  };
+  const RoutineId work = program.add(Routine{"work", {push(0), push(1)}});
+  program.roles.push_back({"worker", {}, false, {{work, 0, 0}}});
+  for (int i = 0; i < 2; ++i) {
+    const RoutineId serve = program.add(Routine{"serve", {push(i)}});
+    program.roles.push_back({"server", {}, true, {{serve, 0, 0}}});
+  }
+  StepTimeline step = timeline_of(program, {{{0, 10}, {10, 20}}, {{5, 10}, {10, 20}}});
+  for (int i = 0; i < 2; ++i) {
+    RankTimeline host;
+    host.rank = 2 + i;
+    host.role = static_cast<std::size_t>(1 + i);
+    host.operations = {interval(0, 10 + 10 * i)};
+    host.bound_by = {RankTimeline::kNothing};
+    step.ranks.push_back(host);
+  }
+  const Peers peers{step};
+  CHECK(peers.others({0, 0}) == std::vector<Place>{{1, 0}, {2, 0}});
+  CHECK(peers.others({0, 1}) == std::vector<Place>{{1, 1}, {3, 0}});
+  CHECK(peers.others({3, 0}) == std::vector<Place>{{0, 1}, {1, 1}});
+  CHECK(peers.latest({2, 0}) == Place{1, 0});
+  CHECK_FALSE(peers.other_stage(2, 0));  // to wait for a host is no bubble
+}
+
 TEST_CASE("a group without a name has that of its axes; copies to the host have their own") {
   const StepTimeline step = two_replicas();
   const Peers peers{step};
