@@ -19,6 +19,8 @@ struct ExpertsConfig {
   std::int64_t shared_ffn = 0;    // inner dimension of each of those
   std::int64_t dense_layers = 0;  // first layers that have a plain MLP instead
   std::int64_t every = 1;         // every n-th layer has experts, the n-th first
+
+  friend bool operator==(const ExpertsConfig&, const ExpertsConfig&) = default;
 };
 
 /// Multi-head latent attention (DeepSeek): keys and values from a compressed vector.
@@ -28,6 +30,8 @@ struct LatentAttention {
   std::int64_t key_size = 128;    // per head, without rotary positions
   std::int64_t rotary_size = 64;  // per head, shared by all heads' keys
   std::int64_t value_size = 128;
+
+  friend bool operator==(const LatentAttention&, const LatentAttention&) = default;
 };
 
 enum class Positions : std::uint8_t { learned, rotary, none };
@@ -54,6 +58,8 @@ struct TransformerConfig {
   double dropout = 0;
   std::optional<ExpertsConfig> experts{};
   std::optional<LatentAttention> latent{};
+
+  friend bool operator==(const TransformerConfig&, const TransformerConfig&) = default;
 };
 
 /// Whether layer `index` (from 0) has experts in place of a plain MLP.

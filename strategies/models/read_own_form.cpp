@@ -59,10 +59,10 @@ ExpertsConfig read_experts(ObjectReader& in, const TransformerConfig& config) {
   ExpertsConfig experts;
   experts.experts = in.integer("count", 2, kMostExperts);
   experts.top_k = in.integer("top_k", 1, kMostExperts);
-  experts.ffn = in.integer("ffn", 1, kWidest, config.ffn);
+  experts.ffn = in.integer("ffn", 1, 4 * kWidest, config.ffn);
   experts.shared = in.integer("shared", 0, kMostExperts, 0);
-  experts.shared_ffn = in.integer("shared_ffn", 1, kWidest, experts.ffn);
-  experts.dense_layers = in.integer("dense_layers", 0, config.layers, 0);
+  experts.shared_ffn = in.integer("shared_ffn", 1, 4 * kWidest, experts.ffn);
+  experts.dense_layers = in.integer("dense_layers", 0, kMostLayers, 0);
   experts.every = in.integer("every", 1, kMostLayers, 1);
   if (experts.top_k > experts.experts) {
     in.note("top_k", fmt::format("at most the {} experts that there are", experts.experts));

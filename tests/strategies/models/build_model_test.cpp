@@ -43,6 +43,28 @@ TransformerConfig small_llama() {
   return llama;
 }
 
+TransformerConfig small_moe() {
+  TransformerConfig moe = small_llama();
+  moe.experts = ExpertsConfig{.experts = 4,
+                              .top_k = 2,
+                              .ffn = 12,
+                              .shared = 2,
+                              .shared_ffn = 6,
+                              .dense_layers = 1,
+                              .every = 1};
+  return moe;
+}
+
+/// DeepSeek's attention, with compressed queries where `query_rank` is above 0.
+TransformerConfig small_latent(std::int64_t query_rank) {
+  TransformerConfig latent = small_moe();
+  latent.kv_heads = latent.heads;
+  latent.head_size = 6;
+  latent.latent = LatentAttention{
+      .query_rank = query_rank, .kv_rank = 8, .key_size = 4, .rotary_size = 2, .value_size = 5};
+  return latent;
+}
+
 ModelGraph built(const decltype(ModelConfig::shape)& shape, const BuildOptions& options = {}) {
   return build_model({.name = "test", .shape = shape, .source = {}}, options);
 }
@@ -56,7 +78,8 @@ std::vector<std::string> names(const std::vector<Operation>& operations) {
 TEST_CASE("every graph keeps the rules of a graph") {
   for (const double dropout : {0.0, 0.1}) {
     for (const AttentionKind attention : {AttentionKind::flash, AttentionKind::unfused}) {
-      for (TransformerConfig config : {small_gpt(), small_llama()}) {
+      for (TransformerConfig config :
+           {small_gpt(), small_llama(), small_moe(), small_latent(0), small_latent(10)}) {
         config.dropout = dropout;
         config.attention = attention;
         CHECK(graph_problems(built(config)) == std::vector<std::string>{});
@@ -222,6 +245,90 @@ TEST_CASE("the first layer of an MLP computes no gradient of the data") {
                                  "mlp.activation.backward", "mlp.up.weight_gradient"});
   CHECK_FALSE(first.input_gradient.has_value());
   CHECK(weight_elements(graph) == 2 * 4 * 16);
+}
+
+const Tensor& tensor_named(const ModelGraph& graph, const std::string& name) {
+  const auto found = std::find_if(graph.tensors.begin(), graph.tensors.end(),
+                                  [&](const Tensor& tensor) { return tensor.name == name; });
+  REQUIRE(found != graph.tensors.end());
+  return *found;
+}
+
+std::vector<std::int64_t> sizes(const Tensor& tensor) {
+  std::vector<std::int64_t> out;
+  for (const Extent& extent : tensor.extents) out.push_back(extent.size);
+  return out;
+}
+
+TEST_CASE("what a layer of experts does") {
+  const ModelGraph graph = built(small_moe());
+  std::vector<std::string> kinds;
+  for (const int kind : graph.chain) {
+    kinds.push_back(graph.blocks.at(static_cast<std::size_t>(kind)).name);
+  }
+  CHECK(kinds ==
+        std::vector<std::string>{"embedding", "layer", "expert_layer", "expert_layer", "head"});
+  const std::vector<std::string> forward = names(block_named(graph, "expert_layer").forward);
+  const auto norm = std::find(forward.begin(), forward.end(), "mlp.norm");
+  CHECK(std::vector<std::string>{norm, forward.end()} ==
+        std::vector<std::string>{"mlp.norm", "router.logits", "router", "experts.dispatch",
+                                 "experts.up", "experts.gate", "experts.activation", "experts.down",
+                                 "experts.combine", "shared.up", "shared.gate", "shared.activation",
+                                 "shared.down", "experts.add", "mlp.add"});
+}
+
+TEST_CASE("slots of experts follow the tokens, and the capacity where there is one") {
+  // 3 sequences of 8 tokens, 2 experts each of 4: 12 on average; at a capacity of 1.3, 15.6.
+  CHECK(sizes(tensor_named(built(small_moe(), {.batch = 3}), "experts.slots")) ==
+        std::vector<std::int64_t>{4, 12, 16});
+  CHECK(sizes(tensor_named(built(small_moe(), {.batch = 3, .capacity_factor = 1.3}),
+                           "experts.slots")) == std::vector<std::int64_t>{4, 16, 16});
+}
+
+TEST_CASE("the busiest expert slows the dropless products of experts, and nothing else") {
+  const auto slowed = [](const BuildOptions& options) {
+    std::set<std::string> out;
+    const ModelGraph graph = built(small_moe(), options);
+    const Block& layer = block_named(graph, "expert_layer");
+    for (const auto* operations : {&layer.forward, &layer.backward}) {
+      for (const Operation& operation : *operations) {
+        if (operation.factor == 1.5) out.insert(operation.name);
+      }
+    }
+    return out;
+  };
+  CHECK(slowed({.expert_skew = 1.5}) ==
+        std::set<std::string>{"experts.up", "experts.gate", "experts.activation", "experts.down",
+                              "experts.up.input_gradient", "experts.gate.input_gradient",
+                              "experts.down.input_gradient", "experts.up.weight_gradient",
+                              "experts.gate.weight_gradient", "experts.down.weight_gradient",
+                              "experts.activation.backward"});
+  // With a capacity every expert's slots are full, whoever fills them.
+  CHECK(slowed({.capacity_factor = 2, .expert_skew = 1.5}).empty());
+}
+
+TEST_CASE("latent attention keeps one rotated key for all heads") {
+  const ModelGraph graph = built(small_latent(10));
+  CHECK(sizes(tensor_named(graph, "attention.k_shared")) == std::vector<std::int64_t>{1, 8, 2});
+  CHECK(sizes(tensor_named(graph, "attention.k_rotary")) == std::vector<std::int64_t>{1, 8, 4, 6});
+  CHECK(sizes(tensor_named(graph, "attention.v")) == std::vector<std::int64_t>{1, 8, 4, 5});
+  CHECK(sizes(tensor_named(graph, "attention.out.weight")) == std::vector<std::int64_t>{4, 5, 16});
+}
+
+TEST_CASE("images shrink through a ResNet, and only ReLU's results are kept") {
+  const ModelGraph graph = built(ResNetConfig{}, {.batch = 2});
+  CHECK(graph.chain.size() == 1 + 16 + 1);
+  CHECK(sizes(tensor_named(graph, "stem.out")) == std::vector<std::int64_t>{2, 56, 56, 64});
+  CHECK(sizes(tensor_named(graph, "stage1.out")) == std::vector<std::int64_t>{2, 56, 56, 256});
+  CHECK(sizes(tensor_named(graph, "stage4.out")) == std::vector<std::int64_t>{2, 7, 7, 2048});
+  std::set<std::string> kept;
+  for (const auto& one : kept_for_backward(graph, block_named(graph, "stage2.block"))) {
+    kept.insert(one.name);
+  }
+  CHECK(kept == std::set<std::string>{"stage2.out", "convolution1", "convolution1.norm.statistics",
+                                      "convolution1.relu", "convolution2",
+                                      "convolution2.norm.statistics", "convolution2.relu",
+                                      "convolution3", "convolution3.norm.statistics"});
 }
 
 }  // namespace

@@ -1,0 +1,190 @@
+#include "strategies/models/count.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <set>
+
+#include "strategies/models/build_model.hpp"
+#include "strategies/models/model_file.hpp"
+#include "tests/strategies/models/graph_rules.hpp"
+
+namespace lockstep {
+namespace {
+
+const std::filesystem::path kModels = LOCKSTEP_SOURCE_DIR "/configs/models";
+
+ModelConfig shipped(const std::string& id) {
+  return load_model(kModels / (id + ".json"));
+}
+
+ParameterCount counted(const std::string& id) {
+  return count_parameters(shipped(id));
+}
+
+double billions(std::int64_t count) {
+  return static_cast<double>(count) / 1e9;
+}
+
+/// Two operations per multiply and add: of a product all dimensions of both operands, once.
+double product_flops(const ModelGraph& graph, const Operation& operation) {
+  std::set<Dim> dims;
+  double out = 2;
+  for (std::size_t i = 0; i < 2; ++i) {
+    for (const Extent& extent : graph.tensors.at(operation.reads.at(i).tensor).extents) {
+      if (dims.insert(extent.dim).second) out *= static_cast<double>(extent.size);
+    }
+  }
+  return out;
+}
+
+double elements(const ModelGraph& graph, const Ref& ref) {
+  return static_cast<double>(global_elements(graph.tensors.at(ref.tensor)));
+}
+
+double size(const ModelGraph& graph, const Ref& ref, Dim dim) {
+  return static_cast<double>(find_extent(graph.tensors.at(ref.tensor), dim)->size);
+}
+
+/// Of one forward operation, the whole square of attention.
+double forward_flops(const ModelGraph& graph, const Operation& operation) {
+  switch (operation.kind) {
+    case OperationKind::matmul:
+      return product_flops(graph, operation);
+    case OperationKind::attention:
+      return 2 * size(graph, operation.reads[0], Dim::sequence) *
+             (elements(graph, operation.reads[0]) + elements(graph, operation.writes[0]));
+    case OperationKind::convolution:
+      return 2 * elements(graph, operation.writes[0]) *
+             size(graph, operation.reads[1], Dim::window);
+    default:
+      return 0;
+  }
+}
+
+double graph_flops(const ModelGraph& graph) {
+  double sum = 0;
+  for (const int kind : graph.chain) {
+    for (const Operation& operation : graph.blocks.at(static_cast<std::size_t>(kind)).forward) {
+      sum += forward_flops(graph, operation);
+    }
+  }
+  return sum;
+}
+
+TEST_CASE("parameters are those that are published") {
+  // Exact counts as the released weights have them.
+  CHECK(counted("gpt2-small").total() == 124'439'808);
+  CHECK(counted("gpt2-medium").total() == 354'823'168);
+  CHECK(counted("gpt2-large").total() == 774'030'080);
+  CHECK(counted("gpt2-xl").total() == 1'557'611'200);
+  CHECK(counted("llama2-7b").total() == 6'738'415'616);
+  CHECK(counted("llama2-13b").total() == 13'015'864'320);
+  CHECK(counted("llama2-70b").total() == 68'976'648'192);
+  CHECK(counted("llama3-8b").total() == 8'030'261'248);
+  CHECK(counted("llama3-70b").total() == 70'553'706'496);
+  CHECK(counted("llama3-405b").total() == 405'853'388'800);
+  CHECK(counted("mixtral-8x7b").total() == 46'702'792'704);
+  CHECK(counted("resnet-50").total() == 25'557'032);  // torchvision.models.resnet50
+  // Rounded ones of the papers.
+  CHECK(billions(counted("gpt3-175b").total()) == doctest::Approx(174.6).epsilon(0.0005));
+  CHECK(billions(counted("mixtral-8x7b").active()) == doctest::Approx(12.9).epsilon(0.005));
+  CHECK(billions(counted("deepseek-v2-lite").total()) == doctest::Approx(15.7).epsilon(0.005));
+  CHECK(billions(counted("deepseek-v3").total()) == doctest::Approx(671).epsilon(0.001));
+  // DeepSeek counts 37B with the output matrix, without the look-up of the input's.
+  const std::int64_t look_up = std::int64_t{129'280} * 7168;
+  CHECK(billions(counted("deepseek-v3").active() - look_up) == doctest::Approx(37).epsilon(0.02));
+  CHECK(billions(counted("gpt-1.3b-moe-128").total()) == doctest::Approx(52).epsilon(0.01));
+}
+
+TEST_CASE("Megatron's models come to the numbers of their names by their formula") {
+  // Narayanan et al. 2021, equation 2: 12 l h^2 (1 + 13 / (12 h) + (V + s) / (12 l h)), which
+  // leaves out the last norm (2 h).
+  for (const auto& [id, published] : {std::pair{"1.7b", 1.7},
+                                      {"3.6b", 3.6},
+                                      {"7.5b", 7.5},
+                                      {"18.4b", 18.4},
+                                      {"39.1b", 39.1},
+                                      {"76.1b", 76.1},
+                                      {"145.6b", 145.6},
+                                      {"310.1b", 310.1},
+                                      {"529.6b", 529.6},
+                                      {"1008b", 1008.0}}) {
+    CAPTURE(id);
+    const ModelConfig model = shipped(std::string{"megatron-"} + id);
+    const TransformerConfig& c = *model.transformer();
+    const std::int64_t total = count_parameters(model).total();
+    CHECK(total == 12 * c.layers * c.hidden * c.hidden + 13 * c.layers * c.hidden +
+                       (c.vocabulary + c.sequence) * c.hidden + 2 * c.hidden);
+    CHECK(std::abs(billions(total) - published) <= 0.0501);
+  }
+}
+
+TEST_CASE("every shipped model's parameters are those of its graph's weights") {
+  for (const std::string& id : model_ids(kModels)) {
+    CAPTURE(id);
+    const ModelConfig model = shipped(id);
+    const ModelGraph graph = build_model(model, {});
+    CHECK(testing::graph_problems(graph).empty());
+    CHECK(count_parameters(model).total() == testing::weight_elements(graph));
+  }
+}
+
+TEST_CASE("every shipped model's FLOPs are those of its graph's products") {
+  for (const std::string& id : model_ids(kModels)) {
+    CAPTURE(id);
+    ModelConfig model = shipped(id);
+    if (auto* transformer = std::get_if<TransformerConfig>(&model.shape)) {
+      transformer->attention = AttentionKind::flash;
+      // So that no slot of an expert is empty.
+      if (transformer->experts) transformer->sequence = 64 * transformer->experts->experts;
+    }
+    const double whole = graph_flops(build_model(model, {}));
+    const FlopCount counted_flops = count_flops(model, {.causal = false, .vocabulary = true});
+    CHECK(counted_flops.forward == doctest::Approx(whole).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("FLOPs of GPT-3 by the formula of Narayanan et al., and by 6 N D") {
+  const ModelConfig gpt3 = shipped("gpt3-175b");
+  const TransformerConfig& c = *gpt3.transformer();
+  const auto l = static_cast<double>(c.layers);
+  const auto h = static_cast<double>(c.hidden);
+  const auto s = static_cast<double>(c.sequence);
+  const auto v = static_cast<double>(c.vocabulary);
+  // arXiv 2104.04473, section 5.1, without its recomputation: 72 B s l h^2 (1 + s / (6 h) + V / (12
+  // l h)); its square of attention is whole.
+  const double formula = 72 * s * l * h * h * (1 + s / (6 * h) + v / (12 * l * h));
+  CHECK(count_flops(gpt3, {.causal = false}).training() == doctest::Approx(formula).epsilon(1e-12));
+  const double half = 72 * s * l * h * h * (1 + s / (12 * h) + v / (12 * l * h));
+  CHECK(count_flops(gpt3).training() == doctest::Approx(half).epsilon(1e-12));
+  const double bare = 72 * s * l * h * h * (1 + s / (12 * h));
+  CHECK(count_flops(gpt3, {.causal = true, .vocabulary = false}).training() ==
+        doctest::Approx(bare).epsilon(1e-12));
+  CHECK(count_flops(gpt3).training_per_token() == doctest::Approx(half / s));
+  // Brown et al. 2020, table D.1: 3.14e23 for 174.6B parameters and 300B tokens.
+  CHECK(six_n_d(174.6e9, 300e9) == doctest::Approx(3.14e23).epsilon(0.002));
+}
+
+TEST_CASE("a forward pass of ResNet-50 is 4.1 GMACs") {
+  // torchvision's documentation of ResNet50_Weights: GFLOPS 4.09, which are multiply-adds.
+  CHECK(count_flops(shipped("resnet-50")).forward / 2e9 == doctest::Approx(4.09).epsilon(0.002));
+  // Lin et al. 2019, arXiv 1811.08383, table 2: 33 GMACs for a TSM of 8 frames.
+  CHECK(count_flops(shipped("tsm-resnet-50")).forward / 2e9 == doctest::Approx(33).epsilon(0.01));
+}
+
+TEST_CASE("the convention is told in words") {
+  CHECK(FlopConvention{}.words() ==
+        "model FLOPs: products, two per multiply and add; causal attention counted as half of the "
+        "square; logits included; backward twice forward; nothing recomputed counts");
+  CHECK(FlopConvention{.causal = false, .vocabulary = false}.words() ==
+        "model FLOPs: products, two per multiply and add; attention counted as the whole square; "
+        "logits left out; backward twice forward; nothing recomputed counts");
+  CHECK(sample_name(shipped("resnet-50")) == "image");
+  CHECK(sample_name(shipped("tsm-resnet-50")) == "clip");
+  CHECK(sample_name(shipped("mlp")) == "sample");
+}
+
+}  // namespace
+}  // namespace lockstep
