@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -90,6 +91,8 @@ enum class OperationClass : std::uint8_t {
   copy,
   communication,
 };
+inline constexpr std::size_t kOperationClasses =
+    static_cast<std::size_t>(OperationClass::communication) + 1;
 [[nodiscard]] std::string_view to_string(OperationClass of);
 [[nodiscard]] OperationClass class_of(OperationKind kind);
 

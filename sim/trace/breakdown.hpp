@@ -11,8 +11,6 @@
 /// Where a rank's step goes, without remainder.
 namespace lockstep {
 
-inline constexpr std::size_t kOperationClasses =
-    static_cast<std::size_t>(OperationClass::communication) + 1;
 inline constexpr std::size_t kPurposes = static_cast<std::size_t>(Purpose::communication) + 1;
 
 /// The step of one rank, seen from its compute stream. Every picosecond counts once: total() is
