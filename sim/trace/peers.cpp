@@ -1,6 +1,6 @@
 #include "sim/trace/peers.hpp"
 
-#include <algorithm>
+#include <utility>
 
 #include "sim/check.hpp"
 
@@ -10,33 +10,21 @@ namespace {
 
 constexpr std::uint32_t kNone = UINT32_MAX;
 
-[[nodiscard]] bool has_ends(const Operation& operation) {
-  return operation.communication.has_value() &&
-         (operation.kind == OperationKind::collective || operation.kind == OperationKind::send ||
-          operation.kind == OperationKind::receive);
-}
-
-/// The instance that both ends name where they name the same.
-[[nodiscard]] std::optional<TensorInstance> passed(const RoleProgram& role,
-                                                   const RoleOperation& operation) {
-  const std::vector<std::uint32_t>& operands =
-      operation.operation->kind == OperationKind::send ? operation.reads : operation.writes;
-  if (operands.empty()) return std::nullopt;
-  return role.instances[operands.front()];
-}
-
-[[nodiscard]] int modulo(int value, int n) {
-  return (value % n + n) % n;
+/// The operation before each in its stream.
+[[nodiscard]] std::vector<std::uint32_t> previous_in_stream(const RoleProgram& role) {
+  std::vector<std::uint32_t> out;
+  std::vector<std::uint32_t> latest(role.program->streams.size(), kNone);
+  for (std::uint32_t i = 0; i < role.operations.size(); ++i) {
+    out.push_back(std::exchange(latest[role.operations[i].operation->stream], i));
+  }
+  return out;
 }
 
 }  // namespace
 
-bool is_communication(const Operation& operation) {
-  return class_of(operation.kind) == OperationClass::communication;
-}
-
-Peers::Peers(const StepTimeline& timeline) : timeline_{&timeline} {
-  for (const RoleProgram& role : timeline.roles) roles_.push_back(index_role(role));
+Peers::Peers(const StepTimeline& timeline)
+    : timeline_{&timeline}, index_{*timeline.program, timeline.roles} {
+  for (const RoleProgram& role : timeline.roles) previous_.push_back(previous_in_stream(role));
   for (std::size_t i = 0; i < timeline.ranks.size(); ++i) {
     const RankTimeline& rank = timeline.ranks[i];
     LOCKSTEP_CHECK(rank.operations.size() == timeline.roles[rank.role].operations.size());
@@ -46,69 +34,18 @@ Peers::Peers(const StepTimeline& timeline) : timeline_{&timeline} {
   }
 }
 
-Peers::RoleIndex Peers::index_role(const RoleProgram& role) {
-  RoleIndex index;
-  const std::size_t count = role.operations.size();
-  index.previous.assign(count, kNone);
-  index.channel.assign(count, 0);
-  index.place.assign(count, 0);
-  index.repeat.assign(count, 0);
-  std::vector<std::uint32_t> latest(timeline_->program->streams.size(), kNone);
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const Operation& operation = *role.operations[i].operation;
-    index.previous[i] = std::exchange(latest[operation.stream], i);
-    if (has_ends(operation)) add_communication(index, role, i);
-  }
-  return index;
-}
-
-void Peers::add_communication(RoleIndex& index, const RoleProgram& role, std::uint32_t operation) {
-  const RoleOperation& of = role.operations[operation];
-  const End end = of.operation->kind == OperationKind::send      ? End::send
-                  : of.operation->kind == OperationKind::receive ? End::receive
-                                                                 : End::collective;
-  const ChannelId channel = channel_of(*of.operation);
-  index.channel[operation] = channel;
-  List& list = index.by_order[{end, channel}];
-  index.place[operation] = static_cast<std::uint32_t>(list.size());
-  list.push_back(operation);
-  const std::optional<TensorInstance> instance = passed(role, of);
-  if (end == End::collective || !instance) return;
-  List& named = index.by_tensor[{end, channel, *instance}];
-  index.repeat[operation] = static_cast<std::uint32_t>(named.size());
-  named.push_back(operation);
-}
-
-Peers::ChannelId Peers::channel_of(const Operation& operation) {
-  const Communication& communication = *operation.communication;
-  Channel channel{operation.kind == OperationKind::collective,
-                  communication.over,
-                  communication.only,
-                  communication.host,
-                  communication.group,
-                  0};
-  if (!channel.collective) {
-    const bool sends = operation.kind == OperationKind::send;
-    channel.displacement = modulo(sends ? communication.offset : -communication.offset,
-                                  timeline_->program->mesh.size(channel.over));
-  }
-  const auto [found, is_new] =
-      channel_ids_.try_emplace(channel, static_cast<ChannelId>(channels_.size()));
-  if (is_new) channels_.push_back(channel);
-  return found->second;
-}
-
-std::vector<int> Peers::ranks_meant(std::size_t rank, End end, ChannelId id) const {
+std::vector<int> Peers::ranks_meant(Place place) const {
   const Mesh& mesh = timeline_->program->mesh;
-  const Channel& channel = channels_[id];
+  const Channel& channel = index_.channel(index_.channel_of(role_of(place.rank), place.operation));
   // A host has no coordinates: it takes part for the group of rank 0.
-  const int own = timeline_->ranks[rank].rank;
+  const int own = timeline_->ranks[place.rank].rank;
   const int self = own < mesh.ranks() ? own : 0;
   const std::vector<int> group = mesh.members(self, channel.over);
-  if (end != End::collective) {
-    const int further = end == End::send ? channel.displacement : -channel.displacement;
+  if (!channel.collective) {
     const int count = static_cast<int>(group.size());
-    const int position = modulo(mesh.coordinate(self, channel.over) + further, count);
+    const bool sends = operation(place).operation->kind == OperationKind::send;
+    const int further = sends ? channel.displacement : count - channel.displacement;
+    const int position = (mesh.coordinate(self, channel.over) + further) % count;
     return {group[static_cast<std::size_t>(position)]};
   }
   std::vector<int> out = channel.only.empty() ? group : std::vector<int>{};
@@ -127,59 +64,29 @@ std::optional<Peers::Member> Peers::resolve(int rank) const {
   return Member{found->second, false};
 }
 
-const std::vector<Peers::Member>& Peers::members(std::size_t rank, End end,
-                                                 ChannelId channel) const {
-  const auto [found, is_new] = members_.try_emplace({rank, end, channel});
+const std::vector<Peers::Member>& Peers::members(Place place) const {
+  const std::uint32_t channel = index_.channel_of(role_of(place.rank), place.operation);
+  const bool sends = operation(place).operation->kind == OperationKind::send;
+  const auto [found, is_new] = members_.try_emplace({place.rank, channel, sends});
   std::vector<Member>& out = found->second;
   if (!is_new) return out;
   std::map<std::size_t, bool> exact;  // by simulated rank
-  for (const int meant : ranks_meant(rank, end, channel)) {
+  for (const int meant : ranks_meant(place)) {
     const std::optional<Member> member = resolve(meant);
     if (member) exact[member->rank] = exact[member->rank] || member->exact;
   }
-  for (const auto& [index, is_exact] : exact) {
-    if (index != rank) out.push_back({index, is_exact});
-  }
+  exact.erase(place.rank);
+  for (const auto& [rank, is_exact] : exact) out.push_back({rank, is_exact});
   return out;
 }
 
-const Peers::RoleIndex& Peers::index_of(std::size_t rank) const {
-  return roles_[timeline_->ranks[rank].role];
-}
-
-std::optional<std::uint32_t> Peers::matching(Place place, std::size_t other) const {
-  const RoleIndex& own = index_of(place.rank);
-  const RoleIndex& theirs = index_of(other);
-  const RoleOperation& of = operation(place);
-  const ChannelId channel = own.channel[place.operation];
-  End end = End::collective;
-  if (of.operation->kind == OperationKind::send) end = End::receive;
-  if (of.operation->kind == OperationKind::receive) end = End::send;
-  const auto instance = passed(timeline_->roles[timeline_->ranks[place.rank].role], of);
-  if (end != End::collective && instance) {
-    const auto named = theirs.by_tensor.find({end, channel, *instance});
-    const std::uint32_t repeat = own.repeat[place.operation];
-    if (named != theirs.by_tensor.end() && repeat < named->second.size()) {
-      return named->second[repeat];
-    }
-  }
-  const auto ordered = theirs.by_order.find({end, channel});
-  const std::uint32_t number = own.place[place.operation];
-  if (ordered == theirs.by_order.end() || number >= ordered->second.size()) return std::nullopt;
-  return ordered->second[number];
-}
-
 std::vector<Place> Peers::matched(Place place, bool exact_only) const {
-  const Operation& of = *operation(place).operation;
   std::vector<Place> out;
-  if (!has_ends(of)) return out;
-  const End end = of.kind == OperationKind::send      ? End::send
-                  : of.kind == OperationKind::receive ? End::receive
-                                                      : End::collective;
-  for (const Member& member :
-       members(place.rank, end, index_of(place.rank).channel[place.operation])) {
+  if (!has_ends(*operation(place).operation)) return out;
+  for (const Member& member : members(place)) {
     if (exact_only && !member.exact) continue;
-    const std::optional<std::uint32_t> match = matching(place, member.rank);
+    const std::optional<std::uint32_t> match =
+        index_.match(role_of(place.rank), place.operation, role_of(member.rank));
     if (match) out.push_back({member.rank, *match});
   }
   return out;
@@ -221,7 +128,7 @@ std::optional<Place> Peers::local_before(Place place) const {
     const Place candidate{place.rank, operation};
     if (!out || interval(candidate).end > interval(*out).end) out = candidate;
   };
-  const std::uint32_t previous = index_of(place.rank).previous[place.operation];
+  const std::uint32_t previous = previous_[role_of(place.rank)][place.operation];
   if (previous != kNone) consider(previous);
   for (const std::uint32_t each : operation(place).after) consider(each);
   return out;

@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <random>
+
 #include "sim/check.hpp"
 #include "tests/sim/trace/step_builder.hpp"
 
@@ -206,6 +209,74 @@ TEST_CASE("what backward computes again was not left for it") {
 TEST_CASE("nothing is left where there are no such calls") {
   const Program program = one_block(1);
   CHECK(live_between(unroll(program, 0), {{0}, {1}, 7, 0}).empty());
+}
+
+/// Tensors of every kind that operations of two streams read and write in any order.
+Program random_program(std::mt19937& draw) {
+  const auto below = [&](std::uint32_t n) { return static_cast<std::uint32_t>(draw() % n); };
+  Program program;
+  const StreamId side = program.stream("side");
+  Routine routine{"all", {}};
+  for (TensorId i = 0; i < 12; ++i) {
+    program.add(tensor_of("t", std::int64_t{1} << i, static_cast<Category>(below(5)), i % 4 == 3));
+    routine.operations.push_back(operation_of(Kind::fill, "fill", {}, {Ref{i}}));
+  }
+  for (int i = 0; i < 30; ++i) {
+    routine.operations.push_back(operation_of(Kind::add, "add", {Ref{below(12)}, Ref{below(12)}},
+                                              {Ref{below(12)}},
+                                              below(2) == 0 ? side : kComputeStream));
+  }
+  const RoutineId all = program.add(std::move(routine));
+  program.roles.push_back({"all", {}, false, {{all, 0, 0}}});
+  return program;
+}
+
+/// Of an instant, tensor by tensor: sizes are powers of two, so that each set has its own sum.
+Bytes held_at(const RoleProgram& role, const RankTimeline& rank, std::int64_t ps) {
+  Bytes sum;
+  for (std::uint32_t instance = 0; instance < role.instances.size(); ++instance) {
+    std::int64_t from = INT64_MAX;
+    std::int64_t to = 0;
+    for (std::size_t i = 0; i < role.operations.size(); ++i) {
+      const auto uses = [&](const std::vector<std::uint32_t>& operands) {
+        return std::find(operands.begin(), operands.end(), instance) != operands.end();
+      };
+      const bool writes = uses(role.operations[i].writes);
+      if (writes) from = std::min(from, rank.operations[i].start.ps());
+      if (writes || uses(role.operations[i].reads)) to = std::max(to, rank.operations[i].end.ps());
+    }
+    if (role.tensor(instance).resident || (from <= ps && ps < to)) {
+      sum += local_bytes(role.program->mesh, role.tensor(instance));
+    }
+  }
+  return sum;
+}
+
+TEST_CASE("at every instant the curve is the sum over the tensors") {
+  for (std::uint32_t seed = 1; seed <= 50; ++seed) {
+    CAPTURE(seed);
+    std::mt19937 draw{seed};
+    const Program program = random_program(draw);
+    std::vector<Ran> ran;
+    for (std::size_t i = 0; i < program.routines[0].operations.size(); ++i) {
+      const auto start = static_cast<std::int64_t>(draw() % 20);
+      ran.push_back({start, start + static_cast<std::int64_t>(draw() % 4)});
+    }
+    const StepTimeline step = timeline_of(program, {ran});
+    const MemoryUse use = memory_account(step.roles[0], step.ranks[0]).device;
+    Bytes highest;
+    for (std::int64_t ps = 0; ps < 25; ++ps) {
+      Bytes held;
+      for (const MemoryPoint& point : use.curve) {
+        if (point.at.ps() <= ps) held = point.held.total();
+      }
+      CHECK(held == held_at(step.roles[0], step.ranks[0], ps));
+      highest = std::max(highest, held);
+    }
+    CHECK(use.peak.held.total() == highest);
+    CHECK(total_bytes(use.peak.instances) == highest);
+    CHECK(held_at(step.roles[0], step.ranks[0], use.peak.at.ps()) == highest);
+  }
 }
 
 TEST_CASE("an account of the wrong rank is refused") {
