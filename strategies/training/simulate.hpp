@@ -1,7 +1,11 @@
 #pragma once
 
+#include <filesystem>
 #include <memory>
+#include <optional>
+#include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "sim/cost/cost_model.hpp"
 #include "sim/engine/replay.hpp"
@@ -23,17 +27,26 @@ enum class Fidelity : std::uint8_t {
 struct SimulationOptions {
   Fidelity fidelity = Fidelity::automatic;
   NetworkModel network = NetworkModel::fluid;
-  std::string nccl_version = "2.30";
+  std::filesystem::path nccl_tuning{};  // of configs/nccl
+  /// Memory bandwidth of a host and of its link to a GPU; none: nothing there takes time.
+  std::optional<Rate> host_memory{};
+  std::optional<Rate> host_link{};
+};
+
+class ProgramStuck : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
 };
 
 struct SimulatedStep {
   StepTimeline timeline;
   Fidelity fidelity = Fidelity::all_ranks;  // never automatic
-  std::vector<std::string> algorithms{};    // "tp: all_reduce ring:channels=8, 64 MiB", for reports
+  std::vector<std::string> algorithms{};    // as CollectiveChoice::report()
+  std::uint64_t transfers = 0;
 };
 
 /// Simulates one training step of a program on a cluster of `device`s.
-/// Errors: Refusal-like InternalError never; a program that cannot end throws ProgramStuck.
+/// Errors: a program that cannot end throws ProgramStuck, which names ranks and operations.
 [[nodiscard]] SimulatedStep simulate(std::shared_ptr<const Program> program,
                                      const ParallelConfig& parallel, const Cluster& cluster,
                                      const Device& device, const CostModel& cost,

@@ -1,0 +1,143 @@
+#include "strategies/training/collective_choice.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/check.hpp"
+#include "strategies/collectives/sizing.hpp"
+#include "strategies/nccl/facts_of.hpp"
+#include "strategies/nccl/plan.hpp"
+#include "strategies/nccl/tuning.hpp"
+
+namespace lockstep {
+
+namespace {
+
+/// Messages are cut into single bytes' multiples: element types are the program's own affair.
+[[nodiscard]] const ElementType& element() {
+  return *find_element_type("uint8");
+}
+
+/// What differs between groups, as far as an algorithm may care.
+[[nodiscard]] std::string key_of(Collective collective, const std::string& group, std::size_t n,
+                                 int per_node, int root, bool host, Bytes message) {
+  return fmt::format("{}/{}/{}/{}/{}/{}/{}", to_string(collective), group, n, per_node, root, host,
+                     message.count());
+}
+
+[[nodiscard]] std::optional<AlgorithmSpec> parsed(const std::string& text, Collective collective) {
+  ParsedSpecs specs = parse_specs(text, collective);
+  if (!specs.errors.empty() || specs.specs.size() != 1) return std::nullopt;
+  return std::move(specs.specs.front());
+}
+
+}  // namespace
+
+CollectiveChoice::CollectiveChoice(const Cluster& cluster, const Network& network,
+                                   const Device& device, NcclTuning tuning,
+                                   std::map<std::string, std::string> algorithms)
+    : cluster_{cluster},
+      network_{network},
+      tuning_{std::move(tuning)},
+      facts_{nccl_facts_of(tuning_, cluster, device)},
+      algorithms_{std::move(algorithms)} {}
+
+int CollectiveChoice::per_node(const std::vector<EndpointId>& members) const {
+  const auto gpus = static_cast<EndpointId>(std::max(1, cluster_.gpus_per_node()));
+  std::size_t run = 1;
+  while (run < members.size() && members[run] / gpus == members[0] / gpus) ++run;
+  if (members.size() % run != 0) return 1;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    if (members[i] / gpus != members[i - i % run] / gpus) return 1;
+  }
+  return static_cast<int>(run);
+}
+
+NcclFacts CollectiveChoice::facts(const std::vector<EndpointId>& members) const {
+  NcclFacts out = facts_;
+  out.ranks = static_cast<int>(members.size());
+  out.nodes = out.ranks / per_node(members);
+  return out;
+}
+
+AlgorithmInput CollectiveChoice::input(const std::vector<EndpointId>& members, int root,
+                                       const AlgorithmArguments& arguments, Bytes message) const {
+  AlgorithmInput out;
+  out.n = static_cast<int>(members.size());
+  out.arguments = arguments;
+  out.root = root;
+  out.layout.per_node = per_node(members);
+  out.size = message;
+  const std::size_t far =
+      out.layout.per_node < out.n ? static_cast<std::size_t>(out.layout.per_node) : 1;
+  Route route;
+  if (members.size() < 2 || !network_.router->route(members[0], members[far], route) ||
+      route.hops.empty()) {
+    return out;
+  }
+  Rate slowest = network_.links[route.hops.front().link].bandwidth;
+  for (const Hop& hop : route.hops) slowest = std::min(slowest, network_.links[hop.link].bandwidth);
+  out.hop = AlphaBeta{route.latency, slowest, network_.endpoints[0].reduce_rate};
+  return out;
+}
+
+AlgorithmSpec CollectiveChoice::fallback(Collective collective, bool host) const {
+  if (host) {
+    if (const CollectiveAlgorithm* flat = find_algorithm(collective, "flat")) return {flat, {}};
+  }
+  static constexpr std::array kUsual{"ring", "direct", "shift"};
+  for (const char* name : kUsual) {
+    if (const CollectiveAlgorithm* row = find_algorithm(collective, name)) return {row, {}};
+  }
+  return {find_algorithm(collective, algorithm_names(collective).front()), {}};
+}
+
+AlgorithmSpec CollectiveChoice::named(Collective collective, const std::string& group) const {
+  const auto given = algorithms_.find(group);
+  if (given == algorithms_.end()) return {};
+  return parsed(given->second, collective).value_or(AlgorithmSpec{});
+}
+
+ChosenCollective CollectiveChoice::make(Collective collective, const std::string& group,
+                                        const std::vector<EndpointId>& members, int root, bool host,
+                                        Bytes message) {
+  AlgorithmSpec spec = named(collective, group);
+  ChosenCollective out;
+  const NcclFacts facts = this->facts(members);
+  if (spec.algorithm == nullptr && !host) {
+    if (const auto plan = nccl_plan(tuning_, facts, collective, message)) {
+      spec = parsed(plan->spec, collective).value_or(AlgorithmSpec{});
+    }
+  }
+  const auto fits = [&] {
+    return spec.algorithm != nullptr && spec.algorithm->helpers == Helpers::none &&
+           validate(*spec.algorithm, input(members, root, spec.arguments, message)).empty();
+  };
+  if (!fits()) spec = fallback(collective, host);
+  LOCKSTEP_CHECK(fits());
+  if (!host) {
+    if (const auto pick = nccl_pick(tuning_, facts, collective, message)) {
+      out.launch = tuning_.base_latency[pick->algorithm][pick->protocol].value_or(Duration{});
+    }
+  }
+  out.schedule = make_schedule(*spec.algorithm, input(members, root, spec.arguments, message));
+  out.block = lay_out(message, element(), out.schedule->blocks()).block;
+  out.text = spec.text();
+  return out;
+}
+
+const ChosenCollective& CollectiveChoice::choose(Collective collective, const std::string& group,
+                                                 const std::vector<EndpointId>& members, int root,
+                                                 bool host, Bytes message) {
+  const std::string key =
+      key_of(collective, group, members.size(), host ? 0 : per_node(members), root, host, message);
+  const auto known = made_.find(key);
+  if (known != made_.end()) return known->second;
+  ChosenCollective made = make(collective, group, members, root, host, message);
+  report_.push_back(fmt::format("{}: {} of {} bytes among {} by {}", group, to_string(collective),
+                                message.count(), members.size(), made.text));
+  return made_.emplace(key, std::move(made)).first->second;
+}
+
+}  // namespace lockstep

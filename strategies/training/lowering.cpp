@@ -1,0 +1,354 @@
+#include "strategies/training/lowering.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/check.hpp"
+#include "sim/program/kernel.hpp"
+
+namespace lockstep {
+
+namespace {
+
+using Kind = OperationKind;
+
+constexpr std::uint32_t kNowhere = UINT32_MAX;
+
+[[nodiscard]] std::size_t first_host_role(const Program& program) {
+  std::size_t first = 0;
+  while (first < program.roles.size() && !program.roles[first].host) ++first;
+  return first;
+}
+
+/// Which happening of which communicator a call belongs to.
+using MeetingKey = std::tuple<std::vector<int>, std::size_t>;
+
+class Lowerer {
+ public:
+  explicit Lowerer(const LoweringInput& input) : in_{input} {
+    for (std::size_t i = 0; i < in_.ranks.size(); ++i) index_.emplace(in_.ranks[i], i);
+  }
+
+  [[nodiscard]] LoweredProgram run() {
+    out_.workload.slots = Workload::kNoLimit;
+    out_.workload.slowed_permille = std::llround(in_.slowdown * 1000);
+    for (const int rank : in_.ranks) add_rank(rank);
+    for (std::size_t i = 0; i < in_.ranks.size(); ++i) link(i);
+    return std::move(out_);
+  }
+
+ private:
+  [[nodiscard]] const RoleProgram& role_of(int rank) const {
+    return in_.roles[role_played(in_.program, rank)];
+  }
+
+  /// Streams without their dependencies.
+  void add_rank(int rank) {
+    const RoleProgram& role = role_of(rank);
+    stream_of_.assign(in_.program.streams.size(), kNowhere);
+    met_.clear();
+    std::vector<ActivityRef> places;
+    places.reserve(role.operations.size());
+    std::vector<ActivityRef> begins;
+    begins.reserve(role.operations.size());
+    for (const RoleOperation& operation : role.operations) {
+      Stream& stream = stream_for(rank, operation.operation->stream);
+      begins.push_back({stream_of_[operation.operation->stream],
+                        static_cast<std::uint32_t>(stream.operations.size())});
+      add_operation(rank, role, operation, stream);
+      places.push_back({stream_of_[operation.operation->stream],
+                        static_cast<std::uint32_t>(stream.operations.size() - 1)});
+      if (operation.operation->kind == Kind::send && in_.times != nullptr) {
+        sends_.emplace(message_key(rank, role, operation), places.back());
+      }
+    }
+    out_.places.push_back(std::move(places));
+    begins_.push_back(std::move(begins));
+  }
+
+  Stream& stream_for(int rank, StreamId stream) {
+    if (stream_of_[stream] == kNowhere) {
+      stream_of_[stream] = static_cast<std::uint32_t>(out_.workload.streams.size());
+      out_.workload.streams.push_back({in_.endpoint(rank), in_.program.streams[stream], {}});
+    }
+    return out_.workload.streams[stream_of_[stream]];
+  }
+
+  void add_operation(int rank, const RoleProgram& role, const RoleOperation& operation,
+                     Stream& stream) {
+    switch (operation.operation->kind) {
+      case Kind::collective:
+        add_collective(rank, role, operation, stream);
+        return;
+      case Kind::send:
+      case Kind::receive:
+        add_transfer(rank, role, operation, stream);
+        return;
+      default:
+        stream.operations.push_back(computation(in_.kernels.of(role, operation)));
+    }
+  }
+
+  [[nodiscard]] static Activity computation(Duration time) {
+    Activity out;
+    out.duration = time;
+    return out;
+  }
+
+  // Collectives.
+
+  void add_collective(int rank, const RoleProgram& role, const RoleOperation& operation,
+                      Stream& stream) {
+    const Communication& how = *operation.operation->communication;
+    Communicator who = communicator_of(in_.program, rank, how);
+    const Bytes message = message_of(role, operation);
+    if (who.members.size() < 2 || message == Bytes{}) {
+      stream.operations.push_back(computation({}));
+      return;
+    }
+    const std::size_t count = met_[who.members]++;
+    const std::uint32_t call = in_.times != nullptr
+                                   ? timed_call(rank, role, operation, who, count)
+                                   : played_call(operation, who, count, message, stream);
+    Activity activity;
+    activity.kind = Activity::Kind::collective;
+    activity.call = call;
+    activity.member =
+        in_.times != nullptr ? position_in_call(call, rank) : static_cast<std::uint32_t>(who.own);
+    stream.operations.push_back(activity);
+  }
+
+  [[nodiscard]] std::uint32_t position_in_call(std::uint32_t call, int rank) const {
+    const auto& members = out_.workload.calls[call].members;
+    const auto found = std::find(members.begin(), members.end(), in_.endpoint(rank));
+    LOCKSTEP_CHECK(found != members.end());
+    return static_cast<std::uint32_t>(found - members.begin());
+  }
+
+  [[nodiscard]] std::uint32_t timed_call(int rank, const RoleProgram& role,
+                                         const RoleOperation& operation, const Communicator& who,
+                                         std::size_t count) {
+    const auto [found, is_new] = calls_.try_emplace(
+        MeetingKey{who.members, count}, static_cast<std::uint32_t>(out_.workload.calls.size()));
+    if (!is_new) return found->second;
+    CollectiveCall call;
+    call.name = operation.operation->name;
+    for (const int member : who.members) {
+      if (index_.contains(member)) call.members.push_back(in_.endpoint(member));
+    }
+    call.takes = in_.times->collective(rank, role, operation);
+    out_.workload.calls.push_back(std::move(call));
+    return found->second;
+  }
+
+  [[nodiscard]] std::uint32_t played_call(const RoleOperation& operation, const Communicator& who,
+                                          std::size_t count, Bytes message, Stream& stream) {
+    std::vector<EndpointId> members;
+    for (const int member : who.members) members.push_back(in_.endpoint(member));
+    const Communication& how = *operation.operation->communication;
+    const ChosenCollective& chosen = in_.choice.choose(how.collective, how.group, members, who.root,
+                                                       how.host.has_value(), message);
+    if (chosen.launch > Duration{}) stream.operations.push_back(computation(chosen.launch));
+    const auto [found, is_new] = calls_.try_emplace(
+        MeetingKey{who.members, count}, static_cast<std::uint32_t>(out_.workload.calls.size()));
+    if (!is_new) return found->second;
+    CollectiveCall call;
+    call.name = operation.operation->name;
+    call.members = std::move(members);
+    call.schedule = chosen.schedule;
+    call.block = chosen.block;
+    out_.workload.calls.push_back(std::move(call));
+    return found->second;
+  }
+
+  // Sends and receives.
+
+  using MessageKey = std::tuple<int, int, TensorInstance>;
+
+  /// From whom to whom, and which tensor.
+  [[nodiscard]] MessageKey message_key(int rank, const RoleProgram& role,
+                                       const RoleOperation& operation) const {
+    const Communication& how = *operation.operation->communication;
+    const Mesh& mesh = in_.program.mesh;
+    const int size = mesh.size(how.over);
+    const int peer =
+        mesh.moved(rank, how.over, (mesh.coordinate(rank, how.over) + how.offset + size) % size);
+    const bool sends = operation.operation->kind == Kind::send;
+    const std::uint32_t tensor = sends ? operation.reads[0] : operation.writes[0];
+    return {sends ? rank : peer, sends ? peer : rank, role.instances[tensor]};
+  }
+
+  void add_transfer(int rank, const RoleProgram& role, const RoleOperation& operation,
+                    Stream& stream) {
+    const bool sends = operation.operation->kind == Kind::send;
+    const MessageKey key = message_key(rank, role, operation);
+    Activity activity;
+    if (in_.times != nullptr) {
+      if (sends) activity.duration = in_.times->transfer(rank, role, operation);
+      stream.operations.push_back(activity);
+      return;
+    }
+    activity.kind = sends ? Activity::Kind::send : Activity::Kind::receive;
+    activity.peer = in_.endpoint(sends ? std::get<1>(key) : std::get<0>(key));
+    activity.tag = tags_.try_emplace(std::get<2>(key), tags_.size()).first->second;
+    activity.size = local_bytes(in_.program.mesh,
+                                role.tensor(sends ? operation.reads[0] : operation.writes[0]));
+    stream.operations.push_back(activity);
+  }
+
+  // Dependencies, once every operation has its place.
+
+  void link(std::size_t index) {
+    const int rank = in_.ranks[index];
+    const RoleProgram& role = role_of(rank);
+    const std::vector<ActivityRef>& places = out_.places[index];
+    for (std::size_t i = 0; i < role.operations.size(); ++i) {
+      const ActivityRef begin = begins_[index][i];
+      Activity& activity = out_.workload.streams[begin.stream].operations[begin.index];
+      for (const std::uint32_t after : role.operations[i].after) {
+        activity.after.push_back(places[after]);
+      }
+      if (in_.times == nullptr || role.operations[i].operation->kind != Kind::receive) continue;
+      const auto sent = sends_.find(message_key(rank, role, role.operations[i]));
+      if (sent == sends_.end()) {
+        throw InternalError{fmt::format("{} of rank {}: nobody sends it",
+                                        role.name(static_cast<std::uint32_t>(i)), rank)};
+      }
+      activity.after.push_back(sent->second);
+    }
+  }
+
+  const LoweringInput& in_;
+  LoweredProgram out_;
+  std::vector<std::vector<ActivityRef>> begins_;  // as out_.places
+  std::map<int, std::size_t> index_;
+  std::vector<std::uint32_t> stream_of_;         // of the rank being added
+  std::map<std::vector<int>, std::size_t> met_;  // likewise: calls so far per communicator
+  std::map<MeetingKey, std::uint32_t> calls_;
+  std::map<TensorInstance, std::uint32_t> tags_;
+  std::map<MessageKey, ActivityRef> sends_;
+};
+
+[[nodiscard]] TimePoint end_at(const std::vector<std::vector<TimePoint>>& ends, ActivityRef at) {
+  return ends[at.stream][at.index];
+}
+
+/// Starts are when everything that an operation waits for has ended.
+[[nodiscard]] RankTimeline rank_timeline(const RoleProgram& role, int rank,
+                                         const std::vector<ActivityRef>& places,
+                                         const std::vector<std::vector<TimePoint>>& ends,
+                                         std::size_t streams) {
+  RankTimeline out;
+  out.rank = rank;
+  out.role = role.role;
+  std::vector<std::uint32_t> last(streams, RankTimeline::kNothing);
+  for (std::uint32_t i = 0; i < role.operations.size(); ++i) {
+    const StreamId stream = role.operations[i].operation->stream;
+    TimePoint start;
+    std::uint32_t bound = RankTimeline::kNothing;
+    const auto wait_for = [&](std::uint32_t before) {
+      if (bound != RankTimeline::kNothing && out.operations[before].end <= start) return;
+      start = std::max(start, out.operations[before].end);
+      bound = before;
+    };
+    if (last[stream] != RankTimeline::kNothing) wait_for(last[stream]);
+    for (const std::uint32_t before : role.operations[i].after) wait_for(before);
+    last[stream] = i;
+    out.operations.push_back({start, end_at(ends, places[i])});
+    out.bound_by.push_back(bound);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::size_t role_played(const Program& program, int rank) {
+  if (rank < program.mesh.ranks()) return program.role_of(rank);
+  return first_host_role(program) + static_cast<std::size_t>(rank - program.mesh.ranks());
+}
+
+Communicator communicator_of(const Program& program, int rank, const Communication& communication) {
+  const Mesh& mesh = program.mesh;
+  const bool is_host = rank >= mesh.ranks();
+  Communicator out;
+  const std::vector<int> all = mesh.members(is_host ? 0 : rank, communication.over);
+  if (communication.only.empty()) {
+    out.members = all;
+  } else {
+    for (const int position : communication.only) {
+      out.members.push_back(all[static_cast<std::size_t>(position)]);
+    }
+  }
+  out.root = communication.root;
+  if (communication.host) {
+    out.root = static_cast<int>(out.members.size());
+    out.members.push_back(mesh.ranks() + *communication.host);
+  }
+  const auto own = std::find(out.members.begin(), out.members.end(), rank);
+  LOCKSTEP_CHECK(own != out.members.end());
+  out.own = static_cast<int>(own - out.members.begin());
+  return out;
+}
+
+Bytes message_of(const RoleProgram& role, const RoleOperation& operation) {
+  const auto total = [&](const std::vector<std::uint32_t>& instances) {
+    Bytes sum;
+    for (const std::uint32_t instance : instances) {
+      sum += local_bytes(role.program->mesh, role.tensor(instance));
+    }
+    return sum;
+  };
+  return std::max(total(operation.reads), total(operation.writes));
+}
+
+KernelTimes::KernelTimes(const Program& program, const CostModel& cost,
+                         std::optional<Rate> host_memory, std::optional<Rate> host_link)
+    : program_{program}, host_memory_{host_memory}, host_link_{host_link} {
+  for (const Routine& routine : program.routines) {
+    std::vector<Duration> times;
+    for (std::size_t i = 0; i < routine.operations.size(); ++i) {
+      const bool kernel = class_of(routine.operations[i].kind) != OperationClass::communication;
+      times.push_back(kernel ? cost.time(kernel_of(program, routine, i)) : Duration{});
+    }
+    times_.push_back(std::move(times));
+  }
+}
+
+Duration KernelTimes::of(const RoleProgram& role, const RoleOperation& operation) const {
+  const bool on_host =
+      std::any_of(operation.writes.begin(), operation.writes.end(),
+                  [&](std::uint32_t instance) { return role.tensor(instance).on_host; });
+  const bool copies = operation.operation->kind == Kind::host_copy;
+  if (!on_host && !copies) return times_[operation.call.routine][operation.index_in_routine];
+  const std::optional<Rate> rate = copies ? host_link_ : host_memory_;
+  if (!rate) return {};
+  double bytes = 0;
+  for (const auto* operands : {&operation.reads, &operation.writes}) {
+    for (const std::uint32_t instance : *operands) {
+      bytes += static_cast<double>(local_bytes(program_.mesh, role.tensor(instance)).count());
+    }
+  }
+  if (copies) bytes /= 2;  // what is read is what is written
+  return Duration::picoseconds(std::llround(bytes / rate->bytes_per_second() * 1e12));
+}
+
+LoweredProgram lower_program(const LoweringInput& input) {
+  return Lowerer{input}.run();
+}
+
+StepTimeline timeline_of(std::shared_ptr<const Program> program, std::vector<RoleProgram> roles,
+                         const std::vector<int>& ranks, const LoweredProgram& lowered,
+                         const std::vector<std::vector<TimePoint>>& stream_ends) {
+  StepTimeline out;
+  out.program = std::move(program);
+  out.roles = std::move(roles);
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    out.ranks.push_back(rank_timeline(out.roles[role_played(*out.program, ranks[i])], ranks[i],
+                                      lowered.places[i], stream_ends, out.program->streams.size()));
+  }
+  return out;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "sim/cost/cost_model.hpp"
+#include "sim/engine/workload.hpp"
+#include "sim/program/timeline.hpp"
+#include "strategies/training/collective_choice.hpp"
+
+namespace lockstep {
+
+/// The communicator of one communication of one rank: who plays which part.
+struct Communicator {
+  std::vector<int> members{};  // ranks; a host: ranks of the mesh + its number, last
+  int own = 0;                 // position of the rank
+  int root = 0;
+};
+[[nodiscard]] Communicator communicator_of(const Program& program, int rank,
+                                           const Communication& communication);
+
+/// The message of a collective, as contracts count it.
+[[nodiscard]] Bytes message_of(const RoleProgram& role, const RoleOperation& operation);
+
+/// How long a communication takes where its ranks are not all simulated.
+class CommunicationTimes {
+ public:
+  virtual ~CommunicationTimes() = default;
+  [[nodiscard]] virtual Duration collective(int rank, const RoleProgram& role,
+                                            const RoleOperation& operation) = 0;
+  [[nodiscard]] virtual Duration transfer(int rank, const RoleProgram& role,
+                                          const RoleOperation& operation) = 0;
+};
+
+/// Kernel times of every operation of every role.
+class KernelTimes {
+ public:
+  /// `host_memory` moves what the host computes with, `host_link` what is copied to and from it;
+  /// none: that takes no time.
+  KernelTimes(const Program& program, const CostModel& cost, std::optional<Rate> host_memory,
+              std::optional<Rate> host_link);
+  [[nodiscard]] Duration of(const RoleProgram& role, const RoleOperation& operation) const;
+
+ private:
+  const Program& program_;
+  std::optional<Rate> host_memory_;
+  std::optional<Rate> host_link_;
+  std::vector<std::vector<Duration>> times_;  // per routine and operation
+};
+
+/// A program as the engine replays it: a stream of the workload per simulated rank and stream of
+/// the program.
+struct LoweredProgram {
+  Workload workload;
+  /// Per simulated rank (as `ranks`), per operation of its role: where it ends.
+  std::vector<std::vector<ActivityRef>> places;
+};
+
+struct LoweringInput {
+  const Program& program;
+  const std::vector<RoleProgram>& roles;  // as Program::roles
+  std::vector<int> ranks;                 // to simulate; hosts as ranks + their number
+  const KernelTimes& kernels;
+  CollectiveChoice& choice;
+  /// Null: all ranks take part, and messages travel on the network.
+  CommunicationTimes* times = nullptr;
+  std::function<EndpointId(int)> endpoint;  // of a rank or host
+  double slowdown = 1;                      // of computation while communicating
+};
+[[nodiscard]] LoweredProgram lower_program(const LoweringInput& input);
+
+/// What the replay of a lowered program says about each operation.
+[[nodiscard]] StepTimeline timeline_of(std::shared_ptr<const Program> program,
+                                       std::vector<RoleProgram> roles,
+                                       const std::vector<int>& ranks, const LoweredProgram& lowered,
+                                       const std::vector<std::vector<TimePoint>>& stream_ends);
+
+/// Index of the role that a rank, or a host, plays.
+[[nodiscard]] std::size_t role_played(const Program& program, int rank);
+
+}  // namespace lockstep

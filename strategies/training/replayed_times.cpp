@@ -1,0 +1,153 @@
+#include "strategies/training/replayed_times.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "sim/check.hpp"
+
+namespace lockstep {
+
+ReplayedTimes::ReplayedTimes(const Program& program, const Cluster& cluster, const Network& network,
+                             NetworkModel model, CollectiveChoice& choice,
+                             std::function<EndpointId(int)> endpoint)
+    : program_{program},
+      cluster_{cluster},
+      network_{network},
+      model_{model},
+      choice_{choice},
+      endpoint_{std::move(endpoint)},
+      link_bytes_(network.links.size()) {}
+
+int ReplayedTimes::node_of(int rank) const {
+  return rank / std::max(1, cluster_.gpus_per_node());
+}
+
+std::vector<int> ReplayedTimes::ranks_of_node(int node) const {
+  const int gpus = std::max(1, cluster_.gpus_per_node());
+  std::vector<int> out;
+  for (int rank = node * gpus; rank < std::min((node + 1) * gpus, program_.mesh.ranks()); ++rank) {
+    out.push_back(rank);
+  }
+  return out;
+}
+
+/// Where ranks sit, from the first node that any of them is on: all nodes are alike.
+std::string ReplayedTimes::place_key(const std::vector<int>& ranks) const {
+  const int base = node_of(ranks.front()) * std::max(1, cluster_.gpus_per_node());
+  std::string out;
+  for (const int rank : ranks) out += fmt::format("{},", rank - base);
+  return out;
+}
+
+/// The group of a rank first, then all that share a node with one of them.
+std::vector<std::vector<int>> ReplayedTimes::sister_groups(int rank,
+                                                           const Communication& how) const {
+  std::vector<std::vector<int>> out;
+  std::set<int> grouped;
+  std::set<int> nodes;
+  std::vector<int> open{rank};
+  while (!open.empty()) {
+    const int next = open.back();
+    open.pop_back();
+    if (grouped.contains(next)) continue;
+    if (!how.only.empty()) {
+      // Others along the communicator do something else meanwhile.
+      const int position = program_.mesh.coordinate(next, how.over);
+      if (std::find(how.only.begin(), how.only.end(), position) == how.only.end()) continue;
+    }
+    std::vector<int> members = communicator_of(program_, next, how).members;
+    for (const int member : members) {
+      grouped.insert(member);
+      if (member >= program_.mesh.ranks() || !nodes.insert(node_of(member)).second) continue;
+      const std::vector<int> neighbours = ranks_of_node(node_of(member));
+      open.insert(open.end(), neighbours.begin(), neighbours.end());
+    }
+    out.push_back(std::move(members));
+  }
+  return out;
+}
+
+Duration ReplayedTimes::known_or_replayed(const std::string& key,
+                                          const std::function<Outcome()>& replayed) {
+  auto found = known_.find(key);
+  if (found == known_.end()) found = known_.emplace(key, replayed()).first;
+  for (std::size_t link = 0; link < link_bytes_.size(); ++link) {
+    link_bytes_[link] += found->second.link_bytes[link];
+  }
+  return found->second.time;
+}
+
+ReplayedTimes::Outcome ReplayedTimes::replayed(const Workload& workload, Duration launch) {
+  const ReplayResult result = replay(network_, workload, model_);
+  LOCKSTEP_CHECK(result.unfinished.empty());
+  transfers_ += result.transfers;
+  return {result.end.since_start() + launch, result.link_bytes};
+}
+
+ReplayedTimes::Outcome ReplayedTimes::replay_groups(int rank, const Communication& how,
+                                                    Bytes message) {
+  Workload workload;
+  Duration launch;
+  for (const std::vector<int>& group : sister_groups(rank, how)) {
+    CollectiveCall call;
+    for (const int member : group) call.members.push_back(endpoint_(member));
+    const int root = how.host ? static_cast<int>(group.size()) - 1 : how.root;
+    const ChosenCollective& chosen = choice_.choose(how.collective, how.group, call.members, root,
+                                                    how.host.has_value(), message);
+    call.name = chosen.text;
+    call.schedule = chosen.schedule;
+    call.block = chosen.block;
+    launch = std::max(launch, chosen.launch);
+    workload.calls.push_back(std::move(call));
+  }
+  return replayed(workload, launch);
+}
+
+Duration ReplayedTimes::collective(int rank, const RoleProgram& role,
+                                   const RoleOperation& operation) {
+  const Communication& how = *operation.operation->communication;
+  const Bytes message = message_of(role, operation);
+  const std::vector<int> members = communicator_of(program_, rank, how).members;
+  const std::string key = fmt::format("{}/{}/{}/{}/{}", to_string(how.collective), how.group,
+                                      message.count(), how.host.has_value(), place_key(members));
+  return known_or_replayed(key, [&] { return replay_groups(rank, how, message); });
+}
+
+ReplayedTimes::Outcome ReplayedTimes::replay_messages(int rank, const Communication& how,
+                                                      Bytes size) {
+  const Mesh& mesh = program_.mesh;
+  const int position = mesh.coordinate(rank, how.over);
+  const int ring = mesh.size(how.over);
+  Workload workload;
+  workload.slots = Workload::kNoLimit;
+  for (const int sender : ranks_of_node(node_of(rank))) {
+    if (mesh.coordinate(sender, how.over) != position) continue;
+    const int receiver = mesh.moved(sender, how.over, (position + how.offset + ring) % ring);
+    Activity send;
+    send.kind = Activity::Kind::send;
+    send.peer = endpoint_(receiver);
+    send.size = size;
+    Activity receive = send;
+    receive.kind = Activity::Kind::receive;
+    receive.peer = endpoint_(sender);
+    workload.streams.push_back({endpoint_(sender), "send", {send}});
+    workload.streams.push_back({endpoint_(receiver), "receive", {receive}});
+  }
+  return replayed(workload, {});
+}
+
+Duration ReplayedTimes::transfer(int rank, const RoleProgram& role,
+                                 const RoleOperation& operation) {
+  const Communication& how = *operation.operation->communication;
+  const Bytes size = local_bytes(program_.mesh, role.tensor(operation.reads.front()));
+  const Mesh& mesh = program_.mesh;
+  const int ring = mesh.size(how.over);
+  const int peer =
+      mesh.moved(rank, how.over, (mesh.coordinate(rank, how.over) + how.offset + ring) % ring);
+  const std::string key = fmt::format("message/{}/{}", size.count(), place_key({rank, peer}));
+  return known_or_replayed(key, [&] { return replay_messages(rank, how, size); });
+}
+
+}  // namespace lockstep

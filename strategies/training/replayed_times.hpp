@@ -1,0 +1,60 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sim/engine/replay.hpp"
+#include "strategies/training/lowering.hpp"
+#include "topologies/cluster.hpp"
+
+namespace lockstep {
+
+/// Times communication by replaying it together with that of every other group that shares a node
+/// with it, all at once and apart from other traffic. Groups that sit alike take equally long and
+/// are replayed once.
+class ReplayedTimes final : public CommunicationTimes {
+ public:
+  ReplayedTimes(const Program& program, const Cluster& cluster, const Network& network,
+                NetworkModel model, CollectiveChoice& choice,
+                std::function<EndpointId(int)> endpoint);
+
+  [[nodiscard]] Duration collective(int rank, const RoleProgram& role,
+                                    const RoleOperation& operation) override;
+  [[nodiscard]] Duration transfer(int rank, const RoleProgram& role,
+                                  const RoleOperation& operation) override;
+
+  /// What every link carried, all communication that was timed added up.
+  [[nodiscard]] const std::vector<Bytes>& link_bytes() const { return link_bytes_; }
+  [[nodiscard]] std::uint64_t transfers() const { return transfers_; }
+
+ private:
+  struct Outcome {
+    Duration time;
+    std::vector<Bytes> link_bytes;
+  };
+
+  [[nodiscard]] Duration known_or_replayed(const std::string& key,
+                                           const std::function<Outcome()>& replayed);
+  [[nodiscard]] Outcome replay_groups(int rank, const Communication& how, Bytes message);
+  [[nodiscard]] Outcome replay_messages(int rank, const Communication& how, Bytes size);
+  [[nodiscard]] Outcome replayed(const Workload& workload, Duration launch);
+  [[nodiscard]] int node_of(int rank) const;
+  [[nodiscard]] std::vector<int> ranks_of_node(int node) const;
+  [[nodiscard]] std::vector<std::vector<int>> sister_groups(int rank,
+                                                            const Communication& how) const;
+  [[nodiscard]] std::string place_key(const std::vector<int>& ranks) const;
+
+  const Program& program_;
+  const Cluster& cluster_;
+  const Network& network_;
+  NetworkModel model_;
+  CollectiveChoice& choice_;
+  std::function<EndpointId(int)> endpoint_;
+  std::map<std::string, Outcome> known_;
+  std::vector<Bytes> link_bytes_;
+  std::uint64_t transfers_ = 0;
+};
+
+}  // namespace lockstep
