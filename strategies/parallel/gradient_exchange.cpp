@@ -214,7 +214,8 @@ Operation collective_of(const StepAssembly& step, Collective collective, const A
   Communication how;
   how.collective = collective;
   how.over = over;
-  how.group = group_of(step.program.mesh, over);
+  const std::string group = group_of(step.program.mesh, over);
+  how.group = group == "cp" || group == "ep" ? "dp" : group;  // replicas of weights, all of them
   out.communication = std::move(how);
   return out;
 }

@@ -266,6 +266,9 @@ class Product {
 std::optional<Placement> declared_placement(const Tensor& tensor, const CutRules& rules) {
   const bool holds_experts =
       has(tensor, Dim::expert) && (has(tensor, Dim::slot) || has(tensor, Dim::ffn));
+  const bool sized = has(tensor, Dim::head_size) || has(tensor, Dim::value_size);
+  const bool in_attention = !sized && has(tensor, Dim::heads) && has(tensor, Dim::sequence);
+  if (in_attention) return std::nullopt;  // scores and statistics never leave it
   const bool inner = has(tensor, Dim::heads) || has(tensor, Dim::kv_heads) ||
                      has(tensor, Dim::ffn) || has(tensor, Dim::vocabulary) || holds_experts;
   const bool stored = tensor.category == Category::weight || tensor.category == Category::gradient;
