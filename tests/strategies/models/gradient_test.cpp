@@ -1,0 +1,229 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "strategies/models/build_model.hpp"
+#include "tests/strategies/models/evaluate.hpp"
+
+// The backward pass against differences of the loss: whatever is forgotten, added twice or read
+// from the wrong place there gives another gradient than moving a weight and looking at the loss.
+namespace lockstep {
+namespace {
+
+using testing::Array;
+
+/// Runs a model's step on numbers, position by position.
+class Run {
+ public:
+  explicit Run(const ModelGraph& graph) : graph_{graph} {
+    for (std::size_t i = 0; i < graph.chain.size(); ++i) {
+      for (const TensorId weight : block(i).weights) fill({weight, i}, 0.4);
+    }
+  }
+
+  double forward() {
+    set_inputs();
+    for (std::size_t i = 0; i < graph_.chain.size(); ++i) run(block(i).forward, i);
+    return values_.at({*graph_.loss, graph_.chain.size() - 1}).values.at(0);
+  }
+
+  void backward() {
+    for (std::size_t i = graph_.chain.size(); i-- > 0;) run(block(i).backward, i);
+  }
+
+  /// The largest difference between the gradients and those of differences of the loss, over all
+  /// elements of all weights, relative to the largest gradient.
+  double worst_difference() {
+    (void)forward();
+    backward();
+    double worst = 0;
+    double largest = 0;
+    for (std::size_t i = 0; i < graph_.chain.size(); ++i) {
+      for (std::size_t w = 0; w < block(i).weights.size(); ++w) {
+        const Array gradient = values_.at({block(i).gradients[w], i});
+        for (std::size_t j = 0; j < gradient.size(); ++j) {
+          const double by_differences = difference({block(i).weights[w], i}, j);
+          worst = std::max(worst, std::abs(gradient.values[j] - by_differences));
+          largest = std::max(largest, std::abs(by_differences));
+        }
+      }
+    }
+    REQUIRE(largest > 1e-3);
+    return worst / largest;
+  }
+
+ private:
+  using Key = std::pair<TensorId, std::size_t>;  // tensor, position
+
+  [[nodiscard]] const Block& block(std::size_t position) const {
+    return graph_.blocks.at(static_cast<std::size_t>(graph_.chain.at(position)));
+  }
+  [[nodiscard]] const Tensor& tensor(TensorId id) const { return graph_.tensors.at(id); }
+
+  /// Numbers of a linear congruential generator, within -range .. range.
+  void fill(const Key& key, double range) {
+    Array& array = values_.insert_or_assign(key, Array{tensor(key.first).extents}).first->second;
+    for (double& value : array.values) {
+      state_ = state_ * 6364136223846793005U + 1442695040888963407U;
+      value = range * (static_cast<double>(state_ >> 11U) / 4503599627370496.0 - 1);
+    }
+  }
+
+  /// Every position has its inputs; integers count up and around.
+  void set_inputs() {
+    state_ = 7;
+    for (const TensorId input : graph_.inputs) {
+      for (std::size_t i = 0; i < graph_.chain.size(); ++i) {
+        fill({input, i}, 1);
+        if (tensor(input).dtype != Dtype::int32) continue;
+        Array& array = values_.at({input, i});
+        const std::size_t most = tensor(input).name == "position_ids" ? array.row() : 5;
+        for (std::size_t j = 0; j < array.size(); ++j) {
+          array.values[j] = static_cast<double>((most == 5 ? 3 * j + 1 : j) % most);
+        }
+      }
+    }
+  }
+
+  [[nodiscard]] static Key key(const Ref& ref, std::size_t position) {
+    if (ref.position) return {ref.tensor, static_cast<std::size_t>(*ref.position)};
+    return {ref.tensor, position + static_cast<std::size_t>(ref.further)};
+  }
+
+  void run(const std::vector<Operation>& operations, std::size_t position) {
+    for (const Operation& operation : operations) {
+      std::vector<Array> reads;
+      for (const Ref& read : operation.reads) reads.push_back(values_.at(key(read, position)));
+      std::vector<std::vector<Extent>> shapes;
+      for (const Ref& written : operation.writes) shapes.push_back(tensor(written.tensor).extents);
+      const std::vector<Array> results = testing::evaluate(operation, reads, shapes);
+      for (std::size_t i = 0; i < shapes.size(); ++i) {
+        if (results.at(i).extents != shapes[i]) throw std::runtime_error{operation.name};
+        store(operation, operation.writes[i], position, results[i]);
+      }
+    }
+  }
+
+  void store(const Operation& operation, const Ref& written, std::size_t position,
+             const Array& result) {
+    const Key at = key(written, position);
+    const bool adds = operation.accumulate || tensor(written.tensor).category == Category::gradient;
+    const auto found = values_.find(at);
+    if (!adds || found == values_.end()) {
+      values_.insert_or_assign(at, result);
+      return;
+    }
+    for (std::size_t i = 0; i < result.size(); ++i) found->second.values[i] += result.values[i];
+  }
+
+  double difference(const Key& weight, std::size_t element) {
+    constexpr double kStep = 1e-5;
+    double& value = values_.at(weight).values.at(element);
+    const double at = value;
+    value = at + kStep;
+    const double above = forward();
+    value = at - kStep;
+    const double below = forward();
+    value = at;
+    return (above - below) / (2 * kStep);
+  }
+
+  const ModelGraph& graph_;
+  std::map<Key, Array> values_{};
+  std::uint64_t state_ = 1;
+};
+
+double worst_difference(const decltype(ModelConfig::shape)& shape, const BuildOptions& options) {
+  const ModelGraph graph = build_model({.name = "test", .shape = shape, .source = {}}, options);
+  return Run{graph}.worst_difference();
+}
+
+// Two nested differences of step 1e-5: each is off by about 1e-10 and by rounding of about 1e-11.
+constexpr double kClose = 1e-7;
+
+TransformerConfig tiny() {
+  TransformerConfig config;
+  config.layers = 2;
+  config.hidden = 4;
+  config.heads = 2;
+  config.kv_heads = 2;
+  config.head_size = 2;
+  config.ffn = 6;
+  config.sequence = 3;
+  config.vocabulary = 5;
+  config.tied_embeddings = true;
+  return config;
+}
+
+TransformerConfig tiny_llama() {
+  TransformerConfig config = tiny();
+  config.kv_heads = 1;
+  config.gated = true;
+  config.tied_embeddings = false;
+  config.bias = false;
+  config.qkv_bias = true;
+  config.norm = Normalisation::rms;
+  config.function = ActivationFunction::swiglu;
+  config.positions = Positions::rotary;
+  return config;
+}
+
+TEST_CASE("gradients of GPT are those of its loss") {
+  TransformerConfig gpt = tiny();
+  CHECK(worst_difference(gpt, {.batch = 2, .microbatches = 3}) < kClose);
+  gpt.attention = AttentionKind::unfused;
+  gpt.dropout = 0.25;
+  CHECK(worst_difference(gpt, {.batch = 2}) < kClose);
+}
+
+TEST_CASE("gradients of Llama are those of its loss") {
+  TransformerConfig llama = tiny_llama();
+  CHECK(worst_difference(llama, {.batch = 2}) < kClose);
+  llama.causal = false;
+  llama.attention = AttentionKind::unfused;
+  CHECK(worst_difference(llama, {.batch = 1}) < kClose);
+}
+
+TEST_CASE("gradients of experts and of latent attention are those of the loss") {
+  TransformerConfig moe = tiny_llama();
+  moe.experts = ExpertsConfig{.experts = 3,
+                              .top_k = 2,
+                              .ffn = 3,
+                              .shared = 1,
+                              .shared_ffn = 2,
+                              .dense_layers = 1,
+                              .every = 1};
+  CHECK(worst_difference(moe, {.batch = 2, .capacity_factor = 1.5}) < kClose);
+  moe.kv_heads = 2;
+  moe.head_size = 5;
+  for (const std::int64_t query_rank : {0, 3}) {
+    moe.latent = LatentAttention{
+        .query_rank = query_rank, .kv_rank = 3, .key_size = 3, .rotary_size = 2, .value_size = 2};
+    CHECK(worst_difference(moe, {.batch = 1, .capacity_factor = 1.5}) < kClose);
+  }
+}
+
+TEST_CASE("gradients of an MLP are those of its loss") {
+  for (const ActivationFunction function :
+       {ActivationFunction::relu, ActivationFunction::gelu, ActivationFunction::silu}) {
+    const MlpConfig mlp{.hidden = 5, .ffn = 7, .layers = 3, .function = function, .bias = true};
+    CHECK(worst_difference(mlp, {.batch = 3}) < kClose);
+  }
+}
+
+TEST_CASE("gradients of ResNets are those of their loss") {
+  ResNetConfig resnet{.stages = {2, 1}, .width = 2, .image = 10, .classes = 5};
+  CHECK(worst_difference(resnet, {.batch = 2}) < kClose);
+  resnet.frames = 2;
+  resnet.temporal_shift = true;
+  resnet.stages = {1};
+  CHECK(worst_difference(resnet, {.batch = 2}) < kClose);
+}
+
+}  // namespace
+}  // namespace lockstep
