@@ -13,19 +13,17 @@ inline constexpr std::int64_t kMostHeads = 1 << 12;
 inline constexpr std::int64_t kLongestSequence = 1 << 22;
 inline constexpr std::int64_t kMostWords = 1 << 24;
 inline constexpr std::int64_t kMostExperts = 1 << 14;
+inline constexpr double kMostParameters = 1e16;
 
 /// The keys of each kind in Lockstep's own form, name and source aside.
 [[nodiscard]] TransformerConfig read_transformer(ObjectReader& in);
 [[nodiscard]] MlpConfig read_mlp(ObjectReader& in);
 [[nodiscard]] ResNetConfig read_resnet(ObjectReader& in);
 
-/// Notes what cannot be together, such as heads that do not divide the hidden size. `heads`,
-/// `kv_heads` and `top_k`: what the form calls these keys.
-struct KeyNames {
-  std::string_view heads = "heads";
-  std::string_view kv_heads = "kv_heads";
-};
-void check_transformer(ObjectReader& in, const TransformerConfig& config, const KeyNames& names);
+/// Notes what cannot be together, such as heads that those of keys and values do not divide, which
+/// the form gives under the key `kv_heads`.
+void check_transformer(ObjectReader& in, const TransformerConfig& config,
+                       std::string_view kv_heads = "kv_heads");
 
 /// Whether an object is a config.json of Hugging Face's transformers.
 [[nodiscard]] bool is_hugging_face(const ValueReader& value);

@@ -215,10 +215,7 @@ ModelConfig read_hugging_face(ObjectReader& in) {
   model.name = given != nullptr && !given->empty() ? *given : std::string{family->type};
   model.source = "a Hugging Face config.json";
   TransformerConfig config = family->read(keys);
-  const bool gpt2 = family->type == "gpt2";
-  check_transformer(in, config,
-                    {.heads = gpt2 ? "n_head" : "num_attention_heads",
-                     .kv_heads = gpt2 ? "n_head" : "num_key_value_heads"});
+  check_transformer(in, config, family->type == "gpt2" ? "n_head" : "num_key_value_heads");
   model.shape = config;
   return model;
 }

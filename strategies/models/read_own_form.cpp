@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "strategies/models/model_readers.hpp"
 
 namespace lockstep {
@@ -80,15 +82,40 @@ LatentAttention read_latent(ObjectReader& in) {
   return latent;
 }
 
+/// An upper bound of the number of parameters, in floating point, where 64 bits might not do.
+[[nodiscard]] double most_parameters(const TransformerConfig& config) {
+  const auto hidden = static_cast<double>(config.hidden);
+  const auto heads = static_cast<double>(config.heads);
+  double rows =
+      4 * heads * static_cast<double>(config.head_size) + 3 * static_cast<double>(config.ffn);
+  if (config.latent) {
+    const LatentAttention& latent = *config.latent;
+    const auto ranks = static_cast<double>(latent.query_rank + latent.kv_rank);
+    const auto sizes =
+        static_cast<double>(latent.key_size + latent.rotary_size + latent.value_size);
+    rows += ranks + (ranks / hidden + 2) * heads * sizes;
+  }
+  if (config.experts) {
+    const ExpertsConfig& experts = *config.experts;
+    rows += static_cast<double>(experts.experts) * (3 * static_cast<double>(experts.ffn) + 1) +
+            3 * static_cast<double>(experts.shared) * static_cast<double>(experts.shared_ffn);
+  }
+  return static_cast<double>(config.layers) * hidden * rows;
+}
+
 }  // namespace
 
-void check_transformer(ObjectReader& in, const TransformerConfig& config, const KeyNames& names) {
+void check_transformer(ObjectReader& in, const TransformerConfig& config,
+                       std::string_view kv_heads) {
   if (config.heads % config.kv_heads != 0) {
-    in.note(names.kv_heads, fmt::format("{} heads are not divisible by {} heads of keys and values",
-                                        config.heads, config.kv_heads));
+    in.note(kv_heads, fmt::format("{} heads are not divisible by {} heads of keys and values",
+                                  config.heads, config.kv_heads));
   }
   if (config.latent && config.kv_heads != config.heads) {
-    in.note(names.kv_heads, "latent attention has as many heads of keys and values as of queries");
+    in.note(kv_heads, "latent attention has as many heads of keys and values as of queries");
+  }
+  if (most_parameters(config) > kMostParameters) {
+    in.note(fmt::format("a model of more than {:g} parameters", kMostParameters));
   }
 }
 
@@ -114,7 +141,7 @@ TransformerConfig read_transformer(ObjectReader& in) {
   if (config.latent) config.head_size = config.latent->key_size + config.latent->rotary_size;
   config.experts = in.optional_object(
       "experts", [&config](ObjectReader& experts) { return read_experts(experts, config); });
-  check_transformer(in, config, {});
+  check_transformer(in, config);
   return config;
 }
 

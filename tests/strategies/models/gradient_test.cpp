@@ -143,8 +143,8 @@ double worst_difference(const decltype(ModelConfig::shape)& shape, const BuildOp
   return Run{graph}.worst_difference();
 }
 
-// Two nested differences of step 1e-5: each is off by about 1e-10 and by rounding of about 1e-11.
-constexpr double kClose = 1e-7;
+// Two nested differences of step 1e-5; batch norm over few pixels is the most curved.
+constexpr double kClose = 2e-6;
 
 TransformerConfig tiny() {
   TransformerConfig config;

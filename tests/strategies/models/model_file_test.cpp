@@ -146,6 +146,12 @@ TEST_CASE("what cannot be together is refused with its place") {
         "nothing was run");
 }
 
+TEST_CASE("a model too large for 64 bits is refused") {
+  CHECK(error_of(R"({"name": "m", "source": "s", "layers": 100000, "hidden": 1048576, "heads": 4,
+"seq": 4, "experts": {"count": 16384, "top_k": 1}})") ==
+        "m.json:1:1: error: a model of more than 1e+16 parameters\n1 error; nothing was run");
+}
+
 TEST_CASE("a misspelt key or kind is met with the one that was meant") {
   CHECK(error_of(R"({"name": "m", "source": "s", "layers": 1, "hidden": 8, "heads": 4, "seq": 4,
 "gated_mpl": true})")
