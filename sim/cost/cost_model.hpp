@@ -12,8 +12,8 @@ class CostModel {
   virtual ~CostModel() = default;
   /// Alone on the device, from its launch to its end; zero for communication and slices.
   [[nodiscard]] virtual Duration time(const Kernel& kernel) const = 0;
-  /// What the host spends to issue it. A host issues in order and runs ahead of its device, so
-  /// small kernels come no faster than this, one after the other.
+  /// What the host spends to issue it, communication included. A host issues in order and runs
+  /// ahead of its device, so small kernels come no faster than this, one after the other.
   [[nodiscard]] virtual Duration host_time(const Kernel& /*kernel*/) const { return {}; }
   /// By how much computation takes longer while the device communicates; at least 1.
   [[nodiscard]] virtual double slowdown_while_communicating() const = 0;

@@ -36,6 +36,7 @@ struct ProductFigures {
   /// only `unaligned` of the rate.
   std::int64_t alignment{};
   Share unaligned = 1;
+  Share unaligned_batches = 1;  // of several products in one kernel
   std::vector<TileShape> tiles{};
   std::int64_t most_parts{};     // into which a library cuts the depth, a power of two
   std::int64_t shortest_part{};  // of the depth

@@ -43,7 +43,8 @@ class Product {
     const double load = at_peak / (at_peak + figures.half_loss.seconds());
     const bool aligned =
         shape.columns % figures.alignment == 0 && shape.depth % figures.alignment == 0;
-    return (1 - figures.loss_under_load * load) * (aligned ? 1 : figures.unaligned);
+    const Share unaligned = shape.batches > 1 ? figures.unaligned_batches : figures.unaligned;
+    return (1 - figures.loss_under_load * load) * (aligned ? 1 : unaligned);
   }
 
   [[nodiscard]] double with_any_parts(const TileShape& tile) const {

@@ -56,7 +56,7 @@ Duration Roofline::time(const Kernel& kernel) const {
 }
 
 Duration Roofline::host_time(const Kernel& kernel) const {
-  if (costs_nothing(kernel)) return {};
+  if (kernel.fused_away || kernel.of == Class::copy) return {};
   const double kernels = figures_of(kernel).kernels + (kernel.bias ? model_.bias.kernels : 0);
   return rounded(kernels * model_.host_time.seconds());
 }

@@ -107,6 +107,7 @@ class KernelReader {
       return value.object([&out](ObjectReader& one) {
         out.alignment = one.integer("elements", 1, kLongest);
         out.unaligned = share_of(one, "unaligned");
+        out.unaligned_batches = share_of(one, "unaligned_batches");
         return true;
       });
     });

@@ -13,6 +13,7 @@ inline ProductFigures plain_products() {
   out.depth_grain = 64;
   out.alignment = 8;
   out.unaligned = 0.25;
+  out.unaligned_batches = 0.125;
   out.tiles = {{128, 128, 1.0}};
   out.most_parts = 1;
   out.shortest_part = 256;

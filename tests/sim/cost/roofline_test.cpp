@@ -82,6 +82,9 @@ TEST_CASE("rows that begin anywhere make a product slow") {
   // 1276 is no multiple of 8 and pads to the same tiles; a quarter of the rate is left.
   CHECK(device.time(product_kernel(1280, 1276, 1280)).seconds() == doctest::Approx(4 * aligned));
   CHECK(device.time(product_kernel(1276, 1280, 1280)).seconds() == doctest::Approx(aligned));
+  // An eighth of it where one kernel makes several products: 66 * 2 tiles in one wave.
+  CHECK(device.time(product_kernel(128, 256, 4, 66)).seconds() ==
+        doctest::Approx(8 * tile_seconds(64)));
 }
 
 TEST_CASE("products lose part of their rate under load, half of it at half_after") {
@@ -148,7 +151,8 @@ TEST_CASE("the host spends as much as there are kernels") {
   CHECK(device.host_time(product_kernel(8, 8, 8)) == 7_us);
   CHECK(device.host_time(moving_kernel(OperationKind::dropout, 1)) == Duration{});
   CHECK(device.host_time(moving_kernel(OperationKind::softmax, 1)) == 14_us);
-  CHECK(device.host_time(moving_kernel(OperationKind::collective, 1)) == Duration{});
+  CHECK(device.host_time(moving_kernel(OperationKind::collective, 1)) == 7_us);
+  CHECK(device.host_time(moving_kernel(OperationKind::slice, 1)) == Duration{});
 }
 
 TEST_CASE("attention: blocks of queries over the multiprocessors, at the rate of its head size") {
