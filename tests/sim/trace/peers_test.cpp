@@ -26,6 +26,28 @@ TEST_CASE("a transfer starts when both ends have come") {
   CHECK(peers.latest({0, kSend0}) == Place{0, kSend0});
 }
 
+TEST_CASE("a send that was over before its receiver came waited for nobody") {
+  // The message lay in a buffer from 130 on; stage 1 posts its receive at 200 and has it at once.
+  StepTimeline step = two_stages();
+  step.ranks[1].operations = {interval(200, 200), interval(200, 300), interval(300, 430),
+                              interval(430, 460)};
+  const Peers peers{step};
+  CHECK(peers.latest({0, kSend0}) == Place{0, kSend0});
+  CHECK(peers.transfer_start({0, kSend0}).ps() == 100);
+  CHECK(peers.latest({1, kReceive1}) == Place{1, kReceive1});
+  CHECK(peers.transfer_start({1, kReceive1}).ps() == 200);
+}
+
+TEST_CASE("a send that holds its rank until the receiver comes waits for it") {
+  StepTimeline step = two_stages();
+  step.ranks[0].operations[kSend0] = interval(100, 150);
+  step.ranks[1].operations[kReceive1] = interval(120, 150);
+  step.ranks[1].operations[kF1] = interval(150, 230);
+  const Peers peers{step};
+  CHECK(peers.latest({0, kSend0}) == Place{1, kReceive1});
+  CHECK(peers.transfer_start({0, kSend0}).ps() == 120);
+}
+
 TEST_CASE("messages that overtake one another are told apart by their tensors") {
   // Rank 0 sends microbatch 0, then 1; rank 1 posts the receives the other way round.
   Program program;
