@@ -28,6 +28,19 @@ struct Placed {
   int position = 0;
 };
 
+/// Hybrid sharding: shards of several replicas are summed in place.
+[[nodiscard]] Operation sum_of_replicas(const StepAssembly& step,
+                                        const std::vector<Placed>& gradients) {
+  Operation sum = collective_of(step, Collective::all_reduce, gradients.front().weight.replicate,
+                                "reduce_over_replicas");
+  for (const auto& [weight, position] : gradients) {
+    const Ref ref = step.at(weight.summed, weight, position);
+    sum.reads.push_back(ref);
+    sum.writes.push_back(ref);
+  }
+  return sum;
+}
+
 /// ZeRO-0 and -1: buckets of gradients, filled in the order in which backward is done with them.
 class Buckets {
  public:
@@ -80,6 +93,9 @@ class Buckets {
       sum.writes.push_back(step_.at(weight.summed, weight, position));
     }
     out.operations.push_back(std::move(sum));
+    if (sharded && !first.replicate.empty()) {
+      out.operations.push_back(sum_of_replicas(step_, gradients));
+    }
     return out;
   }
 
@@ -94,6 +110,8 @@ void scatter_every_microbatch(StepAssembly& step, StageScript& stage) {
   const bool split =
       std::any_of(stage.calls.begin(), stage.calls.end(),
                   [](const ScriptCall& call) { return call.work == Work::weight_gradient; });
+  std::map<int, std::size_t> last;
+  for (const auto& [position, after] : finished_positions(stage)) last[position] = after;
   Insertions insertions;
   for (std::size_t i = 0; i < stage.calls.size(); ++i) {
     const ScriptCall& call = stage.calls[i];
@@ -104,12 +122,16 @@ void scatter_every_microbatch(StepAssembly& step, StageScript& stage) {
       if (over.empty()) continue;
       Operation sum = collective_of(step, Collective::reduce_scatter, over, "scatter_gradients");
       sum.accumulate = true;
-      if (!step.parallel.overlaps(Overlap::dp_gradients)) sum.stream = kComputeStream;
+      if (!step.parallel.overlaps(Overlap::dp_gradients)) sum.ahead = 0;
       for (const TrainedWeight& weight : weights) {
         sum.reads.push_back(step.at(weight.gradient, weight, call.call.position));
         sum.writes.push_back(step.at(weight.summed, weight, call.call.position));
       }
       out.operations.push_back(std::move(sum));
+      if (weights.front().replicate.empty() || last[call.call.position] != i) continue;
+      std::vector<Placed> placed;
+      for (const TrainedWeight& weight : weights) placed.push_back({weight, call.call.position});
+      out.operations.push_back(sum_of_replicas(step, placed));
     }
     if (out.operations.empty()) continue;
     const RoutineId routine = step.program.add(std::move(out));
@@ -232,9 +254,6 @@ void exchange_gradients(StepAssembly& step) {
 
 void finish_gradients(StepAssembly& step) {
   for (StageScript& stage : step.stages) {
-    if (step.parallel.zero > 0) {
-      sum_over(step, stage, &TrainedWeight::replicate, "reduce_over_replicas");
-    }
     sum_over(step, stage, &TrainedWeight::within, "reduce_within_tp");
   }
   sum_tied(step);

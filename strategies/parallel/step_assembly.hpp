@@ -93,8 +93,7 @@ void gather_weights(StepAssembly& step);
 /// Sums gradients over replicas by all-reduce or, for ZeRO, reduce-scatter: in buckets once the
 /// last microbatch is done, or (ZeRO-2, 3) block by block after every microbatch.
 void exchange_gradients(StepAssembly& step);
-/// What is left to sum: gradients of tied embeddings, of norms under sequence parallelism, over
-/// replicas of shards.
+/// What is left to sum: gradients of tied embeddings, and of norms under sequence parallelism.
 void finish_gradients(StepAssembly& step);
 /// Updates the weights, on the device or on the host, and gathers those that were updated in
 /// shards.

@@ -21,6 +21,10 @@ class Finder {
       }
       step_.weights.push_back(std::move(trained));
     }
+    const auto& tied = step_.graph.tied;
+    if (!tied) return;
+    const int second = step_.graph.chain[static_cast<std::size_t>(tied->second)];
+    step_.weights[static_cast<std::size_t>(second)].push_back(known_.at(tied->weight));
   }
 
  private:
