@@ -137,7 +137,7 @@ double attention_flops(const TransformerConfig& c, bool half) {
   return 2 * square * elements(c.heads, keys + values);
 }
 
-double flops(TransformerConfig c, const FlopConvention& convention) {
+FlopCount flops(TransformerConfig c, const FlopConvention& convention) {
   const double attention = attention_flops(c, convention.causal && c.causal);
   c.bias = false;  // additions of biases do not count
   c.qkv_bias = false;
@@ -146,20 +146,24 @@ double flops(TransformerConfig c, const FlopConvention& convention) {
       static_cast<double>(parts.attention + parts.mlp + parts.router + parts.active_experts);
   double sum = product(c.sequence, met) + static_cast<double>(c.layers) * attention;
   if (convention.vocabulary) sum += product(c.sequence, elements(c.hidden, c.vocabulary));
-  return sum;
+  return {.forward = sum, .tokens = c.sequence};
 }
 
-double flops(const MlpConfig& c, const FlopConvention&) {
-  return product(c.layers, 2 * elements(c.hidden, c.ffn));
+FlopCount flops(const MlpConfig& c, const FlopConvention&) {
+  const double one = product(1, elements(c.hidden, c.ffn));
+  return {.forward = 2 * static_cast<double>(c.layers) * one, .with_data = one};
 }
 
-double flops(const ResNetConfig& c, const FlopConvention& convention) {
-  double sum = 0;
-  for_each_convolution(
-      c, [&](std::int64_t window, std::int64_t in, std::int64_t channels, std::int64_t side) {
-        sum += product(c.frames * side * side, elements(window * window * in, channels));
-      });
-  return convention.vocabulary ? sum + product(1, elements(features(c), c.classes)) : sum;
+FlopCount flops(const ResNetConfig& c, const FlopConvention& convention) {
+  FlopCount out;
+  for_each_convolution(c, [&](std::int64_t window, std::int64_t in, std::int64_t channels,
+                              std::int64_t side) {
+    const double one = product(c.frames * side * side, elements(window * window * in, channels));
+    if (out.forward == 0) out.with_data = one;
+    out.forward += one;
+  });
+  if (convention.vocabulary) out.forward += product(1, elements(features(c), c.classes));
+  return out;
 }
 
 }  // namespace
@@ -177,12 +181,8 @@ std::string FlopConvention::words() const {
 }
 
 FlopCount count_flops(const ModelConfig& model, const FlopConvention& convention) {
-  FlopCount out;
-  out.forward =
+  FlopCount out =
       std::visit([&](const auto& shape) { return flops(shape, convention); }, model.shape);
-  if (const TransformerConfig* transformer = model.transformer()) {
-    out.tokens = transformer->sequence;
-  }
   out.convention = convention;
   return out;
 }

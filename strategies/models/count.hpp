@@ -37,16 +37,20 @@ struct FlopConvention {
 };
 
 /// Of one sample: a sequence, an image, a clip. Products, attention and convolutions alone, two
-/// operations per multiply and add; training is three times forward (two products of the same size
-/// per product on the way back). Nothing that is done again counts.
+/// operations per multiply and add. On the way back every product has two of its size, one for each
+/// operand's gradient, but for those with the data, whose gradient nobody needs. Nothing that is
+/// done again counts.
 struct FlopCount {
   double forward = 0;
+  double with_data = 0;     // of forward: products with the images or features themselves
   std::int64_t tokens = 1;  // of one sample; 1 where it has none
   FlopConvention convention{};
 
-  [[nodiscard]] double training() const { return 3 * forward; }
+  [[nodiscard]] double training() const { return 3 * forward - with_data; }
   [[nodiscard]] double forward_per_token() const { return forward / static_cast<double>(tokens); }
-  [[nodiscard]] double training_per_token() const { return 3 * forward_per_token(); }
+  [[nodiscard]] double training_per_token() const {
+    return training() / static_cast<double>(tokens);
+  }
 };
 
 [[nodiscard]] FlopCount count_flops(const ModelConfig& model,

@@ -8,7 +8,7 @@ namespace {
 
 using Kind = OperationKind;
 
-/// y = x f(norm(x)), added to the stream: the shape of both halves of a layer.
+/// y = x + dropout(branch(norm(x))): the shape of both halves of a layer.
 template <class Branch>
 void append_half(BlockBuilder& block, const TransformerParts& parts, const std::string& name,
                  const Ref& x, const Ref& y, Branch&& branch) {

@@ -47,27 +47,34 @@ double size(const ModelGraph& graph, const Ref& ref, Dim dim) {
   return static_cast<double>(find_extent(graph.tensors.at(ref.tensor), dim)->size);
 }
 
-/// Of one forward operation, the whole square of attention.
-double forward_flops(const ModelGraph& graph, const Operation& operation) {
+/// Of one operation, the whole square of attention; nothing that is done again.
+double flops(const ModelGraph& graph, const Operation& operation) {
+  const auto& reads = operation.reads;
   switch (operation.kind) {
     case OperationKind::matmul:
       return product_flops(graph, operation);
     case OperationKind::attention:
-      return 2 * size(graph, operation.reads[0], Dim::sequence) *
-             (elements(graph, operation.reads[0]) + elements(graph, operation.writes[0]));
+      return 2 * size(graph, reads[0], Dim::sequence) *
+             (elements(graph, reads[0]) + elements(graph, operation.writes[0]));
+    case OperationKind::attention_backward:  // two products for each of the two forward
+      return 4 * size(graph, reads[0], Dim::sequence) *
+             (elements(graph, reads[0]) + elements(graph, reads[3]));
     case OperationKind::convolution:
-      return 2 * elements(graph, operation.writes[0]) *
-             size(graph, operation.reads[1], Dim::window);
+      return 2 * elements(graph, operation.writes[0]) * size(graph, reads[1], Dim::window);
+    case OperationKind::convolution_input_grad:
+      return 2 * elements(graph, reads[0]) * size(graph, reads[1], Dim::window);
+    case OperationKind::convolution_weight_grad:
+      return 2 * elements(graph, reads[1]) * size(graph, operation.writes[0], Dim::window);
     default:
       return 0;
   }
 }
 
-double graph_flops(const ModelGraph& graph) {
+double graph_flops(const ModelGraph& graph, std::vector<Operation> Block::*half) {
   double sum = 0;
   for (const int kind : graph.chain) {
-    for (const Operation& operation : graph.blocks.at(static_cast<std::size_t>(kind)).forward) {
-      sum += forward_flops(graph, operation);
+    for (const Operation& operation : graph.blocks.at(static_cast<std::size_t>(kind)).*half) {
+      sum += flops(graph, operation);
     }
   }
   return sum;
@@ -140,9 +147,12 @@ TEST_CASE("every shipped model's FLOPs are those of its graph's products") {
       // So that no slot of an expert is empty.
       if (transformer->experts) transformer->sequence = 64 * transformer->experts->experts;
     }
-    const double whole = graph_flops(build_model(model, {}));
-    const FlopCount counted_flops = count_flops(model, {.causal = false, .vocabulary = true});
-    CHECK(counted_flops.forward == doctest::Approx(whole).epsilon(1e-12));
+    const ModelGraph graph = build_model(model, {});
+    const FlopCount count = count_flops(model, {.causal = false, .vocabulary = true});
+    const double forward = graph_flops(graph, &Block::forward);
+    CHECK(count.forward == doctest::Approx(forward).epsilon(1e-12));
+    CHECK(count.training() ==
+          doctest::Approx(forward + graph_flops(graph, &Block::backward)).epsilon(1e-12));
   }
 }
 
@@ -172,6 +182,14 @@ TEST_CASE("a forward pass of ResNet-50 is 4.1 GMACs") {
   CHECK(count_flops(shipped("resnet-50")).forward / 2e9 == doctest::Approx(4.09).epsilon(0.002));
   // Lin et al. 2019, arXiv 1811.08383, table 2: 33 GMACs for a TSM of 8 frames.
   CHECK(count_flops(shipped("tsm-resnet-50")).forward / 2e9 == doctest::Approx(33).epsilon(0.01));
+}
+
+TEST_CASE("nobody needs the gradient of the data") {
+  // One of the four products of the way back is not done: 5 of 6.
+  const FlopCount mlp = count_flops(shipped("mlp"));
+  CHECK(mlp.forward == 2.0 * 2 * 4096 * 16384);
+  CHECK(mlp.training() == 5.0 * 2 * 4096 * 16384);
+  CHECK(count_flops(shipped("gpt2-small")).with_data == 0);
 }
 
 TEST_CASE("the convention is told in words") {
