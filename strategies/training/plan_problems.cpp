@@ -187,7 +187,7 @@ class Plan {
       note("cp",
            "an all-to-all over {} ranks needs as many heads on each tensor-parallel rank: heads / "
            "tp "
-           "= {} / {}; at most {}, or cp_kind ring or both",
+           "= {} / {}; at most {}, or cp_kind ring or 2d",
            ulysses, model.heads, plan_.tp, heads);
     }
     const std::int64_t kv = std::max<std::int64_t>(1, model.kv_heads / plan_.tp);

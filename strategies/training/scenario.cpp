@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "strategies/training/build_program.hpp"
 #include "strategies/training/scenario_cluster.hpp"
 #include "strategies/training/scenario_json.hpp"
 #include "strategies/training/scenario_model.hpp"
@@ -87,6 +88,41 @@ void read_stack(ObjectReader& in, Parts& parts, const ScenarioFolders& folders) 
   if (at->is_string()) (void)find_file(*at, parts.stack, "software stack", "stacks", folders);
 }
 
+/// Why this model cannot be spread so over this cluster, at the key that is to blame.
+void note_plan_problems(ObjectReader& in, const Parts& parts) {
+  const Cluster& cluster = parts.cluster->cluster.cluster;
+  for (const PlanProblem& problem :
+       plan_problems(*parts.model, parts.parallel, cluster.ranks(), cluster.gpus_per_node())) {
+    const std::size_t dot = problem.key.find('.');
+    const std::string section = problem.key.substr(0, dot);
+    const auto at = in.optional(section);
+    if (!at || dot == std::string::npos || !at->is_object()) {
+      in.note(section, problem.message);
+      continue;
+    }
+    at->object([&](ObjectReader& members) {
+      (void)members.all();
+      members.note(problem.key.substr(dot + 1), problem.message);
+    });
+  }
+}
+
+/// Whether `parallel` could be read as it stands.
+bool read_spread(ObjectReader& in, const std::optional<ValueReader>& given, Parts& parts) {
+  const int ranks = parts.cluster ? parts.cluster->cluster.cluster.ranks() : 0;
+  const JsonValue nothing = json_object({});
+  Problems own{in.self().problems().file()};
+  const ValueReader value{given ? given->value() : &nothing, "/parallel", own};
+  parts.parallel =
+      value.object([ranks](ObjectReader& members) { return read_parallel(members, ranks); });
+  const bool clean = !own.any();
+  (void)or_noted(in.self().problems(), [&own] {
+    own.throw_if_any();
+    return true;
+  });
+  return clean;
+}
+
 Parts read_parts(ObjectReader& in, const std::string& name, const ScenarioFolders& folders) {
   Parts parts;
   parts.name = in.string("name", name);
@@ -100,17 +136,14 @@ Parts read_parts(ObjectReader& in, const std::string& name, const ScenarioFolder
   }
   const ValueReader model = in.required("model");
   if (model.value() != nullptr) parts.model = read_scenario_model(model, folders);
-  const int ranks = parts.cluster ? parts.cluster->cluster.cluster.ranks() : 0;
-  const JsonValue nothing = json_object({});
-  const ValueReader spread =
-      parallel ? *parallel : ValueReader{&nothing, "/parallel", in.self().problems()};
-  parts.parallel =
-      spread.object([ranks](ObjectReader& members) { return read_parallel(members, ranks); });
+  const bool spread = read_spread(in, parallel, parts);
   read_budget(in, parts);
   parts.sustained = in.optional_flop_rate("sustained");
   parts.ignore_memory = in.boolean("ignore_memory", false);
   parts.seed = static_cast<std::uint64_t>(in.integer("seed", 0, INT64_MAX, 1));
   read_stack(in, parts, folders);
+  in.ignore("run");
+  if (parts.cluster && parts.model && spread) note_plan_problems(in, parts);
   return parts;
 }
 

@@ -43,8 +43,8 @@ struct Scenario {
 /// Keys: name (the file's), summary, source, cluster (scenario_cluster.hpp), model
 /// (scenario_model.hpp), parallel (the fields of ParallelConfig; scenario_parallel.hpp), tokens (of
 /// a transformer) or samples (of other models) to train on, sustained ("28 TFLOP/s"),
-/// ignore_memory, stack, seed.
-/// Throws ConfigError with everything that is wrong, impossible combinations included.
+/// ignore_memory, stack, seed; `run` is passed over: what a result's config says of how it was
+/// made. Throws ConfigError with everything that is wrong, impossible combinations included.
 [[nodiscard]] Scenario load_scenario(const std::filesystem::path& path,
                                      const std::vector<std::string>& overrides = {},
                                      const std::filesystem::path& configs = "configs");

@@ -108,19 +108,6 @@ int left_for_dp(ObjectReader& in, const ParallelConfig& parallel, int cluster_ra
   return 1;
 }
 
-void check_ranks(ObjectReader& in, const ParallelConfig& parallel, int cluster_ranks) {
-  const std::int64_t others = std::int64_t{parallel.tp} * parallel.pp * parallel.cp;
-  const std::int64_t ranks = others * parallel.dp;
-  if (cluster_ranks == 0 || ranks == cluster_ranks) return;
-  const std::string possible = others <= cluster_ranks && cluster_ranks % others == 0
-                                   ? fmt::format("dp {} would fill them", cluster_ranks / others)
-                                   : fmt::format("tp * pp * cp = {} does not divide them", others);
-  in.note("dp", fmt::format("dp * pp * cp * tp = {} * {} * {} * {} = {}, but the cluster has {} "
-                            "ranks; {}",
-                            parallel.dp, parallel.pp, parallel.cp, parallel.tp, ranks,
-                            cluster_ranks, possible));
-}
-
 void read_degrees(ObjectReader& in, ParallelConfig& parallel, int cluster_ranks) {
   parallel.tp = count(in, "tp", 1, kMostRanks, 1);
   parallel.pp = count(in, "pp", 1, kMostRanks, 1);
@@ -129,7 +116,6 @@ void read_degrees(ObjectReader& in, ParallelConfig& parallel, int cluster_ranks)
   parallel.vpp = count(in, "vpp", 1, kMostLayers, 1);
   if (const auto dp = in.optional_integer("dp", 1, kMostRanks)) {
     parallel.dp = static_cast<int>(*dp);
-    check_ranks(in, parallel, cluster_ranks);
   } else {
     parallel.dp = left_for_dp(in, parallel, cluster_ranks);
   }

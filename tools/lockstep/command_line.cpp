@@ -127,6 +127,7 @@ int run_command_line(int argc, char** argv) {
   add_complexity(app);
   add_schedule(app);
   add_replay(app);
+  add_run(app);
   add_list(app);
   add_verify(app);
   try {

@@ -107,7 +107,7 @@ s.json:5:16: error: /sustained: expected a peak such as "312 TFLOP/s", got the n
 TEST_CASE("ranks are dp * pp * cp * tp") {
   CHECK(
       error_of(kSmall, {"parallel.dp=2"}) ==
-      R"(--set parallel.dp=2: error: /parallel/dp: dp * pp * cp * tp = 2 * 2 * 1 * 2 = 8, but the cluster has 16 ranks; dp 4 would fill them
+      R"(--set parallel.dp=2: error: /parallel/dp: dp * pp * cp * tp = 2 * 2 * 1 * 2 = 8, but the cluster has 16 GPUs; dp = 4 would fill it
 1 error; nothing was run)");
   CHECK(
       error_of(kSmall, {"parallel.tp=3"}) ==

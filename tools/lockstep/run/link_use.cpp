@@ -1,0 +1,41 @@
+#include "tools/lockstep/run/link_use.hpp"
+
+#include <algorithm>
+
+namespace lockstep::cli {
+
+namespace {
+
+struct Load {
+  LinkId id = 0;
+  double seconds = 0;
+};
+
+}  // namespace
+
+std::vector<LinkUse> busiest_links(const StepTimeline& timeline, const Cluster& cluster,
+                                   std::size_t most) {
+  const double step = timeline.end.since_start().seconds();
+  const std::size_t links = std::min(timeline.link_bytes.size(), cluster.link_count());
+  std::vector<Load> loads;
+  for (std::size_t i = 0; i < links; ++i) {
+    if (timeline.link_bytes[i].count() == 0) continue;
+    const auto id = static_cast<LinkId>(i);
+    const double rate = cluster.link(id).figures.carried().bytes_per_second();
+    loads.push_back({id, static_cast<double>(timeline.link_bytes[i].count()) / rate});
+  }
+  const std::size_t kept = std::min(most, loads.size());
+  std::partial_sort(loads.begin(), loads.begin() + static_cast<std::ptrdiff_t>(kept), loads.end(),
+                    [](const Load& a, const Load& b) {
+                      return a.seconds != b.seconds ? a.seconds > b.seconds : a.id < b.id;
+                    });
+  std::vector<LinkUse> out;
+  for (std::size_t i = 0; i < kept; ++i) {
+    const Load& load = loads[i];
+    out.push_back({cluster.link_name(load.id), timeline.link_bytes[load.id],
+                   cluster.link(load.id).figures.carried(), step > 0 ? load.seconds / step : 0});
+  }
+  return out;
+}
+
+}  // namespace lockstep::cli

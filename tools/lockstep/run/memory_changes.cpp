@@ -1,0 +1,209 @@
+#include "tools/lockstep/run/memory_changes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "strategies/training/build_program.hpp"
+#include "tools/lockstep/cluster_options.hpp"
+#include "tools/lockstep/run/run_step.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+constexpr std::size_t kShown = 3;  // changes that fit
+constexpr std::size_t kMostTried = 60;
+
+std::string set(const std::string& key, std::int64_t value) {
+  return fmt::format("parallel.{}={}", key, value);
+}
+
+void add_zero(const ParallelConfig& parallel, std::vector<Change>& out) {
+  if (parallel.dp * parallel.cp == 1) return;
+  for (int stage = parallel.zero + 1; stage <= 3; ++stage) out.push_back({set("zero", stage)});
+}
+
+void add_recomputation(const ParallelConfig& parallel, bool full, std::vector<Change>& out) {
+  if (full && parallel.recompute != Recompute::full) out.push_back({"parallel.recompute=full"});
+  if (!full && parallel.recompute == Recompute::none)
+    out.push_back({"parallel.recompute=selective"});
+}
+
+void add_smaller_batches(const ParallelConfig& parallel, std::vector<Change>& out) {
+  for (std::int64_t size = parallel.micro_batch / 2; size >= 1; size /= 2)
+    out.push_back({set("micro_batch", size)});
+}
+
+/// Ranks move from data parallelism to another kind.
+void add_more_of(const std::string& axis, int degree, const ParallelConfig& parallel,
+                 std::vector<Change>& out) {
+  for (int factor = 2; factor <= parallel.dp && factor <= 16; factor *= 2) {
+    if (parallel.dp % factor != 0) break;
+    Change change{set(axis, std::int64_t{degree} * factor), set("dp", parallel.dp / factor)};
+    if (axis == "pp" && parallel.schedule == PipelineOrder::none)
+      change.emplace_back("parallel.schedule=1f1b");
+    out.push_back(std::move(change));
+  }
+}
+
+bool same_key(const std::string& a, const std::string& b) {
+  return a.substr(0, a.find('=')) == b.substr(0, b.find('='));
+}
+
+/// Both, or nothing where they speak of the same key.
+std::optional<Change> together(const Change& a, const Change& b) {
+  Change out = a;
+  for (const std::string& assignment : b) {
+    for (const std::string& other : a)
+      if (same_key(assignment, other)) return std::nullopt;
+    out.push_back(assignment);
+  }
+  return out;
+}
+
+/// Tries changes of a plan and counts how many.
+class Trial {
+ public:
+  Trial(const RunQuestion& question, Bytes capacity) : question_{question}, capacity_{capacity} {}
+
+  /// What the plan then needs; nothing where it is impossible or enough has been tried.
+  std::optional<Bytes> needed(const Change& change) {
+    if (tried_++ >= kMostTried) return std::nullopt;
+    std::vector<std::string> overrides = question_.overrides;
+    overrides.insert(overrides.end(), change.begin(), change.end());
+    try {
+      const Scenario scenario = load_scenario(question_.file, overrides, config_folder());
+      return peak_in_order(build_program(scenario.model, scenario.parallel,
+                                         scenario.cluster.cluster.gpus_per_node()));
+    } catch (const ConfigError&) {
+      return std::nullopt;
+    }
+  }
+
+  [[nodiscard]] std::vector<FittingChange> fitting(const std::vector<Change>& changes) {
+    std::vector<FittingChange> out;
+    for (const Change& change : changes) {
+      if (out.size() == kShown) break;
+      const auto bytes = needed(change);
+      if (bytes && *bytes <= capacity_) out.push_back({change, *bytes});
+    }
+    return out;
+  }
+
+ private:
+  const RunQuestion& question_;
+  Bytes capacity_;
+  std::size_t tried_ = 0;
+};
+
+/// Of each kind of change the strongest, for combinations.
+std::vector<Change> strongest(const std::vector<Change>& changes) {
+  std::vector<Change> out;
+  for (const Change& change : changes) {
+    if (!out.empty() && same_key(out.back().front(), change.front())) {
+      out.back() = change;
+    } else {
+      out.push_back(change);
+    }
+  }
+  return out;
+}
+
+std::vector<Change> combined(const std::vector<Change>& some, const std::vector<Change>& others) {
+  std::vector<Change> out;
+  for (const Change& a : some) {
+    for (const Change& b : others) {
+      auto both = together(a, b);
+      if (!both) continue;
+      std::vector<std::string> sorted = *both;
+      std::sort(sorted.begin(), sorted.end());
+      const bool known = std::any_of(out.begin(), out.end(), [&sorted](Change other) {
+        std::sort(other.begin(), other.end());
+        return other == sorted;
+      });
+      if (!known) out.push_back(*std::move(both));
+    }
+  }
+  return out;
+}
+
+std::string as_options(const Change& change) {
+  std::string out;
+  for (const std::string& assignment : change) {
+    out += (out.empty() ? "" : " ") + ("--set " + assignment);
+  }
+  return out;
+}
+
+std::string what_takes_the_room(const RankMemory& memory) {
+  const CategoryBytes& held = memory.account.device.peak.held;
+  std::string out;
+  for (std::size_t i = 0; i < kCategories; ++i) {
+    const auto category = static_cast<Category>(i);
+    if (held[category].count() == 0) continue;
+    out += fmt::format("\n  {:>10}  {}", to_string(held[category]), to_string(category));
+  }
+  for (std::size_t i = 0; i < std::min<std::size_t>(3, memory.largest.size()); ++i)
+    out += fmt::format("\n  {:>10}  of these {}", to_string(memory.largest_bytes[i]),
+                       memory.largest[i]);
+  return out;
+}
+
+/// Weights, gradients and optimizer states cannot be had with fewer GPUs than this.
+std::string at_least(const RankMemory& memory, int ranks) {
+  const Bytes state = model_state_bytes(memory.account.device.peak.held);
+  const std::int64_t capacity = memory.capacity->count();
+  const std::int64_t gpus = (state.count() * ranks + capacity - 1) / capacity;
+  return fmt::format(
+      "no change that was tried fits; weights, gradients and optimizer states, "
+      "{} on this rank, need {} GPU{} at least where all of them are sharded",
+      to_string(state), gpus, gpus == 1 ? "" : "s");
+}
+
+}  // namespace
+
+std::vector<Change> memory_changes(const Scenario& scenario) {
+  const ParallelConfig& parallel = scenario.parallel;
+  std::vector<Change> out;
+  add_zero(parallel, out);
+  if (parallel.tp > 1 && !parallel.sequence_parallel)
+    out.push_back({"parallel.sequence_parallel=true"});
+  add_recomputation(parallel, false, out);
+  add_smaller_batches(parallel, out);
+  add_recomputation(parallel, true, out);
+  add_more_of("tp", parallel.tp, parallel, out);
+  add_more_of("pp", parallel.pp, parallel, out);
+  if (!parallel.state.offload) out.push_back({"parallel.state.offload=true"});
+  return out;
+}
+
+std::vector<FittingChange> fitting_changes(const RunQuestion& question, const Scenario& scenario,
+                                           Bytes capacity) {
+  Trial trial(question, capacity);
+  const std::vector<Change> singles = memory_changes(scenario);
+  std::vector<FittingChange> found = trial.fitting(singles);
+  if (!found.empty()) return found;
+  const std::vector<Change> strong = strongest(singles);
+  const std::vector<Change> pairs = combined(strong, strong);
+  found = trial.fitting(pairs);
+  return found.empty() ? trial.fitting(combined(pairs, strong)) : found;
+}
+
+std::string memory_refusal(const RunQuestion& question, const Scenario& scenario,
+                           const RankMemory& memory) {
+  const Bytes capacity = *memory.capacity;
+  std::string out =
+      fmt::format("rank {} ({}) needs {} of memory, {} more than the {} of {}:", memory.rank,
+                  memory.role, to_string(memory.needed()), to_string(memory.needed() - capacity),
+                  to_string(capacity), scenario.cluster.device.id);
+  out += what_takes_the_room(memory);
+  const auto changes = fitting_changes(question, scenario, capacity);
+  for (std::size_t i = 0; i < changes.size(); ++i)
+    out += fmt::format("\n{} {}: {}", i == 0 ? "the smallest change that fits:" : "or",
+                       as_options(changes[i].change), to_string(changes[i].needed));
+  if (changes.empty()) out += "\n" + at_least(memory, scenario.parallel.ranks());
+  return out + "\n--ignore-memory goes on all the same";
+}
+
+}  // namespace lockstep::cli

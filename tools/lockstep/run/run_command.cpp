@@ -1,0 +1,114 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "tools/lockstep/arena.hpp"
+#include "tools/lockstep/cluster_options.hpp"
+#include "tools/lockstep/commands.hpp"
+#include "tools/lockstep/errors.hpp"
+#include "tools/lockstep/format_option.hpp"
+#include "tools/lockstep/rank_list.hpp"
+#include "tools/lockstep/run/run_render.hpp"
+#include "tools/lockstep/run/trace_file.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+constexpr const char* kNcclVersion = "2.30";
+
+struct Given {
+  RunQuestion question;
+  std::string ranks;
+  std::string window;
+  Format format = Format::table;
+};
+
+Fidelity fidelity_of(const std::string& text) {
+  if (text == "auto") return Fidelity::automatic;
+  if (text == "all") return Fidelity::all_ranks;
+  if (text == "representatives") return Fidelity::representatives;
+  throw UsageError(
+      fmt::format("--fidelity: expected auto, all or representatives, got \"{}\"", text));
+}
+
+RunQuestion question_of(const Given& given) {
+  RunQuestion out = given.question;
+  out.simulation.fidelity = fidelity_of(out.fidelity);
+  out.simulation.network = NetworkOptions{out.network, {}}.parsed();
+  out.simulation.nccl_tuning = config_folder() + "/nccl/" + kNcclVersion + ".json";
+  if (out.trace.empty() && !(given.ranks.empty() && given.window.empty()))
+    throw UsageError("--trace-ranks and --trace-window say what --trace FILE is to hold");
+  if (!given.ranks.empty()) out.trace_ranks = parse_rank_list("--trace-ranks", given.ranks);
+  if (!given.window.empty()) out.trace_window = parse_window(given.window);
+  return out;
+}
+
+void add_simulation(CLI::App& command, RunQuestion& question) {
+  command
+      .add_option("--fidelity", question.fidelity,
+                  "all: every rank and transfer on one network; representatives: one rank of each "
+                  "role; auto: all where that is quick")
+      ->type_name("auto|all|representatives")
+      ->capture_default_str();
+  command
+      .add_option("--network", question.network,
+                  "fluid: max-min fair shares; alpha-beta: only ports limit; queue: whole "
+                  "messages, first in first out")
+      ->type_name("MODEL")
+      ->capture_default_str();
+  command.add_flag("--ignore-memory", question.ignore_memory,
+                   "Go on where a rank needs more memory than its GPU has");
+}
+
+void add_trace(CLI::App& command, Given& given) {
+  command
+      .add_option("--trace", given.question.trace,
+                  "Writes the step as a trace for ui.perfetto.dev: a track for each rank and "
+                  "stream, flows from send to receive, memory")
+      ->type_name("FILE");
+  command
+      .add_option("--trace-ranks", given.ranks,
+                  "Ranks in the trace: 8, 0..15 or 0,8,16 (default: all that were simulated)")
+      ->type_name("N,...");
+  command
+      .add_option("--trace-window", given.window,
+                  "Only what touches this part of the step, such as \"10 ms..12.5 ms\"")
+      ->type_name("A..B");
+}
+
+}  // namespace
+
+void add_run(CLI::App& app) {
+  CLI::App* command = app.add_subcommand(
+      "run", "Simulates a training step: its time, throughput, MFU, memory and where time goes");
+  const auto given = std::make_shared<Given>();
+  RunQuestion& question = given->question;
+  command
+      ->add_option("scenario", question.file,
+                   "Scenario file, such as configs/scenarios/llama3-70b-dgx-h100.json")
+      ->required()
+      ->type_name("SCENARIO");
+  command
+      ->add_option("--set", question.overrides,
+                   "Takes the place of a value of the scenario, as in parallel.tp=4; repeatable")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  add_simulation(*command, question);
+  add_trace(*command, *given);
+  add_format(*command, given->format);
+  command->footer(
+      "MFU counts the operations that the model needs, HFU also those that are done again, both\n"
+      "over the GPUs' dense peak. A plan that does not fit into memory ends with exit code 1.\n\n"
+      "Examples:\n"
+      "  lockstep run configs/scenarios/mlp-two-gpus.json\n"
+      "  lockstep run configs/scenarios/llama7b-256.json --set parallel.tp=4 --set parallel.dp=16 "
+      "--format json");
+  command->callback([given] {
+    const RunQuestion asked = question_of(*given);
+    print(render_run(asked, run_step(asked), given->format));
+  });
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,185 @@
+#include "tools/lockstep/run/run_json.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "strategies/training/scenario_json.hpp"
+#include "tools/lockstep/run/run_row.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json maybe(const std::optional<double>& number) {
+  return number ? Json(*number) : Json(nullptr);
+}
+
+/// What ran: the scenario with every default, which may be fed back, and how it was simulated.
+Json config_of(const RunQuestion& question, const RunAnswer& answer) {
+  Json config = Json::parse(json_text(answer.scenario.resolved));
+  config["run"] = {{"file", question.file},
+                   {"set", question.overrides},
+                   {"ignore_memory", question.ignore_memory},
+                   {"fidelity", question.fidelity},
+                   {"network", question.network},
+                   {"nccl", question.simulation.nccl_tuning.stem().string()}};
+  return config;
+}
+
+std::string fingerprint_of(const RunAnswer& answer) {
+  Fingerprint fingerprint;
+  const StepTimeline& timeline = answer.step.timeline;
+  fingerprint.add(timeline.end.ps());
+  for (const RankTimeline& rank : timeline.ranks) {
+    fingerprint.add(rank.rank);
+    for (const Interval& interval : rank.operations) {
+      fingerprint.add(interval.start.ps());
+      fingerprint.add(interval.end.ps());
+    }
+  }
+  for (const Bytes bytes : timeline.link_bytes) fingerprint.add(bytes.count());
+  fingerprint.add(answer.memory.needed().count());
+  return fingerprint.text();
+}
+
+void add_throughput(const Throughput& speed, Json& out) {
+  out["step_time_s"] = speed.step_s;
+  out["tokens_per_s"] = maybe(speed.tokens_per_s);
+  out["samples_per_s"] = speed.samples_per_s;
+  out["model_flops_per_step"] = speed.model_flops;
+  out["hardware_flops_per_step"] = speed.hardware_flops;
+  out["model_flops_per_gpu_per_s"] = speed.model_flops_per_gpu;
+  out["peak_flops_per_gpu_per_s"] = maybe(speed.peak_per_gpu);
+  out["mfu"] = maybe(speed.mfu());
+  out["hfu"] = maybe(speed.hfu());
+  out["convention"] = speed.convention;
+  out["training_s"] = maybe(speed.training_s);
+  out["six_n_d_flops"] = maybe(speed.six_n_d);
+  out["six_n_d_s"] = maybe(speed.six_n_d_s);
+}
+
+Json computation_of(const Breakdown& rank) {
+  Json out = Json::object();
+  for (std::size_t i = 0; i < kOperationClasses; ++i)
+    if (rank.computation[i] > Duration{})
+      out[to_string(static_cast<OperationClass>(i))] = rank.computation[i].seconds();
+  return out;
+}
+
+Json purposes_of(const Breakdown& rank) {
+  Json out = Json::object();
+  for (std::size_t i = 0; i < kPurposes; ++i)
+    if (rank.purpose[i] > Duration{})
+      out[to_string(static_cast<Purpose>(i))] = rank.purpose[i].seconds();
+  return out;
+}
+
+Json exposed_of(const Breakdown& rank) {
+  Json out = Json::object();
+  for (const auto& [group, time] : rank.exposed) out[group] = time.seconds();
+  return out;
+}
+
+Json stages_of(const RunAnswer& answer) {
+  Json out = Json::array();
+  for (const StageUse& stage : answer.summary.stages)
+    out.push_back({{"stage", stage.name},
+                   {"rank", answer.step.timeline.ranks[stage.rank.rank].rank},
+                   {"computation_s", stage.rank.computation_total().seconds()},
+                   {"exposed_communication_s", stage.rank.exposed_total().seconds()},
+                   {"bubble_s", stage.rank.bubble.seconds()},
+                   {"waiting_s", stage.rank.waiting.seconds()},
+                   {"idle_fraction", stage.idle_fraction}});
+  return out;
+}
+
+Json breakdown_of(const RunAnswer& answer) {
+  const StepSummary& summary = answer.summary;
+  Json out;
+  out["rank"] = answer.step.timeline.ranks[summary.worst.rank].rank;
+  out["computation_s"] = computation_of(summary.worst);
+  out["purpose_s"] = purposes_of(summary.worst);
+  out["exposed_communication_s"] = exposed_of(summary.worst);
+  out["bubble_s"] = summary.worst.bubble.seconds();
+  out["waiting_s"] = summary.worst.waiting.seconds();
+  Json groups = Json::array();
+  for (const GroupTraffic& group : summary.groups)
+    groups.push_back({{"group", group.group},
+                      {"operations", group.operations},
+                      {"bytes", group.bytes.count()},
+                      {"transfer_s", group.transfer.seconds()},
+                      {"waiting_s", group.waiting.seconds()},
+                      {"exposed_s", group.exposed.seconds()}});
+  out["communication"] = std::move(groups);
+  Json path = Json::array();
+  for (const PathShare& share : summary.path)
+    path.push_back({{"use", to_string(share.use)},
+                    {"time_s", share.length.seconds()},
+                    {"operations", share.operations}});
+  out["critical_path"] = std::move(path);
+  out["stages"] = stages_of(answer);
+  return out;
+}
+
+Json categories_of(const CategoryBytes& held) {
+  Json out = Json::object();
+  for (std::size_t i = 0; i < kCategories; ++i) {
+    const auto category = static_cast<Category>(i);
+    out[to_string(category)] = held[category].count();
+  }
+  return out;
+}
+
+Json memory_of(const RankMemory& memory) {
+  const MemoryPeak& peak = memory.account.device.peak;
+  Json out;
+  out["rank"] = memory.rank;
+  out["role"] = memory.role;
+  out["peak_bytes"] = memory.needed().count();
+  out["capacity_bytes"] = memory.capacity ? Json(memory.capacity->count()) : Json(nullptr);
+  out["fits"] = memory.fits();
+  out["at_s"] = peak.at.since_start().seconds();
+  out["during"] = memory.during;
+  out["categories_bytes"] = categories_of(peak.held);
+  Json largest = Json::array();
+  for (std::size_t i = 0; i < memory.largest.size(); ++i)
+    largest.push_back({{"tensors", memory.largest[i]}, {"bytes", memory.largest_bytes[i].count()}});
+  out["largest"] = std::move(largest);
+  out["host_peak_bytes"] = memory.account.host.peak.held.total().count();
+  return out;
+}
+
+Json links_of(const std::vector<LinkUse>& links) {
+  Json out = Json::array();
+  for (const LinkUse& link : links)
+    out.push_back({{"link", link.link},
+                   {"bytes", link.bytes.count()},
+                   {"carries_Bps", link.carries.bytes_per_second()},
+                   {"busy", link.busy}});
+  return out;
+}
+
+}  // namespace
+
+std::string json_of_run(const RunQuestion& question, const RunAnswer& answer) {
+  Report report = row_of_run(answer);
+  report.schema = "lockstep.run/1";
+  report.config = config_of(question, answer).dump();
+  report.seed = answer.scenario.seed;
+  report.fingerprint = fingerprint_of(answer);
+  Json out = Json::parse(render(report, Format::json));
+  const Json rows = out["rows"];
+  out.erase("rows");
+  out["name"] = answer.scenario.name;
+  out["fidelity"] = answer.step.fidelity == Fidelity::all_ranks ? "all" : "representatives";
+  add_throughput(answer.throughput, out);
+  out["breakdown"] = breakdown_of(answer);
+  out["memory"] = memory_of(answer.memory);
+  out["links"] = links_of(answer.links);
+  out["algorithms"] = answer.step.algorithms;
+  out["rows"] = rows;
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,23 @@
+#include "tools/lockstep/run/run_render.hpp"
+
+#include "tools/lockstep/run/run_json.hpp"
+#include "tools/lockstep/run/run_row.hpp"
+#include "tools/lockstep/run/run_tables.hpp"
+
+namespace lockstep::cli {
+
+std::string render_run(const RunQuestion& question, const RunAnswer& answer, Format format) {
+  switch (format) {
+    case Format::json:
+      return json_of_run(question, answer);
+    case Format::csv:
+      return render(row_of_run(answer), Format::csv);
+    case Format::md:
+      return markdown_of(tables_of_run(question, answer));
+    case Format::table:
+      return text_of(tables_of_run(question, answer));
+  }
+  return {};
+}
+
+}  // namespace lockstep::cli

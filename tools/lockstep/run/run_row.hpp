@@ -1,0 +1,11 @@
+#pragma once
+
+#include "tools/lockstep/output.hpp"
+#include "tools/lockstep/run/run_step.hpp"
+
+namespace lockstep::cli {
+
+/// A step as one row of figures, the same columns for every scenario.
+[[nodiscard]] Report row_of_run(const RunAnswer& answer);
+
+}  // namespace lockstep::cli

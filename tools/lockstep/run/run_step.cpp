@@ -1,0 +1,78 @@
+#include "tools/lockstep/run/run_step.hpp"
+
+#include <fmt/format.h>
+
+#include "strategies/training/build_program.hpp"
+#include "strategies/training/cost_of.hpp"
+#include "tools/lockstep/cluster_options.hpp"
+#include "tools/lockstep/errors.hpp"
+#include "tools/lockstep/progress.hpp"
+#include "tools/lockstep/run/memory_changes.hpp"
+#include "tools/lockstep/run/trace_file.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+constexpr std::size_t kLinksShown = 8;
+
+/// What a GPU and its host copy over: a cable of the first GPU to a CPU, else its PCIe slot; none
+/// where the cluster has neither.
+std::optional<Rate> host_link(const Cluster& cluster) {
+  const VertexId gpu = cluster.vertex_of(0);
+  std::optional<Rate> slot;
+  for (std::size_t i = 0; i < cluster.link_count(); ++i) {
+    const ClusterLink link = cluster.link(static_cast<LinkId>(i));
+    if (link.from != gpu) continue;
+    if (cluster.vertex(link.to).kind == VertexKind::cpu) return link.figures.carried();
+    if (link.kind == LinkKind::pcie) slot = link.figures.carried();
+  }
+  return slot;
+}
+
+SimulationOptions options_for(const RunQuestion& question, const Cluster& cluster) {
+  SimulationOptions options = question.simulation;
+  options.host_link = host_link(cluster);
+  return options;
+}
+
+SimulatedStep simulated(const RunQuestion& question, const Scenario& scenario,
+                        const std::shared_ptr<const Program>& program, const CostModel& cost) {
+  const Cluster& cluster = scenario.cluster.cluster;
+  try {
+    return simulate(program, scenario.parallel, cluster, scenario.cluster.device, cost,
+                    options_for(question, cluster));
+  } catch (const ProgramStuck& stuck) {
+    throw Refusal(stuck.what());
+  }
+}
+
+}  // namespace
+
+RunAnswer run_step(const RunQuestion& question) {
+  Progress progress("run", 5);
+  Scenario scenario = load_scenario(question.file, question.overrides, config_folder());
+  progress.step();
+  const Device& device = scenario.cluster.device;
+  const Cluster& cluster = scenario.cluster.cluster;
+  const auto cost = cost_model(device, scenario.stack, scenario.sustained, config_folder());
+  const auto program = std::make_shared<const Program>(
+      build_program(scenario.model, scenario.parallel, cluster.gpus_per_node()));
+  progress.step();
+  SimulatedStep step = simulated(question, scenario, program, *cost);
+  progress.step();
+  const auto capacity = device.memory ? std::optional{device.memory->size} : std::nullopt;
+  RankMemory memory = worst_memory(step.timeline, capacity);
+  if (!memory.fits() && !question.ignore_memory && !scenario.ignore_memory)
+    throw Refusal(memory_refusal(question, scenario, memory));
+  progress.step();
+  StepSummary summary = summarise(step.timeline);
+  Throughput throughput = throughput_of(scenario, *program, summary.step);
+  std::vector<LinkUse> links = busiest_links(step.timeline, cluster, kLinksShown);
+  if (!question.trace.empty()) write_trace(question, step.timeline);
+  progress.step();
+  return {std::move(scenario),   std::move(step),   std::move(summary),
+          std::move(throughput), std::move(memory), std::move(links)};
+}
+
+}  // namespace lockstep::cli

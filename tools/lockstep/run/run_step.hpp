@@ -1,0 +1,43 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/trace/summary.hpp"
+#include "strategies/training/scenario.hpp"
+#include "strategies/training/simulate.hpp"
+#include "tools/lockstep/run/link_use.hpp"
+#include "tools/lockstep/run/rank_memory.hpp"
+#include "tools/lockstep/run/throughput.hpp"
+
+/// One training step of a scenario, from its file to what is printed of it.
+namespace lockstep::cli {
+
+struct RunQuestion {
+  std::string file;
+  std::vector<std::string> overrides{};  // "parallel.tp=4"
+  SimulationOptions simulation{};
+  std::string fidelity = "auto";  // as written
+  std::string network = "fluid";  // as written
+  bool ignore_memory = false;
+  std::string trace{};  // file to write; empty: none
+  std::vector<int> trace_ranks{};
+  std::optional<std::pair<TimePoint, TimePoint>> trace_window{};
+};
+
+struct RunAnswer {
+  Scenario scenario;
+  SimulatedStep step;
+  StepSummary summary;
+  Throughput throughput;
+  RankMemory memory;  // of the rank that needs the most
+  std::vector<LinkUse> links{};
+};
+
+/// Throws ConfigError for what the scenario has wrong, Refusal where the memory does not suffice
+/// (unless it is to be ignored) or the step cannot end, IoError where the trace cannot be written.
+[[nodiscard]] RunAnswer run_step(const RunQuestion& question);
+
+}  // namespace lockstep::cli

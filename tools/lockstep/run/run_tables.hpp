@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tools/lockstep/run/run_step.hpp"
+
+namespace lockstep::cli {
+
+/// A small table: the first column is text, the others are numbers with their units.
+struct RunTable {
+  std::vector<std::string> notes{};  // before it
+  std::vector<std::string> headings{};
+  std::vector<std::vector<std::string>> rows{};
+};
+
+/// The step, where its time goes, the stages of a pipeline, memory, links.
+[[nodiscard]] std::vector<RunTable> tables_of_run(const RunQuestion& question,
+                                                  const RunAnswer& answer);
+[[nodiscard]] std::string text_of(const std::vector<RunTable>& tables);
+[[nodiscard]] std::string markdown_of(const std::vector<RunTable>& tables);
+
+}  // namespace lockstep::cli
