@@ -177,7 +177,7 @@ std::string FlopConvention::words() const {
   out += causal ? "causal attention counted as half of the square; "
                 : "attention counted as the whole square; ";
   out += vocabulary ? "logits included; " : "logits left out; ";
-  return out + "backward twice forward; nothing recomputed counts";
+  return out + "backward twice forward, no gradient of the data; nothing recomputed counts";
 }
 
 FlopCount count_flops(const ModelConfig& model, const FlopConvention& convention) {

@@ -195,10 +195,12 @@ TEST_CASE("nobody needs the gradient of the data") {
 TEST_CASE("the convention is told in words") {
   CHECK(FlopConvention{}.words() ==
         "model FLOPs: products, two per multiply and add; causal attention counted as half of the "
-        "square; logits included; backward twice forward; nothing recomputed counts");
+        "square; logits included; backward twice forward, no gradient of the data; nothing "
+        "recomputed counts");
   CHECK(FlopConvention{.causal = false, .vocabulary = false}.words() ==
         "model FLOPs: products, two per multiply and add; attention counted as the whole square; "
-        "logits left out; backward twice forward; nothing recomputed counts");
+        "logits left out; backward twice forward, no gradient of the data; nothing recomputed "
+        "counts");
   CHECK(sample_name(shipped("resnet-50")) == "image");
   CHECK(sample_name(shipped("tsm-resnet-50")) == "clip");
   CHECK(sample_name(shipped("mlp")) == "sample");

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "strategies/models/count.hpp"
 #include "tests/topologies/schema_agreement.hpp"
 #include "topologies/config/json.hpp"
 
@@ -215,6 +216,21 @@ TEST_CASE("Mixtral and Qwen2 from Hugging Face's config.json") {
     "tie_word_embeddings": false, "vocab_size": 152064})");
   CHECK(qwen2.qkv_bias);
   CHECK_FALSE(qwen2.bias);
+  // Qwen2-7B's weights as released.
+  CHECK(count_parameters({.name = {}, .shape = qwen2, .source = {}}).total() == 7'615'616'512);
+}
+
+TEST_CASE("GPT-NeoX-20B from Hugging Face's config.json has the parameters that are published") {
+  const ModelConfig neox = model_from(R"({
+    "architectures": ["GPTNeoXForCausalLM"], "attention_probs_dropout_prob": 0,
+    "hidden_act": "gelu_fast", "hidden_dropout_prob": 0, "hidden_size": 6144,
+    "intermediate_size": 24576, "layer_norm_eps": 1e-05, "max_position_embeddings": 2048,
+    "model_type": "gpt_neox", "num_attention_heads": 64, "num_hidden_layers": 44,
+    "rotary_emb_base": 10000, "rotary_pct": 0.25, "tie_word_embeddings": false,
+    "use_cache": true, "vocab_size": 50432})");
+  CHECK(neox.transformer()->function == ActivationFunction::gelu);
+  // Black et al. 2022, arXiv 2204.06745, section 3.1: 20,554,567,680 parameters.
+  CHECK(count_parameters(neox).total() == 20'554'567'680);
 }
 
 TEST_CASE("what a config.json lacks or nobody knows is told with its place") {
