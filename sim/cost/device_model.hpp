@@ -85,6 +85,8 @@ struct DeviceModel {
   double slowdown_while_communicating = 1;
   // The software.
   std::array<KindFigures, kOperationKinds> kinds{};
+  /// Of a product in 8 bits, to bring its operands there; traffic: bytes per number of an operand.
+  KindFigures fp8_casts{0, 0};
   KindFigures bias{0, 0};  // of a product that adds one; traffic: over reading and writing y
   Duration host_time{};    // of the host, per kernel that it issues
 };

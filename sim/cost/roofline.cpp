@@ -40,6 +40,24 @@ ProductShape shape_of(const Kernel& kernel) {
   return {kernel.batches, kernel.m, kernel.n, kernel.k};
 }
 
+/// Products in 8 bits have results of 16.
+double bytes_of_result(const Kernel& kernel) {
+  return static_cast<double>(kernel.batches) * static_cast<double>(kernel.m) *
+         static_cast<double>(kernel.n) *
+         static_cast<double>(std::max<std::int64_t>(2, bytes_per_element(kernel.math)));
+}
+
+double numbers_of_operands(const Kernel& kernel) {
+  return static_cast<double>(kernel.batches) * static_cast<double>(kernel.k) *
+         (static_cast<double>(kernel.m) + static_cast<double>(kernel.n));
+}
+
+/// Kernels that are launched beside an operation's own.
+double kernels_beside(const Kernel& kernel, const DeviceModel& model) {
+  const bool casts = kernel.kind == Kind::matmul && kernel.math == Dtype::fp8;
+  return (kernel.bias ? model.bias.kernels : 0) + (casts ? model.fp8_casts.kernels : 0);
+}
+
 }  // namespace
 
 Roofline::Roofline(DeviceModel model) : model_{std::move(model)} {
@@ -57,7 +75,7 @@ Duration Roofline::time(const Kernel& kernel) const {
 
 Duration Roofline::host_time(const Kernel& kernel) const {
   if (kernel.fused_away || kernel.of == Class::copy) return {};
-  const double kernels = figures_of(kernel).kernels + (kernel.bias ? model_.bias.kernels : 0);
+  const double kernels = figures_of(kernel).kernels + kernels_beside(kernel, model_);
   return rounded(kernels * model_.host_time.seconds());
 }
 
@@ -93,14 +111,14 @@ double Roofline::product(const Kernel& kernel) const {
       product_seconds(shape_of(kernel), figures, of_precision(model_.peaks, kernel.math),
                       model_.multiprocessors, model_.memory_bandwidth.bytes_per_second());
   double out = figures.launch.seconds() + std::max(computing, moved(kernel.moved_bytes, kernel.of));
-  if (kernel.bias) {
-    const double result = static_cast<double>(kernel.batches) * static_cast<double>(kernel.m) *
-                          static_cast<double>(kernel.n) * 2 *
-                          static_cast<double>(bytes_per_element(kernel.math));
-    out += model_.bias.kernels * model_.launch.seconds() +
-           moved(model_.bias.traffic * result, Class::elementwise);
-  }
+  if (kernel.bias) out += beside(model_.bias, 2 * bytes_of_result(kernel));
+  if (kernel.math == Dtype::fp8) out += beside(model_.fp8_casts, numbers_of_operands(kernel));
   return out;
+}
+
+double Roofline::beside(const KindFigures& figures, double amount) const {
+  return figures.kernels * model_.launch.seconds() +
+         moved(figures.traffic * amount, Class::elementwise);
 }
 
 double Roofline::convolution(const Kernel& kernel) const {

@@ -22,6 +22,8 @@ class Roofline final : public CostModel {
  private:
   [[nodiscard]] double seconds(const Kernel& kernel) const;
   [[nodiscard]] double product(const Kernel& kernel) const;
+  /// Kernels beside a product, on that many bytes or numbers.
+  [[nodiscard]] double beside(const KindFigures& figures, double amount) const;
   [[nodiscard]] double convolution(const Kernel& kernel) const;
   [[nodiscard]] double attention(const Kernel& kernel) const;
   [[nodiscard]] double unfused_attention(const Kernel& kernel) const;

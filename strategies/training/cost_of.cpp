@@ -96,6 +96,7 @@ DeviceModel device_model(const Device& device, const std::string& stack_id,
   model.slowdown_while_communicating = kernels.slowdown_while_communicating;
   model.kinds = stack.kinds;
   model.bias = stack.bias;
+  model.fp8_casts = stack.fp8_casts;
   model.host_time = stack.host_time;
   return model;
 }

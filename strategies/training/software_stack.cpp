@@ -13,7 +13,8 @@ namespace lockstep {
 namespace {
 
 constexpr double kMost = 1'000;
-const std::vector<std::string_view> kImplementations{"flash-2", "flash-3", "cudnn", "cutlass"};
+const std::vector<std::string_view> kImplementations{"flash-2", "flash-3", "cudnn", "cutlass",
+                                                     "flash-1"};
 
 KindFigures read_kind(const ValueReader& value) {
   return value.object([](ObjectReader& in) {
@@ -57,6 +58,7 @@ SoftwareStack read_software_stack(const JsonDocument& document, std::string id) 
     stack.host_time =
         reader.figure(in, "host_time", [](const ValueReader& value) { return value.duration(); });
     stack.bias = reader.figure(in, "bias", read_kind);
+    stack.fp8_casts = reader.figure(in, "fp8_casts", read_kind);
     in.object("kinds", [&stack](ObjectReader& kinds) { read_kinds(kinds, stack); });
     return stack;
   });

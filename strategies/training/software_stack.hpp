@@ -21,6 +21,7 @@ struct SoftwareStack {
   std::vector<std::string> attention{};
   std::array<KindFigures, kOperationKinds> kinds{};
   KindFigures bias{0, 0};
+  KindFigures fp8_casts{0, 0};
   Duration host_time{};
   std::vector<FigureSource> sources{};
 };

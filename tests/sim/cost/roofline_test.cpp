@@ -142,6 +142,24 @@ TEST_CASE("a bias may be a kernel of its own, over the result") {
   CHECK(Roofline{model}.time(kernel) == without);
 }
 
+TEST_CASE("operands of a product in 8 bits are cast first") {
+  DeviceModel model = plain_device(1000_GBps);
+  model.peaks[static_cast<std::size_t>(Dtype::fp8)] = FlopRate{132e12};
+  model.products[static_cast<std::size_t>(Dtype::fp8)] = plain_products();
+  model.launch = 3_us;
+  model.host_time = 7_us;
+  Kernel kernel = product_kernel(1280, 1280, 1280);
+  kernel.math = Dtype::fp8;
+  const Duration without = Roofline{model}.time(kernel);
+  model.fp8_casts = {2, 4};
+  // 2 * 1280 * 1280 numbers, 4 bytes each, at 1 TB/s: 13.1072 us.
+  const Roofline device{model};
+  CHECK(device.time(kernel) - without == 6_us + Duration::picoseconds(13'107'200));
+  CHECK(device.host_time(kernel) == 21_us);
+  kernel.math = Dtype::bf16;
+  CHECK(device.time(kernel) == without);
+}
+
 TEST_CASE("the host spends as much as there are kernels") {
   DeviceModel model = plain_device();
   model.host_time = 7_us;
