@@ -80,6 +80,19 @@ class Alike {
   Placement as_;
 };
 
+/// Keys that all heads share get a part of their gradient from every head.
+[[nodiscard]] OperandPlacements rotary_backward_placements(const std::vector<Operand>& reads,
+                                                           const std::vector<Operand>& writes) {
+  OperandPlacements out = Alike{reads, writes}.placements();
+  for (std::size_t i = 1; i < writes.size(); ++i) {
+    for (std::size_t k = 0; k < writes[0].tensor->extents.size(); ++k) {
+      if (has(*writes[i].tensor, writes[0].tensor->extents[k].dim)) continue;
+      out.writes[i].partial = joined(out.writes[i].partial, out.writes[0].cuts[k]);
+    }
+  }
+  return out;
+}
+
 /// A product cuts what it contracts as the operands agree, and what it keeps as the result wants.
 class Product {
  public:
@@ -264,14 +277,17 @@ class Product {
 }  // namespace
 
 std::optional<Placement> declared_placement(const Tensor& tensor, const CutRules& rules) {
+  const bool stored = tensor.category == Category::weight || tensor.category == Category::gradient;
+  // Of a router's weights experts are the columns.
+  const bool by_expert =
+      stored && tensor.extents.size() > 1 && tensor.extents[0].dim == Dim::expert;
   const bool holds_experts =
-      has(tensor, Dim::expert) && (has(tensor, Dim::slot) || has(tensor, Dim::ffn));
+      has(tensor, Dim::expert) && (has(tensor, Dim::slot) || has(tensor, Dim::ffn) || by_expert);
   const bool sized = has(tensor, Dim::head_size) || has(tensor, Dim::value_size);
   const bool in_attention = !sized && has(tensor, Dim::heads) && has(tensor, Dim::sequence);
   if (in_attention) return std::nullopt;  // scores and statistics never leave it
   const bool inner = has(tensor, Dim::heads) || has(tensor, Dim::kv_heads) ||
                      has(tensor, Dim::ffn) || has(tensor, Dim::vocabulary) || holds_experts;
-  const bool stored = tensor.category == Category::weight || tensor.category == Category::gradient;
   const bool stream = has(tensor, Dim::hidden) || has(tensor, Dim::kv_rank) ||
                       has(tensor, Dim::query_rank) || has(tensor, Dim::head_size) ||
                       has(tensor, Dim::expert) || has(tensor, Dim::channels);
@@ -307,6 +323,8 @@ OperandPlacements operand_placements(const Operation& operation, const std::vect
       return loss_part_placements(reads, writes);
     case Kind::loss:
       return loss_placements(reads, writes);
+    case Kind::rotary_backward:
+      return rotary_backward_placements(reads, writes);
     case Kind::dispatch:
       return routing_placements(reads, writes, reads[0]);
     case Kind::dispatch_backward:

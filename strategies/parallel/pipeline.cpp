@@ -2,6 +2,7 @@
 #include <map>
 
 #include "sim/check.hpp"
+#include "strategies/parallel/cuts.hpp"
 #include "strategies/parallel/pipeline_order.hpp"
 #include "strategies/parallel/step_assembly.hpp"
 
@@ -128,7 +129,6 @@ class Pipeline {
     operation.kind = send ? OperationKind::send : OperationKind::receive;
     operation.name = std::string{send ? "send." : "receive."} + (forward ? "forward" : "backward");
     operation.purpose = Purpose::communication;
-    (send ? operation.reads : operation.writes) = {Ref{.tensor = tensor}};
     Communication how;
     how.over = step_.program.mesh.axis("pp");
     how.offset = send == forward ? 1 : -1;
@@ -137,12 +137,63 @@ class Pipeline {
     const bool overlaps = step_.parallel.overlaps(Overlap::pp);
     if (!send) operation.ahead = overlaps ? 1 : 0;
     if (!send || overlaps) operation.stream = step_.program.stream("pp." + operation.name);
-    return step_.program.add(Routine{operation.name, {operation}});
+    const std::optional<TensorId> part = part_of(tensor);
+    (send ? operation.reads : operation.writes) = {Ref{.tensor = part.value_or(tensor)}};
+    Routine out{operation.name, {operation}};
+    if (part && send) {
+      out.operations.insert(out.operations.begin(), slice(tensor, *part));
+    } else if (part) {
+      out.operations.push_back(gather(*part, tensor));
+    }
+    return step_.program.add(std::move(out));
+  }
+
+  /// Ranks along tp that all have the same residual stream send a part of it each, and put it
+  /// together on the other side (Narayanan et al., arXiv 2104.04473, section 4.1). None where it is
+  /// cut anyway, or cannot be.
+  [[nodiscard]] std::optional<TensorId> part_of(TensorId tensor) {
+    const Atoms tp = step_.program.mesh.axis("tp");
+    const Extent* sequence = find_extent(step_.graph.tensors[tensor], Dim::sequence);
+    if (tp.empty() || sequence == nullptr || !common(sequence->shards, tp).empty()) return {};
+    const int parts = step_.program.mesh.size(joined(sequence->shards, tp));
+    if (sequence->zigzag || sequence->size % parts != 0) return {};
+    const auto known = parts_.find(tensor);
+    if (known != parts_.end()) return known->second;
+    Tensor part = step_.graph.tensors[tensor];
+    part.name += ".part";
+    part.category = Category::buffer;
+    for (Extent& extent : part.extents) {
+      if (extent.dim == Dim::sequence) extent.shards = joined(extent.shards, tp);
+    }
+    const auto id = static_cast<TensorId>(step_.graph.tensors.size());
+    step_.graph.tensors.push_back(std::move(part));
+    parts_.emplace(tensor, id);
+    return id;
+  }
+
+  [[nodiscard]] static Operation slice(TensorId tensor, TensorId part) {
+    Operation out;
+    out.kind = OperationKind::slice;
+    out.name = "send.slice";
+    out.purpose = Purpose::communication;
+    out.reads = {Ref{.tensor = tensor}};
+    out.writes = {Ref{.tensor = part}};
+    return out;
+  }
+
+  [[nodiscard]] Operation gather(TensorId part, TensorId tensor) const {
+    Operation out = collective_of(step_, Collective::all_gather, step_.program.mesh.axis("tp"),
+                                  "receive.gather");
+    out.communication->cut = Dim::sequence;
+    out.reads = {Ref{.tensor = part}};
+    out.writes = {Ref{.tensor = tensor}};
+    return out;
   }
 
   StepAssembly& step_;
   std::vector<ScriptCall>* out_ = nullptr;
   std::map<std::tuple<TensorId, bool, bool>, RoutineId> transfers_;
+  std::map<TensorId, TensorId> parts_;
 };
 
 }  // namespace

@@ -17,8 +17,7 @@ ReplayedTimes::ReplayedTimes(const Program& program, const Cluster& cluster, con
       network_{network},
       model_{model},
       choice_{choice},
-      endpoint_{std::move(endpoint)},
-      link_bytes_(network.links.size()) {}
+      endpoint_{std::move(endpoint)} {}
 
 int ReplayedTimes::node_of(int rank) const {
   return rank / std::max(1, cluster_.gpus_per_node());
@@ -73,17 +72,28 @@ Duration ReplayedTimes::known_or_replayed(const std::string& key,
                                           const std::function<Outcome()>& replayed) {
   auto found = known_.find(key);
   if (found == known_.end()) found = known_.emplace(key, replayed()).first;
-  for (std::size_t link = 0; link < link_bytes_.size(); ++link) {
-    link_bytes_[link] += found->second.link_bytes[link];
-  }
+  ++found->second.uses;
   return found->second.time;
+}
+
+std::vector<Bytes> ReplayedTimes::link_bytes() const {
+  std::vector<Bytes> out(network_.links.size());
+  for (const auto& [key, outcome] : known_) {
+    for (const auto& [link, bytes] : outcome.link_bytes) out[link] += bytes * outcome.uses;
+  }
+  return out;
 }
 
 ReplayedTimes::Outcome ReplayedTimes::replayed(const Workload& workload, Duration launch) {
   const ReplayResult result = replay(network_, workload, model_);
   LOCKSTEP_CHECK(result.unfinished.empty());
   transfers_ += result.transfers;
-  return {result.end.since_start() + launch, result.link_bytes};
+  Outcome out{result.end.since_start() + launch};
+  for (LinkId link = 0; link < result.link_bytes.size(); ++link) {
+    if (result.link_bytes[link] > Bytes{})
+      out.link_bytes.emplace_back(link, result.link_bytes[link]);
+  }
+  return out;
 }
 
 ReplayedTimes::Outcome ReplayedTimes::replay_groups(int rank, const Communication& how,

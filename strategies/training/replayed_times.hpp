@@ -26,13 +26,14 @@ class ReplayedTimes final : public CommunicationTimes {
                                   const RoleOperation& operation) override;
 
   /// What every link carried, all communication that was timed added up.
-  [[nodiscard]] const std::vector<Bytes>& link_bytes() const { return link_bytes_; }
+  [[nodiscard]] std::vector<Bytes> link_bytes() const;
   [[nodiscard]] std::uint64_t transfers() const { return transfers_; }
 
  private:
   struct Outcome {
     Duration time;
-    std::vector<Bytes> link_bytes;
+    std::vector<std::pair<LinkId, Bytes>> link_bytes{};  // those that carried something
+    std::int64_t uses = 0;
   };
 
   [[nodiscard]] Duration known_or_replayed(const std::string& key,
@@ -53,7 +54,6 @@ class ReplayedTimes final : public CommunicationTimes {
   CollectiveChoice& choice_;
   std::function<EndpointId(int)> endpoint_;
   std::map<std::string, Outcome> known_;
-  std::vector<Bytes> link_bytes_;
   std::uint64_t transfers_ = 0;
 };
 
