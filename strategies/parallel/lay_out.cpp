@@ -11,12 +11,25 @@ namespace lockstep {
 
 namespace {
 
+/// A tensor that has been brought to another placement.
+struct Known {
+  Ref from;
+  Placement placement;
+  Ref ref;
+};
+
 /// Rewrites one body of operations.
 class BodyLayout {
  public:
+  /// `known`: what bodies before this one have left.
   BodyLayout(ModelGraph& graph, const Mesh& mesh, const CutRules& rules, std::vector<bool>& settled,
-             std::vector<Operation> body)
-      : graph_{graph}, mesh_{mesh}, rules_{rules}, settled_{settled}, in_{std::move(body)} {}
+             std::vector<Operation> body, std::vector<Known> known = {})
+      : graph_{graph},
+        mesh_{mesh},
+        rules_{rules},
+        settled_{settled},
+        in_{std::move(body)},
+        known_{std::move(known)} {}
 
   [[nodiscard]] std::vector<Operation> run() {
     for (at_ = 0; at_ < in_.size(); ++at_) {
@@ -26,12 +39,11 @@ class BodyLayout {
     return std::move(out_);
   }
 
+  /// Activations on either side of an all-to-all, which are no larger than what they come from:
+  /// those that are worth keeping for backward.
+  [[nodiscard]] const std::vector<Known>& kept() const { return kept_; }
+
  private:
-  struct Known {
-    Ref from;
-    Placement placement;
-    Ref ref;
-  };
   /// A result that lies otherwise than the tensor should: `raw` has it until all have added to it.
   struct Pending {
     Ref tensor;
@@ -70,10 +82,25 @@ class BodyLayout {
       return one.from == ref && one.placement == wanted;
     });
     if (known != known_.end()) return known->ref;
+    const std::size_t before = out_.size();
     const Ref got = relay(mesh_, graph_.tensors, out_, ref, wanted, because);
     settled_.resize(graph_.tensors.size(), true);
     known_.push_back({ref, wanted, got});
+    if (exchanged_since(before)) keep({ref, wanted, got});
     return got;
+  }
+
+  [[nodiscard]] bool exchanged_since(std::size_t before) const {
+    return std::any_of(
+        out_.begin() + static_cast<std::ptrdiff_t>(before), out_.end(), [](const Operation& one) {
+          return one.communication && one.communication->collective == Collective::all_to_all;
+        });
+  }
+
+  void keep(Known known) {
+    if (tensor(known.from).category != Category::activation) return;
+    tensor(known.ref).category = Category::activation;
+    kept_.push_back(std::move(known));
   }
 
   /// Where an operation writes what it computes.
@@ -144,8 +171,12 @@ class BodyLayout {
   void deliver(const Pending& pending, const Operation& because) {
     const Placement home = placement_of(tensor(pending.tensor));
     if (!is_written(pending.tensor)) {
+      const std::size_t before = out_.size();
       (void)relay(mesh_, graph_.tensors, out_, pending.raw, home, because, &pending.tensor);
       written_.push_back(pending.tensor);
+      if (pending.placement.partial.empty() && exchanged_since(before)) {
+        keep({pending.tensor, pending.placement, pending.raw});
+      }
     } else {
       const Ref arrived = relay(mesh_, graph_.tensors, out_, pending.raw, home, because);
       Operation sum;
@@ -166,6 +197,7 @@ class BodyLayout {
   std::vector<Operation> in_;
   std::vector<Operation> out_;
   std::vector<Known> known_;
+  std::vector<Known> kept_;
   std::vector<Pending> pending_;
   std::vector<Ref> written_;
   std::size_t at_ = 0;
@@ -197,9 +229,10 @@ void lay_out(ModelGraph& graph, const Mesh& mesh, const CutRules& rules) {
   }
   for (Block& block : graph.blocks) {
     const std::vector<Operation> before = block.forward;
-    block.forward = BodyLayout{graph, mesh, rules, settled, before}.run();
+    BodyLayout forward{graph, mesh, rules, settled, before};
+    block.forward = forward.run();
     renumber_core(block, before);
-    block.backward = BodyLayout{graph, mesh, rules, settled, block.backward}.run();
+    block.backward = BodyLayout{graph, mesh, rules, settled, block.backward, forward.kept()}.run();
   }
 }
 

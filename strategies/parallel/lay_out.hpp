@@ -29,7 +29,8 @@ struct CutRules {
 /// left as sums (Tensor::partial). The same rule makes expert gradients sums over fewer ranks than
 /// others, and norms' under sequence parallelism over more.
 ///
-/// What is gathered is not kept from forward to backward: it is gathered again.
+/// What is gathered is not kept from forward to backward: it is gathered again. What an all-to-all
+/// has brought is kept, as attention keeps what it has read: it is no larger than what it was.
 /// Errors: InternalError for operations that cannot be cut so.
 void lay_out(ModelGraph& graph, const Mesh& mesh, const CutRules& rules);
 

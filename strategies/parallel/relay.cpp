@@ -1,5 +1,6 @@
 #include "strategies/parallel/relay.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "sim/check.hpp"
@@ -20,8 +21,10 @@ class Relay {
   }
 
   void to(const Placement& target) {
-    reduce(target);
+    scatter(target);
     exchange(target);
+    scatter(target);
+    reduce(target);
     gather(target);
     slice(target);
   }
@@ -39,16 +42,29 @@ class Relay {
   [[nodiscard]] Dim dim(std::size_t i) const { return original_.extents[i].dim; }
   [[nodiscard]] std::size_t dims() const { return original_.extents.size(); }
 
-  void reduce(const Placement& target) {
+  /// Sums become cuts; not yet where an all-to-all has to bring an outer cut first.
+  void scatter(const Placement& target) {
     for (std::size_t i = 0; i < dims(); ++i) {
       const Atoms over = common(without(target.cuts[i], now_.cuts[i]), now_.partial);
-      if (over.empty()) continue;
+      if (over.empty() || !comes_next(i, over, target)) continue;
       now_.cuts[i] = joined(now_.cuts[i], over);
       now_.partial = without(now_.partial, over);
       Communication how = communication(Collective::reduce_scatter, over);
       how.cut = dim(i);
       add(std::move(how), ".scattered");
     }
+  }
+
+  [[nodiscard]] bool comes_next(std::size_t i, const Atoms& over, const Placement& target) const {
+    const Atoms before = joined(now_.cuts[i], over);
+    const Atoms& wanted = target.cuts[i];
+    if (dim(i) == Dim::slot) return true;
+    return std::equal(
+        before.begin(), before.end(), wanted.begin(),
+        wanted.begin() + static_cast<std::ptrdiff_t>(std::min(before.size(), wanted.size())));
+  }
+
+  void reduce(const Placement& target) {
     const Atoms rest = without(now_.partial, target.partial);
     if (rest.empty()) return;
     now_.partial = without(now_.partial, rest);
@@ -64,6 +80,7 @@ class Relay {
         const Atoms over = common(without(now_.cuts[whole], target.cuts[whole]),
                                   without(target.cuts[cut], now_.cuts[cut]));
         if (over.empty() || whole == cut) continue;
+        gather_within(whole, over, target);
         check_suffix(whole, over);
         now_.cuts[whole] = without(now_.cuts[whole], over);
         now_.cuts[cut] = joined(now_.cuts[cut], over);
@@ -75,16 +92,27 @@ class Relay {
     }
   }
 
+  /// Cuts inside those of `over` that are to go too: of keys with fewer heads than ranks, which
+  /// some of the ranks share.
+  void gather_within(std::size_t i, const Atoms& over, const Placement& target) {
+    if (dim(i) == Dim::slot) return;
+    const Atoms& cut = now_.cuts[i];
+    const auto outer =
+        std::find_if(cut.begin(), cut.end(), [&](AtomId atom) { return contains(over, atom); });
+    gather(i, without(without(Atoms(outer, cut.end()), over), target.cuts[i]));
+  }
+
   void gather(const Placement& target) {
-    for (std::size_t i = 0; i < dims(); ++i) {
-      const Atoms over = without(now_.cuts[i], target.cuts[i]);
-      if (over.empty()) continue;
-      check_suffix(i, over);
-      now_.cuts[i] = without(now_.cuts[i], over);
-      Communication how = communication(Collective::all_gather, over);
-      how.cut = dim(i);
-      add(std::move(how), ".gathered");
-    }
+    for (std::size_t i = 0; i < dims(); ++i) gather(i, without(now_.cuts[i], target.cuts[i]));
+  }
+
+  void gather(std::size_t i, const Atoms& over) {
+    if (over.empty()) return;
+    check_suffix(i, over);
+    now_.cuts[i] = without(now_.cuts[i], over);
+    Communication how = communication(Collective::all_gather, over);
+    how.cut = dim(i);
+    add(std::move(how), ".gathered");
   }
 
   void slice(const Placement& target) {
