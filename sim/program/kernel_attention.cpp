@@ -1,0 +1,132 @@
+#include "sim/program/kernel_attention.hpp"
+
+#include <cmath>
+
+#include "sim/program/kernel_traffic.hpp"
+
+namespace lockstep {
+
+namespace {
+
+using Kind = OperationKind;
+
+std::int64_t whole(double value) {
+  return static_cast<std::int64_t>(std::ceil(value));
+}
+
+/// Queries, keys and values of any operation of attention. Where scores are written out, lengths
+/// are theirs.
+struct AttentionShape {
+  double batches = 1;  // sequences * heads
+  double queries = 1;
+  double keys = 1;
+  double key_size = 1;    // of a head
+  double value_size = 1;  // of a head
+  bool zigzag = false;
+};
+
+double head_value_size(const Program& program, const Tensor& value) {
+  return local_length(program, value,
+                      has_dim(value, Dim::value_size) ? Dim::value_size : Dim::head_size);
+}
+
+/// [q, k, v, ...] of fused attention.
+AttentionShape fused_shape(const Program& program, const Operation& operation) {
+  const Tensor& q = tensor_of(program, operation.reads.at(0));
+  const Tensor& k = tensor_of(program, operation.reads.at(1));
+  const Tensor& v = tensor_of(program, operation.reads.at(2));
+  AttentionShape out;
+  out.batches = local_length(program, q, Dim::batch) * local_length(program, q, Dim::heads);
+  out.queries = local_length(program, q, Dim::sequence);
+  out.keys = local_length(program, k, has_dim(k, Dim::keys) ? Dim::keys : Dim::sequence);
+  out.key_size = local_length(program, q, Dim::head_size);
+  out.value_size = head_value_size(program, v);
+  const Extent* sequence = find_extent(q, Dim::sequence);
+  out.zigzag = sequence != nullptr && sequence->zigzag && program.mesh.size(sequence->shards) > 1;
+  return out;
+}
+
+/// [scores or what has their shape, one operand with heads].
+AttentionShape unfused_shape(const Program& program, const Tensor& scores, const Tensor& operand) {
+  AttentionShape out;
+  out.batches =
+      local_length(program, scores, Dim::batch) * local_length(program, scores, Dim::heads);
+  out.queries = local_length(program, scores, Dim::sequence);
+  out.keys = local_length(program, scores, Dim::keys);
+  out.key_size = head_value_size(program, operand);
+  out.value_size = out.key_size;
+  return out;
+}
+
+/// Leaves of the keys those that the mask lets through, on the rank that has most of them. Of a
+/// zigzag cut, every rank sees half of each part (its low chunk attends the other's low chunk and
+/// its high chunk both or only the low one: 2 of 4); of a plain cut, the last rank sees all parts
+/// before its own whole. Masked within a kernel (`causal`) is only the diagonal.
+void mask(Kernel& kernel, const Operation& operation, AttentionShape& shape) {
+  if (!operation.causal) return;
+  const bool diagonal = operation.ring_offset == 0;
+  kernel.causal = diagonal;
+  if (!diagonal && shape.zigzag) shape.keys /= 2;
+}
+
+/// The share of queries * keys that is computed under the mask of a diagonal part. Where there are
+/// more keys than queries, the queries are the last of them.
+double computed_share(const Kernel& kernel, const AttentionShape& shape) {
+  if (!kernel.causal) return 1;
+  if (shape.zigzag || shape.keys <= shape.queries) return 0.5;
+  return (shape.keys - shape.queries / 2) / shape.keys;
+}
+
+void set_shape(Kernel& kernel, const AttentionShape& shape, double flops) {
+  kernel.batches = whole(shape.batches);
+  kernel.m = whole(shape.queries);
+  kernel.n = whole(shape.keys);
+  kernel.k = whole(shape.key_size);
+  kernel.flops = flops;
+}
+
+/// Forward q k^T and p v. Backward both again for each operand, and q k^T anew: 5 products where
+/// forward has 2 (Dao et al. 2022, arXiv 2205.14135, algorithm 4).
+void set_fused_attention(Kernel& kernel, const Program& program, const Operation& operation) {
+  AttentionShape shape = fused_shape(program, operation);
+  mask(kernel, operation, shape);
+  const double pairs = shape.batches * shape.queries * shape.keys * computed_share(kernel, shape);
+  const double by_key = 2 * pairs * shape.key_size;
+  const double by_value = 2 * pairs * shape.value_size;
+  const bool backward = operation.kind == Kind::attention_backward;
+  set_shape(kernel, shape, backward ? 3 * by_key + 2 * by_value : by_key + by_value);
+}
+
+/// One product over all scores, two backward; a mask saves nothing here.
+void set_unfused_attention(Kernel& kernel, const Program& program, const Tensor& scores,
+                           const Tensor& operand, int products) {
+  const AttentionShape shape = unfused_shape(program, scores, operand);
+  const double one = 2 * shape.batches * shape.queries * shape.keys * shape.key_size;
+  set_shape(kernel, shape, one * products);
+}
+
+}  // namespace
+
+void set_attention(Kernel& kernel, const Program& program, const Operation& operation) {
+  const auto read = [&](std::size_t i) -> const Tensor& {
+    return tensor_of(program, operation.reads.at(i));
+  };
+  switch (operation.kind) {
+    case Kind::attention:
+    case Kind::attention_backward:
+      return set_fused_attention(kernel, program, operation);
+    case Kind::attention_scores:
+      return set_unfused_attention(kernel, program, tensor_of(program, operation.writes.at(0)),
+                                   read(0), 1);
+    case Kind::attention_scores_backward:
+      return set_unfused_attention(kernel, program, read(2), read(0), 2);
+    case Kind::attention_context:
+      return set_unfused_attention(kernel, program, read(0), read(1), 1);
+    case Kind::attention_context_backward:
+      return set_unfused_attention(kernel, program, read(0), read(1), 2);
+    default:
+      return;  // softmax: memory alone
+  }
+}
+
+}  // namespace lockstep

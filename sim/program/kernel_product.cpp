@@ -1,0 +1,140 @@
+#include "sim/program/kernel_product.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "sim/program/kernel_traffic.hpp"
+
+namespace lockstep {
+
+namespace {
+
+using Kind = OperationKind;
+
+/// The dimensions of a product, each the product of the rank's lengths.
+struct Product {
+  double batches = 1;
+  double m = 1;
+  double n = 1;
+  double k = 1;
+
+  [[nodiscard]] double flops() const { return 2 * batches * m * n * k; }
+};
+
+bool is_token(Dim dim) {
+  return dim == Dim::batch || dim == Dim::sequence || dim == Dim::slot || dim == Dim::time ||
+         dim == Dim::height || dim == Dim::width;
+}
+
+/// Rows of the result are tokens, wherever only one operand brings tokens into it.
+bool transposed(const Tensor& a, const Tensor& b, const Tensor& y) {
+  const auto brings_tokens = [&y](const Tensor& from, const Tensor& other) {
+    return std::any_of(from.extents.begin(), from.extents.end(), [&](const Extent& extent) {
+      return is_token(extent.dim) && has_dim(y, extent.dim) && !has_dim(other, extent.dim);
+    });
+  };
+  return brings_tokens(b, a) && !brings_tokens(a, b);
+}
+
+Product product_of(const Program& program, const Operation& operation) {
+  const Tensor* a = &tensor_of(program, operation.reads.at(0));
+  const Tensor* b = &tensor_of(program, operation.reads.at(1));
+  const Tensor& y = tensor_of(program, operation.writes.at(0));
+  if (transposed(*a, *b, y)) std::swap(a, b);
+  Product out;
+  bool slots = false;
+  const auto multiply = [&](double& by, const Tensor& tensor, Dim dim) {
+    const bool slot = dim == Dim::slot;
+    slots = slots || slot;
+    by *= local_length(program, tensor, dim) * (slot ? load_of(operation) : 1);
+  };
+  for (const Extent& extent : a->extents) {
+    const bool shared = has_dim(*b, extent.dim);
+    if (has_dim(y, extent.dim)) multiply(shared ? out.batches : out.m, *a, extent.dim);
+    if (!has_dim(y, extent.dim) && shared) multiply(out.k, *a, extent.dim);
+  }
+  for (const Extent& extent : b->extents) {
+    if (has_dim(y, extent.dim) && !has_dim(*a, extent.dim)) multiply(out.n, *b, extent.dim);
+  }
+  if (!slots) out.m *= load_of(operation);
+  return out;
+}
+
+/// All products of a group as one: deeper where they add up to one result, else wider where they
+/// have the same rows, else longer.
+Product together(const Program& program, std::span<const Operation* const> group) {
+  Product all = product_of(program, *group.front());
+  double flops = 0;
+  bool same_result = true;
+  bool same_rows = true;
+  for (const Operation* operation : group) {
+    const Product one = product_of(program, *operation);
+    flops += one.flops();
+    same_result = same_result && operation->writes.at(0) == group.front()->writes.at(0);
+    same_rows = same_rows && one.m == all.m;
+  }
+  double& grows = same_result ? all.k : same_rows ? all.n : all.m;
+  grows *= flops / all.flops();
+  return all;
+}
+
+/// The products that run as one kernel with this one, itself included.
+std::vector<const Operation*> group_of(const Routine& routine, const Operation& operation) {
+  if (operation.fused == 0) return {&operation};
+  std::vector<const Operation*> out;
+  for (const Operation& other : routine.operations) {
+    if (other.kind == operation.kind && other.fused == operation.fused) out.push_back(&other);
+  }
+  return out;
+}
+
+std::int64_t whole(double length) {
+  return static_cast<std::int64_t>(std::ceil(length));
+}
+
+void set_product(Kernel& kernel, const Product& product) {
+  kernel.batches = whole(product.batches);
+  kernel.m = whole(product.m);
+  kernel.n = whole(product.n);
+  kernel.k = whole(product.k);
+  kernel.flops = product.flops();
+}
+
+}  // namespace
+
+void set_matmul(Kernel& kernel, const Program& program, const Routine& routine,
+                const Operation& operation) {
+  const std::vector<const Operation*> group = group_of(routine, operation);
+  kernel.moved_bytes = 0;
+  if (group.front() != &operation) {
+    kernel.fused_away = true;
+    return;
+  }
+  set_product(kernel, together(program, group));
+  kernel.bias = operation.reads.size() > 2;
+  Traffic traffic{program};
+  for (const Operation* one : group) traffic.add(*one);
+  kernel.moved_bytes = traffic.bytes();
+}
+
+void set_convolution(Kernel& kernel, const Program& program, const Operation& operation) {
+  const bool forward = operation.kind == Kind::convolution;
+  const bool of_weight = operation.kind == Kind::convolution_weight_grad;
+  const Tensor& out =
+      tensor_of(program, forward ? operation.writes.at(0) : operation.reads.at(of_weight ? 1 : 0));
+  const Tensor& weight =
+      tensor_of(program, of_weight ? operation.writes.at(0) : operation.reads.at(1));
+  const double channels = local_length(program, weight, Dim::channels);
+  const double window = local_length(program, weight, Dim::window);
+  const double pixels = static_cast<double>(unflattened_elements(program.mesh, out)) /
+                        local_length(program, out, Dim::channels);
+  Product product{1, pixels, channels, window};
+  if (operation.kind == Kind::convolution_input_grad) product = {1, pixels, window, channels};
+  if (of_weight) product = {1, channels, window, pixels};
+  set_product(kernel, product);
+}
+
+}  // namespace lockstep

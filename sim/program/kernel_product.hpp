@@ -1,0 +1,15 @@
+#pragma once
+
+#include "sim/program/kernel.hpp"
+
+namespace lockstep {
+
+/// The shape, FLOPs and bytes of a product, with those that are fused to it.
+void set_matmul(Kernel& kernel, const Program& program, const Routine& routine,
+                const Operation& operation);
+
+/// The product over all windows of all pixels out: pixels * (window) by (window) * channels out.
+/// The gradients are the same three lengths in another order.
+void set_convolution(Kernel& kernel, const Program& program, const Operation& operation);
+
+}  // namespace lockstep
