@@ -62,6 +62,10 @@ std::optional<Change> together(const Change& a, const Change& b) {
   return out;
 }
 
+bool changes_same_keys(const Change& a, const Change& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), same_key);
+}
+
 /// Tries changes of a plan and counts how many.
 class Trial {
  public:
@@ -85,6 +89,8 @@ class Trial {
     std::vector<FittingChange> out;
     for (const Change& change : changes) {
       if (out.size() == kShown) break;
+      const bool more_of_the_same = !out.empty() && changes_same_keys(out.back().change, change);
+      if (more_of_the_same) continue;
       const auto bytes = needed(change);
       if (bytes && *bytes <= capacity_) out.push_back({change, *bytes});
     }
@@ -200,7 +206,7 @@ std::string memory_refusal(const RunQuestion& question, const Scenario& scenario
   out += what_takes_the_room(memory);
   const auto changes = fitting_changes(question, scenario, capacity);
   for (std::size_t i = 0; i < changes.size(); ++i)
-    out += fmt::format("\n{} {}: {}", i == 0 ? "the smallest change that fits:" : "or",
+    out += fmt::format("\n{} {}: {}", i == 0 ? "the smallest change that fits," : "or",
                        as_options(changes[i].change), to_string(changes[i].needed));
   if (changes.empty()) out += "\n" + at_least(memory, scenario.parallel.ranks());
   return out + "\n--ignore-memory goes on all the same";

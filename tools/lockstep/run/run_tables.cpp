@@ -57,7 +57,7 @@ std::vector<std::string> head(const RunQuestion& question, const RunAnswer& answ
 
 RunTable step_table(const RunQuestion& question, const RunAnswer& answer) {
   const Throughput& speed = answer.throughput;
-  RunTable table{head(question, answer), {"step", ""}, {}};
+  RunTable table{head(question, answer), {"step", ""}, {}, {}};
   const auto add = [&table](std::string name, std::string value) {
     table.rows.push_back({std::move(name), std::move(value)});
   };
@@ -70,7 +70,6 @@ RunTable step_table(const RunQuestion& question, const RunAnswer& answer) {
   if (const auto hfu = speed.hfu())
     add("HFU", fmt::format("{}, {:.3f} times the model's operations", percent(*hfu),
                            speed.hardware_flops / speed.model_flops));
-  if (speed.peak_per_gpu) add("counted for the MFU", speed.convention);
   if (speed.training_s) {
     const bool tokens = speed.tokens_per_s.has_value();
     add(fmt::format("{:.4g} {}", *answer.scenario.samples, tokens ? "tokens" : speed.sample + "s"),
@@ -217,6 +216,7 @@ std::string text_of(const std::vector<RunTable>& tables) {
     const bool words = table.headings.size() == 2;
     if (table.headings.size() > 3) out += line_of("# ", table.headings, widths, words);
     for (const auto& row : table.rows) out += line_of("  ", row, widths, words);
+    if (!table.footer.empty()) out += "# " + table.footer + "\n";
   }
   return out;
 }
@@ -231,6 +231,7 @@ std::string markdown_of(const std::vector<RunTable>& tables) {
     for (std::size_t i = 1; i < table.headings.size(); ++i) out += "---:|";
     out += "\n";
     for (const auto& row : table.rows) out += row_in_markdown(row);
+    if (!table.footer.empty()) out += "\n" + table.footer + "\n";
   }
   return out;
 }

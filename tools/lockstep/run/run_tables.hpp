@@ -12,6 +12,7 @@ struct RunTable {
   std::vector<std::string> notes{};  // before it
   std::vector<std::string> headings{};
   std::vector<std::vector<std::string>> rows{};
+  std::string footer{};  // after it
 };
 
 /// The step, where its time goes, the stages of a pipeline, memory, links.
