@@ -68,20 +68,31 @@ std::vector<std::vector<int>> ReplayedTimes::sister_groups(int rank,
   return out;
 }
 
-Duration ReplayedTimes::known_or_replayed(const std::string& key,
+Duration ReplayedTimes::known_or_replayed(const std::string& key, std::size_t role,
                                           const std::function<Outcome()>& replayed) {
   auto found = known_.find(key);
-  if (found == known_.end()) found = known_.emplace(key, replayed()).first;
-  ++found->second.uses;
+  if (found == known_.end()) {
+    found = known_.emplace(key, replayed()).first;
+    found->second.uses.resize(program_.roles.size());
+  }
+  ++found->second.uses[role];
   return found->second.time;
 }
 
 std::vector<Bytes> ReplayedTimes::link_bytes() const {
-  std::vector<Bytes> out(network_.links.size());
-  for (const auto& [key, outcome] : known_) {
-    for (const auto& [link, bytes] : outcome.link_bytes) out[link] += bytes * outcome.uses;
+  std::vector<Bytes> most(network_.links.size());
+  for (std::size_t role = 0; role < program_.roles.size(); ++role) {
+    std::vector<Bytes> carried(network_.links.size());
+    for (const auto& [key, outcome] : known_) {
+      for (const auto& [link, bytes] : outcome.link_bytes) {
+        carried[link] += bytes * outcome.uses[role];
+      }
+    }
+    for (LinkId link = 0; link < most.size(); ++link) {
+      most[link] = std::max(most[link], carried[link]);
+    }
   }
-  return out;
+  return most;
 }
 
 ReplayedTimes::Outcome ReplayedTimes::replayed(const Workload& workload, Duration launch) {
@@ -122,7 +133,7 @@ Duration ReplayedTimes::collective(int rank, const RoleProgram& role,
   const std::vector<int> members = communicator_of(program_, rank, how).members;
   const std::string key = fmt::format("{}/{}/{}/{}/{}", to_string(how.collective), how.group,
                                       message.count(), how.host.has_value(), place_key(members));
-  return known_or_replayed(key, [&] { return replay_groups(rank, how, message); });
+  return known_or_replayed(key, role.role, [&] { return replay_groups(rank, how, message); });
 }
 
 ReplayedTimes::Outcome ReplayedTimes::replay_messages(int rank, const Communication& how,
@@ -157,7 +168,7 @@ Duration ReplayedTimes::transfer(int rank, const RoleProgram& role,
   const int peer =
       mesh.moved(rank, how.over, (mesh.coordinate(rank, how.over) + how.offset + ring) % ring);
   const std::string key = fmt::format("message/{}/{}", size.count(), place_key({rank, peer}));
-  return known_or_replayed(key, [&] { return replay_messages(rank, how, size); });
+  return known_or_replayed(key, role.role, [&] { return replay_messages(rank, how, size); });
 }
 
 }  // namespace lockstep

@@ -25,7 +25,8 @@ class ReplayedTimes final : public CommunicationTimes {
   [[nodiscard]] Duration transfer(int rank, const RoleProgram& role,
                                   const RoleOperation& operation) override;
 
-  /// What every link carried, all communication that was timed added up.
+  /// What every link carries for the role that uses it most: what one role's rank and its sisters
+  /// send in all, laid on the links where it was replayed.
   [[nodiscard]] std::vector<Bytes> link_bytes() const;
   [[nodiscard]] std::uint64_t transfers() const { return transfers_; }
 
@@ -33,10 +34,10 @@ class ReplayedTimes final : public CommunicationTimes {
   struct Outcome {
     Duration time;
     std::vector<std::pair<LinkId, Bytes>> link_bytes{};  // those that carried something
-    std::int64_t uses = 0;
+    std::vector<std::int64_t> uses{};                    // per role
   };
 
-  [[nodiscard]] Duration known_or_replayed(const std::string& key,
+  [[nodiscard]] Duration known_or_replayed(const std::string& key, std::size_t role,
                                            const std::function<Outcome()>& replayed);
   [[nodiscard]] Outcome replay_groups(int rank, const Communication& how, Bytes message);
   [[nodiscard]] Outcome replay_messages(int rank, const Communication& how, Bytes size);
