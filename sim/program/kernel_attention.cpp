@@ -10,8 +10,9 @@ namespace {
 
 using Kind = OperationKind;
 
-std::int64_t whole(double value) {
-  return static_cast<std::int64_t>(std::ceil(value));
+/// Rounded up, but for what multiplying left behind the point.
+std::int64_t whole(double length) {
+  return static_cast<std::int64_t>(std::ceil(length - 1e-6));
 }
 
 /// Queries, keys and values of any operation of attention. Where scores are written out, lengths

@@ -91,8 +91,9 @@ std::vector<const Operation*> group_of(const Routine& routine, const Operation& 
   return out;
 }
 
+/// Rounded up, but for what multiplying left behind the point.
 std::int64_t whole(double length) {
-  return static_cast<std::int64_t>(std::ceil(length));
+  return static_cast<std::int64_t>(std::ceil(length - 1e-6));
 }
 
 void set_product(Kernel& kernel, const Product& product) {

@@ -124,6 +124,18 @@ TEST_CASE("projections of queries, keys and values that are fused are one wide p
   CHECK(second.moved_bytes == 0);
 }
 
+TEST_CASE("widths of fused products add up to a whole number") {
+  Bed bed;  // 28 heads and 2 * 4 of 128: 9/7 of the first product is no exact double
+  const Ref x = bed.tensor({{Dim::sequence, 100}, {Dim::hidden, 64}});
+  for (const auto& [dim, heads] :
+       {std::pair{Dim::heads, 28}, {Dim::kv_heads, 4}, {Dim::kv_heads, 4}}) {
+    const Ref w = bed.tensor({{Dim::hidden, 64}, {dim, heads}, {Dim::head_size, 128}});
+    const Ref y = bed.tensor({{Dim::sequence, 100}, {dim, heads}, {Dim::head_size, 128}});
+    bed.operation(OperationKind::matmul, {x, w}, {y}).fused = 1;
+  }
+  CHECK(bed.kernel().n == 36 * 128);
+}
+
 TEST_CASE("fused products that add up to one gradient are one deep product") {
   Bed bed;
   const Ref w_q = bed.tensor({{Dim::hidden, 64}, {Dim::heads, 8}});
