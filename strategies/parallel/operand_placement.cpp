@@ -246,6 +246,8 @@ class Product {
 [[nodiscard]] Placement slots_of_tokens(const Operand& slots, const Operand& tokens) {
   Atoms all;
   for (const Atoms& cut : tokens.placement.cuts) all = joined(all, cut);
+  // Slots are a bag: in the order in which they lie anyway, so that nothing seems to move.
+  all = joined(common(cut_of(*slots.tensor, slots.placement, Dim::slot), all), all);
   return placed(*slots.tensor, [&](Dim dim) { return dim == Dim::slot ? all : Atoms{}; });
 }
 
@@ -296,6 +298,8 @@ std::optional<Placement> declared_placement(const Tensor& tensor, const CutRules
     if (dim == Dim::expert && !holds_experts) return Atoms{};
     Atoms cut = cut_by(rules, dim);
     if (dim == Dim::sequence && !inner && stream) cut = joined(cut, rules.between);
+    // What is cut by the experts' inner dimension has all slots that sequence parallelism cuts.
+    if (dim == Dim::slot && has(tensor, Dim::ffn)) cut = without(cut, cut_by(rules, Dim::ffn));
     return cut;
   });
 }

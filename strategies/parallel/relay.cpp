@@ -14,7 +14,12 @@ class Relay {
  public:
   Relay(const Mesh& mesh, std::vector<Tensor>& tensors, std::vector<Operation>& body,
         const Operation& because, const Ref& from)
-      : mesh_{mesh}, tensors_{tensors}, body_{body}, because_{because}, at_{from} {
+      : mesh_{mesh},
+        tensors_{tensors},
+        body_{body},
+        before_{body.size()},
+        because_{because},
+        at_{from} {
     original_ = tensors_[from.tensor];
     now_ = placement_of(original_);
     wants_maximum_ = because.kind == OperationKind::loss_maximum;
@@ -31,7 +36,7 @@ class Relay {
 
   [[nodiscard]] Ref finish(const Ref* into) {
     if (into != nullptr) {
-      LOCKSTEP_CHECK(!body_.empty());
+      LOCKSTEP_CHECK(body_.size() > before_);
       body_.back().writes = {*into};
       return *into;
     }
@@ -174,6 +179,7 @@ class Relay {
   const Mesh& mesh_;
   std::vector<Tensor>& tensors_;
   std::vector<Operation>& body_;
+  std::size_t before_;  // operations of the body that are not the relay's
   const Operation& because_;
   Ref at_;
   Tensor original_;

@@ -299,6 +299,30 @@ TEST_CASE("experts' gradients are summed among those who have the same experts")
   CHECK(each.traffic("dp").bytes == 2 * (count.total() - count.experts));
 }
 
+TEST_CASE("experts under sequence parallelism: slots are gathered before, scattered behind") {
+  // Every rank along tp routes its own tokens; the experts' products, cut by tensor, want them all,
+  // as a plain MLP does: one gather and one reduce-scatter each way, and one gather more for the
+  // weights' gradients. Slots are k s b h * 2 bytes, k = 2; attention has its own 2sbh.
+  TransformerConfig experts = shape();
+  experts.experts = ExpertsConfig{};
+  experts.experts->experts = 8;
+  experts.experts->top_k = 2;
+  experts.experts->ffn = 2 * kH;
+  ParallelConfig with = plan(2);
+  with.tp = 4;
+  with.sequence_parallel = true;
+  const StepUnderTest step{transformer(experts), with};
+  const std::int64_t times = kLayers * kM;
+  const auto expected = [&](std::int64_t of_attention, std::int64_t of_experts) {
+    return Traffic{times * (of_attention + of_experts),
+                   times * (of_attention + 2 * of_experts) * kStream};
+  };
+  CHECK(step.traffic("tp", Collective::all_gather, "expert_layer.forward") == expected(1, 1));
+  CHECK(step.traffic("tp", Collective::reduce_scatter, "expert_layer.forward") == expected(1, 1));
+  CHECK(step.traffic("tp", Collective::all_gather, "expert_layer.backward") == expected(2, 2));
+  CHECK(step.traffic("tp", Collective::reduce_scatter, "expert_layer.backward") == expected(1, 1));
+}
+
 TEST_CASE("both kinds of context parallelism: all-to-alls inside, the ring outside") {
   ParallelConfig with = plan();
   with.cp = 8;

@@ -1,0 +1,121 @@
+#include "random_plans.hpp"
+
+#include <fmt/format.h>
+
+#include <random>
+
+#include "step_under_test.hpp"
+
+namespace lockstep::test {
+
+namespace {
+
+class Draw {
+ public:
+  explicit Draw(std::uint64_t seed) : engine_{seed} {}
+
+  template <class T>
+  [[nodiscard]] T of(std::initializer_list<T> choices) {
+    return choices.begin()[engine_() % choices.size()];
+  }
+  [[nodiscard]] bool one_in(std::uint64_t n) { return engine_() % n == 0; }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+[[nodiscard]] TransformerConfig shape(Draw& draw) {
+  TransformerConfig out;
+  out.layers = 8;
+  out.hidden = 64;
+  out.heads = 8;
+  out.kv_heads = draw.of({8, 8, 4, 2});
+  out.sequence = 64;
+  out.vocabulary = 128;
+  out.gated = draw.one_in(3);
+  if (out.gated) out.function = ActivationFunction::swiglu;
+  out.bias = draw.one_in(2);
+  out.norm = draw.of({Normalisation::layer, Normalisation::rms});
+  out.positions = draw.of({Positions::learned, Positions::rotary});
+  out.attention = draw.of({AttentionKind::flash, AttentionKind::flash, AttentionKind::unfused});
+  out.dropout = draw.one_in(3) ? 0.1 : 0;
+  out.tied_embeddings = draw.one_in(3);
+  if (draw.one_in(3)) {
+    out.experts = ExpertsConfig{};
+    out.experts->experts = 8;
+    out.experts->ffn = 128;
+    out.experts->shared = draw.of({0, 1});
+    out.experts->shared_ffn = 128;
+    out.experts->dense_layers = draw.of({0, 1});
+  }
+  return out;
+}
+
+[[nodiscard]] ParallelConfig parallel(Draw& draw) {
+  ParallelConfig out;
+  out.tp = draw.of({1, 2, 4});
+  out.cp = draw.of({1, 1, 2, 4});
+  out.pp = draw.of({1, 1, 2, 4});
+  out.dp = draw.of({1, 2, 4});
+  out.ep = draw.of({1, 2, 4});
+  out.order = draw.of<std::vector<std::string>>({{"tp", "cp", "dp", "pp"},
+                                                 {"tp", "cp", "pp", "dp"},
+                                                 {"dp", "tp", "pp", "cp"},
+                                                 {"pp", "dp", "cp", "tp"}});
+  out.micro_batch = draw.of({1, 2});
+  out.global_batch = out.micro_batch * out.dp * draw.of({4, 8});
+  out.sequence_parallel = draw.one_in(2);
+  out.cp_kind = draw.of({ContextKind::ring, ContextKind::ulysses, ContextKind::both});
+  out.ulysses = 2;
+  out.zigzag = !draw.one_in(4);
+  out.zero = draw.of({0, 1, 2, 3});
+  if (draw.one_in(3)) out.shard_ranks = 2;
+  out.reshard_after_forward = draw.one_in(2);
+  out.recompute = draw.of({Recompute::none, Recompute::selective, Recompute::full});
+  out.state.offload = draw.one_in(5);
+  out.bucket = Bytes{draw.of({50'000, 25'000'000})};
+  if (out.pp > 1) {
+    out.schedule = draw.of({PipelineOrder::naive, PipelineOrder::gpipe, PipelineOrder::one_f_one_b,
+                            PipelineOrder::interleaved, PipelineOrder::zb_h1, PipelineOrder::zb_h2,
+                            PipelineOrder::zb_1p, PipelineOrder::zb_2p});
+    if (out.schedule == PipelineOrder::interleaved) out.vpp = 2;
+  }
+  for (const Overlap what :
+       {Overlap::cp, Overlap::dp_gradients, Overlap::dp_parameters, Overlap::pp, Overlap::tp}) {
+    if (draw.one_in(2)) out.overlap.insert(what);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<RandomPlan> random_plans(std::uint64_t seed, int count) {
+  Draw draw{seed};
+  std::vector<RandomPlan> out;
+  while (out.size() < static_cast<std::size_t>(count)) {
+    RandomPlan plan{transformer(shape(draw)), parallel(draw)};
+    if (plan.parallel.ranks() > 32) continue;
+    if (!plan_problems(plan.model, plan.parallel, plan.parallel.ranks(), 8).empty()) continue;
+    out.push_back(std::move(plan));
+  }
+  return out;
+}
+
+std::string to_string(const RandomPlan& plan) {
+  const ParallelConfig& p = plan.parallel;
+  const TransformerConfig& m = plan.shape();
+  std::string overlap;
+  for (const Overlap what : p.overlap) overlap += fmt::format(" {}", static_cast<int>(what));
+  return fmt::format(
+      "tp {} cp {} (kind {}, zigzag {}) pp {} vpp {} (schedule {}) dp {} ep {} order {} sp {} "
+      "zero {} shards {} reshard {} recompute {} offload {} batch {}/{} bucket {} overlap{}; "
+      "kv {} gated {} bias {} norm {} positions {} attention {} dropout {} tied {} experts {}",
+      p.tp, p.cp, static_cast<int>(p.cp_kind), p.zigzag, p.pp, p.vpp, static_cast<int>(p.schedule),
+      p.dp, p.ep, p.order.front(), p.sequence_parallel, p.zero, p.shard_ranks,
+      p.reshard_after_forward, static_cast<int>(p.recompute), p.state.offload, p.micro_batch,
+      p.global_batch, p.bucket.count(), overlap, m.kv_heads, m.gated, m.bias,
+      static_cast<int>(m.norm), static_cast<int>(m.positions), static_cast<int>(m.attention),
+      m.dropout, m.tied_embeddings, m.experts ? m.experts->experts : 0);
+}
+
+}  // namespace lockstep::test

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "strategies/training/build_program.hpp"
+
+/// Plans that plan_problems() has nothing against, drawn at random: models and strategies in
+/// combination.
+namespace lockstep::test {
+
+struct RandomPlan {
+  ModelConfig model;
+  ParallelConfig parallel;
+
+  [[nodiscard]] const TransformerConfig& shape() const { return *model.transformer(); }
+};
+
+/// The same seed, the same plans. At most 32 ranks each.
+[[nodiscard]] std::vector<RandomPlan> random_plans(std::uint64_t seed, int count);
+
+/// "tp 2 cp 4 (ring) pp 1 dp 2 ep 2 zero 3 ...", to find a plan again.
+[[nodiscard]] std::string to_string(const RandomPlan& plan);
+
+}  // namespace lockstep::test
