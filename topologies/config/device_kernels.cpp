@@ -14,6 +14,8 @@ namespace {
 constexpr std::int64_t kLongest = 1'000'000;  // of a tile, a block or an overhead
 constexpr double kSmallestShare = 0.001;
 constexpr double kMost = 1'000'000;
+constexpr std::int64_t kMostParts = 1024;
+constexpr double kMostLoss = 0.99;
 
 constexpr std::array kProductDtypes{Dtype::fp64, Dtype::fp32, Dtype::bf16, Dtype::fp16, Dtype::fp8};
 const std::vector<std::string_view> kImplementations{"flash-2", "flash-3", "cudnn", "cutlass",
@@ -43,11 +45,38 @@ TileShape read_tile(ObjectReader& in) {
   return tile;
 }
 
+void read_alignment(ObjectReader& in, ProductFigures& out) {
+  out.alignment = in.integer("elements", 1, kLongest);
+  out.unaligned = share_of(in, "unaligned");
+  out.unaligned_batches = share_of(in, "unaligned_batches");
+}
+
+void read_parts(ObjectReader& in, ProductFigures& out) {
+  out.most_parts = in.integer("most", 1, kMostParts);
+  out.shortest_part = in.integer("shortest", 1, kLongest);
+  out.part_traffic = in.number("traffic", 0, kMost);
+}
+
+void read_load(ObjectReader& in, ProductFigures& out) {
+  out.loss_under_load = in.number("loss", 0, kMostLoss);
+  out.half_loss = in.duration("half_after");
+}
+
 AttentionFigures::OfHeadSize read_head_size(ObjectReader& in) {
   AttentionFigures::OfHeadSize out;
   out.head_size = in.integer("head_size", 1, kLongest);
   out.forward = share_of(in, "forward");
   out.backward = share_of(in, "backward");
+  return out;
+}
+
+std::vector<AttentionFigures::OfHeadSize> read_head_sizes(const ValueReader& value) {
+  std::vector<AttentionFigures::OfHeadSize> out;
+  value.array([&out](const ValueReader& one) { out.push_back(one.object(read_head_size)); }, 1);
+  const auto not_larger = [](const auto& a, const auto& b) { return a.head_size >= b.head_size; };
+  if (std::adjacent_find(out.begin(), out.end(), not_larger) != out.end()) {
+    value.note("head sizes stand in ascending order, each once");
+  }
   return out;
 }
 
@@ -99,39 +128,28 @@ class KernelReader {
     });
   }
 
+  /// An object as the value of a figure; `read` takes its members.
+  template <class Read>
+  void object_figure(ObjectReader& in, std::string_view key, Read read) {
+    reader_.figure(in, key, [&read](const ValueReader& value) {
+      value.object(read);
+      return true;
+    });
+  }
+
   ProductFigures read_product(ObjectReader& in) {
     ProductFigures out;
     out.launch = reader_.figure(in, "launch", duration);
     out.tile_start = reader_.figure(in, "tile_start", duration);
     out.depth_grain = reader_.figure(in, "depth_grain", length);
-    reader_.figure(in, "alignment", [&out](const ValueReader& value) {
-      return value.object([&out](ObjectReader& one) {
-        out.alignment = one.integer("elements", 1, kLongest);
-        out.unaligned = share_of(one, "unaligned");
-        out.unaligned_batches = share_of(one, "unaligned_batches");
-        return true;
-      });
-    });
     reader_.figure(in, "tiles", [&out](const ValueReader& value) {
       value.array([&out](const ValueReader& one) { out.tiles.push_back(one.object(read_tile)); },
                   1);
       return true;
     });
-    reader_.figure(in, "parts", [&out](const ValueReader& value) {
-      return value.object([&out](ObjectReader& one) {
-        out.most_parts = one.integer("most", 1, 1024);
-        out.shortest_part = one.integer("shortest", 1, kLongest);
-        out.part_traffic = one.number("traffic", 0, kMost);
-        return true;
-      });
-    });
-    reader_.figure(in, "load", [&out](const ValueReader& value) {
-      return value.object([&out](ObjectReader& one) {
-        out.loss_under_load = one.number("loss", 0, 0.99);
-        out.half_loss = one.duration("half_after");
-        return true;
-      });
-    });
+    object_figure(in, "alignment", [&out](ObjectReader& one) { read_alignment(one, out); });
+    object_figure(in, "parts", [&out](ObjectReader& one) { read_parts(one, out); });
+    object_figure(in, "load", [&out](ObjectReader& one) { read_load(one, out); });
     return out;
   }
 
@@ -154,24 +172,12 @@ class KernelReader {
     out.block = reader_.figure(in, "block", length);
     out.head_grain = reader_.figure(in, "head_grain", length);
     reader_.figure(in, "head_sizes", [&out](const ValueReader& value) {
-      value.array(
-          [&out](const ValueReader& one) { out.head_sizes.push_back(one.object(read_head_size)); },
-          1);
-      const auto& sizes = out.head_sizes;
-      const auto not_larger = [](const auto& a, const auto& b) {
-        return a.head_size >= b.head_size;
-      };
-      if (std::adjacent_find(sizes.begin(), sizes.end(), not_larger) != sizes.end()) {
-        value.note("head sizes stand in ascending order, each once");
-      }
+      out.head_sizes = read_head_sizes(value);
       return true;
     });
-    reader_.figure(in, "overhead_keys", [&out](const ValueReader& value) {
-      return value.object([&out](ObjectReader& one) {
-        out.forward = one.object("forward", read_overhead);
-        out.backward = one.object("backward", read_overhead);
-        return true;
-      });
+    object_figure(in, "overhead_keys", [&out](ObjectReader& one) {
+      out.forward = one.object("forward", read_overhead);
+      out.backward = one.object("backward", read_overhead);
     });
     return out;
   }
