@@ -69,7 +69,8 @@ Engine::Engine(const Engine& other)
       stream_ends_{other.stream_ends_},
       end_{other.end_},
       blocked_lanes_{other.blocked_lanes_},
-      transfer_count_{other.transfer_count_} {}
+      transfer_count_{other.transfer_count_},
+      log_{other.log_} {}
 
 void Engine::add_call(const CollectiveCall& call) {
   const auto members = static_cast<std::uint32_t>(call.members.size());
@@ -226,6 +227,7 @@ ReplayResult Engine::result() const {
     out.link_bytes.emplace_back(
         static_cast<std::int64_t>((carried + kWeightUnit / 2) / UInt128{kWeightUnit}));
   out.transfers = transfer_count_;
+  out.log = log_;
   out.solves = transport_->solves();
   if (queue_.empty()) out.unfinished = unfinished();
   return out;

@@ -90,6 +90,7 @@ class Engine {
     bool arrived = false;        // eager: waits to be taken
     ConnectionKey connection{};  // eager
     std::uint8_t posted = 0;     // ends of a bound transfer that have reached it again
+    TimePoint start{};           // when it may leave
   };
   /// Work that an end point does piece after piece.
   struct Backlog {
@@ -199,6 +200,7 @@ class Engine {
   TimePoint end_;  // when the last operation or collective ended on some rank
   std::uint32_t blocked_lanes_ = 0;
   std::uint64_t transfer_count_ = 0;
+  std::vector<LoggedTransfer> log_;
 };
 
 }  // namespace lockstep

@@ -60,6 +60,7 @@ TransferId Engine::take_transfer() {
 void Engine::start(TransferId id) {
   Transfer& transfer = transfers_[id];
   const TimePoint at = issue_time(transfer.from);
+  transfer.start = at;
   if (transfer.times > 1) {
     transport_->start_again(transfer.kept, at, queue_);
     return;
@@ -135,6 +136,10 @@ void Engine::account(EndpointId from, EndpointId to, std::int64_t bytes, std::in
 
 void Engine::finish_transfer(TransferId id) {
   Transfer& transfer = transfers_[id];
+  if (workload_->logs_transfers) {
+    log_.push_back(
+        {transfer.from, transfer.to, Bytes{transfer.bytes}, transfer.start, queue_.now()});
+  }
   if (transfer.eager) {
     transfer.arrived = true;
     take_arrived(connections_.at(transfer.connection));

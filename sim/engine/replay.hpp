@@ -23,6 +23,15 @@ struct Unfinished {
   std::string text;  // names rank, operation, peer and the last step that matched
 };
 
+/// One transfer on the network, from when it may leave to when it has arrived.
+struct LoggedTransfer {
+  EndpointId from = 0;
+  EndpointId to = 0;
+  Bytes size;
+  TimePoint start;
+  TimePoint end;
+};
+
 struct ReplayResult {
   TimePoint end;                                    // when the last thing ended
   std::vector<std::vector<TimePoint>> call_ends;    // per call, per member
@@ -31,6 +40,7 @@ struct ReplayResult {
   std::uint64_t transfers = 0;
   std::uint64_t solves = 0;            // fair shares worked out, components counted one by one
   std::vector<Unfinished> unfinished;  // empty unless the workload cannot end
+  std::vector<LoggedTransfer> log;     // in order of arrival; empty unless the workload asks for it
 };
 
 /// Deterministic: the same input gives the same result, on any machine. Keeps no global state; many

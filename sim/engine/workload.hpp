@@ -65,6 +65,7 @@ struct Workload {
   /// While an end point takes part in collectives that its streams have called, its computation
   /// (but for what runs on a processor) takes so many thousandths of its time; at least 1000.
   std::int64_t slowed_permille = 1000;
+  bool logs_transfers = false;  // ReplayResult::log
 };
 
 }  // namespace lockstep

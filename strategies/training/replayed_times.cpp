@@ -126,14 +126,19 @@ ReplayedTimes::Outcome ReplayedTimes::replay_groups(int rank, const Communicatio
   return replayed(workload, launch);
 }
 
+std::string ReplayedTimes::collective_key(int rank, const RoleProgram& role,
+                                          const RoleOperation& operation) const {
+  const Communication& how = *operation.operation->communication;
+  return fmt::format("{}/{}/{}/{}/{}", to_string(how.collective), how.group,
+                     message_of(role, operation).count(), how.host.has_value(),
+                     place_key(communicator_of(program_, rank, how).members));
+}
+
 Duration ReplayedTimes::collective(int rank, const RoleProgram& role,
                                    const RoleOperation& operation) {
   const Communication& how = *operation.operation->communication;
-  const Bytes message = message_of(role, operation);
-  const std::vector<int> members = communicator_of(program_, rank, how).members;
-  const std::string key = fmt::format("{}/{}/{}/{}/{}", to_string(how.collective), how.group,
-                                      message.count(), how.host.has_value(), place_key(members));
-  return known_or_replayed(key, role.role, [&] { return replay_groups(rank, how, message); });
+  return known_or_replayed(collective_key(rank, role, operation), role.role,
+                           [&] { return replay_groups(rank, how, message_of(role, operation)); });
 }
 
 ReplayedTimes::Outcome ReplayedTimes::replay_messages(int rank, const Communication& how,
@@ -159,16 +164,39 @@ ReplayedTimes::Outcome ReplayedTimes::replay_messages(int rank, const Communicat
   return replayed(workload, {});
 }
 
-Duration ReplayedTimes::transfer(int rank, const RoleProgram& role,
-                                 const RoleOperation& operation) {
+std::string ReplayedTimes::message_key(int rank, const RoleProgram& role,
+                                       const RoleOperation& operation) const {
   const Communication& how = *operation.operation->communication;
-  const Bytes size = local_bytes(program_.mesh, role.tensor(operation.reads.front()));
   const Mesh& mesh = program_.mesh;
   const int ring = mesh.size(how.over);
   const int peer =
       mesh.moved(rank, how.over, (mesh.coordinate(rank, how.over) + how.offset + ring) % ring);
-  const std::string key = fmt::format("message/{}/{}", size.count(), place_key({rank, peer}));
-  return known_or_replayed(key, role.role, [&] { return replay_messages(rank, how, size); });
+  return fmt::format("message/{}/{}",
+                     local_bytes(mesh, role.tensor(operation.reads.front())).count(),
+                     place_key({rank, peer}));
+}
+
+Duration ReplayedTimes::transfer(int rank, const RoleProgram& role,
+                                 const RoleOperation& operation) {
+  const Communication& how = *operation.operation->communication;
+  const Bytes size = local_bytes(program_.mesh, role.tensor(operation.reads.front()));
+  return known_or_replayed(message_key(rank, role, operation), role.role,
+                           [&] { return replay_messages(rank, how, size); });
+}
+
+void ReplayedTimes::add_loads(int rank, const RoleProgram& role, const RoleOperation& operation,
+                              TimePoint end, LinkLoads& loads) const {
+  const OperationKind kind = operation.operation->kind;
+  if (kind != OperationKind::collective && kind != OperationKind::send) return;
+  const auto known =
+      known_.find(kind == OperationKind::send ? message_key(rank, role, operation)
+                                              : collective_key(rank, role, operation));
+  if (known == known_.end() || known->second.time == Duration{}) return;
+  const Duration time = known->second.time;
+  const TimePoint start{end.since_start() - time};
+  for (const auto& [link, bytes] : known->second.link_bytes) {
+    loads.add(link, start, end, static_cast<double>(bytes.count()) / time.seconds());
+  }
 }
 
 }  // namespace lockstep

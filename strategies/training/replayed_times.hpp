@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/engine/replay.hpp"
+#include "strategies/training/link_series.hpp"
 #include "strategies/training/lowering.hpp"
 #include "topologies/cluster.hpp"
 
@@ -28,6 +29,10 @@ class ReplayedTimes final : public CommunicationTimes {
   /// What every link carries for the role that uses it most: what one role's rank and its sisters
   /// send in all, laid on the links where it was replayed.
   [[nodiscard]] std::vector<Bytes> link_bytes() const;
+  /// Adds what one communication of a rank's timeline, and its sisters', put on their links, evenly
+  /// over the time that it took.
+  void add_loads(int rank, const RoleProgram& role, const RoleOperation& operation, TimePoint end,
+                 LinkLoads& loads) const;
   [[nodiscard]] std::uint64_t transfers() const { return transfers_; }
 
  private:
@@ -42,6 +47,10 @@ class ReplayedTimes final : public CommunicationTimes {
   [[nodiscard]] Outcome replay_groups(int rank, const Communication& how, Bytes message);
   [[nodiscard]] Outcome replay_messages(int rank, const Communication& how, Bytes size);
   [[nodiscard]] Outcome replayed(const Workload& workload, Duration launch);
+  [[nodiscard]] std::string collective_key(int rank, const RoleProgram& role,
+                                           const RoleOperation& operation) const;
+  [[nodiscard]] std::string message_key(int rank, const RoleProgram& role,
+                                        const RoleOperation& operation) const;
   [[nodiscard]] int node_of(int rank) const;
   [[nodiscard]] std::vector<int> ranks_of_node(int node) const;
   [[nodiscard]] std::vector<std::vector<int>> sister_groups(int rank,

@@ -55,6 +55,15 @@ constexpr double kMostForAllRanks = 2e6;
   return out;
 }
 
+/// What the first representative communicates.
+void add_first(const StepTimeline& timeline, const ReplayedTimes& times, LinkLoads& loads) {
+  const RankTimeline& first = timeline.ranks.front();
+  const RoleProgram& role = timeline.roles[first.role];
+  for (std::size_t i = 0; i < role.operations.size(); ++i) {
+    times.add_loads(first.rank, role, role.operations[i], first.operations[i].end, loads);
+  }
+}
+
 [[noreturn]] void throw_stuck(const ReplayResult& result) {
   std::string text =
       fmt::format("the training step cannot end; {} wait for ever:", result.unfinished.size());
@@ -92,9 +101,10 @@ SimulatedStep simulate(std::shared_ptr<const Program> program, const ParallelCon
   const KernelTimes kernels{*program, cost, options.host_memory, options.host_link};
   const std::vector<int> ranks = simulated_ranks(*program, out.fidelity);
   const bool representatives = out.fidelity == Fidelity::representatives;
-  const LoweredProgram lowered =
+  LoweredProgram lowered =
       lower_program({*program, roles, ranks, kernels, choice, representatives ? &times : nullptr,
                      endpoint, cost.slowdown_while_communicating()});
+  lowered.workload.logs_transfers = options.link_series && !representatives;
   const ReplayResult result = replay(network, lowered.workload, options.network);
   if (!result.unfinished.empty()) throw_stuck(result);
   out.timeline =
@@ -103,6 +113,12 @@ SimulatedStep simulate(std::shared_ptr<const Program> program, const ParallelCon
   out.timeline.link_bytes = representatives ? times.link_bytes() : result.link_bytes;
   out.transfers = result.transfers + times.transfers();
   out.algorithms = choice.report();
+  if (options.link_series) {
+    LinkLoads loads;
+    for (const LoggedTransfer& transfer : result.log) loads.add(network, transfer);
+    if (representatives) add_first(out.timeline, times, loads);
+    out.links = loads.series(cluster);
+  }
   return out;
 }
 

@@ -10,6 +10,7 @@
 #include "sim/cost/cost_model.hpp"
 #include "sim/engine/replay.hpp"
 #include "sim/program/timeline.hpp"
+#include "sim/trace/perfetto.hpp"
 #include "strategies/parallel/parallel_config.hpp"
 #include "topologies/cluster.hpp"
 #include "topologies/config/device.hpp"
@@ -31,6 +32,7 @@ struct SimulationOptions {
   /// Memory bandwidth of a host and of its link to a GPU; none: nothing there takes time.
   std::optional<Rate> host_memory{};
   std::optional<Rate> host_link{};
+  bool link_series = false;  // what every link carries over time: SimulatedStep::links
 };
 
 class ProgramStuck : public std::runtime_error {
@@ -43,6 +45,8 @@ struct SimulatedStep {
   Fidelity fidelity = Fidelity::all_ranks;  // never automatic
   std::vector<std::string> algorithms{};    // as CollectiveChoice::report()
   std::uint64_t transfers = 0;
+  /// Where asked for. With representatives: what the first of them and its sisters send.
+  std::vector<LinkSeries> links{};
 };
 
 /// Simulates one training step of a program on a cluster of `device`s.
