@@ -37,8 +37,8 @@ TEST_CASE("a mistyped or missing word of the command is named") {
   check_all_refused(
       "lockstep",
       {{"",
-        "expected a command: collective, topology, explain, complexity, schedule, replay, list, "
-        "verify; --help tells more"},
+        "expected a command: collective, topology, explain, complexity, schedule, replay, run, "
+        "list, verify; --help tells more"},
        {"colective",
         R"("colective" is no argument or command of "lockstep"; did you mean "collective"?)"},
        {"--verson", R"("--verson" is no option of "lockstep"; did you mean "--version"?)"},

@@ -50,6 +50,7 @@ TEST_CASE("the help leads to every command") {
                                              "lockstep schedule",
                                              "lockstep schedule export",
                                              "lockstep replay",
+                                             "lockstep run",
                                              "lockstep list",
                                              "lockstep verify",
                                              "lockstep verify collective"};

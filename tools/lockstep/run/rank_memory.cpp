@@ -47,6 +47,7 @@ RankMemory worst_memory(const StepTimeline& timeline, std::optional<Bytes> capac
     worst.rank = rank.rank;
     worst.role = role.name;
     worst.account = std::move(account);
+    worst.model_states = model_state_bytes(resident_bytes(timeline.roles[rank.role]));
     worst.capacity = capacity;
     put_in_words(timeline.roles[rank.role], worst);
   }

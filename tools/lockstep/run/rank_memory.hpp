@@ -13,6 +13,7 @@ struct RankMemory {
   int rank = 0;
   std::string role;  // "stage 0"
   MemoryAccount account;
+  Bytes model_states;                  // weights, gradients, optimizer states held throughout
   std::optional<Bytes> capacity{};     // of the GPU; none: it does not say
   std::vector<std::string> largest{};  // tensors at the peak in words, largest first
   std::vector<Bytes> largest_bytes{};  // of each

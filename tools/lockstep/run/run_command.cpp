@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
 #include <memory>
 
 #include "tools/lockstep/arena.hpp"
@@ -11,6 +13,7 @@
 #include "tools/lockstep/rank_list.hpp"
 #include "tools/lockstep/run/run_render.hpp"
 #include "tools/lockstep/run/trace_file.hpp"
+#include "topologies/config/complaint.hpp"
 
 namespace lockstep::cli {
 
@@ -33,8 +36,23 @@ Fidelity fidelity_of(const std::string& text) {
       fmt::format("--fidelity: expected auto, all or representatives, got \"{}\"", text));
 }
 
+/// A name without a slash or ".json" is that of a shipped scenario, unless there is such a file.
+std::string scenario_file(const std::string& name) {
+  std::error_code ignored;
+  const bool bare = name.find('/') == std::string::npos &&
+                    name.find(".json") == std::string::npos &&
+                    !std::filesystem::exists(name, ignored);
+  if (!bare) return name;
+  const std::string folder = config_folder() + "/scenarios";
+  const std::vector<std::string> ids = device_ids(folder);
+  const std::vector<std::string_view> names(ids.begin(), ids.end());
+  if (std::find(ids.begin(), ids.end(), name) != ids.end()) return folder + "/" + name + ".json";
+  throw UsageError(complain_of_name("scenario", name, names));
+}
+
 RunQuestion question_of(const Given& given) {
   RunQuestion out = given.question;
+  out.file = scenario_file(out.file);
   out.simulation.fidelity = fidelity_of(out.fidelity);
   out.simulation.network = NetworkOptions{out.network, {}}.parsed();
   out.simulation.nccl_tuning = config_folder() + "/nccl/" + kNcclVersion + ".json";
@@ -86,8 +104,10 @@ void add_run(CLI::App& app) {
   const auto given = std::make_shared<Given>();
   RunQuestion& question = given->question;
   command
-      ->add_option("scenario", question.file,
-                   "Scenario file, such as configs/scenarios/llama3-70b-dgx-h100.json")
+      ->add_option(
+          "scenario", question.file,
+          "Scenario file, such as configs/scenarios/llama3-70b-dgx-h100.json, or the name of a "
+          "shipped one")
       ->required()
       ->type_name("SCENARIO");
   command

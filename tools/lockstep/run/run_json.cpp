@@ -142,6 +142,7 @@ Json memory_of(const RankMemory& memory) {
   out["at_s"] = peak.at.since_start().seconds();
   out["during"] = memory.during;
   out["categories_bytes"] = categories_of(peak.held);
+  out["model_states_bytes"] = memory.model_states.count();
   Json largest = Json::array();
   for (std::size_t i = 0; i < memory.largest.size(); ++i)
     largest.push_back({{"tensors", memory.largest[i]}, {"bytes", memory.largest_bytes[i].count()}});

@@ -151,6 +151,7 @@ RunTable memory_table(const RunAnswer& answer) {
   }
   for (std::size_t i = 0; i < std::min<std::size_t>(3, memory.largest.size()); ++i)
     add("of these " + memory.largest[i], memory.largest_bytes[i]);
+  add("weights, gradients and optimizer states held throughout", memory.model_states);
   const Bytes host = memory.account.host.peak.held.total();
   if (host.count() > 0) table.rows.push_back({"in the host's memory", to_string(host), ""});
   return table;

@@ -1,0 +1,202 @@
+#include <doctest/doctest.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "tests/tools/run_command.hpp"
+
+/// `lockstep run`: one training step.
+namespace lockstep {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const std::string kMlp = "lockstep run configs/scenarios/mlp-two-gpus.json";
+
+std::string run(const std::string& scenario, const std::string& options = "") {
+  return "lockstep run configs/scenarios/" + scenario + ".json " + options;
+}
+
+double sum_of(const Json& object) {
+  double sum = 0;
+  for (const auto& [key, value] : object.items()) sum += value.get<double>();
+  return sum;
+}
+
+/// Exit code 2, nothing on stdout, this on stderr.
+void check_refused(const std::string& command, const std::string& said) {
+  CAPTURE(command);
+  const CommandResult result = run_command(command);
+  CHECK(result.status == 2);
+  CHECK(result.out.empty());
+  CHECK(result.err == said + "\n");
+}
+
+/// A path that nothing stands at, removed when the test is over.
+class NewFile {
+ public:
+  NewFile() : path_{std::tmpnam(buffer_)} {}  // NOLINT: made by the command under test
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+  ~NewFile() { std::filesystem::remove(path_); }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  char buffer_[L_tmpnam]{};
+  std::string path_;
+};
+
+}  // namespace
+
+TEST_CASE("a step's JSON has every promised key, and its figures agree with each other") {
+  for (const std::string scenario : {"mlp-two-gpus", "pipeline-1f1b", "llama7b-256"}) {
+    CAPTURE(scenario);
+    const Json result = json_of(run(scenario));
+    CHECK(result["schema"] == "lockstep.run/1");
+    CHECK(result["tool"]["name"] == "lockstep");
+    CHECK(result["seed"] == 1);
+    CHECK(result["fingerprint"].get<std::string>().size() == 16);
+    const double step = result["step_time_s"];
+    const Json& breakdown = result["breakdown"];
+    // Every instant of the step counts once.
+    CHECK(sum_of(breakdown["computation_s"]) + sum_of(breakdown["exposed_communication_s"]) +
+              breakdown["bubble_s"].get<double>() + breakdown["waiting_s"].get<double>() ==
+          doctest::Approx(step).epsilon(1e-9));
+    double path = 0;
+    for (const Json& share : breakdown["critical_path"]) path += share["time_s"].get<double>();
+    CHECK(path == doctest::Approx(step).epsilon(1e-9));
+    const Json& memory = result["memory"];
+    CHECK(sum_of(memory["categories_bytes"]) == memory["peak_bytes"].get<double>());
+    CHECK(memory["fits"] == true);
+    const Json& parallel = result["config"]["parallel"];
+    const double ranks = parallel["dp"].get<double>() * parallel["tp"].get<double>() *
+                         parallel["pp"].get<double>() * parallel["cp"].get<double>();
+    CHECK(result["samples_per_s"].get<double>() ==
+          doctest::Approx(parallel["global_batch"].get<double>() / step));
+    CHECK(result["mfu"].get<double>() ==
+          doctest::Approx(result["model_flops_per_step"].get<double>() / step / ranks /
+                          result["peak_flops_per_gpu_per_s"].get<double>()));
+    CHECK(contains(result["convention"].get<std::string>(), "causal attention"));
+    CHECK_FALSE(result["links"].empty());
+    for (const Json& link : result["links"]) CHECK(link["busy"].get<double>() <= 1.0);
+  }
+}
+
+TEST_CASE("tokens per second are sequences times their length") {
+  const Json result = json_of(run("llama7b-256"));
+  CHECK(result["tokens_per_s"].get<double>() ==
+        doctest::Approx(result["samples_per_s"].get<double>() * 2048));
+  CHECK(result["training_s"].get<double>() ==
+        doctest::Approx(1e12 / result["tokens_per_s"].get<double>()));
+}
+
+TEST_CASE("the same step prints the same bytes, in every format") {
+  for (const std::string format : {"table", "json", "csv", "md"}) {
+    const std::string first = output_of(kMlp + " --format " + format);
+    CHECK(output_of(kMlp + " --format " + format) == first);
+    CHECK(lines_of(first).size() > 1);
+  }
+  const Json rows = rows_of(kMlp);
+  CHECK(lines_of(output_of(kMlp + " --format csv")).size() == 1 + rows.size());
+  CHECK(contains(output_of(kMlp), "MFU"));
+  CHECK(contains(output_of(kMlp + " --format md"), "| step time |"));
+}
+
+TEST_CASE("the config of a result can be run again, and gives the same step") {
+  const Json first = json_of(run("llama7b-256", "--set parallel.micro_batch=8"));
+  CHECK(first["config"]["parallel"]["micro_batch"] == 8);
+  const TemporaryFile file(first["config"].dump());
+  const Json again = json_of("lockstep run " + file.path());
+  CHECK(again["fingerprint"] == first["fingerprint"]);
+  CHECK(again["step_time_s"] == first["step_time_s"]);
+}
+
+TEST_CASE("overrides are applied, and told where they are wrong") {
+  CHECK(json_of(kMlp + " --set parallel.micro_batch=1024")["config"]["parallel"]["micro_batch"] ==
+        1024);
+  check_refused(kMlp + " --set parallel.tq=4",
+                "--set parallel.tq=4: error: /parallel/tq: unknown key \"tq\"; did you mean "
+                "\"tp\"?\n1 error; nothing was run");
+  check_refused(kMlp + " --set parallel.tp=x",
+                "--set parallel.tp=x: error: /parallel/tp: expected an integer from 1 to "
+                "16777216, got \"x\"\n1 error; nothing was run");
+  check_refused(kMlp + " --set model.layers",
+                "--set model.layers: error: expected KEY=VALUE such as parallel.tp=4\n"
+                "1 error; nothing was run");
+}
+
+TEST_CASE("what is no scenario is refused once") {
+  check_refused("lockstep run",
+                "lockstep: error: expected a scenario: Scenario file, such as "
+                "configs/scenarios/llama3-70b-dgx-h100.json, or the name of a "
+                "shipped one");
+  check_refused("lockstep run no-such.json",
+                "no-such.json: error: no such file\n1 error; nothing was run");
+  check_refused("lockstep run configs/scenarios",
+                "configs/scenarios: error: this is a directory; expected a JSON file\n"
+                "1 error; nothing was run");
+  check_refused("lockstep run mlp-two-gpu",
+                "lockstep: error: no scenario named \"mlp-two-gpu\"; did you mean "
+                "\"mlp-two-gpus\"?");
+  const TemporaryFile model(R"({"model_type": "llama", "hidden_size": 4096})");
+  check_refused("lockstep run " + model.path(),
+                model.path() +
+                    ":1:1: error: this is a model's config.json of Hugging Face, not a scenario; "
+                    "a scenario names it as \"model\": {\"file\": \"config.json\"}, beside a "
+                    "\"cluster\" and a \"parallel\"\n1 error; nothing was run");
+  check_refused(kMlp + " --network fluyd",
+                "lockstep: error: --network: expected fluid, alpha-beta or queue, got \"fluyd\"");
+  check_refused(kMlp + " --fidelity some",
+                "lockstep: error: --fidelity: expected auto, all or representatives, got "
+                "\"some\"");
+  check_refused(kMlp + " --trace-ranks 0",
+                "lockstep: error: --trace-ranks and --trace-window say what --trace FILE is to "
+                "hold");
+}
+
+TEST_CASE("a plan that does not fit says which rank, by how much, why, and what would fit") {
+  const std::string command = run("zero-7b5-0", "--set ignore_memory=false");
+  const CommandResult result = run_command(command);
+  CHECK(result.status == 1);
+  CHECK(result.out.empty());
+  CHECK(contains(result.err, "rank 0 (rank) needs 112.8 GiB of memory"));
+  CHECK(contains(result.err, "more than the 80 GiB of a100-sxm4-80gb"));
+  CHECK(contains(result.err, "optimizer_state"));
+  CHECK(contains(result.err, "the smallest change that fits, --set parallel.zero=1:"));
+  CHECK(json_of(command + " --set parallel.zero=1")["memory"]["fits"] == true);
+  CHECK(json_of(command + " --ignore-memory")["memory"]["fits"] == false);
+}
+
+TEST_CASE("a trace opens, and holds the ranks and the time that were asked for") {
+  const NewFile file;
+  const std::string command = run("pipeline-1f1b", "--trace " + file.path());
+  CHECK_FALSE(output_of(command).empty());
+  const auto spans = [&file] {
+    Json out = Json::array();
+    const Json trace = Json::parse(text_of(file.path()));
+    for (const Json& event : trace["traceEvents"])
+      if (event["ph"] == "X") out.push_back(event);
+    return out;
+  };
+  const std::size_t all = spans().size();
+  CHECK(all > 1000);
+  (void)output_of(command + " --trace-ranks 2");
+  const Json of_one = spans();
+  CHECK(of_one.size() < all);
+  for (const Json& event : of_one) CHECK(event["pid"] == 3);  // rank + 1
+  (void)output_of(command + " --trace-window '100 ms..200 ms'");
+  for (const Json& event : spans()) {
+    CHECK(event["ts"].get<double>() < 200e3);  // microseconds
+    CHECK(event["ts"].get<double>() + event["dur"].get<double>() >= 100e3);
+  }
+  check_refused(command + " --trace-ranks 9",
+                "lockstep: error: --trace-ranks: rank 9 was not simulated (only 0, 1, 2, 3, ... "
+                "stand for the others; --fidelity all simulates every rank)");
+  check_refused(command + " --trace-window 5ms",
+                "lockstep: error: --trace-window: expected two times, the first before the "
+                "second, such as \"10 ms..12.5 ms\", got \"5ms\"");
+  CHECK(run_command(run("mlp-two-gpus", "--trace /no/such/folder/t.json")).status == 4);
+}
+
+}  // namespace lockstep
