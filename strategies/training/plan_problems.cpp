@@ -213,6 +213,8 @@ class Plan {
     }
     divides("ep", plan_.ep, model.experts->experts, "experts");
     divides("tp", plan_.tp, model.experts->ffn, "the experts' ffn");
+    divides("tp", plan_.tp, model.experts->shared * model.experts->shared_ffn,
+            "the shared experts' ffn");
   }
 
   void check_other_model() {

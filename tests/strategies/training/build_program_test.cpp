@@ -276,8 +276,7 @@ TEST_CASE("weights: an expert is on dp * cp / ep ranks") {
   CHECK(elements_over_ranks(step, {"router.weight"}) == 8 * (2 * 64 * 8));
 }
 
-TEST_CASE("parameters: the rank's weights are what planners count for a shard") {
-  // Megatron's most loaded shard: (block + Vh) / t, its norms and row biases whole.
+TEST_CASE("parameters: the weights of one device are the model's parameters") {
   for (const RandomPlan& plan : random_plans(11, 20)) {
     ParallelConfig alone;
     alone.global_batch = plan.parallel.global_batch;
@@ -337,8 +336,9 @@ TEST_CASE("every plan: operations wait for earlier ones of other streams alone")
 
 TEST_CASE("every plan: all ranks together compute what one device would") {
   // Exactly: the operations are integers. What several ranks compute alike counts more often:
-  // projections to replicated keys (kv_heads < tp), the router (not cut by tp), and a ring without
-  // zigzag, whose last rank has the most and is what a kernel says. Those plans do no less.
+  // projections to replicated keys (kv_heads < tp), the router and the compression of latent
+  // attention (not cut by tp), and a ring without zigzag, whose last rank has the most and is what
+  // a kernel says. Those plans do no less.
   int equal = 0;
   for (RandomPlan plan : random_plans(4, 60)) {
     plan.parallel.recompute = Recompute::none;
@@ -347,7 +347,8 @@ TEST_CASE("every plan: all ranks together compute what one device would") {
     const bool ring = parallel.cp > 1 && parallel.cp_kind != ContextKind::ulysses &&
                       !(parallel.cp_kind == ContextKind::both && parallel.cp == 2);
     const bool more = plan.shape().kv_heads % parallel.tp != 0 ||
-                      (plan.shape().experts && parallel.tp > 1 && !parallel.sequence_parallel) ||
+                      ((plan.shape().experts || plan.shape().latent) && parallel.tp > 1 &&
+                       !parallel.sequence_parallel) ||
                       (ring && !parallel.zigzag);
     const double together = flops_of_all(StepUnderTest{plan.model, parallel});
     const double alone = flops_of_one_device(plan);

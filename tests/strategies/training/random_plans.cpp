@@ -40,6 +40,11 @@ class Draw {
   out.attention = draw.of({AttentionKind::flash, AttentionKind::flash, AttentionKind::unfused});
   out.dropout = draw.one_in(3) ? 0.1 : 0;
   out.tied_embeddings = draw.one_in(3);
+  if (draw.one_in(5)) {
+    out.latent = LatentAttention{draw.of({0, 32}), 16, 8, 4, 8};
+    out.kv_heads = out.heads;
+    out.positions = Positions::rotary;
+  }
   if (draw.one_in(3)) {
     out.experts = ExpertsConfig{};
     out.experts->experts = 8;
@@ -109,13 +114,14 @@ std::string to_string(const RandomPlan& plan) {
   return fmt::format(
       "tp {} cp {} (kind {}, zigzag {}) pp {} vpp {} (schedule {}) dp {} ep {} order {} sp {} "
       "zero {} shards {} reshard {} recompute {} offload {} batch {}/{} bucket {} overlap{}; "
-      "kv {} gated {} bias {} norm {} positions {} attention {} dropout {} tied {} experts {}",
+      "kv {} gated {} bias {} norm {} positions {} attention {} dropout {} tied {} experts {} "
+      "latent {}",
       p.tp, p.cp, static_cast<int>(p.cp_kind), p.zigzag, p.pp, p.vpp, static_cast<int>(p.schedule),
       p.dp, p.ep, p.order.front(), p.sequence_parallel, p.zero, p.shard_ranks,
       p.reshard_after_forward, static_cast<int>(p.recompute), p.state.offload, p.micro_batch,
       p.global_batch, p.bucket.count(), overlap, m.kv_heads, m.gated, m.bias,
       static_cast<int>(m.norm), static_cast<int>(m.positions), static_cast<int>(m.attention),
-      m.dropout, m.tied_embeddings, m.experts ? m.experts->experts : 0);
+      m.dropout, m.tied_embeddings, m.experts ? m.experts->experts : 0, m.latent.has_value());
 }
 
 }  // namespace lockstep::test

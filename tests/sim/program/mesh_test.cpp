@@ -1,0 +1,88 @@
+#include "sim/program/mesh.hpp"
+
+#include <doctest/doctest.h>
+
+#include <numeric>
+#include <set>
+
+namespace lockstep {
+namespace {
+
+/// tp 2 fastest, then cp 3, pp 2, dp 4: 48 ranks.
+[[nodiscard]] Mesh mesh() {
+  return Mesh{{{"tp", 2}, {"cp", 3}, {"pp", 2}, {"dp", 4}},
+              {{"dp_cp", {3, 1}}, {"tp", {0}}, {"none", {}}}};
+}
+
+[[nodiscard]] std::vector<Atoms> every_list() {
+  return {{0}, {1}, {2}, {3}, {3, 1}, {1, 3}, {3, 2, 1, 0}, {2, 0}, {}};
+}
+
+}  // namespace
+
+TEST_CASE("ranks are numbered with the first atom fastest") {
+  const Mesh on = mesh();
+  CHECK(on.ranks() == 2 * 3 * 2 * 4);
+  // Rank 29 = 1 * 1 + 2 * 2 + 6 * 0 + 12 * 2.
+  const auto digit = [&](AtomId atom) { return on.coordinate(29, std::span{&atom, 1}); };
+  CHECK(digit(0) == 1);
+  CHECK(digit(1) == 2);
+  CHECK(digit(2) == 0);
+  CHECK(digit(3) == 2);
+}
+
+TEST_CASE("a position along several atoms counts the first as the slowest") {
+  const Mesh on = mesh();
+  CHECK(on.coordinate(29, on.axis("dp_cp")) == 2 * 3 + 2);
+  CHECK(on.coordinate(29, Atoms{1, 3}) == 2 * 4 + 2);
+  CHECK(on.coordinate(29, Atoms{}) == 0);
+  CHECK(on.size(on.axis("dp_cp")) == 12);
+  CHECK(on.size(Atoms{}) == 1);
+}
+
+TEST_CASE("moving to one's own position is staying, and every position is reached once") {
+  const Mesh on = mesh();
+  for (const Atoms& along : every_list()) {
+    for (int rank = 0; rank < on.ranks(); ++rank) {
+      CHECK(on.moved(rank, along, on.coordinate(rank, along)) == rank);
+      const std::vector<int> members = on.members(rank, along);
+      CHECK(std::set<int>(members.begin(), members.end()).size() ==
+            static_cast<std::size_t>(on.size(along)));
+      CHECK(members[static_cast<std::size_t>(on.coordinate(rank, along))] == rank);
+      for (std::size_t i = 0; i < members.size(); ++i) {
+        CHECK(on.coordinate(members[i], along) == static_cast<int>(i));
+        CHECK(on.members(members[i], along) == members);
+      }
+    }
+  }
+}
+
+TEST_CASE("communicators along the same atoms are disjoint and cover all ranks") {
+  const Mesh on = mesh();
+  for (const Atoms& along : every_list()) {
+    std::set<std::vector<int>> groups;
+    std::size_t ranks = 0;
+    for (int rank = 0; rank < on.ranks(); ++rank) groups.insert(on.members(rank, along));
+    for (const auto& group : groups) ranks += group.size();
+    CHECK(ranks == static_cast<std::size_t>(on.ranks()));
+  }
+}
+
+TEST_CASE("axes: named lists, atoms by their own names, nothing where there is one member") {
+  const Mesh on{{{"tp", 2}, {"cp", 1}, {"dp", 4}}, {{"dp_cp", {2, 1}}}};
+  CHECK(on.axis("dp_cp") == Atoms{2});
+  CHECK(on.axis("tp") == Atoms{0});
+  CHECK(on.axis("cp").empty());
+  CHECK(on.axis("pp").empty());
+  CHECK(on.name(Atoms{0}) == "tp");
+  CHECK(mesh().name(Atoms{1, 3}) == "dp_cp");  // in any order
+  CHECK(mesh().name(Atoms{2, 0}) == "pp_tp");
+}
+
+TEST_CASE("a mesh of nothing is one rank") {
+  const Mesh one;
+  CHECK(one.ranks() == 1);
+  CHECK(one.members(0, {}) == std::vector<int>{0});
+}
+
+}  // namespace lockstep
