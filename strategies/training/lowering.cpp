@@ -16,12 +16,6 @@ using Kind = OperationKind;
 
 constexpr std::uint32_t kNowhere = UINT32_MAX;
 
-[[nodiscard]] std::size_t first_host_role(const Program& program) {
-  std::size_t first = 0;
-  while (first < program.roles.size() && !program.roles[first].host) ++first;
-  return first;
-}
-
 /// Which happening of which communicator a call belongs to.
 using MeetingKey = std::tuple<std::vector<int>, std::size_t>;
 
@@ -263,34 +257,6 @@ class Lowerer {
 }
 
 }  // namespace
-
-std::size_t role_played(const Program& program, int rank) {
-  if (rank < program.mesh.ranks()) return program.role_of(rank);
-  return first_host_role(program) + static_cast<std::size_t>(rank - program.mesh.ranks());
-}
-
-Communicator communicator_of(const Program& program, int rank, const Communication& communication) {
-  const Mesh& mesh = program.mesh;
-  const bool is_host = rank >= mesh.ranks();
-  Communicator out;
-  const std::vector<int> all = mesh.members(is_host ? 0 : rank, communication.over);
-  if (communication.only.empty()) {
-    out.members = all;
-  } else {
-    for (const int position : communication.only) {
-      out.members.push_back(all[static_cast<std::size_t>(position)]);
-    }
-  }
-  out.root = communication.root;
-  if (communication.host) {
-    out.root = static_cast<int>(out.members.size());
-    out.members.push_back(mesh.ranks() + *communication.host);
-  }
-  const auto own = std::find(out.members.begin(), out.members.end(), rank);
-  LOCKSTEP_CHECK(own != out.members.end());
-  out.own = static_cast<int>(own - out.members.begin());
-  return out;
-}
 
 Bytes message_of(const RoleProgram& role, const RoleOperation& operation) {
   const auto total = [&](const std::vector<std::uint32_t>& instances) {

@@ -8,19 +8,11 @@
 
 #include "sim/cost/cost_model.hpp"
 #include "sim/engine/workload.hpp"
+#include "sim/program/communicator.hpp"
 #include "sim/program/timeline.hpp"
 #include "strategies/training/collective_choice.hpp"
 
 namespace lockstep {
-
-/// The communicator of one communication of one rank: who plays which part.
-struct Communicator {
-  std::vector<int> members{};  // ranks; a host: ranks of the mesh + its number, last
-  int own = 0;                 // position of the rank
-  int root = 0;
-};
-[[nodiscard]] Communicator communicator_of(const Program& program, int rank,
-                                           const Communication& communication);
 
 /// The message of a collective, as contracts count it.
 [[nodiscard]] Bytes message_of(const RoleProgram& role, const RoleOperation& operation);
@@ -77,8 +69,5 @@ struct LoweringInput {
                                        std::vector<RoleProgram> roles,
                                        const std::vector<int>& ranks, const LoweredProgram& lowered,
                                        const std::vector<std::vector<TimePoint>>& stream_ends);
-
-/// Index of the role that a rank, or a host, plays.
-[[nodiscard]] std::size_t role_played(const Program& program, int rank);
 
 }  // namespace lockstep
