@@ -179,6 +179,7 @@ TEST_CASE("a trace opens, and holds the ranks and the time that were asked for")
       if (event["ph"] == "X") out.push_back(event);
     return out;
   };
+  CHECK(contains(text_of(file.path()), "node0/gpu0 -> node0/nvswitch0"));  // a track for each link
   const std::size_t all = spans().size();
   CHECK(all > 1000);
   (void)output_of(command + " --trace-ranks 2");

@@ -89,6 +89,7 @@ Json stages_of(const RunAnswer& answer) {
                    {"computation_s", stage.rank.computation_total().seconds()},
                    {"exposed_communication_s", stage.rank.exposed_total().seconds()},
                    {"bubble_s", stage.rank.bubble.seconds()},
+                   {"issue_s", stage.rank.issue.seconds()},
                    {"waiting_s", stage.rank.waiting.seconds()},
                    {"idle_fraction", stage.idle_fraction}});
   return out;
@@ -102,6 +103,7 @@ Json breakdown_of(const RunAnswer& answer) {
   out["purpose_s"] = purposes_of(summary.worst);
   out["exposed_communication_s"] = exposed_of(summary.worst);
   out["bubble_s"] = summary.worst.bubble.seconds();
+  out["issue_s"] = summary.worst.issue.seconds();
   out["waiting_s"] = summary.worst.waiting.seconds();
   Json groups = Json::array();
   for (const GroupTraffic& group : summary.groups)

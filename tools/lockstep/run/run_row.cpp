@@ -38,6 +38,7 @@ Report row_of_run(const RunAnswer& answer) {
   add("computation_s", Cell{worst.computation_total().seconds()});
   add("exposed_communication_s", Cell{worst.exposed_total().seconds()});
   add("bubble_s", Cell{worst.bubble.seconds()});
+  add("issue_s", Cell{worst.issue.seconds()});
   add("waiting_s", Cell{worst.waiting.seconds()});
   add("peak_memory_bytes", Cell{answer.memory.needed().count()});
   add("fits", Cell{answer.memory.fits()});

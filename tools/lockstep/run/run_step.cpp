@@ -33,6 +33,7 @@ std::optional<Rate> host_link(const Cluster& cluster) {
 SimulationOptions options_for(const RunQuestion& question, const Cluster& cluster) {
   SimulationOptions options = question.simulation;
   options.host_link = host_link(cluster);
+  options.link_series = !question.trace.empty();
   return options;
 }
 
@@ -69,7 +70,7 @@ RunAnswer run_step(const RunQuestion& question) {
   StepSummary summary = summarise(step.timeline);
   Throughput throughput = throughput_of(scenario, *program, summary.step);
   std::vector<LinkUse> links = busiest_links(step.timeline, cluster, kLinksShown);
-  if (!question.trace.empty()) write_trace(question, step.timeline);
+  if (!question.trace.empty()) write_trace(question, step);
   progress.step();
   return {std::move(scenario),   std::move(step),   std::move(summary),
           std::move(throughput), std::move(memory), std::move(links)};

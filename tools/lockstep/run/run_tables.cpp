@@ -104,6 +104,7 @@ RunTable breakdown_table(const RunAnswer& answer) {
     add(std::string{to_string(static_cast<OperationClass>(i))}, worst.computation[i]);
   for (const auto& [group, time] : worst.exposed) add("exposed " + group + " communication", time);
   add("bubble", worst.bubble);
+  add("host issue", worst.issue);
   add("waiting", worst.waiting);
   const Duration again = worst.purpose[static_cast<std::size_t>(Purpose::recompute)];
   add("of it done again (recomputation)", again);

@@ -43,10 +43,11 @@ std::optional<TimePoint> instant_of(const std::string& text) {
 
 }  // namespace
 
-void write_trace(const RunQuestion& question, const StepTimeline& timeline) {
-  check_ranks(question.trace_ranks, timeline);
+void write_trace(const RunQuestion& question, const SimulatedStep& step) {
+  check_ranks(question.trace_ranks, step.timeline);
   TraceOptions options;
   options.ranks = question.trace_ranks;
+  options.links = step.links;
   if (question.trace_window) {
     options.from = question.trace_window->first;
     options.to = question.trace_window->second;
@@ -54,7 +55,7 @@ void write_trace(const RunQuestion& question, const StepTimeline& timeline) {
   const std::string beside = question.trace + ".part";
   {
     std::ofstream out(beside, std::ios::binary);
-    if (out) write_perfetto(timeline, options, out);
+    if (out) write_perfetto(step.timeline, options, out);
     out.flush();
     if (!out) give_up(question.trace, beside, errno);
   }

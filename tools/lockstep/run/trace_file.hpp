@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "sim/program/timeline.hpp"
+#include "strategies/training/simulate.hpp"
 
 namespace lockstep::cli {
 
@@ -11,7 +11,7 @@ struct RunQuestion;
 
 /// Writes the step as a trace that ui.perfetto.dev opens, all of it or nothing. Throws UsageError
 /// for ranks that were not simulated, IoError.
-void write_trace(const RunQuestion& question, const StepTimeline& timeline);
+void write_trace(const RunQuestion& question, const SimulatedStep& step);
 
 /// "10 ms..12.5 ms". Throws UsageError.
 [[nodiscard]] std::pair<TimePoint, TimePoint> parse_window(const std::string& text);
