@@ -207,6 +207,9 @@ void Engine::handle(const Event& event) {
         if (streams_at_.empty() || ends) finish_operation(event.id);
         break;
       }
+      case Kind::issued:
+        run_stream(event.id);
+        break;
       case Kind::met:
         finish_timed_call(event.id);
         break;

@@ -33,7 +33,7 @@ class Engine {
 
  private:
   static constexpr std::uint32_t kNone = UINT32_MAX;
-  enum class Kind : std::uint8_t { done = kEngineEvents, taken, computed, begins, met };
+  enum class Kind : std::uint8_t { done = kEngineEvents, taken, computed, begins, met, issued };
 
   /// One lane of a collective on one member.
   struct Lane {

@@ -14,6 +14,10 @@ void Engine::run_stream(std::uint32_t stream) {
   const auto& operations = workload_->streams[stream].operations;
   if (state.busy || state.index == operations.size()) return;
   if (waiting_for_[first_operation_[stream] + state.index] > 0) return;
+  if (const TimePoint issued = operations[state.index].not_before; issued > queue_.now()) {
+    queue_.push(make_event(Kind::issued, stream, issued));
+    return;
+  }
   state.busy = true;
   begin_operation(stream);
 }

@@ -44,9 +44,10 @@ struct Activity {
   /// compute: operations of one end point with the same processor run one at a time, first ready
   /// first; kOwnProcessor: whenever the stream gets there.
   std::uint32_t processor = kOwnProcessor;
-  std::uint32_t call = 0;          // collective: index into Workload::calls
-  std::uint32_t member = 0;        // collective: which member this stream is
-  std::vector<ActivityRef> after;  // operations of other streams that must be done first
+  std::uint32_t call = 0;            // collective: index into Workload::calls
+  std::uint32_t member = 0;          // collective: which member this stream is
+  std::vector<ActivityRef> after{};  // operations of other streams that must be done first
+  TimePoint not_before{};            // when whoever issues it has done so
 };
 
 struct Stream {

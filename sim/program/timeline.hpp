@@ -22,6 +22,7 @@ struct RankTimeline {
   std::vector<Interval> operations{};  // as RoleProgram::operations
   /// What each operation waited for last: an operation of this rank (its index), or kPeer: another
   /// rank or the network, or kNothing.
+  static constexpr std::uint32_t kHost = UINT32_MAX - 2;  // the host had not issued it
   static constexpr std::uint32_t kPeer = UINT32_MAX - 1;
   static constexpr std::uint32_t kNothing = UINT32_MAX;
   std::vector<std::uint32_t> bound_by{};

@@ -46,6 +46,9 @@ class Accountant {
       case TimeUse::Kind::bubble:
         out_.bubble += length;
         break;
+      case TimeUse::Kind::issue:
+        out_.issue += length;
+        break;
       case TimeUse::Kind::waiting:
         out_.waiting += length;
         break;
@@ -72,6 +75,10 @@ class Accountant {
 
   /// Counts [from, to), in which nothing of the rank ran that held up the operation `held`.
   void add_wait(Place held, TimePoint from, TimePoint to) {
+    if (peers_->timeline().ranks[held.rank].bound_by[held.operation] == RankTimeline::kHost) {
+      add(TimeUse::issue(), Purpose::communication, to - from);
+      return;
+    }
     const bool by_peer =
         peers_->timeline().ranks[held.rank].bound_by[held.operation] == RankTimeline::kPeer;
     wait(to - from, by_peer && peers_->other_stage(held.rank, peers_->latest(held).rank));
@@ -150,7 +157,7 @@ Duration Breakdown::exposed_total() const {
 }
 
 Duration Breakdown::total() const {
-  return computation_total() + exposed_total() + bubble + waiting;
+  return computation_total() + exposed_total() + bubble + issue + waiting;
 }
 
 Breakdown breakdown(const Peers& peers, std::size_t rank) {

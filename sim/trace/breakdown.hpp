@@ -28,6 +28,7 @@ struct Breakdown {
   std::array<Duration, kPurposes> purpose{};              // the same computation, by Purpose
   std::map<std::string, Duration> exposed{};              // communication, by group
   Duration bubble;
+  Duration issue;  // the device waits for its host to issue the next operation
   Duration waiting;
 
   [[nodiscard]] Duration computation_total() const;

@@ -23,6 +23,9 @@ class Walk {
       const std::optional<Place> cause = peers_->before(reason);
       if (cause) wait_until(peers_->interval(*cause).end, reason.rank, reason.operation);
       rank_ = reason.rank;
+      if (peers_->timeline().ranks[reason.rank].bound_by[reason.operation] == RankTimeline::kHost) {
+        add(TimePoint{}, reason.rank, reason.operation, TimeUse::issue());
+      }
       place = cause;
     }
     wait_until(TimePoint{}, rank_);

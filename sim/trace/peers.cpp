@@ -138,6 +138,7 @@ std::optional<Place> Peers::before(Place place) const {
   const std::uint32_t bound = timeline_->ranks[place.rank].bound_by[place.operation];
   // Operations wait for earlier ones alone; so a walk back always ends.
   if (bound < place.operation) return Place{place.rank, bound};
+  if (bound == RankTimeline::kHost) return std::nullopt;
   return local_before(place);
 }
 

@@ -10,6 +10,8 @@ std::string to_string(const TimeUse& use) {
       return use.group + " communication";
     case TimeUse::Kind::bubble:
       return "bubble";
+    case TimeUse::Kind::issue:
+      return "host issue";
     case TimeUse::Kind::waiting:
       break;
   }

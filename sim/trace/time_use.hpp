@@ -14,7 +14,8 @@ struct TimeUse {
     computation,    // of class `of`
     communication,  // a transfer of `group` under way
     bubble,         // another pipeline stage was not ready
-    waiting,        // for a rank of the same stage, a host, or nothing that is known
+    issue,          // the host had not issued the next operation yet
+    waiting,        // for a rank of the same stage, a server, or nothing that is known
   };
   Kind kind = Kind::waiting;
   OperationClass of = OperationClass::communication;  // of computation
@@ -29,12 +30,13 @@ struct TimeUse {
   [[nodiscard]] static TimeUse bubble() {
     return {Kind::bubble, OperationClass::communication, {}};
   }
+  [[nodiscard]] static TimeUse issue() { return {Kind::issue, OperationClass::communication, {}}; }
   [[nodiscard]] static TimeUse waiting() { return {}; }
 
   friend auto operator<=>(const TimeUse&, const TimeUse&) = default;
 };
 
-/// "matmul", "tp communication", "bubble", "waiting".
+/// "matmul", "tp communication", "bubble", "host issue", "waiting".
 [[nodiscard]] std::string to_string(const TimeUse& use);
 
 }  // namespace lockstep

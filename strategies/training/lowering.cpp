@@ -47,8 +47,14 @@ class Lowerer {
     places.reserve(role.operations.size());
     std::vector<ActivityRef> begins;
     begins.reserve(role.operations.size());
+    // The host issues in order and runs ahead of the device.
+    TimePoint issued;
+    std::vector<TimePoint> all_issued;
+    all_issued.reserve(role.operations.size());
     for (const RoleOperation& operation : role.operations) {
       Stream& stream = stream_for(rank, operation.operation->stream);
+      if (rank < in_.program.mesh.ranks()) issued = issued + in_.kernels.issue(operation);
+      all_issued.push_back(issued);
       begins.push_back({stream_of_[operation.operation->stream],
                         static_cast<std::uint32_t>(stream.operations.size())});
       add_operation(rank, role, operation, stream);
@@ -59,6 +65,7 @@ class Lowerer {
       }
     }
     out_.places.push_back(std::move(places));
+    out_.issued.push_back(std::move(all_issued));
     begins_.push_back(std::move(begins));
   }
 
@@ -201,6 +208,7 @@ class Lowerer {
     for (std::size_t i = 0; i < role.operations.size(); ++i) {
       const ActivityRef begin = begins_[index][i];
       Activity& activity = out_.workload.streams[begin.stream].operations[begin.index];
+      activity.not_before = out_.issued[index][i];
       for (const std::uint32_t after : role.operations[i].after) {
         activity.after.push_back(places[after]);
       }
@@ -232,6 +240,7 @@ class Lowerer {
 /// Starts are when everything that an operation waits for has ended.
 [[nodiscard]] RankTimeline rank_timeline(const RoleProgram& role, int rank,
                                          const std::vector<ActivityRef>& places,
+                                         const std::vector<TimePoint>& issued,
                                          const std::vector<std::vector<TimePoint>>& ends,
                                          std::size_t streams) {
   RankTimeline out;
@@ -249,6 +258,10 @@ class Lowerer {
     };
     if (last[stream] != RankTimeline::kNothing) wait_for(last[stream]);
     for (const std::uint32_t before : role.operations[i].after) wait_for(before);
+    if (issued[i] > start) {
+      start = issued[i];
+      bound = RankTimeline::kHost;
+    }
     last[stream] = i;
     out.operations.push_back({start, end_at(ends, places[i])});
     out.bound_by.push_back(bound);
@@ -274,11 +287,15 @@ KernelTimes::KernelTimes(const Program& program, const CostModel& cost,
     : program_{program}, host_memory_{host_memory}, host_link_{host_link} {
   for (const Routine& routine : program.routines) {
     std::vector<Duration> times;
+    std::vector<Duration> issues;
     for (std::size_t i = 0; i < routine.operations.size(); ++i) {
       const bool kernel = class_of(routine.operations[i].kind) != OperationClass::communication;
-      times.push_back(kernel ? cost.time(kernel_of(program, routine, i)) : Duration{});
+      const Kernel work = kernel_of(program, routine, i);
+      times.push_back(kernel ? cost.time(work) : Duration{});
+      issues.push_back(cost.host_time(work));
     }
     times_.push_back(std::move(times));
+    issues_.push_back(std::move(issues));
   }
 }
 
@@ -312,7 +329,8 @@ StepTimeline timeline_of(std::shared_ptr<const Program> program, std::vector<Rol
   out.roles = std::move(roles);
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     out.ranks.push_back(rank_timeline(out.roles[role_played(*out.program, ranks[i])], ranks[i],
-                                      lowered.places[i], stream_ends, out.program->streams.size()));
+                                      lowered.places[i], lowered.issued[i], stream_ends,
+                                      out.program->streams.size()));
   }
   return out;
 }

@@ -35,12 +35,17 @@ class KernelTimes {
   KernelTimes(const Program& program, const CostModel& cost, std::optional<Rate> host_memory,
               std::optional<Rate> host_link);
   [[nodiscard]] Duration of(const RoleProgram& role, const RoleOperation& operation) const;
+  /// What the host spends to issue it.
+  [[nodiscard]] Duration issue(const RoleOperation& operation) const {
+    return issues_[operation.call.routine][operation.index_in_routine];
+  }
 
  private:
   const Program& program_;
   std::optional<Rate> host_memory_;
   std::optional<Rate> host_link_;
   std::vector<std::vector<Duration>> times_;  // per routine and operation
+  std::vector<std::vector<Duration>> issues_;
 };
 
 /// A program as the engine replays it: a stream of the workload per simulated rank and stream of
@@ -49,6 +54,8 @@ struct LoweredProgram {
   Workload workload;
   /// Per simulated rank (as `ranks`), per operation of its role: where it ends.
   std::vector<std::vector<ActivityRef>> places;
+  /// Likewise: when the host has issued it.
+  std::vector<std::vector<TimePoint>> issued;
 };
 
 struct LoweringInput {

@@ -126,8 +126,7 @@ class Plan {
       return;
     }
     const std::int64_t edges = plan_.short_edges ? 2 : 0;
-    const bool fits =
-        (layers() + edges) % chunks == 0 && (layers() + edges) / chunks >= (edges > 0 ? 2 : 1);
+    const bool fits = (layers() + edges) % chunks == 0 && (layers() + edges) / chunks >= 1;
     if (fits || chunks == 1) return;
     note("pp",
          "{} layers{} cannot be cut into pp * vpp = {} * {} equal parts; give `stages` (layers of "
