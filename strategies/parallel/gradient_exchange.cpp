@@ -122,7 +122,6 @@ void scatter_every_microbatch(StepAssembly& step, StageScript& stage) {
       if (over.empty()) continue;
       Operation sum = collective_of(step, Collective::reduce_scatter, over, "scatter_gradients");
       sum.accumulate = true;
-      if (!step.parallel.overlaps(Overlap::dp_gradients)) sum.ahead = 0;
       for (const TrainedWeight& weight : weights) {
         sum.reads.push_back(step.at(weight.gradient, weight, call.call.position));
         sum.writes.push_back(step.at(weight.summed, weight, call.call.position));

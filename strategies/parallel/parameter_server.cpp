@@ -13,7 +13,10 @@ namespace {
 class Hosts {
  public:
   Hosts(StepAssembly& step, int count, std::string name)
-      : step_{step}, over_{step.program.mesh.axis("dp")}, bytes_(static_cast<std::size_t>(count)) {
+      : step_{step},
+        over_{step.program.mesh.axis("dp")},
+        bytes_(static_cast<std::size_t>(count)),
+        answers_(static_cast<std::size_t>(count)) {
     for (int i = 0; i < count; ++i) {
       Role role;
       role.name = count == 1 ? name : name + " " + std::to_string(i);
@@ -39,6 +42,10 @@ class Hosts {
       answers.push_back(worker(answer(weights, position, host, updates)));
     }
     insert(stage, insertions, answers);
+    // As workers do: everything is pushed before anything is pulled.
+    for (std::size_t host = 0; host < answers_.size(); ++host) {
+      for (const RoutineId routine : answers_[host]) call(host, routine);
+    }
   }
 
  private:
@@ -125,9 +132,13 @@ class Hosts {
     }
     std::vector<Operation> operations{std::move(sum)};
     if (updates) operations.push_back(std::move(update));
-    operations.push_back(std::move(answer));
-    const RoutineId routine = step_.program.add(Routine{"serve", std::move(operations)});
-    step_.program.roles[roles_[static_cast<std::size_t>(host)]].calls.push_back({routine, 0, 0});
+    call(static_cast<std::size_t>(host),
+         step_.program.add(Routine{"serve", std::move(operations)}));
+    answers_[static_cast<std::size_t>(host)].push_back(add(std::move(answer)));
+  }
+
+  void call(std::size_t host, RoutineId routine) {
+    step_.program.roles[roles_[host]].calls.push_back({routine, 0, 0});
   }
 
   [[nodiscard]] TensorId on_host(TensorId of, bool resident) {
@@ -148,7 +159,8 @@ class Hosts {
 
   StepAssembly& step_;
   Atoms over_;
-  std::vector<std::int64_t> bytes_;  // per host
+  std::vector<std::int64_t> bytes_;              // per host
+  std::vector<std::vector<RoutineId>> answers_;  // per host
   std::vector<std::size_t> roles_;
   std::map<TensorId, TensorId> on_host_;
 };

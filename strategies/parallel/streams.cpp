@@ -4,10 +4,13 @@ namespace lockstep {
 
 namespace {
 
-/// Whether what a group sends may run beside computation that does not need it.
+/// Whether what a group sends may run beside computation that does not need it. Of data parallelism
+/// that matters to what comes block by block; all else stands at the ends of the step.
 [[nodiscard]] bool hides(const Operation& operation, const ParallelConfig& parallel) {
-  const std::string& group = operation.communication->group;
-  if (group == "cp") return parallel.overlaps(Overlap::cp);
+  const Communication& how = *operation.communication;
+  if (how.group == "cp") return parallel.overlaps(Overlap::cp);
+  const bool sums = how.collective == Collective::reduce_scatter;
+  if (how.group == "dp" && sums) return parallel.overlaps(Overlap::dp_gradients);
   return true;
 }
 

@@ -303,6 +303,29 @@ TEST_CASE("every plan: members of a communicator call the same collectives in th
   }
 }
 
+TEST_CASE("hosts and workers call the same collectives in the same order") {
+  for (const GradientExchange exchange :
+       {GradientExchange::parameter_server, GradientExchange::host_average}) {
+    for (const int servers : {1, 3}) {
+      for (const bool overlap : {false, true}) {
+        CAPTURE(servers);
+        CAPTURE(overlap);
+        ParallelConfig with;
+        with.dp = 4;
+        with.global_batch = 8;
+        with.exchange = exchange;
+        with.servers = servers;
+        if (overlap) with.overlap = {Overlap::dp_gradients};
+        const StepUnderTest step{transformer(small()), with};
+        for (const auto& [members, by_rank] : collectives(step)) {
+          CHECK(by_rank.size() == members.size());
+          for (const auto& [rank, calls] : by_rank) CHECK(calls == by_rank.begin()->second);
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("every plan: what is sent is received, of the same size") {
   int piped = 0;
   for (const RandomPlan& plan : random_plans(2, 60)) {
