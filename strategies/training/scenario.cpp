@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "strategies/training/build_program.hpp"
+#include "strategies/training/scenario_checks.hpp"
 #include "strategies/training/scenario_cluster.hpp"
 #include "strategies/training/scenario_json.hpp"
 #include "strategies/training/scenario_model.hpp"
@@ -88,39 +88,50 @@ void read_stack(ObjectReader& in, Parts& parts, const ScenarioFolders& folders) 
   if (at->is_string()) (void)find_file(*at, parts.stack, "software stack", "stacks", folders);
 }
 
-/// Why this model cannot be spread so over this cluster, at the key that is to blame.
-void note_plan_problems(ObjectReader& in, const Parts& parts) {
-  const Cluster& cluster = parts.cluster->cluster.cluster;
-  for (const PlanProblem& problem :
-       plan_problems(*parts.model, parts.parallel, cluster.ranks(), cluster.gpus_per_node())) {
-    const std::size_t dot = problem.key.find('.');
-    const std::string section = problem.key.substr(0, dot);
-    const auto at = in.optional(section);
-    if (!at || dot == std::string::npos || !at->is_object()) {
-      in.note(section, problem.message);
-      continue;
-    }
-    at->object([&](ObjectReader& members) {
-      (void)members.all();
-      members.note(problem.key.substr(dot + 1), problem.message);
-    });
-  }
-}
-
-/// Whether `parallel` could be read as it stands.
-bool read_spread(ObjectReader& in, const std::optional<ValueReader>& given, Parts& parts) {
-  const int ranks = parts.cluster ? parts.cluster->cluster.cluster.ranks() : 0;
-  const JsonValue nothing = json_object({});
+/// What `read(ValueReader)` makes of a value; nothing where it notes a problem.
+template <class Read>
+auto read_whole(ObjectReader& in, const JsonValue* value, std::string pointer, Read&& read)
+    -> std::optional<decltype(read(std::declval<ValueReader>()))> {
   Problems own{in.self().problems().file()};
-  const ValueReader value{given ? given->value() : &nothing, "/parallel", own};
-  parts.parallel =
-      value.object([ranks](ObjectReader& members) { return read_parallel(members, ranks); });
-  const bool clean = !own.any();
-  (void)or_noted(in.self().problems(), [&own] {
+  auto result = read(ValueReader{value, std::move(pointer), own});
+  const auto clean = or_noted(in.self().problems(), [&own] {
     own.throw_if_any();
     return true;
   });
-  return clean;
+  if (!clean) return std::nullopt;
+  return result;
+}
+
+void read_cluster_of(ObjectReader& in, const std::optional<ValueReader>& parallel,
+                     const ScenarioFolders& folders, Parts& parts) {
+  const ValueReader at = in.required("cluster");
+  if (at.value() == nullptr) return;
+  const int servers = servers_of(parallel ? &*parallel : nullptr);
+  auto cluster = read_whole(in, at.value(), at.pointer(), [&](const ValueReader& value) {
+    return read_scenario_cluster(value, servers, folders);
+  });
+  if (cluster) parts.cluster = *std::move(cluster);
+}
+
+void read_model_of(ObjectReader& in, const ScenarioFolders& folders, Parts& parts) {
+  const ValueReader at = in.required("model");
+  if (at.value() == nullptr) return;
+  auto model = read_whole(in, at.value(), at.pointer(), [&](const ValueReader& value) {
+    return read_scenario_model(value, folders);
+  });
+  if (model) parts.model = *std::move(model);
+}
+
+/// Whether `parallel` could be read as it stands.
+bool read_parallel_of(ObjectReader& in, const std::optional<ValueReader>& given, Parts& parts) {
+  const int ranks = parts.cluster ? parts.cluster->cluster.cluster.ranks() : 0;
+  const JsonValue nothing = json_object({});
+  const JsonValue* value = given ? given->value() : &nothing;
+  const auto parallel = read_whole(in, value, "/parallel", [ranks](const ValueReader& at) {
+    return at.object([ranks](ObjectReader& members) { return read_parallel(members, ranks); });
+  });
+  if (parallel) parts.parallel = *parallel;
+  return parallel.has_value();
 }
 
 Parts read_parts(ObjectReader& in, const std::string& name, const ScenarioFolders& folders) {
@@ -129,21 +140,18 @@ Parts read_parts(ObjectReader& in, const std::string& name, const ScenarioFolder
   parts.summary = in.string("summary", "");
   parts.source = in.string("source", "");
   const auto parallel = in.optional("parallel");
-  const ValueReader cluster = in.required("cluster");
-  if (cluster.value() != nullptr) {
-    parts.cluster =
-        read_scenario_cluster(cluster, servers_of(parallel ? &*parallel : nullptr), folders);
-  }
-  const ValueReader model = in.required("model");
-  if (model.value() != nullptr) parts.model = read_scenario_model(model, folders);
-  const bool spread = read_spread(in, parallel, parts);
+  read_cluster_of(in, parallel, folders, parts);
+  read_model_of(in, folders, parts);
+  const bool spread = read_parallel_of(in, parallel, parts);
   read_budget(in, parts);
   parts.sustained = in.optional_flop_rate("sustained");
   parts.ignore_memory = in.boolean("ignore_memory", false);
   parts.seed = static_cast<std::uint64_t>(in.integer("seed", 0, INT64_MAX, 1));
   read_stack(in, parts, folders);
   in.ignore("run");
-  if (parts.cluster && parts.model && spread) note_plan_problems(in, parts);
+  if (!parts.cluster || !parts.model || !spread) return parts;
+  check_together(
+      in, {parts.cluster->cluster, *parts.model, parts.parallel, parts.sustained.has_value()});
   return parts;
 }
 

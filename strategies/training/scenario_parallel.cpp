@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <set>
 
+#include "strategies/collectives/spec.hpp"
 #include "strategies/training/scenario_json.hpp"
 #include "strategies/training/scenario_names.hpp"
+#include "topologies/config/complaint.hpp"
 
 namespace lockstep {
 namespace {
@@ -88,10 +90,29 @@ ContextKind read_context_kind(ObjectReader& in, int cp) {
   return named(context_names(), name).value_or(ContextKind::ring);
 }
 
+/// Why this is no algorithm of any collective; empty where it is one.
+std::string complain_of_algorithm(const std::string& spec) {
+  const std::string name = spec.substr(0, spec.find(':'));
+  std::vector<std::string_view> names;
+  std::string mistake;
+  for (const CollectiveAlgorithm& row : collective_algorithms()) {
+    names.push_back(row.name);
+    if (row.name != name) continue;
+    const ParsedSpecs parsed = parse_specs(spec, row.collective);
+    if (parsed.errors.empty() && parsed.specs.size() == 1) return {};
+    mistake = parsed.errors.empty() ? "expected one algorithm" : parsed.errors.front().message;
+  }
+  return mistake.empty() ? complain_of_name("algorithm", name, names) : mistake;
+}
+
 void read_algorithms(ObjectReader& in, std::map<std::string, std::string>& algorithms) {
   in.object("algorithms", [&algorithms](ObjectReader& groups) {
     for (const std::string_view group : {"tp", "cp", "ep", "dp", "embedding"}) {
-      if (const auto spec = groups.optional_string(group)) algorithms[std::string{group}] = *spec;
+      const auto spec = groups.optional_string(group);
+      if (!spec) continue;
+      algorithms[std::string{group}] = *spec;
+      const std::string mistake = spec->empty() ? "" : complain_of_algorithm(*spec);
+      if (!mistake.empty()) groups.note(group, mistake);
     }
   });
 }

@@ -11,7 +11,10 @@ namespace {
 
 const std::string kConfigs = LOCKSTEP_SOURCE_DIR "/configs";
 
-Scenario read(const std::string& cluster, const std::string& parallel = "{}") {
+/// Every GPU has such products.
+const std::string kFp16 = R"({"precision": "fp16"})";
+
+Scenario read(const std::string& cluster, const std::string& parallel = kFp16) {
   const std::string text = R"({"cluster": )" + cluster +
                            R"(, "model": {"name": "m", "layers": 2, "hidden": 64, "heads": 4, )" +
                            R"("seq": 32}, "parallel": )" + parallel + "}";
@@ -22,7 +25,7 @@ Cluster cluster_of(const std::string& cluster) {
   return read(cluster).cluster.cluster;
 }
 
-std::string error_of(const std::string& cluster, const std::string& parallel = "{}") {
+std::string error_of(const std::string& cluster, const std::string& parallel = kFp16) {
   try {
     (void)read(cluster, parallel);
   } catch (const ConfigError& error) {
@@ -114,7 +117,8 @@ TEST_CASE("part of a node, racks, and more NICs than GPUs") {
 }
 
 TEST_CASE("parameter servers need hosts") {
-  const std::string servers = R"({"exchange": "parameter_server", "servers": 3})";
+  const std::string servers =
+      R"({"exchange": "parameter_server", "servers": 3, "precision": "fp16"})";
   CHECK(read(R"({"file": "star", "ranks": 4, "gpu": "v100-sxm2-32gb"})", servers)
             .cluster.cluster.helpers() == 3);
   CHECK(read(R"({"file": "dgx-a100", "nodes": 2})", servers).cluster.cluster.helpers() == 4);

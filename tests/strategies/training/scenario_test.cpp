@@ -59,7 +59,8 @@ TEST_CASE("what is left out of a scenario has its default") {
 
 TEST_CASE("precision decides what is kept of weights and gradients") {
   const auto state = [](const std::string& precision) {
-    return read(kSmall, {"parallel.precision=" + precision}).parallel.state;
+    return read(kSmall, {"cluster.gpu=h100-sxm5-80gb", "parallel.precision=" + precision})
+        .parallel.state;
   };
   CHECK(state("fp16").weights == Dtype::fp16);
   CHECK(state("fp16").gradients == Dtype::fp16);
@@ -113,6 +114,32 @@ TEST_CASE("ranks are dp * pp * cp * tp") {
       error_of(kSmall, {"parallel.tp=3"}) ==
       R"(s.json:4:15: error: /parallel: tp * pp * cp = 3 * 2 * 1 = 6 does not divide the cluster's 16 ranks
 1 error; nothing was run)");
+}
+
+TEST_CASE("what is right in itself may not go together") {
+  CHECK(error_of_set("parallel.precision=fp8") ==
+        "--set parallel.precision=fp8: error: /parallel/precision: \"a100-sxm4-80gb\" has no "
+        "products in fp8; precision may be fp32, fp16, bf16\n1 error; nothing was run");
+  CHECK(error_of_set("parallel.global_batch=4000000") ==
+        "--set parallel.global_batch=4000000: error: /parallel/global_batch: 1000000 microbatches "
+        "a step are more than can be simulated; a global_batch of 1200000 or a larger micro_batch "
+        "would do\n1 error; nothing was run");
+  // One mistake is told once: nothing is concluded from a cluster that is wrong.
+  CHECK(error_of_set("cluster.gpus=0") ==
+        "--set cluster.gpus=0: error: /cluster/gpus: expected an integer from 1 to 16777216, got "
+        "the number 0\n1 error; nothing was run");
+}
+
+TEST_CASE("algorithms are those of some collective") {
+  CHECK(read(kSmall, {"parallel.algorithms.dp=ring:channels=2"}).parallel.algorithms.at("dp") ==
+        "ring:channels=2");
+  CHECK(error_of_set("parallel.algorithms.dp=rng") ==
+        "--set parallel.algorithms.dp=rng: error: /parallel/algorithms/dp: no algorithm named "
+        "\"rng\"; did you mean \"ring\"?\n1 error; nothing was run");
+  CHECK(error_of_set("parallel.algorithms.dp=ring:chanels=2")
+            .find("--set parallel.algorithms.dp=ring:chanels=2: error: ") == 0);
+  CHECK(error_of_set("parallel.algorithms.xp=ring").find("unknown key \"xp\"") !=
+        std::string::npos);
 }
 
 TEST_CASE("overrides take the place of values, and are named where they are wrong") {
