@@ -70,6 +70,19 @@ double Shown::exposed_s(std::string_view group) const {
   return traffic(group).exposed.seconds();
 }
 
+Sent Shown::sent(std::string_view group, std::string_view routine, std::size_t simulated) const {
+  const RoleProgram& role = timeline().roles.at(timeline().ranks.at(simulated).role);
+  Sent out;
+  for (std::uint32_t i = 0; i < role.operations.size(); ++i) {
+    const auto& how = role.operations[i].operation->communication;
+    const std::string& in = program_->routines[role.operations[i].call.routine].name;
+    if (!how || how->group != group || !in.ends_with(routine)) continue;
+    ++out.count;
+    out.bytes += message_bytes(role, i).count();
+  }
+  return out;
+}
+
 std::int64_t Shown::link_bytes(std::string_view name) const {
   const Cluster& cluster = scenario_.cluster.cluster;
   for (std::size_t i = 0; i < cluster.link_count(); ++i) {

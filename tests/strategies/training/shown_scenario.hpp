@@ -18,6 +18,14 @@ namespace lockstep::test {
 [[nodiscard]] Scenario shipped_scenario(const std::string& name,
                                         const std::vector<std::string>& overrides = {});
 
+/// Messages, as GroupTraffic counts their bytes.
+struct Sent {
+  std::int64_t count = 0;
+  std::int64_t bytes = 0;
+
+  friend bool operator==(const Sent&, const Sent&) = default;
+};
+
 /// One of them, simulated.
 class Shown {
  public:
@@ -39,6 +47,9 @@ class Shown {
   /// Communication of the rank that ends last; nothing where it has none in this group.
   [[nodiscard]] GroupTraffic traffic(std::string_view group) const;
   [[nodiscard]] double exposed_s(std::string_view group) const;
+  /// Communication of a group in routines whose name ends so ("forward"), on a simulated rank.
+  [[nodiscard]] Sent sent(std::string_view group, std::string_view routine,
+                          std::size_t simulated = 0) const;
   /// The links by their names, such as "host0 -> leaf0". Errors: InternalError for none.
   [[nodiscard]] std::int64_t link_bytes(std::string_view name) const;
 
