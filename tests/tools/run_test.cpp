@@ -61,7 +61,8 @@ TEST_CASE("a step's JSON has every promised key, and its figures agree with each
     const Json& breakdown = result["breakdown"];
     // Every instant of the step counts once.
     CHECK(sum_of(breakdown["computation_s"]) + sum_of(breakdown["exposed_communication_s"]) +
-              breakdown["bubble_s"].get<double>() + breakdown["waiting_s"].get<double>() ==
+              breakdown["bubble_s"].get<double>() + breakdown["issue_s"].get<double>() +
+              breakdown["waiting_s"].get<double>() ==
           doctest::Approx(step).epsilon(1e-9));
     double path = 0;
     for (const Json& share : breakdown["critical_path"]) path += share["time_s"].get<double>();
