@@ -88,6 +88,7 @@ class Buckets {
     Operation sum =
         collective_of(step_, sharded ? Collective::reduce_scatter : Collective::all_reduce,
                       sharded ? first.shard : first.over, "reduce_gradients");
+    if (!step_.parallel.overlaps(Overlap::dp_gradients)) sum.ahead = 0;
     for (const auto& [weight, position] : gradients) {
       sum.reads.push_back(step_.at(weight.gradient, weight, position));
       sum.writes.push_back(step_.at(weight.summed, weight, position));

@@ -86,6 +86,7 @@ class Hosts {
 
   [[nodiscard]] Operation push(const std::vector<TrainedWeight>& weights, int position, int host) {
     Operation out = exchange(Collective::reduce, host, "push_gradients");
+    if (!step_.parallel.overlaps(Overlap::dp_gradients)) out.ahead = 0;
     for (const TrainedWeight& weight : weights) {
       out.reads.push_back(step_.at(weight.gradient, weight, position));
     }

@@ -9,6 +9,7 @@ namespace {
 [[nodiscard]] bool hides(const Operation& operation, const ParallelConfig& parallel) {
   const Communication& how = *operation.communication;
   if (how.group == "cp") return parallel.overlaps(Overlap::cp);
+  if (how.group == "tp") return parallel.overlaps(Overlap::tp);
   const bool sums = how.collective == Collective::reduce_scatter;
   if (how.group == "dp" && sums) return parallel.overlaps(Overlap::dp_gradients);
   return true;
