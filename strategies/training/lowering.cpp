@@ -61,7 +61,8 @@ class Lowerer {
       places.push_back({stream_of_[operation.operation->stream],
                         static_cast<std::uint32_t>(stream.operations.size() - 1)});
       if (operation.operation->kind == Kind::send && in_.times != nullptr) {
-        sends_.emplace(message_key(rank, role, operation), places.back());
+        sends_.emplace(message_key(rank, role, operation),
+                       timed_send(rank, role, operation, places.back()));
       }
     }
     out_.places.push_back(std::move(places));
@@ -187,7 +188,6 @@ class Lowerer {
     const MessageKey key = message_key(rank, role, operation);
     Activity activity;
     if (in_.times != nullptr) {
-      if (sends) activity.duration = in_.times->transfer(rank, role, operation);
       stream.operations.push_back(activity);
       return;
     }
@@ -197,6 +197,18 @@ class Lowerer {
     activity.size = local_bytes(in_.program.mesh,
                                 role.tensor(sends ? operation.reads[0] : operation.writes[0]));
     stream.operations.push_back(activity);
+  }
+
+  /// Gives a send its time; returns where the message has arrived, after the sender has gone on.
+  [[nodiscard]] ActivityRef timed_send(int rank, const RoleProgram& role,
+                                       const RoleOperation& operation, ActivityRef sent) {
+    const MessageTime time = in_.times->message(rank, role, operation);
+    out_.workload.streams[sent.stream].operations[sent.index].duration = time.sending;
+    Activity flight = computation(time.latency);
+    flight.after = {sent};
+    const auto stream = static_cast<std::uint32_t>(out_.workload.streams.size());
+    out_.workload.streams.push_back({in_.endpoint(rank), "flight", {std::move(flight)}});
+    return {stream, 0};
   }
 
   // Dependencies, once every operation has its place.

@@ -17,14 +17,20 @@ namespace lockstep {
 /// The message of a collective, as contracts count it.
 [[nodiscard]] Bytes message_of(const RoleProgram& role, const RoleOperation& operation);
 
+/// A message from one rank to another.
+struct MessageTime {
+  Duration sending;  // until the sender is done with it
+  Duration latency;  // from then until the receiver has it
+};
+
 /// How long a communication takes where its ranks are not all simulated.
 class CommunicationTimes {
  public:
   virtual ~CommunicationTimes() = default;
   [[nodiscard]] virtual Duration collective(int rank, const RoleProgram& role,
                                             const RoleOperation& operation) = 0;
-  [[nodiscard]] virtual Duration transfer(int rank, const RoleProgram& role,
-                                          const RoleOperation& operation) = 0;
+  [[nodiscard]] virtual MessageTime message(int rank, const RoleProgram& role,
+                                            const RoleOperation& operation) = 0;
 };
 
 /// Kernel times of every operation of every role.

@@ -68,15 +68,15 @@ std::vector<std::vector<int>> ReplayedTimes::sister_groups(int rank,
   return out;
 }
 
-Duration ReplayedTimes::known_or_replayed(const std::string& key, std::size_t role,
-                                          const std::function<Outcome()>& replayed) {
+const ReplayedTimes::Outcome& ReplayedTimes::known_or_replayed(
+    const std::string& key, std::size_t role, const std::function<Outcome()>& replayed) {
   auto found = known_.find(key);
   if (found == known_.end()) {
     found = known_.emplace(key, replayed()).first;
     found->second.uses.resize(program_.roles.size());
   }
   ++found->second.uses[role];
-  return found->second.time;
+  return found->second;
 }
 
 std::vector<Bytes> ReplayedTimes::link_bytes() const {
@@ -100,6 +100,10 @@ ReplayedTimes::Outcome ReplayedTimes::replayed(const Workload& workload, Duratio
   LOCKSTEP_CHECK(result.unfinished.empty());
   transfers_ += result.transfers;
   Outcome out{result.end.since_start() + launch};
+  for (std::size_t i = 0; i < workload.streams.size(); ++i) {
+    if (workload.streams[i].operations.front().kind != Activity::Kind::send) continue;
+    out.sending = std::max(out.sending, result.stream_ends[i].front().since_start());
+  }
   for (LinkId link = 0; link < result.link_bytes.size(); ++link) {
     if (result.link_bytes[link] > Bytes{})
       out.link_bytes.emplace_back(link, result.link_bytes[link]);
@@ -138,7 +142,8 @@ Duration ReplayedTimes::collective(int rank, const RoleProgram& role,
                                    const RoleOperation& operation) {
   const Communication& how = *operation.operation->communication;
   return known_or_replayed(collective_key(rank, role, operation), role.role,
-                           [&] { return replay_groups(rank, how, message_of(role, operation)); });
+                           [&] { return replay_groups(rank, how, message_of(role, operation)); })
+      .time;
 }
 
 ReplayedTimes::Outcome ReplayedTimes::replay_messages(int rank, const Communication& how,
@@ -176,12 +181,13 @@ std::string ReplayedTimes::message_key(int rank, const RoleProgram& role,
                      place_key({rank, peer}));
 }
 
-Duration ReplayedTimes::transfer(int rank, const RoleProgram& role,
-                                 const RoleOperation& operation) {
+MessageTime ReplayedTimes::message(int rank, const RoleProgram& role,
+                                   const RoleOperation& operation) {
   const Communication& how = *operation.operation->communication;
   const Bytes size = local_bytes(program_.mesh, role.tensor(operation.reads.front()));
-  return known_or_replayed(message_key(rank, role, operation), role.role,
-                           [&] { return replay_messages(rank, how, size); });
+  const Outcome& of = known_or_replayed(message_key(rank, role, operation), role.role,
+                                        [&] { return replay_messages(rank, how, size); });
+  return {of.sending, of.time - of.sending};
 }
 
 void ReplayedTimes::add_loads(int rank, const RoleProgram& role, const RoleOperation& operation,
@@ -191,8 +197,9 @@ void ReplayedTimes::add_loads(int rank, const RoleProgram& role, const RoleOpera
   const auto known =
       known_.find(kind == OperationKind::send ? message_key(rank, role, operation)
                                               : collective_key(rank, role, operation));
-  if (known == known_.end() || known->second.time == Duration{}) return;
-  const Duration time = known->second.time;
+  if (known == known_.end()) return;
+  const Duration time = kind == OperationKind::send ? known->second.sending : known->second.time;
+  if (time == Duration{}) return;
   const TimePoint start{end.since_start() - time};
   for (const auto& [link, bytes] : known->second.link_bytes) {
     loads.add(link, start, end, static_cast<double>(bytes.count()) / time.seconds());

@@ -23,8 +23,8 @@ class ReplayedTimes final : public CommunicationTimes {
 
   [[nodiscard]] Duration collective(int rank, const RoleProgram& role,
                                     const RoleOperation& operation) override;
-  [[nodiscard]] Duration transfer(int rank, const RoleProgram& role,
-                                  const RoleOperation& operation) override;
+  [[nodiscard]] MessageTime message(int rank, const RoleProgram& role,
+                                    const RoleOperation& operation) override;
 
   /// What every link carries for the role that uses it most: what one role's rank and its sisters
   /// send in all, laid on the links where it was replayed.
@@ -38,12 +38,13 @@ class ReplayedTimes final : public CommunicationTimes {
  private:
   struct Outcome {
     Duration time;
+    Duration sending{};                                  // of messages: until the senders are done
     std::vector<std::pair<LinkId, Bytes>> link_bytes{};  // those that carried something
     std::vector<std::int64_t> uses{};                    // per role
   };
 
-  [[nodiscard]] Duration known_or_replayed(const std::string& key, std::size_t role,
-                                           const std::function<Outcome()>& replayed);
+  [[nodiscard]] const Outcome& known_or_replayed(const std::string& key, std::size_t role,
+                                                 const std::function<Outcome()>& replayed);
   [[nodiscard]] Outcome replay_groups(int rank, const Communication& how, Bytes message);
   [[nodiscard]] Outcome replay_messages(int rank, const Communication& how, Bytes size);
   [[nodiscard]] Outcome replayed(const Workload& workload, Duration launch);
