@@ -41,6 +41,8 @@ std::vector<PipelineStep> pipeline_order(PipelineOrder order, int stages, int st
   LOCKSTEP_CHECK(!pipeline_problem(order, stages, chunks, microbatches));
   LOCKSTEP_CHECK(stage >= 0 && stage < stages);
   const int later = stages - 1 - stage;
+  const bool split = order >= PipelineOrder::zb_h1;
+  if (split && stages == 1) return one_by_one(microbatches);  // no stage waits for a half
   switch (order) {
     case PipelineOrder::none:
     case PipelineOrder::naive:

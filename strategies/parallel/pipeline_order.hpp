@@ -28,7 +28,8 @@ struct PipelineStep {
 /// back before the next begins (with one microbatch, one GPU is busy at a time). gpipe: all
 /// forward, then all backward. one_f_one_b: PipeDream-flush. interleaved: Megatron-LM's, vpp
 /// chunks. zb_h1, zb_h2: Qi et al., arXiv 2401.10241, section 3, where `forward_time` etc. are
-/// equal; zb_1p and zb_2p likewise with the memory of one and two times that of one_f_one_b.
+/// equal; zb_1p and zb_2p likewise with the memory of one and two times that of one_f_one_b. On one
+/// stage nobody waits for half a backward pass: none is cut in two.
 /// Errors: none after pipeline_problem().
 [[nodiscard]] std::vector<PipelineStep> pipeline_order(PipelineOrder order, int stages, int stage,
                                                        int chunks, int microbatches);

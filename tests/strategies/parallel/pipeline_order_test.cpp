@@ -298,6 +298,14 @@ TEST_CASE("the interleaved order of two stages with two chunks, written out") {
   CHECK(pipeline.of(1) == second);
 }
 
+TEST_CASE("one stage does not cut its backward pass in two") {
+  const std::vector<PipelineStep> plain = Pipeline{PipelineOrder::none, 1, 1, 3}.of(0);
+  for (const PipelineOrder order :
+       {PipelineOrder::zb_h1, PipelineOrder::zb_h2, PipelineOrder::zb_1p, PipelineOrder::zb_2p}) {
+    CHECK(Pipeline{order, 1, 1, 3}.of(0) == plain);
+  }
+}
+
 TEST_CASE("a pipeline that cannot be says what would do") {
   const auto problem = [](PipelineOrder order, int stages, int chunks, int microbatches) {
     return pipeline_problem(order, stages, chunks, microbatches).value_or("");

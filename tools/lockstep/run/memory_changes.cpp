@@ -35,10 +35,10 @@ void add_smaller_batches(const ParallelConfig& parallel, std::vector<Change>& ou
     out.push_back({set("micro_batch", size)});
 }
 
-/// Ranks move from data parallelism to another kind.
-void add_more_of(const std::string& axis, int degree, const ParallelConfig& parallel,
+/// Ranks move from data parallelism to another kind, of `degree` so far and `most` at most.
+void add_more_of(const std::string& axis, int degree, int most, const ParallelConfig& parallel,
                  std::vector<Change>& out) {
-  for (int factor = 2; factor <= parallel.dp && factor <= 16; factor *= 2) {
+  for (int factor = 2; factor <= parallel.dp && degree * factor <= most; factor *= 2) {
     if (parallel.dp % factor != 0) break;
     Change change{set(axis, std::int64_t{degree} * factor), set("dp", parallel.dp / factor)};
     if (axis == "pp" && parallel.schedule == PipelineOrder::none)
@@ -178,8 +178,9 @@ std::vector<Change> memory_changes(const Scenario& scenario) {
   add_recomputation(parallel, false, out);
   add_smaller_batches(parallel, out);
   add_recomputation(parallel, true, out);
-  add_more_of("tp", parallel.tp, parallel, out);
-  add_more_of("pp", parallel.pp, parallel, out);
+  const int node = scenario.cluster.cluster.gpus_per_node();  // tensor parallelism stays inside
+  add_more_of("tp", parallel.tp, node, parallel, out);
+  add_more_of("pp", parallel.pp, 16 * parallel.pp, parallel, out);
   if (!parallel.state.offload) out.push_back({"parallel.state.offload=true"});
   return out;
 }
