@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
-# Sets up, builds the release preset and runs the main job: an all-reduce on four DGX H100 nodes.
+# Sets up, builds the release preset and runs the main job: a training step of Llama 3 70B on 64 H100.
 # Arguments, where given, take the place of the main job's: tools/run.sh collective --help
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-main_job=(collective all_reduce --cluster configs/clusters/dgx-h100.json --nodes 4
-  --algorithm ring,halving_doubling -b 8 -e 1G -f 2)
+main_job=(run configs/scenarios/llama3-70b-dgx-h100.json)
 
 tools/setup.sh
 {

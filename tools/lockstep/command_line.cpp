@@ -107,8 +107,8 @@ std::string explain(const CLI::ParseError& error, CLI::App& app) {
 
 int run_command_line(int argc, char** argv) {
   CLI::App app{
-      "Simulates distributed training clusters: every transfer of a collective, on every "
-      "link of a topology."};
+      "Simulates distributed training clusters: training steps and collectives, every "
+      "transfer on every link."};
   app.name("lockstep");
   app.set_version_flag("--version", std::string{"lockstep "} + kVersion);
   app.require_subcommand(1);
