@@ -70,7 +70,7 @@ class Pipeline {
         return;
       case PipelineStep::Work::backward:
         backward(first, last, next.microbatch);
-        if (step_.parallel.schedule >= PipelineOrder::zb_h1) {
+        if (step_.parallel.pp > 1 && step_.parallel.schedule >= PipelineOrder::zb_h1) {
           weight_gradients(first, last, next.microbatch);
         }
         return;

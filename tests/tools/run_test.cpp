@@ -156,6 +156,12 @@ TEST_CASE("what is no scenario is refused once") {
                 "hold");
 }
 
+TEST_CASE("a zero-bubble schedule on one stage is the step as it is without") {
+  const std::string zero = run("zero-7b5-3", "--fidelity representatives");
+  CHECK(json_of(zero + " --set parallel.schedule=zb-1p")["fingerprint"] ==
+        json_of(zero)["fingerprint"]);
+}
+
 TEST_CASE("a plan that does not fit says which rank, by how much, why, and what would fit") {
   const std::string command = run("zero-7b5-0", "--set ignore_memory=false");
   const CommandResult result = run_command(command);
