@@ -93,6 +93,17 @@ class Alike {
   return out;
 }
 
+/// The cut as far as none of `atoms` cuts: what lies inside a cut that is not made yet cannot be
+/// cut before it.
+[[nodiscard]] Atoms up_to(const Atoms& cut, const Atoms& atoms) {
+  Atoms out;
+  for (const AtomId atom : cut) {
+    if (contains(atoms, atom)) break;
+    out.push_back(atom);
+  }
+  return out;
+}
+
 /// A product cuts what it contracts as the operands agree, and what it keeps as the result wants.
 class Product {
  public:
@@ -101,7 +112,7 @@ class Product {
       if (has(*b.tensor, extent.dim) && !has(*y.tensor, extent.dim)) contract(extent.dim);
     }
     for (const Extent& extent : y.tensor->extents) {
-      result_.cuts.push_back(without(wanted(extent.dim), result_.partial));
+      result_.cuts.push_back(up_to(wanted(extent.dim), result_.partial));
     }
   }
 
