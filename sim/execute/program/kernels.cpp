@@ -1,0 +1,171 @@
+#include "sim/execute/program/kernels.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/execute/program/execution_error.hpp"
+#include "sim/execute/program/kernel_list.hpp"
+
+namespace lockstep {
+
+namespace {
+
+using Kind = OperationKind;
+using Function = void (*)(KernelCall&);
+
+[[nodiscard]] Function function_of(Kind kind) {
+  switch (kind) {
+    case Kind::matmul:
+      return kernels::matmul;
+    case Kind::bias_gradient:
+      return kernels::bias_gradient;
+    case Kind::attention:
+      return kernels::attention;
+    case Kind::attention_backward:
+      return kernels::attention_backward;
+    case Kind::attention_scores:
+      return kernels::attention_scores;
+    case Kind::attention_scores_backward:
+      return kernels::attention_scores_backward;
+    case Kind::softmax:
+      return kernels::softmax;
+    case Kind::softmax_backward:
+      return kernels::softmax_backward;
+    case Kind::attention_context:
+      return kernels::attention_context;
+    case Kind::attention_context_backward:
+      return kernels::attention_context_backward;
+    case Kind::normalisation:
+      return kernels::normalisation;
+    case Kind::normalisation_backward:
+      return kernels::normalisation_backward;
+    case Kind::activation:
+      return kernels::activation;
+    case Kind::activation_backward:
+      return kernels::activation_backward;
+    case Kind::rotary:
+      return kernels::rotary;
+    case Kind::rotary_backward:
+      return kernels::rotary_backward;
+    case Kind::dropout:
+      return kernels::dropout;
+    case Kind::dropout_backward:
+      return kernels::dropout_backward;
+    case Kind::add:
+      return kernels::add;
+    case Kind::embedding:
+      return kernels::embedding;
+    case Kind::embedding_backward:
+      return kernels::embedding_backward;
+    case Kind::loss_maximum:
+      return kernels::loss_maximum;
+    case Kind::loss_sum:
+      return kernels::loss_sum;
+    case Kind::loss:
+      return kernels::loss;
+    case Kind::loss_backward:
+      return kernels::loss_backward;
+    case Kind::router:
+      return kernels::router;
+    case Kind::router_backward:
+      return kernels::router_backward;
+    case Kind::dispatch:
+      return kernels::dispatch;
+    case Kind::dispatch_backward:
+      return kernels::dispatch_backward;
+    case Kind::combine:
+      return kernels::combine;
+    case Kind::combine_backward:
+      return kernels::combine_backward;
+    case Kind::convolution:
+      return kernels::convolution;
+    case Kind::convolution_input_grad:
+      return kernels::convolution_input_grad;
+    case Kind::convolution_weight_grad:
+      return kernels::convolution_weight_grad;
+    case Kind::batch_norm:
+      return kernels::batch_norm;
+    case Kind::batch_norm_backward:
+      return kernels::batch_norm_backward;
+    case Kind::pool:
+      return kernels::pool;
+    case Kind::pool_backward:
+      return kernels::pool_backward;
+    case Kind::temporal_shift:
+      return kernels::temporal_shift;
+    case Kind::temporal_shift_backward:
+      return kernels::temporal_shift_backward;
+    case Kind::fill:
+      return [](KernelCall&) {};
+    case Kind::scale:
+      return kernels::scale;
+    case Kind::cast:
+    case Kind::slice:
+    case Kind::host_copy:
+      return kernels::copy;
+    case Kind::update:
+      return kernels::update;
+    default:
+      return nullptr;
+  }
+}
+
+/// Padding stays zero, so that it never counts in a product.
+void clear_padding(KernelResult& result) {
+  if (result.layout->filled() == result.layout->elements()) return;
+  const std::vector<std::int64_t> indices = result.layout->global_indices();
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    if (indices[i] < 0) result.values[i] = 0;
+  }
+}
+
+}  // namespace
+
+bool combines_itself(const Operation& operation) {
+  return operation.kind == Kind::attention;
+}
+
+void run_kernel(KernelCall& call) {
+  const Function function = function_of(call.operation->kind);
+  if (function == nullptr) kernels::refuse(call, "no computation");
+  function(call);
+  for (KernelResult& result : call.writes) clear_padding(result);
+}
+
+namespace kernels {
+
+void refuse(const KernelCall& call, const std::string& why) {
+  throw ExecutionError{
+      fmt::format("{} ({}): {}", call.operation->name, to_string(call.operation->kind), why)};
+}
+
+void check_aligned(const KernelCall& call, const Tensor& a, const PartLayout& in_a, const Tensor& b,
+                   const PartLayout& in_b) {
+  if (in_a.is_flat || in_b.is_flat) refuse(call, "computes with a part that is cut flat");
+  for (const PartAxis& axis : in_a.axes) {
+    const PartAxis* other = in_b.find(axis.dim);
+    if (other == nullptr || axis.at == other->at) continue;
+    if (axis.dim == Dim::slot && axis.length() == other->length()) continue;
+    refuse(call,
+           fmt::format("{} and {} hold different parts of {} ({} and {} of {})", a.name, b.name,
+                       to_string(axis.dim), axis.length(), other->length(), axis.size));
+  }
+}
+
+void check_whole(const KernelCall& call, const Tensor& tensor, const PartAxis& axis) {
+  if (axis.length() == axis.size) return;
+  refuse(call, fmt::format("{} holds {} of {} of {}, and has to hold all", tensor.name,
+                           axis.length(), axis.size, to_string(axis.dim)));
+}
+
+const PartAxis& axis_of(const KernelCall& call, const Tensor& tensor, const PartLayout& layout,
+                        Dim dim) {
+  const PartAxis* axis = layout.find(dim);
+  if (axis == nullptr) refuse(call, fmt::format("{} has no {}", tensor.name, to_string(dim)));
+  return *axis;
+}
+
+}  // namespace kernels
+
+}  // namespace lockstep
