@@ -63,6 +63,8 @@ TEST_CASE("pipelines idle by their formulas") {
   const double ideal = purpose["forward"].get<double>() + purpose["backward"].get<double>();
   const double formula = 3.0 / 16 * ideal;
   CHECK(one["breakdown"]["bubble_s"].get<double>() == doctest::Approx(formula).epsilon(0.05));
+  CHECK(one["breakdown"]["bubble_fraction"].get<double>() ==
+        doctest::Approx(one["breakdown"]["bubble_s"].get<double>() / ideal));
   CHECK(bubble("pipeline-gpipe") == doctest::Approx(formula).epsilon(0.05));
   CHECK(bubble("pipeline-naive") == doctest::Approx(3 * ideal).epsilon(0.05));
   CHECK(bubble("pipeline-interleaved") == doctest::Approx(formula / 2).epsilon(0.15));  // v = 2

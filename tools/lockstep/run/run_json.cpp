@@ -75,6 +75,15 @@ Json purposes_of(const Breakdown& rank) {
   return out;
 }
 
+/// Idle time over what the rank's microbatches take without any: (p-1)/m of GPipe and 1F1B.
+double bubble_fraction(const Breakdown& rank) {
+  const auto of = [&rank](Purpose purpose) {
+    return rank.purpose[static_cast<std::size_t>(purpose)].seconds();
+  };
+  const double ideal = of(Purpose::forward) + of(Purpose::backward) + of(Purpose::recompute);
+  return ideal > 0 ? rank.bubble.seconds() / ideal : 0;
+}
+
 Json exposed_of(const Breakdown& rank) {
   Json out = Json::object();
   for (const auto& [group, time] : rank.exposed) out[group] = time.seconds();
@@ -103,6 +112,7 @@ Json breakdown_of(const RunAnswer& answer) {
   out["purpose_s"] = purposes_of(summary.worst);
   out["exposed_communication_s"] = exposed_of(summary.worst);
   out["bubble_s"] = summary.worst.bubble.seconds();
+  out["bubble_fraction"] = bubble_fraction(summary.worst);
   out["issue_s"] = summary.worst.issue.seconds();
   out["waiting_s"] = summary.worst.waiting.seconds();
   Json groups = Json::array();
