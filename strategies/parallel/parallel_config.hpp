@@ -70,6 +70,7 @@ struct ParallelConfig {
   GradientExchange exchange = GradientExchange::all_reduce;
   int servers = 1;           // parameter servers
   int average_every = 1;     // steps, of parameter averaging
+  bool averages = true;      // whether this step is one at whose end parameters are averaged
   Bytes bucket{25'000'000};  // gradients per reduction
   StateConfig state{};
   double capacity_factor = 0;  // of experts; 0: dropless

@@ -74,7 +74,8 @@ void train(StepAssembly& step) {
   }
   finish_gradients(step);
   update_weights(step);
-  if (step.parallel.exchange == GradientExchange::parameter_averaging) average_weights(step);
+  const bool averages = step.parallel.exchange == GradientExchange::parameter_averaging;
+  if (averages && step.parallel.averages) average_weights(step);
 }
 
 void finish(StepAssembly& step) {

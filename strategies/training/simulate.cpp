@@ -15,7 +15,7 @@ namespace lockstep {
 namespace {
 
 /// Beyond so many activities and messages all ranks take longer than a user waits.
-constexpr double kMostForAllRanks = 2e6;
+constexpr double kMostForAllRanks = 6e6;
 
 /// About how much there is to replay when every rank is simulated.
 [[nodiscard]] double work_of_all_ranks(const Program& program,
