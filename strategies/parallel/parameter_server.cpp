@@ -121,7 +121,10 @@ class Hosts {
         continue;
       }
       const Ref kept = step_.at(on_host(weight.weight, true), weight, position);
-      update.reads.insert(update.reads.end(), {gradient, kept});
+      const bool master = !weight.states.empty() &&
+                          step_.graph.tensors[weight.states.front()].copy_of == weight.weight;
+      update.reads.push_back(gradient);
+      if (!master) update.reads.push_back(kept);
       update.writes.push_back(kept);
       for (const TensorId state : weight.states) {
         step_.graph.tensors[state].on_host = true;
