@@ -140,7 +140,8 @@ int ulysses_degree(const ParallelConfig& parallel, int gpus_per_node) {
   return 1;
 }
 
-std::optional<std::string> mesh_problem(const ParallelConfig& parallel) {
+std::optional<std::string> mesh_problem(const ParallelConfig& parallel, std::int64_t kv_heads,
+                                        int gpus_per_node) {
   const int replicas = parallel.dp * parallel.cp;
   if (replicas % parallel.ep != 0) {
     return fmt::format("ep = {} does not divide dp * cp = {}", parallel.ep, replicas);
@@ -149,14 +150,17 @@ std::optional<std::string> mesh_problem(const ParallelConfig& parallel) {
     return fmt::format("shard_ranks = {} does not divide dp * cp = {}", parallel.shard_ranks,
                        replicas);
   }
-  const int ulysses = ulysses_degree(parallel, 1 << 20);
+  const int ulysses = ulysses_degree(parallel, gpus_per_node);
   if (parallel.cp % ulysses != 0) {
     return fmt::format("ulysses = {} does not divide cp = {}", ulysses, parallel.cp);
   }
-  Factors factors = factors_of(parallel, 0, ulysses);
+  Factors factors = factors_of(parallel, kv_heads, ulysses);
   if (!divide(factors, parallel)) {
-    return fmt::format("ep = {} and {} shards cannot both be cut out of dp = {} and cp = {}",
-                       parallel.ep, shard_size(parallel), parallel.dp, parallel.cp);
+    return fmt::format(
+        "ep = {} and {} shards cannot both be cut out of dp = {} and cp = {} (all-to-alls of {}, "
+        "rings of {}); factors of the fastest of them in the order, or of all, would be possible",
+        parallel.ep, shard_size(parallel), parallel.dp, parallel.cp, ulysses,
+        parallel.cp / ulysses);
   }
   return std::nullopt;
 }

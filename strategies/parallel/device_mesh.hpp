@@ -22,7 +22,8 @@ namespace lockstep {
                                int gpus_per_node);
 
 /// Why there is no such mesh.
-[[nodiscard]] std::optional<std::string> mesh_problem(const ParallelConfig& parallel);
+[[nodiscard]] std::optional<std::string> mesh_problem(const ParallelConfig& parallel,
+                                                      std::int64_t kv_heads, int gpus_per_node);
 
 /// Ranks of cp in one all-to-all: all, none, or the part that cp_kind `both` says.
 [[nodiscard]] int ulysses_degree(const ParallelConfig& parallel, int gpus_per_node);

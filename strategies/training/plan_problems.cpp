@@ -97,9 +97,15 @@ class Plan {
   }
 
   void check_mesh() {
-    if (const auto problem = mesh_problem(plan_)) {
+    if (const auto problem = mesh_problem(plan_, kv_heads(), gpus_per_node_)) {
       note(plan_.ep > 1 ? "ep" : plan_.shard_ranks > 0 ? "shard_ranks" : "cp", "{}", *problem);
     }
+  }
+
+  /// 0: no attention.
+  [[nodiscard]] std::int64_t kv_heads() const {
+    const TransformerConfig* transformer = model_.transformer();
+    return transformer == nullptr ? 0 : transformer->kv_heads;
   }
 
   [[nodiscard]] std::int64_t layers() const {

@@ -62,7 +62,7 @@ TEST_CASE("experts are cut along the innermost part of dp * cp, edp is the rest"
   for (const int ep : {1, 2, 4, 8, 16}) {
     CAPTURE(ep);
     with.ep = ep;
-    REQUIRE(!mesh_problem(with));
+    REQUIRE(!mesh_problem(with, 0, 8));
     const Mesh mesh = device_mesh(with, 0, 8);
     CHECK(mesh.size(mesh.axis("ep")) == ep);
     CHECK(mesh.size(mesh.axis("edp")) == 16 / ep);
@@ -133,16 +133,24 @@ TEST_CASE("heads of keys: the part of tp and of ulysses that cuts them") {
 TEST_CASE("meshes that cannot be say why") {
   ParallelConfig with = plan(1, 2, 3, 1);
   with.ep = 4;
-  CHECK(mesh_problem(with) == "ep = 4 does not divide dp * cp = 6");
+  CHECK(mesh_problem(with, 0, 8) == "ep = 4 does not divide dp * cp = 6");
   with.ep = 1;
   with.shard_ranks = 4;
-  CHECK(mesh_problem(with) == "shard_ranks = 4 does not divide dp * cp = 6");
+  CHECK(mesh_problem(with, 0, 8) == "shard_ranks = 4 does not divide dp * cp = 6");
   // 3 ranks of cp inside 2 of dp: a group of two would have to cut the three.
   with = plan(1, 3, 2, 1);
   with.ep = 2;
-  CHECK(mesh_problem(with).has_value());
+  CHECK(mesh_problem(with, 0, 8).has_value());
   with.order = {"tp", "dp", "cp", "pp"};  // dp inside: it is the two
-  CHECK(!mesh_problem(with));
+  CHECK(!mesh_problem(with, 0, 8));
+  // 6 ranks of cp in all-to-alls of 2, which share a node of 8 / 3 GPUs: three experts' parts would
+  // have to cut these.
+  with = plan(3, 6, 1, 1);
+  with.cp_kind = ContextKind::both;
+  with.ep = 3;
+  CHECK(mesh_problem(with, 12, 8).has_value());
+  with.ulysses = 3;
+  CHECK(!mesh_problem(with, 12, 8));
 }
 
 }  // namespace lockstep

@@ -56,6 +56,34 @@ class Draw {
   return out;
 }
 
+/// The same with factors of three.
+void make_odd(TransformerConfig& shape, Draw& draw) {
+  shape.layers = 12;
+  shape.hidden = 96;
+  shape.heads = 12;
+  shape.head_size = 8;
+  if (!shape.latent) shape.kv_heads = draw.of({12, 6, 4, 3});
+  if (shape.latent) shape.kv_heads = 12;
+  shape.ffn = 288;
+  shape.sequence = 144;
+  shape.vocabulary = 144;
+  if (shape.experts) shape.experts->experts = 12;
+  if (shape.experts) shape.experts->ffn = 144;
+  if (shape.experts) shape.experts->shared_ffn = 144;
+}
+
+void make_odd(ParallelConfig& plan, Draw& draw) {
+  const std::int64_t microbatches = plan.microbatches();
+  plan.tp = draw.of({1, 2, 3, 6});
+  plan.cp = draw.of({1, 1, 2, 3, 6});
+  plan.dp = draw.of({1, 2, 3, 6});
+  plan.ep = draw.of({1, 1, 2, 3});
+  if (plan.pp > 1) plan.pp = draw.of({2, 3, 4});
+  if (plan.shard_ranks > 0) plan.shard_ranks = draw.of({2, 3});
+  if (plan.cp_kind == ContextKind::both) plan.ulysses = draw.of({0, 2, 3});
+  plan.global_batch = plan.micro_batch * plan.dp * microbatches;
+}
+
 [[nodiscard]] ParallelConfig parallel(Draw& draw) {
   ParallelConfig out;
   out.tp = draw.of({1, 2, 4});
@@ -98,7 +126,13 @@ std::vector<RandomPlan> random_plans(std::uint64_t seed, int count) {
   Draw draw{seed};
   std::vector<RandomPlan> out;
   while (out.size() < static_cast<std::size_t>(count)) {
-    RandomPlan plan{transformer(shape(draw)), parallel(draw)};
+    TransformerConfig model = shape(draw);
+    ParallelConfig with = parallel(draw);
+    if (!draw.one_in(3)) {
+      make_odd(model, draw);
+      make_odd(with, draw);
+    }
+    RandomPlan plan{transformer(model), with};
     if (plan.parallel.ranks() > 32) continue;
     if (!plan_problems(plan.model, plan.parallel, plan.parallel.ranks(), 8).empty()) continue;
     out.push_back(std::move(plan));
