@@ -9,6 +9,7 @@
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/format_option.hpp"
+#include "tools/lockstep/list_training.hpp"
 #include "topologies/config/device.hpp"
 #include "topologies/config/did_you_mean.hpp"
 #include "topologies/registry.hpp"
@@ -155,7 +156,11 @@ Report registry(const std::string& which) {
   if (which == "topologies") return topologies();
   if (which == "devices") return devices();
   if (which == "clusters") return clusters();
-  const std::vector<std::string_view> all = {"algorithms", "topologies", "devices", "clusters"};
+  if (which == "models") return list_models();
+  if (which == "scenarios") return list_scenarios();
+  if (which == "stacks") return list_stacks();
+  const std::vector<std::string_view> all = {"algorithms", "topologies", "devices", "clusters",
+                                             "models",     "scenarios",  "stacks"};
   const std::string message = fmt::format("no list of \"{}\"", which);
   if (const auto meant = did_you_mean(which, all))
     throw UsageError(fmt::format("{}; did you mean \"{}\"?", message, *meant));
@@ -171,12 +176,14 @@ void add_list(CLI::App& app) {
   };
   const auto given = std::make_shared<Given>();
   CLI::App* command = app.add_subcommand("list", "Prints what there is to choose from");
-  command->add_option("registry", given->which, "algorithms, topologies, devices or clusters")
+  command
+      ->add_option("registry", given->which,
+                   "algorithms, topologies, devices, clusters, models, scenarios or stacks")
       ->required();
   add_format(*command, given->format);
   command->footer(
       "Examples:\n"
-      "  lockstep list algorithms\n"
+      "  lockstep list scenarios\n"
       "  lockstep list clusters --format json");
   command->callback([given] {
     Report report = registry(given->which);

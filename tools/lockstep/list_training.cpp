@@ -1,0 +1,89 @@
+#include "tools/lockstep/list_training.hpp"
+
+#include <fmt/format.h>
+
+#include "strategies/models/count.hpp"
+#include "strategies/models/model_file.hpp"
+#include "strategies/training/scenario.hpp"
+#include "strategies/training/software_stack.hpp"
+#include "tools/lockstep/cluster_options.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+Cell text(std::string_view value) {
+  return Cell{std::string{value}};
+}
+
+/// 8.03e9 as "8.03 B".
+Cell parameters(std::int64_t count) {
+  const auto value = static_cast<double>(count);
+  if (count >= 1'000'000'000) return Cell{count, fmt::format("{:.2f} B", value / 1e9)};
+  return Cell{count, fmt::format("{:.1f} M", value / 1e6)};
+}
+
+}  // namespace
+
+Report list_models() {
+  Report out;
+  out.schema = "lockstep.list.models/1";
+  out.columns = {{"id", "model", "", true},
+                 {"name", "name", "", true},
+                 {"parameters", "parameters", ""},
+                 {"active_parameters", "active", ""},
+                 {"source", "source", "", true}};
+  Section section;
+  const std::string folder = config_folder() + "/models";
+  for (const std::string& id : model_ids(folder)) {
+    const ModelConfig model = load_model(folder + "/" + id + ".json");
+    const ParameterCount count = count_parameters(model);
+    section.rows.push_back({text(id), text(model.name), parameters(count.total()),
+                            parameters(count.active()), text(model.source)});
+  }
+  out.sections.push_back(std::move(section));
+  out.footer = {"active: of models with experts, those that a token meets"};
+  return out;
+}
+
+Report list_scenarios() {
+  Report out;
+  out.schema = "lockstep.list.scenarios/1";
+  out.columns = {{"name", "scenario", "", true}, {"model", "model", "", true},
+                 {"gpus", "GPUs", ""},           {"cluster", "cluster", "", true},
+                 {"file", "", "", true},         {"summary", "summary", "", true}};
+  Section section;
+  const std::string folder = config_folder() + "/scenarios";
+  for (const std::string& name : model_ids(folder)) {
+    const std::string path = folder + "/" + name + ".json";
+    const Scenario scenario = load_scenario(path, {}, config_folder());
+    section.rows.push_back({text(name), text(scenario.model.name),
+                            Cell{std::int64_t{scenario.parallel.ranks()}},
+                            text(scenario.cluster.name), text(path), text(scenario.summary)});
+  }
+  out.sections.push_back(std::move(section));
+  out.footer = {"`lockstep run NAME` simulates one; --set changes any value of it"};
+  return out;
+}
+
+Report list_stacks() {
+  Report out;
+  out.schema = "lockstep.list.stacks/1";
+  out.columns = {{"id", "stack", "", true},
+                 {"name", "name", "", true},
+                 {"attention", "attention", "", true},
+                 {"host_time_s", "host per kernel", ""}};
+  Section section;
+  const std::string folder = config_folder() + "/stacks";
+  for (const std::string& id : software_stack_ids(folder)) {
+    const SoftwareStack stack = load_software_stack(folder + "/" + id + ".json");
+    section.rows.push_back({text(id), text(stack.name),
+                            text(fmt::format("{}", fmt::join(stack.attention, ", "))),
+                            Cell{stack.host_time.seconds(), to_string(stack.host_time)}});
+  }
+  out.sections.push_back(std::move(section));
+  out.footer = {"a scenario names one as `stack`; every figure's source is in " + folder};
+  return out;
+}
+
+}  // namespace lockstep::cli
