@@ -256,6 +256,37 @@ TEST_CASE("overlap never makes a step longer") {
   CHECK(compare(tensor_parallel()));
 }
 
+TEST_CASE("overlap never makes a step longer, whatever the plan") {
+  const Linear cost;
+  for (RandomPlan plan : random_plans(23, 16)) {
+    CAPTURE(to_string(plan));
+    const Cluster cluster = slow_star(plan.parallel.ranks());
+    const auto time = [&] {
+      return step_time(
+          simulated(plan.model, plan.parallel, cluster, cost, Fidelity::representatives));
+    };
+    const Duration some = time();
+    plan.parallel.overlap.clear();
+    const Duration off = time();
+    plan.parallel.overlap = everything();
+    CHECK(time() <= off);
+    CHECK(some <= off);
+  }
+}
+
+TEST_CASE("small steps are simulated on all ranks, large ones on one of each role") {
+  const Linear cost;
+  const ModelConfig model = transformer(shape(2));
+  CHECK(simulated(model, data_parallel(0), slow_star(16), cost, Fidelity::automatic).fidelity ==
+        Fidelity::all_ranks);
+  ParallelConfig with = data_parallel(3);
+  with.dp = 1024;
+  with.global_batch = 1024;
+  const SimulatedStep large = simulated(model, with, slow_star(1024), cost, Fidelity::automatic);
+  CHECK(large.fidelity == Fidelity::representatives);
+  CHECK(large.timeline.ranks.size() == 1);
+}
+
 TEST_CASE("every plan ends, on all ranks and on one of each role, and again in the same time") {
   const Linear cost;
   for (const RandomPlan& plan : random_plans(21, 24)) {

@@ -370,6 +370,20 @@ TEST_CASE("pipeline: sequence parallelism sends each rank's part of the boundary
   CHECK(step.traffic(OperationKind::send, "send.forward") == Traffic{kM, kM * kStream / 4});
 }
 
+TEST_CASE("pipeline: ranks along tensor that have the same boundary send a part of it each") {
+  // Narayanan et al., arXiv 2104.04473, section 4.1: scatter before, all-gather behind.
+  ParallelConfig with = plan();
+  with.pp = 2;
+  with.tp = 4;
+  with.schedule = PipelineOrder::gpipe;
+  const StepUnderTest step{transformer(shape()), with};
+  CHECK(step.traffic(OperationKind::send, "send.forward", 0) == Traffic{kM, kM * kStream / 4});
+  CHECK(step.traffic("tp", Collective::all_gather, "receive.forward", 1) ==
+        Traffic{kM, kM * kStream});
+  CHECK(step.traffic("tp", Collective::all_gather, "receive.backward", 0) ==
+        Traffic{kM, kM * kStream});
+}
+
 TEST_CASE("interleaving passes the boundary once for every chunk") {
   // Narayanan et al., arXiv 2104.04473, section 2.2: v times the communication.
   ParallelConfig with = plan();
