@@ -257,8 +257,11 @@ class Product {
 [[nodiscard]] Placement slots_of_tokens(const Operand& slots, const Operand& tokens) {
   Atoms all;
   for (const Atoms& cut : tokens.placement.cuts) all = joined(all, cut);
-  // Slots are a bag: in the order in which they lie anyway, so that nothing seems to move.
-  all = joined(common(cut_of(*slots.tensor, slots.placement, Dim::slot), all), all);
+  // Slots are a bag: in the order in which they and the experts lie anyway, so that nothing seems
+  // to move and what goes to an expert's rank comes back from there.
+  Atoms order = common(cut_of(*slots.tensor, slots.placement, Dim::slot), all);
+  order = joined(order, common(cut_of(*slots.tensor, slots.placement, Dim::expert), all));
+  all = joined(order, all);
   return placed(*slots.tensor, [&](Dim dim) { return dim == Dim::slot ? all : Atoms{}; });
 }
 
