@@ -178,7 +178,16 @@ class Plan {
     if (kv % plan_.tp != 0 && plan_.tp % kv != 0) {
       note("tp", "tp = {} neither divides kv_heads = {} nor is a multiple of it", plan_.tp, kv);
     }
-    if (plan_.sequence_parallel) {
+    if (plan_.sequence_parallel) check_sequence(model);
+  }
+
+  /// In a zigzag every rank has two runs of tokens, each of which is cut.
+  void check_sequence(const TransformerConfig& model) {
+    const int ring = plan_.cp / std::max(1, ulysses_degree(plan_, gpus_per_node_));
+    if (ring > 1 && plan_.zigzag && model.causal) {
+      divides("tp", plan_.tp, model.sequence / (2 * plan_.cp),
+              "seq / (2 * cp) (sequence_parallel in a zigzag)");
+    } else {
       divides("tp", plan_.tp, model.sequence / plan_.cp, "seq / cp (sequence_parallel)");
     }
   }
