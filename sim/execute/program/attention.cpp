@@ -31,6 +31,7 @@ class Heads {
       refuse(call, "queries, keys and values of different sequences");
     }
     if (k_.axes[1].at != v_.axes[1].at) refuse(call, "keys and values of different tokens");
+    check_queries(call);
     if (k_.axes[2].at != v_.axes[2].at) refuse(call, "keys and values of different heads");
     check_whole(call, *call.read(0).tensor, q_.axes[3]);
     for (const std::int64_t head : q_.axes[2].at) group_.push_back(local_group(head));
@@ -79,6 +80,18 @@ class Heads {
   }
 
  private:
+  /// All but keys and values are those of the same tokens.
+  void check_queries(const KernelCall& call) const {
+    const auto check_one = [&](const Tensor& tensor, const PartLayout& layout) {
+      if (layout.find(Dim::kv_heads) != nullptr) return;
+      if (axis_of(call, tensor, layout, Dim::sequence).at == q_.axes[1].at) return;
+      refuse(call,
+             fmt::format("{} is of other tokens than {}", tensor.name, call.read(0).tensor->name));
+    };
+    for (const KernelOperand& read : call.reads) check_one(*read.tensor, *read.layout);
+    for (const KernelResult& write : call.writes) check_one(*write.tensor, *write.layout);
+  }
+
   [[nodiscard]] std::int64_t local_group(std::int64_t head) const {
     const std::int64_t group = head * k_.axes[2].size / q_.axes[2].size;
     for (std::int64_t i = 0; i < k_.axes[2].length(); ++i) {

@@ -111,6 +111,59 @@ using Function = void (*)(KernelCall&);
   }
 }
 
+struct Part {
+  const Tensor* tensor = nullptr;
+  const PartLayout* layout = nullptr;
+};
+[[nodiscard]] std::vector<Part> parts_of(const KernelCall& call) {
+  std::vector<Part> out;
+  for (const KernelOperand& read : call.reads) out.push_back({read.tensor, read.layout});
+  for (const KernelResult& write : call.writes) out.push_back({write.tensor, write.layout});
+  return out;
+}
+
+/// Which dimensions mean the same in all operands of an operation.
+[[nodiscard]] bool agrees(Kind kind, Dim dim) {
+  switch (kind) {
+    case Kind::attention:
+    case Kind::attention_backward:  // a ring's keys are other tokens; see attention.cpp
+    case Kind::attention_scores:
+    case Kind::attention_scores_backward:
+    case Kind::attention_context:
+    case Kind::attention_context_backward:
+      return dim != Dim::sequence;
+    case Kind::rotary:
+    case Kind::rotary_backward:  // a shared key is put behind every head's own
+      return dim != Dim::head_size;
+    case Kind::convolution:
+    case Kind::convolution_input_grad:
+    case Kind::convolution_weight_grad:
+    case Kind::pool:
+    case Kind::pool_backward:
+      return dim == Dim::batch;
+    case Kind::fill:
+    case Kind::scale:
+    case Kind::cast:
+    case Kind::slice:
+    case Kind::host_copy:
+    case Kind::update:
+      return false;
+    default:
+      return true;
+  }
+}
+
+/// Every rank computes with parts that belong together.
+void check_operands(const KernelCall& call) {
+  const std::vector<Part> parts = parts_of(call);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    for (std::size_t k = i + 1; k < parts.size(); ++k) {
+      kernels::check_aligned(call, *parts[i].tensor, *parts[i].layout, *parts[k].tensor,
+                             *parts[k].layout);
+    }
+  }
+}
+
 /// Padding stays zero, so that it never counts in a product.
 void clear_padding(KernelResult& result) {
   if (result.layout->filled() == result.layout->elements()) return;
@@ -129,6 +182,7 @@ bool combines_itself(const Operation& operation) {
 void run_kernel(KernelCall& call) {
   const Function function = function_of(call.operation->kind);
   if (function == nullptr) kernels::refuse(call, "no computation");
+  check_operands(call);
   function(call);
   for (KernelResult& result : call.writes) clear_padding(result);
 }
@@ -142,8 +196,9 @@ void refuse(const KernelCall& call, const std::string& why) {
 
 void check_aligned(const KernelCall& call, const Tensor& a, const PartLayout& in_a, const Tensor& b,
                    const PartLayout& in_b) {
-  if (in_a.is_flat || in_b.is_flat) refuse(call, "computes with a part that is cut flat");
   for (const PartAxis& axis : in_a.axes) {
+    if (!agrees(call.operation->kind, axis.dim)) continue;
+    if (in_a.is_flat || in_b.is_flat) refuse(call, "computes with a part that is cut flat");
     const PartAxis* other = in_b.find(axis.dim);
     if (other == nullptr || axis.at == other->at) continue;
     if (axis.dim == Dim::slot && axis.length() == other->length()) continue;

@@ -29,6 +29,9 @@ struct KernelResult {
 
 struct OptimizerSettings {
   double learning_rate = 0.05;
+  /// Adam divides by what may be nothing but rounding, such as the gradient of a bias of keys,
+  /// which a softmax does not see: steps of that stay small.
+  double adam_learning_rate = 0.001;
   double momentum = 0.9;
   double beta1 = 0.9;
   double beta2 = 0.999;

@@ -79,6 +79,17 @@ class Copy {
   std::int64_t count_ = 0;
 };
 
+/// Elements of a part before the flat cut, from `first` to before `last`, that are no padding.
+[[nodiscard]] std::int64_t filled_between(const PartLayout& layout, std::int64_t first,
+                                          std::int64_t last) {
+  PartLayout whole{layout.axes};
+  if (last <= first || whole.filled() == whole.elements())
+    return std::max<std::int64_t>(0, last - first);
+  const std::vector<std::int64_t> indices = whole.global_indices();
+  return std::count_if(indices.begin() + first, indices.begin() + last,
+                       [](std::int64_t index) { return index >= 0; });
+}
+
 /// Both seen as a range of the same flat part.
 [[nodiscard]] std::int64_t copy_flat(const PartLayout& from, const std::vector<double>& values,
                                      const PartLayout& to, std::vector<double>& into, bool add) {
@@ -91,7 +102,7 @@ class Copy {
     double& target = into[static_cast<std::size_t>(i - to.first_flat)];
     target = add ? target + value : value;
   }
-  return std::max<std::int64_t>(0, last - first);
+  return filled_between(from, first, last);
 }
 
 }  // namespace
@@ -103,7 +114,9 @@ std::int64_t PartLayout::unflattened() const {
 }
 
 std::int64_t PartLayout::filled() const {
-  if (is_flat) return std::clamp<std::int64_t>(unflattened() - first_flat, 0, flat);
+  if (is_flat) {
+    return filled_between(*this, first_flat, std::min(first_flat + flat, unflattened()));
+  }
   std::int64_t product = 1;
   for (const PartAxis& axis : axes) {
     product *= std::count_if(axis.at.begin(), axis.at.end(), [](auto at) { return at >= 0; });

@@ -62,14 +62,16 @@ class OneWeight {
     const Optimizer optimizer = call_.operation->optimizer;
     for (std::size_t i = 0; i < gradient.size(); ++i) {
       const double g = gradient.data()[i];
-      double step = g;
+      double step = by.learning_rate * g;
       if (optimizer == Optimizer::momentum) {
         double& moment = call_.write(moments).values[i];
-        step = moment = by.momentum * moment + g;
+        moment = by.momentum * moment + g;
+        step = by.learning_rate * moment;
       } else if (optimizer == Optimizer::adam) {
-        step = adam(g, call_.write(moments).values[i], call_.write(moments + 1).values[i]);
+        step = by.adam_learning_rate *
+               adam(g, call_.write(moments).values[i], call_.write(moments + 1).values[i]);
       }
-      weight.values[i] -= by.learning_rate * step;
+      weight.values[i] -= step;
     }
   }
 

@@ -6,11 +6,12 @@
 
 #include "sim/execute/program/execute_program.hpp"
 #include "strategies/training/build_program.hpp"
+#include "tests/strategies/training/random_plans.hpp"
 #include "tests/strategies/training/step_under_test.hpp"
 
 // Every strategy trains the same model as a single device: the program that is simulated is run on
-// real numbers. A forgotten reduction, a scale that is off or a shard in the wrong place gives other
-// weights.
+// real numbers. A forgotten reduction, a scale that is off or a shard in the wrong place gives
+// other weights.
 namespace lockstep {
 namespace {
 
@@ -81,6 +82,7 @@ ParallelConfig plan(int dp = 1) {
   out.dp = dp;
   out.micro_batch = 2;
   out.global_batch = 2 * dp * 2;
+  out.state.optimizer = Optimizer::momentum;  // Adam hardly sees a gradient that is scaled
   return out;
 }
 
@@ -135,6 +137,277 @@ TEST_CASE("pipelines compute what one device does") {
     check(model_of(gpt()), parallel);
     parallel.tp = 2;
     check(model_of(llama()), parallel);
+  }
+}
+
+ParallelConfig context(ContextKind kind, int cp, bool zigzag) {
+  ParallelConfig out = plan();
+  out.cp = cp;
+  out.cp_kind = kind;
+  out.zigzag = zigzag;
+  out.ulysses = kind == ContextKind::both ? 2 : 0;
+  return out;
+}
+
+TEST_CASE("context parallelism computes what one device does") {
+  for (const bool zigzag : {false, true}) {
+    for (const ContextKind kind : {ContextKind::ring, ContextKind::ulysses, ContextKind::both}) {
+      CAPTURE(zigzag);
+      CAPTURE(static_cast<int>(kind));
+      ParallelConfig parallel = context(kind, 4, zigzag);
+      check(model_of(gpt()), parallel);
+      check(model_of(llama()), parallel);  // two heads of keys and values for four ranks
+      parallel.cp = 2;
+      parallel.tp = 2;
+      parallel.sequence_parallel = true;
+      check(model_of(gpt()), parallel);
+      check(model_of(llama()), parallel);
+      parallel.overlap = {Overlap::cp};
+      check(model_of(gpt()), parallel);
+    }
+  }
+  TransformerConfig both_ways = gpt();
+  both_ways.causal = false;
+  check(model_of(both_ways), context(ContextKind::ring, 4, false));
+  TransformerConfig unfused = llama();
+  unfused.attention = AttentionKind::unfused;
+  check(model_of(unfused), context(ContextKind::ulysses, 2, false));
+}
+
+TransformerConfig experts(TransformerConfig of) {
+  of.experts = ExpertsConfig{.experts = 4,
+                             .top_k = 2,
+                             .ffn = 8,
+                             .shared = 1,
+                             .shared_ffn = 8,
+                             .dense_layers = 1,
+                             .every = 1};
+  return of;
+}
+
+TEST_CASE("expert parallelism computes what one device does") {
+  for (const TransformerConfig& base : {gpt(), llama()}) {
+    const ModelConfig model = model_of(experts(base));
+    check(model, plan(4));
+    ParallelConfig parallel = plan(4);
+    for (const int ep : {2, 4}) {
+      CAPTURE(ep);
+      parallel.ep = ep;
+      check(model, parallel);
+      for (const int zero : {1, 2, 3}) {
+        CAPTURE(zero);
+        ParallelConfig sharded = parallel;
+        sharded.zero = zero;
+        check(model, sharded);
+      }
+      ParallelConfig more = plan(2);
+      more.ep = ep;
+      more.tp = 2;
+      more.cp = 2;
+      check(model, more);
+      more.sequence_parallel = true;
+      check(model, more);
+    }
+  }
+}
+
+TEST_CASE("latent attention computes what one device does") {
+  for (const std::int64_t query_rank : {0, 8}) {
+    TransformerConfig shape = llama();
+    shape.kv_heads = 4;
+    shape.head_size = 6;
+    shape.latent = LatentAttention{
+        .query_rank = query_rank, .kv_rank = 8, .key_size = 4, .rotary_size = 2, .value_size = 4};
+    const ModelConfig model = model_of(shape);
+    ParallelConfig parallel = plan(2);
+    parallel.tp = 2;
+    check(model, parallel);
+    parallel.sequence_parallel = true;
+    check(model, parallel);
+    parallel.zero = 3;
+    check(model, parallel);
+    check(model, context(ContextKind::ring, 4, true));
+    check(model, context(ContextKind::ulysses, 2, false));
+  }
+}
+
+ModelConfig mlp() {
+  return {.name = "mlp",
+          .shape = MlpConfig{.hidden = 12,
+                             .ffn = 16,
+                             .layers = 4,
+                             .function = ActivationFunction::relu,
+                             .bias = true},
+          .source = {}};
+}
+
+TEST_CASE("an MLP computes what one device does") {
+  ParallelConfig parallel = plan(2);
+  check(mlp(), parallel);
+  parallel.tp = 4;
+  check(mlp(), parallel);
+  parallel.zero = 2;
+  check(mlp(), parallel);
+  parallel.pp = 2;
+  parallel.schedule = PipelineOrder::one_f_one_b;
+  check(mlp(), parallel);
+}
+
+TEST_CASE("ResNets in a pipeline compute what one device does") {
+  ResNetConfig shape{.stages = {1, 2}, .width = 2, .image = 12, .classes = 5};
+  ParallelConfig parallel = plan();
+  parallel.pp = 3;
+  parallel.schedule = PipelineOrder::one_f_one_b;
+  check({.name = "resnet", .shape = shape, .source = {}}, parallel);
+  shape.frames = 2;
+  shape.temporal_shift = true;
+  parallel.recompute = Recompute::full;
+  check({.name = "tsm", .shape = shape, .source = {}}, parallel);
+}
+
+TEST_CASE("tied embeddings compute what one device does") {
+  TransformerConfig shape = gpt();
+  shape.tied_embeddings = true;
+  for (const int pp : {1, 2, 4}) {
+    for (const int zero : {0, 1, 2, 3}) {
+      CAPTURE(pp);
+      CAPTURE(zero);
+      ParallelConfig parallel = plan(2);
+      parallel.pp = pp;
+      parallel.schedule = pp > 1 ? PipelineOrder::one_f_one_b : PipelineOrder::none;
+      parallel.zero = zero;
+      check(model_of(shape), parallel);
+      parallel.tp = 2;
+      parallel.sequence_parallel = true;
+      check(model_of(shape), parallel);
+    }
+  }
+}
+
+TEST_CASE("recomputation computes what one device does") {
+  for (const AttentionKind kind : {AttentionKind::flash, AttentionKind::unfused}) {
+    for (const Recompute how : {Recompute::none, Recompute::selective, Recompute::full}) {
+      CAPTURE(static_cast<int>(kind));
+      CAPTURE(static_cast<int>(how));
+      TransformerConfig shape = gpt();
+      shape.attention = kind;
+      shape.dropout = 0.2;
+      ParallelConfig parallel = plan(2);
+      parallel.recompute = how;
+      check(model_of(shape), parallel);
+      parallel.tp = 2;
+      parallel.sequence_parallel = true;
+      parallel.zero = 3;
+      check(model_of(shape), parallel);
+      check(model_of(experts(shape)), parallel);
+    }
+  }
+}
+
+TEST_CASE("optimizers, with master copies, without and on the host, compute what one device does") {
+  for (const Optimizer optimizer : {Optimizer::sgd, Optimizer::momentum, Optimizer::adam}) {
+    for (const bool master : {false, true}) {
+      for (const bool offload : {false, true}) {
+        for (const int zero : {0, 1, 2, 3}) {
+          CAPTURE(static_cast<int>(optimizer));
+          CAPTURE(master);
+          CAPTURE(offload);
+          CAPTURE(zero);
+          TransformerConfig shape = gpt();
+          shape.layers = 1;
+          ParallelConfig parallel = plan(2);
+          parallel.zero = zero;
+          parallel.state.optimizer = optimizer;
+          parallel.state.master = master;
+          parallel.state.offload = offload;
+          check(model_of(shape), parallel);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("parameter servers and an averaging host compute what one device does") {
+  for (const int servers : {1, 3}) {
+    CAPTURE(servers);
+    ParallelConfig parallel = plan(4);
+    parallel.exchange = GradientExchange::parameter_server;
+    parallel.servers = servers;
+    check(model_of(gpt()), parallel);
+    check(mlp(), parallel);
+    parallel.overlap = {Overlap::dp_gradients};
+    check(model_of(llama()), parallel);
+  }
+  ParallelConfig parallel = plan(4);
+  parallel.exchange = GradientExchange::host_average;
+  check(model_of(gpt()), parallel);
+}
+
+bool possible(const test::RandomPlan& plan) {
+  return plan_problems(plan.model, plan.parallel, plan.parallel.ranks(), 8).empty();
+}
+
+/// The strategies of a random plan on a model small enough to be run.
+test::RandomPlan shrunk(test::RandomPlan plan) {
+  TransformerConfig shape = plan.shape();
+  ParallelConfig& parallel = plan.parallel;
+  const bool odd = shape.heads % 3 == 0;
+  shape.layers = std::max(2, parallel.pp * parallel.vpp);
+  shape.hidden = 16;
+  shape.head_size = 2;
+  shape.ffn = odd ? 36 : 16;
+  shape.vocabulary = 32;
+  if (shape.experts) {
+    shape.experts->ffn = odd ? 12 : 8;
+    shape.experts->shared_ffn = odd ? 12 : 8;
+  }
+  if (shape.latent) {
+    shape.head_size = 4;
+    shape.latent = LatentAttention{
+        .query_rank = 4, .kv_rank = 4, .key_size = 2, .rotary_size = 2, .value_size = 2};
+  }
+  parallel.state.optimizer = Optimizer::momentum;
+  parallel.micro_batch = 1;
+  parallel.global_batch = std::int64_t{parallel.dp} * std::max(2, parallel.pp);
+  parallel.bucket = Bytes{parallel.bucket.count() / 16};
+  for (const int times : {1, 2}) {
+    shape.sequence = times * (odd ? 36 : 16);
+    plan.model = model_of(shape);
+    if (possible(plan)) break;
+  }
+  return plan;
+}
+
+TEST_CASE("random plans compute what one device does") {
+  int done = 0;
+  for (const test::RandomPlan& drawn : test::random_plans(20261122, 60)) {
+    const test::RandomPlan plan = shrunk(drawn);
+    if (!possible(plan)) continue;
+    const std::string text = test::to_string(plan);
+    CAPTURE(text);
+    check(plan.model, plan.parallel);
+    ++done;
+  }
+  CHECK(done >= 40);
+}
+
+// Ranks that hold experts are numbered along other axes than tokens are cut: first cp, then dp.
+TEST_CASE("tokens find their experts and come back, whatever the order of the axes") {
+  TransformerConfig shape = experts(gpt());
+  shape.layers = 2;
+  shape.experts->dense_layers = 0;
+  ParallelConfig parallel = plan(2);
+  parallel.tp = 2;
+  parallel.cp = 2;
+  parallel.ep = 4;
+  for (const auto& order : std::vector<std::vector<std::string>>{
+           {"pp", "dp", "cp", "tp"}, {"dp", "tp", "cp", "pp"}, {"cp", "dp", "tp", "pp"}}) {
+    CAPTURE(order.front());
+    parallel.order = order;
+    parallel.sequence_parallel = false;
+    check(model_of(shape), parallel);
+    parallel.sequence_parallel = true;
+    check(model_of(shape), parallel);
   }
 }
 
