@@ -294,9 +294,8 @@ Bytes message_of(const RoleProgram& role, const RoleOperation& operation) {
   return std::max(total(operation.reads), total(operation.writes));
 }
 
-KernelTimes::KernelTimes(const Program& program, const CostModel& cost,
-                         std::optional<Rate> host_memory, std::optional<Rate> host_link)
-    : program_{program}, host_memory_{host_memory}, host_link_{host_link} {
+KernelTimes::KernelTimes(const Program& program, const CostModel& cost, Host host)
+    : program_{program}, host_{host} {
   for (const Routine& routine : program.routines) {
     std::vector<Duration> times;
     std::vector<Duration> issues;
@@ -317,7 +316,8 @@ Duration KernelTimes::of(const RoleProgram& role, const RoleOperation& operation
                   [&](std::uint32_t instance) { return role.tensor(instance).on_host; });
   const bool copies = operation.operation->kind == Kind::host_copy;
   if (!on_host && !copies) return times_[operation.call.routine][operation.index_in_routine];
-  const std::optional<Rate> rate = copies ? host_link_ : host_memory_;
+  const bool is_host = program_.roles[role.role].host;
+  const std::optional<Rate> rate = copies ? host_.link : is_host ? host_.memory : host_.share;
   if (!rate) return {};
   double bytes = 0;
   for (const auto* operands : {&operation.reads, &operation.writes}) {

@@ -36,10 +36,14 @@ class CommunicationTimes {
 /// Kernel times of every operation of every role.
 class KernelTimes {
  public:
-  /// `host_memory` moves what the host computes with, `host_link` what is copied to and from it;
-  /// none: that takes no time.
-  KernelTimes(const Program& program, const CostModel& cost, std::optional<Rate> host_memory,
-              std::optional<Rate> host_link);
+  /// The memory bandwidth of a host moves what it computes with: all of it for hosts that play a
+  /// role, a rank's share for ranks; `link` moves what is copied to and from it. None: no time.
+  struct Host {
+    std::optional<Rate> memory{};
+    std::optional<Rate> share{};
+    std::optional<Rate> link{};
+  };
+  KernelTimes(const Program& program, const CostModel& cost, Host host);
   [[nodiscard]] Duration of(const RoleProgram& role, const RoleOperation& operation) const;
   /// What the host spends to issue it.
   [[nodiscard]] Duration issue(const RoleOperation& operation) const {
@@ -48,8 +52,7 @@ class KernelTimes {
 
  private:
   const Program& program_;
-  std::optional<Rate> host_memory_;
-  std::optional<Rate> host_link_;
+  Host host_;
   std::vector<std::vector<Duration>> times_;  // per routine and operation
   std::vector<std::vector<Duration>> issues_;
 };

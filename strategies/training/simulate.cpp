@@ -98,7 +98,10 @@ SimulatedStep simulate(std::shared_ptr<const Program> program, const ParallelCon
     return static_cast<EndpointId>(rank < program->mesh.ranks() ? rank : rank + hosts_after);
   };
   ReplayedTimes times{*program, cluster, network, options.network, choice, endpoint};
-  const KernelTimes kernels{*program, cost, options.host_memory, options.host_link};
+  const int sharers = std::max(1, std::min(cluster.gpus_per_node(), program->mesh.ranks()));
+  const auto share = options.host_memory ? std::optional{options.host_memory->scaled(1.0 / sharers)}
+                                         : std::nullopt;
+  const KernelTimes kernels{*program, cost, {options.host_memory, share, options.host_link}};
   const std::vector<int> ranks = simulated_ranks(*program, out.fidelity);
   const bool representatives = out.fidelity == Fidelity::representatives;
   LoweredProgram lowered =

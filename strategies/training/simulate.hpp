@@ -29,7 +29,8 @@ struct SimulationOptions {
   Fidelity fidelity = Fidelity::automatic;
   NetworkModel network = NetworkModel::fluid;
   std::filesystem::path nccl_tuning{};  // of configs/nccl
-  /// Memory bandwidth of a host and of its link to a GPU; none: nothing there takes time.
+  /// Memory bandwidth of a host, which the GPUs of a node share, and of its link to a GPU; none:
+  /// nothing there takes time.
   std::optional<Rate> host_memory{};
   std::optional<Rate> host_link{};
   bool link_series = false;  // what every link carries over time: SimulatedStep::links

@@ -35,7 +35,11 @@ class DeviceReader {
     const auto kind = in.kind("kind", "kind of device", {"gpu", "host"});
     device_.kind = kind == "gpu" ? DeviceKind::kGpu : DeviceKind::kHost;
     read_message_costs(in);
-    if (device_.kind == DeviceKind::kGpu) read_gpu(in);
+    if (device_.kind == DeviceKind::kGpu) {
+      read_gpu(in);
+    } else {
+      read_host(in);
+    }
     return std::move(device_);
   }
 
@@ -69,12 +73,20 @@ class DeviceReader {
     (void)in.required("reduce_rate");
   }
 
+  DeviceMemory read_memory(ObjectReader& memory) {
+    return DeviceMemory{
+        figure(memory, "size", [](const ValueReader& value) { return value.positive_bytes(); }),
+        rate(memory, "bandwidth")};
+  }
+
+  void read_host(ObjectReader& in) {
+    device_.memory =
+        in.optional_object("memory", [this](ObjectReader& memory) { return read_memory(memory); });
+  }
+
   void read_gpu(ObjectReader& in) {
-    device_.memory = in.object("memory", [this](ObjectReader& memory) {
-      return DeviceMemory{
-          figure(memory, "size", [](const ValueReader& value) { return value.positive_bytes(); }),
-          rate(memory, "bandwidth")};
-    });
+    device_.memory =
+        in.object("memory", [this](ObjectReader& memory) { return read_memory(memory); });
     read_peaks(in);
     device_.multiprocessors = count(in, "multiprocessors", kMostMultiprocessors);
     device_.peer_links = in.optional_object("peer_links", [this](ObjectReader& links) {

@@ -15,6 +15,8 @@ namespace lockstep::cli {
 namespace {
 
 constexpr std::size_t kLinksShown = 8;
+/// Whose memory moves what hosts compute with; clusters do not say what their hosts are.
+constexpr const char* kHostDevice = "epyc-7742-2s";
 
 /// What a GPU and its host copy over: a cable of the first GPU to a CPU, else its PCIe slot; none
 /// where the cluster has neither.
@@ -33,6 +35,8 @@ std::optional<Rate> host_link(const Cluster& cluster) {
 SimulationOptions options_for(const RunQuestion& question, const Cluster& cluster) {
   SimulationOptions options = question.simulation;
   options.host_link = host_link(cluster);
+  const Device host = load_device(config_folder() + "/devices/" + kHostDevice + ".json");
+  if (host.memory) options.host_memory = host.memory->bandwidth;
   options.link_series = !question.trace.empty();
   return options;
 }
@@ -46,6 +50,21 @@ SimulatedStep simulated(const RunQuestion& question, const Scenario& scenario,
   } catch (const ProgramStuck& stuck) {
     throw Refusal(stuck.what());
   }
+}
+
+/// The mean step of `average_every`, of which only the last averages parameters.
+Duration mean_step(const RunQuestion& question, const Scenario& scenario, const CostModel& cost,
+                   Duration averaging) {
+  const std::int64_t every = scenario.parallel.average_every;
+  const bool averages = scenario.parallel.exchange == GradientExchange::parameter_averaging;
+  if (!averages || every == 1) return averaging;
+  Scenario plain = scenario;
+  plain.parallel.averages = false;
+  const auto program = std::make_shared<const Program>(
+      build_program(plain.model, plain.parallel, plain.cluster.cluster.gpus_per_node()));
+  const Duration without = simulated(question, plain, program, cost).timeline.end.since_start();
+  const Int128 sum = Int128{without.ps()} * (every - 1) + averaging.ps();
+  return Duration::picoseconds(static_cast<std::int64_t>((sum + every / 2) / every));
 }
 
 }  // namespace
@@ -68,7 +87,8 @@ RunAnswer run_step(const RunQuestion& question) {
     throw Refusal(memory_refusal(question, scenario, memory));
   progress.step();
   StepSummary summary = summarise(step.timeline);
-  Throughput throughput = throughput_of(scenario, *program, summary.step);
+  Throughput throughput =
+      throughput_of(scenario, *program, mean_step(question, scenario, *cost, summary.step));
   std::vector<LinkUse> links = busiest_links(step.timeline, cluster, kLinksShown);
   if (!question.trace.empty()) write_trace(question, step);
   progress.step();

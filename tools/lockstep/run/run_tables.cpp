@@ -61,7 +61,12 @@ RunTable step_table(const RunQuestion& question, const RunAnswer& answer) {
   const auto add = [&table](std::string name, std::string value) {
     table.rows.push_back({std::move(name), std::move(value)});
   };
-  add("step time", to_string(answer.summary.step));
+  add("step time", to_string(speed.step));
+  if (speed.step != answer.summary.step) {
+    add("with the average",
+        fmt::format("{}, one step of {}; the rest of this is about it",
+                    to_string(answer.summary.step), answer.scenario.parallel.average_every));
+  }
   if (speed.tokens_per_s) add("tokens per second", per_second(*speed.tokens_per_s));
   add(speed.sample + "s per second", per_second(speed.samples_per_s));
   add("FLOP/s per GPU", to_string(FlopRate{std::max(speed.model_flops_per_gpu, 1.0)}));

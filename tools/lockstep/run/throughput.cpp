@@ -85,6 +85,7 @@ Throughput throughput_of(const Scenario& scenario, const Program& program, Durat
   const FlopCount count = count_flops(scenario.model);
   const auto batch = static_cast<double>(parallel.global_batch);
   Throughput out;
+  out.step = step;
   out.step_s = step.seconds();
   out.samples_per_s = batch / out.step_s;
   out.sample = sample_name(scenario.model);

@@ -10,6 +10,7 @@ namespace lockstep::cli {
 
 /// How fast a step trains, and how well that uses the GPUs.
 struct Throughput {
+  Duration step;  // of parameter averaging: the mean of the steps from one average to the next
   double step_s = 0;
   double samples_per_s = 0;
   std::string sample;                    // "sequence", "image", "clip"
