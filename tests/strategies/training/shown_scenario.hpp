@@ -36,6 +36,7 @@ class Shown {
   [[nodiscard]] const StepTimeline& timeline() const { return step_.timeline; }
   [[nodiscard]] const StepSummary& summary() const { return summary_; }
 
+  [[nodiscard]] Fidelity fidelity() const { return step_.fidelity; }
   [[nodiscard]] double step_s() const { return summary_.step.seconds(); }
   [[nodiscard]] double samples_per_s() const;
   [[nodiscard]] double tokens_per_s() const;

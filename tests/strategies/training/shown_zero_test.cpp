@@ -59,4 +59,18 @@ TEST_CASE("zero-7b5: only what is sharded fits an A100 of 80 GB") {
   }
 }
 
+TEST_CASE("zero-7b5: rings between nodes take all eight NICs of a node" * doctest::should_fail()) {
+  // Reduce-scatter and all-gather bring 63/64 of the gradients and of the weights over every hop
+  // between nodes, fp16 both, an eighth of it over each NIC; ZeRO-3 gathers weights once more.
+  for (const Stage& stage : kStages) {
+    CAPTURE(stage.zero);
+    const Shown shown("zero-7b5-" + std::to_string(stage.zero));
+    const auto n = static_cast<double>(count_parameters(shown.scenario().model).total());
+    const double passes = stage.zero == 3 ? 3 : 2;
+    const double expected = passes * 2 * n * 63 / 64 / 8;
+    CHECK(static_cast<double>(shown.link_bytes("node1/nic0 -> node1/pcie_switch0")) <
+          1.5 * expected);
+  }
+}
+
 }  // namespace lockstep::test
