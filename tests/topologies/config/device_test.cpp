@@ -47,9 +47,10 @@ std::string error_of(std::string_view text) {
 
 TEST_CASE("the shipped devices are those that configs and measurements name") {
   const std::vector<std::string> expected = {
-      "a100-pcie-80gb", "a100-sxm4-40gb", "a100-sxm4-80gb",      "b200-sxm-180gb",  "gb200-nvl72",
-      "h100-pcie-80gb", "h100-sxm5-80gb", "h100-sxm5-96gb-500w", "h200-sxm5-141gb", "host",
-      "mi300x-192gb",   "v100-sxm2-16gb", "v100-sxm2-32gb",      "v100-sxm3-32gb"};
+      "a100-pcie-80gb",      "a100-sxm4-40gb",  "a100-sxm4-80gb", "b200-sxm-180gb",
+      "epyc-7742-2s",        "gb200-nvl72",     "h100-pcie-80gb", "h100-sxm5-80gb",
+      "h100-sxm5-96gb-500w", "h200-sxm5-141gb", "host",           "mi300x-192gb",
+      "v100-sxm2-16gb",      "v100-sxm2-32gb",  "v100-sxm3-32gb"};
   CHECK(device_ids(kDevices) == expected);
 }
 
