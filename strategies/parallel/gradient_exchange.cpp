@@ -106,6 +106,18 @@ class Buckets {
   Insertions insertions_;
 };
 
+/// Weights whose replicas all lie beyond the shards, such as those of experts that are cut along
+/// them, have whole gradients.
+void sum_whole(const StepAssembly& step, const std::vector<TrainedWeight>& weights, int position,
+               Routine& out) {
+  for (const auto& [replicate, some] : grouped(weights, &TrainedWeight::replicate)) {
+    if (replicate.empty()) continue;
+    std::vector<Placed> placed;
+    for (const TrainedWeight& weight : some) placed.push_back({weight, position});
+    out.operations.push_back(sum_of_replicas(step, placed));
+  }
+}
+
 /// ZeRO-2 and -3: every block's gradients go to their shards after every microbatch.
 void scatter_every_microbatch(StepAssembly& step, StageScript& stage) {
   const bool split =
@@ -120,7 +132,10 @@ void scatter_every_microbatch(StepAssembly& step, StageScript& stage) {
     Routine out{"scatter_gradients", {}};
     for (const auto& [over, weights] :
          grouped(step.trained_at(call.call.position), &TrainedWeight::shard)) {
-      if (over.empty()) continue;
+      if (over.empty()) {
+        if (last[call.call.position] == i) sum_whole(step, weights, call.call.position, out);
+        continue;
+      }
       Operation sum = collective_of(step, Collective::reduce_scatter, over, "scatter_gradients");
       sum.accumulate = true;
       for (const TrainedWeight& weight : weights) {
