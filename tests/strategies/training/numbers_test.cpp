@@ -1,6 +1,8 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <cmath>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -54,13 +56,15 @@ ParallelConfig single_device(const ParallelConfig& of) {
   return out;
 }
 
-std::string trouble(const ModelConfig& model, const ParallelConfig& parallel) {
+/// What is wrong with a plan's step on real numbers; empty: nothing.
+std::string trouble(const ModelConfig& model, const ParallelConfig& parallel,
+                    const ParallelConfig& alone_as, std::uint64_t order_seed = 1) {
   const auto problems = plan_problems(model, parallel, parallel.ranks(), 8);
   if (!problems.empty()) return problems.front().message;
   try {
     const Program program = build_program(model, parallel, 8);
-    const Program alone = build_program(model, single_device(parallel), 8);
-    ProgramExecution execution{program};
+    const Program alone = build_program(model, alone_as, 8);
+    ProgramExecution execution{program, {.order_seed = order_seed}};
     ProgramExecution reference{alone};
     for (int step = 0; step < kSteps; ++step) {
       const double loss = execution.step();
@@ -86,8 +90,8 @@ ParallelConfig plan(int dp = 1) {
   return out;
 }
 
-void check(const ModelConfig& model, const ParallelConfig& parallel) {
-  CHECK(trouble(model, parallel) == "");
+void check(const ModelConfig& model, const ParallelConfig& parallel, std::uint64_t order_seed = 1) {
+  CHECK(trouble(model, parallel, single_device(parallel), order_seed) == "");
 }
 
 TEST_CASE("tensor parallelism computes what one device does") {
@@ -265,6 +269,100 @@ TEST_CASE("ResNets in a pipeline compute what one device does") {
   check({.name = "tsm", .shape = shape, .source = {}}, parallel);
 }
 
+// Every replica normalises its own batch, as frameworks do. So the reference takes the replicas'
+// batches one after the other, as microbatches of their own: the same samples in the same groups.
+TEST_CASE("replicas of a ResNet compute what one device does with their batches in turn") {
+  const ResNetConfig shape{.stages = {1, 1}, .width = 2, .image = 12, .classes = 5};
+  const ModelConfig model{.name = "resnet", .shape = shape, .source = {}};
+  for (const int zero : {0, 1, 2, 3}) {
+    CAPTURE(zero);
+    ParallelConfig parallel = plan(4);
+    parallel.zero = zero;
+    ParallelConfig alone = single_device(parallel);
+    alone.micro_batch = parallel.micro_batch;
+    CHECK(trouble(model, parallel, alone) == "");
+  }
+}
+
+// Experts are cut along the very ranks that all else is sharded over; their replicas lie beyond.
+TEST_CASE("hybrid shards within expert parallelism compute what one device does") {
+  for (const int zero : {1, 2, 3}) {
+    for (const int shards : {2, 4}) {
+      CAPTURE(zero);
+      CAPTURE(shards);
+      ParallelConfig parallel = plan(4);
+      parallel.ep = 2;
+      parallel.zero = zero;
+      parallel.shard_ranks = shards;
+      check(model_of(experts(llama())), parallel);
+    }
+  }
+}
+
+/// The mean of the same weight over executions, put back into all of them.
+void average(std::vector<std::unique_ptr<ProgramExecution>>& replicas) {
+  std::vector<std::vector<HeldWeight>> held;
+  for (const auto& replica : replicas) held.push_back(replica->weights());
+  for (std::size_t weight = 0; weight < held.front().size(); ++weight) {
+    for (std::size_t i = 0; i < held.front()[weight].values->size(); ++i) {
+      double sum = 0;
+      for (const auto& of : held) sum += (*of[weight].values)[i];
+      for (const auto& of : held) {
+        (*of[weight].values)[i] = sum / static_cast<double>(held.size());
+      }
+    }
+  }
+}
+
+// Not what one device computes: every replica steps by its own samples' gradient, with moments of
+// its own. The reference does the same in one process, one replica after the other.
+TEST_CASE("parameter averaging computes what averaging in one process does") {
+  for (const Optimizer optimizer : {Optimizer::sgd, Optimizer::momentum, Optimizer::adam}) {
+    for (const bool master : {false, true}) {
+      CAPTURE(static_cast<int>(optimizer));
+      CAPTURE(master);
+      ParallelConfig parallel = plan(3);
+      parallel.exchange = GradientExchange::parameter_averaging;
+      parallel.state.optimizer = optimizer;
+      parallel.state.master = master;
+      ParallelConfig one = plan(1);
+      one.state = parallel.state;
+      const ModelConfig model = model_of(gpt());
+      const Program program = build_program(model, parallel, 8);
+      const Program alone = build_program(model, one, 8);
+      ProgramExecution execution{program};
+      std::vector<std::unique_ptr<ProgramExecution>> replicas;
+      for (int replica = 0; replica < parallel.dp; ++replica) {
+        ExecutionOptions options;
+        options.sample_of = [replica, &parallel](int microbatch, std::int64_t index,
+                                                 std::int64_t batch) {
+          return (microbatch * parallel.dp + replica) * batch + index;
+        };
+        replicas.push_back(std::make_unique<ProgramExecution>(alone, options));
+      }
+      for (int step = 0; step < kSteps; ++step) {
+        double expected = 0;
+        for (const auto& replica : replicas) expected += replica->step() / parallel.dp;
+        average(replicas);
+        CHECK(std::abs(execution.step() - expected) < kSame);
+      }
+      const WeightDifference worst = largest_difference(execution, *replicas.front());
+      CAPTURE(worst.text());
+      CHECK(worst.value < kSame);
+      CHECK(worst.missing.empty());
+      // SGD and momentum are linear in the gradient: averaged every step, they do the same as an
+      // all-reduce. Adam is not.
+      ParallelConfig summed = parallel;
+      summed.exchange = GradientExchange::all_reduce;
+      const Program exact = build_program(model, single_device(summed), 8);
+      ProgramExecution reference{exact};
+      for (int step = 0; step < kSteps; ++step) (void)reference.step();
+      const double apart = largest_difference(execution, reference).value;
+      CHECK((apart > 1e-6) == (optimizer == Optimizer::adam));
+    }
+  }
+}
+
 TEST_CASE("tied embeddings compute what one device does") {
   TransformerConfig shape = gpt();
   shape.tied_embeddings = true;
@@ -385,8 +483,7 @@ TEST_CASE("random plans compute what one device does") {
     if (!possible(plan)) continue;
     const std::string text = test::to_string(plan);
     CAPTURE(text);
-    check(plan.model, plan.parallel);
-    ++done;
+    check(plan.model, plan.parallel, static_cast<std::uint64_t>(++done));
   }
   CHECK(done >= 40);
 }
