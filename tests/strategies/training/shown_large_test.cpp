@@ -49,9 +49,11 @@ TEST_CASE("llama7b-256: 82,432 GPU hours for 1e12 tokens were measured") {
   // fewer or more GPUs, which the paper does not say.
   const Shown shown("llama7b-256");
   CHECK(within(shown.training_s() * 256 / 3600, 82432, 0.25));
-  // Megatron-LM reaches 44 % with 7.5B on 128 A100: Narayanan et al., arXiv 2104.04473, table 1,
-  // hardware FLOPs with everything recomputed: 3/4 of 135 TFLOP/s are the model's.
-  CHECK(mfu(shown) > 0.75 * 0.43);
+  // Narayanan et al., arXiv 2104.04473, table 1: 142 TFLOP/s with 7.5B on 128 A100, everything
+  // recomputed and all of the square of attention counted. Of these 33 % of the peak are the
+  // model's own; without recomputation and with fused attention it is more, at most what large
+  // products reach.
+  CHECK(mfu(shown) > 0.33);
   CHECK(mfu(shown) < 0.60);
   CHECK(shown.peak_bytes() < shown.gpu_bytes());
 }
