@@ -7,6 +7,7 @@
 
 #include "sim/execute/program/exchange.hpp"
 #include "sim/execute/program/random_bits.hpp"
+#include "sim/execute/program/scheduled_exchange.hpp"
 
 namespace lockstep {
 
@@ -386,14 +387,44 @@ void ProgramExecution::arrive(Player& player, std::uint32_t index) {
   if (++meeting.come == meeting.members.size()) hold(meeting);
 }
 
+/// Everyone has come: what they bring is exchanged, and they may go on.
 void ProgramExecution::hold(Meeting& meeting) {
   const Meeting::Guest& first = meeting.guests.front();
   const Communication& how = *first.player->operation(first.operation).operation->communication;
-  std::size_t tensors = 0;
-  for (const Meeting::Guest& guest : meeting.guests) {
+  check_agreement(meeting);
+  std::vector<std::vector<ExchangePart>> tensors = parts_of(meeting);
+  try {
+    const auto members = static_cast<int>(meeting.members.size());
+    const auto schedule = options_.schedule_of && members > 1
+                              ? options_.schedule_of(how, members, meeting.root)
+                              : nullptr;
+    if (schedule != nullptr) {
+      draws_ = mixed(draws_, meeting.members.size());
+      exchange_by(*schedule, how, draws_, tensors);
+    } else {
+      for (std::vector<ExchangePart>& parts : tensors) exchange(how, meeting.root, parts);
+    }
+  } catch (const ExecutionError& error) {
+    throw ExecutionError{fmt::format("{} with {} others: {}", who(*first.player, first.operation),
+                                     meeting.members.size() - 1, error.what())};
+  }
+  for (std::size_t k = 0; k < meeting.guests.size(); ++k) {
+    const Meeting::Guest& guest = meeting.guests[k];
     const RoleOperation& what = guest.player->operation(guest.operation);
-    tensors = std::max({tensors, what.reads.size(), what.writes.size()});
-    const Communication& other = *what.operation->communication;
+    for (std::size_t i = 0; i < what.writes.size(); ++i) {
+      store(*guest.player, guest.operation, what.writes[i], std::move(tensors[i][k].got),
+            what.operation->accumulate);
+    }
+    guest.player->done[guest.operation] = true;
+  }
+}
+
+/// All call the same collective.
+void ProgramExecution::check_agreement(const Meeting& meeting) const {
+  const Meeting::Guest& first = meeting.guests.front();
+  const Communication& how = *first.player->operation(first.operation).operation->communication;
+  for (const Meeting::Guest& guest : meeting.guests) {
+    const Communication& other = *guest.player->operation(guest.operation).operation->communication;
     if (other.collective == how.collective && other.reduction == how.reduction &&
         other.cut == how.cut && other.joined == how.joined) {
       continue;
@@ -401,9 +432,17 @@ void ProgramExecution::hold(Meeting& meeting) {
     throw ExecutionError{fmt::format("{} meets {}", who(*first.player, first.operation),
                                      who(*guest.player, guest.operation))};
   }
-  std::vector<std::vector<std::vector<double>>> results(tensors);
+}
+
+/// Per tensor and member what is brought and taken.
+std::vector<std::vector<ExchangePart>> ProgramExecution::parts_of(const Meeting& meeting) {
+  std::size_t tensors = 0;
+  for (const Meeting::Guest& guest : meeting.guests) {
+    const RoleOperation& what = guest.player->operation(guest.operation);
+    tensors = std::max({tensors, what.reads.size(), what.writes.size()});
+  }
+  std::vector<std::vector<ExchangePart>> out(tensors);
   for (std::size_t i = 0; i < tensors; ++i) {
-    std::vector<ExchangePart> parts;
     for (const Meeting::Guest& guest : meeting.guests) {
       const RoleOperation& what = guest.player->operation(guest.operation);
       ExchangePart part;
@@ -415,29 +454,10 @@ void ProgramExecution::hold(Meeting& meeting) {
         part.to = &layout(*guest.player, guest.operation, what.writes[i]);
         part.got.assign(static_cast<std::size_t>(part.to->elements()), 0.0);
       }
-      parts.push_back(std::move(part));
+      out[i].push_back(std::move(part));
     }
-    try {
-      exchange(how, meeting.root, parts);
-    } catch (const ExecutionError& error) {
-      const RoleOperation& what = first.player->operation(first.operation);
-      const auto& operands = what.writes.empty() ? what.reads : what.writes;
-      throw ExecutionError{fmt::format(
-          "{} with {} others, {}: {}", who(*first.player, first.operation),
-          meeting.members.size() - 1,
-          i < operands.size() ? first.player->role->tensor(operands[i]).name : "", error.what())};
-    }
-    for (ExchangePart& part : parts) results[i].push_back(std::move(part.got));
   }
-  for (std::size_t k = 0; k < meeting.guests.size(); ++k) {
-    const Meeting::Guest& guest = meeting.guests[k];
-    const RoleOperation& what = guest.player->operation(guest.operation);
-    for (std::size_t i = 0; i < what.writes.size(); ++i) {
-      store(*guest.player, guest.operation, what.writes[i], std::move(results[i][k]),
-            what.operation->accumulate);
-    }
-    guest.player->done[guest.operation] = true;
-  }
+  return out;
 }
 
 ProgramExecution::MessageKey ProgramExecution::message_key(const Player& player,

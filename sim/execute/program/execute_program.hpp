@@ -2,28 +2,37 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "sim/execute/program/exchange.hpp"
 #include "sim/execute/program/execution_error.hpp"
 #include "sim/execute/program/initial_values.hpp"
 #include "sim/execute/program/kernels.hpp"
 #include "sim/program/communicator.hpp"
 #include "sim/program/unroll.hpp"
+#include "sim/schedule/schedule.hpp"
 
 /// Runs a training step's program on real numbers, in float64, for every rank of its mesh and every
 /// host: the very program that is simulated. It knows no time. Operations of different ranks and
 /// streams are interleaved in an order drawn from a seed; only what the program orders is ordered.
 namespace lockstep {
 
+/// The schedule of a collective among `members`, a root that is a host standing last; null: it is
+/// done by its meaning.
+using ScheduleOf =
+    std::function<std::shared_ptr<const Schedule>(const Communication& how, int members, int root)>;
+
 struct ExecutionOptions {
   std::uint64_t seed = 1;        // of weights and data
   std::uint64_t order_seed = 1;  // of the interleaving
   OptimizerSettings optimizer{};
   SampleOf sample_of{};
+  ScheduleOf schedule_of{};
 };
 
 /// A weight, or a copy or shard of one, on one rank (hosts: ranks of the mesh + their number).
@@ -71,6 +80,8 @@ class ProgramExecution {
   void compute(Player& player, std::uint32_t index);
   void arrive(Player& player, std::uint32_t index);
   void hold(Meeting& meeting);
+  void check_agreement(const Meeting& meeting) const;
+  [[nodiscard]] std::vector<std::vector<ExchangePart>> parts_of(const Meeting& meeting);
   void send(Player& player, std::uint32_t index);
   [[nodiscard]] bool receive(Player& player, std::uint32_t index);
   [[nodiscard]] MessageKey message_key(const Player& player, std::uint32_t index) const;

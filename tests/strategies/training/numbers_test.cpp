@@ -1,12 +1,14 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "sim/execute/program/execute_program.hpp"
+#include "strategies/collectives/registry.hpp"
 #include "strategies/training/build_program.hpp"
 #include "tests/strategies/training/random_plans.hpp"
 #include "tests/strategies/training/step_under_test.hpp"
@@ -58,13 +60,13 @@ ParallelConfig single_device(const ParallelConfig& of) {
 
 /// What is wrong with a plan's step on real numbers; empty: nothing.
 std::string trouble(const ModelConfig& model, const ParallelConfig& parallel,
-                    const ParallelConfig& alone_as, std::uint64_t order_seed = 1) {
+                    const ParallelConfig& alone_as, const ExecutionOptions& options = {}) {
   const auto problems = plan_problems(model, parallel, parallel.ranks(), 8);
   if (!problems.empty()) return problems.front().message;
   try {
     const Program program = build_program(model, parallel, 8);
     const Program alone = build_program(model, alone_as, 8);
-    ProgramExecution execution{program, {.order_seed = order_seed}};
+    ProgramExecution execution{program, options};
     ProgramExecution reference{alone};
     for (int step = 0; step < kSteps; ++step) {
       const double loss = execution.step();
@@ -91,7 +93,9 @@ ParallelConfig plan(int dp = 1) {
 }
 
 void check(const ModelConfig& model, const ParallelConfig& parallel, std::uint64_t order_seed = 1) {
-  CHECK(trouble(model, parallel, single_device(parallel), order_seed) == "");
+  ExecutionOptions options;
+  options.order_seed = order_seed;
+  CHECK(trouble(model, parallel, single_device(parallel), options) == "");
 }
 
 TEST_CASE("tensor parallelism computes what one device does") {
@@ -474,6 +478,67 @@ test::RandomPlan shrunk(test::RandomPlan plan) {
     if (possible(plan)) break;
   }
   return plan;
+}
+
+/// The algorithm of that name wherever it does the collective and takes so many ranks; else the
+/// first of its table that does.
+ScheduleOf by(std::string_view name) {
+  return [name](const Communication& how, int members, int root) -> SchedulePtr {
+    AlgorithmInput input;
+    input.n = members;
+    input.root = root;
+    const CollectiveAlgorithm* wanted = find_algorithm(how.collective, name);
+    if (wanted != nullptr && validate(*wanted, input).empty()) return make_schedule(*wanted, input);
+    for (const CollectiveAlgorithm& other : collective_algorithms()) {
+      if (other.collective == how.collective && validate(other, input).empty()) {
+        return make_schedule(other, input);
+      }
+    }
+    return nullptr;
+  };
+}
+
+std::vector<std::string_view> all_names() {
+  std::vector<std::string_view> out;
+  for (const CollectiveAlgorithm& algorithm : collective_algorithms()) {
+    if (std::find(out.begin(), out.end(), algorithm.name) == out.end()) {
+      out.push_back(algorithm.name);
+    }
+  }
+  return out;
+}
+
+// The transfers of the algorithms do the work: no collective is taken for granted.
+TEST_CASE("every collective algorithm trains as one device does") {
+  ParallelConfig tensor = plan(4);
+  tensor.tp = 2;
+  tensor.sequence_parallel = true;
+  ParallelConfig sharded = plan(3);
+  sharded.zero = 3;
+  ParallelConfig spread = plan(4);
+  spread.ep = 4;
+  ParallelConfig servers = plan(3);
+  servers.exchange = GradientExchange::parameter_server;
+  TransformerConfig shape = gpt();
+  shape.layers = 1;
+  TransformerConfig all_experts = experts(shape);
+  all_experts.experts->dense_layers = 0;
+  for (const std::string_view name : all_names()) {
+    CAPTURE(name);
+    ExecutionOptions options;
+    int asked = 0;
+    options.schedule_of = [&asked, of = by(name)](const Communication& how, int members, int root) {
+      ++asked;
+      return of(how, members, root);
+    };
+    for (const ParallelConfig& parallel :
+         {tensor, sharded, servers, context(ContextKind::ring, 4, true),
+          context(ContextKind::ulysses, 4, true)}) {
+      CHECK(trouble(model_of(shape), parallel, single_device(parallel), options) == "");
+    }
+    CHECK(trouble(model_of(all_experts), spread, single_device(spread), options) == "");
+    CHECK(asked > 0);
+  }
 }
 
 TEST_CASE("random plans compute what one device does") {
