@@ -109,6 +109,7 @@ ProgramExecution::ProgramExecution(const Program& program, ExecutionOptions opti
       layouts_{program, slots_of(program)},
       draws_{options_.order_seed} {
   for (std::size_t i = 0; i < program.roles.size(); ++i) roles_.push_back(unroll(program, i));
+  if (options_.revise) std::for_each(roles_.begin(), roles_.end(), options_.revise);
   make_players();
 }
 

@@ -33,6 +33,8 @@ struct ExecutionOptions {
   OptimizerSettings optimizer{};
   SampleOf sample_of{};
   ScheduleOf schedule_of{};
+  /// Changes what a role does before it is run: to show that a mistake is found.
+  std::function<void(RoleProgram&)> revise{};
 };
 
 /// A weight, or a copy or shard of one, on one rank (hosts: ranks of the mesh + their number).
