@@ -1,5 +1,6 @@
 #include "strategies/collectives/rows.hpp"
 #include "strategies/collectives/all_gather/algorithms.hpp"
+#include "strategies/collectives/ring_of_parts.hpp"
 #include "strategies/collectives/row_helpers.hpp"
 
 namespace lockstep {
@@ -22,16 +23,25 @@ std::vector<CollectiveAlgorithm> all_gather_rows() {
   return {
       {.collective = Collective::all_gather,
        .name = "ring",
-       .summary = "block by block round one cycle",
+       .summary = "block by block round one cycle or several",
+       .parameters = {ring_channels_parameter()},
        .limits = kAnyRanks,
        .rounds = "n-1",
        .sent_per_rank = kSent,
        .time = "(n-1)*alpha + (n-1)/n*S*beta",
-       .example = "ring",
+       .example = "ring:channels=8",
        .source = "Chan, Heimlich, Purkayastha and van de Geijn 2007",
        .file = "ring.cpp",
-       .make = of_n<all_gather::make_ring>,
-       .cost = of_n<all_gather::ring_cost>},
+       .make =
+           [](const AlgorithmInput& input) {
+             const int channels = number(input, "channels");
+             return channels == 1 ? all_gather::make_ring(input.n)
+                                  : make_ring_of_parts(input.n, channels, input.layout, false);
+           },
+       .cost = [](const AlgorithmInput& input) -> std::optional<CollectiveCost> {
+         if (number(input, "channels") > 1) return std::nullopt;
+         return all_gather::ring_cost(input.n);
+       }},
       {.collective = Collective::all_gather,
        .name = "recursive_doubling",
        .summary = "exchange all there is with ranks 1, 2, 4, ... away",

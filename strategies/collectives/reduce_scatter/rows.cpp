@@ -1,5 +1,6 @@
 #include "strategies/collectives/rows.hpp"
 #include "strategies/collectives/reduce_scatter/algorithms.hpp"
+#include "strategies/collectives/ring_of_parts.hpp"
 #include "strategies/collectives/row_helpers.hpp"
 
 namespace lockstep {
@@ -18,15 +19,24 @@ std::vector<CollectiveAlgorithm> reduce_scatter_rows() {
       {.collective = Collective::reduce_scatter,
        .name = "ring",
        .summary = "sums go round one cycle and grow by one contribution a hop",
+       .parameters = {ring_channels_parameter()},
        .limits = kAnyRanks,
        .rounds = "n-1",
        .sent_per_rank = kSent,
        .time = "(n-1)*alpha + (n-1)/n*S*beta + (n-1)/n*S*gamma",
-       .example = "ring",
+       .example = "ring:channels=8",
        .source = "Patarasuk and Yuan 2009, section 3",
        .file = "ring.cpp",
-       .make = of_n<reduce_scatter::make_ring>,
-       .cost = of_n<reduce_scatter::ring_cost>},
+       .make =
+           [](const AlgorithmInput& input) {
+             const int channels = number(input, "channels");
+             return channels == 1 ? reduce_scatter::make_ring(input.n)
+                                  : make_ring_of_parts(input.n, channels, input.layout, true);
+           },
+       .cost = [](const AlgorithmInput& input) -> std::optional<CollectiveCost> {
+         if (number(input, "channels") > 1) return std::nullopt;
+         return reduce_scatter::ring_cost(input.n);
+       }},
       {.collective = Collective::reduce_scatter,
        .name = "recursive_halving",
        .summary = "give half of what is left to the rank across the group, then halve the group",
