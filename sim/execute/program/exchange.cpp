@@ -103,6 +103,33 @@ void reduce(const Communication& how, std::size_t root, Members& members) {
 
 }  // namespace
 
+void check_order(const Communication& how, const Members& members) {
+  constexpr std::int64_t kBehind = INT64_MAX;  // the end: all padding
+  const bool gathers = how.collective == Collective::all_gather;
+  const bool exchanges = how.collective == Collective::all_to_all;
+  if (!gathers && !exchanges && how.collective != Collective::reduce_scatter) return;
+  const auto ascending = [&](auto&& place_of) {
+    for (std::size_t k = 1; k < members.size(); ++k) {
+      const std::int64_t place = place_of(members[k]);
+      if (place != kBehind && place_of(members[k - 1]) >= place) {
+        throw ExecutionError{
+            fmt::format("member {} has not the {}th part of {}", k, k, to_string(how.collective))};
+      }
+    }
+  };
+  const auto first_of = [](const PartLayout& layout, const std::optional<Dim>& dim) {
+    if (!dim) return layout.first_flat;
+    const PartAxis* axis = layout.find(*dim);
+    if (axis == nullptr) throw ExecutionError{"nothing of the dimension that is cut"};
+    return axis->at.empty() || axis->at.front() < 0 ? kBehind : axis->at.front();
+  };
+  ascending(
+      [&](const ExchangePart& part) { return first_of(gathers ? *part.from : *part.to, how.cut); });
+  if (exchanges) {
+    ascending([&](const ExchangePart& part) { return first_of(*part.from, how.joined); });
+  }
+}
+
 void exchange(const Communication& how, int root, Members& members) {
   switch (how.collective) {
     case Collective::all_reduce:

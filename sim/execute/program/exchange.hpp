@@ -20,6 +20,10 @@ struct ExchangePart {
   std::vector<double> got{};  // zeros before
 };
 
+/// Whether the k-th member has the k-th part of what is cut or put together, as collectives deal
+/// parts out. Errors: ExecutionError where not.
+void check_order(const Communication& how, const std::vector<ExchangePart>& members);
+
 /// Does one tensor's share of a collective, by its meaning: `members` in the order of the
 /// communicator. Errors: ExecutionError where parts do not make up what is asked for.
 void exchange(const Communication& how, int root, std::vector<ExchangePart>& members);

@@ -5,19 +5,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/execute/program/exchange.hpp"
+#include "sim/execute/program/program_player.hpp"
 #include "sim/execute/program/random_bits.hpp"
-#include "sim/execute/program/scheduled_exchange.hpp"
 
 namespace lockstep {
 
 namespace {
 
 using Kind = OperationKind;
-
-constexpr std::size_t kMostBlockedShown = 12;
-/// Replicas of the loss may differ by rounding.
-constexpr double kSameLoss = 1e-9;
 
 /// Tokens that an expert may get, so that none is ever dropped: all of them. 0: no experts.
 [[nodiscard]] std::int64_t slots_of(const Program& program) {
@@ -29,18 +24,6 @@ constexpr double kSameLoss = 1e-9;
     }
   }
   return 0;
-}
-
-/// The weight that a tensor is, or is a copy of.
-[[nodiscard]] const Tensor& original(const Program& program, const Tensor& tensor) {
-  const Tensor* out = &tensor;
-  while (out->copy_of) out = &program.tensors[*out->copy_of];
-  return *out;
-}
-
-[[nodiscard]] bool is_weight(const Program& program, const Tensor& tensor) {
-  return original(program, tensor).category == Category::weight &&
-         (tensor.copy_of || tensor.category == Category::weight);
 }
 
 /// Those that carry numbers on do not add to gradients of their own accord.
@@ -70,37 +53,6 @@ constexpr double kSameLoss = 1e-9;
 }
 
 }  // namespace
-
-/// A rank or host with its memory.
-struct ProgramExecution::Player {
-  int rank = 0;
-  const RoleProgram* role = nullptr;
-  std::vector<std::vector<double>> values{};  // per instance
-  std::vector<bool> written{};                // likewise
-  std::vector<bool> kept{};                   // likewise: from step to step
-  std::vector<bool> read_first{};             // likewise: before anything writes it
-  std::vector<std::vector<std::uint32_t>> streams{};
-  std::vector<std::size_t> next{};   // per stream
-  std::vector<bool> done{};          // per operation
-  std::vector<bool> arrived{};       // likewise: waits in its meeting
-  std::vector<Meeting*> meetings{};  // per operation; null: no collective
-
-  [[nodiscard]] const RoleOperation& operation(std::uint32_t index) const {
-    return role->operations[index];
-  }
-};
-
-/// One call of a collective.
-struct ProgramExecution::Meeting {
-  struct Guest {
-    Player* player = nullptr;
-    std::uint32_t operation = 0;
-  };
-  std::vector<int> members{};
-  std::vector<Guest> guests{};  // as members; no player yet: has not come
-  int root = 0;
-  std::size_t come = 0;
-};
 
 ProgramExecution::ProgramExecution(const Program& program, ExecutionOptions options)
     : program_{program},
@@ -320,29 +272,7 @@ const std::vector<double>& ProgramExecution::value(const Player& player, std::ui
 void ProgramExecution::compute(Player& player, std::uint32_t index) {
   const RoleOperation& what = player.operation(index);
   const Operation& operation = *what.operation;
-  KernelCall call;
-  call.operation = &operation;
-  call.optimizer = options_.optimizer;
-  call.step = step_;
-  for (const std::uint32_t read : what.reads) {
-    call.reads.push_back(
-        {&player.role->tensor(read), &layout(player, index, read), &value(player, index, read)});
-  }
-  for (const std::uint32_t write : what.writes) {
-    const PartLayout& part = layout(player, index, write);
-    call.writes.push_back({&player.role->tensor(write), &part,
-                           std::vector<double>(static_cast<std::size_t>(part.elements()), 0.0)});
-  }
-  if (operation.kind == Kind::matmul) {
-    const Atoms& partial = call.write(0).tensor->partial;
-    call.adds_bias = program_.mesh.coordinate(player.rank, partial) == 0;
-  }
-  if (operation.dropout > 0) {
-    std::uint64_t draw =
-        mixed(mixed(options_.seed, drawn_as(operation)), static_cast<std::uint64_t>(step_));
-    draw = mixed(draw, static_cast<std::uint64_t>(what.call.position));
-    call.draw = mixed(draw, static_cast<std::uint64_t>(what.call.microbatch));
-  }
+  KernelCall call = kernel_call(player, index);
   try {
     run_kernel(call);
   } catch (const ExecutionError& error) {
@@ -354,6 +284,37 @@ void ProgramExecution::compute(Player& player, std::uint32_t index) {
     const bool adds = !combines_itself(operation) && (operation.accumulate || gradient);
     store(player, index, what.writes[i], std::move(call.write(i).values), adds);
   }
+}
+
+KernelCall ProgramExecution::kernel_call(const Player& player, std::uint32_t index) {
+  const RoleOperation& what = player.operation(index);
+  KernelCall call;
+  call.operation = what.operation;
+  call.optimizer = options_.optimizer;
+  call.step = step_;
+  for (const std::uint32_t read : what.reads) {
+    call.reads.push_back(
+        {&player.role->tensor(read), &layout(player, index, read), &value(player, index, read)});
+  }
+  for (const std::uint32_t write : what.writes) {
+    const PartLayout& part = layout(player, index, write);
+    call.writes.push_back({&player.role->tensor(write), &part,
+                           std::vector<double>(static_cast<std::size_t>(part.elements()), 0.0)});
+  }
+  if (what.operation->kind == Kind::matmul) {
+    const Atoms& partial = call.write(0).tensor->partial;
+    call.adds_bias = program_.mesh.coordinate(player.rank, partial) == 0;
+  }
+  if (what.operation->dropout > 0) call.draw = draw_of(what);
+  return call;
+}
+
+/// The same on every rank, for a part of an operation and for its recomputation.
+std::uint64_t ProgramExecution::draw_of(const RoleOperation& what) const {
+  std::uint64_t draw = mixed(options_.seed, drawn_as(*what.operation));
+  draw = mixed(draw, static_cast<std::uint64_t>(step_));
+  draw = mixed(draw, static_cast<std::uint64_t>(what.call.position));
+  return mixed(draw, static_cast<std::uint64_t>(what.call.microbatch));
 }
 
 void ProgramExecution::store(Player& player, std::uint32_t index, std::uint32_t instance,
@@ -374,202 +335,6 @@ void ProgramExecution::store(Player& player, std::uint32_t index, std::uint32_t 
   }
   held = std::move(values);
   player.written[instance] = true;
-}
-
-// Communication.
-
-void ProgramExecution::arrive(Player& player, std::uint32_t index) {
-  Meeting& meeting = *player.meetings[index];
-  const auto own = std::find(meeting.members.begin(), meeting.members.end(), player.rank) -
-                   meeting.members.begin();
-  Meeting::Guest& guest = meeting.guests[static_cast<std::size_t>(own)];
-  guest = {&player, index};
-  player.arrived[index] = true;
-  if (++meeting.come == meeting.members.size()) hold(meeting);
-}
-
-/// Everyone has come: what they bring is exchanged, and they may go on.
-void ProgramExecution::hold(Meeting& meeting) {
-  const Meeting::Guest& first = meeting.guests.front();
-  const Communication& how = *first.player->operation(first.operation).operation->communication;
-  check_agreement(meeting);
-  std::vector<std::vector<ExchangePart>> tensors = parts_of(meeting);
-  try {
-    const auto members = static_cast<int>(meeting.members.size());
-    const auto schedule = options_.schedule_of && members > 1
-                              ? options_.schedule_of(how, members, meeting.root)
-                              : nullptr;
-    if (schedule != nullptr) {
-      draws_ = mixed(draws_, meeting.members.size());
-      exchange_by(*schedule, how, draws_, tensors);
-    } else {
-      for (std::vector<ExchangePart>& parts : tensors) exchange(how, meeting.root, parts);
-    }
-  } catch (const ExecutionError& error) {
-    throw ExecutionError{fmt::format("{} with {} others: {}", who(*first.player, first.operation),
-                                     meeting.members.size() - 1, error.what())};
-  }
-  for (std::size_t k = 0; k < meeting.guests.size(); ++k) {
-    const Meeting::Guest& guest = meeting.guests[k];
-    const RoleOperation& what = guest.player->operation(guest.operation);
-    for (std::size_t i = 0; i < what.writes.size(); ++i) {
-      store(*guest.player, guest.operation, what.writes[i], std::move(tensors[i][k].got),
-            what.operation->accumulate);
-    }
-    guest.player->done[guest.operation] = true;
-  }
-}
-
-/// All call the same collective.
-void ProgramExecution::check_agreement(const Meeting& meeting) const {
-  const Meeting::Guest& first = meeting.guests.front();
-  const Communication& how = *first.player->operation(first.operation).operation->communication;
-  for (const Meeting::Guest& guest : meeting.guests) {
-    const Communication& other = *guest.player->operation(guest.operation).operation->communication;
-    if (other.collective == how.collective && other.reduction == how.reduction &&
-        other.cut == how.cut && other.joined == how.joined) {
-      continue;
-    }
-    throw ExecutionError{fmt::format("{} meets {}", who(*first.player, first.operation),
-                                     who(*guest.player, guest.operation))};
-  }
-}
-
-/// Per tensor and member what is brought and taken.
-std::vector<std::vector<ExchangePart>> ProgramExecution::parts_of(const Meeting& meeting) {
-  std::size_t tensors = 0;
-  for (const Meeting::Guest& guest : meeting.guests) {
-    const RoleOperation& what = guest.player->operation(guest.operation);
-    tensors = std::max({tensors, what.reads.size(), what.writes.size()});
-  }
-  std::vector<std::vector<ExchangePart>> out(tensors);
-  for (std::size_t i = 0; i < tensors; ++i) {
-    for (const Meeting::Guest& guest : meeting.guests) {
-      const RoleOperation& what = guest.player->operation(guest.operation);
-      ExchangePart part;
-      if (i < what.reads.size()) {
-        part.from = &layout(*guest.player, guest.operation, what.reads[i]);
-        part.brought = &value(*guest.player, guest.operation, what.reads[i]);
-      }
-      if (i < what.writes.size()) {
-        part.to = &layout(*guest.player, guest.operation, what.writes[i]);
-        part.got.assign(static_cast<std::size_t>(part.to->elements()), 0.0);
-      }
-      out[i].push_back(std::move(part));
-    }
-  }
-  return out;
-}
-
-ProgramExecution::MessageKey ProgramExecution::message_key(const Player& player,
-                                                           std::uint32_t index) const {
-  const RoleOperation& what = player.operation(index);
-  const Communication& how = *what.operation->communication;
-  const int size = program_.mesh.size(how.over);
-  const int own = program_.mesh.coordinate(player.rank, how.over);
-  const int peer = program_.mesh.moved(player.rank, how.over, (own + how.offset + size) % size);
-  const bool sends = what.operation->kind == Kind::send;
-  const TensorInstance& tensor = player.role->instances[sends ? what.reads[0] : what.writes[0]];
-  return {sends ? player.rank : peer, sends ? peer : player.rank, tensor};
-}
-
-void ProgramExecution::send(Player& player, std::uint32_t index) {
-  messages_[message_key(player, index)].push_back(
-      value(player, index, player.operation(index).reads[0]));
-}
-
-bool ProgramExecution::receive(Player& player, std::uint32_t index) {
-  std::deque<std::vector<double>>& queue = messages_[message_key(player, index)];
-  if (queue.empty()) return false;
-  const std::uint32_t to = player.operation(index).writes[0];
-  const std::int64_t wanted = layout(player, index, to).elements();
-  if (static_cast<std::int64_t>(queue.front().size()) != wanted) {
-    throw ExecutionError{fmt::format("{} gets {} values where {} belong", who(player, index),
-                                     queue.front().size(), wanted)};
-  }
-  store(player, index, to, std::move(queue.front()), false);
-  queue.pop_front();
-  return true;
-}
-
-// Results.
-
-/// A sum over microbatches and over the ranks that have summands; whoever has it has the same.
-double ProgramExecution::loss() const {
-  std::map<std::vector<int>, double> found;  // per set of ranks that have it together
-  for (const auto& player : players_) {
-    for (const RoleOperation& what : player->role->operations) {
-      if (what.operation->kind != Kind::loss) continue;
-      const Tensor& tensor = player->role->tensor(what.writes[0]);
-      found[program_.mesh.members(player->rank, tensor.partial)] +=
-          player->values[what.writes[0]].at(0);
-    }
-  }
-  if (found.empty()) throw ExecutionError{"no rank computes a loss"};
-  const double out = found.begin()->second;
-  for (const auto& [ranks, value] : found) {
-    if (std::abs(value - out) <= kSameLoss * std::abs(out)) continue;
-    throw ExecutionError{
-        fmt::format("ranks from {} on have a loss of {}, those from {} on one of {}",
-                    found.begin()->first.front(), out, ranks.front(), value)};
-  }
-  return out;
-}
-
-std::vector<HeldWeight> ProgramExecution::weights() {
-  std::vector<HeldWeight> out;
-  for (const auto& player : players_) {
-    for (std::uint32_t i = 0; i < player->values.size(); ++i) {
-      const Tensor& tensor = player->role->tensor(i);
-      if (!player->kept[i] || !player->read_first[i] || !is_weight(program_, tensor)) continue;
-      const TensorInstance& instance = player->role->instances[i];
-      out.push_back({player->rank, original(program_, tensor).name, tensor.name, instance.position,
-                     &layouts_.of(instance.tensor, player->rank), &player->values[i]});
-    }
-  }
-  return out;
-}
-
-// What can go wrong.
-
-std::string ProgramExecution::who(const Player& player, std::uint32_t index) const {
-  const bool host = player.rank >= program_.mesh.ranks();
-  return fmt::format("{} {}: {}", host ? "host" : "rank",
-                     host ? player.rank - program_.mesh.ranks() : player.rank,
-                     player.role->name(index));
-}
-
-std::string ProgramExecution::waits_for(const Player& player, std::uint32_t index) const {
-  for (const std::uint32_t before : player.operation(index).after) {
-    if (!player.done[before]) return "its own " + player.role->name(before);
-  }
-  const Operation& operation = *player.operation(index).operation;
-  if (operation.kind == Kind::receive) {
-    return fmt::format("a message from rank {}", std::get<0>(message_key(player, index)));
-  }
-  if (operation.kind != Kind::collective) return "nothing";
-  const Meeting& meeting = *player.meetings[index];
-  std::string out = "ranks";
-  for (std::size_t i = 0; i < meeting.members.size(); ++i) {
-    if (meeting.guests[i].player == nullptr) out += fmt::format(" {}", meeting.members[i]);
-  }
-  return out;
-}
-
-void ProgramExecution::stuck() const {
-  std::string text = "the execution cannot go on:";
-  std::size_t shown = 0;
-  for (const auto& player : players_) {
-    for (std::size_t stream = 0; stream < player->streams.size(); ++stream) {
-      if (player->next[stream] == player->streams[stream].size()) continue;
-      if (++shown > kMostBlockedShown) continue;
-      const std::uint32_t index = player->streams[stream][player->next[stream]];
-      text += fmt::format("\n  {} (stream {}) waits for {}", who(*player, index),
-                          program_.streams[stream], waits_for(*player, index));
-    }
-  }
-  if (shown > kMostBlockedShown) text += fmt::format("\n  and {} more", shown - kMostBlockedShown);
-  throw ExecutionError{text};
 }
 
 }  // namespace lockstep
