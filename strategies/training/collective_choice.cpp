@@ -32,6 +32,17 @@ namespace {
   return std::move(specs.specs.front());
 }
 
+/// NCCL's trees run over every NIC of a node, one tree a channel: so many small flows take long to
+/// replay. What comes near in time and takes the same NICs: a hierarchy, or rings where messages
+/// are long.
+[[nodiscard]] std::string over_every_nic(const std::string& spec, const NcclFacts& facts,
+                                         Bytes message) {
+  const bool tree = spec.rfind("double_binary_tree", 0) == 0;
+  if (!tree || facts.nodes == 1 || facts.ranks_per_node() == 1) return spec;
+  if (message < 1_MiB * facts.ranks) return "hierarchical";
+  return fmt::format("ring:channels={}", facts.ranks_per_node());
+}
+
 }  // namespace
 
 CollectiveChoice::CollectiveChoice(const Cluster& cluster, const Network& network,
@@ -82,13 +93,18 @@ AlgorithmInput CollectiveChoice::input(const std::vector<EndpointId>& members, i
   return out;
 }
 
-AlgorithmSpec CollectiveChoice::fallback(Collective collective, bool host) const {
+AlgorithmSpec CollectiveChoice::fallback(Collective collective, bool host,
+                                         const NcclFacts& facts) const {
   if (host) {
     if (const CollectiveAlgorithm* flat = find_algorithm(collective, "flat")) return {flat, {}};
   }
   static constexpr std::array kUsual{"ring", "direct", "shift"};
   for (const char* name : kUsual) {
-    if (const CollectiveAlgorithm* row = find_algorithm(collective, name)) return {row, {}};
+    const CollectiveAlgorithm* row = find_algorithm(collective, name);
+    if (row == nullptr) continue;
+    // Between nodes as many rings as there are ranks, and so NICs, in each.
+    if (facts.nodes == 1 || find_parameter(*row, "channels") == nullptr) return {row, {}};
+    return {row, {{"channels", ArgumentValue{std::int64_t{facts.ranks_per_node()}}}}};
   }
   return {find_algorithm(collective, algorithm_names(collective).front()), {}};
 }
@@ -107,14 +123,17 @@ ChosenCollective CollectiveChoice::make(Collective collective, const std::string
   const NcclFacts facts = this->facts(members);
   if (spec.algorithm == nullptr && !host) {
     if (const auto plan = nccl_plan(tuning_, facts, collective, message)) {
-      spec = parsed(plan->spec, collective).value_or(AlgorithmSpec{});
+      spec =
+          parsed(over_every_nic(plan->spec, facts, message), collective).value_or(AlgorithmSpec{});
     }
   }
   const auto fits = [&] {
     return spec.algorithm != nullptr && spec.algorithm->helpers == Helpers::none &&
            validate(*spec.algorithm, input(members, root, spec.arguments, message)).empty();
   };
-  if (!fits()) spec = fallback(collective, host);
+  const bool asked = spec.algorithm != nullptr && algorithms_.contains(group);
+  const std::string refused = asked && !fits() ? spec.text() : std::string{};
+  if (!fits()) spec = fallback(collective, host, facts);
   LOCKSTEP_CHECK(fits());
   if (!host) {
     if (const auto pick = nccl_pick(tuning_, facts, collective, message)) {
@@ -124,6 +143,7 @@ ChosenCollective CollectiveChoice::make(Collective collective, const std::string
   out.schedule = make_schedule(*spec.algorithm, input(members, root, spec.arguments, message));
   out.block = lay_out(message, element(), out.schedule->blocks()).block;
   out.text = spec.text();
+  if (!refused.empty()) out.text += ", as these ranks cannot have " + refused;
   return out;
 }
 

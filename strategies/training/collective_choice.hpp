@@ -47,7 +47,8 @@ class CollectiveChoice {
                                       const std::vector<EndpointId>& members, int root, bool host,
                                       Bytes message);
   [[nodiscard]] AlgorithmSpec named(Collective collective, const std::string& group) const;
-  [[nodiscard]] AlgorithmSpec fallback(Collective collective, bool host) const;
+  [[nodiscard]] AlgorithmSpec fallback(Collective collective, bool host,
+                                       const NcclFacts& facts) const;
   [[nodiscard]] AlgorithmInput input(const std::vector<EndpointId>& members, int root,
                                      const AlgorithmArguments& arguments, Bytes message) const;
   [[nodiscard]] int per_node(const std::vector<EndpointId>& members) const;

@@ -123,7 +123,8 @@ bool like_reference(const NodeFigures& figures, const Reference& reference) {
   if (figures.intra == "nvl72") return builder == "nvl72";
   const bool eight = figures.gpus_per_node == 8 && nics_of(figures) == 8;
   if (figures.intra == "nvswitch") return eight && (builder == "dgx_a100" || builder == "dgx_h100");
-  const bool cube = figures.gpus_per_node == 8 && nics_of(figures) == 4 && builder == "dgx1";
+  // Eight with six links each cannot be joined in pairs: they are DGX-1's cube, with its four NICs.
+  const bool cube = figures.gpus_per_node == 8 && builder == "dgx1";
   return figures.intra == "nvlink-mesh" && cube;
 }
 

@@ -16,6 +16,8 @@ namespace {
 
 /// Beyond so many activities and messages all ranks take longer than a user waits.
 constexpr double kMostForAllRanks = 6e6;
+/// Of a collective: two rounds of a ring, over several channels.
+constexpr double kMessagesPerMember = 8;
 
 /// About how much there is to replay when every rank is simulated.
 [[nodiscard]] double work_of_all_ranks(const Program& program,
@@ -26,7 +28,7 @@ constexpr double kMostForAllRanks = 6e6;
     for (const RoleOperation& operation : roles[i].operations) {
       of_rank += 1;
       if (operation.operation->kind != OperationKind::collective) continue;
-      of_rank += 2.0 * program.mesh.size(operation.operation->communication->over);
+      of_rank += kMessagesPerMember * program.mesh.size(operation.operation->communication->over);
     }
     const double players = program.roles[i].host ? 1
                                                  : static_cast<double>(program.mesh.ranks()) /

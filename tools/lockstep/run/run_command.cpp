@@ -58,7 +58,7 @@ RunQuestion question_of(const Given& given) {
   out.simulation.nccl_tuning = config_folder() + "/nccl/" + kNcclVersion + ".json";
   if (out.trace.empty() && !(given.ranks.empty() && given.window.empty()))
     throw UsageError("--trace-ranks and --trace-window say what --trace FILE is to hold");
-  if (!given.ranks.empty()) out.trace_ranks = parse_rank_list("--trace-ranks", given.ranks);
+  if (!given.ranks.empty()) out.trace_ranks = parse_rank_list("--trace-ranks", given.ranks, 0);
   if (!given.window.empty()) out.trace_window = parse_window(given.window);
   return out;
 }
