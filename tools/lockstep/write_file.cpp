@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <system_error>
 
@@ -14,21 +15,31 @@ namespace lockstep::cli {
 namespace {
 
 [[noreturn]] void give_up(const std::string& path, const std::string& beside, int error) {
-  std::remove(beside.c_str());
+  if (beside != path) std::remove(beside.c_str());
   throw IoError(fmt::format("cannot write {}: {}", path, std::generic_category().message(error)));
 }
 
 }  // namespace
 
+std::string place_to_write(const std::string& path) {
+  std::error_code ignored;
+  const auto kind = std::filesystem::status(path, ignored).type();
+  const bool replaceable =
+      kind == std::filesystem::file_type::not_found || kind == std::filesystem::file_type::regular;
+  return replaceable ? path + ".part" : path;
+}
+
 void write_file(const std::string& path, const std::string& text) {
-  const std::string beside = path + ".part";
+  const std::string beside = place_to_write(path);
   {
     std::ofstream out(beside, std::ios::binary);
     out << text;
     out.flush();
     if (!out) give_up(path, beside, errno);
   }
-  if (std::rename(beside.c_str(), path.c_str()) != 0) give_up(path, beside, errno);
+  if (beside != path && std::rename(beside.c_str(), path.c_str()) != 0) {
+    give_up(path, beside, errno);
+  }
 }
 
 }  // namespace lockstep::cli

@@ -7,4 +7,8 @@ namespace lockstep::cli {
 /// All of the text or nothing: it is written beside its place and then moved there. Throws IoError.
 void write_file(const std::string& path, const std::string& text);
 
+/// Where to write what is to be at `path`: beside it, to be moved there once it is whole; a device
+/// or a pipe is written itself.
+[[nodiscard]] std::string place_to_write(const std::string& path);
+
 }  // namespace lockstep::cli

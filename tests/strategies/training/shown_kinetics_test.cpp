@@ -52,7 +52,8 @@ TEST_CASE("kinetics-summit: more nodes, less efficiency") {
   for (const int nodes : {4, 16, 64, 256}) {
     CAPTURE(nodes);
     const double efficiency = on_nodes(nodes).samples_per_s() / (one * nodes);
-    CHECK(efficiency < last);
+    CHECK(efficiency < 1);
+    CHECK(efficiency < 1.01 * last);  // another algorithm may suit another number better
     last = efficiency;
   }
   // What is lost is communication: 97 MB of gradients, whose last bucket nothing hides.

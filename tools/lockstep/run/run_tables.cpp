@@ -75,6 +75,7 @@ RunTable step_table(const RunQuestion& question, const RunAnswer& answer) {
   if (const auto hfu = speed.hfu())
     add("HFU", fmt::format("{}, {:.3f} times the model's operations", percent(*hfu),
                            speed.hardware_flops / speed.model_flops));
+  if (speed.mfu()) table.notes.push_back("counted for the MFU: " + speed.convention);
   if (speed.training_s) {
     const bool tokens = speed.tokens_per_s.has_value();
     add(fmt::format("{:.4g} {}", *answer.scenario.samples, tokens ? "tokens" : speed.sample + "s"),

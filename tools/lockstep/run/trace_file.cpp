@@ -11,6 +11,7 @@
 #include "sim/trace/perfetto.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/run/run_step.hpp"
+#include "tools/lockstep/write_file.hpp"
 
 namespace lockstep::cli {
 
@@ -32,7 +33,7 @@ void check_ranks(const std::vector<int>& wanted, const StepTimeline& timeline) {
 }
 
 [[noreturn]] void give_up(const std::string& path, const std::string& beside, int error) {
-  std::remove(beside.c_str());
+  if (beside != path) std::remove(beside.c_str());
   throw IoError(fmt::format("cannot write {}: {}", path, std::generic_category().message(error)));
 }
 
@@ -52,14 +53,14 @@ void write_trace(const RunQuestion& question, const SimulatedStep& step) {
     options.from = question.trace_window->first;
     options.to = question.trace_window->second;
   }
-  const std::string beside = question.trace + ".part";
+  const std::string beside = place_to_write(question.trace);
   {
     std::ofstream out(beside, std::ios::binary);
     if (out) write_perfetto(step.timeline, options, out);
     out.flush();
     if (!out) give_up(question.trace, beside, errno);
   }
-  if (std::rename(beside.c_str(), question.trace.c_str()) != 0)
+  if (beside != question.trace && std::rename(beside.c_str(), question.trace.c_str()) != 0)
     give_up(question.trace, beside, errno);
 }
 
