@@ -19,6 +19,8 @@ namespace {
   return *find_element_type("uint8");
 }
 
+constexpr int kLongestRing = 256;
+
 /// What differs between groups, as far as an algorithm may care.
 [[nodiscard]] std::string key_of(Collective collective, const std::string& group, std::size_t n,
                                  int per_node, int root, bool host, Bytes message) {
@@ -97,6 +99,10 @@ AlgorithmSpec CollectiveChoice::fallback(Collective collective, bool host,
                                          const NcclFacts& facts) const {
   if (host) {
     if (const CollectiveAlgorithm* flat = find_algorithm(collective, "flat")) return {flat, {}};
+  }
+  // A ring of many ranks has as many rounds, which nobody would wait for.
+  if (collective == Collective::all_reduce && facts.ranks > kLongestRing) {
+    return {find_algorithm(collective, "halving_doubling"), {}};
   }
   static constexpr std::array kUsual{"ring", "direct", "shift"};
   for (const char* name : kUsual) {

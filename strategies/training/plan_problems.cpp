@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <set>
 
@@ -157,6 +158,13 @@ class Plan {
   void check_exchange() {
     if (plan_.zero < 0 || plan_.zero > 3)
       note("zero", "zero = {}; it may be 0, 1, 2 or 3", plan_.zero);
+    if (plan_.exchange != GradientExchange::parameter_server && plan_.servers > 1) {
+      note("servers", "servers = {} goes with exchange parameter_server alone", plan_.servers);
+    }
+    if (plan_.exchange != GradientExchange::parameter_averaging && plan_.average_every > 1) {
+      note("average_every", "average_every = {} goes with exchange parameter_averaging alone",
+           plan_.average_every);
+    }
     if (plan_.exchange == GradientExchange::all_reduce) return;
     static constexpr std::array kNames{"all_reduce", "parameter_server", "host_average",
                                        "parameter_averaging"};
@@ -171,25 +179,56 @@ class Plan {
     }
   }
 
-  void check_tensor(const TransformerConfig& model) {
-    divides("tp", plan_.tp, model.heads, "heads");
-    divides("tp", plan_.tp, model.ffn, "ffn");
-    const std::int64_t kv = model.kv_heads;
-    if (kv % plan_.tp != 0 && plan_.tp % kv != 0) {
-      note("tp", "tp = {} neither divides kv_heads = {} nor is a multiple of it", plan_.tp, kv);
-    }
-    if (plan_.sequence_parallel) check_sequence(model);
+  /// What tensor parallelism cuts, in words and as a test of a degree.
+  struct Cut {
+    std::string what;
+    std::function<bool(std::int64_t)> fits;
+  };
+
+  [[nodiscard]] static Cut whole(std::string name, std::int64_t size) {
+    return {fmt::format("{} = {}", name, size), [size](std::int64_t tp) { return size % tp == 0; }};
   }
 
-  /// In a zigzag every rank has two runs of tokens, each of which is cut.
-  void check_sequence(const TransformerConfig& model) {
+  /// Runs of tokens between the parts that are cut by heads: in a zigzag every rank has two.
+  [[nodiscard]] Cut sequence_cut(const TransformerConfig& model) const {
     const int ring = plan_.cp / std::max(1, ulysses_degree(plan_, gpus_per_node_));
-    if (ring > 1 && plan_.zigzag && model.causal) {
-      divides("tp", plan_.tp, model.sequence / (2 * plan_.cp),
-              "seq / (2 * cp) (sequence_parallel in a zigzag)");
-    } else {
-      divides("tp", plan_.tp, model.sequence / plan_.cp, "seq / cp (sequence_parallel)");
+    const bool zigzag = ring > 1 && plan_.zigzag && model.causal;
+    const std::int64_t run = std::int64_t{plan_.cp} * (zigzag ? 2 : 1);
+    const std::int64_t tokens = model.sequence;
+    return {fmt::format("the {} tokens of seq / {} (sequence_parallel)", tokens / run,
+                        zigzag ? "(2 * cp)" : "cp"),
+            [=](std::int64_t tp) { return tokens % (run * tp) == 0; }};
+  }
+
+  [[nodiscard]] std::vector<Cut> tensor_cuts(const TransformerConfig& model) const {
+    std::vector<Cut> out{whole("heads", model.heads), whole("ffn", model.ffn)};
+    const std::int64_t kv = model.kv_heads;
+    out.push_back({fmt::format("kv_heads = {} (nor is it a multiple of that)", kv),
+                   [kv](std::int64_t tp) { return kv % tp == 0 || tp % kv == 0; }});
+    const bool whole_sequence = model.sequence % plan_.cp != 0;  // told as such
+    if (plan_.sequence_parallel && !whole_sequence) out.push_back(sequence_cut(model));
+    if (model.experts) {
+      out.push_back(whole("the experts' ffn", model.experts->ffn));
+      const std::int64_t shared = model.experts->shared * model.experts->shared_ffn;
+      if (shared > 0) out.push_back(whole("the shared experts' ffn", shared));
     }
+    return out;
+  }
+
+  void check_tensor(const TransformerConfig& model) {
+    const std::vector<Cut> cuts = tensor_cuts(model);
+    std::vector<std::string> failing;
+    for (const Cut& cut : cuts) {
+      if (!cut.fits(plan_.tp)) failing.push_back(cut.what);
+    }
+    if (failing.empty()) return;
+    std::vector<std::int64_t> possible;
+    for (const std::int64_t tp : divisors(model.heads)) {
+      const auto fits = [tp](const Cut& cut) { return cut.fits(tp); };
+      if (std::all_of(cuts.begin(), cuts.end(), fits)) possible.push_back(tp);
+    }
+    note("tp", "tp = {} does not divide {}; it may be {}", plan_.tp, fmt::join(failing, ", "),
+         fmt::join(possible, ", "));
   }
 
   void check_context(const TransformerConfig& model) {
@@ -199,9 +238,8 @@ class Plan {
     const std::int64_t heads = model.heads / plan_.tp;
     if (heads % ulysses != 0) {
       note("cp",
-           "an all-to-all over {} ranks needs as many heads on each tensor-parallel rank: heads / "
-           "tp "
-           "= {} / {}; at most {}, or cp_kind ring or 2d",
+           "an all-to-all over {} ranks needs heads to divide among them on each tensor-parallel "
+           "rank: heads / tp = {} / {}; at most {}, or cp_kind ring or 2d",
            ulysses, model.heads, plan_.tp, heads);
     }
     const std::int64_t kv = std::max<std::int64_t>(1, model.kv_heads / plan_.tp);
@@ -216,8 +254,13 @@ class Plan {
            "ring attention adds up parts with a running softmax: it needs attention flash");
     }
     const bool zigzag = ring > 1 && plan_.zigzag && model.causal;
-    divides("cp", plan_.cp * (zigzag ? 2 : 1), model.sequence,
-            zigzag ? "seq (cut in 2 * cp for zigzag)" : "seq");
+    if (zigzag && model.sequence % (2 * plan_.cp) != 0) {
+      const bool plain = model.sequence % plan_.cp == 0;
+      note("cp", "cp = {}: a zigzag cuts seq = {} into 2 * cp = {} equal runs{}", plan_.cp,
+           model.sequence, 2 * plan_.cp, plain ? "; zigzag = false would cut it into cp" : "");
+    } else {
+      divides("cp", plan_.cp, model.sequence, "seq");
+    }
   }
 
   void check_experts(const TransformerConfig& model) {
@@ -226,9 +269,13 @@ class Plan {
       return;
     }
     divides("ep", plan_.ep, model.experts->experts, "experts");
-    divides("tp", plan_.tp, model.experts->ffn, "the experts' ffn");
-    divides("tp", plan_.tp, model.experts->shared * model.experts->shared_ffn,
-            "the shared experts' ffn");
+    const auto most =
+        static_cast<double>(model.experts->experts) / static_cast<double>(model.experts->top_k);
+    if (plan_.expert_skew > most) {
+      note("expert_skew",
+           "expert_skew = {}: no expert can have more than experts / top_k = {} times the mean",
+           plan_.expert_skew, most);
+    }
   }
 
   void check_other_model() {

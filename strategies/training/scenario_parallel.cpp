@@ -68,7 +68,8 @@ StateConfig read_state(ObjectReader& in, Dtype precision) {
   StateConfig state;
   state.weights = precision == Dtype::fp8 ? Dtype::bf16 : precision;
   state.weights = choice(in, "weights", "precision", precision_names(), state.weights);
-  state.gradients = choice(in, "gradients", "precision", precision_names(), state.weights);
+  state.gradients = choice(in, "gradients", "precision", precision_names(),
+                           state.weights == Dtype::fp8 ? Dtype::bf16 : state.weights);
   state.master = in.boolean("master", state.weights != Dtype::fp32);
   if (state.master && state.weights == Dtype::fp32) {
     in.note("master", "weights in fp32 are their own master copy: say false");

@@ -147,7 +147,7 @@ TEST_CASE("tensor parallelism: heads, keys and inner dimension") {
   TransformerConfig shape = gpt();
   shape.ffn = 3 * 256;
   shape.kv_heads = 3;
-  Check{shape, with_tp(3)}.says("tp", {"tp = 3", "heads = 16", "1, 2, 4, 8, 16"});
+  Check{shape, with_tp(3)}.says("tp", {"tp = 3", "heads = 16", "it may be 1"});
   shape = gpt();
   shape.ffn = 4 * 65;
   Check{shape, with_tp(8)}.says("tp", {"tp = 8", "ffn = 260"});
@@ -253,7 +253,7 @@ TEST_CASE("experts: their number, the ranks, a model that has none") {
   TransformerConfig shared = moe();
   shared.experts->shared = 1;
   shared.experts->shared_ffn = 130;
-  Check{shared, with_tp(4)}.says("tp", {"tp = 4", "shared", "130", "1, 2, 5"});
+  Check{shared, with_tp(4)}.says("tp", {"tp = 4", "shared", "130", "it may be 1, 2"});
 }
 
 TEST_CASE("ZeRO: stages, shards") {

@@ -75,6 +75,9 @@ RunTable step_table(const RunQuestion& question, const RunAnswer& answer) {
   if (const auto hfu = speed.hfu())
     add("HFU", fmt::format("{}, {:.3f} times the model's operations", percent(*hfu),
                            speed.hardware_flops / speed.model_flops));
+  for (const std::string& line : answer.step.algorithms) {
+    if (line.find("cannot have") != std::string::npos) table.notes.push_back(line);
+  }
   if (speed.mfu()) table.notes.push_back("counted for the MFU: " + speed.convention);
   if (speed.training_s) {
     const bool tokens = speed.tokens_per_s.has_value();
