@@ -1,7 +1,9 @@
 #include "strategies/models/model_file.hpp"
 
+#include <algorithm>
+#include <system_error>
+
 #include "strategies/models/model_readers.hpp"
-#include "topologies/config/device.hpp"
 
 namespace lockstep {
 
@@ -44,7 +46,18 @@ ModelConfig load_model(const std::filesystem::path& path) {
 }
 
 std::vector<std::string> model_ids(const std::filesystem::path& folder) {
-  return device_ids(folder);  // ids are names of .json files there as well
+  std::error_code error;
+  std::vector<std::string> ids;
+  std::filesystem::directory_iterator at{folder, error};
+  while (!error && at != std::filesystem::directory_iterator{}) {
+    if (at->path().extension() == ".json") ids.push_back(at->path().stem().string());
+    at.increment(error);
+  }
+  if (error) {
+    throw ConfigError{Problem{folder.string(), {}, "", "cannot be read: " + error.message()}};
+  }
+  std::sort(ids.begin(), ids.end());
+  return ids;
 }
 
 }  // namespace lockstep
