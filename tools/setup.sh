@@ -6,7 +6,7 @@ set -euo pipefail
 packages=(
   g++ cmake ninja-build ccache git                    # build
   libfmt-dev nlohmann-json3-dev libcli11-dev          # libraries of the product
-  libboost-graph-dev libpugixml-dev libprotobuf-dev protobuf-compiler
+  libboost-graph-dev libpugixml-dev libprotobuf-dev protobuf-compiler libeigen3-dev
   gnuplot-nox                                         # plots of the command line
   doctest-dev libbenchmark-dev                        # tests and benches
   libsimgrid-dev libvalijson-dev

@@ -9,8 +9,8 @@
 #include <tuple>
 #include <utility>
 
-#include "sim/execute/host/resources.hpp"
-#include "sim/execute/host/step_problem.hpp"
+#include "sim/execute/host/schedule/resources.hpp"
+#include "sim/execute/host/schedule/step_problem.hpp"
 #include "strategies/formats/msccl.hpp"
 #include "strategies/formats/msccl_collective.hpp"
 #include "strategies/formats/msccl_gpu_text.hpp"

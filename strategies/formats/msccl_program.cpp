@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "sim/execute/host/step_problem.hpp"
+#include "sim/execute/host/schedule/step_problem.hpp"
 #include "strategies/formats/msccl_collective.hpp"
 #include "strategies/formats/xml_reader.hpp"
 

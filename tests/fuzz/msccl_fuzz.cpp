@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "sim/execute/host/execute.hpp"
-#include "sim/execute/host/step_problem.hpp"
+#include "sim/execute/host/schedule/execute.hpp"
+#include "sim/execute/host/schedule/step_problem.hpp"
 #include "strategies/formats/msccl.hpp"
 #include "topologies/config/config_error.hpp"
 

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "sim/engine/link_load.hpp"
-#include "sim/execute/host/numeric.hpp"
+#include "sim/execute/host/schedule/numeric.hpp"
 #include "strategies/collectives/collective_bound.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/parallel.hpp"

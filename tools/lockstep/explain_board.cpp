@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "sim/execute/host/heard_of.hpp"
-#include "sim/execute/host/host_memory.hpp"
-#include "sim/execute/host/symbol_blocks.hpp"
+#include "sim/execute/host/schedule/heard_of.hpp"
+#include "sim/execute/host/schedule/host_memory.hpp"
+#include "sim/execute/host/schedule/symbol_blocks.hpp"
 #include "tools/lockstep/explain_holding.hpp"
 
 namespace lockstep::cli {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/execute/host/block_memory.hpp"
+#include "sim/execute/host/schedule/block_memory.hpp"
 #include "sim/schedule/contract.hpp"
 #include "tools/lockstep/explain_columns.hpp"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/execute/host/contributions.hpp"
+#include "sim/execute/host/schedule/contributions.hpp"
 
 namespace lockstep::cli {
 

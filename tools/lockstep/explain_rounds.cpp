@@ -7,8 +7,8 @@
 #include <span>
 #include <utility>
 
-#include "sim/execute/host/chunk_text.hpp"
-#include "sim/execute/host/step_problem.hpp"
+#include "sim/execute/host/schedule/chunk_text.hpp"
+#include "sim/execute/host/schedule/step_problem.hpp"
 #include "tools/lockstep/errors.hpp"
 
 namespace lockstep::cli {

@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "sim/execute/host/block_memory.hpp"
+#include "sim/execute/host/schedule/block_memory.hpp"
 #include "sim/fifo.hpp"
 #include "sim/schedule/schedule.hpp"
 

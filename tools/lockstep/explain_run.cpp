@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "sim/execute/host/symbolic.hpp"
+#include "sim/execute/host/schedule/symbolic.hpp"
 #include "sim/schedule/contract.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/explain_board.hpp"

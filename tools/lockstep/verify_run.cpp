@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "sim/execute/host/resources.hpp"
-#include "sim/execute/host/verify.hpp"
+#include "sim/execute/host/schedule/resources.hpp"
+#include "sim/execute/host/schedule/verify.hpp"
 #include "strategies/collectives/sizing.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/parallel.hpp"

@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-#include "sim/execute/host/resources.hpp"
+#include "sim/execute/host/schedule/resources.hpp"
 #include "strategies/collectives/partition.hpp"
 
 using namespace lockstep;

@@ -5,7 +5,7 @@
 #include <tuple>
 #include <vector>
 
-#include "tests/sim/execute/host/table_schedule.hpp"
+#include "tests/sim/execute/host/schedule/table_schedule.hpp"
 
 using namespace lockstep;
 

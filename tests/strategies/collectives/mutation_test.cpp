@@ -6,8 +6,8 @@
 #include <tuple>
 #include <vector>
 
-#include "sim/execute/host/host_memory.hpp"
-#include "sim/execute/host/verify.hpp"
+#include "sim/execute/host/schedule/host_memory.hpp"
+#include "sim/execute/host/schedule/verify.hpp"
 #include "tests/strategies/collectives/every_row.hpp"
 #include "tests/strategies/collectives/mutant.hpp"
 #include "tests/strategies/collectives/plain_execution.hpp"

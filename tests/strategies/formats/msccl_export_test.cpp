@@ -6,11 +6,11 @@
 #include <numeric>
 
 #include "sim/engine/replay.hpp"
-#include "sim/execute/host/races.hpp"
-#include "sim/execute/host/verify.hpp"
+#include "sim/execute/host/schedule/races.hpp"
+#include "sim/execute/host/schedule/verify.hpp"
 #include "strategies/formats/msccl.hpp"
 #include "tests/sim/engine/star.hpp"
-#include "tests/sim/execute/host/table_schedule.hpp"
+#include "tests/sim/execute/host/schedule/table_schedule.hpp"
 #include "tests/strategies/collectives/every_row.hpp"
 #include "tests/strategies/formats/corpus.hpp"
 

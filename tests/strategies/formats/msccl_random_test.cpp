@@ -5,12 +5,12 @@
 #include <random>
 
 #include "sim/engine/replay.hpp"
-#include "sim/execute/host/execute.hpp"
-#include "sim/execute/host/races.hpp"
+#include "sim/execute/host/schedule/execute.hpp"
+#include "sim/execute/host/schedule/races.hpp"
 #include "strategies/formats/msccl.hpp"
 #include "strategies/formats/msccl_export.hpp"
 #include "tests/sim/engine/star.hpp"
-#include "tests/sim/execute/host/table_schedule.hpp"
+#include "tests/sim/execute/host/schedule/table_schedule.hpp"
 
 /// Schedules that make no sense, written as MSCCL algorithms and read again: every block ends with
 /// the same number, at the same time.

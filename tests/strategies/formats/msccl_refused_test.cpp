@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "sim/execute/host/verify.hpp"
+#include "sim/execute/host/schedule/verify.hpp"
 #include "strategies/formats/msccl.hpp"
 #include "tests/strategies/formats/refused.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "sim/execute/host/verify.hpp"
+#include "sim/execute/host/schedule/verify.hpp"
 #include "tests/strategies/formats/corpus.hpp"
 
 /// MSCCL files become schedules that do what the files say.

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "sim/check.hpp"
-#include "sim/execute/program/execute_program.hpp"
+#include "sim/execute/host/program/execute_program.hpp"
 #include "strategies/training/build_program.hpp"
 #include "tests/strategies/training/step_under_test.hpp"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/execute/program/execute_program.hpp"
+#include "sim/execute/host/program/execute_program.hpp"
 #include "strategies/collectives/registry.hpp"
 #include "strategies/training/build_program.hpp"
 #include "tests/strategies/training/random_plans.hpp"

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/execute/host/kernels/part_layout.hpp"
+#include "sim/program/operation.hpp"
+
+/// What operations compute, by the words of sim/program/operation.hpp: plain reference kernels in
+/// float64 on a rank's own parts. A part knows which elements of the whole tensor it holds, so that
+/// a mask sees tokens' own positions and a table its own rows, and that operands which do not
+/// belong together are refused.
+namespace lockstep {
+
+struct KernelOperand {
+  const Tensor* tensor = nullptr;
+  const PartLayout* layout = nullptr;
+  const std::vector<double>* values = nullptr;
+
+  [[nodiscard]] const double* data() const { return values->data(); }
+  [[nodiscard]] std::size_t size() const { return values->size(); }
+};
+
+struct KernelResult {
+  const Tensor* tensor = nullptr;
+  const PartLayout* layout = nullptr;
+  std::vector<double> values{};  // zeros when the kernel begins
+};
+
+struct OptimizerSettings {
+  double learning_rate = 0.05;
+  /// Adam divides by what may be nothing but rounding, such as the gradient of a bias of keys,
+  /// which a softmax does not see: steps of that stay small.
+  double adam_learning_rate = 0.001;
+  double momentum = 0.9;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+};
+
+struct KernelCall {
+  const Operation* operation = nullptr;
+  std::vector<KernelOperand> reads{};
+  std::vector<KernelResult> writes{};
+  /// matmul: whether this rank's summand has the bias; of the ranks that a result is partial over
+  /// only the first adds it.
+  bool adds_bias = true;
+  /// dropout: which elements are dropped is a function of this and their place in the whole tensor.
+  std::uint64_t draw = 0;
+  OptimizerSettings optimizer{};
+  int step = 1;  // of training, from 1
+
+  [[nodiscard]] const KernelOperand& read(std::size_t i) const { return reads.at(i); }
+  [[nodiscard]] KernelResult& write(std::size_t i) { return writes.at(i); }
+};
+
+/// What is added to by attention in a ring is combined with what `writes` of an operation hold:
+/// true for these, whose kernel reads what it adds to and whose results replace it.
+[[nodiscard]] bool combines_itself(const Operation& operation);
+
+/// Computes writes. Errors: ExecutionError for operands that do not fit, and for kinds that are no
+/// computation.
+void run_kernel(KernelCall& call);
+
+}  // namespace lockstep

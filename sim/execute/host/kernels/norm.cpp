@@ -1,0 +1,131 @@
+#include <cmath>
+
+#include "sim/execute/host/kernels/kernel_list.hpp"
+
+namespace lockstep::kernels {
+
+namespace {
+
+constexpr double kEpsilon = 1e-5;
+
+[[nodiscard]] std::size_t row_of(const PartLayout& layout) {
+  return static_cast<std::size_t>(layout.axes.back().length());
+}
+
+/// Mean (0 for RMS) and reciprocal standard deviation of `count` numbers, `stride` apart.
+struct Moments {
+  double mean = 0;
+  double scale = 1;
+};
+[[nodiscard]] Moments moments_of(const double* x, std::size_t count, std::size_t stride,
+                                 bool centred) {
+  Moments out;
+  const auto n = static_cast<double>(count);
+  if (centred) {
+    for (std::size_t i = 0; i < count; ++i) out.mean += x[i * stride] / n;
+  }
+  double variance = kEpsilon;
+  for (std::size_t i = 0; i < count; ++i) {
+    variance += (x[i * stride] - out.mean) * (x[i * stride] - out.mean) / n;
+  }
+  out.scale = 1 / std::sqrt(variance);
+  return out;
+}
+
+/// The gradient of `count` numbers that were normalised, from that of gain times what came out:
+/// scale (h - mean(h) - z mean(h z)), without the middle term for RMS.
+void normal_gradient(const double* x, const double* h, double* g_x, std::size_t count,
+                     std::size_t stride, const Moments& moments, bool centred) {
+  double sum = 0;
+  double along = 0;
+  const auto normal = [&](std::size_t i) { return (x[i * stride] - moments.mean) * moments.scale; };
+  for (std::size_t i = 0; i < count; ++i) {
+    sum += h[i];
+    along += h[i] * normal(i);
+  }
+  const auto n = static_cast<double>(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    g_x[i * stride] += moments.scale * (h[i] - (centred ? sum / n : 0) - normal(i) * along / n);
+  }
+}
+
+}  // namespace
+
+void normalisation(KernelCall& call) {
+  const KernelOperand& x = call.read(0);
+  check_whole(call, *x.tensor, x.layout->axes.back());
+  const bool layer = call.operation->norm == Normalisation::layer;
+  const std::size_t n = row_of(*x.layout);
+  const std::size_t kept = layer ? 2 : 1;
+  for (std::size_t row = 0; row * n < x.size(); ++row) {
+    const double* from = x.data() + row * n;
+    const Moments moments = moments_of(from, n, 1, layer);
+    double* statistics = call.write(1).values.data() + row * kept;
+    statistics[kept - 1] = moments.scale;
+    if (layer) statistics[0] = moments.mean;
+    for (std::size_t i = 0; i < n; ++i) {
+      const double bias = call.reads.size() > 2 ? call.read(2).data()[i] : 0;
+      call.write(0).values[row * n + i] =
+          (from[i] - moments.mean) * moments.scale * call.read(1).data()[i] + bias;
+    }
+  }
+}
+
+void normalisation_backward(KernelCall& call) {
+  const KernelOperand& x = call.read(0);
+  const KernelOperand& g = call.read(3);
+  const bool layer = call.operation->norm == Normalisation::layer;
+  const std::size_t n = row_of(*x.layout);
+  const std::size_t kept = layer ? 2 : 1;
+  std::vector<double> h(n);
+  for (std::size_t row = 0; row * n < x.size(); ++row) {
+    const double* from = x.data() + row * n;
+    const double* statistics = call.read(2).data() + row * kept;
+    const Moments moments{layer ? statistics[0] : 0, statistics[kept - 1]};
+    for (std::size_t i = 0; i < n; ++i) {
+      const double gradient = g.data()[row * n + i];
+      h[i] = gradient * call.read(1).data()[i];
+      call.write(1).values[i] += gradient * (from[i] - moments.mean) * moments.scale;
+      if (call.writes.size() > 2) call.write(2).values[i] += gradient;
+    }
+    normal_gradient(from, h.data(), call.write(0).values.data() + row * n, n, 1, moments, layer);
+  }
+}
+
+void batch_norm(KernelCall& call) {
+  const KernelOperand& x = call.read(0);
+  const std::size_t channels = row_of(*x.layout);
+  const std::size_t count = x.size() / channels;
+  for (std::size_t c = 0; c < channels; ++c) {
+    const Moments moments = moments_of(x.data() + c, count, channels, true);
+    call.write(1).values[2 * c] = moments.mean;
+    call.write(1).values[2 * c + 1] = moments.scale;
+    for (std::size_t i = c; i < x.size(); i += channels) {
+      call.write(0).values[i] =
+          (x.data()[i] - moments.mean) * moments.scale * call.read(1).data()[c] +
+          call.read(2).data()[c];
+    }
+  }
+}
+
+void batch_norm_backward(KernelCall& call) {
+  const KernelOperand& x = call.read(0);
+  const KernelOperand& g = call.read(3);
+  const std::size_t channels = row_of(*x.layout);
+  const std::size_t count = x.size() / channels;
+  std::vector<double> h(count);
+  for (std::size_t c = 0; c < channels; ++c) {
+    const Moments moments{call.read(2).data()[2 * c], call.read(2).data()[2 * c + 1]};
+    for (std::size_t i = 0; i < count; ++i) {
+      const double gradient = g.data()[i * channels + c];
+      h[i] = gradient * call.read(1).data()[c];
+      call.write(1).values[c] +=
+          gradient * (x.data()[i * channels + c] - moments.mean) * moments.scale;
+      call.write(2).values[c] += gradient;
+    }
+    normal_gradient(x.data() + c, h.data(), call.write(0).values.data() + c, count, channels,
+                    moments, true);
+  }
+}
+
+}  // namespace lockstep::kernels

@@ -1,0 +1,49 @@
+#include "sim/execute/host/program/double_blocks.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace lockstep {
+
+DoubleBlocks::DoubleBlocks(const Schedule& schedule, std::int64_t block_elements,
+                           Reduction reduction)
+    : block_elements_{block_elements}, reduction_{reduction} {
+  constexpr double kUnwritten = std::numeric_limits<double>::quiet_NaN();
+  const auto elements = static_cast<std::size_t>(schedule.blocks() * block_elements);
+  for (int rank = 0; rank < schedule.ranks(); ++rank) {
+    const auto scratch = static_cast<std::size_t>(schedule.scratch_blocks(rank) * block_elements);
+    ranks_.push_back({std::vector<double>(elements, 0.0), std::vector<double>(elements, kUnwritten),
+                      std::vector<double>(scratch, kUnwritten)});
+  }
+}
+
+std::vector<double>& DoubleBlocks::buffer(int rank, Buffer which) {
+  return ranks_.at(static_cast<std::size_t>(rank)).at(static_cast<std::size_t>(which));
+}
+
+BlockMemory::Payload DoubleBlocks::read(int rank, std::span<const Chunk> runs) {
+  auto out = std::make_shared<std::vector<double>>();
+  for (const Chunk& run : runs) {
+    const auto from = buffer(rank, run.buffer).begin() + run.first * block_elements_;
+    out->insert(out->end(), from, from + run.count * block_elements_);
+  }
+  return out;
+}
+
+std::optional<std::string> DoubleBlocks::write(const StepPlace& place, std::span<const Chunk> runs,
+                                               const Payload& payload, Combine combine) {
+  const double* from = static_cast<const std::vector<double>*>(payload.get())->data();
+  for (const Chunk& run : runs) {
+    double* to = buffer(place.rank, run.buffer).data() + run.first * block_elements_;
+    for (std::int64_t i = 0; i < run.count * block_elements_; ++i, ++from) {
+      if (combine == Combine::copy) {
+        to[i] = *from;
+      } else {
+        to[i] = reduction_ == Reduction::sum ? to[i] + *from : std::max(to[i], *from);
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,230 @@
+#include "sim/execute/host/program/scheduled_exchange.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "sim/execute/host/schedule/execute.hpp"
+#include "sim/execute/host/program/double_blocks.hpp"
+#include "sim/execute/host/kernels/execution_error.hpp"
+
+namespace lockstep {
+
+namespace {
+
+using Values = std::vector<double>;
+
+/// Messages of one collective, packed and unpacked.
+class Message {
+ public:
+  Message(const Schedule& schedule, const Communication& how, std::uint64_t seed,
+          std::vector<std::vector<ExchangePart>>& tensors)
+      : schedule_{schedule},
+        how_{how},
+        seed_{seed},
+        tensors_{tensors},
+        members_{tensors.front().size()} {
+    if (schedule.ranks() < static_cast<int>(members_)) {
+      throw ExecutionError{
+          fmt::format("a schedule of {} ranks for {} members", schedule.ranks(), members_)};
+    }
+  }
+
+  void run() {
+    switch (how_.collective) {
+      case Collective::all_reduce:
+      case Collective::send_recv:
+      case Collective::broadcast:
+      case Collective::reduce:
+        return run_whole();
+      case Collective::all_gather:
+        return run_gather();
+      case Collective::reduce_scatter:
+      case Collective::all_to_all:
+        return run_parts();
+      default:
+        throw ExecutionError{fmt::format("no meaning for {}", to_string(how_.collective))};
+    }
+  }
+
+ private:
+  [[nodiscard]] double nothing() const {
+    return how_.reduction == Reduction::maximum ? -std::numeric_limits<double>::infinity() : 0;
+  }
+
+  /// What lies in the members' results once the schedule has moved their messages.
+  [[nodiscard]] std::vector<Values> moved(const std::vector<Values>& messages) const {
+    std::size_t longest = 1;
+    for (const Values& message : messages) longest = std::max(longest, message.size());
+    const auto blocks = static_cast<std::size_t>(schedule_.blocks());
+    const auto length = static_cast<std::int64_t>((longest + blocks - 1) / blocks);
+    DoubleBlocks memory{schedule_, length, how_.reduction};
+    for (int rank = 0; rank < schedule_.ranks(); ++rank) {
+      Values& data = memory.buffer(rank, Buffer::data);
+      std::fill(data.begin(), data.end(), nothing());
+      if (static_cast<std::size_t>(rank) < members_) {
+        const Values& message = messages[static_cast<std::size_t>(rank)];
+        std::copy(message.begin(), message.end(), data.begin());
+      }
+    }
+    ExecuteOptions options;
+    options.order = ExecuteOrder::shuffled;
+    options.seed = seed_;
+    const ExecuteOutcome outcome = execute(schedule_, memory, options);
+    if (!outcome.finished()) {
+      throw ExecutionError{outcome.problem.empty() ? "its schedule cannot end" : outcome.problem};
+    }
+    std::vector<Values> out;
+    for (std::size_t k = 0; k < members_; ++k) {
+      out.push_back(memory.buffer(static_cast<int>(k), schedule_.result()));
+    }
+    return out;
+  }
+
+  /// Elements of a part, so that it fills its share of the blocks.
+  [[nodiscard]] std::size_t padded(std::size_t part) const {
+    const std::size_t blocks = static_cast<std::size_t>(schedule_.blocks()) / members_;
+    return (std::max<std::size_t>(1, part) + blocks - 1) / blocks * blocks;
+  }
+
+  // Everybody has the same message, or takes it as it comes.
+
+  void run_whole() {
+    std::vector<Values> messages(members_);
+    for (auto& parts : tensors_) {
+      check_same(parts);
+      for (std::size_t k = 0; k < members_; ++k) {
+        if (parts[k].from == nullptr) continue;
+        messages[k].insert(messages[k].end(), parts[k].brought->begin(), parts[k].brought->end());
+      }
+    }
+    const std::vector<Values> results = moved(messages);
+    for (std::size_t k = 0; k < members_; ++k) {
+      auto from = results[k].begin();
+      for (auto& parts : tensors_) {
+        if (parts[k].to == nullptr) continue;
+        const auto end = from + parts[k].to->elements();
+        parts[k].got.assign(from, end);
+        from = end;
+      }
+    }
+  }
+
+  void check_same(const std::vector<ExchangePart>& parts) const {
+    const PartLayout* first = nullptr;
+    for (const ExchangePart& part : parts) {
+      for (const PartLayout* layout : {part.from, part.to}) {
+        if (layout == nullptr) continue;
+        if (first == nullptr) first = layout;
+        const bool alike = how_.collective == Collective::send_recv ||
+                           (layout->axes == first->axes && layout->first_flat == first->first_flat);
+        if (alike && layout->elements() == first->elements()) continue;
+        throw ExecutionError{"members hold different parts of one message"};
+      }
+    }
+  }
+
+  // Every member has a part for everyone.
+
+  void run_gather() {
+    std::vector<Values> own(members_);
+    std::size_t part = 0;
+    for (const auto& parts : tensors_) {
+      for (std::size_t k = 0; k < members_; ++k) {
+        own[k].insert(own[k].end(), parts[k].brought->begin(), parts[k].brought->end());
+        part = std::max(part, own[k].size());
+      }
+    }
+    part = padded(part);
+    std::vector<Values> messages(members_, Values(part * members_, 0.0));
+    for (std::size_t k = 0; k < members_; ++k) {
+      std::copy(own[k].begin(), own[k].end(),
+                messages[k].begin() + static_cast<std::ptrdiff_t>(k * part));
+    }
+    const std::vector<Values> results = moved(messages);
+    for (std::size_t k = 0; k < members_; ++k) {
+      for (std::size_t other = 0; other < members_; ++other) {
+        take_from(k, other, results[k].begin() + static_cast<std::ptrdiff_t>(other * part));
+      }
+    }
+    check_filled();
+  }
+
+  void take_from(std::size_t k, std::size_t other, Values::const_iterator from) {
+    for (auto& parts : tensors_) {
+      const auto end = from + parts[other].from->elements();
+      come_ +=
+          copy_common(*parts[other].from, Values{from, end}, *parts[k].to, parts[k].got, false);
+      from = end;
+    }
+  }
+
+  /// reduce_scatter: part r of the sum; all_to_all: from everyone what he has of one's own.
+  void run_parts() {
+    std::size_t part = 0;
+    for (const auto& parts : tensors_) {
+      std::size_t longest = 0;
+      for (const ExchangePart& one : parts) {
+        longest = std::max(longest, static_cast<std::size_t>(one.to->elements()));
+      }
+      part += longest;
+    }
+    part = padded(part);
+    std::vector<Values> messages(members_, Values(part * members_, 0.0));
+    for (std::size_t k = 0; k < members_; ++k) {
+      for (std::size_t other = 0; other < members_; ++other) pack(k, other, part, messages[k]);
+    }
+    check_filled();
+    const std::vector<Values> results = moved(messages);
+    const bool sums = how_.collective == Collective::reduce_scatter;
+    for (std::size_t k = 0; k < members_; ++k) {
+      for (std::size_t other = 0; other < members_; ++other) {
+        if (sums && other != k) continue;
+        std::size_t at = other * part;
+        for (auto& parts : tensors_) {
+          for (double& value : parts[k].got) value += results[k][at++];
+        }
+      }
+    }
+  }
+
+  /// What member k has of what `other` wants; zeros where it has none of it.
+  void pack(std::size_t k, std::size_t other, std::size_t part, Values& message) {
+    auto at = message.begin() + static_cast<std::ptrdiff_t>(other * part);
+    for (const auto& parts : tensors_) {
+      Values wanted(static_cast<std::size_t>(parts[other].to->elements()), 0.0);
+      come_ += copy_common(*parts[k].from, *parts[k].brought, *parts[other].to, wanted, false);
+      at = std::copy(wanted.begin(), wanted.end(), at);
+    }
+  }
+
+  /// All that was to come has come, once, or from everyone who has a summand.
+  void check_filled() const {
+    const bool sums = how_.collective == Collective::reduce_scatter;
+    std::int64_t wanted = 0;
+    for (const auto& parts : tensors_) {
+      for (const ExchangePart& one : parts) {
+        wanted += one.to->filled() * (sums ? static_cast<std::int64_t>(members_) : 1);
+      }
+    }
+    if (come_ == wanted) return;
+    throw ExecutionError{fmt::format("{} elements come where {} are to come", come_, wanted)};
+  }
+
+  const Schedule& schedule_;
+  const Communication& how_;
+  std::uint64_t seed_;
+  std::vector<std::vector<ExchangePart>>& tensors_;
+  std::size_t members_;
+  std::int64_t come_ = 0;
+};
+
+}  // namespace
+
+void exchange_by(const Schedule& schedule, const Communication& how, std::uint64_t seed,
+                 std::vector<std::vector<ExchangePart>>& tensors) {
+  Message{schedule, how, seed, tensors}.run();
+}
+
+}  // namespace lockstep

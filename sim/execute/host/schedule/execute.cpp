@@ -1,0 +1,423 @@
+#include "sim/execute/host/schedule/execute.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+#include <unordered_map>
+#include <utility>
+
+#include "sim/check.hpp"
+#include "sim/execute/host/schedule/float_blocks.hpp"
+#include "sim/execute/host/schedule/step_problem.hpp"
+#include "sim/fifo.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr std::size_t kBlockedShown = 8;
+
+std::string in_blocks(std::int64_t count) {
+  return count == 1 ? "1 block" : fmt::format("{} blocks", count);
+}
+
+/// Where a lane stands.
+struct LaneState {
+  std::int64_t done = 0;     // steps finished
+  std::int64_t steps = 0;    // in all
+  std::int64_t pending = 0;  // transfers of the current step that are not over
+  bool begun = false;        // the current step has
+  bool has_locals = false;   // the current step, that has begun
+};
+
+struct PostedSend {
+  std::size_t lane = 0;     // of the sender, as an index into lanes_
+  std::uint32_t place = 0;  // in Step::sends
+  std::int64_t step = 0;
+  std::int64_t blocks = 0;
+  BlockMemory::Payload payload;
+  bool over = false;  // for the sender
+};
+
+struct PostedReceive {
+  std::size_t lane = 0;
+  std::uint32_t place = 0;
+  Combine combine = Combine::copy;
+  std::int64_t blocks = 0;
+  std::vector<Chunk> runs;
+};
+
+/// What waits between two ranks on one channel, both sides in order.
+struct Connection {
+  int from = 0;
+  int to = 0;
+  int channel = 0;
+  Fifo<PostedSend> sends;
+  Fifo<PostedReceive> receives;
+};
+
+/// A lane that may go on, or a message that can be taken.
+struct Action {
+  std::size_t lane = 0;
+  Connection* arrival = nullptr;
+};
+
+/// A lane that waits for another of its rank to finish a step.
+struct Waiter {
+  std::size_t lane = 0;
+  std::int64_t step = 0;
+};
+
+class Executor {
+ public:
+  Executor(const Schedule& schedule, BlockMemory& memory, const ExecuteOptions& options)
+      : schedule_{schedule},
+        memory_{memory},
+        lane_count_{schedule.lanes()},
+        slots_{static_cast<std::size_t>(options.slots.value_or(schedule.slots()))},
+        starved_{lane_index(options.starved_rank, options.starved_lane)},
+        observer_{options.observer},
+        ready_{options.order, options.seed} {
+    const auto ranks = static_cast<std::size_t>(schedule.ranks());
+    outcome_.traffic.sent.resize(ranks);
+    outcome_.traffic.received.resize(ranks);
+    for (int rank = 0; rank < schedule.ranks(); ++rank) add_lanes(rank);
+    waiters_.resize(lanes_.size());
+  }
+
+  ExecuteOutcome run() {
+    while (!ready_.empty() && outcome_.finished()) {
+      const Action action = ready_.pop();
+      if (action.arrival != nullptr) {
+        take(*action.arrival);
+      } else {
+        go_on(action.lane);
+      }
+    }
+    if (outcome_.finished()) report_blocked();
+    if (outcome_.finished()) report_left_over();
+    return std::move(outcome_);
+  }
+
+ private:
+  void add_lanes(int rank) {
+    for (int lane = 0; lane < lane_count_; ++lane) {
+      const std::int64_t steps = schedule_.steps(rank, lane);
+      lanes_.push_back({.steps = steps});
+      if (steps > 0) push(lanes_.size() - 1);
+    }
+  }
+
+  [[nodiscard]] int rank_of(std::size_t lane) const {
+    return static_cast<int>(lane / static_cast<std::size_t>(lane_count_));
+  }
+  [[nodiscard]] int lane_of(std::size_t lane) const {
+    return static_cast<int>(lane % static_cast<std::size_t>(lane_count_));
+  }
+  [[nodiscard]] std::size_t lane_index(int rank, int lane) const {
+    return static_cast<std::size_t>(rank) * static_cast<std::size_t>(lane_count_) +
+           static_cast<std::size_t>(lane);
+  }
+  [[nodiscard]] StepPlace place_of(std::size_t lane) const {
+    return {rank_of(lane), lane_of(lane), lanes_[lane].done};
+  }
+
+  void push(std::size_t lane) { ready_.push({lane, nullptr}, lane == starved_); }
+
+  void go_on(std::size_t lane) {
+    const LaneState& state = lanes_[lane];
+    if (state.done == state.steps) return;
+    if (!state.begun) {
+      begin(lane);
+    } else if (state.pending == 0) {
+      do_locals(lane);
+    }
+  }
+
+  /// Begins the lane's next step if what it waits for is done.
+  void begin(std::size_t lane) {
+    LaneState& state = lanes_[lane];
+    load(lane, step_);
+    if (const auto problem = step_problem(schedule_, rank_of(lane), step_))
+      return refuse(place_of(lane), *problem);
+    if (const StepRef* missing = first_missing(lane, step_)) {
+      waiters_[lane_index(rank_of(lane), missing->lane)].push_back({lane, missing->step});
+      return;
+    }
+    state.begun = true;
+    state.has_locals = !step_.locals.empty();
+    state.pending = std::ssize(step_.sends) + std::ssize(step_.receives);
+    if (observer_ != nullptr) observer_->begun(place_of(lane), step_);
+    if (state.pending == 0) return transfers_over(lane);
+    post(lane);
+  }
+
+  void load(std::size_t lane, Step& step) const {
+    step.clear();
+    schedule_.step(rank_of(lane), lane_of(lane), lanes_[lane].done, step);
+  }
+
+  /// All that the current step sends is read before any of it is received.
+  void post(std::size_t lane) {
+    BlockMemory::Payload payload;  // of the runs in read_; messages with the same share it
+    for (std::size_t i = 0; i < step_.sends.size(); ++i) {
+      const Send& send = step_.sends[i];
+      list_runs(send, runs_);
+      if (i == 0 || !std::equal(runs_.begin(), runs_.end(), read_.begin(), read_.end(), same)) {
+        payload = memory_.read(rank_of(lane), runs_);
+        std::swap(read_, runs_);
+      }
+      post_send(lane, i, payload);
+    }
+    for (std::size_t i = 0; i < step_.receives.size(); ++i) post_receive(lane, i);
+  }
+
+  template <typename Message>
+  void list_runs(const Message& message, std::vector<Chunk>& runs) const {
+    runs.assign(1, message.chunk);
+    const auto more = step_.more(message.more);
+    runs.insert(runs.end(), more.begin(), more.end());
+  }
+
+  void post_send(std::size_t lane, std::size_t place, const BlockMemory::Payload& payload) {
+    const Send& send = step_.sends[place];
+    const std::int64_t blocks = step_.blocks_of(send);
+    Connection& between = connection(rank_of(lane), send.peer, send.channel);
+    const bool over = between.sends.size() < slots_;
+    between.sends.push(
+        {lane, static_cast<std::uint32_t>(place), lanes_[lane].done, blocks, payload, over});
+    outcome_.traffic.sent[static_cast<std::size_t>(rank_of(lane))] += blocks;
+    if (between.sends.size() <= between.receives.size()) push(between);
+    note_depth(between);
+    if (over) transfer_over(lane);
+  }
+
+  void post_receive(std::size_t lane, std::size_t place) {
+    const Receive& receive = step_.receives[place];
+    PostedReceive posted{
+        lane, static_cast<std::uint32_t>(place), receive.combine, step_.blocks_of(receive), {}};
+    list_runs(receive, posted.runs);
+    Connection& between = connection(receive.peer, rank_of(lane), receive.channel);
+    between.receives.push(std::move(posted));
+    if (between.receives.size() <= between.sends.size()) push(between);
+  }
+
+  /// A message that both ends have reached; there is one such action for each.
+  void push(Connection& between) {
+    const std::size_t receiver = between.receives[0].lane;
+    ready_.push({receiver, &between}, receiver == starved_);
+  }
+
+  void note_depth(const Connection& between) {
+    const auto depth = static_cast<std::int64_t>(between.sends.size());
+    Traffic& traffic = outcome_.traffic;
+    if (depth <= traffic.deepest_queue) return;
+    traffic.deepest_queue = depth;
+    traffic.deepest_from = between.from;
+    traffic.deepest_to = between.to;
+    traffic.deepest_channel = between.channel;
+  }
+
+  void take(Connection& between) {
+    const PostedSend send = between.sends.pop();
+    const PostedReceive receive = between.receives.pop();
+    const StepPlace place = place_of(receive.lane);
+    if (receive.blocks != send.blocks)
+      return refuse(
+          place, fmt::format("expects {} from rank {}, which sends {}", in_blocks(receive.blocks),
+                             between.from, in_blocks(send.blocks)));
+    if (const auto mistake = memory_.write(place, receive.runs, send.payload, receive.combine))
+      return refuse(place, *mistake, ExecuteOutcome::Kind::wrong);
+    if (observer_ != nullptr)
+      observer_->taken({between.from, lane_of(send.lane), send.step}, place, receive.runs,
+                       receive.combine);
+    ++outcome_.transfers;
+    outcome_.traffic.received[static_cast<std::size_t>(place.rank)] += receive.blocks;
+    give_slot(between);
+    if (!send.over) transfer_over(send.lane);
+    transfer_over(receive.lane);
+  }
+
+  /// The slot that became free goes to the first send that has none.
+  void give_slot(Connection& between) {
+    if (slots_ == 0 || between.sends.size() < slots_) return;
+    PostedSend& next = between.sends[slots_ - 1];
+    if (std::exchange(next.over, true)) return;
+    transfer_over(next.lane);
+  }
+
+  void transfer_over(std::size_t lane) {
+    if (--lanes_[lane].pending == 0) transfers_over(lane);
+  }
+
+  void transfers_over(std::size_t lane) {
+    if (lanes_[lane].has_locals) {
+      push(lane);
+    } else {
+      finish_step(lane);
+    }
+  }
+
+  void do_locals(std::size_t lane) {
+    load(lane, step_);
+    for (const LocalOperation& local : step_.locals) {
+      const auto payload = memory_.read(rank_of(lane), {&local.from, 1});
+      if (const auto mistake =
+              memory_.write(place_of(lane), {&local.to, 1}, payload, local.combine))
+        return refuse(place_of(lane), *mistake, ExecuteOutcome::Kind::wrong);
+      if (observer_ != nullptr) observer_->worked(place_of(lane), local);
+    }
+    finish_step(lane);
+  }
+
+  void finish_step(std::size_t lane) {
+    LaneState& state = lanes_[lane];
+    if (observer_ != nullptr) observer_->finished(place_of(lane));
+    ++state.done;
+    state.begun = false;
+    if (state.done < state.steps) push(lane);
+    std::erase_if(waiters_[lane], [&](const Waiter& waiter) {
+      if (state.done <= waiter.step) return false;
+      push(waiter.lane);
+      return true;
+    });
+  }
+
+  void refuse(const StepPlace& place, const std::string& what,
+              ExecuteOutcome::Kind kind = ExecuteOutcome::Kind::malformed) {
+    outcome_.kind = kind;
+    outcome_.at = place;
+    outcome_.problem =
+        fmt::format("rank {}, lane {}, step {} {}", place.rank, place.lane, place.step, what);
+  }
+
+  [[nodiscard]] const StepRef* first_missing(std::size_t lane, const Step& step) const {
+    for (const StepRef& after : step.after) {
+      if (lanes_[lane_index(rank_of(lane), after.lane)].done <= after.step) return &after;
+    }
+    return nullptr;
+  }
+
+  [[nodiscard]] static bool same(const Chunk& a, const Chunk& b) {
+    return a.buffer == b.buffer && a.first == b.first && a.count == b.count;
+  }
+
+  // The end.
+
+  void report_blocked() {
+    const std::vector<LanePosition> stand = positions();
+    for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
+      if (lanes_[lane].done == lanes_[lane].steps) continue;
+      ++outcome_.blocked_lanes;
+      if (outcome_.blocked.size() < kBlockedShown)
+        outcome_.blocked.push_back(blocked(lane, stand[lane]));
+    }
+    if (outcome_.blocked.empty()) return;
+    const BlockedLane& first = outcome_.blocked.front();
+    refuse({first.rank, first.lane, first.step}, "waits " + first.waits_for,
+           ExecuteOutcome::Kind::stuck);
+    outcome_.waits = wait_cycle(schedule_, stand);
+  }
+
+  [[nodiscard]] std::vector<LanePosition> positions() const {
+    std::vector<LanePosition> out;
+    out.reserve(lanes_.size());
+    for (const LaneState& lane : lanes_) out.push_back({lane.done, lane.begun, {}, {}});
+    for (const auto& [key, between] : connections_) {
+      for (std::size_t i = 0; i < between.sends.size(); ++i) {
+        const PostedSend& send = between.sends[i];
+        if (!send.over) out[send.lane].open_sends.push_back(send.place);
+      }
+      for (std::size_t i = 0; i < between.receives.size(); ++i)
+        out[between.receives[i].lane].open_receives.push_back(between.receives[i].place);
+    }
+    for (LanePosition& position : out) {
+      std::ranges::sort(position.open_sends);
+      std::ranges::sort(position.open_receives);
+    }
+    return out;
+  }
+
+  [[nodiscard]] BlockedLane blocked(std::size_t lane, const LanePosition& position) {
+    load(lane, step_);
+    const StepRef* missing = position.begun ? nullptr : first_missing(lane, step_);
+    const std::string waits_for = missing != nullptr ? fmt::format("for lane {} to finish step {}",
+                                                                   missing->lane, missing->step)
+                                                     : open_transfer(position);
+    return {rank_of(lane), lane_of(lane), lanes_[lane].done, waits_for};
+  }
+
+  /// The first transfer of the loaded step that is not over.
+  [[nodiscard]] std::string open_transfer(const LanePosition& position) const {
+    if (!position.open_sends.empty()) {
+      const Send& send = step_.sends[position.open_sends.front()];
+      return fmt::format("to send {} to rank {}", in_blocks(step_.blocks_of(send)), send.peer);
+    }
+    LOCKSTEP_CHECK(!position.open_receives.empty());
+    const Receive& receive = step_.receives[position.open_receives.front()];
+    return fmt::format("to receive {} from rank {}", in_blocks(step_.blocks_of(receive)),
+                       receive.peer);
+  }
+
+  /// With slots a message may have left and never be taken. Names the sender of lowest rank.
+  void report_left_over() {
+    const PostedSend* first = nullptr;
+    int to = 0;
+    for (const auto& [key, between] : connections_) {
+      if (between.sends.empty()) continue;
+      const PostedSend& send = between.sends[0];
+      if (first != nullptr && std::pair{first->lane, to} <= std::pair{send.lane, between.to})
+        continue;
+      first = &send;
+      to = between.to;
+    }
+    if (first == nullptr) return;
+    refuse({rank_of(first->lane), lane_of(first->lane), first->step},
+           fmt::format("sends to rank {} what nobody takes", to));
+  }
+
+  [[nodiscard]] Connection& connection(int from, int to, int channel) {
+    const auto ranks = static_cast<std::uint64_t>(schedule_.ranks());
+    const std::uint64_t pair =
+        static_cast<std::uint64_t>(from) * ranks + static_cast<std::uint64_t>(to);
+    const auto [found, is_new] =
+        connections_.try_emplace(pair * kMostChannels + static_cast<std::uint64_t>(channel));
+    Connection& between = found->second;
+    if (is_new) {
+      between.from = from;
+      between.to = to;
+      between.channel = channel;
+    }
+    return between;
+  }
+
+  const Schedule& schedule_;
+  BlockMemory& memory_;
+  int lane_count_;
+  std::size_t slots_;
+  std::size_t starved_;
+  ExecuteObserver* observer_;
+  std::vector<LaneState> lanes_;
+  ReadyPool<Action> ready_;
+  std::unordered_map<std::uint64_t, Connection> connections_;  // by from, to, channel
+  std::vector<std::vector<Waiter>> waiters_;                   // per lane: who waits for it
+  Step step_;                                                  // the one in hand
+  std::vector<Chunk> runs_;                                    // of the send in hand
+  std::vector<Chunk> read_;                                    // of the last payload
+  ExecuteOutcome outcome_;
+};
+
+}  // namespace
+
+ExecuteOutcome execute(const Schedule& schedule, BlockMemory& memory,
+                       const ExecuteOptions& options) {
+  return Executor{schedule, memory, options}.run();
+}
+
+ExecuteOutcome execute(const Schedule& schedule, HostMemory& memory,
+                       const ExecuteOptions& options) {
+  FloatBlocks blocks{schedule, memory};
+  return execute(schedule, blocks, options);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,149 @@
+#include "sim/execute/host/schedule/symbolic.hpp"
+
+#include <fmt/format.h>
+
+#include <numeric>
+#include <vector>
+
+#include "sim/check.hpp"
+#include "sim/execute/host/schedule/chunk_text.hpp"
+#include "sim/execute/host/schedule/contributions.hpp"
+#include "sim/execute/host/schedule/heard_of.hpp"
+#include "sim/execute/host/schedule/orders.hpp"
+#include "sim/execute/host/schedule/symbol_blocks.hpp"
+#include "sim/execute/host/schedule/write_log.hpp"
+
+namespace lockstep {
+namespace {
+
+/// "rank 1's block 0, rank 2's block 0 and 7 more".
+std::string list(const ContributionSets::Difference& difference) {
+  std::string text;
+  for (std::size_t i = 0; i < difference.first.size(); ++i) {
+    const bool is_last = static_cast<std::int64_t>(i) + 1 == difference.count;
+    text += (i == 0 ? "" : is_last ? " and " : ", ") + to_string(difference.first[i]);
+  }
+  const std::int64_t more = difference.count - std::ssize(difference.first);
+  return more == 0 ? text : text + fmt::format(" and {} more", more);
+}
+
+/// See SymbolicOptions::most_work; at least 1.
+std::int64_t work_of(const ExecuteOutcome& outcome) {
+  const std::vector<std::int64_t>& blocks = outcome.traffic.received;
+  return 1 + outcome.transfers +
+         std::accumulate(blocks.begin(), blocks.end(), std::int64_t{0}) / 16;
+}
+
+class SymbolicChecker {
+ public:
+  SymbolicChecker(const Schedule& schedule, const Contract& contract,
+                  const SymbolicOptions& options)
+      : schedule_{schedule}, contract_{contract}, options_{options}, sets_{contract.ranks} {}
+
+  SymbolicVerdict run() {
+    const ExecuteOptions base{.seed = options_.seed, .slots = options_.slots};
+    attempt(base);
+    const auto orders =
+        orders_of(schedule_, base, 1 + options_.most_work / work_of(verdict_.outcome));
+    for (std::size_t i = 1; i < orders.size() && verdict_.right(); ++i) attempt(orders[i]);
+    return std::move(verdict_);
+  }
+
+ private:
+  void attempt(const ExecuteOptions& order) {
+    ++verdict_.orders;
+    verdict_.order = to_text(order);
+    if (contract_.collective == Collective::barrier) {
+      attempt_barrier(order);
+    } else {
+      attempt_blocks(order);
+    }
+  }
+
+  void attempt_blocks(const ExecuteOptions& order) {
+    SymbolBlocks blocks{schedule_, contract_, sets_};
+    WriteLog log{schedule_, blocks};
+    verdict_.outcome = execute(schedule_, log, order);
+    if (blocks.mistaken()) {
+      const StepPlace place = verdict_.outcome.at.value_or(StepPlace{});
+      verdict_.first_wrong = {place.rank, *blocks.mistaken(), verdict_.outcome.problem, place};
+    }
+    if (!verdict_.outcome.finished()) return;
+    for (int rank = 0; rank < contract_.ranks; ++rank) compare(rank, blocks, log);
+  }
+
+  void compare(int rank, const SymbolBlocks& blocks, const WriteLog& log) {
+    for (std::int64_t block = 0; block < schedule_.blocks(); ++block) {
+      const Expected expected = contract_.expected(rank, block);
+      if (expected.anything) continue;
+      const Contributions wanted = expected.all_ranks ? sets_.all(expected.block)
+                                                      : sets_.one({expected.rank, expected.block});
+      const Contributions& got = blocks.at(rank, contract_.result, block);
+      if (sets_.equal(got, wanted)) continue;
+      ++verdict_.wrong_blocks;
+      note(rank, block, log.last_write(rank, contract_.result, block), got, wanted);
+    }
+  }
+
+  void note(int rank, std::int64_t block, const std::optional<StepPlace>& written,
+            const Contributions& got, const Contributions& wanted) {
+    if (!verdict_.first_wrong) {
+      verdict_.first_wrong = {rank, {contract_.result, block, 1}, say(got, wanted), written};
+      return;
+    }
+    WrongChunk& first = *verdict_.first_wrong;
+    const bool next = first.rank == rank && first.chunk.first + first.chunk.count == block;
+    if (next && first.written == written) ++first.chunk.count;
+  }
+
+  [[nodiscard]] std::string say(const Contributions& got, const Contributions& wanted) const {
+    if (!got.written()) return "holds what nobody wrote";
+    constexpr std::size_t kShown = 3;
+    const auto missing = sets_.difference(wanted, got, kShown);
+    const auto foreign = sets_.difference(got, wanted, kShown);
+    if (foreign.count == 0) return "lacks " + list(missing);
+    if (missing.count == 0) return fmt::format("holds {}, which is too much", list(foreign));
+    return fmt::format("lacks {}, holds {} instead", list(missing), list(foreign));
+  }
+
+  void attempt_barrier(const ExecuteOptions& order) {
+    HeardOf heard{schedule_.ranks()};
+    verdict_.outcome = execute(schedule_, heard, order);
+    if (!verdict_.outcome.finished()) return;
+    for (int rank = 0; rank < contract_.ranks; ++rank) {
+      for (int other = 0; other < contract_.ranks; ++other) {
+        if (heard.has(rank, other)) continue;
+        ++verdict_.wrong_blocks;
+        if (!verdict_.first_wrong)
+          verdict_.first_wrong = {
+              rank, {}, fmt::format("may end before rank {} has begun", other), {}};
+      }
+    }
+  }
+
+  const Schedule& schedule_;
+  const Contract& contract_;
+  const SymbolicOptions& options_;
+  ContributionSets sets_;
+  SymbolicVerdict verdict_;
+};
+
+}  // namespace
+
+std::string SymbolicVerdict::problem() const {
+  const std::string where = order.empty() ? std::string{} : ", " + order;
+  if (!outcome.finished()) return outcome.problem + where;
+  if (!first_wrong) return {};
+  const WrongChunk& wrong = *first_wrong;
+  if (wrong.chunk.count == 0) return fmt::format("rank {} {}{}", wrong.rank, wrong.what, where);
+  return fmt::format("rank {}, {}: {}; {}{}", wrong.rank, to_text(wrong.chunk), wrong.what,
+                     last_written(wrong.written), where);
+}
+
+SymbolicVerdict check_symbols(const Schedule& schedule, const Contract& contract,
+                              const SymbolicOptions& options) {
+  LOCKSTEP_CHECK(0 < contract.ranks && contract.ranks <= schedule.ranks());
+  return SymbolicChecker{schedule, contract, options}.run();
+}
+
+}  // namespace lockstep

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "sim/execute/host/schedule/numeric.hpp"
+#include "sim/execute/host/schedule/races.hpp"
+#include "sim/execute/host/schedule/symbolic.hpp"
+#include "sim/schedule/contract.hpp"
+
+namespace lockstep {
+
+struct VerifyOptions {
+  std::uint64_t seed = 1;
+  std::optional<int> slots{};           // in place of the schedule's
+  std::optional<std::int64_t> count{};  // elements of the message; none: 3 a block, one missing
+  std::int64_t most_floats = NumericOptions{}.most_floats;
+  std::int64_t most_work = SymbolicOptions{}.most_work;
+};
+
+/// What the checkers say of a schedule.
+struct CollectiveVerdict {
+  std::string impossible;  // why the schedule cannot be asked for this at all; nothing was run
+  SymbolicVerdict symbols;
+  RaceVerdict races;
+  NumericVerdict numbers;
+
+  [[nodiscard]] bool right() const {
+    return impossible.empty() && symbols.right() && races.right() && numbers.right();
+  }
+  /// The first thing that is wrong, in a sentence; empty where right().
+  [[nodiscard]] std::string problem() const;
+  /// Where: rank, blocks and the step that wrote them. None where right(), and where a schedule
+  /// cannot end or a step cannot be.
+  [[nodiscard]] std::optional<WrongChunk> first_wrong() const;
+};
+
+/// Whether `schedule` keeps `contract`: on sets of contributions in several orders of execution,
+/// without races between lanes, on whole numbers exactly, on random floats within a bound. A
+/// barrier has no numbers.
+[[nodiscard]] CollectiveVerdict verify(const Schedule& schedule, const Contract& contract,
+                                       const VerifyOptions& options = {});
+
+}  // namespace lockstep

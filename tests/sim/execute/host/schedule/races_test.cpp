@@ -1,0 +1,128 @@
+#include "sim/execute/host/schedule/races.hpp"
+
+#include <doctest/doctest.h>
+
+#include "sim/execute/host/schedule/verify.hpp"
+#include "tests/sim/execute/host/schedule/table_schedule.hpp"
+
+using namespace lockstep;
+
+namespace {
+
+Chunk data(std::int64_t first, std::int64_t count = 1) {
+  return {Buffer::data, first, count};
+}
+Step send(int peer, Chunk chunk, int channel = 0) {
+  return {.sends = {{peer, chunk, channel}}};
+}
+Step receive(int peer, Chunk chunk, Combine combine = Combine::copy, int channel = 0) {
+  return {.receives = {{peer, chunk, combine, channel}}};
+}
+Step after(Step step, int lane, std::int64_t index) {
+  step.after = {{lane, index}};
+  return step;
+}
+
+std::string race_in(const Schedule& schedule, std::optional<int> slots = {}) {
+  const RaceVerdict verdict = check_races(schedule, slots);
+  CHECK(verdict.complete);
+  return verdict.first ? verdict.first->what : "";
+}
+
+}  // namespace
+
+TEST_CASE("what one lane receives and another passes on is a race until it is named") {
+  const auto schedule = [](const Step& pass_on) {
+    return TableSchedule{
+        {{{receive(1, data(0))}, {pass_on}}, {{send(0, data(0))}}, {{receive(0, data(0))}}}};
+  };
+  CHECK(race_in(schedule(after(send(2, data(0)), 0, 0))).empty());
+  const RaceVerdict verdict = check_races(schedule(send(2, data(0))));
+  CHECK(verdict.count == 1);
+  REQUIRE(verdict.first.has_value());
+  CHECK(verdict.first->chunk.first == 0);
+  CHECK(verdict.first->what ==
+        "rank 0, lane 1, step 0 reads block 0 of data, lane 0, step 0 overwrites it, and nothing "
+        "says which comes first");
+}
+
+TEST_CASE("a chain of messages over other ranks is an order") {
+  // Rank 0 sends its block in lane 0; rank 1 answers into the same block of lane 1: the answer
+  // cannot come before the question was read.
+  const TableSchedule there_and_back{{{{send(1, data(0))}, {receive(1, data(0), Combine::copy, 1)}},
+                                      {{receive(0, data(0)), send(0, data(0), 1)}}}};
+  CHECK(race_in(there_and_back).empty());
+  CHECK(race_in(there_and_back, 4).empty());
+  // An answer that does not wait for the question is none.
+  const TableSchedule crossing{{{{send(1, data(0))}, {receive(1, data(0), Combine::copy, 1)}},
+                                {{receive(0, data(1))}, {send(0, data(0), 1)}}},
+                               2};
+  CHECK_FALSE(race_in(crossing).empty());
+}
+
+TEST_CASE("who sees a send end knows that it was written only where sends wait for receives") {
+  // Rank 1 sends the block to rank 0's lane 0, then a word to its lane 1, which passes the block
+  // on.
+  const TableSchedule schedule{
+      {{{receive(1, data(0))}, {receive(1, data(1, 0), Combine::copy, 1), send(2, data(0))}},
+       {{send(0, data(0)), send(0, data(0, 0), 1)}},
+       {{receive(0, data(0))}}},
+      2};
+  CHECK(race_in(schedule).empty());
+  CHECK_FALSE(race_in(schedule, 1).empty());
+}
+
+TEST_CASE("two lanes must not add to one block, messages of one step may") {
+  const TableSchedule lanes{
+      {{{receive(1, data(0), Combine::reduce)}, {receive(2, data(0), Combine::reduce)}},
+       {{send(0, data(0))}},
+       {{send(0, data(0))}}}};
+  CHECK(race_in(lanes) ==
+        "rank 0, lane 0, step 0 adds to block 0 of data, lane 1, step 0 adds to it, and nothing "
+        "says which comes first");
+  const auto one_step = [](Combine first) {
+    const Step both{.receives = {{1, data(0), first}, {2, data(0), Combine::reduce}}};
+    return TableSchedule{{{{both}}, {{send(0, data(0))}}, {{send(0, data(0))}}}};
+  };
+  CHECK(race_in(one_step(Combine::reduce)).empty());
+  CHECK(race_in(one_step(Combine::copy)) ==
+        "rank 0, lane 0, step 0 takes two messages into block 0 of data, and nothing says which "
+        "comes first");
+}
+
+TEST_CASE("a step may send what it overwrites, and work on what it received") {
+  const auto exchange = [](int peer) {
+    Step step{.sends = {{peer, data(0)}}, .receives = {{peer, data(0), Combine::reduce}}};
+    step.locals = {{data(0), data(1), Combine::copy}, {data(1), data(0), Combine::copy}};
+    return TableSchedule::Rank{{step, step}, {}};
+  };
+  CHECK(race_in(TableSchedule{{exchange(1), exchange(0)}, 2}).empty());
+}
+
+TEST_CASE("a race that only a narrow window shows is found") {
+  // Rank 0's lane 1 puts block 0 back to what it was at the start. That harms only between lane 0's
+  // adding to it and lane 0's passing the sum on, because lane 0 gets the sum back after that.
+  const Chunk kept{Buffer::scratch, 0, 1};
+  const Step keep{.locals = {{data(0), kept, Combine::copy}}};
+  const Step put_back{.locals = {{kept, data(0), Combine::copy}}};
+  const TableSchedule schedule{{{{after(receive(1, data(0), Combine::reduce), 1, 0),
+                                  send(1, data(0)), after(receive(1, data(0)), 1, 1)},
+                                 {keep, put_back}},
+                                {{send(0, data(0)), receive(0, data(0)), send(0, data(0))}}},
+                               1,
+                               0,
+                               1};
+  CHECK(race_in(schedule) ==
+        "rank 0, lane 1, step 1 overwrites block 0 of data, lane 0, step 0 adds to it, and nothing "
+        "says which comes first");
+  CHECK_FALSE(verify(schedule, contract_of(Collective::all_reduce, schedule, 2)).right());
+}
+
+TEST_CASE("what is too large is said not to have been looked at") {
+  const TableSchedule schedule{{{{send(1, data(0))}, {}}, {{receive(0, data(0))}, {}}}};
+  // Two steps and a message, times four lanes.
+  CHECK(check_races(schedule, {}, 12).complete);
+  const RaceVerdict verdict = check_races(schedule, {}, 11);
+  CHECK_FALSE(verdict.complete);
+  CHECK(verdict.right());
+}

@@ -1,0 +1,127 @@
+#include "sim/execute/host/schedule/resources.hpp"
+
+#include <doctest/doctest.h>
+
+#include "tests/sim/execute/host/schedule/table_schedule.hpp"
+
+using namespace lockstep;
+
+namespace {
+
+Chunk data(std::int64_t first, std::int64_t count = 1) {
+  return {Buffer::data, first, count};
+}
+Step send(int peer, Chunk chunk) {
+  return {.sends = {{peer, chunk}}};
+}
+Step receive(int peer, Chunk chunk, Combine combine = Combine::copy) {
+  return {.receives = {{peer, chunk, combine}}};
+}
+
+/// Everyone sends `ahead` messages to the next rank, then receives as many from the one before.
+TableSchedule eager_ring(int n, int ahead) {
+  std::vector<TableSchedule::Rank> ranks;
+  for (int rank = 0; rank < n; ++rank) {
+    TableSchedule::Lane lane;
+    for (int i = 0; i < ahead; ++i) lane.push_back(send((rank + 1) % n, data(i)));
+    for (int i = 0; i < ahead; ++i) lane.push_back(receive((rank + n - 1) % n, data(i)));
+    ranks.push_back({lane});
+  }
+  return TableSchedule{ranks, ahead};
+}
+
+}  // namespace
+
+TEST_CASE("a ring that sends three ahead needs three slots, and says who waits for whom") {
+  const TableSchedule schedule = eager_ring(3, 3);
+  const Contract contract = contract_of(Collective::send_recv, schedule, 3);
+  const ResourceVerdict none = check_resources(schedule, contract);
+  CHECK_FALSE(none.ends());
+  CHECK(none.enough_slots == 3);
+  CHECK(none.problem() ==
+        "cannot end where every send waits for its receive (3 would be enough): rank 0 step 0 "
+        "waits to send to rank 1 <- rank 1 step 0 waits to send to rank 2 <- rank 2 step 0 waits "
+        "to send to rank 0 <- rank 0 step 0");
+  // With two slots the third send of each is stuck.
+  const ResourceVerdict two = check_resources(schedule, contract, 2);
+  CHECK_FALSE(two.ends());
+  CHECK(two.problem().find("with 2 slots (3 would be enough): rank 0 step 2 waits to send") !=
+        std::string::npos);
+  const ResourceVerdict three = check_resources(schedule, contract, 3);
+  CHECK(three.ends());
+  CHECK(three.problem().empty());
+  CHECK(three.deepest_queue == 3);
+  // Every rank sends and receives the message once, which is the least.
+  CHECK(three.sent == 1);
+  CHECK(three.received == 1);
+  CHECK(three.least.sent == 1);
+}
+
+TEST_CASE("what nobody answers cannot end with any number of slots") {
+  const TableSchedule schedule{{{{receive(1, data(0))}}, {{}}}};
+  const ResourceVerdict verdict =
+      check_resources(schedule, contract_of(Collective::broadcast, schedule, 2, 1));
+  CHECK_FALSE(verdict.enough_slots.has_value());
+  CHECK(verdict.problem() ==
+        "cannot end where every send waits for its receive (nor with any number): rank 0 step 0 "
+        "waits to receive from rank 1 <- rank 1 never sends to rank 0 after that");
+}
+
+TEST_CASE("traffic is counted for the rank that moves most") {
+  // A star of three ranks that add up at rank 0 and get the sum back: 0 receives two messages and
+  // sends two, where 2(n-1)/n = 4/3 of one would do.
+  const TableSchedule schedule{
+      {{{receive(1, data(0, 3), Combine::reduce), receive(2, data(0, 3), Combine::reduce),
+         send(1, data(0, 3)), send(2, data(0, 3))}},
+       {{send(0, data(0, 3)), receive(0, data(0, 3))}},
+       {{send(0, data(0, 3)), receive(0, data(0, 3))}}},
+      3};
+  const ResourceVerdict verdict =
+      check_resources(schedule, contract_of(Collective::all_reduce, schedule, 3));
+  CHECK(verdict.ends());
+  CHECK_FALSE(verdict.helpers);
+  CHECK(verdict.sent == 2);
+  CHECK(verdict.received == 2);
+  CHECK(verdict.least.sent == doctest::Approx(4.0 / 3));
+}
+
+TEST_CASE("a helper's traffic is counted apart, and takes the least away") {
+  // The same star with rank 2, a helper, in the middle.
+  const TableSchedule schedule{
+      {{{send(2, data(0, 3)), receive(2, data(0, 3))}},
+       {{send(2, data(0, 3)), receive(2, data(0, 3))}},
+       {{receive(0, data(0, 3), Combine::reduce), receive(1, data(0, 3), Combine::reduce),
+         send(0, data(0, 3)), send(1, data(0, 3))}}},
+      3};
+  const ResourceVerdict verdict =
+      check_resources(schedule, contract_of(Collective::all_reduce, schedule, 2));
+  CHECK(verdict.helpers);
+  CHECK(verdict.sent == 1);
+  CHECK(verdict.sent_by_helper == 2);
+  CHECK(verdict.received_by_helper == 2);
+}
+
+TEST_CASE("the least that must move is the textbook's") {
+  const auto least = [](Collective collective, int n) {
+    Contract contract;
+    contract.collective = collective;
+    contract.ranks = n;
+    return least_traffic(contract);
+  };
+  const int n = 4;
+  CHECK(least(Collective::all_reduce, n).sent == 1.5);  // 2(n-1)/n
+  CHECK(least(Collective::all_reduce, n).received == 1.5);
+  for (const Collective collective :
+       {Collective::reduce_scatter, Collective::all_gather, Collective::all_to_all}) {
+    CHECK(least(collective, n).sent == 0.75);  // (n-1)/n
+    CHECK(least(collective, n).received == 0.75);
+  }
+  CHECK(least(Collective::scatter, n).sent == 0.75);  // by the root
+  CHECK(least(Collective::scatter, n).received == 0.25);
+  CHECK(least(Collective::gather, n).sent == 0.25);
+  CHECK(least(Collective::gather, n).received == 0.75);  // by the root
+  CHECK(least(Collective::broadcast, n).sent == 1);
+  CHECK(least(Collective::reduce, n).received == 1);
+  CHECK(least(Collective::barrier, n).sent == 0);
+  CHECK(least(Collective::all_reduce, 1).sent == 0);
+}
