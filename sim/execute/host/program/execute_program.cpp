@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/execute/host/program/program_player.hpp"
 #include "sim/execute/host/kernels/random_bits.hpp"
+#include "sim/execute/host/program/program_player.hpp"
 
 namespace lockstep {
 

@@ -9,10 +9,10 @@
 #include <tuple>
 #include <vector>
 
-#include "sim/execute/host/program/exchange.hpp"
 #include "sim/execute/host/kernels/execution_error.hpp"
-#include "sim/execute/host/program/initial_values.hpp"
 #include "sim/execute/host/kernels/kernels.hpp"
+#include "sim/execute/host/program/exchange.hpp"
+#include "sim/execute/host/program/initial_values.hpp"
 #include "sim/program/communicator.hpp"
 #include "sim/program/unroll.hpp"
 #include "sim/schedule/schedule.hpp"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "sim/execute/host/program/program_player.hpp"
 #include "sim/execute/host/kernels/random_bits.hpp"
+#include "sim/execute/host/program/program_player.hpp"
 #include "sim/execute/host/program/scheduled_exchange.hpp"
 
 /// How ranks of an execution meet in collectives, and send and receive.

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "sim/execute/host/schedule/execute.hpp"
-#include "sim/execute/host/program/double_blocks.hpp"
 #include "sim/execute/host/kernels/execution_error.hpp"
+#include "sim/execute/host/program/double_blocks.hpp"
+#include "sim/execute/host/schedule/execute.hpp"
 
 namespace lockstep {
 
