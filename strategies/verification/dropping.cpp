@@ -1,0 +1,53 @@
+#include "strategies/verification/dropping.hpp"
+
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "sim/execute/host/kernels/part_layout.hpp"
+
+namespace lockstep {
+
+namespace {
+
+[[nodiscard]] const Operation* first_dispatch(const Program& program) {
+  for (const Routine& routine : program.routines) {
+    for (const Operation& operation : routine.operations) {
+      if (operation.kind == OperationKind::dispatch) return &operation;
+    }
+  }
+  return nullptr;
+}
+
+/// (sequence of the batch, token of it) -> the lowest rank that has it.
+using Owners = std::map<std::pair<std::int64_t, std::int64_t>, int>;
+
+[[nodiscard]] Owners owners_of(const Program& program, TensorId tokens) {
+  LayoutTable layouts{program, 0};
+  Owners out;
+  for (int rank = 0; rank < program.mesh.ranks(); ++rank) {
+    const PartLayout& part = layouts.of(tokens, rank);
+    for (const std::int64_t sample : part.find(Dim::batch)->at) {
+      for (const std::int64_t token : part.find(Dim::sequence)->at) {
+        out.emplace(std::pair{sample, token}, rank);
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<DroppingRule> dropping_rule(const Program& program) {
+  const Operation* dispatch = first_dispatch(program);
+  if (dispatch == nullptr) return std::nullopt;
+  const Extent* slots = find_extent(program.tensors[dispatch->writes[0].tensor], Dim::slot);
+  const auto owners =
+      std::make_shared<const Owners>(owners_of(program, dispatch->reads[0].tensor));
+  return DroppingRule{local_size(program.mesh, *slots),
+                      [owners](std::int64_t sample, std::int64_t token) {
+                        return owners->at({sample, token});
+                      }};
+}
+
+}  // namespace lockstep
