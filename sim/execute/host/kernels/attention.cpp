@@ -10,12 +10,14 @@ namespace lockstep::kernels {
 
 namespace {
 
-constexpr double kNothing = -std::numeric_limits<double>::infinity();
+template <class Real>
+constexpr Real kNothing = -std::numeric_limits<Real>::infinity();
 
 /// Where the numbers of queries, keys and values stand, and who sees whom.
+template <class Real>
 class Heads {
  public:
-  explicit Heads(const KernelCall& call)
+  explicit Heads(const KernelCall<Real>& call)
       : call_{call},
         q_{*call.read(0).layout},
         k_{*call.read(1).layout},
@@ -26,7 +28,7 @@ class Heads {
         heads{q_.axes[2].length()},
         size{q_.axes[3].length()},
         value_size{v_.axes[3].length()},
-        factor{1 / std::sqrt(static_cast<double>(q_.axes[3].size))} {
+        factor{1 / std::sqrt(static_cast<Real>(q_.axes[3].size))} {
     if (q_.axes[0].at != k_.axes[0].at || q_.axes[0].at != v_.axes[0].at) {
       refuse(call, "queries, keys and values of different sequences");
     }
@@ -58,8 +60,7 @@ class Heads {
            k_.axes[1].at[static_cast<std::size_t>(t)] <= q_.axes[1].at[static_cast<std::size_t>(s)];
   }
   /// What a probability is multiplied with: 0 where it is dropped.
-  [[nodiscard]] double kept(std::int64_t b, std::int64_t head, std::int64_t s,
-                            std::int64_t t) const {
+  [[nodiscard]] Real kept(std::int64_t b, std::int64_t head, std::int64_t s, std::int64_t t) const {
     const double probability = call_.operation->dropout;
     if (probability == 0) return 1;
     const auto global = [](const PartAxis& axis, std::int64_t i) {
@@ -69,10 +70,12 @@ class Heads {
     place = place * static_cast<std::uint64_t>(q_.axes[2].size) + global(q_.axes[2], head);
     place = place * static_cast<std::uint64_t>(q_.axes[1].size) + global(q_.axes[1], s);
     place = place * static_cast<std::uint64_t>(q_.axes[1].size) + global(k_.axes[1], t);
-    return unit_interval(mixed(call_.draw, place)) < probability ? 0 : 1 / (1 - probability);
+    return unit_interval(mixed(call_.draw, place)) < probability
+               ? 0
+               : static_cast<Real>(1 / (1 - probability));
   }
-  [[nodiscard]] double score(std::int64_t q, std::int64_t k) const {
-    double sum = 0;
+  [[nodiscard]] Real score(std::int64_t q, std::int64_t k) const {
+    Real sum = 0;
     for (std::int64_t i = 0; i < size; ++i) {
       sum += call_.read(0).data()[q + i] * call_.read(1).data()[k + i];
     }
@@ -81,15 +84,15 @@ class Heads {
 
  private:
   /// All but keys and values are those of the same tokens.
-  void check_queries(const KernelCall& call) const {
+  void check_queries(const KernelCall<Real>& call) const {
     const auto check_one = [&](const Tensor& tensor, const PartLayout& layout) {
       if (layout.find(Dim::kv_heads) != nullptr) return;
       if (axis_of(call, tensor, layout, Dim::sequence).at == q_.axes[1].at) return;
       refuse(call,
              fmt::format("{} is of other tokens than {}", tensor.name, call.read(0).tensor->name));
     };
-    for (const KernelOperand& read : call.reads) check_one(*read.tensor, *read.layout);
-    for (const KernelResult& write : call.writes) check_one(*write.tensor, *write.layout);
+    for (const KernelOperand<Real>& read : call.reads) check_one(*read.tensor, *read.layout);
+    for (const KernelResult<Real>& write : call.writes) check_one(*write.tensor, *write.layout);
   }
 
   [[nodiscard]] std::int64_t local_group(std::int64_t head) const {
@@ -100,7 +103,7 @@ class Heads {
     refuse(call_, fmt::format("head {} needs keys of head {}, which are not there", head, group));
   }
 
-  const KernelCall& call_;
+  const KernelCall<Real>& call_;
   const PartLayout& q_;
   const PartLayout& k_;
   const PartLayout& v_;
@@ -113,64 +116,68 @@ class Heads {
   std::int64_t heads;
   std::int64_t size;
   std::int64_t value_size;
-  double factor;
+  Real factor;
 };
 
 /// The context of one query and head over the keys that are here, and the logarithm of its sum.
-double attend(const KernelCall& call, const Heads& at, std::int64_t b, std::int64_t s,
-              std::int64_t head, std::vector<double>& context) {
-  std::vector<double> scores(static_cast<std::size_t>(at.keys), kNothing);
-  double maximum = kNothing;
+template <class Real>
+Real attend(const KernelCall<Real>& call, const Heads<Real>& at, std::int64_t b, std::int64_t s,
+            std::int64_t head, std::vector<Real>& context) {
+  std::vector<Real> scores(static_cast<std::size_t>(at.keys), kNothing<Real>);
+  Real maximum = kNothing<Real>;
   for (std::int64_t t = 0; t < at.keys; ++t) {
     if (!at.sees(s, t)) continue;
-    double& score = scores[static_cast<std::size_t>(t)];
+    Real& score = scores[static_cast<std::size_t>(t)];
     score = at.score(at.query(b, s, head), at.key(b, t, head));
     maximum = std::max(maximum, score);
   }
-  std::fill(context.begin(), context.end(), 0.0);
-  if (maximum == kNothing) return kNothing;
-  double sum = 0;
+  std::fill(context.begin(), context.end(), Real{0});
+  if (maximum == kNothing<Real>) return kNothing<Real>;
+  Real sum = 0;
   for (std::int64_t t = 0; t < at.keys; ++t) {
-    const double weight = std::exp(scores[static_cast<std::size_t>(t)] - maximum);
+    const Real weight = std::exp(scores[static_cast<std::size_t>(t)] - maximum);
     sum += weight;
     if (weight == 0) continue;
-    const double* v = call.read(2).data() + at.value(b, t, head);
-    const double kept = weight * at.kept(b, head, s, t);
+    const Real* v = call.read(2).data() + at.value(b, t, head);
+    const Real kept = weight * at.kept(b, head, s, t);
     for (std::size_t i = 0; i < context.size(); ++i) context[i] += kept * v[i];
   }
-  for (double& value : context) value /= sum;
+  for (Real& value : context) value /= sum;
   return maximum + std::log(sum);
 }
 
 /// log(exp(a) + exp(b)).
-[[nodiscard]] double log_sum(double a, double b) {
-  const double most = std::max(a, b);
-  if (most == kNothing) return kNothing;
+template <class Real>
+[[nodiscard]] Real log_sum(Real a, Real b) {
+  const Real most = std::max(a, b);
+  if (most == kNothing<Real>) return kNothing<Real>;
   return most + std::log(std::exp(a - most) + std::exp(b - most));
 }
 
-[[nodiscard]] double share(double part, double whole) {
-  return part == kNothing ? 0 : std::exp(part - whole);
+template <class Real>
+[[nodiscard]] Real share(Real part, Real whole) {
+  return part == kNothing<Real> ? 0 : std::exp(part - whole);
 }
 
 }  // namespace
 
-void attention(KernelCall& call) {
-  const Heads at{call};
+template <class Real>
+void attention(KernelCall<Real>& call) {
+  const Heads<Real> at{call};
   const bool adds = call.operation->accumulate;
   if (adds && call.reads.size() < 5) refuse(call, "adds to what it does not read");
-  std::vector<double> context(static_cast<std::size_t>(at.value_size));
+  std::vector<Real> context(static_cast<std::size_t>(at.value_size));
   for (std::int64_t b = 0; b < at.batches; ++b) {
     for (std::int64_t s = 0; s < at.queries; ++s) {
       for (std::int64_t head = 0; head < at.heads; ++head) {
-        const double own = attend(call, at, b, s, head, context);
+        const Real own = attend(call, at, b, s, head, context);
         const auto row = static_cast<std::size_t>(at.statistic(b, head, s));
-        const double before = adds ? call.read(4).data()[row] : kNothing;
-        const double all = log_sum(before, own);
+        const Real before = adds ? call.read(4).data()[row] : kNothing<Real>;
+        const Real all = log_sum(before, own);
         call.write(1).values[row] = all;
         for (std::int64_t i = 0; i < at.value_size; ++i) {
           const auto to = static_cast<std::size_t>(at.out(b, s, head) + i);
-          const double held = adds ? call.read(3).data()[to] : 0;
+          const Real held = adds ? call.read(3).data()[to] : 0;
           call.write(0).values[to] =
               held * share(before, all) + context[static_cast<std::size_t>(i)] * share(own, all);
         }
@@ -179,36 +186,37 @@ void attention(KernelCall& call) {
   }
 }
 
-void attention_backward(KernelCall& call) {
-  const Heads at{call};
-  const double* q = call.read(0).data();
-  const double* k = call.read(1).data();
-  const double* v = call.read(2).data();
-  const double* o = call.read(3).data();
-  const double* g_o = call.read(5).data();
-  double* g_q = call.write(0).values.data();
-  double* g_k = call.write(1).values.data();
-  double* g_v = call.write(2).values.data();
+template <class Real>
+void attention_backward(KernelCall<Real>& call) {
+  const Heads<Real> at{call};
+  const Real* q = call.read(0).data();
+  const Real* k = call.read(1).data();
+  const Real* v = call.read(2).data();
+  const Real* o = call.read(3).data();
+  const Real* g_o = call.read(5).data();
+  Real* g_q = call.write(0).values.data();
+  Real* g_k = call.write(1).values.data();
+  Real* g_v = call.write(2).values.data();
   for (std::int64_t b = 0; b < at.batches; ++b) {
     for (std::int64_t s = 0; s < at.queries; ++s) {
       for (std::int64_t head = 0; head < at.heads; ++head) {
         const std::int64_t row = at.query(b, s, head);
         const std::int64_t out = at.out(b, s, head);
-        const double all = call.read(4).data()[at.statistic(b, head, s)];
-        double mean = 0;  // sum of probability times its gradient
+        const Real all = call.read(4).data()[at.statistic(b, head, s)];
+        Real mean = 0;  // sum of probability times its gradient
         for (std::int64_t i = 0; i < at.value_size; ++i) mean += g_o[out + i] * o[out + i];
         for (std::int64_t t = 0; t < at.keys; ++t) {
           if (!at.sees(s, t)) continue;
           const std::int64_t key = at.key(b, t, head);
           const std::int64_t value = at.value(b, t, head);
-          const double p = std::exp(at.score(row, key) - all);
-          const double kept = at.kept(b, head, s, t);
-          double g_p = 0;
+          const Real p = std::exp(at.score(row, key) - all);
+          const Real kept = at.kept(b, head, s, t);
+          Real g_p = 0;
           for (std::int64_t i = 0; i < at.value_size; ++i) {
             g_p += g_o[out + i] * v[value + i] * kept;
             g_v[value + i] += p * kept * g_o[out + i];
           }
-          const double g_score = p * (g_p - mean) * at.factor;
+          const Real g_score = p * (g_p - mean) * at.factor;
           for (std::int64_t i = 0; i < at.size; ++i) {
             g_q[row + i] += g_score * k[key + i];
             g_k[key + i] += g_score * q[row + i];
@@ -218,5 +226,10 @@ void attention_backward(KernelCall& call) {
     }
   }
 }
+
+template void attention(KernelCall<float>&);
+template void attention(KernelCall<double>&);
+template void attention_backward(KernelCall<float>&);
+template void attention_backward(KernelCall<double>&);
 
 }  // namespace lockstep::kernels

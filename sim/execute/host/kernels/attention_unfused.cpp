@@ -13,7 +13,7 @@ namespace {
 /// Rows [b, s, heads, width] of queries, keys or values beside scores [b, a, s, t].
 class Rows {
  public:
-  Rows(const KernelCall& call, const PartLayout& rows, const PartLayout& scores)
+  Rows(const KernelSettings& call, const PartLayout& rows, const PartLayout& scores)
       : rows_{rows}, width{rows.axes[3].length()} {
     const bool keys = rows.axes[2].dim == Dim::kv_heads;
     const PartAxis& tokens = scores.axes[keys ? 3 : 2];
@@ -30,7 +30,7 @@ class Rows {
   }
 
  private:
-  [[nodiscard]] static std::int64_t place(const KernelCall& call, const PartAxis& axis,
+  [[nodiscard]] static std::int64_t place(const KernelSettings& call, const PartAxis& axis,
                                           std::int64_t global) {
     const auto found = std::find(axis.at.begin(), axis.at.end(), global);
     if (found == axis.at.end()) {
@@ -60,41 +60,46 @@ void for_each_score(const PartLayout& scores, Each&& each) {
   }
 }
 
-[[nodiscard]] double factor_of(const PartLayout& q) {
-  return 1 / std::sqrt(static_cast<double>(q.axes[3].size));
+template <class Real>
+[[nodiscard]] Real factor_of(const PartLayout& q) {
+  return 1 / std::sqrt(static_cast<Real>(q.axes[3].size));
 }
 
 /// y += factor * x.
-void add_scaled(double factor, const double* x, double* y, std::int64_t count) {
+template <class Real>
+void add_scaled(Real factor, const Real* x, Real* y, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) y[i] += factor * x[i];
 }
 
-[[nodiscard]] double dot(const double* a, const double* b, std::int64_t count) {
-  double sum = 0;
+template <class Real>
+[[nodiscard]] Real dot(const Real* a, const Real* b, std::int64_t count) {
+  Real sum = 0;
   for (std::int64_t i = 0; i < count; ++i) sum += a[i] * b[i];
   return sum;
 }
 
 }  // namespace
 
-void attention_scores(KernelCall& call) {
-  KernelResult& out = call.write(0);
+template <class Real>
+void attention_scores(KernelCall<Real>& call) {
+  KernelResult<Real>& out = call.write(0);
   const Rows q{call, *call.read(0).layout, *out.layout};
   const Rows k{call, *call.read(1).layout, *out.layout};
-  const double factor = factor_of(*call.read(0).layout);
+  const Real factor = factor_of<Real>(*call.read(0).layout);
   for_each_score(*out.layout, [&](auto b, auto head, auto s, auto t, std::size_t index) {
     out.values[index] = factor * dot(call.read(0).data() + q.at(b, head, s),
                                      call.read(1).data() + k.at(b, head, t), q.width);
   });
 }
 
-void attention_scores_backward(KernelCall& call) {
-  const KernelOperand& g = call.read(2);
+template <class Real>
+void attention_scores_backward(KernelCall<Real>& call) {
+  const KernelOperand<Real>& g = call.read(2);
   const Rows q{call, *call.read(0).layout, *g.layout};
   const Rows k{call, *call.read(1).layout, *g.layout};
-  const double factor = factor_of(*call.read(0).layout);
+  const Real factor = factor_of<Real>(*call.read(0).layout);
   for_each_score(*g.layout, [&](auto b, auto head, auto s, auto t, std::size_t index) {
-    const double value = factor * g.data()[index];
+    const Real value = factor * g.data()[index];
     add_scaled(value, call.read(1).data() + k.at(b, head, t),
                call.write(0).values.data() + q.at(b, head, s), q.width);
     add_scaled(value, call.read(0).data() + q.at(b, head, s),
@@ -102,7 +107,8 @@ void attention_scores_backward(KernelCall& call) {
   });
 }
 
-void softmax(KernelCall& call) {
+template <class Real>
+void softmax(KernelCall<Real>& call) {
   const PartLayout& layout = *call.write(0).layout;
   const PartAxis& queries = axis_of(call, *call.write(0).tensor, layout, Dim::sequence);
   const PartAxis& keys = layout.axes.back();
@@ -110,31 +116,33 @@ void softmax(KernelCall& call) {
   const auto width = static_cast<std::size_t>(keys.length());
   for (std::size_t row = 0; row * width < call.read(0).size(); ++row) {
     const std::int64_t token = queries.at[row % queries.at.size()];
-    const double* from = call.read(0).data() + row * width;
-    double* to = call.write(0).values.data() + row * width;
+    const Real* from = call.read(0).data() + row * width;
+    Real* to = call.write(0).values.data() + row * width;
     const auto sees = [&](std::size_t i) { return !call.operation->causal || keys.at[i] <= token; };
-    double maximum = -std::numeric_limits<double>::infinity();
+    Real maximum = -std::numeric_limits<Real>::infinity();
     for (std::size_t i = 0; i < width; ++i)
       maximum = sees(i) ? std::max(maximum, from[i]) : maximum;
-    double sum = 0;
+    Real sum = 0;
     for (std::size_t i = 0; i < width; ++i)
       sum += to[i] = sees(i) ? std::exp(from[i] - maximum) : 0;
     for (std::size_t i = 0; i < width; ++i) to[i] /= sum;
   }
 }
 
-void softmax_backward(KernelCall& call) {
+template <class Real>
+void softmax_backward(KernelCall<Real>& call) {
   const auto width = static_cast<std::size_t>(call.read(0).layout->axes.back().length());
   for (std::size_t first = 0; first < call.read(0).size(); first += width) {
-    const double* p = call.read(0).data() + first;
-    const double* g = call.read(1).data() + first;
-    const double mean = dot(p, g, static_cast<std::int64_t>(width));
+    const Real* p = call.read(0).data() + first;
+    const Real* g = call.read(1).data() + first;
+    const Real mean = dot(p, g, static_cast<std::int64_t>(width));
     for (std::size_t i = 0; i < width; ++i) call.write(0).values[first + i] = p[i] * (g[i] - mean);
   }
 }
 
-void attention_context(KernelCall& call) {
-  const KernelOperand& p = call.read(0);
+template <class Real>
+void attention_context(KernelCall<Real>& call) {
+  const KernelOperand<Real>& p = call.read(0);
   const Rows v{call, *call.read(1).layout, *p.layout};
   const Rows o{call, *call.write(0).layout, *p.layout};
   for_each_score(*p.layout, [&](auto b, auto head, auto s, auto t, std::size_t index) {
@@ -143,15 +151,29 @@ void attention_context(KernelCall& call) {
   });
 }
 
-void attention_context_backward(KernelCall& call) {
-  const KernelOperand& p = call.read(0);
+template <class Real>
+void attention_context_backward(KernelCall<Real>& call) {
+  const KernelOperand<Real>& p = call.read(0);
   const Rows v{call, *call.read(1).layout, *p.layout};
   const Rows o{call, *call.read(2).layout, *p.layout};
   for_each_score(*p.layout, [&](auto b, auto head, auto s, auto t, std::size_t index) {
-    const double* g = call.read(2).data() + o.at(b, head, s);
+    const Real* g = call.read(2).data() + o.at(b, head, s);
     call.write(0).values[index] = dot(g, call.read(1).data() + v.at(b, head, t), v.width);
     add_scaled(p.data()[index], g, call.write(1).values.data() + v.at(b, head, t), v.width);
   });
 }
+
+template void attention_scores(KernelCall<float>&);
+template void attention_scores(KernelCall<double>&);
+template void attention_scores_backward(KernelCall<float>&);
+template void attention_scores_backward(KernelCall<double>&);
+template void softmax(KernelCall<float>&);
+template void softmax(KernelCall<double>&);
+template void softmax_backward(KernelCall<float>&);
+template void softmax_backward(KernelCall<double>&);
+template void attention_context(KernelCall<float>&);
+template void attention_context(KernelCall<double>&);
+template void attention_context_backward(KernelCall<float>&);
+template void attention_context_backward(KernelCall<double>&);
 
 }  // namespace lockstep::kernels

@@ -11,47 +11,54 @@ namespace lockstep::kernels {
 namespace {
 
 /// All operands lie alike.
-void check_alike(const KernelCall& call, const KernelOperand& read, const KernelResult& write) {
+template <class Real>
+void check_alike(const KernelCall<Real>& call, const KernelOperand<Real>& read,
+                 const KernelResult<Real>& write) {
   if (read.size() == write.values.size()) return;
   refuse(call, fmt::format("{} has {} values and {} {}", read.tensor->name, read.size(),
                            write.tensor->name, write.values.size()));
 }
 
-[[nodiscard]] double sigmoid(double x) {
+template <class Real>
+[[nodiscard]] Real sigmoid(Real x) {
   return 1 / (1 + std::exp(-x));
 }
 
+template <class Real>
 struct Activated {
-  double value = 0;
-  double slope = 0;
+  Real value = 0;
+  Real slope = 0;
 };
 
 /// GELU: Hendrycks and Gimpel, arXiv 1606.08415, the exact form.
-[[nodiscard]] Activated activated(ActivationFunction function, double x) {
+template <class Real>
+[[nodiscard]] Activated<Real> activated(ActivationFunction function, Real x) {
   switch (function) {
     case ActivationFunction::relu:
-      return x > 0 ? Activated{x, 1} : Activated{};
+      return x > 0 ? Activated<Real>{x, 1} : Activated<Real>{};
     case ActivationFunction::gelu: {
-      const double below = 0.5 * (1 + std::erf(x / std::sqrt(2.0)));
-      const double density = std::exp(-0.5 * x * x) / std::sqrt(2 * std::acos(-1.0));
+      const Real below = (1 + std::erf(x / std::sqrt(Real{2}))) / 2;
+      const Real density = std::exp(-x * x / 2) / std::sqrt(2 * std::acos(Real{-1}));
       return {x * below, below + x * density};
     }
     default: {
-      const double s = sigmoid(x);
+      const Real s = sigmoid(x);
       return {x * s, s + x * s * (1 - s)};
     }
   }
 }
 
 /// Angle by which pair `i / 2` of a head is turned at a token.
-[[nodiscard]] double angle_of(std::int64_t token, std::int64_t i) {
-  return static_cast<double>(token) / std::pow(10.0, static_cast<double>(i / 2));
+template <class Real>
+[[nodiscard]] Real angle_of(std::int64_t token, std::int64_t i) {
+  return static_cast<Real>(token) / std::pow(Real{10}, static_cast<Real>(i / 2));
 }
 
 /// Turns `count` numbers pair by pair, back for direction -1; a last one without a partner stays.
-void turn(const double* from, double* to, std::int64_t count, std::int64_t token, int direction) {
+template <class Real>
+void turn(const Real* from, Real* to, std::int64_t count, std::int64_t token, Real direction) {
   for (std::int64_t i = 0; i + 1 < count; i += 2) {
-    const double angle = direction * angle_of(token, i);
+    const Real angle = direction * angle_of<Real>(token, i);
     to[i] += from[i] * std::cos(angle) - from[i + 1] * std::sin(angle);
     to[i + 1] += from[i + 1] * std::cos(angle) + from[i] * std::sin(angle);
   }
@@ -71,25 +78,27 @@ void for_each_head(const PartLayout& layout, Each&& each) {
 
 }  // namespace
 
-void activation(KernelCall& call) {
+template <class Real>
+void activation(KernelCall<Real>& call) {
   check_alike(call, call.read(0), call.write(0));
   const bool gated = call.operation->function == ActivationFunction::swiglu;
   for (std::size_t i = 0; i < call.read(0).size(); ++i) {
-    const double x = call.read(0).data()[i];
+    const Real x = call.read(0).data()[i];
     call.write(0).values[i] =
         gated ? x * activated(ActivationFunction::silu, call.read(1).data()[i]).value
               : activated(call.operation->function, x).value;
   }
 }
 
-void activation_backward(KernelCall& call) {
-  const KernelOperand& g = call.reads.back();
+template <class Real>
+void activation_backward(KernelCall<Real>& call) {
+  const KernelOperand<Real>& g = call.reads.back();
   check_alike(call, g, call.write(0));
   const bool gated = call.operation->function == ActivationFunction::swiglu;
   for (std::size_t i = 0; i < g.size(); ++i) {
-    const double x = call.read(0).data()[i];
+    const Real x = call.read(0).data()[i];
     if (gated) {
-      const Activated gate = activated(ActivationFunction::silu, call.read(1).data()[i]);
+      const Activated<Real> gate = activated(ActivationFunction::silu, call.read(1).data()[i]);
       call.write(0).values[i] = g.data()[i] * gate.value;
       call.write(1).values[i] = g.data()[i] * x * gate.slope;
     } else {
@@ -98,64 +107,71 @@ void activation_backward(KernelCall& call) {
   }
 }
 
-void rotary(KernelCall& call) {
-  const KernelOperand& x = call.read(0);
-  KernelResult& y = call.write(0);
+template <class Real>
+void rotary(KernelCall<Real>& call) {
+  const KernelOperand<Real>& x = call.read(0);
+  KernelResult<Real>& y = call.write(0);
   const std::int64_t width = y.layout->axes[3].length();
   const std::int64_t own = x.layout->axes[3].length();
   const bool shared = call.reads.size() > 1;
   const std::int64_t other = shared ? call.read(1).layout->axes[2].length() : 0;
   if (width != own + other) refuse(call, "the parts of heads are not as long as heads");
   for_each_head(*y.layout, [&](std::int64_t row, std::int64_t at, std::int64_t token) {
-    double* to = y.values.data() + row * width;
+    Real* to = y.values.data() + row * width;
     if (shared) {
       std::copy_n(x.data() + row * own, own, to);
-      turn(call.read(1).data() + at * (width - own), to + own, width - own, token, 1);
+      turn(call.read(1).data() + at * (width - own), to + own, width - own, token, Real{1});
     } else {
-      turn(x.data() + row * own, to, own, token, 1);
+      turn(x.data() + row * own, to, own, token, Real{1});
     }
   });
 }
 
-void rotary_backward(KernelCall& call) {
-  const KernelOperand& g = call.read(0);
+template <class Real>
+void rotary_backward(KernelCall<Real>& call) {
+  const KernelOperand<Real>& g = call.read(0);
   const std::int64_t width = g.layout->axes[3].length();
   const std::int64_t own = call.write(0).layout->axes[3].length();
   const bool shared = call.writes.size() > 1;
   const std::int64_t other = shared ? call.write(1).layout->axes[2].length() : 0;
   if (width != own + other) refuse(call, "the parts of heads are not as long as heads");
   for_each_head(*g.layout, [&](std::int64_t row, std::int64_t at, std::int64_t token) {
-    const double* from = g.data() + row * width;
+    const Real* from = g.data() + row * width;
     if (shared) {
       std::copy_n(from, own, call.write(0).values.data() + row * own);
-      turn(from + own, call.write(1).values.data() + at * (width - own), width - own, token, -1);
+      turn(from + own, call.write(1).values.data() + at * (width - own), width - own, token,
+           Real{-1});
     } else {
-      turn(from, call.write(0).values.data() + row * own, own, token, -1);
+      turn(from, call.write(0).values.data() + row * own, own, token, Real{-1});
     }
   });
 }
 
-void dropout(KernelCall& call) {
+template <class Real>
+void dropout(KernelCall<Real>& call) {
   check_alike(call, call.read(0), call.write(0));
   const std::vector<std::int64_t> places = call.read(0).layout->global_indices();
   const double probability = call.operation->dropout;
+  const auto share = static_cast<Real>(1 - probability);
   for (std::size_t i = 0; i < places.size(); ++i) {
     const auto place = static_cast<std::uint64_t>(places[i]);
     const bool kept = unit_interval(mixed(call.draw, place)) >= probability;
     call.write(1).values[i] = kept ? 1 : 0;
-    call.write(0).values[i] = kept ? call.read(0).data()[i] / (1 - probability) : 0;
+    call.write(0).values[i] = kept ? call.read(0).data()[i] / share : 0;
   }
 }
 
-void dropout_backward(KernelCall& call) {
+template <class Real>
+void dropout_backward(KernelCall<Real>& call) {
   check_alike(call, call.read(0), call.write(0));
+  const auto share = static_cast<Real>(1 - call.operation->dropout);
   for (std::size_t i = 0; i < call.read(0).size(); ++i) {
-    call.write(0).values[i] =
-        call.read(0).data()[i] * call.read(1).data()[i] / (1 - call.operation->dropout);
+    call.write(0).values[i] = call.read(0).data()[i] * call.read(1).data()[i] / share;
   }
 }
 
-void add(KernelCall& call) {
+template <class Real>
+void add(KernelCall<Real>& call) {
   check_alike(call, call.read(0), call.write(0));
   check_alike(call, call.read(1), call.write(0));
   for (std::size_t i = 0; i < call.read(0).size(); ++i) {
@@ -163,12 +179,15 @@ void add(KernelCall& call) {
   }
 }
 
-void scale(KernelCall& call) {
+template <class Real>
+void scale(KernelCall<Real>& call) {
   copy(call);
-  for (double& value : call.write(0).values) value *= call.operation->factor;
+  const auto factor = static_cast<Real>(call.operation->factor);
+  for (Real& value : call.write(0).values) value *= factor;
 }
 
-void copy(KernelCall& call) {
+template <class Real>
+void copy(KernelCall<Real>& call) {
   const std::int64_t copied = copy_common(*call.read(0).layout, *call.read(0).values,
                                           *call.write(0).layout, call.write(0).values, false);
   if (copied != call.write(0).layout->filled()) {
@@ -176,5 +195,24 @@ void copy(KernelCall& call) {
                              copied, call.write(0).layout->filled(), call.write(0).tensor->name));
   }
 }
+
+template void activation(KernelCall<float>&);
+template void activation(KernelCall<double>&);
+template void activation_backward(KernelCall<float>&);
+template void activation_backward(KernelCall<double>&);
+template void rotary(KernelCall<float>&);
+template void rotary(KernelCall<double>&);
+template void rotary_backward(KernelCall<float>&);
+template void rotary_backward(KernelCall<double>&);
+template void dropout(KernelCall<float>&);
+template void dropout(KernelCall<double>&);
+template void dropout_backward(KernelCall<float>&);
+template void dropout_backward(KernelCall<double>&);
+template void add(KernelCall<float>&);
+template void add(KernelCall<double>&);
+template void scale(KernelCall<float>&);
+template void scale(KernelCall<double>&);
+template void copy(KernelCall<float>&);
+template void copy(KernelCall<double>&);
 
 }  // namespace lockstep::kernels

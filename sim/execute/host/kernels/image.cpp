@@ -63,7 +63,8 @@ void for_each_product(const Operation& operation, const Pixels& in, const Pixels
   return in.unflattened() / out.unflattened();
 }
 
-void shift(const PartLayout& layout, const double* from, double* to, int direction) {
+template <class Real>
+void shift(const PartLayout& layout, const Real* from, Real* to, int direction) {
   const Pixels pixels{layout};
   const std::int64_t frames = layout.find(Dim::time)->length();
   const std::int64_t part = std::max<std::int64_t>(1, pixels.channels / 8);
@@ -78,63 +79,68 @@ void shift(const PartLayout& layout, const double* from, double* to, int directi
 
 }  // namespace
 
-void convolution(KernelCall& call) {
-  const double* x = call.read(0).data();
-  const double* weight = call.read(1).data();
-  double* y = call.write(0).values.data();
+template <class Real>
+void convolution(KernelCall<Real>& call) {
+  const Real* x = call.read(0).data();
+  const Real* weight = call.read(1).data();
+  Real* y = call.write(0).values.data();
   for_each_product(*call.operation, Pixels{*call.read(0).layout}, Pixels{*call.write(0).layout},
                    [&](auto to, auto from, auto place) { y[to] += x[from] * weight[place]; });
 }
 
-void convolution_input_grad(KernelCall& call) {
-  const double* g = call.read(0).data();
-  const double* weight = call.read(1).data();
-  double* g_x = call.write(0).values.data();
+template <class Real>
+void convolution_input_grad(KernelCall<Real>& call) {
+  const Real* g = call.read(0).data();
+  const Real* weight = call.read(1).data();
+  Real* g_x = call.write(0).values.data();
   for_each_product(*call.operation, Pixels{*call.write(0).layout}, Pixels{*call.read(0).layout},
                    [&](auto to, auto from, auto place) { g_x[from] += g[to] * weight[place]; });
 }
 
-void convolution_weight_grad(KernelCall& call) {
-  const double* x = call.read(0).data();
-  const double* g = call.read(1).data();
-  double* g_weight = call.write(0).values.data();
+template <class Real>
+void convolution_weight_grad(KernelCall<Real>& call) {
+  const Real* x = call.read(0).data();
+  const Real* g = call.read(1).data();
+  Real* g_weight = call.write(0).values.data();
   for_each_product(*call.operation, Pixels{*call.read(0).layout}, Pixels{*call.read(1).layout},
                    [&](auto to, auto from, auto place) { g_weight[place] += x[from] * g[to]; });
 }
 
-void pool(KernelCall& call) {
+template <class Real>
+void pool(KernelCall<Real>& call) {
   const PartLayout& in = *call.read(0).layout;
-  KernelResult& y = call.write(0);
-  const double* x = call.read(0).data();
+  KernelResult<Real>& y = call.write(0);
+  const Real* x = call.read(0).data();
   const std::int64_t channels = in.axes.back().length();
   if (call.operation->window == 0) {
     const std::int64_t count = mean_of(in, *y.layout);
     for (std::int64_t i = 0; i < in.unflattened(); ++i) {
       const std::int64_t to = i / channels / count * channels + i % channels;
-      y.values[static_cast<std::size_t>(to)] += x[i] / static_cast<double>(count);
+      y.values[static_cast<std::size_t>(to)] += x[i] / static_cast<Real>(count);
     }
     return;
   }
-  std::fill(y.values.begin(), y.values.end(), -std::numeric_limits<double>::infinity());
+  std::fill(y.values.begin(), y.values.end(), -std::numeric_limits<Real>::infinity());
   for_each_tap(*call.operation, Pixels{in}, Pixels{*y.layout}, [&](auto to, auto from, auto) {
     for (std::int64_t c = 0; c < channels; ++c) {
-      double& most = y.values[static_cast<std::size_t>(to + c)];
+      Real& most = y.values[static_cast<std::size_t>(to + c)];
       most = std::max(most, x[from + c]);
     }
   });
 }
 
-void pool_backward(KernelCall& call) {
+template <class Real>
+void pool_backward(KernelCall<Real>& call) {
   const PartLayout& in = *call.read(0).layout;
   const PartLayout& out = *call.read(1).layout;
-  const double* g = call.read(2).data();
-  std::vector<double>& g_x = call.write(0).values;
+  const Real* g = call.read(2).data();
+  std::vector<Real>& g_x = call.write(0).values;
   const std::int64_t channels = in.axes.back().length();
   if (call.operation->window == 0) {
     const std::int64_t count = mean_of(in, out);
     for (std::int64_t i = 0; i < in.unflattened(); ++i) {
       g_x[static_cast<std::size_t>(i)] =
-          g[i / channels / count * channels + i % channels] / static_cast<double>(count);
+          g[i / channels / count * channels + i % channels] / static_cast<Real>(count);
     }
     return;
   }
@@ -152,12 +158,29 @@ void pool_backward(KernelCall& call) {
 
 /// An eighth of the channels comes from the frame after, an eighth from the one before (Lin et al.,
 /// arXiv 1811.08383).
-void temporal_shift(KernelCall& call) {
+template <class Real>
+void temporal_shift(KernelCall<Real>& call) {
   shift(*call.read(0).layout, call.read(0).data(), call.write(0).values.data(), 1);
 }
 
-void temporal_shift_backward(KernelCall& call) {
+template <class Real>
+void temporal_shift_backward(KernelCall<Real>& call) {
   shift(*call.read(0).layout, call.read(0).data(), call.write(0).values.data(), -1);
 }
+
+template void convolution(KernelCall<float>&);
+template void convolution(KernelCall<double>&);
+template void convolution_input_grad(KernelCall<float>&);
+template void convolution_input_grad(KernelCall<double>&);
+template void convolution_weight_grad(KernelCall<float>&);
+template void convolution_weight_grad(KernelCall<double>&);
+template void pool(KernelCall<float>&);
+template void pool(KernelCall<double>&);
+template void pool_backward(KernelCall<float>&);
+template void pool_backward(KernelCall<double>&);
+template void temporal_shift(KernelCall<float>&);
+template void temporal_shift(KernelCall<double>&);
+template void temporal_shift_backward(KernelCall<float>&);
+template void temporal_shift_backward(KernelCall<double>&);
 
 }  // namespace lockstep::kernels

@@ -7,24 +7,26 @@
 #include "sim/program/operation.hpp"
 
 /// What operations compute, by the words of sim/program/operation.hpp: plain reference kernels in
-/// float64 on a rank's own parts. A part knows which elements of the whole tensor it holds, so that
-/// a mask sees tokens' own positions and a table its own rows, and that operands which do not
-/// belong together are refused.
+/// float64 or float32 (every sum too) on a rank's own parts. A part knows which elements of the
+/// whole tensor it holds, so that a mask sees tokens' own positions and a table its own rows, and
+/// that operands which do not belong together are refused.
 namespace lockstep {
 
+template <class Real>
 struct KernelOperand {
   const Tensor* tensor = nullptr;
   const PartLayout* layout = nullptr;
-  const std::vector<double>* values = nullptr;
+  const std::vector<Real>* values = nullptr;
 
-  [[nodiscard]] const double* data() const { return values->data(); }
+  [[nodiscard]] const Real* data() const { return values->data(); }
   [[nodiscard]] std::size_t size() const { return values->size(); }
 };
 
+template <class Real>
 struct KernelResult {
   const Tensor* tensor = nullptr;
   const PartLayout* layout = nullptr;
-  std::vector<double> values{};  // zeros when the kernel begins
+  std::vector<Real> values{};  // zeros when the kernel begins
 };
 
 struct OptimizerSettings {
@@ -38,10 +40,9 @@ struct OptimizerSettings {
   double epsilon = 1e-8;
 };
 
-struct KernelCall {
+/// What a kernel is told beside its operands.
+struct KernelSettings {
   const Operation* operation = nullptr;
-  std::vector<KernelOperand> reads{};
-  std::vector<KernelResult> writes{};
   /// matmul: whether this rank's summand has the bias; of the ranks that a result is partial over
   /// only the first adds it.
   bool adds_bias = true;
@@ -49,9 +50,15 @@ struct KernelCall {
   std::uint64_t draw = 0;
   OptimizerSettings optimizer{};
   int step = 1;  // of training, from 1
+};
 
-  [[nodiscard]] const KernelOperand& read(std::size_t i) const { return reads.at(i); }
-  [[nodiscard]] KernelResult& write(std::size_t i) { return writes.at(i); }
+template <class Real>
+struct KernelCall : KernelSettings {
+  std::vector<KernelOperand<Real>> reads{};
+  std::vector<KernelResult<Real>> writes{};
+
+  [[nodiscard]] const KernelOperand<Real>& read(std::size_t i) const { return reads.at(i); }
+  [[nodiscard]] KernelResult<Real>& write(std::size_t i) { return writes.at(i); }
 };
 
 /// What is added to by attention in a ring is combined with what `writes` of an operation hold:
@@ -60,6 +67,7 @@ struct KernelCall {
 
 /// Computes writes. Errors: ExecutionError for operands that do not fit, and for kinds that are no
 /// computation.
-void run_kernel(KernelCall& call);
+template <class Real>  // float, double
+void run_kernel(KernelCall<Real>& call);
 
 }  // namespace lockstep

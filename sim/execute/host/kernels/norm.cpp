@@ -13,18 +13,20 @@ constexpr double kEpsilon = 1e-5;
 }
 
 /// Mean (0 for RMS) and reciprocal standard deviation of `count` numbers, `stride` apart.
+template <class Real>
 struct Moments {
-  double mean = 0;
-  double scale = 1;
+  Real mean = 0;
+  Real scale = 1;
 };
-[[nodiscard]] Moments moments_of(const double* x, std::size_t count, std::size_t stride,
-                                 bool centred) {
-  Moments out;
-  const auto n = static_cast<double>(count);
+template <class Real>
+[[nodiscard]] Moments<Real> moments_of(const Real* x, std::size_t count, std::size_t stride,
+                                       bool centred) {
+  Moments<Real> out;
+  const auto n = static_cast<Real>(count);
   if (centred) {
     for (std::size_t i = 0; i < count; ++i) out.mean += x[i * stride] / n;
   }
-  double variance = kEpsilon;
+  auto variance = static_cast<Real>(kEpsilon);
   for (std::size_t i = 0; i < count; ++i) {
     variance += (x[i * stride] - out.mean) * (x[i * stride] - out.mean) / n;
   }
@@ -34,16 +36,17 @@ struct Moments {
 
 /// The gradient of `count` numbers that were normalised, from that of gain times what came out:
 /// scale (h - mean(h) - z mean(h z)), without the middle term for RMS.
-void normal_gradient(const double* x, const double* h, double* g_x, std::size_t count,
-                     std::size_t stride, const Moments& moments, bool centred) {
-  double sum = 0;
-  double along = 0;
+template <class Real>
+void normal_gradient(const Real* x, const Real* h, Real* g_x, std::size_t count, std::size_t stride,
+                     const Moments<Real>& moments, bool centred) {
+  Real sum = 0;
+  Real along = 0;
   const auto normal = [&](std::size_t i) { return (x[i * stride] - moments.mean) * moments.scale; };
   for (std::size_t i = 0; i < count; ++i) {
     sum += h[i];
     along += h[i] * normal(i);
   }
-  const auto n = static_cast<double>(count);
+  const auto n = static_cast<Real>(count);
   for (std::size_t i = 0; i < count; ++i) {
     g_x[i * stride] += moments.scale * (h[i] - (centred ? sum / n : 0) - normal(i) * along / n);
   }
@@ -51,39 +54,41 @@ void normal_gradient(const double* x, const double* h, double* g_x, std::size_t 
 
 }  // namespace
 
-void normalisation(KernelCall& call) {
-  const KernelOperand& x = call.read(0);
+template <class Real>
+void normalisation(KernelCall<Real>& call) {
+  const KernelOperand<Real>& x = call.read(0);
   check_whole(call, *x.tensor, x.layout->axes.back());
   const bool layer = call.operation->norm == Normalisation::layer;
   const std::size_t n = row_of(*x.layout);
   const std::size_t kept = layer ? 2 : 1;
   for (std::size_t row = 0; row * n < x.size(); ++row) {
-    const double* from = x.data() + row * n;
-    const Moments moments = moments_of(from, n, 1, layer);
-    double* statistics = call.write(1).values.data() + row * kept;
+    const Real* from = x.data() + row * n;
+    const Moments<Real> moments = moments_of(from, n, 1, layer);
+    Real* statistics = call.write(1).values.data() + row * kept;
     statistics[kept - 1] = moments.scale;
     if (layer) statistics[0] = moments.mean;
     for (std::size_t i = 0; i < n; ++i) {
-      const double bias = call.reads.size() > 2 ? call.read(2).data()[i] : 0;
+      const Real bias = call.reads.size() > 2 ? call.read(2).data()[i] : 0;
       call.write(0).values[row * n + i] =
           (from[i] - moments.mean) * moments.scale * call.read(1).data()[i] + bias;
     }
   }
 }
 
-void normalisation_backward(KernelCall& call) {
-  const KernelOperand& x = call.read(0);
-  const KernelOperand& g = call.read(3);
+template <class Real>
+void normalisation_backward(KernelCall<Real>& call) {
+  const KernelOperand<Real>& x = call.read(0);
+  const KernelOperand<Real>& g = call.read(3);
   const bool layer = call.operation->norm == Normalisation::layer;
   const std::size_t n = row_of(*x.layout);
   const std::size_t kept = layer ? 2 : 1;
-  std::vector<double> h(n);
+  std::vector<Real> h(n);
   for (std::size_t row = 0; row * n < x.size(); ++row) {
-    const double* from = x.data() + row * n;
-    const double* statistics = call.read(2).data() + row * kept;
-    const Moments moments{layer ? statistics[0] : 0, statistics[kept - 1]};
+    const Real* from = x.data() + row * n;
+    const Real* statistics = call.read(2).data() + row * kept;
+    const Moments<Real> moments{layer ? statistics[0] : 0, statistics[kept - 1]};
     for (std::size_t i = 0; i < n; ++i) {
-      const double gradient = g.data()[row * n + i];
+      const Real gradient = g.data()[row * n + i];
       h[i] = gradient * call.read(1).data()[i];
       call.write(1).values[i] += gradient * (from[i] - moments.mean) * moments.scale;
       if (call.writes.size() > 2) call.write(2).values[i] += gradient;
@@ -92,12 +97,13 @@ void normalisation_backward(KernelCall& call) {
   }
 }
 
-void batch_norm(KernelCall& call) {
-  const KernelOperand& x = call.read(0);
+template <class Real>
+void batch_norm(KernelCall<Real>& call) {
+  const KernelOperand<Real>& x = call.read(0);
   const std::size_t channels = row_of(*x.layout);
   const std::size_t count = x.size() / channels;
   for (std::size_t c = 0; c < channels; ++c) {
-    const Moments moments = moments_of(x.data() + c, count, channels, true);
+    const Moments<Real> moments = moments_of(x.data() + c, count, channels, true);
     call.write(1).values[2 * c] = moments.mean;
     call.write(1).values[2 * c + 1] = moments.scale;
     for (std::size_t i = c; i < x.size(); i += channels) {
@@ -108,16 +114,17 @@ void batch_norm(KernelCall& call) {
   }
 }
 
-void batch_norm_backward(KernelCall& call) {
-  const KernelOperand& x = call.read(0);
-  const KernelOperand& g = call.read(3);
+template <class Real>
+void batch_norm_backward(KernelCall<Real>& call) {
+  const KernelOperand<Real>& x = call.read(0);
+  const KernelOperand<Real>& g = call.read(3);
   const std::size_t channels = row_of(*x.layout);
   const std::size_t count = x.size() / channels;
-  std::vector<double> h(count);
+  std::vector<Real> h(count);
   for (std::size_t c = 0; c < channels; ++c) {
-    const Moments moments{call.read(2).data()[2 * c], call.read(2).data()[2 * c + 1]};
+    const Moments<Real> moments{call.read(2).data()[2 * c], call.read(2).data()[2 * c + 1]};
     for (std::size_t i = 0; i < count; ++i) {
-      const double gradient = g.data()[i * channels + c];
+      const Real gradient = g.data()[i * channels + c];
       h[i] = gradient * call.read(1).data()[c];
       call.write(1).values[c] +=
           gradient * (x.data()[i * channels + c] - moments.mean) * moments.scale;
@@ -127,5 +134,14 @@ void batch_norm_backward(KernelCall& call) {
                     moments, true);
   }
 }
+
+template void normalisation(KernelCall<float>&);
+template void normalisation(KernelCall<double>&);
+template void normalisation_backward(KernelCall<float>&);
+template void normalisation_backward(KernelCall<double>&);
+template void batch_norm(KernelCall<float>&);
+template void batch_norm(KernelCall<double>&);
+template void batch_norm_backward(KernelCall<float>&);
+template void batch_norm_backward(KernelCall<double>&);
 
 }  // namespace lockstep::kernels

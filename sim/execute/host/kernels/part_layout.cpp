@@ -41,10 +41,11 @@ struct Pair {
   return out;
 }
 
+template <class Real>
 class Copy {
  public:
-  Copy(const PartLayout& from, const std::vector<double>& values, const PartLayout& to,
-       std::vector<double>& into, bool add)
+  Copy(const PartLayout& from, const std::vector<Real>& values, const PartLayout& to,
+       std::vector<Real>& into, bool add)
       : from_{from}, values_{values}, to_{to}, into_{into}, add_{add} {}
 
   [[nodiscard]] std::int64_t run() {
@@ -58,8 +59,8 @@ class Copy {
  private:
   void descend(std::size_t axis, std::int64_t from, std::int64_t to) {
     if (axis == pairs_.size()) {
-      const double value = values_[static_cast<std::size_t>(from)];
-      double& target = into_[static_cast<std::size_t>(to)];
+      const Real value = values_[static_cast<std::size_t>(from)];
+      Real& target = into_[static_cast<std::size_t>(to)];
       target = add_ ? target + value : value;
       ++count_;
       return;
@@ -71,9 +72,9 @@ class Copy {
   }
 
   const PartLayout& from_;
-  const std::vector<double>& values_;
+  const std::vector<Real>& values_;
   const PartLayout& to_;
-  std::vector<double>& into_;
+  std::vector<Real>& into_;
   bool add_;
   std::vector<std::vector<Pair>> pairs_{};
   std::int64_t count_ = 0;
@@ -91,15 +92,16 @@ class Copy {
 }
 
 /// Both seen as a range of the same flat part.
-[[nodiscard]] std::int64_t copy_flat(const PartLayout& from, const std::vector<double>& values,
-                                     const PartLayout& to, std::vector<double>& into, bool add) {
+template <class Real>
+[[nodiscard]] std::int64_t copy_flat(const PartLayout& from, const std::vector<Real>& values,
+                                     const PartLayout& to, std::vector<Real>& into, bool add) {
   if (from.axes != to.axes) throw ExecutionError{"flat parts of different parts of a tensor"};
   const std::int64_t first = std::max(from.first_flat, to.first_flat);
   const std::int64_t last = std::min(
       {from.first_flat + from.elements(), to.first_flat + to.elements(), from.unflattened()});
   for (std::int64_t i = first; i < last; ++i) {
-    const double value = values[static_cast<std::size_t>(i - from.first_flat)];
-    double& target = into[static_cast<std::size_t>(i - to.first_flat)];
+    const Real value = values[static_cast<std::size_t>(i - from.first_flat)];
+    Real& target = into[static_cast<std::size_t>(i - to.first_flat)];
     target = add ? target + value : value;
   }
   return filled_between(from, first, last);
@@ -188,9 +190,10 @@ PartAxis LayoutTable::axis(const Extent& extent, int rank) const {
   return out;
 }
 
-std::int64_t copy_common(const PartLayout& from, const std::vector<double>& values,
-                         const PartLayout& to, std::vector<double>& into, bool add) {
-  const auto fits = [](const PartLayout& layout, const std::vector<double>& held) {
+template <class Real>
+std::int64_t copy_common(const PartLayout& from, const std::vector<Real>& values,
+                         const PartLayout& to, std::vector<Real>& into, bool add) {
+  const auto fits = [](const PartLayout& layout, const std::vector<Real>& held) {
     return static_cast<std::int64_t>(held.size()) == layout.elements();
   };
   if (!fits(from, values) || !fits(to, into)) {
@@ -206,7 +209,12 @@ std::int64_t copy_common(const PartLayout& from, const std::vector<double>& valu
     into = values;
     return from.elements();
   }
-  return Copy{from, values, to, into, add}.run();
+  return Copy<Real>{from, values, to, into, add}.run();
 }
+
+template std::int64_t copy_common(const PartLayout&, const std::vector<float>&, const PartLayout&,
+                                  std::vector<float>&, bool);
+template std::int64_t copy_common(const PartLayout&, const std::vector<double>&, const PartLayout&,
+                                  std::vector<double>&, bool);
 
 }  // namespace lockstep

@@ -61,7 +61,8 @@ class LayoutTable {
 
 /// Copies, or adds, what both parts have of the same whole tensor, and says how many elements that
 /// are. Errors: ExecutionError for flat parts of different things, or other dimensions.
-std::int64_t copy_common(const PartLayout& from, const std::vector<double>& values,
-                         const PartLayout& to, std::vector<double>& into, bool add);
+template <class Real>  // float, double
+std::int64_t copy_common(const PartLayout& from, const std::vector<Real>& values,
+                         const PartLayout& to, std::vector<Real>& into, bool add);
 
 }  // namespace lockstep

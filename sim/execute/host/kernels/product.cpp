@@ -42,7 +42,7 @@ struct Groups {
   std::vector<PartAxis> inner;    // a and b: summed over
 };
 
-[[nodiscard]] Groups groups_of(const KernelCall& call, const PartLayout& a, const PartLayout& b,
+[[nodiscard]] Groups groups_of(const KernelSettings& call, const PartLayout& a, const PartLayout& b,
                                const PartLayout& y) {
   Groups out;
   for (const PartAxis& axis : a.axes) {
@@ -74,9 +74,10 @@ struct Groups {
   return true;
 }
 
+template <class Real>
 class Product {
  public:
-  explicit Product(KernelCall& call)
+  explicit Product(KernelCall<Real>& call)
       : groups_{groups_of(call, *call.read(0).layout, *call.read(1).layout, *call.write(0).layout)},
         a_{call.read(0).data()},
         b_{call.read(1).data()},
@@ -97,7 +98,7 @@ class Product {
     for (std::size_t i = 0; i < a_all.size(); ++i) {
       for (std::size_t row = 0; row < a_rows.size(); ++row) {
         for (std::size_t k = 0; k < a_inner.size(); ++k) {
-          const double factor = a_[a_all[i] + a_rows[row] + a_inner[k]];
+          const Real factor = a_[a_all[i] + a_rows[row] + a_inner[k]];
           add_row(factor, b_ + b_all[i] + b_inner_[k], y_ + y_all[i] + y_rows[row]);
         }
       }
@@ -105,7 +106,7 @@ class Product {
   }
 
  private:
-  void add_row(double factor, const double* b, double* y) const {
+  void add_row(Real factor, const Real* b, Real* y) const {
     const std::size_t count = b_columns_.size();
     if (runs_) {
       for (std::size_t j = 0; j < count; ++j) y[j] += factor * b[j];
@@ -115,9 +116,9 @@ class Product {
   }
 
   Groups groups_;
-  const double* a_;
-  const double* b_;
-  double* y_;
+  const Real* a_;
+  const Real* b_;
+  Real* y_;
   std::vector<std::int64_t> b_columns_;
   std::vector<std::int64_t> y_columns_;
   std::vector<std::int64_t> b_inner_;
@@ -126,23 +127,30 @@ class Product {
 
 }  // namespace
 
-void matmul(KernelCall& call) {
-  KernelResult& y = call.write(0);
+template <class Real>
+void matmul(KernelCall<Real>& call) {
+  KernelResult<Real>& y = call.write(0);
   for (std::size_t i = 0; i < call.reads.size(); ++i) {
   }
-  Product{call};
+  Product<Real>{call};
   if (call.reads.size() < 3 || !call.adds_bias) return;
   const std::vector<std::int64_t> from = offsets(*call.read(2).layout, y.layout->axes);
   for (std::size_t i = 0; i < from.size(); ++i) y.values[i] += call.read(2).data()[from[i]];
 }
 
-void bias_gradient(KernelCall& call) {
-  const KernelOperand& g = call.read(0);
-  KernelResult& out = call.write(0);
+template <class Real>
+void bias_gradient(KernelCall<Real>& call) {
+  const KernelOperand<Real>& g = call.read(0);
+  KernelResult<Real>& out = call.write(0);
   const std::vector<std::int64_t> to = offsets(*out.layout, g.layout->axes);
   for (std::size_t i = 0; i < to.size(); ++i) {
     out.values[static_cast<std::size_t>(to[i])] += g.data()[i];
   }
 }
+
+template void matmul(KernelCall<float>&);
+template void matmul(KernelCall<double>&);
+template void bias_gradient(KernelCall<float>&);
+template void bias_gradient(KernelCall<double>&);
 
 }  // namespace lockstep::kernels

@@ -8,19 +8,47 @@ namespace lockstep::kernels {
 
 namespace {
 
+/// Factors that are the same for all elements, rounded once.
+template <class Real>
+struct Adam {
+  Adam(const OptimizerSettings& by, int step)
+      : beta1{static_cast<Real>(by.beta1)},
+        beta2{static_cast<Real>(by.beta2)},
+        rest1{static_cast<Real>(1 - by.beta1)},
+        rest2{static_cast<Real>(1 - by.beta2)},
+        unbiased1{static_cast<Real>(1 - std::pow(by.beta1, step))},
+        unbiased2{static_cast<Real>(1 - std::pow(by.beta2, step))},
+        epsilon{static_cast<Real>(by.epsilon)} {}
+
+  [[nodiscard]] Real step(Real g, Real& first, Real& second) const {
+    first = beta1 * first + rest1 * g;
+    second = beta2 * second + rest2 * g * g;
+    return first / unbiased1 / (std::sqrt(second / unbiased2) + epsilon);
+  }
+
+  Real beta1;
+  Real beta2;
+  Real rest1;
+  Real rest2;
+  Real unbiased1;
+  Real unbiased2;
+  Real epsilon;
+};
+
 /// One weight of an update: [gradient, (weight), states ...] -> [weight, states ...]. The weight is
 /// read where there is no master copy of it among the states.
+template <class Real>
 class OneWeight {
  public:
-  OneWeight(KernelCall& call, std::size_t& read, std::size_t& write) : call_{call} {
-    const KernelOperand& gradient = call.read(read++);
-    KernelResult& weight = call.write(write++);
+  OneWeight(KernelCall<Real>& call, std::size_t& read, std::size_t& write) : call_{call} {
+    const KernelOperand<Real>& gradient = call.read(read++);
+    KernelResult<Real>& weight = call.write(write++);
     const std::size_t states = states_from(write);
     const bool master = states > 0 && call.write(write).tensor->copy_of.has_value();
     if (!master) next(read, weight);
     for (std::size_t i = 0; i < states; ++i) next(read, call.write(write + i));
     check(gradient, weight);
-    KernelResult& trained = master ? call.write(write) : weight;
+    KernelResult<Real>& trained = master ? call.write(write) : weight;
     const std::size_t moments = write + (master ? 1 : 0);
     descend(gradient, trained, moments);
     if (master) weight.values = trained.values;
@@ -38,8 +66,8 @@ class OneWeight {
   }
 
   /// What was read becomes what is written, until it is updated.
-  void next(std::size_t& read, KernelResult& result) {
-    const KernelOperand& operand = call_.read(read++);
+  void next(std::size_t& read, KernelResult<Real>& result) {
+    const KernelOperand<Real>& operand = call_.read(read++);
     if (operand.tensor != result.tensor) {
       refuse(call_,
              fmt::format("reads {} where it writes {}", operand.tensor->name, result.tensor->name));
@@ -47,7 +75,7 @@ class OneWeight {
     result.values = *operand.values;
   }
 
-  void check(const KernelOperand& gradient, const KernelResult& weight) const {
+  void check(const KernelOperand<Real>& gradient, const KernelResult<Real>& weight) const {
     if (gradient.size() == weight.values.size() &&
         gradient.layout->global_indices() == weight.layout->global_indices()) {
       return;
@@ -57,43 +85,39 @@ class OneWeight {
   }
 
   /// SGD; momentum: m = mu m + g, w -= eta m; Adam: Kingma and Ba, arXiv 1412.6980, algorithm 1.
-  void descend(const KernelOperand& gradient, KernelResult& weight, std::size_t moments) {
+  void descend(const KernelOperand<Real>& gradient, KernelResult<Real>& weight,
+               std::size_t moments) {
+    const bool adam = call_.operation->optimizer == Optimizer::adam;
+    const bool momentum = call_.operation->optimizer == Optimizer::momentum;
     const OptimizerSettings& by = call_.optimizer;
-    const Optimizer optimizer = call_.operation->optimizer;
+    const auto rate = static_cast<Real>(adam ? by.adam_learning_rate : by.learning_rate);
+    const Adam<Real> rule{by, call_.step};
     for (std::size_t i = 0; i < gradient.size(); ++i) {
-      const double g = gradient.data()[i];
-      double step = by.learning_rate * g;
-      if (optimizer == Optimizer::momentum) {
-        double& moment = call_.write(moments).values[i];
-        moment = by.momentum * moment + g;
-        step = by.learning_rate * moment;
-      } else if (optimizer == Optimizer::adam) {
-        step = by.adam_learning_rate *
-               adam(g, call_.write(moments).values[i], call_.write(moments + 1).values[i]);
+      Real step = gradient.data()[i];
+      if (momentum) {
+        Real& moment = call_.write(moments).values[i];
+        step = moment = static_cast<Real>(by.momentum) * moment + step;
+      } else if (adam) {
+        step = rule.step(step, call_.write(moments).values[i], call_.write(moments + 1).values[i]);
       }
-      weight.values[i] -= step;
+      weight.values[i] -= rate * step;
     }
   }
 
-  [[nodiscard]] double adam(double g, double& first, double& second) const {
-    const OptimizerSettings& by = call_.optimizer;
-    first = by.beta1 * first + (1 - by.beta1) * g;
-    second = by.beta2 * second + (1 - by.beta2) * g * g;
-    const double m = first / (1 - std::pow(by.beta1, call_.step));
-    const double v = second / (1 - std::pow(by.beta2, call_.step));
-    return m / (std::sqrt(v) + by.epsilon);
-  }
-
-  KernelCall& call_;
+  KernelCall<Real>& call_;
 };
 
 }  // namespace
 
-void update(KernelCall& call) {
+template <class Real>
+void update(KernelCall<Real>& call) {
   std::size_t read = 0;
   std::size_t write = 0;
-  while (write < call.writes.size()) OneWeight{call, read, write};
+  while (write < call.writes.size()) OneWeight<Real>{call, read, write};
   if (read != call.reads.size()) refuse(call, "reads more than it updates");
 }
+
+template void update(KernelCall<float>&);
+template void update(KernelCall<double>&);
 
 }  // namespace lockstep::kernels

@@ -272,7 +272,7 @@ const std::vector<double>& ProgramExecution::value(const Player& player, std::ui
 void ProgramExecution::compute(Player& player, std::uint32_t index) {
   const RoleOperation& what = player.operation(index);
   const Operation& operation = *what.operation;
-  KernelCall call = kernel_call(player, index);
+  KernelCall<double> call = kernel_call(player, index);
   try {
     run_kernel(call);
   } catch (const ExecutionError& error) {
@@ -286,9 +286,9 @@ void ProgramExecution::compute(Player& player, std::uint32_t index) {
   }
 }
 
-KernelCall ProgramExecution::kernel_call(const Player& player, std::uint32_t index) {
+KernelCall<double> ProgramExecution::kernel_call(const Player& player, std::uint32_t index) {
   const RoleOperation& what = player.operation(index);
-  KernelCall call;
+  KernelCall<double> call;
   call.operation = what.operation;
   call.optimizer = options_.optimizer;
   call.step = step_;

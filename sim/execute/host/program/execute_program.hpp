@@ -80,7 +80,7 @@ class ProgramExecution {
   [[nodiscard]] bool advance(const Lane& lane);
   [[nodiscard]] bool run(Player& player, std::uint32_t index);
   void compute(Player& player, std::uint32_t index);
-  [[nodiscard]] KernelCall kernel_call(const Player& player, std::uint32_t index);
+  [[nodiscard]] KernelCall<double> kernel_call(const Player& player, std::uint32_t index);
   [[nodiscard]] std::uint64_t draw_of(const RoleOperation& what) const;
   void arrive(Player& player, std::uint32_t index);
   void hold(Meeting& meeting);
