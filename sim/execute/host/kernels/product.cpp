@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <Eigen/Core>
 
 #include "sim/execute/host/kernels/kernel_list.hpp"
 
@@ -67,73 +67,65 @@ struct Groups {
   return out;
 }
 
-[[nodiscard]] bool is_run(const std::vector<std::int64_t>& at) {
-  for (std::size_t i = 0; i < at.size(); ++i) {
-    if (at[i] != static_cast<std::int64_t>(i)) return false;
+template <class Real>
+using Matrix = Eigen::Matrix<Real, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+/// Where the elements of a matrix stand in a part: element (i, j) at rows[i] + columns[j] further.
+struct Places {
+  Places(const PartLayout& layout, const std::vector<PartAxis>& along_rows,
+         const std::vector<PartAxis>& along_columns)
+      : rows{offsets(layout, along_rows)}, columns{offsets(layout, along_columns)} {}
+
+  std::vector<std::int64_t> rows;
+  std::vector<std::int64_t> columns;
+};
+
+template <class Real>
+[[nodiscard]] Matrix<Real> gather(const Real* from, const Places& at) {
+  Matrix<Real> out(at.rows.size(), at.columns.size());
+  Real* to = out.data();
+  for (const std::int64_t row : at.rows) {
+    for (const std::int64_t column : at.columns) *to++ = from[row + column];
   }
-  return true;
+  return out;
 }
 
 template <class Real>
-class Product {
- public:
-  explicit Product(KernelCall<Real>& call)
-      : groups_{groups_of(call, *call.read(0).layout, *call.read(1).layout, *call.write(0).layout)},
-        a_{call.read(0).data()},
-        b_{call.read(1).data()},
-        y_{call.write(0).values.data()},
-        b_columns_{offsets(*call.read(1).layout, groups_.columns)},
-        y_columns_{offsets(*call.write(0).layout, groups_.columns)},
-        b_inner_{offsets(*call.read(1).layout, groups_.inner)},
-        runs_{is_run(b_columns_) && is_run(y_columns_)} {
-    const PartLayout& a = *call.read(0).layout;
-    const PartLayout& b = *call.read(1).layout;
-    const PartLayout& y = *call.write(0).layout;
-    const auto a_all = offsets(a, groups_.all);
-    const auto b_all = offsets(b, groups_.all);
-    const auto y_all = offsets(y, groups_.all);
-    const auto a_rows = offsets(a, groups_.rows);
-    const auto y_rows = offsets(y, groups_.rows);
-    const auto a_inner = offsets(a, groups_.inner);
-    for (std::size_t i = 0; i < a_all.size(); ++i) {
-      for (std::size_t row = 0; row < a_rows.size(); ++row) {
-        for (std::size_t k = 0; k < a_inner.size(); ++k) {
-          const Real factor = a_[a_all[i] + a_rows[row] + a_inner[k]];
-          add_row(factor, b_ + b_all[i] + b_inner_[k], y_ + y_all[i] + y_rows[row]);
-        }
-      }
-    }
+void scatter(const Matrix<Real>& values, const Places& at, Real* to) {
+  const Real* from = values.data();
+  for (const std::int64_t row : at.rows) {
+    for (const std::int64_t column : at.columns) to[row + column] = *from++;
   }
+}
 
- private:
-  void add_row(Real factor, const Real* b, Real* y) const {
-    const std::size_t count = b_columns_.size();
-    if (runs_) {
-      for (std::size_t j = 0; j < count; ++j) y[j] += factor * b[j];
-    } else {
-      for (std::size_t j = 0; j < count; ++j) y[y_columns_[j]] += factor * b[b_columns_[j]];
-    }
+/// One product of matrices for every index of the dimensions that all three have.
+template <class Real>
+void multiply(KernelCall<Real>& call) {
+  const PartLayout& a = *call.read(0).layout;
+  const PartLayout& b = *call.read(1).layout;
+  const PartLayout& y = *call.write(0).layout;
+  const Groups groups = groups_of(call, a, b, y);
+  const Places a_at{a, groups.rows, groups.inner};
+  const Places b_at{b, groups.inner, groups.columns};
+  const Places y_at{y, groups.rows, groups.columns};
+  const std::vector<std::int64_t> a_all = offsets(a, groups.all);
+  const std::vector<std::int64_t> b_all = offsets(b, groups.all);
+  const std::vector<std::int64_t> y_all = offsets(y, groups.all);
+  for (std::size_t i = 0; i < y_all.size(); ++i) {
+    const Matrix<Real> left = gather(call.read(0).data() + a_all[i], a_at);
+    const Matrix<Real> right = gather(call.read(1).data() + b_all[i], b_at);
+    const Matrix<Real> product = left * right;
+    scatter(product, y_at, call.write(0).values.data() + y_all[i]);
   }
-
-  Groups groups_;
-  const Real* a_;
-  const Real* b_;
-  Real* y_;
-  std::vector<std::int64_t> b_columns_;
-  std::vector<std::int64_t> y_columns_;
-  std::vector<std::int64_t> b_inner_;
-  bool runs_;
-};
+}
 
 }  // namespace
 
 template <class Real>
 void matmul(KernelCall<Real>& call) {
-  KernelResult<Real>& y = call.write(0);
-  for (std::size_t i = 0; i < call.reads.size(); ++i) {
-  }
-  Product<Real>{call};
+  multiply(call);
   if (call.reads.size() < 3 || !call.adds_bias) return;
+  KernelResult<Real>& y = call.write(0);
   const std::vector<std::int64_t> from = offsets(*call.read(2).layout, y.layout->axes);
   for (std::size_t i = 0; i < from.size(); ++i) y.values[i] += call.read(2).data()[from[i]];
 }
