@@ -30,6 +30,7 @@ struct Parts {
   bool ignore_memory = false;
   std::uint64_t seed = 1;
   std::string stack{};
+  std::vector<ScenarioVariant> variants{};
 };
 
 [[noreturn]] void refuse(const JsonDocument& document, std::string message) {
@@ -86,6 +87,19 @@ void read_stack(ObjectReader& in, Parts& parts, const ScenarioFolders& folders) 
   if (!at) return;
   parts.stack = at->string();
   if (at->is_string()) (void)find_file(*at, parts.stack, "software stack", "stacks", folders);
+}
+
+void read_variants(ObjectReader& in, Parts& parts) {
+  const auto at = in.optional("variants");
+  if (!at) return;
+  at->array([&](const ValueReader& each) {
+    each.object([&](ObjectReader& variant) {
+      ScenarioVariant out{variant.string("name"), {}};
+      variant.array(
+          "set", [&](const ValueReader& one) { out.overrides.push_back(one.string()); }, 1);
+      parts.variants.push_back(std::move(out));
+    });
+  });
 }
 
 /// What `read(ValueReader)` makes of a value; nothing where it notes a problem.
@@ -148,11 +162,22 @@ Parts read_parts(ObjectReader& in, const std::string& name, const ScenarioFolder
   parts.ignore_memory = in.boolean("ignore_memory", false);
   parts.seed = static_cast<std::uint64_t>(in.integer("seed", 0, INT64_MAX, 1));
   read_stack(in, parts, folders);
+  read_variants(in, parts);
   in.ignore("run");
   if (!parts.cluster || !parts.model || !spread) return parts;
   check_together(
       in, {parts.cluster->cluster, *parts.model, parts.parallel, parts.sustained.has_value()});
   return parts;
+}
+
+JsonValue json_of_variants(const std::vector<ScenarioVariant>& variants) {
+  std::vector<JsonValue> out;
+  for (const ScenarioVariant& variant : variants) {
+    std::vector<JsonValue> set;
+    for (const std::string& each : variant.overrides) set.push_back(json_of(each));
+    out.push_back(json_object({{"name", json_of(variant.name)}, {"set", json_of(std::move(set))}}));
+  }
+  return json_of(std::move(out));
 }
 
 JsonValue resolve(const Parts& parts) {
@@ -174,15 +199,13 @@ JsonValue resolve(const Parts& parts) {
   set_member(out, "ignore_memory", json_of(parts.ignore_memory));
   if (!parts.stack.empty()) set_member(out, "stack", json_of(parts.stack));
   set_member(out, "seed", json_of(static_cast<std::int64_t>(parts.seed)));
+  if (!parts.variants.empty()) set_member(out, "variants", json_of_variants(parts.variants));
   return {{}, std::move(out)};
 }
 
-}  // namespace
-
-Scenario read_scenario(JsonDocument document, const std::string& name,
-                       const std::vector<std::string>& overrides,
-                       const std::filesystem::path& configs) {
-  refuse_other_files(document);
+Scenario read_alone(JsonDocument document, const std::string& name,
+                    const std::vector<std::string>& overrides,
+                    const std::filesystem::path& configs) {
   Overlay overlay;
   for (const std::string& assignment : overrides) overlay.apply(assignment, document.root);
   const ScenarioFolders folders{std::filesystem::path{document.file}.parent_path(), configs};
@@ -193,10 +216,38 @@ Scenario read_scenario(JsonDocument document, const std::string& name,
     return {std::move(parts.name),   std::move(parts.summary),  std::move(parts.cluster->cluster),
             *std::move(parts.model), std::move(parts.parallel), parts.samples,
             parts.sustained,         parts.ignore_memory,       parts.seed,
-            std::move(parts.stack),  std::move(resolved)};
+            std::move(parts.stack),  std::move(parts.variants), std::move(resolved)};
   } catch (const ConfigError& error) {
     throw overlay.attributed(error);
   }
+}
+
+/// Every variant must be a scenario too.
+void check_variant(const JsonDocument& document, const ScenarioVariant& variant,
+                   std::vector<std::string> overrides, const std::filesystem::path& configs) {
+  overrides.insert(overrides.end(), variant.overrides.begin(), variant.overrides.end());
+  try {
+    (void)read_alone(document, variant.name, overrides, configs);
+  } catch (const ConfigError& error) {
+    std::vector<Problem> problems = error.problems();
+    for (Problem& problem : problems) {
+      problem.message = fmt::format("variant {}: {}", in_quotes(variant.name), problem.message);
+    }
+    throw ConfigError{std::move(problems), error.total()};
+  }
+}
+
+}  // namespace
+
+Scenario read_scenario(JsonDocument document, const std::string& name,
+                       const std::vector<std::string>& overrides,
+                       const std::filesystem::path& configs) {
+  refuse_other_files(document);
+  Scenario out = read_alone(document, name, overrides, configs);
+  for (const ScenarioVariant& variant : out.variants) {
+    check_variant(document, variant, overrides, configs);
+  }
+  return out;
 }
 
 Scenario load_scenario(const std::filesystem::path& path, const std::vector<std::string>& overrides,

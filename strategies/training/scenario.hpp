@@ -15,6 +15,12 @@
 /// What `lockstep run` is given: a model, a cluster and how the one is spread over the other.
 namespace lockstep {
 
+/// The same scenario with some values in the place of its own, to be compared with it.
+struct ScenarioVariant {
+  std::string name;                      // "through the host"
+  std::vector<std::string> overrides{};  // as `--set` takes them
+};
+
 struct ScenarioCluster {
   std::string name;  // "dgx-h100"
   Cluster cluster;
@@ -34,7 +40,8 @@ struct Scenario {
   bool ignore_memory = false;
   std::uint64_t seed = 1;
   std::string stack{};  // software stack: which kernels are fused, which attention; empty: default
-  JsonValue resolved;   // all of it with every default, to be printed
+  std::vector<ScenarioVariant> variants{};
+  JsonValue resolved;  // all of it with every default, to be printed
 };
 
 /// Reads a scenario; `overrides` are `parallel.tp=4` and the like, applied before reading.
@@ -43,8 +50,10 @@ struct Scenario {
 /// Keys: name (the file's), summary, source, cluster (scenario_cluster.hpp), model
 /// (scenario_model.hpp), parallel (the fields of ParallelConfig; scenario_parallel.hpp), tokens (of
 /// a transformer) or samples (of other models) to train on, sustained ("28 TFLOP/s"),
-/// ignore_memory, stack, seed; `run` is passed over: what a result's config says of how it was
-/// made. Throws ConfigError with everything that is wrong, impossible combinations included.
+/// ignore_memory, stack, seed, variants (a list of {"name": …, "set": ["parallel.tp=4", …]}, each
+/// read as a scenario of its own, so that what is wrong with one is told); `run` is passed over:
+/// what a result's config says of how it was made. Throws ConfigError with everything that is
+/// wrong, impossible combinations included.
 [[nodiscard]] Scenario load_scenario(const std::filesystem::path& path,
                                      const std::vector<std::string>& overrides = {},
                                      const std::filesystem::path& configs = "configs");

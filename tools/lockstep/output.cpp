@@ -190,6 +190,7 @@ std::string render_table(const Report& report) {
     }
     for (const auto& row : section.rows)
       out += line("  ", [&](std::size_t i) { return shown(row[i]); });
+    for (const std::string& note : section.closing) out += "# " + note + "\n";
   }
   for (const std::string& note : report.footer) out += "# " + note + "\n";
   return out;

@@ -33,6 +33,7 @@ struct Column {
 struct Section {
   std::vector<std::string> notes;  // printed before it, in tables as comments
   std::vector<std::vector<Cell>> rows;
+  std::vector<std::string> closing{};  // printed after it, likewise
 };
 
 struct Report {

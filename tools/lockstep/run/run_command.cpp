@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <filesystem>
 #include <memory>
 
 #include "tools/lockstep/arena.hpp"
@@ -13,7 +11,7 @@
 #include "tools/lockstep/rank_list.hpp"
 #include "tools/lockstep/run/run_render.hpp"
 #include "tools/lockstep/run/trace_file.hpp"
-#include "topologies/config/complaint.hpp"
+#include "tools/lockstep/scenario_file.hpp"
 
 namespace lockstep::cli {
 
@@ -34,20 +32,6 @@ Fidelity fidelity_of(const std::string& text) {
   if (text == "representatives") return Fidelity::representatives;
   throw UsageError(
       fmt::format("--fidelity: expected auto, all or representatives, got \"{}\"", text));
-}
-
-/// A name without a slash or ".json" is that of a shipped scenario, unless there is such a file.
-std::string scenario_file(const std::string& name) {
-  std::error_code ignored;
-  const bool bare = name.find('/') == std::string::npos &&
-                    name.find(".json") == std::string::npos &&
-                    !std::filesystem::exists(name, ignored);
-  if (!bare) return name;
-  const std::string folder = config_folder() + "/scenarios";
-  const std::vector<std::string> ids = device_ids(folder);
-  const std::vector<std::string_view> names(ids.begin(), ids.end());
-  if (std::find(ids.begin(), ids.end(), name) != ids.end()) return folder + "/" + name + ".json";
-  throw UsageError(complain_of_name("scenario", name, names));
 }
 
 RunQuestion question_of(const Given& given) {

@@ -1,0 +1,203 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "strategies/collectives/spec.hpp"
+#include "tools/lockstep/collective/against.hpp"
+#include "tools/lockstep/collective/collective_plot.hpp"
+#include "tools/lockstep/collective/collective_run.hpp"
+#include "tools/lockstep/collective/concurrent.hpp"
+#include "tools/lockstep/collective/contestants_option.hpp"
+#include "tools/lockstep/collective/crossover.hpp"
+#include "tools/lockstep/commands.hpp"
+#include "tools/lockstep/errors.hpp"
+#include "tools/lockstep/format_option.hpp"
+#include "tools/lockstep/number_option.hpp"
+#include "tools/lockstep/plot/plot.hpp"
+#include "tools/lockstep/sizes.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+/// The options as written.
+struct Given {
+  ContestantOptions contestants;
+  ClusterOptions cluster;
+  NetworkOptions network;
+  NcclOptions nccl;
+  int root = 0;
+  std::string least = "32M";
+  std::string most;
+  std::optional<std::int64_t> factor;
+  std::string step;
+  std::string type = "float";
+  std::string skew = "0 us";
+  bool check = false;
+  bool load = false;
+  bool crossover = false;
+  std::string concurrent;
+  std::string against;
+  std::string plot;
+  Format format = Format::table;
+};
+
+Bytes size_option(const std::string& name, const std::string& text) {
+  if (const auto size = parse_size(text)) return *size;
+  throw UsageError(fmt::format(
+      "{}: expected a size such as 8, 64K, 64M or 1G (powers of 1024, at most 1024T), got \"{}\"",
+      name, text));
+}
+
+Bytes largest_size(const Given& given, Bytes least) {
+  const bool is_given = !given.most.empty();
+  const std::string text = is_given ? given.most : "32M";
+  const Bytes most = size_option("-e", text);
+  if (most < least)
+    throw UsageError(fmt::format("-e: {}{} is below -b {}", is_given ? "" : "the default of ", text,
+                                 given.least));
+  return most;
+}
+
+void check_steps(const Given& given, Bytes least, Bytes most) {
+  if (given.factor && !given.step.empty())
+    throw UsageError("-f and -i exclude each other: multiply or add");
+  if (given.factor && least.count() == 0 && most.count() > 0)
+    throw UsageError("-b: 0 times any factor stays 0; begin with a size above 0, or use -i");
+}
+
+std::vector<Bytes> sizes_of(const Given& given) {
+  const Bytes least = size_option("-b", given.least);
+  const Bytes most = largest_size(given, least);
+  check_steps(given, least, most);
+  const Bytes step = given.step.empty() ? 1_MiB : size_option("-i", given.step);
+  if (step.count() == 0) throw UsageError("-i: expected a step above 0, got 0");
+  std::vector<Bytes> out;
+  constexpr std::size_t kMostSizes = 100'000;
+  for (Bytes size = least; size <= most;) {
+    out.push_back(size);
+    if (out.size() > kMostSizes)
+      throw UsageError(fmt::format("more than {} sizes from -b to -e", kMostSizes));
+    const bool beyond = given.factor && size.count() > most.count() / *given.factor;
+    if (size == most || beyond) break;
+    size = given.factor ? size * *given.factor : size + step;
+  }
+  return out;
+}
+
+Duration skew_of(const Given& given) {
+  if (const auto skew = parse_duration(given.skew)) return *skew;
+  throw UsageError(
+      fmt::format("--skew: expected a time such as \"10 us\", got \"{}\"", given.skew));
+}
+
+const ElementType* type_of(const Given& given) {
+  if (const ElementType* type = find_element_type(given.type)) return type;
+  std::vector<std::string_view> names;
+  for (const ElementType& type : element_types()) names.push_back(type.name);
+  throw UsageError(
+      fmt::format("-d: expected one of {}, got \"{}\"", fmt::join(names, ", "), given.type));
+}
+
+CollectiveQuestion question_of(const Given& given) {
+  const int modes = (given.crossover ? 1 : 0) + (given.concurrent.empty() ? 0 : 1) +
+                    (given.against.empty() ? 0 : 1) + (given.plot.empty() ? 0 : 1);
+  if (modes > 1)
+    throw UsageError("--crossover, --concurrent, --against and --plot exclude each other");
+  CollectiveQuestion out;
+  out.cluster = given.cluster;
+  if (given.concurrent.empty()) given.contestants.ask(out);
+  out.sizes = sizes_of(given);
+  out.network = given.network;
+  out.nccl = given.nccl;
+  (void)out.network.parsed();
+  (void)out.cluster.policy();
+  out.root = given.root;
+  out.check = given.check;
+  out.load = given.load;
+  out.type = type_of(given);
+  out.skew = skew_of(given);
+  return out;
+}
+
+Report answer(const Given& given) {
+  const CollectiveQuestion question = question_of(given);
+  if (!given.concurrent.empty()) return run_concurrent(given.concurrent, question);
+  if (!given.against.empty()) return run_against(given.against, question);
+  if (given.crossover) return run_crossover(question);
+  if (!given.plot.empty()) check_plot_target(given.plot);
+  Report report = run_collective(question);
+  if (!given.plot.empty()) plot_collective(report, given.plot);
+  return report;
+}
+
+void add_sizes(CLI::App& command, const std::shared_ptr<Given>& given) {
+  command.add_option("-b,--minbytes", given->least, "Smallest size (64M = 64 MiB)")
+      ->type_name("SIZE")
+      ->capture_default_str();
+  command.add_option("-e,--maxbytes", given->most, "Largest size")
+      ->type_name("SIZE")
+      ->default_str("32M");
+  add_whole_number(
+      command, "-f,--stepfactor", 2, 1 << 20,
+      [given](auto n) { given->factor = static_cast<std::int64_t>(n); }, "Multiply sizes by this");
+  command.add_option("-i,--stepbytes", given->step, "Add this to sizes (default 1M)")
+      ->type_name("SIZE");
+  command.add_option("-d,--datatype", given->type, "Element type, as nccl-tests names them")
+      ->type_name("TYPE")
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void add_collective(CLI::App& app) {
+  CLI::App* command =
+      app.add_subcommand("collective", "Times collectives, as nccl-tests would print it");
+  const auto given = std::make_shared<Given>();
+  given->contestants.add_to(*command);
+  given->cluster.add_to(*command);
+  add_whole_number(
+      *command, "-r,--root", 0, kMostRanks, [given](auto n) { given->root = static_cast<int>(n); },
+      "Root of broadcast, reduce, scatter and gather (default 0)");
+  add_sizes(*command, given);
+  given->network.add_to(*command);
+  given->nccl.add_to(*command);
+  command->add_option("--skew", given->skew, "Ranks start at random within this time")
+      ->type_name("TIME")
+      ->capture_default_str();
+  command->add_flag("--check,-c", given->check,
+                    "Run every schedule on real numbers and count wrong elements in #wrong");
+  command->add_flag(
+      "--load", given->load,
+      "Add the busiest link's load: bytes of the busiest link, summed over rounds, per "
+      "byte of the message, along single paths");
+  command->add_flag("--crossover", given->crossover,
+                    "Print the sizes between -b and -e where the fastest algorithm changes");
+  command
+      ->add_option("--concurrent", given->concurrent,
+                   "Collectives of a JSON file, all on the cluster at once, and what they cost one "
+                   "another")
+      ->type_name("FILE");
+  command
+      ->add_option("--against", given->against,
+                   "Measured times, as nccl-tests printed them, beside the simulated ones")
+      ->type_name("FILE");
+  command
+      ->add_option("--plot", given->plot,
+                   "Draw time over size as well: into a file that ends in .svg or .txt")
+      ->type_name("FILE");
+  add_format(*command, given->format);
+  command->footer(
+      "busbw is a normalisation, algbw times 2(n-1)/n for all_reduce, not what a wire carried.\n\n"
+      "Examples:\n"
+      "  lockstep collective all_reduce --cluster configs/clusters/star.json --ranks 8 --algorithm "
+      "ring -b 64M -e 64M\n"
+      "  lockstep collective all_reduce --cluster configs/clusters/dgx-h100.json --nodes 2 "
+      "--algorithm ring,halving_doubling -b 1K -e 1M -f 32");
+  command->callback([given] { print(render(answer(*given), given->format)); });
+}
+
+}  // namespace lockstep::cli

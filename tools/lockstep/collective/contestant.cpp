@@ -1,0 +1,242 @@
+#include "tools/lockstep/collective/contestant.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/check.hpp"
+#include "tools/lockstep/output.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+/// Beyond so many messages a candidate is too slow to try for every size.
+constexpr std::int64_t kMostMessages = 2'000'000;
+
+/// A number in [0, most] for this seed and rank (splitmix64; Steele, Lea and Flood 2014).
+std::int64_t draw(std::uint64_t seed, std::uint64_t rank, std::int64_t most) {
+  std::uint64_t z = (seed * 0x9E3779B97F4A7C15ULL) ^ ((rank + 1) * 0xD1B54A32D192ED03ULL);
+  z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9ULL;
+  z = (z ^ (z >> 27U)) * 0x94D049BB133111EBULL;
+  z ^= z >> 31U;
+  return static_cast<std::int64_t>(z % (static_cast<std::uint64_t>(most) + 1));
+}
+
+std::string unfinished_text(const ReplayResult& result) {
+  if (result.unfinished.empty()) return {};
+  std::string text = fmt::format("the collective cannot end; {} ends of transfers wait for ever:",
+                                 result.unfinished.size());
+  constexpr std::size_t kShown = 10;
+  for (std::size_t i = 0; i < std::min(kShown, result.unfinished.size()); ++i)
+    text += "\n  " + result.unfinished[i].text;
+  return text;
+}
+
+/// With its own parameters as they fall back, and with more channels where it has some.
+std::vector<AlgorithmSpec> variants(const CollectiveAlgorithm& row) {
+  std::vector<AlgorithmSpec> out{{&row, {}}};
+  if (find_parameter(row, "channels") == nullptr) return out;
+  for (const std::int64_t channels : {2, 4, 8, 16})
+    out.push_back({&row, {{"channels", ArgumentValue{channels}}}});
+  return out;
+}
+
+/// Further hosts, and switches of the network that reduce (SHARP needs InfiniBand switches of that
+/// kind, and a licence), are there only for who asks for them.
+bool at_hand(Helpers helpers) {
+  return helpers == Helpers::none || helpers == Helpers::node_switches;
+}
+
+}  // namespace
+
+std::string Contestant::text() const {
+  switch (kind) {
+    case Kind::algorithm:
+      return spec.text();
+    case Kind::nccl:
+      return "auto:by=nccl";
+    case Kind::replayed:
+      return "auto:by=replay";
+    case Kind::imported:
+      break;
+  }
+  return "schedule:" + import->name;
+}
+
+std::vector<AlgorithmSpec> candidates(const Arena& arena, Collective collective, int root,
+                                      std::int64_t most_messages) {
+  std::vector<AlgorithmSpec> out;
+  for (const CollectiveAlgorithm& row : collective_algorithms()) {
+    if (row.collective != collective || !at_hand(row.helpers)) continue;
+    for (AlgorithmSpec& spec : variants(row)) {
+      const AlgorithmInput input = arena.input(spec.arguments, root, 1_MiB);
+      if (!validate(row, input).empty()) continue;
+      const SchedulePtr schedule = make_schedule(row, input);
+      const auto measured = measure(*schedule, most_messages);
+      if (!measured || measured->messages > most_messages) continue;
+      if (arena.members(row.helpers, schedule->ranks() - input.n).empty()) continue;
+      out.push_back(std::move(spec));
+    }
+  }
+  return out;
+}
+
+std::vector<std::string> Player::problems(const Contestant& contestant) const {
+  if (contestant.kind == Contestant::Kind::replayed || contestant.kind == Contestant::Kind::nccl)
+    return {};
+  if (contestant.kind == Contestant::Kind::imported) {
+    if (contestant.import->ranks == arena_.ranks()) return {};
+    return {fmt::format("{} is for {} ranks, the cluster has {}", contestant.text(),
+                        contestant.import->ranks, arena_.ranks())};
+  }
+  const CollectiveAlgorithm& row = *contestant.spec.algorithm;
+  const AlgorithmInput input = arena_.input(contestant.spec.arguments, options_.root, 1_MiB);
+  std::vector<std::string> out = validate(row, input);
+  if (!out.empty()) return out;
+  const int helpers = helpers_of(row, input);
+  if (arena_.members(row.helpers, helpers).empty())
+    out.push_back(fmt::format("needs {} {} beside the {} ranks; this cluster has {}", helpers,
+                              row.helpers == Helpers::hosts ? "hosts" : "switches", input.n,
+                              arena_.cluster().helpers()));
+  return out;
+}
+
+Prepared Player::prepare(const Contestant& contestant, Bytes size) const {
+  switch (contestant.kind) {
+    case Contestant::Kind::algorithm:
+      return prepare_algorithm(contestant.spec, size);
+    case Contestant::Kind::nccl:
+      return prepare_nccl(contestant.collective, size);
+    case Contestant::Kind::replayed:
+      return prepare_fastest(contestant, size);
+    case Contestant::Kind::imported:
+      break;
+  }
+  Prepared out;
+  out.schedule = contestant.import->schedule;
+  out.members = arena_.members(Helpers::none, 0);
+  out.layout = lay_out(size, *options_.type, out.schedule->blocks());
+  return out;
+}
+
+Prepared Player::prepare_algorithm(const AlgorithmSpec& spec, Bytes size,
+                                   const Network* network) const {
+  Prepared out;
+  AlgorithmInput input = arena_.input(spec.arguments, options_.root, size);
+  if (network != nullptr) input.hop = arena_.hop_on(*network);
+  out.schedule = make_schedule(*spec.algorithm, input);
+  out.helpers = spec.algorithm->helpers;
+  out.members = arena_.members(out.helpers, out.schedule->ranks() - input.n);
+  LOCKSTEP_CHECK(!out.members.empty());
+  out.layout = lay_out(size, *options_.type, out.schedule->blocks());
+  return out;
+}
+
+Prepared Player::prepare_nccl(Collective collective, Bytes size) const {
+  const NcclChooser::Pick pick = nccl_.value().pick(collective, size);
+  Prepared out = prepare_algorithm(pick.spec, size, pick.network.get());
+  out.chosen = pick.text;
+  out.network = pick.network;
+  out.launch = pick.launch;
+  out.nccl_model = pick.model;
+  return out;
+}
+
+Prepared Player::prepare_fastest(const Contestant& contestant, Bytes size) const {
+  std::optional<Prepared> best;
+  Duration least;
+  for (const AlgorithmSpec& spec :
+       candidates(arena_, contestant.collective, options_.root, kMostMessages)) {
+    Prepared one = prepare_algorithm(spec, size);
+    const Played played = play(contestant, one);
+    if (!played.unfinished.empty() || (best && least <= played.time)) continue;
+    one.chosen = spec.text();
+    best = std::move(one);
+    least = played.time;
+  }
+  LOCKSTEP_CHECK(best.has_value());
+  return *std::move(best);
+}
+
+Contract Player::contract_of(const Contestant& contestant, const Schedule& schedule) const {
+  if (contestant.import) return contestant.import->contract().value();
+  const AlgorithmArguments& arguments = contestant.spec.arguments;
+  const auto distance = arguments.find("distance");
+  return lockstep::contract_of(
+      contestant.collective, schedule, arena_.ranks(), options_.root,
+      distance == arguments.end() ? 1 : static_cast<int>(std::get<std::int64_t>(distance->second)));
+}
+
+std::vector<TimePoint> Player::starts(std::size_t members, Duration launch) const {
+  std::vector<TimePoint> out;
+  if (options_.skew == Duration{} && launch == Duration{}) return out;
+  for (std::size_t i = 0; i < members; ++i)
+    out.emplace_back(launch + Duration::picoseconds(draw(options_.seed, i, options_.skew.ps())));
+  return out;
+}
+
+Played Player::play(const Contestant& contestant, const Prepared& prepared) const {
+  CollectiveCall call;
+  call.name = fmt::format("{} {}", to_string(contestant.collective),
+                          prepared.chosen.empty() ? contestant.text() : prepared.chosen);
+  call.schedule = prepared.schedule;
+  call.members = prepared.members;
+  call.block = prepared.layout.block;
+  call.starts = starts(prepared.members.size(), prepared.launch);
+  Workload workload;
+  workload.calls.push_back(std::move(call));
+  const Network& network = prepared.network ? *prepared.network : arena_.network();
+  const ReplayResult result = replay(network, workload, arena_.model());
+  Played out;
+  out.unfinished = unfinished_text(result);
+  out.time = result.end.since_start();
+  out.ends = result.call_ends[0];
+  find_busiest(result, network, out);
+  Fingerprint fingerprint;
+  for (const TimePoint end : out.ends) fingerprint.add(end.ps());
+  out.fingerprint = fingerprint.text();
+  return out;
+}
+
+void Player::find_busiest(const ReplayResult& result, const Network& network, Played& out) const {
+  const std::vector<Link>& links = network.links;
+  double most = 0;
+  std::size_t busiest = result.link_bytes.size();
+  for (std::size_t i = 0; i < result.link_bytes.size(); ++i) {
+    // Where only ports limit, what other links would have to carry says nothing.
+    if (arena_.model() == NetworkModel::alpha_beta && !links[i].port) continue;
+    const double seconds =
+        static_cast<double>(result.link_bytes[i].count()) / links[i].bandwidth.bytes_per_second();
+    if (seconds <= most) continue;
+    most = seconds;
+    busiest = i;
+  }
+  if (busiest == result.link_bytes.size() || out.time == Duration{}) return;
+  out.busiest_link = arena_.link_name(static_cast<LinkId>(busiest));
+  out.busy = most / out.time.seconds();
+}
+
+ScheduleMeasure Player::measure_of(const Contestant& contestant, const Prepared& prepared) const {
+  const std::string key = fmt::format("{} {} {} {}", to_string(contestant.collective),
+                                      prepared.chosen.empty() ? contestant.text() : prepared.chosen,
+                                      prepared.schedule->blocks(), prepared.schedule->lanes());
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = measured_.find(key); found != measured_.end()) return found->second;
+  }
+  ScheduleMeasure measured;
+  if (const auto walked = measure(*prepared.schedule)) {
+    measured = *walked;
+  } else if (contestant.kind == Contestant::Kind::algorithm) {
+    const auto cost =
+        cost_of(*contestant.spec.algorithm,
+                arena_.input(contestant.spec.arguments, options_.root, prepared.layout.size));
+    if (cost) measured = {cost->rounds, cost->sent_blocks, 0};
+  }
+  const std::lock_guard lock(mutex_);
+  return measured_.emplace(key, measured).first->second;
+}
+
+}  // namespace lockstep::cli

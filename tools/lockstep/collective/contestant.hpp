@@ -1,0 +1,106 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "strategies/collectives/sizing.hpp"
+#include "strategies/collectives/spec.hpp"
+#include "strategies/formats/msccl.hpp"
+#include "tools/lockstep/arena.hpp"
+#include "tools/lockstep/collective/nccl_choice.hpp"
+
+namespace lockstep::cli {
+
+/// One way to do a collective.
+struct Contestant {
+  enum class Kind : std::uint8_t {
+    algorithm,  // `spec`
+    nccl,       // what NCCL's tuning model picks at a size
+    replayed,   // whichever algorithm the replay finds fastest at a size
+    imported,   // a schedule that somebody else wrote
+  };
+  Kind kind = Kind::algorithm;
+  Collective collective = Collective::all_reduce;
+  AlgorithmSpec spec;
+  std::shared_ptr<const MscclImport> import;
+
+  /// As the user would ask for it: "ring:channels=8", "auto:by=replay", "schedule:NAME".
+  [[nodiscard]] std::string text() const;
+};
+
+/// A contestant's schedule at one size, with all that a replay needs.
+struct Prepared {
+  std::string chosen;  // what an automatic choice came to
+  SchedulePtr schedule;
+  std::vector<EndpointId> members;
+  Helpers helpers = Helpers::none;
+  MessageLayout layout;
+  Duration launch;                         // before anybody begins
+  std::shared_ptr<const Network> network;  // none: the arena's
+  std::optional<Duration> nccl_model;      // what NCCL itself would expect
+};
+
+/// What a replay showed.
+struct Played {
+  Duration time;
+  std::vector<TimePoint> ends;  // per member
+  std::string busiest_link;
+  double busy = 0;         // share of the time that it would take the busiest link alone
+  std::string unfinished;  // in words; empty where everybody ended
+  std::string fingerprint;
+};
+
+/// Prepares and plays contestants on an arena. Thread-safe.
+class Player {
+ public:
+  struct Options {
+    const ElementType* type = nullptr;
+    int root = 0;
+    Duration skew;  // ranks start at random within this time
+    std::uint64_t seed = 1;
+    const NcclOptions* nccl = nullptr;  // for contestants that ask NCCL's model
+  };
+  Player(const Arena& arena, const Options& options) : arena_{arena}, options_{options} {
+    if (options.nccl != nullptr) nccl_.emplace(arena, *options.nccl);
+  }
+
+  [[nodiscard]] const Arena& arena() const { return arena_; }
+  /// What is wrong with the contestant on this arena; empty where nothing is.
+  [[nodiscard]] std::vector<std::string> problems(const Contestant& contestant) const;
+  [[nodiscard]] Prepared prepare(const Contestant& contestant, Bytes size) const;
+  [[nodiscard]] Played play(const Contestant& contestant, const Prepared& prepared) const;
+  /// What the contestant's schedule has to keep.
+  [[nodiscard]] Contract contract_of(const Contestant& contestant, const Schedule& schedule) const;
+  /// Rounds, bytes and messages; walked once for schedules of the same make.
+  [[nodiscard]] ScheduleMeasure measure_of(const Contestant& contestant,
+                                           const Prepared& prepared) const;
+
+ private:
+  /// `network`: where chunk counts are chosen for; none: the arena's own.
+  [[nodiscard]] Prepared prepare_algorithm(const AlgorithmSpec& spec, Bytes size,
+                                           const Network* network = nullptr) const;
+  [[nodiscard]] Prepared prepare_nccl(Collective collective, Bytes size) const;
+  [[nodiscard]] Prepared prepare_fastest(const Contestant& contestant, Bytes size) const;
+  [[nodiscard]] std::vector<TimePoint> starts(std::size_t members, Duration launch) const;
+  void find_busiest(const ReplayResult& result, const Network& network, Played& out) const;
+
+  const Arena& arena_;
+  Options options_;
+  std::optional<NcclChooser> nccl_;
+  mutable std::mutex mutex_;
+  mutable std::map<std::string, ScheduleMeasure> measured_;
+};
+
+/// Every algorithm of a collective that the arena allows, with the fallbacks of its parameters and,
+/// where it has channels, several of them. Left out: what needs more than the cluster has for sure
+/// (parameter servers, switches of the network that reduce), and algorithms with more than
+/// `most_messages` are left out.
+[[nodiscard]] std::vector<AlgorithmSpec> candidates(const Arena& arena, Collective collective,
+                                                    int root, std::int64_t most_messages);
+
+}  // namespace lockstep::cli

@@ -1,0 +1,270 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "strategies/collectives/registry.hpp"
+#include "tools/lockstep/collective/contestants_option.hpp"
+#include "tools/lockstep/commands.hpp"
+#include "tools/lockstep/complexity/complexity_render.hpp"
+#include "tools/lockstep/errors.hpp"
+#include "tools/lockstep/format_option.hpp"
+#include "tools/lockstep/number_option.hpp"
+#include "tools/lockstep/plot/plot.hpp"
+#include "tools/lockstep/sizes.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+constexpr std::string_view kQuantities = "rounds, small_time, busiest, total or large_time";
+
+/// The options as written.
+struct Given {
+  std::string collective;
+  ClusterOptions cluster;
+  NetworkOptions network;
+  std::string algorithms = "all";
+  std::string ranks = "2..1024";
+  std::optional<int> points;
+  std::string small = "8";
+  std::string large = "64M";
+  std::string type = "float";
+  int root = 0;
+  bool measured = false;
+  std::string plot;
+  std::string quantity = "large_time";
+  Format format = Format::table;
+};
+
+std::optional<int> rank_count(std::string_view text) {
+  int number = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc{} || stop != end || number < 1 || number > kMostRanks) return std::nullopt;
+  return number;
+}
+
+struct Range {
+  int least = 1;
+  int most = 1;
+};
+
+Range range_of(const std::string& text) {
+  const std::size_t dots = text.find("..");
+  if (dots != std::string::npos) {
+    const auto least = rank_count(std::string_view{text}.substr(0, dots));
+    const auto most = rank_count(std::string_view{text}.substr(dots + 2));
+    if (least && most && *least <= *most) return {*least, *most};
+  }
+  throw UsageError(fmt::format(
+      "--ranks: expected two numbers from 1 to {} as in 2..1024, got \"{}\"", kMostRanks, text));
+}
+
+/// Powers of two.
+std::vector<int> powers(const Range& range) {
+  std::vector<int> out;
+  for (std::int64_t n = 1; n <= range.most; n *= 2)
+    if (n >= range.least) out.push_back(static_cast<int>(n));
+  return out;
+}
+
+/// So many numbers in equal ratios, as near as whole numbers can be.
+std::vector<int> ratios(const Range& range, int points) {
+  std::vector<int> out;
+  const double least = range.least;
+  const double ratio = range.most / least;
+  for (int i = 0; i < points; ++i) {
+    const double share = points == 1 ? 0 : static_cast<double>(i) / (points - 1);
+    const auto n = static_cast<int>(std::lround(least * std::pow(ratio, share)));
+    if (out.empty() || n > out.back()) out.push_back(n);
+  }
+  return out;
+}
+
+std::vector<int> ranks_of(const Given& given) {
+  const Range range = range_of(given.ranks);
+  std::vector<int> out = given.points ? ratios(range, *given.points) : powers(range);
+  if (out.empty())
+    throw UsageError(
+        fmt::format("--ranks: no power of two from {} to {}; --points K takes other numbers too",
+                    range.least, range.most));
+  return out;
+}
+
+std::vector<AlgorithmSpec> algorithms_of(const Given& given, Collective collective) {
+  if (given.algorithms != "all") {
+    ParsedSpecs parsed = parse_specs(given.algorithms, collective);
+    if (parsed.errors.empty()) return std::move(parsed.specs);
+    std::string text;
+    for (const SpecError& error : parsed.errors)
+      text += (text.empty() ? "" : "\n  ") + fmt::format("--algorithms: {}", error.message);
+    throw UsageError(text);
+  }
+  std::vector<AlgorithmSpec> out;
+  for (const CollectiveAlgorithm& row : collective_algorithms())
+    if (row.collective == collective) out.push_back({&row, {}});
+  return out;
+}
+
+Bytes size_of(const char* option, const std::string& text) {
+  if (const auto size = parse_size(text)) return *size;
+  throw UsageError(fmt::format(
+      "{}: expected a size such as 8, 64K, 64M or 1G (powers of 1024, at most 1024T), got \"{}\"",
+      option, text));
+}
+
+const ElementType* type_of(const std::string& text) {
+  if (const ElementType* type = find_element_type(text)) return type;
+  std::vector<std::string_view> names;
+  for (const ElementType& type : element_types()) names.push_back(type.name);
+  throw UsageError(
+      fmt::format("--type: expected one of {}, got \"{}\"", fmt::join(names, ", "), text));
+}
+
+ComplexityQuestion question_of(const Given& given) {
+  ComplexityQuestion out;
+  out.collective = collective_of(given.collective);
+  out.cluster = given.cluster;
+  (void)given.cluster.policy();
+  out.network = given.network;
+  (void)given.network.parsed();
+  out.algorithms = algorithms_of(given, out.collective);
+  out.every_row = given.algorithms == "all";
+  out.ranks = ranks_of(given);
+  if (given.root != 0 && !has_root(out.collective))
+    throw UsageError(fmt::format("--root: {} has no root", to_string(out.collective)));
+  out.root = given.root;
+  out.small = size_of("--size-small", given.small);
+  out.large = size_of("--size-large", given.large);
+  out.type = type_of(given.type);
+  return out;
+}
+
+// --- the plot
+
+struct Quantity {
+  std::string label;
+  PlotUnit unit = PlotUnit::seconds;
+  std::function<double(const ComplexityPoint&)> of;
+};
+
+double seconds(const std::optional<Duration>& time) {
+  return time ? time->seconds() : 0;
+}
+
+Quantity quantity_of(const Given& given, const ComplexityQuestion& question) {
+  const std::string& name = given.quantity;
+  const auto at = [](const char* what, Bytes size) {
+    return fmt::format("{} of {}", what, to_string(size));
+  };
+  if (name == "rounds")
+    return {at("rounds", question.small), PlotUnit::ranks,
+            [](const auto& point) { return static_cast<double>(point.rounds); }};
+  if (name == "small_time")
+    return {at("time", question.small), PlotUnit::seconds,
+            [](const auto& point) { return seconds(point.small_time); }};
+  if (name == "busiest")
+    return {at("sent and received by the busiest node", question.large), PlotUnit::bytes,
+            [](const auto& point) { return static_cast<double>(point.busiest.count()); }};
+  if (name == "total")
+    return {at("sent by all", question.large), PlotUnit::bytes,
+            [](const auto& point) { return static_cast<double>(point.total.count()); }};
+  if (name == "large_time")
+    return {at("time", question.large), PlotUnit::seconds,
+            [](const auto& point) { return seconds(point.large_time); }};
+  throw UsageError(fmt::format("--plot-of: expected {}, got \"{}\"", kQuantities, name));
+}
+
+void draw(const Given& given, const ComplexityQuestion& question, const ComplexityResult& result) {
+  const Quantity quantity = quantity_of(given, question);
+  std::vector<PlotSeries> series;
+  for (const ComplexityOutcome& outcome : result.outcomes) {
+    PlotSeries& one = series.emplace_back(PlotSeries{outcome.spec.text(), {}});
+    for (const ComplexityPoint& point : outcome.points)
+      one.points.push_back({static_cast<double>(point.ranks), quantity.of(point)});
+  }
+  const std::string title = fmt::format("{} on {}", to_string(question.collective), result.cluster);
+  plot(series, {title, {"ranks", PlotUnit::ranks}, {quantity.label, quantity.unit}}, given.plot);
+}
+
+void check_plot(const Given& given, const ComplexityQuestion& question) {
+  (void)quantity_of(given, question);
+  if (given.plot.empty()) return;
+  if (given.plot == "-" && given.format != Format::table)
+    throw UsageError("--plot -: draws below a table only, not with --format");
+  check_plot_target(given.plot);
+}
+
+void run(const Given& given) {
+  const ComplexityQuestion question = question_of(given);
+  check_plot(given, question);
+  const ComplexityResult result = measure_complexity(question);
+  print(render(question, result, given.measured, given.format));
+  if (given.plot == "-") print("\n");
+  if (!given.plot.empty()) draw(given, question, result);
+}
+
+}  // namespace
+
+void add_complexity(CLI::App& app) {
+  CLI::App* command = app.add_subcommand(
+      "complexity", "Measures how rounds, bytes and times grow with the number of ranks");
+  const auto given = std::make_shared<Given>();
+  given->cluster.cluster = "star";
+  command->add_option("collective", given->collective, "all_reduce, broadcast, ...")->required();
+  command
+      ->add_option("--algorithms,--algorithm,-a", given->algorithms,
+                   "One or several, separated by commas, with parameters as in "
+                   "parameter_server:shards=4, or all")
+      ->type_name("NAME,...")
+      ->capture_default_str();
+  given->cluster.add_to(*command);
+  command->get_option("--cluster")->required(false)->capture_default_str();
+  command->remove_option(command->get_option("--nodes"));
+  command->remove_option(command->get_option("--ranks"));
+  command->add_option("--ranks", given->ranks, "Powers of two in this range")
+      ->type_name("A..B")
+      ->capture_default_str();
+  add_whole_number(
+      *command, "--points", 1, 10'000, [given](auto n) { given->points = static_cast<int>(n); },
+      "So many numbers of ranks in equal ratios, in place of the powers of two");
+  command->add_option("--size-small", given->small, "Of the message whose time is latency")
+      ->type_name("SIZE")
+      ->capture_default_str();
+  command->add_option("--size-large", given->large, "Of the message whose bytes count")
+      ->type_name("SIZE")
+      ->capture_default_str();
+  given->network.add_to(*command);
+  add_whole_number(
+      *command, "--root", 0, kMostRanks - 1, [given](auto n) { given->root = static_cast<int>(n); },
+      "Of broadcast, reduce, scatter and gather")
+      ->default_str("0");
+  command->add_option("--type,-d", given->type, "Element type, as nccl-tests names them")
+      ->type_name("TYPE")
+      ->capture_default_str();
+  command->add_flag("--measured", given->measured,
+                    "The measurements themselves, a row for each number of ranks");
+  command
+      ->add_option("--plot", given->plot,
+                   "Draw it over the ranks: a file that ends in .svg or .txt, or - for text below "
+                   "the table")
+      ->type_name("FILE");
+  command->add_option("--plot-of", given->quantity, fmt::format("{}", kQuantities))
+      ->type_name("WHAT")
+      ->capture_default_str();
+  add_format(*command, given->format);
+  command->footer(
+      "Examples:\n"
+      "  lockstep complexity all_reduce --algorithms naive,ring,halving_doubling --ranks 2..64\n"
+      "  lockstep complexity all_reduce --algorithms ring,direct --ranks 4..64 --size-large 1M "
+      "--measured");
+  command->callback([given] { run(*given); });
+}
+
+}  // namespace lockstep::cli

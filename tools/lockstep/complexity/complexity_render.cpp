@@ -1,0 +1,161 @@
+#include "tools/lockstep/complexity/complexity_render.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace lockstep::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// One growth: its class for programs and, with the exponent, for people.
+void add(const std::optional<GrowthFit>& fit, std::vector<Cell>& row) {
+  if (!fit) {
+    row.push_back(Cell{});
+    row.back().text = "-";
+    row.insert(row.end(), 2, Cell{});
+    return;
+  }
+  const std::string name{to_string(fit->growth)};
+  row.emplace_back(name, fmt::format("{}{:<10} N^{:.2f}", fit->is_close() ? "" : "~", name,
+                                     std::abs(fit->exponent) < 0.005 ? 0.0 : fit->exponent));
+  row.emplace_back(fit->exponent);
+  row.emplace_back(fit->residual);
+}
+
+std::vector<Column> growth_columns(const ComplexityQuestion& question) {
+  std::vector<Column> out = {{"algorithm", "algorithm", "", true}};
+  const auto three = [&](const std::string& key, const std::string& heading,
+                         const std::string& unit) {
+    out.push_back({key + "_growth", heading, unit, true});
+    out.push_back({key + "_exponent", "", ""});
+    out.push_back({key + "_residual", "", ""});
+  };
+  three("rounds", "rounds", "");
+  three("small_time", "time", "at " + to_string(question.small));
+  three("busiest_bytes", "bandwidth", "busiest node");
+  three("total_bytes", "bandwidth", "in total");
+  three("large_time", "time", "at " + to_string(question.large));
+  return out;
+}
+
+Report growth_report(const ComplexityQuestion& question, const ComplexityResult& result) {
+  Report out;
+  out.columns = growth_columns(question);
+  Section section;
+  for (const ComplexityOutcome& outcome : result.outcomes) {
+    auto& row = section.rows.emplace_back();
+    row.emplace_back(outcome.spec.text());
+    for (const auto* fit : {&outcome.rounds, &outcome.small_time, &outcome.busiest, &outcome.total,
+                            &outcome.large_time})
+      add(*fit, row);
+  }
+  out.sections.push_back(std::move(section));
+  out.footer = {
+      "rounds and time of a small message are the textbook's time; bytes of a large one, at the "
+      "node "
+      "that sends and receives most or sent by all, its bandwidth",
+      "N^x: slope over the upper half of the range, on logarithmic axes; ~: no class fits within "
+      "10 "
+      "%"};
+  return out;
+}
+
+Cell time_cell(const std::optional<Duration>& time) {
+  if (time) return Cell{time->seconds(), fmt::format("{:.2f}", time->seconds() * 1e6)};
+  Cell out;
+  out.text = "-";
+  return out;
+}
+
+std::vector<Cell> point_row(const ComplexityOutcome& outcome, const ComplexityPoint& point) {
+  return {Cell{outcome.spec.text()},   Cell{std::int64_t{point.ranks}}, Cell{point.rounds},
+          Cell{point.messages},        Cell{point.busiest.count()},     Cell{point.total.count()},
+          time_cell(point.small_time), time_cell(point.large_time)};
+}
+
+Report point_report(const ComplexityQuestion& question, const ComplexityResult& result) {
+  Report out;
+  out.columns = {{"algorithm", "algorithm", "", true},
+                 {"ranks", "ranks", ""},
+                 {"rounds", "rounds", ""},
+                 {"messages", "messages", ""},
+                 {"busiest_bytes", "busiest node", "(B)"},
+                 {"total_bytes", "in total", "(B)"},
+                 {"small_time_s", "time " + to_string(question.small), "(us)"},
+                 {"large_time_s", "time " + to_string(question.large), "(us)"}};
+  for (const ComplexityOutcome& outcome : result.outcomes) {
+    Section section;
+    for (const ComplexityPoint& point : outcome.points)
+      section.rows.push_back(point_row(outcome, point));
+    out.sections.push_back(std::move(section));
+  }
+  return out;
+}
+
+std::string config_of(const ComplexityQuestion& question) {
+  Json out;
+  out["collective"] = to_string(question.collective);
+  out["cluster"] = {{"file", question.cluster.path()}};
+  out["network"] = question.network.model;
+  out["routes"] = question.cluster.routes;
+  out["algorithms"] = Json::array();
+  for (const AlgorithmSpec& spec : question.algorithms) out["algorithms"].push_back(spec.text());
+  out["ranks"] = question.ranks;
+  out["root"] = question.root;
+  out["small_size_bytes"] = question.small.count();
+  out["large_size_bytes"] = question.large.count();
+  out["type"] = question.type->name;
+  // A file's name may be any bytes; JSON's texts are UTF-8.
+  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string fingerprint_of(const ComplexityResult& result) {
+  Fingerprint out;
+  for (const ComplexityOutcome& outcome : result.outcomes)
+    for (const ComplexityPoint& point : outcome.points) {
+      for (const std::int64_t number : {std::int64_t{point.ranks}, point.rounds, point.messages,
+                                        point.busiest.count(), point.total.count()})
+        out.add(number);
+      for (const auto& time : {point.small_time, point.large_time}) out.add(time ? time->ps() : -1);
+    }
+  return out.text();
+}
+
+/// The printer's object, with the measurements before its rows.
+std::string render_json(Report report, Report points) {
+  points.config = report.config;
+  Json measured = Json::parse(render(points, Format::json));
+  Json whole = Json::parse(render(report, Format::json));
+  Json rows = std::move(whole["rows"]);
+  whole.erase("rows");
+  whole["points"] = std::move(measured["rows"]);
+  whole["rows"] = std::move(rows);
+  return whole.dump(2) + "\n";
+}
+
+}  // namespace
+
+std::string render(const ComplexityQuestion& question, const ComplexityResult& result,
+                   bool measured, Format format) {
+  const Report points = point_report(question, result);
+  Report report = measured ? points : growth_report(question, result);
+  report.schema = "lockstep.complexity/1";
+  report.config = config_of(question);
+  report.seed = question.cluster.seed;
+  report.fingerprint = fingerprint_of(result);
+  if (format == Format::json) return render_json(report, points);
+  if (!report.sections.empty()) {
+    auto& notes = report.sections.front().notes;
+    notes.push_back(fmt::format("{}: growth with N = {} to {} ranks on {}",
+                                to_string(question.collective), question.ranks.front(),
+                                question.ranks.back(), result.cluster));
+    notes.insert(notes.end(), result.left_out.begin(), result.left_out.end());
+  }
+  return render(report, format);
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "strategies/collectives/sizing.hpp"
+#include "strategies/collectives/spec.hpp"
+#include "tools/lockstep/arena.hpp"
+#include "tools/lockstep/complexity/complexity_fit.hpp"
+
+namespace lockstep::cli {
+
+/// What is to be measured; everything checked that needs no cluster.
+struct ComplexityQuestion {
+  Collective collective = Collective::all_reduce;
+  ClusterOptions cluster;  // of free size
+  NetworkOptions network;
+  std::vector<AlgorithmSpec> algorithms;
+  std::vector<int> ranks;  // ascending
+  bool every_row = false;  // algorithms that the cluster cannot have are left out
+  int root = 0;
+  Bytes small;
+  Bytes large;
+  const ElementType* type = nullptr;
+};
+
+/// One algorithm on so many ranks.
+struct ComplexityPoint {
+  int ranks = 0;
+  std::int64_t rounds = 0;    // of a small message: most steps of any rank and lane
+  std::int64_t messages = 0;  // this and the rest: of a large message
+  Bytes busiest;              // sent and received by the node that does most, helpers included
+  Bytes total;                // sent by all
+  std::optional<Duration> small_time;  // none: too many messages for the engine
+  std::optional<Duration> large_time;
+};
+
+/// One algorithm on all of them.
+struct ComplexityOutcome {
+  AlgorithmSpec spec;
+  std::vector<ComplexityPoint> points;
+  std::optional<GrowthFit> rounds;  // none: too few points
+  std::optional<GrowthFit> small_time;
+  std::optional<GrowthFit> busiest;
+  std::optional<GrowthFit> total;
+  std::optional<GrowthFit> large_time;
+};
+
+struct ComplexityResult {
+  std::string cluster;  // "star (host), network fluid, routes auto"
+  std::vector<ComplexityOutcome> outcomes;
+  std::vector<std::string> left_out;  // and why
+};
+
+/// Chunks of the small message are rounded down to whole bytes, so that of many chunks nothing but
+/// latency is left; chunks of the large one are rounded up to whole elements, as everywhere.
+/// Throws UsageError, ConfigError, Refusal.
+[[nodiscard]] ComplexityResult measure_complexity(const ComplexityQuestion& question);
+
+}  // namespace lockstep::cli

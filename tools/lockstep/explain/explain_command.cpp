@@ -1,0 +1,167 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "strategies/collectives/spec.hpp"
+#include "tools/lockstep/collective/contestants_option.hpp"
+#include "tools/lockstep/commands.hpp"
+#include "tools/lockstep/errors.hpp"
+#include "tools/lockstep/explain/explain_render.hpp"
+#include "tools/lockstep/format_option.hpp"
+#include "tools/lockstep/number_option.hpp"
+#include "tools/lockstep/sizes.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+/// The options as written.
+struct Given {
+  std::string collective;
+  ClusterOptions cluster;
+  NetworkOptions network;
+  std::string algorithm;
+  std::string size = "64M";
+  std::string type = "float";
+  int root = 0;
+  std::optional<int> ranks_per_node;
+  std::string dimensions;
+  std::string rounds;
+  Format format = Format::table;
+};
+
+std::optional<std::int64_t> whole_number(std::string_view text) {
+  std::int64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc{} || stop != end) return std::nullopt;
+  return number;
+}
+
+AlgorithmSpec spec_of(const std::string& text, Collective collective) {
+  const auto names = algorithm_names(collective);
+  if (text.empty())
+    throw UsageError(fmt::format("--algorithm: expected one of {}", fmt::join(names, ", ")));
+  ParsedSpecs parsed = parse_specs(text, collective);
+  if (!parsed.errors.empty())
+    throw UsageError(fmt::format("--algorithm: {}", parsed.errors.front().message));
+  if (parsed.specs.size() != 1)
+    throw UsageError(fmt::format("--algorithm: one at a time, got {}", parsed.specs.size()));
+  return std::move(parsed.specs.front());
+}
+
+Bytes size_of(const std::string& text) {
+  if (const auto size = parse_size(text)) return *size;
+  throw UsageError(fmt::format(
+      "--size: expected a size such as 8, 64K, 64M or 1G (powers of 1024, at most 1024T), got "
+      "\"{}\"",
+      text));
+}
+
+const ElementType* type_of(const std::string& text) {
+  if (const ElementType* type = find_element_type(text)) return type;
+  std::vector<std::string_view> names;
+  for (const ElementType& type : element_types()) names.push_back(type.name);
+  throw UsageError(
+      fmt::format("--type: expected one of {}, got \"{}\"", fmt::join(names, ", "), text));
+}
+
+/// 8x4x2.
+std::vector<int> dimensions_of(const std::string& text) {
+  std::vector<int> out;
+  if (text.empty()) return out;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find('x', begin), text.size());
+    const auto size = whole_number(std::string_view{text}.substr(begin, end - begin));
+    if (!size || *size < 1 || *size > kMostRanks)
+      throw UsageError(fmt::format("--dims: expected dimensions such as 4x4x2, got \"{}\"", text));
+    out.push_back(static_cast<int>(*size));
+    begin = end + 1;
+  }
+  return out;
+}
+
+/// "3", "2..5".
+std::optional<RoundRange> rounds_of(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  const std::size_t dots = text.find("..");
+  const auto first = whole_number(std::string_view{text}.substr(0, dots));
+  const auto last =
+      dots == std::string::npos ? first : whole_number(std::string_view{text}.substr(dots + 2));
+  if (!first || !last || *first < 1 || *last < *first)
+    throw UsageError(
+        fmt::format("--rounds: expected rounds counted from 1, as in 3 or 2..5, got \"{}\"", text));
+  return RoundRange{*first, *last};
+}
+
+ExplainQuestion question_of(const Given& given) {
+  const Collective collective = collective_of(given.collective);
+  ExplainQuestion out;
+  out.stage.cluster = given.cluster;
+  (void)given.cluster.policy();
+  out.stage.network = given.network;
+  (void)given.network.parsed();
+  out.stage.spec = spec_of(given.algorithm, collective);
+  if (given.root != 0 && !has_root(collective))
+    throw UsageError(fmt::format("--root: {} has no root", to_string(collective)));
+  out.stage.root = given.root;
+  out.stage.size = size_of(given.size);
+  out.stage.type = type_of(given.type);
+  out.stage.ranks_per_node = given.ranks_per_node;
+  out.stage.dimensions = dimensions_of(given.dimensions);
+  out.rounds = rounds_of(given.rounds);
+  return out;
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app) {
+  CLI::App* command =
+      app.add_subcommand("explain", "Tells round by round what an algorithm sends, adds and costs");
+  const auto given = std::make_shared<Given>();
+  given->cluster.cluster = "star";
+  command->add_option("collective", given->collective, "all_reduce, broadcast, ...")->required();
+  command
+      ->add_option("--algorithm,-a", given->algorithm,
+                   "With parameters as in parameter_server:shards=4; `lockstep list algorithms` "
+                   "names them")
+      ->type_name("NAME");
+  command->add_option("--size,-b", given->size, "Of the message (64M = 64 MiB)")
+      ->type_name("SIZE")
+      ->capture_default_str();
+  given->cluster.add_to(*command);
+  command->get_option("--cluster")->required(false)->capture_default_str();
+  given->network.add_to(*command);
+  add_whole_number(
+      *command, "--root", 0, kMostRanks - 1, [given](auto n) { given->root = static_cast<int>(n); },
+      "Of broadcast, reduce, scatter and gather")
+      ->default_str("0");
+  add_whole_number(
+      *command, "--ranks-per-node", 1, kMostRanks,
+      [given](auto n) { given->ranks_per_node = static_cast<int>(n); },
+      "What the algorithm takes for a node (default: the cluster's)");
+  command
+      ->add_option("--dims", given->dimensions,
+                   "What the algorithm takes for the torus, as in 4x4 (default: the cluster's)")
+      ->type_name("AxB");
+  command
+      ->add_option("--rounds", given->rounds,
+                   "Which to show, as in 3 or 2..5 (default: all, or the first and the last)")
+      ->type_name("A..B");
+  command->add_option("--type,-d", given->type, "Element type, as nccl-tests names them")
+      ->type_name("TYPE")
+      ->capture_default_str();
+  add_format(*command, given->format);
+  command->footer(
+      "Examples:\n"
+      "  lockstep explain all_reduce --algorithm ring --ranks 4 --size 64M\n"
+      "  lockstep explain all_reduce --algorithm halving_doubling --ranks 8 --rounds 1..3 --format "
+      "md");
+  command->callback([given] { print(render(explain(question_of(*given)), given->format)); });
+}
+
+}  // namespace lockstep::cli

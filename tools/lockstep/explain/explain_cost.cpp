@@ -1,0 +1,111 @@
+#include "tools/lockstep/explain/explain_cost.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "strategies/collectives/registry.hpp"
+#include "tools/lockstep/explain/explain_bound.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+std::string counted(std::int64_t count, const char* noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+std::vector<std::string> model_lines(const Stage& stage) {
+  if (!stage.input.hop) return {};
+  const AlphaBeta& hop = *stage.input.hop;
+  const int far =
+      stage.arena->layout().per_node < stage.input.n ? stage.arena->layout().per_node : 1;
+  return {fmt::format("alpha = {} per message: the latency from rank 0 to rank {}",
+                      to_string(hop.alpha), far),
+          fmt::format("beta = 1 / ({}): the slowest link on that way", to_string(hop.beta)),
+          hop.gamma
+              ? fmt::format("gamma = 1 / ({}): what the device adds up", to_string(*hop.gamma))
+              : std::string{"gamma = 0: additions take no time on this device"}};
+}
+
+CostTerm bytes_term(const char* name, const char* symbol, std::int64_t blocks, Bytes block,
+                    const std::optional<Rate>& rate) {
+  CostTerm out{name,
+               symbol,
+               fmt::format("{} of {} = {}", counted(blocks, "chunk"), to_string(block),
+                           to_string(block * blocks)),
+               rate ? "at " + to_string(*rate) : "no time",
+               {}};
+  if (rate) out.time = time_for(repeated_work(block, blocks), rate->steps());
+  return out;
+}
+
+void add_terms(const CollectiveCost& cost, const AlphaBeta& hop, Bytes block, ExplainedCost& out) {
+  out.terms.push_back({"latency", "rounds * alpha", counted(cost.rounds, "round"),
+                       to_string(hop.alpha), cost.rounds * hop.alpha});
+  if (cost.path_blocks > 0)
+    out.terms.push_back(bytes_term("sending", "bytes * beta", cost.path_blocks, block, hop.beta));
+  if (cost.reduced_blocks > 0)
+    out.terms.push_back(
+        bytes_term("adding", "bytes * gamma", cost.reduced_blocks, block, hop.gamma));
+  out.formula = ideal_time(cost, block, hop);
+}
+
+bool agree(Duration a, Duration b, std::int64_t rounds) {
+  const Duration rounding = Duration::picoseconds(1) * (rounds + 1);
+  return a - b <= rounding && b - a <= rounding;
+}
+
+std::string difference(Duration simulated, Duration formula) {
+  const bool more = simulated > formula;
+  return fmt::format("{} {} than the formula ({:+.1f} %)",
+                     to_string(more ? simulated - formula : formula - simulated),
+                     more ? "more" : "less", 100 * (simulated.seconds() / formula.seconds() - 1));
+}
+
+/// Why the engine's time is not the formula's.
+std::vector<std::string> reasons(const ExplainedCost& cost, std::int64_t rounds) {
+  if (!cost.formula) return {"no closed form for these parameters: the engine alone says"};
+  const Duration simulated = cost.simulated->time;
+  if (agree(simulated, *cost.formula, rounds)) return {"as the formula says, to the picosecond"};
+  std::vector<std::string> out = {difference(simulated, *cost.formula)};
+  const Duration ports = cost.ports_only.value_or(simulated);
+  if (!agree(ports, *cost.formula, rounds))
+    out.push_back(fmt::format(
+        "with ports as the only limits: {}; the formula counts every hop as the one above, here "
+        "hops differ, or overlap",
+        to_string(ports)));
+  if (simulated > ports && !agree(simulated, ports, rounds))
+    out.push_back(fmt::format("{} more, because messages meet on links behind the ports",
+                              to_string(simulated - ports)));
+  return out;
+}
+
+void compare(const Stage& stage, std::int64_t rounds, ExplainedCost& out) {
+  const NetworkModel model = stage.arena->model();
+  out.simulated = replay_stage(stage, model);
+  if (!stage.input.hop) return;  // one rank sends nothing
+  if (out.formula && model != NetworkModel::alpha_beta &&
+      !agree(out.simulated->time, *out.formula, rounds))
+    out.ports_only = replay_stage(stage, NetworkModel::alpha_beta).time;
+  out.comparison = reasons(out, rounds);
+  if (!out.simulated->busiest_link.empty())
+    out.comparison.push_back(fmt::format("busiest link: {}, {:.1f} % of the time",
+                                         out.simulated->busiest_link, 100 * out.simulated->busy));
+}
+
+}  // namespace
+
+ExplainedCost explain_cost(const Stage& stage, const CollectiveAlgorithm& algorithm,
+                           bool replayed) {
+  ExplainedCost out;
+  out.model = model_lines(stage);
+  out.traffic = count_traffic(*stage.schedule);
+  const auto cost = cost_of(algorithm, stage.input);
+  if (cost && stage.input.hop) add_terms(*cost, *stage.input.hop, stage.layout.block, out);
+  out.bounds = explain_bound(stage, algorithm);
+  if (replayed) compare(stage, cost ? cost->rounds : 0, out);
+  return out;
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tools/lockstep/explain/explain_rounds.hpp"
+#include "tools/lockstep/explain/explain_words.hpp"
+
+namespace lockstep::cli {
+
+/// What is worth naming.
+struct RoundDetails {
+  bool lanes = false;
+  bool channels = false;
+};
+
+/// A round in words, a line each: "rank 0 -> rank 1: chunk 0 (16 MiB), added". Messages that differ
+/// in their receiver or their sender alone share a line.
+[[nodiscard]] std::vector<std::string> round_lines(const Round& round, const ExplainWords& words,
+                                                   const RoundDetails& details);
+
+}  // namespace lockstep::cli

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include "tools/lockstep/explain/explain_run.hpp"
+#include "tools/lockstep/output.hpp"
+
+namespace lockstep::cli {
+
+/// Data for stdout: tables and Markdown tell everything in order; JSON and CSV have a row for every
+/// message and local operation, JSON also the tables of chunks and the cost.
+[[nodiscard]] std::string render(const Explanation& explanation, Format format);
+
+}  // namespace lockstep::cli

@@ -1,0 +1,231 @@
+#include "tools/lockstep/explain/explain_rounds.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include "sim/execute/host/schedule/chunk_text.hpp"
+#include "sim/execute/host/schedule/step_problem.hpp"
+#include "tools/lockstep/errors.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+template <typename Message>
+std::vector<Chunk> runs_of(const Step& step, const Message& message) {
+  std::vector<Chunk> out{message.chunk};
+  const auto more = step.more(message.more);
+  out.insert(out.end(), more.begin(), more.end());
+  return out;
+}
+
+std::int64_t blocks_of(const std::vector<Chunk>& runs) {
+  return std::accumulate(runs.begin(), runs.end(), std::int64_t{0},
+                         [](std::int64_t sum, const Chunk& run) { return sum + run.count; });
+}
+
+bool same(const Chunk& a, const Chunk& b) {
+  return a.buffer == b.buffer && a.first == b.first && a.count == b.count;
+}
+
+[[noreturn]] void refuse(const StepPlace& place, const std::string& what) {
+  throw Refusal(to_text(place) + " " + what);
+}
+
+}  // namespace
+
+RoundPlayer::RoundPlayer(const Schedule& schedule, BlockMemory& memory)
+    : schedule_{schedule}, memory_{memory} {
+  for (int rank = 0; rank < schedule.ranks(); ++rank)
+    for (int lane = 0; lane < schedule.lanes(); ++lane) {
+      may_begin_.push_back(lanes_.size());
+      lanes_.push_back({{rank, lane, 0}, schedule.steps(rank, lane), 0, {}});
+    }
+}
+
+bool RoundPlayer::next(Round& round) {
+  round_ = &round;
+  do {
+    round = {.number = ++number_, .messages = {}, .locals = {}};
+    order_.clear();
+    moved_ = false;
+    if (number_ > 0) {
+      if (active_.empty()) break;
+      send_all();
+    }
+    settle();
+  } while (number_ == 0 && round.locals.empty());
+  order_messages();
+  if (moved_ || !round.locals.empty()) return true;
+  const bool done =
+      std::ranges::all_of(lanes_, [](const Lane& lane) { return lane.place.step == lane.steps; });
+  if (!done) refuse_stuck();
+  return false;
+}
+
+std::size_t RoundPlayer::lane_index(int rank, int lane) const {
+  return static_cast<std::size_t>(rank) * static_cast<std::size_t>(schedule_.lanes()) +
+         static_cast<std::size_t>(lane);
+}
+
+/// All that takes no time.
+void RoundPlayer::settle() {
+  do {
+    while (!may_begin_.empty()) {
+      const std::size_t lane = may_begin_.front();
+      may_begin_.pop_front();
+      begin(lane);
+    }
+    take_arrived();
+  } while (!may_begin_.empty());
+}
+
+void RoundPlayer::begin(std::size_t lane) {
+  Lane& own = lanes_[lane];
+  if (own.place.step == own.steps) return;
+  Step step;
+  schedule_.step(own.place.rank, own.place.lane, own.place.step, step);
+  if (const auto problem = step_problem(schedule_, own.place.rank, step))
+    refuse(own.place, *problem);
+  if (must_wait(lane, step)) return;
+  own.pending = std::ssize(step.sends) + std::ssize(step.receives);
+  if (own.pending == 0) return end_step(lane);
+  post(lane, step);
+}
+
+bool RoundPlayer::must_wait(std::size_t lane, const Step& step) {
+  for (const StepRef& after : step.after) {
+    Lane& other = lanes_[lane_index(lanes_[lane].place.rank, after.lane)];
+    if (other.place.step > after.step) continue;
+    other.waiters.push_back(lane);
+    return true;
+  }
+  return false;
+}
+
+void RoundPlayer::post(std::size_t lane, const Step& step) {
+  const StepPlace place = lanes_[lane].place;
+  BlockMemory::Payload payload;  // of the runs in `read`; messages with the same share it
+  std::vector<Chunk> read;
+  for (std::size_t i = 0; i < step.sends.size(); ++i) {
+    const Send& send = step.sends[i];
+    auto runs = runs_of(step, send);
+    if (i == 0 || !std::ranges::equal(runs, read, same)) {
+      payload = memory_.read(place.rank, runs);
+      read = runs;
+    }
+    connection(place.rank, send.peer, send.channel)
+        .sends.push({lane, place, i, std::move(runs), payload, 0});
+  }
+  for (const Receive& receive : step.receives)
+    connection(receive.peer, place.rank, receive.channel)
+        .receives.push({lane, place, runs_of(step, receive), receive.combine});
+}
+
+RoundPlayer::Connection& RoundPlayer::connection(int from, int to, int channel) {
+  const Key key{from, to, channel};
+  Connection& out = connections_[key];
+  out.channel = channel;
+  if (!std::exchange(out.listed, true)) active_.emplace(key, &out);
+  return out;
+}
+
+/// One unit of time: what is sent leaves, and arrives.
+void RoundPlayer::send_all() {
+  std::vector<std::size_t> over;
+  std::map<Key, Connection*> still;
+  for (auto& [key, between] : std::exchange(active_, {})) {
+    send(*between, over);
+    between->listed = !between->sends.empty() && schedule_.slots() > 0;
+    if (between->listed) still.emplace(key, between);
+  }
+  active_ = std::move(still);
+  transfers_over(over);
+}
+
+void RoundPlayer::send(Connection& between, std::vector<std::size_t>& over) {
+  const auto slots = static_cast<std::size_t>(schedule_.slots());
+  while (!between.sends.empty()) {
+    if (slots == 0 ? between.receives.empty() : between.arrived.size() >= slots) return;
+    PostedSend sent = between.sends.pop();
+    moved_ = true;
+    sent.left = number_;
+    over.push_back(sent.lane);
+    if (slots > 0 && between.receives.empty()) {
+      between.arrived.push(std::move(sent));
+    } else {
+      take(between, std::move(sent), over);
+    }
+  }
+}
+
+/// With slots: what waits at a receiver that has come to take it.
+void RoundPlayer::take_arrived() {
+  if (schedule_.slots() == 0) return;
+  std::vector<std::size_t> over;
+  for (auto& [key, between] : active_)
+    while (!between->arrived.empty() && !between->receives.empty())
+      take(*between, between->arrived.pop(), over);
+  transfers_over(over);
+}
+
+void RoundPlayer::take(Connection& between, PostedSend sent, std::vector<std::size_t>& over) {
+  PostedReceive receive = between.receives.pop();
+  const std::int64_t blocks = blocks_of(sent.runs);
+  if (blocks_of(receive.runs) != blocks)
+    refuse(receive.place, fmt::format("expects {} blocks from rank {}, which sends {}",
+                                      blocks_of(receive.runs), sent.place.rank, blocks));
+  if (const auto mistake =
+          memory_.write(receive.place, receive.runs, sent.payload, receive.combine))
+    refuse(receive.place, *mistake);
+  over.push_back(receive.lane);
+  order_.push_back(sent.index);
+  round_->messages.push_back({sent.place, receive.place, between.channel, std::move(sent.runs),
+                              std::move(receive.runs), receive.combine, blocks, sent.left});
+}
+
+void RoundPlayer::transfers_over(const std::vector<std::size_t>& lanes) {
+  for (const std::size_t lane : lanes)
+    if (--lanes_[lane].pending == 0) end_step(lane);
+}
+
+void RoundPlayer::end_step(std::size_t lane) {
+  Lane& own = lanes_[lane];
+  Step step;
+  schedule_.step(own.place.rank, own.place.lane, own.place.step, step);
+  for (const LocalOperation& local : step.locals) {
+    const auto payload = memory_.read(own.place.rank, {&local.from, 1});
+    if (const auto mistake = memory_.write(own.place, {&local.to, 1}, payload, local.combine))
+      refuse(own.place, *mistake);
+    round_->locals.push_back({own.place, local});
+  }
+  ++own.place.step;
+  may_begin_.push_back(lane);
+  for (const std::size_t waiter : std::exchange(own.waiters, {})) may_begin_.push_back(waiter);
+}
+
+void RoundPlayer::order_messages() {
+  std::vector<std::size_t> at(round_->messages.size());
+  std::iota(at.begin(), at.end(), std::size_t{0});
+  const auto key = [&](std::size_t i) {
+    const StepPlace& sender = round_->messages[i].sender;
+    return std::tuple{sender.rank, sender.lane, sender.step, order_[i]};
+  };
+  std::ranges::stable_sort(at, {}, key);
+  std::vector<RoundMessage> sorted;
+  sorted.reserve(at.size());
+  for (const std::size_t i : at) sorted.push_back(std::move(round_->messages[i]));
+  round_->messages = std::move(sorted);
+}
+
+void RoundPlayer::refuse_stuck() const {
+  for (const Lane& lane : lanes_)
+    if (lane.place.step < lane.steps) refuse(lane.place, "waits for ever; no rank can go on");
+  throw Refusal("no rank can go on");
+}
+
+}  // namespace lockstep::cli

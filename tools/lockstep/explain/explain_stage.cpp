@@ -1,0 +1,104 @@
+#include "tools/lockstep/explain/explain_stage.hpp"
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <numeric>
+
+#include "strategies/collectives/registry.hpp"
+#include "tools/lockstep/errors.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+const CollectiveAlgorithm& row_of(const StageRequest& request) {
+  return *request.spec.algorithm;
+}
+
+std::shared_ptr<const Arena> arena_of(const StageRequest& request, int hosts) {
+  const Helpers helpers = row_of(request).helpers;
+  const bool switches = helpers == Helpers::node_switches || helpers == Helpers::fabric_switches;
+  return std::make_shared<const Arena>(request.cluster, request.network,
+                                       Arena::Wants{hosts, switches});
+}
+
+void set_ranks_per_node(int given, AlgorithmInput& input) {
+  if (input.n % given != 0)
+    throw UsageError(
+        fmt::format("--ranks-per-node: expected a divisor of {} ranks, got {}", input.n, given));
+  input.layout.per_node = given;
+}
+
+void set_dimensions(const std::vector<int>& given, AlgorithmInput& input) {
+  const std::int64_t product =
+      std::accumulate(given.begin(), given.end(), std::int64_t{1}, std::multiplies<>{});
+  if (product != input.n)
+    throw UsageError(fmt::format("--dims: {} makes {} ranks, there are {}",
+                                 to_string(ArgumentValue{given}), product, input.n));
+  input.layout.dimensions = given;
+}
+
+AlgorithmInput input_of(const StageRequest& request, const Arena& arena) {
+  AlgorithmInput out = arena.input(request.spec.arguments, request.root, request.size);
+  if (request.ranks_per_node) set_ranks_per_node(*request.ranks_per_node, out);
+  if (!request.dimensions.empty()) set_dimensions(request.dimensions, out);
+  return out;
+}
+
+void refuse_problems(const StageRequest& request, const AlgorithmInput& input) {
+  std::string text;
+  for (const std::string& problem : validate(row_of(request), input))
+    text += fmt::format("{}--algorithm {}: {}", text.empty() ? "" : "\n  ", request.spec.text(),
+                        problem);
+  if (!text.empty()) throw UsageError(text);
+}
+
+}  // namespace
+
+Stage make_stage(const StageRequest& request) {
+  Stage out;
+  out.arena = arena_of(request, 0);
+  out.input = input_of(request, *out.arena);
+  refuse_problems(request, out.input);
+  out.schedule = make_schedule(row_of(request), out.input);
+  const int helpers = out.schedule->ranks() - out.input.n;
+  out.members = out.arena->members(row_of(request).helpers, helpers);
+  // Hosts for parameter servers are built along with the cluster.
+  if (out.members.empty() && row_of(request).helpers == Helpers::hosts) {
+    out.arena = arena_of(request, helpers);
+    out.members = out.arena->members(Helpers::hosts, helpers);
+  }
+  if (out.members.empty())
+    throw UsageError(
+        fmt::format("--algorithm {}: needs {} more beside the {} ranks, which this "
+                    "cluster does not have",
+                    request.spec.text(), helpers, out.input.n));
+  out.layout = lay_out(request.size, *request.type, out.schedule->blocks());
+  return out;
+}
+
+StageReplay replay_stage(const Stage& stage, NetworkModel model) {
+  Workload workload;
+  workload.calls.push_back(
+      {"the collective", stage.schedule, stage.members, stage.layout.block, {}});
+  const Network& network = stage.arena->network();
+  const ReplayResult result = replay(network, workload, model);
+  if (!result.unfinished.empty())
+    throw Refusal("the collective cannot end: " + result.unfinished.front().text);
+  StageReplay out{result.end.since_start(), {}, 0};
+  double most = 0;  // seconds
+  for (std::size_t i = 0; i < result.link_bytes.size(); ++i) {
+    // Where only ports limit, what other links would have to carry says nothing.
+    if (model == NetworkModel::alpha_beta && !network.links[i].port) continue;
+    const double seconds = static_cast<double>(result.link_bytes[i].count()) /
+                           network.links[i].bandwidth.bytes_per_second();
+    if (seconds <= most) continue;
+    most = seconds;
+    out.busiest_link = stage.arena->link_name(static_cast<LinkId>(i));
+  }
+  if (out.time > Duration{}) out.busy = most / out.time.seconds();
+  return out;
+}
+
+}  // namespace lockstep::cli

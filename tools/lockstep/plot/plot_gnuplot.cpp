@@ -1,0 +1,165 @@
+#include "tools/lockstep/plot/plot_gnuplot.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "tools/lockstep/errors.hpp"
+
+extern char** environ;
+
+namespace lockstep::cli {
+
+namespace {
+
+/// A file descriptor that is closed in the end.
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int number) : number_{number} {}
+  Descriptor(Descriptor&& other) noexcept : number_{std::exchange(other.number_, -1)} {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() { close(); }
+
+  [[nodiscard]] int number() const { return number_; }
+  [[nodiscard]] bool open() const { return number_ >= 0; }
+  void close() {
+    if (number_ >= 0) ::close(std::exchange(number_, -1));
+  }
+
+ private:
+  int number_ = -1;
+};
+
+[[noreturn]] void fail(const char* what) {
+  throw Refusal(std::string{"gnuplot: "} + what + ": " + std::strerror(errno));
+}
+
+/// Ours and the child's end. Sockets, so that writing to a child that has gone raises no signal.
+std::pair<Descriptor, Descriptor> make_pipe() {
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) fail("no pipe");
+  return {Descriptor{ends[0]}, Descriptor{ends[1]}};
+}
+
+struct Finished {
+  int status = 0;  // the exit status; 128 + N where signal N ended it
+  std::string out;
+  std::string err;
+};
+
+/// gnuplot with its three streams in our hands.
+class Child {
+ public:
+  explicit Child(std::vector<std::string> words) {
+    auto [in, child_in] = make_pipe();
+    auto [out, child_out] = make_pipe();
+    auto [err, child_err] = make_pipe();
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, child_in.number(), STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, child_out.number(), STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, child_err.number(), STDERR_FILENO);
+    const int error =
+        posix_spawnp(&process_, arguments[0], &actions, nullptr, arguments.data(), environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (error != 0)
+      throw Refusal(
+          "plots are drawn by gnuplot, which is not installed; on Debian: apt-get install "
+          "gnuplot-nox");
+    in_ = std::move(in);
+    out_ = std::move(out);
+    err_ = std::move(err);
+  }
+
+  /// Feeds it and takes what it says until it ends.
+  Finished run(const std::string& input) {
+    Finished out;
+    std::size_t fed = 0;
+    while (out_.open() || err_.open()) {
+      if (fed == input.size()) in_.close();
+      std::array<pollfd, 3> ends = {pollfd{in_.number(), POLLOUT, 0},
+                                    pollfd{out_.number(), POLLIN, 0},
+                                    pollfd{err_.number(), POLLIN, 0}};
+      if (::poll(ends.data(), ends.size(), -1) < 0 && errno != EINTR) fail("lost");
+      if (ends[0].revents != 0) feed(input, fed);
+      if (ends[1].revents != 0) take(out_, out.out);
+      if (ends[2].revents != 0) take(err_, out.err);
+    }
+    out.status = wait();
+    return out;
+  }
+
+ private:
+  void feed(const std::string& input, std::size_t& fed) {
+    const ssize_t n =
+        ::send(in_.number(), input.data() + fed, input.size() - fed, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n > 0) {
+      fed += static_cast<std::size_t>(n);
+    } else if (errno != EINTR && errno != EAGAIN) {
+      fed = input.size();  // it has gone: its status says why
+    }
+  }
+
+  static void take(Descriptor& from, std::string& into) {
+    std::array<char, 65536> buffer{};
+    const ssize_t n = ::read(from.number(), buffer.data(), buffer.size());
+    if (n > 0) {
+      into.append(buffer.data(), static_cast<std::size_t>(n));
+    } else if (n == 0 || errno != EINTR) {
+      from.close();
+    }
+  }
+
+  int wait() {
+    int status = 0;
+    while (::waitpid(process_, &status, 0) < 0)
+      if (errno != EINTR) fail("lost");
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+
+  pid_t process_ = 0;
+  Descriptor in_;
+  Descriptor out_;
+  Descriptor err_;
+};
+
+/// The first line that is not empty.
+std::string first_line(const std::string& text) {
+  const std::size_t begin = text.find_first_not_of(" \n\t");
+  if (begin == std::string::npos) return "no output";
+  return text.substr(begin, text.find('\n', begin) - begin);
+}
+
+}  // namespace
+
+std::string run_gnuplot(const std::string& script) {
+  // Without the user's own settings: the same picture everywhere.
+  Finished finished = Child({"gnuplot", "--default-settings"}).run(script);
+  if (finished.status != 0 || finished.out.empty())
+    throw Refusal("gnuplot failed: " + first_line(finished.err));
+  return std::move(finished.out);
+}
+
+void require_gnuplot() {
+  (void)Child({"gnuplot", "--version"}).run("");
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,87 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <memory>
+
+#include "tools/lockstep/commands.hpp"
+#include "tools/lockstep/errors.hpp"
+#include "tools/lockstep/format_option.hpp"
+#include "tools/lockstep/number_option.hpp"
+#include "tools/lockstep/replay/replay_run.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+struct Given {
+  ReplayQuestion question;
+  std::string compute = "as-is";
+  Format format = Format::table;
+};
+
+double compute_scale_of(const std::string& text) {
+  if (text == "as-is") return 1;
+  if (text == "zero") return 0;
+  constexpr double kMost = 1e6;
+  double factor = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, factor);
+  if (error != std::errc{} || stop != end || !(factor >= 0 && factor <= kMost))
+    throw UsageError(fmt::format(
+        "--compute: expected as-is, zero or a factor from 0 to 1000000 such as 0.5, got \"{}\"",
+        text));
+  return factor;
+}
+
+ReplayQuestion question_of(const Given& given) {
+  ReplayQuestion out = given.question;
+  out.compute_scale = compute_scale_of(given.compute);
+  (void)out.network.parsed();
+  (void)out.cluster.policy();
+  return out;
+}
+
+}  // namespace
+
+void add_replay(CLI::App& app) {
+  CLI::App* command =
+      app.add_subcommand("replay", "Replays what another program did: GOAL, Chakra traces");
+  const auto given = std::make_shared<Given>();
+  ReplayQuestion& question = given->question;
+  command
+      ->add_option("trace", question.trace,
+                   "A GOAL file, or Chakra traces: PREFIX of PREFIX.0.et, PREFIX.1.et, ... (or "
+                   ".json), or their folder")
+      ->required()
+      ->type_name("TRACE");
+  question.cluster.add_to(*command);
+  question.network.add_to(*command);
+  command
+      ->add_option("--algorithm,-a", question.algorithms,
+                   "For the collectives in a trace, one for each kind, separated by commas, as in "
+                   "halving_doubling,bruck (default: ring, where there is one)")
+      ->type_name("NAME,...");
+  command
+      ->add_option("--compute", given->compute,
+                   "Computations as the trace says (as-is), none (zero), or their times times a "
+                   "factor")
+      ->type_name("as-is|zero|FACTOR")
+      ->capture_default_str();
+  add_whole_number(
+      *command, "--slots", 0, 1 << 20,
+      [&question](auto n) { question.slots = static_cast<int>(n); },
+      "Messages under way from one rank to another on one tag before a sender waits; 0: each waits "
+      "for its receiver (default: no limit)");
+  add_format(*command, given->format);
+  command->footer(
+      "A send is over when its last byte has left, whether the receiver is there or not. Row all "
+      "is\n"
+      "the whole: the last end, and the sums over the ranks.\n\n"
+      "Examples:\n"
+      "  lockstep replay tests/data/goal/pair.goal --cluster star\n"
+      "  lockstep replay tests/data/chakra/pair --cluster dgx-h100 --compute zero");
+  command->callback([given] { print(render(run_replay(question_of(*given)), given->format)); });
+}
+
+}  // namespace lockstep::cli

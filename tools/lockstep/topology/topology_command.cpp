@@ -1,0 +1,259 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tools/lockstep/cluster_options.hpp"
+#include "tools/lockstep/commands.hpp"
+#include "tools/lockstep/errors.hpp"
+#include "tools/lockstep/format_option.hpp"
+#include "tools/lockstep/topology/topology_import.hpp"
+#include "tools/lockstep/write_file.hpp"
+#include "topologies/analysis.hpp"
+#include "topologies/export.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+struct Given {
+  ClusterOptions cluster;
+  Format format = Format::table;
+  std::int64_t from = 0;
+  std::int64_t to = 1;
+  std::string as = "dot";
+  std::string output;
+};
+
+std::string config_of(const Given& given, const LoadedCluster& loaded) {
+  nlohmann::ordered_json config;
+  config["cluster"] = {{"file", given.cluster.path()},
+                       {"name", loaded.name},
+                       {"device", loaded.device.id},
+                       {"nodes", loaded.cluster.nodes()},
+                       {"ranks", loaded.cluster.ranks()}};
+  config["routes"] = given.cluster.routes;
+  if (!loaded.link_changes.empty()) config["link_changes"] = loaded.link_changes;
+  return config.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+/// Beyond the range of Rate's own text: a bisection may be many PB/s.
+std::string bandwidth_text(double bytes_per_second) {
+  return fmt::format("{:.6g} GB/s", bytes_per_second * 1e-9);
+}
+
+// --- show
+
+/// A row that grows together with its columns.
+struct Listing {
+  Report& report;
+  std::vector<Cell> row;
+
+  void add(const std::string& key, const std::string& heading, Cell cell) {
+    report.columns.push_back({key, heading, "", true});
+    row.push_back(std::move(cell));
+  }
+};
+
+void add_counts(Listing& listing, const Census& census) {
+  for (std::size_t i = 0; i < kVertexKindNames.size(); ++i)
+    if (census.vertices.at(i) > 0)
+      listing.add(fmt::format("{}_vertices", kVertexKindNames.at(i)),
+                  fmt::format("{} vertices", kVertexKindNames.at(i)),
+                  Cell{static_cast<std::int64_t>(census.vertices.at(i))});
+  for (std::size_t i = 0; i < kLinkKindNames.size(); ++i)
+    if (census.links.at(i) > 0)
+      listing.add(fmt::format("{}_links", kLinkKindNames.at(i)),
+                  fmt::format("{} links (directed)", kLinkKindNames.at(i)),
+                  Cell{static_cast<std::int64_t>(census.links.at(i))});
+}
+
+void add_failed(Listing& listing, const Cluster& cluster) {
+  std::int64_t failed = 0;
+  for (const LinkState& state : cluster.overlay().all()) failed += state.failed ? 1 : 0;
+  if (failed > 0) listing.add("failed_links", "failed links (directed)", Cell{failed});
+}
+
+void add_bisection(Listing& listing, const Cluster& cluster) {
+  const auto bisection = bisection_bytes_per_second(cluster);
+  listing.add("bisection_Bps", "bisection, one way",
+              bisection ? Cell{*bisection, bandwidth_text(*bisection)} : Cell{});
+}
+
+void add_diameter(Listing& listing, const Cluster& cluster, RoutePolicy policy,
+                  std::uint64_t seed) {
+  const Diameter longest = diameter(cluster, *make_router(cluster, policy, seed));
+  const std::string sampled = longest.exact ? "" : " at the least (64 ranks looked at)";
+  listing.add("diameter_hops", "longest route",
+              Cell{longest.hops,
+                   fmt::format("{} hop{}{}", longest.hops, longest.hops == 1 ? "" : "s", sampled)});
+  listing.add("diameter_latency_s", "largest latency",
+              Cell{longest.latency.seconds(), to_string(longest.latency) + sampled});
+  listing.add("diameter_exact", "", Cell{longest.exact});
+}
+
+Report show(const Given& given) {
+  const RoutePolicy policy = given.cluster.policy();
+  const LoadedCluster loaded = given.cluster.load();
+  Report out;
+  out.schema = "lockstep.topology.show/1";
+  out.upright = true;
+  out.config = config_of(given, loaded);
+  out.seed = given.cluster.seed;
+  Listing listing{out, {}};
+  listing.add("name", "", Cell{loaded.name});
+  listing.add("device", "device", Cell{loaded.device.id});
+  listing.add("nodes", "nodes", Cell{std::int64_t{loaded.cluster.nodes()}});
+  listing.add("gpus_per_node", "ranks per node",
+              Cell{std::int64_t{loaded.cluster.gpus_per_node()}});
+  listing.add("ranks", "ranks", Cell{std::int64_t{loaded.cluster.ranks()}});
+  add_counts(listing, take_census(loaded.cluster));
+  add_failed(listing, loaded.cluster);
+  add_bisection(listing, loaded.cluster);
+  add_diameter(listing, loaded.cluster, policy, given.cluster.seed);
+  Section section;
+  section.notes = {loaded.summary.empty() ? loaded.name
+                                          : fmt::format("{}: {}", loaded.name, loaded.summary)};
+  section.notes.insert(section.notes.end(), loaded.link_changes.begin(), loaded.link_changes.end());
+  section.rows.push_back(listing.row);
+  out.sections.push_back(std::move(section));
+  return out;
+}
+
+// --- routes
+
+EndpointId endpoint_option(const std::string& name, std::int64_t given, const Cluster& cluster) {
+  if (given >= 0 && given < cluster.endpoints()) return static_cast<EndpointId>(given);
+  std::string text = fmt::format("{}: expected a rank from 0 to {}", name, cluster.ranks() - 1);
+  if (cluster.helpers() > 0)
+    text += fmt::format(" (or a CPU socket or further host, {} to {})", cluster.ranks(),
+                        cluster.endpoints() - 1);
+  throw UsageError(fmt::format("{}, got {}", text, given));
+}
+
+std::vector<Cell> hop_row(const Cluster& cluster, const Hop& hop, bool limits) {
+  const ClusterLink link = cluster.link(hop.link);
+  const double share = static_cast<double>(hop.weight) / static_cast<double>(kWeightUnit);
+  return {Cell{std::int64_t{hop.link}},
+          Cell{cluster.vertex_name(link.from)},
+          Cell{cluster.vertex_name(link.to)},
+          Cell{std::string{to_string(link.kind)}},
+          Cell{link.figures.carried().bytes_per_second(), to_string(link.figures.carried())},
+          Cell{link.figures.efficiency},
+          Cell{link.figures.latency.seconds(), to_string(link.figures.latency)},
+          Cell{share, fmt::format("{:.4g}", share)},
+          Cell{limits, limits ? "<- limits" : " "}};
+}
+
+Report routes(const Given& given) {
+  const RoutePolicy policy = given.cluster.policy();
+  const LoadedCluster loaded = given.cluster.load();
+  const Cluster& cluster = loaded.cluster;
+  const EndpointId from = endpoint_option("--from", given.from, cluster);
+  const EndpointId to = endpoint_option("--to", given.to, cluster);
+  Route route;
+  if (!make_router(cluster, policy, given.cluster.seed)->route(from, to, route))
+    throw Refusal(fmt::format("there is no way from {} to {}", from, to));
+  Report out;
+  out.schema = "lockstep.topology.routes/1";
+  out.config = config_of(given, loaded);
+  out.seed = given.cluster.seed;
+  out.columns = {{"link", "link", ""},
+                 {"from", "from", "", true},
+                 {"to", "to", "", true},
+                 {"kind", "kind", "", true},
+                 {"bandwidth_Bps", "carries", ""},
+                 {"efficiency", "efficiency", ""},
+                 {"latency_s", "latency", ""},
+                 {"share", "share", ""},
+                 {"limits", " ", "", true}};
+  const auto limit = bottleneck(cluster, route);
+  Section section;
+  section.notes.push_back(fmt::format(
+      "{} -> {}: {} path{} of {} link{}, latency {}, {}",
+      cluster.vertex_name(cluster.vertex_of(from)), cluster.vertex_name(cluster.vertex_of(to)),
+      route.paths, route.paths == 1 ? "" : "s", path_length(route),
+      path_length(route) == 1 ? "" : "s", to_string(route.latency),
+      limit ? fmt::format("{} alone", to_string(limit->rate)) : "nothing to cross"));
+  section.notes.insert(section.notes.end(), loaded.link_changes.begin(), loaded.link_changes.end());
+  for (const Hop& hop : route.hops)
+    section.rows.push_back(hop_row(cluster, hop, limit && limit->link == hop.link));
+  out.sections.push_back(std::move(section));
+  return out;
+}
+
+// --- export
+
+void export_graph(const Given& given) {
+  if (given.as != "dot" && given.as != "graphml")
+    throw UsageError(fmt::format("--as: expected dot or graphml, got \"{}\"", given.as));
+  const LoadedCluster loaded = given.cluster.load();
+  std::ostringstream text;
+  if (given.as == "dot") {
+    write_dot(loaded.cluster, text);
+  } else {
+    write_graphml(loaded.cluster, text);
+  }
+  if (given.output.empty()) {
+    print(text.str());
+  } else {
+    write_file(given.output, text.str());
+  }
+}
+
+}  // namespace
+
+void add_topology(CLI::App& app) {
+  CLI::App* topology =
+      app.add_subcommand("topology", "Shows a cluster, its routes, its graph; imports machines");
+  topology->require_subcommand(1);
+  topology->footer(
+      "Examples:\n"
+      "  lockstep topology show --cluster configs/clusters/dgx1.json\n"
+      "  lockstep topology routes --cluster configs/clusters/dgx-h100.json --nodes 2 --from 0 --to "
+      "11");
+  const auto given = std::make_shared<Given>();
+
+  CLI::App* showing = topology->add_subcommand("show", "Counts, bisection bandwidth, diameter");
+  given->cluster.add_to(*showing);
+  add_format(*showing, given->format);
+  showing->footer(
+      "The bisection is the minimum cut between the lower and the upper half of the ranks.\n\n"
+      "Examples:\n"
+      "  lockstep topology show --cluster configs/clusters/torus-2d.json\n"
+      "  lockstep topology show --cluster configs/clusters/dgx-h100.json --nodes 4 --format json");
+  showing->callback([given] { print(render(show(*given), given->format)); });
+
+  CLI::App* routing = topology->add_subcommand("routes", "One route, link by link");
+  given->cluster.add_to(*routing);
+  add_format(*routing, given->format);
+  routing->add_option("--from", given->from, "Rank that sends")->capture_default_str();
+  routing->add_option("--to", given->to, "Rank that receives")->capture_default_str();
+  routing->footer(
+      "A link's share is the part of the transfer that crosses it, where equal paths are split.\n\n"
+      "Examples:\n"
+      "  lockstep topology routes --cluster configs/clusters/dgx-h100.json --nodes 2 --from 0 --to "
+      "11\n"
+      "  lockstep topology routes --cluster configs/clusters/fat-tree.json --from 0 --to 63 "
+      "--routes ecmp");
+  routing->callback([given] { print(render(routes(*given), given->format)); });
+
+  CLI::App* exporting = topology->add_subcommand("export", "The graph, for other tools");
+  given->cluster.add_to(*exporting);
+  exporting->add_option("--as", given->as, "dot or graphml")
+      ->type_name("KIND")
+      ->capture_default_str();
+  exporting->add_option("-o,--output", given->output, "File to write (default: standard output)")
+      ->type_name("FILE");
+  exporting->footer(
+      "Examples:\n"
+      "  lockstep topology export --cluster configs/clusters/dgx1.json --as dot\n"
+      "  lockstep topology export --cluster configs/clusters/ring.json --ranks 4 --as graphml");
+  exporting->callback([given] { export_graph(*given); });
+
+  add_topology_import(*topology);
+}
+
+}  // namespace lockstep::cli

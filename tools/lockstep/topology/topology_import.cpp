@@ -1,0 +1,116 @@
+#include "tools/lockstep/topology/topology_import.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "strategies/formats/read_file.hpp"
+#include "tools/lockstep/cluster_options.hpp"
+#include "tools/lockstep/errors.hpp"
+#include "tools/lockstep/number_option.hpp"
+#include "tools/lockstep/output.hpp"
+#include "tools/lockstep/write_file.hpp"
+#include "topologies/cluster_file.hpp"
+#include "topologies/import/import.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+struct Given {
+  std::string file;
+  std::string device;
+  std::string name;
+  std::string nic_speed;
+  std::optional<int> nvswitch_links;
+  std::string fabric;
+  std::string out = "-";
+};
+
+ImportOptions options_of(const Given& given) {
+  ImportOptions options;
+  options.name =
+      given.name.empty() ? std::filesystem::path(given.file).stem().string() : given.name;
+  if (!given.device.empty()) options.device = find_device("--device", given.device);
+  if (!given.nic_speed.empty()) {
+    options.nic_speed = parse_rate(given.nic_speed);
+    if (!options.nic_speed)
+      throw UsageError(fmt::format("--nic-speed: expected a rate such as \"400 Gb/s\", got \"{}\"",
+                                   given.nic_speed));
+  }
+  options.nvswitch_links = given.nvswitch_links;
+  options.fabric = given.fabric;
+  return options;
+}
+
+ImportedCluster import_file(const Given& given) {
+  constexpr std::size_t kLargest = std::size_t{8} << 20U;  // bytes
+  const std::string text =
+      read_file(given.file, "an NCCL topology or the output of `nvidia-smi topo -m`", kLargest);
+  try {
+    return import_topology(text, given.file, options_of(given));
+  } catch (const ImportError& error) {
+    throw UsageError(error.what());
+  }
+}
+
+void run(const Given& given) {
+  const ImportedCluster imported = import_file(given);
+  (void)read_cluster(parse_json(imported.json, "the imported cluster"));  // it must be one
+  for (const std::string& note : imported.notes) fmt::print(stderr, "lockstep: note: {}\n", note);
+  if (given.out == "-") return print(imported.json);
+  write_file(given.out, imported.json);
+  print(fmt::format("{}: {}\n", given.out, imported.outline));
+}
+
+}  // namespace
+
+void add_topology_import(CLI::App& topology) {
+  CLI::App* command = topology.add_subcommand(
+      "import", "Makes a cluster file of an NCCL topology or of nvidia-smi topo -m");
+  const auto given = std::make_shared<Given>();
+  command
+      ->add_option("file", given->file,
+                   "NCCL_TOPO_FILE or NCCL_TOPO_DUMP_FILE (XML), or what `nvidia-smi topo -m` "
+                   "prints; told apart by content")
+      ->required()
+      ->type_name("FILE");
+  command
+      ->add_option("--device", given->device,
+                   "What the GPUs are, an id of `lockstep list devices` (default: as the file "
+                   "says, else what is likely)")
+      ->type_name("ID");
+  command->add_option("--name", given->name, "Name of the cluster (default: the file's)")
+      ->type_name("NAME");
+  command
+      ->add_option("--nic-speed", given->nic_speed,
+                   "Of every NIC, such as \"400 Gb/s\" (default: as the file says, else what their "
+                   "slots can carry); gives every GPU a NIC where the file has none")
+      ->type_name("RATE");
+  add_whole_number(
+      *command, "--nvswitch", 1, 1024,
+      [given](auto n) { given->nvswitch_links = static_cast<int>(n); },
+      "NVLinks of every GPU to NVSwitches, where the file tells none")
+      ->type_name("LINKS");
+  command
+      ->add_option("--fabric", given->fabric,
+                   fmt::format("What joins several such nodes: {} (default: rail_optimised where "
+                               "every GPU has a NIC of its own, else fat_tree)",
+                               fmt::join(import_fabrics(), ", ")))
+      ->type_name("BUILDER");
+  command->add_option("-o,--out", given->out, "File to write; - is standard output")
+      ->type_name("FILE")
+      ->capture_default_str();
+  command->footer(
+      "Bandwidths are those that NCCL counts with. What had to be assumed is told on stderr.\n\n"
+      "Examples:\n"
+      "  lockstep topology import tests/data/topology_import/hgx-h100.xml --name hgx\n"
+      "  lockstep topology import tests/data/topology_import/cloud-partial.xml --device "
+      "a100-sxm4-80gb --nvswitch 12 --nic-speed \"200 Gb/s\"");
+  command->callback([given] { run(*given); });
+}
+
+}  // namespace lockstep::cli

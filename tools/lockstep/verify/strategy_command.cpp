@@ -1,0 +1,94 @@
+#include "tools/lockstep/verify/strategy_command.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "tools/lockstep/errors.hpp"
+#include "tools/lockstep/format_option.hpp"
+#include "tools/lockstep/number_option.hpp"
+#include "tools/lockstep/scenario_file.hpp"
+#include "tools/lockstep/verify/strategy_render.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+constexpr int kMostRanks = 4096;
+constexpr int kMostSteps = 10'000;
+
+struct Given {
+  StrategyQuestion question;
+  std::string precision = "float64";
+  bool whole = false;
+  Format format = Format::table;
+};
+
+void verify_strategy_of(const Given& given) {
+  StrategyQuestion question = given.question;
+  question.file = scenario_file(question.file);
+  question.shrinks = !given.whole;
+  if (given.precision != "float64" && given.precision != "float32") {
+    throw UsageError(
+        fmt::format("--precision: expected float64 or float32, got \"{}\"", given.precision));
+  }
+  question.float32 = given.precision == "float32";
+  const StrategyAnswer answer = verify_scenario(question);
+  print(render(report_of(question, answer), given.format));
+  const std::string refusal = answer.refusal();
+  if (!refusal.empty()) throw Refusal(refusal);
+}
+
+void add_subject(CLI::App& command, const std::shared_ptr<Given>& given) {
+  command
+      .add_option("scenario", given->question.file,
+                  "Scenario file, or the name of a shipped one; its variants are verified too")
+      ->required()
+      ->type_name("SCENARIO");
+  command
+      .add_option("--set", given->question.overrides,
+                  "Takes the place of a value of the scenario, as in parallel.tp=4, and is not "
+                  "shrunk; repeatable")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  add_whole_number(
+      command, "--ranks,-n", 2, kMostRanks,
+      [given](auto n) { given->question.ranks = static_cast<int>(n); },
+      "Shrink to so many ranks at most (default 32)");
+  command.add_flag("--no-shrink", given->whole,
+                   "Execute model and degrees as the scenario has them");
+}
+
+}  // namespace
+
+void add_verify_strategy(CLI::App& verify) {
+  CLI::App* command = verify.add_subcommand(
+      "strategy", "Trains a scenario on real numbers, shrunk, and compares it with one device");
+  const auto given = std::make_shared<Given>();
+  add_subject(*command, given);
+  add_whole_number(
+      *command, "--steps", 1, kMostSteps,
+      [given](auto n) { given->question.steps = static_cast<int>(n); },
+      "Training steps (default 3)");
+  command
+      ->add_option("--precision", given->precision,
+                   "float64: every weight within 1e-10; float32: with SGD, within 1e-5")
+      ->type_name("float64|float32")
+      ->capture_default_str();
+  add_whole_number(
+      *command, "--seed", 0, INT64_MAX, [given](auto n) { given->question.seed = n; },
+      "Of weights, data and the order of execution (default: the scenario's)");
+  add_format(*command, given->format);
+  command->footer(
+      "The program that `run` simulates is executed for every rank, collectives by their own\n"
+      "transfers, and compared with one device: the loss of each step, in the end every copy of\n"
+      "every weight; then once more in simulated order, with memory compared to the byte. Exit\n"
+      "code 1 where it differs.\n\n"
+      "Examples:\n"
+      "  lockstep verify strategy data-parallel-from-scratch\n"
+      "  lockstep verify strategy configs/scenarios/zero-7b5-3.json --steps 2 --format json");
+  command->callback([given] { verify_strategy_of(*given); });
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,224 @@
+#include "tools/lockstep/verify/strategy_render.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "strategies/training/scenario_json.hpp"
+#include "strategies/training/scenario_model.hpp"
+#include "strategies/training/scenario_parallel.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::vector<Column> columns() {
+  return {{"variant", "", "", true},
+          {"step", "step", ""},
+          {"reference_loss", "reference", "(loss)"},
+          {"loss", "ranks", "(loss)"},
+          {"loss_difference", "difference", ""},
+          {"ranks", "", ""},
+          {"weight_difference", "", ""},
+          {"weight", "", "", true},
+          {"weight_copy", "", "", true},
+          {"weight_block", "", ""},
+          {"weight_rank", "", ""},
+          {"weight_element", "", ""},
+          {"state_difference", "", ""},
+          {"from_one_device", "", ""},
+          {"peak_bytes", "", ""},
+          {"tolerance", "", ""},
+          {"ok", "", ""},
+          {"problem", "", "", true}};
+}
+
+Cell number(double value) {
+  return Cell{value, fmt::format("{:.3g}", value)};
+}
+
+Cell loss(double value) {
+  return Cell{value, fmt::format("{:.15g}", value)};
+}
+
+/// What is known once the last step is done; nothing in the rows before.
+void add_end(const VerifiedPlan& plan, std::vector<Cell>& row) {
+  const VerificationReport& report = plan.report;
+  row.push_back(number(report.weight.value));
+  row.emplace_back(report.weight.tensor);
+  row.emplace_back(report.weight.copy);
+  row.emplace_back(std::int64_t{report.weight.position});
+  row.emplace_back(std::int64_t{report.weight.rank});
+  row.emplace_back(report.weight.element);
+  row.push_back(report.state ? number(report.state->value) : Cell{});
+  row.push_back(report.from_one_device ? number(*report.from_one_device) : Cell{});
+  row.push_back(report.order ? Cell{report.order->peak.count()} : Cell{});
+  row.push_back(number(report.tolerance));
+  row.emplace_back(report.passed());
+  row.emplace_back(report.problem());
+}
+
+std::vector<std::vector<Cell>> rows_of(const VerifiedPlan& plan) {
+  std::vector<std::vector<Cell>> out;
+  const std::vector<VerifiedStep>& steps = plan.report.steps;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    std::vector<Cell> row{Cell{plan.name},
+                          Cell{static_cast<std::int64_t>(i) + 1},
+                          loss(steps[i].reference),
+                          loss(steps[i].loss),
+                          number(std::abs(steps[i].loss - steps[i].reference)),
+                          Cell{std::int64_t{plan.plan.parallel.ranks()}}};
+    if (i + 1 == steps.size()) add_end(plan, row);
+    row.resize(columns().size());
+    out.push_back(std::move(row));
+  }
+  return out;
+}
+
+// In words.
+
+std::string joined(const std::vector<std::string>& parts, const char* by) {
+  return fmt::format("{}", fmt::join(parts, by));
+}
+
+/// "dp 4, tp 2".
+std::string degrees(const ParallelConfig& plan) {
+  std::vector<std::string> out;
+  const auto add = [&out](const char* name, int size) {
+    if (size > 1) out.push_back(fmt::format("{} {}", name, size));
+  };
+  add("dp", plan.dp);
+  add("tp", plan.tp);
+  add("pp", plan.pp);
+  add("cp", plan.cp);
+  add("ep", plan.ep);
+  return out.empty() ? "one device" : joined(out, ", ");
+}
+
+std::string changes(const ShrunkPlan& plan) {
+  std::vector<std::string> out;
+  for (const Change& change : plan.changes) {
+    out.push_back(fmt::format("{} {} -> {}", change.key, change.from, change.to));
+  }
+  return out.empty() ? "nothing" : joined(out, ", ");
+}
+
+std::string_view name_of(Optimizer optimizer) {
+  switch (optimizer) {
+    case Optimizer::sgd:
+      return "SGD";
+    case Optimizer::momentum:
+      return "momentum";
+    case Optimizer::adam:
+      return "Adam";
+  }
+  return "";
+}
+
+std::vector<std::string> notes_of(const StrategyQuestion& question, const StrategyAnswer& answer,
+                                  const VerifiedPlan& plan) {
+  const ParallelConfig& parallel = plan.plan.parallel;
+  const Optimizer optimizer = question.float32 ? Optimizer::sgd : parallel.state.optimizer;
+  std::vector<std::string> out;
+  const std::string name = plan.name.empty()
+                               ? plan.scenario.name
+                               : fmt::format("{} ({})", plan.name, joined(plan.overrides, ", "));
+  out.push_back(fmt::format("{}: {} ranks ({}), {} steps of {} sequences in {} with {}, seed {}",
+                            name, parallel.ranks(), degrees(parallel), question.steps,
+                            parallel.global_batch, question.float32 ? "float32" : "float64",
+                            name_of(optimizer), answer.seed));
+  if (question.shrinks) out.push_back("shrunk: " + changes(plan.plan));
+  if (!plan.report.collectives.empty()) {
+    out.push_back("collectives: " + joined(plan.report.collectives, "; "));
+  }
+  return out;
+}
+
+std::string place(const VerifiedDifference& of) {
+  if (of.value == 0) return "nowhere";
+  const std::string copy = of.copy == of.tensor ? "" : fmt::format(" ({})", of.copy);
+  return fmt::format("{}{} of block {} on rank {}, element {}", of.tensor, copy, of.position,
+                     of.rank, of.element);
+}
+
+std::vector<std::string> closing_of(const VerifiedPlan& plan) {
+  const VerificationReport& report = plan.report;
+  std::vector<std::string> out;
+  if (report.error.empty()) {
+    out.push_back(fmt::format("largest difference of a weight: {:.3g}, {}", report.weight.value,
+                              place(report.weight)));
+    if (report.state) {
+      out.push_back(fmt::format("of an optimizer state: {:.3g}, {}", report.state->value,
+                                place(*report.state)));
+    }
+  }
+  if (report.from_one_device) {
+    out.push_back(fmt::format(
+        "the reference averages in one process; a weight of one device is up to {:.3g} away",
+        *report.from_one_device));
+  }
+  if (report.order && report.order->problem.empty()) {
+    out.push_back(fmt::format(
+        "in simulated order: {} operations, none before its inputs; memory as accounted, to the "
+        "byte (peak {} on rank {})",
+        report.order->operations, to_string(report.order->peak), report.order->fullest));
+  }
+  const char* reference = report.from_one_device ? "averaging in one process" : "one device";
+  out.push_back(report.passed()
+                    ? fmt::format("trains as {} does, within {:.0e}", reference, report.tolerance)
+                    : "NOT as " + std::string{reference} + ": " + report.problem());
+  return out;
+}
+
+std::string config_of(const StrategyQuestion& question, const StrategyAnswer& answer) {
+  Json out;
+  out["file"] = question.file;
+  out["set"] = question.overrides;
+  out["steps"] = question.steps;
+  out["precision"] = question.float32 ? "float32" : "float64";
+  out["ranks"] = question.ranks;
+  out["shrink"] = question.shrinks;
+  Json& plans = out["plans"] = Json::array();
+  for (const VerifiedPlan& plan : answer.plans) {
+    plans.push_back({{"variant", plan.name},
+                     {"set", plan.overrides},
+                     {"model", Json::parse(json_text(json_of(plan.plan.model)))},
+                     {"parallel", Json::parse(json_text(json_of(plan.plan.parallel)))},
+                     {"gpus_per_node", plan.plan.gpus_per_node},
+                     {"collectives", plan.report.collectives}});
+  }
+  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string fingerprint_of(const StrategyAnswer& answer) {
+  Fingerprint fingerprint;
+  for (const VerifiedPlan& plan : answer.plans) {
+    fingerprint.add(plan.report.passed() ? 1 : 0);
+    fingerprint.add(plan.report.operations);
+    for (const VerifiedStep& step : plan.report.steps) {
+      fingerprint.add(std::llround(step.reference * 1e6));
+    }
+    if (plan.report.order) fingerprint.add(plan.report.order->peak.count());
+  }
+  return fingerprint.text();
+}
+
+}  // namespace
+
+Report report_of(const StrategyQuestion& question, const StrategyAnswer& answer) {
+  Report out;
+  out.schema = "lockstep.verify.strategy/1";
+  out.config = config_of(question, answer);
+  out.seed = answer.seed;
+  out.fingerprint = fingerprint_of(answer);
+  out.columns = columns();
+  for (const VerifiedPlan& plan : answer.plans) {
+    out.sections.push_back({notes_of(question, answer, plan), rows_of(plan), closing_of(plan)});
+  }
+  return out;
+}
+
+}  // namespace lockstep::cli

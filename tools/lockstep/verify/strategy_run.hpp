@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "strategies/training/scenario.hpp"
+#include "strategies/verification/shrink.hpp"
+#include "strategies/verification/verification_report.hpp"
+
+/// `lockstep verify strategy`: a scenario, and its variants, trained on real numbers.
+namespace lockstep::cli {
+
+struct StrategyQuestion {
+  std::string file;
+  std::vector<std::string> overrides{};  // "parallel.tp=4": these keys are not shrunk
+  int steps = 3;
+  std::optional<std::uint64_t> seed{};  // none: the scenario's
+  int ranks = 32;                       // at most
+  bool shrinks = true;
+  bool float32 = false;
+};
+
+/// The scenario itself, or one of its variants.
+struct VerifiedPlan {
+  std::string name;  // empty: the scenario itself
+  std::vector<std::string> overrides{};
+  Scenario scenario;
+  ShrunkPlan plan;
+  VerificationReport report;
+};
+
+struct StrategyAnswer {
+  std::vector<VerifiedPlan> plans{};  // the scenario, then its variants
+  std::uint64_t seed = 1;
+  /// The first thing that is wrong; empty where all is right.
+  [[nodiscard]] std::string refusal() const;
+};
+
+/// Throws ConfigError for what the scenario has wrong, UsageError where it cannot be shrunk, or is
+/// too large to be executed as it is.
+[[nodiscard]] StrategyAnswer verify_scenario(const StrategyQuestion& question);
+
+}  // namespace lockstep::cli

@@ -1,0 +1,211 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <memory>
+#include <optional>
+
+#include "tools/lockstep/collective/contestants_option.hpp"
+#include "tools/lockstep/commands.hpp"
+#include "tools/lockstep/errors.hpp"
+#include "tools/lockstep/format_option.hpp"
+#include "tools/lockstep/number_option.hpp"
+#include "tools/lockstep/rank_list.hpp"
+#include "tools/lockstep/sizes.hpp"
+#include "tools/lockstep/verify/strategy_command.hpp"
+#include "tools/lockstep/verify/verify_run.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+/// The options as written.
+struct Given {
+  std::string collective;
+  std::string algorithms = "all";
+  bool algorithms_given = false;
+  std::vector<std::string> schedules;
+  std::string ranks = "8";
+  std::string dimensions;
+  std::string size;
+  std::string root = "0";
+  std::optional<std::int64_t> count;
+  VerifyQuestion question;
+  Format format = Format::table;
+};
+
+std::optional<int> number_of(const std::string& text) {
+  int number = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (text.empty() || error != std::errc{} || stop != end || number < 0) return std::nullopt;
+  return number;
+}
+
+/// "8x4"; empty: none.
+std::vector<int> dimensions_of(const std::string& text) {
+  std::vector<int> out;
+  for (std::size_t begin = 0; !text.empty() && begin <= text.size();) {
+    const std::size_t end = std::min(text.find('x', begin), text.size());
+    const auto size = number_of(text.substr(begin, end - begin));
+    if (!size || *size < 1)
+      throw UsageError(fmt::format("--dims: expected dimensions such as 8x4, got \"{}\"", text));
+    out.push_back(*size);
+    begin = end + 1;
+  }
+  return out;
+}
+
+/// Messages are of single-precision floats.
+std::optional<std::int64_t> count_of(const Given& given) {
+  if (given.size.empty()) return given.count;
+  if (given.count) throw UsageError("--size and --count exclude each other");
+  const auto size = parse_size(given.size);
+  if (!size)
+    throw UsageError(
+        fmt::format("--size: expected a size such as 8, 64K or 64M, got \"{}\"", given.size));
+  return size->count() / 4;
+}
+
+void add_algorithms(const Given& given, Collective collective, VerifyQuestion& out) {
+  if (given.algorithms == "all") {
+    for (const CollectiveAlgorithm& row : collective_algorithms())
+      if (row.collective == collective) out.algorithms.push_back({&row, {}});
+    return;
+  }
+  ParsedSpecs parsed = parse_specs(given.algorithms, collective);
+  std::string text;
+  for (const SpecError& error : parsed.errors)
+    text += (text.empty() ? "" : "\n  ") + fmt::format("--algorithm: {}", error.message);
+  if (!text.empty()) throw UsageError(text);
+  std::move(parsed.specs.begin(), parsed.specs.end(), std::back_inserter(out.algorithms));
+}
+
+void add_schedules(const Given& given, std::optional<Collective> asked, VerifyQuestion& out) {
+  for (const std::string& file : given.schedules) {
+    MscclImport import = read_msccl(file, {given.question.slots});
+    const std::optional<Collective> does = import.collective ? import.collective : asked;
+    if (!does)
+      throw UsageError(fmt::format(
+          "--schedule {}: it does not say which collective it does; name one before it", file));
+    if (asked && *does != *asked)
+      throw UsageError(fmt::format("--schedule {}: it does {}, not {}", file, to_string(*does),
+                                   to_string(*asked)));
+    out.schedules.push_back({file, std::move(import), *does});
+  }
+}
+
+VerifyQuestion question_of(const Given& given) {
+  VerifyQuestion out = given.question;
+  out.ranks = parse_rank_list("--ranks", given.ranks);
+  out.dimensions = dimensions_of(given.dimensions);
+  out.count = count_of(given);
+  out.every_root = given.root == "all";
+  const auto root = number_of(given.root);
+  if (!root && !out.every_root)
+    throw UsageError(fmt::format("--root: expected a rank or all, got \"{}\"", given.root));
+  out.root = root.value_or(0);
+  const bool every = given.collective == "all";
+  if (every && (given.algorithms != "all" || !given.schedules.empty()))
+    throw UsageError("all collectives are verified with --algorithm all and without --schedule");
+  std::optional<Collective> asked;
+  if (!every && !given.collective.empty()) asked = collective_of(given.collective);
+  if (!every && !asked && given.schedules.empty())
+    throw UsageError("expected a collective, such as all_reduce, all, or --schedule");
+  add_schedules(given, asked, out);
+  if (every)
+    for (const Collective each : collectives()) add_algorithms(given, each, out);
+  if (asked && (given.schedules.empty() || given.algorithms_given))
+    add_algorithms(given, *asked, out);
+  return out;
+}
+
+void verify_collective(const Given& given) {
+  const VerifyAnswer answer = run_verify(question_of(given));
+  print(render(answer.report, given.format));
+  if (!answer.refusal.empty()) throw Refusal(answer.refusal);
+}
+
+void add_subject(CLI::App& command, const std::shared_ptr<Given>& given) {
+  command
+      .add_option("collective", given->collective,
+                  "Such as all_reduce; all: every collective. With --schedule it may be left out")
+      ->type_name("NAME");
+  command
+      .add_option_function<std::string>(
+          "--algorithm,-a",
+          [given](const std::string& text) {
+            given->algorithms = text;
+            given->algorithms_given = true;
+          },
+          "One or several, separated by commas, with parameters as in ring:channels=2; all: every "
+          "one that so many ranks allow")
+      ->type_name("NAME,...")
+      ->default_str("all");
+  command
+      .add_option("--schedule", given->schedules,
+                  "A schedule that somebody else wrote, as MSCCL XML; may be given several times")
+      ->type_name("FILE");
+  command.add_option("--ranks,-n", given->ranks, "Numbers of ranks: 8, 2..16 or 2,4,8..10")
+      ->type_name("N,...")
+      ->capture_default_str();
+  add_whole_number(
+      command, "--ranks-per-node", 1, 1 << 16,
+      [given](auto n) { given->question.ranks_per_node = static_cast<int>(n); },
+      "Consecutive ranks that share a node and its switch (default 1)");
+  command
+      .add_option("--dims", given->dimensions,
+                  "Dimensions of a torus, as in 8x4, for as many ranks as they make")
+      ->type_name("AxB");
+}
+
+}  // namespace
+
+void add_verify(CLI::App& app) {
+  CLI::App* verify =
+      app.add_subcommand("verify", "Proves that schedules and strategies do what they promise");
+  verify->require_subcommand(1);
+  const std::string examples =
+      "Examples:\n"
+      "  lockstep verify collective all_reduce --algorithm ring,halving_doubling --ranks 2..9\n"
+      "  lockstep verify collective all --ranks 8 --ranks-per-node 4 --root all --format json";
+  verify->footer(
+      "Examples:\n"
+      "  lockstep verify collective all_reduce --algorithm ring,halving_doubling --ranks 2..9\n"
+      "  lockstep verify strategy configs/scenarios/pipeline-1f1b.json");
+  CLI::App* command = verify->add_subcommand(
+      "collective", "Executes schedules on symbols, whole numbers and random floats");
+  const auto given = std::make_shared<Given>();
+  add_subject(*command, given);
+  command
+      ->add_option("--size", given->size,
+                   "Message in bytes of floats (default: three elements a block, one missing)")
+      ->type_name("SIZE");
+  add_whole_number(
+      *command, "--count", 0, std::uint64_t{1} << 40U,
+      [given](auto n) { given->count = static_cast<std::int64_t>(n); }, "Message in elements");
+  command
+      ->add_option("--root,-r", given->root,
+                   "Root of broadcast, reduce, scatter and gather; all: each in turn")
+      ->type_name("RANK")
+      ->capture_default_str();
+  add_whole_number(
+      *command, "--slots", 0, 1 << 20,
+      [given](auto n) { given->question.slots = static_cast<int>(n); },
+      "Messages under way per connection; 0: each waits for its receiver (default: as the schedule "
+      "says)");
+  add_whole_number(
+      *command, "--seed", 0, UINT64_MAX, [given](auto n) { given->question.seed = n; },
+      "Of the numbers and of the shuffled order (default 1)");
+  add_format(*command, given->format);
+  command->footer(
+      "symbolic: every contribution counted once and where it belongs, in so many orders of\n"
+      "execution. races: lanes that meet in a block, one writing, in no order. worst: error over\n"
+      "n * eps * sum|x|. queue: most messages on a connection. of least: the most that one rank\n"
+      "moves over the least that the busiest must.\n\n" +
+      examples);
+  command->callback([given] { verify_collective(*given); });
+}
+
+}  // namespace lockstep::cli
