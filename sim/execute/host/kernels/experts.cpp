@@ -1,7 +1,11 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <optional>
+#include <utility>
 
 #include "sim/execute/host/kernels/kernel_list.hpp"
 
@@ -28,19 +32,61 @@ template <class Real>
   return static_cast<std::size_t>(std::llround(number));
 }
 
+/// Hands out the slots of experts to visits of tokens, in their order. With a dropping rule no more
+/// than its capacity to a group of tokens; without, as long as there is room.
+class Slots {
+ public:
+  Slots(const KernelSettings& call, const Tensor& tensor, const PartLayout& slots,
+        const Tensor& visits, const PartLayout& experts)
+      : call_{call},
+        batch_{axis_of(call, visits, experts, Dim::batch)},
+        sequence_{axis_of(call, visits, experts, Dim::sequence)},
+        room_{slots.axes[1].length()},
+        experts_{slots.axes[0].length()} {
+    check_whole(call, tensor, slots.axes[0]);
+  }
+
+  /// The row of the slots that this visit of a token to an expert gets; none: it is dropped.
+  [[nodiscard]] std::optional<std::int64_t> take(std::int64_t token, std::int64_t expert) {
+    if (expert < 0 || expert >= experts_) refuse(call_, fmt::format("no expert {}", expert));
+    if (is_full(token, expert)) return std::nullopt;
+    const std::int64_t slot = taken_[expert]++;
+    if (slot < room_) return expert * room_ + slot;
+    if (call_.dropping == nullptr) return std::nullopt;
+    refuse(call_, fmt::format("expert {} is to take more tokens than its {} slots", expert, room_));
+  }
+
+ private:
+  /// Whether the group of the token has had its share of the expert; counts the visit.
+  [[nodiscard]] bool is_full(std::int64_t token, std::int64_t expert) {
+    if (call_.dropping == nullptr) return false;
+    const auto sample = static_cast<std::size_t>(token / sequence_.length());
+    const auto place = static_cast<std::size_t>(token % sequence_.length());
+    const int group = call_.dropping->group_of(batch_.at[sample], sequence_.at[place]);
+    return visits_[{group, expert}]++ >= call_.dropping->capacity;
+  }
+
+  const KernelSettings& call_;
+  const PartAxis& batch_;
+  const PartAxis& sequence_;
+  std::int64_t room_;
+  std::int64_t experts_;
+  std::map<std::int64_t, std::int64_t> taken_{};
+  std::map<std::pair<int, std::int64_t>, std::int64_t> visits_{};
+};
+
 /// Calls each(token, visit, row of the slots) for every visit of a token to an expert that has a
-/// slot; tokens take slots in their order.
+/// slot; `experts` lies as [batch, sequence, choice].
 template <class Real, class Each>
 void for_each_visit(const KernelSettings& call, const Tensor& tensor,
-                    const KernelOperand<Real>& experts, const PartLayout& slots, Each&& each) {
-  check_whole(call, tensor, slots.axes[0]);
-  const auto room = static_cast<std::size_t>(slots.axes[1].length());
+                    const KernelOperand<Real>& experts, const PartLayout& layout, Each&& each) {
   const std::size_t choices = width_of(*experts.layout);
-  std::map<std::size_t, std::size_t> taken;
-  for (std::size_t i = 0; i < experts.size(); ++i) {
-    const std::size_t expert = index_of(experts.data()[i]);
-    const std::size_t slot = taken[expert]++;
-    if (slot < room) each(i / choices, i, expert * room + slot);
+  Slots slots{call, tensor, layout, *experts.tensor, *experts.layout};
+  for (std::size_t visit = 0; visit < experts.size(); ++visit) {
+    const std::size_t token = visit / choices;
+    const auto slot =
+        slots.take(static_cast<std::int64_t>(token), std::llround(experts.data()[visit]));
+    if (slot) each(token, visit, static_cast<std::size_t>(*slot));
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "sim/execute/host/kernels/part_layout.hpp"
@@ -40,6 +41,15 @@ struct OptimizerSettings {
   double epsilon = 1e-8;
 };
 
+/// Of the tokens that a rank sends to experts, in the order in which it holds them, an expert takes
+/// no more than its capacity and drops the others: they add nothing to its input, to its output nor
+/// to gradients. Where one device holds the tokens of many ranks, each rank's are a group.
+struct DroppingRule {
+  std::int64_t capacity = 0;  // tokens of one group that one expert takes
+  /// By the token's place in the whole batch and sequence.
+  std::function<int(std::int64_t batch, std::int64_t sequence)> group_of{};
+};
+
 /// What a kernel is told beside its operands.
 struct KernelSettings {
   const Operation* operation = nullptr;
@@ -50,6 +60,8 @@ struct KernelSettings {
   std::uint64_t draw = 0;
   OptimizerSettings optimizer{};
   int step = 1;  // of training, from 1
+  /// dispatch, combine and their gradients; none: an expert takes as many as it has slots for.
+  const DroppingRule* dropping = nullptr;
 };
 
 template <class Real>
