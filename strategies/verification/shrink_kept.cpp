@@ -1,0 +1,32 @@
+#include "strategies/verification/shrink_parts.hpp"
+
+namespace lockstep::shrinking {
+
+namespace {
+
+[[nodiscard]] bool is_named(const std::set<std::string>& kept, std::string_view key) {
+  for (;;) {
+    if (kept.contains(std::string{key})) return true;
+    const std::size_t dot = key.rfind('.');
+    if (dot == std::string_view::npos) return false;
+    key = key.substr(0, dot);
+  }
+}
+
+[[nodiscard]] bool is_batch(std::string_view key) {
+  return key == "parallel.micro_batch" || key == "parallel.global_batch";
+}
+
+[[nodiscard]] bool follows_model(std::string_view key) {
+  return key.starts_with("model.") || key == "parallel.bucket";
+}
+
+}  // namespace
+
+bool stays(const ShrinkLimits& limits, std::string_view key) {
+  if (is_named(limits.kept, key)) return true;
+  if (is_batch(key)) return !limits.model && !limits.degrees;
+  return follows_model(key) ? !limits.model : !limits.degrees;
+}
+
+}  // namespace lockstep::shrinking
