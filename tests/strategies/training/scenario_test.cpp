@@ -202,5 +202,30 @@ TEST_CASE("budgets are in what the model sees") {
         std::string::npos);
 }
 
+/// The small scenario with one variant.
+std::string with_variant(const std::string& set) {
+  std::string text = kSmall;
+  text.insert(text.rfind('}'), R"(, "variants": [{"name": "wide", "set": [)" + set + "]}]");
+  return text;
+}
+
+TEST_CASE("variants are kept as they are written, and lead to scenarios") {
+  const Scenario scenario = read(with_variant(R"("parallel.tp=4", "parallel.pp=1")"));
+  REQUIRE(scenario.variants.size() == 1);
+  CHECK(scenario.variants[0].name == "wide");
+  CHECK(scenario.parallel.tp == 2);  // the scenario itself is not changed
+  CHECK(read(json_text(scenario.resolved)).variants[0].overrides ==
+        std::vector<std::string>{"parallel.tp=4", "parallel.pp=1"});
+}
+
+TEST_CASE("a variant that is no scenario is told, by its name") {
+  const std::string text = error_of(with_variant(R"("parallel.tq=4")"));
+  CAPTURE(text);
+  CHECK(text.find("variant \"wide\"") != std::string::npos);
+  CHECK(text.find("--set parallel.tq=4") != std::string::npos);
+  CHECK(text.find("did you mean") != std::string::npos);
+  CHECK(error_of(with_variant("")) != "accepted");
+}
+
 }  // namespace
 }  // namespace lockstep
