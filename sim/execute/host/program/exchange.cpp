@@ -10,9 +10,11 @@ namespace lockstep {
 
 namespace {
 
-using Members = std::vector<ExchangePart>;
+template <class Real>
+using Members = std::vector<ExchangePart<Real>>;
 
-void check_all(const Communication& how, const Members& members) {
+template <class Real>
+void check_all(const Communication& how, const Members<Real>& members) {
   for (std::size_t i = 0; i < members.size(); ++i) {
     if (members[i].from != nullptr && members[i].to != nullptr) continue;
     throw ExecutionError{
@@ -25,7 +27,8 @@ void check_same_part(const PartLayout& a, const PartLayout& b) {
   throw ExecutionError{"members hold different parts of what they reduce"};
 }
 
-void combine(Reduction reduction, const std::vector<double>& from, std::vector<double>& into) {
+template <class Real>
+void combine(Reduction reduction, const std::vector<Real>& from, std::vector<Real>& into) {
   if (from.size() != into.size()) {
     throw ExecutionError{fmt::format("{} values meet {}", from.size(), into.size())};
   }
@@ -34,10 +37,11 @@ void combine(Reduction reduction, const std::vector<double>& from, std::vector<d
   }
 }
 
-[[nodiscard]] std::vector<double> reduced(Reduction reduction, const Members& members) {
-  std::vector<double> out;
+template <class Real>
+[[nodiscard]] std::vector<Real> reduced(Reduction reduction, const Members<Real>& members) {
+  std::vector<Real> out;
   const PartLayout* first = nullptr;
-  for (const ExchangePart& member : members) {
+  for (const ExchangePart<Real>& member : members) {
     if (member.from == nullptr) continue;
     if (first == nullptr) {
       first = member.from;
@@ -50,20 +54,22 @@ void combine(Reduction reduction, const std::vector<double>& from, std::vector<d
   return out;
 }
 
-void all_reduce(const Communication& how, Members& members) {
+template <class Real>
+void all_reduce(const Communication& how, Members<Real>& members) {
   check_all(how, members);
-  const std::vector<double> result = reduced(how.reduction, members);
-  for (ExchangePart& member : members) {
+  const std::vector<Real> result = reduced(how.reduction, members);
+  for (ExchangePart<Real>& member : members) {
     check_same_part(*member.from, *member.to);
     member.got = result;
   }
 }
 
 /// Every member gets its part from whoever has some of it; `times`: how often each element comes.
-void collect(Members& members, std::int64_t times, bool add) {
-  for (ExchangePart& member : members) {
+template <class Real>
+void collect(Members<Real>& members, std::int64_t times, bool add) {
+  for (ExchangePart<Real>& member : members) {
     std::int64_t count = 0;
-    for (const ExchangePart& other : members) {
+    for (const ExchangePart<Real>& other : members) {
       count += copy_common(*other.from, *other.brought, *member.to, member.got, add);
     }
     const std::int64_t wanted = times * member.to->filled();
@@ -72,38 +78,46 @@ void collect(Members& members, std::int64_t times, bool add) {
   }
 }
 
-void pass_on(const Communication& how, Members& members) {
+template <class Real>
+void check_passed_on(const ExchangePart<Real>& from, const ExchangePart<Real>& to) {
+  if (to.got.size() == from.brought->size()) return;
+  throw ExecutionError{fmt::format("{} values are passed on to where {} belong",
+                                   from.brought->size(), to.got.size())};
+}
+
+template <class Real>
+void pass_on(const Communication& how, Members<Real>& members) {
   check_all(how, members);
   for (std::size_t i = 0; i < members.size(); ++i) {
-    ExchangePart& next = members[(i + 1) % members.size()];
-    if (next.got.size() != members[i].brought->size()) {
-      throw ExecutionError{fmt::format("{} values are passed on to where {} belong",
-                                       members[i].brought->size(), next.got.size())};
-    }
+    ExchangePart<Real>& next = members[(i + 1) % members.size()];
+    check_passed_on(members[i], next);
     next.got = *members[i].brought;
   }
 }
 
-void broadcast(std::size_t root, Members& members) {
+template <class Real>
+void broadcast(std::size_t root, Members<Real>& members) {
   if (members[root].from == nullptr) throw ExecutionError{"the root has nothing to broadcast"};
-  for (ExchangePart& member : members) {
+  for (ExchangePart<Real>& member : members) {
     if (member.to == nullptr) continue;
     check_same_part(*members[root].from, *member.to);
     member.got = *members[root].brought;
   }
 }
 
-void reduce(const Communication& how, std::size_t root, Members& members) {
+template <class Real>
+void reduce(const Communication& how, std::size_t root, Members<Real>& members) {
   if (members[root].to == nullptr) throw ExecutionError{"the root takes nothing"};
   members[root].got = reduced(how.reduction, members);
-  for (const ExchangePart& member : members) {
+  for (const ExchangePart<Real>& member : members) {
     if (member.from != nullptr) check_same_part(*member.from, *members[root].to);
   }
 }
 
 }  // namespace
 
-void check_order(const Communication& how, const Members& members) {
+template <class Real>
+void check_order(const Communication& how, const Members<Real>& members) {
   constexpr std::int64_t kBehind = INT64_MAX;  // the end: all padding
   const bool gathers = how.collective == Collective::all_gather;
   const bool exchanges = how.collective == Collective::all_to_all;
@@ -123,14 +137,45 @@ void check_order(const Communication& how, const Members& members) {
     if (axis == nullptr) throw ExecutionError{"nothing of the dimension that is cut"};
     return axis->at.empty() || axis->at.front() < 0 ? kBehind : axis->at.front();
   };
-  ascending(
-      [&](const ExchangePart& part) { return first_of(gathers ? *part.from : *part.to, how.cut); });
+  ascending([&](const ExchangePart<Real>& part) {
+    return first_of(gathers ? *part.from : *part.to, how.cut);
+  });
   if (exchanges) {
-    ascending([&](const ExchangePart& part) { return first_of(*part.from, how.joined); });
+    ascending([&](const ExchangePart<Real>& part) { return first_of(*part.from, how.joined); });
   }
 }
 
-void exchange(const Communication& how, int root, Members& members) {
+bool gets_from(const Communication& how, int root, std::size_t members, std::size_t member,
+               std::size_t other) {
+  const auto at_root = static_cast<std::size_t>(root);
+  switch (how.collective) {
+    case Collective::broadcast:
+      return other == at_root;
+    case Collective::reduce:
+      return member == at_root;
+    case Collective::send_recv:
+      return (other + 1) % members == member;
+    default:
+      return true;
+  }
+}
+
+template <class Real>
+void exchange_early(const Communication& how, int root, Members<Real>& members,
+                    std::size_t member) {
+  if (how.collective == Collective::reduce || members[member].to == nullptr) return;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    if (!gets_from(how, root, members.size(), member, i)) continue;
+    if (members[i].from == nullptr) throw ExecutionError{"a member has nothing to give"};
+    if (how.collective == Collective::broadcast)
+      check_same_part(*members[i].from, *members[member].to);
+    check_passed_on(members[i], members[member]);
+    members[member].got = *members[i].brought;
+  }
+}
+
+template <class Real>
+void exchange(const Communication& how, int root, Members<Real>& members) {
   switch (how.collective) {
     case Collective::all_reduce:
       all_reduce(how, members);
@@ -157,5 +202,12 @@ void exchange(const Communication& how, int root, Members& members) {
       throw ExecutionError{fmt::format("no meaning for {}", to_string(how.collective))};
   }
 }
+
+template void check_order(const Communication&, const Members<float>&);
+template void check_order(const Communication&, const Members<double>&);
+template void exchange(const Communication&, int, Members<float>&);
+template void exchange(const Communication&, int, Members<double>&);
+template void exchange_early(const Communication&, int, Members<float>&, std::size_t);
+template void exchange_early(const Communication&, int, Members<double>&, std::size_t);
 
 }  // namespace lockstep

@@ -6,20 +6,21 @@
 #include <limits>
 
 #include "sim/execute/host/kernels/execution_error.hpp"
-#include "sim/execute/host/program/double_blocks.hpp"
+#include "sim/execute/host/program/real_blocks.hpp"
 #include "sim/execute/host/schedule/execute.hpp"
 
 namespace lockstep {
 
 namespace {
 
-using Values = std::vector<double>;
-
 /// Messages of one collective, packed and unpacked.
+template <class Real>
 class Message {
  public:
+  using Values = std::vector<Real>;
+
   Message(const Schedule& schedule, const Communication& how, std::uint64_t seed,
-          std::vector<std::vector<ExchangePart>>& tensors)
+          std::vector<std::vector<ExchangePart<Real>>>& tensors)
       : schedule_{schedule},
         how_{how},
         seed_{seed},
@@ -49,8 +50,8 @@ class Message {
   }
 
  private:
-  [[nodiscard]] double nothing() const {
-    return how_.reduction == Reduction::maximum ? -std::numeric_limits<double>::infinity() : 0;
+  [[nodiscard]] Real nothing() const {
+    return how_.reduction == Reduction::maximum ? -std::numeric_limits<Real>::infinity() : 0;
   }
 
   /// What lies in the members' results once the schedule has moved their messages.
@@ -59,7 +60,7 @@ class Message {
     for (const Values& message : messages) longest = std::max(longest, message.size());
     const auto blocks = static_cast<std::size_t>(schedule_.blocks());
     const auto length = static_cast<std::int64_t>((longest + blocks - 1) / blocks);
-    DoubleBlocks memory{schedule_, length, how_.reduction};
+    RealBlocks<Real> memory{schedule_, length, how_.reduction};
     for (int rank = 0; rank < schedule_.ranks(); ++rank) {
       Values& data = memory.buffer(rank, Buffer::data);
       std::fill(data.begin(), data.end(), nothing());
@@ -111,9 +112,9 @@ class Message {
     }
   }
 
-  void check_same(const std::vector<ExchangePart>& parts) const {
+  void check_same(const std::vector<ExchangePart<Real>>& parts) const {
     const PartLayout* first = nullptr;
-    for (const ExchangePart& part : parts) {
+    for (const ExchangePart<Real>& part : parts) {
       for (const PartLayout* layout : {part.from, part.to}) {
         if (layout == nullptr) continue;
         if (first == nullptr) first = layout;
@@ -137,7 +138,7 @@ class Message {
       }
     }
     part = padded(part);
-    std::vector<Values> messages(members_, Values(part * members_, 0.0));
+    std::vector<Values> messages(members_, Values(part * members_, 0));
     for (std::size_t k = 0; k < members_; ++k) {
       std::copy(own[k].begin(), own[k].end(),
                 messages[k].begin() + static_cast<std::ptrdiff_t>(k * part));
@@ -151,7 +152,7 @@ class Message {
     check_filled();
   }
 
-  void take_from(std::size_t k, std::size_t other, Values::const_iterator from) {
+  void take_from(std::size_t k, std::size_t other, typename Values::const_iterator from) {
     for (auto& parts : tensors_) {
       const auto end = from + parts[other].from->elements();
       come_ +=
@@ -165,13 +166,13 @@ class Message {
     std::size_t part = 0;
     for (const auto& parts : tensors_) {
       std::size_t longest = 0;
-      for (const ExchangePart& one : parts) {
+      for (const ExchangePart<Real>& one : parts) {
         longest = std::max(longest, static_cast<std::size_t>(one.to->elements()));
       }
       part += longest;
     }
     part = padded(part);
-    std::vector<Values> messages(members_, Values(part * members_, 0.0));
+    std::vector<Values> messages(members_, Values(part * members_, 0));
     for (std::size_t k = 0; k < members_; ++k) {
       for (std::size_t other = 0; other < members_; ++other) pack(k, other, part, messages[k]);
     }
@@ -183,7 +184,7 @@ class Message {
         if (sums && other != k) continue;
         std::size_t at = other * part;
         for (auto& parts : tensors_) {
-          for (double& value : parts[k].got) value += results[k][at++];
+          for (Real& value : parts[k].got) value += results[k][at++];
         }
       }
     }
@@ -193,7 +194,7 @@ class Message {
   void pack(std::size_t k, std::size_t other, std::size_t part, Values& message) {
     auto at = message.begin() + static_cast<std::ptrdiff_t>(other * part);
     for (const auto& parts : tensors_) {
-      Values wanted(static_cast<std::size_t>(parts[other].to->elements()), 0.0);
+      Values wanted(static_cast<std::size_t>(parts[other].to->elements()), 0);
       come_ += copy_common(*parts[k].from, *parts[k].brought, *parts[other].to, wanted, false);
       at = std::copy(wanted.begin(), wanted.end(), at);
     }
@@ -204,7 +205,7 @@ class Message {
     const bool sums = how_.collective == Collective::reduce_scatter;
     std::int64_t wanted = 0;
     for (const auto& parts : tensors_) {
-      for (const ExchangePart& one : parts) {
+      for (const ExchangePart<Real>& one : parts) {
         wanted += one.to->filled() * (sums ? static_cast<std::int64_t>(members_) : 1);
       }
     }
@@ -215,16 +216,22 @@ class Message {
   const Schedule& schedule_;
   const Communication& how_;
   std::uint64_t seed_;
-  std::vector<std::vector<ExchangePart>>& tensors_;
+  std::vector<std::vector<ExchangePart<Real>>>& tensors_;
   std::size_t members_;
   std::int64_t come_ = 0;
 };
 
 }  // namespace
 
+template <class Real>
 void exchange_by(const Schedule& schedule, const Communication& how, std::uint64_t seed,
-                 std::vector<std::vector<ExchangePart>>& tensors) {
-  Message{schedule, how, seed, tensors}.run();
+                 std::vector<std::vector<ExchangePart<Real>>>& tensors) {
+  Message<Real>{schedule, how, seed, tensors}.run();
 }
+
+template void exchange_by(const Schedule&, const Communication&, std::uint64_t,
+                          std::vector<std::vector<ExchangePart<float>>>&);
+template void exchange_by(const Schedule&, const Communication&, std::uint64_t,
+                          std::vector<std::vector<ExchangePart<double>>>&);
 
 }  // namespace lockstep

@@ -11,7 +11,8 @@ namespace lockstep {
 /// ranks are the members; further ones (parameter servers) begin with nothing. The order in which
 /// its ranks get to work is drawn from `seed`. tensors[i][k]: the i-th tensor of member k. Errors:
 /// ExecutionError where the schedule does not end, parts do not fit or fewer ranks than members.
+template <class Real>
 void exchange_by(const Schedule& schedule, const Communication& how, std::uint64_t seed,
-                 std::vector<std::vector<ExchangePart>>& tensors);
+                 std::vector<std::vector<ExchangePart<Real>>>& tensors);
 
 }  // namespace lockstep

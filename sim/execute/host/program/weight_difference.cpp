@@ -7,27 +7,28 @@
 
 namespace lockstep {
 
-std::string WeightDifference::text() const {
-  std::string out = fmt::format("{} of {} ({}) at position {} on rank {}, element {}", value,
-                                where.name, where.copy, where.position, where.rank, index);
-  for (const std::string& name : missing) out += fmt::format("; {} is not all there", name);
-  return out;
-}
+namespace {
 
-WeightDifference largest_difference(ProgramExecution& execution, ProgramExecution& reference) {
-  using Key = std::pair<std::string, int>;
-  std::map<Key, HeldWeight> whole;
-  for (const HeldWeight& weight : reference.weights()) {
-    if (weight.copy == weight.name) whole.emplace(Key{weight.name, weight.position}, weight);
+using Key = std::pair<std::string, int>;  // name, position
+
+/// Compares what ranks hold with whole tensors, one after another.
+template <class Real>
+class Comparison {
+ public:
+  explicit Comparison(const std::vector<BasicHeldWeight<Real>>& reference) {
+    for (const BasicHeldWeight<Real>& weight : reference) {
+      if (weight.copy != weight.name) continue;
+      const Key key{weight.name, weight.position};
+      whole_.emplace(key, weight);
+      seen_[key].resize(weight.values->size());
+    }
+    out_.value = -1;
   }
-  std::map<Key, std::vector<bool>> seen;
-  for (const auto& [key, weight] : whole) seen[key].resize(weight.values->size());
-  WeightDifference out;
-  out.value = -1;
-  for (const HeldWeight& weight : execution.weights()) {
+
+  void add(const BasicHeldWeight<Real>& weight) {
     const Key key{weight.name, weight.position};
-    const auto found = whole.find(key);
-    if (found == whole.end()) {
+    const auto found = whole_.find(key);
+    if (found == whole_.end()) {
       throw ExecutionError{
           fmt::format("nothing to compare {} at position {} with", weight.name, weight.position)};
     }
@@ -35,23 +36,73 @@ WeightDifference largest_difference(ProgramExecution& execution, ProgramExecutio
     for (std::size_t i = 0; i < places.size(); ++i) {
       if (places[i] < 0) continue;
       const auto place = static_cast<std::size_t>(places[i]);
-      seen[key].at(place) = true;
-      const double apart = std::abs((*weight.values)[i] - (*found->second.values)[place]);
-      if (!(apart <= out.value)) {
-        out.value = std::isnan(apart) ? INFINITY : apart;
-        out.where = weight;
-        out.index = places[i];
+      seen_[key].at(place) = true;
+      const auto apart =
+          static_cast<double>(std::abs((*weight.values)[i] - (*found->second.values)[place]));
+      if (apart <= out_.value) continue;
+      out_.value = std::isnan(apart) ? INFINITY : apart;
+      out_.where = weight;
+      out_.index = places[i];
+    }
+  }
+
+  [[nodiscard]] BasicWeightDifference<Real> result() {
+    for (const auto& [key, elements] : seen_) {
+      for (const bool element : elements) {
+        if (element) continue;
+        out_.missing.push_back(fmt::format("{} at position {}", key.first, key.second));
+        break;
       }
     }
+    return std::move(out_);
   }
-  for (const auto& [key, elements] : seen) {
-    for (const bool element : elements) {
-      if (element) continue;
-      out.missing.push_back(fmt::format("{} at position {}", key.first, key.second));
-      break;
-    }
-  }
+
+ private:
+  std::map<Key, BasicHeldWeight<Real>> whole_{};
+  std::map<Key, std::vector<bool>> seen_{};
+  BasicWeightDifference<Real> out_{};
+};
+
+template <class Real>
+[[nodiscard]] BasicWeightDifference<Real> compared(
+    const std::vector<BasicHeldWeight<Real>>& held,
+    const std::vector<BasicHeldWeight<Real>>& reference) {
+  Comparison<Real> comparison{reference};
+  for (const BasicHeldWeight<Real>& weight : held) comparison.add(weight);
+  return comparison.result();
+}
+
+}  // namespace
+
+template <class Real>
+std::string BasicWeightDifference<Real>::text() const {
+  std::string out = fmt::format("{} of {} ({}) at position {} on rank {}, element {}", value,
+                                where.name, where.copy, where.position, where.rank, index);
+  for (const std::string& name : missing) out += fmt::format("; {} is not all there", name);
   return out;
 }
+
+template <class Real>
+BasicWeightDifference<Real> largest_difference(BasicProgramExecution<Real>& execution,
+                                               BasicProgramExecution<Real>& reference) {
+  return compared(execution.weights(), reference.weights());
+}
+
+template <class Real>
+BasicWeightDifference<Real> largest_state_difference(BasicProgramExecution<Real>& execution,
+                                                     BasicProgramExecution<Real>& reference) {
+  return compared(execution.states(), reference.states());
+}
+
+template struct BasicWeightDifference<float>;
+template struct BasicWeightDifference<double>;
+template BasicWeightDifference<float> largest_difference(BasicProgramExecution<float>&,
+                                                         BasicProgramExecution<float>&);
+template BasicWeightDifference<double> largest_difference(BasicProgramExecution<double>&,
+                                                          BasicProgramExecution<double>&);
+template BasicWeightDifference<float> largest_state_difference(BasicProgramExecution<float>&,
+                                                               BasicProgramExecution<float>&);
+template BasicWeightDifference<double> largest_state_difference(BasicProgramExecution<double>&,
+                                                                BasicProgramExecution<double>&);
 
 }  // namespace lockstep

@@ -8,14 +8,15 @@
 
 namespace lockstep {
 
-/// What a schedule's ranks hold while it moves float64 numbers. Output and scratch are NaN until
-/// somebody writes them.
-class DoubleBlocks final : public BlockMemory {
+/// What a schedule's ranks hold while it moves float or double numbers. Output and scratch are NaN
+/// until somebody writes them.
+template <class Real>
+class RealBlocks final : public BlockMemory {
  public:
-  DoubleBlocks(const Schedule& schedule, std::int64_t block_elements, Reduction reduction);
+  RealBlocks(const Schedule& schedule, std::int64_t block_elements, Reduction reduction);
 
   /// All of a rank's buffer.
-  [[nodiscard]] std::vector<double>& buffer(int rank, Buffer which);
+  [[nodiscard]] std::vector<Real>& buffer(int rank, Buffer which);
 
   [[nodiscard]] Payload read(int rank, std::span<const Chunk> runs) override;
   [[nodiscard]] std::optional<std::string> write(const StepPlace& place,
@@ -25,7 +26,7 @@ class DoubleBlocks final : public BlockMemory {
  private:
   std::int64_t block_elements_;
   Reduction reduction_;
-  std::vector<std::array<std::vector<double>, 3>> ranks_{};
+  std::vector<std::array<std::vector<Real>, 3>> ranks_{};
 };
 
 }  // namespace lockstep
