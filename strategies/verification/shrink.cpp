@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <optional>
 
 #include "strategies/parallel/device_mesh.hpp"
@@ -16,12 +18,13 @@ namespace {
 
 using shrinking::SizedPlan;
 
-/// How much is lost, in halves: few ranks are a special case of many, but many take their time.
-[[nodiscard]] int loss_of(int from, int to) {
+/// How much is lost by a smaller degree, or of time by a large one.
+[[nodiscard]] int loss_of(int from, int to, int small = 8) {
+  if (to > small) return 8;
   if (from == to) return 0;
   switch (to) {
     case 2:
-      return 6;  // next and previous are one
+      return 6;  // the next and the previous rank are one
     case 3:
       return 3;
     case 4:
@@ -31,14 +34,22 @@ using shrinking::SizedPlan;
   }
 }
 
+/// Every stage and chunk is a layer at least, and more stages are more microbatches.
+constexpr int kStages = 4;
+[[nodiscard]] int loss_of_chunks(int from, int to) {
+  constexpr int kChunks = 3;
+  if (to > kChunks) return 4;
+  return from == to || to > 2 ? 0 : 1;
+}
+
 [[nodiscard]] int loss_of_degrees(const SizedPlan& whole, const SizedPlan& small) {
   const ParallelConfig& from = whole.parallel;
   const ParallelConfig& to = small.parallel;
   const int ulysses_from = ulysses_degree(from, whole.gpus_per_node);
   const int ulysses_to = ulysses_degree(to, small.gpus_per_node);
-  return loss_of(from.tp, to.tp) + loss_of(from.pp, to.pp) + loss_of(from.dp, to.dp) +
+  return loss_of(from.tp, to.tp) + loss_of(from.pp, to.pp, kStages) + loss_of(from.dp, to.dp) +
          loss_of(ulysses_from, ulysses_to) + loss_of(from.cp / ulysses_from, to.cp / ulysses_to) +
-         loss_of(from.vpp, to.vpp) / 3;
+         loss_of_chunks(from.vpp, to.vpp);
 }
 
 struct Candidate {
@@ -76,6 +87,26 @@ struct Candidate {
                                   what_stays(limits), why)};
 }
 
+/// Why there are no degrees at all.
+[[nodiscard]] std::string why_none(const SizedPlan& whole, const ShrinkLimits& limits) {
+  const ParallelConfig& plan = whole.parallel;
+  const auto least = [&](const char* key, int degree) {
+    return shrinking::stays(limits, key) ? degree : std::min(degree, 2);
+  };
+  const int ulysses = ulysses_degree(plan, whole.gpus_per_node);
+  const int levels = std::min(ulysses, 2) * std::min(plan.cp / ulysses, 2);
+  const std::array degrees{least("parallel.dp", plan.dp), least("parallel.pp", plan.pp),
+                           shrinking::stays(limits, "parallel.cp") ? plan.cp : levels,
+                           least("parallel.tp", plan.tp)};
+  std::int64_t ranks = 1;
+  for (const int degree : degrees) ranks *= degree;
+  if (ranks > limits.ranks) {
+    return fmt::format("dp * pp * cp * tp is {} = {} at least", fmt::join(degrees, " * "), ranks);
+  }
+  return fmt::format("ep = {} and shard_ranks = {} stay such parts of the dp * cp = {} replicas",
+                     plan.ep, plan.shard_ranks, plan.dp * plan.cp);
+}
+
 [[nodiscard]] std::string text_of(const PlanProblem& problem) {
   return fmt::format("{}: {}", problem.key, problem.message);
 }
@@ -94,8 +125,7 @@ ShrunkPlan shrink(const ModelConfig& model, const ParallelConfig& parallel, int 
     }
     if (!why) why = text_of(problems.front());
   }
-  refuse(limits, why.value_or("every degree above 1 stays above 1, and parts of the replicas (ep, "
-                              "shard_ranks) stay parts of them"));
+  refuse(limits, why ? *why : why_none(whole, limits));
 }
 
 }  // namespace lockstep

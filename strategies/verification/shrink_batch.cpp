@@ -14,7 +14,7 @@ namespace {
   if (pp == 1) return 3;
   if (was >= 2 * std::int64_t{whole.pp}) return 2 * pp;
   if (was == whole.pp || small.schedule == PipelineOrder::interleaved) return pp;
-  return was > whole.pp ? pp + 1 : std::max<std::int64_t>(2, pp - 1);
+  return was > whole.pp ? pp + 1 : std::clamp<std::int64_t>(pp - 1, 2, was);
 }
 
 /// Of the gradients that one rank has summed with others', about.

@@ -8,8 +8,6 @@ namespace lockstep::shrinking {
 
 namespace {
 
-constexpr int kSmall = 8;  // degrees that may stay as they are
-
 [[nodiscard]] std::vector<int> divisors_between(int of, int least, int most) {
   std::vector<int> out;
   for (int i = least; i <= most; ++i) {
@@ -20,9 +18,9 @@ constexpr int kSmall = 8;  // degrees that may stay as they are
 
 /// What a degree may become: divisors, so that what divided its multiples does so still (an
 /// algorithm for powers of two, say), or else 2 or 3.
-[[nodiscard]] std::vector<int> smaller(int degree) {
+[[nodiscard]] std::vector<int> smaller(int degree, int most) {
   if (degree == 1) return {1};
-  std::vector<int> out = divisors_between(degree, 2, kSmall);
+  std::vector<int> out = divisors_between(degree, 2, std::min(degree, most));
   for (const int other : {3, 2}) {
     if (degree > other && degree % other != 0) out.push_back(other);
   }
@@ -61,7 +59,7 @@ class Degrees {
     return stays(limits_, std::string{"parallel."} + key);
   }
   [[nodiscard]] std::vector<int> options(const char* key, int degree) const {
-    return keeps(key) ? std::vector{degree} : smaller(degree);
+    return keeps(key) ? std::vector{degree} : smaller(degree, limits_.ranks);
   }
 
   [[nodiscard]] bool two_levels() const { return plan_.cp_kind == ContextKind::both; }
@@ -79,8 +77,9 @@ class Degrees {
       }
       return;
     }
-    for (const int ulysses : keeps_ulysses ? std::vector{ulysses_} : smaller(ulysses_)) {
-      for (const int ring : smaller(whole_ring)) {
+    for (const int ulysses :
+         keeps_ulysses ? std::vector{ulysses_} : smaller(ulysses_, limits_.ranks)) {
+      for (const int ring : smaller(whole_ring, limits_.ranks)) {
         add_context(tp, dp, pp, ulysses, ring * ulysses);
       }
     }
@@ -129,19 +128,42 @@ class Degrees {
   std::vector<SizedPlan> out_{};
 };
 
-/// Ranks from the first to the last of each group, innermost first; cp in its two levels.
-[[nodiscard]] std::vector<int> spans(const ParallelConfig& plan, int ulysses) {
-  std::vector<int> out;
+/// Groups of an axis, innermost first, cp in its two levels: neighbours in a group are `stride`
+/// ranks apart, and the group covers `span`.
+struct Reach {
+  int stride = 1;
   int span = 1;
+};
+
+[[nodiscard]] std::vector<Reach> reaches(const ParallelConfig& plan, int ulysses) {
+  std::vector<Reach> out;
+  int stride = 1;
+  const auto add = [&](int size) {
+    out.push_back({stride, stride * size});
+    stride *= size;
+  };
   for (const std::string& axis : plan.order) {
-    if (axis == "tp") span *= plan.tp;
-    if (axis == "dp") span *= plan.dp;
-    if (axis == "pp") span *= plan.pp;
-    if (axis == "cp") {
-      out.push_back(span * ulysses);
-      span *= plan.cp;
-    }
-    out.push_back(span);
+    if (axis == "tp") add(plan.tp);
+    if (axis == "dp") add(plan.dp);
+    if (axis == "pp") add(plan.pp);
+    if (axis == "cp") add(ulysses);
+    if (axis == "cp") add(plan.cp / ulysses);
+  }
+  return out;
+}
+
+enum class Place { within, across, one_a_node };
+
+[[nodiscard]] Place place_of(const Reach& group, int per_node) {
+  if (group.span <= per_node || group.span == group.stride) return Place::within;
+  return group.stride >= per_node ? Place::one_a_node : Place::across;
+}
+
+[[nodiscard]] int alike(const std::vector<Reach>& before, int whole_node,
+                        const std::vector<Reach>& after, int per_node) {
+  int out = 0;
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    out += place_of(before[i], whole_node) == place_of(after[i], per_node) ? 1 : 0;
   }
   return out;
 }
@@ -156,20 +178,16 @@ int fewer_per_node(const SizedPlan& whole, const ParallelConfig& small, int ulys
   const bool by_node = small.cp > 1 && small.cp_kind == ContextKind::both && small.ulysses == 0;
   if (by_node) return small.tp * ulysses;
   if (whole.parallel.ranks() <= whole.gpus_per_node) return whole.gpus_per_node;
-  const std::vector<int> before =
-      spans(whole.parallel, ulysses_degree(whole.parallel, whole.gpus_per_node));
-  const std::vector<int> after = spans(small, ulysses);
+  const std::vector<Reach> before =
+      reaches(whole.parallel, ulysses_degree(whole.parallel, whole.gpus_per_node));
+  const std::vector<Reach> after = reaches(small, ulysses);
   int best = 1;
-  int best_same = -1;
+  int most = 0;
   for (int per_node = 1; per_node <= std::min(small.ranks() - 1, whole.gpus_per_node); ++per_node) {
     if (small.ranks() % per_node != 0) continue;
-    int same = per_node > 1 ? 1 : 0;
-    for (std::size_t i = 0; i < after.size(); ++i) {
-      same += (before[i] > whole.gpus_per_node) == (after[i] > per_node) ? 1 : 0;
-    }
-    if (same < best_same) continue;
-    best = per_node;
-    best_same = same;
+    const int same = alike(before, whole.gpus_per_node, after, per_node);
+    if (same >= most) best = per_node;
+    most = std::max(most, same);
   }
   return best;
 }

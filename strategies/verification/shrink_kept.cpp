@@ -13,8 +13,10 @@ namespace {
   }
 }
 
-[[nodiscard]] bool is_batch(std::string_view key) {
-  return key == "parallel.micro_batch" || key == "parallel.global_batch";
+/// Of the layers per stage and the batches, which follow from both.
+[[nodiscard]] bool follows_both(std::string_view key) {
+  return key == "parallel.stages" || key == "parallel.micro_batch" ||
+         key == "parallel.global_batch";
 }
 
 [[nodiscard]] bool follows_model(std::string_view key) {
@@ -25,7 +27,7 @@ namespace {
 
 bool stays(const ShrinkLimits& limits, std::string_view key) {
   if (is_named(limits.kept, key)) return true;
-  if (is_batch(key)) return !limits.model && !limits.degrees;
+  if (follows_both(key)) return !limits.model && !limits.degrees;
   return follows_model(key) ? !limits.model : !limits.degrees;
 }
 

@@ -67,12 +67,13 @@ void shrink_stages(SizedPlan& small, const ShrinkLimits& limits) {
   std::int64_t* layers = layers_of(small.model);
   auto* resnet = std::get_if<ResNetConfig>(&small.model.shape);
   const std::int64_t least = layers != nullptr ? *layers : sum(resnet->stages);
+  const bool keeps = stays(limits, "parallel.stages");
   if (stays(limits, layers != nullptr ? "model.layers" : "model.stages")) {
     const bool fits = static_cast<int>(stages.size()) == chunks;
-    if (!fits) stages = spread_layers(least, chunks, is_uneven(stages));
+    if (!fits && !keeps) stages = spread_layers(least, chunks, is_uneven(stages));
     return;
   }
-  if (!stays(limits, "parallel.stages")) stages = fewer_stages(stages, chunks, least);
+  if (!keeps) stages = fewer_stages(stages, chunks, least);
   const auto together = std::accumulate(stages.begin(), stages.end(), std::int64_t{0});
   if (layers != nullptr) *layers = together;
   if (resnet != nullptr) fit_blocks(*resnet, limits, together);

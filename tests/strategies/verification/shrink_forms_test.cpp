@@ -1,0 +1,97 @@
+#include <doctest/doctest.h>
+
+#include "shrunk_form.hpp"
+
+// Forms that no shipped scenario has.
+namespace lockstep {
+namespace {
+
+using test::four_ways;
+using test::model_of;
+
+TEST_CASE("a pipeline of uneven stages stays uneven, with empty ones if there were") {
+  const ModelConfig model = model_of("gpt3-175b");
+  ParallelConfig parallel = four_ways();
+  for (const auto& stages : std::vector<std::vector<int>>{
+           {24, 24, 24, 24}, {25, 24, 24, 23}, {0, 48, 48, 0}, {32, 32, 32, 0}, {95, 0, 0, 1}}) {
+    CAPTURE(stages.front());
+    parallel.stages = stages;
+    CHECK(test::trouble_shrinking(model, parallel, 8) == "");
+  }
+  ParallelConfig deep;
+  deep.pp = 12;
+  deep.vpp = 2;
+  deep.schedule = PipelineOrder::interleaved;
+  deep.global_batch = 24;
+  deep.stages = std::vector<int>(24, 4);
+  deep.stages[7] = 0;
+  deep.stages[11] = 8;
+  CHECK(test::trouble_shrinking(model, deep, 8) == "");
+}
+
+TEST_CASE("pipelines of MLPs and ResNets shrink to as many parts as the stages want") {
+  ParallelConfig parallel;
+  parallel.pp = 8;
+  parallel.dp = 8;
+  parallel.global_batch = 512;
+  parallel.schedule = PipelineOrder::zb_h1;
+  CHECK(test::trouble_shrinking(model_of("resnet-50"), parallel, 8) == "");
+  MlpConfig mlp{.hidden = 512, .ffn = 1024, .layers = 30};
+  parallel.short_edges = true;
+  parallel.tp = 8;
+  CHECK(test::trouble_shrinking({.name = "mlp", .shape = mlp, .source = {}}, parallel, 8) == "");
+  parallel.short_edges = false;
+  parallel.stages = {0, 10, 10, 10, 0, 0, 0, 0};
+  CHECK(test::trouble_shrinking({.name = "mlp", .shape = mlp, .source = {}}, parallel, 8) == "");
+}
+
+TEST_CASE("parameter servers stay several, and so do the steps between averages") {
+  ParallelConfig parallel;
+  parallel.dp = 64;
+  parallel.global_batch = 64;
+  parallel.exchange = GradientExchange::parameter_server;
+  parallel.servers = 16;
+  CHECK(test::trouble_shrinking(model_of("gpt2-small"), parallel, 8) == "");
+  parallel.servers = 1;
+  parallel.exchange = GradientExchange::parameter_averaging;
+  parallel.average_every = 10;
+  CHECK(test::trouble_shrinking(model_of("gpt2-small"), parallel, 8) == "");
+}
+
+TEST_CASE("experts that are busier than others stay so") {
+  ParallelConfig parallel;
+  parallel.dp = 64;
+  parallel.ep = 32;
+  parallel.global_batch = 64;
+  for (const double skew : {1.0, 2.5, 16.0}) {
+    CAPTURE(skew);
+    parallel.expert_skew = skew;
+    CHECK(test::trouble_shrinking(model_of("deepseek-v3"), parallel, 8) == "");
+  }
+}
+
+// On nodes of 8, tensor parallelism of 8 fills a node; a group of dp or pp has one rank on each.
+TEST_CASE("groups within a node stay within one, those across nodes across") {
+  ParallelConfig parallel = four_ways();
+  parallel.cp = 1;
+  const ShrunkPlan small = shrink(model_of("gpt3-175b"), parallel, 8);
+  CHECK(small.gpus_per_node == small.parallel.tp);
+}
+
+// 4 of 32 ranks, each a part of its ring of 8 nodes: both levels stay above 1 and cp = 4 * 8.
+TEST_CASE("with two levels of cp each shrinks by itself") {
+  ParallelConfig parallel;
+  parallel.cp = 64;
+  parallel.cp_kind = ContextKind::both;
+  for (const int ulysses : {0, 16}) {
+    CAPTURE(ulysses);
+    parallel.ulysses = ulysses;
+    const ShrunkPlan small = shrink(model_of("llama2-7b"), parallel, 8);
+    CHECK(small.parallel.cp < 64);
+    CHECK((small.parallel.ulysses == 0) == (ulysses == 0));
+    CHECK(test::lost_by_shrinking(model_of("llama2-7b"), parallel, 8, small) == "");
+  }
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+
+#include "strategies/verification/shrink.hpp"
+
+/// What shrink() promises, asked of a plan before and after.
+namespace lockstep::test {
+
+/// What is lost, a line each; empty: nothing. `ranks`: at most that many.
+[[nodiscard]] std::string lost_by_shrinking(const ModelConfig& model,
+                                            const ParallelConfig& parallel, int gpus_per_node,
+                                            const ShrunkPlan& shrunk, int ranks = 32);
+
+/// Why the shrunk model is not small enough to be run on real numbers; empty: it is.
+[[nodiscard]] std::string too_large(const ModelConfig& model);
+
+/// Shrinks a plan and builds the program of what came out; what is wrong with either, and what has
+/// changed then; empty: nothing is wrong.
+[[nodiscard]] std::string trouble_shrinking(const ModelConfig& model,
+                                            const ParallelConfig& parallel, int gpus_per_node);
+
+/// A model that ships, such as "gpt3-175b".
+[[nodiscard]] ModelConfig model_of(const std::string& name);
+
+/// tp 8, cp 2, pp 4, dp 4.
+[[nodiscard]] ParallelConfig four_ways();
+
+}  // namespace lockstep::test
