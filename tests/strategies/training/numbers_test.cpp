@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/execute/host/program/execute_program.hpp"
+#include "sim/execute/host/program/first_difference.hpp"
 #include "strategies/collectives/registry.hpp"
 #include "strategies/training/build_program.hpp"
 #include "tests/strategies/training/random_plans.hpp"
@@ -75,6 +76,7 @@ std::string trouble(const ModelConfig& model, const ParallelConfig& parallel,
         return fmt::format("step {}: loss {} where one device has {}", step, loss, expected);
       }
     }
+    if (const auto wrong = first_difference(execution, reference, kSame)) return wrong->text();
     const WeightDifference worst = largest_difference(execution, reference);
     if (!(worst.value < kSame) || !worst.missing.empty()) return worst.text();
     return "";
@@ -445,41 +447,6 @@ TEST_CASE("parameter servers and an averaging host compute what one device does"
   check(model_of(gpt()), parallel);
 }
 
-bool possible(const test::RandomPlan& plan) {
-  return plan_problems(plan.model, plan.parallel, plan.parallel.ranks(), 8).empty();
-}
-
-/// The strategies of a random plan on a model small enough to be run.
-test::RandomPlan shrunk(test::RandomPlan plan) {
-  TransformerConfig shape = plan.shape();
-  ParallelConfig& parallel = plan.parallel;
-  const bool odd = shape.heads % 3 == 0;
-  shape.layers = std::max(2, parallel.pp * parallel.vpp);
-  shape.hidden = 16;
-  shape.head_size = 2;
-  shape.ffn = odd ? 36 : 16;
-  shape.vocabulary = 32;
-  if (shape.experts) {
-    shape.experts->ffn = odd ? 12 : 8;
-    shape.experts->shared_ffn = odd ? 12 : 8;
-  }
-  if (shape.latent) {
-    shape.head_size = 4;
-    shape.latent = LatentAttention{
-        .query_rank = 4, .kv_rank = 4, .key_size = 2, .rotary_size = 2, .value_size = 2};
-  }
-  parallel.state.optimizer = Optimizer::momentum;
-  parallel.micro_batch = 1;
-  parallel.global_batch = std::int64_t{parallel.dp} * std::max(2, parallel.pp);
-  parallel.bucket = Bytes{parallel.bucket.count() / 16};
-  for (const int times : {1, 2}) {
-    shape.sequence = times * (odd ? 36 : 16);
-    plan.model = model_of(shape);
-    if (possible(plan)) break;
-  }
-  return plan;
-}
-
 /// The algorithm of that name wherever it does the collective and takes so many ranks; else the
 /// first of its table that does.
 ScheduleOf by(std::string_view name) {
@@ -544,8 +511,8 @@ TEST_CASE("every collective algorithm trains as one device does") {
 TEST_CASE("random plans compute what one device does") {
   int done = 0;
   for (const test::RandomPlan& drawn : test::random_plans(20261122, 60)) {
-    const test::RandomPlan plan = shrunk(drawn);
-    if (!possible(plan)) continue;
+    const test::RandomPlan plan = test::shrunk(drawn);
+    if (!test::possible(plan)) continue;
     const std::string text = test::to_string(plan);
     CAPTURE(text);
     check(plan.model, plan.parallel, static_cast<std::uint64_t>(++done));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <random>
 
 #include "step_under_test.hpp"
@@ -138,6 +139,40 @@ std::vector<RandomPlan> random_plans(std::uint64_t seed, int count) {
     out.push_back(std::move(plan));
   }
   return out;
+}
+
+bool possible(const RandomPlan& plan) {
+  return plan_problems(plan.model, plan.parallel, plan.parallel.ranks(), 8).empty();
+}
+
+RandomPlan shrunk(RandomPlan plan) {
+  TransformerConfig shape = plan.shape();
+  ParallelConfig& parallel = plan.parallel;
+  const bool odd = shape.heads % 3 == 0;
+  shape.layers = std::max(2, parallel.pp * parallel.vpp);
+  shape.hidden = 16;
+  shape.head_size = 2;
+  shape.ffn = odd ? 36 : 16;
+  shape.vocabulary = 32;
+  if (shape.experts) {
+    shape.experts->ffn = odd ? 12 : 8;
+    shape.experts->shared_ffn = odd ? 12 : 8;
+  }
+  if (shape.latent) {
+    shape.head_size = 4;
+    shape.latent = LatentAttention{
+        .query_rank = 4, .kv_rank = 4, .key_size = 2, .rotary_size = 2, .value_size = 2};
+  }
+  parallel.state.optimizer = Optimizer::momentum;
+  parallel.micro_batch = 1;
+  parallel.global_batch = std::int64_t{parallel.dp} * std::max(2, parallel.pp);
+  parallel.bucket = Bytes{parallel.bucket.count() / 16};
+  for (const int times : {1, 2}) {
+    shape.sequence = times * (odd ? 36 : 16);
+    plan.model = transformer(shape);
+    if (possible(plan)) break;
+  }
+  return plan;
 }
 
 std::string to_string(const RandomPlan& plan) {

@@ -36,7 +36,8 @@ ExecutionParts<Real>::ExecutionParts(const Program& program, ExecutionOptions op
       drawn_{state_, *this, options_.order_seed} {
   LOCKSTEP_CHECK(options_.queue_slots >= 1);
   if (options_.timeline == nullptr) return;
-  simulated_ = std::make_unique<SimulatedOrder>(state_, *options_.timeline, *this);
+  simulated_ = std::make_unique<SimulatedOrder>(state_, *options_.timeline, *this,
+                                                options_.expert_slots == 0);
 }
 
 template <class Real>

@@ -150,11 +150,23 @@ template <class Real>
   return out;
 }
 
+[[nodiscard]] int microbatches_of(const execution::ExecutionState& state) {
+  int most = 0;
+  for (const RoleProgram& role : state.roles()) {
+    for (const TensorInstance& instance : role.instances)
+      most = std::max(most, instance.microbatch);
+  }
+  return most + 1;
+}
+
 template <class Real>
 class Search {
  public:
   Search(ExecutionParts<Real>& parts, ExecutionParts<Real>& reference, double tolerance)
-      : parts_{parts}, reference_{reference}, tolerance_{tolerance} {}
+      : parts_{parts},
+        reference_{reference},
+        same_microbatches_{microbatches_of(parts.state()) == microbatches_of(reference.state())},
+        tolerance_{tolerance} {}
 
   [[nodiscard]] std::optional<FirstDifference> run() {
     for (const Written& written : written_in_order(parts_)) {
@@ -167,6 +179,8 @@ class Search {
   [[nodiscard]] std::optional<FirstDifference> compare(const Written& written) {
     const Player& player = parts_.state().player(written.rank);
     const HeldValues<Real>& held = parts_.values().held(written.rank, written.instance);
+    const bool per_microbatch = player.role->tensor(written.instance).scope == Scope::microbatch;
+    if (per_microbatch && !same_microbatches_) return std::nullopt;
     const PartLayout& layout = parts_.values().layout(player, held.writer, written.instance);
     const auto* whole = reference_.whole(key_of(*player.role, written.instance),
                                          player.operation(held.writer).operation->name, layout);
@@ -200,6 +214,7 @@ class Search {
 
   ExecutionParts<Real>& parts_;
   ReferenceValues<Real> reference_;
+  bool same_microbatches_;  // else those of the same number hold other samples
   double tolerance_;
 };
 

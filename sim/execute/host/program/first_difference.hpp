@@ -29,8 +29,9 @@ struct FirstDifference {
 /// operations ended that last wrote it, for the first instance that the reference has too (the same
 /// name, position and microbatch, written by the same operation or a part of it) and of which some
 /// element is further apart than tolerance * max(1, |expected|). Left out are summands
-/// (Tensor::partial), slots of experts (a bag), and what has other dimensions in the reference.
-/// None in simulated order, where nothing is retained, but of what is resident.
+/// (Tensor::partial), slots of experts (a bag), what has other dimensions in the reference, and
+/// microbatches where it has fewer or more of them. None in simulated order, where nothing is
+/// retained, but of what is resident.
 template <class Real>
 [[nodiscard]] std::optional<FirstDifference> first_difference(
     BasicProgramExecution<Real>& execution, BasicProgramExecution<Real>& reference,

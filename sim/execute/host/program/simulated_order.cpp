@@ -9,8 +9,8 @@
 namespace lockstep::execution {
 
 SimulatedOrder::SimulatedOrder(ExecutionState& state, const StepTimeline& timeline,
-                               OperationRunner& runner)
-    : state_{state}, timeline_{timeline}, runner_{runner} {
+                               OperationRunner& runner, bool own_slots)
+    : state_{state}, timeline_{timeline}, runner_{runner}, own_slots_{own_slots} {
   check_timeline();
   for (const RoleProgram& role : state.roles()) uses_.push_back(uses_of(role));
   plan_events();
@@ -163,12 +163,12 @@ void SimulatedOrder::count_use(const Event& event, std::uint32_t instance) {
   runner_.release(player, instance);
 }
 
-/// As many as the executor's own buffer has elements, in the program's dtype. Slots of experts are
-/// the exception: an execution may have room for all tokens.
+/// As many as the executor's own buffer has elements, in the program's dtype.
 Bytes SimulatedOrder::bytes_of(const Player& player, std::uint32_t instance,
                                std::int64_t elements) const {
   const Tensor& tensor = player.role->tensor(instance);
-  if (find_extent(tensor, Dim::slot) != nullptr) return local_bytes(state_.program().mesh, tensor);
+  const bool other_slots = !own_slots_ && find_extent(tensor, Dim::slot) != nullptr;
+  if (other_slots) return local_bytes(state_.program().mesh, tensor);
   return Bytes{elements * bytes_per_element(tensor.dtype)};
 }
 

@@ -17,8 +17,11 @@ namespace lockstep::execution {
 /// other, as streams and dependencies say.
 class SimulatedOrder {
  public:
-  /// Errors: ExecutionError for a timeline of another program, or without all ranks.
-  SimulatedOrder(ExecutionState& state, const StepTimeline& timeline, OperationRunner& runner);
+  /// `own_slots`: experts have room for as many tokens as the program says; else their bytes are
+  /// those of the program, whatever the execution has room for. Errors: ExecutionError for a
+  /// timeline of another program, or without all ranks.
+  SimulatedOrder(ExecutionState& state, const StepTimeline& timeline, OperationRunner& runner,
+                 bool own_slots);
 
   /// One step. Errors: ExecutionError for an operation that begins before what it reads is written,
   /// or while others use what it writes, or ends before others have begun what it gets from them;
@@ -65,6 +68,7 @@ class SimulatedOrder {
   ExecutionState& state_;
   const StepTimeline& timeline_;
   OperationRunner& runner_;
+  bool own_slots_;
   std::vector<const RankTimeline*> ranks_{};  // by rank
   std::vector<RoleUses> uses_{};              // per role
   std::vector<Event> events_{};

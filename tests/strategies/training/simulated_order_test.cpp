@@ -1,0 +1,294 @@
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "random_plans.hpp"
+#include "sim/execute/host/program/execute_program.hpp"
+#include "sim/trace/memory.hpp"
+#include "step_under_test.hpp"
+#include "strategies/training/simulate.hpp"
+#include "topologies/cluster_file.hpp"
+
+// A step runs on real numbers in the order in which it is simulated, and allocates and frees as it
+// goes: every input exists when an operation begins, the numbers are those of one device, and what
+// was allocated is what the memory account says, to the byte.
+namespace lockstep::test {
+namespace {
+
+constexpr double kSame = 1e-10;
+
+/// Ranks on one switch, hosts behind them; messages take about as long as computation.
+[[nodiscard]] Cluster star(int ranks, int hosts) {
+  const std::string text = fmt::format(
+      R"({{"name": "star", "summary": "test", "device": "host", "ranks": {}, "topology": {{
+          "builder": "star", "link": {{"bandwidth": "10 GB/s", "latency": "1 us",
+          "source": "by definition"}}}}}})",
+      ranks);
+  return read_cluster(parse_json(text, "star.json"), ClusterSize{std::nullopt, ranks, hosts})
+      .cluster;
+}
+
+/// 1e10 operations and 1e9 bytes a second.
+class Slow final : public CostModel {
+ public:
+  [[nodiscard]] Duration time(const Kernel& kernel) const override {
+    return Duration::picoseconds(std::llround(100 * kernel.flops + 1000 * kernel.moved_bytes));
+  }
+  [[nodiscard]] double slowdown_while_communicating() const override { return 1; }
+};
+
+/// Every kernel of some kinds takes no time at all: operations of one instant depend on each other.
+class Sparse final : public CostModel {
+ public:
+  [[nodiscard]] Duration time(const Kernel& kernel) const override {
+    const bool takes =
+        kernel.of == OperationClass::matmul || kernel.of == OperationClass::optimizer;
+    return takes ? Duration::picoseconds(std::llround(100 * kernel.flops) + 1) : Duration{};
+  }
+  [[nodiscard]] double slowdown_while_communicating() const override { return 1; }
+};
+
+struct Simulated {
+  std::shared_ptr<const Program> program;
+  StepTimeline timeline;
+};
+
+[[nodiscard]] Simulated simulated(const ModelConfig& model, const ParallelConfig& with,
+                                  const CostModel& cost) {
+  const int hosts = with.exchange == GradientExchange::parameter_server ? with.servers
+                    : with.exchange == GradientExchange::host_average   ? 1
+                                                                        : 0;
+  SimulationOptions options;
+  options.fidelity = Fidelity::all_ranks;
+  options.nccl_tuning = LOCKSTEP_SOURCE_DIR "/configs/nccl/2.30.json";
+  options.host_memory = 1_GBps;
+  options.host_link = 1_GBps;
+  Simulated out;
+  out.program = std::make_shared<const Program>(build_program(model, with, 8));
+  out.timeline =
+      simulate(out.program, with, star(with.ranks(), hosts), Device{}, cost, options).timeline;
+  return out;
+}
+
+/// What differs between an account and what was allocated; empty: nothing.
+[[nodiscard]] std::string difference(const MemoryUse& account, const AllocationUse& allocated) {
+  for (std::size_t i = 0; i < std::min(account.curve.size(), allocated.curve.size()); ++i) {
+    const MemoryPoint& said = account.curve[i];
+    const MemoryPoint& was = allocated.curve[i];
+    if (said == was) continue;
+    return fmt::format("point {}: the account has {} bytes at {} ps, {} are allocated at {} ps", i,
+                       said.held.total().count(), said.at.ps(), was.held.total().count(),
+                       was.at.ps());
+  }
+  if (account.curve.size() != allocated.curve.size()) {
+    return fmt::format("{} points and {}", account.curve.size(), allocated.curve.size());
+  }
+  if (account.peak.at != allocated.peak_at || account.peak.held != allocated.peak) {
+    return fmt::format("a peak of {} at {} ps and one of {} at {} ps",
+                       account.peak.held.total().count(), account.peak.at.ps(),
+                       allocated.peak.total().count(), allocated.peak_at.ps());
+  }
+  const bool same = std::equal(account.peak.instances.begin(), account.peak.instances.end(),
+                               allocated.at_peak.begin(), allocated.at_peak.end(),
+                               [](const HeldInstance& a, const HeldInstance& b) {
+                                 return a.instance == b.instance && a.bytes == b.bytes;
+                               });
+  return same ? "" : "other instances at the peak";
+}
+
+[[nodiscard]] std::string memory_difference(const Simulated& step,
+                                            const ProgramExecution& execution) {
+  for (const RankTimeline& rank : step.timeline.ranks) {
+    const MemoryAccount account = memory_account(step.timeline.roles[rank.role], rank);
+    const AllocationRecord allocated = execution.allocations(rank.rank);
+    const std::string device = difference(account.device, allocated.device);
+    const std::string host = difference(account.host, allocated.host);
+    if (!device.empty()) return fmt::format("device of rank {}: {}", rank.rank, device);
+    if (!host.empty()) return fmt::format("host of rank {}: {}", rank.rank, host);
+  }
+  return "";
+}
+
+[[nodiscard]] ParallelConfig single_device(const ParallelConfig& of) {
+  ParallelConfig out;
+  out.micro_batch = of.micro_batch * of.dp;
+  out.global_batch = of.global_batch;
+  out.state = of.state;
+  out.state.offload = false;
+  return out;
+}
+
+/// What is wrong with a plan's step in simulated order; empty: nothing.
+[[nodiscard]] std::string trouble(const ModelConfig& model, const ParallelConfig& parallel,
+                                  const CostModel& cost) {
+  const auto problems = plan_problems(model, parallel, parallel.ranks(), 8);
+  if (!problems.empty()) return problems.front().message;
+  try {
+    const Simulated step = simulated(model, parallel, cost);
+    ExecutionOptions options;
+    options.timeline = &step.timeline;
+    ProgramExecution execution{*step.program, options};
+    const Program alone = build_program(model, single_device(parallel), 8);
+    ProgramExecution reference{alone};
+    for (int i = 0; i < 2; ++i) {
+      const double loss = execution.step();
+      const double expected = reference.step();
+      if (!(std::abs(loss - expected) < kSame)) {
+        return fmt::format("loss {} where one device has {}", loss, expected);
+      }
+      const std::string memory = memory_difference(step, execution);
+      if (!memory.empty()) return memory;
+    }
+    const WeightDifference worst = largest_difference(execution, reference);
+    return worst.value < kSame && worst.missing.empty() ? "" : worst.text();
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+
+void check(const ModelConfig& model, const ParallelConfig& parallel) {
+  CHECK(trouble(model, parallel, Slow{}) == "");
+  CHECK(trouble(model, parallel, Sparse{}) == "");
+}
+
+[[nodiscard]] ModelConfig gpt(bool experts = false, double dropout = 0) {
+  TransformerConfig out;
+  out.layers = 4;
+  out.hidden = 16;
+  out.heads = 4;
+  out.sequence = 16;
+  out.vocabulary = 32;
+  out.dropout = dropout;
+  if (experts) {
+    out.experts = ExpertsConfig{.experts = 4, .top_k = 2, .ffn = 8, .shared = 1, .shared_ffn = 8};
+  }
+  return transformer(out);
+}
+
+[[nodiscard]] ParallelConfig plan(int dp = 1) {
+  ParallelConfig out;
+  out.dp = dp;
+  out.micro_batch = 2;
+  out.global_batch = 2L * dp * 2;
+  out.state.optimizer = Optimizer::momentum;
+  return out;
+}
+
+TEST_CASE("in simulated order: tensor and sequence parallelism") {
+  for (const bool sequence_parallel : {false, true}) {
+    ParallelConfig parallel = plan();
+    parallel.tp = 4;
+    parallel.sequence_parallel = sequence_parallel;
+    check(gpt(), parallel);
+    parallel.overlap = {Overlap::tp};
+    check(gpt(), parallel);
+  }
+}
+
+TEST_CASE("in simulated order: data parallelism and ZeRO") {
+  for (const int zero : {0, 1, 2, 3}) {
+    CAPTURE(zero);
+    ParallelConfig parallel = plan(4);
+    parallel.zero = zero;
+    check(gpt(), parallel);
+    parallel.shard_ranks = 2;
+    parallel.overlap = {Overlap::dp_gradients, Overlap::dp_parameters};
+    parallel.reshard_after_forward = false;
+    check(gpt(), parallel);
+  }
+}
+
+TEST_CASE("in simulated order: pipelines") {
+  for (const PipelineOrder order :
+       {PipelineOrder::naive, PipelineOrder::gpipe, PipelineOrder::one_f_one_b,
+        PipelineOrder::interleaved, PipelineOrder::zb_h1, PipelineOrder::zb_h2,
+        PipelineOrder::zb_1p, PipelineOrder::zb_2p}) {
+    CAPTURE(static_cast<int>(order));
+    for (const bool overlap : {false, true}) {
+      ParallelConfig parallel = plan();
+      parallel.pp = 2;
+      parallel.tp = 2;
+      parallel.schedule = order;
+      parallel.vpp = order == PipelineOrder::interleaved ? 2 : 1;
+      parallel.global_batch = 8;
+      if (overlap) parallel.overlap = {Overlap::pp};
+      check(gpt(), parallel);
+    }
+  }
+}
+
+TEST_CASE("in simulated order: context parallelism") {
+  for (const ContextKind kind : {ContextKind::ring, ContextKind::ulysses, ContextKind::both}) {
+    for (const bool overlap : {false, true}) {
+      CAPTURE(static_cast<int>(kind));
+      ParallelConfig parallel = plan();
+      parallel.cp = 4;
+      parallel.cp_kind = kind;
+      parallel.ulysses = kind == ContextKind::both ? 2 : 0;
+      if (overlap) parallel.overlap = {Overlap::cp};
+      check(gpt(), parallel);
+    }
+  }
+}
+
+// Slots of experts count as the program has them, whatever room the execution needs for all tokens.
+TEST_CASE("in simulated order: expert parallelism") {
+  for (const int zero : {0, 3}) {
+    ParallelConfig parallel = plan(4);
+    parallel.ep = 4;
+    parallel.zero = zero;
+    check(gpt(true), parallel);
+  }
+}
+
+TEST_CASE("in simulated order: recomputation") {
+  for (const Recompute how : {Recompute::selective, Recompute::full}) {
+    ParallelConfig parallel = plan(2);
+    parallel.recompute = how;
+    parallel.tp = 2;
+    parallel.zero = 3;
+    check(gpt(false, 0.2), parallel);
+  }
+}
+
+TEST_CASE("in simulated order: optimizer on the host") {
+  for (const int zero : {0, 1, 2, 3}) {
+    ParallelConfig parallel = plan(2);
+    parallel.zero = zero;
+    parallel.state.offload = true;
+    check(gpt(), parallel);
+  }
+}
+
+TEST_CASE("in simulated order: servers, averaging on a host, averaging of parameters") {
+  ParallelConfig parallel = plan(4);
+  parallel.exchange = GradientExchange::parameter_server;
+  parallel.servers = 3;
+  check(gpt(), parallel);
+  parallel.servers = 1;
+  parallel.exchange = GradientExchange::host_average;
+  check(gpt(), parallel);
+  parallel.exchange = GradientExchange::parameter_averaging;  // momentum is linear: the same
+  check(gpt(), parallel);
+}
+
+TEST_CASE("in simulated order: random plans") {
+  int done = 0;
+  for (const RandomPlan& drawn : random_plans(20261123, 40)) {
+    const RandomPlan shrunken = shrunk(drawn);
+    if (!possible(shrunken)) continue;
+    const std::string text = to_string(shrunken);
+    CAPTURE(text);
+    CHECK(trouble(shrunken.model, shrunken.parallel, Slow{}) == "");
+    if (++done == 24) break;
+  }
+  CHECK(done >= 20);
+}
+
+}  // namespace
+}  // namespace lockstep::test
