@@ -76,7 +76,10 @@ struct Candidate {
 }
 
 [[nodiscard]] std::string what_stays(const ShrinkLimits& limits) {
-  std::vector<std::string> out{limits.kept.begin(), limits.kept.end()};
+  std::vector<std::string> out;
+  for (const std::string& key : limits.kept) {
+    if (key.starts_with("model.") || key.starts_with("parallel.")) out.push_back(key);
+  }
   if (!limits.model) out.emplace_back("the model");
   if (!limits.degrees) out.emplace_back("the degrees");
   return out.empty() ? "" : fmt::format(" with {} as it is", fmt::join(out, ", "));

@@ -59,6 +59,7 @@ Form head_form(std::int64_t heads, std::int64_t kv_heads, std::int64_t tp, std::
 
 Form form_of(const SizedPlan& plan) {
   Form out = group_form(plan.parallel);
+  append(out, algorithm_form(plan.parallel));
   const TransformerConfig* model = plan.model.transformer();
   if (model == nullptr) return out;
   append(out, head_form(model->heads, model->kv_heads, plan.parallel.tp,

@@ -4,11 +4,13 @@ namespace lockstep::shrinking {
 
 namespace {
 
+/// Whether the key or a section that it is in is named, other than the model or the plan as a
+/// whole.
 [[nodiscard]] bool is_named(const std::set<std::string>& kept, std::string_view key) {
   for (;;) {
-    if (kept.contains(std::string{key})) return true;
     const std::size_t dot = key.rfind('.');
     if (dot == std::string_view::npos) return false;
+    if (kept.contains(std::string{key})) return true;
     key = key.substr(0, dot);
   }
 }

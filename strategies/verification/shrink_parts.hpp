@@ -51,6 +51,9 @@ struct Form {
   std::vector<bool> should{};  // followed as far as there is room
 };
 [[nodiscard]] Form form_of(const SizedPlan& plan);
+/// Of the groups for which a plan names an algorithm: whether it can do with as many ranks, which
+/// may be on nodes of several if they could be before.
+[[nodiscard]] Form algorithm_form(const ParallelConfig& plan);
 /// Of how queries, keys and values are divided among tp * ulysses ranks.
 [[nodiscard]] Form head_form(std::int64_t heads, std::int64_t kv_heads, std::int64_t tp,
                              std::int64_t ulysses);

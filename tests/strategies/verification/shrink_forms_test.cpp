@@ -93,5 +93,23 @@ TEST_CASE("with two levels of cp each shrinks by itself") {
   }
 }
 
+// Two levels want ranks that can be laid out as nodes of several: 3 of 128 cannot.
+TEST_CASE("an algorithm that is named can be used by as many ranks as there are then") {
+  ParallelConfig parallel = four_ways();
+  parallel.cp = 1;
+  parallel.pp = 8;
+  parallel.dp = 128;
+  parallel.global_batch = 128L * 16;
+  parallel.zero = 1;
+  const ModelConfig model = model_of("gpt3-175b");
+  CHECK(shrink(model, parallel, 8).parallel.dp == 3);
+  for (const std::string algorithm : {"hierarchical", "torus", "ring:channels=2"}) {
+    CAPTURE(algorithm);
+    parallel.algorithms["dp"] = algorithm;
+    CHECK(test::trouble_shrinking(model, parallel, 8) == "");
+    CHECK(shrink(model, parallel, 8).parallel.dp == 4);
+  }
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -52,6 +52,12 @@ TEST_CASE("a kept section keeps all in it, and what is kept may be several") {
   CHECK(small.model.transformer()->hidden <= 32);
 }
 
+TEST_CASE("to name the model is not to keep its size") {
+  const ShrunkPlan small =
+      shrink(model_of("llama3-70b"), four_ways(), 8, {.kept = {"model", "model.file", "seed"}});
+  CHECK(test::too_large(small.model) == "");
+}
+
 TEST_CASE("nothing of the model shrinks, or nothing of the degrees, where that is asked") {
   const ModelConfig model = model_of("llama3-70b");
   const ParallelConfig parallel = four_ways();
