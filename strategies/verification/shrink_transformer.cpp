@@ -104,7 +104,7 @@ class Shrinking {
   /// unequal parts stays so, and none of them empty.
   [[nodiscard]] std::int64_t vocabulary() const {
     if (was_.vocabulary > 1 && was_.vocabulary % whole_.tp != 0) {
-      return std::min(was_.vocabulary, multiple(tp_, 24, 64) - 1);
+      return std::min(was_.vocabulary, std::max<std::int64_t>(3 * tp_, multiple(tp_, 24, 24)) - 1);
     }
     return multiple(tp_, 24, was_.vocabulary == 1 ? 24 : was_.vocabulary);
   }

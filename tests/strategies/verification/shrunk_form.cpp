@@ -33,6 +33,11 @@ namespace {
   return out;
 }
 
+/// Whether the last of `tp` ranks has any when each takes as many as the first.
+[[nodiscard]] bool has_words(std::int64_t vocabulary, std::int64_t tp) {
+  return (vocabulary + tp - 1) / tp * (tp - 1) < vocabulary;
+}
+
 /// Holds the two plans against each other.
 class Comparison {
  public:
@@ -110,6 +115,9 @@ class Comparison {
     several("sequence", from.sequence, to.sequence);
     same("vocabulary in equal parts", from.vocabulary > 1 && from.vocabulary % from_.tp != 0,
          to.vocabulary % to_.tp != 0);
+    require("vocabulary for every rank",
+            has_words(to.vocabulary, to_.tp) || !has_words(from.vocabulary, from_.tp));
+    require("vocabulary to learn from", to.vocabulary > 1);
     same("experts", from.experts.has_value(), to.experts.has_value());
     same("latent", from.latent.has_value(), to.latent.has_value());
     if (from.experts && to.experts) experts(from, to);
