@@ -76,6 +76,15 @@ void for_each_head(const PartLayout& layout, Each&& each) {
   }
 }
 
+/// Of a tensor whose first dimension is the batch.
+[[nodiscard]] std::int64_t elements_of_sample(const PartLayout& layout) {
+  std::int64_t out = 1;
+  for (const PartAxis& axis : layout.axes) {
+    if (axis.dim != Dim::batch) out *= axis.size;
+  }
+  return out;
+}
+
 }  // namespace
 
 template <class Real>
@@ -153,8 +162,9 @@ void dropout(KernelCall<Real>& call) {
   const std::vector<std::int64_t> places = call.read(0).layout->global_indices();
   const double probability = call.operation->dropout;
   const auto share = static_cast<Real>(1 - probability);
+  const std::int64_t first = call.first_sample * elements_of_sample(*call.read(0).layout);
   for (std::size_t i = 0; i < places.size(); ++i) {
-    const auto place = static_cast<std::uint64_t>(places[i]);
+    const auto place = static_cast<std::uint64_t>(first + places[i]);
     const bool kept = unit_interval(mixed(call.draw, place)) >= probability;
     call.write(1).values[i] = kept ? 1 : 0;
     call.write(0).values[i] = kept ? call.read(0).data()[i] / share : 0;

@@ -58,6 +58,8 @@ struct KernelSettings {
   bool adds_bias = true;
   /// dropout: which elements are dropped is a function of this and their place in the whole tensor.
   std::uint64_t draw = 0;
+  /// Likewise: where the batch of a tensor begins in a larger one, such as that of all replicas.
+  std::int64_t first_sample = 0;
   OptimizerSettings optimizer{};
   int step = 1;  // of training, from 1
   /// dispatch, combine and their gradients; none: an expert takes as many as it has slots for.
