@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "shrunk_form.hpp"
+#include "shrink_harness.hpp"
 
 // Forms that no shipped scenario has.
 namespace lockstep {

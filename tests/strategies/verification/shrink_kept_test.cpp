@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "shrunk_form.hpp"
+#include "shrink_harness.hpp"
 #include "strategies/training/build_program.hpp"
 
 // What stays when it is asked to, and what is said where that cannot be.

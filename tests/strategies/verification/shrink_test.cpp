@@ -7,7 +7,7 @@
 #include <random>
 #include <set>
 
-#include "shrunk_form.hpp"
+#include "shrink_harness.hpp"
 #include "strategies/models/model_file.hpp"
 #include "strategies/training/build_program.hpp"
 #include "strategies/training/scenario.hpp"

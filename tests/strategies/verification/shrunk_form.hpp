@@ -15,15 +15,4 @@ namespace lockstep::test {
 /// Why the shrunk model is not small enough to be run on real numbers; empty: it is.
 [[nodiscard]] std::string too_large(const ModelConfig& model);
 
-/// Shrinks a plan and builds the program of what came out; what is wrong with either, and what has
-/// changed then; empty: nothing is wrong.
-[[nodiscard]] std::string trouble_shrinking(const ModelConfig& model,
-                                            const ParallelConfig& parallel, int gpus_per_node);
-
-/// A model that ships, such as "gpt3-175b".
-[[nodiscard]] ModelConfig model_of(const std::string& name);
-
-/// tp 8, cp 2, pp 4, dp 4.
-[[nodiscard]] ParallelConfig four_ways();
-
 }  // namespace lockstep::test
