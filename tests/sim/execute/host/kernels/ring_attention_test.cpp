@@ -30,27 +30,29 @@ struct Attention {
   return all;
 }
 
-[[nodiscard]] Operation attention(bool causal, bool accumulate) {
+[[nodiscard]] Operation attention(bool causal, double dropout = 0) {
   Operation out = operation_of(OperationKind::attention);
   out.causal = causal;
-  out.accumulate = accumulate;
+  out.dropout = dropout;
   return out;
 }
 
 /// Adds the keys of some tokens to what `held` has seen.
-void visit(Attention& held, const Tokens& tokens, bool causal, bool first) {
+void visit(Attention& held, const Tokens& tokens, Operation operation, bool first) {
+  operation.accumulate = !first;
   std::vector<Part> reads{held.q, cut(held.k, Dim::sequence, tokens),
                           cut(held.v, Dim::sequence, tokens)};
   if (!first) reads.insert(reads.end(), {held.o, held.statistics});
-  Values<double> out = run<double>(attention(causal, !first), reads, {held.o, held.statistics});
+  Values<double> out = run<double>(operation, reads, {held.o, held.statistics});
   held.o.values = std::move(out[0]);
   held.statistics.values = std::move(out[1]);
 }
 
-[[nodiscard]] Attention after(Attention held, const std::vector<Tokens>& parts, bool causal) {
+[[nodiscard]] Attention after(Attention held, const std::vector<Tokens>& parts,
+                              const Operation& operation) {
   bool first = true;
   for (const Tokens& tokens : parts) {
-    visit(held, tokens, causal, first);
+    visit(held, tokens, operation, first);
     first = false;
   }
   return held;
@@ -68,22 +70,43 @@ const Tokens kAll{0, 1, 2, 3, 4, 5, 6, 7};
 TEST_CASE("two parts of keys give what all give at once, in either order") {
   for (const bool causal : {false, true}) {
     CAPTURE(causal);
-    const Attention at_once = after({}, {kAll}, causal);
-    check_same(after({}, {{0, 1, 2, 3}, {4, 5, 6, 7}}, causal), at_once);
+    const Attention at_once = after({}, {kAll}, attention(causal));
+    check_same(after({}, {{0, 1, 2, 3}, {4, 5, 6, 7}}, attention(causal)), at_once);
     // The first four queries see nothing of what comes first here.
-    check_same(after({}, {{4, 5, 6, 7}, {0, 1, 2, 3}}, causal), at_once);
+    check_same(after({}, {{4, 5, 6, 7}, {0, 1, 2, 3}}, attention(causal)), at_once);
   }
 }
 
 TEST_CASE("a rank's zigzag queries see the keys of the other's") {
   const Tokens own{0, 1, 6, 7};
   const Tokens others{2, 3, 4, 5};
-  check_same(after(of_queries({}, own), {own, others}, true),
-             after(of_queries({}, own), {kAll}, true));
+  check_same(after(of_queries({}, own), {own, others}, attention(true)),
+             after(of_queries({}, own), {kAll}, attention(true)));
+}
+
+TEST_CASE("probabilities are dropped by the places of query and key, whoever has them") {
+  const Operation drops = attention(true, 0.25);
+  check_same(after({}, {{4, 5, 6, 7}, {0, 1, 2, 3}}, drops), after({}, {kAll}, drops));
+}
+
+/// The later sequence of a batch of two, by itself.
+TEST_CASE("attention in a batch that begins further on drops what the larger one drops there") {
+  const Operation drops = attention(false, 0.25);
+  const Attention all = after({}, {kAll}, drops);
+  const auto second = [](const Part& part) {
+    Part out = cut(part, Dim::batch, {1});
+    out.layout.axes[0].at = {0};
+    return out;
+  };
+  KernelSettings later;
+  later.first_sample = 1;
+  const Values<double> own = run<double>(drops, {second(all.q), second(all.k), second(all.v)},
+                                         {second(all.o), second(all.statistics)}, later);
+  CHECK(own[0] == second(all.o).values);
 }
 
 TEST_CASE("gradients of the parts add up to those of all keys") {
-  const Attention at_once = after({}, {kAll}, true);
+  const Attention at_once = after({}, {kAll}, attention(true));
   const Part g = spread("gradient of o", rows(Dim::heads, 4));
   Operation backward = operation_of(OperationKind::attention_backward);
   backward.causal = true;
@@ -109,13 +132,15 @@ TEST_CASE("gradients of the parts add up to those of all keys") {
 
 TEST_CASE("attention that adds to what it does not read is refused") {
   const Attention at;
-  CHECK_THROWS_WITH(run<double>(attention(true, true), {at.q, at.k, at.v}, {at.o, at.statistics}),
+  Operation adds = attention(true);
+  adds.accumulate = true;
+  CHECK_THROWS_WITH(run<double>(adds, {at.q, at.k, at.v}, {at.o, at.statistics}),
                     "operation (attention): adds to what it does not read");
 }
 
 /// Flash and written-out attention are two ways to one result.
 TEST_CASE("scores, softmax and weighted values give what fused attention gives") {
-  const Attention fused = after({}, {kAll}, true);
+  const Attention fused = after({}, {kAll}, attention(true));
   const Part scores =
       zeros("scores", {{Dim::batch, 2}, {Dim::heads, 4}, {Dim::sequence, 8}, {Dim::keys, 8}});
   Operation softmax = operation_of(OperationKind::softmax);

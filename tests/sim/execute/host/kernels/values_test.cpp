@@ -149,6 +149,20 @@ TEST_CASE("which elements are dropped does not depend on who holds them") {
   CHECK(run<double>(operation, {own}, {own, own})[0] == cut(y, Dim::sequence, {1, 4}).values);
 }
 
+/// The later half of a batch of four, by itself.
+TEST_CASE("a batch that begins further on drops what the larger one drops there") {
+  Operation operation = operation_of(OperationKind::dropout);
+  operation.dropout = 0.5;
+  KernelSettings later;
+  later.first_sample = 2;
+  const Part large = spread("x", {{Dim::batch, 4}, {Dim::sequence, 3}, {Dim::hidden, 5}});
+  const Part dropped = with_values(large, run<double>(operation, {large}, {large, large})[0]);
+  Part half = zeros("x", {{Dim::batch, 2}, {Dim::sequence, 3}, {Dim::hidden, 5}});
+  half.values = cut(large, Dim::batch, {2, 3}).values;
+  CHECK(run<double>(operation, {half}, {half, half}, later)[0] ==
+        cut(dropped, Dim::batch, {2, 3}).values);
+}
+
 /// Logits log 1, log 5, log 2, log 2: of equal ones the first is chosen.
 TEST_CASE("a router chooses the most probable experts") {
   const Part logits = holding({{Dim::batch, 1}, {Dim::sequence, 1}, {Dim::expert, 4}},
