@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/check.hpp"
 #include "sim/execute/host/kernels/execution_error.hpp"
 #include "sim/execute/host/program/simulated_order.hpp"
 
@@ -41,13 +42,9 @@ void SimulatedOrder::check_reads(const Event& event) const {
     const std::uint32_t writer = first_before(event.operation, [&](std::uint32_t operation) {
       return !player.done[operation] && has(player.operation(operation).writes, instance);
     });
-    const std::string& name = player.role->tensor(instance).name;
-    if (writer == kNoOperation) {
-      throw ExecutionError{
-          fmt::format("{}, after {} has been overwritten", starts_text(event), name)};
-    }
+    LOCKSTEP_CHECK(writer != kNoOperation);  // nobody overwrites what is still to be read
     throw ExecutionError{fmt::format("{}, before {} exists: {} ends at {}", starts_text(event),
-                                     name, player.role->name(writer),
+                                     player.role->tensor(instance).name, player.role->name(writer),
                                      to_string(interval(event.rank, writer).end.since_start()))};
   }
 }
