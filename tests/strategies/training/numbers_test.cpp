@@ -77,8 +77,10 @@ std::string trouble(const ModelConfig& model, const ParallelConfig& parallel,
       }
     }
     if (const auto wrong = first_difference(execution, reference, kSame)) return wrong->text();
-    const WeightDifference worst = largest_difference(execution, reference);
-    if (!(worst.value < kSame) || !worst.missing.empty()) return worst.text();
+    for (const WeightDifference& worst : {largest_difference(execution, reference),
+                                          largest_state_difference(execution, reference)}) {
+      if (!(worst.value < kSame) || !worst.missing.empty()) return worst.text();
+    }
     return "";
   } catch (const std::exception& error) {
     return error.what();

@@ -5,14 +5,18 @@
 #include <cmath>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "random_plans.hpp"
 #include "sim/execute/host/program/execute_program.hpp"
 #include "sim/trace/memory.hpp"
 #include "step_under_test.hpp"
+#include "strategies/nccl/tuning_file.hpp"
+#include "strategies/training/lowering.hpp"
 #include "strategies/training/simulate.hpp"
 #include "topologies/cluster_file.hpp"
+#include "topologies/lower.hpp"
 
 // A step runs on real numbers in the order in which it is simulated, and allocates and frees as it
 // goes: every input exists when an operation begins, the numbers are those of one device, and what
@@ -288,6 +292,128 @@ TEST_CASE("in simulated order: random plans") {
     if (++done == 24) break;
   }
   CHECK(done >= 20);
+}
+
+/// A step that is simulated with other dependencies than its program has.
+class Resimulated {
+ public:
+  Resimulated(const ModelConfig& model, const ParallelConfig& with)
+      : program_{std::make_shared<const Program>(build_program(model, with, 8))},
+        cluster_{star(with.ranks(), 0)},
+        network_{lower(cluster_, Device{}.endpoint(), RoutePolicy::automatic)},
+        choice_{cluster_, network_, Device{},
+                load_nccl_tuning(LOCKSTEP_SOURCE_DIR "/configs/nccl/2.30.json"), with.algorithms},
+        kernels_{*program_, cost_, {}} {
+    for (std::size_t i = 0; i < program_->roles.size(); ++i) {
+      roles.push_back(unroll(*program_, i));
+    }
+    for (int rank = 0; rank < with.ranks(); ++rank) ranks_.push_back(rank);
+  }
+
+  /// Of `roles` as they are. Errors: none.
+  [[nodiscard]] StepTimeline timeline() {
+    const LoweredProgram lowered =
+        lower_program({*program_, roles, ranks_, kernels_, choice_, nullptr,
+                       [](int rank) { return static_cast<EndpointId>(rank); }, 1});
+    const ReplayResult result = replay(network_, lowered.workload, NetworkModel::fluid);
+    REQUIRE(result.unfinished.empty());
+    return timeline_of(program_, roles, ranks_, lowered, result.stream_ends);
+  }
+
+  /// What is wrong with executing a timeline; empty: nothing, and the loss is `loss`.
+  [[nodiscard]] std::string trouble(const StepTimeline& timeline, double loss) const {
+    ExecutionOptions options;
+    options.timeline = &timeline;
+    try {
+      const double got = ProgramExecution{*program_, options}.step();
+      return std::abs(got - loss) < kSame ? "" : fmt::format("loss {} for {}", got, loss);
+    } catch (const ExecutionError& error) {
+      return error.what();
+    }
+  }
+  [[nodiscard]] double loss() const { return ProgramExecution{*program_}.step(); }
+
+  std::vector<RoleProgram> roles{};
+
+ private:
+  std::shared_ptr<const Program> program_;
+  Slow cost_{};
+  Cluster cluster_;
+  Network network_;
+  CollectiveChoice choice_;
+  KernelTimes kernels_;
+  std::vector<int> ranks_{};
+};
+
+[[nodiscard]] ParallelConfig with_streams() {
+  ParallelConfig parallel = plan(2);
+  parallel.cp = 2;
+  parallel.zero = 3;
+  parallel.overlap = {Overlap::cp, Overlap::dp_gradients, Overlap::dp_parameters};
+  return parallel;
+}
+
+// A simulator that forgets to wait starts an operation too early, or is lucky: then something else
+// has made it wait, and the numbers are right.
+TEST_CASE("a dependency that the simulation forgets is found: an operation starts too early") {
+  Resimulated step{gpt(), with_streams()};
+  const double loss = step.loss();
+  REQUIRE(step.trouble(step.timeline(), loss) == "");
+  int found = 0;
+  RoleProgram& role = step.roles.front();
+  for (std::size_t i = 0; i < role.operations.size(); i += 2) {
+    if (role.operations[i].after.empty()) continue;
+    const std::vector<std::uint32_t> after = std::exchange(role.operations[i].after, {});
+    const std::string text = step.trouble(step.timeline(), loss);
+    role.operations[i].after = after;
+    const std::string who = role.name(static_cast<std::uint32_t>(i)) + " starts at ";
+    CAPTURE(text);
+    if (text.find("loss") == 0) FAIL_CHECK("wrong numbers instead of an error");
+    if (text.find(who) != std::string::npos) ++found;
+  }
+  CHECK(found >= 20);
+}
+
+/// The last operation before `index` that writes what it reads, and takes time; none: kNone.
+constexpr std::uint32_t kNone = UINT32_MAX;
+[[nodiscard]] std::uint32_t writer_of(const RoleProgram& role, const RankTimeline& when,
+                                      std::uint32_t index) {
+  const std::vector<std::uint32_t>& reads = role.operations[index].reads;
+  for (std::uint32_t i = index; i-- > 0;) {
+    const bool takes_time = when.operations[i].end > when.operations[i].start;
+    for (const std::uint32_t written : role.operations[i].writes) {
+      const bool is_read = std::find(reads.begin(), reads.end(), written) != reads.end();
+      if (is_read && takes_time) return i;
+    }
+  }
+  return kNone;
+}
+
+TEST_CASE("an operation that is moved to before its input exists is named with it") {
+  const Simulated step = simulated(gpt(), with_streams(), Slow{});
+  const RoleProgram& role = step.timeline.roles.front();
+  int moved = 0;
+  for (std::uint32_t i = 0; i < role.operations.size(); i += 7) {
+    const std::uint32_t writer = writer_of(role, step.timeline.ranks.front(), i);
+    if (writer == kNone) continue;
+    StepTimeline timeline = step.timeline;
+    Interval& when = timeline.ranks.front().operations[i];
+    when.start = timeline.ranks.front().operations[writer].start;
+    ExecutionOptions options;
+    options.timeline = &timeline;
+    ProgramExecution execution{*step.program, options};
+    std::string text;
+    try {
+      (void)execution.step();
+    } catch (const ExecutionError& error) {
+      text = error.what();
+    }
+    CAPTURE(text);
+    CHECK(text.find("rank 0: " + role.name(i) + " starts at ") == 0);
+    CHECK(text.find(" exists: ") != std::string::npos);
+    ++moved;
+  }
+  CHECK(moved >= 50);
 }
 
 }  // namespace
