@@ -152,6 +152,30 @@ TEST_CASE("pipelines compute what one device does") {
   }
 }
 
+// NCCL keeps few messages on a connection; the simulator keeps any number of them.
+TEST_CASE("pipelines need room for one message on a connection") {
+  TransformerConfig shape = gpt();
+  shape.layers = 8;
+  shape.hidden = 8;
+  for (const PipelineOrder order :
+       {PipelineOrder::naive, PipelineOrder::gpipe, PipelineOrder::one_f_one_b,
+        PipelineOrder::interleaved, PipelineOrder::zb_h1, PipelineOrder::zb_h2,
+        PipelineOrder::zb_1p, PipelineOrder::zb_2p}) {
+    for (const bool overlap : {false, true}) {
+      CAPTURE(static_cast<int>(order));
+      CAPTURE(overlap);
+      ParallelConfig parallel = plan();
+      parallel.micro_batch = 1;
+      parallel.pp = 4;
+      parallel.schedule = order;
+      parallel.vpp = order == PipelineOrder::interleaved ? 2 : 1;
+      parallel.global_batch = 8;
+      if (overlap) parallel.overlap = {Overlap::pp};
+      check(model_of(shape), parallel, 7);
+    }
+  }
+}
+
 ParallelConfig context(ContextKind kind, int cp, bool zigzag) {
   ParallelConfig out = plan();
   out.cp = cp;
