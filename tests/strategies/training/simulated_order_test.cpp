@@ -250,6 +250,25 @@ TEST_CASE("in simulated order: expert parallelism") {
   }
 }
 
+// With the capacity that the program has, the execution's own buffers are as large as its slots.
+TEST_CASE("in simulated order: experts that drop tokens") {
+  for (const double capacity : {1.0, 1.5}) {
+    ParallelConfig parallel = plan(4);
+    parallel.ep = 4;
+    parallel.capacity_factor = capacity;
+    const Simulated step = simulated(gpt(true), parallel, Slow{});
+    ExecutionOptions options;
+    options.expert_slots = 0;
+    ProgramExecution drawn{*step.program, options};
+    options.timeline = &step.timeline;
+    ProgramExecution execution{*step.program, options};
+    for (int i = 0; i < 2; ++i) {
+      CHECK(std::abs(execution.step() - drawn.step()) < kSame);
+      CHECK(memory_difference(step, execution) == "");
+    }
+  }
+}
+
 TEST_CASE("in simulated order: recomputation") {
   for (const Recompute how : {Recompute::selective, Recompute::full}) {
     ParallelConfig parallel = plan(2);
