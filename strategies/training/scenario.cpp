@@ -250,6 +250,14 @@ Scenario read_scenario(JsonDocument document, const std::string& name,
   return out;
 }
 
+Scenario load_variant(const std::filesystem::path& path, const ScenarioVariant& variant,
+                      std::vector<std::string> overrides, const std::filesystem::path& configs) {
+  overrides.insert(overrides.end(), variant.overrides.begin(), variant.overrides.end());
+  Scenario out = read_alone(read_json(path), path.stem().string(), overrides, configs);
+  out.variants.clear();
+  return out;
+}
+
 Scenario load_scenario(const std::filesystem::path& path, const std::vector<std::string>& overrides,
                        const std::filesystem::path& configs) {
   return read_scenario(read_json(path), path.stem().string(), overrides, configs);

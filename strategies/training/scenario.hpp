@@ -58,6 +58,12 @@ struct Scenario {
                                      const std::vector<std::string>& overrides = {},
                                      const std::filesystem::path& configs = "configs");
 
+/// One of its variants, as a scenario without any. Errors: as load_scenario().
+[[nodiscard]] Scenario load_variant(const std::filesystem::path& path,
+                                    const ScenarioVariant& variant,
+                                    std::vector<std::string> overrides = {},
+                                    const std::filesystem::path& configs = "configs");
+
 /// The same from a document in memory; `name` where it has none itself, files are looked for from
 /// the document's folder.
 [[nodiscard]] Scenario read_scenario(JsonDocument document, const std::string& name,

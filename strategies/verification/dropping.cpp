@@ -42,8 +42,7 @@ std::optional<DroppingRule> dropping_rule(const Program& program) {
   const Operation* dispatch = first_dispatch(program);
   if (dispatch == nullptr) return std::nullopt;
   const Extent* slots = find_extent(program.tensors[dispatch->writes[0].tensor], Dim::slot);
-  const auto owners =
-      std::make_shared<const Owners>(owners_of(program, dispatch->reads[0].tensor));
+  const auto owners = std::make_shared<const Owners>(owners_of(program, dispatch->reads[0].tensor));
   return DroppingRule{local_size(program.mesh, *slots),
                       [owners](std::int64_t sample, std::int64_t token) {
                         return owners->at({sample, token});

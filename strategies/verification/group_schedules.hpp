@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/execute/host/program/execute_program.hpp"
+#include "strategies/collectives/algorithm.hpp"
 
 namespace lockstep {
 

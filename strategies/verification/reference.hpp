@@ -13,28 +13,28 @@ template <class Real>
 class Reference {
  public:
   virtual ~Reference() = default;
+  /// Returns the loss.
   virtual double step() = 0;
-  /// Holds whole weights, on one device.
-  [[nodiscard]] virtual BasicProgramExecution<Real>& execution() = 0;
+  /// Devices that hold whole weights: one, or one for each data-parallel replica.
+  [[nodiscard]] virtual int replicas() const { return 1; }
+  [[nodiscard]] virtual BasicProgramExecution<Real>& execution(int replica) = 0;
 };
 
-/// One device with all replicas' sequences in every microbatch; of a net with batch norm with their
-/// microbatches one after the other, as each has statistics of its own.
+/// The plan of one device with all replicas' sequences in every microbatch; of a net with batch
+/// norm with their microbatches one after the other, as each has statistics of its own.
 [[nodiscard]] ParallelConfig single_device(const ModelConfig& model, const ParallelConfig& of);
 
-/// The device that does what `single_device` says. `rule`: how experts of ranks with a capacity drop
-/// tokens; null: none is dropped. It must outlive the reference.
+/// That device. `options`: seed, optimizer, and how experts drop tokens.
 template <class Real>
 [[nodiscard]] std::unique_ptr<Reference<Real>> one_device(const ModelConfig& model,
                                                           const ParallelConfig& parallel,
-                                                          const BasicExecutionOptions<Real>& options,
-                                                          const DroppingRule* rule);
+                                                          const ExecutionOptions& options);
 
-/// Every replica trains by itself, and every `average_every` steps their weights are averaged, all
-/// in one process.
+/// Every replica trains by itself, and after every `average_every` steps their weights are
+/// averaged, all in one process.
 template <class Real>
-[[nodiscard]] std::unique_ptr<Reference<Real>> averaged_replicas(
-    const ModelConfig& model, const ParallelConfig& parallel,
-    const BasicExecutionOptions<Real>& options);
+[[nodiscard]] std::unique_ptr<Reference<Real>> averaged_replicas(const ModelConfig& model,
+                                                                 const ParallelConfig& parallel,
+                                                                 const ExecutionOptions& options);
 
 }  // namespace lockstep

@@ -11,9 +11,10 @@ namespace {
 [[nodiscard]] std::string text_of(const VerifiedDifference& difference, double tolerance) {
   const std::string copy =
       difference.copy == difference.tensor ? "" : fmt::format(" ({})", difference.copy);
-  return fmt::format("{}{} of block {} on rank {} differs by {:.3g} at element {}; {:.0e} is allowed",
-                     difference.tensor, copy, difference.position, difference.rank,
-                     difference.value, difference.element, tolerance);
+  return fmt::format(
+      "{}{} of block {} on rank {} differs by {:.3g} at element {}; {:.0e} is allowed",
+      difference.tensor, copy, difference.position, difference.rank, difference.value,
+      difference.element, tolerance);
 }
 
 }  // namespace

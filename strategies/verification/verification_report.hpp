@@ -43,6 +43,7 @@ struct VerificationReport {
   /// Of parameter averaging, which is not what one device does: the largest difference of a weight.
   std::optional<double> from_one_device{};
   std::optional<VerifiedOrder> order{};
+  int replicas = 0;  // ranks that got their weights from another one, in the beginning
   std::vector<std::string> collectives{};  // "dp: all_reduce among 8 by ring"
   std::int64_t operations = 0;             // executed, of all ranks and steps
 

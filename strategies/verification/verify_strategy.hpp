@@ -1,10 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "sim/program/unroll.hpp"
 #include "strategies/models/model_config.hpp"
@@ -20,7 +18,9 @@ struct VerificationOptions {
   std::uint64_t seed = 1;        // of weights and data
   std::uint64_t order_seed = 1;  // of the order in which ranks and streams get to run
   bool float32 = false;          // trains with SGD: Adam makes much of rounding
-  bool simulated_order = true;   // also executes a step as simulated, and compares memory
+  /// Of configs/nccl: a step is also simulated, executed in that order, and memory compared. Empty:
+  /// not so.
+  std::filesystem::path nccl_tuning{};
   /// Changes the program, or what a role does, before it is executed: to show that it is noticed.
   std::function<void(Program&)> change{};
   std::function<void(RoleProgram&)> revise{};

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "tools/lockstep/cluster_options.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/format_option.hpp"
 #include "tools/lockstep/number_option.hpp"
@@ -15,6 +16,7 @@ namespace lockstep::cli {
 
 namespace {
 
+constexpr const char* kNcclVersion = "2.30";
 constexpr int kMostRanks = 4096;
 constexpr int kMostSteps = 10'000;
 
@@ -34,6 +36,7 @@ void verify_strategy_of(const Given& given) {
         fmt::format("--precision: expected float64 or float32, got \"{}\"", given.precision));
   }
   question.float32 = given.precision == "float32";
+  question.nccl_tuning = config_folder() + "/nccl/" + kNcclVersion + ".json";
   const StrategyAnswer answer = verify_scenario(question);
   print(render(report_of(question, answer), given.format));
   const std::string refusal = answer.refusal();

@@ -66,13 +66,10 @@ void check_size(const ShrunkPlan& plan) {
 }
 
 [[nodiscard]] VerifiedPlan plan_of(const StrategyQuestion& question, std::string name,
-                                   const std::vector<std::string>& variant) {
-  std::vector<std::string> overrides = question.overrides;
-  overrides.insert(overrides.end(), variant.begin(), variant.end());
-  Scenario scenario = load_scenario(question.file, overrides, config_folder());
+                                   std::vector<std::string> variant, Scenario scenario) {
   ShrunkPlan plan = shrunk(question, scenario);
   check_size(plan);
-  return {std::move(name), variant, std::move(scenario), std::move(plan), {}};
+  return {std::move(name), std::move(variant), std::move(scenario), std::move(plan), {}};
 }
 
 }  // namespace
@@ -89,16 +86,20 @@ std::string StrategyAnswer::refusal() const {
 
 StrategyAnswer verify_scenario(const StrategyQuestion& question) {
   StrategyAnswer out;
-  out.plans.push_back(plan_of(question, "", {}));
-  const std::vector<ScenarioVariant> variants = out.plans.front().scenario.variants;
+  Scenario scenario = load_scenario(question.file, question.overrides, config_folder());
+  const std::vector<ScenarioVariant> variants = scenario.variants;
+  out.plans.push_back(plan_of(question, "", {}, std::move(scenario)));
   for (const ScenarioVariant& variant : variants) {
-    out.plans.push_back(plan_of(question, variant.name, variant.overrides));
+    out.plans.push_back(
+        plan_of(question, variant.name, variant.overrides,
+                load_variant(question.file, variant, question.overrides, config_folder())));
   }
   out.seed = question.seed.value_or(out.plans.front().scenario.seed);
   VerificationOptions options;
   options.steps = question.steps;
   options.seed = out.seed;
   options.float32 = question.float32;
+  options.nccl_tuning = question.nccl_tuning;
   Progress progress("verify", out.plans.size());
   for (VerifiedPlan& plan : out.plans) {
     plan.report =

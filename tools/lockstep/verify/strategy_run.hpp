@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +21,7 @@ struct StrategyQuestion {
   int ranks = 32;                       // at most
   bool shrinks = true;
   bool float32 = false;
+  std::filesystem::path nccl_tuning{};  // of configs/nccl
 };
 
 /// The scenario itself, or one of its variants.

@@ -206,6 +206,7 @@ void add_verify(CLI::App& app) {
       "moves over the least that the busiest must.\n\n" +
       examples);
   command->callback([given] { verify_collective(*given); });
+  add_verify_strategy(*verify);
 }
 
 }  // namespace lockstep::cli

@@ -96,6 +96,7 @@ KernelCall<Real> Computations<Real>::kernel_call(const Player& player, std::uint
     call.adds_bias = state_.program().mesh.coordinate(player.rank, partial) == 0;
   }
   if (what.operation->dropout > 0) call.draw = draw_of(what);
+  call.first_sample = options_.first_sample;
   return call;
 }
 

@@ -83,17 +83,19 @@ struct BasicWeightDifference {
 };
 using WeightDifference = BasicWeightDifference<double>;
 
-/// Compares everything that `execution` holds of weights, on every rank, with the whole weights of
-/// `reference`, an execution on one device. Errors: ExecutionError for a weight that the reference
-/// has not.
+/// Compares everything that `execution` holds of weights, on every rank (or on some `ranks`), with
+/// the whole weights of `reference`, an execution on one device. Errors: ExecutionError for a
+/// weight that the reference has not.
 template <class Real>
-[[nodiscard]] BasicWeightDifference<Real> largest_difference(
-    BasicProgramExecution<Real>& execution, BasicProgramExecution<Real>& reference);
+[[nodiscard]] BasicWeightDifference<Real> largest_difference(BasicProgramExecution<Real>& execution,
+                                                             BasicProgramExecution<Real>& reference,
+                                                             const std::vector<int>& ranks = {});
 
 /// Likewise of the optimizer's moments, which show what weights may hide: Adam steps the same way
 /// whatever a gradient is scaled by.
 template <class Real>
 [[nodiscard]] BasicWeightDifference<Real> largest_state_difference(
-    BasicProgramExecution<Real>& execution, BasicProgramExecution<Real>& reference);
+    BasicProgramExecution<Real>& execution, BasicProgramExecution<Real>& reference,
+    const std::vector<int>& ranks = {});
 
 }  // namespace lockstep

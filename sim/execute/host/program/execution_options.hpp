@@ -23,6 +23,8 @@ struct ExecutionOptions {
   std::uint64_t order_seed = 1;  // of the interleaving
   OptimizerSettings optimizer{};
   SampleOf sample_of{};
+  /// Where its microbatches begin in those of all replicas: dropout goes by the place there.
+  std::int64_t first_sample = 0;
   ScheduleOf schedule_of{};
   /// Changes what a role does before it is run: to show that a mistake is found.
   std::function<void(RoleProgram&)> revise{};

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -66,9 +67,12 @@ class Comparison {
 template <class Real>
 [[nodiscard]] BasicWeightDifference<Real> compared(
     const std::vector<BasicHeldWeight<Real>>& held,
-    const std::vector<BasicHeldWeight<Real>>& reference) {
+    const std::vector<BasicHeldWeight<Real>>& reference, const std::vector<int>& ranks) {
   Comparison<Real> comparison{reference};
-  for (const BasicHeldWeight<Real>& weight : held) comparison.add(weight);
+  for (const BasicHeldWeight<Real>& weight : held) {
+    const bool asked = ranks.empty() || std::count(ranks.begin(), ranks.end(), weight.rank) > 0;
+    if (asked) comparison.add(weight);
+  }
   return comparison.result();
 }
 
@@ -84,25 +88,31 @@ std::string BasicWeightDifference<Real>::text() const {
 
 template <class Real>
 BasicWeightDifference<Real> largest_difference(BasicProgramExecution<Real>& execution,
-                                               BasicProgramExecution<Real>& reference) {
-  return compared(execution.weights(), reference.weights());
+                                               BasicProgramExecution<Real>& reference,
+                                               const std::vector<int>& ranks) {
+  return compared(execution.weights(), reference.weights(), ranks);
 }
 
 template <class Real>
 BasicWeightDifference<Real> largest_state_difference(BasicProgramExecution<Real>& execution,
-                                                     BasicProgramExecution<Real>& reference) {
-  return compared(execution.states(), reference.states());
+                                                     BasicProgramExecution<Real>& reference,
+                                                     const std::vector<int>& ranks) {
+  return compared(execution.states(), reference.states(), ranks);
 }
 
 template struct BasicWeightDifference<float>;
 template struct BasicWeightDifference<double>;
 template BasicWeightDifference<float> largest_difference(BasicProgramExecution<float>&,
-                                                         BasicProgramExecution<float>&);
+                                                         BasicProgramExecution<float>&,
+                                                         const std::vector<int>&);
 template BasicWeightDifference<double> largest_difference(BasicProgramExecution<double>&,
-                                                          BasicProgramExecution<double>&);
+                                                          BasicProgramExecution<double>&,
+                                                          const std::vector<int>&);
 template BasicWeightDifference<float> largest_state_difference(BasicProgramExecution<float>&,
-                                                               BasicProgramExecution<float>&);
+                                                               BasicProgramExecution<float>&,
+                                                               const std::vector<int>&);
 template BasicWeightDifference<double> largest_state_difference(BasicProgramExecution<double>&,
-                                                                BasicProgramExecution<double>&);
+                                                                BasicProgramExecution<double>&,
+                                                                const std::vector<int>&);
 
 }  // namespace lockstep

@@ -1,0 +1,158 @@
+#include "strategies/verification/verify_strategy.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "strategies/training/scenario.hpp"
+#include "strategies/verification/shrink.hpp"
+#include "tests/strategies/training/step_under_test.hpp"
+
+// What `lockstep verify strategy` rests on: the program that is simulated, executed beside its
+// reference. The bounds are DEFINITIONS': 1e-10 in float64, 1e-5 in float32 with SGD.
+namespace lockstep {
+namespace {
+
+const std::string kConfigs = LOCKSTEP_SOURCE_DIR "/configs";
+
+VerificationOptions two_steps() {
+  VerificationOptions out;
+  out.steps = 2;
+  out.nccl_tuning = kConfigs + "/nccl/2.30.json";
+  return out;
+}
+
+std::vector<std::filesystem::path> scenario_files() {
+  std::vector<std::filesystem::path> out;
+  for (const auto& entry : std::filesystem::directory_iterator{kConfigs + "/scenarios"}) {
+    if (entry.path().extension() == ".json") out.push_back(entry.path());
+  }
+  return out;
+}
+
+VerificationReport verified(const Scenario& scenario, const VerificationOptions& options) {
+  const ShrunkPlan plan = shrink(scenario.model, scenario.parallel,
+                                 scenario.cluster.cluster.gpus_per_node());
+  return verify_strategy(plan.model, plan.parallel, plan.gpus_per_node, options);
+}
+
+TransformerConfig gpt() {
+  TransformerConfig out;
+  out.layers = 2;
+  out.hidden = 8;
+  out.heads = 4;
+  out.sequence = 8;
+  out.vocabulary = 12;
+  return out;
+}
+
+ParallelConfig plan(int dp) {
+  ParallelConfig out;
+  out.dp = dp;
+  out.micro_batch = 1;
+  out.global_batch = 2L * dp;
+  out.state.optimizer = Optimizer::momentum;
+  return out;
+}
+
+TEST_CASE("every shipped scenario trains as one device does, also in simulated order") {
+  for (const std::filesystem::path& file : scenario_files()) {
+    const VerificationReport report = verified(load_scenario(file, {}, kConfigs), two_steps());
+    CAPTURE(file.stem().string());
+    CHECK(report.problem() == "");
+    CHECK(report.steps.size() == 2);
+    // A difference of nothing would say that nothing was compared, but for one device alone.
+    CHECK(report.weight.value >= 0);
+    REQUIRE(report.order);
+    CHECK(report.order->operations * 2 == report.operations);
+    CHECK(report.order->peak > Bytes{});
+  }
+}
+
+TEST_CASE("float32 trains as one device does within its own bound, and no closer") {
+  VerificationOptions options = two_steps();
+  options.float32 = true;
+  ParallelConfig parallel = plan(2);
+  parallel.tp = 2;
+  parallel.sequence_parallel = true;
+  parallel.zero = 2;
+  const VerificationReport report = verify_strategy(test::transformer(gpt()), parallel, 8, options);
+  CHECK(report.problem() == "");
+  CHECK(report.tolerance == 1e-5);
+  // Half a unit in the last place of float32 is 6e-8 of 1: sums in another order differ by some.
+  CHECK(report.weight.value > 1e-12);
+}
+
+TEST_CASE("parameter averaging is as averaging in one process, and not as one device") {
+  for (const int every : {1, 2, 3}) {
+    CAPTURE(every);
+    ParallelConfig parallel = plan(3);
+    parallel.exchange = GradientExchange::parameter_averaging;
+    parallel.average_every = every;
+    TransformerConfig shape = gpt();
+    shape.dropout = 0.1;
+    VerificationOptions options = two_steps();
+    options.steps = 5;  // for every = 2 and 3 the last step is not one that averages
+    const VerificationReport report =
+        verify_strategy(test::transformer(shape), parallel, 8, options);
+    CHECK(report.problem() == "");
+    REQUIRE(report.from_one_device);
+    // Momentum is linear in the gradient, but for when weights have moved apart in between.
+    CHECK((*report.from_one_device > 1e-6) == (every > 1));
+  }
+}
+
+TransformerConfig experts() {
+  TransformerConfig out = gpt();
+  out.sequence = 16;
+  out.experts = ExpertsConfig{.experts = 4, .top_k = 2, .ffn = 8};
+  return out;
+}
+
+// Of 32 visits a rank makes, an expert takes 8 (capacity factor 1): with a random router some
+// have more than 8 visitors. The loss of step 1 is then not that of the dropless model.
+TEST_CASE("experts with a capacity drop tokens as the reference does") {
+  ParallelConfig parallel = plan(4);
+  parallel.ep = 4;
+  const ModelConfig model = test::transformer(experts());
+  const VerificationReport dropless = verify_strategy(model, parallel, 8, two_steps());
+  parallel.capacity_factor = 1;
+  const VerificationReport dropping = verify_strategy(model, parallel, 8, two_steps());
+  CHECK(dropless.problem() == "");
+  CHECK(dropping.problem() == "");
+  CHECK(std::abs(dropless.steps[0].loss - dropping.steps[0].loss) > 1e-6);
+  // Which tokens share a rank decides who is dropped: cut along the sequence it is others.
+  parallel.dp = 2;
+  parallel.cp = 2;
+  parallel.micro_batch = 2;
+  const VerificationReport cut = verify_strategy(model, parallel, 8, two_steps());
+  CHECK(cut.problem() == "");
+}
+
+TEST_CASE("replicas begin as copies of the lowest of them") {
+  const ModelConfig model = test::transformer(gpt());
+  CHECK(verify_strategy(model, plan(4), 8, two_steps()).replicas == 3);
+  ParallelConfig sharded = plan(4);
+  sharded.zero = 3;
+  sharded.shard_ranks = 2;
+  CHECK(verify_strategy(model, sharded, 8, two_steps()).replicas == 2);
+}
+
+TEST_CASE("the scenario's algorithms do its collectives") {
+  ParallelConfig parallel = plan(4);
+  parallel.algorithms["dp"] = "halving_doubling";
+  const VerificationReport report =
+      verify_strategy(test::transformer(gpt()), parallel, 8, two_steps());
+  CHECK(report.problem() == "");
+  bool found = false;
+  for (const std::string& line : report.collectives) {
+    found = found || line == "dp: all_reduce among 4 by halving_doubling";
+  }
+  CHECK(found);
+}
+
+}  // namespace
+}  // namespace lockstep
