@@ -33,11 +33,14 @@ Engine::Engine(const Network& network, const Workload& workload, NetworkModel mo
   issue_in_order_ = model == NetworkModel::queue ||
                     std::any_of(network.endpoints.begin(), network.endpoints.end(),
                                 [](const Endpoint& e) { return e.message_overhead > Duration{}; });
+  by_track_ = model != NetworkModel::queue;
   for (const CollectiveCall& call : workload.calls) add_call(call);
   add_streams();
+  find_shared_ends();
   begin_free_calls();
   for (std::uint32_t stream = 0; stream < streams_.size(); ++stream) run_stream(stream);
   run_ready();
+  do_all_work();
   start_matched();
   transport_->settle(queue_);
 }
@@ -60,7 +63,10 @@ Engine::Engine(const Engine& other)
       transfers_{other.transfers_},
       spare_transfers_{other.spare_transfers_},
       issue_in_order_{other.issue_in_order_},
+      by_track_{other.by_track_},
       next_order_{other.next_order_},
+      instant_{other.instant_},
+      tracks_share_ends_{other.tracks_share_ends_},
       first_operation_{other.first_operation_},
       waiting_for_{other.waiting_for_},
       dependents_{other.dependents_},
@@ -148,6 +154,17 @@ void Engine::add_streams() {
   }
 }
 
+/// Whether what one track does can have to wait for another's.
+void Engine::find_shared_ends() {
+  std::vector<bool> taken(network_->endpoints.size(), false);
+  const auto take = [&](EndpointId endpoint) {
+    if (taken[endpoint]) tracks_share_ends_ = true;
+    taken[endpoint] = true;
+  };
+  for (const Lane& lane : lanes_)
+    if (lane.steps > 0) take(lane.endpoint);
+}
+
 std::uint32_t Engine::operation_id(ActivityRef ref) const {
   LOCKSTEP_CHECK(ref.stream < first_operation_.size());
   LOCKSTEP_CHECK(ref.index < workload_->streams[ref.stream].operations.size());
@@ -175,7 +192,9 @@ bool Engine::advance() {
   queue_.advance();
   Event event;
   do {
+    ++instant_;
     while (queue_.pop_now(event)) handle(event);
+    do_all_work();
     start_matched();
   } while (queue_.has_now());
   transport_->settle(queue_);

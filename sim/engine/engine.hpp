@@ -78,12 +78,14 @@ class Engine {
     std::uint32_t sender = 0;  // tracks
     std::uint32_t receiver = 0;
     std::int64_t bytes = 0;
+    std::int64_t reduced = 0;  // at the receiver; of so many messages as it stands for
     std::int64_t times = 1;
     EndpointId from = 0;
     EndpointId to = 0;
     std::uint32_t channel = 0;
-    std::uint32_t kept = 0;   // the transport's name for it
-    std::uint64_t order = 0;  // of the send among all sends
+    std::uint32_t kept = 0;     // the transport's name for it
+    std::uint64_t order = 0;    // of the send among all sends
+    std::uint64_t instant = 0;  // in which it was posted
     bool reduces = false;
     bool bound = false;
     bool eager = false;          // of a connection with slots
@@ -100,6 +102,15 @@ class Engine {
 
     [[nodiscard]] TimePoint add(Bytes more, Rate rate, TimePoint now);
   };
+  /// A piece of work that came up in this instant. Those of one end point are done in the order of
+  /// its tracks, whatever the order in which they were found.
+  struct Piece {
+    std::uint32_t track = 0;
+    bool copies = false;
+    std::int64_t bytes = 0;
+    Kind announces = Kind::done;
+    std::uint32_t id = 0;  // of what is announced when it is done
+  };
   struct PortState {
     TimePoint send_free;  // when the sender's software can take the next message
     Backlog reductions;
@@ -110,6 +121,7 @@ class Engine {
   [[nodiscard]] std::uint32_t next_party() const;
   void add_streams();
   void begin_free_calls();
+  void find_shared_ends();
 
   // Collectives.
   void begin_member(std::uint32_t call, std::uint32_t member);
@@ -144,10 +156,14 @@ class Engine {
   void begin_transfer(const ConnectionKey& key, const Post& send, const Post& receive);
   void start(TransferId id);
   void start_matched();
+  [[nodiscard]] bool issued_before(const Transfer& a, const Transfer& b) const;
+  void add_work(const Piece& piece);
+  void do_work(const Piece& piece);
+  void do_all_work();
   [[nodiscard]] TimePoint issue_time(EndpointId from);
   void post_bound(TransferId id, std::uint8_t end);
   void unbind(TransferId id);
-  void account(EndpointId from, EndpointId to, std::int64_t bytes, std::int64_t times);
+  void account(const Transfer& transfer, std::int64_t times);
   void finish_transfer(TransferId id);
   void transfer_done(std::uint32_t track);
   void run_ready();
@@ -186,8 +202,14 @@ class Engine {
   std::vector<std::uint32_t> ready_;  // tracks whose step is done
   // Where software or a queue takes messages one by one, those that met in this instant leave in
   // the order in which their senders issued them, not in the order of meeting.
+  // Of one instant, those of a rank leave in the order of its tracks; a queue keeps to the order in
+  // which they came up, since it also tells ranks apart.
   bool issue_in_order_ = false;
+  bool by_track_ = true;
   std::uint64_t next_order_ = 0;
+  std::uint64_t instant_ = 0;
+  bool tracks_share_ends_ = false;  // some end point has several
+  std::vector<Piece> work_;         // of this instant
   std::vector<TransferId> matched_;
   mutable Step step_;
 

@@ -102,14 +102,13 @@ void Engine::plan_local_work(Lane& lane) const {
 bool Engine::begin_local_work(std::uint32_t lane_id) {
   Lane& lane = lanes_[lane_id];
   const Endpoint& endpoint = network_->endpoints[lane.endpoint];
-  PortState& port = ports_[lane.endpoint];
-  const auto begin = [&](std::int64_t& bytes, const std::optional<Rate>& rate, Backlog& backlog) {
+  const auto begin = [&](std::int64_t bytes, const std::optional<Rate>& rate, bool copies) {
     if (bytes == 0 || !rate) return;
     ++lane.outstanding;
-    queue_.push(make_event(Kind::done, lane_id, backlog.add(Bytes{bytes}, *rate, queue_.now())));
+    add_work({lane_id, copies, bytes, Kind::done, lane_id});
   };
-  begin(lane.to_reduce, endpoint.reduce_rate, port.reductions);
-  begin(lane.to_copy, endpoint.copy_rate, port.copies);
+  begin(lane.to_reduce, endpoint.reduce_rate, false);
+  begin(lane.to_copy, endpoint.copy_rate, true);
   lane.to_reduce = lane.to_copy = 0;
   return lane.outstanding > 0;
 }
@@ -125,12 +124,13 @@ void Engine::post_step(std::uint32_t lane_id) {
     post({party + static_cast<std::uint32_t>(receive.peer), party + lane.member,
           static_cast<std::uint32_t>(receive.channel)},
          {lane_id, false, receive.combine == Combine::reduce, repeats,
-          step_.blocks_of(receive) * block},
+          step_.blocks_of(receive) * block, 0, receive.times},
          slots);
   for (const Send& send : step_.sends)
     post({party + lane.member, party + static_cast<std::uint32_t>(send.peer),
           static_cast<std::uint32_t>(send.channel)},
-         {lane_id, true, false, repeats, step_.blocks_of(send) * block, next_order_++}, slots);
+         {lane_id, true, false, repeats, step_.blocks_of(send) * block, next_order_++, 1, instant_},
+         slots);
 }
 
 void Engine::finish_lane(const Lane& lane) {

@@ -29,9 +29,10 @@ void Engine::begin_eager(const ConnectionKey& key, SlottedConnection& connection
               .to = endpoint_of_party(send, key.to),
               .channel = key.channel,
               .order = send.order,
+              .instant = send.instant,
               .eager = true,
               .connection = key};
-  account(transfer.from, transfer.to, transfer.bytes, 1);
+  account(transfer, 1);
   ++transfer_count_;
   ++connection.used;
   connection.on_the_way.push(id);
@@ -59,10 +60,11 @@ void Engine::take_arrived(SlottedConnection& connection) {
     LOCKSTEP_CHECK(transfer.bytes == receive.bytes);
     transfer.receiver = receive.track;
     const std::optional<Rate>& rate = network_->endpoints[transfer.to].reduce_rate;
-    TimePoint done = queue_.now();
-    if (receive.reduces && rate)
-      done = ports_[transfer.to].reductions.add(Bytes{transfer.bytes}, *rate, done);
-    queue_.push(make_event(Kind::taken, id, done));
+    if (receive.reduces && rate) {
+      add_work({receive.track, false, transfer.bytes * receive.times, Kind::taken, id});
+    } else {
+      queue_.push(make_event(Kind::taken, id, queue_.now()));
+    }
   }
 }
 

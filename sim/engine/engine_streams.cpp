@@ -36,7 +36,8 @@ void Engine::begin_operation(std::uint32_t stream) {
       return;
     case Activity::Kind::send:
       post({own, operation.peer, operation.tag},
-           {track, true, false, false, operation.size.count(), next_order_++}, workload_->slots);
+           {track, true, false, false, operation.size.count(), next_order_++, 1, instant_},
+           workload_->slots);
       return;
     case Activity::Kind::receive:
       post({operation.peer, own, operation.tag},

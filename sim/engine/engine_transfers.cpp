@@ -1,6 +1,7 @@
 #include "sim/engine/engine.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 #include "sim/check.hpp"
 
@@ -26,17 +27,19 @@ void Engine::begin_transfer(const ConnectionKey& key, const Post& send, const Po
   transfer = {.sender = send.track,
               .receiver = receive.track,
               .bytes = send.bytes,
+              .reduced = receive.bytes * receive.times,
               .from = endpoint_of(send.track),
               .to = endpoint_of(receive.track),
               .channel = key.channel,
               .order = send.order,
+              .instant = send.instant,
               .reduces = receive.reduces,
               .bound = send.repeats && receive.repeats};
   if (transfer.bound) {
     lanes_[send.track].bound_send = id;
     lanes_[receive.track].bound_receive = id;
   } else {
-    account(transfer.from, transfer.to, transfer.bytes, 1);
+    account(transfer, 1);
   }
   ++transfer_count_;
   if (issue_in_order_) {
@@ -65,7 +68,8 @@ void Engine::start(TransferId id) {
     transport_->start_again(transfer.kept, at, queue_);
     return;
   }
-  const Route* route = routes_.find(*network_->router, transfer.from, transfer.to);
+  const Route* route =
+      routes_.find(*network_->router, transfer.from, transfer.to, transfer.channel);
   LOCKSTEP_CHECK(route != nullptr);
   if (transfer.eager) {
     transport_->start_eager(id, *route, Bytes{transfer.bytes}, at, queue_);
@@ -77,10 +81,42 @@ void Engine::start(TransferId id) {
 void Engine::start_matched() {
   if (matched_.empty()) return;
   std::sort(matched_.begin(), matched_.end(), [this](TransferId a, TransferId b) {
-    return transfers_[a].order < transfers_[b].order;
+    return issued_before(transfers_[a], transfers_[b]);
   });
   for (const TransferId id : matched_) start(id);
   matched_.clear();
+}
+
+bool Engine::issued_before(const Transfer& a, const Transfer& b) const {
+  if (!by_track_) return a.order < b.order;
+  return std::tuple{a.instant, a.sender, a.order} < std::tuple{b.instant, b.sender, b.order};
+}
+
+/// Where several tracks share an end point, the instant's pieces are put in order first.
+void Engine::add_work(const Piece& piece) {
+  if (tracks_share_ends_ && by_track_) {
+    work_.push_back(piece);
+  } else {
+    do_work(piece);
+  }
+}
+
+void Engine::do_work(const Piece& piece) {
+  const EndpointId at = endpoint_of(piece.track);
+  PortState& port = ports_[at];
+  const Endpoint& endpoint = network_->endpoints[at];
+  const TimePoint done =
+      piece.copies ? port.copies.add(Bytes{piece.bytes}, *endpoint.copy_rate, queue_.now())
+                   : port.reductions.add(Bytes{piece.bytes}, *endpoint.reduce_rate, queue_.now());
+  queue_.push(make_event(piece.announces, piece.id, done));
+}
+
+void Engine::do_all_work() {
+  if (work_.empty()) return;
+  std::stable_sort(work_.begin(), work_.end(),
+                   [](const Piece& a, const Piece& b) { return a.track < b.track; });
+  for (const Piece& piece : work_) do_work(piece);
+  work_.clear();
 }
 
 /// When the sender's software lets go of its next message.
@@ -95,7 +131,10 @@ TimePoint Engine::issue_time(EndpointId from) {
 void Engine::post_bound(TransferId id, std::uint8_t end) {
   Transfer& transfer = transfers_[id];
   transfer.posted |= end;
-  if (end == Transfer::kSender) transfer.order = next_order_++;
+  if (end == Transfer::kSender) {
+    transfer.order = next_order_++;
+    transfer.instant = instant_;
+  }
   if (transfer.posted != (Transfer::kSender | Transfer::kReceiver)) return;
   transfer.posted = 0;
   ++transfer.times;
@@ -112,7 +151,7 @@ void Engine::unbind(TransferId id) {
   const Transfer transfer = transfers_[id];
   lanes_[transfer.sender].bound_send = kNone;
   lanes_[transfer.receiver].bound_receive = kNone;
-  account(transfer.from, transfer.to, transfer.bytes, transfer.times);
+  account(transfer, transfer.times);
   transport_->drop(transfer.kept);
   spare_transfers_.push_back(id);
   if (transfer.posted == 0) return;
@@ -123,14 +162,17 @@ void Engine::unbind(TransferId id) {
   const Lane& waiting = sending ? sender : receiver;
   post({party + sender.member, party + receiver.member, transfer.channel},
        {sending ? transfer.sender : transfer.receiver, sending, transfer.reduces && !sending,
-        waiting.repeats_left > 0, transfer.bytes, transfer.order},
+        waiting.repeats_left > 0, transfer.bytes, transfer.order,
+        sending ? 1 : transfer.reduced / std::max<std::int64_t>(transfer.bytes, 1),
+        transfer.instant},
        0);
 }
 
-void Engine::account(EndpointId from, EndpointId to, std::int64_t bytes, std::int64_t times) {
-  const Route* route = routes_.find(*network_->router, from, to);
+void Engine::account(const Transfer& transfer, std::int64_t times) {
+  const Route* route =
+      routes_.find(*network_->router, transfer.from, transfer.to, transfer.channel);
   LOCKSTEP_CHECK(route != nullptr);
-  const UInt128 total = static_cast<UInt128>(bytes) * static_cast<UInt128>(times);
+  const UInt128 total = static_cast<UInt128>(transfer.bytes) * static_cast<UInt128>(times);
   for (const Hop& hop : route->hops) carried_[hop.link] += total * hop.weight;
 }
 
@@ -153,9 +195,7 @@ void Engine::finish_transfer(TransferId id) {
     transfer_done(receiver);
     return;
   }
-  Backlog& reductions = ports_[transfer.to].reductions;
-  queue_.push(
-      make_event(Kind::done, receiver, reductions.add(Bytes{transfer.bytes}, *rate, queue_.now())));
+  add_work({receiver, false, transfer.reduced, Kind::done, receiver});
 }
 
 /// When the end point has done this too, after what it has to do already.

@@ -23,7 +23,9 @@ struct Post {
   bool reduces = false;  // receives: what arrives is reduced
   bool repeats = false;  // the poster will post the same again, next
   std::int64_t bytes = 0;
-  std::uint64_t order = 0;  // sends: in which order the posters issue them
+  std::uint64_t order = 0;    // sends: in which order the posters issue them
+  std::int64_t times = 1;     // receives: of so many equal messages
+  std::uint64_t instant = 0;  // sends: in which the poster issued it
 };
 
 /// Ends of transfers that have not met yet, first in first out per connection: a hash table with

@@ -17,14 +17,17 @@ class RouteCache {
       : entries_(std::bit_ceil(std::clamp<std::size_t>(4 * endpoints, 16, kMostEntries))) {}
 
   /// nullptr where there is no route. The pointer holds until the next call.
-  [[nodiscard]] const Route* find(const Router& router, EndpointId from, EndpointId to) {
-    Entry& entry = entries_[slot(from, to)];
-    if (entry.from == from && entry.to == to) return &entry.route;
+  [[nodiscard]] const Route* find(const Router& router, EndpointId from, EndpointId to,
+                                  std::uint32_t channel) {
+    if (!router.by_channel()) channel = 0;
+    Entry& entry = entries_[slot(from, to, channel)];
+    if (entry.from == from && entry.to == to && entry.channel == channel) return &entry.route;
     entry.from = kNobody;
     entry.route.clear();
-    if (!router.route(from, to, entry.route)) return nullptr;
+    if (!router.route_of(from, to, channel, entry.route)) return nullptr;
     entry.from = from;
     entry.to = to;
+    entry.channel = channel;
     return &entry.route;
   }
 
@@ -34,12 +37,13 @@ class RouteCache {
   struct Entry {
     EndpointId from = kNobody;
     EndpointId to = kNobody;
+    std::uint32_t channel = 0;
     Route route;
   };
 
-  [[nodiscard]] std::size_t slot(EndpointId from, EndpointId to) const {
+  [[nodiscard]] std::size_t slot(EndpointId from, EndpointId to, std::uint32_t channel) const {
     const std::uint64_t key = (std::uint64_t{from} << 32U) | to;
-    const std::uint64_t mixed = key * 0x9E3779B97F4A7C15ULL;
+    const std::uint64_t mixed = (key + channel * 0xC2B2AE3D27D4EB4FULL) * 0x9E3779B97F4A7C15ULL;
     return static_cast<std::size_t>(mixed >> 40U) & (entries_.size() - 1);
   }
 

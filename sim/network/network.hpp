@@ -53,6 +53,25 @@ class Router {
   /// Fills `route` (cleared first). Returns false where there is no way from `from` to `to`.
   /// from == to gives a route without hops and without latency.
   [[nodiscard]] virtual bool route(EndpointId from, EndpointId to, Route& route) const = 0;
+
+  /// The same for what goes over one channel of a schedule's, where channels have ways of their
+  /// own: asked instead of route() where by_channel().
+  [[nodiscard]] virtual bool by_channel() const { return false; }
+  [[nodiscard]] virtual bool route_of(EndpointId from, EndpointId to, std::uint32_t channel,
+                                      Route& route) const {
+    (void)channel;
+    return this->route(from, to, route);
+  }
+
+  /// The route in few words, where has_outlines(): links that no route can cross one without the
+  /// others, all with equal weights, make a bundle, and of each bundle on the way only the link is
+  /// named that stands for it. Such links may still have been made to differ in their figures.
+  [[nodiscard]] virtual bool has_outlines() const { return false; }
+  [[nodiscard]] virtual bool outline(EndpointId from, EndpointId to, Route& route) const {
+    return this->route(from, to, route);
+  }
+  /// The one of the link's bundle; itself where it is in none.
+  [[nodiscard]] virtual LinkId stands_for(LinkId link) const { return link; }
 };
 
 /// What a message costs at an end point itself, apart from the links.

@@ -42,6 +42,9 @@ struct Receive {
   Combine combine = Combine::copy;
   int channel = 0;
   Pieces more{};
+  /// So many equal messages, one each from ranks that behave alike and that `peer` stands for: only
+  /// where ranks are folded into one.
+  std::int64_t times = 1;
 };
 
 /// Work on one rank's own memory: `to` becomes `from`, or gets it added. Both are equally long.

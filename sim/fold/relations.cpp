@@ -1,0 +1,295 @@
+#include "sim/fold/relations.hpp"
+
+#include <algorithm>
+
+#include "sim/check.hpp"
+#include "sim/fold/pair_index.hpp"
+#include "sim/fold/step_counts.hpp"
+
+namespace lockstep::fold {
+namespace {
+
+Key key_of(const Endpoint& endpoint) {
+  const auto steps = [](const std::optional<Rate>& rate) { return rate ? rate->steps() : 0; };
+  return KeyBuilder{}
+      .add(endpoint.message_overhead.ps())
+      .add(steps(endpoint.reduce_rate))
+      .add(steps(endpoint.copy_rate))
+      .key();
+}
+
+/// What a call's members have in common.
+struct CallFacts {
+  const CollectiveCall* call = nullptr;
+  StepCounts counts;
+  Key key;
+  std::uint32_t first_member = 0;
+  int lanes = 1;
+};
+
+CallFacts facts_of(const CollectiveCall& call, std::uint32_t first_member) {
+  const Schedule& schedule = *call.schedule;
+  CallFacts out{&call, StepCounts{schedule.phases()}, {}, first_member, schedule.lanes()};
+  KeyBuilder key;
+  key.add(out.lanes).add(schedule.slots());
+  for (const Phase& phase : out.counts.phases()) key.add(phase.first).add(phase.count);
+  out.key = key.key();
+  return out;
+}
+
+/// Keys of a pair from either end while the steps are walked.
+struct PairKeys {
+  KeyBuilder sent;
+  KeyBuilder received;
+  std::int64_t taken = 0;  // messages received
+  std::int64_t taken_bytes = 0;
+  std::int32_t last_lane = -1;
+  std::int64_t last_step = -1;
+  std::uint32_t in_step = 0;
+  std::uint32_t before = 0;  // most in a step of the lanes before
+};
+
+class Finder {
+ public:
+  Finder(const Network& network, const Workload& workload, std::uint64_t most)
+      : network_{network}, workload_{workload}, most_{most} {}
+
+  std::optional<Relations> run() {
+    out_.memberships.assign(network_.endpoints.size(), 0);
+    std::vector<CallFacts> calls;
+    for (const CollectiveCall& call : workload_.calls) {
+      calls.push_back(facts_of(call, static_cast<std::uint32_t>(out_.members.size())));
+      add_members(calls.back(), static_cast<std::uint32_t>(calls.size() - 1));
+    }
+    for (const CallFacts& call : calls)
+      if (!add_sends(call)) return std::nullopt;
+    out_.first_pair.push_back(static_cast<std::uint32_t>(out_.pairs.size()));
+    for (const CallFacts& call : calls)
+      if (!add_receives(call)) return std::nullopt;
+    if (!settle_pairs()) return std::nullopt;
+    index_ = {};
+    keys_ = {};
+    if (!add_ways()) return std::nullopt;
+    return std::move(out_);
+  }
+
+ private:
+  void add_members(const CallFacts& facts, std::uint32_t call) {
+    out_.first_member.push_back(facts.first_member);
+    const auto& endpoints = facts.call->members;
+    for (std::size_t rank = 0; rank < endpoints.size(); ++rank) {
+      out_.members.push_back(
+          {.call = call, .rank = static_cast<int>(rank), .endpoint = endpoints[rank]});
+      out_.ordinal.push_back(out_.memberships[endpoints[rank]]++);
+    }
+  }
+
+  /// A member's own key, and its sends.
+  bool add_sends(const CallFacts& facts) {
+    const Schedule& schedule = *facts.call->schedule;
+    for (int rank = 0; rank < schedule.ranks(); ++rank) {
+      const std::uint32_t id = facts.first_member + static_cast<std::uint32_t>(rank);
+      out_.first_pair.push_back(static_cast<std::uint32_t>(out_.pairs.size()));
+      Member& member = out_.members[id];
+      member.single = facts.lanes == 1;
+      KeyBuilder key = begin_key(facts, id);
+      for (int lane = 0; lane < facts.lanes; ++lane) {
+        const std::int64_t steps = schedule.steps(rank, lane);
+        key.add(steps);
+        facts.counts.visit(steps, [&](std::int64_t index, std::int64_t times) {
+          step_.clear();
+          schedule.step(rank, lane, index, step_);
+          add_own(facts, index, key);
+          if (step_.sends.size() > 1 || step_.receives.size() > 1) member.single = false;
+          for (std::size_t i = 0; i < step_.sends.size(); ++i)
+            add_send(facts, id, lane, index, times, i);
+        });
+        if (out_.pairs.size() > most_) return false;
+      }
+      member.key = key.key();
+    }
+    return true;
+  }
+
+  KeyBuilder begin_key(const CallFacts& facts, std::uint32_t id) const {
+    const Member& member = out_.members[id];
+    const auto& starts = facts.call->starts;
+    KeyBuilder key;
+    key.add(facts.key).add(starts.empty() ? std::int64_t{0}
+                                          : starts[static_cast<std::size_t>(member.rank)].ps());
+    key.add(out_.ordinal[id]);
+    if (!out_.shares_endpoint(id)) key.add(key_of(network_.endpoints[member.endpoint]));
+    return key;
+  }
+
+  /// What a step has beside its messages.
+  void add_own(const CallFacts& facts, std::int64_t index, KeyBuilder& key) const {
+    if (step_.locals.empty() && step_.after.empty()) return;
+    key.add(index);
+    std::int64_t reduced = 0;
+    std::int64_t copied = 0;
+    for (const LocalOperation& local : step_.locals)
+      (local.combine == Combine::reduce ? reduced : copied) += local.to.count;
+    const std::int64_t block = facts.call->block.count();
+    key.add(reduced * block).add(copied * block);
+    for (const StepRef& ref : step_.after) key.add(ref.lane).add(ref.step);
+  }
+
+  void add_send(const CallFacts& facts, std::uint32_t sender, int lane, std::int64_t index,
+                std::int64_t times, std::size_t position) {
+    const Send& send = step_.sends[position];
+    const std::uint32_t receiver = facts.first_member + static_cast<std::uint32_t>(send.peer);
+    const auto next = static_cast<std::uint32_t>(out_.pairs.size());
+    const std::uint32_t id = index_.find_or_add(sender, receiver, next);
+    if (id == next) {
+      out_.pairs.push_back({.sender = sender, .receiver = receiver, .parallel = 0});
+      keys_.emplace_back();
+    }
+    Pair& pair = out_.pairs[id];
+    PairKeys& keys = keys_[id];
+    const std::int64_t bytes = step_.blocks_of(send) * facts.call->block.count();
+    keys.sent.add(lane).add(index).add(times).add(send.channel).add(bytes);
+    // Software lets messages go one by one: then their order in a step matters.
+    const Endpoint& endpoint = network_.endpoints[out_.members[sender].endpoint];
+    if (endpoint.message_overhead > Duration{}) keys.sent.add(static_cast<std::uint64_t>(position));
+    pair.bytes += bytes * times;
+    pair.messages += times;
+    out_.transfers += static_cast<std::uint64_t>(times);
+    count_parallel(pair, keys, lane, index);
+  }
+
+  static void count_parallel(Pair& pair, PairKeys& keys, int lane, std::int64_t index) {
+    if (keys.last_lane != lane) {
+      keys.before = pair.parallel;
+      keys.in_step = 0;
+    } else if (keys.last_step != index) {
+      keys.in_step = 0;
+    }
+    keys.last_lane = lane;
+    keys.last_step = index;
+    ++keys.in_step;
+    pair.parallel = std::max(pair.parallel, keys.before + keys.in_step);
+  }
+
+  bool add_receives(const CallFacts& facts) {
+    const Schedule& schedule = *facts.call->schedule;
+    bool known = true;
+    for (int rank = 0; rank < schedule.ranks() && known; ++rank) {
+      const std::uint32_t receiver = facts.first_member + static_cast<std::uint32_t>(rank);
+      for (int lane = 0; lane < facts.lanes; ++lane) {
+        facts.counts.visit(schedule.steps(rank, lane), [&](std::int64_t index, std::int64_t times) {
+          step_.clear();
+          schedule.step(rank, lane, index, step_);
+          for (const Receive& receive : step_.receives)
+            known = known && add_receive(facts, receiver, lane, index, times, receive);
+        });
+      }
+    }
+    return known;
+  }
+
+  /// The order of receives within a step does not matter to anybody.
+  bool add_receive(const CallFacts& facts, std::uint32_t receiver, int lane, std::int64_t index,
+                   std::int64_t times, const Receive& receive) {
+    const std::uint32_t sender = facts.first_member + static_cast<std::uint32_t>(receive.peer);
+    const std::uint32_t id = index_.find(sender, receiver);
+    if (id == PairIndex::kNone) return false;
+    const std::int64_t bytes = step_.blocks_of(receive) * facts.call->block.count();
+    PairKeys& keys = keys_[id];
+    keys.received.add(lane).add(index).add(times).add(receive.channel).add(bytes);
+    keys.received.add(receive.combine == Combine::reduce ? 1 : 0);
+    keys.taken += times;
+    keys.taken_bytes += bytes * times;
+    return true;
+  }
+
+  bool settle_pairs() {
+    for (std::size_t id = 0; id < out_.pairs.size(); ++id) {
+      Pair& pair = out_.pairs[id];
+      PairKeys& keys = keys_[id];
+      if (keys.taken != pair.messages || keys.taken_bytes != pair.bytes) return false;
+      pair.key = KeyBuilder{}.add(keys.sent.key()).add(keys.received.key()).key();
+    }
+    return true;
+  }
+
+  /// Routes, one a pair.
+  bool add_ways() {
+    const Router& router = *network_.router;
+    out_.bundled = bundles_are_alike(router);
+    number_.assign(network_.links.size(), PairIndex::kNone);
+    out_.first_crossing.reserve(out_.pairs.size() + 1);
+    Route route;
+    for (Pair& pair : out_.pairs) {
+      out_.first_crossing.push_back(out_.crossings.size());
+      const EndpointId from = out_.members[pair.sender].endpoint;
+      const EndpointId to = out_.members[pair.receiver].endpoint;
+      const bool there =
+          out_.bundled ? router.outline(from, to, route) : router.route(from, to, route);
+      if (!there) return false;
+      add_way(route, pair);
+      if (out_.pairs.size() + out_.crossings.size() > most_) return false;
+    }
+    out_.first_crossing.push_back(out_.crossings.size());
+    number_ = {};
+    return true;
+  }
+
+  void add_way(const Route& route, Pair& pair) {
+    Key figures;
+    for (const Hop& hop : route.hops) {
+      std::uint32_t& number = number_[hop.link];
+      if (number == PairIndex::kNone) {
+        number = static_cast<std::uint32_t>(out_.links.size());
+        out_.links.push_back(hop.link);
+        out_.users.push_back(0);
+      }
+      ++out_.users[number];
+      out_.crossings.push_back({number, hop.weight});
+      const Link& link = network_.links[hop.link];
+      figures += KeyBuilder{}
+                     .add(link.bandwidth.steps())
+                     .add(link.latency.ps())
+                     .add(link.port ? 1 : 0)
+                     .add(hop.weight)
+                     .key();
+    }
+    pair.hops = static_cast<std::uint32_t>(route.hops.size());
+    pair.paths = route.paths;
+    pair.latency = route.latency;
+    pair.key = KeyBuilder{}.add(pair.key).add(figures).add(route.latency.ps()).key();
+  }
+
+  /// Whether links of one bundle are as wide as each other here, whatever was changed since.
+  [[nodiscard]] bool bundles_are_alike(const Router& router) const {
+    if (!router.has_outlines()) return false;
+    for (std::size_t id = 0; id < network_.links.size(); ++id) {
+      const LinkId stands = router.stands_for(static_cast<LinkId>(id));
+      if (stands == id) continue;
+      const Link& link = network_.links[id];
+      const Link& other = network_.links[stands];
+      if (link.bandwidth != other.bandwidth || link.latency != other.latency ||
+          link.port != other.port)
+        return false;
+    }
+    return true;
+  }
+
+  const Network& network_;
+  const Workload& workload_;
+  std::uint64_t most_;
+  Relations out_;
+  PairIndex index_;
+  std::vector<PairKeys> keys_;
+  std::vector<std::uint32_t> number_;  // per link of the network
+  Step step_;
+};
+
+}  // namespace
+
+std::optional<Relations> find_relations(const Network& network, const Workload& workload,
+                                        std::uint64_t most) {
+  return Finder{network, workload, most}.run();
+}
+
+}  // namespace lockstep::fold
