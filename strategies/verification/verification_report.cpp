@@ -6,9 +6,7 @@
 
 namespace lockstep {
 
-namespace {
-
-[[nodiscard]] std::string text_of(const VerifiedDifference& difference, double tolerance) {
+std::string text_of(const VerifiedDifference& difference, double tolerance) {
   const std::string copy =
       difference.copy == difference.tensor ? "" : fmt::format(" ({})", difference.copy);
   return fmt::format(
@@ -16,8 +14,6 @@ namespace {
       difference.tensor, copy, difference.position, difference.rank, difference.value,
       difference.element, tolerance);
 }
-
-}  // namespace
 
 bool VerificationReport::passed() const {
   return problem().empty();

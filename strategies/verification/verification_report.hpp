@@ -24,6 +24,9 @@ struct VerifiedDifference {
   std::int64_t element = 0;  // in the whole tensor
 };
 
+/// "mlp.up.weight of block 1 on rank 3 differs by 0.25 at element 7; 1e-10 is allowed".
+[[nodiscard]] std::string text_of(const VerifiedDifference& difference, double tolerance);
+
 /// A step executed in the order, and with the room, that the simulation says.
 struct VerifiedOrder {
   std::int64_t operations = 0;  // of all ranks

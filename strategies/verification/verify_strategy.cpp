@@ -1,5 +1,7 @@
 #include "strategies/verification/verify_strategy.hpp"
 
+#include <fmt/format.h>
+
 #include <memory>
 #include <utility>
 
@@ -95,13 +97,23 @@ class Verification {
     const auto reference = averages() ? averaged_replicas<Real>(model_, parallel_, alone_options())
                                       : one_device<Real>(model_, parallel_, alone_options());
     for (int step = 0; step < options_.steps; ++step) {
-      VerifiedStep& losses = report_.steps.emplace_back();
+      VerifiedStep losses;
       losses.reference = reference->step();
-      losses.loss = trainee.step();
+      try {
+        losses.loss = trainee.step();
+      } catch (const ExecutionError&) {  // what has been written until then says where it began
+        find_first_wrong(trainee.execution(), reference->execution(0));
+        throw;
+      }
+      report_.steps.push_back(losses);
       report_.operations += trainee.execution().operations();
       find_first_wrong(trainee.execution(), reference->execution(0));
+      compare_weights(trainee, *reference);
+      if (report_.first_wrong.empty() && !(report_.weight.value <= report_.tolerance)) {
+        report_.first_wrong =
+            fmt::format("after step {} {}", step + 1, text_of(report_.weight, report_.tolerance));
+      }
     }
-    compare_weights(trainee, *reference);
     if (averages()) compare_with_one_device(trainee.execution());
     if (options_.nccl_tuning.empty() || !report_.problem().empty()) return;
     report_.order =
@@ -119,6 +131,8 @@ class Verification {
   /// Replicas that are averaged differ until then, each as one of the reference's.
   void compare_weights(Trainee<Real>& trainee, Reference<Real>& reference) {
     const Mesh& mesh = trainee.program()->mesh;
+    report_.weight = {};
+    report_.state.reset();
     for (int replica = 0; replica < reference.replicas(); ++replica) {
       std::vector<int> ranks;
       for (int rank = 0; reference.replicas() > 1 && rank < mesh.ranks(); ++rank) {
@@ -132,8 +146,8 @@ class Verification {
                        BasicProgramExecution<Real>& reference, const std::vector<int>& ranks) {
     const auto worst = largest_difference(execution, reference, ranks);
     if (!(worst.value < report_.weight.value)) report_.weight = told(worst);
-    for (const std::string& name : worst.missing) {
-      report_.error += (report_.error.empty() ? "" : "; ") + name + " is not all there";
+    if (report_.error.empty() && !worst.missing.empty()) {
+      report_.error = worst.missing.front() + " is not all there";
     }
     const auto state = largest_state_difference(execution, reference, ranks);
     if (state.value < 0) return;

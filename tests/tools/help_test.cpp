@@ -53,7 +53,8 @@ TEST_CASE("the help leads to every command") {
                                              "lockstep run",
                                              "lockstep list",
                                              "lockstep verify",
-                                             "lockstep verify collective"};
+                                             "lockstep verify collective",
+                                             "lockstep verify strategy"};
   CHECK(all_commands() == expected);
 }
 

@@ -34,8 +34,8 @@ std::vector<std::filesystem::path> scenario_files() {
 }
 
 VerificationReport verified(const Scenario& scenario, const VerificationOptions& options) {
-  const ShrunkPlan plan = shrink(scenario.model, scenario.parallel,
-                                 scenario.cluster.cluster.gpus_per_node());
+  const ShrunkPlan plan =
+      shrink(scenario.model, scenario.parallel, scenario.cluster.cluster.gpus_per_node());
   return verify_strategy(plan.model, plan.parallel, plan.gpus_per_node, options);
 }
 

@@ -138,7 +138,7 @@ std::vector<std::string> notes_of(const StrategyQuestion& question, const Strate
 }
 
 std::string place(const VerifiedDifference& of) {
-  if (of.value == 0) return "nowhere";
+  if (of.value == 0) return "all are the same to the bit";
   const std::string copy = of.copy == of.tensor ? "" : fmt::format(" ({})", of.copy);
   return fmt::format("{}{} of block {} on rank {}, element {}", of.tensor, copy, of.position,
                      of.rank, of.element);
