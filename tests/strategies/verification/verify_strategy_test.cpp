@@ -105,6 +105,27 @@ TEST_CASE("parameter averaging is as averaging in one process, and not as one de
   }
 }
 
+// Averaged every step, SGD and momentum do the same as an all-reduce of gradients, as they are
+// linear in them; Adam is not, with or without a master copy.
+TEST_CASE(
+    "parameter averaging differs from one device with Adam alone, where it is done each step") {
+  for (const Optimizer optimizer : {Optimizer::sgd, Optimizer::momentum, Optimizer::adam}) {
+    for (const bool master : {false, true}) {
+      CAPTURE(static_cast<int>(optimizer));
+      CAPTURE(master);
+      ParallelConfig parallel = plan(3);
+      parallel.exchange = GradientExchange::parameter_averaging;
+      parallel.state.optimizer = optimizer;
+      parallel.state.master = master;
+      const VerificationReport report =
+          verify_strategy(test::transformer(gpt()), parallel, 8, two_steps());
+      CHECK(report.problem() == "");
+      REQUIRE(report.from_one_device);
+      CHECK((*report.from_one_device > 1e-6) == (optimizer == Optimizer::adam));
+    }
+  }
+}
+
 TransformerConfig experts() {
   TransformerConfig out = gpt();
   out.sequence = 16;

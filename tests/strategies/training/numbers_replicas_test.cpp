@@ -1,0 +1,77 @@
+#include <doctest/doctest.h>
+
+#include "tests/strategies/training/numbers_harness.hpp"
+
+// Replicas, sharded or not, against one device.
+namespace lockstep::test {
+namespace {
+
+TEST_CASE("data parallelism and ZeRO compute what one device does") {
+  for (const int zero : {0, 1, 2, 3}) {
+    ParallelConfig parallel = plan(4);
+    parallel.zero = zero;
+    CAPTURE(zero);
+    check(model_of(gpt()), parallel);
+    parallel.shard_ranks = 2;
+    check(model_of(gpt()), parallel);
+    parallel.overlap = {Overlap::dp_gradients, Overlap::dp_parameters};
+    check(model_of(llama()), parallel);
+  }
+}
+
+// Every replica normalises its own batch, as frameworks do. So the reference takes the replicas'
+// batches one after the other, as microbatches of their own: the same samples in the same groups.
+TEST_CASE("replicas of a ResNet compute what one device does with their batches in turn") {
+  const ResNetConfig shape{.stages = {1, 1}, .width = 2, .image = 12, .classes = 5};
+  const ModelConfig model{.name = "resnet", .shape = shape, .source = {}};
+  for (const int zero : {0, 1, 2, 3}) {
+    CAPTURE(zero);
+    ParallelConfig parallel = plan(4);
+    parallel.zero = zero;
+    ParallelConfig alone = single_device(parallel);
+    alone.micro_batch = parallel.micro_batch;
+    CHECK(trouble(model, parallel, alone) == "");
+  }
+}
+
+TEST_CASE("optimizers, with master copies, without and on the host, compute what one device does") {
+  for (const Optimizer optimizer : {Optimizer::sgd, Optimizer::momentum, Optimizer::adam}) {
+    for (const bool master : {false, true}) {
+      for (const bool offload : {false, true}) {
+        for (const int zero : {0, 1, 2, 3}) {
+          CAPTURE(static_cast<int>(optimizer));
+          CAPTURE(master);
+          CAPTURE(offload);
+          CAPTURE(zero);
+          TransformerConfig shape = gpt();
+          shape.layers = 1;
+          ParallelConfig parallel = plan(2);
+          parallel.zero = zero;
+          parallel.state.optimizer = optimizer;
+          parallel.state.master = master;
+          parallel.state.offload = offload;
+          check(model_of(shape), parallel);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("parameter servers and an averaging host compute what one device does") {
+  for (const int servers : {1, 3}) {
+    CAPTURE(servers);
+    ParallelConfig parallel = plan(4);
+    parallel.exchange = GradientExchange::parameter_server;
+    parallel.servers = servers;
+    check(model_of(gpt()), parallel);
+    check(mlp(), parallel);
+    parallel.overlap = {Overlap::dp_gradients};
+    check(model_of(llama()), parallel);
+  }
+  ParallelConfig parallel = plan(4);
+  parallel.exchange = GradientExchange::host_average;
+  check(model_of(gpt()), parallel);
+}
+
+}  // namespace
+}  // namespace lockstep::test
