@@ -25,6 +25,22 @@ class ClusterRouter final : public Router {
       : cluster_{cluster}, policy_{policy}, seed_{seed}, stretches_{cluster, policy} {}
 
   [[nodiscard]] bool route(EndpointId from, EndpointId to, Route& route) const override {
+    return find(from, to, false, route);
+  }
+
+  [[nodiscard]] bool has_outlines() const override {
+    return policy_ == RoutePolicy::automatic && cluster_.data().planes != 0 &&
+           !cluster_.overlay().any_failed();
+  }
+  [[nodiscard]] bool outline(EndpointId from, EndpointId to, Route& route) const override {
+    return find(from, to, has_outlines(), route);
+  }
+  [[nodiscard]] LinkId stands_for(LinkId link) const override {
+    return has_outlines() ? stretches_.stands_for(link) : link;
+  }
+
+ private:
+  bool find(EndpointId from, EndpointId to, bool outlined, Route& route) const {
     route.clear();
     if (from == to) return true;
     const EndpointPlace source = place_of(cluster_.data(), from);
@@ -33,11 +49,10 @@ class ClusterRouter final : public Router {
     if (source.copy == target.copy)
       return stretches_.between(source.copy, source.place, target.place, hash, route);
     const RailPair rails = usual_rails(source.place, target.place);
-    if (between_nodes(source, target, rails, hash, route)) return true;
+    if (between_nodes(source, target, rails, hash, outlined, route)) return true;
     return cluster_.overlay().any_failed() && detour(source, target, rails, hash, route);
   }
 
- private:
   [[nodiscard]] RailPair usual_rails(std::size_t from, std::size_t to) const {
     const NodeRoutes& node = stretches_.tables();
     const int own = node.rail_of(from);
@@ -52,12 +67,13 @@ class ClusterRouter final : public Router {
   }
 
   bool between_nodes(EndpointPlace from, EndpointPlace to, RailPair rails, std::uint64_t hash,
-                     Route& route) const {
+                     bool outlined, Route& route) const {
     const auto exit = stretches_.exit(from.copy, from.place, rails.leaving);
     const auto entry = stretches_.entry(to.copy, to.place, rails.arriving);
     if (!exit || !entry || exit->plane != entry->plane) return false;
     return stretches_.leave(from.copy, from.place, rails.leaving, hash, route) &&
-           stretches_.across(exit->plane, exit->leaf, entry->leaf, hash, route) &&
+           (outlined ? stretches_.outline(exit->plane, exit->leaf, entry->leaf, route)
+                     : stretches_.across(exit->plane, exit->leaf, entry->leaf, hash, route)) &&
            stretches_.arrive(to.copy, to.place, rails.arriving, hash, route);
   }
 
@@ -72,7 +88,7 @@ class ClusterRouter final : public Router {
     for (int i = 0; i < rails * rails; ++i) {
       const RailPair way{i / rails, i % rails};
       tried.clear();
-      if (!between_nodes(from, to, way, hash, tried)) continue;
+      if (!between_nodes(from, to, way, hash, false, tried)) continue;
       const int others = (way.leaving != usual.leaving) + (way.arriving != usual.arriving);
       const Merit merit{others, path_length(tried), tried.latency};
       if (!best.empty() && merit > best_merit) continue;

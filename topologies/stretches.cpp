@@ -113,4 +113,37 @@ bool Stretches::across(std::size_t plane, VertexId from, VertexId to, std::uint6
   return plane_graph(plane).append(from, to, ports_.first_switch_link(plane), hash, route);
 }
 
+const LinkBundles& Stretches::bundles() const {
+  std::call_once(bundled_, [this] {
+    std::vector<bool> has_terminals(data_->plane_vertices(), false);
+    for (const VertexId leaf : data_->fabric.switch_of) has_terminals[leaf] = true;
+    bundles_.emplace(*data_->fabric.plane, has_terminals);
+  });
+  return *bundles_;
+}
+
+bool Stretches::outline(std::size_t plane, VertexId from, VertexId to, Route& route) const {
+  if (from == to) return true;
+  const std::uint64_t pair = std::uint64_t{from} << 32U | to;
+  const auto use = [&](const Route& known) {
+    append_stretch(route, known.hops, known.latency, known.paths, ports_.first_switch_link(plane));
+  };
+  if (outlines_.use(pair, use)) return true;
+  Route whole;
+  if (!plane_.append(from, to, 0, 0, whole)) return false;
+  std::erase_if(whole.hops,
+                [this](const Hop& hop) { return bundles().stands_for(hop.link) != hop.link; });
+  outlines_.keep(pair, whole);
+  use(whole);
+  return true;
+}
+
+LinkId Stretches::stands_for(LinkId link) const {
+  if (data_->planes == 0 || link < data_->first_plane_link()) return link;
+  const std::size_t in_plane = (link - data_->first_plane_link()) % data_->plane_links();
+  if (in_plane < data_->host_links()) return link;
+  const auto own = static_cast<LinkId>(in_plane - data_->host_links());
+  return link - own + bundles().stands_for(own);
+}
+
 }  // namespace lockstep

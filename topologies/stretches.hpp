@@ -3,11 +3,13 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "topologies/damage.hpp"
+#include "topologies/link_bundles.hpp"
 #include "topologies/search_graph.hpp"
 
 namespace lockstep {
@@ -48,6 +50,12 @@ class Stretches {
   bool across(std::size_t plane, VertexId from, VertexId to, std::uint64_t hash,
               Route& route) const;
 
+  /// The same in few words: of links that all routes cross together one alone, as long as none of
+  /// the plane's has failed.
+  bool outline(std::size_t plane, VertexId from, VertexId to, Route& route) const;
+  /// The link that outlines name for this one.
+  [[nodiscard]] LinkId stands_for(LinkId link) const;
+
   /// The tables of the node as it was built. Only where there is a fabric, or few places.
   [[nodiscard]] const NodeRoutes& tables() const { return *built_.tables; }
 
@@ -67,6 +75,7 @@ class Stretches {
   [[nodiscard]] View make_view(const NodeDamage& damage) const;
   [[nodiscard]] const View& view(std::size_t copy) const;
   [[nodiscard]] const SearchGraph& plane_graph(std::size_t plane) const;
+  [[nodiscard]] const LinkBundles& bundles() const;
   [[nodiscard]] LinkId first_link(std::size_t copy) const {
     return static_cast<LinkId>(copy * data_->node_links());
   }
@@ -84,6 +93,9 @@ class Stretches {
   std::vector<View> damaged_;
   std::unordered_map<std::size_t, std::size_t> damage_;  // by copy: 1 + index in damaged_
   std::map<std::size_t, SearchGraph> damaged_planes_;
+  mutable std::once_flag bundled_;
+  mutable std::optional<LinkBundles> bundles_;  // made when first asked for
+  mutable SharedRouteCache outlines_;
 };
 
 }  // namespace lockstep
