@@ -41,6 +41,7 @@ class Builder {
         model_{model} {}
 
   Quotient run() {
+    out_.network.may_have_twins = false;
     add_links();
     for (std::uint32_t c = 0; c < partition_.first_pair.size(); ++c) add_way(c);
     add_endpoints();

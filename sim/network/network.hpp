@@ -85,6 +85,9 @@ struct Network {
   std::vector<Link> links;
   std::vector<Endpoint> endpoints;
   std::shared_ptr<const Router> router;
+  /// Whether it pays to look for links that the very same transfers cross. Shares do not depend on
+  /// it.
+  bool may_have_twins = true;
 };
 
 }  // namespace lockstep

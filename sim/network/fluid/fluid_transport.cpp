@@ -21,7 +21,7 @@ std::vector<std::uint64_t> capacities(const Network& network) {
 
 FluidTransport::FluidTransport(const Network& network, bool ports_only)
     : ports_only_{ports_only},
-      twins_(capacities(network)),
+      twins_(capacities(network), network.may_have_twins),
       flows_(network.links.size()),
       sharing_(capacities(network)),
       component_of_(network.links.size(), kNone),

@@ -6,8 +6,9 @@
 
 namespace lockstep::fluid {
 
-LinkTwins::LinkTwins(std::span<const std::uint64_t> capacities)
-    : class_of_(capacities.size()), position_(capacities.size()) {
+LinkTwins::LinkTwins(std::span<const std::uint64_t> capacities, bool looks)
+    : looks_{looks}, class_of_(capacities.size()), position_(capacities.size()) {
+  if (!looks) return;
   std::unordered_map<std::uint64_t, std::uint32_t> class_of_width;  // looked up, never walked
   for (std::size_t i = 0; i < capacities.size(); ++i) {
     const auto link = static_cast<LinkId>(i);

@@ -15,8 +15,9 @@ namespace lockstep::fluid {
 /// ever get finer: the first flow that tells two links apart parts them for good.
 class LinkTwins {
  public:
-  /// Capacities in rate steps, by link: links of different width are no twins to begin with.
-  explicit LinkTwins(std::span<const std::uint64_t> capacities);
+  /// Capacities in rate steps, by link: links of different width are no twins to begin with. None
+  /// are where they are not looked for.
+  LinkTwins(std::span<const std::uint64_t> capacities, bool looks);
 
   /// One link of a class has been parted from another: `added` from now on stands for itself, and
   /// every flow that crosses `known` crosses it too, with the same weight.
@@ -29,6 +30,10 @@ class LinkTwins {
   /// be parted for that, one by one: `known` of a later one may be `added` of an earlier.
   template <typename Follow>
   void resolve(std::span<const Hop> hops, std::vector<Hop>& out, Follow follow) {
+    if (!looks_) {
+      out.assign(hops.begin(), hops.end());
+      return;
+    }
     out.clear();
     shared_.clear();
     for (const Hop& hop : hops) {
@@ -70,6 +75,7 @@ class LinkTwins {
     }
   }
 
+  bool looks_;
   std::vector<std::uint32_t> class_of_;  // per link
   std::vector<std::uint32_t> position_;  // per link, in its class
   std::vector<Class> classes_;
