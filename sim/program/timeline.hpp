@@ -33,6 +33,9 @@ struct StepTimeline {
   std::vector<RoleProgram> roles{};  // as Program::roles
   std::vector<RankTimeline>
       ranks{};  // those that were simulated; others do as one of the same role
+  /// Per rank, then per host, where ranks that cannot differ were folded: the one of `ranks` that
+  /// does the same at the same time. Empty otherwise.
+  std::vector<std::uint32_t> stands_in{};
   TimePoint end;
   std::vector<Bytes> link_bytes{};  // per link of the network
 };

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "sim/check.hpp"
 #include "sim/program/kernel.hpp"
+#include "strategies/training/fold_step.hpp"
 
 namespace lockstep {
 
@@ -29,6 +31,7 @@ class Lowerer {
     out_.workload.slots = Workload::kNoLimit;
     out_.workload.slowed_permille = std::llround(in_.slowdown * 1000);
     for (const int rank : in_.ranks) add_rank(rank);
+    if (in_.times == nullptr) order_calls();
     for (std::size_t i = 0; i < in_.ranks.size(); ++i) link(i);
     return std::move(out_);
   }
@@ -38,9 +41,17 @@ class Lowerer {
     return in_.roles[role_played(in_.program, rank)];
   }
 
+  /// Where a rank's streams run.
+  [[nodiscard]] EndpointId place_of(int rank) const {
+    if (in_.fold == nullptr) return in_.endpoint(rank);
+    return in_.fold->class_of()[static_cast<std::size_t>(rank)];
+  }
+
   /// Streams without their dependencies.
   void add_rank(int rank) {
     const RoleProgram& role = role_of(rank);
+    const auto speed = in_.speeds.find(rank);
+    speed_ = speed == in_.speeds.end() ? 1 : speed->second;
     stream_of_.assign(in_.program.streams.size(), kNowhere);
     met_.clear();
     std::vector<ActivityRef> places;
@@ -73,7 +84,7 @@ class Lowerer {
   Stream& stream_for(int rank, StreamId stream) {
     if (stream_of_[stream] == kNowhere) {
       stream_of_[stream] = static_cast<std::uint32_t>(out_.workload.streams.size());
-      out_.workload.streams.push_back({in_.endpoint(rank), in_.program.streams[stream], {}});
+      out_.workload.streams.push_back({place_of(rank), in_.program.streams[stream], {}});
     }
     return out_.workload.streams[stream_of_[stream]];
   }
@@ -89,8 +100,14 @@ class Lowerer {
         add_transfer(rank, role, operation, stream);
         return;
       default:
-        stream.operations.push_back(computation(in_.kernels.of(role, operation)));
+        stream.operations.push_back(computation(at_speed(in_.kernels.of(role, operation))));
     }
+  }
+
+  /// Rounded to a picosecond once a kernel.
+  [[nodiscard]] Duration at_speed(Duration time) const {
+    if (speed_ == 1) return time;
+    return Duration::picoseconds(std::llround(static_cast<double>(time.ps()) / speed_));
   }
 
   [[nodiscard]] static Activity computation(Duration time) {
@@ -110,16 +127,71 @@ class Lowerer {
       stream.operations.push_back(computation({}));
       return;
     }
-    const std::size_t count = met_[who.members]++;
-    const std::uint32_t call = in_.times != nullptr
-                                   ? timed_call(rank, role, operation, who, count)
-                                   : played_call(operation, who, count, message, stream);
     Activity activity;
     activity.kind = Activity::Kind::collective;
-    activity.call = call;
-    activity.member =
-        in_.times != nullptr ? position_in_call(call, rank) : static_cast<std::uint32_t>(who.own);
+    if (in_.fold != nullptr) {
+      activity.call = folded_call(rank, operation, stream, activity.member);
+    } else if (in_.times != nullptr) {
+      activity.call = timed_call(rank, role, operation, who, met_[who.members]++);
+      activity.member = position_in_call(activity.call, rank);
+    } else {
+      activity.call = played_call(operation, who, met_[who.members]++, message, stream);
+      activity.member = static_cast<std::uint32_t>(who.own);
+    }
+    note_order(activity.call, role, operation);
     stream.operations.push_back(activity);
+  }
+
+  /// The call of this meeting, and whether it is new.
+  [[nodiscard]] std::pair<std::uint32_t, bool> call_of(MeetingKey key) {
+    const auto [found, is_new] =
+        calls_.try_emplace(std::move(key), static_cast<std::uint32_t>(out_.workload.calls.size()));
+    return {found->second, is_new};
+  }
+
+  /// One for all groups of the same classes.
+  [[nodiscard]] std::uint32_t folded_call(int rank, const RoleOperation& operation, Stream& stream,
+                                          std::uint32_t& member) {
+    std::vector<int> meeting = in_.fold->meeting(rank, *operation.operation);
+    const std::size_t count = met_[meeting]++;
+    FoldedStep::Seat seat = in_.fold->collective(rank, *operation.operation);
+    if (seat.launch > Duration{}) stream.operations.push_back(computation(seat.launch));
+    const auto [call, is_new] = call_of({std::move(meeting), count});
+    if (is_new) out_.workload.calls.push_back(std::move(seat.call));
+    member = seat.member;
+    return call;
+  }
+
+  // What an end point does for several calls at one instant goes in the order of the calls. So that
+  // it does not depend on the numbers of the ranks, calls stand in the order in which the first
+  // role of their members issues them.
+
+  void note_order(std::uint32_t call, const RoleProgram& role, const RoleOperation& operation) {
+    const std::pair<std::size_t, std::ptrdiff_t> order{role.role,
+                                                       &operation - role.operations.data()};
+    if (call == orders_.size()) {
+      orders_.push_back(order);
+    } else {
+      orders_[call] = std::min(orders_[call], order);
+    }
+  }
+
+  void order_calls() {
+    std::vector<std::uint32_t> sorted(orders_.size());
+    std::iota(sorted.begin(), sorted.end(), 0U);
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [this](std::uint32_t a, std::uint32_t b) { return orders_[a] < orders_[b]; });
+    std::vector<std::uint32_t> place(sorted.size());
+    std::vector<CollectiveCall> calls;
+    calls.reserve(sorted.size());
+    for (const std::uint32_t call : sorted) {
+      place[call] = static_cast<std::uint32_t>(calls.size());
+      calls.push_back(std::move(out_.workload.calls[call]));
+    }
+    out_.workload.calls = std::move(calls);
+    for (Stream& stream : out_.workload.streams)
+      for (Activity& activity : stream.operations)
+        if (activity.kind == Activity::Kind::collective) activity.call = place[activity.call];
   }
 
   [[nodiscard]] std::uint32_t position_in_call(std::uint32_t call, int rank) const {
@@ -132,9 +204,8 @@ class Lowerer {
   [[nodiscard]] std::uint32_t timed_call(int rank, const RoleProgram& role,
                                          const RoleOperation& operation, const Communicator& who,
                                          std::size_t count) {
-    const auto [found, is_new] = calls_.try_emplace(
-        MeetingKey{who.members, count}, static_cast<std::uint32_t>(out_.workload.calls.size()));
-    if (!is_new) return found->second;
+    const auto [id, is_new] = call_of({who.members, count});
+    if (!is_new) return id;
     CollectiveCall call;
     call.name = operation.operation->name;
     for (const int member : who.members) {
@@ -142,7 +213,7 @@ class Lowerer {
     }
     call.takes = in_.times->collective(rank, role, operation);
     out_.workload.calls.push_back(std::move(call));
-    return found->second;
+    return id;
   }
 
   [[nodiscard]] std::uint32_t played_call(const RoleOperation& operation, const Communicator& who,
@@ -153,16 +224,15 @@ class Lowerer {
     const ChosenCollective& chosen = in_.choice.choose(how.collective, how.group, members, who.root,
                                                        how.host.has_value(), message);
     if (chosen.launch > Duration{}) stream.operations.push_back(computation(chosen.launch));
-    const auto [found, is_new] = calls_.try_emplace(
-        MeetingKey{who.members, count}, static_cast<std::uint32_t>(out_.workload.calls.size()));
-    if (!is_new) return found->second;
+    const auto [id, is_new] = call_of({who.members, count});
+    if (!is_new) return id;
     CollectiveCall call;
     call.name = operation.operation->name;
     call.members = std::move(members);
     call.schedule = chosen.schedule;
     call.block = chosen.block;
     out_.workload.calls.push_back(std::move(call));
-    return found->second;
+    return id;
   }
 
   // Sends and receives.
@@ -185,15 +255,22 @@ class Lowerer {
   void add_transfer(int rank, const RoleProgram& role, const RoleOperation& operation,
                     Stream& stream) {
     const bool sends = operation.operation->kind == Kind::send;
-    const MessageKey key = message_key(rank, role, operation);
     Activity activity;
     if (in_.times != nullptr) {
       stream.operations.push_back(activity);
       return;
     }
+    const MessageKey key = message_key(rank, role, operation);
     activity.kind = sends ? Activity::Kind::send : Activity::Kind::receive;
-    activity.peer = in_.endpoint(sends ? std::get<1>(key) : std::get<0>(key));
-    activity.tag = tags_.try_emplace(std::get<2>(key), tags_.size()).first->second;
+    if (in_.fold != nullptr) {
+      const FoldedStep::Message message =
+          in_.fold->message(rank, *operation.operation, std::get<2>(key));
+      activity.peer = message.peer;
+      activity.tag = message.tag;
+    } else {
+      activity.peer = in_.endpoint(sends ? std::get<1>(key) : std::get<0>(key));
+      activity.tag = tags_.try_emplace(std::get<2>(key), tags_.size()).first->second;
+    }
     activity.size = local_bytes(in_.program.mesh,
                                 role.tensor(sends ? operation.reads[0] : operation.writes[0]));
     stream.operations.push_back(activity);
@@ -238,9 +315,12 @@ class Lowerer {
   LoweredProgram out_;
   std::vector<std::vector<ActivityRef>> begins_;  // as out_.places
   std::map<int, std::size_t> index_;
-  std::vector<std::uint32_t> stream_of_;         // of the rank being added
+  double speed_ = 1;                             // of the rank being added
+  std::vector<std::uint32_t> stream_of_;         // likewise
   std::map<std::vector<int>, std::size_t> met_;  // likewise: calls so far per communicator
   std::map<MeetingKey, std::uint32_t> calls_;
+  /// Per call: the first of its members' roles, and the operation there.
+  std::vector<std::pair<std::size_t, std::ptrdiff_t>> orders_;
   std::map<TensorInstance, std::uint32_t> tags_;
   std::map<MessageKey, ActivityRef> sends_;
 };

@@ -57,6 +57,8 @@ class KernelTimes {
   std::vector<std::vector<Duration>> issues_;
 };
 
+class FoldedStep;
+
 /// A program as the engine replays it: a stream of the workload per simulated rank and stream of
 /// the program.
 struct LoweredProgram {
@@ -77,6 +79,10 @@ struct LoweringInput {
   CommunicationTimes* times = nullptr;
   std::function<EndpointId(int)> endpoint;  // of a rank or host
   double slowdown = 1;                      // of computation while communicating
+  /// Kernels of these ranks take their time over the speed.
+  std::map<int, double> speeds{};
+  /// Where ranks are folded: `ranks` are its representatives, and end points its classes.
+  FoldedStep* fold = nullptr;
 };
 [[nodiscard]] LoweredProgram lower_program(const LoweringInput& input);
 

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
+#include "sim/program/communicator.hpp"
 #include "strategies/nccl/tuning_file.hpp"
+#include "strategies/training/fold_step.hpp"
 #include "strategies/training/lowering.hpp"
 #include "strategies/training/replayed_times.hpp"
 #include "topologies/lower.hpp"
@@ -19,23 +22,35 @@ constexpr double kMostForAllRanks = 6e6;
 /// Of a collective: two rounds of a ring, over several channels.
 constexpr double kMessagesPerMember = 8;
 
-/// About how much there is to replay when every rank is simulated.
-[[nodiscard]] double work_of_all_ranks(const Program& program,
-                                       const std::vector<RoleProgram>& roles) {
+/// About how much there is to replay of one rank of a role.
+[[nodiscard]] double work_of_role(const Program& program, const RoleProgram& role) {
   double work = 0;
-  for (std::size_t i = 0; i < roles.size(); ++i) {
-    double of_rank = 0;
-    for (const RoleOperation& operation : roles[i].operations) {
-      of_rank += 1;
-      if (operation.operation->kind != OperationKind::collective) continue;
-      of_rank += kMessagesPerMember * program.mesh.size(operation.operation->communication->over);
-    }
-    const double players = program.roles[i].host ? 1
-                                                 : static_cast<double>(program.mesh.ranks()) /
-                                                       static_cast<double>(roles.size());
-    work += of_rank * players;
+  for (const RoleOperation& operation : role.operations) {
+    work += 1;
+    if (operation.operation->kind != OperationKind::collective) continue;
+    work += kMessagesPerMember * program.mesh.size(operation.operation->communication->over);
   }
   return work;
+}
+
+/// Of one rank of each role; of all.
+struct Work {
+  std::vector<double> of_role{};
+  double one_each = 0;
+  double all = 0;
+};
+
+[[nodiscard]] Work work_of(const Program& program, const std::vector<RoleProgram>& roles) {
+  Work out;
+  for (std::size_t i = 0; i < roles.size(); ++i) {
+    const double work = work_of_role(program, roles[i]);
+    out.of_role.push_back(work);
+    out.one_each += work;
+    out.all += work * (program.roles[i].host ? 1
+                                             : static_cast<double>(program.mesh.ranks()) /
+                                                   static_cast<double>(roles.size()));
+  }
+  return out;
 }
 
 [[nodiscard]] int hosts_of(const Program& program) {
@@ -76,55 +91,151 @@ void add_first(const StepTimeline& timeline, const ReplayedTimes& times, LinkLoa
   throw ProgramStuck{text};
 }
 
+/// One simulation: what is put together on the way to its timeline.
+class Simulation {
+ public:
+  Simulation(std::shared_ptr<const Program> program, const ParallelConfig& parallel,
+             const Cluster& cluster, const Device& device, const CostModel& cost,
+             const SimulationOptions& options)
+      : program_{std::move(program)},
+        parallel_{parallel},
+        cluster_{cluster},
+        device_{device},
+        cost_{cost},
+        options_{options},
+        network_{lower(
+            cluster, device.endpoint(),
+            options.network == NetworkModel::queue ? RoutePolicy::ecmp : RoutePolicy::automatic)} {
+    for (std::size_t i = 0; i < program_->roles.size(); ++i) roles_.push_back(unroll(*program_, i));
+    choose_algorithms();
+  }
+
+  SimulatedStep run() {
+    decide();
+    simulate();
+    return std::move(out_);
+  }
+
+ private:
+  void choose_algorithms() {
+    choice_.emplace(cluster_, network_, device_, load_nccl_tuning(options_.nccl_tuning),
+                    parallel_.algorithms);
+  }
+
+  [[nodiscard]] std::function<EndpointId(int)> endpoints() const {
+    const int ranks = program_->mesh.ranks();
+    const int hosts_after = cluster_.ranks() - ranks;
+    return [ranks, hosts_after](int rank) {
+      return static_cast<EndpointId>(rank < ranks ? rank : rank + hosts_after);
+    };
+  }
+
+  /// All ranks where that is quick, or nothing else would do; folded where that helps.
+  void decide() {
+    const Work work = work_of(*program_, roles_);
+    const bool free = options_.fidelity == Fidelity::automatic && options_.speeds.empty();
+    if (may_fold(work, free)) find_classes();
+    if (fold_ && !helps(work, free)) fold_.reset();
+    out_.fidelity = options_.fidelity;
+    if (out_.fidelity == Fidelity::automatic) {
+      out_.fidelity = fold_ || !free || work.all <= kMostForAllRanks ? Fidelity::all_ranks
+                                                                     : Fidelity::representatives;
+    }
+    if (!fold_) choose_algorithms();
+  }
+
+  [[nodiscard]] bool may_fold(const Work& work, bool free) const {
+    if (options_.fold == Folding::off || options_.fidelity == Fidelity::representatives)
+      return false;
+    if (options_.network == NetworkModel::queue || options_.link_series) return false;
+    return !free || work.one_each <= kMostForAllRanks;
+  }
+
+  void find_classes() {
+    fold_ = FoldedStep::find({.program = *program_,
+                              .roles = roles_,
+                              .network = network_,
+                              .model = options_.network,
+                              .choice = *choice_,
+                              .endpoint = endpoints(),
+                              .speeds = options_.speeds});
+  }
+
+  [[nodiscard]] bool helps(const Work& work, bool free) const {
+    if (options_.fold == Folding::always) return true;
+    double folded = 0;
+    for (const int rank : fold_->representatives())
+      folded += work.of_role[role_played(*program_, rank)];
+    if (free && folded > kMostForAllRanks) return false;
+    return 2 * fold_->classes() <= fold_->class_of().size();
+  }
+
+  [[nodiscard]] std::vector<int> ranks() const {
+    return fold_ ? fold_->representatives() : simulated_ranks(*program_, out_.fidelity);
+  }
+
+  void simulate() {
+    const bool representatives = out_.fidelity == Fidelity::representatives;
+    ReplayedTimes times{*program_, cluster_, network_, options_.network, *choice_, endpoints()};
+    const KernelTimes kernels{*program_, cost_, host()};
+    const std::vector<int> ranks = this->ranks();
+    LoweredProgram lowered = lower_program(
+        {*program_, roles_, ranks, kernels, *choice_, representatives ? &times : nullptr,
+         endpoints(), cost_.slowdown_while_communicating(), options_.speeds, fold_.get()});
+    lowered.workload.logs_transfers = options_.link_series && !representatives;
+    const ReplayResult result =
+        replay(fold_ ? fold_->network() : network_, lowered.workload, options_.network);
+    if (!result.unfinished.empty()) throw_stuck(result);
+    out_.timeline = timeline_of(program_, std::move(roles_), ranks, lowered, result.stream_ends);
+    out_.timeline.end = result.end;
+    out_.algorithms = choice_->report();
+    if (fold_) return tell_of_classes(result);
+    out_.timeline.link_bytes = representatives ? times.link_bytes() : result.link_bytes;
+    out_.transfers = result.transfers + times.transfers();
+    if (options_.link_series) add_links(result, representatives ? &times : nullptr);
+  }
+
+  [[nodiscard]] KernelTimes::Host host() const {
+    const int sharers = std::max(1, std::min(cluster_.gpus_per_node(), program_->mesh.ranks()));
+    const auto share = options_.host_memory
+                           ? std::optional{options_.host_memory->scaled(1.0 / sharers)}
+                           : std::nullopt;
+    return {options_.host_memory, share, options_.host_link};
+  }
+
+  void tell_of_classes(const ReplayResult& result) {
+    out_.timeline.stands_in = fold_->class_of();
+    out_.timeline.link_bytes = fold_->link_bytes(result);
+    out_.transfers = fold_->transfers();
+    out_.classes = fold_->describe();
+  }
+
+  void add_links(const ReplayResult& result, const ReplayedTimes* times) {
+    LinkLoads loads;
+    for (const LoggedTransfer& transfer : result.log) loads.add(network_, transfer);
+    if (times != nullptr) add_first(out_.timeline, *times, loads);
+    out_.links = loads.series(cluster_);
+  }
+
+  std::shared_ptr<const Program> program_;
+  const ParallelConfig& parallel_;
+  const Cluster& cluster_;
+  const Device& device_;
+  const CostModel& cost_;
+  const SimulationOptions& options_;
+  Network network_;
+  std::vector<RoleProgram> roles_;
+  std::optional<CollectiveChoice> choice_;
+  std::unique_ptr<FoldedStep> fold_;
+  SimulatedStep out_;
+};
+
 }  // namespace
 
 SimulatedStep simulate(std::shared_ptr<const Program> program, const ParallelConfig& parallel,
                        const Cluster& cluster, const Device& device, const CostModel& cost,
                        const SimulationOptions& options) {
-  std::vector<RoleProgram> roles;
-  for (std::size_t i = 0; i < program->roles.size(); ++i) roles.push_back(unroll(*program, i));
-  SimulatedStep out;
-  out.fidelity = options.fidelity;
-  if (out.fidelity == Fidelity::automatic) {
-    out.fidelity = work_of_all_ranks(*program, roles) <= kMostForAllRanks
-                       ? Fidelity::all_ranks
-                       : Fidelity::representatives;
-  }
-  const RoutePolicy policy =
-      options.network == NetworkModel::queue ? RoutePolicy::ecmp : RoutePolicy::automatic;
-  const Network network = lower(cluster, device.endpoint(), policy);
-  CollectiveChoice choice{cluster, network, device, load_nccl_tuning(options.nccl_tuning),
-                          parallel.algorithms};
-  const auto endpoint = [&](int rank) {
-    const int hosts_after = cluster.ranks() - program->mesh.ranks();
-    return static_cast<EndpointId>(rank < program->mesh.ranks() ? rank : rank + hosts_after);
-  };
-  ReplayedTimes times{*program, cluster, network, options.network, choice, endpoint};
-  const int sharers = std::max(1, std::min(cluster.gpus_per_node(), program->mesh.ranks()));
-  const auto share = options.host_memory ? std::optional{options.host_memory->scaled(1.0 / sharers)}
-                                         : std::nullopt;
-  const KernelTimes kernels{*program, cost, {options.host_memory, share, options.host_link}};
-  const std::vector<int> ranks = simulated_ranks(*program, out.fidelity);
-  const bool representatives = out.fidelity == Fidelity::representatives;
-  LoweredProgram lowered =
-      lower_program({*program, roles, ranks, kernels, choice, representatives ? &times : nullptr,
-                     endpoint, cost.slowdown_while_communicating()});
-  lowered.workload.logs_transfers = options.link_series && !representatives;
-  const ReplayResult result = replay(network, lowered.workload, options.network);
-  if (!result.unfinished.empty()) throw_stuck(result);
-  out.timeline =
-      timeline_of(std::move(program), std::move(roles), ranks, lowered, result.stream_ends);
-  out.timeline.end = result.end;
-  out.timeline.link_bytes = representatives ? times.link_bytes() : result.link_bytes;
-  out.transfers = result.transfers + times.transfers();
-  out.algorithms = choice.report();
-  if (options.link_series) {
-    LinkLoads loads;
-    for (const LoggedTransfer& transfer : result.log) loads.add(network, transfer);
-    if (representatives) add_first(out.timeline, times, loads);
-    out.links = loads.series(cluster);
-  }
-  return out;
+  return Simulation{std::move(program), parallel, cluster, device, cost, options}.run();
 }
 
 }  // namespace lockstep

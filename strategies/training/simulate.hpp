@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -12,6 +13,7 @@
 #include "sim/program/timeline.hpp"
 #include "sim/trace/perfetto.hpp"
 #include "strategies/parallel/parallel_config.hpp"
+#include "strategies/training/fold_step.hpp"
 #include "topologies/cluster.hpp"
 #include "topologies/config/device.hpp"
 
@@ -25,8 +27,16 @@ enum class Fidelity : std::uint8_t {
                     // but apart from other traffic
 };
 
+/// Whether ranks that cannot differ are simulated once. Times are the same to the picosecond. With
+/// the queue model, and where the loads of links over time are asked for, nothing is folded.
+enum class Folding : std::uint8_t { automatic, off, always };  // automatic: where it helps
+
 struct SimulationOptions {
   Fidelity fidelity = Fidelity::automatic;
+  Folding fold = Folding::automatic;
+  /// Ranks that compute at another speed, 1 being that of the others: kernels take their time over
+  /// it. Not with representatives, which stand for all of their role.
+  std::map<int, double> speeds{};
   NetworkModel network = NetworkModel::fluid;
   std::filesystem::path nccl_tuning{};  // of configs/nccl
   /// Memory bandwidth of a host, which the GPUs of a node share, and of its link to a GPU; none:
@@ -46,6 +56,8 @@ struct SimulatedStep {
   Fidelity fidelity = Fidelity::all_ranks;  // never automatic
   std::vector<std::string> algorithms{};    // as CollectiveChoice::report()
   std::uint64_t transfers = 0;
+  /// Classes of ranks, as timeline.ranks, where they were folded.
+  std::vector<RankClass> classes{};
   /// Where asked for. With representatives: what the first of them and its sisters send.
   std::vector<LinkSeries> links{};
 };

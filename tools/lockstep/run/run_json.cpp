@@ -27,17 +27,24 @@ Json config_of(const RunQuestion& question, const RunAnswer& answer) {
   return config;
 }
 
+void add(int number, const RankTimeline& rank, Fingerprint& fingerprint) {
+  fingerprint.add(number);
+  for (const Interval& interval : rank.operations) {
+    fingerprint.add(interval.start.ps());
+    fingerprint.add(interval.end.ps());
+  }
+}
+
+/// Folded or not, that of all ranks is the same.
 std::string fingerprint_of(const RunAnswer& answer) {
   Fingerprint fingerprint;
   const StepTimeline& timeline = answer.step.timeline;
   fingerprint.add(timeline.end.ps());
-  for (const RankTimeline& rank : timeline.ranks) {
-    fingerprint.add(rank.rank);
-    for (const Interval& interval : rank.operations) {
-      fingerprint.add(interval.start.ps());
-      fingerprint.add(interval.end.ps());
-    }
+  if (timeline.stands_in.empty()) {
+    for (const RankTimeline& rank : timeline.ranks) add(rank.rank, rank, fingerprint);
   }
+  for (std::size_t i = 0; i < timeline.stands_in.size(); ++i)
+    add(static_cast<int>(i), timeline.ranks[timeline.stands_in[i]], fingerprint);
   for (const Bytes bytes : timeline.link_bytes) fingerprint.add(bytes.count());
   fingerprint.add(answer.memory.needed().count());
   return fingerprint.text();

@@ -1,0 +1,161 @@
+#include "strategies/training/fold_schedule.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "sim/check.hpp"
+#include "sim/fold/step_counts.hpp"
+#include "sim/program/communicator.hpp"
+
+namespace lockstep {
+
+namespace {
+
+int hosts_of(const Program& program) {
+  return static_cast<int>(std::count_if(program.roles.begin(), program.roles.end(),
+                                        [](const Role& role) { return role.host; }));
+}
+
+}  // namespace
+
+StepSchedule::StepSchedule(const Program& program, const StepCommunications& communications,
+                           CollectiveChoice& choice, const std::function<EndpointId(int)>& endpoint,
+                           const std::map<int, double>& speeds)
+    : communications_{communications} {
+  const int ranks = program.mesh.ranks() + hosts_of(program);
+  for (int rank = 0; rank < ranks; ++rank) {
+    const auto speed = speeds.find(rank);
+    add_rank(rank, role_played(program, rank), endpoint, choice,
+             speed == speeds.end() ? 1 : speed->second);
+  }
+}
+
+void StepSchedule::add_rank(int rank, std::size_t role,
+                            const std::function<EndpointId(int)>& endpoint,
+                            CollectiveChoice& choice, double speed) {
+  std::vector<RankPart>& parts = parts_.emplace_back();
+  std::vector<std::uint64_t> kind{role, std::bit_cast<std::uint64_t>(speed)};
+  std::uint32_t next = 1;
+  for (const std::uint32_t id : communications_.of_role(role)) {
+    RankPart part{.communication = id, .first_step = next, .steps = 1};
+    if (communications_[id].kind == OperationKind::collective) {
+      part.chosen = choose(id, rank, endpoint, choice);
+      part.position = communications_.position(id, rank);
+      const OwnSteps& own = own_steps(*part.chosen, part.position);
+      part.steps = static_cast<std::uint32_t>(own.steps.size());
+      part.messages = own.messages;
+      kind.push_back(reinterpret_cast<std::uintptr_t>(part.chosen));
+      kind.push_back(part.steps);
+    }
+    next += part.steps;
+    parts.push_back(part);
+  }
+  kind_.push_back(kinds_.try_emplace(kind, static_cast<std::int64_t>(kinds_.size())).first->second);
+}
+
+/// Of one group, whoever asks.
+const ChosenCollective* StepSchedule::choose(std::uint32_t id, int rank,
+                                             const std::function<EndpointId(int)>& endpoint,
+                                             CollectiveChoice& choice) {
+  const auto [found, is_new] =
+      chosen_.try_emplace({id, communications_.member(id, rank, 0)}, nullptr);
+  if (!is_new) return found->second;
+  const Communication& how = communications_[id].how;
+  std::vector<EndpointId> members;
+  for (int i = 0; i < communications_.group_size(id); ++i)
+    members.push_back(endpoint(communications_.member(id, rank, i)));
+  const int root = how.host ? static_cast<int>(members.size()) - 1 : how.root;
+  found->second = &choice.choose(how.collective, how.group, members, root, how.host.has_value(),
+                                 communications_[id].message);
+  return found->second;
+}
+
+const StepSchedule::OwnSteps& StepSchedule::own_steps(const ChosenCollective& chosen,
+                                                      int position) {
+  const auto [found, is_new] = own_steps_.try_emplace({&chosen, position});
+  OwnSteps& own = found->second;
+  if (!is_new) return own;
+  const Schedule& schedule = *chosen.schedule;
+  const fold::StepCounts counts{schedule.phases()};
+  Step step;
+  for (int lane = 0; lane < schedule.lanes(); ++lane) {
+    counts.visit(schedule.steps(position, lane), [&](std::int64_t index, std::int64_t times) {
+      own.steps.emplace_back(lane, index);
+      step.clear();
+      schedule.step(position, lane, index, step);
+      own.messages += std::ssize(step.sends) * times;
+      for (const Send& send : step.sends) channels_ = std::max(channels_, send.channel + 1);
+    });
+  }
+  return own;
+}
+
+std::int64_t StepSchedule::steps(int rank, int) const {
+  const std::vector<RankPart>& own = parts(rank);
+  return own.empty() ? 1 : own.back().first_step + own.back().steps;
+}
+
+/// The first step tells kinds of ranks apart: by how much each copies.
+void StepSchedule::step(int rank, int, std::int64_t index, Step& step) const {
+  const std::vector<RankPart>& own = parts(rank);
+  if (index == 0) {
+    const Chunk chunk{Buffer::data, 0, kind_[static_cast<std::size_t>(rank)] + 1};
+    step.locals.push_back({chunk, chunk, Combine::copy});
+    return;
+  }
+  const auto after = std::upper_bound(
+      own.begin(), own.end(), index,
+      [](std::int64_t wanted, const RankPart& part) { return wanted < part.first_step; });
+  const RankPart& part = *std::prev(after);
+  const StepCommunication& of = communications_[part.communication];
+  const auto channel = static_cast<int>(of.channel) * channels_;
+  const Chunk all{Buffer::data, 0, of.message.count()};
+  if (of.kind == OperationKind::collective) {
+    add_inner(rank, part, index - part.first_step, step);
+  } else if (of.kind == OperationKind::send) {
+    step.sends.push_back({communications_.peer(part.communication, rank), all, channel});
+  } else {
+    step.receives.push_back(
+        {communications_.peer(part.communication, rank), all, Combine::copy, channel});
+  }
+}
+
+/// A step of a collective, in bytes, peers by their ranks.
+void StepSchedule::add_inner(int rank, const RankPart& part, std::int64_t index, Step& step) const {
+  const auto [lane, inner] =
+      own_steps_.at({part.chosen, part.position}).steps[static_cast<std::size_t>(index)];
+  thread_local Step own;
+  own.clear();
+  part.chosen->schedule->step(part.position, lane, inner, own);
+  const std::int64_t block = part.chosen->block.count();
+  const auto channel = static_cast<int>(communications_[part.communication].channel) * channels_;
+  const auto peer = [&](int position) {
+    return communications_.member(part.communication, rank, position);
+  };
+  for (const Send& send : own.sends)
+    step.sends.push_back({peer(send.peer),
+                          {send.chunk.buffer, 0, own.blocks_of(send) * block},
+                          channel + send.channel});
+  for (const Receive& receive : own.receives)
+    step.receives.push_back({peer(receive.peer),
+                             {receive.chunk.buffer, 0, own.blocks_of(receive) * block},
+                             receive.combine,
+                             channel + receive.channel});
+  for (LocalOperation local : own.locals) {
+    local.from.count *= block;
+    local.to.count *= block;
+    step.locals.push_back(local);
+  }
+  step.after = own.after;
+}
+
+const RankPart& StepSchedule::part(int rank, std::uint32_t communication) const {
+  const std::vector<RankPart>& own = parts(rank);
+  const auto found = std::find_if(own.begin(), own.end(), [communication](const RankPart& part) {
+    return part.communication == communication;
+  });
+  LOCKSTEP_CHECK(found != own.end());
+  return *found;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "sim/network/network.hpp"
+#include "sim/schedule/schedule.hpp"
+#include "strategies/training/collective_choice.hpp"
+#include "strategies/training/fold_communications.hpp"
+
+namespace lockstep {
+
+/// What one rank, or host, does in one of the step's communications.
+struct RankPart {
+  std::uint32_t communication = 0;
+  const ChosenCollective* chosen = nullptr;  // of collectives
+  int position = 0;                          // in its group
+  std::uint32_t first_step = 0;              // in StepSchedule
+  std::uint32_t steps = 0;                   // none of them twice
+  std::int64_t messages = 0;                 // that it sends, each time it happens
+};
+
+/// All communications of a training step, one after the other, each once: a schedule of all ranks,
+/// then hosts. It says who is in touch with whom, and how; not when. A block is one byte.
+class StepSchedule final : public Schedule {
+ public:
+  /// `speeds`: of ranks that do not compute like the others. `endpoint`: of a rank or host.
+  StepSchedule(const Program& program, const StepCommunications& communications,
+               CollectiveChoice& choice, const std::function<EndpointId(int)>& endpoint,
+               const std::map<int, double>& speeds);
+
+  [[nodiscard]] int ranks() const override { return static_cast<int>(parts_.size()); }
+  [[nodiscard]] std::int64_t blocks() const override { return 1; }
+  [[nodiscard]] std::int64_t steps(int rank, int lane) const override;
+  void step(int rank, int lane, std::int64_t index, Step& step) const override;
+
+  [[nodiscard]] const std::vector<RankPart>& parts(int rank) const {
+    return parts_[static_cast<std::size_t>(rank)];
+  }
+  /// The rank's part in a communication of its role.
+  [[nodiscard]] const RankPart& part(int rank, std::uint32_t communication) const;
+  /// Most channels that one of the collectives has.
+  [[nodiscard]] int channels() const { return channels_; }
+
+ private:
+  /// The steps of one rank of a collective, those that repeat once.
+  struct OwnSteps {
+    std::vector<std::pair<int, std::int64_t>> steps{};  // lane and index
+    std::int64_t messages = 0;                          // repetitions too
+  };
+  [[nodiscard]] const OwnSteps& own_steps(const ChosenCollective& chosen, int position);
+  void add_rank(int rank, std::size_t role, const std::function<EndpointId(int)>& endpoint,
+                CollectiveChoice& choice, double speed);
+  [[nodiscard]] const ChosenCollective* choose(std::uint32_t id, int rank,
+                                               const std::function<EndpointId(int)>& endpoint,
+                                               CollectiveChoice& choice);
+  void add_inner(int rank, const RankPart& part, std::int64_t index, Step& step) const;
+
+  const StepCommunications& communications_;
+  std::vector<std::vector<RankPart>> parts_;  // per rank
+  std::vector<std::int64_t> kind_;            // per rank: equal where roles, speeds, parts are
+  std::map<std::pair<const ChosenCollective*, int>, OwnSteps> own_steps_;
+  std::map<std::pair<std::uint32_t, int>, const ChosenCollective*> chosen_;  // by first member
+  std::map<std::vector<std::uint64_t>, std::int64_t> kinds_;
+  int channels_ = 1;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,245 @@
+#include "strategies/training/fold_step.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "sim/check.hpp"
+#include "sim/program/communicator.hpp"
+
+namespace lockstep {
+
+/// The ways of classes of pairs: the first channels belong to collectives, so many to each class;
+/// the others, one each, to messages.
+class PairRouter final : public Router {
+ public:
+  PairRouter(const std::vector<fold::ClassWay>& ways, int channels)
+      : ways_{ways}, channels_{static_cast<std::uint32_t>(channels)} {}
+
+  [[nodiscard]] std::uint32_t add_channel(std::uint32_t pair_class) {
+    of_message_.push_back(pair_class);
+    return static_cast<std::uint32_t>(ways_.size()) * channels_ +
+           static_cast<std::uint32_t>(of_message_.size() - 1);
+  }
+
+  [[nodiscard]] bool route(EndpointId, EndpointId, Route&) const override { return false; }
+  [[nodiscard]] bool by_channel() const override { return true; }
+  [[nodiscard]] bool route_of(EndpointId, EndpointId, std::uint32_t channel,
+                              Route& route) const override {
+    const std::uint32_t pair_class = channel / channels_;
+    const std::size_t after = channel - ways_.size() * channels_;
+    route = ways_[pair_class < ways_.size() ? pair_class : of_message_[after]].route;
+    return true;
+  }
+
+ private:
+  const std::vector<fold::ClassWay>& ways_;
+  std::uint32_t channels_;
+  std::vector<std::uint32_t> of_message_;
+};
+
+FoldedStep::FoldedStep(const StepFoldingInput& input)
+    : in_{input},
+      communications_{input.program, input.roles},
+      schedule_{input.program, communications_, input.choice, input.endpoint, input.speeds} {}
+
+FoldedStep::~FoldedStep() = default;
+
+std::unique_ptr<FoldedStep> FoldedStep::find(const StepFoldingInput& input) {
+  std::unique_ptr<FoldedStep> out{new FoldedStep(input)};
+  if (!out->run()) return nullptr;
+  return out;
+}
+
+bool FoldedStep::run() {
+  CollectiveCall call;
+  call.name = "step";
+  call.schedule = {std::shared_ptr<const Schedule>{}, &schedule_};
+  call.block = Bytes{1};
+  for (int rank = 0; rank < schedule_.ranks(); ++rank) call.members.push_back(in_.endpoint(rank));
+  workload_.calls.push_back(std::move(call));
+  auto relations = fold::find_relations(in_.network, workload_, in_.most_relations);
+  if (!relations) return false;
+  relations_ = std::move(*relations);
+  partition_ = fold::find_partition(relations_, in_.network, in_.model);
+  quotient_ = fold::make_quotient(relations_, partition_, in_.network, workload_, in_.model);
+  router_ = std::make_shared<PairRouter>(quotient_.ways, schedule_.channels());
+  quotient_.network.router = router_;
+  for (const std::uint32_t member : partition_.first_member)
+    representatives_.push_back(static_cast<int>(member));
+  find_components();
+  return true;
+}
+
+std::size_t FoldedStep::role_of(int rank) const {
+  return role_played(in_.program, rank);
+}
+
+/// Classes whose ranks are in groups together, by communicator.
+void FoldedStep::find_components() {
+  components_.assign(communications_.communicators(), {});
+  for (auto& component : components_) {
+    component.resize(classes());
+    std::iota(component.begin(), component.end(), 0U);
+  }
+  const auto root = [](std::vector<std::uint32_t>& of, std::uint32_t at) {
+    while (of[at] != at) at = of[at] = of[of[at]];
+    return at;
+  };
+  for (int rank = 0; rank < schedule_.ranks(); ++rank) {
+    for (const RankPart& part : schedule_.parts(rank)) {
+      if (part.chosen == nullptr) continue;
+      auto& of = components_[communications_[part.communication].communicator];
+      const auto first =
+          static_cast<std::size_t>(communications_.member(part.communication, rank, 0));
+      const std::uint32_t a = root(of, class_of()[static_cast<std::size_t>(rank)]);
+      const std::uint32_t b = root(of, class_of()[first]);
+      of[std::max(a, b)] = std::min(a, b);
+    }
+  }
+  for (auto& component : components_)
+    for (std::uint32_t c = 0; c < component.size(); ++c) component[c] = root(component, c);
+}
+
+std::vector<int> FoldedStep::meeting(int rank, const Operation& operation) const {
+  const std::uint32_t id = communications_.of(operation);
+  LOCKSTEP_CHECK(id != StepCommunications::kNone);
+  const std::uint32_t communicator = communications_[id].communicator;
+  const std::uint32_t own = class_of()[static_cast<std::size_t>(rank)];
+  return {static_cast<int>(communicator), static_cast<int>(components_[communicator][own])};
+}
+
+/// The class of pairs that one rank's messages to another are of.
+std::uint32_t FoldedStep::pair_of(int from, int to) const {
+  const auto sender = static_cast<std::uint32_t>(from);
+  for (std::uint32_t p = relations_.first_pair[sender]; p < relations_.first_pair[sender + 1]; ++p)
+    if (relations_.pairs[p].receiver == static_cast<std::uint32_t>(to))
+      return partition_.pair_class[p];
+  throw InternalError("ranks that talk are no pair");
+}
+
+const CollectiveCall* FoldedStep::call_of(const ChosenCollective& chosen) {
+  const auto [found, is_new] = calls_.try_emplace(&chosen);
+  if (is_new) {
+    found->second.schedule = chosen.schedule;
+    found->second.block = chosen.block;
+  }
+  return &found->second;
+}
+
+fold::FoldedRank FoldedStep::folded_rank(std::uint32_t communication, int rank,
+                                         const std::vector<EndpointId>& classes) {
+  const RankPart& part = schedule_.part(rank, communication);
+  const int size = communications_.group_size(communication);
+  std::map<std::uint32_t, int> position;  // of the group's members
+  for (int i = 0; i < size; ++i)
+    position[static_cast<std::uint32_t>(communications_.member(communication, rank, i))] = i;
+  const auto add = [&](std::uint32_t p, std::uint32_t other, std::vector<fold::FoldedPeer>& out,
+                       std::map<std::uint32_t, std::size_t>& known) {
+    const auto at = position.find(other);
+    if (at == position.end()) return;
+    const std::uint32_t pairs = partition_.pair_class[p];
+    const auto [found, is_new] = known.try_emplace(pairs, out.size());
+    if (!is_new) {
+      ++out[found->second].times;
+      return;
+    }
+    const auto seat =
+        std::lower_bound(classes.begin(), classes.end(), partition_.member_class[other]);
+    out.push_back({at->second, static_cast<std::uint32_t>(seat - classes.begin()), pairs, 1});
+  };
+  fold::FoldedRank out{call_of(*part.chosen), part.position};
+  std::map<std::uint32_t, std::size_t> known;
+  const auto member = static_cast<std::uint32_t>(rank);
+  for (std::uint32_t p = relations_.first_pair[member]; p < relations_.first_pair[member + 1]; ++p)
+    add(p, relations_.pairs[p].receiver, out.to, known);
+  known.clear();
+  for (std::uint32_t i = partition_.first_received[member];
+       i < partition_.first_received[member + 1]; ++i) {
+    const std::uint32_t p = partition_.received[i];
+    add(p, relations_.pairs[p].sender, out.from, known);
+  }
+  for (auto* peers : {&out.to, &out.from})
+    std::sort(peers->begin(), peers->end(),
+              [](const fold::FoldedPeer& a, const fold::FoldedPeer& b) { return a.peer < b.peer; });
+  return out;
+}
+
+const FoldedStep::Group& FoldedStep::group(std::uint32_t communication, std::uint32_t component) {
+  const auto [found, is_new] = groups_.try_emplace({communication, component});
+  Group& out = found->second;
+  if (!is_new) return out;
+  const auto& of = components_[communications_[communication].communicator];
+  for (std::uint32_t c = 0; c < of.size(); ++c)
+    if (of[c] == component) out.classes.push_back(c);
+  std::vector<fold::FoldedRank> ranks;
+  for (const EndpointId c : out.classes)
+    ranks.push_back(folded_rank(communication, representatives_[c], out.classes));
+  out.schedule = std::make_shared<fold::QuotientSchedule>(std::move(ranks), schedule_.channels());
+  return out;
+}
+
+FoldedStep::Seat FoldedStep::collective(int rank, const Operation& operation) {
+  const std::uint32_t id = communications_.of(operation);
+  const std::uint32_t own = class_of()[static_cast<std::size_t>(rank)];
+  const Group& of = group(id, components_[communications_[id].communicator][own]);
+  const RankPart& part = schedule_.part(rank, id);
+  transfers_ += static_cast<std::uint64_t>(part.messages) * partition_.members_in[own];
+  Seat out;
+  out.call.name = operation.name;
+  out.call.schedule = of.schedule;
+  out.call.members = of.classes;
+  out.call.block = Bytes{1};
+  out.member = static_cast<std::uint32_t>(
+      std::lower_bound(of.classes.begin(), of.classes.end(), own) - of.classes.begin());
+  out.launch = part.chosen->launch;
+  return out;
+}
+
+FoldedStep::Message FoldedStep::message(int rank, const Operation& operation,
+                                        const TensorInstance& tensor) {
+  const std::uint32_t id = communications_.of(operation);
+  const int peer = communications_.peer(id, rank);
+  const bool sends = operation.kind == OperationKind::send;
+  const std::uint32_t pairs = sends ? pair_of(rank, peer) : pair_of(peer, rank);
+  const std::uint32_t own = class_of()[static_cast<std::size_t>(rank)];
+  if (sends) transfers_ += partition_.members_in[own];
+  const auto [tag, is_new] = tags_.try_emplace({pairs, tensor}, 0);
+  if (is_new) tag->second = router_->add_channel(pairs);
+  return {class_of()[static_cast<std::size_t>(peer)], tag->second};
+}
+
+std::vector<Bytes> FoldedStep::link_bytes(const ReplayResult& result) const {
+  std::vector<UInt128> carried(relations_.links.size(), 0);
+  const auto shared = static_cast<LinkId>(partition_.first_link.size());
+  for (std::uint32_t p = 0; p < relations_.pairs.size(); ++p) {
+    const Route& route = quotient_.ways[partition_.pair_class[p]].route;
+    // Links that the class shares with nobody stand behind the others in the quotient.
+    if (route.hops.empty() || route.hops.back().link < shared) continue;
+    const Bytes bytes = result.link_bytes[route.hops.back().link];
+    for (const fold::Crossing& each : relations_.crossings_of(p))
+      if (partition_.link_class[each.link] == fold::Partition::kNoClass)
+        carried[each.link] += static_cast<UInt128>(bytes.count()) * each.weight;
+  }
+  std::vector<Bytes> out(in_.network.links.size());
+  for (std::size_t i = 0; i < carried.size(); ++i) {
+    const std::uint32_t of = partition_.link_class[i];
+    out[relations_.links[i]] =
+        of != fold::Partition::kNoClass
+            ? result.link_bytes[of]
+            : Bytes{static_cast<std::int64_t>((carried[i] + kWeightUnit / 2) / kWeightUnit)};
+  }
+  if (!relations_.bundled) return out;
+  for (std::size_t link = 0; link < out.size(); ++link)
+    out[link] = out[in_.network.router->stands_for(static_cast<LinkId>(link))];
+  return out;
+}
+
+std::vector<RankClass> FoldedStep::describe() const {
+  std::vector<RankClass> out;
+  for (std::size_t c = 0; c < classes(); ++c)
+    out.push_back(
+        {representatives_[c], role_of(representatives_[c]), partition_.members_in[c], {}});
+  return out;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,122 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/engine/replay.hpp"
+#include "sim/fold/partition.hpp"
+#include "sim/fold/quotient.hpp"
+#include "sim/fold/quotient_schedule.hpp"
+#include "sim/fold/relations.hpp"
+#include "strategies/training/fold_communications.hpp"
+#include "strategies/training/fold_schedule.hpp"
+
+namespace lockstep {
+
+/// Ranks that do the same at the same time throughout a step.
+struct RankClass {
+  int representative = 0;  // a rank; for a host, ranks + its number
+  std::size_t role = 0;
+  std::int64_t members = 1;
+  std::string difference{};  // from the largest class of the role; empty for that one
+};
+
+struct StepFoldingInput {
+  const Program& program;
+  const std::vector<RoleProgram>& roles;
+  const Network& network;
+  NetworkModel model = NetworkModel::fluid;
+  CollectiveChoice& choice;
+  std::function<EndpointId(int)> endpoint;  // of a rank or host
+  std::map<int, double> speeds{};           // of ranks that do not compute like the others
+  std::uint64_t most_relations = std::uint64_t{1} << 25U;
+};
+
+class PairRouter;
+
+/// A training step with ranks that cannot differ folded into classes. Two ranks are of one class
+/// where they play the same role at the same speed and where all their communications are with
+/// ranks of the same classes over links of the same classes: sim/fold finds the coarsest such
+/// partition for all communications of the step together, whatever is under way at once. Then a
+/// network with one end point per class, and on it one stream of each kind per class, has the
+/// times of all ranks.
+class FoldedStep {
+ public:
+  /// Empty where symmetry is not looked for: too many relations, or ends that do not match.
+  [[nodiscard]] static std::unique_ptr<FoldedStep> find(const StepFoldingInput& input);
+  FoldedStep(const FoldedStep&) = delete;
+  FoldedStep& operator=(const FoldedStep&) = delete;
+  ~FoldedStep();
+
+  /// Per class, its first rank (hosts last). Class c is end point c of network().
+  [[nodiscard]] const std::vector<int>& representatives() const { return representatives_; }
+  /// Per rank, then per host.
+  [[nodiscard]] const std::vector<std::uint32_t>& class_of() const {
+    return partition_.member_class;
+  }
+  [[nodiscard]] std::size_t classes() const { return representatives_.size(); }
+  [[nodiscard]] const Network& network() const { return quotient_.network; }
+  [[nodiscard]] std::vector<RankClass> describe() const;
+
+  // What the lowered workload is made of, for representatives.
+
+  /// Which calls of a communicator are the same one on several classes: those with equal keys and
+  /// as many before them.
+  [[nodiscard]] std::vector<int> meeting(int rank, const Operation& operation) const;
+  struct Seat {
+    CollectiveCall call;       // of all classes that have to do with it
+    std::uint32_t member = 0;  // the rank's class in it
+    Duration launch;
+  };
+  [[nodiscard]] Seat collective(int rank, const Operation& operation);
+  struct Message {
+    EndpointId peer = 0;
+    std::uint32_t tag = 0;
+  };
+  [[nodiscard]] Message message(int rank, const Operation& operation, const TensorInstance& tensor);
+
+  // What its replay says of everybody.
+
+  [[nodiscard]] std::vector<Bytes> link_bytes(const ReplayResult& result) const;
+  /// Of all ranks; counted while the workload was made.
+  [[nodiscard]] std::uint64_t transfers() const { return transfers_; }
+
+ private:
+  explicit FoldedStep(const StepFoldingInput& input);
+  bool run();
+  void find_components();
+  [[nodiscard]] std::uint32_t pair_of(int from, int to) const;
+  [[nodiscard]] std::size_t role_of(int rank) const;
+  struct Group {
+    std::shared_ptr<const Schedule> schedule;
+    std::vector<EndpointId> classes;
+  };
+  [[nodiscard]] const Group& group(std::uint32_t communication, std::uint32_t component);
+  [[nodiscard]] fold::FoldedRank folded_rank(std::uint32_t communication, int rank,
+                                             const std::vector<EndpointId>& classes);
+  [[nodiscard]] const CollectiveCall* call_of(const ChosenCollective& chosen);
+
+  const StepFoldingInput in_;
+  StepCommunications communications_;
+  StepSchedule schedule_;
+  Workload workload_;  // one call of that schedule
+  fold::Relations relations_;
+  fold::Partition partition_;
+  fold::Quotient quotient_;
+  std::shared_ptr<PairRouter> router_;
+  std::vector<int> representatives_;
+  /// Per communicator and class: the least class that is in touch with it there.
+  std::vector<std::vector<std::uint32_t>> components_;
+  std::map<const ChosenCollective*, CollectiveCall> calls_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Group> groups_;
+  std::map<std::pair<std::uint32_t, TensorInstance>, std::uint32_t> tags_;
+  std::uint64_t transfers_ = 0;
+};
+
+}  // namespace lockstep

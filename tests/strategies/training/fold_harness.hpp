@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "random_plans.hpp"
+#include "strategies/training/simulate.hpp"
+
+/// Steps folded and not, held against each other.
+namespace lockstep::test {
+
+/// A cluster file of configs/clusters with so many ranks.
+[[nodiscard]] Cluster cluster_of(const std::string& file, int ranks);
+/// Ranks on one switch.
+[[nodiscard]] Cluster switched(int ranks);
+/// One link after the other at half its bandwidth, drawn by `seed`.
+[[nodiscard]] Cluster with_slow_link(const Cluster& cluster, std::uint64_t seed);
+
+struct FoldCase {
+  std::string name;
+  RandomPlan plan;
+  Cluster cluster;
+  Device device{};
+  SimulationOptions options{};
+  double slowdown = 1;  // of computation while communicating
+};
+
+struct FoldOutcome {
+  std::string difference;  // the first; empty: none
+  std::size_t classes = 0;
+  std::size_t ranks = 0;
+};
+/// Simulates both ways and compares every operation of every rank, links, transfers, algorithms.
+[[nodiscard]] FoldOutcome hold_against_unfolded(const FoldCase& fold_case);
+[[nodiscard]] std::string first_difference(const SimulatedStep& folded,
+                                           const SimulatedStep& unfolded);
+
+}  // namespace lockstep::test
