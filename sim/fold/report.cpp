@@ -134,4 +134,10 @@ void describe_classes(const Relations& relations, const Partition& partition,
     report.class_of[relations.members[m].call].push_back(partition.member_class[m]);
 }
 
+std::string difference_between(std::uint32_t member, std::uint32_t usual,
+                               const Relations& relations, const Partition& partition,
+                               const Network& network, const Workload& workload) {
+  return Looks{relations, partition, network, workload}.difference(member, usual);
+}
+
 }  // namespace lockstep::fold

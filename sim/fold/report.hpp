@@ -9,4 +9,9 @@ namespace lockstep::fold {
 void describe_classes(const Relations& relations, const Partition& partition,
                       const Network& network, const Workload& workload, FoldReport& report);
 
+/// The first thing in which a member differs from another one, in a few words.
+[[nodiscard]] std::string difference_between(std::uint32_t member, std::uint32_t usual,
+                                             const Relations& relations, const Partition& partition,
+                                             const Network& network, const Workload& workload);
+
 }  // namespace lockstep::fold
