@@ -50,13 +50,22 @@ std::optional<Cells::CellId> Cells::next() {
   return cell;
 }
 
-/// Moves a vertex to the part of its cell that has been touched.
-void Cells::mark(Vertex vertex) {
+/// Notes that a vertex of its cell has counted, and whether as the first one did.
+void Cells::tally(Vertex vertex) {
   const CellId id = cell_of_[vertex];
   Cell& cell = cells_[id];
-  if (cell.touched == 0) touched_cells_.push_back(id);
-  ++cell.touched;
-  const std::uint32_t to = cell.first + cell.size - cell.touched;
+  if (cell.touched++ == 0) {
+    touched_cells_.push_back(id);
+    cell.counted = counted_[vertex];
+    cell.alike = true;
+  } else if (counted_[vertex] != cell.counted) {
+    cell.alike = false;
+  }
+}
+
+void Cells::move_back(Vertex vertex) {
+  Cell& cell = cells_[cell_of_[vertex]];
+  const std::uint32_t to = cell.first + cell.size - ++cell.moved;
   const std::uint32_t from = place_[vertex];
   const Vertex other = order_[to];
   order_[from] = other;
@@ -67,22 +76,23 @@ void Cells::mark(Vertex vertex) {
 
 void Cells::split() {
   touched_cells_.clear();
-  for (const Vertex vertex : touched_) mark(vertex);
+  for (const Vertex vertex : touched_) tally(vertex);
+  for (const Vertex vertex : touched_)
+    if (!stays_whole(cells_[cell_of_[vertex]])) move_back(vertex);
   for (const CellId cell : touched_cells_) split_cell(cell);
   for (const Vertex vertex : touched_) counted_[vertex] = 0;
   touched_.clear();
 }
 
 void Cells::split_cell(CellId id) {
-  const std::uint32_t touched = cells_[id].touched;
-  cells_[id].touched = 0;
-  const std::uint32_t end = cells_[id].first + cells_[id].size;
+  const Cell cell = cells_[id];
+  cells_[id].touched = cells_[id].moved = 0;
+  if (stays_whole(cell)) return;
+  const std::uint32_t touched = cell.touched;
+  const std::uint32_t end = cell.first + cell.size;
   const std::uint32_t first = end - touched;
   const auto counted = [this](std::uint32_t at) { return counted_[order_[at]]; };
-  bool alike = true;
-  for (std::uint32_t at = first + 1; at < end && alike; ++at) alike = counted(at) == counted(first);
-  if (alike && touched == cells_[id].size) return;
-  if (!alike) {
+  if (!cell.alike) {
     std::sort(order_.begin() + first, order_.begin() + end, [this](Vertex a, Vertex b) {
       return counted_[a] != counted_[b] ? counted_[a] < counted_[b] : a < b;
     });
@@ -94,7 +104,7 @@ void Cells::split_cell(CellId id) {
   const bool keeps = touched < cells_[id].size;
   for (std::uint32_t at = first + 1; at <= end; ++at) {
     if (at < end && counted(at) == counted(run)) continue;
-    if (keeps || run != first) parts_.push_back(cut(id, run, at - run));
+    if (keeps || run != first) parts_.push_back(cut(run, at - run));
     run = at;
   }
   std::uint32_t rest = cells_[id].size;
@@ -108,7 +118,7 @@ void Cells::split_cell(CellId id) {
     if (waits || part != largest) queue(part);
 }
 
-Cells::CellId Cells::cut(CellId, std::uint32_t first, std::uint32_t size) {
+Cells::CellId Cells::cut(std::uint32_t first, std::uint32_t size) {
   const auto id = static_cast<CellId>(cells_.size());
   cells_.push_back({.first = first, .size = size});
   for (std::uint32_t at = first; at < first + size; ++at) cell_of_[order_[at]] = id;

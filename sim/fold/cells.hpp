@@ -41,13 +41,20 @@ class Cells {
   struct Cell {
     std::uint32_t first = 0;
     std::uint32_t size = 0;
-    std::uint32_t touched = 0;  // these are the last ones of the cell
+    std::uint32_t touched = 0;  // so many were counted
+    std::uint32_t moved = 0;    // of these, so many stand last in the cell
+    std::uint64_t counted = 0;  // by the first of them
+    bool alike = true;          // as by the others
     bool waits = false;
   };
 
-  void mark(Vertex vertex);
+  void tally(Vertex vertex);
+  [[nodiscard]] bool stays_whole(const Cell& cell) const {
+    return cell.alike && cell.touched == cell.size;
+  }
+  void move_back(Vertex vertex);
   void split_cell(CellId cell);
-  CellId cut(CellId from, std::uint32_t first, std::uint32_t size);
+  CellId cut(std::uint32_t first, std::uint32_t size);
   void queue(CellId cell);
 
   std::vector<Vertex> order_;           // cell by cell

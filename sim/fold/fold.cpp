@@ -134,17 +134,18 @@ FoldedReplay unfolded(const Network& network, const Workload& workload, NetworkM
 
 }  // namespace
 
-std::vector<RankRange> FoldReport::ranges(std::uint32_t fold_class) const {
-  std::vector<RankRange> out;
+std::vector<std::vector<RankRange>> FoldReport::ranges() const {
+  std::vector<std::vector<RankRange>> out(classes.size());
   for (std::uint32_t call = 0; call < class_of.size(); ++call) {
-    const auto& of_rank = class_of[call];
-    for (int rank = 0; rank < static_cast<int>(of_rank.size()); ++rank) {
-      if (of_rank[static_cast<std::size_t>(rank)] != fold_class) continue;
-      const bool follows = !out.empty() && out.back().call == call && out.back().last + 1 == rank;
+    for (std::size_t i = 0; i < class_of[call].size(); ++i) {
+      const int rank = static_cast<int>(i);
+      std::vector<RankRange>& runs = out[class_of[call][i]];
+      const bool follows =
+          !runs.empty() && runs.back().call == call && runs.back().last + 1 == rank;
       if (follows) {
-        out.back().last = rank;
+        runs.back().last = rank;
       } else {
-        out.push_back({call, rank, rank});
+        runs.push_back({call, rank, rank});
       }
     }
   }

@@ -47,8 +47,8 @@ struct FoldReport {
   std::uint64_t simulated_transfers = 0;  // of representatives that were worked out one by one
   std::int64_t rounds = 0;                // of the max-plus recursion
   std::int64_t rounds_skipped = 0;        // of these, by multiplication
-  /// The members of a class as ranges, in order.
-  [[nodiscard]] std::vector<RankRange> ranges(std::uint32_t fold_class) const;
+  /// The members of every class as ranges, in order.
+  [[nodiscard]] std::vector<std::vector<RankRange>> ranges() const;
 };
 
 struct FoldedReplay {

@@ -90,6 +90,7 @@ class Finder {
     for (int rank = 0; rank < schedule.ranks(); ++rank) {
       const std::uint32_t id = facts.first_member + static_cast<std::uint32_t>(rank);
       out_.first_pair.push_back(static_cast<std::uint32_t>(out_.pairs.size()));
+      index_.begin_sender();
       Member& member = out_.members[id];
       member.single = facts.lanes == 1;
       KeyBuilder key = begin_key(facts, id);
@@ -140,7 +141,7 @@ class Finder {
     const Send& send = step_.sends[position];
     const std::uint32_t receiver = facts.first_member + static_cast<std::uint32_t>(send.peer);
     const auto next = static_cast<std::uint32_t>(out_.pairs.size());
-    const std::uint32_t id = index_.find_or_add(sender, receiver, next);
+    const std::uint32_t id = index_.find_or_add(receiver);
     if (id == next) {
       out_.pairs.push_back({.sender = sender, .receiver = receiver, .parallel = 0});
       keys_.emplace_back();
@@ -279,7 +280,7 @@ class Finder {
   const Workload& workload_;
   std::uint64_t most_;
   Relations out_;
-  PairIndex index_;
+  PairsBySender index_;
   std::vector<PairKeys> keys_;
   std::vector<std::uint32_t> number_;  // per link of the network
   Step step_;

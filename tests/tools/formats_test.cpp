@@ -47,8 +47,8 @@ bool same(const std::string& cell, const Json& value) {
 
 TEST_CASE("the JSON form is one object that says what led to it") {
   const Json result = json_of(kCommand);
-  CHECK(keys_of(result) ==
-        std::vector<std::string>{"schema", "tool", "config", "seed", "fingerprint", "rows"});
+  CHECK(keys_of(result) == std::vector<std::string>{"schema", "tool", "config", "seed",
+                                                    "fingerprint", "rows", "fold"});
   CHECK(result["schema"] == "lockstep.collective/1");
   CHECK(result["tool"]["name"] == "lockstep");
   CHECK(result["seed"] == 7);

@@ -63,6 +63,7 @@ std::string render_json(const Report& report) {
       rows.push_back(std::move(object));
     }
   out["rows"] = std::move(rows);
+  for (const auto& [name, text] : report.more) out[name] = Json::parse(text);
   return out.dump(2) + "\n";
 }
 

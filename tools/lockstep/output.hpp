@@ -44,6 +44,8 @@ struct Report {
   std::vector<Column> columns;
   std::vector<Section> sections;
   std::vector<std::string> footer;
+  /// Further members of the JSON object, behind the rows: name and JSON text.
+  std::vector<std::pair<std::string, std::string>> more{};
   bool upright = false;  // tables show one row as a list of headings and values
 };
 

@@ -42,6 +42,9 @@ struct Given {
   std::string concurrent;
   std::string against;
   std::string plot;
+  std::string fold = "auto";
+  bool classes = false;
+  RankSettings ranks;
   Format format = Format::table;
 };
 
@@ -107,6 +110,8 @@ CollectiveQuestion question_of(const Given& given) {
                     (given.against.empty() ? 0 : 1) + (given.plot.empty() ? 0 : 1);
   if (modes > 1)
     throw UsageError("--crossover, --concurrent, --against and --plot exclude each other");
+  if (!given.concurrent.empty() && !given.ranks.given.empty())
+    throw UsageError("--set-rank and --concurrent exclude each other");
   CollectiveQuestion out;
   out.cluster = given.cluster;
   if (given.concurrent.empty()) given.contestants.ask(out);
@@ -120,6 +125,11 @@ CollectiveQuestion question_of(const Given& given) {
   out.load = given.load;
   out.type = type_of(given);
   out.skew = skew_of(given);
+  if (given.fold != "auto" && given.fold != "off")
+    throw UsageError(fmt::format("--fold: expected auto or off, got \"{}\"", given.fold));
+  out.fold = given.fold == "auto";
+  out.classes = given.classes;
+  out.ranks = given.ranks.parsed();
   return out;
 }
 
@@ -168,6 +178,15 @@ void add_collective(CLI::App& app) {
   command->add_option("--skew", given->skew, "Ranks start at random within this time")
       ->type_name("TIME")
       ->capture_default_str();
+  given->ranks.add_to(*command);
+  command
+      ->add_option("--fold", given->fold,
+                   "auto: ranks that cannot differ are replayed once, to the same picosecond; off: "
+                   "each for itself")
+      ->type_name("HOW")
+      ->capture_default_str();
+  command->add_flag("--classes", given->classes,
+                    "Print which ranks were folded into one, and what tells the others from them");
   command->add_flag("--check,-c", given->check,
                     "Run every schedule on real numbers and count wrong elements in #wrong");
   command->add_flag(
@@ -196,7 +215,12 @@ void add_collective(CLI::App& app) {
       "  lockstep collective all_reduce --cluster configs/clusters/star.json --ranks 8 --algorithm "
       "ring -b 64M -e 64M\n"
       "  lockstep collective all_reduce --cluster configs/clusters/dgx-h100.json --nodes 2 "
-      "--algorithm ring,halving_doubling -b 1K -e 1M -f 32");
+      "--algorithm ring,halving_doubling -b 1K -e 1M -f 32\n"
+      "  lockstep collective all_reduce --cluster configs/clusters/rail-optimised.json --nodes "
+      "2048 "
+      "--algorithm ring -b 1G -e 1G --classes\n"
+      "  lockstep collective all_reduce --cluster configs/clusters/star.json --ranks 8 --algorithm "
+      "ring --set-rank 3 \"start=10 us\" --classes");
   command->callback([given] { print(render(answer(*given), given->format)); });
 }
 

@@ -8,6 +8,7 @@
 #include "strategies/collectives/spec.hpp"
 #include "tools/lockstep/arena.hpp"
 #include "tools/lockstep/collective/contestant.hpp"
+#include "tools/lockstep/collective/rank_settings.hpp"
 
 namespace lockstep::cli {
 
@@ -24,14 +25,18 @@ struct CollectiveQuestion {
 
   /// How its contestants are played.
   [[nodiscard]] Player::Options play() const {
+    Player::Options out{type, root, skew, cluster.seed, nullptr, fold, ranks};
     for (const Contestant& each : contestants)
-      if (each.kind == Contestant::Kind::nccl) return {type, root, skew, cluster.seed, &nccl};
-    return {type, root, skew, cluster.seed, nullptr};
+      if (each.kind == Contestant::Kind::nccl) out.nccl = &nccl;
+    return out;
   }
 
   Duration skew;
   bool check = false;
   bool load = false;
+  bool fold = true;
+  bool classes = false;            // who was folded into whom is to be shown
+  std::vector<RankSetting> ranks;  // that have figures of their own
 };
 
 }  // namespace lockstep::cli

@@ -12,6 +12,7 @@
 #include "sim/engine/link_load.hpp"
 #include "sim/execute/host/schedule/numeric.hpp"
 #include "strategies/collectives/collective_bound.hpp"
+#include "tools/lockstep/collective/fold_output.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/parallel.hpp"
 #include "tools/lockstep/partitions.hpp"
@@ -145,6 +146,8 @@ class Run {
   [[nodiscard]] Report report(const std::vector<Outcome>& outcomes) const;
   [[nodiscard]] std::vector<Cell> row(const Contestant& contestant, const Outcome& outcome) const;
   void name_winners(const std::vector<Outcome>& outcomes, Report& out) const;
+  void add_fold(const Contestant& contestant, const Outcome& outcome, Section& section,
+                std::string& json) const;
 
   const CollectiveQuestion& question_;
   Arena arena_;
@@ -311,6 +314,7 @@ Report Run::report(const std::vector<Outcome>& outcomes) const {
                   [&](const auto& each) { return contested(each.collective); });
   out.columns = columns(question_.load, chooses_, any_contest);
   Fingerprint fingerprint;
+  std::string folds;
   const std::size_t sizes = question_.sizes.size();
   for (std::size_t c = 0; c < contestants_.size(); ++c) {
     Section section;
@@ -321,10 +325,12 @@ Report Run::report(const std::vector<Outcome>& outcomes) const {
     for (std::size_t s = 0; s < sizes; ++s) {
       const Outcome& outcome = outcomes[c * sizes + s];
       section.rows.push_back(row(contestants_[c], outcome));
+      add_fold(contestants_[c], outcome, section, folds);
       for (const char digit : outcome.played.fingerprint) fingerprint.add(digit);
     }
     out.sections.push_back(std::move(section));
   }
+  out.more.emplace_back("fold", "[" + folds + "]");
   out.fingerprint = fingerprint.text();
   name_winners(outcomes, out);
   if (std::any_of(outcomes.begin(), outcomes.end(),
@@ -333,6 +339,17 @@ Report Run::report(const std::vector<Outcome>& outcomes) const {
         "* the bound is for reduction at the end points; here switches reduce, which may beat it");
   for (const std::string& text : left_out_) out.footer.push_back("left out: " + text);
   return out;
+}
+
+/// In the section where it was asked for, and for JSON.
+void Run::add_fold(const Contestant& contestant, const Outcome& outcome, Section& section,
+                   std::string& json) const {
+  const FoldReport& fold = outcome.played.fold;
+  const Bytes size = outcome.prepared.layout.size;
+  json += (json.empty() ? "" : ",") + fold_json(contestant.text(), size, fold, question_.classes);
+  if (!question_.classes) return;
+  section.closing.push_back(fmt::format("{} at {}:", contestant.text(), to_string(size)));
+  for (std::string& line : describe_fold(fold)) section.closing.push_back(std::move(line));
 }
 
 nlohmann::ordered_json parameters_of(const AlgorithmInput& input) {
@@ -344,6 +361,14 @@ nlohmann::ordered_json parameters_of(const AlgorithmInput& input) {
       out[name] = to_string(value);
     }
   }
+  return out;
+}
+
+nlohmann::ordered_json config_of(const RankSetting& setting) {
+  nlohmann::ordered_json out = {{"rank", setting.rank}};
+  if (setting.start) out["start_s"] = setting.start->seconds();
+  if (setting.message_overhead) out["message_overhead_s"] = setting.message_overhead->seconds();
+  if (setting.reduce_rate) out["reduce_rate_Bps"] = setting.reduce_rate->bytes_per_second();
   return out;
 }
 
@@ -421,6 +446,7 @@ std::string config_of(const CollectiveQuestion& question, const Arena& arena,
   config["redop"] = "sum";
   config["root"] = question.root;
   config["skew_s"] = question.skew.seconds();
+  for (const RankSetting& rank : question.ranks) config["ranks"].push_back(config_of(rank));
   config["check"] = question.check;
   // A file's name may be any bytes; JSON's texts are UTF-8.
   return config.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);

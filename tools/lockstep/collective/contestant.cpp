@@ -83,6 +83,11 @@ std::vector<AlgorithmSpec> candidates(const Arena& arena, Collective collective,
   return out;
 }
 
+Player::Player(const Arena& arena, const Options& options) : arena_{arena}, options_{options} {
+  check_ranks(options.ranks, arena.ranks());
+  if (options.nccl != nullptr) nccl_.emplace(arena, *options.nccl);
+}
+
 std::vector<std::string> Player::problems(const Contestant& contestant) const {
   if (contestant.kind == Contestant::Kind::replayed || contestant.kind == Contestant::Kind::nccl)
     return {};
@@ -171,10 +176,21 @@ Contract Player::contract_of(const Contestant& contestant, const Schedule& sched
 
 std::vector<TimePoint> Player::starts(std::size_t members, Duration launch) const {
   std::vector<TimePoint> out;
-  if (options_.skew == Duration{} && launch == Duration{}) return out;
-  for (std::size_t i = 0; i < members; ++i)
-    out.emplace_back(launch + Duration::picoseconds(draw(options_.seed, i, options_.skew.ps())));
+  if (options_.skew != Duration{} || launch != Duration{})
+    for (std::size_t i = 0; i < members; ++i)
+      out.emplace_back(launch + Duration::picoseconds(draw(options_.seed, i, options_.skew.ps())));
+  apply(options_.ranks, members, out);
   return out;
+}
+
+/// With the ranks' own figures; a copy only where there are such.
+FoldedReplay Player::replay_on(const Network& network, const Workload& workload) const {
+  FoldOptions options;
+  options.fold = options_.fold;
+  if (options_.ranks.empty()) return replay_folded(network, workload, arena_.model(), options);
+  Network changed = network;
+  apply(options_.ranks, changed);
+  return replay_folded(changed, workload, arena_.model(), options);
 }
 
 Played Player::play(const Contestant& contestant, const Prepared& prepared) const {
@@ -188,8 +204,10 @@ Played Player::play(const Contestant& contestant, const Prepared& prepared) cons
   Workload workload;
   workload.calls.push_back(std::move(call));
   const Network& network = prepared.network ? *prepared.network : arena_.network();
-  const ReplayResult result = replay(network, workload, arena_.model());
+  FoldedReplay replayed = replay_on(network, workload);
+  const ReplayResult& result = replayed.result;
   Played out;
+  out.fold = std::move(replayed.report);
   out.unfinished = unfinished_text(result);
   out.time = result.end.since_start();
   out.ends = result.call_ends[0];

@@ -8,11 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "sim/fold/fold.hpp"
 #include "strategies/collectives/sizing.hpp"
 #include "strategies/collectives/spec.hpp"
 #include "strategies/formats/msccl.hpp"
 #include "tools/lockstep/arena.hpp"
 #include "tools/lockstep/collective/nccl_choice.hpp"
+#include "tools/lockstep/collective/rank_settings.hpp"
 
 namespace lockstep::cli {
 
@@ -53,6 +55,7 @@ struct Played {
   double busy = 0;         // share of the time that it would take the busiest link alone
   std::string unfinished;  // in words; empty where everybody ended
   std::string fingerprint;
+  FoldReport fold{};
 };
 
 /// Prepares and plays contestants on an arena. Thread-safe.
@@ -64,10 +67,11 @@ class Player {
     Duration skew;  // ranks start at random within this time
     std::uint64_t seed = 1;
     const NcclOptions* nccl = nullptr;  // for contestants that ask NCCL's model
+    bool fold = true;                   // ranks that cannot differ are replayed once
+    std::vector<RankSetting> ranks{};   // that have figures of their own
   };
-  Player(const Arena& arena, const Options& options) : arena_{arena}, options_{options} {
-    if (options.nccl != nullptr) nccl_.emplace(arena, *options.nccl);
-  }
+  /// Throws UsageError where a rank with figures of its own is not there.
+  Player(const Arena& arena, const Options& options);
 
   [[nodiscard]] const Arena& arena() const { return arena_; }
   /// What is wrong with the contestant on this arena; empty where nothing is.
@@ -86,6 +90,7 @@ class Player {
                                            const Network* network = nullptr) const;
   [[nodiscard]] Prepared prepare_nccl(Collective collective, Bytes size) const;
   [[nodiscard]] Prepared prepare_fastest(const Contestant& contestant, Bytes size) const;
+  [[nodiscard]] FoldedReplay replay_on(const Network& network, const Workload& workload) const;
   [[nodiscard]] std::vector<TimePoint> starts(std::size_t members, Duration launch) const;
   void find_busiest(const ReplayResult& result, const Network& network, Played& out) const;
 

@@ -1,0 +1,103 @@
+#include "tools/lockstep/collective/fold_output.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+namespace lockstep::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kMostLines = 20;
+constexpr std::size_t kMostRanges = 6;
+
+std::string text_of(const RankRange& range) {
+  return range.first == range.last ? std::to_string(range.first)
+                                   : fmt::format("{}-{}", range.first, range.last);
+}
+
+std::string text_of(const std::vector<RankRange>& ranges) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(ranges.size(), kMostRanges); ++i)
+    text += (text.empty() ? "" : ", ") + text_of(ranges[i]);
+  if (ranges.size() > kMostRanges) text += ", ...";
+  return text;
+}
+
+std::size_t ranks_of(const FoldReport& report) {
+  std::size_t ranks = 0;
+  for (const auto& call : report.class_of) ranks += call.size();
+  return ranks;
+}
+
+/// The largest first, then by their first ranks.
+std::vector<std::size_t> by_size(const FoldReport& report) {
+  std::vector<std::size_t> order(report.classes.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return report.classes[a].members > report.classes[b].members;
+  });
+  return order;
+}
+
+Json classes_json(const FoldReport& report) {
+  Json out = Json::array();
+  const auto ranges = report.ranges();
+  for (const std::size_t c : by_size(report)) {
+    if (out.size() == FoldReport::kMostDescribed) break;
+    Json one = {{"ranks", report.classes[c].members},
+                {"representative", report.classes[c].representative},
+                {"difference", report.classes[c].difference}};
+    Json& members = one["members"] = Json::array();
+    for (const RankRange& range : ranges[c]) members.push_back({range.first, range.last});
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::string> describe_fold(const FoldReport& report) {
+  if (!report.folded) return {"nothing folded: " + report.why_not};
+  std::vector<std::string> out{fmt::format(
+      "{} class{} of {} ranks, {} of {} links; {} of {} transfers worked out{}",
+      report.classes.size(), report.classes.size() == 1 ? "" : "es", ranks_of(report),
+      report.link_classes, report.links, report.simulated_transfers, report.transfers,
+      report.rounds_skipped == 0
+          ? ""
+          : fmt::format(", {} of {} rounds skipped", report.rounds_skipped, report.rounds))};
+  const auto ranges = report.ranges();
+  const auto order = by_size(report);
+  for (std::size_t i = 0; i < std::min(order.size(), kMostLines); ++i) {
+    const FoldClass& each = report.classes[order[i]];
+    out.push_back(fmt::format("  {} rank{}: {}{}", each.members, each.members == 1 ? "" : "s",
+                              text_of(ranges[order[i]]),
+                              each.difference.empty() ? "" : "; " + each.difference));
+  }
+  if (order.size() > kMostLines)
+    out.push_back(fmt::format("  and {} more classes", order.size() - kMostLines));
+  return out;
+}
+
+std::string fold_json(const std::string& algorithm, Bytes size, const FoldReport& report,
+                      bool with_classes) {
+  Json out = {{"algorithm", algorithm},
+              {"size_bytes", size.count()},
+              {"folded", report.folded},
+              {"classes", report.classes.size()},
+              {"link_classes", report.link_classes},
+              {"links", report.links},
+              {"transfers", report.transfers},
+              {"simulated_transfers", report.simulated_transfers},
+              {"rounds", report.rounds},
+              {"rounds_skipped", report.rounds_skipped}};
+  if (!report.why_not.empty()) out["why_not"] = report.why_not;
+  if (with_classes) out["members"] = classes_json(report);
+  return out.dump();
+}
+
+}  // namespace lockstep::cli
