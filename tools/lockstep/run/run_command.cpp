@@ -9,6 +9,7 @@
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/format_option.hpp"
 #include "tools/lockstep/rank_list.hpp"
+#include "tools/lockstep/run/rank_speeds.hpp"
 #include "tools/lockstep/run/run_render.hpp"
 #include "tools/lockstep/run/trace_file.hpp"
 #include "tools/lockstep/scenario_file.hpp"
@@ -34,10 +35,22 @@ Fidelity fidelity_of(const std::string& text) {
       fmt::format("--fidelity: expected auto, all or representatives, got \"{}\"", text));
 }
 
+Folding folding_of(const std::string& text) {
+  if (text == "auto") return Folding::automatic;
+  if (text == "off") return Folding::off;
+  throw UsageError(fmt::format("--fold: expected auto or off, got \"{}\"", text));
+}
+
 RunQuestion question_of(const Given& given) {
   RunQuestion out = given.question;
   out.file = scenario_file(out.file);
   out.simulation.fidelity = fidelity_of(out.fidelity);
+  out.simulation.fold = folding_of(out.fold);
+  if (out.classes && out.simulation.fold == Folding::automatic)
+    out.simulation.fold = Folding::always;
+  out.simulation.speeds = parse_rank_speeds(out.rank_settings);
+  if (!out.simulation.speeds.empty() && out.simulation.fidelity == Fidelity::representatives)
+    throw UsageError("--set-rank needs all ranks: representatives stand for all of their role");
   out.simulation.network = NetworkOptions{out.network, {}}.parsed();
   out.simulation.nccl_tuning = config_folder() + "/nccl/" + kNcclVersion + ".json";
   if (out.trace.empty() && !(given.ranks.empty() && given.window.empty()))
@@ -51,7 +64,7 @@ void add_simulation(CLI::App& command, RunQuestion& question) {
   command
       .add_option("--fidelity", question.fidelity,
                   "all: every rank and transfer on one network; representatives: one rank of each "
-                  "role; auto: all where that is quick")
+                  "role; auto: all where that is quick, folded or not")
       ->type_name("auto|all|representatives")
       ->capture_default_str();
   command
@@ -62,6 +75,23 @@ void add_simulation(CLI::App& command, RunQuestion& question) {
       ->capture_default_str();
   command.add_flag("--ignore-memory", question.ignore_memory,
                    "Go on where a rank needs more memory than its GPU has");
+}
+
+void add_folding(CLI::App& command, RunQuestion& question) {
+  command
+      .add_option("--fold", question.fold,
+                  "auto: ranks that cannot differ are simulated once, to the same picosecond; off: "
+                  "each for itself")
+      ->type_name("auto|off")
+      ->capture_default_str();
+  command.add_flag("--classes", question.classes,
+                   "Tells which ranks were folded into one, and in what the others differ");
+  command
+      .add_option("--set-rank", question.rank_settings,
+                  "A rank that computes at another speed, as in --set-rank 17 compute=0.8; "
+                  "repeatable")
+      ->type_name("RANK compute=SPEED")
+      ->allow_extra_args(false);
 }
 
 void add_trace(CLI::App& command, Given& given) {
@@ -100,6 +130,7 @@ void add_run(CLI::App& app) {
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   add_simulation(*command, question);
+  add_folding(*command, question);
   add_trace(*command, *given);
   add_format(*command, given->format);
   command->footer(
@@ -108,7 +139,8 @@ void add_run(CLI::App& app) {
       "Examples:\n"
       "  lockstep run configs/scenarios/mlp-two-gpus.json\n"
       "  lockstep run configs/scenarios/llama7b-256.json --set parallel.tp=4 --set parallel.dp=16 "
-      "--format json");
+      "--format json\n"
+      "  lockstep run configs/scenarios/zero-7b5-3.json --set-rank 17 compute=0.8 --classes");
   command->callback([given] {
     const RunQuestion asked = question_of(*given);
     print(render_run(asked, run_step(asked), given->format));

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "strategies/training/scenario_json.hpp"
+#include "tools/lockstep/run/rank_classes.hpp"
 #include "tools/lockstep/run/run_row.hpp"
 
 namespace lockstep::cli {
@@ -22,6 +23,8 @@ Json config_of(const RunQuestion& question, const RunAnswer& answer) {
                    {"set", question.overrides},
                    {"ignore_memory", question.ignore_memory},
                    {"fidelity", question.fidelity},
+                   {"fold", question.fold},
+                   {"set_rank", question.rank_settings},
                    {"network", question.network},
                    {"nccl", question.simulation.nccl_tuning.stem().string()}};
   return config;
@@ -170,6 +173,27 @@ Json memory_of(const RankMemory& memory) {
   return out;
 }
 
+Json class_of(const ShownClass& each) {
+  Json ranges = Json::array();
+  for (const auto& [first, last] : each.ranges) ranges.push_back({first, last});
+  return {{"ranks", each.of.members},
+          {"representative", each.of.representative},
+          {"role", each.role},
+          {"difference", each.of.difference},
+          {"members", std::move(ranges)}};
+}
+
+/// How many classes the ranks were folded into; the classes themselves where asked for.
+Json fold_of(const RunQuestion& question, const RunAnswer& answer) {
+  const SimulatedStep& step = answer.step;
+  Json out{{"folded", !step.classes.empty()}, {"classes", step.classes.size()}};
+  if (!question.classes) return out;
+  Json classes = Json::array();
+  for (const ShownClass& each : shown_classes(step)) classes.push_back(class_of(each));
+  out["members"] = std::move(classes);
+  return out;
+}
+
 Json links_of(const std::vector<LinkUse>& links) {
   Json out = Json::array();
   for (const LinkUse& link : links)
@@ -193,6 +217,7 @@ std::string json_of_run(const RunQuestion& question, const RunAnswer& answer) {
   out.erase("rows");
   out["name"] = answer.scenario.name;
   out["fidelity"] = answer.step.fidelity == Fidelity::all_ranks ? "all" : "representatives";
+  out["fold"] = fold_of(question, answer);
   add_throughput(answer.throughput, out);
   out["breakdown"] = breakdown_of(answer);
   out["memory"] = memory_of(answer.memory);

@@ -8,6 +8,7 @@
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/progress.hpp"
 #include "tools/lockstep/run/memory_changes.hpp"
+#include "tools/lockstep/run/rank_speeds.hpp"
 #include "tools/lockstep/run/trace_file.hpp"
 
 namespace lockstep::cli {
@@ -72,6 +73,7 @@ Duration mean_step(const RunQuestion& question, const Scenario& scenario, const 
 RunAnswer run_step(const RunQuestion& question) {
   Progress progress("run", 5);
   Scenario scenario = load_scenario(question.file, question.overrides, config_folder());
+  check_rank_speeds(question.simulation.speeds, scenario.parallel.ranks());
   progress.step();
   const Device& device = scenario.cluster.device;
   const Cluster& cluster = scenario.cluster.cluster;

@@ -19,8 +19,11 @@ struct RunQuestion {
   std::string file;
   std::vector<std::string> overrides{};  // "parallel.tp=4"
   SimulationOptions simulation{};
-  std::string fidelity = "auto";  // as written
-  std::string network = "fluid";  // as written
+  std::string fidelity = "auto";                                     // as written
+  std::string network = "fluid";                                     // as written
+  std::string fold = "auto";                                         // as written
+  bool classes = false;                                              // to be told one by one
+  std::vector<std::pair<std::string, std::string>> rank_settings{};  // "17", "compute=0.8"
   bool ignore_memory = false;
   std::string trace{};  // file to write; empty: none
   std::vector<int> trace_ranks{};

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "tools/lockstep/run/rank_classes.hpp"
+
 namespace lockstep::cli {
 
 namespace {
@@ -47,11 +49,7 @@ std::vector<std::string> head(const RunQuestion& question, const RunAnswer& answ
                             parallel.global_batch, parallel.microbatches(),
                             parallel.microbatches() == 1 ? "" : "es", parallel.micro_batch,
                             parallel.dp));
-  out.push_back(fmt::format("{}, network {}",
-                            answer.step.fidelity == Fidelity::all_ranks
-                                ? "every rank simulated"
-                                : "one rank of each role simulated",
-                            question.network));
+  out.push_back(fmt::format("{}, network {}", how_simulated(answer.step), question.network));
   return out;
 }
 
@@ -175,6 +173,18 @@ RunTable link_table(const RunAnswer& answer) {
   return table;
 }
 
+RunTable class_table(const RunAnswer& answer) {
+  constexpr std::size_t kClassesShown = 32;
+  RunTable table{{how_simulated(answer.step)}, {"ranks", "of them", "role", "differ"}, {}, {}};
+  const std::vector<ShownClass> classes = shown_classes(answer.step);
+  for (std::size_t i = 0; i < std::min(classes.size(), kClassesShown); ++i)
+    table.rows.push_back({text_of(classes[i].ranges), fmt::format("{}", classes[i].of.members),
+                          classes[i].role, classes[i].of.difference});
+  if (classes.size() > kClassesShown)
+    table.footer = fmt::format("and {} more", classes.size() - kClassesShown);
+  return table;
+}
+
 std::size_t width_of(const std::string& text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
@@ -215,6 +225,7 @@ std::vector<RunTable> tables_of_run(const RunQuestion& question, const RunAnswer
   if (answer.summary.stages.size() > 1) tables.push_back(stage_table(answer));
   tables.push_back(memory_table(answer));
   if (!answer.links.empty()) tables.push_back(link_table(answer));
+  if (question.classes) tables.push_back(class_table(answer));
   return tables;
 }
 

@@ -1,0 +1,55 @@
+#include "tools/lockstep/run/rank_classes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace lockstep::cli {
+
+namespace {
+
+constexpr std::size_t kMostRanges = 6;
+
+}  // namespace
+
+std::vector<ShownClass> shown_classes(const SimulatedStep& step) {
+  std::vector<ShownClass> out;
+  for (const RankClass& each : step.classes)
+    out.push_back({each, step.timeline.program->roles[each.role].name, {}});
+  const std::vector<std::uint32_t>& stands_in = step.timeline.stands_in;
+  for (std::size_t rank = 0; rank < stands_in.size(); ++rank) {
+    auto& ranges = out[stands_in[rank]].ranges;
+    const int number = static_cast<int>(rank);
+    if (!ranges.empty() && ranges.back().second + 1 == number) {
+      ranges.back().second = number;
+    } else {
+      ranges.emplace_back(number, number);
+    }
+  }
+  std::stable_sort(out.begin(), out.end(), [](const ShownClass& a, const ShownClass& b) {
+    return a.of.members > b.of.members;
+  });
+  return out;
+}
+
+std::string text_of(const std::vector<std::pair<int, int>>& ranges) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(ranges.size(), kMostRanges); ++i) {
+    const auto [first, last] = ranges[i];
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", first);
+    if (last > first) text += fmt::format("-{}", last);
+  }
+  return ranges.size() > kMostRanges ? text + ", ..." : text;
+}
+
+std::string how_simulated(const SimulatedStep& step) {
+  if (step.fidelity == Fidelity::representatives) return "one rank of each role simulated";
+  if (step.classes.empty()) return "every rank simulated";
+  const int ranks = step.timeline.program->mesh.ranks();
+  const std::size_t hosts = step.timeline.stands_in.size() - static_cast<std::size_t>(ranks);
+  return fmt::format("all {} ranks{}, folded into {} class{}", ranks,
+                     hosts == 0 ? "" : fmt::format(" and {} host{}", hosts, hosts == 1 ? "" : "s"),
+                     step.classes.size(), step.classes.size() == 1 ? "" : "es");
+}
+
+}  // namespace lockstep::cli

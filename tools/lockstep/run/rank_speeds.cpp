@@ -1,0 +1,68 @@
+#include "tools/lockstep/run/rank_speeds.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <stdexcept>
+
+#include "tools/lockstep/errors.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+constexpr double kSlowest = 0.001;
+constexpr double kFastest = 1000;
+
+int rank_of(const std::string& text) {
+  int rank = -1;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), rank);
+  if (error != std::errc{} || stop != text.data() + text.size() || rank < 0)
+    throw UsageError(fmt::format("--set-rank: expected a rank such as 17, got \"{}\"", text));
+  return rank;
+}
+
+double number_of(const std::string& text) {
+  const bool plain = !text.empty() && text.size() <= 12 &&
+                     text.find_first_not_of("0123456789.") == std::string::npos;
+  std::size_t used = 0;
+  try {
+    const double number = plain ? std::stod(text, &used) : 0;
+    return used == text.size() ? number : 0;
+  } catch (const std::invalid_argument&) {
+    return 0;
+  }
+}
+
+double speed_of(int rank, const std::string& text) {
+  const std::string key = "compute=";
+  const bool known = text.rfind(key, 0) == 0;
+  const double speed = known ? number_of(text.substr(key.size())) : 0;
+  if (speed < kSlowest || speed > kFastest)
+    throw UsageError(fmt::format(
+        "--set-rank {}: expected compute=SPEED with a speed of {} to {}, 1 being that of the "
+        "others, got \"{}\"",
+        rank, kSlowest, kFastest, text));
+  return speed;
+}
+
+}  // namespace
+
+std::map<int, double> parse_rank_speeds(
+    const std::vector<std::pair<std::string, std::string>>& given) {
+  std::map<int, double> out;
+  for (const auto& [number, setting] : given) {
+    const int rank = rank_of(number);
+    if (!out.emplace(rank, speed_of(rank, setting)).second)
+      throw UsageError(fmt::format("--set-rank {}: the rank is given twice", rank));
+  }
+  return out;
+}
+
+void check_rank_speeds(const std::map<int, double>& speeds, int ranks) {
+  if (speeds.empty() || speeds.rbegin()->first < ranks) return;
+  throw UsageError(fmt::format("--set-rank {}: the scenario has ranks 0 to {}",
+                               speeds.rbegin()->first, ranks - 1));
+}
+
+}  // namespace lockstep::cli
