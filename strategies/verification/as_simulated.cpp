@@ -8,33 +8,10 @@
 #include "sim/execute/host/program/execute_program.hpp"
 #include "sim/trace/memory.hpp"
 #include "strategies/training/simulate.hpp"
-#include "topologies/cluster_file.hpp"
 
 namespace lockstep {
 
 namespace {
-
-/// 1e12 operations and 1e11 bytes a second: the order of things is looked at, not their time.
-class PlainCost final : public CostModel {
- public:
-  [[nodiscard]] Duration time(const Kernel& kernel) const override {
-    return Duration::picoseconds(std::llround(kernel.flops + 10 * kernel.moved_bytes));
-  }
-  [[nodiscard]] double slowdown_while_communicating() const override { return 1; }
-};
-
-[[nodiscard]] Cluster star(const Program& program) {
-  const auto hosts = std::count_if(program.roles.begin(), program.roles.end(),
-                                   [](const Role& role) { return role.host; });
-  const std::string text = fmt::format(
-      R"({{"name": "star", "summary": "every rank on one switch", "device": "host", "ranks": {},
-           "topology": {{"builder": "star", "link": {{"bandwidth": "10 GB/s", "latency": "1 us",
-           "source": "by definition"}}}}}})",
-      program.mesh.ranks());
-  return read_cluster(parse_json(text, "star"),
-                      ClusterSize{std::nullopt, std::nullopt, static_cast<int>(hosts)})
-      .cluster;
-}
 
 /// The first difference; empty: none.
 [[nodiscard]] std::string difference(const AllocationUse& executed, const MemoryUse& accounted) {
@@ -53,41 +30,72 @@ class PlainCost final : public CostModel {
   return executed.peak == accounted.peak.held ? "" : "has its peak elsewhere than the account";
 }
 
+/// What a rank allocated, beside its account.
+[[nodiscard]] std::string difference(const AllocationRecord& executed,
+                                     const MemoryAccount& accounted) {
+  const std::string device = difference(executed.device, accounted.device);
+  return device.empty() ? difference(executed.host, accounted.host) : device;
+}
+
+/// Two executions of one program in different orders.
+template <class Real>
+[[nodiscard]] std::string difference(BasicProgramExecution<Real>& simulated,
+                                     BasicProgramExecution<Real>& drawn, double tolerance) {
+  const double loss = simulated.step();
+  const double expected = drawn.step();
+  if (!(std::abs(loss - expected) <= tolerance)) {
+    return fmt::format("in simulated order the loss is {}, else {}", loss, expected);
+  }
+  const auto weights = simulated.weights();
+  const auto others = drawn.weights();
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    for (std::size_t k = 0; k < weights[i].values->size(); ++k) {
+      const double apart = std::abs(static_cast<double>((*weights[i].values)[k]) -
+                                    static_cast<double>((*others[i].values)[k]));
+      if (apart <= tolerance) continue;
+      return fmt::format("in simulated order {} of block {} on rank {} differs by {:.3g}",
+                         weights[i].copy, weights[i].position, weights[i].rank, apart);
+    }
+  }
+  return "";
+}
+
 }  // namespace
 
+template <class Real>
 VerifiedOrder verify_as_simulated(std::shared_ptr<const Program> program,
-                                  const ParallelConfig& parallel, ExecutionOptions options,
-                                  const std::filesystem::path& nccl_tuning,
-                                  const VerifiedStep& first, double tolerance) {
+                                  const ParallelConfig& parallel, const VerificationStage& stage,
+                                  ExecutionOptions options, double tolerance) {
   SimulationOptions simulation;
   simulation.fidelity = Fidelity::all_ranks;
-  simulation.nccl_tuning = nccl_tuning;
+  simulation.nccl_tuning = stage.nccl_tuning;
   const SimulatedStep step =
-      simulate(program, parallel, star(*program), Device{}, PlainCost{}, simulation);
+      simulate(program, parallel, stage.cluster, stage.device, *stage.cost, simulation);
+  BasicProgramExecution<Real> drawn{*program, options};
   options.timeline = &step.timeline;
-  ProgramExecution execution{*program, options};
-  const double loss = execution.step();
+  BasicProgramExecution<Real> simulated{*program, options};
   VerifiedOrder out;
-  out.operations = execution.operations();
-  if (!(std::abs(loss - first.loss) <= tolerance)) {
-    out.problem = fmt::format("in simulated order the loss is {}, else {}", loss, first.loss);
-  }
+  out.operations = simulated.operations();
+  out.problem = difference(simulated, drawn, tolerance);
   for (const RankTimeline& rank : step.timeline.ranks) {
     const MemoryAccount account = memory_account(step.timeline.roles[rank.role], rank);
-    const AllocationRecord record = execution.allocations(rank.rank);
     if (const Bytes peak = account.device.peak.held.total(); peak > out.peak) {
       out.peak = peak;
       out.fullest = rank.rank;
     }
-    for (const auto& [executed, accounted] :
-         {std::pair{&record.device, &account.device}, std::pair{&record.host, &account.host}}) {
-      const std::string problem = difference(*executed, *accounted);
-      if (out.problem.empty() && !problem.empty()) {
-        out.problem = fmt::format("rank {} {}", rank.rank, problem);
-      }
+    const std::string problem = difference(simulated.allocations(rank.rank), account);
+    if (out.problem.empty() && !problem.empty()) {
+      out.problem = fmt::format("rank {} {}", rank.rank, problem);
     }
   }
   return out;
 }
+
+template VerifiedOrder verify_as_simulated<float>(std::shared_ptr<const Program>,
+                                                  const ParallelConfig&, const VerificationStage&,
+                                                  ExecutionOptions, double);
+template VerifiedOrder verify_as_simulated<double>(std::shared_ptr<const Program>,
+                                                   const ParallelConfig&, const VerificationStage&,
+                                                   ExecutionOptions, double);
 
 }  // namespace lockstep

@@ -1,22 +1,22 @@
 #pragma once
 
-#include <filesystem>
 #include <memory>
 
 #include "sim/execute/host/program/execution_options.hpp"
 #include "strategies/parallel/parallel_config.hpp"
+#include "strategies/verification/stage.hpp"
 #include "strategies/verification/verification_report.hpp"
 
 namespace lockstep {
 
-/// Simulates a step with every rank on a switch of its own, executes it in that very order, and
-/// compares: no operation starts before its inputs exist, and every rank holds what its memory
-/// account says, at every instant and to the byte. `loss`: of the first step, which must come out
-/// again within `tolerance`. Errors: ExecutionError, ProgramStuck.
+/// Simulates a step, every rank of it, executes it in that very order, and compares: no operation
+/// starts before its inputs exist; every rank holds what its memory account says, at every instant
+/// and to the byte; and loss and weights are, within `tolerance`, those of the step in a drawn
+/// order. Errors: ExecutionError, ProgramStuck.
+template <class Real>
 [[nodiscard]] VerifiedOrder verify_as_simulated(std::shared_ptr<const Program> program,
                                                 const ParallelConfig& parallel,
-                                                ExecutionOptions options,
-                                                const std::filesystem::path& nccl_tuning,
-                                                const VerifiedStep& first, double tolerance);
+                                                const VerificationStage& stage,
+                                                ExecutionOptions options, double tolerance);
 
 }  // namespace lockstep

@@ -2,11 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <vector>
 
 #include "strategies/collectives/spec.hpp"
+#include "strategies/nccl/tuning_file.hpp"
+#include "strategies/training/collective_choice.hpp"
+#include "topologies/lower.hpp"
 
 namespace lockstep {
 
@@ -17,10 +21,10 @@ struct Chosen {
   AlgorithmInput input;
 };
 
-/// Ranks by themselves, or as nodes or a torus of a x b: numbers do not care where a rank sits, but
-/// some algorithms do.
+/// As nodes or a torus of a x b where they can be, else ranks by themselves: numbers do not care
+/// where a rank sits, but some algorithms do.
 [[nodiscard]] std::vector<RankLayout> layouts_of(int members) {
-  std::vector<RankLayout> out(1);
+  std::vector<RankLayout> out;
   for (int side = 2; side * 2 <= members; ++side) {
     if (members % side != 0) continue;
     RankLayout layout;
@@ -28,6 +32,7 @@ struct Chosen {
     layout.dimensions = {side, members / side};
     out.push_back(std::move(layout));
   }
+  out.emplace_back();
   return out;
 }
 
@@ -52,7 +57,7 @@ struct Chosen {
 
 /// Round a ring where there is one, as NCCL's bandwidth-bound sizes go; else what its table has
 /// first.
-[[nodiscard]] std::optional<Chosen> usual(Collective collective, int members, int root) {
+[[nodiscard]] std::optional<Chosen> usual_choice(Collective collective, int members, int root) {
   static constexpr std::array kUsual{"ring", "pairwise", "shift", "binomial"};
   for (const char* name : kUsual) {
     const CollectiveAlgorithm* row = find_algorithm(collective, name);
@@ -68,7 +73,44 @@ struct Chosen {
 
 }  // namespace
 
-SchedulePtr GroupSchedules::of(const Communication& how, int members, int root) {
+struct GroupSchedules::Staged {
+  Staged(const VerificationStage& on, std::map<std::string, std::string> algorithms, int mesh)
+      : ranks{mesh},
+        hosts_after{on.cluster.ranks() - mesh},
+        network{lower(on.cluster, on.device.endpoint())},
+        choice{on.cluster, network, on.device, load_nccl_tuning(on.nccl_tuning),
+               std::move(algorithms)} {}
+
+  [[nodiscard]] EndpointId endpoint(int rank) const {
+    return static_cast<EndpointId>(rank < ranks ? rank : rank + hosts_after);
+  }
+
+  int ranks;
+  int hosts_after;
+  Network network;
+  CollectiveChoice choice;
+};
+
+GroupSchedules::GroupSchedules(std::map<std::string, std::string> algorithms,
+                               const VerificationStage* stage, int ranks)
+    : algorithms_{std::move(algorithms)} {
+  if (stage != nullptr) staged_ = std::make_unique<Staged>(*stage, algorithms_, ranks);
+}
+
+GroupSchedules::~GroupSchedules() = default;
+
+SchedulePtr GroupSchedules::of(const Communication& how, const std::vector<int>& members, int root,
+                               Bytes message) {
+  if (staged_ == nullptr) return usual(how, static_cast<int>(members.size()), root);
+  std::vector<EndpointId> endpoints;
+  for (const int member : members) endpoints.push_back(staged_->endpoint(member));
+  const ChosenCollective& chosen = staged_->choice.choose(how.collective, how.group, endpoints,
+                                                          root, how.host.has_value(), message);
+  tell(how, members.size(), chosen.text);
+  return chosen.schedule;
+}
+
+SchedulePtr GroupSchedules::usual(const Communication& how, int members, int root) {
   const std::string key =
       fmt::format("{}/{}/{}/{}", how.group, to_string(how.collective), members, root);
   const auto known = made_.find(key);
@@ -76,11 +118,18 @@ SchedulePtr GroupSchedules::of(const Communication& how, int members, int root) 
   const auto wish = algorithms_.find(how.group);
   std::optional<Chosen> chosen;
   if (wish != algorithms_.end()) chosen = named(wish->second, how.collective, members, root);
-  if (!chosen) chosen = usual(how.collective, members, root);
+  if (!chosen) chosen = usual_choice(how.collective, members, root);
   SchedulePtr schedule = chosen ? make_schedule(*chosen->spec.algorithm, chosen->input) : nullptr;
-  report_.push_back(fmt::format("{}: {} among {} by {}", how.group, to_string(how.collective),
-                                members, chosen ? chosen->spec.text() : "its meaning"));
+  tell(how, static_cast<std::size_t>(members), chosen ? chosen->spec.text() : "its meaning");
   return made_.emplace(key, std::move(schedule)).first->second;
+}
+
+void GroupSchedules::tell(const Communication& how, std::size_t members, const std::string& by) {
+  std::string line =
+      fmt::format("{}: {} among {} by {}", how.group, to_string(how.collective), members, by);
+  if (std::find(report_.begin(), report_.end(), line) == report_.end()) {
+    report_.push_back(std::move(line));
+  }
 }
 
 }  // namespace lockstep

@@ -1,27 +1,43 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "sim/execute/host/program/execute_program.hpp"
+#include "sim/execute/host/program/execution_options.hpp"
 #include "strategies/collectives/algorithm.hpp"
+#include "strategies/verification/stage.hpp"
 
 namespace lockstep {
 
-/// The schedules by which an execution does its collectives: of the group's algorithm in
-/// `algorithms` where the collective has it and so many ranks allow it, else of a usual one.
+class CollectiveChoice;
+
+/// The schedules by which an execution does its collectives: with a stage those that simulating the
+/// plan there chooses; else of the group's algorithm in `algorithms` where the collective has it
+/// and so many ranks allow it, or of a usual one.
 class GroupSchedules {
  public:
-  explicit GroupSchedules(std::map<std::string, std::string> algorithms)
-      : algorithms_{std::move(algorithms)} {}
+  /// `stage` may be null, and must outlive it; `ranks` of the mesh.
+  GroupSchedules(std::map<std::string, std::string> algorithms, const VerificationStage* stage,
+                 int ranks);
+  ~GroupSchedules();
+  GroupSchedules(const GroupSchedules&) = delete;
+  GroupSchedules& operator=(const GroupSchedules&) = delete;
 
-  [[nodiscard]] SchedulePtr of(const Communication& how, int members, int root);
-  /// "dp: all_reduce among 8 by ring", in order of first use.
+  /// Members as in ScheduleOf; `message` as contracts count it.
+  [[nodiscard]] SchedulePtr of(const Communication& how, const std::vector<int>& members, int root,
+                               Bytes message);
+  /// "dp: all_reduce among 8 by ring", in order of first use, each once.
   [[nodiscard]] const std::vector<std::string>& report() const { return report_; }
 
  private:
+  struct Staged;
+  [[nodiscard]] SchedulePtr usual(const Communication& how, int members, int root);
+  void tell(const Communication& how, std::size_t members, const std::string& by);
+
   std::map<std::string, std::string> algorithms_;
+  std::unique_ptr<Staged> staged_;  // null: no stage
   std::map<std::string, SchedulePtr> made_{};
   std::vector<std::string> report_{};
 };

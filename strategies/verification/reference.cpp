@@ -41,7 +41,6 @@ class Replicas final : public Reference<Real> {
       : program_{std::move(program)}, every_{of.average_every} {
     for (int replica = 0; replica < of.dp; ++replica) {
       options.sample_of = share_of(replica, of.dp);
-      options.first_sample = replica * of.micro_batch;
       replicas_.push_back(std::make_unique<BasicProgramExecution<Real>>(program_, options));
     }
   }
@@ -86,9 +85,11 @@ class Replicas final : public Reference<Real> {
 
 }  // namespace
 
-ParallelConfig single_device(const ModelConfig& model, const ParallelConfig& of) {
+ParallelConfig single_device(const ModelConfig& model, const ParallelConfig& of,
+                             ReferenceBatch batch) {
   ParallelConfig out;
-  out.micro_batch = has_batch_norm(model) ? of.micro_batch : of.micro_batch * of.dp;
+  out.micro_batch = batch == ReferenceBatch::whole ? of.global_batch : of.micro_batch * of.dp;
+  if (has_batch_norm(model)) out.micro_batch = of.micro_batch;
   out.global_batch = of.global_batch;
   out.precision = of.precision;
   out.state = of.state;
@@ -97,19 +98,17 @@ ParallelConfig single_device(const ModelConfig& model, const ParallelConfig& of)
 }
 
 template <class Real>
-std::unique_ptr<Reference<Real>> one_device(const ModelConfig& model,
-                                            const ParallelConfig& parallel,
+std::unique_ptr<Reference<Real>> one_device(const ModelConfig& model, const ParallelConfig& alone,
                                             const ExecutionOptions& options) {
-  return std::make_unique<OneDevice<Real>>(
-      build_program(model, single_device(model, parallel), kGpusPerNode), options);
+  return std::make_unique<OneDevice<Real>>(build_program(model, alone, kGpusPerNode), options);
 }
 
 template <class Real>
 std::unique_ptr<Reference<Real>> averaged_replicas(const ModelConfig& model,
                                                    const ParallelConfig& parallel,
                                                    const ExecutionOptions& options) {
-  ParallelConfig alone = single_device(model, parallel);
-  alone.micro_batch = parallel.micro_batch;
+  ParallelConfig alone = single_device(model, parallel, ReferenceBatch::whole);
+  alone.micro_batch = parallel.micro_batch;  // samples are dealt out by microbatch
   alone.global_batch = parallel.global_batch / parallel.dp;
   return std::make_unique<Replicas<Real>>(build_program(model, alone, kGpusPerNode), parallel,
                                           options);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "sim/execute/host/program/execute_program.hpp"
@@ -20,14 +21,21 @@ class Reference {
   [[nodiscard]] virtual BasicProgramExecution<Real>& execution(int replica) = 0;
 };
 
-/// The plan of one device with all replicas' sequences in every microbatch; of a net with batch
-/// norm with their microbatches one after the other, as each has statistics of its own.
-[[nodiscard]] ParallelConfig single_device(const ModelConfig& model, const ParallelConfig& of);
+/// How much of a step's batch one device takes at once.
+enum class ReferenceBatch : std::uint8_t {
+  whole,  // all of it: nothing is accumulated
+  alike,  // as all replicas together: its microbatches are the plan's
+};
+
+/// The plan of one device. A net with batch norm takes the replicas' microbatches one after the
+/// other in any case, as each has statistics of its own.
+[[nodiscard]] ParallelConfig single_device(const ModelConfig& model, const ParallelConfig& of,
+                                           ReferenceBatch batch);
 
 /// That device. `options`: seed, optimizer, and how experts drop tokens.
 template <class Real>
 [[nodiscard]] std::unique_ptr<Reference<Real>> one_device(const ModelConfig& model,
-                                                          const ParallelConfig& parallel,
+                                                          const ParallelConfig& alone,
                                                           const ExecutionOptions& options);
 
 /// Every replica trains by itself, and after every `average_every` steps their weights are

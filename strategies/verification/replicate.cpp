@@ -21,6 +21,7 @@ template <class Real>
   using Key = std::tuple<std::string, int, std::vector<std::int64_t>>;
   std::map<Key, std::vector<BasicHeldWeight<Real>>> sets;
   for (const BasicHeldWeight<Real>& weight : weights) {
+    if (weight.layout->filled() == 0) continue;  // a shard of nothing but padding
     sets[{weight.copy, weight.position, weight.layout->global_indices()}].push_back(weight);
   }
   std::vector<std::vector<BasicHeldWeight<Real>>> out;
@@ -48,8 +49,10 @@ void broadcast(const std::vector<BasicHeldWeight<Real>>& holders, GroupSchedules
     part.to = holder.layout;
     parts.front().push_back(std::move(part));
   }
-  const auto members = static_cast<int>(holders.size());
-  exchange_by(*schedules.of(how, members, 0), how, 1, parts);
+  std::vector<int> members;
+  for (const BasicHeldWeight<Real>& holder : holders) members.push_back(holder.rank);
+  const Bytes message{std::ssize(*holders.front().values) * std::int64_t{sizeof(Real)}};
+  exchange_by(*schedules.of(how, members, 0, message), how, 1, parts);
   for (std::size_t k = 1; k < holders.size(); ++k) *holders[k].values = parts.front()[k].got;
 }
 

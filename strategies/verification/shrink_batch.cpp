@@ -46,6 +46,9 @@ void shrink_batch(SizedPlan& small, const SizedPlan& whole, const ShrinkLimits& 
         fewer_microbatches(whole.parallel.microbatches(), whole.parallel, plan);
     plan.global_batch = plan.micro_batch * plan.dp * microbatches;
   }
+  if (!stays(limits, "parallel.average_every")) {
+    plan.average_every = std::min(plan.average_every, 2);
+  }
   const bool buckets = plan.zero < 2 && plan.exchange == GradientExchange::all_reduce;
   if (buckets && plan.dp * plan.cp > 1 && !stays(limits, "parallel.bucket")) {
     plan.bucket = smaller_bucket(plan.bucket, whole, small);

@@ -90,6 +90,7 @@ void note(Changes& out, const ParallelConfig& from, const ParallelConfig& to) {
   out.note("parallel.servers", from.servers, to.servers);
   out.note("parallel.micro_batch", from.micro_batch, to.micro_batch);
   out.note("parallel.global_batch", from.global_batch, to.global_batch);
+  out.note("parallel.average_every", from.average_every, to.average_every);
   out.note("parallel.bucket", from.bucket, to.bucket);
 }
 

@@ -9,10 +9,9 @@ namespace lockstep {
 std::string text_of(const VerifiedDifference& difference, double tolerance) {
   const std::string copy =
       difference.copy == difference.tensor ? "" : fmt::format(" ({})", difference.copy);
-  return fmt::format(
-      "{}{} of block {} on rank {} differs by {:.3g} at element {}; {:.0e} is allowed",
-      difference.tensor, copy, difference.position, difference.rank, difference.value,
-      difference.element, tolerance);
+  return fmt::format("{}{} of block {} on {} differs by {:.3g} at element {}; {:.0e} is allowed",
+                     difference.tensor, copy, difference.position, difference.holder,
+                     difference.value, difference.element, tolerance);
 }
 
 bool VerificationReport::passed() const {

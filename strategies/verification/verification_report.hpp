@@ -17,10 +17,11 @@ struct VerifiedStep {
 /// Where what ranks hold differs most from the reference.
 struct VerifiedDifference {
   double value = 0;
-  std::string tensor;  // "mlp.up.weight"
-  std::string copy;    // what is held of it, such as a shard or a master copy
-  int position = 0;    // in the chain of blocks
-  int rank = 0;
+  std::string tensor;        // "mlp.up.weight"
+  std::string copy;          // what is held of it, such as a shard or a master copy
+  int position = 0;          // in the chain of blocks
+  int rank = 0;              // hosts: ranks of the mesh + their number
+  std::string holder;        // "rank 3", "host 0"
   std::int64_t element = 0;  // in the whole tensor
 };
 

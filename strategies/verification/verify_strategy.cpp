@@ -9,6 +9,7 @@
 #include "sim/execute/host/program/execute_program.hpp"
 #include "sim/execute/host/program/first_difference.hpp"
 #include "strategies/training/build_program.hpp"
+#include "strategies/training/lowering.hpp"
 #include "strategies/training/simulate.hpp"
 #include "strategies/verification/as_simulated.hpp"
 #include "strategies/verification/dropping.hpp"
@@ -22,6 +23,7 @@ namespace {
 
 constexpr double kTolerance64 = 1e-10;  // whatever the optimizer
 constexpr double kTolerance32 = 1e-5;   // with SGD
+constexpr double kRate32 = 0.005;
 
 /// The steps of a plan one after the other: parameter averaging has two kinds of them.
 template <class Real>
@@ -34,8 +36,9 @@ class Trainee {
     for (const bool averages : {true, false}) {
       if (!averages && every_ == 1) break;
       parallel.averages = averages;
-      programs_.push_back(std::make_unique<Program>(build_program(model, parallel, gpus_per_node)));
-      if (options.change) options.change(*programs_.back());
+      auto program = std::make_shared<Program>(build_program(model, parallel, gpus_per_node));
+      if (options.change) options.change(*program);
+      programs_.push_back(std::move(program));
       kinds_.push_back(std::make_unique<BasicProgramExecution<Real>>(*programs_.back(), execution));
     }
   }
@@ -49,14 +52,16 @@ class Trainee {
 
   /// That did the last step.
   [[nodiscard]] BasicProgramExecution<Real>& execution() { return *kinds_[last_]; }
-  /// Of a step that averages, where only some do.
-  [[nodiscard]] std::shared_ptr<const Program> program() const { return programs_.front(); }
+  /// Of a step that averages first, where only some do.
+  [[nodiscard]] const std::vector<std::shared_ptr<const Program>>& programs() const {
+    return programs_;
+  }
 
  private:
   int every_;
   int steps_ = 0;
   std::size_t last_ = 0;
-  std::vector<std::shared_ptr<Program>> programs_{};
+  std::vector<std::shared_ptr<const Program>> programs_{};
   std::vector<std::unique_ptr<BasicProgramExecution<Real>>> kinds_{};
 };
 
@@ -69,68 +74,94 @@ class Verification {
         parallel_{parallel},
         gpus_per_node_{gpus_per_node},
         options_{options},
-        schedules_{parallel.algorithms} {
+        schedules_{parallel.algorithms, options.stage ? &*options.stage : nullptr,
+                   parallel.ranks()} {
+    report_.tolerance = options_.float32 ? kTolerance32 : kTolerance64;
     if (parallel_.capacity_factor > 0) {
       rule_ = dropping_rule(build_program(model_, parallel_, gpus_per_node_));
     }
   }
 
   [[nodiscard]] VerificationReport report() {
-    report_.tolerance = options_.float32 ? kTolerance32 : kTolerance64;
-    try {
-      compare();
-    } catch (const ExecutionError& error) {
-      report_.error = error.what();
-    } catch (const InternalError& error) {  // unroll(): what is read has been written by nobody
-      report_.error = error.what();
-    } catch (const ProgramStuck& error) {
-      report_.error = error.what();
+    report_.error = error_of([this] { compare(); });
+    if (!report_.problem().empty() && !averages()) {
+      (void)error_of([this] { find_first_wrong(); });
     }
     report_.collectives = schedules_.report();
     return std::move(report_);
   }
 
  private:
+  /// What a piece of work has to say before its end.
+  template <class Work>
+  [[nodiscard]] static std::string error_of(Work&& work) {
+    try {
+      work();
+    } catch (const ExecutionError& error) {
+      return error.what();
+    } catch (const InternalError& error) {  // unroll(): what is read has been written by nobody
+      return error.what();
+    } catch (const ProgramStuck& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  [[nodiscard]] Trainee<Real> trainee() {
+    return Trainee<Real>{model_, parallel_, gpus_per_node_, options_, trainee_options()};
+  }
+  [[nodiscard]] std::unique_ptr<Reference<Real>> reference(ReferenceBatch batch) const {
+    return one_device<Real>(model_, single_device(model_, parallel_, batch), alone_options());
+  }
+
   void compare() {
-    Trainee<Real> trainee{model_, parallel_, gpus_per_node_, options_, trainee_options()};
+    Trainee<Real> trainee = this->trainee();
     report_.replicas = replicate(trainee.execution(), schedules_);
     const auto reference = averages() ? averaged_replicas<Real>(model_, parallel_, alone_options())
-                                      : one_device<Real>(model_, parallel_, alone_options());
-    for (int step = 0; step < options_.steps; ++step) {
+                                      : this->reference(ReferenceBatch::whole);
+    for (int step = 1; step <= options_.steps; ++step) {
       VerifiedStep losses;
       losses.reference = reference->step();
-      try {
-        losses.loss = trainee.step();
-      } catch (const ExecutionError&) {  // what has been written until then says where it began
-        find_first_wrong(trainee.execution(), reference->execution(0));
-        throw;
-      }
+      losses.loss = trainee.step();
       report_.steps.push_back(losses);
       report_.operations += trainee.execution().operations();
-      find_first_wrong(trainee.execution(), reference->execution(0));
       compare_weights(trainee, *reference);
       if (report_.first_wrong.empty() && !(report_.weight.value <= report_.tolerance)) {
         report_.first_wrong =
-            fmt::format("after step {} {}", step + 1, text_of(report_.weight, report_.tolerance));
+            fmt::format("after step {} {}", step, text_of(report_.weight, report_.tolerance));
       }
+      if (options_.after_step) options_.after_step();
     }
     if (averages()) compare_with_one_device(trainee.execution());
-    if (options_.nccl_tuning.empty() || !report_.problem().empty()) return;
-    report_.order =
-        verify_as_simulated(trainee.program(), parallel_, trainee_options(), options_.nccl_tuning,
-                            report_.steps.front(), report_.tolerance);
+    if (!options_.stage || !report_.problem().empty()) return;
+    for (const auto& program : trainee.programs()) compare_as_simulated(program);
   }
 
-  void find_first_wrong(BasicProgramExecution<Real>& execution,
-                        BasicProgramExecution<Real>& reference) {
-    if (!report_.first_wrong.empty() || averages()) return;  // replicas are of part of the batch
-    const auto wrong = first_difference(execution, reference, report_.tolerance);
-    if (wrong) report_.first_wrong = wrong->text();
+  void compare_as_simulated(const std::shared_ptr<const Program>& program) {
+    const VerifiedOrder order = verify_as_simulated<Real>(program, parallel_, *options_.stage,
+                                                          trainee_options(), report_.tolerance);
+    if (!report_.order || report_.order->problem.empty()) report_.order = order;
+  }
+
+  /// Once more, beside a reference with the same microbatches, until an operation writes something
+  /// else than the reference has.
+  void find_first_wrong() {
+    Trainee<Real> trainee = this->trainee();
+    const auto alike = reference(ReferenceBatch::alike);
+    for (int step = 1; step <= options_.steps; ++step) {
+      (void)alike->step();
+      const std::string error = error_of([&] { (void)trainee.step(); });
+      // What had been written until an error says where it began.
+      const auto wrong =
+          first_difference(trainee.execution(), alike->execution(0), report_.tolerance);
+      if (wrong) report_.first_wrong = wrong->text();
+      if (wrong || !error.empty()) return;
+    }
   }
 
   /// Replicas that are averaged differ until then, each as one of the reference's.
   void compare_weights(Trainee<Real>& trainee, Reference<Real>& reference) {
-    const Mesh& mesh = trainee.program()->mesh;
+    const Mesh& mesh = trainee.programs().front()->mesh;
     report_.weight = {};
     report_.state.reset();
     for (int replica = 0; replica < reference.replicas(); ++replica) {
@@ -146,21 +177,30 @@ class Verification {
                        BasicProgramExecution<Real>& reference, const std::vector<int>& ranks) {
     const auto worst = largest_difference(execution, reference, ranks);
     if (!(worst.value < report_.weight.value)) report_.weight = told(worst);
-    if (report_.error.empty() && !worst.missing.empty()) {
-      report_.error = worst.missing.front() + " is not all there";
-    }
     const auto state = largest_state_difference(execution, reference, ranks);
+    for (const auto& missing : {worst.missing, state.missing}) {
+      if (missing.empty()) continue;
+      throw ExecutionError{missing.front() + " is not all there"};
+    }
     if (state.value < 0) return;
     if (!report_.state || !(state.value < report_.state->value)) report_.state = told(state);
   }
 
   template <class Difference>
-  [[nodiscard]] static VerifiedDifference told(const Difference& of) {
-    return {of.value, of.where.name, of.where.copy, of.where.position, of.where.rank, of.index};
+  [[nodiscard]] VerifiedDifference told(const Difference& of) const {
+    const int ranks = parallel_.ranks();
+    const bool host = of.where.rank >= ranks;
+    return {of.value,
+            of.where.name,
+            of.where.copy,
+            of.where.position,
+            of.where.rank,
+            fmt::format("{} {}", host ? "host" : "rank", of.where.rank - (host ? ranks : 0)),
+            of.index};
   }
 
   void compare_with_one_device(BasicProgramExecution<Real>& execution) {
-    const auto alone = one_device<Real>(model_, parallel_, alone_options());
+    const auto alone = reference(ReferenceBatch::whole);
     for (int step = 0; step < options_.steps; ++step) (void)alone->step();
     report_.from_one_device = largest_difference(execution, alone->execution(0)).value;
   }
@@ -170,21 +210,29 @@ class Verification {
   }
 
   [[nodiscard]] ExecutionOptions trainee_options() {
-    ExecutionOptions out;
-    out.seed = options_.seed;
+    ExecutionOptions out = common_options();
     out.order_seed = options_.order_seed;
     out.revise = options_.revise;
     if (rule_) out.expert_slots = 0;
-    out.schedule_of = [this](const Communication& how, int members, int root) {
-      return schedules_.of(how, members, root);
+    out.schedule_of = [this](const RoleProgram& role, const RoleOperation& operation,
+                             const std::vector<int>& members, int root) {
+      return schedules_.of(*operation.operation->communication, members, root,
+                           message_of(role, operation));
     };
     return out;
   }
 
   [[nodiscard]] ExecutionOptions alone_options() const {
+    ExecutionOptions out = common_options();
+    if (rule_) out.dropping = &*rule_;
+    return out;
+  }
+
+  /// Batch norm over few pixels makes much of rounding: small steps keep it small.
+  [[nodiscard]] ExecutionOptions common_options() const {
     ExecutionOptions out;
     out.seed = options_.seed;
-    if (rule_) out.dropping = &*rule_;
+    if (options_.float32) out.optimizer.learning_rate = kRate32;
     return out;
   }
 

@@ -1,12 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <functional>
+#include <optional>
 
 #include "sim/program/unroll.hpp"
 #include "strategies/models/model_config.hpp"
 #include "strategies/parallel/parallel_config.hpp"
+#include "strategies/verification/stage.hpp"
 #include "strategies/verification/verification_report.hpp"
 
 /// Whether a strategy trains as one device does: the very program that is simulated is executed
@@ -18,9 +19,10 @@ struct VerificationOptions {
   std::uint64_t seed = 1;        // of weights and data
   std::uint64_t order_seed = 1;  // of the order in which ranks and streams get to run
   bool float32 = false;          // trains with SGD: Adam makes much of rounding
-  /// Of configs/nccl: a step is also simulated, executed in that order, and memory compared. Empty:
-  /// not so.
-  std::filesystem::path nccl_tuning{};
+  /// Where a step is also simulated, executed in that order, and memory compared; its collectives
+  /// are then those that the simulation chooses. None: not so.
+  std::optional<VerificationStage> stage{};
+  std::function<void()> after_step{};
   /// Changes the program, or what a role does, before it is executed: to show that it is noticed.
   std::function<void(Program&)> change{};
   std::function<void(RoleProgram&)> revise{};
@@ -30,11 +32,11 @@ struct VerificationOptions {
 /// and in the end every copy and shard of every weight and optimizer state on every rank. Passes
 /// within 1e-10 in float64, 1e-5 in float32.
 ///
-/// The reference is one device with all replicas' sequences in its microbatches. Of a net with
-/// batch norm it takes the replicas' microbatches one after the other, as each has statistics of
-/// its own; of experts with a capacity it drops by the same rule, rank's tokens by rank's tokens;
-/// of parameter averaging it averages in one process, and how far that is from one device is told
-/// beside it.
+/// The reference is one device that takes the whole batch at once, so that accumulation is held
+/// against none. Of a net with batch norm it takes the replicas' microbatches one after the other,
+/// as each has statistics of its own; of experts with a capacity it drops by the same rule, rank's
+/// tokens by rank's tokens; of parameter averaging it averages in one process, and how far that is
+/// from one device is told beside it.
 ///
 /// Errors: none for what is wrong with the plan's numbers, or if its ranks cannot go on: that is
 /// the report's to tell. InternalError where plan_problems() has something.

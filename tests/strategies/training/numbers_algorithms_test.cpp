@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -10,22 +11,64 @@
 namespace lockstep::test {
 namespace {
 
-/// The algorithm of that name wherever it does the collective and takes so many ranks; else the
-/// first of its table that does.
-ScheduleOf by(std::string_view name) {
-  return [name](const Communication& how, int members, int root) -> SchedulePtr {
-    AlgorithmInput input;
-    input.n = members;
-    input.root = root;
-    const CollectiveAlgorithm* wanted = find_algorithm(how.collective, name);
-    if (wanted != nullptr && validate(*wanted, input).empty()) return make_schedule(*wanted, input);
-    for (const CollectiveAlgorithm& other : collective_algorithms()) {
-      if (other.collective == how.collective && validate(other, input).empty()) {
-        return make_schedule(other, input);
+/// Two levels or dimensions where they can be, then without, then under a switch of the node or of
+/// the fabric that adds up.
+std::vector<RankLayout> layouts_of(int members) {
+  std::vector<RankLayout> out(1);
+  if (members % 2 == 0 && members > 2) {
+    RankLayout levels;
+    levels.per_node = 2;
+    levels.dimensions = {2, members / 2};
+    out.insert(out.begin(), levels);
+  }
+  std::vector<int> switches(static_cast<std::size_t>(members), members);
+  switches.push_back(-1);
+  RankLayout node;
+  node.per_node = members;
+  node.node_switches = switches;
+  out.push_back(node);
+  RankLayout fabric;
+  fabric.fabric_switches = switches;
+  out.push_back(fabric);
+  return out;
+}
+
+SchedulePtr made(const CollectiveAlgorithm& algorithm, int members, int root) {
+  AlgorithmInput input;
+  input.n = members;
+  input.root = root;
+  for (const RankLayout& layout : layouts_of(members)) {
+    input.layout = layout;
+    if (validate(algorithm, input).empty()) return make_schedule(algorithm, input);
+  }
+  return nullptr;
+}
+
+/// The algorithm of that name wherever it does the collective and takes so many ranks, which is
+/// noted in `used`; else the first of its table that does.
+ScheduleOf by(std::string_view name, std::set<Collective>& used) {
+  return [name, &used](const RoleProgram&, const RoleOperation& operation,
+                       const std::vector<int>& ranks, int root) -> SchedulePtr {
+    const Collective collective = operation.operation->communication->collective;
+    const auto members = static_cast<int>(ranks.size());
+    if (const CollectiveAlgorithm* wanted = find_algorithm(collective, name)) {
+      if (SchedulePtr schedule = made(*wanted, members, root)) {
+        used.insert(collective);
+        return schedule;
       }
+    }
+    for (const CollectiveAlgorithm& other : collective_algorithms()) {
+      if (other.collective != collective) continue;
+      if (SchedulePtr schedule = made(other, members, root)) return schedule;
     }
     return nullptr;
   };
+}
+
+/// Those of the collectives that training steps make use of.
+bool trains(Collective collective) {
+  return collective != Collective::scatter && collective != Collective::gather &&
+         collective != Collective::barrier;
 }
 
 std::vector<std::string_view> all_names() {
@@ -45,6 +88,8 @@ TEST_CASE("every collective algorithm trains as one device does") {
   tensor.sequence_parallel = true;
   ParallelConfig sharded = plan(3);
   sharded.zero = 3;
+  ParallelConfig sharded4 = plan(4);
+  sharded4.zero = 1;
   ParallelConfig spread = plan(4);
   spread.ep = 4;
   ParallelConfig servers = plan(3);
@@ -56,18 +101,19 @@ TEST_CASE("every collective algorithm trains as one device does") {
   for (const std::string_view name : all_names()) {
     CAPTURE(name);
     ExecutionOptions options;
-    int asked = 0;
-    options.schedule_of = [&asked, of = by(name)](const Communication& how, int members, int root) {
-      ++asked;
-      return of(how, members, root);
-    };
+    std::set<Collective> used;
+    options.schedule_of = by(name, used);
     for (const ParallelConfig& parallel :
-         {tensor, sharded, servers, context(ContextKind::ring, 4, true),
+         {tensor, sharded, servers, sharded4, context(ContextKind::ring, 4, true),
           context(ContextKind::ulysses, 4, true)}) {
       CHECK(trouble(model_of(shape), parallel, single_device(parallel), options) == "");
     }
     CHECK(trouble(model_of(all_experts), spread, single_device(spread), options) == "");
-    CHECK(asked > 0);
+    for (const CollectiveAlgorithm& algorithm : collective_algorithms()) {
+      if (algorithm.name != name || !trains(algorithm.collective)) continue;
+      CAPTURE(to_string(algorithm.collective));
+      CHECK(used.contains(algorithm.collective));
+    }
   }
 }
 

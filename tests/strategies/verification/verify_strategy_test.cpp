@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "strategies/training/cost_of.hpp"
 #include "strategies/training/scenario.hpp"
+#include "strategies/verification/dropping.hpp"
 #include "strategies/verification/shrink.hpp"
 #include "tests/strategies/training/step_under_test.hpp"
 
@@ -21,7 +23,16 @@ const std::string kConfigs = LOCKSTEP_SOURCE_DIR "/configs";
 VerificationOptions two_steps() {
   VerificationOptions out;
   out.steps = 2;
-  out.nccl_tuning = kConfigs + "/nccl/2.30.json";
+  return out;
+}
+
+/// On the scenario's own cluster.
+VerificationOptions on(const Scenario& scenario) {
+  VerificationOptions out = two_steps();
+  const Device& device = scenario.cluster.device;
+  out.stage = VerificationStage{scenario.cluster.cluster, device,
+                                cost_model(device, scenario.stack, scenario.sustained, kConfigs),
+                                kConfigs + "/nccl/2.30.json"};
   return out;
 }
 
@@ -60,7 +71,8 @@ ParallelConfig plan(int dp) {
 
 TEST_CASE("every shipped scenario trains as one device does, also in simulated order") {
   for (const std::filesystem::path& file : scenario_files()) {
-    const VerificationReport report = verified(load_scenario(file, {}, kConfigs), two_steps());
+    const Scenario scenario = load_scenario(file, {}, kConfigs);
+    const VerificationReport report = verified(scenario, on(scenario));
     CAPTURE(file.stem().string());
     CHECK(report.problem() == "");
     CHECK(report.steps.size() == 2);
@@ -151,6 +163,42 @@ TEST_CASE("experts with a capacity drop tokens as the reference does") {
   parallel.micro_batch = 2;
   const VerificationReport cut = verify_strategy(model, parallel, 8, two_steps());
   CHECK(cut.problem() == "");
+}
+
+// By hand: 4 ranks of one sequence of 16 tokens, 2 experts each, so 32 visits to 4 experts; at a
+// capacity factor of 0.75 an expert has room for 0.75 * 32 / 4 = 6 of a rank's.
+TEST_CASE("an expert's room is the capacity factor times its mean share of a rank's visits") {
+  ParallelConfig parallel = plan(4);
+  parallel.ep = 4;
+  parallel.capacity_factor = 0.75;
+  const Program program = build_program(test::transformer(experts()), parallel, 8);
+  const auto rule = dropping_rule(program);
+  REQUIRE(rule);
+  CHECK(rule->capacity == 6);
+  // Each rank drops for itself, and in each of the two microbatches anew.
+  CHECK(rule->group_of(0, 0) == rule->group_of(0, 15));
+  CHECK(rule->group_of(0, 0) != rule->group_of(1, 0));
+  CHECK(rule->group_of(0, 0) != rule->group_of(4, 0));
+}
+
+// The reference takes the batch at once: whoever forgets a microbatch, or to divide by their
+// number, is elsewhere than it.
+TEST_CASE("accumulating gradients is as taking the batch at once, with dropout too") {
+  TransformerConfig shape = gpt();
+  shape.dropout = 0.2;
+  ParallelConfig parallel = plan(2);
+  for (const int microbatches : {1, 2, 5}) {
+    CAPTURE(microbatches);
+    parallel.global_batch = 2L * microbatches;
+    CHECK(verify_strategy(test::transformer(shape), parallel, 8, two_steps()).problem() == "");
+  }
+  VerificationOptions wrong = two_steps();
+  wrong.change = [](Program& program) {
+    for (Role& role : program.roles) {
+      for (Call& call : role.calls) call.microbatch = 0;
+    }
+  };
+  CHECK(verify_strategy(test::transformer(shape), parallel, 8, wrong).problem() != "");
 }
 
 TEST_CASE("replicas begin as copies of the lowest of them") {

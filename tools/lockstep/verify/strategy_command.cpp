@@ -51,8 +51,8 @@ void add_subject(CLI::App& command, const std::shared_ptr<Given>& given) {
       ->type_name("SCENARIO");
   command
       .add_option("--set", given->question.overrides,
-                  "Takes the place of a value of the scenario, as in parallel.tp=4, and is not "
-                  "shrunk; repeatable")
+                  "Takes the place of a value of the scenario, as in parallel.tp=4, before it is "
+                  "shrunk, and is not shrunk itself; repeatable")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   add_whole_number(
@@ -85,9 +85,13 @@ void add_verify_strategy(CLI::App& verify) {
   add_format(*command, given->format);
   command->footer(
       "The program that `run` simulates is executed for every rank, collectives by their own\n"
-      "transfers, and compared with one device: the loss of each step, in the end every copy of\n"
-      "every weight; then once more in simulated order, with memory compared to the byte. Exit\n"
-      "code 1 where it differs.\n\n"
+      "transfers, and compared with one device that takes the whole batch at once: the loss of "
+      "each\n"
+      "step, in the end every copy of every weight; then once more in the order that simulating "
+      "it\n"
+      "on the scenario's first GPUs gives, with memory compared to the byte. Exit code 1 where it\n"
+      "differs. Degrees that are set must fill the cluster: --set cluster.nodes makes it "
+      "smaller.\n\n"
       "Examples:\n"
       "  lockstep verify strategy data-parallel-from-scratch\n"
       "  lockstep verify strategy configs/scenarios/zero-7b5-3.json --steps 2 --format json");

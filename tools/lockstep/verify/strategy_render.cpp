@@ -15,8 +15,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::vector<Column> columns() {
-  return {{"variant", "", "", true},
+/// Variants have a column of their own where there are any.
+std::vector<Column> columns(bool variants) {
+  return {{"variant", variants ? "variant" : "", "", true},
           {"step", "step", ""},
           {"reference_loss", "reference", "(loss)"},
           {"loss", "ranks", "(loss)"},
@@ -27,12 +28,13 @@ std::vector<Column> columns() {
           {"weight_copy", "", "", true},
           {"weight_block", "", ""},
           {"weight_rank", "", ""},
+          {"weight_holder", "", "", true},
           {"weight_element", "", ""},
           {"state_difference", "", ""},
           {"from_one_device", "", ""},
           {"peak_bytes", "", ""},
           {"tolerance", "", ""},
-          {"ok", "", ""},
+          {"ok", "ok", ""},
           {"problem", "", "", true}};
 }
 
@@ -52,12 +54,13 @@ void add_end(const VerifiedPlan& plan, std::vector<Cell>& row) {
   row.emplace_back(report.weight.copy);
   row.emplace_back(std::int64_t{report.weight.position});
   row.emplace_back(std::int64_t{report.weight.rank});
+  row.emplace_back(report.weight.holder);
   row.emplace_back(report.weight.element);
   row.push_back(report.state ? number(report.state->value) : Cell{});
   row.push_back(report.from_one_device ? number(*report.from_one_device) : Cell{});
   row.push_back(report.order ? Cell{report.order->peak.count()} : Cell{});
   row.push_back(number(report.tolerance));
-  row.emplace_back(report.passed());
+  row.push_back(Cell{report.passed(), report.passed() ? "yes" : "NO"});
   row.emplace_back(report.problem());
 }
 
@@ -65,17 +68,22 @@ std::vector<std::vector<Cell>> rows_of(const VerifiedPlan& plan) {
   std::vector<std::vector<Cell>> out;
   const std::vector<VerifiedStep>& steps = plan.report.steps;
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    std::vector<Cell> row{Cell{plan.name},
+    std::vector<Cell> row{Cell{plan.name, plan.name.empty() ? "-" : ""},
                           Cell{static_cast<std::int64_t>(i) + 1},
                           loss(steps[i].reference),
                           loss(steps[i].loss),
                           number(std::abs(steps[i].loss - steps[i].reference)),
                           Cell{std::int64_t{plan.plan.parallel.ranks()}}};
     if (i + 1 == steps.size()) add_end(plan, row);
-    row.resize(columns().size());
+    row.resize(columns(false).size());
     out.push_back(std::move(row));
   }
-  return out;
+  if (!steps.empty()) return out;
+  std::vector<Cell> row(5);  // no step has ended
+  row.front() = Cell{plan.name};
+  row.emplace_back(std::int64_t{plan.plan.parallel.ranks()});
+  add_end(plan, row);
+  return {std::move(row)};
 }
 
 // In words.
@@ -95,7 +103,8 @@ std::string degrees(const ParallelConfig& plan) {
   add("pp", plan.pp);
   add("cp", plan.cp);
   add("ep", plan.ep);
-  return out.empty() ? "one device" : joined(out, ", ");
+  if (out.empty()) return "one rank";
+  return fmt::format("{} ranks ({})", plan.ranks(), joined(out, ", "));
 }
 
 std::string changes(const ShrunkPlan& plan) {
@@ -126,11 +135,11 @@ std::vector<std::string> notes_of(const StrategyQuestion& question, const Strate
   const std::string name = plan.name.empty()
                                ? plan.scenario.name
                                : fmt::format("{} ({})", plan.name, joined(plan.overrides, ", "));
-  out.push_back(fmt::format("{}: {} ranks ({}), {} steps of {} sequences in {} with {}, seed {}",
-                            name, parallel.ranks(), degrees(parallel), question.steps,
-                            parallel.global_batch, question.float32 ? "float32" : "float64",
-                            name_of(optimizer), answer.seed));
-  if (question.shrinks) out.push_back("shrunk: " + changes(plan.plan));
+  out.push_back(fmt::format("{}: {}, {} steps of {} samples in {} with {}, seed {}", name,
+                            degrees(parallel), question.steps, parallel.global_batch,
+                            question.float32 ? "float32" : "float64", name_of(optimizer),
+                            answer.seed));
+  if (question.shrinks) out.push_back("in the place of the scenario's: " + changes(plan.plan));
   if (!plan.report.collectives.empty()) {
     out.push_back("collectives: " + joined(plan.report.collectives, "; "));
   }
@@ -140,8 +149,18 @@ std::vector<std::string> notes_of(const StrategyQuestion& question, const Strate
 std::string place(const VerifiedDifference& of) {
   if (of.value == 0) return "all are the same to the bit";
   const std::string copy = of.copy == of.tensor ? "" : fmt::format(" ({})", of.copy);
-  return fmt::format("{}{} of block {} on rank {}, element {}", of.tensor, copy, of.position,
-                     of.rank, of.element);
+  return fmt::format("{}{} of block {} on {}, element {}", of.tensor, copy, of.position, of.holder,
+                     of.element);
+}
+
+std::string verdict(const VerifiedPlan& plan) {
+  const VerificationReport& report = plan.report;
+  const std::string reference = report.from_one_device ? "averaging in one process" : "one device";
+  if (!report.passed()) return "NOT as " + reference + ": " + report.problem();
+  if (plan.plan.parallel.ranks() == 1) {
+    return "is one device itself: held against one that accumulates nothing, and its own order";
+  }
+  return fmt::format("trains as {} does, within {:.0e}", reference, report.tolerance);
 }
 
 std::vector<std::string> closing_of(const VerifiedPlan& plan) {
@@ -166,10 +185,7 @@ std::vector<std::string> closing_of(const VerifiedPlan& plan) {
         "byte (peak {} on rank {})",
         report.order->operations, to_string(report.order->peak), report.order->fullest));
   }
-  const char* reference = report.from_one_device ? "averaging in one process" : "one device";
-  out.push_back(report.passed()
-                    ? fmt::format("trains as {} does, within {:.0e}", reference, report.tolerance)
-                    : "NOT as " + std::string{reference} + ": " + report.problem());
+  out.push_back(verdict(plan));
   return out;
 }
 
@@ -214,7 +230,7 @@ Report report_of(const StrategyQuestion& question, const StrategyAnswer& answer)
   out.config = config_of(question, answer);
   out.seed = answer.seed;
   out.fingerprint = fingerprint_of(answer);
-  out.columns = columns();
+  out.columns = columns(answer.plans.size() > 1);
   for (const VerifiedPlan& plan : answer.plans) {
     out.sections.push_back({notes_of(question, answer, plan), rows_of(plan), closing_of(plan)});
   }

@@ -4,10 +4,13 @@
 
 #include "sim/program/unroll.hpp"
 #include "strategies/training/build_program.hpp"
+#include "strategies/training/cost_of.hpp"
 #include "strategies/verification/verify_strategy.hpp"
 #include "tools/lockstep/cluster_options.hpp"
 #include "tools/lockstep/errors.hpp"
+#include "tools/lockstep/parallel.hpp"
 #include "tools/lockstep/progress.hpp"
+#include "tools/lockstep/run/throughput.hpp"
 
 namespace lockstep::cli {
 
@@ -15,6 +18,8 @@ namespace {
 
 /// Numbers that all ranks hold over a step, 8 bytes each.
 constexpr double kMostNumbers = 5e8;
+/// Operations of all ranks and steps: about a minute and a half.
+constexpr double kMostOperations = 2e11;
 
 [[nodiscard]] double numbers_held(const Program& program) {
   double out = 0;
@@ -36,13 +41,37 @@ constexpr double kMostNumbers = 5e8;
   return out;
 }
 
-void check_size(const ShrunkPlan& plan) {
-  const double numbers = numbers_held(build_program(plan.model, plan.parallel, plan.gpus_per_node));
-  if (numbers <= kMostNumbers) return;
-  throw UsageError(fmt::format(
-      "{} ranks would hold {:.2g} numbers, and at most {:.0g} are executed; let the model and its "
-      "degrees be shrunk (no --no-shrink, and no --set of what is large)",
-      plan.parallel.ranks(), numbers, kMostNumbers));
+/// "8 ranks", "1 rank".
+[[nodiscard]] std::string ranks_of(const ShrunkPlan& plan) {
+  const int ranks = plan.parallel.ranks();
+  return fmt::format("{} rank{}", ranks, ranks == 1 ? "" : "s");
+}
+
+void check_size(const ShrunkPlan& plan, int steps) {
+  constexpr const char* kAdvice =
+      "let the model and its degrees be shrunk: no --no-shrink, and no --set of what is large";
+  const Program program = build_program(plan.model, plan.parallel, plan.gpus_per_node);
+  const double numbers = numbers_held(program);
+  if (numbers > kMostNumbers) {
+    throw UsageError(
+        fmt::format("{} would hold {:.2g} numbers, and at most {:.0g} are executed; {}",
+                    ranks_of(plan), numbers, kMostNumbers, kAdvice));
+  }
+  // The reference does it all once more.
+  const double operations = 2 * steps * hardware_flops(program);
+  if (operations > kMostOperations) {
+    throw UsageError(fmt::format(
+        "{} would do {:.2g} operations in {} steps, and at most {:.0g} are executed; {}",
+        ranks_of(plan), operations, steps, kMostOperations, kAdvice));
+  }
+}
+
+/// Of parameter averaging that never comes to average, nothing would be said.
+void check_steps(const ShrunkPlan& plan, int steps) {
+  const bool averages = plan.parallel.exchange == GradientExchange::parameter_averaging;
+  if (!averages || steps >= plan.parallel.average_every) return;
+  throw UsageError(fmt::format("--steps {}: parameters are averaged every {} steps; {} at least",
+                               steps, plan.parallel.average_every, plan.parallel.average_every));
 }
 
 /// "parallel.tp" of "parallel.tp=4".
@@ -68,8 +97,26 @@ void check_size(const ShrunkPlan& plan) {
 [[nodiscard]] VerifiedPlan plan_of(const StrategyQuestion& question, std::string name,
                                    std::vector<std::string> variant, Scenario scenario) {
   ShrunkPlan plan = shrunk(question, scenario);
-  check_size(plan);
+  check_size(plan, question.steps);
+  check_steps(plan, question.steps);
   return {std::move(name), std::move(variant), std::move(scenario), std::move(plan), {}};
+}
+
+[[nodiscard]] VerificationOptions options_of(const StrategyQuestion& question,
+                                             const Scenario& scenario, std::uint64_t seed,
+                                             Progress& progress) {
+  VerificationOptions out;
+  out.steps = question.steps;
+  out.seed = seed;
+  out.order_seed = seed;
+  out.float32 = question.float32;
+  out.after_step = [&progress] { progress.step(); };
+  const Device& device = scenario.cluster.device;
+  out.stage =
+      VerificationStage{scenario.cluster.cluster, device,
+                        cost_model(device, scenario.stack, scenario.sustained, config_folder()),
+                        question.nccl_tuning};
+  return out;
 }
 
 }  // namespace
@@ -95,17 +142,13 @@ StrategyAnswer verify_scenario(const StrategyQuestion& question) {
                 load_variant(question.file, variant, question.overrides, config_folder())));
   }
   out.seed = question.seed.value_or(out.plans.front().scenario.seed);
-  VerificationOptions options;
-  options.steps = question.steps;
-  options.seed = out.seed;
-  options.float32 = question.float32;
-  options.nccl_tuning = question.nccl_tuning;
-  Progress progress("verify", out.plans.size());
-  for (VerifiedPlan& plan : out.plans) {
+  Progress progress("verify", out.plans.size() * static_cast<std::size_t>(question.steps));
+  in_parallel(out.plans.size(), [&](std::size_t i) {
+    VerifiedPlan& plan = out.plans[i];
+    const VerificationOptions options = options_of(question, plan.scenario, out.seed, progress);
     plan.report =
         verify_strategy(plan.plan.model, plan.plan.parallel, plan.plan.gpus_per_node, options);
-    progress.step();
-  }
+  });
   return out;
 }
 

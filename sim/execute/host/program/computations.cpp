@@ -95,8 +95,10 @@ KernelCall<Real> Computations<Real>::kernel_call(const Player& player, std::uint
     const Atoms& partial = call.write(0).tensor->partial;
     call.adds_bias = state_.program().mesh.coordinate(player.rank, partial) == 0;
   }
-  if (what.operation->dropout > 0) call.draw = draw_of(what);
-  call.first_sample = options_.first_sample;
+  if (what.operation->dropout > 0) {
+    call.draw = draw_of(what);
+    call.first_sample = first_sample(what, *call.read(0).tensor);
+  }
   return call;
 }
 
@@ -105,8 +107,18 @@ template <class Real>
 std::uint64_t Computations<Real>::draw_of(const RoleOperation& what) const {
   std::uint64_t draw = mixed(options_.seed, drawn_as(*what.operation));
   draw = mixed(draw, static_cast<std::uint64_t>(step_));
-  draw = mixed(draw, static_cast<std::uint64_t>(what.call.position));
-  return mixed(draw, static_cast<std::uint64_t>(what.call.microbatch));
+  return mixed(draw, static_cast<std::uint64_t>(what.call.position));
+}
+
+/// Where its microbatch begins among the samples of the step: a sample is dropped the same elements
+/// of, however samples are dealt out to microbatches and replicas.
+template <class Real>
+std::int64_t Computations<Real>::first_sample(const RoleOperation& what,
+                                              const Tensor& tensor) const {
+  const Extent* batch = find_extent(tensor, Dim::batch);
+  const std::int64_t size = batch == nullptr ? 1 : batch->size;
+  if (options_.sample_of) return options_.sample_of(what.call.microbatch, 0, size);
+  return std::int64_t{what.call.microbatch} * size;
 }
 
 template <class Real>

@@ -26,6 +26,7 @@ class Computations {
  private:
   [[nodiscard]] KernelCall<Real> kernel_call(const Player& player, std::uint32_t operation);
   [[nodiscard]] std::uint64_t draw_of(const RoleOperation& what) const;
+  [[nodiscard]] std::int64_t first_sample(const RoleOperation& what, const Tensor& tensor) const;
 
   const ExecutionState& state_;
   const ExecutionOptions& options_;

@@ -111,13 +111,17 @@ void Exchanges<Real>::hold(const Meeting& meeting, Gathering& gathering) {
 }
 
 template <class Real>
+std::shared_ptr<const Schedule> Exchanges<Real>::schedule_of(const Meeting& meeting) const {
+  return options_.schedule_of(*state_.player(meeting.members.front()).role,
+                              operation_of(meeting, 0), meeting.members, meeting.root);
+}
+
+template <class Real>
 void Exchanges<Real>::exchange_all(const Meeting& meeting, Parts& parts) {
   const Communication& how = *operation_of(meeting, 0).operation->communication;
   for (const auto& tensor : parts) check_order(how, tensor);
-  const auto members = static_cast<int>(meeting.members.size());
-  const auto schedule = options_.schedule_of && members > 1
-                            ? options_.schedule_of(how, members, meeting.root)
-                            : nullptr;
+  const auto schedule =
+      options_.schedule_of && meeting.members.size() > 1 ? schedule_of(meeting) : nullptr;
   if (schedule != nullptr) {
     draws_ = mixed(draws_, meeting.members.size());
     exchange_by(*schedule, how, draws_, parts);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <vector>
 
 #include "sim/execute/host/program/exchange.hpp"
@@ -42,6 +43,7 @@ class Exchanges {
   [[nodiscard]] bool has_sources(const Meeting& meeting, const Communication& how,
                                  std::size_t member) const;
   void hold(const Meeting& meeting, Gathering& gathering);
+  [[nodiscard]] std::shared_ptr<const Schedule> schedule_of(const Meeting& meeting) const;
   void exchange_all(const Meeting& meeting, Parts& parts);
   [[nodiscard]] Parts parts_of(const Meeting& meeting, Gathering& gathering);
   void check_agreement(const Meeting& meeting) const;

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "sim/execute/host/kernels/kernels.hpp"
 #include "sim/execute/host/program/initial_values.hpp"
@@ -13,18 +14,17 @@
 
 namespace lockstep {
 
-/// The schedule of a collective among `members`, a root that is a host standing last; null: it is
-/// done by its meaning.
-using ScheduleOf =
-    std::function<std::shared_ptr<const Schedule>(const Communication& how, int members, int root)>;
+/// The schedule of a collective among `members`, a host standing last (ranks of the mesh + its
+/// number); `operation` is what the first of them does. Null: it is done by its meaning.
+using ScheduleOf = std::function<std::shared_ptr<const Schedule>(
+    const RoleProgram& role, const RoleOperation& operation, const std::vector<int>& members,
+    int root)>;
 
 struct ExecutionOptions {
   std::uint64_t seed = 1;        // of weights and data
   std::uint64_t order_seed = 1;  // of the interleaving
   OptimizerSettings optimizer{};
   SampleOf sample_of{};
-  /// Where its microbatches begin in those of all replicas: dropout goes by the place there.
-  std::int64_t first_sample = 0;
   ScheduleOf schedule_of{};
   /// Changes what a role does before it is run: to show that a mistake is found.
   std::function<void(RoleProgram&)> revise{};

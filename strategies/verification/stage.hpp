@@ -1,0 +1,20 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "sim/cost/cost_model.hpp"
+#include "topologies/cluster.hpp"
+#include "topologies/config/device.hpp"
+
+namespace lockstep {
+
+/// On what a plan is simulated while it is verified. Its ranks take the cluster's first GPUs.
+struct VerificationStage {
+  Cluster cluster;
+  Device device;
+  std::shared_ptr<const CostModel> cost;
+  std::filesystem::path nccl_tuning;  // of configs/nccl
+};
+
+}  // namespace lockstep

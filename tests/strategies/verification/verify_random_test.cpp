@@ -1,0 +1,66 @@
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "strategies/training/cost_of.hpp"
+#include "strategies/verification/verify_strategy.hpp"
+#include "tests/strategies/training/random_plans.hpp"
+#include "tests/strategies/training/step_under_test.hpp"
+#include "topologies/cluster_file.hpp"
+
+// Whatever is combined trains as one device does that accumulates nothing, and runs as simulated.
+namespace lockstep {
+namespace {
+
+const std::string kConfigs = LOCKSTEP_SOURCE_DIR "/configs";
+
+/// Four DGX A100: enough for 32 ranks.
+VerificationStage stage() {
+  Cluster cluster =
+      load_cluster(kConfigs + "/clusters/dgx-a100.json", ClusterSize{std::nullopt, 32, 0}).cluster;
+  Device device = load_device(kConfigs + "/devices/a100-sxm4-80gb.json");
+  auto cost = cost_model(device, "", std::nullopt, kConfigs);
+  return {std::move(cluster), std::move(device), std::move(cost), kConfigs + "/nccl/2.30.json"};
+}
+
+TEST_CASE("random plans train as one device does, and run as simulated") {
+  VerificationOptions options;
+  options.steps = 2;
+  options.stage = stage();
+  int done = 0;
+  for (const test::RandomPlan& drawn : test::random_plans(20261123, 40)) {
+    const test::RandomPlan plan = test::shrunk(drawn);
+    if (!possible(plan)) continue;
+    const std::string text = test::to_string(plan);
+    CAPTURE(text);
+    options.order_seed = static_cast<std::uint64_t>(++done);
+    CHECK(verify_strategy(plan.model, plan.parallel, 8, options).problem() == "");
+  }
+  CHECK(done >= 24);
+}
+
+// More shards than a tensor has elements leave ranks with nothing but padding.
+TEST_CASE("shards of nothing but padding are shards too") {
+  TransformerConfig shape;
+  shape.layers = 1;
+  shape.hidden = 8;
+  shape.heads = 2;
+  shape.sequence = 4;
+  shape.vocabulary = 5;
+  for (const int zero : {1, 2, 3}) {
+    for (const int dp : {5, 6, 8, 11, 16}) {
+      CAPTURE(zero);
+      CAPTURE(dp);
+      ParallelConfig parallel;
+      parallel.dp = dp;
+      parallel.zero = zero;
+      parallel.global_batch = 2L * dp;
+      VerificationOptions options;
+      options.steps = 2;
+      CHECK(verify_strategy(test::transformer(shape), parallel, 8, options).problem() == "");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lockstep
