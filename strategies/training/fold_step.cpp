@@ -1,9 +1,12 @@
 #include "strategies/training/fold_step.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 
 #include "sim/check.hpp"
+#include "sim/fold/report.hpp"
 #include "sim/program/communicator.hpp"
 
 namespace lockstep {
@@ -234,11 +237,29 @@ std::vector<Bytes> FoldedStep::link_bytes(const ReplayResult& result) const {
   return out;
 }
 
+/// Against the largest class of its role, the first of several.
+std::string FoldedStep::difference(std::size_t of, std::size_t usual) const {
+  if (of == usual) return {};
+  const auto speed = [this](std::size_t c) {
+    const auto found = in_.speeds.find(representatives_[c]);
+    return found == in_.speeds.end() ? 1.0 : found->second;
+  };
+  if (speed(of) != speed(usual)) return fmt::format("computes at {} of the speed", speed(of));
+  return fold::difference_between(partition_.first_member[of], partition_.first_member[usual],
+                                  relations_, partition_, in_.network, workload_);
+}
+
 std::vector<RankClass> FoldedStep::describe() const {
   std::vector<RankClass> out;
-  for (std::size_t c = 0; c < classes(); ++c)
+  std::map<std::size_t, std::size_t> usual;  // by role
+  for (std::size_t c = 0; c < classes(); ++c) {
     out.push_back(
         {representatives_[c], role_of(representatives_[c]), partition_.members_in[c], {}});
+    const auto largest = usual.try_emplace(out[c].role, c).first;
+    if (out[c].members > out[largest->second].members) largest->second = c;
+  }
+  for (std::size_t c = 0; c < std::min(classes(), RankClass::kMostDescribed); ++c)
+    out[c].difference = difference(c, usual.at(out[c].role));
   return out;
 }
 

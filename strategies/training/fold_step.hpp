@@ -21,6 +21,8 @@ namespace lockstep {
 
 /// Ranks that do the same at the same time throughout a step.
 struct RankClass {
+  static constexpr std::size_t kMostDescribed = 1024;  // of more only the ranks are told
+
   int representative = 0;  // a rank; for a host, ranks + its number
   std::size_t role = 0;
   std::int64_t members = 1;
@@ -93,6 +95,7 @@ class FoldedStep {
   void find_components();
   [[nodiscard]] std::uint32_t pair_of(int from, int to) const;
   [[nodiscard]] std::size_t role_of(int rank) const;
+  [[nodiscard]] std::string difference(std::size_t of, std::size_t usual) const;
   struct Group {
     std::shared_ptr<const Schedule> schedule;
     std::vector<EndpointId> classes;
