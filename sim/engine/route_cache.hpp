@@ -19,7 +19,11 @@ class RouteCache {
   /// nullptr where there is no route. The pointer holds until the next call.
   [[nodiscard]] const Route* find(const Router& router, EndpointId from, EndpointId to,
                                   std::uint32_t channel) {
-    if (!router.by_channel()) channel = 0;
+    if (!router.by_channel()) {
+      channel = 0;
+    } else if (const Route* held = router.held_route(channel)) {
+      return held;
+    }
     Entry& entry = entries_[slot(from, to, channel)];
     if (entry.from == from && entry.to == to && entry.channel == channel) return &entry.route;
     entry.from = kNobody;

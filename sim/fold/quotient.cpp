@@ -24,6 +24,9 @@ class QuotientRouter final : public Router {
     route = routes_[channel / channels_];
     return true;
   }
+  [[nodiscard]] const Route* held_route(std::uint32_t channel) const override {
+    return &routes_[channel / channels_];
+  }
 
  private:
   std::vector<Route> routes_;

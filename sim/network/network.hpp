@@ -62,6 +62,11 @@ class Router {
     (void)channel;
     return this->route(from, to, route);
   }
+  /// The same where the router holds it already; else nullptr.
+  [[nodiscard]] virtual const Route* held_route(std::uint32_t channel) const {
+    (void)channel;
+    return nullptr;
+  }
 
   /// The route in few words, where has_outlines(): links that no route can cross one without the
   /// others, all with equal weights, make a bundle, and of each bundle on the way only the link is
