@@ -52,6 +52,7 @@ TEST_CASE("the help leads to every command") {
                                              "lockstep replay",
                                              "lockstep run",
                                              "lockstep list",
+                                             "lockstep validate",
                                              "lockstep verify",
                                              "lockstep verify collective",
                                              "lockstep verify strategy"};

@@ -78,12 +78,24 @@ Arena::Arena(const ClusterOptions& options, const NetworkOptions& network, Wants
       model_{network.parsed()},
       policy_{policy_for(model_, options.policy())},
       network_name_{network.model} {
-  if (!network.protocol.empty()) protocol_ = load_named_protocol(network.protocol);
   // Nodes have CPU sockets that can serve; where those are too few, hosts are built beside.
   if (loaded_.cluster.helpers() < wants.hosts) loaded_ = options.load(wants.hosts);
+  prepare(network.protocol, wants.switches);
+}
+
+Arena::Arena(LoadedCluster loaded, const NetworkOptions& network, bool switches)
+    : loaded_{std::move(loaded)},
+      model_{network.parsed()},
+      policy_{policy_for(model_, ClusterOptions{}.policy())},
+      network_name_{network.model} {
+  prepare(network.protocol, switches);
+}
+
+void Arena::prepare(const std::string& protocol, bool switches) {
+  if (!protocol.empty()) protocol_ = load_named_protocol(protocol);
   layout_.per_node = std::max(1, std::min(cluster().gpus_per_node(), ranks()));
   layout_.dimensions = cluster().dimensions();
-  if (wants.switches) find_switches();
+  if (switches) find_switches();
   network_ = lowered(protocol_);
   hop_ = hop_on(network_);
 }

@@ -32,6 +32,8 @@ class Arena {
   };
   /// Throws ConfigError, UsageError as ClusterOptions::load does.
   Arena(const ClusterOptions& options, const NetworkOptions& network, Wants wants);
+  /// The same of a cluster that is there already, which has no hosts to add; default routes.
+  Arena(LoadedCluster loaded, const NetworkOptions& network, bool switches);
 
   [[nodiscard]] const LoadedCluster& loaded() const { return loaded_; }
   [[nodiscard]] const Cluster& cluster() const { return loaded_.cluster; }
@@ -58,10 +60,11 @@ class Arena {
 
  private:
   [[nodiscard]] Network lowered(const std::optional<Protocol>& protocol) const;
+  void prepare(const std::string& protocol, bool switches);
   void find_switches();
 
   LoadedCluster loaded_;
-  std::uint64_t seed_;
+  std::uint64_t seed_ = 1;
   NetworkModel model_;
   RoutePolicy policy_;
   std::string network_name_;

@@ -129,6 +129,7 @@ int run_command_line(int argc, char** argv) {
   add_replay(app);
   add_run(app);
   add_list(app);
+  add_validate(app);
   add_verify(app);
   try {
     app.parse(argc, argv);

@@ -16,6 +16,7 @@ void add_schedule(CLI::App& app);
 void add_replay(CLI::App& app);
 void add_run(CLI::App& app);
 void add_list(CLI::App& app);
+void add_validate(CLI::App& app);
 void add_verify(CLI::App& app);
 
 }  // namespace lockstep::cli

@@ -1,0 +1,75 @@
+#include "strategies/validation/scenario_of_run.hpp"
+
+#include "strategies/training/scenario_json.hpp"
+#include "strategies/validation/stack_rule.hpp"
+
+namespace lockstep {
+
+namespace {
+
+std::int64_t integer_member(const JsonValue& value, std::string_view key, std::int64_t fallback) {
+  const auto* object = value.get_if<JsonObject>();
+  const JsonValue* member = object == nullptr ? nullptr : find_member(*object, key);
+  const auto* number = member == nullptr ? nullptr : member->get_if<std::int64_t>();
+  return number == nullptr ? fallback : *number;
+}
+
+bool is_true(const JsonValue& value, std::string_view key) {
+  const auto* object = value.get_if<JsonObject>();
+  const JsonValue* member = object == nullptr ? nullptr : find_member(*object, key);
+  const auto* flag = member == nullptr ? nullptr : member->get_if<bool>();
+  return flag != nullptr && *flag;
+}
+
+/// Layers of each chunk.
+JsonValue even_stages(std::int64_t layers, std::int64_t parts) {
+  const std::int64_t all = layers + 2;
+  std::vector<JsonValue> out;
+  for (std::int64_t i = 0; i < parts; ++i) {
+    const std::int64_t edges = (i == 0 ? 1 : 0) + (i + 1 == parts ? 1 : 0);
+    out.push_back(json_of(all / parts + (i < all % parts ? 1 : 0) - edges));
+  }
+  return json_of(std::move(out));
+}
+
+JsonValue parallel_of(const MeasuredRun& run) {
+  JsonValue out = run.parallel;
+  auto* members = std::get_if<JsonObject>(&out.data);
+  const std::int64_t layers = integer_member(run.model, "layers", 1);
+  const std::int64_t parts = integer_member(out, "pp", 1) * integer_member(out, "vpp", 1);
+  const bool uneven = parts > 1 && parts <= layers && layers % parts != 0;
+  if (members != nullptr && uneven && !is_true(out, "short_edges"))
+    set_member(*members, "stages", even_stages(layers, parts));
+  return out;
+}
+
+/// A model needs a name: the run's, where the row has none.
+JsonValue model_of(const MeasuredRun& run) {
+  JsonValue out = run.model;
+  auto* members = std::get_if<JsonObject>(&out.data);
+  if (members != nullptr && find_member(*members, "name") == nullptr)
+    set_member(*members, "name", json_of(run.origin.id));
+  return out;
+}
+
+}  // namespace
+
+JsonDocument scenario_document(const MeasuredRun& run, const std::string& stack) {
+  JsonDocument out{run.origin.file,
+                   json_object({{"name", json_of(run.origin.id)},
+                                {"source", json_of(run.origin.source)},
+                                {"cluster", run.cluster},
+                                {"model", model_of(run)},
+                                {"parallel", parallel_of(run)},
+                                {"ignore_memory", json_of(true)},
+                                {"stack", json_of(stack.empty() ? stack_of(run) : stack)}})};
+  out.root.at = run.origin.at;
+  return out;
+}
+
+Scenario scenario_of(const MeasuredRun& run, const std::filesystem::path& configs,
+                     const std::string& stack) {
+  return read_scenario(scenario_document(run, stack), run.origin.id, {}, configs);
+}
+
+}  // namespace lockstep

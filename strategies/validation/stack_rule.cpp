@@ -1,0 +1,67 @@
+#include "strategies/validation/stack_rule.hpp"
+
+#include <algorithm>
+
+#include "sim/check.hpp"
+
+namespace lockstep {
+
+namespace {
+
+bool says(const MeasuredRun& run, std::string_view words) {
+  return run.origin.notes.find(words) != std::string::npos;
+}
+
+bool of(const MeasuredRun& run, std::initializer_list<std::string_view> groups) {
+  return std::find(groups.begin(), groups.end(), run.group) != groups.end();
+}
+
+}  // namespace
+
+const std::vector<StackRule>& stack_rules() {
+  static const std::vector<StackRule> rules{
+      {"attention unfused", "unfused",
+       "scores that are written out mean Megatron-LM or Megatron-DeepSpeed of 2020 to 2022: a "
+       "fused softmax, but a kernel for every other step",
+       [](const MeasuredRun& run) { return run.attention == "unfused"; }},
+      {"groups mcore, nemo, dgxc and mlperf", "transformer-engine",
+       "NVIDIA's own runs on Hopper: Megatron-Core, NeMo and MLPerf build their layers from "
+       "Transformer Engine",
+       [](const MeasuredRun& run) {
+         return of(run, {"mcore", "nemo", "dgxc", "mlperf"});
+       }},
+      {"notes say torch.compile, and not \"no torch.compile\"", "fused",
+       "TorchInductor fuses what is not a product or attention",
+       [](const MeasuredRun& run) {
+         return says(run, "torch.compile") && !says(run, "no torch.compile");
+       }},
+      {"group llmf", "fused-2022",
+       "MosaicML llm-foundry of 2023: attention is FlashAttention 1 in Triton",
+       [](const MeasuredRun& run) { return of(run, {"llmf"}); }},
+      {"groups tt and fms without torch.compile", "eager",
+       "torchtitan and IBM's FSDP run PyTorch's own operations where they do not compile",
+       [](const MeasuredRun& run) {
+         return of(run, {"tt", "fms"});
+       }},
+      {"precision fp8", "transformer-engine",
+       "products in 8 bits came to training with Transformer Engine",
+       [](const MeasuredRun& run) { return run.precision == "fp8"; }},
+      {"all others", "fused", "fused kernels and FlashAttention-2 are what PyTorch 2 gives",
+       [](const MeasuredRun&) { return true; }},
+  };
+  return rules;
+}
+
+const StackRule& stack_rule_of(const MeasuredRun& run) {
+  const auto& rules = stack_rules();
+  const auto found = std::find_if(rules.begin(), rules.end(),
+                                  [&run](const StackRule& rule) { return rule.matches(run); });
+  LOCKSTEP_CHECK(found != rules.end());
+  return *found;
+}
+
+std::string stack_of(const MeasuredRun& run) {
+  return run.stack.empty() ? std::string{stack_rule_of(run).stack} : run.stack;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,99 @@
+#include "strategies/validation/scenario_of_run.hpp"
+
+#include <doctest/doctest.h>
+
+#include <set>
+
+#include "strategies/training/scenario_json.hpp"
+#include "strategies/training/software_stack.hpp"
+#include "strategies/validation/measured_file.hpp"
+#include "strategies/validation/stack_rule.hpp"
+
+namespace lockstep {
+namespace {
+
+const std::filesystem::path kConfigs = LOCKSTEP_SOURCE_DIR "/configs";
+
+MeasuredRun run_of(const std::string& id) {
+  for (const Measured& each : load_measured(LOCKSTEP_SOURCE_DIR "/tests/data/validation/runs.json"))
+    if (origin_of(each).id == id) return std::get<MeasuredRun>(each);
+  FAIL("no such run");
+  return {};
+}
+
+MeasuredRun run_with(const std::string& group, const std::string& attention,
+                     const std::string& precision, const std::string& notes = "") {
+  MeasuredRun run;
+  run.group = group;
+  run.attention = attention;
+  run.precision = precision;
+  run.origin.notes = notes;
+  return run;
+}
+
+/// Layers per chunk of a model of 78 layers.
+std::vector<int> stages_of(const std::string& parallel) {
+  const std::string text = R"([{"id": "a", "source": "a test", "group": "own",
+    "cluster": {"gpu": "a100-sxm4-80gb", "gpus": 384, "nics_per_node": 4, "nic_gbps": 100},
+    "model": {"layers": 78, "hidden": 1024, "heads": 16, "seq": 128, "vocab": 1024},
+    "parallel": )" + parallel +
+                           R"(, "measured": {"step_time_s": 1}}])";
+  const auto all = read_measured(parse_json(text, "m.json"));
+  return scenario_of(std::get<MeasuredRun>(all.at(0)), kConfigs).parallel.stages;
+}
+
+}  // namespace
+
+TEST_CASE("a run becomes the scenario that its row says") {
+  const Scenario scenario = scenario_of(run_of("llmf-a100-125m-s1024-g8-mb64"), kConfigs);
+  CHECK(scenario.name == "llmf-a100-125m-s1024-g8-mb64");
+  CHECK(scenario.cluster.device.id == "a100-sxm4-80gb");
+  CHECK(scenario.cluster.cluster.ranks() == 8);
+  CHECK(scenario.parallel.zero == 3);
+  CHECK(scenario.parallel.micro_batch == 64);
+  CHECK(scenario.model.transformer()->hidden == 768);
+  CHECK(scenario.stack == "fused-2022");
+  CHECK(scenario.ignore_memory);
+}
+
+TEST_CASE("the stack is the asked one, else the row's, else the rule's") {
+  MeasuredRun run = run_of("llmf-a100-125m-s1024-g8-mb64");
+  run.stack = "eager";
+  CHECK(scenario_of(run, kConfigs).stack == "eager");
+  CHECK(scenario_of(run, kConfigs, "fused").stack == "fused");
+}
+
+TEST_CASE("rules of stacks go by what the row says") {
+  CHECK(stack_of(run_with("kor", "unfused", "fp16")) == "unfused");
+  CHECK(stack_of(run_with("dgxc", "flash", "bf16")) == "transformer-engine");
+  CHECK(stack_of(run_with("tt", "flash", "fp8", "torch.compile")) == "fused");
+  CHECK(stack_of(run_with("tt", "flash", "bf16")) == "eager");
+  CHECK(stack_of(run_with("tt", "flash", "bf16", "eager, no torch.compile")) == "eager");
+  CHECK(stack_of(run_with("own", "flash", "fp8")) == "transformer-engine");
+  CHECK(stack_of(run_with("own", "", "")) == "fused");
+}
+
+TEST_CASE("every rule names a stack that ships, and a reason") {
+  const std::vector<std::string> shipped = software_stack_ids(kConfigs / "stacks");
+  const std::set<std::string> ids(shipped.begin(), shipped.end());
+  for (const StackRule& rule : stack_rules()) {
+    CAPTURE(rule.when);
+    CHECK(ids.contains(std::string{rule.stack}));
+    CHECK(rule.reason.size() > 20);
+  }
+}
+
+TEST_CASE("layers that stages do not divide are cut with embedding and head as a layer each") {
+  // 80 over 12: eight parts of 7 and four of 6; the first holds the embedding, the last the head.
+  CHECK(stages_of(R"({"tp": 4, "pp": 12, "micro_batch": 1, "global_batch": 8})") ==
+        std::vector<int>{6, 7, 7, 7, 7, 7, 7, 7, 6, 6, 6, 5});
+  CHECK(stages_of(R"({"tp": 4, "pp": 6, "micro_batch": 1, "global_batch": 16})").empty());
+}
+
+TEST_CASE("what cannot be modelled is told with the row's place") {
+  MeasuredRun run = run_of("llmf-a100-125m-s1024-g8-mb64");
+  set_member(*std::get_if<JsonObject>(&run.parallel.data), "tp", json_of(5));
+  CHECK_THROWS_AS((void)scenario_of(run, kConfigs), ConfigError);
+}
+
+}  // namespace lockstep

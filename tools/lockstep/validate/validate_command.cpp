@@ -1,0 +1,92 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "strategies/training/software_stack.hpp"
+#include "tools/lockstep/cluster_options.hpp"
+#include "tools/lockstep/commands.hpp"
+#include "tools/lockstep/errors.hpp"
+#include "tools/lockstep/format_option.hpp"
+#include "tools/lockstep/number_option.hpp"
+#include "tools/lockstep/validate/validate_render.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+struct Given {
+  std::vector<std::string> files;
+  ValidateQuestion question;
+  std::string quantity;
+  bool every_row = false;
+  Format format = Format::table;
+};
+
+ComparedQuantity quantity_of(const std::string& text) {
+  if (const auto quantity = parse_compared_quantity(text)) return *quantity;
+  std::string names;
+  for (std::size_t i = 0; i < kComparedQuantities; ++i)
+    names += fmt::format("{}{}", i > 0 ? ", " : "", to_string(static_cast<ComparedQuantity>(i)));
+  throw UsageError(fmt::format("--quantity: expected one of {}, got \"{}\"", names, text));
+}
+
+ValidateQuestion question_of(const Given& given) {
+  ValidateQuestion out = given.question;
+  for (const std::string& file : given.files) out.files.emplace_back(file);
+  if (!given.quantity.empty()) out.quantity = quantity_of(given.quantity);
+  if (!out.stack.empty()) (void)find_software_stack(config_folder() + "/stacks", out.stack);
+  return out;
+}
+
+void add_choices(CLI::App& command, const std::shared_ptr<Given>& given) {
+  command
+      .add_option("--group", given->question.group,
+                  "Only the training runs of this group, or the table of this id")
+      ->type_name("NAME");
+  command.add_flag("--core", given->question.core, "Only training runs of the short suite");
+  command
+      .add_option("--quantity", given->quantity,
+                  "Only step_time, layer_forward, layer_backward, peak_memory, collective_time, "
+                  "bus_bandwidth, gemm_time, gemm_rate, attention_time, memory_rate or launch_time")
+      ->type_name("NAME");
+  add_whole_number(
+      command, "--limit", 1, 1'000'000'000,
+      [given](auto n) { given->question.limit = static_cast<std::size_t>(n); },
+      "Only the first so many runs and tables");
+  command
+      .add_option("--stack", given->question.stack,
+                  "Software stack of all runs, in the place of the row's or the rule's")
+      ->type_name("ID");
+  command.add_flag("--rows", given->every_row, "Tables show every row, not the worst alone");
+}
+
+}  // namespace
+
+void add_validate(CLI::App& app) {
+  CLI::App* command =
+      app.add_subcommand("validate", "Simulates what others measured, and shows how far off it is");
+  const auto given = std::make_shared<Given>();
+  command
+      ->add_option("files", given->files,
+                   "Files of measured training runs, collective tables and device tables "
+                   "(configs/schema/measured.schema.json)")
+      ->required()
+      ->type_name("FILE...");
+  add_choices(*command, given);
+  add_format(*command, given->format);
+  command->footer(
+      "Each run becomes a scenario by its row alone; nothing is fitted to rows here. Errors are\n"
+      "relative and signed: simulated over measured, less one. Overall figures are means over\n"
+      "groups. What cannot be modelled is listed with the reason.\n\n"
+      "Examples:\n"
+      "  lockstep validate tests/data/validation/runs.json\n"
+      "  lockstep validate tests/data/validation/runs.json tests/data/validation/tables.json "
+      "--quantity step_time --rows --format md");
+  command->callback([given] {
+    const ValidateQuestion question = question_of(*given);
+    print(render_validation(question, validate(question), given->format, given->every_row));
+  });
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,205 @@
+#include "tools/lockstep/validate/validate_tables.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace lockstep::cli {
+
+namespace {
+
+/// In a unit that leaves a few digits before the point.
+std::string scaled(double value, std::string_view unit) {
+  struct Step {
+    double factor;
+    const char* prefix;
+  };
+  static constexpr std::array<Step, 8> kSteps{{{1e15, "P"},
+                                               {1e12, "T"},
+                                               {1e9, "G"},
+                                               {1e6, "M"},
+                                               {1e3, "k"},
+                                               {1, ""},
+                                               {1e-3, "m"},
+                                               {1e-6, "u"}}};
+  for (const Step& step : kSteps) {
+    const bool seconds = unit == "s";
+    if (seconds && step.factor > 1) continue;
+    if (std::abs(value) >= step.factor || &step == &kSteps.back())
+      return fmt::format("{:.4g} {}{}", value / step.factor, step.prefix, unit);
+  }
+  return {};
+}
+
+std::string percent(double value) {
+  return fmt::format("{:.1f}", 100 * value);
+}
+
+std::string signed_percent(double value) {
+  return fmt::format("{:+.1f}", 100 * value);
+}
+
+Cell share(double value) {
+  return Cell{value, percent(value)};
+}
+
+Cell signed_share(double value) {
+  return Cell{value, signed_percent(value)};
+}
+
+Cell count(std::size_t value) {
+  return Cell{static_cast<std::int64_t>(value)};
+}
+
+Cell text(std::string_view value) {
+  return Cell{std::string{value}};
+}
+
+/// Of one set of errors: rows, then the figures; blank where there are no rows.
+void add_figures(const ErrorFigures& figures, std::vector<Cell>& row) {
+  row.push_back(count(figures.count));
+  if (figures.count == 0) {
+    row.resize(row.size() + 5);
+    return;
+  }
+  for (const double value : {figures.median, figures.mean, figures.p90, figures.worst})
+    row.push_back(share(value));
+  row.push_back(signed_share(figures.bias));
+}
+
+std::vector<Column> figure_columns() {
+  return {{"count", "rows", ""},
+          {"median_abs_error", "median", "(%)"},
+          {"mean_abs_error", "mean", "(%)"},
+          {"p90_abs_error", "p90", "(%)"},
+          {"worst_abs_error", "worst", "(%)"},
+          {"bias", "bias", "(%)"}};
+}
+
+/// Medians alone, of rows without and with assumed fields.
+void add_parts(const ErrorFigures& printed, const ErrorFigures& assumed, std::vector<Cell>& row) {
+  for (const ErrorFigures* part : {&printed, &assumed}) {
+    row.push_back(count(part->count));
+    row.push_back(part->count > 0 ? share(part->median) : Cell{});
+    row.push_back(part->count > 0 ? share(part->p90) : Cell{});
+  }
+}
+
+std::vector<Column> part_columns() {
+  return {{"printed_count", "printed", "rows"}, {"printed_median", "median", "(%)"},
+          {"printed_p90", "p90", "(%)"},        {"assumed_count", "assumed", "rows"},
+          {"assumed_median", "median", "(%)"},  {"assumed_p90", "p90", "(%)"}};
+}
+
+void add_columns(std::vector<Column> more, std::vector<Column>& to) {
+  to.insert(to.end(), more.begin(), more.end());
+}
+
+std::vector<Cell> group_row(const GroupFigures& group) {
+  std::vector<Cell> row{text(to_string(group.quantity)), text(group.group)};
+  add_figures(group.all, row);
+  add_parts(group.printed, group.assumed, row);
+  if (group.baseline) {
+    row.push_back(share(group.baseline->utilisation));
+    row.push_back(share(group.baseline->errors.median));
+    row.push_back(share(group.baseline->errors.p90));
+  } else {
+    row.resize(row.size() + 3);
+  }
+  return row;
+}
+
+std::vector<Cell> overall_row(const OverallFigures& overall) {
+  std::vector<Cell> row{text(to_string(overall.quantity)), count(overall.groups)};
+  add_figures(overall.all, row);
+  add_parts(overall.printed, overall.assumed, row);
+  if (overall.baseline) {
+    row.push_back(share(overall.baseline->median));
+    row.push_back(share(overall.baseline->p90));
+  } else {
+    row.resize(row.size() + 2);
+  }
+  return row;
+}
+
+}  // namespace
+
+Report comparison_report(const std::vector<Comparison>& rows) {
+  Report out;
+  out.columns = {
+      {"id", "row", "", true},   {"group", "group", "", true}, {"quantity", "quantity", "", true},
+      {"unit", "", ""},          {"measured", "measured", ""}, {"simulated", "simulated", ""},
+      {"error", "error", "(%)"}, {"stack", "stack", "", true}, {"assumed", "", ""},
+      {"core", "", ""}};
+  Section section;
+  for (const Comparison& row : rows) {
+    const std::string_view unit = unit_of(row.quantity);
+    section.rows.push_back({text(row.id), text(row.group), text(to_string(row.quantity)),
+                            text(unit), Cell{row.measured, scaled(row.measured, unit)},
+                            Cell{row.simulated, scaled(row.simulated, unit)},
+                            signed_share(row.error()), text(row.stack), Cell{row.assumed},
+                            Cell{row.core}});
+  }
+  out.sections.push_back(std::move(section));
+  return out;
+}
+
+Report group_report(const ValidationSummary& summary) {
+  Report out;
+  out.columns = {{"quantity", "quantity", "", true}, {"group", "group", "", true}};
+  add_columns(figure_columns(), out.columns);
+  add_columns(part_columns(), out.columns);
+  add_columns({{"flat_utilisation", "flat", "(% peak)"},
+               {"flat_median", "median", "(%)"},
+               {"flat_p90", "p90", "(%)"}},
+              out.columns);
+  Section section;
+  for (const GroupFigures& group : summary.groups) section.rows.push_back(group_row(group));
+  out.sections.push_back(std::move(section));
+  return out;
+}
+
+Report overall_report(const ValidationSummary& summary) {
+  Report out;
+  out.columns = {{"quantity", "quantity", "", true}, {"groups", "groups", ""}};
+  add_columns(figure_columns(), out.columns);
+  add_columns(part_columns(), out.columns);
+  add_columns({{"flat_median", "flat", "median (%)"}, {"flat_p90", "flat", "p90 (%)"}},
+              out.columns);
+  Section section;
+  for (const OverallFigures& each : summary.overall) section.rows.push_back(overall_row(each));
+  out.sections.push_back(std::move(section));
+  return out;
+}
+
+Report ranking_report(const ValidationSummary& summary) {
+  Report out;
+  out.columns = {{"group", "group", "", true}, {"sets", "sets", ""},
+                 {"rows", "rows", ""},         {"kendall_tau", "tau", ""},
+                 {"regret", "regret", "(%)"},  {"worst_regret", "worst", "(%)"}};
+  Section section;
+  for (const GroupFigures& group : summary.groups) {
+    const RankingFigures& ranking = group.ranking;
+    if (ranking.sets == 0) continue;
+    section.rows.push_back({text(group.group), count(ranking.sets), count(ranking.rows),
+                            Cell{ranking.tau, fmt::format("{:.2f}", ranking.tau)},
+                            share(ranking.regret), share(ranking.worst_regret)});
+  }
+  out.sections.push_back(std::move(section));
+  return out;
+}
+
+Report left_out_report(const std::vector<LeftOut>& left_out) {
+  Report out;
+  out.columns = {
+      {"id", "row", "", true}, {"group", "group", "", true}, {"reason", "reason", "", true}};
+  Section section;
+  for (const LeftOut& each : left_out)
+    section.rows.push_back({text(each.id), text(each.group), text(each.reason)});
+  out.sections.push_back(std::move(section));
+  return out;
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <vector>
+
+#include "strategies/validation/summary.hpp"
+#include "tools/lockstep/output.hpp"
+#include "tools/lockstep/validate/validate_question.hpp"
+
+/// The tables of a validation, for the one printer.
+namespace lockstep::cli {
+
+/// Columns of a comparison: id, group, quantity, unit, measured, simulated, error and what else
+/// programs may ask for.
+[[nodiscard]] Report comparison_report(const std::vector<Comparison>& rows);
+[[nodiscard]] Report group_report(const ValidationSummary& summary);
+[[nodiscard]] Report overall_report(const ValidationSummary& summary);
+[[nodiscard]] Report ranking_report(const ValidationSummary& summary);
+[[nodiscard]] Report left_out_report(const std::vector<LeftOut>& left_out);
+
+}  // namespace lockstep::cli
