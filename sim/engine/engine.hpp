@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <vector>
 
+#include "sim/engine/backlog.hpp"
 #include "sim/engine/connections.hpp"
 #include "sim/engine/matcher.hpp"
 #include "sim/engine/replay.hpp"
@@ -17,6 +19,8 @@ namespace lockstep {
 /// Replays a workload. Everything that happens in order on a rank is a *track*: a lane of a
 /// collective, or a stream. A track does one step at a time and moves on when all its transfers of
 /// the step are done. State holds indices only: an Engine copies, and both go on independently.
+/// Memory follows the operations of the streams and the collectives under way: lanes exist from
+/// the beginning of a collective's first member to the end of its last.
 class Engine {
  public:
   /// The network and the workload must outlive the engine and all its copies.
@@ -62,13 +66,18 @@ class Engine {
     TimePoint until;     // when that ends, as things are
   };
   struct CallState {
-    std::uint32_t first_lane = 0;   // lane l of member m is first_lane + m * lanes + l
-    std::uint32_t first_party = 0;  // member m matches as first_party + m
+    std::uint32_t first_lane = kNone;  // lane l of member m is first_lane + m * lanes + l
+    std::uint32_t first_party = 0;     // member m matches as first_party + m
     std::uint32_t lanes = 1;
-    std::vector<std::uint32_t> lanes_left;  // per member
-    std::vector<std::uint32_t> stream;      // per member: the stream that called it, or kNone
-    std::vector<Phase> phases;
-    std::uint32_t awaited = 0;  // members that have not begun, of a call that takes a given time
+    std::uint32_t members_left = 0;  // that have not ended
+    std::uint32_t awaited = 0;       // that have not begun, of a call that takes a given time
+    std::uint64_t order = 0;         // of its first lane among all lanes of the workload
+    std::vector<Phase> phases;       // while it is under way
+  };
+  /// One member of one call.
+  struct MemberState {
+    std::uint32_t stream = kNone;  // that called it
+    std::uint32_t lanes_left = 0;
   };
   /// Under way between two tracks. One that both ends repeat is bound: it stays, and its ends
   /// only mark that they have reached it again, without a search for the other end.
@@ -94,14 +103,6 @@ class Engine {
     std::uint8_t posted = 0;     // ends of a bound transfer that have reached it again
     TimePoint start{};           // when it may leave
   };
-  /// Work that an end point does piece after piece.
-  struct Backlog {
-    TimePoint free;   // when the next piece can begin
-    TimePoint since;  // since when pieces follow one another without a gap
-    Bytes bytes;      // all of them since then: rounded to a picosecond once, not each
-
-    [[nodiscard]] TimePoint add(Bytes more, Rate rate, TimePoint now);
-  };
   /// A piece of work that came up in this instant. Those of one end point are done in the order of
   /// its tracks, whatever the order in which they were found.
   struct Piece {
@@ -109,7 +110,8 @@ class Engine {
     bool copies = false;
     std::int64_t bytes = 0;
     Kind announces = Kind::done;
-    std::uint32_t id = 0;  // of what is announced when it is done
+    std::uint32_t id = 0;     // of what is announced when it is done
+    std::uint64_t order = 0;  // of the track
   };
   struct PortState {
     TimePoint send_free;  // when the sender's software can take the next message
@@ -118,12 +120,19 @@ class Engine {
   };
   // Set-up.
   void add_call(const CollectiveCall& call);
-  [[nodiscard]] std::uint32_t next_party() const;
   void add_streams();
+  void add_dependencies();
+  void add_callers();
   void begin_free_calls();
   void find_shared_ends();
 
   // Collectives.
+  [[nodiscard]] std::uint32_t call_of_party(std::uint32_t party) const;
+  [[nodiscard]] MemberState& member_state(std::uint32_t call, std::uint32_t member) {
+    return members_[calls_[call].first_party - ports_.size() + member];
+  }
+  void add_lanes(std::uint32_t call);
+  void give_back_lanes(std::uint32_t call);
   void begin_member(std::uint32_t call, std::uint32_t member);
   void run_lane(std::uint32_t lane_id);
   [[nodiscard]] bool dependencies_met(const Lane& lane) const;
@@ -133,9 +142,10 @@ class Engine {
   [[nodiscard]] bool repeat_step(Lane& lane);
   void plan_repeats(Lane& lane);
   void finish_lane(const Lane& lane);
+  void finish_member(std::uint32_t call, std::uint32_t member);
   void wake_blocked_lanes(const Lane& done);
 
-  // Streams. Track ids of streams follow those of lanes.
+  // Streams.
   void run_stream(std::uint32_t stream);
   void begin_operation(std::uint32_t stream);
   void finish_operation(std::uint32_t stream);
@@ -167,18 +177,26 @@ class Engine {
   void finish_transfer(TransferId id);
   void transfer_done(std::uint32_t track);
   void run_ready();
+
+  /// Track ids: of lanes as in lanes_; of streams their number and kStream.
+  static constexpr std::uint32_t kStream = 1U << 31U;
+  [[nodiscard]] static bool is_lane(std::uint32_t track) { return track < kStream; }
   [[nodiscard]] EndpointId endpoint_of(std::uint32_t track) const {
-    return track < lanes_.size() ? lanes_[track].endpoint
-                                 : workload_->streams[track - lanes_.size()].endpoint;
+    return is_lane(track) ? lanes_[track].endpoint : workload_->streams[track - kStream].endpoint;
   }
+  /// Of a track among all: the lanes of the calls, then the streams, as the workload lists them.
+  [[nodiscard]] std::uint64_t order_of(std::uint32_t track) const;
 
   void handle(const Event& event);
 
   // What could not finish.
   [[nodiscard]] std::vector<Unfinished> unfinished() const;
+  void add_unfinished_calls(std::vector<Unfinished>& out) const;
+  void add_unfinished_streams(std::vector<Unfinished>& out) const;
   void add_unfinished(const ConnectionKey& key, const SlottedConnection& connection,
                       std::vector<Unfinished>& out) const;
-  [[nodiscard]] std::uint32_t member_of(std::uint32_t track, std::uint32_t party) const;
+  [[nodiscard]] std::uint32_t member_of(std::uint32_t party) const;
+  [[nodiscard]] std::string describe(const Lane& lane) const;
   [[nodiscard]] std::string describe(std::uint32_t track) const;
   [[nodiscard]] std::string describe_post(const ConnectionKey& key, const Post& post) const;
 
@@ -191,10 +209,13 @@ class Engine {
   SlottedConnections connections_;
   std::unordered_map<std::uint64_t, TimePoint> processor_free_;  // by end point and processor
   std::vector<Lane> lanes_;
+  std::map<std::uint32_t, std::vector<std::uint32_t>> spare_lanes_;  // runs, by length: the first
   std::vector<StreamState> streams_;
   std::vector<std::vector<std::uint32_t>> streams_at_;  // per end point; empty where nothing slows
   std::vector<std::int32_t> communicating_;  // collectives under way per end point, likewise
   std::vector<CallState> calls_;
+  std::vector<MemberState> members_;  // of all calls
+  std::uint64_t lane_count_ = 0;      // of all calls
   std::vector<PortState> ports_;
   std::vector<Transfer> transfers_;
   std::vector<TransferId> spare_transfers_;
@@ -213,10 +234,11 @@ class Engine {
   std::vector<TransferId> matched_;
   mutable Step step_;
 
-  std::vector<std::uint32_t> first_operation_;        // per stream
-  std::vector<std::uint32_t> waiting_for_;            // per operation: unfinished dependencies
-  std::vector<std::vector<ActivityRef>> dependents_;  // per operation: who waits for it
-  std::vector<UInt128> carried_;                      // per link, bytes times weight
+  std::vector<std::uint32_t> first_operation_;  // per stream
+  std::vector<std::uint32_t> waiting_for_;      // per operation: unfinished dependencies
+  std::vector<ActivityRef> dependents_;         // who waits, operation after operation
+  std::vector<std::uint32_t> first_dependent_;  // per operation, and the end of the last one's
+  std::vector<UInt128> carried_;                // per link, bytes times weight
   std::vector<std::vector<TimePoint>> call_ends_;
   std::vector<std::vector<TimePoint>> stream_ends_;
   TimePoint end_;  // when the last operation or collective ended on some rank

@@ -8,14 +8,65 @@ namespace lockstep {
 
 // Lanes of collectives: step after step of a schedule.
 
+std::uint32_t Engine::call_of_party(std::uint32_t party) const {
+  const auto after =
+      std::upper_bound(calls_.begin(), calls_.end(), party,
+                       [](std::uint32_t p, const CallState& call) { return p < call.first_party; });
+  return static_cast<std::uint32_t>(after - calls_.begin()) - 1;
+}
+
+std::uint64_t Engine::order_of(std::uint32_t track) const {
+  if (!is_lane(track)) return lane_count_ + (track - kStream);
+  const Lane& lane = lanes_[track];
+  const CallState& call = calls_[lane.call];
+  return call.order + std::uint64_t{lane.member} * call.lanes + lane.lane;
+}
+
+/// Room for the lanes of a call: where as many have ended, or new.
+void Engine::add_lanes(std::uint32_t call_id) {
+  const CollectiveCall& call = workload_->calls[call_id];
+  CallState& state = calls_[call_id];
+  const auto members = static_cast<std::uint32_t>(call.members.size());
+  std::vector<std::uint32_t>& spare = spare_lanes_[members * state.lanes];
+  if (spare.empty()) {
+    spare.push_back(static_cast<std::uint32_t>(lanes_.size()));
+    lanes_.resize(lanes_.size() + std::size_t{members} * state.lanes);
+    LOCKSTEP_CHECK(lanes_.size() <= kStream);
+  }
+  state.first_lane = spare.back();
+  spare.pop_back();
+  state.phases = call.schedule->phases();
+  auto next = lanes_.begin() + state.first_lane;
+  for (std::uint32_t member = 0; member < members; ++member) {
+    member_state(call_id, member).lanes_left = state.lanes;
+    for (std::uint32_t lane = 0; lane < state.lanes; ++lane)
+      *next++ = {.steps = call.schedule->steps(static_cast<int>(member), static_cast<int>(lane)),
+                 .call = call_id,
+                 .member = member,
+                 .lane = lane,
+                 .endpoint = call.members[member]};
+  }
+}
+
+/// Once all its members have ended: nothing speaks of its lanes any more.
+void Engine::give_back_lanes(std::uint32_t call_id) {
+  CallState& state = calls_[call_id];
+  const auto members = static_cast<std::uint32_t>(workload_->calls[call_id].members.size());
+  spare_lanes_[members * state.lanes].push_back(state.first_lane);
+  state.first_lane = kNone;
+  state.phases = {};
+}
+
 void Engine::begin_member(std::uint32_t call, std::uint32_t member) {
   CallState& state = calls_[call];
-  if (state.stream[member] != kNone) communicates(workload_->calls[call].members[member], 1);
+  if (member_state(call, member).stream != kNone)
+    communicates(workload_->calls[call].members[member], 1);
   if (const auto& takes = workload_->calls[call].takes; takes) {
     LOCKSTEP_CHECK(state.awaited > 0);
     if (--state.awaited == 0) queue_.push(make_event(Kind::met, call, queue_.now() + *takes));
     return;
   }
+  if (state.first_lane == kNone) add_lanes(call);
   const std::uint32_t first = state.first_lane + member * state.lanes;
   for (std::uint32_t lane = first; lane < first + state.lanes; ++lane) {
     lanes_[lane].begun = true;
@@ -134,25 +185,24 @@ void Engine::post_step(std::uint32_t lane_id) {
 }
 
 void Engine::finish_lane(const Lane& lane) {
-  CallState& state = calls_[lane.call];
-  if (--state.lanes_left[lane.member] > 0) return;
-  call_ends_[lane.call][lane.member] = queue_.now();
+  const std::uint32_t call = lane.call;
+  if (--member_state(call, lane.member).lanes_left > 0) return;
+  finish_member(call, lane.member);
+  if (--calls_[call].members_left == 0) give_back_lanes(call);
+}
+
+void Engine::finish_member(std::uint32_t call, std::uint32_t member) {
+  call_ends_[call][member] = queue_.now();
   end_ = queue_.now();
-  if (const std::uint32_t stream = state.stream[lane.member]; stream != kNone) {
-    communicates(lane.endpoint, -1);
-    finish_operation(stream);
-  }
+  const std::uint32_t stream = member_state(call, member).stream;
+  if (stream == kNone) return;
+  communicates(workload_->calls[call].members[member], -1);
+  finish_operation(stream);
 }
 
 void Engine::finish_timed_call(std::uint32_t call) {
-  const CallState& state = calls_[call];
-  for (std::uint32_t member = 0; member < state.stream.size(); ++member) {
-    call_ends_[call][member] = queue_.now();
-    end_ = queue_.now();
-    if (state.stream[member] == kNone) continue;
-    communicates(workload_->calls[call].members[member], -1);
-    finish_operation(state.stream[member]);
-  }
+  for (std::uint32_t member = 0; member < call_ends_[call].size(); ++member)
+    finish_member(call, member);
 }
 
 void Engine::wake_blocked_lanes(const Lane& done) {

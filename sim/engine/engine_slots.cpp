@@ -45,7 +45,7 @@ void Engine::begin_eager(const ConnectionKey& key, SlottedConnection& connection
 
 /// Who sits at the far end of what `from` posted.
 EndpointId Engine::endpoint_of_party(const Post& from, std::uint32_t party) const {
-  if (from.track >= lanes_.size()) return party;
+  if (!is_lane(from.track)) return party;
   const Lane& lane = lanes_[from.track];
   return workload_->calls[lane.call].members[party - calls_[lane.call].first_party];
 }

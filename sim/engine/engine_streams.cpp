@@ -25,7 +25,7 @@ void Engine::run_stream(std::uint32_t stream) {
 void Engine::begin_operation(std::uint32_t stream) {
   const EndpointId own = workload_->streams[stream].endpoint;
   const Activity& operation = workload_->streams[stream].operations[streams_[stream].index];
-  const auto track = static_cast<std::uint32_t>(lanes_.size()) + stream;
+  const std::uint32_t track = kStream | stream;
   switch (operation.kind) {
     case Activity::Kind::compute:
       if (streams_at_.empty()) {
@@ -109,11 +109,12 @@ void Engine::finish_operation(std::uint32_t stream) {
   ++state.index;
   state.busy = false;
   state.computing = false;
-  const auto first_stream_track = static_cast<std::uint32_t>(lanes_.size());
-  ready_.push_back(first_stream_track + stream);
-  for (const ActivityRef& dependent : dependents_[done])
-    if (--waiting_for_[operation_id(dependent)] == 0)
-      ready_.push_back(first_stream_track + dependent.stream);
+  ready_.push_back(kStream | stream);
+  for (std::uint32_t i = first_dependent_[done]; i < first_dependent_[done + 1]; ++i) {
+    const ActivityRef dependent = dependents_[i];
+    if (--waiting_for_[first_operation_[dependent.stream] + dependent.index] == 0)
+      ready_.push_back(kStream | dependent.stream);
+  }
 }
 
 }  // namespace lockstep

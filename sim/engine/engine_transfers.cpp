@@ -89,13 +89,15 @@ void Engine::start_matched() {
 
 bool Engine::issued_before(const Transfer& a, const Transfer& b) const {
   if (!by_track_) return a.order < b.order;
-  return std::tuple{a.instant, a.sender, a.order} < std::tuple{b.instant, b.sender, b.order};
+  return std::tuple{a.instant, order_of(a.sender), a.order} <
+         std::tuple{b.instant, order_of(b.sender), b.order};
 }
 
 /// Where several tracks share an end point, the instant's pieces are put in order first.
 void Engine::add_work(const Piece& piece) {
   if (tracks_share_ends_ && by_track_) {
     work_.push_back(piece);
+    work_.back().order = order_of(piece.track);
   } else {
     do_work(piece);
   }
@@ -114,7 +116,7 @@ void Engine::do_work(const Piece& piece) {
 void Engine::do_all_work() {
   if (work_.empty()) return;
   std::stable_sort(work_.begin(), work_.end(),
-                   [](const Piece& a, const Piece& b) { return a.track < b.track; });
+                   [](const Piece& a, const Piece& b) { return a.order < b.order; });
   for (const Piece& piece : work_) do_work(piece);
   work_.clear();
 }
@@ -153,6 +155,7 @@ void Engine::unbind(TransferId id) {
   lanes_[transfer.receiver].bound_receive = kNone;
   account(transfer, transfer.times);
   transport_->drop(transfer.kept);
+  transfers_[id].bound = false;
   spare_transfers_.push_back(id);
   if (transfer.posted == 0) return;
   const bool sending = transfer.posted == Transfer::kSender;
@@ -198,20 +201,9 @@ void Engine::finish_transfer(TransferId id) {
   add_work({receiver, false, transfer.reduced, Kind::done, receiver});
 }
 
-/// When the end point has done this too, after what it has to do already.
-TimePoint Engine::Backlog::add(Bytes more, Rate rate, TimePoint now) {
-  if (now >= free) {
-    since = now;
-    bytes = Bytes{};
-  }
-  bytes += more;
-  free = since + bytes / rate;
-  return free;
-}
-
 void Engine::transfer_done(std::uint32_t track) {
-  if (track >= lanes_.size()) {
-    finish_operation(track - static_cast<std::uint32_t>(lanes_.size()));
+  if (!is_lane(track)) {
+    finish_operation(track - kStream);
     return;
   }
   Lane& lane = lanes_[track];
@@ -225,10 +217,10 @@ void Engine::transfer_done(std::uint32_t track) {
 void Engine::run_ready() {
   for (std::size_t i = 0; i < ready_.size(); ++i) {
     const std::uint32_t track = ready_[i];
-    if (track < lanes_.size()) {
+    if (is_lane(track)) {
       run_lane(track);
     } else {
-      run_stream(track - static_cast<std::uint32_t>(lanes_.size()));
+      run_stream(track - kStream);
     }
   }
   ready_.clear();

@@ -9,12 +9,13 @@ namespace lockstep {
 // Who could not finish, in words. Unfinished work is never a silent success.
 
 std::string Engine::describe(std::uint32_t track) const {
-  if (track >= lanes_.size()) {
-    const auto stream = static_cast<std::uint32_t>(track - lanes_.size());
-    return fmt::format("rank {}, stream \"{}\", operation {}", workload_->streams[stream].endpoint,
-                       workload_->streams[stream].name, streams_[stream].index);
-  }
-  const Lane& lane = lanes_[track];
+  if (is_lane(track)) return describe(lanes_[track]);
+  const std::uint32_t stream = track - kStream;
+  return fmt::format("rank {}, stream \"{}\", operation {}", workload_->streams[stream].endpoint,
+                     workload_->streams[stream].name, streams_[stream].index);
+}
+
+std::string Engine::describe(const Lane& lane) const {
   const CallState& state = calls_[lane.call];
   std::string text = fmt::format("rank {}, {}", lane.member, workload_->calls[lane.call].name);
   if (state.lanes > 1) text += fmt::format(", lane {}", lane.lane);
@@ -23,13 +24,13 @@ std::string Engine::describe(std::uint32_t track) const {
 
 std::string Engine::describe_post(const ConnectionKey& key, const Post& post) const {
   std::uint32_t peer = post.sending ? key.to : key.from;
-  if (post.track < lanes_.size()) peer -= calls_[lanes_[post.track].call].first_party;
+  if (is_lane(post.track)) peer -= calls_[lanes_[post.track].call].first_party;
   std::string text = fmt::format("{}: waits to {} {} bytes {} rank {}", describe(post.track),
                                  post.sending ? "send" : "receive", post.bytes,
                                  post.sending ? "to" : "from", peer);
   if (key.channel != 0) text += fmt::format(" on channel {}", key.channel);
-  const std::int64_t step = post.track < lanes_.size() ? lanes_[post.track].step
-                                                       : streams_[post.track - lanes_.size()].index;
+  const std::int64_t step =
+      is_lane(post.track) ? lanes_[post.track].step : streams_[post.track - kStream].index;
   return text + (step == 0 ? std::string{"; no step matched before"}
                            : fmt::format("; the last step that matched is {}", step - 1));
 }
@@ -49,14 +50,55 @@ void Engine::add_unfinished(const ConnectionKey& key, const SlottedConnection& c
   for (std::size_t i = 0; i < connection.on_the_way.size(); ++i) {
     const Transfer& left = transfers_[connection.on_the_way[i]];
     out.push_back({left.from, fmt::format("rank {}: nobody at rank {} takes {} bytes that it sent",
-                                          member_of(left.sender, key.from),
-                                          member_of(left.sender, key.to), left.bytes)});
+                                          member_of(key.from), member_of(key.to), left.bytes)});
   }
 }
 
-/// The rank of a party of the call (or the end point of the streams) that `track` belongs to.
-std::uint32_t Engine::member_of(std::uint32_t track, std::uint32_t party) const {
-  return track < lanes_.size() ? party - calls_[lanes_[track].call].first_party : party;
+/// The rank of a party of a call; the end point of one of streams.
+std::uint32_t Engine::member_of(std::uint32_t party) const {
+  return party < ports_.size() ? party : party - calls_[call_of_party(party)].first_party;
+}
+
+/// Members whose streams never came to the call, and steps that wait for others that never end.
+void Engine::add_unfinished_calls(std::vector<Unfinished>& out) const {
+  constexpr const char* kNeverReached = ": its stream never reached it";
+  for (std::uint32_t id = 0; id < calls_.size(); ++id) {
+    const CallState& state = calls_[id];
+    const CollectiveCall& call = workload_->calls[id];
+    if (state.members_left == 0) continue;
+    for (std::uint32_t i = 0; i < call.members.size() * state.lanes; ++i) {
+      const std::uint32_t member = i / state.lanes;
+      const std::uint32_t number = i % state.lanes;
+      if (state.first_lane == kNone) {
+        Lane lane{.call = id, .member = member, .lane = number};
+        lane.steps = call.schedule->steps(static_cast<int>(member), static_cast<int>(number));
+        out.push_back({call.members[member], describe(lane) + kNeverReached});
+        continue;
+      }
+      const Lane& lane = lanes_[state.first_lane + i];
+      if (lane.blocked)
+        out.push_back({lane.endpoint, describe(lane) + ": waits for a step of another lane"});
+      if (!lane.begun) out.push_back({lane.endpoint, describe(lane) + kNeverReached});
+    }
+  }
+}
+
+void Engine::add_unfinished_streams(std::vector<Unfinished>& out) const {
+  for (std::uint32_t stream = 0; stream < streams_.size(); ++stream) {
+    const auto& operations = workload_->streams[stream].operations;
+    if (streams_[stream].index == operations.size()) continue;
+    const std::uint32_t track = kStream | stream;
+    const Activity& next = operations[streams_[stream].index];
+    if (next.kind == Activity::Kind::collective && workload_->calls[next.call].takes &&
+        streams_[stream].busy) {
+      out.push_back({endpoint_of(track),
+                     fmt::format("{}: waits for {} others in {}", describe(track),
+                                 calls_[next.call].awaited, workload_->calls[next.call].name)});
+    }
+    if (streams_[stream].busy) continue;
+    out.push_back(
+        {endpoint_of(track), describe(track) + ": waits for operations of other streams"});
+  }
 }
 
 std::vector<Unfinished> Engine::unfinished() const {
@@ -75,28 +117,8 @@ std::vector<Unfinished> Engine::unfinished() const {
                                   party + lanes_[transfer.receiver].member, transfer.channel},
                                  {track, sending, transfer.reduces, true, transfer.bytes, 0})});
   }
-  for (std::uint32_t id = 0; id < lanes_.size(); ++id) {
-    if (lanes_[id].step == lanes_[id].steps && lanes_[id].begun) continue;
-    if (lanes_[id].blocked)
-      out.push_back({endpoint_of(id), describe(id) + ": waits for a step of another lane"});
-    if (!lanes_[id].begun)
-      out.push_back({endpoint_of(id), describe(id) + ": its stream never reached it"});
-  }
-  for (std::uint32_t stream = 0; stream < streams_.size(); ++stream) {
-    const auto& operations = workload_->streams[stream].operations;
-    if (streams_[stream].index == operations.size()) continue;
-    const auto track = static_cast<std::uint32_t>(lanes_.size()) + stream;
-    const Activity& next = operations[streams_[stream].index];
-    if (next.kind == Activity::Kind::collective && workload_->calls[next.call].takes &&
-        streams_[stream].busy) {
-      out.push_back({endpoint_of(track),
-                     fmt::format("{}: waits for {} others in {}", describe(track),
-                                 calls_[next.call].awaited, workload_->calls[next.call].name)});
-    }
-    if (streams_[stream].busy) continue;
-    out.push_back(
-        {endpoint_of(track), describe(track) + ": waits for operations of other streams"});
-  }
+  add_unfinished_calls(out);
+  add_unfinished_streams(out);
   std::sort(out.begin(), out.end(), [](const Unfinished& a, const Unfinished& b) {
     return a.endpoint != b.endpoint ? a.endpoint < b.endpoint : a.text < b.text;
   });

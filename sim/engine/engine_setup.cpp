@@ -1,0 +1,120 @@
+#include "sim/check.hpp"
+#include "sim/engine/engine.hpp"
+
+namespace lockstep {
+
+// What there is before anything happens.
+
+void Engine::add_call(const CollectiveCall& call) {
+  const auto members = static_cast<std::uint32_t>(call.members.size());
+  CallState state;
+  state.first_party = static_cast<std::uint32_t>(ports_.size() + members_.size());
+  state.members_left = members;
+  state.order = lane_count_;
+  if (call.takes) {
+    state.lanes = 0;
+    state.awaited = members;
+  } else {
+    LOCKSTEP_CHECK(call.schedule->ranks() == static_cast<int>(members));
+    LOCKSTEP_CHECK(call.schedule->slots() >= 0);
+    LOCKSTEP_CHECK(call.starts.empty() || call.starts.size() == members);
+    for (const EndpointId member : call.members) LOCKSTEP_CHECK(member < ports_.size());
+    state.lanes = static_cast<std::uint32_t>(call.schedule->lanes());
+  }
+  lane_count_ += std::uint64_t{members} * state.lanes;
+  calls_.push_back(std::move(state));
+  members_.resize(members_.size() + members);
+  call_ends_.emplace_back(members);
+}
+
+void Engine::add_streams() {
+  std::uint32_t operations = 0;
+  for (const Stream& stream : workload_->streams) {
+    LOCKSTEP_CHECK(stream.endpoint < network_->endpoints.size());
+    first_operation_.push_back(operations);
+    operations += static_cast<std::uint32_t>(stream.operations.size());
+    stream_ends_.emplace_back(stream.operations.size());
+  }
+  streams_.resize(workload_->streams.size());
+  LOCKSTEP_CHECK(streams_.size() < kStream);
+  LOCKSTEP_CHECK(workload_->slowed_permille >= 1000);
+  if (workload_->slowed_permille > 1000) {
+    streams_at_.resize(network_->endpoints.size());
+    communicating_.resize(network_->endpoints.size());
+    for (std::uint32_t s = 0; s < streams_.size(); ++s)
+      streams_at_[workload_->streams[s].endpoint].push_back(s);
+  }
+  waiting_for_.assign(operations, 0);
+  add_dependencies();
+  add_callers();
+}
+
+/// Who waits for whom: counted first, then put where the counts say.
+void Engine::add_dependencies() {
+  first_dependent_.assign(waiting_for_.size() + 1, 0);
+  for (const Stream& stream : workload_->streams)
+    for (const Activity& operation : stream.operations)
+      for (const ActivityRef& ref : operation.after) ++first_dependent_[operation_id(ref) + 1];
+  for (std::size_t i = 1; i < first_dependent_.size(); ++i)
+    first_dependent_[i] += first_dependent_[i - 1];
+  dependents_.resize(first_dependent_.back());
+  std::vector<std::uint32_t> next{first_dependent_.begin(), first_dependent_.end() - 1};
+  for (std::uint32_t s = 0; s < streams_.size(); ++s) {
+    const auto& list = workload_->streams[s].operations;
+    for (std::uint32_t i = 0; i < list.size(); ++i) {
+      for (const ActivityRef& ref : list[i].after) dependents_[next[operation_id(ref)]++] = {s, i};
+      waiting_for_[first_operation_[s] + i] = static_cast<std::uint32_t>(list[i].after.size());
+    }
+  }
+}
+
+void Engine::add_callers() {
+  for (std::uint32_t s = 0; s < streams_.size(); ++s) {
+    for (const Activity& operation : workload_->streams[s].operations) {
+      if (operation.kind != Activity::Kind::collective) continue;
+      LOCKSTEP_CHECK(operation.call < calls_.size());
+      LOCKSTEP_CHECK(operation.member < workload_->calls[operation.call].members.size());
+      std::uint32_t& caller = member_state(operation.call, operation.member).stream;
+      LOCKSTEP_CHECK(caller == kNone);  // a member takes part in a call once
+      caller = s;
+    }
+  }
+}
+
+/// Whether what one track does can have to wait for another's.
+void Engine::find_shared_ends() {
+  std::vector<bool> taken(network_->endpoints.size(), false);
+  for (std::size_t id = 0; id < calls_.size() && !tracks_share_ends_; ++id) {
+    const CollectiveCall& call = workload_->calls[id];
+    for (std::uint32_t i = 0; i < call.members.size() * calls_[id].lanes; ++i) {
+      const std::uint32_t member = i / calls_[id].lanes;
+      const auto lane = static_cast<int>(i % calls_[id].lanes);
+      if (call.schedule->steps(static_cast<int>(member), lane) == 0) continue;
+      if (taken[call.members[member]]) tracks_share_ends_ = true;
+      taken[call.members[member]] = true;
+    }
+  }
+}
+
+std::uint32_t Engine::operation_id(ActivityRef ref) const {
+  LOCKSTEP_CHECK(ref.stream < first_operation_.size());
+  LOCKSTEP_CHECK(ref.index < workload_->streams[ref.stream].operations.size());
+  return first_operation_[ref.stream] + ref.index;
+}
+
+/// Members that no stream calls begin on their own.
+void Engine::begin_free_calls() {
+  for (std::uint32_t call = 0; call < calls_.size(); ++call) {
+    const auto& starts = workload_->calls[call].starts;
+    for (std::uint32_t member = 0; member < workload_->calls[call].members.size(); ++member) {
+      if (member_state(call, member).stream != kNone) continue;
+      if (starts.empty() || starts[member] == TimePoint{}) {
+        begin_member(call, member);
+      } else {
+        queue_.push(make_event(Kind::begins, calls_[call].first_party + member, starts[member]));
+      }
+    }
+  }
+}
+
+}  // namespace lockstep
