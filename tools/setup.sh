@@ -7,9 +7,10 @@ packages=(
   g++ cmake ninja-build ccache git                    # build
   libfmt-dev nlohmann-json3-dev libcli11-dev          # libraries of the product
   libboost-graph-dev libpugixml-dev libprotobuf-dev protobuf-compiler libeigen3-dev
-  gnuplot-nox                                         # plots of the command line
+  gnuplot-nox                                         # plots of the command line, growth curves
   doctest-dev libbenchmark-dev                        # tests and benches
   libsimgrid-dev libvalijson-dev
+  valgrind time                                       # instruction counts, growth curves
   clang clang-format clang-tidy libclang-rt-14-dev    # format check, lint, fuzzing
 )
 

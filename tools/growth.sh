@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# Growth curves: runs folded collectives and training steps for growing numbers of GPUs, each in a
+# process of its own, and writes their time and peak memory, with exponents fitted on logarithmic
+# scales, to growth.md and growth.svg in a folder (build/growth).
+#
+#     tools/growth.sh [--largest GPUS] [--only CURVE] [--limit SECONDS] [FOLDER]
+#
+# LOCKSTEP names the program; where it is not set, the release preset is built. A run beyond the
+# limit ends its curve. Exit status: 0, or 1 where a run failed otherwise.
+set -euo pipefail
+source_folder="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+
+largest=1048576
+only=
+limit=600
+folder=$source_folder/build/growth
+while [[ $# -gt 0 ]]; do
+  case $1 in
+    --largest) largest=${2:?} && shift 2 ;;
+    --only) only=${2:?} && shift 2 ;;
+    --limit) limit=${2:?} && shift 2 ;;
+    -*) echo "growth: no option $1; see the head of $0" >&2 && exit 2 ;;
+    *) folder=$1 && shift ;;
+  esac
+done
+if [[ -z "${LOCKSTEP:-}" ]]; then
+  (cd "$source_folder" && cmake --preset release && cmake --build --preset release --target lockstep) >&2
+  LOCKSTEP=$source_folder/build/release/lockstep
+fi
+mkdir -p "$folder"
+
+# name, fewest GPUs, most
+curves=(
+  "ring 8 1048576"
+  "halving_doubling 8 131072"
+  "double_binary_tree 8 131072"
+  "hierarchical 8 131072"
+  "step-8b 8 16384"
+  "step-405b 128 16384"
+)
+
+# Sets `command`: 64 MiB all-reduced; or a step of Llama 3 with tp 8, of the 8B model without
+# pipeline, of the 405B one with pp 16, the rest of the GPUs data parallel.
+choose_command() {  # curve, GPUs
+  local nodes=$(($2 / 8))
+  command=("$LOCKSTEP")
+  case $1 in
+    step-8b)
+      command+=(run llama3-405b-16k-h100 --set model=llama3-8b --set parallel.pp=1
+        --set parallel.vpp=1 --set parallel.schedule=none --set parallel.short_edges=false
+        --set parallel.dp=$nodes --set parallel.global_batch=$((16 * nodes))
+        --set cluster.nodes=$nodes --ignore-memory) ;;
+    step-405b)
+      command+=(run llama3-405b-16k-h100 --set parallel.dp=$((nodes / 16))
+        --set parallel.global_batch=$nodes --set cluster.nodes=$nodes --ignore-memory) ;;
+    *)
+      command+=(collective all_reduce --cluster rail-optimised --nodes $nodes --algorithm "$1"
+        --minbytes 64M --maxbytes 64M) ;;
+  esac
+}
+
+# Prints microseconds and KiB of the process.
+measured() {  # curve, GPUs
+  local command begin status=0
+  choose_command "$1" "$2"
+  begin=${EPOCHREALTIME/./}
+  /usr/bin/time --quiet -f %M -o "$folder/peak.tmp" timeout "$limit" "${command[@]}" \
+    >/dev/null 2>"$folder/errors.tmp" || status=$?
+  echo "$((${EPOCHREALTIME/./} - begin)) $(tail -n 1 "$folder/peak.tmp")"
+  return "$status"
+}
+
+points=$folder/growth.csv
+echo "curve,gpus,time_s,peak_bytes" >"$points"
+status=0
+for curve in "${curves[@]}"; do
+  read -r name gpus most <<<"$curve"
+  [[ -z "$only" || "$only" == "$name" ]] || continue
+  ((most <= largest)) || most=$largest
+  while ((gpus <= most)); do
+    failed=0
+    figures=$(measured "$name" "$gpus") || failed=$?
+    if ((failed != 0)); then
+      echo "growth: $name on $gpus GPUs ended with status $failed" >&2
+      ((failed == 124)) || { head -n 3 "$folder/errors.tmp" >&2 && status=1; }
+      break
+    fi
+    read -r micros kib <<<"$figures"
+    awk -v n="$name" -v g="$gpus" -v t="$micros" -v k="$kib" \
+      'BEGIN { printf "%s,%d,%.6f,%.0f\n", n, g, t / 1e6, k * 1024 }' | tee -a "$points" >&2
+    ((gpus < most)) || break
+    gpus=$((4 * gpus < most ? 4 * gpus : most))
+  done
+done
+rm -f "$folder/errors.tmp" "$folder/peak.tmp"
+
+awk -f "$source_folder/tools/growth_table.awk" "$points" >"$folder/growth.md"
+awk -f "$source_folder/tools/growth_plot.awk" "$points" |
+  gnuplot --default-settings >"$folder/growth.svg"
+echo "growth: wrote $folder/growth.md and $folder/growth.svg" >&2
+exit "$status"
