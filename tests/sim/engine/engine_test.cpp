@@ -239,6 +239,36 @@ TEST_CASE("a collective begins on each rank when its stream reaches it") {
   CHECK(result.stream_ends[0][1] == TimePoint{13_us});
 }
 
+TEST_CASE("collectives that follow each other take each other's place, and neither is forgotten") {
+  // An exchange of 1 kB at 1 GB/s each way takes 1 us a step, two steps: the k-th ends at 2 k us.
+  // The last never begins on rank 1, so that it ends nowhere.
+  constexpr std::uint32_t kCalls = 4;
+  Workload workload;
+  std::vector<Activity> of_rank[2];
+  for (std::uint32_t call = 0; call < kCalls; ++call) {
+    workload.calls.push_back(one_call(std::make_shared<TinyRing>(2), Bytes{1000}).calls[0]);
+    for (std::uint32_t rank = 0; rank < 2; ++rank) {
+      if (rank == 1 && call == kCalls - 1) continue;
+      of_rank[rank].push_back(collective(rank));
+      of_rank[rank].back().call = call;
+    }
+  }
+  of_rank[1].push_back(receive(0, 1_B));  // nobody sends it
+  of_rank[1].push_back(collective(1));
+  of_rank[1].back().call = kCalls - 1;
+  for (EndpointId rank = 0; rank < 2; ++rank)
+    workload.streams.push_back({rank, "main", of_rank[rank]});
+  const Network network = star(2, 1_GBps, 0_us);
+  const auto result = replay(network, workload, NetworkModel::fluid);
+  for (int call = 0; call < 3; ++call)
+    CHECK(result.call_ends[static_cast<std::size_t>(call)] ==
+          std::vector<TimePoint>(2, TimePoint{2_us * (call + 1)}));
+  bool told = false;
+  for (const Unfinished& one : result.unfinished)
+    told = told || (one.endpoint == 1 && one.text.find("never reached it") != std::string::npos);
+  CHECK(told);
+}
+
 TEST_CASE("a member that would take part in one call twice is refused, not forgotten") {
   Workload workload = one_call(std::make_shared<TinyRing>(2), Bytes{1000});
   workload.streams.push_back({0, "main", {collective(0), collective(0)}});
