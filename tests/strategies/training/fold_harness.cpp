@@ -81,19 +81,19 @@ std::string first_difference(const SimulatedStep& folded, const SimulatedStep& u
   return folded.algorithms == unfolded.algorithms ? "" : "other algorithms are reported";
 }
 
-FoldOutcome hold_against_unfolded(const FoldCase& of) {
+SimulatedStep simulated_step(const FoldCase& of, Folding fold) {
   const auto program = std::make_shared<const Program>(
       build_program(of.plan.model, of.plan.parallel, of.cluster.gpus_per_node()));
   SimulationOptions options = of.options;
   options.fidelity = Fidelity::all_ranks;
+  options.fold = fold;
   options.nccl_tuning = LOCKSTEP_SOURCE_DIR "/configs/nccl/2.30.json";
-  const Linear cost{of.slowdown};
-  const auto simulated = [&](Folding fold) {
-    options.fold = fold;
-    return simulate(program, of.plan.parallel, of.cluster, of.device, cost, options);
-  };
-  const SimulatedStep folded = simulated(Folding::always);
-  return {first_difference(folded, simulated(Folding::off)), folded.classes.size(),
+  return simulate(program, of.plan.parallel, of.cluster, of.device, Linear{of.slowdown}, options);
+}
+
+FoldOutcome hold_against_unfolded(const FoldCase& of) {
+  const SimulatedStep folded = simulated_step(of, Folding::always);
+  return {first_difference(folded, simulated_step(of, Folding::off)), folded.classes.size(),
           folded.timeline.stands_in.size()};
 }
 

@@ -30,6 +30,8 @@ struct FoldOutcome {
   std::size_t classes = 0;
   std::size_t ranks = 0;
 };
+/// All ranks, folded or not.
+[[nodiscard]] SimulatedStep simulated_step(const FoldCase& fold_case, Folding fold);
 /// Simulates both ways and compares every operation of every rank, links, transfers, algorithms.
 [[nodiscard]] FoldOutcome hold_against_unfolded(const FoldCase& fold_case);
 [[nodiscard]] std::string first_difference(const SimulatedStep& folded,

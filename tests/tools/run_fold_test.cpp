@@ -1,0 +1,95 @@
+#include <doctest/doctest.h>
+
+#include "tests/tools/run_command.hpp"
+
+/// `lockstep run` with ranks folded into classes.
+namespace lockstep {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string run(const std::string& scenario, const std::string& options = "") {
+  return "lockstep run configs/scenarios/" + scenario + ".json --ignore-memory --fidelity all " +
+         options;
+}
+
+/// Exit code 2, nothing on stdout, this on stderr.
+void check_refused(const std::string& command, const std::string& said) {
+  CAPTURE(command);
+  const CommandResult result = run_command(command);
+  CHECK(result.status == 2);
+  CHECK(result.out.empty());
+  CHECK(result.err == "lockstep: error: " + said + "\n");
+}
+
+}  // namespace
+
+TEST_CASE("shipped scenarios, folded or not: the same times of all ranks, links and memory") {
+  // The fingerprint is of every operation of every rank, of the bytes on every link, of memory.
+  for (const std::string scenario :
+       {"mlp-two-gpus", "attention-two-gpus", "data-parallel-from-scratch", "parameter-server",
+        "host-average", "gpt3-v100", "pipeline-naive", "pipeline-gpipe", "pipeline-1f1b",
+        "pipeline-interleaved", "pipeline-zb", "sequence-ring"}) {
+    CAPTURE(scenario);
+    const Json folded = json_of(run(scenario, "--classes"));
+    const Json unfolded = json_of(run(scenario, "--fold off"));
+    CHECK(folded["fold"]["folded"] == true);
+    CHECK(unfolded["fold"]["folded"] == false);
+    CHECK(folded["fingerprint"] == unfolded["fingerprint"]);
+    CHECK(folded["step_time_s"] == unfolded["step_time_s"]);
+    CHECK(folded["memory"] == unfolded["memory"]);
+    CHECK(folded["links"] == unfolded["links"]);
+    CHECK(folded["breakdown"]["computation_s"] == unfolded["breakdown"]["computation_s"]);
+  }
+}
+
+TEST_CASE(
+    "classes: eight GPUs in halves that are alike, in a ring that crosses from one to the "
+    "other") {
+  // DGX-1's CPUs stand between GPUs 3 and 4 and, round the end, between 7 and 0: rank r sits like
+  // rank r + 4, and the four within a half are at different distances from the crossing.
+  const Json fold = json_of(run("data-parallel-from-scratch", "--classes"))["fold"];
+  CHECK(fold["classes"] == 4);
+  REQUIRE(fold["members"].size() == 4);
+  for (int i = 0; i < 4; ++i) {
+    CHECK(fold["members"][static_cast<std::size_t>(i)]["representative"] == i);
+    CHECK(fold["members"][static_cast<std::size_t>(i)]["members"] ==
+          Json::parse("[[" + std::to_string(i) + "," + std::to_string(i) + "],[" +
+                      std::to_string(i + 4) + "," + std::to_string(i + 4) + "]]"));
+  }
+  CHECK(fold["members"][0]["difference"] == "");
+  CHECK(fold["members"][1]["difference"] != "");
+}
+
+TEST_CASE("a straggler is named, and slows the step down") {
+  const Json usual = json_of(run("mlp-two-gpus"));
+  const Json slow = json_of(run("mlp-two-gpus", "--set-rank 1 compute=0.5 --classes"));
+  CHECK(slow["fold"]["members"][1]["difference"] == "computes at 0.5 of the speed");
+  CHECK(slow["step_time_s"].get<double>() > 1.2 * usual["step_time_s"].get<double>());
+  // The others in the largest class of their role.
+  const std::string text =
+      output_of(run("data-parallel-from-scratch", "--set-rank 5 compute=0.8 --classes"));
+  CHECK(contains(text, "all 8 ranks, folded into 8 classes"));
+  CHECK(contains(text, "computes at 0.8 of the speed"));
+}
+
+TEST_CASE("what --fold and --set-rank do not take is refused") {
+  const std::string mlp = "lockstep run configs/scenarios/mlp-two-gpus.json ";
+  check_refused(mlp + "--fold on", "--fold: expected auto or off, got \"on\"");
+  check_refused(mlp + "--set-rank x compute=1",
+                "--set-rank: expected a rank such as 17, got \"x\"");
+  check_refused(mlp + "--set-rank 2 compute=0.5", "--set-rank 2: the scenario has ranks 0 to 1");
+  check_refused(mlp + "--set-rank 1 compute=0",
+                "--set-rank 1: expected compute=SPEED with a speed of 0.001 to 1000, 1 being that "
+                "of the others, got \"compute=0\"");
+  check_refused(mlp + "--set-rank 1 speed=2",
+                "--set-rank 1: expected compute=SPEED with a speed of 0.001 to 1000, 1 being that "
+                "of the others, got \"speed=2\"");
+  check_refused(mlp + "--set-rank 1 compute=2 --set-rank 1 compute=3",
+                "--set-rank 1: the rank is given twice");
+  check_refused(mlp + "--fidelity representatives --set-rank 1 compute=2",
+                "--set-rank needs all ranks: representatives stand for all of their role");
+}
+
+}  // namespace lockstep
