@@ -43,12 +43,14 @@ JsonValue parallel_of(const MeasuredRun& run) {
   return out;
 }
 
-/// A model needs a name: the run's, where the row has none.
+/// A model needs a name: the run's, where the row has none. Dropout is the software's default.
 JsonValue model_of(const MeasuredRun& run) {
   JsonValue out = run.model;
   auto* members = std::get_if<JsonObject>(&out.data);
   if (members != nullptr && find_member(*members, "name") == nullptr)
     set_member(*members, "name", json_of(run.origin.id));
+  const double dropout = stack_rule_of(run).dropout;
+  if (members != nullptr && dropout > 0) set_member(*members, "dropout", json_of(dropout));
   return out;
 }
 

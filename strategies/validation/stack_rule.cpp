@@ -20,33 +20,36 @@ bool of(const MeasuredRun& run, std::initializer_list<std::string_view> groups) 
 
 const std::vector<StackRule>& stack_rules() {
   static const std::vector<StackRule> rules{
-      {"attention unfused", "unfused",
+      {"attention unfused", "unfused", 0.1,
        "scores that are written out mean Megatron-LM or Megatron-DeepSpeed of 2020 to 2022: a "
-       "fused softmax, but a kernel for every other step",
+       "fused softmax, but a kernel for every other step; their arguments.py has 0.1 as the "
+       "default of "
+       "--attention-dropout and --hidden-dropout, and Korthikanti et al. 2022 (arXiv 2205.05198, "
+       "section 4) count the masks",
        [](const MeasuredRun& run) { return run.attention == "unfused"; }},
-      {"groups mcore, nemo, dgxc and mlperf", "transformer-engine",
+      {"groups mcore, nemo, dgxc and mlperf", "transformer-engine", 0,
        "NVIDIA's own runs on Hopper: Megatron-Core, NeMo and MLPerf build their layers from "
        "Transformer Engine",
        [](const MeasuredRun& run) {
          return of(run, {"mcore", "nemo", "dgxc", "mlperf"});
        }},
-      {"notes say torch.compile, and not \"no torch.compile\"", "fused",
+      {"notes say torch.compile, and not \"no torch.compile\"", "fused", 0,
        "TorchInductor fuses what is not a product or attention",
        [](const MeasuredRun& run) {
          return says(run, "torch.compile") && !says(run, "no torch.compile");
        }},
-      {"group llmf", "fused-2022",
+      {"group llmf", "fused-2022", 0,
        "MosaicML llm-foundry of 2023: attention is FlashAttention 1 in Triton",
        [](const MeasuredRun& run) { return of(run, {"llmf"}); }},
-      {"groups tt and fms without torch.compile", "eager",
+      {"groups tt and fms without torch.compile", "eager", 0,
        "torchtitan and IBM's FSDP run PyTorch's own operations where they do not compile",
        [](const MeasuredRun& run) {
          return of(run, {"tt", "fms"});
        }},
-      {"precision fp8", "transformer-engine",
+      {"precision fp8", "transformer-engine", 0,
        "products in 8 bits came to training with Transformer Engine",
        [](const MeasuredRun& run) { return run.precision == "fp8"; }},
-      {"all others", "fused", "fused kernels and FlashAttention-2 are what PyTorch 2 gives",
+      {"all others", "fused", 0, "fused kernels and FlashAttention-2 are what PyTorch 2 gives",
        [](const MeasuredRun&) { return true; }},
   };
   return rules;

@@ -8,11 +8,12 @@
 
 namespace lockstep {
 
-/// Which software a training run was made with, told by what the row says and by whose it is;
-/// never by the error that comes out.
+/// Which software a training run was made with, and what that does unless told otherwise; told by
+/// what the row says and by whose it is; never by the error that comes out.
 struct StackRule {
   std::string_view when;    // in words
   std::string_view stack;   // of configs/stacks
+  double dropout;           // probability, of a model of which the row does not say it
   std::string_view reason;  // what the sources say of the software
   bool (*matches)(const MeasuredRun& run);
 };

@@ -73,6 +73,13 @@ TEST_CASE("rules of stacks go by what the row says") {
   CHECK(stack_of(run_with("own", "", "")) == "fused");
 }
 
+TEST_CASE("dropout is what the software does unless told otherwise") {
+  CHECK(scenario_of(run_of("zb-1.5B-1F1B-m24"), kConfigs).model.transformer()->dropout == 0.1);
+  CHECK(
+      scenario_of(run_of("llmf-a100-125m-s1024-g8-mb64"), kConfigs).model.transformer()->dropout ==
+      0);
+}
+
 TEST_CASE("every rule names a stack that ships, and a reason") {
   const std::vector<std::string> shipped = software_stack_ids(kConfigs / "stacks");
   const std::set<std::string> ids(shipped.begin(), shipped.end());

@@ -135,7 +135,10 @@ Json config_of(const ValidateQuestion& question) {
   out["stack"] = question.stack.empty() ? Json(nullptr) : Json(question.stack);
   Json rules = Json::array();
   for (const StackRule& rule : stack_rules())
-    rules.push_back({{"when", rule.when}, {"stack", rule.stack}, {"reason", rule.reason}});
+    rules.push_back({{"when", rule.when},
+                     {"stack", rule.stack},
+                     {"dropout", rule.dropout},
+                     {"reason", rule.reason}});
   out["stack_rules"] = std::move(rules);
   return out;
 }
