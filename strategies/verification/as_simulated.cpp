@@ -68,6 +68,7 @@ VerifiedOrder verify_as_simulated(std::shared_ptr<const Program> program,
                                   ExecutionOptions options, double tolerance) {
   SimulationOptions simulation;
   simulation.fidelity = Fidelity::all_ranks;
+  simulation.fold = Folding::off;  // every rank is executed
   simulation.nccl_tuning = stage.nccl_tuning;
   const SimulatedStep step =
       simulate(program, parallel, stage.cluster, stage.device, *stage.cost, simulation);
