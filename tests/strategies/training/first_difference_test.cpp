@@ -50,7 +50,8 @@ constexpr double kSame = 1e-10;
   (void)reference.step();
   try {
     (void)execution.step();
-  } catch (const ExecutionError&) {  // ranks have other losses: what they hold is there all the same
+  } catch (
+      const ExecutionError&) {  // ranks have other losses: what they hold is there all the same
   }
   const auto found = first_difference(execution, reference, kSame);
   return found ? found->text() : "";
@@ -88,8 +89,9 @@ TEST_CASE(
 TEST_CASE("a gradient that is scaled once too often is named") {
   ParallelConfig parallel = plan();
   parallel.dp = 2;
-  const std::string text = first_wrong(
-      gpt(), parallel, [](Program& program) { operation(program, "loss.sum.backward").factor *= 2; });
+  const std::string text = first_wrong(gpt(), parallel, [](Program& program) {
+    operation(program, "loss.sum.backward").factor *= 2;
+  });
   CAPTURE(text);
   CHECK(has(text, ": position 3 microbatch 0: loss.sum.backward writes logits.gradient"));
 }

@@ -69,6 +69,7 @@ struct Simulated {
                                                                         : 0;
   SimulationOptions options;
   options.fidelity = Fidelity::all_ranks;
+  options.fold = Folding::off;
   options.nccl_tuning = LOCKSTEP_SOURCE_DIR "/configs/nccl/2.30.json";
   options.host_memory = 1_GBps;
   options.host_link = 1_GBps;
