@@ -73,6 +73,7 @@ class Linear final : public CostModel {
                                       Fidelity fidelity = Fidelity::all_ranks) {
   SimulationOptions options;
   options.fidelity = fidelity;
+  options.fold = Folding::off;  // what every rank does is looked at
   options.nccl_tuning = LOCKSTEP_SOURCE_DIR "/configs/nccl/2.30.json";
   const auto program =
       std::make_shared<const Program>(build_program(model, with, cluster.gpus_per_node()));
