@@ -116,7 +116,7 @@ void set_matmul(Kernel& kernel, const Program& program, const Routine& routine,
   }
   set_product(kernel, together(program, group));
   kernel.bias = operation.reads.size() > 2;
-  Traffic traffic{program};
+  KernelTraffic traffic{program};
   for (const Operation* one : group) traffic.add(*one);
   kernel.moved_bytes = traffic.bytes();
 }

@@ -55,13 +55,13 @@ double load_of(const Operation& operation) {
   return number ? 1 : operation.factor;
 }
 
-void Traffic::add(const Ref& ref, double load, std::vector<Ref>& seen) {
+void KernelTraffic::add(const Ref& ref, double load, std::vector<Ref>& seen) {
   if (seen_before(seen, ref)) return;
   seen.push_back(ref);
   bytes_ += bytes_of(program_, tensor_of(program_, ref), load);
 }
 
-void Traffic::add(const Operation& operation) {
+void KernelTraffic::add(const Operation& operation) {
   const double load = load_of(operation);
   for (const Ref& ref : operation.reads) add(ref, load, reads_);
   for (const Ref& ref : operation.writes) {
@@ -76,7 +76,7 @@ double bytes_moved(const Program& program, const Operation& operation) {
   if (operation.kind == Kind::embedding_backward) {
     return embedding_backward_bytes(program, operation);
   }
-  Traffic traffic{program};
+  KernelTraffic traffic{program};
   traffic.add(operation);
   return traffic.bytes();
 }

@@ -23,9 +23,9 @@ namespace lockstep {
 [[nodiscard]] double load_of(const Operation& operation);
 
 /// Sums the bytes of tensors, each once; slots of the busiest expert are as many more.
-class Traffic {
+class KernelTraffic {
  public:
-  explicit Traffic(const Program& program) : program_{program} {}
+  explicit KernelTraffic(const Program& program) : program_{program} {}
 
   /// What an operation reads and writes. What it adds to is read too, unless an operation of the
   /// same kernel has just made it.
