@@ -23,9 +23,10 @@ std::unique_ptr<Transport> make_transport(const Network& network, NetworkModel m
 
 }  // namespace
 
-Engine::Engine(const Network& network, const Workload& workload, NetworkModel model)
+Engine::Engine(const Network& network, const Workload& workload, NetworkModel model, bool reuses)
     : network_{&network},
       workload_{&workload},
+      model_{model},
       transport_{make_transport(network, model)},
       routes_{network.endpoints.size()},
       ports_(network.endpoints.size()),
@@ -37,17 +38,20 @@ Engine::Engine(const Network& network, const Workload& workload, NetworkModel mo
   for (const CollectiveCall& call : workload.calls) add_call(call);
   add_streams();
   find_shared_ends();
+  if (reuses) begin_to_reuse();
   begin_free_calls();
   for (std::uint32_t stream = 0; stream < streams_.size(); ++stream) run_stream(stream);
   run_ready();
   do_all_work();
   start_matched();
+  begin_offered();
   transport_->settle(queue_);
 }
 
 Engine::Engine(const Engine& other)
     : network_{other.network_},
       workload_{other.workload_},
+      model_{other.model_},
       transport_{other.transport_->clone()},
       queue_{other.queue_},
       routes_{other.routes_},
@@ -80,7 +84,8 @@ Engine::Engine(const Engine& other)
       end_{other.end_},
       blocked_lanes_{other.blocked_lanes_},
       transfer_count_{other.transfer_count_},
-      log_{other.log_} {}
+      log_{other.log_},
+      known_{other.known_} {}
 
 bool Engine::advance() {
   if (queue_.empty()) return false;
@@ -91,6 +96,7 @@ bool Engine::advance() {
     while (queue_.pop_now(event)) handle(event);
     do_all_work();
     start_matched();
+    if (!queue_.has_now()) begin_offered();
   } while (queue_.has_now());
   transport_->settle(queue_);
   return true;
@@ -140,10 +146,12 @@ ReplayResult Engine::result() const {
   out.end = end_;
   out.call_ends = call_ends_;
   out.stream_ends = stream_ends_;
-  for (const UInt128 carried : carried_)
+  out.transfers = transfer_count_;
+  std::vector<UInt128> all = carried_;
+  add_known(all, out.transfers);
+  for (const UInt128 carried : all)
     out.link_bytes.emplace_back(
         static_cast<std::int64_t>((carried + kWeightUnit / 2) / UInt128{kWeightUnit}));
-  out.transfers = transfer_count_;
   out.log = log_;
   out.solves = transport_->solves();
   if (queue_.empty()) out.unfinished = unfinished();

@@ -3,10 +3,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "sim/engine/backlog.hpp"
 #include "sim/engine/connections.hpp"
+#include "sim/engine/known_calls.hpp"
 #include "sim/engine/matcher.hpp"
 #include "sim/engine/replay.hpp"
 #include "sim/engine/route_cache.hpp"
@@ -23,8 +25,9 @@ namespace lockstep {
 /// the beginning of a collective's first member to the end of its last.
 class Engine {
  public:
-  /// The network and the workload must outlive the engine and all its copies.
-  Engine(const Network& network, const Workload& workload, NetworkModel model);
+  /// The network and the workload must outlive the engine and all its copies. `reuses`: calls that
+  /// nothing can touch are replayed once for all that are alike, where can_reuse().
+  Engine(const Network& network, const Workload& workload, NetworkModel model, bool reuses = false);
   Engine(const Engine& other);
   Engine& operator=(const Engine&) = delete;
   ~Engine() = default;
@@ -70,9 +73,10 @@ class Engine {
     std::uint32_t first_party = 0;     // member m matches as first_party + m
     std::uint32_t lanes = 1;
     std::uint32_t members_left = 0;  // that have not ended
-    std::uint32_t awaited = 0;       // that have not begun, of a call that takes a given time
-    std::uint64_t order = 0;         // of its first lane among all lanes of the workload
-    std::vector<Phase> phases;       // while it is under way
+    // Members that have not begun, of a call that takes a given time; else those that were offered.
+    std::uint32_t awaited = 0;
+    std::uint64_t order = 0;    // of its first lane among all lanes of the workload
+    std::vector<Phase> phases;  // while it is under way
   };
   /// One member of one call.
   struct MemberState {
@@ -134,6 +138,7 @@ class Engine {
   void add_lanes(std::uint32_t call);
   void give_back_lanes(std::uint32_t call);
   void begin_member(std::uint32_t call, std::uint32_t member);
+  void begin_lanes(std::uint32_t call, std::uint32_t member);
   void run_lane(std::uint32_t lane_id);
   [[nodiscard]] bool dependencies_met(const Lane& lane) const;
   void plan_local_work(Lane& lane) const;
@@ -144,6 +149,19 @@ class Engine {
   void finish_lane(const Lane& lane);
   void finish_member(std::uint32_t call, std::uint32_t member);
   void wake_blocked_lanes(const Lane& done);
+
+  // Calls that are known.
+  void begin_to_reuse();
+  void add_worker(std::uint32_t stream);
+  [[nodiscard]] bool offer(std::uint32_t call, std::uint32_t member);
+  void begin_offered();
+  [[nodiscard]] bool begin_known(std::uint32_t call);
+  [[nodiscard]] const KnownCalls::Outcome& outcome_of(const CallKind& kind);
+  [[nodiscard]] KnownCalls::Outcome replayed_alone(const CallKind& kind) const;
+  [[nodiscard]] bool works_alone(std::uint32_t call, std::uint32_t member, TimePoint until);
+  [[nodiscard]] TimePoint earliest_work(KnownCalls::Worker& worker, TimePoint until) const;
+  [[nodiscard]] TimePoint earliest_end(ActivityRef ref, TimePoint until) const;
+  void add_known(std::vector<UInt128>& carried, std::uint64_t& transfers) const;
 
   // Streams.
   void run_stream(std::uint32_t stream);
@@ -202,6 +220,7 @@ class Engine {
 
   const Network* network_;
   const Workload* workload_;
+  NetworkModel model_;
   std::unique_ptr<Transport> transport_;
   EventQueue queue_;
   RouteCache routes_;
@@ -245,6 +264,7 @@ class Engine {
   std::uint32_t blocked_lanes_ = 0;
   std::uint64_t transfer_count_ = 0;
   std::vector<LoggedTransfer> log_;
+  std::optional<KnownCalls> known_;
 };
 
 }  // namespace lockstep

@@ -66,6 +66,11 @@ void Engine::begin_member(std::uint32_t call, std::uint32_t member) {
     if (--state.awaited == 0) queue_.push(make_event(Kind::met, call, queue_.now() + *takes));
     return;
   }
+  if (!offer(call, member)) begin_lanes(call, member);
+}
+
+void Engine::begin_lanes(std::uint32_t call, std::uint32_t member) {
+  CallState& state = calls_[call];
   if (state.first_lane == kNone) add_lanes(call);
   const std::uint32_t first = state.first_lane + member * state.lanes;
   for (std::uint32_t lane = first; lane < first + state.lanes; ++lane) {

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <optional>
 
+#include "sim/engine/replay_reusing.hpp"
 #include "sim/program/communicator.hpp"
 #include "strategies/nccl/tuning_file.hpp"
 #include "strategies/training/fold_step.hpp"
@@ -183,8 +184,9 @@ class Simulation {
         {*program_, roles_, ranks, kernels, *choice_, representatives ? &times : nullptr,
          endpoints(), cost_.slowdown_while_communicating(), options_.speeds, fold_.get()});
     lowered.workload.logs_transfers = options_.link_series && !representatives;
+    const auto play = options_.fold == Folding::off ? replay : replay_reusing;
     const ReplayResult result =
-        replay(fold_ ? fold_->network() : network_, lowered.workload, options_.network);
+        play(fold_ ? fold_->network() : network_, lowered.workload, options_.network);
     if (!result.unfinished.empty()) throw_stuck(result);
     out_.timeline = timeline_of(program_, std::move(roles_), ranks, lowered, result.stream_ends);
     out_.timeline.end = result.end;

@@ -29,7 +29,8 @@ enum class Fidelity : std::uint8_t {
 
 /// Whether ranks that cannot differ are simulated once. Times are the same to the picosecond. With
 /// the queue model, and where the loads of links over time are asked for, nothing is folded.
-enum class Folding : std::uint8_t { automatic, off, always };  // automatic: where it helps
+/// `automatic`: where it helps; `off`: neither are alike collectives replayed once for all.
+enum class Folding : std::uint8_t { automatic, off, always };
 
 struct SimulationOptions {
   Fidelity fidelity = Fidelity::automatic;

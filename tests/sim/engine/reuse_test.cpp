@@ -1,0 +1,268 @@
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <random>
+
+#include "sim/engine/engine.hpp"
+#include "sim/engine/replay_reusing.hpp"
+#include "tests/sim/engine/schedules.hpp"
+
+/// Calls that are taken for known, held against the same workload replayed transfer by transfer.
+namespace lockstep::test {
+namespace {
+
+/// Hosts in groups of `group` on a switch each, and all of them on one further switch.
+class TwoPlanes final : public Router {
+ public:
+  TwoPlanes(EndpointId hosts, EndpointId group, bool apart)
+      : hosts_{hosts}, group_{group}, apart_{apart} {}
+  bool route(EndpointId from, EndpointId to, Route& route) const override {
+    route.clear();
+    const bool near = apart_ && from / group_ == to / group_;
+    const LinkId first = near ? 0 : 2 * hosts_;
+    route.hops = {{first + 2 * from, kWeightUnit}, {first + 2 * to + 1, kWeightUnit}};
+    route.latency = near ? 1_us : 3_us;
+    return true;
+  }
+
+ private:
+  EndpointId hosts_;
+  EndpointId group_;
+  bool apart_;
+};
+
+/// A step of its own making: per rank a stream that computes, one that calls all-reduces within
+/// groups, one that calls them across groups, and messages to the next group.
+struct Draw {
+  std::mt19937_64 bits;
+  std::int64_t below(std::int64_t n) {
+    return static_cast<std::int64_t>(bits() % static_cast<std::uint64_t>(n));
+  }
+  bool one_in(std::int64_t n) { return below(n) == 0; }
+};
+
+struct Case {
+  Network network;
+  Workload workload;
+};
+
+constexpr EndpointId kGroup = 4;
+
+Activity compute(Duration time) {
+  Activity out;
+  out.duration = time;
+  return out;
+}
+
+std::uint32_t add_calls(Workload& workload, EndpointId hosts, bool near, Bytes block,
+                        const std::shared_ptr<const Schedule>& ring) {
+  const auto first = static_cast<std::uint32_t>(workload.calls.size());
+  const EndpointId calls = near ? hosts / kGroup : kGroup;
+  for (EndpointId c = 0; c < calls; ++c) {
+    CollectiveCall call{near ? "near" : "far", ring, {}, block, {}};
+    for (EndpointId i = 0; i < hosts; ++i)
+      if ((near ? i / kGroup : i % kGroup) == c) call.members.push_back(i);
+    workload.calls.push_back(std::move(call));
+  }
+  return first;
+}
+
+Activity calls(std::uint32_t first, EndpointId host, bool near) {
+  Activity out;
+  out.kind = Activity::Kind::collective;
+  out.call = first + (near ? host / kGroup : host % kGroup);
+  out.member = near ? host % kGroup : host / kGroup;
+  return out;
+}
+
+void add_message(Workload& workload, EndpointId hosts, EndpointId host, ActivityRef after) {
+  Activity send;
+  send.kind = Activity::Kind::send;
+  send.peer = (host + kGroup) % hosts;
+  send.size = Bytes{5000};
+  send.after = {after};
+  Activity receive = send;
+  receive.kind = Activity::Kind::receive;
+  receive.peer = (host + hosts - kGroup) % hosts;
+  receive.after = {};
+  workload.streams[4 * host + 3].operations.push_back(send);
+  workload.streams[4 * host + 3].operations.push_back(receive);
+}
+
+/// Times are whole microseconds, so that many things happen at one instant.
+Case drawn(std::uint64_t seed) {
+  Draw draw{std::mt19937_64{seed}};
+  const EndpointId hosts = kGroup * static_cast<EndpointId>(2 + draw.below(2));
+  Case out;
+  const Endpoint endpoint{Duration{}, draw.one_in(3) ? std::nullopt : std::optional{2_GBps}};
+  out.network.links.assign(4 * std::size_t{hosts}, Link{1_GBps, Duration{}, true});
+  out.network.endpoints.assign(hosts, endpoint);
+  out.network.router = std::make_shared<TwoPlanes>(hosts, kGroup, !draw.one_in(4));
+  Workload& workload = out.workload;
+  workload.slots = Workload::kNoLimit;
+  if (draw.one_in(2)) workload.slowed_permille = 1250;
+  const auto straggler = static_cast<EndpointId>(draw.below(2 * hosts));
+  for (EndpointId host = 0; host < hosts; ++host)
+    for (const char* name : {"compute", "near", "far", "messages"})
+      workload.streams.push_back({host, name, {}});
+  const auto near = std::make_shared<TinyRing>(static_cast<int>(kGroup), draw.one_in(2));
+  const auto far = std::make_shared<TinyRing>(static_cast<int>(hosts / kGroup), true);
+  const std::int64_t operations = 4 + draw.below(10);
+  for (std::int64_t i = 0; i < operations; ++i) {
+    const Duration time = 1_us * (1 + draw.below(40));
+    const bool calls_near = !draw.one_in(4);
+    const bool calls_far = draw.one_in(3);
+    const bool waits = draw.one_in(2);
+    const bool sends = draw.one_in(5);
+    const std::uint32_t first_near =
+        calls_near ? add_calls(workload, hosts, true, Bytes{1000}, near) : 0;
+    const std::uint32_t first_far =
+        calls_far ? add_calls(workload, hosts, false, Bytes{3000}, far) : 0;
+    for (EndpointId host = 0; host < hosts; ++host) {
+      const std::uint32_t own = 4 * host;
+      auto& computes = workload.streams[own].operations;
+      computes.push_back(compute(host == straggler ? time + time : time));
+      const ActivityRef done{own, static_cast<std::uint32_t>(computes.size() - 1)};
+      const auto add = [&](std::uint32_t stream, Activity call) {
+        auto& list = workload.streams[own + stream].operations;
+        list.push_back(compute(1_us));  // a launch
+        list.back().after = {done};
+        list.push_back(std::move(call));
+      };
+      if (calls_near) add(1, calls(first_near, host, true));
+      if (calls_far) add(2, calls(first_far, host, false));
+      if (sends) add_message(workload, hosts, host, done);
+      if (!calls_near || !waits) continue;
+      auto& list = workload.streams[own + 1].operations;
+      computes.push_back(compute({}));
+      computes.back().after = {{own + 1, static_cast<std::uint32_t>(list.size() - 1)}};
+    }
+  }
+  return out;
+}
+
+struct Played {
+  ReplayResult result;
+  std::int64_t instants = 0;
+};
+
+Played play(const Case& of, NetworkModel model, bool reuses) {
+  Engine engine{of.network, of.workload, model, reuses};
+  Played out;
+  while (engine.advance()) ++out.instants;
+  out.result = engine.result();
+  return out;
+}
+
+void check_equal(const ReplayResult& a, const ReplayResult& b) {
+  CHECK(a.stream_ends == b.stream_ends);
+  CHECK(a.call_ends == b.call_ends);
+  CHECK(a.link_bytes == b.link_bytes);
+  CHECK(a.transfers == b.transfers);
+  CHECK(a.end == b.end);
+  CHECK(a.unfinished.empty());
+  CHECK(b.unfinished.empty());
+}
+
+}  // namespace
+
+TEST_CASE("workloads that reuse what they know end as when every transfer is replayed") {
+  std::int64_t plain = 0;
+  std::int64_t reusing = 0;
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    const Case of = drawn(seed);
+    for (const NetworkModel model : {NetworkModel::fluid, NetworkModel::alpha_beta}) {
+      CAPTURE(seed);
+      const Played every = play(of, model, false);
+      const Played known = play(of, model, true);
+      check_equal(every.result, known.result);
+      plain += every.instants;
+      reusing += known.instants;
+    }
+  }
+  // Not by replaying everything either way.
+  MESSAGE(reusing << " instants instead of " << plain);
+  CHECK(20 * reusing < 19 * plain);
+}
+
+TEST_CASE("an engine that reuses copies, and both go on alike") {
+  const Case of = drawn(7);
+  const ReplayResult whole = replay(of.network, of.workload, NetworkModel::fluid);
+  Engine engine{of.network, of.workload, NetworkModel::fluid, true};
+  bool more = true;
+  while (more) {
+    more = engine.advance();
+    Engine copy(engine);
+    while (copy.advance()) {
+    }
+    check_equal(copy.result(), whole);
+  }
+}
+
+TEST_CASE("what costs senders time, or takes turns, is not reused") {
+  Case of = drawn(1);
+  CHECK(can_reuse(of.network, of.workload, NetworkModel::fluid));
+  CHECK_FALSE(can_reuse(of.network, of.workload, NetworkModel::queue));
+  of.workload.streams[0].operations[0].processor = 0;
+  CHECK_FALSE(can_reuse(of.network, of.workload, NetworkModel::fluid));
+  of = drawn(1);
+  of.network.endpoints[0].message_overhead = 1_us;
+  CHECK_FALSE(can_reuse(of.network, of.workload, NetworkModel::fluid));
+}
+
+namespace {
+
+/// Four hosts on two switches: neighbours of a ring talk over one, those opposite over the other.
+class Opposite final : public Router {
+ public:
+  bool route(EndpointId from, EndpointId to, Route& route) const override {
+    route.clear();
+    const LinkId first = (from + 2) % 4 == to ? 8 : 0;
+    route.hops = {{first + 2 * from, kWeightUnit}, {first + 2 * to + 1, kWeightUnit}};
+    return true;
+  }
+};
+
+/// All four hosts reduce twice; hosts 0 and 2 also among themselves, from `later` on.
+Case disturbed(Duration later) {
+  Case out;
+  out.network.links.assign(16, Link{1_GBps, Duration{}, true});
+  out.network.endpoints.assign(4, Endpoint{Duration{}, Rate::bytes_per_second(100'000'000)});
+  out.network.router = std::make_shared<Opposite>();
+  Workload& workload = out.workload;
+  for (int i = 0; i < 2; ++i) {
+    workload.calls.push_back({"all", std::make_shared<TinyRing>(4), {0, 1, 2, 3}, Bytes{1000}, {}});
+    workload.calls.push_back({"two", std::make_shared<TinyRing>(2), {0, 2}, Bytes{1000}, {}});
+  }
+  const auto call = [](std::uint32_t id, std::uint32_t member) {
+    Activity of;
+    of.kind = Activity::Kind::collective;
+    of.call = id;
+    of.member = member;
+    return of;
+  };
+  for (EndpointId host = 0; host < 4; ++host)
+    workload.streams.push_back({host, "all", {call(0, host), call(2, host)}});
+  for (const EndpointId host : {0U, 2U})
+    workload.streams.push_back(
+        {host, "two", {compute(later), call(1, host / 2), call(3, host / 2)}});
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a call during which an end point reduces for another is replayed") {
+  // An all-reduce of four takes 3 * (1 + 10) + 3 us: reductions are slow. That of two, over links
+  // of its own, begins before, within and after the first, and delays its reductions where it is
+  // within.
+  for (const std::int64_t later : {0, 5, 15, 25, 36, 40, 71, 100}) {
+    CAPTURE(later);
+    const Case of = disturbed(1_us * later);
+    const ReplayResult every = play(of, NetworkModel::fluid, false).result;
+    check_equal(every, play(of, NetworkModel::fluid, true).result);
+    if (later == 100) CHECK(every.stream_ends[0][1] == TimePoint{72_us});
+    if (later == 25) CHECK(every.stream_ends[0][1] > TimePoint{72_us});
+  }
+}
+
+}  // namespace lockstep::test
