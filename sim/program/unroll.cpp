@@ -147,7 +147,7 @@ class Dependencies {
 
 std::string RoleProgram::name(std::uint32_t operation) const {
   const RoleOperation& of = operations[operation];
-  return fmt::format("position {} microbatch {}: {}", of.call.position, of.call.microbatch,
+  return fmt::format("block {} microbatch {}: {}", of.call.position, of.call.microbatch,
                      of.operation->name);
 }
 

@@ -80,7 +80,7 @@ TEST_CASE(
     operation(program, "mlp.down.tp.all_reduce").communication->over.clear();
   });
   CAPTURE(text);
-  CHECK(has(text, ": position 1 microbatch 0: mlp.down.tp.all_reduce writes mlp.down"));
+  CHECK(has(text, ": block 1 microbatch 0: mlp.down.tp.all_reduce writes mlp.down"));
   CHECK(has(text, ", element 0 is "));
   CHECK(has(text, " where one device has "));
   CHECK(has(text, "from mlp.down (matmul)"));
@@ -93,7 +93,7 @@ TEST_CASE("a gradient that is scaled once too often is named") {
     operation(program, "loss.sum.backward").factor *= 2;
   });
   CAPTURE(text);
-  CHECK(has(text, ": position 3 microbatch 0: loss.sum.backward writes logits.gradient"));
+  CHECK(has(text, ": block 3 microbatch 0: loss.sum.backward writes logits.gradient"));
 }
 
 // The step itself goes wrong from the loss on; what the loss reads comes first.
@@ -104,7 +104,7 @@ TEST_CASE("a ring whose parts are mixed up is named where they are first used") 
     operation(program, "attention.part1").ring_offset = 0;
   });
   CAPTURE(text);
-  CHECK(has(text, ": position 1 microbatch 0: attention.part1 writes attention.context"));
+  CHECK(has(text, ": block 1 microbatch 0: attention.part1 writes attention.context"));
   CHECK(has(text, "(send_recv)"));
 }
 

@@ -158,7 +158,7 @@ void BasicProgramExecution<Real>::take_over(const BasicProgramExecution& from) {
   each_kept(*parts_, [&](const Key& key, auto& held) {
     const auto found = known.find(key);
     if (found == known.end() || found->second->size() != held.values.size()) {
-      throw ExecutionError{fmt::format("{} at position {} of rank {} cannot be taken over",
+      throw ExecutionError{fmt::format("{} of block {} of rank {} cannot be taken over",
                                        std::get<1>(key), std::get<2>(key), std::get<0>(key))};
     }
     held.values = *found->second;

@@ -11,7 +11,7 @@ namespace lockstep {
 /// The operation after which an execution first holds something else than its reference.
 struct FirstDifference {
   int rank = 0;           // hosts: ranks of the mesh + their number
-  std::string operation;  // "rank 3: position 1 microbatch 0: mlp.down"
+  std::string operation;  // "rank 3: block 1 microbatch 0: mlp.down"
   std::string tensor;
   int position = 0;          // in the chain of blocks; 0 where the tensor has none
   int microbatch = 0;        // likewise
@@ -20,7 +20,7 @@ struct FirstDifference {
   double expected = 0;
   std::string reads;  // "mlp.down.partial from sum_mlp (all_reduce)", one after another
 
-  /// "rank 3: position 1 microbatch 0: mlp.down writes mlp.down.output, element 5 is 0.25 where one
+  /// "rank 3: block 1 microbatch 0: mlp.down writes mlp.down.output, element 5 is 0.25 where one
   /// device has 0.31; it reads mlp.down.partial from sum_mlp (all_reduce)".
   [[nodiscard]] std::string text() const;
 };

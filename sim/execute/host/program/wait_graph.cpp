@@ -109,9 +109,9 @@ std::string WaitGraph::other_sends(const PlannedMessage& wanted) const {
   return "";
 }
 
-/// "x (position 3 microbatch 1)".
+/// "x (block 3 microbatch 1)".
 std::string WaitGraph::text_of(const TensorInstance& instance) const {
-  return fmt::format("{} (position {} microbatch {})",
+  return fmt::format("{} (block {} microbatch {})",
                      state_.program().tensors[instance.tensor].name, instance.position,
                      instance.microbatch);
 }

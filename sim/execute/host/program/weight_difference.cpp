@@ -31,7 +31,7 @@ class Comparison {
     const auto found = whole_.find(key);
     if (found == whole_.end()) {
       throw ExecutionError{
-          fmt::format("nothing to compare {} at position {} with", weight.name, weight.position)};
+          fmt::format("nothing to compare {} of block {} with", weight.name, weight.position)};
     }
     const std::vector<std::int64_t> places = weight.layout->global_indices();
     for (std::size_t i = 0; i < places.size(); ++i) {
@@ -51,7 +51,7 @@ class Comparison {
     for (const auto& [key, elements] : seen_) {
       for (const bool element : elements) {
         if (element) continue;
-        out_.missing.push_back(fmt::format("{} at position {}", key.first, key.second));
+        out_.missing.push_back(fmt::format("{} of block {}", key.first, key.second));
         break;
       }
     }
@@ -80,7 +80,7 @@ template <class Real>
 
 template <class Real>
 std::string BasicWeightDifference<Real>::text() const {
-  std::string out = fmt::format("{} of {} ({}) at position {} on rank {}, element {}", value,
+  std::string out = fmt::format("{} of {} ({}) of block {} on rank {}, element {}", value,
                                 where.name, where.copy, where.position, where.rank, index);
   for (const std::string& name : missing) out += fmt::format("; {} is not all there", name);
   return out;

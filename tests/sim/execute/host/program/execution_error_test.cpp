@@ -19,9 +19,9 @@ TEST_CASE("ranks that both receive first wait for each other: a ring of two") {
   ranks.does(1, {Ranks::receive("get.x", x, 1), Ranks::fill(y), Ranks::send("give.y", y, 1)});
   CHECK(ranks.trouble() ==
         "the execution cannot go on: "
-        "rank 0: position 0 microbatch 0: get.y (stream compute) waits for a message from rank 1 "
-        "<- rank 1: position 0 microbatch 0: get.x (stream compute) waits for a message from rank "
-        "0 <- rank 0: position 0 microbatch 0: get.y");
+        "rank 0: block 0 microbatch 0: get.y (stream compute) waits for a message from rank 1 "
+        "<- rank 1: block 0 microbatch 0: get.x (stream compute) waits for a message from rank "
+        "0 <- rank 0: block 0 microbatch 0: get.y");
 }
 
 TEST_CASE("three ranks that wait in a ring are named, and how many wait for them") {
@@ -36,10 +36,10 @@ TEST_CASE("three ranks that wait in a ring are named, and how many wait for them
   ranks.does(3, {Ranks::receive("late", x, -1)});
   CHECK(ranks.trouble() ==
         "the execution cannot go on: "
-        "rank 0: position 0 microbatch 0: get (stream compute) waits for a message from rank 2 "
-        "<- rank 2: position 0 microbatch 0: get (stream compute) waits for a message from rank 1 "
-        "<- rank 1: position 0 microbatch 0: get (stream compute) waits for a message from rank 0 "
-        "<- rank 0: position 0 microbatch 0: get; 1 other operation waits too");
+        "rank 0: block 0 microbatch 0: get (stream compute) waits for a message from rank 2 "
+        "<- rank 2: block 0 microbatch 0: get (stream compute) waits for a message from rank 1 "
+        "<- rank 1: block 0 microbatch 0: get (stream compute) waits for a message from rank 0 "
+        "<- rank 0: block 0 microbatch 0: get; 1 other operation waits too");
 }
 
 TEST_CASE("a message that nobody sends names who does not") {
@@ -49,8 +49,8 @@ TEST_CASE("a message that nobody sends names who does not") {
   ranks.does(1, {Ranks::fill(x)});
   CHECK(ranks.trouble() ==
         "the execution cannot go on: "
-        "rank 0: position 0 microbatch 0: get.x (stream compute) waits for a message from rank 1 "
-        "<- no operation of rank 1 sends x (position 0 microbatch 0)");
+        "rank 0: block 0 microbatch 0: get.x (stream compute) waits for a message from rank 1 "
+        "<- no operation of rank 1 sends x (block 0 microbatch 0)");
 }
 
 TEST_CASE("a message that nobody takes fills its connection") {
@@ -62,9 +62,9 @@ TEST_CASE("a message that nobody takes fills its connection") {
   ExecutionOptions options;
   CHECK(ranks.trouble(options) ==
         "the execution cannot go on: "
-        "rank 0: position 0 microbatch 0: give.y (stream compute) waits for room on its "
-        "connection to rank 1, where x (position 0 microbatch 0) waits <- no operation of rank 1 "
-        "receives x (position 0 microbatch 0)");
+        "rank 0: block 0 microbatch 0: give.y (stream compute) waits for room on its "
+        "connection to rank 1, where x (block 0 microbatch 0) waits <- no operation of rank 1 "
+        "receives x (block 0 microbatch 0)");
   options.queue_slots = 2;  // room for both
   CHECK(ranks.trouble(options) == kNoLoss);
 }
@@ -90,9 +90,9 @@ TEST_CASE("sends wait for room, so that a program may need a slot more") {
   const std::string text = ranks.trouble(options);
   CAPTURE(text);
   CHECK(has(text,
-            "rank 0: position 0 microbatch 0: give.y (stream compute) waits for room on its "
-            "connection to rank 1, where x (position 0 microbatch 0) waits <- rank 1: "));
-  CHECK(has(text, "use.z (stream compute) waits for its own position 0 microbatch 0: get.z <- "));
+            "rank 0: block 0 microbatch 0: give.y (stream compute) waits for room on its "
+            "connection to rank 1, where x (block 0 microbatch 0) waits <- rank 1: "));
+  CHECK(has(text, "use.z (stream compute) waits for its own block 0 microbatch 0: get.z <- "));
   CHECK(has(text, "get.z (stream other) waits for a message from rank 0 <- rank 0: "));
   options.queue_slots = 2;
   CHECK(ranks.trouble(options) == kNoLoss);
@@ -109,8 +109,8 @@ TEST_CASE("messages of a connection are taken in the order in which they are sen
   options.queue_slots = 2;
   CHECK(ranks.trouble(options) ==
         "the execution cannot go on: "
-        "rank 1: position 0 microbatch 0: get.y (stream compute) waits for a message from rank 0 "
-        "behind x (position 0 microbatch 0) <- rank 1: position 0 microbatch 0: get.y");
+        "rank 1: block 0 microbatch 0: get.y (stream compute) waits for a message from rank 0 "
+        "behind x (block 0 microbatch 0) <- rank 1: block 0 microbatch 0: get.y");
 }
 
 TEST_CASE("a collective that one rank does not come to names who is missing") {
@@ -119,7 +119,7 @@ TEST_CASE("a collective that one rank does not come to names who is missing") {
   ranks.does(0, {Ranks::fill(x), Ranks::sum("sum", x)});
   CHECK(ranks.trouble() ==
         "the execution cannot go on: "
-        "rank 0: position 0 microbatch 0: sum (stream compute) waits for rank 1 <- rank 1 has no "
+        "rank 0: block 0 microbatch 0: sum (stream compute) waits for rank 1 <- rank 1 has no "
         "collective left that these ranks call together");
 }
 
@@ -140,9 +140,9 @@ TEST_CASE("collectives of two communicators in another order on two ranks name b
   for (const std::size_t rank : {2U, 3U}) ranks.does(rank, {Ranks::fill(x), all});
   CHECK(ranks.trouble() ==
         "the execution cannot go on: "
-        "rank 0: position 0 microbatch 0: pair (stream compute) waits for rank 1 "
-        "<- rank 1: position 0 microbatch 0: all (stream compute) waits for rank 0 "
-        "<- rank 0: position 0 microbatch 0: pair; 2 other operations wait too");
+        "rank 0: block 0 microbatch 0: pair (stream compute) waits for rank 1 "
+        "<- rank 1: block 0 microbatch 0: all (stream compute) waits for rank 0 "
+        "<- rank 0: block 0 microbatch 0: pair; 2 other operations wait too");
 }
 
 TEST_CASE("different collectives that meet are both named") {
@@ -153,7 +153,7 @@ TEST_CASE("different collectives that meet are both named") {
   ranks.does(0, {Ranks::fill(x), Ranks::sum("sum", x)});
   ranks.does(1, {Ranks::fill(x), pass});
   CHECK(ranks.trouble() ==
-        "rank 0: position 0 microbatch 0: sum meets rank 1: position 0 microbatch 0: pass");
+        "rank 0: block 0 microbatch 0: sum meets rank 1: block 0 microbatch 0: pass");
 }
 
 TEST_CASE("a message of another size than what is to come is named with both") {
@@ -164,8 +164,8 @@ TEST_CASE("a message of another size than what is to come is named with both") {
   ranks.does(1, {Ranks::receive("get", five, 1)});
   CHECK(ranks.trouble() ==
         "the execution cannot go on: "
-        "rank 1: position 0 microbatch 0: get (stream compute) waits for a message from rank 0 "
-        "<- no operation of rank 0 sends five (position 0 microbatch 0); it sends four (position 0 "
+        "rank 1: block 0 microbatch 0: get (stream compute) waits for a message from rank 0 "
+        "<- no operation of rank 0 sends five (block 0 microbatch 0); it sends four (block 0 "
         "microbatch 0) of 4 elements, where 5 are to come");
 }
 
@@ -176,7 +176,7 @@ TEST_CASE("members of a sum that bring different sizes are refused") {
   ranks.does(0, {Ranks::fill(four), Ranks::sum("sum", four)});
   ranks.does(1, {Ranks::fill(five), Ranks::sum("sum", five)});
   CHECK(ranks.trouble() ==
-        "rank 0: position 0 microbatch 0: sum with 1 others: members hold different parts of what "
+        "rank 0: block 0 microbatch 0: sum with 1 others: members hold different parts of what "
         "they reduce");
 }
 
@@ -190,7 +190,7 @@ TEST_CASE("peers that do not exist are refused") {
     with.does(0, {Ranks::fill(x), sum});
     return with.trouble();
   };
-  const std::string who = "rank 0: position 0 microbatch 0: sum ";
+  const std::string who = "rank 0: block 0 microbatch 0: sum ";
   CHECK(refused([](Communication& how) {
           how.only = {0, 5};
         }) == who + "is with position 5 along pp, which has 2");

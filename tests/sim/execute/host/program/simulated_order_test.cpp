@@ -130,7 +130,7 @@ TEST_CASE("an operation that starts before its input exists is named, with time 
   TimedRanks ranks = chain();
   ranks.timeline.ranks[0].operations[1].start = at(9);
   CHECK(ranks.run().text ==
-        "rank 0: position 0 microbatch 0: b starts at 9 ps, before a exists: position 0 microbatch "
+        "rank 0: block 0 microbatch 0: b starts at 9 ps, before a exists: block 0 microbatch "
         "0: fill ends at 10 ps");
 }
 
@@ -138,7 +138,7 @@ TEST_CASE("operations whose times are swapped are named") {
   TimedRanks ranks = chain();
   std::swap(ranks.timeline.ranks[0].operations[0], ranks.timeline.ranks[0].operations[3]);
   CHECK(ranks.run().text ==
-        "rank 0: position 0 microbatch 0: d starts at 0 ps, before c exists: position 0 microbatch "
+        "rank 0: block 0 microbatch 0: d starts at 0 ps, before c exists: block 0 microbatch "
         "0: c ends at 20 ps");
 }
 
@@ -151,7 +151,7 @@ TEST_CASE("an operation that overwrites what another still reads is named") {
   ranks.does(0, 10, 20, scale("b", a, b));
   ranks.does(0, 15, 25, on_stream(Ranks::fill(a), other));
   CHECK(ranks.run().text ==
-        "rank 0: position 0 microbatch 0: fill starts at 15 ps and writes a, which position 0 "
+        "rank 0: block 0 microbatch 0: fill starts at 15 ps and writes a, which block 0 "
         "microbatch 0: b uses until 20 ps");
   ranks.timeline.ranks[0].operations[2] = {at(20), at(30)};
   CHECK(ranks.run().text == TimedRanks::kNoLoss);
@@ -174,7 +174,7 @@ TEST_CASE("an operation that overwrites what another still reads is named") {
 
 TEST_CASE("who leaves a collective must have what it gets from those that have begun") {
   const std::string early =
-      "rank 0: position 0 microbatch 0: meet ends at 20 ps, before rank 1: position 0 microbatch "
+      "rank 0: block 0 microbatch 0: meet ends at 20 ps, before rank 1: block 0 microbatch "
       "0: meet starts at 30 ps";
   CHECK(apart(Collective::all_reduce, 0) == early);
   CHECK(apart(Collective::broadcast, 0) == TimedRanks::kNoLoss);  // the root has all
@@ -197,7 +197,7 @@ TEST_CASE("a message is taken after it is sent, however many wait, whichever is 
   CHECK(ranks.run().text == TimedRanks::kNoLoss);
   ranks.timeline.ranks[1].operations[0] = {at(10), at(19)};
   CHECK(ranks.run().text ==
-        "rank 1: position 0 microbatch 0: get.y ends at 19 ps, before rank 0: position 0 "
+        "rank 1: block 0 microbatch 0: get.y ends at 19 ps, before rank 0: block 0 "
         "microbatch 0: give.y starts at 20 ps");
 }
 
