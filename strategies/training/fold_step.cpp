@@ -103,14 +103,6 @@ void FoldedStep::find_components() {
     for (std::uint32_t c = 0; c < component.size(); ++c) component[c] = root(component, c);
 }
 
-std::vector<int> FoldedStep::meeting(int rank, const Operation& operation) const {
-  const std::uint32_t id = communications_.of(operation);
-  LOCKSTEP_CHECK(id != StepCommunications::kNone);
-  const std::uint32_t communicator = communications_[id].communicator;
-  const std::uint32_t own = class_of()[static_cast<std::size_t>(rank)];
-  return {static_cast<int>(communicator), static_cast<int>(components_[communicator][own])};
-}
-
 /// The class of pairs that one rank's messages to another are of.
 std::uint32_t FoldedStep::pair_of(int from, int to) const {
   const auto sender = static_cast<std::uint32_t>(from);
@@ -181,20 +173,21 @@ const FoldedStep::Group& FoldedStep::group(std::uint32_t communication, std::uin
   return out;
 }
 
-FoldedStep::Seat FoldedStep::collective(int rank, const Operation& operation) {
+std::optional<FoldedStep::Seat> FoldedStep::collective(int rank, const Operation& operation) {
   const std::uint32_t id = communications_.of(operation);
+  if (id == StepCommunications::kNone) return std::nullopt;
   const std::uint32_t own = class_of()[static_cast<std::size_t>(rank)];
-  const Group& of = group(id, components_[communications_[id].communicator][own]);
+  const std::uint32_t communicator = communications_[id].communicator;
+  const std::uint32_t component = components_[communicator][own];
   const RankPart& part = schedule_.part(rank, id);
   transfers_ += static_cast<std::uint64_t>(part.messages) * partition_.members_in[own];
   Seat out;
-  out.call.name = operation.name;
-  out.call.schedule = of.schedule;
-  out.call.members = of.classes;
-  out.call.block = Bytes{1};
-  out.member = static_cast<std::uint32_t>(
-      std::lower_bound(of.classes.begin(), of.classes.end(), own) - of.classes.begin());
+  out.group = &group(id, component);
+  const std::vector<EndpointId>& classes = out.group->classes;
+  out.member = static_cast<std::uint32_t>(std::lower_bound(classes.begin(), classes.end(), own) -
+                                          classes.begin());
   out.launch = part.chosen->launch;
+  out.meeting = (std::uint64_t{communicator} << 32U) | component;
   return out;
 }
 

@@ -68,15 +68,21 @@ class FoldedStep {
 
   // What the lowered workload is made of, for representatives.
 
-  /// Which calls of a communicator are the same one on several classes: those with equal keys and
-  /// as many before them.
-  [[nodiscard]] std::vector<int> meeting(int rank, const Operation& operation) const;
+  /// Classes that have to do with a collective of each other's, and their steps in it.
+  struct Group {
+    std::shared_ptr<const Schedule> schedule;
+    std::vector<EndpointId> classes;
+  };
   struct Seat {
-    CollectiveCall call;       // of all classes that have to do with it
+    const Group* group = nullptr;
     std::uint32_t member = 0;  // the rank's class in it
     Duration launch;
+    /// Calls of a communicator are the same one on several classes where this is equal, and as many
+    /// came before them.
+    std::uint64_t meeting = 0;
   };
-  [[nodiscard]] Seat collective(int rank, const Operation& operation);
+  /// None of groups of one, or where nothing is sent.
+  [[nodiscard]] std::optional<Seat> collective(int rank, const Operation& operation);
   struct Message {
     EndpointId peer = 0;
     std::uint32_t tag = 0;
@@ -96,10 +102,6 @@ class FoldedStep {
   [[nodiscard]] std::uint32_t pair_of(int from, int to) const;
   [[nodiscard]] std::size_t role_of(int rank) const;
   [[nodiscard]] std::string difference(std::size_t of, std::size_t usual) const;
-  struct Group {
-    std::shared_ptr<const Schedule> schedule;
-    std::vector<EndpointId> classes;
-  };
   [[nodiscard]] const Group& group(std::uint32_t communication, std::uint32_t component);
   [[nodiscard]] fold::FoldedRank folded_rank(std::uint32_t communication, int rank,
                                              const std::vector<EndpointId>& classes);

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <unordered_map>
 
 #include "sim/check.hpp"
 #include "sim/program/kernel.hpp"
 #include "strategies/training/fold_step.hpp"
+#include "strategies/training/role_costs.hpp"
 
 namespace lockstep {
 
@@ -25,6 +27,7 @@ class Lowerer {
  public:
   explicit Lowerer(const LoweringInput& input) : in_{input} {
     for (std::size_t i = 0; i < in_.ranks.size(); ++i) index_.emplace(in_.ranks[i], i);
+    costs_.resize(in_.roles.size());
   }
 
   [[nodiscard]] LoweredProgram run() {
@@ -33,6 +36,7 @@ class Lowerer {
     for (const int rank : in_.ranks) add_rank(rank);
     if (in_.times == nullptr) order_calls();
     for (std::size_t i = 0; i < in_.ranks.size(); ++i) link(i);
+    for (RoleCosts& costs : costs_) out_.issued.push_back(std::move(costs.issued));
     return std::move(out_);
   }
 
@@ -54,18 +58,14 @@ class Lowerer {
     speed_ = speed == in_.speeds.end() ? 1 : speed->second;
     stream_of_.assign(in_.program.streams.size(), kNowhere);
     met_.clear();
+    met_folded_.clear();
+    if (costs_[role.role].issued.empty()) costs_[role.role] = role_costs(role, in_.kernels);
     std::vector<ActivityRef> places;
     places.reserve(role.operations.size());
     std::vector<ActivityRef> begins;
     begins.reserve(role.operations.size());
-    // The host issues in order and runs ahead of the device.
-    TimePoint issued;
-    std::vector<TimePoint> all_issued;
-    all_issued.reserve(role.operations.size());
     for (const RoleOperation& operation : role.operations) {
-      Stream& stream = stream_for(rank, operation.operation->stream);
-      if (rank < in_.program.mesh.ranks()) issued = issued + in_.kernels.issue(operation);
-      all_issued.push_back(issued);
+      Stream& stream = stream_for(rank, role, operation.operation->stream);
       begins.push_back({stream_of_[operation.operation->stream],
                         static_cast<std::uint32_t>(stream.operations.size())});
       add_operation(rank, role, operation, stream);
@@ -77,14 +77,14 @@ class Lowerer {
       }
     }
     out_.places.push_back(std::move(places));
-    out_.issued.push_back(std::move(all_issued));
     begins_.push_back(std::move(begins));
   }
 
-  Stream& stream_for(int rank, StreamId stream) {
+  Stream& stream_for(int rank, const RoleProgram& role, StreamId stream) {
     if (stream_of_[stream] == kNowhere) {
       stream_of_[stream] = static_cast<std::uint32_t>(out_.workload.streams.size());
       out_.workload.streams.push_back({place_of(rank), in_.program.streams[stream], {}});
+      out_.workload.streams.back().operations.reserve(costs_[role.role].longest[stream]);
     }
     return out_.workload.streams[stream_of_[stream]];
   }
@@ -100,8 +100,14 @@ class Lowerer {
         add_transfer(rank, role, operation, stream);
         return;
       default:
-        stream.operations.push_back(computation(at_speed(in_.kernels.of(role, operation))));
+        stream.operations.push_back(
+            computation(at_speed(costs_[role.role].kernels[index_of(role, operation)])));
     }
+  }
+
+  [[nodiscard]] static std::size_t index_of(const RoleProgram& role,
+                                            const RoleOperation& operation) {
+    return static_cast<std::size_t>(&operation - role.operations.data());
   }
 
   /// Rounded to a picosecond once a kernel.
@@ -120,18 +126,16 @@ class Lowerer {
 
   void add_collective(int rank, const RoleProgram& role, const RoleOperation& operation,
                       Stream& stream) {
-    const Communication& how = *operation.operation->communication;
-    Communicator who = communicator_of(in_.program, rank, how);
-    const Bytes message = message_of(role, operation);
+    const Bytes message = costs_[role.role].messages[index_of(role, operation)];
+    Activity activity;
+    activity.kind = Activity::Kind::collective;
+    if (in_.fold != nullptr) return add_folded_collective(rank, role, operation, stream);
+    Communicator who = communicator_of(in_.program, rank, *operation.operation->communication);
     if (who.members.size() < 2 || message == Bytes{}) {
       stream.operations.push_back(computation({}));
       return;
     }
-    Activity activity;
-    activity.kind = Activity::Kind::collective;
-    if (in_.fold != nullptr) {
-      activity.call = folded_call(rank, operation, stream, activity.member);
-    } else if (in_.times != nullptr) {
+    if (in_.times != nullptr) {
       activity.call = timed_call(rank, role, operation, who, met_[who.members]++);
       activity.member = position_in_call(activity.call, rank);
     } else {
@@ -149,17 +153,31 @@ class Lowerer {
     return {found->second, is_new};
   }
 
-  /// One for all groups of the same classes.
-  [[nodiscard]] std::uint32_t folded_call(int rank, const RoleOperation& operation, Stream& stream,
-                                          std::uint32_t& member) {
-    std::vector<int> meeting = in_.fold->meeting(rank, *operation.operation);
-    const std::size_t count = met_[meeting]++;
-    FoldedStep::Seat seat = in_.fold->collective(rank, *operation.operation);
-    if (seat.launch > Duration{}) stream.operations.push_back(computation(seat.launch));
-    const auto [call, is_new] = call_of({std::move(meeting), count});
-    if (is_new) out_.workload.calls.push_back(std::move(seat.call));
-    member = seat.member;
-    return call;
+  /// One call for all groups of the same classes.
+  void add_folded_collective(int rank, const RoleProgram& role, const RoleOperation& operation,
+                             Stream& stream) {
+    const std::optional<FoldedStep::Seat> seat = in_.fold->collective(rank, *operation.operation);
+    if (!seat) {
+      stream.operations.push_back(computation({}));
+      return;
+    }
+    if (seat->launch > Duration{}) stream.operations.push_back(computation(seat->launch));
+    std::vector<std::uint32_t>& calls = folded_calls_[seat->meeting];
+    const std::size_t before = met_folded_[seat->meeting]++;
+    if (before == calls.size()) {
+      calls.push_back(static_cast<std::uint32_t>(out_.workload.calls.size()));
+      CollectiveCall& call = out_.workload.calls.emplace_back();
+      call.name = operation.operation->name;
+      call.schedule = seat->group->schedule;
+      call.members = seat->group->classes;
+      call.block = Bytes{1};
+    }
+    Activity activity;
+    activity.kind = Activity::Kind::collective;
+    activity.call = calls[before];
+    activity.member = seat->member;
+    note_order(activity.call, role, operation);
+    stream.operations.push_back(activity);
   }
 
   // What an end point does for several calls at one instant goes in the order of the calls. So that
@@ -297,7 +315,8 @@ class Lowerer {
     for (std::size_t i = 0; i < role.operations.size(); ++i) {
       const ActivityRef begin = begins_[index][i];
       Activity& activity = out_.workload.streams[begin.stream].operations[begin.index];
-      activity.not_before = out_.issued[index][i];
+      activity.not_before = costs_[role.role].issued[i];
+      activity.after.reserve(role.operations[i].after.size());
       for (const std::uint32_t after : role.operations[i].after) {
         activity.after.push_back(places[after]);
       }
@@ -319,6 +338,10 @@ class Lowerer {
   std::vector<std::uint32_t> stream_of_;         // likewise
   std::map<std::vector<int>, std::size_t> met_;  // likewise: calls so far per communicator
   std::map<MeetingKey, std::uint32_t> calls_;
+  std::unordered_map<std::uint64_t, std::size_t>
+      met_folded_;  // of the rank being added, by meeting
+  std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> folded_calls_;
+  std::vector<RoleCosts> costs_;  // of the roles that were met
   /// Per call: the first of its members' roles, and the operation there.
   std::vector<std::pair<std::size_t, std::ptrdiff_t>> orders_;
   std::map<TensorInstance, std::uint32_t> tags_;
@@ -421,8 +444,9 @@ StepTimeline timeline_of(std::shared_ptr<const Program> program, std::vector<Rol
   out.roles = std::move(roles);
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     out.ranks.push_back(rank_timeline(out.roles[role_played(*out.program, ranks[i])], ranks[i],
-                                      lowered.places[i], lowered.issued[i], stream_ends,
-                                      out.program->streams.size()));
+                                      lowered.places[i],
+                                      lowered.issued[role_played(*out.program, ranks[i])],
+                                      stream_ends, out.program->streams.size()));
   }
   return out;
 }

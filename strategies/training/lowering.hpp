@@ -65,7 +65,7 @@ struct LoweredProgram {
   Workload workload;
   /// Per simulated rank (as `ranks`), per operation of its role: where it ends.
   std::vector<std::vector<ActivityRef>> places;
-  /// Likewise: when the host has issued it.
+  /// Per role that is simulated, likewise: when the host has issued it.
   std::vector<std::vector<TimePoint>> issued;
 };
 

@@ -13,6 +13,8 @@ namespace lockstep::test {
 [[nodiscard]] Cluster cluster_of(const std::string& file, int ranks);
 /// Ranks on one switch.
 [[nodiscard]] Cluster switched(int ranks);
+/// Ranks on a grid of so many rows whose rows and columns close into rings.
+[[nodiscard]] Cluster torus(int rows, int ranks);
 /// One link after the other at half its bandwidth, drawn by `seed`.
 [[nodiscard]] Cluster with_slow_link(const Cluster& cluster, std::uint64_t seed);
 
@@ -32,7 +34,8 @@ struct FoldOutcome {
 };
 /// All ranks, folded or not.
 [[nodiscard]] SimulatedStep simulated_step(const FoldCase& fold_case, Folding fold);
-/// Simulates both ways and compares every operation of every rank, links, transfers, algorithms.
+/// Simulates both ways and compares every operation of every rank, links, transfers, algorithms;
+/// then as a user does who says nothing of folding, whether that folds or not.
 [[nodiscard]] FoldOutcome hold_against_unfolded(const FoldCase& fold_case);
 [[nodiscard]] std::string first_difference(const SimulatedStep& folded,
                                            const SimulatedStep& unfolded);

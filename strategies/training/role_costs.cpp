@@ -1,0 +1,26 @@
+#include "strategies/training/role_costs.hpp"
+
+namespace lockstep {
+
+RoleCosts role_costs(const RoleProgram& role, const KernelTimes& kernels) {
+  const Program& program = *role.program;
+  const bool is_host = program.roles[role.role].host;
+  RoleCosts out;
+  out.longest.resize(program.streams.size());
+  TimePoint issued;
+  for (const RoleOperation& operation : role.operations) {
+    const Operation& of = *operation.operation;
+    const bool calls = of.kind == OperationKind::collective;
+    const bool computes =
+        !calls && of.kind != OperationKind::send && of.kind != OperationKind::receive;
+    // The host issues in order and runs ahead of the device.
+    if (!is_host) issued = issued + kernels.issue(operation);
+    out.issued.push_back(issued);
+    out.kernels.push_back(computes ? kernels.of(role, operation) : Duration{});
+    out.messages.push_back(calls ? message_of(role, operation) : Bytes{});
+    out.longest[of.stream] += calls ? 2 : 1;  // a launch before
+  }
+  return out;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "strategies/training/lowering.hpp"
+
+namespace lockstep {
+
+/// What the operations of a role take, whichever rank plays it. All but the last per operation.
+struct RoleCosts {
+  std::vector<Duration> kernels{};     // of what computes
+  std::vector<TimePoint> issued{};     // when the host has issued it
+  std::vector<Bytes> messages{};       // of collectives
+  std::vector<std::size_t> longest{};  // per stream of the program: so many activities at the most
+};
+
+[[nodiscard]] RoleCosts role_costs(const RoleProgram& role, const KernelTimes& kernels);
+
+}  // namespace lockstep
