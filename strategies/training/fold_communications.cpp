@@ -52,12 +52,19 @@ StepCommunications::StepCommunications(const Program& program,
     : program_{program} {
   for (const RoleProgram& role : roles) {
     std::vector<std::uint32_t>& list = of_role_.emplace_back();
+    std::vector<std::uint32_t>& times = times_in_role_.emplace_back();
     for (const RoleOperation& operation : role.operations) {
       if (!communicates(*operation.operation)) continue;
       const auto [found, is_new] = of_operation_.try_emplace(operation.operation, kNone);
       if (is_new) found->second = intern(role, operation);
       const std::uint32_t id = found->second;
-      if (id != kNone && std::find(list.begin(), list.end(), id) == list.end()) list.push_back(id);
+      if (id == kNone) continue;
+      const auto known = std::find(list.begin(), list.end(), id) - list.begin();
+      if (known == std::ssize(list)) {
+        list.push_back(id);
+        times.push_back(0);
+      }
+      ++times[static_cast<std::size_t>(known)];
     }
   }
 }

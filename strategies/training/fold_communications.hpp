@@ -33,6 +33,10 @@ class StepCommunications {
   [[nodiscard]] std::span<const std::uint32_t> of_role(std::size_t role) const {
     return of_role_[role];
   }
+  /// How often it comes to each of these.
+  [[nodiscard]] std::span<const std::uint32_t> times_in_role(std::size_t role) const {
+    return times_in_role_[role];
+  }
   /// kNone of what takes no time: computation, groups of one, nothing to send.
   [[nodiscard]] std::uint32_t of(const Operation& operation) const;
   [[nodiscard]] std::uint32_t communicators() const {
@@ -54,6 +58,7 @@ class StepCommunications {
   const Program& program_;
   std::vector<StepCommunication> all_;
   std::vector<std::vector<std::uint32_t>> of_role_;
+  std::vector<std::vector<std::uint32_t>> times_in_role_;
   std::unordered_map<const Operation*, std::uint32_t> of_operation_;  // looked up, never walked
   std::vector<Communication> communicators_;
   std::uint32_t channels_ = 0;

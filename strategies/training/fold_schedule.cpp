@@ -41,9 +41,8 @@ void StepSchedule::add_rank(int rank, std::size_t role,
     if (communications_[id].kind == OperationKind::collective) {
       part.chosen = choose(id, rank, endpoint, choice);
       part.position = communications_.position(id, rank);
-      const OwnSteps& own = own_steps(*part.chosen, part.position);
-      part.steps = static_cast<std::uint32_t>(own.steps.size());
-      part.messages = own.messages;
+      part.own = &own_steps(*part.chosen, part.position);
+      part.steps = static_cast<std::uint32_t>(part.own->steps.size());
       kind.push_back(reinterpret_cast<std::uintptr_t>(part.chosen));
       kind.push_back(part.steps);
     }
@@ -70,21 +69,44 @@ const ChosenCollective* StepSchedule::choose(std::uint32_t id, int rank,
   return found->second;
 }
 
-const StepSchedule::OwnSteps& StepSchedule::own_steps(const ChosenCollective& chosen,
-                                                      int position) {
+namespace {
+
+Step in_bytes(const Step& step, std::int64_t block) {
+  Step out;
+  for (const Send& send : step.sends)
+    out.sends.push_back(
+        {send.peer, {send.chunk.buffer, 0, step.blocks_of(send) * block}, send.channel});
+  for (const Receive& receive : step.receives)
+    out.receives.push_back({receive.peer,
+                            {receive.chunk.buffer, 0, step.blocks_of(receive) * block},
+                            receive.combine,
+                            receive.channel});
+  for (LocalOperation local : step.locals) {
+    local.from.count *= block;
+    local.to.count *= block;
+    out.locals.push_back(local);
+  }
+  out.after = step.after;
+  return out;
+}
+
+}  // namespace
+
+const OwnSteps& StepSchedule::own_steps(const ChosenCollective& chosen, int position) {
   const auto [found, is_new] = own_steps_.try_emplace({&chosen, position});
   OwnSteps& own = found->second;
   if (!is_new) return own;
   const Schedule& schedule = *chosen.schedule;
   const fold::StepCounts counts{schedule.phases()};
+  const std::int64_t block = chosen.block.count();
   Step step;
   for (int lane = 0; lane < schedule.lanes(); ++lane) {
     counts.visit(schedule.steps(position, lane), [&](std::int64_t index, std::int64_t times) {
-      own.steps.emplace_back(lane, index);
       step.clear();
       schedule.step(position, lane, index, step);
       own.messages += std::ssize(step.sends) * times;
       for (const Send& send : step.sends) channels_ = std::max(channels_, send.channel + 1);
+      own.steps.push_back(in_bytes(step, block));
     });
   }
   return own;
@@ -120,32 +142,20 @@ void StepSchedule::step(int rank, int, std::int64_t index, Step& step) const {
   }
 }
 
-/// A step of a collective, in bytes, peers by their ranks.
+/// A step of a collective, peers by their ranks.
 void StepSchedule::add_inner(int rank, const RankPart& part, std::int64_t index, Step& step) const {
-  const auto [lane, inner] =
-      own_steps_.at({part.chosen, part.position}).steps[static_cast<std::size_t>(index)];
-  thread_local Step own;
-  own.clear();
-  part.chosen->schedule->step(part.position, lane, inner, own);
-  const std::int64_t block = part.chosen->block.count();
+  const Step& own = part.own->steps[static_cast<std::size_t>(index)];
   const auto channel = static_cast<int>(communications_[part.communication].channel) * channels_;
-  const auto peer = [&](int position) {
-    return communications_.member(part.communication, rank, position);
+  const auto put = [&](const auto& messages, auto& out) {
+    for (auto message : messages) {
+      message.peer = communications_.member(part.communication, rank, message.peer);
+      message.channel += channel;
+      out.push_back(message);
+    }
   };
-  for (const Send& send : own.sends)
-    step.sends.push_back({peer(send.peer),
-                          {send.chunk.buffer, 0, own.blocks_of(send) * block},
-                          channel + send.channel});
-  for (const Receive& receive : own.receives)
-    step.receives.push_back({peer(receive.peer),
-                             {receive.chunk.buffer, 0, own.blocks_of(receive) * block},
-                             receive.combine,
-                             channel + receive.channel});
-  for (LocalOperation local : own.locals) {
-    local.from.count *= block;
-    local.to.count *= block;
-    step.locals.push_back(local);
-  }
+  put(own.sends, step.sends);
+  put(own.receives, step.receives);
+  step.locals.insert(step.locals.end(), own.locals.begin(), own.locals.end());
   step.after = own.after;
 }
 

@@ -13,14 +13,21 @@
 
 namespace lockstep {
 
+/// The steps of one rank of a collective, those that repeat once: in bytes, peers by their
+/// positions.
+struct OwnSteps {
+  std::vector<Step> steps{};
+  std::int64_t messages = 0;  // that it sends, repetitions too
+};
+
 /// What one rank, or host, does in one of the step's communications.
 struct RankPart {
   std::uint32_t communication = 0;
   const ChosenCollective* chosen = nullptr;  // of collectives
+  const OwnSteps* own = nullptr;             // likewise
   int position = 0;                          // in its group
   std::uint32_t first_step = 0;              // in StepSchedule
   std::uint32_t steps = 0;                   // none of them twice
-  std::int64_t messages = 0;                 // that it sends, each time it happens
 };
 
 /// All communications of a training step, one after the other, each once: a schedule of all ranks,
@@ -46,11 +53,6 @@ class StepSchedule final : public Schedule {
   [[nodiscard]] int channels() const { return channels_; }
 
  private:
-  /// The steps of one rank of a collective, those that repeat once.
-  struct OwnSteps {
-    std::vector<std::pair<int, std::int64_t>> steps{};  // lane and index
-    std::int64_t messages = 0;                          // repetitions too
-  };
   [[nodiscard]] const OwnSteps& own_steps(const ChosenCollective& chosen, int position);
   void add_rank(int rank, std::size_t role, const std::function<EndpointId(int)>& endpoint,
                 CollectiveChoice& choice, double speed);

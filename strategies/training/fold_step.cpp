@@ -180,7 +180,7 @@ std::optional<FoldedStep::Seat> FoldedStep::collective(int rank, const Operation
   const std::uint32_t communicator = communications_[id].communicator;
   const std::uint32_t component = components_[communicator][own];
   const RankPart& part = schedule_.part(rank, id);
-  transfers_ += static_cast<std::uint64_t>(part.messages) * partition_.members_in[own];
+  transfers_ += static_cast<std::uint64_t>(part.own->messages) * partition_.members_in[own];
   Seat out;
   out.group = &group(id, component);
   const std::vector<EndpointId>& classes = out.group->classes;
@@ -240,6 +240,22 @@ std::string FoldedStep::difference(std::size_t of, std::size_t usual) const {
   if (speed(of) != speed(usual)) return fmt::format("computes at {} of the speed", speed(of));
   return fold::difference_between(partition_.first_member[of], partition_.first_member[usual],
                                   relations_, partition_, in_.network, workload_);
+}
+
+double FoldedStep::work(int per_node) const {
+  double work = 0;
+  for (const int rank : representatives_) {
+    const std::size_t role = role_of(rank);
+    work += static_cast<double>(in_.roles[role].operations.size());
+    const auto times = communications_.times_in_role(role);
+    const std::vector<RankPart>& parts = schedule_.parts(rank);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (parts[i].own == nullptr) continue;
+      const bool once = communications_.group_size(parts[i].communication) <= per_node;
+      work += static_cast<double>(parts[i].own->messages) * (once ? 1 : times[i]);
+    }
+  }
+  return work;
 }
 
 std::vector<RankClass> FoldedStep::describe() const {

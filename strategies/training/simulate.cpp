@@ -20,6 +20,8 @@ namespace {
 
 /// Beyond so many activities and messages all ranks take longer than a user waits.
 constexpr double kMostForAllRanks = 6e6;
+/// Beyond so many operations, each of some 200 bytes, no machine of a user's has the room.
+constexpr double kMostOperations = 5e7;
 /// Of a collective: two rounds of a ring, over several channels.
 constexpr double kMessagesPerMember = 8;
 
@@ -36,7 +38,6 @@ constexpr double kMessagesPerMember = 8;
 
 /// Of one rank of each role; of all.
 struct Work {
-  std::vector<double> of_role{};
   double one_each = 0;
   double all = 0;
 };
@@ -45,7 +46,6 @@ struct Work {
   Work out;
   for (std::size_t i = 0; i < roles.size(); ++i) {
     const double work = work_of_role(program, roles[i]);
-    out.of_role.push_back(work);
     out.one_each += work;
     out.all += work * (program.roles[i].host ? 1
                                              : static_cast<double>(program.mesh.ranks()) /
@@ -136,13 +136,26 @@ class Simulation {
     const Work work = work_of(*program_, roles_);
     const bool free = options_.fidelity == Fidelity::automatic && options_.speeds.empty();
     if (may_fold(work, free)) find_classes();
-    if (fold_ && !helps(work, free)) fold_.reset();
+    if (fold_ && !helps(free)) fold_.reset();
     out_.fidelity = options_.fidelity;
     if (out_.fidelity == Fidelity::automatic) {
       out_.fidelity = fold_ || !free || work.all <= kMostForAllRanks ? Fidelity::all_ranks
                                                                      : Fidelity::representatives;
     }
     if (!fold_) choose_algorithms();
+    check_room();
+  }
+
+  void check_room() const {
+    double operations = 0;
+    const std::vector<int> ranks = this->ranks();
+    for (const int rank : ranks)
+      operations += static_cast<double>(roles_[role_played(*program_, rank)].operations.size());
+    if (operations <= kMostOperations) return;
+    throw StepTooLarge{fmt::format(
+        "{} ranks differ from each other, {:.0f} million operations in all; at the most {:.0f} "
+        "million can be simulated",
+        ranks.size(), operations / 1e6, kMostOperations / 1e6)};
   }
 
   [[nodiscard]] bool may_fold(const Work& work, bool free) const {
@@ -162,12 +175,9 @@ class Simulation {
                               .speeds = options_.speeds});
   }
 
-  [[nodiscard]] bool helps(const Work& work, bool free) const {
+  [[nodiscard]] bool helps(bool free) const {
     if (options_.fold == Folding::always) return true;
-    double folded = 0;
-    for (const int rank : fold_->representatives())
-      folded += work.of_role[role_played(*program_, rank)];
-    if (free && folded > kMostForAllRanks) return false;
+    if (free && fold_->work(cluster_.gpus_per_node()) > kMostForAllRanks) return false;
     return 2 * fold_->classes() <= fold_->class_of().size();
   }
 

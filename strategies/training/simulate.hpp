@@ -52,6 +52,12 @@ class ProgramStuck : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// More ranks that differ than there is room to simulate.
+class StepTooLarge : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 struct SimulatedStep {
   StepTimeline timeline;
   Fidelity fidelity = Fidelity::all_ranks;  // never automatic
@@ -64,7 +70,8 @@ struct SimulatedStep {
 };
 
 /// Simulates one training step of a program on a cluster of `device`s.
-/// Errors: a program that cannot end throws ProgramStuck, which names ranks and operations.
+/// Errors: a program that cannot end throws ProgramStuck, which names ranks and operations; one
+/// whose ranks differ too much for so many of them StepTooLarge.
 [[nodiscard]] SimulatedStep simulate(std::shared_ptr<const Program> program,
                                      const ParallelConfig& parallel, const Cluster& cluster,
                                      const Device& device, const CostModel& cost,

@@ -74,6 +74,20 @@ TEST_CASE("a straggler is named, and slows the step down") {
   CHECK(contains(text, "computes at 0.8 of the speed"));
 }
 
+TEST_CASE("16,384 ranks of 16 stages are simulated, unless all of them differ") {
+  // Positions in a leaf of 32 nodes differ in how their gradients travel: 16 * 32 classes.
+  const std::string large = "lockstep run configs/scenarios/llama3-405b-16k-h100.json";
+  CHECK(contains(output_of(large), "all 16384 ranks, folded into 512 classes"));
+  // A straggler's replica is late for every ring of gradients. 100 million operations: 16,384 ranks
+  // of some 6,200 each.
+  const CommandResult refused = run_command(large + " --set-rank 17 compute=0.8");
+  CHECK(refused.status == 1);
+  CHECK(
+      refused.err ==
+      "lockstep: error: 16384 ranks differ from each other, 100 million operations in all; at the "
+      "most 50 million can be simulated\n");
+}
+
 TEST_CASE("what --fold and --set-rank do not take is refused") {
   const std::string mlp = "lockstep run configs/scenarios/mlp-two-gpus.json ";
   check_refused(mlp + "--fold on", "--fold: expected auto or off, got \"on\"");

@@ -50,6 +50,8 @@ SimulatedStep simulated(const RunQuestion& question, const Scenario& scenario,
                     options_for(question, cluster));
   } catch (const ProgramStuck& stuck) {
     throw Refusal(stuck.what());
+  } catch (const StepTooLarge& large) {
+    throw Refusal(large.what());
   }
 }
 
