@@ -85,18 +85,19 @@ class Sorter {
 
   void add_stream(std::uint32_t stream) {
     const Stream& of = workload_.streams[stream];
-    for (const Activity& operation : of.operations) {
-      if (operation.kind == Activity::Kind::collective) add_caller(operation, stream);
+    for (const Activity& operation : of.all()) {
+      if (operation.kind == Activity::Kind::collective) add_caller(of.seat(operation), stream);
       if (operation.kind != Activity::Kind::send) continue;
-      for (const Hop& hop : shapes_.route(of.endpoint, operation.peer, operation.tag).hops)
+      const Correspondent to = of.end(operation);
+      for (const Hop& hop : shapes_.route(of.endpoint, to.peer, to.tag).hops)
         uses(kMessages, hop.link);
     }
   }
 
-  void add_caller(const Activity& operation, std::uint32_t stream) {
-    Group& group = groups_[group_of_kind_[out_.of_call[operation.call]]];
+  void add_caller(CallSeat seat, std::uint32_t stream) {
+    Group& group = groups_[group_of_kind_[out_.of_call[seat.call]]];
     ++group.called;
-    std::uint32_t& caller = group.callers[operation.member];
+    std::uint32_t& caller = group.callers[seat.member];
     if (caller == kNone) caller = stream;
     if (caller != stream) group.secluded = false;
   }

@@ -22,7 +22,7 @@ constexpr std::int64_t kFurther = 8;
 
 [[nodiscard]] bool shares_processors(const Workload& workload) {
   return std::any_of(workload.streams.begin(), workload.streams.end(), [](const Stream& stream) {
-    return std::any_of(stream.operations.begin(), stream.operations.end(), [](const Activity& of) {
+    return std::any_of(stream.all().begin(), stream.all().end(), [](const Activity& of) {
       return of.kind == Activity::Kind::compute && of.processor != Activity::kOwnProcessor;
     });
   });
@@ -52,9 +52,10 @@ void Engine::begin_to_reuse() {
 void Engine::add_worker(std::uint32_t stream) {
   const Stream& of = workload_->streams[stream];
   KnownCalls::Worker worker{stream};
-  for (std::uint32_t i = 0; i < of.operations.size(); ++i) {
-    if (of.operations[i].kind != Activity::Kind::collective) continue;
-    const std::uint32_t kind = known_->kinds.of_call[of.operations[i].call];
+  const std::vector<Activity>& operations = of.all();
+  for (std::uint32_t i = 0; i < operations.size(); ++i) {
+    if (operations[i].kind != Activity::Kind::collective) continue;
+    const std::uint32_t kind = known_->kinds.of_call[of.seat(operations[i]).call];
     if (known_->kinds.kinds[kind].shape.works) worker.operations.push_back(i);
   }
   if (!worker.operations.empty()) known_->workers_at[of.endpoint].push_back(std::move(worker));
@@ -149,18 +150,19 @@ TimePoint Engine::earliest_work(KnownCalls::Worker& worker, TimePoint until) con
     ++worker.next;
   if (worker.next == worker.operations.size())
     return TimePoint{Duration::picoseconds(std::numeric_limits<std::int64_t>::max())};
-  const auto& operations = workload_->streams[worker.stream].operations;
+  const Stream& of = workload_->streams[worker.stream];
+  const std::vector<Activity>& operations = of.all();
   TimePoint earliest = queue_.now();
   for (std::uint32_t i = index; i <= worker.operations[worker.next] && earliest <= until; ++i)
     for (const ActivityRef& ref : operations[i].after)
-      earliest = std::max(earliest, earliest_end(ref, until));
+      earliest = std::max(earliest, earliest_end(of.named(ref), until));
   return earliest;
 }
 
 /// Of an operation: what its stream has to compute before, the present operation left out.
 TimePoint Engine::earliest_end(ActivityRef ref, TimePoint until) const {
   const TimePoint far = queue_.now() + (until - queue_.now()) * kFurther;
-  const auto& operations = workload_->streams[ref.stream].operations;
+  const std::vector<Activity>& operations = workload_->streams[ref.stream].all();
   TimePoint at = queue_.now();
   for (std::uint32_t i = streams_[ref.stream].index + 1; i <= ref.index && at <= far; ++i)
     if (operations[i].kind == Activity::Kind::compute) at = at + operations[i].duration;

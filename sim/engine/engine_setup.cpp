@@ -32,8 +32,8 @@ void Engine::add_streams() {
   for (const Stream& stream : workload_->streams) {
     LOCKSTEP_CHECK(stream.endpoint < network_->endpoints.size());
     first_operation_.push_back(operations);
-    operations += static_cast<std::uint32_t>(stream.operations.size());
-    stream_ends_.emplace_back(stream.operations.size());
+    operations += static_cast<std::uint32_t>(stream.all().size());
+    stream_ends_.emplace_back(stream.all().size());
   }
   streams_.resize(workload_->streams.size());
   LOCKSTEP_CHECK(streams_.size() < kStream);
@@ -53,16 +53,19 @@ void Engine::add_streams() {
 void Engine::add_dependencies() {
   first_dependent_.assign(waiting_for_.size() + 1, 0);
   for (const Stream& stream : workload_->streams)
-    for (const Activity& operation : stream.operations)
-      for (const ActivityRef& ref : operation.after) ++first_dependent_[operation_id(ref) + 1];
+    for (const Activity& operation : stream.all())
+      for (const ActivityRef& ref : operation.after)
+        ++first_dependent_[operation_id(stream.named(ref)) + 1];
   for (std::size_t i = 1; i < first_dependent_.size(); ++i)
     first_dependent_[i] += first_dependent_[i - 1];
   dependents_.resize(first_dependent_.back());
   std::vector<std::uint32_t> next{first_dependent_.begin(), first_dependent_.end() - 1};
   for (std::uint32_t s = 0; s < streams_.size(); ++s) {
-    const auto& list = workload_->streams[s].operations;
+    const Stream& stream = workload_->streams[s];
+    const std::vector<Activity>& list = stream.all();
     for (std::uint32_t i = 0; i < list.size(); ++i) {
-      for (const ActivityRef& ref : list[i].after) dependents_[next[operation_id(ref)]++] = {s, i};
+      for (const ActivityRef& ref : list[i].after)
+        dependents_[next[operation_id(stream.named(ref))]++] = {s, i};
       waiting_for_[first_operation_[s] + i] = static_cast<std::uint32_t>(list[i].after.size());
     }
   }
@@ -70,11 +73,12 @@ void Engine::add_dependencies() {
 
 void Engine::add_callers() {
   for (std::uint32_t s = 0; s < streams_.size(); ++s) {
-    for (const Activity& operation : workload_->streams[s].operations) {
+    for (const Activity& operation : workload_->streams[s].all()) {
       if (operation.kind != Activity::Kind::collective) continue;
-      LOCKSTEP_CHECK(operation.call < calls_.size());
-      LOCKSTEP_CHECK(operation.member < workload_->calls[operation.call].members.size());
-      std::uint32_t& caller = member_state(operation.call, operation.member).stream;
+      const auto [call, member] = workload_->streams[s].seat(operation);
+      LOCKSTEP_CHECK(call < calls_.size());
+      LOCKSTEP_CHECK(member < workload_->calls[call].members.size());
+      std::uint32_t& caller = member_state(call, member).stream;
       LOCKSTEP_CHECK(caller == kNone);  // a member takes part in a call once
       caller = s;
     }
@@ -98,7 +102,7 @@ void Engine::find_shared_ends() {
 
 std::uint32_t Engine::operation_id(ActivityRef ref) const {
   LOCKSTEP_CHECK(ref.stream < first_operation_.size());
-  LOCKSTEP_CHECK(ref.index < workload_->streams[ref.stream].operations.size());
+  LOCKSTEP_CHECK(ref.index < workload_->streams[ref.stream].all().size());
   return first_operation_[ref.stream] + ref.index;
 }
 

@@ -11,7 +11,7 @@ namespace lockstep {
 
 void Engine::run_stream(std::uint32_t stream) {
   StreamState& state = streams_[stream];
-  const auto& operations = workload_->streams[stream].operations;
+  const std::vector<Activity>& operations = workload_->streams[stream].all();
   if (state.busy || state.index == operations.size()) return;
   if (waiting_for_[first_operation_[stream] + state.index] > 0) return;
   if (const TimePoint issued = operations[state.index].not_before; issued > queue_.now()) {
@@ -23,8 +23,9 @@ void Engine::run_stream(std::uint32_t stream) {
 }
 
 void Engine::begin_operation(std::uint32_t stream) {
-  const EndpointId own = workload_->streams[stream].endpoint;
-  const Activity& operation = workload_->streams[stream].operations[streams_[stream].index];
+  const Stream& of = workload_->streams[stream];
+  const EndpointId own = of.endpoint;
+  const Activity& operation = of.all()[streams_[stream].index];
   const std::uint32_t track = kStream | stream;
   switch (operation.kind) {
     case Activity::Kind::compute:
@@ -34,19 +35,25 @@ void Engine::begin_operation(std::uint32_t stream) {
         begin_computing(stream, operation);
       }
       return;
-    case Activity::Kind::send:
-      post({own, operation.peer, operation.tag},
+    case Activity::Kind::send: {
+      const Correspondent to = of.end(operation);
+      post({own, to.peer, to.tag},
            {track, true, false, false, operation.size.count(), next_order_++, 1, instant_},
            workload_->slots);
       return;
-    case Activity::Kind::receive:
-      post({operation.peer, own, operation.tag},
-           {track, false, false, false, operation.size.count()}, workload_->slots);
+    }
+    case Activity::Kind::receive: {
+      const Correspondent from = of.end(operation);
+      post({from.peer, own, from.tag}, {track, false, false, false, operation.size.count()},
+           workload_->slots);
       return;
-    case Activity::Kind::collective:
-      LOCKSTEP_CHECK(workload_->calls[operation.call].members[operation.member] == own);
-      begin_member(operation.call, operation.member);
+    }
+    case Activity::Kind::collective: {
+      const auto [call, member] = of.seat(operation);
+      LOCKSTEP_CHECK(workload_->calls[call].members[member] == own);
+      begin_member(call, member);
       return;
+    }
   }
 }
 

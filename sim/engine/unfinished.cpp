@@ -85,15 +85,17 @@ void Engine::add_unfinished_calls(std::vector<Unfinished>& out) const {
 
 void Engine::add_unfinished_streams(std::vector<Unfinished>& out) const {
   for (std::uint32_t stream = 0; stream < streams_.size(); ++stream) {
-    const auto& operations = workload_->streams[stream].operations;
+    const std::vector<Activity>& operations = workload_->streams[stream].all();
     if (streams_[stream].index == operations.size()) continue;
     const std::uint32_t track = kStream | stream;
     const Activity& next = operations[streams_[stream].index];
-    if (next.kind == Activity::Kind::collective && workload_->calls[next.call].takes &&
-        streams_[stream].busy) {
-      out.push_back({endpoint_of(track),
-                     fmt::format("{}: waits for {} others in {}", describe(track),
-                                 calls_[next.call].awaited, workload_->calls[next.call].name)});
+    const std::uint32_t call = next.kind == Activity::Kind::collective
+                                   ? workload_->streams[stream].seat(next).call
+                                   : kNone;
+    if (call != kNone && workload_->calls[call].takes && streams_[stream].busy) {
+      out.push_back(
+          {endpoint_of(track), fmt::format("{}: waits for {} others in {}", describe(track),
+                                           calls_[call].awaited, workload_->calls[call].name)});
     }
     if (streams_[stream].busy) continue;
     out.push_back(

@@ -50,10 +50,40 @@ struct Activity {
   TimePoint not_before{};            // when whoever issues it has done so
 };
 
+/// A member of a call.
+struct CallSeat {
+  std::uint32_t call = 0;
+  std::uint32_t member = 0;
+};
+
+/// Where a message goes to or comes from.
+struct Correspondent {
+  EndpointId peer = 0;
+  std::uint32_t tag = 0;
+};
+
 struct Stream {
   EndpointId endpoint = 0;
   std::string name;  // for messages, such as "compute"
   std::vector<Activity> operations;
+
+  /// Instead of operations of its own, those of a pattern that many streams follow: there `call`
+  /// and `peer` are indices into what comes next, and `after` counts streams from `first_stream`.
+  std::shared_ptr<const std::vector<Activity>> pattern{};
+  std::vector<CallSeat> calls{};
+  std::vector<Correspondent> messages{};
+  std::uint32_t first_stream = 0;
+
+  [[nodiscard]] const std::vector<Activity>& all() const { return pattern ? *pattern : operations; }
+  [[nodiscard]] CallSeat seat(const Activity& collective) const {
+    return pattern ? calls[collective.call] : CallSeat{collective.call, collective.member};
+  }
+  [[nodiscard]] Correspondent end(const Activity& message) const {
+    return pattern ? messages[message.peer] : Correspondent{message.peer, message.tag};
+  }
+  [[nodiscard]] ActivityRef named(ActivityRef after) const {
+    return {first_stream + after.stream, after.index};
+  }
 };
 
 struct Workload {

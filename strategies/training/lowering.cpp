@@ -4,12 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
-#include <unordered_map>
 
 #include "sim/check.hpp"
 #include "sim/program/kernel.hpp"
-#include "strategies/training/fold_step.hpp"
+#include "strategies/training/call_order.hpp"
+#include "strategies/training/lower_folded.hpp"
 #include "strategies/training/role_costs.hpp"
 
 namespace lockstep {
@@ -36,6 +35,9 @@ class Lowerer {
     for (const int rank : in_.ranks) add_rank(rank);
     if (in_.times == nullptr) order_calls();
     for (std::size_t i = 0; i < in_.ranks.size(); ++i) link(i);
+    for (std::vector<ActivityRef>& places : places_)
+      out_.places.push_back(
+          {std::make_shared<const std::vector<ActivityRef>>(std::move(places)), 0});
     for (RoleCosts& costs : costs_) out_.issued.push_back(std::move(costs.issued));
     return std::move(out_);
   }
@@ -46,10 +48,7 @@ class Lowerer {
   }
 
   /// Where a rank's streams run.
-  [[nodiscard]] EndpointId place_of(int rank) const {
-    if (in_.fold == nullptr) return in_.endpoint(rank);
-    return in_.fold->class_of()[static_cast<std::size_t>(rank)];
-  }
+  [[nodiscard]] EndpointId place_of(int rank) const { return in_.endpoint(rank); }
 
   /// Streams without their dependencies.
   void add_rank(int rank) {
@@ -58,7 +57,6 @@ class Lowerer {
     speed_ = speed == in_.speeds.end() ? 1 : speed->second;
     stream_of_.assign(in_.program.streams.size(), kNowhere);
     met_.clear();
-    met_folded_.clear();
     if (costs_[role.role].issued.empty()) costs_[role.role] = role_costs(role, in_.kernels);
     std::vector<ActivityRef> places;
     places.reserve(role.operations.size());
@@ -76,7 +74,7 @@ class Lowerer {
                        timed_send(rank, role, operation, places.back()));
       }
     }
-    out_.places.push_back(std::move(places));
+    places_.push_back(std::move(places));
     begins_.push_back(std::move(begins));
   }
 
@@ -101,19 +99,13 @@ class Lowerer {
         return;
       default:
         stream.operations.push_back(
-            computation(at_speed(costs_[role.role].kernels[index_of(role, operation)])));
+            computation(at_speed(costs_[role.role].kernels[index_of(role, operation)], speed_)));
     }
   }
 
   [[nodiscard]] static std::size_t index_of(const RoleProgram& role,
                                             const RoleOperation& operation) {
     return static_cast<std::size_t>(&operation - role.operations.data());
-  }
-
-  /// Rounded to a picosecond once a kernel.
-  [[nodiscard]] Duration at_speed(Duration time) const {
-    if (speed_ == 1) return time;
-    return Duration::picoseconds(std::llround(static_cast<double>(time.ps()) / speed_));
   }
 
   [[nodiscard]] static Activity computation(Duration time) {
@@ -129,7 +121,6 @@ class Lowerer {
     const Bytes message = costs_[role.role].messages[index_of(role, operation)];
     Activity activity;
     activity.kind = Activity::Kind::collective;
-    if (in_.fold != nullptr) return add_folded_collective(rank, role, operation, stream);
     Communicator who = communicator_of(in_.program, rank, *operation.operation->communication);
     if (who.members.size() < 2 || message == Bytes{}) {
       stream.operations.push_back(computation({}));
@@ -142,7 +133,7 @@ class Lowerer {
       activity.call = played_call(operation, who, met_[who.members]++, message, stream);
       activity.member = static_cast<std::uint32_t>(who.own);
     }
-    note_order(activity.call, role, operation);
+    order_.note(activity.call, role.role, index_of(role, operation));
     stream.operations.push_back(activity);
   }
 
@@ -153,60 +144,8 @@ class Lowerer {
     return {found->second, is_new};
   }
 
-  /// One call for all groups of the same classes.
-  void add_folded_collective(int rank, const RoleProgram& role, const RoleOperation& operation,
-                             Stream& stream) {
-    const std::optional<FoldedStep::Seat> seat = in_.fold->collective(rank, *operation.operation);
-    if (!seat) {
-      stream.operations.push_back(computation({}));
-      return;
-    }
-    if (seat->launch > Duration{}) stream.operations.push_back(computation(seat->launch));
-    std::vector<std::uint32_t>& calls = folded_calls_[seat->meeting];
-    const std::size_t before = met_folded_[seat->meeting]++;
-    if (before == calls.size()) {
-      calls.push_back(static_cast<std::uint32_t>(out_.workload.calls.size()));
-      CollectiveCall& call = out_.workload.calls.emplace_back();
-      call.name = operation.operation->name;
-      call.schedule = seat->group->schedule;
-      call.members = seat->group->classes;
-      call.block = Bytes{1};
-    }
-    Activity activity;
-    activity.kind = Activity::Kind::collective;
-    activity.call = calls[before];
-    activity.member = seat->member;
-    note_order(activity.call, role, operation);
-    stream.operations.push_back(activity);
-  }
-
-  // What an end point does for several calls at one instant goes in the order of the calls. So that
-  // it does not depend on the numbers of the ranks, calls stand in the order in which the first
-  // role of their members issues them.
-
-  void note_order(std::uint32_t call, const RoleProgram& role, const RoleOperation& operation) {
-    const std::pair<std::size_t, std::ptrdiff_t> order{role.role,
-                                                       &operation - role.operations.data()};
-    if (call == orders_.size()) {
-      orders_.push_back(order);
-    } else {
-      orders_[call] = std::min(orders_[call], order);
-    }
-  }
-
   void order_calls() {
-    std::vector<std::uint32_t> sorted(orders_.size());
-    std::iota(sorted.begin(), sorted.end(), 0U);
-    std::stable_sort(sorted.begin(), sorted.end(),
-                     [this](std::uint32_t a, std::uint32_t b) { return orders_[a] < orders_[b]; });
-    std::vector<std::uint32_t> place(sorted.size());
-    std::vector<CollectiveCall> calls;
-    calls.reserve(sorted.size());
-    for (const std::uint32_t call : sorted) {
-      place[call] = static_cast<std::uint32_t>(calls.size());
-      calls.push_back(std::move(out_.workload.calls[call]));
-    }
-    out_.workload.calls = std::move(calls);
+    const std::vector<std::uint32_t> place = order_.apply(out_.workload.calls);
     for (Stream& stream : out_.workload.streams)
       for (Activity& activity : stream.operations)
         if (activity.kind == Activity::Kind::collective) activity.call = place[activity.call];
@@ -280,15 +219,8 @@ class Lowerer {
     }
     const MessageKey key = message_key(rank, role, operation);
     activity.kind = sends ? Activity::Kind::send : Activity::Kind::receive;
-    if (in_.fold != nullptr) {
-      const FoldedStep::Message message =
-          in_.fold->message(rank, *operation.operation, std::get<2>(key));
-      activity.peer = message.peer;
-      activity.tag = message.tag;
-    } else {
-      activity.peer = in_.endpoint(sends ? std::get<1>(key) : std::get<0>(key));
-      activity.tag = tags_.try_emplace(std::get<2>(key), tags_.size()).first->second;
-    }
+    activity.peer = in_.endpoint(sends ? std::get<1>(key) : std::get<0>(key));
+    activity.tag = tags_.try_emplace(std::get<2>(key), tags_.size()).first->second;
     activity.size = local_bytes(in_.program.mesh,
                                 role.tensor(sends ? operation.reads[0] : operation.writes[0]));
     stream.operations.push_back(activity);
@@ -311,7 +243,7 @@ class Lowerer {
   void link(std::size_t index) {
     const int rank = in_.ranks[index];
     const RoleProgram& role = role_of(rank);
-    const std::vector<ActivityRef>& places = out_.places[index];
+    const std::vector<ActivityRef>& places = places_[index];
     for (std::size_t i = 0; i < role.operations.size(); ++i) {
       const ActivityRef begin = begins_[index][i];
       Activity& activity = out_.workload.streams[begin.stream].operations[begin.index];
@@ -332,18 +264,15 @@ class Lowerer {
 
   const LoweringInput& in_;
   LoweredProgram out_;
-  std::vector<std::vector<ActivityRef>> begins_;  // as out_.places
+  std::vector<std::vector<ActivityRef>> places_;  // per rank and operation, where it ends
+  std::vector<std::vector<ActivityRef>> begins_;  // likewise
   std::map<int, std::size_t> index_;
   double speed_ = 1;                             // of the rank being added
   std::vector<std::uint32_t> stream_of_;         // likewise
   std::map<std::vector<int>, std::size_t> met_;  // likewise: calls so far per communicator
   std::map<MeetingKey, std::uint32_t> calls_;
-  std::unordered_map<std::uint64_t, std::size_t>
-      met_folded_;  // of the rank being added, by meeting
-  std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> folded_calls_;
   std::vector<RoleCosts> costs_;  // of the roles that were met
-  /// Per call: the first of its members' roles, and the operation there.
-  std::vector<std::pair<std::size_t, std::ptrdiff_t>> orders_;
+  CallOrder order_;
   std::map<TensorInstance, std::uint32_t> tags_;
   std::map<MessageKey, ActivityRef> sends_;
 };
@@ -354,7 +283,7 @@ class Lowerer {
 
 /// Starts are when everything that an operation waits for has ended.
 [[nodiscard]] RankTimeline rank_timeline(const RoleProgram& role, int rank,
-                                         const std::vector<ActivityRef>& places,
+                                         const LoweredProgram::Places& places,
                                          const std::vector<TimePoint>& issued,
                                          const std::vector<std::vector<TimePoint>>& ends,
                                          std::size_t streams) {
@@ -378,7 +307,7 @@ class Lowerer {
       bound = RankTimeline::kHost;
     }
     last[stream] = i;
-    out.operations.push_back({start, end_at(ends, places[i])});
+    out.operations.push_back({start, end_at(ends, places.of(i))});
     out.bound_by.push_back(bound);
   }
   return out;
@@ -433,7 +362,7 @@ Duration KernelTimes::of(const RoleProgram& role, const RoleOperation& operation
 }
 
 LoweredProgram lower_program(const LoweringInput& input) {
-  return Lowerer{input}.run();
+  return input.fold != nullptr ? lower_folded(input) : Lowerer{input}.run();
 }
 
 StepTimeline timeline_of(std::shared_ptr<const Program> program, std::vector<RoleProgram> roles,

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -64,7 +65,15 @@ class FoldedStep;
 struct LoweredProgram {
   Workload workload;
   /// Per simulated rank (as `ranks`), per operation of its role: where it ends.
-  std::vector<std::vector<ActivityRef>> places;
+  struct Places {
+    std::shared_ptr<const std::vector<ActivityRef>> operations;
+    std::uint32_t first_stream = 0;  // from which these count
+    [[nodiscard]] ActivityRef of(std::size_t operation) const {
+      const ActivityRef place = (*operations)[operation];
+      return {first_stream + place.stream, place.index};
+    }
+  };
+  std::vector<Places> places;
   /// Per role that is simulated, likewise: when the host has issued it.
   std::vector<std::vector<TimePoint>> issued;
 };

@@ -1,6 +1,13 @@
 #include "strategies/training/role_costs.hpp"
 
+#include <cmath>
+
 namespace lockstep {
+
+Duration at_speed(Duration time, double speed) {
+  if (speed == 1) return time;
+  return Duration::picoseconds(std::llround(static_cast<double>(time.ps()) / speed));
+}
 
 RoleCosts role_costs(const RoleProgram& role, const KernelTimes& kernels) {
   const Program& program = *role.program;

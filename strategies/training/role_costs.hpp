@@ -15,6 +15,9 @@ struct RoleCosts {
   std::vector<std::size_t> longest{};  // per stream of the program: so many activities at the most
 };
 
+/// Of a kernel on a rank that computes at another speed; rounded to a picosecond.
+[[nodiscard]] Duration at_speed(Duration time, double speed);
+
 [[nodiscard]] RoleCosts role_costs(const RoleProgram& role, const KernelTimes& kernels);
 
 }  // namespace lockstep
