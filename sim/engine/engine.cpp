@@ -142,17 +142,30 @@ void Engine::handle(const Event& event) {
 }
 
 ReplayResult Engine::result() const {
-  ReplayResult out;
-  out.end = end_;
+  ReplayResult out = totals();
   out.call_ends = call_ends_;
   out.stream_ends = stream_ends_;
+  out.log = log_;
+  return out;
+}
+
+ReplayResult Engine::take_result() {
+  ReplayResult out = totals();
+  out.call_ends = std::move(call_ends_);
+  out.stream_ends = std::move(stream_ends_);
+  out.log = std::move(log_);
+  return out;
+}
+
+ReplayResult Engine::totals() const {
+  ReplayResult out;
+  out.end = end_;
   out.transfers = transfer_count_;
   std::vector<UInt128> all = carried_;
   add_known(all, out.transfers);
   for (const UInt128 carried : all)
     out.link_bytes.emplace_back(
         static_cast<std::int64_t>((carried + kWeightUnit / 2) / UInt128{kWeightUnit}));
-  out.log = log_;
   out.solves = transport_->solves();
   if (queue_.empty()) out.unfinished = unfinished();
   return out;
@@ -162,7 +175,7 @@ ReplayResult replay(const Network& network, const Workload& workload, NetworkMod
   Engine engine(network, workload, model);
   while (engine.advance()) {
   }
-  return engine.result();
+  return engine.take_result();
 }
 
 }  // namespace lockstep

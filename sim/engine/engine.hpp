@@ -37,6 +37,8 @@ class Engine {
   [[nodiscard]] TimePoint now() const { return queue_.now(); }
   /// What came out so far; complete once advance() has returned false.
   [[nodiscard]] ReplayResult result() const;
+  /// The same; the engine is of no further use.
+  [[nodiscard]] ReplayResult take_result();
 
  private:
   static constexpr std::uint32_t kNone = UINT32_MAX;
@@ -206,6 +208,7 @@ class Engine {
   [[nodiscard]] std::uint64_t order_of(std::uint32_t track) const;
 
   void handle(const Event& event);
+  [[nodiscard]] ReplayResult totals() const;
 
   // What could not finish.
   [[nodiscard]] std::vector<Unfinished> unfinished() const;

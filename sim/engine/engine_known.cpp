@@ -186,7 +186,7 @@ ReplayResult replay_reusing(const Network& network, const Workload& workload, Ne
   Engine engine(network, workload, model, can_reuse(network, workload, model));
   while (engine.advance()) {
   }
-  return engine.result();
+  return engine.take_result();
 }
 
 }  // namespace lockstep

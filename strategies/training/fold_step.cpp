@@ -258,7 +258,7 @@ double FoldedStep::work(int per_node) const {
   return work;
 }
 
-std::vector<RankClass> FoldedStep::describe() const {
+std::vector<RankClass> FoldedStep::describe(bool differences) const {
   std::vector<RankClass> out;
   std::map<std::size_t, std::size_t> usual;  // by role
   for (std::size_t c = 0; c < classes(); ++c) {
@@ -267,6 +267,7 @@ std::vector<RankClass> FoldedStep::describe() const {
     const auto largest = usual.try_emplace(out[c].role, c).first;
     if (out[c].members > out[largest->second].members) largest->second = c;
   }
+  if (!differences) return out;
   for (std::size_t c = 0; c < std::min(classes(), RankClass::kMostDescribed); ++c)
     out[c].difference = difference(c, usual.at(out[c].role));
   return out;

@@ -64,7 +64,8 @@ class FoldedStep {
   }
   [[nodiscard]] std::size_t classes() const { return representatives_.size(); }
   [[nodiscard]] const Network& network() const { return quotient_.network; }
-  [[nodiscard]] std::vector<RankClass> describe() const;
+  /// `differences`: in what they differ, too.
+  [[nodiscard]] std::vector<RankClass> describe(bool differences) const;
   /// About how many operations and messages there are to replay of all representatives. Collectives
   /// of groups that fit into a node count once, as their links are mostly theirs alone.
   [[nodiscard]] double work(int per_node) const;

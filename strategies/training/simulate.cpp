@@ -219,7 +219,7 @@ class Simulation {
     out_.timeline.stands_in = fold_->class_of();
     out_.timeline.link_bytes = fold_->link_bytes(result);
     out_.transfers = fold_->transfers();
-    out_.classes = fold_->describe();
+    out_.classes = fold_->describe(options_.fold == Folding::always);
   }
 
   void add_links(const ReplayResult& result, const ReplayedTimes* times) {

@@ -63,7 +63,8 @@ struct SimulatedStep {
   Fidelity fidelity = Fidelity::all_ranks;  // never automatic
   std::vector<std::string> algorithms{};    // as CollectiveChoice::report()
   std::uint64_t transfers = 0;
-  /// Classes of ranks, as timeline.ranks, where they were folded.
+  /// Classes of ranks, as timeline.ranks, where they were folded; in what they differ, with
+  /// Folding::always.
   std::vector<RankClass> classes{};
   /// Where asked for. With representatives: what the first of them and its sisters send.
   std::vector<LinkSeries> links{};
