@@ -69,8 +69,11 @@ class NumericChecker {
     extent_ = *extent;
     verdict_.count = extent_.count;
     verdict_.reduced = extent_.count != count;
-    pass(TestNumbers{options_.seed, contract_.ranks, true});
-    if (verdict_.outcome.finished()) pass(TestNumbers{options_.seed + 1, contract_.ranks, false});
+    const int bits = options_.significand;
+    pass(TestNumbers{options_.seed, contract_.ranks, true, bits});
+    if (verdict_.outcome.finished()) {
+      pass(TestNumbers{options_.seed + 1, contract_.ranks, false, bits});
+    }
     return std::move(verdict_);
   }
 
@@ -78,10 +81,20 @@ class NumericChecker {
   void pass(const TestNumbers& numbers) {
     const bool was_right = !verdict_.first_wrong;
     HostMemory memory = fill(numbers);
-    verdict_.outcome = execute(schedule_, memory, execute_options());
+    verdict_.outcome = moved(memory);
     if (!verdict_.outcome.finished()) return;
     compare(memory, numbers);
     if (was_right && verdict_.first_wrong) find_writer(numbers, *verdict_.first_wrong);
+  }
+
+  [[nodiscard]] ExecuteOutcome moved(HostMemory& memory) const {
+    if (!options_.run) return execute(schedule_, memory, execute_options());
+    ExecuteOutcome out;
+    const auto problem = options_.run(schedule_, memory);
+    if (!problem) return out;
+    out.kind = ExecuteOutcome::Kind::wrong;
+    out.problem = *problem;
+    return out;
   }
 
   [[nodiscard]] ExecuteOptions execute_options() const { return {.slots = options_.slots}; }
@@ -147,7 +160,7 @@ class NumericChecker {
                    const Expected& expected, const TestNumbers& numbers,
                    const Reference& reference) {
     const double eps =
-        numbers.whole() ? 0 : contract_.ranks * double{std::numeric_limits<float>::epsilon()};
+        numbers.whole() ? 0 : contract_.ranks * std::ldexp(1.0, 1 - options_.significand);
     for (std::size_t i = 0; i < got.size(); ++i) {
       const std::size_t there = static_cast<std::size_t>(expected.block * extent_.block) + i;
       judge(rank, chunk, i, double{got[i]}, reference.sum[there], eps * reference.magnitude[there]);

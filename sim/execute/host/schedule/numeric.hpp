@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -17,6 +18,11 @@ struct NumericOptions {
   /// All buffers together. Messages that need more are checked with as many blocks of four elements
   /// at most, the last one full or not as it was.
   std::int64_t most_floats = std::int64_t{1} << 26;
+  /// Bits of the significand of what is computed in, the hidden one included; at most 24.
+  int significand = 24;
+  /// Who moves the numbers in place of the host executor: what is wrong, else nothing. Memory that
+  /// the schedule names and nobody has written holds NaN, or nothing, when it is handed back.
+  std::function<std::optional<std::string>(const Schedule& schedule, HostMemory& memory)> run{};
 };
 
 struct WrongElement {
@@ -50,7 +56,7 @@ struct NumericVerdict {
 /// contract says it holds and with NaN where it holds nothing; helpers begin with zeros. First
 /// pass: whole numbers so small that every order of addition is exact, so that one missing, doubled
 /// or misplaced contribution shows. Second pass: numbers in [-1, 1), sums to within n * eps *
-/// sum|x| of the sum in double precision (eps = 2^-23; Higham 2002, section 4.2), and what is only
+/// sum|x| of the sum in double precision (eps = 2^(1 - significand); Higham 2002, section 4.2), and what is only
 /// moved to the bit.
 [[nodiscard]] NumericVerdict check_numbers(const Schedule& schedule, const Contract& contract,
                                            std::int64_t count, const NumericOptions& options = {});

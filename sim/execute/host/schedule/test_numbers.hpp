@@ -8,8 +8,8 @@ namespace lockstep {
 class TestNumbers {
  public:
   /// `whole`: whole numbers from 1 on, so small that any order of adding `ranks` of them is exact;
-  /// else numbers in [-1, 1).
-  TestNumbers(std::uint64_t seed, int ranks, bool whole);
+  /// else numbers in [-1, 1). Both are exact in `significand` bits, the hidden one included.
+  TestNumbers(std::uint64_t seed, int ranks, bool whole, int significand = 24);
 
   [[nodiscard]] bool whole() const { return whole_; }
   [[nodiscard]] float at(int rank, std::int64_t element) const;
@@ -18,6 +18,7 @@ class TestNumbers {
   std::uint64_t seed_;
   std::uint64_t range_;
   bool whole_;
+  int significand_;
 };
 
 }  // namespace lockstep

@@ -1,0 +1,69 @@
+#pragma once
+
+#include "sim/execute/cuda/kernels/functions.hpp"
+#include "sim/execute/cuda/kernels/kernel_launch.hpp"
+
+namespace lockstep::kernels {
+
+/// Hands the function of a launch to a runner: each(function) for those of an index, teams(function)
+/// for those of a row. False for what has no function of its own: gemm, on_host.
+template <class Real, class Runner>
+bool dispatch(KernelFunction function, const Arguments& a, Runner& runner) {
+  using F = KernelFunction;
+  switch (function) {
+    case F::fill:
+      return runner.each(Fill<Real>{a});
+    case F::move:
+      return runner.each(Move<Real>{a});
+    case F::clear:
+      return runner.each(Clear<Real>{a});
+    case F::product:
+      return runner.each(Product<Real>{a});
+    case F::add_bias:
+      return runner.each(AddBias<Real>{a});
+    case F::sum_rest:
+      return runner.teams(SumRest<Real>{a});
+    case F::attention:
+      return runner.teams(Attention<Real>{a});
+    case F::attention_query_gradient:
+      return runner.teams(AttentionQueryGradient<Real>{a});
+    case F::attention_key_gradient:
+      return runner.teams(AttentionKeyGradient<Real>{a});
+    case F::normalise:
+      return runner.teams(Normalise<Real>{a});
+    case F::normalise_input_gradient:
+      return runner.teams(NormaliseInputGradient<Real>{a});
+    case F::normalise_gain_gradient:
+      return runner.teams(NormaliseGainGradient<Real>{a});
+    case F::activate:
+      return runner.each(Activate<Real>{a});
+    case F::activate_gradient:
+      return runner.each(ActivateGradient<Real>{a});
+    case F::rotate:
+      return runner.each(Rotate<Real>{a});
+    case F::drop:
+      return runner.each(Drop<Real>{a});
+    case F::drop_gradient:
+      return runner.each(DropGradient<Real>{a});
+    case F::add:
+      return runner.each(Add<Real>{a});
+    case F::look_up:
+      return runner.each(LookUp<Real>{a});
+    case F::look_up_gradient:
+      return runner.each(LookUpGradient<Real>{a});
+    case F::loss_maximum:
+      return runner.teams(LossMaximum<Real>{a});
+    case F::loss_sum:
+      return runner.teams(LossSum<Real>{a});
+    case F::loss:
+      return runner.teams(Loss<Real>{a});
+    case F::loss_gradient:
+      return runner.each(LossGradient<Real>{a});
+    case F::descend:
+      return runner.each(Descend<Real>{a});
+    default:
+      return false;
+  }
+}
+
+}  // namespace lockstep::kernels
