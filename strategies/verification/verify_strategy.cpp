@@ -133,7 +133,7 @@ class Verification {
       if (options_.after_step) options_.after_step();
     }
     if (averages()) compare_with_one_device(trainee.execution());
-    if (!options_.stage || !report_.problem().empty()) return;
+    if (!options_.stage || options_.device != nullptr || !report_.problem().empty()) return;
     for (const auto& program : trainee.programs()) compare_as_simulated(program);
   }
 
@@ -213,6 +213,8 @@ class Verification {
     ExecutionOptions out = common_options();
     out.order_seed = options_.order_seed;
     out.revise = options_.revise;
+    out.device = options_.device;
+    out.devices = options_.devices;
     if (rule_) out.expert_slots = 0;
     out.schedule_of = [this](const RoleProgram& role, const RoleOperation& operation,
                              const std::vector<int>& members, int root) {

@@ -14,6 +14,8 @@
 /// with real numbers, collectives by their own transfers, and compared with a single device.
 namespace lockstep {
 
+class Device;
+
 struct VerificationOptions {
   int steps = 3;
   std::uint64_t seed = 1;        // of weights and data
@@ -23,6 +25,10 @@ struct VerificationOptions {
   /// are then those that the simulation chooses. None: not so.
   std::optional<VerificationStage> stage{};
   std::function<void()> after_step{};
+  /// Who executes the strategy in place of the host (the one device that it is compared with stays
+  /// the host), its ranks dealt out to so many devices. Null: the host. `stage` is then left out.
+  Device* device = nullptr;
+  int devices = 1;
   /// Changes the program, or what a role does, before it is executed: to show that it is noticed.
   std::function<void(Program&)> change{};
   std::function<void(RoleProgram&)> revise{};

@@ -156,18 +156,6 @@ template <class Real>
   }
 }
 
-/// Every rank computes with parts that belong together.
-template <class Real>
-void check_operands(const KernelCall<Real>& call) {
-  const std::vector<Part> parts = parts_of(call);
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    for (std::size_t k = i + 1; k < parts.size(); ++k) {
-      kernels::check_aligned(call, *parts[i].tensor, *parts[i].layout, *parts[k].tensor,
-                             *parts[k].layout);
-    }
-  }
-}
-
 /// Padding stays zero, so that it never counts in a product.
 template <class Real>
 void clear_padding(KernelResult<Real>& result) {
@@ -185,14 +173,27 @@ bool combines_itself(const Operation& operation) {
 }
 
 template <class Real>
+void check_kernel(const KernelCall<Real>& call) {
+  const std::vector<Part> parts = parts_of(call);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    for (std::size_t k = i + 1; k < parts.size(); ++k) {
+      kernels::check_aligned(call, *parts[i].tensor, *parts[i].layout, *parts[k].tensor,
+                             *parts[k].layout);
+    }
+  }
+}
+
+template <class Real>
 void run_kernel(KernelCall<Real>& call) {
   const Function<Real> function = function_of<Real>(call.operation->kind);
   if (function == nullptr) kernels::refuse(call, "no computation");
-  check_operands(call);
+  check_kernel(call);
   function(call);
   for (KernelResult<Real>& result : call.writes) clear_padding(result);
 }
 
+template void check_kernel(const KernelCall<float>&);
+template void check_kernel(const KernelCall<double>&);
 template void run_kernel(KernelCall<float>&);
 template void run_kernel(KernelCall<double>&);
 

@@ -79,6 +79,11 @@ struct KernelCall : KernelSettings {
 /// true for these, whose kernel reads what it adds to and whose results replace it.
 [[nodiscard]] bool combines_itself(const Operation& operation);
 
+/// Whether every rank computes with parts that belong together; values are not looked at. Errors:
+/// ExecutionError for operands that do not fit.
+template <class Real>  // float, double
+void check_kernel(const KernelCall<Real>& call);
+
 /// Computes writes. Errors: ExecutionError for operands that do not fit, and for kinds that are no
 /// computation.
 template <class Real>  // float, double

@@ -190,6 +190,27 @@ PartAxis LayoutTable::axis(const Extent& extent, int rank) const {
   return out;
 }
 
+std::vector<std::int64_t> places_along(const PartLayout& layout,
+                                       const std::vector<PartAxis>& over) {
+  std::vector<std::int64_t> out{0};
+  for (const PartAxis& axis : over) {
+    // A part without the dimension is the same all along it.
+    std::int64_t stride = layout.find(axis.dim) == nullptr ? 0 : 1;
+    for (auto one = layout.axes.rbegin(); stride > 0 && one->dim != axis.dim; ++one) {
+      stride *= one->length();
+    }
+    std::vector<std::int64_t> next;
+    next.reserve(out.size() * axis.at.size());
+    for (const std::int64_t outer : out) {
+      for (std::int64_t i = 0; i < axis.length(); ++i) {
+        next.push_back(outer + i * stride);
+      }
+    }
+    out = std::move(next);
+  }
+  return out;
+}
+
 template <class Real>
 std::int64_t copy_common(const PartLayout& from, const std::vector<Real>& values,
                          const PartLayout& to, std::vector<Real>& into, bool add) {

@@ -59,6 +59,11 @@ class LayoutTable {
   std::map<std::pair<TensorId, int>, std::unique_ptr<PartLayout>> known_{};
 };
 
+/// Where the elements of a part stand along some of its dimensions, the last of them fastest, from
+/// where they begin. A part without a dimension is the same all along it.
+[[nodiscard]] std::vector<std::int64_t> places_along(const PartLayout& layout,
+                                                     const std::vector<PartAxis>& over);
+
 /// Copies, or adds, what both parts have of the same whole tensor, and says how many elements that
 /// are. Errors: ExecutionError for flat parts of different things, or other dimensions.
 template <class Real>  // float, double

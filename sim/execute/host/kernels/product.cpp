@@ -8,28 +8,6 @@ namespace lockstep::kernels {
 
 namespace {
 
-/// Steps through the elements of a part along some of its dimensions.
-[[nodiscard]] std::vector<std::int64_t> offsets(const PartLayout& layout,
-                                                const std::vector<PartAxis>& over) {
-  std::vector<std::int64_t> out{0};
-  for (const PartAxis& axis : over) {
-    // A part without the dimension is the same all along it.
-    std::int64_t stride = layout.find(axis.dim) == nullptr ? 0 : 1;
-    for (auto one = layout.axes.rbegin(); stride > 0 && one->dim != axis.dim; ++one) {
-      stride *= one->length();
-    }
-    std::vector<std::int64_t> next;
-    next.reserve(out.size() * axis.at.size());
-    for (const std::int64_t outer : out) {
-      for (std::int64_t i = 0; i < axis.length(); ++i) {
-        next.push_back(outer + i * stride);
-      }
-    }
-    out = std::move(next);
-  }
-  return out;
-}
-
 [[nodiscard]] bool has(const PartLayout& layout, Dim dim) {
   return layout.find(dim) != nullptr;
 }
@@ -74,7 +52,7 @@ using Matrix = Eigen::Matrix<Real, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMaj
 struct Places {
   Places(const PartLayout& layout, const std::vector<PartAxis>& along_rows,
          const std::vector<PartAxis>& along_columns)
-      : rows{offsets(layout, along_rows)}, columns{offsets(layout, along_columns)} {}
+      : rows{places_along(layout, along_rows)}, columns{places_along(layout, along_columns)} {}
 
   std::vector<std::int64_t> rows;
   std::vector<std::int64_t> columns;
@@ -108,9 +86,9 @@ void multiply(KernelCall<Real>& call) {
   const Places a_at{a, groups.rows, groups.inner};
   const Places b_at{b, groups.inner, groups.columns};
   const Places y_at{y, groups.rows, groups.columns};
-  const std::vector<std::int64_t> a_all = offsets(a, groups.all);
-  const std::vector<std::int64_t> b_all = offsets(b, groups.all);
-  const std::vector<std::int64_t> y_all = offsets(y, groups.all);
+  const std::vector<std::int64_t> a_all = places_along(a, groups.all);
+  const std::vector<std::int64_t> b_all = places_along(b, groups.all);
+  const std::vector<std::int64_t> y_all = places_along(y, groups.all);
   for (std::size_t i = 0; i < y_all.size(); ++i) {
     const Matrix<Real> left = gather(call.read(0).data() + a_all[i], a_at);
     const Matrix<Real> right = gather(call.read(1).data() + b_all[i], b_at);
@@ -126,7 +104,7 @@ void matmul(KernelCall<Real>& call) {
   multiply(call);
   if (call.reads.size() < 3 || !call.adds_bias) return;
   KernelResult<Real>& y = call.write(0);
-  const std::vector<std::int64_t> from = offsets(*call.read(2).layout, y.layout->axes);
+  const std::vector<std::int64_t> from = places_along(*call.read(2).layout, y.layout->axes);
   for (std::size_t i = 0; i < from.size(); ++i) y.values[i] += call.read(2).data()[from[i]];
 }
 
@@ -134,7 +112,7 @@ template <class Real>
 void bias_gradient(KernelCall<Real>& call) {
   const KernelOperand<Real>& g = call.read(0);
   KernelResult<Real>& out = call.write(0);
-  const std::vector<std::int64_t> to = offsets(*out.layout, g.layout->axes);
+  const std::vector<std::int64_t> to = places_along(*out.layout, g.layout->axes);
   for (std::size_t i = 0; i < to.size(); ++i) {
     out.values[static_cast<std::size_t>(to[i])] += g.data()[i];
   }

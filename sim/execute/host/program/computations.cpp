@@ -64,10 +64,8 @@ void Computations<Real>::run(const Player& player, std::uint32_t index) {
     throw ExecutionError{fmt::format("{}: {}", state_.who(player, index), error.what())};
   }
   for (std::size_t i = 0; i < what.writes.size(); ++i) {
-    const bool gradient =
-        call.write(i).tensor->category == Category::gradient && makes_gradients(operation.kind);
-    const bool adds = !combines_itself(operation) && (operation.accumulate || gradient);
-    values_.store(player, index, what.writes[i], std::move(call.write(i).values), adds);
+    values_.store(player, index, what.writes[i], std::move(call.write(i).values),
+                  adds(operation, *call.write(i).tensor));
   }
   if (operation.kind != Kind::loss) return;
   losses_[{player.rank, index}] =
@@ -75,13 +73,36 @@ void Computations<Real>::run(const Player& player, std::uint32_t index) {
 }
 
 template <class Real>
+bool Computations<Real>::adds(const Operation& operation, const Tensor& written) {
+  const bool gradient =
+      written.category == Category::gradient && makes_gradients(operation.kind);
+  return !combines_itself(operation) && (operation.accumulate || gradient);
+}
+
+template <class Real>
+KernelSettings Computations<Real>::settings(const Player& player, std::uint32_t index) const {
+  const RoleOperation& what = player.operation(index);
+  KernelSettings out;
+  out.operation = what.operation;
+  out.optimizer = options_.optimizer;
+  out.step = step_;
+  out.dropping = options_.dropping;
+  if (what.operation->kind == Kind::matmul) {
+    const Atoms& partial = player.role->tensor(what.writes[0]).partial;
+    out.adds_bias = state_.program().mesh.coordinate(player.rank, partial) == 0;
+  }
+  if (what.operation->dropout > 0) {
+    out.draw = draw_of(what);
+    out.first_sample = first_sample(what, player.role->tensor(what.reads[0]));
+  }
+  return out;
+}
+
+template <class Real>
 KernelCall<Real> Computations<Real>::kernel_call(const Player& player, std::uint32_t index) {
   const RoleOperation& what = player.operation(index);
   KernelCall<Real> call;
-  call.operation = what.operation;
-  call.optimizer = options_.optimizer;
-  call.step = step_;
-  call.dropping = options_.dropping;
+  static_cast<KernelSettings&>(call) = settings(player, index);
   for (const std::uint32_t read : what.reads) {
     call.reads.push_back({&player.role->tensor(read), &values_.layout(player, index, read),
                           &values_.read(player, index, read)});
@@ -90,14 +111,6 @@ KernelCall<Real> Computations<Real>::kernel_call(const Player& player, std::uint
     const PartLayout& part = values_.layout(player, index, write);
     call.writes.push_back({&player.role->tensor(write), &part,
                            std::vector<Real>(static_cast<std::size_t>(part.elements()), 0)});
-  }
-  if (what.operation->kind == Kind::matmul) {
-    const Atoms& partial = call.write(0).tensor->partial;
-    call.adds_bias = state_.program().mesh.coordinate(player.rank, partial) == 0;
-  }
-  if (what.operation->dropout > 0) {
-    call.draw = draw_of(what);
-    call.first_sample = first_sample(what, *call.read(0).tensor);
   }
   return call;
 }

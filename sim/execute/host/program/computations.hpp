@@ -22,6 +22,14 @@ class Computations {
   /// Of the step: a sum over microbatches and over the ranks that have summands. Errors:
   /// ExecutionError where those that have it do not have the same, or nobody has.
   [[nodiscard]] double loss() const;
+  /// A rank's part of the loss, where somebody else has computed it.
+  void note_loss(int rank, std::uint32_t operation, double value) {
+    losses_[{rank, operation}] = value;
+  }
+  /// What the operation's kernel is told beside its operands.
+  [[nodiscard]] KernelSettings settings(const Player& player, std::uint32_t operation) const;
+  /// Whether what the operation writes there is added to what is held.
+  [[nodiscard]] static bool adds(const Operation& operation, const Tensor& written);
 
  private:
   [[nodiscard]] KernelCall<Real> kernel_call(const Player& player, std::uint32_t operation);

@@ -35,6 +35,11 @@ ExecutionParts<Real>::ExecutionParts(const Program& program, ExecutionOptions op
       exchanges_{state_, options_, values_, options_.timeline == nullptr},
       drawn_{state_, *this, options_.order_seed} {
   LOCKSTEP_CHECK(options_.queue_slots >= 1);
+  LOCKSTEP_CHECK(options_.device == nullptr || options_.timeline == nullptr);
+  if (options_.device != nullptr) {
+    on_device_ =
+        std::make_unique<DeviceStep<Real>>(state_, options_, values_, computations_);
+  }
   if (options_.timeline == nullptr) return;
   simulated_ = std::make_unique<SimulatedOrder>(state_, *options_.timeline, *this,
                                                 options_.expert_slots == 0);
@@ -47,7 +52,9 @@ double ExecutionParts<Real>::step() {
   values_.begin_step(steps_);
   computations_.begin_step(steps_);
   exchanges_.begin_step();
-  if (simulated_ != nullptr) {
+  if (on_device_ != nullptr) {
+    on_device_->run();
+  } else if (simulated_ != nullptr) {
     simulated_->run();
   } else {
     drawn_.run();

@@ -14,6 +14,8 @@
 
 namespace lockstep {
 
+class Device;
+
 /// The schedule of a collective among `members`, a host standing last (ranks of the mesh + its
 /// number); `operation` is what the first of them does. Null: it is done by its meaning.
 using ScheduleOf = std::function<std::shared_ptr<const Schedule>(
@@ -40,6 +42,10 @@ struct ExecutionOptions {
   std::optional<std::int64_t> expert_slots{};
   /// Which tokens experts drop that have no room for all; null: none. Must outlive the execution.
   const DroppingRule* dropping = nullptr;
+  /// Who computes in place of the host, without a timeline, ranks being dealt out to so many devices
+  /// of it. Null: the host. Must outlive the execution.
+  Device* device = nullptr;
+  int devices = 1;
 };
 
 }  // namespace lockstep

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "sim/execute/cuda/program/device_step.hpp"
 #include "sim/execute/host/program/computations.hpp"
 #include "sim/execute/host/program/drawn_order.hpp"
 #include "sim/execute/host/program/exchanges.hpp"
@@ -46,6 +47,7 @@ class ExecutionParts final : public OperationRunner {
   Exchanges<Real> exchanges_;
   DrawnOrder drawn_;
   std::unique_ptr<SimulatedOrder> simulated_{};  // null: in a drawn order
+  std::unique_ptr<DeviceStep<Real>> on_device_{};  // null: the host computes
   int steps_ = 0;
 };
 

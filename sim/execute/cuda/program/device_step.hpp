@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+
+#include "sim/execute/cuda/plan/device.hpp"
+#include "sim/execute/cuda/program/step_planner.hpp"
+#include "sim/execute/host/program/computations.hpp"
+#include "sim/execute/host/program/drawn_order.hpp"
+#include "sim/execute/host/program/value_store.hpp"
+
+namespace lockstep::execution {
+
+/// Does a step on a device in place of the host: what ranks keep from step to step is brought there,
+/// everything else is NaN at first, and all that was written is fetched. In the precision of `Real`.
+template <class Real>
+class DeviceStep {
+ public:
+  DeviceStep(ExecutionState& state, const ExecutionOptions& options, ValueStore<Real>& values,
+             Computations<Real>& computations);
+
+  /// Errors: ExecutionError as the host's; DeviceError.
+  void run();
+
+ private:
+  [[nodiscard]] StepPlanNeeds<Real> needs();
+  void bring(LoadedPlan& loaded);
+  void fetch(LoadedPlan& loaded);
+
+  ExecutionState& state_;
+  const ExecutionOptions& options_;
+  ValueStore<Real>& values_;
+  Computations<Real>& computations_;
+  StepPlanner<Real> planner_;
+  DrawnOrder order_;
+};
+
+}  // namespace lockstep::execution
