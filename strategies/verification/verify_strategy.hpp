@@ -14,7 +14,7 @@
 /// with real numbers, collectives by their own transfers, and compared with a single device.
 namespace lockstep {
 
-class Device;
+class Backend;
 
 struct VerificationOptions {
   int steps = 3;
@@ -27,7 +27,7 @@ struct VerificationOptions {
   std::function<void()> after_step{};
   /// Who executes the strategy in place of the host (the one device that it is compared with stays
   /// the host), its ranks dealt out to so many devices. Null: the host. `stage` is then left out.
-  Device* device = nullptr;
+  Backend* device = nullptr;
   int devices = 1;
   /// Changes the program, or what a role does, before it is executed: to show that it is noticed.
   std::function<void(Program&)> change{};

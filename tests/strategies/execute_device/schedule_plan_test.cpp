@@ -4,7 +4,7 @@
 
 #include "sim/execute/cuda/plan/device_numbers.hpp"
 #include "sim/execute/cuda/plan/fake_device.hpp"
-#include "sim/execute/cuda/plan/host_device.hpp"
+#include "sim/execute/cuda/plan/host_backend.hpp"
 #include "sim/execute/host/schedule/numeric.hpp"
 #include "tests/strategies/collectives/every_row.hpp"
 
@@ -68,7 +68,7 @@ TEST_CASE("plans compute the right numbers in whatever order their events allow"
     for (const std::uint64_t order : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{2}}) {
       CAPTURE(row.name());
       CAPTURE(order);
-      const auto device = host_device(order);
+      const auto device = host_backend(order);
       DeviceNumbers how;
       how.devices = order == 2 ? 2 : 1;
       NumericOptions options;
@@ -87,7 +87,7 @@ TEST_CASE("reductions in 16 bits stay within the bound of their precision") {
     for (const NumberType type : {NumberType::bf16, NumberType::fp16}) {
       CAPTURE(row.name());
       CAPTURE(to_string(type));
-      const auto device = host_device();
+      const auto device = host_backend();
       DeviceNumbers how;
       how.type = type;
       NumericOptions options;

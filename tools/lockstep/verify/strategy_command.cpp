@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "tools/lockstep/backend_option.hpp"
 #include "tools/lockstep/cluster_options.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/format_option.hpp"
@@ -24,6 +25,7 @@ struct Given {
   StrategyQuestion question;
   std::string precision = "float64";
   bool whole = false;
+  std::shared_ptr<BackendOption> backend = std::make_shared<BackendOption>();
   Format format = Format::table;
 };
 
@@ -37,6 +39,9 @@ void verify_strategy_of(const Given& given) {
   }
   question.float32 = given.precision == "float32";
   question.nccl_tuning = config_folder() + "/nccl/" + kNcclVersion + ".json";
+  const std::unique_ptr<Backend> device = given.backend->open();
+  question.device = device.get();
+  if (device != nullptr) question.devices = given.backend->count(*device);
   const StrategyAnswer answer = verify_scenario(question);
   print(render(report_of(question, answer), given.format));
   const std::string refusal = answer.refusal();
@@ -82,6 +87,9 @@ void add_verify_strategy(CLI::App& verify) {
   add_whole_number(
       *command, "--seed", 0, INT64_MAX, [given](auto n) { given->question.seed = n; },
       "Of weights, data and the order of execution (default: the scenario's)");
+  add_backend(*command, given->backend,
+              "Who executes the strategy: host: as plans for devices on this machine; cuda: on GPUs, "
+              "ranks dealt out to them (default: the reference executor, also in simulated order)");
   add_format(*command, given->format);
   command->footer(
       "The program that `run` simulates is executed for every rank, collectives by their own\n"

@@ -110,6 +110,8 @@ void check_steps(const ShrunkPlan& plan, int steps) {
   out.seed = seed;
   out.order_seed = seed;
   out.float32 = question.float32;
+  out.device = question.device;
+  out.devices = question.devices;
   out.after_step = [&progress] { progress.step(); };
   const Device& device = scenario.cluster.device;
   out.stage =
@@ -143,12 +145,17 @@ StrategyAnswer verify_scenario(const StrategyQuestion& question) {
   }
   out.seed = question.seed.value_or(out.plans.front().scenario.seed);
   Progress progress("verify", out.plans.size() * static_cast<std::size_t>(question.steps));
-  in_parallel(out.plans.size(), [&](std::size_t i) {
+  const auto verify_one = [&](std::size_t i) {
     VerifiedPlan& plan = out.plans[i];
     const VerificationOptions options = options_of(question, plan.scenario, out.seed, progress);
     plan.report =
         verify_strategy(plan.plan.model, plan.plan.parallel, plan.plan.gpus_per_node, options);
-  });
+  };
+  if (question.device == nullptr) {
+    in_parallel(out.plans.size(), verify_one);
+  } else {  // one after the other: they share the device
+    for (std::size_t i = 0; i < out.plans.size(); ++i) verify_one(i);
+  }
   return out;
 }
 

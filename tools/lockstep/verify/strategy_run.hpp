@@ -11,6 +11,10 @@
 #include "strategies/verification/verification_report.hpp"
 
 /// `lockstep verify strategy`: a scenario, and its variants, trained on real numbers.
+namespace lockstep {
+class Backend;
+}
+
 namespace lockstep::cli {
 
 struct StrategyQuestion {
@@ -22,6 +26,9 @@ struct StrategyQuestion {
   bool shrinks = true;
   bool float32 = false;
   std::filesystem::path nccl_tuning{};  // of configs/nccl
+  /// Who executes the strategy; null: the host executor. Must outlive the run.
+  Backend* device = nullptr;
+  int devices = 1;
 };
 
 /// The scenario itself, or one of its variants.

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "tools/lockstep/backend_option.hpp"
 #include "tools/lockstep/collective/contestants_option.hpp"
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/errors.hpp"
@@ -32,6 +33,8 @@ struct Given {
   std::string root = "0";
   std::optional<std::int64_t> count;
   VerifyQuestion question;
+  std::shared_ptr<BackendOption> backend = std::make_shared<BackendOption>();
+  std::string type = "fp32";
   Format format = Format::table;
 };
 
@@ -121,8 +124,23 @@ VerifyQuestion question_of(const Given& given) {
   return out;
 }
 
+NumberType type_of(const std::string& text) {
+  for (const NumberType type : {NumberType::fp32, NumberType::bf16, NumberType::fp16})
+    if (to_string(type) == text) return type;
+  throw UsageError(fmt::format("--type: expected fp32, bf16 or fp16, got \"{}\"", text));
+}
+
 void verify_collective(const Given& given) {
-  const VerifyAnswer answer = run_verify(question_of(given));
+  VerifyQuestion question = question_of(given);
+  question.numbers.type = type_of(given.type);
+  const std::unique_ptr<Backend> device = given.backend->open();
+  if (device == nullptr && question.numbers.type != NumberType::fp32)
+    throw UsageError("--type goes with --backend: the reference executor has fp32 alone");
+  if (device != nullptr && question.slots)
+    throw UsageError("--slots: devices keep to each schedule's own; leave out --backend");
+  if (device != nullptr) question.numbers.devices = given.backend->count(*device);
+  question.device = device.get();
+  const VerifyAnswer answer = run_verify(question);
   print(render(answer.report, given.format));
   if (!answer.refusal.empty()) throw Refusal(answer.refusal);
 }
@@ -198,6 +216,14 @@ void add_verify(CLI::App& app) {
   add_whole_number(
       *command, "--seed", 0, UINT64_MAX, [given](auto n) { given->question.seed = n; },
       "Of the numbers and of the shuffled order (default 1)");
+  add_backend(*command, given->backend,
+              "Who moves the numbers: host: plans for devices on this machine's memory; cuda: on GPUs, "
+              "ranks dealt out to them (default: the reference executor)");
+  command
+      ->add_option("--type", given->type,
+                   "Of the numbers, with --backend; the bound is that of its precision")
+      ->type_name("fp32|bf16|fp16")
+      ->capture_default_str();
   add_format(*command, given->format);
   command->footer(
       "symbolic: every contribution counted once and where it belongs, in so many orders of\n"

@@ -132,8 +132,13 @@ class Subjects {
 
 Outcome judge(const VerifyQuestion& question, const Subject& subject) {
   Outcome out;
-  out.verdict = verify(*subject.schedule, subject.contract,
-                       {.seed = question.seed, .slots = question.slots, .count = question.count});
+  VerifyOptions options{
+      .seed = question.seed, .slots = question.slots, .count = question.count};
+  if (question.device != nullptr) {
+    options.significand = significand_bits(question.numbers.type);
+    options.run = move_on_device(*question.device, question.numbers);
+  }
+  out.verdict = verify(*subject.schedule, subject.contract, options);
   if (out.verdict.impossible.empty())
     out.resources = check_resources(*subject.schedule, subject.contract, question.slots);
   // Who waits for whom says more than who waits.
@@ -326,10 +331,15 @@ VerifyAnswer run_verify(const VerifyQuestion& question) {
   const std::vector<Subject> subjects = listing.list();
   std::vector<Outcome> outcomes(subjects.size());
   Progress progress("verify", subjects.size());
-  in_parallel(subjects.size(), [&](std::size_t i) {
+  const auto judge_one = [&](std::size_t i) {
     outcomes[i] = judge(question, subjects[i]);
     progress.step();
-  });
+  };
+  if (question.device == nullptr) {
+    in_parallel(subjects.size(), judge_one);
+  } else {  // one after the other: they share the device
+    for (std::size_t i = 0; i < subjects.size(); ++i) judge_one(i);
+  }
   VerifyAnswer answer;
   Report& report = answer.report;
   report.schema = "lockstep.verify.collective/1";

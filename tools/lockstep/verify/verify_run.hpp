@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/execute/cuda/plan/device_numbers.hpp"
 #include "sim/units.hpp"
 #include "strategies/collectives/spec.hpp"
 #include "strategies/formats/msccl.hpp"
@@ -31,6 +32,9 @@ struct VerifyQuestion {
   std::optional<std::int64_t> count{};  // elements of the message; none: three a block, one missing
   std::optional<int> slots{};           // none: each schedule's own
   std::uint64_t seed = 1;
+  /// Who moves the numbers; null: the host executor. Must outlive the run.
+  Backend* device = nullptr;
+  DeviceNumbers numbers{};
 };
 
 struct VerifyAnswer {

@@ -57,9 +57,6 @@ struct KernelLaunch {
   std::vector<std::shared_ptr<const Table>> tables{};  // null: the index itself
   std::uint64_t draw = 0;
   OnHost on_host{};
-
-  /// Whether so many threads work together on each of `count`.
-  [[nodiscard]] bool by_teams() const;
 };
 
 }  // namespace lockstep

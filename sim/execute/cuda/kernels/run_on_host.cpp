@@ -4,28 +4,10 @@
 #include <algorithm>
 
 #include "sim/check.hpp"
+#include "sim/execute/cuda/kernels/arguments_of.hpp"
 #include "sim/execute/cuda/kernels/dispatch.hpp"
 
 namespace lockstep {
-
-bool KernelLaunch::by_teams() const {
-  using F = KernelFunction;
-  switch (function) {
-    case F::sum_rest:
-    case F::attention:
-    case F::attention_query_gradient:
-    case F::attention_key_gradient:
-    case F::normalise:
-    case F::normalise_input_gradient:
-    case F::normalise_gain_gradient:
-    case F::loss_maximum:
-    case F::loss_sum:
-    case F::loss:
-      return true;
-    default:
-      return false;
-  }
-}
 
 namespace kernels {
 
@@ -142,25 +124,6 @@ void run(const KernelLaunch& launch, const Arguments& arguments) {
 }
 
 }  // namespace
-
-Arguments arguments_of(const KernelLaunch& launch, const std::vector<Values>& reads,
-                       const std::vector<Values>& writes) {
-  Arguments out{};
-  LOCKSTEP_CHECK(reads.size() <= Arguments::kReads && writes.size() <= Arguments::kWrites);
-  LOCKSTEP_CHECK(launch.tables.size() <= Arguments::kTables);
-  LOCKSTEP_CHECK(launch.sizes.size() <= Arguments::kSizes);
-  LOCKSTEP_CHECK(launch.numbers.size() <= Arguments::kNumbers);
-  std::copy(reads.begin(), reads.end(), out.in);
-  std::copy(writes.begin(), writes.end(), out.out);
-  std::copy(launch.sizes.begin(), launch.sizes.end(), out.size);
-  std::copy(launch.numbers.begin(), launch.numbers.end(), out.number);
-  for (std::size_t i = 0; i < launch.tables.size(); ++i) {
-    out.table[i] = launch.tables[i] == nullptr ? nullptr : launch.tables[i]->data();
-  }
-  out.draw = launch.draw;
-  out.adds = launch.adds;
-  return out;
-}
 
 void run_on_host(const KernelLaunch& launch, const std::vector<Values>& reads,
                  const std::vector<Values>& writes) {

@@ -15,8 +15,4 @@ void run_on_host(const KernelLaunch& launch, const std::vector<Values>& reads,
 /// to += from, or the larger of both.
 void combine_on_host(bool adds, std::int64_t count, const Values& from, const Values& to);
 
-/// The launch's figures with its operands; tables where they lie on the host.
-[[nodiscard]] Arguments arguments_of(const KernelLaunch& launch, const std::vector<Values>& reads,
-                                     const std::vector<Values>& writes);
-
 }  // namespace lockstep::kernels

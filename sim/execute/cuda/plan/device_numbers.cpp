@@ -22,7 +22,7 @@ void bring(LoadedPlan& loaded, Region where, const std::vector<float>& values) {
   return out;
 }
 
-std::optional<std::string> move(Device& device, const DeviceNumbers& how, const Schedule& schedule,
+std::optional<std::string> move(Backend& device, const DeviceNumbers& how, const Schedule& schedule,
                                 HostMemory& memory) {
   SchedulePlanOptions options;
   options.block = memory.block_elements;
@@ -48,7 +48,7 @@ std::optional<std::string> move(Device& device, const DeviceNumbers& how, const 
 }  // namespace
 
 std::function<std::optional<std::string>(const Schedule&, HostMemory&)> move_on_device(
-    Device& device, const DeviceNumbers& how) {
+    Backend& device, const DeviceNumbers& how) {
   return [&device, how](const Schedule& schedule,
                         HostMemory& memory) -> std::optional<std::string> {
     try {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "sim/execute/cuda/plan/device.hpp"
+#include "sim/execute/cuda/plan/backend.hpp"
 #include "sim/execute/host/schedule/host_memory.hpp"
 #include "sim/schedule/schedule.hpp"
 
@@ -19,6 +19,6 @@ struct DeviceNumbers {
 /// For NumericOptions::run: a schedule's plan moves the numbers on a device. All that no rank holds
 /// at the start is NaN. The device must outlive it.
 [[nodiscard]] std::function<std::optional<std::string>(const Schedule&, HostMemory&)>
-move_on_device(Device& device, const DeviceNumbers& how);
+move_on_device(Backend& device, const DeviceNumbers& how);
 
 }  // namespace lockstep

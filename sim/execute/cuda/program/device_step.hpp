@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "sim/execute/cuda/plan/device.hpp"
+#include "sim/execute/cuda/plan/backend.hpp"
 #include "sim/execute/cuda/program/step_planner.hpp"
 #include "sim/execute/host/program/computations.hpp"
 #include "sim/execute/host/program/drawn_order.hpp"

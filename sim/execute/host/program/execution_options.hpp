@@ -14,7 +14,7 @@
 
 namespace lockstep {
 
-class Device;
+class Backend;
 
 /// The schedule of a collective among `members`, a host standing last (ranks of the mesh + its
 /// number); `operation` is what the first of them does. Null: it is done by its meaning.
@@ -44,7 +44,7 @@ struct ExecutionOptions {
   const DroppingRule* dropping = nullptr;
   /// Who computes in place of the host, without a timeline, ranks being dealt out to so many devices
   /// of it. Null: the host. Must outlive the execution.
-  Device* device = nullptr;
+  Backend* device = nullptr;
   int devices = 1;
 };
 

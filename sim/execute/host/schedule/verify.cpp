@@ -72,7 +72,9 @@ CollectiveVerdict verify(const Schedule& schedule, const Contract& contract,
   const std::int64_t count =
       options.count.value_or(std::max<std::int64_t>(0, 3 * schedule.blocks() - 1));
   verdict.numbers =
-      check_numbers(schedule, contract, count, {options.seed, options.slots, options.most_floats});
+      check_numbers(schedule, contract, count,
+                    {options.seed, options.slots, options.most_floats, options.significand,
+                     options.run});
   return verdict;
 }
 

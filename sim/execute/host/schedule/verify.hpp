@@ -17,6 +17,9 @@ struct VerifyOptions {
   std::optional<std::int64_t> count{};  // elements of the message; none: 3 a block, one missing
   std::int64_t most_floats = NumericOptions{}.most_floats;
   std::int64_t most_work = SymbolicOptions{}.most_work;
+  /// As of NumericOptions: who moves the numbers.
+  int significand = NumericOptions{}.significand;
+  decltype(NumericOptions::run) run{};
 };
 
 /// What the checkers say of a schedule.

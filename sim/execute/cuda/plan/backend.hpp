@@ -57,12 +57,12 @@ struct LoadOptions {
 /// What a device is, for whoever reads measurements of it: (name, value) in order.
 using DeviceFacts = std::vector<std::pair<std::string, std::string>>;
 
-class Device {
+class Backend {
  public:
-  Device() = default;
-  Device(const Device&) = delete;
-  Device& operator=(const Device&) = delete;
-  virtual ~Device() = default;
+  Backend() = default;
+  Backend(const Backend&) = delete;
+  Backend& operator=(const Backend&) = delete;
+  virtual ~Backend() = default;
 
   [[nodiscard]] virtual std::string name() const = 0;
   /// GPUs that plans may use.

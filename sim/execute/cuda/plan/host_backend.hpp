@@ -2,13 +2,13 @@
 
 #include <memory>
 
-#include "sim/execute/cuda/plan/device.hpp"
+#include "sim/execute/cuda/plan/backend.hpp"
 
 namespace lockstep {
 
 /// This machine's processor and memory as a device: one thread that does the commands of a plan in
 /// the order in which they are issued, or, from a seed above 0, in any other that their events
 /// allow.
-[[nodiscard]] std::unique_ptr<Device> host_device(std::uint64_t order_seed = 0);
+[[nodiscard]] std::unique_ptr<Backend> host_backend(std::uint64_t order_seed = 0);
 
 }  // namespace lockstep

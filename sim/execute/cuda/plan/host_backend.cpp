@@ -1,4 +1,4 @@
-#include "sim/execute/cuda/plan/host_device.hpp"
+#include "sim/execute/cuda/plan/host_backend.hpp"
 
 #include <fmt/format.h>
 
@@ -128,9 +128,9 @@ class HostPlan final : public LoadedPlan {
   std::vector<CommandId> order_{};
 };
 
-class HostDevice final : public Device {
+class HostBackend final : public Backend {
  public:
-  explicit HostDevice(std::uint64_t order_seed) : order_seed_{order_seed} {}
+  explicit HostBackend(std::uint64_t order_seed) : order_seed_{order_seed} {}
 
   [[nodiscard]] std::string name() const override {
     std::ifstream in{"/proc/cpuinfo"};
@@ -165,8 +165,8 @@ double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-std::unique_ptr<Device> host_device(std::uint64_t order_seed) {
-  return std::make_unique<HostDevice>(order_seed);
+std::unique_ptr<Backend> host_backend(std::uint64_t order_seed) {
+  return std::make_unique<HostBackend>(order_seed);
 }
 
 }  // namespace lockstep
