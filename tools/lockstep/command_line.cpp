@@ -128,6 +128,7 @@ int run_command_line(int argc, char** argv) {
   add_schedule(app);
   add_replay(app);
   add_run(app);
+  add_calibrate(app);
   add_list(app);
   add_validate(app);
   add_verify(app);

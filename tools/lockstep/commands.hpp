@@ -14,6 +14,7 @@ void add_explain(CLI::App& app);
 void add_complexity(CLI::App& app);
 void add_schedule(CLI::App& app);
 void add_replay(CLI::App& app);
+void add_calibrate(CLI::App& app);
 void add_run(CLI::App& app);
 void add_list(CLI::App& app);
 void add_validate(CLI::App& app);

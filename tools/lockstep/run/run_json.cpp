@@ -26,6 +26,8 @@ Json config_of(const RunQuestion& question, const RunAnswer& answer) {
                    {"fold", question.fold},
                    {"set_rank", question.rank_settings},
                    {"network", question.network},
+                   {"calibration", question.calibration.empty() ? Json(nullptr)
+                                                                : Json(question.calibration)},
                    {"nccl", question.simulation.nccl_tuning.stem().string()}};
   return config;
 }

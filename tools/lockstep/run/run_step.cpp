@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "strategies/box/box_cost.hpp"
+#include "strategies/box/box_file.hpp"
 #include "strategies/training/build_program.hpp"
 #include "strategies/training/cost_of.hpp"
 #include "tools/lockstep/cluster_options.hpp"
@@ -77,9 +79,14 @@ RunAnswer run_step(const RunQuestion& question) {
   Scenario scenario = load_scenario(question.file, question.overrides, config_folder());
   check_rank_speeds(question.simulation.speeds, scenario.parallel.ranks());
   progress.step();
+  const auto box = question.calibration.empty() ? std::nullopt
+                                                : std::optional{load_box(question.calibration)};
+  if (box) scenario.cluster.device = calibrated(scenario.cluster.device, box->fit);
   const Device& device = scenario.cluster.device;
   const Cluster& cluster = scenario.cluster.cluster;
-  const auto cost = cost_model(device, scenario.stack, scenario.sustained, config_folder());
+  const auto cost = box && !scenario.sustained
+                        ? cost_model(box->fit)
+                        : cost_model(device, scenario.stack, scenario.sustained, config_folder());
   const auto program = std::make_shared<const Program>(
       build_program(scenario.model, scenario.parallel, cluster.gpus_per_node()));
   progress.step();

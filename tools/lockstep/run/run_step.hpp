@@ -25,6 +25,7 @@ struct RunQuestion {
   bool classes = false;                                              // to be told one by one
   std::vector<std::pair<std::string, std::string>> rank_settings{};  // "17", "compute=0.8"
   bool ignore_memory = false;
+  std::string calibration{};  // file; empty: the shipped figures
   std::string trace{};  // file to write; empty: none
   std::vector<int> trace_ranks{};
   std::optional<std::pair<TimePoint, TimePoint>> trace_window{};

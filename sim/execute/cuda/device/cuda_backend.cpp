@@ -1,8 +1,10 @@
 #include "sim/execute/cuda/device/cuda_backend.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
+#include "sim/execute/cuda/device/cuda_kernels.hpp"
 #include "sim/execute/cuda/device/cuda_plan.hpp"
 
 namespace lockstep {
@@ -73,6 +75,63 @@ class CudaBackend final : public Backend {
       float milliseconds = 0;
       check(cudaEventElapsedTime(&milliseconds, begin.get(), end.get()),
             doing("asking how long a copy took"));
+      if (i >= 0) out.push_back(double{milliseconds} / 1e3);
+    }
+    return out;
+  }
+
+  /// In bytes on each GPU: of the whole message (all_reduce, broadcast), gathered or scattered.
+  [[nodiscard]] std::vector<double> library_seconds(Collective collective, std::int64_t bytes,
+                                                    int devices, int repeats) override {
+    if (devices < 2) return {};
+    const auto count = std::max<std::size_t>(1, static_cast<std::size_t>(bytes / 4));
+    const std::size_t part =
+        std::max<std::size_t>(1, count / static_cast<std::size_t>(devices));
+    const std::size_t room = (count + part * static_cast<std::size_t>(devices)) * 4;
+    const auto& communicators = machine_.communicators(devices);
+    std::vector<cuda::Memory> from;
+    std::vector<cuda::Memory> to;
+    std::vector<cuda::Stream> streams;
+    for (int device = 0; device < devices; ++device) {
+      from.emplace_back(device, room, "NCCL");
+      to.emplace_back(device, room, "NCCL");
+      streams.emplace_back(device);
+      const cuda::OnDevice here{device};
+      cuda::fill_scattered({from.back().data(), NumberType::fp32}, static_cast<std::int64_t>(room / 4),
+                           static_cast<std::uint64_t>(device), streams.back().get());
+    }
+    const auto what = [&] {
+      return fmt::format("{} by NCCL on {} GPUs", to_string(collective), devices);
+    };
+    const auto call = [&](std::size_t i) {
+      void* x = from[i].data();
+      void* y = to[i].data();
+      const auto stream = streams[i].get();
+      switch (collective) {
+        case Collective::all_reduce:
+          return ncclAllReduce(x, y, count, ncclFloat, ncclSum, communicators[i], stream);
+        case Collective::all_gather:
+          return ncclAllGather(x, y, part, ncclFloat, communicators[i], stream);
+        case Collective::reduce_scatter:
+          return ncclReduceScatter(x, y, part, ncclFloat, ncclSum, communicators[i], stream);
+        default:
+          return ncclBroadcast(x, y, count, ncclFloat, 0, communicators[i], stream);
+      }
+    };
+    const cuda::Event begin{0, true};
+    const cuda::Event end{0, true};
+    std::vector<double> out;
+    for (int i = -2; i < repeats; ++i) {
+      begin.record(streams[0].get());
+      check(ncclGroupStart(), what);
+      for (std::size_t k = 0; k < streams.size(); ++k) check(call(k), what);
+      check(ncclGroupEnd(), what);
+      end.record(streams[0].get());
+      for (const cuda::Stream& stream : streams) {
+        check(cudaStreamSynchronize(stream.get()), what);
+      }
+      float milliseconds = 0;
+      check(cudaEventElapsedTime(&milliseconds, begin.get(), end.get()), what);
       if (i >= 0) out.push_back(double{milliseconds} / 1e3);
     }
     return out;

@@ -6,7 +6,7 @@
 namespace lockstep::kernels {
 
 /// Hands the function of a launch to a runner: each(function) for those of an index, teams(function)
-/// for those of a row. False for what has no function of its own: gemm, on_host.
+/// for those of a row. False for what has no function of its own: on_host.
 template <class Real, class Runner>
 bool dispatch(KernelFunction function, const Arguments& a, Runner& runner) {
   using F = KernelFunction;
@@ -17,6 +17,8 @@ bool dispatch(KernelFunction function, const Arguments& a, Runner& runner) {
       return runner.each(Move<Real>{a});
     case F::clear:
       return runner.each(Clear<Real>{a});
+    case F::gemm:
+      return runner.each(Gemm<Real>{a});
     case F::product:
       return runner.each(Product<Real>{a});
     case F::add_bias:

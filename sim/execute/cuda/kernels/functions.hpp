@@ -57,6 +57,25 @@ struct Product {
   }
 };
 
+/// [a, b] -> [y]; where batches of a, b and y begin; m, n, k, batches, then distances of neighbours:
+/// a by row and inner, b by inner and column, y by row and column
+template <class Real>
+struct Gemm {
+  Arguments a;
+  LOCKSTEP_BOTH void operator()(std::int64_t i) const {
+    const std::int64_t column = i % a.size[1];
+    const std::int64_t row = i / a.size[1] % a.size[0];
+    const std::int64_t batch = i / a.size[1] / a.size[0];
+    const std::int64_t left = a.at(0, batch) + row * a.size[4];
+    const std::int64_t right = a.at(1, batch) + column * a.size[7];
+    Real sum = 0;
+    for (std::int64_t k = 0; k < a.size[2]; ++k) {
+      sum += load<Real>(a.in[0], left + k * a.size[5]) * load<Real>(a.in[1], right + k * a.size[6]);
+    }
+    put(a, 0, a.at(2, batch) + row * a.size[8] + column * a.size[9], sum);
+  }
+};
+
 /// [bias] -> [y]; places of the bias
 template <class Real>
 struct AddBias {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/execute/cuda/plan/plan.hpp"
+#include "sim/schedule/contract.hpp"
 
 /// What runs plans: this machine's processor and memory, or GPUs.
 namespace lockstep {
@@ -75,6 +76,11 @@ class Backend {
   /// the same.
   [[nodiscard]] virtual std::vector<double> host_copy_seconds(std::int64_t bytes, bool to_device,
                                                               int repeats) = 0;
+  /// Seconds that a collective of a library of the device's maker takes (NCCL), with so many bytes on
+  /// each of the first `devices` GPUs; none where there is no such library or collective.
+  [[nodiscard]] virtual std::vector<double> library_seconds(Collective collective,
+                                                            std::int64_t bytes, int devices,
+                                                            int repeats) = 0;
 };
 
 /// The middle of an odd number of times, or the mean of the two in the middle; 0 of none.

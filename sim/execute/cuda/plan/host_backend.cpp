@@ -151,6 +151,9 @@ class HostBackend final : public Backend {
   [[nodiscard]] std::vector<double> host_copy_seconds(std::int64_t, bool, int) override {
     return {};
   }
+  [[nodiscard]] std::vector<double> library_seconds(Collective, std::int64_t, int, int) override {
+    return {};
+  }
 
  private:
   std::uint64_t order_seed_;

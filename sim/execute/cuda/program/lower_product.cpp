@@ -59,7 +59,11 @@ struct Places {
 }
 
 [[nodiscard]] LoweredKernel gemm(const Places& a, const Places& b, const Places& y) {
-  LoweredKernel out{launch_of(KernelFunction::gemm, 1), {read(0), read(1)}, {written(0)}};
+  LoweredKernel out{
+      launch_of(KernelFunction::gemm,
+                size_of(y.rows) * size_of(y.columns) * size_of(y.batches)),
+      {read(0), read(1)},
+      {written(0)}};
   out.launch.sizes = {size_of(y.rows), size_of(y.columns), size_of(a.columns), size_of(y.batches)};
   for (const Places* of : {&a, &b, &y}) {
     out.launch.sizes.push_back(*stride_of(of->rows));

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <memory>
+
+#include "sim/cost/cost_model.hpp"
+#include "strategies/box/box.hpp"
+#include "topologies/config/device.hpp"
+
+namespace lockstep {
+
+/// How long kernels take on the box.
+[[nodiscard]] std::unique_ptr<CostModel> cost_model(const BoxFit& fit);
+
+/// A device with what was measured of its memory: how fast it reduces. Links are the cluster's own,
+/// as logical ranks on one device say nothing of them.
+[[nodiscard]] Device calibrated(Device device, const BoxFit& fit);
+
+}  // namespace lockstep

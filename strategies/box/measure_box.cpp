@@ -1,0 +1,307 @@
+#include "strategies/box/measure_box.hpp"
+
+#include <algorithm>
+
+#include "sim/execute/cuda/kernels/kernel_launch.hpp"
+#include "sim/execute/cuda/plan/plan_builder.hpp"
+#include "strategies/box/small_programs.hpp"
+#include "strategies/box/time_operation.hpp"
+
+namespace lockstep {
+
+namespace {
+
+using Kind = BoxMeasurement::Kind;
+
+constexpr int kChain = 64;
+constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+
+class Measuring {
+ public:
+  Measuring(Backend& backend, bool is_host, const MeasureOptions& options)
+      : backend_{backend}, is_host_{is_host}, options_{options} {}
+
+  std::vector<BoxMeasurement> run() {
+    tell("launches");
+    launches();
+    tell("memory");
+    memory();
+    tell("products");
+    products();
+    tell("attention");
+    attentions();
+    tell("the rest of training steps");
+    transformers();
+    tell("computation beside copies");
+    beside();
+    tell("host and device");
+    host_copies();
+    tell("links between GPUs");
+    links();
+    return std::move(out_);
+  }
+
+ private:
+  void tell(const std::string& what) const {
+    if (options_.before) options_.before(what);
+  }
+  [[nodiscard]] double time(const Plan& plan, bool graph = true) {
+    LoadOptions load;
+    load.graph = graph;
+    const auto loaded = backend_.load(plan, load);
+    for (BufferId i = 0; i < plan.buffers.size(); ++i) loaded->scatter_numbers(i, i + 1);
+    return median(loaded->seconds(2, options_.repeats));
+  }
+  BoxMeasurement& add(Kind kind, std::string what, double seconds) {
+    BoxMeasurement& out = out_.emplace_back();
+    out.kind = kind;
+    out.what = std::move(what);
+    out.seconds = seconds;
+    out.shared = true;  // of one GPU; links say otherwise
+    return out;
+  }
+  [[nodiscard]] std::vector<Dtype> precisions() const {
+    if (is_host_) return {Dtype::fp32};
+    return {Dtype::bf16, Dtype::fp16, Dtype::fp32};
+  }
+  /// What steps are trained in.
+  [[nodiscard]] Dtype usual() const { return is_host_ ? Dtype::fp32 : Dtype::bf16; }
+
+  // One after the other on one stream.
+
+  void launches() {
+    PlanBuilder kernels{1};
+    PlanBuilder copies{1};
+    for (PlanBuilder* plan : {&kernels, &copies}) {
+      plan->add_stream("timed", 0);
+      plan->add_buffer("a", 0, NumberType::fp32, 1);
+      plan->add_buffer("b", 0, NumberType::fp32, 1);
+    }
+    KernelLaunch fill;
+    fill.function = KernelFunction::fill;
+    fill.count = 1;
+    fill.numbers = {1};
+    const auto kernel = std::make_shared<const KernelLaunch>(fill);
+    for (int i = 0; i < kChain; ++i) {
+      kernels.launch(0, {{}, {{0, 0, 1}}, kernel});
+      copies.copy(0, {1, 0, 1}, {0, 0, 1});
+    }
+    add(Kind::launch, "kernel", time(kernels.plan(), false) / kChain);
+    add(Kind::graph_node, "kernel", time(kernels.plan(), true) / kChain);
+    add(Kind::empty_copy, "copy", time(copies.plan(), true) / kChain);
+  }
+
+  void memory() {
+    const std::int64_t most = options_.quick ? 4 * kMiB : is_host_ ? 64 * kMiB : 1024 * kMiB;
+    for (std::int64_t bytes = 1024; bytes <= most; bytes *= 4) {
+      move(Kind::copy, NumberType::fp32, bytes);
+      move(Kind::add, NumberType::fp32, bytes);
+      if (is_host_) continue;
+      move(Kind::add, NumberType::bf16, bytes);
+      move(Kind::add, NumberType::fp16, bytes);
+    }
+  }
+  void move(Kind kind, NumberType type, std::int64_t bytes) {
+    PlanBuilder plan{1};
+    plan.add_stream("timed", 0);
+    const std::int64_t count = bytes / bytes_of(type);
+    plan.add_buffer("from", 0, type, count);
+    plan.add_buffer("to", 0, type, count);
+    const int times = bytes > kMiB ? 4 : 32;
+    for (int i = 0; i < times; ++i) {
+      if (kind == Kind::copy) {
+        plan.copy(0, {1, 0, count}, {0, 0, count});
+      } else {
+        plan.combine(0, Command::Kind::add, {1, 0, count}, {0, 0, count});
+      }
+    }
+    add(kind, std::string{to_string(type)}, time(plan.plan()) / times).bytes = bytes;
+  }
+
+  // Operations.
+
+  void operations(const Program& program) {
+    TimingOptions timing;
+    timing.repeats = options_.repeats;
+    for (const auto& [routine, index] : distinct_operations(program)) {
+      const auto timed = time_operation(backend_, program, routine, index, timing);
+      if (!timed) continue;
+      BoxMeasurement& out =
+          add(Kind::kernel, std::string{to_string(timed->kernel.kind)}, timed->seconds);
+      out.kernel = timed->kernel;
+      out.kernels = timed->kernels;
+    }
+  }
+
+  void products() {
+    const std::vector<std::int64_t> host{32, 64, 128, 256, 512};
+    const std::vector<std::int64_t> gpu{128, 512, 1024, 2048, 4096, 8192};
+    std::vector<std::int64_t> sizes = is_host_ ? host : gpu;
+    if (options_.quick) sizes.resize(2);
+    for (const Dtype dtype : precisions()) {
+      for (const std::int64_t m : sizes) {
+        for (const std::int64_t n : sizes) {
+          for (const std::int64_t k : sizes) {
+            const bool square = m == n || n == k || m == k;
+            if (square && m >= n / 16) operations(product_program(m, n, k, dtype));
+          }
+        }
+      }
+    }
+  }
+
+  void attentions() {
+    const std::vector<std::int64_t> host{64, 128, 256};
+    const std::vector<std::int64_t> gpu{512, 1024, 2048, 4096};
+    for (const std::int64_t sequence : is_host_ ? host : gpu) {
+      for (const std::int64_t head_size : {64, 128}) {
+        for (const bool causal : {false, true}) {
+          AttentionShape shape;
+          shape.batch = is_host_ ? 1 : std::max<std::int64_t>(1, 4096 / sequence);
+          shape.heads = is_host_ ? 2 : 16;
+          shape.sequence = sequence;
+          shape.head_size = head_size;
+          shape.causal = causal;
+          operations(attention_program(shape, usual()));
+        }
+      }
+      if (options_.quick) break;
+    }
+  }
+
+  /// Everything else: norms, elementwise work, embeddings, losses, optimizers.
+  void transformers() {
+    const std::vector<std::int64_t> host{64, 192};
+    const std::vector<std::int64_t> gpu{768, 2048, 4096};
+    for (const std::int64_t hidden : is_host_ ? host : gpu) {
+      for (const bool llama : {false, true}) {
+        TransformerShape shape;
+        shape.llama = llama;
+        shape.hidden = hidden;
+        shape.heads = hidden / (is_host_ ? 32 : 64);
+        shape.sequence = is_host_ ? 96 : 1024;
+        shape.vocabulary = is_host_ ? 512 : 32000;
+        shape.micro_batch = is_host_ ? 1 : 2;
+        operations(transformer_program(shape, usual()));
+      }
+      if (options_.quick) break;
+    }
+  }
+
+  /// Products alone and while another stream copies.
+  void beside() {
+    const double alone = products_and_copies(0);
+    const double both = products_and_copies(1);
+    add(Kind::beside, "products while copies run", both).ratio = std::max(1.0, both / alone);
+  }
+  [[nodiscard]] double products_and_copies(int copies) {
+    const std::int64_t size = is_host_ ? 128 : 4096;
+    const NumberType type = is_host_ ? NumberType::fp32 : NumberType::bf16;
+    PlanBuilder plan{1};
+    const StreamIndex computing = plan.add_stream("products", 0);
+    const StreamIndex copying = plan.add_stream("copies", 0);
+    for (const char* name : {"a", "b", "y", "from", "to"}) {
+      plan.add_buffer(name, 0, type, size * size);
+    }
+    KernelLaunch gemm;
+    gemm.function = KernelFunction::gemm;
+    gemm.name = "product";
+    gemm.count = size * size;
+    gemm.sizes = {size, size, size, 1, size, 1, size, 1, size, 1};
+    const auto begin = std::make_shared<const KernelLaunch::Table>(KernelLaunch::Table{0});
+    gemm.tables = {begin, begin, begin};
+    const auto kernel = std::make_shared<const KernelLaunch>(gemm);
+    const auto all = [size](BufferId of) { return Region{of, 0, size * size}; };
+    for (int i = 0; i < 8; ++i) {
+      plan.launch(computing, {{all(0), all(1)}, {all(2)}, kernel});
+      // A host does one thing after the other: what it copies beside, it does instead.
+      for (int k = 0; k < copies && !is_host_; ++k) plan.copy(copying, all(4), all(3));
+    }
+    return time(plan.plan());
+  }
+
+  void host_copies() {
+    for (std::int64_t bytes = 64 * 1024; bytes <= 256 * kMiB; bytes *= 16) {
+      for (const bool to_device : {true, false}) {
+        const auto seconds = backend_.host_copy_seconds(bytes, to_device, options_.repeats);
+        if (seconds.empty()) return;
+        add(to_device ? Kind::from_host : Kind::to_host, "pinned", median(seconds)).bytes = bytes;
+      }
+    }
+  }
+
+  // Several GPUs.
+
+  void links() {
+    if (backend_.count() < 2) return;
+    for (const std::int64_t bytes : {std::int64_t{8}, kMiB, 256 * kMiB}) {
+      for (int from = 0; from < backend_.count(); ++from) {
+        for (int to = 0; to < backend_.count(); ++to) {
+          if (from != to) peer(from, to, bytes);
+        }
+      }
+    }
+    all_neighbours(256 * kMiB);
+    for (std::int64_t bytes = 8; bytes <= 256 * kMiB; bytes *= 32) {
+      for (const Collective each : {Collective::all_reduce, Collective::all_gather,
+                                    Collective::reduce_scatter, Collective::broadcast}) {
+        library(each, bytes);
+      }
+    }
+  }
+  void peer(int from, int to, std::int64_t bytes) {
+    PlanBuilder plan{backend_.count()};
+    plan.add_stream("from", from);
+    plan.add_stream("to", to);
+    const std::int64_t count = std::max<std::int64_t>(1, bytes / 4);
+    const BufferId here = plan.add_buffer("from", from, NumberType::fp32, count);
+    const BufferId there = plan.add_buffer("to", to, NumberType::fp32, count);
+    constexpr int kTimes = 8;
+    for (int i = 0; i < kTimes; ++i) plan.copy(1, {there, 0, count}, {here, 0, count}, 0);
+    BoxMeasurement& out = add(Kind::peer, "peer copy", time(plan.plan()) / kTimes);
+    out.bytes = bytes;
+    out.from = from;
+    out.to = to;
+    out.shared = false;
+  }
+  /// Each GPU to the next, all at once: what they have for themselves.
+  void all_neighbours(std::int64_t bytes) {
+    PlanBuilder plan{backend_.count()};
+    const std::int64_t count = bytes / 4;
+    for (int to = 0; to < backend_.count(); ++to) {
+      const int from = (to + backend_.count() - 1) % backend_.count();
+      const StreamIndex stream = plan.add_stream("to", to);
+      const BufferId here = plan.add_buffer("from", from, NumberType::fp32, count);
+      const BufferId there = plan.add_buffer("to", to, NumberType::fp32, count);
+      plan.copy(stream, {there, 0, count}, {here, 0, count}, stream);
+    }
+    BoxMeasurement& out = add(Kind::peers, "peer copy", time(plan.plan()));
+    out.bytes = bytes;
+    out.to = backend_.count();
+    out.shared = false;
+  }
+  void library(Collective collective, std::int64_t bytes) {
+    const auto seconds =
+        backend_.library_seconds(collective, bytes, backend_.count(), options_.repeats);
+    if (seconds.empty()) return;
+    BoxMeasurement& out =
+        add(Kind::library, std::string{to_string(collective)}, median(seconds));
+    out.bytes = bytes;
+    out.to = backend_.count();
+    out.shared = false;
+  }
+
+  Backend& backend_;
+  bool is_host_;
+  const MeasureOptions& options_;
+  std::vector<BoxMeasurement> out_{};
+};
+
+}  // namespace
+
+std::vector<BoxMeasurement> measure_box(Backend& backend, bool is_host,
+                                        const MeasureOptions& options) {
+  return Measuring{backend, is_host, options}.run();
+}
+
+}  // namespace lockstep

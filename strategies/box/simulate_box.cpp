@@ -1,0 +1,151 @@
+#include "strategies/box/simulate_box.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "sim/check.hpp"
+#include "sim/cost/roofline.hpp"
+#include "sim/engine/replay.hpp"
+#include "sim/program/unroll.hpp"
+
+namespace lockstep {
+
+namespace {
+
+constexpr EndpointId kRanks = 0;  // where all streams run
+constexpr EndpointId kMemory = 1;
+
+/// One way: from the ranks to their memory.
+class OneLink final : public Router {
+ public:
+  explicit OneLink(Duration latency) : latency_{latency} {}
+  [[nodiscard]] bool route(EndpointId from, EndpointId to, Route& route) const override {
+    route.clear();
+    if (from == to) return true;
+    route.hops.push_back({0, kWeightUnit});
+    route.latency = latency_;
+    return true;
+  }
+
+ private:
+  Duration latency_;
+};
+
+[[nodiscard]] Network shared_memory(const BoxFit& fit) {
+  Network out;
+  const double rate = fit.model.memory_bandwidth.bytes_per_second();
+  out.links.push_back({Rate::bytes_per_second(std::llround(rate)), fit.empty_copy, true});
+  out.endpoints.resize(2);
+  out.router = std::make_shared<const OneLink>(fit.empty_copy);
+  return out;
+}
+
+class PlanWorkload {
+ public:
+  PlanWorkload(const Plan& plan, const BoxFit& fit) : plan_{plan}, fit_{fit} {}
+
+  Workload run() {
+    workload_.streams.resize(plan_.streams.size() * (fit_.serial ? 1 : 2));
+    for (std::size_t i = 0; i < plan_.streams.size(); ++i) {
+      workload_.streams[i].endpoint = kRanks;
+      workload_.streams[i].name = plan_.streams[i].name;
+      if (fit_.serial) continue;
+      workload_.streams[plan_.streams.size() + i].endpoint = kMemory;
+      workload_.streams[plan_.streams.size() + i].name = "memory";
+    }
+    for (const Command& command : plan_.commands) add(command);
+    return std::move(workload_);
+  }
+
+ private:
+  void add(const Command& command) {
+    LOCKSTEP_CHECK(command.kind != Command::Kind::launch);
+    Stream& stream = workload_.streams[command.stream];
+    Activity activity;
+    for (const CommandId before : command.waits) {
+      activity.after.push_back(places_[before]);
+    }
+    places_.push_back({command.stream, static_cast<std::uint32_t>(stream.operations.size())});
+    const bool moves = command.kind != Command::Kind::mark;
+    if (fit_.serial || !moves) {
+      activity.duration = moves ? time(command) : Duration{};
+      activity.processor = fit_.serial ? 0 : Activity::kOwnProcessor;
+    } else {
+      activity.kind = Activity::Kind::send;
+      activity.peer = kMemory;
+      activity.tag = command.stream;
+      activity.size = Bytes{traffic(command)};
+      Activity arrival = activity;
+      arrival.kind = Activity::Kind::receive;
+      arrival.peer = kRanks;
+      arrival.after.clear();
+      workload_.streams[plan_.streams.size() + command.stream].operations.push_back(arrival);
+    }
+    stream.operations.push_back(std::move(activity));
+  }
+
+  [[nodiscard]] const MemoryCurve& curve(const Command& command) const {
+    if (command.kind == Command::Kind::copy || command.kind == Command::Kind::peer_copy) {
+      return fit_.copy;
+    }
+    const auto type = static_cast<std::size_t>(plan_.buffers[command.to.buffer].type);
+    return fit_.add[type].points.empty() ? fit_.add[static_cast<std::size_t>(NumberType::fp32)]
+                                         : fit_.add[type];
+  }
+  [[nodiscard]] std::int64_t bytes(const Command& command) const {
+    return command.to.count * bytes_of(plan_.buffers[command.to.buffer].type);
+  }
+  [[nodiscard]] Duration time(const Command& command) const {
+    return Duration::picoseconds(std::llround(curve(command).seconds(bytes(command)) * 1e12));
+  }
+  /// Bytes that the memory moves, at the rate that this size reaches when it is alone.
+  [[nodiscard]] std::int64_t traffic(const Command& command) const {
+    const double alone = std::max(
+        0.0, curve(command).seconds(bytes(command)) - fit_.empty_copy.seconds());
+    return std::llround(alone * fit_.model.memory_bandwidth.bytes_per_second());
+  }
+
+  const Plan& plan_;
+  const BoxFit& fit_;
+  Workload workload_{};
+  std::vector<ActivityRef> places_{};  // per command
+};
+
+[[nodiscard]] Duration end_of(const Network& network, const Workload& workload) {
+  const ReplayResult result = replay(network, workload, NetworkModel::fluid);
+  LOCKSTEP_CHECK(result.unfinished.empty());
+  return result.end.since_start();
+}
+
+}  // namespace
+
+Duration simulate_plan(const Plan& plan, const BoxFit& fit) {
+  return end_of(shared_memory(fit), PlanWorkload{plan, fit}.run());
+}
+
+Duration simulate_program(const Program& program, const BoxFit& fit) {
+  const Roofline cost{fit.model};
+  const RoleProgram role = unroll(program, 0);
+  Workload workload;
+  workload.streams.resize(program.streams.size());
+  for (std::size_t i = 0; i < program.streams.size(); ++i) {
+    workload.streams[i].endpoint = kRanks;
+    workload.streams[i].name = program.streams[i];
+  }
+  std::vector<ActivityRef> places;
+  for (const RoleOperation& operation : role.operations) {
+    const StreamId stream = operation.operation->stream;
+    Activity activity;
+    activity.duration = cost.time(kernel_of(program, program.routines[operation.call.routine],
+                                            operation.index_in_routine));
+    activity.processor = 0;
+    for (const std::uint32_t before : operation.after) activity.after.push_back(places[before]);
+    places.push_back(
+        {stream, static_cast<std::uint32_t>(workload.streams[stream].operations.size())});
+    workload.streams[stream].operations.push_back(std::move(activity));
+  }
+  return end_of(shared_memory(fit), workload);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+
+#include "sim/program/program.hpp"
+#include "strategies/models/model_config.hpp"
+
+/// Programs of one device to be timed.
+namespace lockstep {
+
+/// One product: m * k by k * n.
+[[nodiscard]] Program product_program(std::int64_t m, std::int64_t n, std::int64_t k, Dtype dtype);
+
+struct AttentionShape {
+  std::int64_t batch = 1;
+  std::int64_t sequence = 1024;
+  std::int64_t heads = 8;
+  std::int64_t head_size = 64;
+  bool causal = true;
+};
+/// Fused attention, then its gradient.
+[[nodiscard]] Program attention_program(const AttentionShape& shape, Dtype dtype);
+
+struct TransformerShape {
+  bool llama = false;  // rotary positions, RMS norm, gated MLP, no biases; else as GPT-2
+  std::int64_t layers = 1;
+  std::int64_t hidden = 256;
+  std::int64_t heads = 4;
+  std::int64_t sequence = 128;
+  std::int64_t vocabulary = 1024;
+  std::int64_t micro_batch = 1;
+};
+/// A training step with Adam; `dtype` 16 bits: master copies and moments in fp32.
+[[nodiscard]] Program transformer_program(const TransformerShape& shape, Dtype dtype);
+
+}  // namespace lockstep

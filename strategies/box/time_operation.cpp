@@ -1,0 +1,235 @@
+#include "strategies/box/time_operation.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "sim/execute/cuda/program/lower_operation.hpp"
+#include "sim/execute/cuda/program/step_planner.hpp"
+#include "sim/execute/cuda/plan/plan_builder.hpp"
+#include "sim/execute/host/kernels/random_bits.hpp"
+#include "sim/execute/host/program/computations.hpp"
+#include "sim/execute/host/program/drawn_order.hpp"
+#include "sim/execute/host/program/initial_values.hpp"
+
+namespace lockstep {
+
+namespace {
+
+/// How often an operation stands in the plan that is timed.
+constexpr int kChain = 8;
+constexpr std::uint64_t kSeed = 17;
+
+[[nodiscard]] bool is_host_work(const KernelLaunch& launch) {
+  return launch.function == KernelFunction::on_host;
+}
+
+void check_on_device(const Plan& plan) {
+  for (const PlanLaunch& launch : plan.launches) {
+    if (!is_host_work(*launch.kernel)) continue;
+    throw DeviceError{launch.kernel->name +
+                      " is computed by the host, so the device's time for it is not known"};
+  }
+}
+
+/// Numbers in every buffer, none zero; rows of tables where whole numbers belong.
+void fill(LoadedPlan& loaded, const Plan& plan,
+          const std::map<BufferId, std::int64_t>& rows_of_tables) {
+  for (BufferId i = 0; i < plan.buffers.size(); ++i) {
+    loaded.scatter_numbers(i, kSeed + i);
+    const auto found = rows_of_tables.find(i);
+    if (found == rows_of_tables.end()) continue;
+    std::vector<double> rows;
+    for (std::int64_t k = 0; k < plan.buffers[i].elements; ++k) {
+      rows.push_back(static_cast<double>(
+          mixed(kSeed, static_cast<std::uint64_t>(k)) %
+          static_cast<std::uint64_t>(std::max<std::int64_t>(1, found->second))));
+    }
+    loaded.write({i, 0, plan.buffers[i].elements}, rows);
+  }
+}
+
+[[nodiscard]] double timed(Backend& backend, const Plan& plan,
+                           const std::map<BufferId, std::int64_t>& rows_of_tables,
+                           const TimingOptions& options) {
+  check_on_device(plan);
+  LoadOptions load;
+  load.graph = options.graph;
+  const auto loaded = backend.load(plan, load);
+  fill(*loaded, plan, rows_of_tables);
+  return median(loaded->seconds(options.warmups, options.repeats));
+}
+
+/// Rows of the table that a whole number of an operation stands for.
+[[nodiscard]] std::int64_t rows_of(const Program& program, const Operation& operation) {
+  const auto tensor = [&](std::size_t i) -> const Tensor& {
+    return program.tensors[operation.reads[i].tensor];
+  };
+  switch (operation.kind) {
+    case OperationKind::embedding:
+      return tensor(1).extents.front().size;
+    case OperationKind::embedding_backward:
+      return program.tensors[operation.writes[0].tensor].extents.front().size;
+    default:
+      return tensor(0).extents.back().size;
+  }
+}
+
+}  // namespace
+
+NumberType number_type(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::fp64:
+      return NumberType::fp64;
+    case Dtype::fp32:
+    case Dtype::int32:
+      return NumberType::fp32;
+    case Dtype::fp16:
+      return NumberType::fp16;
+    default:
+      return NumberType::bf16;
+  }
+}
+
+std::optional<TimedOperation> time_operation(Backend& backend, const Program& program,
+                                             RoutineId routine, std::size_t index,
+                                             const TimingOptions& options) {
+  const Operation& operation = program.routines[routine].operations[index];
+  LayoutTable layouts{program, 0};
+  PlanBuilder builder{1};
+  const StreamIndex stream = builder.add_stream("timed", 0);
+  KernelCall<float> call;
+  call.operation = &operation;
+  std::map<TensorId, Region> regions;
+  std::map<BufferId, std::int64_t> tables;
+  const auto region_of = [&](const Ref& ref) {
+    const auto [found, is_new] = regions.try_emplace(ref.tensor);
+    if (is_new) {
+      const Tensor& tensor = program.tensors[ref.tensor];
+      const std::int64_t elements = layouts.of(ref.tensor, 0).elements();
+      const BufferId buffer =
+          builder.add_buffer(tensor.name, 0, number_type(tensor.dtype), elements);
+      found->second = {buffer, 0, elements};
+      if (tensor.dtype == Dtype::int32) tables[buffer] = rows_of(program, operation);
+    }
+    return found->second;
+  };
+  std::vector<Region> reads;
+  std::vector<Region> writes;
+  std::vector<bool> adds;
+  for (const Ref& ref : operation.reads) {
+    call.reads.push_back({&program.tensors[ref.tensor], &layouts.of(ref.tensor, 0), nullptr});
+    reads.push_back(region_of(ref));
+  }
+  for (const Ref& ref : operation.writes) {
+    const Tensor& tensor = program.tensors[ref.tensor];
+    call.writes.push_back({&tensor, &layouts.of(ref.tensor, 0), {}});
+    writes.push_back(region_of(ref));
+    adds.push_back(execution::Computations<float>::adds(operation, tensor));
+  }
+  const std::vector<LoweredKernel> kernels = lower_operation(call, adds);
+  for (const LoweredKernel& each : kernels) {
+    if (is_host_work(each.launch)) return std::nullopt;
+  }
+  for (int i = 0; i < kChain; ++i) {
+    for (const LoweredKernel& each : kernels) {
+      PlanLaunch launch;
+      for (const LoweredOperand& of : each.reads) {
+        launch.reads.push_back(of.written ? writes[of.index] : reads[of.index]);
+      }
+      for (const LoweredOperand& of : each.writes) launch.writes.push_back(writes[of.index]);
+      launch.kernel = std::make_shared<const KernelLaunch>(each.launch);
+      builder.launch(stream, std::move(launch));
+    }
+  }
+  TimedOperation out;
+  out.name = operation.name;
+  out.kernel = kernel_of(program, program.routines[routine], index);
+  out.kernels = static_cast<int>(kernels.size());
+  out.seconds = timed(backend, builder.take(), tables, options) / kChain;
+  return out;
+}
+
+std::vector<std::pair<RoutineId, std::size_t>> distinct_operations(const Program& program) {
+  using Key = std::tuple<OperationKind, double, double, std::int64_t, std::int64_t, std::int64_t,
+                         std::int64_t, bool, bool>;
+  std::set<Key> seen;
+  std::vector<std::pair<RoutineId, std::size_t>> out;
+  for (RoutineId routine = 0; routine < program.routines.size(); ++routine) {
+    const Routine& of = program.routines[routine];
+    for (std::size_t i = 0; i < of.operations.size(); ++i) {
+      const Kernel kernel = kernel_of(program, of, i);
+      const bool timeless = kernel.of == OperationClass::communication ||
+                            kernel.of == OperationClass::copy || kernel.fused_away;
+      if (timeless) continue;
+      const Key key{kernel.kind, kernel.flops, kernel.moved_bytes, kernel.m,     kernel.n,
+                    kernel.k,    kernel.batches, kernel.causal,    kernel.bias};
+      if (seen.insert(key).second) out.emplace_back(routine, i);
+    }
+  }
+  return out;
+}
+
+double time_program(Backend& backend, const Program& program, const TimingOptions& options) {
+  using namespace execution;
+  ExecutionState state{program, {unroll(program, 0)}, 1};
+  LayoutTable layouts{program, 0};
+  StepPlanNeeds<float> needs;
+  needs.layout = [&](const Player& player, std::uint32_t,
+                     std::uint32_t instance) -> const PartLayout& {
+    return layouts.of(player.role->instances[instance].tensor, player.rank);
+  };
+  needs.layout_of = [&](TensorId tensor, int rank) -> const PartLayout& {
+    return layouts.of(tensor, rank);
+  };
+  needs.settings = [](const Player& player, std::uint32_t operation) {
+    KernelSettings out;
+    out.operation = player.operation(operation).operation;
+    return out;
+  };
+  needs.adds = &Computations<float>::adds;
+  needs.type = [](const Tensor& tensor) { return number_type(tensor.dtype); };
+  StepPlanner<float> planner{state, std::move(needs)};
+  state.begin_step();
+  const RoleProgram& role = state.roles().front();
+  planner.begin_step([&](int, std::uint32_t instance) { return role.tensor(instance).resident; });
+  DrawnOrder{state, planner, kSeed}.run();
+  std::map<BufferId, std::int64_t> tables;
+  for (const RoleOperation& operation : role.operations) {
+    for (const std::uint32_t read : operation.reads) {
+      if (role.tensor(read).dtype != Dtype::int32) continue;
+      tables[planner.buffer(0, read)] = rows_of(program, *operation.operation);
+    }
+  }
+  return timed(backend, planner.take(), tables, options);
+}
+
+Program only_routine(const Program& program, std::string_view routine) {
+  Program out = program;
+  for (Tensor& tensor : out.tensors) tensor.resident = true;
+  Role& role = out.roles.front();
+  out.roles.resize(1);
+  const auto other = [&](const Call& call) {
+    return program.routines[call.routine].name != routine;
+  };
+  std::erase_if(role.calls, other);
+  if (!role.calls.empty()) role.calls.resize(1);
+  return out;
+}
+
+Program in_precision(const Program& program, Dtype dtype) {
+  Program out = program;
+  const auto narrow = [](Dtype of) { return of == Dtype::bf16 || of == Dtype::fp16; };
+  for (Tensor& tensor : out.tensors) {
+    if (narrow(tensor.dtype)) tensor.dtype = dtype;
+  }
+  for (Routine& routine : out.routines) {
+    for (Operation& operation : routine.operations) {
+      if (operation.math && narrow(*operation.math)) operation.math = dtype;
+    }
+  }
+  return out;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/execute/cuda/plan/backend.hpp"
+#include "strategies/box/box.hpp"
+#include "strategies/box/compare_box.hpp"
+
+/// `lockstep calibrate --backend`: a device measured, and the simulator held against it.
+namespace lockstep::cli {
+
+struct DeviceQuestion {
+  std::string backend{};
+  bool measures = true;   // else the figures of `file`
+  bool compares = false;
+  bool quick = false;
+  int repeats = 7;
+  std::string name{};  // of the calibration
+  std::string file{};  // of one that was made before
+};
+
+struct DeviceAnswer {
+  Box box;
+  std::vector<BoxComparison> compared{};
+};
+
+/// Errors: Refusal for what the device cannot do, ConfigError for the file.
+[[nodiscard]] DeviceAnswer calibrate_device(const DeviceQuestion& question, Backend& backend);
+
+}  // namespace lockstep::cli

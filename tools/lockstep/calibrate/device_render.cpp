@@ -1,0 +1,104 @@
+#include "tools/lockstep/calibrate/device_render.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace lockstep::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Cell time_cell(double seconds) {
+  return Cell{seconds, fmt::format("{:.1f}", seconds * 1e6)};
+}
+Cell percent(double share) {
+  return Cell{share, fmt::format("{:+.1f}", share * 100)};
+}
+
+std::string config_of(const DeviceQuestion& question) {
+  const Json out{{"backend", question.backend},
+                 {"quick", question.quick},
+                 {"repeats", question.repeats},
+                 {"calibration", question.measures ? Json(nullptr) : Json(question.file)}};
+  return out.dump();
+}
+
+std::vector<std::string> about(const Box& box) {
+  std::vector<std::string> out;
+  out.push_back(fmt::format("{}: {} ({}), {}", box.name, box.device, box.backend, box.date));
+  for (const auto& [name, value] : box.facts) out.push_back(fmt::format("{}: {}", name, value));
+  out.push_back(fmt::format("memory {:.4g} GB/s read and written, launch {:.3g} us, copy {:.3g} us",
+                            box.fit.model.memory_bandwidth.bytes_per_second() / 1e9,
+                            box.fit.model.launch.seconds() * 1e6,
+                            box.fit.empty_copy.seconds() * 1e6));
+  for (std::size_t i = 0; i < kDtypes; ++i) {
+    bool measured = false;
+    for (const BoxMeasurement& each : box.measurements) {
+      const bool product = each.kind == BoxMeasurement::Kind::kernel &&
+                           each.kernel.kind == OperationKind::matmul;
+      measured = measured || (product && each.kernel.math == static_cast<Dtype>(i));
+    }
+    if (!measured || !box.fit.model.peaks[i]) continue;
+    out.push_back(fmt::format("products in {}: {:.4g} TFLOP/s at most",
+                              to_string(static_cast<Dtype>(i)),
+                              box.fit.model.peaks[i]->per_second() / 1e12));
+  }
+  return out;
+}
+
+Report residual_report(const Box& box) {
+  Report out;
+  out.columns = {{"of", "operation", "", true},
+                 {"rows", "rows", "", false},
+                 {"median_error", "median |error|", "(%)", false},
+                 {"p90_error", "p90", "(%)", false},
+                 {"mean_error", "mean", "(%)", false}};
+  Section section;
+  section.notes = about(box);
+  for (const BoxResidual& each : box.residuals) {
+    section.rows.push_back({Cell{each.of}, Cell{each.rows}, percent(each.median),
+                            percent(each.p90), percent(each.bias)});
+  }
+  out.sections.push_back(std::move(section));
+  return out;
+}
+
+Report comparison_report(const DeviceAnswer& answer) {
+  Report out;
+  out.columns = {{"group", "group", "", true},
+                 {"case", "case", "", true},
+                 {"measured_s", "measured", "(us)", false},
+                 {"simulated_s", "simulated", "(us)", false},
+                 {"error", "error", "(%)", false}};
+  Section section;
+  section.notes = about(answer.box);
+  for (const BoxComparison& row : answer.compared) {
+    section.rows.push_back({Cell{row.group}, Cell{row.what}, time_cell(row.measured),
+                            time_cell(row.simulated), percent(row.error())});
+  }
+  for (const char* group : {"collective", "layer", "step", ""}) {
+    section.closing.push_back(fmt::format("mean |error| of {}: {:.1f} %",
+                                          *group == '\0' ? "all" : group,
+                                          100 * mean_error(answer.compared, group)));
+  }
+  if (answer.box.gpus == 1)
+    section.closing.push_back(
+        "ranks of collectives are logical ones that share the device: its memory, no links");
+  out.sections.push_back(std::move(section));
+  return out;
+}
+
+}  // namespace
+
+std::string render_device(const DeviceQuestion& question, const DeviceAnswer& answer,
+                          Format format) {
+  Report report = question.compares ? comparison_report(answer) : residual_report(answer.box);
+  report.schema = question.compares ? "lockstep.calibrate.compare/1" : "lockstep.calibrate.device/1";
+  report.config = config_of(question);
+  return render(report, format);
+}
+
+}  // namespace lockstep::cli
