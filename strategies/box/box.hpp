@@ -12,8 +12,8 @@
 #include "sim/program/kernel.hpp"
 #include "sim/units.hpp"
 
-/// A box that was measured: what it is, what was measured on it, and the figures that were fitted to
-/// that (configs/calibration, schema configs/schema/box.schema.json).
+/// A box that was measured: what it is, what was measured on it, and the figures that were fitted
+/// to that (configs/calibration, schema configs/schema/box.schema.json).
 namespace lockstep {
 
 /// What a kernel, a copy, a launch or a collective took: the median of several.
@@ -28,9 +28,9 @@ struct BoxMeasurement {
     beside,      // products while copies run beside them, over products alone: `ratio`
     from_host,   // `bytes` to the device
     to_host,
-    peer,        // `bytes` from one GPU to another
-    peers,       // likewise, every pair of neighbours at once
-    library,     // a collective of NCCL's own; `bytes` on each rank
+    peer,     // `bytes` from one GPU to another
+    peers,    // likewise, every pair of neighbours at once
+    library,  // a collective of NCCL's own; `bytes` on each rank
   };
   Kind kind = Kind::kernel;
   std::string what{};  // of a kernel its operation, of others the type or the collective
@@ -59,7 +59,8 @@ struct BoxFit {
   Duration empty_copy{};
   MemoryCurve copy{};
   std::array<MemoryCurve, 4> add{};  // by NumberType; empty: not measured
-  /// Whether streams are done one after the other (a host), or share the memory's bandwidth (a GPU).
+  /// Whether streams are done one after the other (a host), or share the memory's bandwidth (a
+  /// GPU).
   bool serial = true;
 };
 

@@ -20,8 +20,8 @@ constexpr std::string_view kLibrary = "library";  // the last
 
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 constexpr double kHuge = 1e30;
-constexpr std::array kDtypeList{Dtype::fp64, Dtype::fp32, Dtype::bf16, Dtype::fp16, Dtype::fp8,
-                                Dtype::int32};
+constexpr std::array kDtypeList{Dtype::fp64, Dtype::fp32, Dtype::bf16,
+                                Dtype::fp16, Dtype::fp8,  Dtype::int32};
 constexpr std::array kNumberTypes{NumberType::fp64, NumberType::fp32, NumberType::bf16,
                                   NumberType::fp16};
 
@@ -114,8 +114,7 @@ constexpr std::array kNumberTypes{NumberType::fp64, NumberType::fp32, NumberType
   out.part_traffic = in.number("part_traffic", 0, kHuge);
   out.half_loss = in.duration("half_loss");
   in.array(
-      "tiles",
-      [&out](const ValueReader& one) { out.tiles.push_back(one.object(read_tile)); }, 1);
+      "tiles", [&out](const ValueReader& one) { out.tiles.push_back(one.object(read_tile)); }, 1);
   return out;
 }
 
@@ -130,29 +129,34 @@ constexpr std::array kNumberTypes{NumberType::fp64, NumberType::fp32, NumberType
   out.head_grain = in.integer("head_grain", 1, 1 << 20);
   out.forward = in.object("forward_overhead", read_overhead);
   out.backward = in.object("backward_overhead", read_overhead);
-  in.array("head_sizes", [&out](const ValueReader& one) {
-    out.head_sizes.push_back(one.object([](ObjectReader& size) {
-      AttentionFigures::OfHeadSize row;
-      row.head_size = size.integer("head_size", 1, 1 << 20);
-      row.forward = size.number("forward", 0.0001, 1);
-      row.backward = size.number("backward", 0.0001, 1);
-      return row;
-    }));
-  }, 1);
+  in.array(
+      "head_sizes",
+      [&out](const ValueReader& one) {
+        out.head_sizes.push_back(one.object([](ObjectReader& size) {
+          AttentionFigures::OfHeadSize row;
+          row.head_size = size.integer("head_size", 1, 1 << 20);
+          row.forward = size.number("forward", 0.0001, 1);
+          row.backward = size.number("backward", 0.0001, 1);
+          return row;
+        }));
+      },
+      1);
   return out;
 }
 
 [[nodiscard]] MemoryCurve read_curve(const ValueReader& at) {
   MemoryCurve out;
-  at.array([&out](const ValueReader& one) {
-    const auto point = one.object([](ObjectReader& in) {
-      return std::pair{in.positive_bytes("size").count(), in.duration("time").seconds()};
-    });
-    if (!out.points.empty() && point.first <= out.points.back().first) {
-      one.note("sizes stand in ascending order, each once");
-    }
-    out.points.push_back(point);
-  }, 1);
+  at.array(
+      [&out](const ValueReader& one) {
+        const auto point = one.object([](ObjectReader& in) {
+          return std::pair{in.positive_bytes("size").count(), in.duration("time").seconds()};
+        });
+        if (!out.points.empty() && point.first <= out.points.back().first) {
+          one.note("sizes stand in ascending order, each once");
+        }
+        out.points.push_back(point);
+      },
+      1);
   return out;
 }
 
@@ -169,8 +173,7 @@ constexpr std::array kNumberTypes{NumberType::fp64, NumberType::fp32, NumberType
   out.model.bias = in.object("bias", read_figures);
   in.object("peaks", [&out](ObjectReader& peaks) {
     for (const Dtype dtype : kDtypeList) {
-      out.model.peaks[static_cast<std::size_t>(dtype)] =
-          peaks.optional_flop_rate(to_string(dtype));
+      out.model.peaks[static_cast<std::size_t>(dtype)] = peaks.optional_flop_rate(to_string(dtype));
     }
     return true;
   });

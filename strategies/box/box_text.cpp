@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "strategies/box/box_file.hpp"
 
 namespace lockstep {
@@ -19,7 +17,10 @@ namespace {
 }
 
 [[nodiscard]] std::string time(double seconds) {
-  return fmt::format("\"{:.7g} us\"", std::round(seconds * 1e12) / 1e6);
+  std::string out = fmt::format("{:.6f}", seconds * 1e6);  // to the picosecond
+  out.erase(out.find_last_not_of('0') + 1);
+  if (out.back() == '.') out.pop_back();
+  return "\"" + out + " us\"";
 }
 [[nodiscard]] std::string time(Duration duration) {
   return time(duration.seconds());
@@ -68,9 +69,9 @@ namespace {
 [[nodiscard]] std::string product(const ProductFigures& of) {
   std::string tiles;
   for (const TileShape& tile : of.tiles) {
-    tiles += fmt::format("{}{{\"rows\": {}, \"columns\": {}, \"efficiency\": {}}}",
-                         tiles.empty() ? "" : ", ", tile.rows, tile.columns,
-                         number(tile.efficiency));
+    tiles +=
+        fmt::format("{}{{\"rows\": {}, \"columns\": {}, \"efficiency\": {}}}",
+                    tiles.empty() ? "" : ", ", tile.rows, tile.columns, number(tile.efficiency));
   }
   return fmt::format(
       "{{\"launch\": {}, \"tile_start\": {}, \"depth_grain\": {}, \"alignment\": {}, "
@@ -94,8 +95,7 @@ namespace {
   return fmt::format(
       "{{\"launch\": {}, \"block\": {}, \"head_grain\": {}, \"forward_overhead\": {}, "
       "\"backward_overhead\": {}, \"head_sizes\": [{}]}}",
-      time(of.launch), of.block, of.head_grain, overhead(of.forward), overhead(of.backward),
-      sizes);
+      time(of.launch), of.block, of.head_grain, overhead(of.forward), overhead(of.backward), sizes);
 }
 
 [[nodiscard]] std::string curve(const MemoryCurve& of) {
@@ -115,7 +115,7 @@ namespace {
     const auto dtype = to_string(static_cast<Dtype>(i));
     if (model.peaks[i]) {
       peaks.push_back(
-          fmt::format("\"{}\": \"{:.6g} GFLOP/s\"", dtype, model.peaks[i]->per_second() / 1e9));
+          fmt::format("\"{}\": \"{:.3f} GFLOP/s\"", dtype, model.peaks[i]->per_second() / 1e9));
     }
     if (model.products[i]) {
       products.push_back(fmt::format("\"{}\": {}", dtype, product(*model.products[i])));
@@ -134,19 +134,18 @@ namespace {
     add.push_back(
         fmt::format("\"{}\": {}", to_string(static_cast<NumberType>(i)), curve(of.add[i])));
   }
-  return lines(
-      {fmt::format("\"sharing\": \"{}\"", of.serial ? "serial" : "bandwidth"),
-       fmt::format("\"multiprocessors\": {}", model.multiprocessors),
-       fmt::format("\"memory_bandwidth\": \"{:.6g} GB/s\"",
-                   model.memory_bandwidth.bytes_per_second() / 1e9),
-       "\"launch\": " + time(model.launch), "\"empty_copy\": " + time(of.empty_copy),
-       "\"slowdown_while_communicating\": " + number(model.slowdown_while_communicating),
-       "\"bias\": " + figures(model.bias), "\"peaks\": " + lines(peaks, "{", "}", "    "),
-       "\"products\": " + lines(products, "{", "}", "    "),
-       "\"attention\": " + attention(model.attention),
-       "\"operations\": " + lines(kinds, "{", "}", "    "), "\"copy\": " + curve(of.copy),
-       "\"add\": " + lines(add, "{", "}", "    ")},
-      "{", "}", "  ");
+  return lines({fmt::format("\"sharing\": \"{}\"", of.serial ? "serial" : "bandwidth"),
+                fmt::format("\"multiprocessors\": {}", model.multiprocessors),
+                fmt::format("\"memory_bandwidth\": \"{:.6f} GB/s\"",
+                            model.memory_bandwidth.bytes_per_second() / 1e9),
+                "\"launch\": " + time(model.launch), "\"empty_copy\": " + time(of.empty_copy),
+                "\"slowdown_while_communicating\": " + number(model.slowdown_while_communicating),
+                "\"bias\": " + figures(model.bias), "\"peaks\": " + lines(peaks, "{", "}", "    "),
+                "\"products\": " + lines(products, "{", "}", "    "),
+                "\"attention\": " + attention(model.attention),
+                "\"operations\": " + lines(kinds, "{", "}", "    "), "\"copy\": " + curve(of.copy),
+                "\"add\": " + lines(add, "{", "}", "    ")},
+               "{", "}", "  ");
 }
 
 }  // namespace
@@ -154,8 +153,7 @@ namespace {
 std::string to_json(const Box& box) {
   std::vector<std::string> facts;
   for (const auto& [name, value] : box.facts) {
-    facts.push_back(
-        fmt::format("{{\"name\": {}, \"value\": {}}}", quoted(name), quoted(value)));
+    facts.push_back(fmt::format("{{\"name\": {}, \"value\": {}}}", quoted(name), quoted(value)));
   }
   std::vector<std::string> measurements;
   for (const BoxMeasurement& each : box.measurements) measurements.push_back(measurement(each));
@@ -170,8 +168,7 @@ std::string to_json(const Box& box) {
                 fmt::format("\"gpus\": {}", box.gpus), "\"date\": " + quoted(box.date),
                 "\"machine\": " + lines(facts, "[", "]", "  "),
                 "\"measurements\": " + lines(measurements, "[", "]", "  "),
-                "\"fit\": " + fit(box.fit),
-                "\"residuals\": " + lines(residuals, "[", "]", "  ")},
+                "\"fit\": " + fit(box.fit), "\"residuals\": " + lines(residuals, "[", "]", "  ")},
                "{", "}", "") +
          "\n";
 }

@@ -32,6 +32,7 @@ struct CompareOptions {
                                                      const CompareOptions& options = {});
 
 /// Mean |error|, over all or over a group.
-[[nodiscard]] double mean_error(const std::vector<BoxComparison>& rows, std::string_view group = {});
+[[nodiscard]] double mean_error(const std::vector<BoxComparison>& rows,
+                                std::string_view group = {});
 
 }  // namespace lockstep

@@ -191,9 +191,8 @@ class Fitting {
   [[nodiscard]] double product_time(const Kernel& kernel, const ProductFigures& figures,
                                     FlopRate peak) const {
     const double memory = fit_.model.memory_bandwidth.bytes_per_second();
-    const double computing =
-        product_seconds({kernel.batches, kernel.m, kernel.n, kernel.k}, figures, peak,
-                        fit_.model.multiprocessors, memory);
+    const double computing = product_seconds({kernel.batches, kernel.m, kernel.n, kernel.k},
+                                             figures, peak, fit_.model.multiprocessors, memory);
     return figures.launch.seconds() + std::max(computing, kernel.moved_bytes / memory);
   }
 
@@ -267,9 +266,9 @@ class Fitting {
     put();
   }
   [[nodiscard]] double attention_time(const Kernel& kernel) const {
-    return fit_.model.attention.launch.seconds() +
-           attention_seconds(kernel, fit_.model.attention, peak_of(kernel.math),
-                             fit_.model.multiprocessors);
+    return fit_.model.attention.launch.seconds() + attention_seconds(kernel, fit_.model.attention,
+                                                                     peak_of(kernel.math),
+                                                                     fit_.model.multiprocessors);
   }
   [[nodiscard]] FlopRate peak_of(Dtype dtype) const {
     const auto& own = fit_.model.peaks[static_cast<std::size_t>(dtype)];
@@ -290,9 +289,8 @@ class Fitting {
                             of.of == OperationClass::convolution;
       if (computes || of.moved_bytes <= 0) continue;
       const double left = each.seconds - each.kernels * fit_.model.launch.seconds();
-      traffic[of.kind].push_back(
-          std::max(kLeastTraffic,
-                   left * fit_.model.memory_bandwidth.bytes_per_second() / of.moved_bytes));
+      traffic[of.kind].push_back(std::max(
+          kLeastTraffic, left * fit_.model.memory_bandwidth.bytes_per_second() / of.moved_bytes));
       kernels[of.kind].push_back(each.kernels);
     }
     for (auto& [kind, values] : traffic) {
@@ -309,20 +307,18 @@ class Fitting {
 
 double MemoryCurve::seconds(std::int64_t bytes) const {
   if (points.empty() || bytes == 0) return 0;
-  const auto above = std::lower_bound(
-      points.begin(), points.end(), bytes,
-      [](const std::pair<std::int64_t, double>& point, std::int64_t size) {
-        return point.first < size;
-      });
+  const auto above = std::lower_bound(points.begin(), points.end(), bytes,
+                                      [](const std::pair<std::int64_t, double>& point,
+                                         std::int64_t size) { return point.first < size; });
   if (above == points.begin()) return points.front().second;
   if (above == points.end()) {
     return points.back().second * static_cast<double>(bytes) /
            static_cast<double>(points.back().first);
   }
   const auto& below = *(above - 1);
-  const double share = std::log(static_cast<double>(bytes) / static_cast<double>(below.first)) /
-                       std::log(static_cast<double>(above->first) /
-                                static_cast<double>(below.first));
+  const double share =
+      std::log(static_cast<double>(bytes) / static_cast<double>(below.first)) /
+      std::log(static_cast<double>(above->first) / static_cast<double>(below.first));
   return below.second * std::pow(above->second / below.second, share);
 }
 
@@ -337,8 +333,7 @@ std::vector<BoxResidual> residuals_of(const std::vector<BoxMeasurement>& measure
   std::map<std::string, std::vector<double>> errors;
   for (const BoxMeasurement& each : measurements) {
     if (each.kind != Kind::kernel) continue;
-    const std::string of =
-        each.what + " " + std::string{to_string(each.kernel.math)};
+    const std::string of = each.what + " " + std::string{to_string(each.kernel.math)};
     errors[of].push_back(cost.time(each.kernel).seconds() / each.seconds - 1);
   }
   std::vector<BoxResidual> out;

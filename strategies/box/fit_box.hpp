@@ -8,7 +8,8 @@ namespace lockstep {
 
 /// The cost model's figures from what was measured: mean |log(simulated / measured)| is made small,
 /// of products per precision, of attention per direction; of everything else the bytes that its
-/// kernels move, over the least, per kind of operation. `multiprocessors`: of the device; 1 of a host.
+/// kernels move, over the least, per kind of operation. `multiprocessors`: of the device; 1 of a
+/// host.
 [[nodiscard]] BoxFit fit_box(const std::vector<BoxMeasurement>& measurements, bool is_host,
                              std::int64_t multiprocessors);
 

@@ -284,8 +284,7 @@ class Measuring {
     const auto seconds =
         backend_.library_seconds(collective, bytes, backend_.count(), options_.repeats);
     if (seconds.empty()) return;
-    BoxMeasurement& out =
-        add(Kind::library, std::string{to_string(collective)}, median(seconds));
+    BoxMeasurement& out = add(Kind::library, std::string{to_string(collective)}, median(seconds));
     out.bytes = bytes;
     out.to = backend_.count();
     out.shared = false;

@@ -101,8 +101,8 @@ class PlanWorkload {
   }
   /// Bytes that the memory moves, at the rate that this size reaches when it is alone.
   [[nodiscard]] std::int64_t traffic(const Command& command) const {
-    const double alone = std::max(
-        0.0, curve(command).seconds(bytes(command)) - fit_.empty_copy.seconds());
+    const double alone =
+        std::max(0.0, curve(command).seconds(bytes(command)) - fit_.empty_copy.seconds());
     return std::llround(alone * fit_.model.memory_bandwidth.bytes_per_second());
   }
 
@@ -137,8 +137,8 @@ Duration simulate_program(const Program& program, const BoxFit& fit) {
   for (const RoleOperation& operation : role.operations) {
     const StreamId stream = operation.operation->stream;
     Activity activity;
-    activity.duration = cost.time(kernel_of(program, program.routines[operation.call.routine],
-                                            operation.index_in_routine));
+    activity.duration = cost.time(
+        kernel_of(program, program.routines[operation.call.routine], operation.index_in_routine));
     activity.processor = 0;
     for (const std::uint32_t before : operation.after) activity.after.push_back(places[before]);
     places.push_back(

@@ -5,9 +5,9 @@
 #include <set>
 #include <tuple>
 
+#include "sim/execute/cuda/plan/plan_builder.hpp"
 #include "sim/execute/cuda/program/lower_operation.hpp"
 #include "sim/execute/cuda/program/step_planner.hpp"
-#include "sim/execute/cuda/plan/plan_builder.hpp"
 #include "sim/execute/host/kernels/random_bits.hpp"
 #include "sim/execute/host/program/computations.hpp"
 #include "sim/execute/host/program/drawn_order.hpp"
@@ -163,8 +163,8 @@ std::vector<std::pair<RoutineId, std::size_t>> distinct_operations(const Program
       const bool timeless = kernel.of == OperationClass::communication ||
                             kernel.of == OperationClass::copy || kernel.fused_away;
       if (timeless) continue;
-      const Key key{kernel.kind, kernel.flops, kernel.moved_bytes, kernel.m,     kernel.n,
-                    kernel.k,    kernel.batches, kernel.causal,    kernel.bias};
+      const Key key{kernel.kind, kernel.flops,   kernel.moved_bytes, kernel.m,   kernel.n,
+                    kernel.k,    kernel.batches, kernel.causal,      kernel.bias};
       if (seen.insert(key).second) out.emplace_back(routine, i);
     }
   }

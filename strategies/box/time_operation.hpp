@@ -32,10 +32,8 @@ struct TimedOperation {
 
 /// One operation of a routine on the lowest rank's parts, on numbers that are not zero. None where
 /// only the host can compute it, which says nothing of the device. Errors: DeviceError.
-[[nodiscard]] std::optional<TimedOperation> time_operation(Backend& backend,
-                                                           const Program& program,
-                                                           RoutineId routine,
-                                                           std::size_t operation,
+[[nodiscard]] std::optional<TimedOperation> time_operation(Backend& backend, const Program& program,
+                                                           RoutineId routine, std::size_t operation,
                                                            const TimingOptions& options = {});
 
 /// Each operation of a program's routines once per shape.

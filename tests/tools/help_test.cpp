@@ -51,6 +51,7 @@ TEST_CASE("the help leads to every command") {
                                              "lockstep schedule export",
                                              "lockstep replay",
                                              "lockstep run",
+                                             "lockstep calibrate",
                                              "lockstep list",
                                              "lockstep validate",
                                              "lockstep verify",

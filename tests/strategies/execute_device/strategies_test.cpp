@@ -28,8 +28,8 @@ VerificationReport verified(const std::filesystem::path& file, Backend& device, 
   const Scenario scenario = load_scenario(file, {}, kConfigs);
   ShrinkLimits limits;
   limits.ranks = 16;
-  const ShrunkPlan plan = shrink(scenario.model, scenario.parallel,
-                                 scenario.cluster.cluster.gpus_per_node(), limits);
+  const ShrunkPlan plan =
+      shrink(scenario.model, scenario.parallel, scenario.cluster.cluster.gpus_per_node(), limits);
   VerificationOptions options;
   options.steps = 2;
   options.device = &device;

@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
@@ -16,6 +17,8 @@ namespace lockstep::cli {
 
 namespace {
 
+constexpr int kQuickRepeats = 3;
+
 struct Given {
   DeviceQuestion question;
   std::shared_ptr<BackendOption> backend = std::make_shared<BackendOption>();
@@ -27,6 +30,7 @@ void calibrate(const Given& given) {
   DeviceQuestion question = given.question;
   question.backend = given.backend->name;
   question.measures = question.file.empty();
+  if (question.quick) question.repeats = std::min(question.repeats, kQuickRepeats);
   if (question.backend.empty())
     throw UsageError("calibrate: expected --backend host or --backend cuda");
   if (!question.measures && !given.out.empty())
@@ -68,10 +72,13 @@ void add_calibrate(CLI::App& app) {
       "Timed runs of each case, of which the median counts (default 7)");
   add_format(*command, given->format);
   command->footer(
-      "Measured are copies, launches, reductions, products and attention over grids of shapes, all\n"
-      "that training steps are made of, computation beside copies, host and device; on several GPUs\n"
+      "Measured are copies, launches, reductions, products and attention over grids of shapes, "
+      "all\n"
+      "that training steps are made of, computation beside copies, host and device; on several "
+      "GPUs\n"
       "every pair and NCCL's collectives. Figures of logical ranks that share a GPU are marked\n"
-      "\"shared\": they say something of its memory, nothing of links. Without a GPU, --backend cuda\n"
+      "\"shared\": they say something of its memory, nothing of links. Without a GPU, --backend "
+      "cuda\n"
       "ends with exit code 1 and the word skipped.\n\n"
       "Examples:\n"
       "  lockstep calibrate --backend host --quick\n"

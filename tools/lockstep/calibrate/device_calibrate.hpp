@@ -14,7 +14,7 @@ namespace lockstep::cli {
 
 struct DeviceQuestion {
   std::string backend{};
-  bool measures = true;   // else the figures of `file`
+  bool measures = true;  // else the figures of `file`
   bool compares = false;
   bool quick = false;
   int repeats = 7;

@@ -37,8 +37,8 @@ std::vector<std::string> about(const Box& box) {
   for (std::size_t i = 0; i < kDtypes; ++i) {
     bool measured = false;
     for (const BoxMeasurement& each : box.measurements) {
-      const bool product = each.kind == BoxMeasurement::Kind::kernel &&
-                           each.kernel.kind == OperationKind::matmul;
+      const bool product =
+          each.kind == BoxMeasurement::Kind::kernel && each.kernel.kind == OperationKind::matmul;
       measured = measured || (product && each.kernel.math == static_cast<Dtype>(i));
     }
     if (!measured || !box.fit.model.peaks[i]) continue;
@@ -59,8 +59,8 @@ Report residual_report(const Box& box) {
   Section section;
   section.notes = about(box);
   for (const BoxResidual& each : box.residuals) {
-    section.rows.push_back({Cell{each.of}, Cell{each.rows}, percent(each.median),
-                            percent(each.p90), percent(each.bias)});
+    section.rows.push_back({Cell{each.of}, Cell{each.rows}, percent(each.median), percent(each.p90),
+                            percent(each.bias)});
   }
   out.sections.push_back(std::move(section));
   return out;
@@ -96,7 +96,8 @@ Report comparison_report(const DeviceAnswer& answer) {
 std::string render_device(const DeviceQuestion& question, const DeviceAnswer& answer,
                           Format format) {
   Report report = question.compares ? comparison_report(answer) : residual_report(answer.box);
-  report.schema = question.compares ? "lockstep.calibrate.compare/1" : "lockstep.calibrate.device/1";
+  report.schema =
+      question.compares ? "lockstep.calibrate.compare/1" : "lockstep.calibrate.device/1";
   report.config = config_of(question);
   return render(report, format);
 }

@@ -74,9 +74,10 @@ void add_simulation(CLI::App& command, RunQuestion& question) {
       ->type_name("MODEL")
       ->capture_default_str();
   command
-      .add_option("--calibration", question.calibration,
-                  "File of `lockstep calibrate` of a box that was measured: its figures take the place "
-                  "of the shipped ones")
+      .add_option(
+          "--calibration", question.calibration,
+          "File of `lockstep calibrate` of a box that was measured: its figures take the place "
+          "of the shipped ones")
       ->type_name("FILE");
   command.add_flag("--ignore-memory", question.ignore_memory,
                    "Go on where a rank needs more memory than its GPU has");

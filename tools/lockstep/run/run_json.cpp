@@ -19,16 +19,16 @@ Json maybe(const std::optional<double>& number) {
 /// What ran: the scenario with every default, which may be fed back, and how it was simulated.
 Json config_of(const RunQuestion& question, const RunAnswer& answer) {
   Json config = Json::parse(json_text(answer.scenario.resolved));
-  config["run"] = {{"file", question.file},
-                   {"set", question.overrides},
-                   {"ignore_memory", question.ignore_memory},
-                   {"fidelity", question.fidelity},
-                   {"fold", question.fold},
-                   {"set_rank", question.rank_settings},
-                   {"network", question.network},
-                   {"calibration", question.calibration.empty() ? Json(nullptr)
-                                                                : Json(question.calibration)},
-                   {"nccl", question.simulation.nccl_tuning.stem().string()}};
+  config["run"] = {
+      {"file", question.file},
+      {"set", question.overrides},
+      {"ignore_memory", question.ignore_memory},
+      {"fidelity", question.fidelity},
+      {"fold", question.fold},
+      {"set_rank", question.rank_settings},
+      {"network", question.network},
+      {"calibration", question.calibration.empty() ? Json(nullptr) : Json(question.calibration)},
+      {"nccl", question.simulation.nccl_tuning.stem().string()}};
   return config;
 }
 

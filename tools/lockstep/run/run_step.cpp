@@ -79,8 +79,8 @@ RunAnswer run_step(const RunQuestion& question) {
   Scenario scenario = load_scenario(question.file, question.overrides, config_folder());
   check_rank_speeds(question.simulation.speeds, scenario.parallel.ranks());
   progress.step();
-  const auto box = question.calibration.empty() ? std::nullopt
-                                                : std::optional{load_box(question.calibration)};
+  const auto box =
+      question.calibration.empty() ? std::nullopt : std::optional{load_box(question.calibration)};
   if (box) scenario.cluster.device = calibrated(scenario.cluster.device, box->fit);
   const Device& device = scenario.cluster.device;
   const Cluster& cluster = scenario.cluster.cluster;

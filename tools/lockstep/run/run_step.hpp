@@ -26,7 +26,7 @@ struct RunQuestion {
   std::vector<std::pair<std::string, std::string>> rank_settings{};  // "17", "compute=0.8"
   bool ignore_memory = false;
   std::string calibration{};  // file; empty: the shipped figures
-  std::string trace{};  // file to write; empty: none
+  std::string trace{};        // file to write; empty: none
   std::vector<int> trace_ranks{};
   std::optional<std::pair<TimePoint, TimePoint>> trace_window{};
 };

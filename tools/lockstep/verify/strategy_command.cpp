@@ -87,9 +87,10 @@ void add_verify_strategy(CLI::App& verify) {
   add_whole_number(
       *command, "--seed", 0, INT64_MAX, [given](auto n) { given->question.seed = n; },
       "Of weights, data and the order of execution (default: the scenario's)");
-  add_backend(*command, given->backend,
-              "Who executes the strategy: host: as plans for devices on this machine; cuda: on GPUs, "
-              "ranks dealt out to them (default: the reference executor, also in simulated order)");
+  add_backend(
+      *command, given->backend,
+      "Who executes the strategy: host: as plans for devices on this machine; cuda: on GPUs, "
+      "ranks dealt out to them (default: the reference executor, also in simulated order)");
   add_format(*command, given->format);
   command->footer(
       "The program that `run` simulates is executed for every rank, collectives by their own\n"

@@ -216,9 +216,10 @@ void add_verify(CLI::App& app) {
   add_whole_number(
       *command, "--seed", 0, UINT64_MAX, [given](auto n) { given->question.seed = n; },
       "Of the numbers and of the shuffled order (default 1)");
-  add_backend(*command, given->backend,
-              "Who moves the numbers: host: plans for devices on this machine's memory; cuda: on GPUs, "
-              "ranks dealt out to them (default: the reference executor)");
+  add_backend(
+      *command, given->backend,
+      "Who moves the numbers: host: plans for devices on this machine's memory; cuda: on GPUs, "
+      "ranks dealt out to them (default: the reference executor)");
   command
       ->add_option("--type", given->type,
                    "Of the numbers, with --backend; the bound is that of its precision")

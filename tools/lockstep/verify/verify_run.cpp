@@ -132,8 +132,7 @@ class Subjects {
 
 Outcome judge(const VerifyQuestion& question, const Subject& subject) {
   Outcome out;
-  VerifyOptions options{
-      .seed = question.seed, .slots = question.slots, .count = question.count};
+  VerifyOptions options{.seed = question.seed, .slots = question.slots, .count = question.count};
   if (question.device != nullptr) {
     options.significand = significand_bits(question.numbers.type);
     options.run = move_on_device(*question.device, question.numbers);

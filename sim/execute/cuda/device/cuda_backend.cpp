@@ -58,7 +58,8 @@ class CudaBackend final : public Backend {
     const cuda::Memory device{0, size, "copies between host and GPU"};
     void* host = nullptr;
     check(cudaMallocHost(&host, size), doing("allocating pinned memory of the host"));
-    const std::unique_ptr<void, void (*)(void*)> kept{host, [](void* of) { (void)cudaFreeHost(of); }};
+    const std::unique_ptr<void, void (*)(void*)> kept{host,
+                                                      [](void* of) { (void)cudaFreeHost(of); }};
     const cuda::Stream stream{0};
     const cuda::Event begin{0, true};
     const cuda::Event end{0, true};
@@ -85,8 +86,7 @@ class CudaBackend final : public Backend {
                                                     int devices, int repeats) override {
     if (devices < 2) return {};
     const auto count = std::max<std::size_t>(1, static_cast<std::size_t>(bytes / 4));
-    const std::size_t part =
-        std::max<std::size_t>(1, count / static_cast<std::size_t>(devices));
+    const std::size_t part = std::max<std::size_t>(1, count / static_cast<std::size_t>(devices));
     const std::size_t room = (count + part * static_cast<std::size_t>(devices)) * 4;
     const auto& communicators = machine_.communicators(devices);
     std::vector<cuda::Memory> from;
@@ -97,8 +97,9 @@ class CudaBackend final : public Backend {
       to.emplace_back(device, room, "NCCL");
       streams.emplace_back(device);
       const cuda::OnDevice here{device};
-      cuda::fill_scattered({from.back().data(), NumberType::fp32}, static_cast<std::int64_t>(room / 4),
-                           static_cast<std::uint64_t>(device), streams.back().get());
+      cuda::fill_scattered({from.back().data(), NumberType::fp32},
+                           static_cast<std::int64_t>(room / 4), static_cast<std::uint64_t>(device),
+                           streams.back().get());
     }
     const auto what = [&] {
       return fmt::format("{} by NCCL on {} GPUs", to_string(collective), devices);
@@ -165,8 +166,8 @@ class CudaBackend final : public Backend {
     text.resize(length);
     while (!text.empty() && text.back() == '\n') text.pop_back();
     if (text.empty()) return;
-    facts.emplace_back("driver, sm clock, most sm clock, memory clock, power, power limit, temperature",
-                       text);
+    facts.emplace_back(
+        "driver, sm clock, most sm clock, memory clock, power, power limit, temperature", text);
   }
 
   mutable cuda::Machine machine_;

@@ -40,13 +40,12 @@ class Memory {
       std::size_t all = 0;
       (void)cudaGetLastError();
       (void)cudaMemGetInfo(&free, &all);
-      throw DeviceError{
-          fmt::format("allocating {} bytes for {} on GPU {}: out of memory: {} of {} bytes are free",
-                      bytes, what, device, free, all)};
+      throw DeviceError{fmt::format(
+          "allocating {} bytes for {} on GPU {}: out of memory: {} of {} bytes are free", bytes,
+          what, device, free, all)};
     }
-    check(status, [&] {
-      return fmt::format("allocating {} bytes for {} on GPU {}", bytes, what, device);
-    });
+    check(status,
+          [&] { return fmt::format("allocating {} bytes for {} on GPU {}", bytes, what, device); });
   }
   ~Memory() {
     if (data_ != nullptr) (void)cudaFree(data_);

@@ -19,8 +19,8 @@ class CudaPlan final : public LoadedPlan {
   CudaPlan(Machine& machine, const Plan& plan, const LoadOptions& options)
       : machine_{machine}, plan_{plan}, options_{options} {
     if (plan.devices > machine.devices) {
-      throw DeviceError{fmt::format("a plan for {} GPUs where there are {}", plan.devices,
-                                    machine.devices)};
+      throw DeviceError{
+          fmt::format("a plan for {} GPUs where there are {}", plan.devices, machine.devices)};
     }
     if (plan.devices > 1) machine.allow_peers(plan.devices);
     if (plan.devices > 1 && options.nccl) {
@@ -124,8 +124,9 @@ class CudaPlan final : public LoadedPlan {
 
   void make_events() {
     for (const Command& command : plan_.commands) {
-      events_.push_back(
-          command.signals ? std::make_unique<Event>(plan_.streams[command.stream].device) : nullptr);
+      events_.push_back(command.signals
+                            ? std::make_unique<Event>(plan_.streams[command.stream].device)
+                            : nullptr);
     }
     for (const PlanStream& stream : plan_.streams) joins_.emplace_back(stream.device);
   }
@@ -221,9 +222,8 @@ class CudaPlan final : public LoadedPlan {
     const Stream& stream = streams_[command.stream];
     const OnDevice here{stream.device()};
     for (const CommandId event : command.waits) {
-      check(cudaStreamWaitEvent(stream.get(), events_[event]->get(), 0), [&] {
-        return fmt::format("letting {} wait", plan_.streams[command.stream].name);
-      });
+      check(cudaStreamWaitEvent(stream.get(), events_[event]->get(), 0),
+            [&] { return fmt::format("letting {} wait", plan_.streams[command.stream].name); });
     }
     run(command, stream);
     if (command.signals) events_[id]->record(stream.get());

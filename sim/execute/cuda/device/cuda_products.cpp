@@ -130,12 +130,12 @@ void Products::run(const KernelLaunch& launch, const Arguments& a, const Stream&
                 result.leading, by_y, batches, compute, CUBLAS_GEMM_DEFAULT),
             text);
     } else {
-      check(cublasGemmStridedBatchedEx(
-                handle, flipped(left.operation), flipped(right.operation), static_cast<int>(m),
-                static_cast<int>(n), static_cast<int>(k), alpha, x, type_of(a.in[0].type),
-                left.leading, by_a, y, type_of(a.in[1].type), right.leading, by_b, beta, z,
-                type_of(a.out[0].type), result.leading, by_y, batches, compute,
-                CUBLAS_GEMM_DEFAULT),
+      check(cublasGemmStridedBatchedEx(handle, flipped(left.operation), flipped(right.operation),
+                                       static_cast<int>(m), static_cast<int>(n),
+                                       static_cast<int>(k), alpha, x, type_of(a.in[0].type),
+                                       left.leading, by_a, y, type_of(a.in[1].type), right.leading,
+                                       by_b, beta, z, type_of(a.out[0].type), result.leading, by_y,
+                                       batches, compute, CUBLAS_GEMM_DEFAULT),
             text);
     }
   }

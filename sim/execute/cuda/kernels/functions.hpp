@@ -38,8 +38,8 @@ struct Clear {
   LOCKSTEP_BOTH void operator()(std::int64_t i) const { store(a.out[0], a.at(0, i), Real{0}); }
 };
 
-/// [a, b] -> [y]; places of a (rows, inner, batches), b (inner, columns, batches), y (rows, columns,
-/// batches); rows, columns, inner
+/// [a, b] -> [y]; places of a (rows, inner, batches), b (inner, columns, batches), y (rows,
+/// columns, batches); rows, columns, inner
 template <class Real>
 struct Product {
   Arguments a;
@@ -57,8 +57,8 @@ struct Product {
   }
 };
 
-/// [a, b] -> [y]; where batches of a, b and y begin; m, n, k, batches, then distances of neighbours:
-/// a by row and inner, b by inner and column, y by row and column
+/// [a, b] -> [y]; where batches of a, b and y begin; m, n, k, batches, then distances of
+/// neighbours: a by row and inner, b by inner and column, y by row and column
 template <class Real>
 struct Gemm {
   Arguments a;
@@ -102,8 +102,8 @@ struct SumRest {
 };
 
 /// Attention's operands. Tables: tokens of queries, tokens of keys, key head of every head, number
-/// in the batch, number of the head. Sizes: queries, keys, heads, key heads, numbers of a head, of a
-/// value, whether causal, whether it goes on from what it reads, heads and tokens of the whole
+/// in the batch, number of the head. Sizes: queries, keys, heads, key heads, numbers of a head, of
+/// a value, whether causal, whether it goes on from what it reads, heads and tokens of the whole
 /// tensor, first sample. Numbers: factor of scores, dropout.
 template <class Real>
 struct AttentionPlaces {
@@ -194,8 +194,7 @@ struct Attention {
       Real context = 0;
       for (std::int64_t t = 0; t < at.keys(); ++t) {
         if (weight[t] == 0) continue;
-        context += weight[t] *
-                   load<Real>(a.in[2], at.key_row(b, t, head) * at.value_width() + i);
+        context += weight[t] * load<Real>(a.in[2], at.key_row(b, t, head) * at.value_width() + i);
       }
       if (sum != 0) context /= sum;
       const std::int64_t to = query * at.value_width() + i;
@@ -595,8 +594,8 @@ struct LossGradient {
     const std::int64_t place = i % a.size[0];
     if (a.at(0, place) < 0) return put(a, 0, i, Real{0});
     const std::int64_t own = row_of<Real>(a, a.in[1], row, 1, a.size[1]);
-    const Real p = std::exp(load<Real>(a.in[0], i) - load<Real>(a.in[2], row)) /
-                   load<Real>(a.in[3], row);
+    const Real p =
+        std::exp(load<Real>(a.in[0], i) - load<Real>(a.in[2], row)) / load<Real>(a.in[3], row);
     put(a, 0, i, static_cast<Real>(a.number[0]) * (p - (place == own ? Real{1} : Real{0})));
   }
 };

@@ -13,11 +13,11 @@ enum class KernelFunction : std::uint8_t {
   fill,
   move,  // elements by tables of places
   clear,
-  gemm,             // matrices that lie with constant strides
-  product,          // matrices by tables of places
+  gemm,     // matrices that lie with constant strides
+  product,  // matrices by tables of places
   add_bias,
-  sum_rest,         // over all dimensions that the result has not
-  attention,        // a team per query
+  sum_rest,   // over all dimensions that the result has not
+  attention,  // a team per query
   attention_query_gradient,
   attention_key_gradient,  // and that of values: a team per key
   normalise,               // a team per row
@@ -47,10 +47,10 @@ struct KernelLaunch {
                                     std::vector<std::vector<double>>& writes)>;
 
   KernelFunction function = KernelFunction::fill;
-  std::string name{};     // of the operation
-  bool in_doubles = false;  // computes in float64, else in float32
-  bool adds = false;      // to what the results hold
-  std::int64_t count = 0;   // indices, or teams
+  std::string name{};        // of the operation
+  bool in_doubles = false;   // computes in float64, else in float32
+  bool adds = false;         // to what the results hold
+  std::int64_t count = 0;    // indices, or teams
   std::int64_t scratch = 0;  // numbers that a team keeps
   std::vector<std::int64_t> sizes{};
   std::vector<double> numbers{};

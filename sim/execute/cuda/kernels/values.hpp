@@ -56,7 +56,7 @@ template <class To, class From>
   const auto bits = bits_as<std::uint32_t>(value);
   const std::uint32_t sign = (bits >> 16U) & 0x8000U;
   const std::uint32_t size = bits & 0x7fffffffU;
-  if (size > 0x7f800000U) return 0x7fffU;                                       // NaN
+  if (size > 0x7f800000U) return 0x7fffU;                                      // NaN
   if (size >= 0x477ff000U) return static_cast<std::uint16_t>(sign | 0x7c00U);  // too large
   if (size < 0x38800000U) {  // subnormal: adding 0.5 lets the hardware round at 2^-24
     const float shifted = bits_as<float>(size) + 0.5F;

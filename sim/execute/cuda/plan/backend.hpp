@@ -76,8 +76,8 @@ class Backend {
   /// the same.
   [[nodiscard]] virtual std::vector<double> host_copy_seconds(std::int64_t bytes, bool to_device,
                                                               int repeats) = 0;
-  /// Seconds that a collective of a library of the device's maker takes (NCCL), with so many bytes on
-  /// each of the first `devices` GPUs; none where there is no such library or collective.
+  /// Seconds that a collective of a library of the device's maker takes (NCCL), with so many bytes
+  /// on each of the first `devices` GPUs; none where there is no such library or collective.
   [[nodiscard]] virtual std::vector<double> library_seconds(Collective collective,
                                                             std::int64_t bytes, int devices,
                                                             int repeats) = 0;

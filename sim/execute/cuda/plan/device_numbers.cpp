@@ -49,14 +49,14 @@ std::optional<std::string> move(Backend& device, const DeviceNumbers& how, const
 
 std::function<std::optional<std::string>(const Schedule&, HostMemory&)> move_on_device(
     Backend& device, const DeviceNumbers& how) {
-  return [&device, how](const Schedule& schedule,
-                        HostMemory& memory) -> std::optional<std::string> {
-    try {
-      return move(device, how, schedule, memory);
-    } catch (const ExecutionError& error) {
-      return error.what();
-    }
-  };
+  return
+      [&device, how](const Schedule& schedule, HostMemory& memory) -> std::optional<std::string> {
+        try {
+          return move(device, how, schedule, memory);
+        } catch (const ExecutionError& error) {
+          return error.what();
+        }
+      };
 }
 
 }  // namespace lockstep

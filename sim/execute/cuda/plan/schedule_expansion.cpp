@@ -114,8 +114,8 @@ void ScheduleExpansion::note_writes(int rank, int lane, const Step& step) {
 ScheduleExpansion::Runs ScheduleExpansion::regions(int rank, std::span<const Chunk> runs) const {
   Runs out;
   for (const Chunk& run : runs) {
-    out.push_back({places_.buffer(rank, run.buffer), run.first * places_.block,
-                   run.count * places_.block});
+    out.push_back(
+        {places_.buffer(rank, run.buffer), run.first * places_.block, run.count * places_.block});
   }
   return out;
 }
@@ -185,10 +185,9 @@ ScheduleExpansion::Room& ScheduleExpansion::room_in(std::vector<std::unique_ptr<
   const int device = plan_.plan().streams[stream(place)].device;
   rooms.push_back(std::make_unique<Room>());
   rooms.back()->elements = elements;
-  rooms.back()->buffer =
-      plan_.add_buffer(fmt::format("rank {} lane {} {} {}", place.rank, place.lane, what,
-                                   rooms.size() - 1),
-                       device, places_.type, elements);
+  rooms.back()->buffer = plan_.add_buffer(
+      fmt::format("rank {} lane {} {} {}", place.rank, place.lane, what, rooms.size() - 1), device,
+      places_.type, elements);
   return *rooms.back();
 }
 
@@ -236,8 +235,8 @@ void ScheduleExpansion::move(const StepPlace& place, const Message& message, con
     } else if (combine == Combine::copy) {
       moved_ = plan_.copy(stream(place), into, from);
     } else {
-      const auto how = places_.reduction == Reduction::sum ? Command::Kind::add
-                                                           : Command::Kind::maximum;
+      const auto how =
+          places_.reduction == Reduction::sum ? Command::Kind::add : Command::Kind::maximum;
       moved_ = plan_.combine(stream(place), how, into, from);
     }
   });

@@ -17,7 +17,8 @@ struct SchedulePlanOptions {
 
 struct SchedulePlan {
   Plan plan;
-  /// Per rank and Buffer (data, output, scratch). Of those that the schedule does not have, length 0.
+  /// Per rank and Buffer (data, output, scratch). Of those that the schedule does not have, length
+  /// 0.
   std::vector<std::vector<BufferId>> buffers{};
 
   [[nodiscard]] BufferId buffer(int rank, Buffer which) const {

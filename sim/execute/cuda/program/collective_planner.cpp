@@ -62,9 +62,8 @@ class CollectivePlan {
   [[nodiscard]] BufferId buffer(int rank, Buffer which) const {
     const std::int64_t blocks =
         which == Buffer::scratch ? schedule_.scratch_blocks(rank) : schedule_.blocks();
-    const std::size_t helper = rank < static_cast<int>(members_)
-                                   ? 0
-                                   : 4 * (static_cast<std::size_t>(rank) - members_ + 1);
+    const std::size_t helper =
+        rank < static_cast<int>(members_) ? 0 : 4 * (static_cast<std::size_t>(rank) - members_ + 1);
     return room_.spare(rank_of(rank), own(rank), helper + static_cast<std::size_t>(which),
                        blocks * block_, type_);
   }
@@ -78,8 +77,7 @@ class CollectivePlan {
   [[nodiscard]] StreamIndex stream(int rank, int lane) const {
     const int helper = rank - static_cast<int>(members_);
     if (helper < 0) return room_.lane(rank_of(rank), own(rank), lane);
-    return room_.lane(rank_of(rank), own(rank),
-                      kHelperLanes + helper * schedule_.lanes() + lane);
+    return room_.lane(rank_of(rank), own(rank), kHelperLanes + helper * schedule_.lanes() + lane);
   }
 
   /// Gives every rank a message of `longest` elements, filled with what counts for nothing.
@@ -92,8 +90,7 @@ class CollectivePlan {
     fill.in_doubles = sizeof(Real) == sizeof(double);
     fill.name = "message";
     for (int rank = 0; rank < schedule_.ranks(); ++rank) {
-      (void)room_.launch(own(rank), fill, {},
-                         {{buffer(rank, Buffer::data), 0, blocks * block_}});
+      (void)room_.launch(own(rank), fill, {}, {{buffer(rank, Buffer::data), 0, blocks * block_}});
     }
   }
 
@@ -115,8 +112,8 @@ class CollectivePlan {
     move(stream, from, to, {}, {}, from.count, adds);
   }
 
-  /// Runs the schedule: lanes begin when their rank's message is packed, and what the rank does next
-  /// comes after all of them.
+  /// Runs the schedule: lanes begin when their rank's message is packed, and what the rank does
+  /// next comes after all of them.
   void transfer() {
     PlanBuilder& plan = *room_.builder;
     for_each_lane([&](StreamIndex lane, StreamIndex first) {
@@ -162,7 +159,8 @@ class CollectivePlan {
     std::int64_t longest = 1;
     for (std::size_t k = 0; k < members_; ++k) {
       std::int64_t own = 0;
-      for (const auto& parts : of_.parts) own += parts[k].from == nullptr ? 0 : parts[k].brought.count;
+      for (const auto& parts : of_.parts)
+        own += parts[k].from == nullptr ? 0 : parts[k].brought.count;
       longest = std::max(longest, own);
     }
     check_same();

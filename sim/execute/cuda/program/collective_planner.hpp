@@ -44,7 +44,8 @@ struct CollectiveRoom {
 
 /// Packs what members bring into messages, moves these by the schedule, and takes results out, as
 /// the host executor does (sim/execute/host/program/scheduled_exchange.hpp). Without a schedule the
-/// host does it by its meaning. Errors: ExecutionError where parts do not make up what is asked for.
+/// host does it by its meaning. Errors: ExecutionError where parts do not make up what is asked
+/// for.
 template <class Real>
 void plan_collective(const CollectiveTensors<Real>& tensors, const Schedule* schedule,
                      const CollectiveRoom& room);

@@ -39,9 +39,8 @@ StepPlanNeeds<Real> DeviceStep<Real>::needs() {
 template <class Real>
 void DeviceStep<Real>::run() {
   LOCKSTEP_CHECK(options_.device != nullptr);
-  planner_.begin_step([this](int rank, std::uint32_t instance) {
-    return values_.held(rank, instance).written;
-  });
+  planner_.begin_step(
+      [this](int rank, std::uint32_t instance) { return values_.held(rank, instance).written; });
   order_.run();
   const auto loaded = options_.device->load(planner_.take());
   bring(*loaded);
@@ -71,8 +70,7 @@ void DeviceStep<Real>::fetch(LoadedPlan& loaded) {
       of.written = true;
       const std::int64_t count =
           values_.layout_of(player.role->instances[i].tensor, player.rank).elements();
-      const std::vector<double> values =
-          loaded.read({planner_.buffer(player.rank, i), 0, count});
+      const std::vector<double> values = loaded.read({planner_.buffer(player.rank, i), 0, count});
       of.values.assign(values.begin(), values.end());
     }
     for (std::uint32_t i = 0; i < player.role->operations.size(); ++i) {

@@ -10,8 +10,9 @@
 
 namespace lockstep::execution {
 
-/// Does a step on a device in place of the host: what ranks keep from step to step is brought there,
-/// everything else is NaN at first, and all that was written is fetched. In the precision of `Real`.
+/// Does a step on a device in place of the host: what ranks keep from step to step is brought
+/// there, everything else is NaN at first, and all that was written is fetched. In the precision of
+/// `Real`.
 template <class Real>
 class DeviceStep {
  public:

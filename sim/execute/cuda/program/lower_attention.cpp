@@ -53,8 +53,7 @@ namespace {
 
 Kernels attention(const KernelSettings& call, const AttentionLayouts& of) {
   const std::int64_t rows = of.q.axes[0].length() * of.q.axes[1].length() * of.q.axes[2].length();
-  LoweredKernel out =
-      one(KernelFunction::attention, rows, of.k.axes[1].length(), call, of);
+  LoweredKernel out = one(KernelFunction::attention, rows, of.k.axes[1].length(), call, of);
   out.reads = {read(0), read(1), read(2)};
   if (call.operation->accumulate) {
     out.reads.push_back(read(3));
@@ -68,12 +67,10 @@ Kernels attention_backward(const KernelSettings& call, const AttentionLayouts& o
                            const std::vector<bool>& adds) {
   const std::int64_t queries = of.q.axes[1].length();
   const std::int64_t rows = of.q.axes[0].length() * queries * of.q.axes[2].length();
-  const std::int64_t keys =
-      of.k.axes[0].length() * of.k.axes[1].length() * of.k.axes[2].length();
-  LoweredKernel query = one(KernelFunction::attention_query_gradient, rows,
-                            of.k.axes[1].length(), call, of);
-  LoweredKernel key =
-      one(KernelFunction::attention_key_gradient, keys, 2 * queries, call, of);
+  const std::int64_t keys = of.k.axes[0].length() * of.k.axes[1].length() * of.k.axes[2].length();
+  LoweredKernel query =
+      one(KernelFunction::attention_query_gradient, rows, of.k.axes[1].length(), call, of);
+  LoweredKernel key = one(KernelFunction::attention_key_gradient, keys, 2 * queries, call, of);
   for (LoweredKernel* each : {&query, &key}) {
     for (std::size_t i = 0; i < 6; ++i) each->reads.push_back(read(i));
   }

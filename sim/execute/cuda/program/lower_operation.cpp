@@ -168,9 +168,8 @@ class Lowering {
                         {written(0)}};
     input.launch.sizes = {width, centred() ? 1 : 0};
     input.launch.adds = adds_[0];
-    LoweredKernel gain{launch_of(F::normalise_gain_gradient, width),
-                       {read(0), read(2), read(3)},
-                       {written(1)}};
+    LoweredKernel gain{
+        launch_of(F::normalise_gain_gradient, width), {read(0), read(2), read(3)}, {written(1)}};
     if (biased) gain.writes.push_back(written(2));
     gain.launch.sizes = {width, centred() ? 1 : 0, rows_of(in(0)), biased ? 1 : 0};
     gain.launch.adds = adds_[1];
@@ -236,7 +235,9 @@ class Lowering {
     const PartAxis& words = in(0).axes.back();
     const bool maximum = operation().kind == Kind::loss_maximum;
     const bool gradient = operation().kind == Kind::loss_backward;
-    Kernels out = each(maximum ? F::loss_maximum : gradient ? F::loss_gradient : F::loss_sum,
+    Kernels out = each(maximum    ? F::loss_maximum
+                       : gradient ? F::loss_gradient
+                                  : F::loss_sum,
                        {words.length(), words.size}, {operation().factor});
     out[0].launch.count = gradient ? in(0).elements() : rows_of(in(0));
     out[0].launch.tables = {words_of(words), inverse_of(words)};
@@ -244,8 +245,8 @@ class Lowering {
   }
   /// Below 0 is padding; null where there is none.
   [[nodiscard]] static TablePtr words_of(const PartAxis& words) {
-    const bool padded = std::any_of(words.at.begin(), words.at.end(),
-                                    [](std::int64_t word) { return word < 0; });
+    const bool padded =
+        std::any_of(words.at.begin(), words.at.end(), [](std::int64_t word) { return word < 0; });
     return padded ? std::make_shared<const Table>(words.at) : nullptr;
   }
 

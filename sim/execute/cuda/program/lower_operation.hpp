@@ -21,8 +21,8 @@ struct LoweredKernel {
   std::vector<LoweredOperand> writes{};
 };
 
-/// `call`: operands without values. `adds`: per written tensor, whether to what it holds. What has no
-/// kernel of its own is computed by the host's reference kernel (KernelFunction::on_host).
+/// `call`: operands without values. `adds`: per written tensor, whether to what it holds. What has
+/// no kernel of its own is computed by the host's reference kernel (KernelFunction::on_host).
 /// Errors: ExecutionError for operands that do not fit.
 template <class Real>  // float, double: what is computed in
 [[nodiscard]] std::vector<LoweredKernel> lower_operation(const KernelCall<Real>& call,

@@ -60,8 +60,7 @@ struct Places {
 
 [[nodiscard]] LoweredKernel gemm(const Places& a, const Places& b, const Places& y) {
   LoweredKernel out{
-      launch_of(KernelFunction::gemm,
-                size_of(y.rows) * size_of(y.columns) * size_of(y.batches)),
+      launch_of(KernelFunction::gemm, size_of(y.rows) * size_of(y.columns) * size_of(y.batches)),
       {read(0), read(1)},
       {written(0)}};
   out.launch.sizes = {size_of(y.rows), size_of(y.columns), size_of(a.columns), size_of(y.batches)};
@@ -74,10 +73,10 @@ struct Places {
 }
 
 [[nodiscard]] LoweredKernel product(const Places& a, const Places& b, const Places& y) {
-  LoweredKernel out{launch_of(KernelFunction::product,
-                              size_of(y.rows) * size_of(y.columns) * size_of(y.batches)),
-                    {read(0), read(1)},
-                    {written(0)}};
+  LoweredKernel out{
+      launch_of(KernelFunction::product, size_of(y.rows) * size_of(y.columns) * size_of(y.batches)),
+      {read(0), read(1)},
+      {written(0)}};
   out.launch.sizes = {size_of(y.rows), size_of(y.columns), size_of(a.columns)};
   for (const Places* of : {&a, &b, &y}) {
     for (const Table* table : {&of->rows, &of->columns, &of->batches}) {
@@ -100,8 +99,7 @@ Kernels matmul(const KernelSettings& call, const PartLayout& a, const PartLayout
   Kernels out{regular ? gemm(in_a, in_b, in_y) : product(in_a, in_b, in_y)};
   out.back().launch.adds = adds;
   if (bias == nullptr || !call.adds_bias) return out;
-  LoweredKernel add{
-      launch_of(KernelFunction::add_bias, y.elements()), {read(2)}, {written(0)}};
+  LoweredKernel add{launch_of(KernelFunction::add_bias, y.elements()), {read(2)}, {written(0)}};
   add.launch.tables = {table_of(places_along(*bias, y.axes))};
   out.push_back(std::move(add));
   return out;

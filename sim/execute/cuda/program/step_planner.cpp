@@ -38,10 +38,10 @@ void StepPlanner<Real>::begin_step(
       const Tensor& tensor = player.role->tensor(i);
       const std::int64_t elements =
           needs_.layout_of(player.role->instances[i].tensor, player.rank).elements();
-      of.push_back({builder_->add_buffer(
-                        fmt::format("{} {}", state_.name_of(player.rank), tensor.name), device,
-                        needs_.type(tensor), elements),
-                    written(player.rank, i)});
+      of.push_back(
+          {builder_->add_buffer(fmt::format("{} {}", state_.name_of(player.rank), tensor.name),
+                                device, needs_.type(tensor), elements),
+           written(player.rank, i)});
     }
     auto& streams = own_.emplace_back();
     for (std::size_t i = 0; i < player.streams.size(); ++i) {
@@ -63,8 +63,8 @@ StreamIndex StepPlanner<Real>::lane_stream(int rank, StreamIndex own, int lane) 
   const auto [found, is_new] = lanes_.try_emplace({own, lane});
   if (is_new) {
     const PlanStream& first = builder_->plan().streams[own];
-    found->second = builder_->add_stream(fmt::format("{} lane {}", first.name, lane),
-                                         device_of(rank));
+    found->second =
+        builder_->add_stream(fmt::format("{} lane {}", first.name, lane), device_of(rank));
   }
   return found->second;
 }
@@ -115,8 +115,8 @@ template <class Real>
 CommandId StepPlanner<Real>::launch(StreamIndex stream, const KernelLaunch& kernel,
                                     std::vector<Region> reads, std::vector<Region> writes) {
   wait_for_uses(stream, reads, writes);
-  const CommandId out = builder_->launch(
-      stream, {reads, writes, std::make_shared<const KernelLaunch>(kernel)});
+  const CommandId out =
+      builder_->launch(stream, {reads, writes, std::make_shared<const KernelLaunch>(kernel)});
   note_uses(out, reads, writes);
   return out;
 }
@@ -165,8 +165,8 @@ BufferId StepPlanner<Real>::read(const Player& player, std::uint32_t operation,
 
 /// Whether what is written is added to what is held.
 template <class Real>
-bool StepPlanner<Real>::store(const Player& player, std::uint32_t operation,
-                              std::uint32_t instance, bool add) {
+bool StepPlanner<Real>::store(const Player& player, std::uint32_t operation, std::uint32_t instance,
+                              bool add) {
   Held& of = held(player.rank, instance);
   const Tensor& tensor = player.role->tensor(instance);
   if (add && !of.written && tensor.category != Category::gradient) {
@@ -236,8 +236,8 @@ void StepPlanner<Real>::compute(const Player& player, std::uint32_t operation) {
     const bool read_too = std::find(what.reads.begin(), what.reads.end(), each) != what.reads.end();
     if (!read_too || works_in_place(what.operation->kind)) continue;
     const NumberType type = builder_->plan().buffers[writes.back().buffer].type;
-    const Region beside = whole(spare(player.rank, own, 100 + writes.size(),
-                                      writes.back().count, type));
+    const Region beside =
+        whole(spare(player.rank, own, 100 + writes.size(), writes.back().count, type));
     if (adds.back()) copy(own, beside, writes.back(), own);
     late.emplace_back(writes.back(), beside);
     writes.back() = beside;
@@ -267,9 +267,9 @@ void StepPlanner<Real>::send(const Player& player, std::uint32_t operation) {
   const StreamIndex own = stream_of(player, operation);
   const Region from = whole(read(player, operation, player.operation(operation).reads[0]));
   auto message = std::make_shared<Sent>();
-  message->buffer = builder_->add_buffer(fmt::format("rank {} sent", player.rank),
-                                         device_of(player.rank),
-                                         builder_->plan().buffers[from.buffer].type, from.count);
+  message->buffer =
+      builder_->add_buffer(fmt::format("rank {} sent", player.rank), device_of(player.rank),
+                           builder_->plan().buffers[from.buffer].type, from.count);
   message->count = from.count;
   message->stream = own;
   message->ready = copy(own, whole(message->buffer), from, own);
@@ -308,9 +308,8 @@ void StepPlanner<Real>::meet(Meeting& meeting) {
     const std::uint32_t operation = meeting.operations[k];
     const RoleOperation& own = player.operation(operation);
     const Communication& other = *own.operation->communication;
-    if (other.collective != tensors.how->collective ||
-        other.reduction != tensors.how->reduction || other.cut != tensors.how->cut ||
-        other.joined != tensors.how->joined) {
+    if (other.collective != tensors.how->collective || other.reduction != tensors.how->reduction ||
+        other.cut != tensors.how->cut || other.joined != tensors.how->joined) {
       throw ExecutionError{fmt::format("{} meets {}", state_.who(first, meeting.operations[0]),
                                        state_.who(player, operation))};
     }
@@ -350,9 +349,7 @@ void StepPlanner<Real>::meet(Meeting& meeting) {
     return launch(stream, kernel, std::move(reads), std::move(writes));
   };
   room.spare = [this](int rank, StreamIndex stream, std::size_t which, std::int64_t elements,
-                      NumberType type) {
-    return spare(rank, stream, which, elements, type);
-  };
+                      NumberType type) { return spare(rank, stream, which, elements, type); };
   room.lane = [this](int rank, StreamIndex own, int lane) { return lane_stream(rank, own, lane); };
   room.builder = builder_.get();
   try {

@@ -32,8 +32,8 @@ struct StepPlanNeeds {
   int devices = 1;
 };
 
-/// Writes the step of all ranks into one plan, in the order in which it is told of operations, which
-/// has to be one in which they could be done one after the other: a stream for every rank and
+/// Writes the step of all ranks into one plan, in the order in which it is told of operations,
+/// which has to be one in which they could be done one after the other: a stream for every rank and
 /// stream of the program, and one more for every further lane of a schedule; events for what the
 /// program promises (RoleOperation::after) and for all that streams hand to each other in memory.
 template <class Real>
@@ -122,7 +122,7 @@ class StepPlanner final : public OperationRunner {
   std::map<std::tuple<int, StreamIndex, std::size_t, std::int64_t, NumberType>, BufferId> spares_{};
   std::vector<Use> uses_{};  // per buffer
   std::map<const Meeting*, bool> met_{};
-  std::vector<CommandId> ended_{};  // scratch
+  std::vector<CommandId> ended_{};                                // scratch
   std::map<std::pair<int, std::uint32_t>, CommandId> last_of_{};  // per rank and operation
 };
 

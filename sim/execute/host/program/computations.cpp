@@ -74,8 +74,7 @@ void Computations<Real>::run(const Player& player, std::uint32_t index) {
 
 template <class Real>
 bool Computations<Real>::adds(const Operation& operation, const Tensor& written) {
-  const bool gradient =
-      written.category == Category::gradient && makes_gradients(operation.kind);
+  const bool gradient = written.category == Category::gradient && makes_gradients(operation.kind);
   return !combines_itself(operation) && (operation.accumulate || gradient);
 }
 

@@ -37,8 +37,7 @@ ExecutionParts<Real>::ExecutionParts(const Program& program, ExecutionOptions op
   LOCKSTEP_CHECK(options_.queue_slots >= 1);
   LOCKSTEP_CHECK(options_.device == nullptr || options_.timeline == nullptr);
   if (options_.device != nullptr) {
-    on_device_ =
-        std::make_unique<DeviceStep<Real>>(state_, options_, values_, computations_);
+    on_device_ = std::make_unique<DeviceStep<Real>>(state_, options_, values_, computations_);
   }
   if (options_.timeline == nullptr) return;
   simulated_ = std::make_unique<SimulatedOrder>(state_, *options_.timeline, *this,

@@ -46,7 +46,7 @@ class ExecutionParts final : public OperationRunner {
   Computations<Real> computations_;
   Exchanges<Real> exchanges_;
   DrawnOrder drawn_;
-  std::unique_ptr<SimulatedOrder> simulated_{};  // null: in a drawn order
+  std::unique_ptr<SimulatedOrder> simulated_{};    // null: in a drawn order
   std::unique_ptr<DeviceStep<Real>> on_device_{};  // null: the host computes
   int steps_ = 0;
 };

@@ -31,7 +31,8 @@ float TestNumbers::at(int rank, std::int64_t element) const {
   if (whole_) return static_cast<float>(1 + bits % range_);
   if (significand_ < 24) {  // a multiple of the finest step that numbers near 1 have
     const double steps = std::ldexp(1.0, significand_ - 1);
-    return static_cast<float>(std::floor(static_cast<double>(bits >> 11U) * 0x1p-52 * steps) / steps - 1);
+    return static_cast<float>(
+        std::floor(static_cast<double>(bits >> 11U) * 0x1p-52 * steps) / steps - 1);
   }
   return static_cast<float>(static_cast<double>(bits >> 11U) * 0x1p-52 - 1);
 }

@@ -71,10 +71,9 @@ CollectiveVerdict verify(const Schedule& schedule, const Contract& contract,
   if (!can_end || contract.collective == Collective::barrier) return verdict;
   const std::int64_t count =
       options.count.value_or(std::max<std::int64_t>(0, 3 * schedule.blocks() - 1));
-  verdict.numbers =
-      check_numbers(schedule, contract, count,
-                    {options.seed, options.slots, options.most_floats, options.significand,
-                     options.run});
+  verdict.numbers = check_numbers(
+      schedule, contract, count,
+      {options.seed, options.slots, options.most_floats, options.significand, options.run});
   return verdict;
 }
 

@@ -86,7 +86,8 @@ TEST_CASE("commands stay within their buffers and between equal lengths") {
   CHECK(first_problem(of.builder.plan()) == "command 0 of one reaches beyond b");
   Two other;
   other.builder.copy(other.one, {other.b, 0, 4}, other.all(other.a));
-  CHECK(first_problem(other.builder.plan()) == "command 0 of one moves between lengths that differ");
+  CHECK(first_problem(other.builder.plan()) ==
+        "command 0 of one moves between lengths that differ");
 }
 
 TEST_CASE("a drawn order keeps to streams and events") {

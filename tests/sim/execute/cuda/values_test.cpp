@@ -11,7 +11,8 @@ using namespace lockstep::kernels;
 
 namespace {
 
-/// The nearest number with so many bits of significand, ties to even, by exact arithmetic in double.
+/// The nearest number with so many bits of significand, ties to even, by exact arithmetic in
+/// double.
 [[nodiscard]] double rounded(double value, int bits, int least_exponent) {
   if (value == 0) return 0;
   const int exponent = std::max(std::ilogb(value), least_exponent);

@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# Makes a folder that can be carried to a machine with GPUs that has a driver and nothing else: the
+# command, its CUDA backend with the CUDA runtime libraries that it needs, the configs, and a script
+# that calibrates the box and compares.
+#
+#   tools/cuda_bundle.sh DIR          # builds first; DIR must not exist
+#   tools/cuda_bundle.sh DIR --no-libraries   # leaves CUDA's libraries out: about 0.8 GB less
+#
+# On the GPU machine (Debian 12, or as new a glibc):
+#
+#   DIR/run.sh NAME                   # calibrates, compares, checks the numbers: a few minutes
+#
+# which writes DIR/results/NAME.json (for configs/calibration and `lockstep run --calibration`) and
+# DIR/results/NAME.md, the table of measured beside simulated.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+folder=${1:?"usage: tools/cuda_bundle.sh DIR [--no-libraries]"}
+libraries=${2:-}
+if [[ -e $folder ]]; then
+  echo "tools/cuda_bundle.sh: $folder exists already" >&2
+  exit 2
+fi
+build=${LOCKSTEP_BUILD:-$root/build/release}
+if [[ ! -x $build/lockstep ]]; then
+  cmake -S "$root" --preset release
+  cmake --build "$build" --target lockstep
+fi
+cmake --build "$build" --target lockstep_cuda 2>/dev/null || {
+  echo "tools/cuda_bundle.sh: no CUDA toolkit with cuBLAS and NCCL here, so no backend was built" >&2
+  exit 1
+}
+
+mkdir -p "$folder/lib" "$folder/results"
+cp "$build/lockstep" "$build/liblockstep_cuda.so" "$folder/"
+cp -r "$root/configs" "$folder/configs"
+
+# fmt and pugixml are Debian's; CUDA's own are large but nothing else is needed then.
+needed() { ldd "$1" | awk '$3 ~ /^\// {print $3}'; }
+for library in $(needed "$folder/lockstep" | grep -E 'libfmt|libpugixml|libboost|libprotobuf|libz\.'); do
+  cp -L "$library" "$folder/lib/"
+done
+if [[ $libraries != --no-libraries ]]; then
+  for library in $(needed "$folder/liblockstep_cuda.so" | grep -E 'libcublas|libnccl|libcudart|libfmt'); do
+    cp -L "$library" "$folder/lib/"
+  done
+fi
+
+cat > "$folder/run.sh" <<'RUN'
+#!/usr/bin/env bash
+# Calibrates this machine's GPUs, holds the simulator against them, checks numbers on them.
+#   run.sh NAME [further options of `lockstep calibrate`, such as --devices 1]
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+name=${1:?"usage: run.sh NAME [options], NAME such as h200"}
+shift
+export LD_LIBRARY_PATH="$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+export LOCKSTEP_CUDA_LIBRARY="$here/liblockstep_cuda.so"
+export LOCKSTEP_CONFIGS="$here/configs"
+cd "$here"
+mkdir -p results
+./lockstep verify collective all_reduce -n 2,4,8 --backend cuda
+./lockstep verify collective all_reduce -n 2,4,8 --backend cuda --type bf16
+./lockstep verify strategy data-parallel-from-scratch --backend cuda
+./lockstep calibrate --backend cuda --out "results/$name.json" --compare --format md "$@" \
+  | tee "results/$name.md"
+echo "figures: $here/results/$name.json; table: $here/results/$name.md" >&2
+RUN
+chmod +x "$folder/run.sh"
+du -sh "$folder" | cut -f1 | xargs -I{} echo "$folder: {}; carry it to the GPU machine and run run.sh NAME there"
