@@ -216,7 +216,8 @@ void complete(ObjectReader& in, DeviceModel& model) {
   const ProductFigures any = **first;
   const FlopRate rate = **std::find_if(model.peaks.begin(), model.peaks.end(),
                                        [](const auto& one) { return one.has_value(); });
-  for (std::size_t i = 0; i < kDtypes; ++i) {
+  for (const Dtype dtype : kDtypeList) {
+    const auto i = static_cast<std::size_t>(dtype);
     if (!model.products[i]) model.products[i] = any;
     if (!model.peaks[i]) model.peaks[i] = rate;
   }

@@ -8,6 +8,9 @@ foreach(part options warnings sim topologies strategies)
   install(TARGETS lockstep_${part} EXPORT lockstepTargets)
 endforeach()
 install(TARGETS lockstep)
+if(TARGET lockstep_cuda)
+  install(TARGETS lockstep_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 # The same paths as in the source tree, so that #include "sim/units.hpp" works for users too.
 install(DIRECTORY sim topologies strategies DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lockstep
   FILES_MATCHING PATTERN "*.hpp")

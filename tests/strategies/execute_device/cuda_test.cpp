@@ -24,7 +24,7 @@ std::unique_ptr<Backend> gpus() {
   try {
     return open_backend("cuda");
   } catch (const NoDevice& none) {
-    MESSAGE("skipped: " << none.what());
+    MESSAGE("skipped: " << std::string{none.what()});
     return nullptr;
   }
 }

@@ -116,10 +116,15 @@ class CudaPlan final : public LoadedPlan {
   void transfer(const Region& where, void* to, const void* from, std::size_t bytes,
                 cudaMemcpyKind kind) const {
     if (bytes == 0) return;
-    check(cudaMemcpy(to, from, bytes, kind), [&] {
+    const int device = plan_.buffers[where.buffer].device;
+    const OnDevice here{device};
+    // A plain copy may return before what it brings has arrived, and streams here do not wait for
+    // it.
+    check(cudaMemcpyAsync(to, from, bytes, kind, own_of(device)), [&] {
       return fmt::format("copying {} bytes of {} between host and GPU", bytes,
                          plan_.buffers[where.buffer].name);
     });
+    finish(device);
   }
 
   void make_events() {
@@ -162,8 +167,10 @@ class CudaPlan final : public LoadedPlan {
     if (is_new && !of->empty()) {
       const std::size_t bytes = of->size() * sizeof(std::int64_t);
       found->second = Memory{device, bytes, "a table of places"};
-      check(cudaMemcpy(found->second.data(), of->data(), bytes, cudaMemcpyHostToDevice),
+      check(cudaMemcpyAsync(found->second.data(), of->data(), bytes, cudaMemcpyHostToDevice,
+                            own_of(device)),
             doing("bringing a table of places to a GPU"));
+      finish(device);
     }
     return reinterpret_cast<const std::int64_t*>(found->second.data());
   }
@@ -184,7 +191,14 @@ class CudaPlan final : public LoadedPlan {
     const OnDevice here{0};
     check(cudaStreamBeginCapture(own_of(0), cudaStreamCaptureModeThreadLocal),
           doing("beginning to capture a plan"));
-    issue_commands();
+    try {
+      issue_commands();
+    } catch (const DeviceError&) {
+      // A driver that does not capture some command: the plan is issued command by command instead.
+      (void)cudaStreamEndCapture(own_of(0), &graph_);
+      (void)cudaGetLastError();
+      return;
+    }
     check(cudaStreamEndCapture(own_of(0), &graph_), doing("ending to capture a plan"));
     check(cudaGraphInstantiate(&executable_, graph_, 0), doing("making a graph of a plan"));
     check(cudaGraphUpload(executable_, own_of(0)), doing("bringing a graph to a GPU"));
@@ -200,11 +214,10 @@ class CudaPlan final : public LoadedPlan {
   /// Between one event of the first GPU's own stream, that all streams wait for, and one of each,
   /// that it waits for.
   void issue_commands() {
-    const Event fork{0};
-    fork.record(own_of(0));
+    fork_.record(own_of(0));
     for (const Stream& stream : streams_) {
       const OnDevice here{stream.device()};
-      check(cudaStreamWaitEvent(stream.get(), fork.get(), 0), doing("beginning a stream"));
+      check(cudaStreamWaitEvent(stream.get(), fork_.get(), 0), doing("beginning a stream"));
     }
     for (CommandId id = 0; id < plan_.commands.size(); ++id) issue(id);
     for (std::size_t i = 0; i < streams_.size(); ++i) {
@@ -336,6 +349,7 @@ class CudaPlan final : public LoadedPlan {
   std::vector<Stream> own_{};  // per GPU, beside the plan's
   std::vector<Event> begins_{};
   std::vector<Event> ends_{};
+  Event fork_{0};
   std::vector<std::unique_ptr<Event>> events_{};  // per command; null: it signals none
   std::vector<Event> joins_{};                    // per stream
   std::map<std::pair<int, const KernelLaunch::Table*>, Memory> tables_{};

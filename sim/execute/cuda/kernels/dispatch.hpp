@@ -31,6 +31,10 @@ bool dispatch(KernelFunction function, const Arguments& a, Runner& runner) {
       return runner.teams(AttentionQueryGradient<Real>{a});
     case F::attention_key_gradient:
       return runner.teams(AttentionKeyGradient<Real>{a});
+    case F::softmax:
+      return runner.teams(Softmax<Real>{a});
+    case F::softmax_gradient:
+      return runner.teams(SoftmaxGradient<Real>{a});
     case F::normalise:
       return runner.teams(Normalise<Real>{a});
     case F::normalise_input_gradient:

@@ -20,7 +20,9 @@ enum class KernelFunction : std::uint8_t {
   attention,  // a team per query
   attention_query_gradient,
   attention_key_gradient,  // and that of values: a team per key
-  normalise,               // a team per row
+  softmax,                 // a team per row
+  softmax_gradient,
+  normalise,  // a team per row
   normalise_input_gradient,
   normalise_gain_gradient,  // a team per column
   activate,

@@ -93,6 +93,18 @@ class Lowering {
       case Kind::attention_backward:
         if (adds_[1] != adds_[2]) return {};
         return attention_backward(call_, {in(0), in(1), in(2)}, adds_);
+      case Kind::attention_scores:
+        return adds_[0] ? Kernels{} : attention_scores(call_, in(0), in(1), to(0));
+      case Kind::attention_scores_backward:
+        return adds_any() ? Kernels{} : attention_scores_backward(call_, in(0), in(1), in(2));
+      case Kind::attention_context:
+        return adds_[0] ? Kernels{} : attention_context(call_, in(0), in(1), to(0));
+      case Kind::attention_context_backward:
+        return adds_any() ? Kernels{} : attention_context_backward(call_, in(0), in(1), in(2));
+      case Kind::softmax:
+        return adds_[0] ? Kernels{} : softmax(call_, to(0));
+      case Kind::softmax_backward:
+        return adds_[0] ? Kernels{} : softmax_backward(in(0));
       case Kind::normalisation:
         return normalisation();
       case Kind::normalisation_backward:
@@ -133,6 +145,10 @@ class Lowering {
       default:
         return {};
     }
+  }
+
+  [[nodiscard]] bool adds_any() const {
+    return std::find(adds_.begin(), adds_.end(), true) != adds_.end();
   }
 
   /// Index by index; all operands in order.

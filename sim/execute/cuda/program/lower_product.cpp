@@ -41,18 +41,13 @@ struct Groups {
   return stride;
 }
 
-/// Where the elements of a matrix stand.
-struct Places {
-  Table rows;
-  Table columns;
-  Table batches;
+using Places = ProductPlaces;
 
-  [[nodiscard]] bool is_regular() const {
-    const auto row = stride_of(rows);
-    const auto column = stride_of(columns);
-    return row && column && (*row == 1 || *column == 1);
-  }
-};
+[[nodiscard]] bool is_regular(const Places& of) {
+  const auto row = stride_of(of.rows);
+  const auto column = stride_of(of.columns);
+  return row && column && (*row == 1 || *column == 1);
+}
 
 [[nodiscard]] std::int64_t size_of(const Table& table) {
   return static_cast<std::int64_t>(table.size());
@@ -88,6 +83,11 @@ struct Places {
 
 }  // namespace
 
+LoweredKernel product_of(const Places& a, const Places& b, const Places& y) {
+  const bool regular = is_regular(a) && is_regular(b) && is_regular(y);
+  return regular ? gemm(a, b, y) : product(a, b, y);
+}
+
 Kernels matmul(const KernelSettings& call, const PartLayout& a, const PartLayout& b,
                const PartLayout& y, const PartLayout* bias, bool adds) {
   const Groups of = groups_of(a, b, y);
@@ -95,8 +95,7 @@ Kernels matmul(const KernelSettings& call, const PartLayout& a, const PartLayout
   const Places in_b{places_along(b, of.inner), places_along(b, of.columns),
                     places_along(b, of.all)};
   const Places in_y{places_along(y, of.rows), places_along(y, of.columns), places_along(y, of.all)};
-  const bool regular = in_a.is_regular() && in_b.is_regular() && in_y.is_regular();
-  Kernels out{regular ? gemm(in_a, in_b, in_y) : product(in_a, in_b, in_y)};
+  Kernels out{product_of(in_a, in_b, in_y)};
   out.back().launch.adds = adds;
   if (bias == nullptr || !call.adds_bias) return out;
   LoweredKernel add{launch_of(KernelFunction::add_bias, y.elements()), {read(2)}, {written(0)}};

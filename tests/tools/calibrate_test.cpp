@@ -1,0 +1,71 @@
+#include <doctest/doctest.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "tests/tools/run_command.hpp"
+
+/// `lockstep calibrate --backend`: from measuring to a simulation with what was measured.
+namespace lockstep {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// A path for a file that a command writes.
+class NewFile {
+ public:
+  NewFile() : path_{std::tmpnam(buffer_)} {}  // NOLINT: made by the command under test
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+  ~NewFile() { std::filesystem::remove(path_); }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  char buffer_[L_tmpnam]{};
+  std::string path_;
+};
+
+}  // namespace
+
+TEST_CASE("a calibration is written, compared with and simulated with") {
+  const NewFile file;
+  CHECK(run_command("lockstep calibrate --backend host --quick --out " + file.path()).status == 0);
+  const Json box = Json::parse(text_of(file.path()));
+  CHECK(box["backend"] == "host");
+  CHECK(box["measurements"].size() > 50);
+  CHECK(box["measurements"][0]["shared"] == true);
+
+  const CommandResult compared = run_command(
+      "lockstep calibrate --backend host --quick --compare --format json --calibration " +
+      file.path());
+  CHECK(compared.status == 0);
+  const Json rows = Json::parse(compared.out)["rows"];
+  CHECK(rows.size() >= 10);
+  for (const Json& row : rows) {
+    CAPTURE(row["case"]);
+    CHECK(row["measured_s"].get<double>() > 0);
+    CHECK(row["simulated_s"].get<double>() > 0);
+  }
+
+  // This processor is no H100: the step takes longer.
+  const std::string run = "lockstep run attention-two-gpus --format json";
+  const double shipped = json_of(run)["step_time_s"].get<double>();
+  const double measured =
+      Json::parse(output_of(run + " --calibration " + file.path()))["step_time_s"].get<double>();
+  CHECK(measured > shipped);
+}
+
+TEST_CASE("what calibrate cannot do is said in one sentence") {
+  CHECK(run_command("lockstep calibrate").err ==
+        "lockstep: error: calibrate: expected --backend host or --backend cuda\n");
+  CHECK(run_command("lockstep calibrate --backend tpu").err ==
+        "lockstep: error: --backend: expected host or cuda, got \"tpu\"\n");
+  CHECK(run_command("lockstep run mlp-two-gpus --calibration configs/devices/host.json").status ==
+        2);
+  const CommandResult cuda = run_command("lockstep calibrate --backend cuda --quick");
+  // Where there are no GPUs: exit code 1 and one clear word.
+  if (cuda.status != 0) CHECK(cuda.err.rfind("lockstep: error: skipped: no ", 0) == 0);
+}
+
+}  // namespace lockstep
