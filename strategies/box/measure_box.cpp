@@ -14,6 +14,7 @@ namespace {
 using Kind = BoxMeasurement::Kind;
 
 constexpr int kChain = 64;
+constexpr std::int64_t kPlaces = 8;  // of blocks that are moved one after the other
 constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 
 class Measuring {
@@ -105,14 +106,19 @@ class Measuring {
     PlanBuilder plan{1};
     plan.add_stream("timed", 0);
     const std::int64_t count = bytes / bytes_of(type);
-    plan.add_buffer("from", 0, type, count);
-    plan.add_buffer("to", 0, type, count);
-    const int times = bytes > kMiB ? 4 : 32;
+    // As in a collective, whose ranks hold many such blocks, no two of them the same.
+    const auto places = static_cast<int>(
+        std::clamp<std::int64_t>((is_host_ ? 64 : 1024) * kMiB / bytes, 1, kPlaces));
+    plan.add_buffer("from", 0, type, places * count);
+    plan.add_buffer("to", 0, type, places * count);
+    const int times = std::max(4, places);
     for (int i = 0; i < times; ++i) {
+      const Region from{0, i % places * count, count};
+      const Region to{1, i % places * count, count};
       if (kind == Kind::copy) {
-        plan.copy(0, {1, 0, count}, {0, 0, count});
+        plan.copy(0, to, from);
       } else {
-        plan.combine(0, Command::Kind::add, {1, 0, count}, {0, 0, count});
+        plan.combine(0, Command::Kind::add, to, from);
       }
     }
     add(kind, std::string{to_string(type)}, time(plan.plan()) / times).bytes = bytes;
