@@ -64,6 +64,8 @@ class Engine {
   };
   struct StreamState {
     std::uint32_t index = 0;
+    std::uint32_t first_list = 0;    // of dependents: of its first operation
+    std::uint32_t first_stream = 0;  // from which those count streams
     bool busy = false;
     // Where communication slows computation down:
     bool computing = false;
@@ -128,6 +130,7 @@ class Engine {
   void add_call(const CollectiveCall& call);
   void add_streams();
   void add_dependencies();
+  [[nodiscard]] std::vector<std::uint32_t> place_lists();
   void add_callers();
   void begin_free_calls();
   void find_shared_ends();
@@ -173,7 +176,7 @@ class Engine {
   void communicates(EndpointId at, int more);
   void begin_computing(std::uint32_t stream, const Activity& operation);
   [[nodiscard]] TimePoint compute(EndpointId at, const Activity& operation);
-  [[nodiscard]] std::uint32_t operation_id(ActivityRef ref) const;
+  [[nodiscard]] std::uint32_t list_of(ActivityRef ref, const Stream& waiting) const;
 
   // Transfers.
   void post(const ConnectionKey& key, const Post& post, int slots);
@@ -258,8 +261,9 @@ class Engine {
 
   std::vector<std::uint32_t> first_operation_;  // per stream
   std::vector<std::uint32_t> waiting_for_;      // per operation: unfinished dependencies
-  std::vector<ActivityRef> dependents_;         // who waits, operation after operation
-  std::vector<std::uint32_t> first_dependent_;  // per operation, and the end of the last one's
+  // Who waits, operation after operation; of streams of one pattern once, where one of them does.
+  std::vector<ActivityRef> dependents_;
+  std::vector<std::uint32_t> first_dependent_;  // per list, and the end of the last one
   std::vector<UInt128> carried_;                // per link, bytes times weight
   std::vector<std::vector<TimePoint>> call_ends_;
   std::vector<std::vector<TimePoint>> stream_ends_;

@@ -112,15 +112,15 @@ void Engine::finish_operation(std::uint32_t stream) {
   StreamState& state = streams_[stream];
   stream_ends_[stream][state.index] = queue_.now();
   end_ = queue_.now();
-  const std::uint32_t done = first_operation_[stream] + state.index;
+  const std::uint32_t list = state.first_list + state.index;
   ++state.index;
   state.busy = false;
   state.computing = false;
   ready_.push_back(kStream | stream);
-  for (std::uint32_t i = first_dependent_[done]; i < first_dependent_[done + 1]; ++i) {
-    const ActivityRef dependent = dependents_[i];
-    if (--waiting_for_[first_operation_[dependent.stream] + dependent.index] == 0)
-      ready_.push_back(kStream | dependent.stream);
+  for (std::uint32_t i = first_dependent_[list]; i < first_dependent_[list + 1]; ++i) {
+    const std::uint32_t waiting = state.first_stream + dependents_[i].stream;
+    if (--waiting_for_[first_operation_[waiting] + dependents_[i].index] == 0)
+      ready_.push_back(kStream | waiting);
   }
 }
 

@@ -265,4 +265,43 @@ TEST_CASE("a call during which an end point reduces for another is replayed") {
   }
 }
 
+TEST_CASE("streams that follow one pattern do what they do written out") {
+  // Every host's four streams as patterns of their own, with seats, peers and stream numbers taken
+  // out.
+  for (const std::uint64_t seed : {2, 5, 9, 11}) {
+    CAPTURE(seed);
+    const Case out = drawn(seed);
+    Case shared = out;
+    for (std::uint32_t s = 0; s < shared.workload.streams.size(); ++s) {
+      Stream& stream = shared.workload.streams[s];
+      stream.first_stream = s / 4 * 4;
+      for (Activity& of : stream.operations) {
+        for (ActivityRef& ref : of.after) ref.stream -= stream.first_stream;
+        if (of.kind == Activity::Kind::collective) {
+          stream.calls.push_back({of.call, of.member});
+          of.call = static_cast<std::uint32_t>(stream.calls.size() - 1);
+        } else if (of.kind != Activity::Kind::compute) {
+          stream.messages.push_back({of.peer, of.tag});
+          of.peer = static_cast<EndpointId>(stream.messages.size() - 1);
+        }
+      }
+      // Host 0's serve all hosts whose computation takes as long.
+      const Stream& first = shared.workload.streams[s % 4];
+      const bool alike = shared.workload.streams[s / 4 * 4].operations.size() ==
+                             shared.workload.streams[0].operations.size() &&
+                         out.workload.streams[s / 4 * 4].operations.back().duration ==
+                             out.workload.streams[0].operations.back().duration &&
+                         out.workload.streams[s / 4 * 4].operations.front().duration ==
+                             out.workload.streams[0].operations.front().duration;
+      stream.pattern = s >= 4 && alike
+                           ? first.pattern
+                           : std::make_shared<const std::vector<Activity>>(stream.operations);
+    }
+    for (Stream& stream : shared.workload.streams) stream.operations.clear();
+    for (const bool reuses : {false, true})
+      check_equal(play(out, NetworkModel::fluid, false).result,
+                  play(shared, NetworkModel::fluid, reuses).result);
+  }
+}
+
 }  // namespace lockstep::test
