@@ -41,13 +41,24 @@ Bytes tree_chunk(const NcclTuning& tuning, const NcclFacts& facts, const NcclEst
 /// Rings that differ in the links they take. Channels beyond these share a ring's links with it,
 /// and links that are shared by equals carry what one alone would have: replaying them changes
 /// nothing.
+/// Between nodes a ring per GPU, so that every NIC is used alike, however many GPUs share one.
 int distinct_rings(const NcclFacts& facts) {
   const bool alike = facts.nodes == 1 && facts.same_channels;
-  return alike ? 1 : std::max(1, std::min(facts.ring.channels, facts.ranks_per_node()));
+  if (alike) return 1;
+  if (facts.nodes > 1 && !facts.same_channels) return facts.ranks_per_node();
+  return std::max(1, std::min(facts.ring.channels, facts.ranks_per_node()));
 }
 
 std::string ring_spec(const NcclFacts& facts, int channels) {
   return "ring:channels=" + std::to_string(std::min(channels, distinct_rings(facts)));
+}
+
+/// Trees run over every NIC of a node, one tree a channel, with a chain inside the node: so many
+/// small flows take long to replay. What sends the same bytes over the same NICs: a hierarchy, or
+/// rings where messages are long.
+std::string tree_over_every_nic(const NcclFacts& facts, Bytes size) {
+  if (size < 1_MiB * facts.ranks) return "hierarchical";
+  return "ring:channels=" + std::to_string(facts.ranks_per_node());
 }
 
 std::string pipelined(const char* name, std::int64_t pieces) {
@@ -59,6 +70,7 @@ std::string spec_of(const NcclTuning& tuning, const NcclFacts& facts, Collective
   const bool rooted = collective == Collective::broadcast || collective == Collective::reduce;
   switch (chosen.algorithm) {
     case NcclAlgorithm::tree:
+      if (facts.nodes > 1 && facts.ranks_per_node() > 1) return tree_over_every_nic(facts, size);
       return pipelined("double_binary_tree",
                        pieces_of(size, chosen.channels, tree_chunk(tuning, facts, chosen, size)));
     case NcclAlgorithm::ring:
@@ -83,7 +95,7 @@ std::string spec_of(const NcclTuning& tuning, const NcclFacts& facts, Collective
 NcclPlan grouped(const NcclTuning& tuning, const NcclFacts& facts, const char* spec,
                  Bytes message) {
   const bool small = message <= tuning.chunks.send_recv_ll_up_to;
-  return {spec, small ? NcclProtocol::ll : NcclProtocol::simple, facts.channels};
+  return {spec, small ? NcclProtocol::ll : NcclProtocol::simple, facts.channels, std::nullopt};
 }
 
 }  // namespace
@@ -91,7 +103,8 @@ NcclPlan grouped(const NcclTuning& tuning, const NcclFacts& facts, const char* s
 NcclPlan nccl_plan_of(const NcclTuning& tuning, const NcclFacts& facts, Collective collective,
                       Bytes size, const NcclEstimate& chosen) {
   LOCKSTEP_CHECK(chosen.channels >= 1);
-  return {spec_of(tuning, facts, collective, size, chosen), chosen.protocol, chosen.channels};
+  return {spec_of(tuning, facts, collective, size, chosen), chosen.protocol, chosen.channels,
+          chosen.algorithm};
 }
 
 std::optional<NcclPlan> nccl_plan(const NcclTuning& tuning, const NcclFacts& facts,

@@ -15,6 +15,7 @@ struct NcclPlan {
   std::string spec;                              // of an algorithm, as in `ring:channels=8`
   NcclProtocol protocol = NcclProtocol::simple;  // configs/protocols has a file of this name
   int channels = 1;  // of NCCL's; the spec has only those that take different links
+  std::optional<NcclAlgorithm> algorithm{};  // none: grouped sends and receives
 };
 
 /// The plan of one of nccl_estimates().

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/units.hpp"
+#include "strategies/nccl/cost_data.hpp"
 #include "strategies/nccl/names.hpp"
 
 /// The figures by which one version of NCCL estimates and chooses, as configs/nccl/*.json has them
@@ -146,6 +147,8 @@ struct NcclTuning {
   NcclRules rules;
   NcclChunks chunks;
   NcclRecognition recognition;
+  /// What collectives take beside their links; not of the file itself (tuning_file.hpp).
+  std::vector<NcclCost> costs{};
 };
 
 }  // namespace lockstep

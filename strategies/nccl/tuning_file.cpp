@@ -1,8 +1,10 @@
 #include "strategies/nccl/tuning_file.hpp"
 
 #include <string_view>
+#include <system_error>
 #include <utility>
 
+#include "strategies/calibration/calibration.hpp"
 #include "topologies/config/device.hpp"
 #include "topologies/config/reader.hpp"
 
@@ -355,8 +357,16 @@ NcclTuning read_nccl_tuning(const JsonDocument& document, std::string id,
   return read_over(document, std::move(id), folder, true);
 }
 
-NcclTuning load_nccl_tuning(const std::filesystem::path& path) {
-  return read_nccl_tuning(read_json(path), path.stem().string(), path.parent_path());
+NcclTuning load_nccl_tuning(const std::filesystem::path& path, std::vector<NcclCost> costs) {
+  NcclTuning out = read_nccl_tuning(read_json(path), path.stem().string(), path.parent_path());
+  out.costs = std::move(costs);
+  const std::filesystem::path shipped =
+      path.parent_path().parent_path() / "calibration" / "collectives.json";
+  std::error_code ignored;
+  if (!std::filesystem::exists(shipped, ignored)) return out;
+  const std::vector<NcclCost> others = load_collective_costs(shipped);
+  out.costs.insert(out.costs.end(), others.begin(), others.end());
+  return out;
 }
 
 std::vector<std::string> nccl_tuning_ids(const std::filesystem::path& folder) {

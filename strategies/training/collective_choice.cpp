@@ -6,9 +6,11 @@
 
 #include "sim/check.hpp"
 #include "strategies/collectives/sizing.hpp"
+#include "strategies/nccl/cost_terms.hpp"
 #include "strategies/nccl/facts_of.hpp"
 #include "strategies/nccl/plan.hpp"
 #include "strategies/nccl/tuning.hpp"
+#include "topologies/node_rings.hpp"
 
 namespace lockstep {
 
@@ -34,15 +36,11 @@ constexpr int kLongestRing = 256;
   return std::move(specs.specs.front());
 }
 
-/// NCCL's trees run over every NIC of a node, one tree a channel: so many small flows take long to
-/// replay. What comes near in time and takes the same NICs: a hierarchy, or rings where messages
-/// are long.
-[[nodiscard]] std::string over_every_nic(const std::string& spec, const NcclFacts& facts,
-                                         Bytes message) {
-  const bool tree = spec.rfind("double_binary_tree", 0) == 0;
-  if (!tree || facts.nodes == 1 || facts.ranks_per_node() == 1) return spec;
-  if (message < 1_MiB * facts.ranks) return "hierarchical";
-  return fmt::format("ring:channels={}", facts.ranks_per_node());
+/// Switches that add up take no part in a training step here: what NCCL picks without them.
+[[nodiscard]] const NcclChoices& by_ranks_alone() {
+  static const NcclChoices choices =
+      parse_nccl_choices("^nvls,nvlstree,collnetdirect,collnetchain", "").choices;
+  return choices;
 }
 
 }  // namespace
@@ -54,7 +52,16 @@ CollectiveChoice::CollectiveChoice(const Cluster& cluster, const Network& networ
       network_{network},
       tuning_{std::move(tuning)},
       facts_{nccl_facts_of(tuning_, cluster, device)},
-      algorithms_{std::move(algorithms)} {}
+      algorithms_{std::move(algorithms)},
+      node_rings_{nvlink_rings(cluster)} {}
+
+bool CollectiveChoice::is_whole_node(const std::vector<EndpointId>& members) const {
+  const auto gpus = static_cast<std::size_t>(std::max(1, cluster_.gpus_per_node()));
+  if (members.size() != gpus || members.front() % gpus != 0) return false;
+  for (std::size_t i = 0; i < gpus; ++i)
+    if (members[i] != members.front() + i) return false;
+  return true;
+}
 
 int CollectiveChoice::per_node(const std::vector<EndpointId>& members) const {
   const auto gpus = static_cast<EndpointId>(std::max(1, cluster_.gpus_per_node()));
@@ -82,6 +89,7 @@ AlgorithmInput CollectiveChoice::input(const std::vector<EndpointId>& members, i
   out.root = root;
   out.layout.per_node = per_node(members);
   out.size = message;
+  if (is_whole_node(members)) out.layout.node_rings = node_rings_;
   const std::size_t far =
       out.layout.per_node < out.n ? static_cast<std::size_t>(out.layout.per_node) : 1;
   Route route;
@@ -127,26 +135,30 @@ ChosenCollective CollectiveChoice::make(Collective collective, const std::string
   AlgorithmSpec spec = named(collective, group);
   ChosenCollective out;
   const NcclFacts facts = this->facts(members);
-  if (spec.algorithm == nullptr && !host) {
-    if (const auto plan = nccl_plan(tuning_, facts, collective, message)) {
-      spec =
-          parsed(over_every_nic(plan->spec, facts, message), collective).value_or(AlgorithmSpec{});
-    }
-  }
+  const bool named = spec.algorithm != nullptr;
+  std::optional<NcclPlan> plan;
+  if (!host) plan = nccl_plan(tuning_, facts, collective, message, by_ranks_alone());
+  if (plan && !named) spec = parsed(plan->spec, collective).value_or(AlgorithmSpec{});
+  // A ring that a scenario names goes by rank; NCCL's go along NVLinks.
+  const auto asked_input = [&] {
+    AlgorithmInput in = input(members, root, spec.arguments, message);
+    if (named) in.layout.node_rings.clear();
+    return in;
+  };
   const auto fits = [&] {
     return spec.algorithm != nullptr && spec.algorithm->helpers == Helpers::none &&
-           validate(*spec.algorithm, input(members, root, spec.arguments, message)).empty();
+           validate(*spec.algorithm, asked_input()).empty();
   };
   const bool asked = spec.algorithm != nullptr && algorithms_.contains(group);
   const std::string refused = asked && !fits() ? spec.text() : std::string{};
   if (!fits()) spec = fallback(collective, host, facts);
   LOCKSTEP_CHECK(fits());
-  if (!host) {
-    if (const auto pick = nccl_pick(tuning_, facts, collective, message)) {
-      out.launch = tuning_.base_latency[pick->algorithm][pick->protocol].value_or(Duration{});
-    }
+  if (plan && named && plan->algorithm) {
+    out.launch = tuning_.base_latency[*plan->algorithm][plan->protocol].value_or(Duration{});
+  } else if (plan && !named) {
+    out.launch = nccl_overhead(tuning_, facts, collective, message, *plan);
   }
-  out.schedule = make_schedule(*spec.algorithm, input(members, root, spec.arguments, message));
+  out.schedule = make_schedule(*spec.algorithm, asked_input());
   out.block = lay_out(message, element(), out.schedule->blocks()).block;
   out.text = spec.text();
   if (!refused.empty()) out.text += ", as these ranks cannot have " + refused;

@@ -52,6 +52,8 @@ class CollectiveChoice {
   [[nodiscard]] AlgorithmInput input(const std::vector<EndpointId>& members, int root,
                                      const AlgorithmArguments& arguments, Bytes message) const;
   [[nodiscard]] int per_node(const std::vector<EndpointId>& members) const;
+  /// All GPUs of one node, in their order.
+  [[nodiscard]] bool is_whole_node(const std::vector<EndpointId>& members) const;
   [[nodiscard]] NcclFacts facts(const std::vector<EndpointId>& members) const;
 
   const Cluster& cluster_;
@@ -59,6 +61,7 @@ class CollectiveChoice {
   NcclTuning tuning_;
   NcclFacts facts_;
   std::map<std::string, std::string> algorithms_;
+  std::vector<std::vector<int>> node_rings_;  // of any of the nodes
   std::map<std::string, ChosenCollective> made_;
   std::vector<std::string> report_;
 };

@@ -6,6 +6,7 @@
 
 #include "sim/cost/roofline.hpp"
 #include "sim/cost/sustained.hpp"
+#include "strategies/calibration/calibration.hpp"
 #include "strategies/training/software_stack.hpp"
 #include "topologies/config/complaint.hpp"
 #include "topologies/config/device_kernels.hpp"
@@ -27,8 +28,13 @@ std::filesystem::path file_of(const Device& device) {
   return device.configs / "devices" / (device.id + ".json");
 }
 
-/// The figures that the device names. Errors: as device_model().
-KernelFigures kernels_of(const Device& device, const std::filesystem::path& configs) {
+/// The figures that the device names, or its own that were fitted. Errors: as device_model().
+KernelFigures kernels_of(const Device& device, const std::filesystem::path& configs,
+                         const Calibration* calibration) {
+  if (calibration != nullptr) {
+    const auto fitted = calibration->kernels.find(device.id);
+    if (fitted != calibration->kernels.end()) return fitted->second;
+  }
   const std::filesystem::path folder = configs / "kernels";
   if (device.kernels.empty() || !device.memory || !device.multiprocessors) {
     refuse(file_of(device), "",
@@ -76,14 +82,21 @@ void set_peaks(DeviceModel& model, const Device& device) {
   model.peaks[at(Dtype::fp8)] = device.peak(Precision::kFp8);
 }
 
+void apply(const StackFit& fit, DeviceModel& model) {
+  if (fit.host_time) model.host_time = *fit.host_time;
+  if (fit.slowdown_while_communicating)
+    model.slowdown_while_communicating = *fit.slowdown_while_communicating;
+}
+
 }  // namespace
 
 DeviceModel device_model(const Device& device, const std::string& stack_id,
-                         const std::filesystem::path& configs_folder) {
+                         const std::filesystem::path& configs_folder,
+                         const Calibration* calibration) {
   const std::filesystem::path& configs = configs_folder.empty() ? device.configs : configs_folder;
   const SoftwareStack stack =
       find_software_stack(configs / "stacks", stack_id.empty() ? kDefaultStack : stack_id);
-  const KernelFigures kernels = kernels_of(device, configs);
+  const KernelFigures kernels = kernels_of(device, configs, calibration);
   DeviceModel model;
   set_peaks(model, device);
   model.memory_bandwidth = device.memory->bandwidth;
@@ -98,14 +111,26 @@ DeviceModel device_model(const Device& device, const std::string& stack_id,
   model.bias = stack.bias;
   model.fp8_casts = stack.fp8_casts;
   model.host_time = stack.host_time;
+  if (calibration != nullptr) {
+    const auto fitted = calibration->stacks.find(stack.id);
+    if (fitted != calibration->stacks.end()) apply(fitted->second, model);
+  }
   return model;
 }
 
 std::unique_ptr<CostModel> cost_model(const Device& device, const std::string& stack,
                                       std::optional<FlopRate> sustained,
-                                      const std::filesystem::path& configs) {
+                                      const std::filesystem::path& configs,
+                                      const Calibration* calibration) {
   if (sustained) return std::make_unique<SustainedRate>(*sustained);
-  return std::make_unique<Roofline>(device_model(device, stack, configs));
+  return std::make_unique<Roofline>(device_model(device, stack, configs, calibration));
+}
+
+std::filesystem::path nccl_tuning_of(const std::string& stack,
+                                     const std::filesystem::path& configs) {
+  const SoftwareStack found =
+      find_software_stack(configs / "stacks", stack.empty() ? kDefaultStack : stack);
+  return configs / "nccl" / (found.nccl + ".json");
 }
 
 }  // namespace lockstep

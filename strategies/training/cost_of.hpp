@@ -11,6 +11,8 @@
 
 namespace lockstep {
 
+struct Calibration;
+
 inline constexpr const char* kDefaultStack = "fused";
 
 /// A GPU's datasheet, the figures of its generation's kernels (configs/kernels) and those of the
@@ -18,13 +20,21 @@ inline constexpr const char* kDefaultStack = "fused";
 /// or, where that is empty, above the folder of the device's own file.
 /// Throws ConfigError where there is no such stack, where the device names no kernels or a file of
 /// theirs is wrong, or has no attention as the stack uses it.
+/// What a calibration says of the device or the stack goes first.
 [[nodiscard]] DeviceModel device_model(const Device& device, const std::string& stack = {},
-                                       const std::filesystem::path& configs = {});
+                                       const std::filesystem::path& configs = {},
+                                       const Calibration* calibration = nullptr);
 
 /// How long kernels take on a device: from their shapes, or everything at one `sustained` rate.
 /// Errors as device_model(); none where a rate is given.
 [[nodiscard]] std::unique_ptr<CostModel> cost_model(const Device& device, const std::string& stack,
                                                     std::optional<FlopRate> sustained,
-                                                    const std::filesystem::path& configs = {});
+                                                    const std::filesystem::path& configs = {},
+                                                    const Calibration* calibration = nullptr);
+
+/// The tuning of the NCCL that a stack comes with (SoftwareStack::nccl), as a file of
+/// configs/nccl. Throws ConfigError where there is no such stack.
+[[nodiscard]] std::filesystem::path nccl_tuning_of(const std::string& stack,
+                                                   const std::filesystem::path& configs);
 
 }  // namespace lockstep

@@ -82,6 +82,14 @@ void add_first(const StepTimeline& timeline, const ReplayedTimes& times, LinkLoa
   }
 }
 
+/// GPUs add up what they receive while it comes in, as NCCL's kernels do; what that costs beyond
+/// the links is in the measured costs. Servers add up what they have received.
+[[nodiscard]] Endpoint endpoint_of(const Device& device, const Program& program) {
+  Endpoint out = device.endpoint();
+  if (hosts_of(program) == 0) out.reduce_rate.reset();
+  return out;
+}
+
 [[noreturn]] void throw_stuck(const ReplayResult& result) {
   std::string text =
       fmt::format("the training step cannot end; {} wait for ever:", result.unfinished.size());
@@ -105,7 +113,7 @@ class Simulation {
         cost_{cost},
         options_{options},
         network_{lower(
-            cluster, device.endpoint(),
+            cluster, endpoint_of(device, *program_),
             options.network == NetworkModel::queue ? RoutePolicy::ecmp : RoutePolicy::automatic)} {
     for (std::size_t i = 0; i < program_->roles.size(); ++i) roles_.push_back(unroll(*program_, i));
     choose_algorithms();
@@ -119,8 +127,8 @@ class Simulation {
 
  private:
   void choose_algorithms() {
-    choice_.emplace(cluster_, network_, device_, load_nccl_tuning(options_.nccl_tuning),
-                    parallel_.algorithms);
+    choice_.emplace(cluster_, network_, device_,
+                    load_nccl_tuning(options_.nccl_tuning, options_.costs), parallel_.algorithms);
   }
 
   [[nodiscard]] std::function<EndpointId(int)> endpoints() const {

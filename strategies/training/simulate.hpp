@@ -12,6 +12,7 @@
 #include "sim/engine/replay.hpp"
 #include "sim/program/timeline.hpp"
 #include "sim/trace/perfetto.hpp"
+#include "strategies/nccl/cost_data.hpp"
 #include "strategies/parallel/parallel_config.hpp"
 #include "strategies/training/fold_step.hpp"
 #include "topologies/cluster.hpp"
@@ -40,6 +41,7 @@ struct SimulationOptions {
   std::map<int, double> speeds{};
   NetworkModel network = NetworkModel::fluid;
   std::filesystem::path nccl_tuning{};  // of configs/nccl
+  std::vector<NcclCost> costs{};        // of collectives, that go before the shipped ones
   /// Memory bandwidth of a host, which the GPUs of a node share, and of its link to a GPU; none:
   /// nothing there takes time.
   std::optional<Rate> host_memory{};

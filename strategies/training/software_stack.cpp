@@ -57,6 +57,9 @@ SoftwareStack read_software_stack(const JsonDocument& document, std::string id) 
     stack.attention = reader.figure(in, "attention", read_attention);
     stack.host_time =
         reader.figure(in, "host_time", [](const ValueReader& value) { return value.duration(); });
+    if (const auto nccl = reader.optional_figure(
+            in, "nccl", [](const ValueReader& value) { return value.string(); }))
+      stack.nccl = *nccl;
     stack.bias = reader.figure(in, "bias", read_kind);
     stack.fp8_casts = reader.figure(in, "fp8_casts", read_kind);
     in.object("kinds", [&stack](ObjectReader& kinds) { read_kinds(kinds, stack); });

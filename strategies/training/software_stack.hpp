@@ -23,6 +23,7 @@ struct SoftwareStack {
   KindFigures bias{0, 0};
   KindFigures fp8_casts{0, 0};
   Duration host_time{};
+  std::string nccl = "2.30";  // whose tuning its collectives go by, of configs/nccl
   std::vector<FigureSource> sources{};
 };
 

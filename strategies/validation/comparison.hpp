@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "strategies/validation/run_kind.hpp"
+
 /// Measured beside simulated.
 namespace lockstep {
 
@@ -42,6 +44,7 @@ struct Comparison {
   /// Rows of one layout set differ in how one model is spread over the same GPUs, and in nothing
   /// else; empty: of none.
   std::string layout_set{};
+  std::optional<RunKind> kind{};  // of step times
   /// Of step times: at the dense peak, what the model alone would take; none: no peak is known.
   std::optional<double> at_peak{};
 

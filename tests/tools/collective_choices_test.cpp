@@ -69,7 +69,7 @@ TEST_CASE("what replays fastest is never slower than an algorithm that was asked
   CHECK(rows[15]["chosen"] == "one_shot");
 }
 
-TEST_CASE("NCCL's pick is replayed under the protocol that it picked") {
+TEST_CASE("NCCL's pick takes what it was measured to take") {
   // NCCL's own model has a floor of 15.0 us for eight GPUs of one node: 6.6 + 14 * 0.6.
   const Json row = only_row(
       "lockstep collective all_reduce --cluster dgx-a100 --nodes 1 --algorithm auto:by=nccl -b 8 "
@@ -77,10 +77,9 @@ TEST_CASE("NCCL's pick is replayed under the protocol that it picked") {
   CHECK(picoseconds(row["nccl_model_s"]) == doctest::Approx(15.0e6).epsilon(0.001));
   CHECK(contains(row["chosen"].get<std::string>(), "ring"));
   CHECK(contains(row["chosen"].get<std::string>(), "ll"));
-  // 6.6 us to launch, then 14 rounds of two NVLinks of 300 ns, to which LL adds nothing, and of a
-  // block of 4 bytes, which takes less than a nanosecond.
-  CHECK(picoseconds(row["time_s"]) >= 6'600'000 + 14 * 600'000);
-  CHECK(picoseconds(row["time_s"]) < 6'600'000 + 14 * 601'000);
+  // 21.3 to 22.6 us were measured for 512 B to 16 KiB (ai-dynamo/aiconfigurator a100_sxm, NCCL
+  // 2.27, at 095f58a5).
+  CHECK(picoseconds(row["time_s"]) == doctest::Approx(21.7e6).epsilon(0.06));
 }
 
 TEST_CASE("a protocol slows links and lengthens hops") {

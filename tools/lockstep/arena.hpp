@@ -43,8 +43,8 @@ class Arena {
   [[nodiscard]] const RankLayout& layout() const { return layout_; }
   [[nodiscard]] const std::optional<Protocol>& protocol() const { return protocol_; }
   [[nodiscard]] const Network& network() const { return network_; }
-  /// The same network under another protocol.
-  [[nodiscard]] Network network_under(const Protocol& protocol) const { return lowered(protocol); }
+  /// The same network under no protocol.
+  [[nodiscard]] Network bare_network() const { return lowered(std::nullopt); }
 
   /// From the first rank to the one a node further: what chunk counts are chosen by.
   [[nodiscard]] std::optional<AlphaBeta> hop_on(const Network& network) const;

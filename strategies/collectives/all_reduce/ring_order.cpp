@@ -150,6 +150,17 @@ RankOrder as_rank_order(const Order& order) {
           [order](int rank) { return order.place_of(rank); }};
 }
 
+/// A cycle as it is, or the other way round.
+RankOrder along(const std::vector<int>& cycle, bool backwards) {
+  std::vector<int> at = cycle;
+  if (backwards) std::reverse(at.begin(), at.end());
+  std::vector<int> place(at.size());
+  for (std::size_t i = 0; i < at.size(); ++i)
+    place[static_cast<std::size_t>(at[i])] = static_cast<int>(i);
+  return {[at](int i) { return at[static_cast<std::size_t>(i)]; },
+          [place](int rank) { return place[static_cast<std::size_t>(rank)]; }};
+}
+
 }  // namespace
 
 RankOrder reversed(RankOrder order, int n) {
@@ -164,6 +175,10 @@ RankOrder reversed(RankOrder order, int n) {
 RankOrder ring_order(int n, const RankLayout& layout, int channel) {
   if (1 < layout.per_node && layout.per_node < n && n % layout.per_node == 0)
     return as_rank_order(NodeOrder{n, layout.per_node, channel});
+  if (!layout.node_rings.empty() && std::ssize(layout.node_rings.front()) == n)
+    return along(
+        layout.node_rings[static_cast<std::size_t>(channel / 2) % layout.node_rings.size()],
+        channel % 2 == 1);
   const auto& sizes = layout.dimensions;
   const int ranks = std::accumulate(sizes.begin(), sizes.end(), 1, std::multiplies<>{});
   if (sizes.empty() || ranks != n) return {};

@@ -10,6 +10,8 @@ namespace lockstep {
 /// is on the same rail (with two GPUs a node and an odd number of nodes one crossing is not). Ring
 /// c is ring 0 with every GPU's number in its node c higher, so that rings of consecutive channels
 /// cross on different rails and `per_node` rings use every NIC once each way.
+/// One node whose GPUs are joined without a switch: channel 2k goes along the k-th of the node's
+/// cycles, 2k+1 the same backwards.
 /// A torus: a cycle that steps from neighbour to neighbour, where some dimension is even or all
 /// are equal; odd channels go the other way round, and on a square torus channels 2 and 3 use none
 /// of the links of 0 and 1 (Bose et al. 1995, Gray codes of k-ary n-cubes).

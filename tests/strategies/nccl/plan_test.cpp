@@ -36,24 +36,47 @@ TEST_CASE("small messages take as few rings as channels") {
         "ring:channels=2 with ll on 2");
 }
 
+/// One GPU of each of 16 nodes.
+NcclFacts one_of_each() {
+  NcclFacts facts = hgx_h100(16);
+  facts.ranks = 16;
+  return facts;
+}
+
 TEST_CASE("trees take chunks of a step per channel") {
   // 16 channels * 512 KiB = 8 MiB per loop
-  CHECK(plan(hgx_h100(16), Collective::all_reduce, 256_MiB) ==
+  CHECK(plan(one_of_each(), Collective::all_reduce, 256_MiB, "tree", "simple") ==
         "double_binary_tree:chunks=32 with simple on 16");
   // LL: 32 KiB of data per step; 64 KiB / (512 * 8 B) = 16 channels, one chunk each
-  CHECK(plan(hgx_h100(16), Collective::all_reduce, 64_KiB, "tree", "ll") ==
+  CHECK(plan(one_of_each(), Collective::all_reduce, 64_KiB, "tree", "ll") ==
         "double_binary_tree:chunks=1 with ll on 16");
 }
 
+TEST_CASE(
+    "trees over nodes of several GPUs send the same bytes over the same NICs with fewer flows") {
+  // 128 ranks: a hierarchy below 128 MiB, rings from there on.
+  CHECK(plan(hgx_h100(16), Collective::all_reduce, 64_MiB, "tree", "simple") ==
+        "hierarchical with simple on 16");
+  CHECK(plan(hgx_h100(16), Collective::all_reduce, 128_MiB, "tree", "simple") ==
+        "ring:channels=8 with simple on 16");
+}
+
+TEST_CASE("every NIC has a ring, also where two GPUs share one") {
+  NcclFacts facts = hgx_h100(2);
+  facts.ring.channels = 4;
+  CHECK(plan(facts, Collective::all_gather, 1_GiB, "ring", "simple") ==
+        "ring:channels=8 with simple on 16");
+}
+
 TEST_CASE("trees with LL128 halve chunks that would be too few") {
-  // 1 + lg 16 + .8 = 5.8 steps; fewer than 5.8 * 64 / 8 = 46.4 per channel: 576000 B become 288000,
+  // 1 + lg 16 + .1 = 5.1 steps; fewer than 5.1 * 64 = 326.4 per channel: 576000 B become 288000,
   // 144000 and 72000 B (not above 128 KiB); 1 MiB / 16 channels has none at all of these, so on to
   // 36000 and 18000 B (not above 32 KiB): ceil(65536 / 18000) = 4.
-  CHECK(plan(hgx_h100(16), Collective::all_reduce, 1_MiB, "tree", "ll128") ==
+  CHECK(plan(one_of_each(), Collective::all_reduce, 1_MiB, "tree", "ll128") ==
         "double_binary_tree:chunks=4 with ll128 on 16");
-  // 512 MiB: 58 of 576000 B per channel are enough
-  CHECK(plan(hgx_h100(16), Collective::all_reduce, 512_MiB, "tree", "ll128") ==
-        "double_binary_tree:chunks=59 with ll128 on 16");
+  // 8 GiB: 932 of 576000 B per channel are enough
+  CHECK(plan(one_of_each(), Collective::all_reduce, 8_GiB, "tree", "ll128") ==
+        "double_binary_tree:chunks=933 with ll128 on 16");
 }
 
 TEST_CASE("broadcast and reduce are pipelined chains") {

@@ -5,6 +5,8 @@
 
 #include "strategies/box/box_file.hpp"
 #include "tools/lockstep/backend_option.hpp"
+#include "tools/lockstep/calibrate/calibrate_render.hpp"
+#include "tools/lockstep/calibrate/calibration_document.hpp"
 #include "tools/lockstep/calibrate/device_calibrate.hpp"
 #include "tools/lockstep/calibrate/device_render.hpp"
 #include "tools/lockstep/commands.hpp"
@@ -24,31 +26,75 @@ struct Given {
   std::shared_ptr<BackendOption> backend = std::make_shared<BackendOption>();
   std::string out;
   Format format = Format::table;
+  std::vector<std::string> from;  // measured results instead of a device
+  std::vector<std::string> check;
+  CalibrateQuestion fit;
 };
 
-void calibrate(const Given& given) {
+CalibrateQuestion fit_question_of(const Given& given) {
+  CalibrateQuestion question = given.fit;
+  if (!given.backend->name.empty())
+    throw UsageError("--from fits to measured results: no --backend beside it");
+  if (question.split && !given.check.empty())
+    throw UsageError("--split keeps half of --from to check with: no --check beside it");
+  question.from.assign(given.from.begin(), given.from.end());
+  question.check.assign(given.check.begin(), given.check.end());
+  if (!given.out.empty()) question.name = std::filesystem::path{given.out}.stem().string();
+  return question;
+}
+
+void calibrate_from(const Given& given) {
+  const CalibrateQuestion question = fit_question_of(given);
+  const CalibrateAnswer answer = calibrate(question);
+  if (!given.out.empty()) write_file(given.out, calibration_text(answer.calibration));
+  print(render_calibration(question, answer, given.format));
+}
+
+void calibrate_device(const Given& given) {
+  if (!given.check.empty() || given.fit.split)
+    throw UsageError("--check and --split go with --from FILE...");
   DeviceQuestion question = given.question;
   question.backend = given.backend->name;
   question.measures = question.file.empty();
   if (question.quick) question.repeats = std::min(question.repeats, kQuickRepeats);
   if (question.backend.empty())
-    throw UsageError("calibrate: expected --backend host or --backend cuda");
+    throw UsageError(
+        "calibrate: expected --backend host or --backend cuda, or --from FILE... with measured "
+        "results to fit to");
   if (!question.measures && !given.out.empty())
     throw UsageError("--out: with --calibration nothing is measured anew; leave out one of them");
   if (!question.measures && !question.compares)
     throw UsageError("--calibration goes with --compare");
   question.name = std::filesystem::path{given.out}.stem().string();
   const std::unique_ptr<Backend> backend = given.backend->open();
-  const DeviceAnswer answer = calibrate_device(question, *backend);
+  const DeviceAnswer answer = cli::calibrate_device(question, *backend);
   if (!given.out.empty()) write_file(given.out, to_json(answer.box));
   print(render_device(question, answer, given.format));
+}
+
+void add_sources(CLI::App& command, const std::shared_ptr<Given>& given) {
+  command
+      .add_option("--from", given->from,
+                  "Files of measured runs, collective tables and device tables "
+                  "(configs/schema/measured.schema.json) to fit to, instead of a device")
+      ->type_name("FILE...");
+  command.add_option("--check", given->check, "Files of the same form, to check with alone")
+      ->type_name("FILE...");
+  command.add_flag("--split", given->fit.split,
+                   "Fits to half of the rows and checks with the others: every second of each "
+                   "source, by size");
+  add_whole_number(
+      command, "--runs", 1, 100'000,
+      [given](auto n) { given->fit.runs = static_cast<std::size_t>(n); },
+      "Training runs of a stack that are simulated while its figures are fitted (12)");
 }
 
 }  // namespace
 
 void add_calibrate(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
-      "calibrate", "Measures a device, fits the simulator's figures to it, and shows what is left");
+      "calibrate",
+      "Fits the simulator's figures to a device or to measured results, and shows what is left");
   const auto given = std::make_shared<Given>();
   add_backend(*command, given->backend,
               "What is measured: host: this machine's processor and memory; cuda: its GPUs");
@@ -70,6 +116,7 @@ void add_calibrate(CLI::App& app) {
       *command, "--repeats", 1, kMostRepeats,
       [given](auto n) { given->question.repeats = static_cast<int>(n); },
       "Timed runs of each case, of which the median counts (default 7)");
+  add_sources(*command, given);
   add_format(*command, given->format);
   command->footer(
       "Measured are copies, launches, reductions, products and attention over grids of shapes, "
@@ -80,10 +127,19 @@ void add_calibrate(CLI::App& app) {
       "\"shared\": they say something of its memory, nothing of links. Without a GPU, --backend "
       "cuda\n"
       "ends with exit code 1 and the word skipped.\n\n"
+      "--from FILE fits to what others measured: what collectives take beside their links, how "
+      "well\n"
+      "products and attention use a device, the host's time per kernel.\n\n"
       "Examples:\n"
       "  lockstep calibrate --backend host --quick\n"
-      "  lockstep calibrate --backend host --quick --compare --format csv");
-  command->callback([given] { calibrate(*given); });
+      "  lockstep calibrate --backend host --quick --compare --format csv\n"
+      "  lockstep calibrate --from tests/data/validation/tables.json --split");
+  command->callback([given] {
+    if (given->from.empty())
+      calibrate_device(*given);
+    else
+      calibrate_from(*given);
+  });
 }
 
 }  // namespace lockstep::cli

@@ -126,11 +126,12 @@ Prepared Player::prepare(const Contestant& contestant, Bytes size) const {
   return out;
 }
 
-Prepared Player::prepare_algorithm(const AlgorithmSpec& spec, Bytes size,
-                                   const Network* network) const {
+Prepared Player::prepare_algorithm(const AlgorithmSpec& spec, Bytes size, const Network* network,
+                                   const std::vector<std::vector<int>>* rings) const {
   Prepared out;
   AlgorithmInput input = arena_.input(spec.arguments, options_.root, size);
   if (network != nullptr) input.hop = arena_.hop_on(*network);
+  if (rings != nullptr) input.layout.node_rings = *rings;
   out.schedule = make_schedule(*spec.algorithm, input);
   out.helpers = spec.algorithm->helpers;
   out.members = arena_.members(out.helpers, out.schedule->ranks() - input.n);
@@ -141,11 +142,12 @@ Prepared Player::prepare_algorithm(const AlgorithmSpec& spec, Bytes size,
 
 Prepared Player::prepare_nccl(Collective collective, Bytes size) const {
   const NcclChooser::Pick pick = nccl_.value().pick(collective, size);
-  Prepared out = prepare_algorithm(pick.spec, size, pick.network.get());
+  Prepared out = prepare_algorithm(pick.spec, size, pick.network.get(), &nccl_->node_rings());
   out.chosen = pick.text;
   out.network = pick.network;
   out.launch = pick.launch;
   out.nccl_model = pick.model;
+  out.cost.emplace(pick.cost, pick.terms);
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/fold/fold.hpp"
@@ -42,9 +43,10 @@ struct Prepared {
   std::vector<EndpointId> members;
   Helpers helpers = Helpers::none;
   MessageLayout layout;
-  Duration launch;                         // before anybody begins
-  std::shared_ptr<const Network> network;  // none: the arena's
-  std::optional<Duration> nccl_model;      // what NCCL itself would expect
+  Duration launch;                                              // before anybody begins
+  std::shared_ptr<const Network> network;                       // none: the arena's
+  std::optional<Duration> nccl_model;                           // what NCCL itself would expect
+  std::optional<std::pair<NcclCostKey, NcclCostTerms>> cost{};  // what `launch` comes of
 };
 
 /// What a replay showed.
@@ -85,9 +87,11 @@ class Player {
                                            const Prepared& prepared) const;
 
  private:
-  /// `network`: where chunk counts are chosen for; none: the arena's own.
-  [[nodiscard]] Prepared prepare_algorithm(const AlgorithmSpec& spec, Bytes size,
-                                           const Network* network = nullptr) const;
+  /// `network`: where chunk counts are chosen for; none: the arena's own. `rings`: that rings
+  /// inside a node follow; none: they go by rank.
+  [[nodiscard]] Prepared prepare_algorithm(
+      const AlgorithmSpec& spec, Bytes size, const Network* network = nullptr,
+      const std::vector<std::vector<int>>* rings = nullptr) const;
   [[nodiscard]] Prepared prepare_nccl(Collective collective, Bytes size) const;
   [[nodiscard]] Prepared prepare_fastest(const Contestant& contestant, Bytes size) const;
   [[nodiscard]] FoldedReplay replay_on(const Network& network, const Workload& workload) const;

@@ -5,21 +5,32 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "strategies/nccl/cost_terms.hpp"
 #include "strategies/nccl/facts_of.hpp"
 #include "strategies/nccl/tuning.hpp"
 #include "strategies/nccl/tuning_file.hpp"
+#include "tools/lockstep/calibrate/calibration_of.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "topologies/config/did_you_mean.hpp"
+#include "topologies/node_rings.hpp"
 
 namespace lockstep::cli {
 
 namespace {
 
-NcclTuning load_tuning(const std::string& version) {
+std::vector<NcclCost> costs_of(const NcclOptions& options) {
+  std::vector<NcclCost> out = options.costs;
+  const std::vector<NcclCost> more = calibration_of(options.calibration).collectives;
+  out.insert(out.end(), more.begin(), more.end());
+  return out;
+}
+
+NcclTuning load_tuning(const NcclOptions& options) {
+  const std::string& version = options.version;
   const std::string folder = config_folder() + "/nccl";
   const std::vector<std::string> ids = nccl_tuning_ids(folder);
   if (std::find(ids.begin(), ids.end(), version) != ids.end())
-    return load_nccl_tuning(folder + "/" + version + ".json");
+    return load_nccl_tuning(folder + "/" + version + ".json", costs_of(options));
   throw UsageError(
       fmt::format("--nccl: no tuning of NCCL \"{}\"; there is {}", version, fmt::join(ids, ", ")));
 }
@@ -35,6 +46,14 @@ NcclChoices parse_choices(const NcclOptions& options) {
   return parsed.choices;
 }
 
+/// As links are; ranks add up what they receive while it comes in.
+std::shared_ptr<const Network> fused_network(const Arena& arena) {
+  Network out = arena.bare_network();
+  for (int rank = 0; rank < arena.ranks(); ++rank)
+    out.endpoints[static_cast<std::size_t>(rank)].reduce_rate.reset();
+  return std::make_shared<const Network>(std::move(out));
+}
+
 }  // namespace
 
 void NcclOptions::add_to(CLI::App& command) {
@@ -47,13 +66,20 @@ void NcclOptions::add_to(CLI::App& command) {
       ->type_name("LIST");
   command.add_option("--nccl-proto", protocols, "The same for protocols, as in NCCL_PROTO")
       ->type_name("LIST");
+  command
+      .add_option("--calibration", calibration,
+                  "File of `lockstep calibrate` whose costs of collectives auto:by=nccl goes by")
+      ->type_name("FILE");
 }
 
 NcclChooser::NcclChooser(const Arena& arena, const NcclOptions& options)
     : arena_{arena},
-      tuning_{load_tuning(options.version)},
+      tuning_{load_tuning(options)},
       facts_{nccl_facts_of(tuning_, arena.cluster(), arena.loaded().device)},
-      choices_{parse_choices(options)} {}
+      choices_{parse_choices(options)},
+      fused_{fused_network(arena)} {
+  if (arena.cluster().nodes() == 1) node_rings_ = nvlink_rings(arena.cluster());
+}
 
 NcclChooser::Pick NcclChooser::pick(Collective collective, Bytes size) const {
   const auto plan = nccl_plan(tuning_, facts_, collective, size, choices_);
@@ -70,19 +96,12 @@ NcclChooser::Pick NcclChooser::pick(Collective collective, Bytes size) const {
                          plan->channels, plan->channels == 1 ? "" : "s");
   if (const auto estimate = nccl_pick(tuning_, facts_, collective, size, choices_)) {
     out.model = estimate->time;
-    out.launch = tuning_.base_latency[estimate->algorithm][estimate->protocol].value_or(Duration{});
   }
-  out.network = network_under(plan->protocol);
+  out.cost = nccl_cost_key(tuning_, facts_, collective, *plan);
+  out.terms = nccl_cost_terms(facts_, out.cost, size);
+  out.launch = nccl_overhead(tuning_, facts_, collective, size, *plan);
+  out.network = fused_;
   return out;
-}
-
-std::shared_ptr<const Network> NcclChooser::network_under(NcclProtocol protocol) const {
-  const std::lock_guard lock(mutex_);
-  auto& network = networks_.at(static_cast<std::size_t>(protocol));
-  if (network == nullptr)
-    network = std::make_shared<const Network>(
-        arena_.network_under(load_named_protocol(std::string{nccl_name(protocol)})));
-  return network;
 }
 
 }  // namespace lockstep::cli

@@ -18,8 +18,6 @@ namespace lockstep::cli {
 
 namespace {
 
-constexpr const char* kNcclVersion = "2.30";
-
 struct Given {
   RunQuestion question;
   std::string ranks;
@@ -52,7 +50,6 @@ RunQuestion question_of(const Given& given) {
   if (!out.simulation.speeds.empty() && out.simulation.fidelity == Fidelity::representatives)
     throw UsageError("--set-rank needs all ranks: representatives stand for all of their role");
   out.simulation.network = NetworkOptions{out.network, {}}.parsed();
-  out.simulation.nccl_tuning = config_folder() + "/nccl/" + kNcclVersion + ".json";
   if (out.trace.empty() && !(given.ranks.empty() && given.window.empty()))
     throw UsageError("--trace-ranks and --trace-window say what --trace FILE is to hold");
   if (!given.ranks.empty()) out.trace_ranks = parse_rank_list("--trace-ranks", given.ranks, 0);
@@ -74,10 +71,8 @@ void add_simulation(CLI::App& command, RunQuestion& question) {
       ->type_name("MODEL")
       ->capture_default_str();
   command
-      .add_option(
-          "--calibration", question.calibration,
-          "File of `lockstep calibrate` of a box that was measured: its figures take the place "
-          "of the shipped ones")
+      .add_option("--calibration", question.calibration,
+                  "File of `lockstep calibrate` whose figures go before the shipped ones")
       ->type_name("FILE");
   command.add_flag("--ignore-memory", question.ignore_memory,
                    "Go on where a rank needs more memory than its GPU has");

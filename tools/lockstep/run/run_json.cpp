@@ -27,8 +27,8 @@ Json config_of(const RunQuestion& question, const RunAnswer& answer) {
       {"fold", question.fold},
       {"set_rank", question.rank_settings},
       {"network", question.network},
-      {"calibration", question.calibration.empty() ? Json(nullptr) : Json(question.calibration)},
-      {"nccl", question.simulation.nccl_tuning.stem().string()}};
+      {"nccl", answer.nccl},
+      {"calibration", question.calibration.empty() ? Json(nullptr) : Json(question.calibration)}};
   return config;
 }
 
@@ -69,6 +69,22 @@ void add_throughput(const Throughput& speed, Json& out) {
   out["training_s"] = maybe(speed.training_s);
   out["six_n_d_flops"] = maybe(speed.six_n_d);
   out["six_n_d_s"] = maybe(speed.six_n_d_s);
+}
+
+/// From how far others of its kind were off.
+Json confidence_json(const RunAnswer& answer) {
+  if (!answer.confidence) return nullptr;
+  const Confidence& of = *answer.confidence;
+  Json outside = Json::array();
+  for (const Unchecked& each : of.outside)
+    outside.push_back(
+        {{"property", each.property}, {"value", each.value}, {"checked", each.checked}});
+  return {{"step_time_low_s", of.low.seconds()},
+          {"step_time_high_s", of.high.seconds()},
+          {"share", of.share},
+          {"runs", of.runs},
+          {"groups", of.groups},
+          {"outside", std::move(outside)}};
 }
 
 Json computation_of(const Breakdown& rank) {
@@ -221,6 +237,7 @@ std::string json_of_run(const RunQuestion& question, const RunAnswer& answer) {
   out["fidelity"] = answer.step.fidelity == Fidelity::all_ranks ? "all" : "representatives";
   out["fold"] = fold_of(question, answer);
   add_throughput(answer.throughput, out);
+  out["confidence"] = confidence_json(answer);
   out["breakdown"] = breakdown_of(answer);
   out["memory"] = memory_of(answer.memory);
   out["links"] = links_of(answer.links);

@@ -30,6 +30,10 @@ Report row_of_run(const RunAnswer& answer) {
   add("cp", Cell{std::int64_t{parallel.cp}});
   add("ep", Cell{std::int64_t{parallel.ep}});
   add("step_time_s", Cell{speed.step_s});
+  const auto& confidence = answer.confidence;
+  add("step_time_low_s", confidence ? Cell{confidence->low.seconds()} : Cell{});
+  add("step_time_high_s", confidence ? Cell{confidence->high.seconds()} : Cell{});
+  add("outside_checked", confidence ? Cell{!confidence->outside.empty()} : Cell{});
   add("samples_per_s", Cell{speed.samples_per_s});
   add("tokens_per_s", maybe(speed.tokens_per_s));
   add("model_flops_per_gpu_per_s", Cell{speed.model_flops_per_gpu});

@@ -3,14 +3,15 @@
 #include <fmt/format.h>
 
 #include "strategies/box/box_cost.hpp"
-#include "strategies/box/box_file.hpp"
 #include "strategies/training/build_program.hpp"
 #include "strategies/training/cost_of.hpp"
+#include "tools/lockstep/calibrate/calibration_of.hpp"
 #include "tools/lockstep/cluster_options.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/progress.hpp"
 #include "tools/lockstep/run/memory_changes.hpp"
 #include "tools/lockstep/run/rank_speeds.hpp"
+#include "tools/lockstep/run/run_confidence.hpp"
 #include "tools/lockstep/run/trace_file.hpp"
 
 namespace lockstep::cli {
@@ -35,8 +36,12 @@ std::optional<Rate> host_link(const Cluster& cluster) {
   return slot;
 }
 
-SimulationOptions options_for(const RunQuestion& question, const Cluster& cluster) {
+SimulationOptions options_for(const RunQuestion& question, const Scenario& scenario) {
+  const Cluster& cluster = scenario.cluster.cluster;
   SimulationOptions options = question.simulation;
+  if (!box_of(question.calibration))
+    options.costs = calibration_of(question.calibration).collectives;
+  options.nccl_tuning = nccl_tuning_of(scenario.stack, config_folder());
   options.host_link = host_link(cluster);
   const Device host = load_device(config_folder() + "/devices/" + kHostDevice + ".json");
   if (host.memory) options.host_memory = host.memory->bandwidth;
@@ -49,7 +54,7 @@ SimulatedStep simulated(const RunQuestion& question, const Scenario& scenario,
   const Cluster& cluster = scenario.cluster.cluster;
   try {
     return simulate(program, scenario.parallel, cluster, scenario.cluster.device, cost,
-                    options_for(question, cluster));
+                    options_for(question, scenario));
   } catch (const ProgramStuck& stuck) {
     throw Refusal(stuck.what());
   } catch (const StepTooLarge& large) {
@@ -79,14 +84,15 @@ RunAnswer run_step(const RunQuestion& question) {
   Scenario scenario = load_scenario(question.file, question.overrides, config_folder());
   check_rank_speeds(question.simulation.speeds, scenario.parallel.ranks());
   progress.step();
-  const auto box =
-      question.calibration.empty() ? std::nullopt : std::optional{load_box(question.calibration)};
+  const auto box = box_of(question.calibration);
   if (box) scenario.cluster.device = calibrated(scenario.cluster.device, box->fit);
   const Device& device = scenario.cluster.device;
   const Cluster& cluster = scenario.cluster.cluster;
-  const auto cost = box && !scenario.sustained
-                        ? cost_model(box->fit)
-                        : cost_model(device, scenario.stack, scenario.sustained, config_folder());
+  const Calibration fitted = box ? Calibration{} : calibration_of(question.calibration);
+  const auto cost =
+      box && !scenario.sustained
+          ? cost_model(box->fit)
+          : cost_model(device, scenario.stack, scenario.sustained, config_folder(), &fitted);
   const auto program = std::make_shared<const Program>(
       build_program(scenario.model, scenario.parallel, cluster.gpus_per_node()));
   progress.step();
@@ -103,8 +109,10 @@ RunAnswer run_step(const RunQuestion& question) {
   std::vector<LinkUse> links = busiest_links(step.timeline, cluster, kLinksShown);
   if (!question.trace.empty()) write_trace(question, step);
   progress.step();
-  return {std::move(scenario),   std::move(step),   std::move(summary),
-          std::move(throughput), std::move(memory), std::move(links)};
+  std::string nccl = nccl_tuning_of(scenario.stack, config_folder()).stem().string();
+  std::optional<Confidence> confidence = run_confidence(scenario, throughput.step);
+  return {std::move(scenario), std::move(step),  std::move(summary), std::move(throughput),
+          std::move(memory),   std::move(links), std::move(nccl),    std::move(confidence)};
 }
 
 }  // namespace lockstep::cli

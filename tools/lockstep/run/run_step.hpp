@@ -8,6 +8,7 @@
 #include "sim/trace/summary.hpp"
 #include "strategies/training/scenario.hpp"
 #include "strategies/training/simulate.hpp"
+#include "strategies/validation/confidence.hpp"
 #include "tools/lockstep/run/link_use.hpp"
 #include "tools/lockstep/run/rank_memory.hpp"
 #include "tools/lockstep/run/throughput.hpp"
@@ -38,6 +39,8 @@ struct RunAnswer {
   Throughput throughput;
   RankMemory memory;  // of the rank that needs the most
   std::vector<LinkUse> links{};
+  std::string nccl{};  // version whose tuning was followed
+  std::optional<Confidence> confidence{};
 };
 
 /// Throws ConfigError for what the scenario has wrong, Refusal where the memory does not suffice

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tools/lockstep/run/rank_classes.hpp"
+#include "tools/lockstep/run/run_confidence.hpp"
 
 namespace lockstep::cli {
 
@@ -64,6 +65,10 @@ RunTable step_table(const RunQuestion& question, const RunAnswer& answer) {
     add("with the average",
         fmt::format("{}, one step of {}; the rest of this is about it",
                     to_string(answer.summary.step), answer.scenario.parallel.average_every));
+  }
+  if (answer.confidence) {
+    add("measured, it would be", interval_words(*answer.confidence));
+    for (const std::string& line : outside_words(*answer.confidence)) table.notes.push_back(line);
   }
   if (speed.tokens_per_s) add("tokens per second", per_second(*speed.tokens_per_s));
   add(speed.sample + "s per second", per_second(speed.samples_per_s));

@@ -23,16 +23,20 @@ Dtype dtype_of(const DeviceTable& table) {
   return named(precision_names(), table.precision).value_or(Dtype::bf16);
 }
 
-/// What the kernels of a table cost: PyTorch's own where attention is not fused; otherwise of the
-/// implementation that the table names; casts to 8 bits are no part of a product that is timed
-/// alone.
-DeviceModel model_for(const DeviceTable& table, const Device& device) {
+}  // namespace
+
+DeviceModel table_model(const DeviceTable& table, const Device& device,
+                        const Calibration& calibration) {
   const bool unfused = table.implementation == "unfused";
-  DeviceModel model = device_model(device, unfused ? "eager" : "fused", config_folder());
+  DeviceModel model =
+      device_model(device, unfused ? "eager" : "fused", config_folder(), &calibration);
   model.fp8_casts = {0, 0};
   if (table.kind != DeviceQuantity::attention || unfused) return model;
+  const auto fitted = calibration.kernels.find(device.id);
   const KernelFigures kernels =
-      load_kernel_figures(config_folder() + "/kernels/" + device.kernels + ".json");
+      fitted != calibration.kernels.end()
+          ? fitted->second
+          : load_kernel_figures(config_folder() + "/kernels/" + device.kernels + ".json");
   const auto found = kernels.attention.find(table.implementation);
   if (found == kernels.attention.end())
     throw UsageError(fmt::format("configs/kernels/{}.json has no attention by {}", device.kernels,
@@ -40,6 +44,8 @@ DeviceModel model_for(const DeviceTable& table, const Device& device) {
   model.attention = found->second;
   return model;
 }
+
+namespace {
 
 /// One point as a comparison, or why there is none.
 struct Point {
@@ -137,18 +143,22 @@ void add(const DeviceTable& table, const Point& point, ValidateAnswer& out) {
 
 }  // namespace
 
-ValidateAnswer compare_device(const DeviceTable& table) {
+ValidateAnswer compare_points(const DeviceTable& table, const DeviceModel& model) {
   ValidateAnswer out;
+  const Roofline cost{model};
+  for (const DevicePoint& point : table.points) add(table, compared(table, point, cost), out);
+  return out;
+}
+
+ValidateAnswer compare_device(const DeviceTable& table, const ValidateQuestion& question) {
   try {
     const Device device = find_device(table.origin.id, table.gpu);
-    const Roofline cost{model_for(table, device)};
-    for (const DevicePoint& point : table.points) add(table, compared(table, point, cost), out);
+    return compare_points(table, table_model(table, device, calibration_of(question)));
   } catch (const ConfigError& error) {
     return {{}, {{table.origin.id, table.origin.id, reason_of(error)}}};
   } catch (const UsageError& error) {
     return {{}, {{table.origin.id, table.origin.id, reason_of(error)}}};
   }
-  return out;
 }
 
 }  // namespace lockstep::cli

@@ -16,14 +16,15 @@ namespace lockstep::cli {
 
 namespace {
 
-constexpr const char* kNcclVersion = "2.30";
-
-SimulatedStep simulated(const Scenario& scenario) {
+SimulatedStep simulated(const Scenario& scenario, const ValidateQuestion& question) {
+  const Calibration calibration = calibration_of(question);
   const Cluster& cluster = scenario.cluster.cluster;
   const Device& device = scenario.cluster.device;
-  const auto cost = cost_model(device, scenario.stack, scenario.sustained, config_folder());
+  const auto cost =
+      cost_model(device, scenario.stack, scenario.sustained, config_folder(), &calibration);
   SimulationOptions options;
-  options.nccl_tuning = config_folder() + "/nccl/" + kNcclVersion + ".json";
+  options.nccl_tuning = nccl_tuning_of(scenario.stack, config_folder());
+  options.costs = calibration.collectives;
   auto program = std::make_shared<const Program>(
       build_program(scenario.model, scenario.parallel, cluster.gpus_per_node()));
   return simulate(std::move(program), scenario.parallel, cluster, device, *cost, options);
@@ -86,6 +87,7 @@ class Rows {
     if (quantity == ComparedQuantity::step_time) {
       row.layout_set = layout_set_of(run_, scenario);
       row.at_peak = seconds_at_peak(scenario);
+      row.kind = run_kind_of(scenario);
     }
     answer.rows.push_back(std::move(row));
   }
@@ -112,7 +114,7 @@ class Rows {
 
 void add_rows(const MeasuredRun& run, const ValidateQuestion& question, Rows& rows) {
   const Scenario scenario = scenario_of(run, config_folder(), question.stack);
-  const SimulatedStep step = simulated(scenario);
+  const SimulatedStep step = simulated(scenario, question);
   rows.add_time(ComparedQuantity::step_time, run.step_time, step.timeline.end.since_start(),
                 scenario);
   if (run.layer_forward || run.layer_backward) {
@@ -149,6 +151,8 @@ ValidateAnswer compare_run(const MeasuredRun& run, const ValidateQuestion& quest
   } catch (const ConfigError& error) {
     rows.leave_out(reason_of(error));
   } catch (const ProgramStuck& error) {
+    rows.leave_out(reason_of(error));
+  } catch (const StepTooLarge& error) {
     rows.leave_out(reason_of(error));
   }
   return std::move(rows.answer);

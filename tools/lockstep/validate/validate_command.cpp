@@ -9,7 +9,9 @@
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/format_option.hpp"
 #include "tools/lockstep/number_option.hpp"
+#include "tools/lockstep/validate/residuals_text.hpp"
 #include "tools/lockstep/validate/validate_render.hpp"
+#include "tools/lockstep/write_file.hpp"
 
 namespace lockstep::cli {
 
@@ -19,6 +21,7 @@ struct Given {
   std::vector<std::string> files;
   ValidateQuestion question;
   std::string quantity;
+  std::string residuals;
   bool every_row = false;
   Format format = Format::table;
 };
@@ -58,6 +61,15 @@ void add_choices(CLI::App& command, const std::shared_ptr<Given>& given) {
       .add_option("--stack", given->question.stack,
                   "Software stack of all runs, in the place of the row's or the rule's")
       ->type_name("ID");
+  command
+      .add_option("--calibration", given->question.calibration,
+                  "File of `lockstep calibrate` whose figures go before the shipped ones")
+      ->type_name("FILE");
+  command
+      .add_option("--residuals", given->residuals,
+                  "Writes the errors of step times with what each run was, as `run` takes its "
+                  "intervals from")
+      ->type_name("FILE");
   command.add_flag("--rows", given->every_row, "Tables show every row, not the worst alone");
 }
 
@@ -85,7 +97,9 @@ void add_validate(CLI::App& app) {
       "--quantity step_time --rows --format md");
   command->callback([given] {
     const ValidateQuestion question = question_of(*given);
-    print(render_validation(question, validate(question), given->format, given->every_row));
+    const ValidateAnswer answer = validate(question);
+    if (!given->residuals.empty()) write_file(given->residuals, residuals_text(answer.rows));
+    print(render_validation(question, answer, given->format, given->every_row));
   });
 }
 

@@ -2,6 +2,7 @@
 #include <iterator>
 
 #include "strategies/validation/measured_file.hpp"
+#include "tools/lockstep/calibrate/calibration_of.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/parallel.hpp"
 #include "tools/lockstep/progress.hpp"
@@ -65,9 +66,11 @@ struct Comparing {
 
   ValidateAnswer operator()(const MeasuredRun& run) const { return compare_run(run, question); }
   ValidateAnswer operator()(const CollectiveTable& table) const {
-    return compare_collective(table);
+    return compare_collective(table, question);
   }
-  ValidateAnswer operator()(const DeviceTable& table) const { return compare_device(table); }
+  ValidateAnswer operator()(const DeviceTable& table) const {
+    return compare_device(table, question);
+  }
 };
 
 template <class T>
@@ -77,8 +80,15 @@ void append(std::vector<T>&& from, std::vector<T>& to) {
 
 }  // namespace
 
+Calibration calibration_of(const ValidateQuestion& question) {
+  return question.figures != nullptr ? *question.figures : calibration_of(question.calibration);
+}
+
 ValidateAnswer validate(const ValidateQuestion& question) {
-  const std::vector<Measured> asked = asked_for(question);
+  return validate(question, asked_for(question));
+}
+
+ValidateAnswer validate(const ValidateQuestion& question, const std::vector<Measured>& asked) {
   std::vector<ValidateAnswer> answers(asked.size());
   Progress progress("validate", asked.size());
   in_parallel(asked.size(), [&](std::size_t i) {

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <functional>
+#include <vector>
+
+namespace lockstep {
+
+/// A figure that a fit may change, within bounds.
+struct FreeFigure {
+  double* value = nullptr;
+  double least = 0;
+  double most = 1;
+};
+
+/// Makes `error()` small by changing one figure after the other by a factor, with smaller factors
+/// once none helps any more (pattern search; Hooke and Jeeves 1961). Figures that are zero stay
+/// zero. The result is never worse than the start.
+void descend(const std::vector<FreeFigure>& figures, const std::function<double()>& error);
+
+}  // namespace lockstep

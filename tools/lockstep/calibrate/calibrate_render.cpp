@@ -1,0 +1,123 @@
+#include "tools/lockstep/calibrate/calibrate_render.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "tools/lockstep/validate/validate_tables.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Cell text(const std::string& value) {
+  return Cell{value};
+}
+
+Cell share(double value) {
+  return Cell{value, fmt::format("{:.1f}", 100 * value)};
+}
+
+Cell share_of(const ErrorFigures& figures, double value) {
+  return figures.count == 0 ? Cell{} : share(value);
+}
+
+void add_errors(const ErrorFigures& errors, std::vector<Cell>& row) {
+  row.push_back(Cell{static_cast<std::int64_t>(errors.count)});
+  for (const double value : {errors.median, errors.mean, errors.p90, errors.worst})
+    row.push_back(share_of(errors, value));
+  row.push_back(errors.count == 0 ? Cell{}
+                                  : Cell{errors.bias, fmt::format("{:+.1f}", 100 * errors.bias)});
+}
+
+std::vector<Column> error_columns() {
+  return {{"count", "rows", ""},
+          {"median_abs_error", "median", "(%)"},
+          {"mean_abs_error", "mean", "(%)"},
+          {"p90_abs_error", "p90", "(%)"},
+          {"worst_abs_error", "worst", "(%)"},
+          {"bias", "bias", "(%)"}};
+}
+
+Report fitted_report(const CalibrateAnswer& answer) {
+  Report out;
+  out.columns = {{"what", "fitted", "", true},
+                 {"of", "of", "", true},
+                 {"figures", "figures", "", true},
+                 {"mean_abs_error_before", "before", "(%)"}};
+  for (Column& column : error_columns()) out.columns.push_back(std::move(column));
+  Section section;
+  for (const FittedFigures& fitted : answer.fitted) {
+    std::vector<Cell> row{text(fitted.what), text(fitted.of), text(fitted.figures),
+                          share_of(fitted.before, fitted.before.mean)};
+    add_errors(fitted.after, row);
+    section.rows.push_back(std::move(row));
+  }
+  out.sections.push_back(std::move(section));
+  return out;
+}
+
+Report residual_report(const CalibrateAnswer& answer) {
+  Report out;
+  out.columns = {{"part", "rows to", "", true},
+                 {"quantity", "quantity", "", true},
+                 {"group", "group", "", true}};
+  for (Column& column : error_columns()) out.columns.push_back(std::move(column));
+  Section section;
+  for (const CalibrateResidual& each : answer.residuals) {
+    std::vector<Cell> row{text(each.part), text(each.quantity), text(each.group)};
+    add_errors(each.errors, row);
+    section.rows.push_back(std::move(row));
+  }
+  out.sections.push_back(std::move(section));
+  return out;
+}
+
+Json rows_of(Report report) {
+  report.config = "{}";
+  return Json::parse(render(report, Format::json))["rows"];
+}
+
+std::string config_of(const CalibrateQuestion& question) {
+  Json out;
+  out["from"] = Json::array();
+  for (const auto& file : question.from) out["from"].push_back(file.string());
+  out["check"] = Json::array();
+  for (const auto& file : question.check) out["check"].push_back(file.string());
+  out["split"] = question.split;
+  out["runs"] = question.runs;
+  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string json_text_of(const CalibrateQuestion& question, const CalibrateAnswer& answer) {
+  Report report = fitted_report(answer);
+  report.schema = "lockstep.calibrate/1";
+  report.config = config_of(question);
+  report.seed = 1;
+  Fingerprint fingerprint;
+  for (const FittedFigures& each : answer.fitted)
+    fingerprint.add(std::llround(each.after.mean * 1e9));
+  report.fingerprint = fingerprint.text();
+  Json out = Json::parse(render(report, Format::json));
+  out["residuals"] = rows_of(residual_report(answer));
+  out["left_out"] = rows_of(left_out_report(answer.left_out));
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+std::string render_calibration(const CalibrateQuestion& question, const CalibrateAnswer& answer,
+                               Format format) {
+  if (format == Format::json) return json_text_of(question, answer);
+  if (format == Format::csv) return render(fitted_report(answer), Format::csv);
+  std::string out =
+      render(fitted_report(answer), format) + "\n" + render(residual_report(answer), format);
+  if (!answer.left_out.empty()) out += "\n" + render(left_out_report(answer.left_out), format);
+  return out;
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# Simulates files of measured results and writes what came of it: the tables between the marks of
+# configs/validation/README.md, and configs/validation/residuals.json. Needs jq.
+#   tools/refresh_validation.sh FILE...          LOCKSTEP=path names another lockstep
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+lockstep=${LOCKSTEP:-$root/build/release/lockstep}
+[[ $# -gt 0 ]] || { echo "usage: $0 FILE..." >&2; exit 2; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+"$lockstep" validate "$@" --format json --residuals "$root/configs/validation/residuals.json" \
+  >"$work/all.json"
+
+readonly functions='
+  def f: . * 1000 | round / 10 | tostring | if test("\\.") then . else . + ".0" end;
+  def s: if . >= 0 then "+" + f else f end;
+  def part: if .count > 0 then "\(.count): \(.median | f)" else "" end;
+  def line: "| " + (map(tostring) | join(" | ")) + " |";'
+
+step_times() {
+  echo "| group | rows | median | mean | p90 | worst | bias | printed rows: median | assumed rows: median | flat utilisation | its median | its p90 |"
+  echo "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
+  jq -r "$functions"'
+    (.groups[] | select(.quantity == "step_time") |
+     [.group, .all.count, (.all.median | f), (.all.mean | f), (.all.p90 | f), (.all.worst | f),
+      (.all.bias | s), (.printed | part), (.assumed | part), (.flat_utilisation.of_peak | f),
+      (.flat_utilisation.errors.median | f), (.flat_utilisation.errors.p90 | f)] | line),
+    (.overall[] | select(.quantity == "step_time") |
+     ["**mean of the groups**", .all.count, "**\(.all.median | f)**", (.all.mean | f),
+      "**\(.all.p90 | f)**", (.all.worst | f), (.all.bias | s), (.printed.median | f),
+      (.assumed.median | f), "", (.flat_utilisation.median | f), (.flat_utilisation.p90 | f)] |
+     line)' "$work/all.json"
+}
+
+everything() {
+  echo "| quantity | groups | rows | median | mean | p90 | worst | bias |"
+  echo "|---|---:|---:|---:|---:|---:|---:|---:|"
+  jq -r "$functions"'.overall[] |
+    [.quantity, .groups, .all.count, (.all.median | f), (.all.mean | f), (.all.p90 | f),
+     (.all.worst | f), (.all.bias | s)] | line' "$work/all.json"
+}
+
+collectives() {
+  echo "| table | points | median | mean | p90 | worst | bias |"
+  echo "|---|---:|---:|---:|---:|---:|---:|"
+  jq -r "$functions"'.groups[] | select(.quantity | . == "collective_time" or . == "bus_bandwidth") |
+    [.group, .all.count, (.all.median | f), (.all.mean | f), (.all.p90 | f), (.all.worst | f),
+     (.all.bias | s)] | line' "$work/all.json"
+}
+
+ranking() {
+  echo "| group | sets | rows | Kendall's tau | cost of the pick | worst |"
+  echo "|---|---:|---:|---:|---:|---:|"
+  jq -r "$functions"'.groups[] | select(.ranking) |
+    [.group, .ranking.sets, .ranking.rows, (.ranking.kendall_tau * 100 | round / 100),
+     (.ranking.regret | f), (.ranking.worst_regret | f)] | line' "$work/all.json"
+}
+
+readme=$root/configs/validation/README.md
+skip=no
+while IFS= read -r text; do
+  [[ $text == "<!-- end of the table -->" ]] && skip=no
+  [[ $skip == yes ]] || printf '%s\n' "$text"
+  if [[ $text =~ ^'<!-- table: '(.*)' -->'$ ]]; then
+    skip=yes
+    "${BASH_REMATCH[1]}"
+  fi
+done <"$readme" >"$work/README.md"
+cat "$work/README.md" >"$readme"
