@@ -111,9 +111,8 @@ std::string WaitGraph::other_sends(const PlannedMessage& wanted) const {
 
 /// "x (block 3 microbatch 1)".
 std::string WaitGraph::text_of(const TensorInstance& instance) const {
-  return fmt::format("{} (block {} microbatch {})",
-                     state_.program().tensors[instance.tensor].name, instance.position,
-                     instance.microbatch);
+  return fmt::format("{} (block {} microbatch {})", state_.program().tensors[instance.tensor].name,
+                     instance.position, instance.microbatch);
 }
 
 }  // namespace lockstep::execution
