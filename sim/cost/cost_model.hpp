@@ -15,6 +15,8 @@ class CostModel {
   /// What the host spends to issue it, communication included. A host issues in order and runs
   /// ahead of its device, so small kernels come no faster than this, one after the other.
   [[nodiscard]] virtual Duration host_time(const Kernel& /*kernel*/) const { return {}; }
+  /// Whether the host issues nothing more until a send or receive that nothing hides is done.
+  [[nodiscard]] virtual bool host_waits_for_messages() const { return false; }
   /// By how much computation takes longer while the device communicates; at least 1.
   [[nodiscard]] virtual double slowdown_while_communicating() const = 0;
 };

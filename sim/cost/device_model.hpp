@@ -72,6 +72,10 @@ struct KindFigures {
   double traffic = 1;  // bytes moved, over those of reading and writing each tensor once
 };
 
+/// What a host waits for before it issues more: sends and receives that nothing hides; or those and
+/// every kernel.
+enum class HostWait : std::uint8_t { nothing, messages, kernels };
+
 struct DeviceModel {
   /// Dense peak of products by precision; none: as the next wider precision that has one.
   std::array<std::optional<FlopRate>, kDtypes> peaks{};
@@ -88,7 +92,10 @@ struct DeviceModel {
   /// Of a product in 8 bits, to bring its operands there; traffic: bytes per number of an operand.
   KindFigures fp8_casts{0, 0};
   KindFigures bias{0, 0};  // of a product that adds one; traffic: over reading and writing y
-  Duration host_time{};    // of the host, per kernel that it issues
+  /// To add a product to a weight's gradient; traffic: over the bytes of the gradient.
+  KindFigures gradient_sum{0, 0};
+  HostWait host_waits_for = HostWait::nothing;
+  Duration host_time{};  // of the host, per kernel that it issues
 };
 
 }  // namespace lockstep

@@ -55,7 +55,8 @@ double numbers_of_operands(const Kernel& kernel) {
 /// Kernels that are launched beside an operation's own.
 double kernels_beside(const Kernel& kernel, const DeviceModel& model) {
   const bool casts = kernel.kind == Kind::matmul && kernel.math == Dtype::fp8;
-  return (kernel.bias ? model.bias.kernels : 0) + (casts ? model.fp8_casts.kernels : 0);
+  return (kernel.bias ? model.bias.kernels : 0) + (casts ? model.fp8_casts.kernels : 0) +
+         (kernel.gradient_bytes > 0 ? model.gradient_sum.kernels : 0);
 }
 
 }  // namespace
@@ -70,13 +71,21 @@ const KindFigures& Roofline::figures_of(const Kernel& kernel) const {
 }
 
 Duration Roofline::time(const Kernel& kernel) const {
-  return costs_nothing(kernel) ? Duration{} : rounded(seconds(kernel));
+  if (costs_nothing(kernel)) return {};
+  const bool waits = model_.host_waits_for == HostWait::kernels;
+  return rounded(seconds(kernel) + (waits ? issuing(kernel) : 0));
 }
 
 Duration Roofline::host_time(const Kernel& kernel) const {
-  if (kernel.fused_away || kernel.of == Class::copy) return {};
+  const bool waits = model_.host_waits_for == HostWait::kernels;
+  if (waits && !costs_nothing(kernel)) return {};  // is in the kernel's time
+  return rounded(issuing(kernel));
+}
+
+double Roofline::issuing(const Kernel& kernel) const {
+  if (kernel.fused_away || kernel.of == Class::copy) return 0;
   const double kernels = figures_of(kernel).kernels + kernels_beside(kernel, model_);
-  return rounded(kernels * model_.host_time.seconds());
+  return kernels * model_.host_time.seconds();
 }
 
 double Roofline::seconds(const Kernel& kernel) const {
@@ -113,6 +122,7 @@ double Roofline::product(const Kernel& kernel) const {
   double out = figures.launch.seconds() + std::max(computing, moved(kernel.moved_bytes, kernel.of));
   if (kernel.bias) out += beside(model_.bias, 2 * bytes_of_result(kernel));
   if (kernel.math == Dtype::fp8) out += beside(model_.fp8_casts, numbers_of_operands(kernel));
+  if (kernel.gradient_bytes > 0) out += beside(model_.gradient_sum, kernel.gradient_bytes);
   return out;
 }
 

@@ -14,6 +14,9 @@ class Roofline final : public CostModel {
   explicit Roofline(DeviceModel model);
   [[nodiscard]] Duration time(const Kernel& kernel) const override;
   [[nodiscard]] Duration host_time(const Kernel& kernel) const override;
+  [[nodiscard]] bool host_waits_for_messages() const override {
+    return model_.host_waits_for != HostWait::nothing;
+  }
   [[nodiscard]] double slowdown_while_communicating() const override {
     return model_.slowdown_while_communicating;
   }
@@ -21,6 +24,7 @@ class Roofline final : public CostModel {
 
  private:
   [[nodiscard]] double seconds(const Kernel& kernel) const;
+  [[nodiscard]] double issuing(const Kernel& kernel) const;
   [[nodiscard]] double product(const Kernel& kernel) const;
   /// Kernels beside a product, on that many bytes or numbers.
   [[nodiscard]] double beside(const KindFigures& figures, double amount) const;

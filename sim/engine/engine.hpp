@@ -170,6 +170,7 @@ class Engine {
 
   // Streams.
   void run_stream(std::uint32_t stream);
+  [[nodiscard]] TimePoint issued_at(std::uint32_t stream) const;
   void begin_operation(std::uint32_t stream);
   void finish_operation(std::uint32_t stream);
   void finish_timed_call(std::uint32_t call);

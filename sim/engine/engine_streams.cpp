@@ -14,12 +14,20 @@ void Engine::run_stream(std::uint32_t stream) {
   const std::vector<Activity>& operations = workload_->streams[stream].all();
   if (state.busy || state.index == operations.size()) return;
   if (waiting_for_[first_operation_[stream] + state.index] > 0) return;
-  if (const TimePoint issued = operations[state.index].not_before; issued > queue_.now()) {
+  if (const TimePoint issued = issued_at(stream); issued > queue_.now()) {
     queue_.push(make_event(Kind::issued, stream, issued));
     return;
   }
   state.busy = true;
   begin_operation(stream);
+}
+
+TimePoint Engine::issued_at(std::uint32_t stream) const {
+  const Stream& of = workload_->streams[stream];
+  const Activity& operation = of.all()[streams_[stream].index];
+  if (!operation.issued_after) return operation.not_before;
+  const ActivityRef from = of.named(*operation.issued_after);
+  return stream_ends_[from.stream][from.index] + (operation.not_before - TimePoint{});
 }
 
 void Engine::begin_operation(std::uint32_t stream) {

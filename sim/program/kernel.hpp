@@ -23,7 +23,9 @@ struct Kernel {
   std::int64_t batches = 1;
   bool causal = false;
   bool backward = false;
-  bool bias = false;        // matmul: adds a bias to its result
+  bool bias = false;  // matmul: adds a bias to its result
+  /// matmul: of the gradients of weights that it adds to.
+  double gradient_bytes = 0;
   bool fused_away = false;  // part of the kernel of an operation before it
 };
 

@@ -117,7 +117,10 @@ void set_matmul(Kernel& kernel, const Program& program, const Routine& routine,
   set_product(kernel, together(program, group));
   kernel.bias = operation.reads.size() > 2;
   KernelTraffic traffic{program};
-  for (const Operation* one : group) traffic.add(*one);
+  for (const Operation* one : group) {
+    traffic.add(*one);
+    kernel.gradient_bytes += gradient_bytes_of(program, *one);
+  }
   kernel.moved_bytes = traffic.bytes();
 }
 

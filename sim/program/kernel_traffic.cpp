@@ -71,6 +71,15 @@ void KernelTraffic::add(const Operation& operation) {
   }
 }
 
+double gradient_bytes_of(const Program& program, const Operation& operation) {
+  double out = 0;
+  for (const Ref& ref : operation.writes) {
+    const Tensor& written = tensor_of(program, ref);
+    if (written.category == Category::gradient) out += bytes_of(program, written, 1);
+  }
+  return out;
+}
+
 double bytes_moved(const Program& program, const Operation& operation) {
   if (operation.kind == Kind::embedding) return embedding_bytes(program, operation);
   if (operation.kind == Kind::embedding_backward) {

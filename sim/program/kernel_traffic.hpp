@@ -41,6 +41,9 @@ class KernelTraffic {
   double bytes_ = 0;
 };
 
+/// Bytes of the gradients of weights that an operation adds to.
+[[nodiscard]] double gradient_bytes_of(const Program& program, const Operation& operation);
+
 /// Bytes that an operation moves by itself. An embedding touches the rows of its tokens, not the
 /// whole table.
 [[nodiscard]] double bytes_moved(const Program& program, const Operation& operation);

@@ -33,6 +33,9 @@ struct Placed {
                                         const std::vector<Placed>& gradients) {
   Operation sum = collective_of(step, Collective::all_reduce, gradients.front().weight.replicate,
                                 "reduce_over_replicas");
+  // A communicator of its own, beside that of the shards.
+  if (step.parallel.overlaps(Overlap::dp_gradients))
+    sum.stream = step.program.stream("dp.replicas");
   for (const auto& [weight, position] : gradients) {
     const Ref ref = step.at(weight.summed, weight, position);
     sum.reads.push_back(ref);

@@ -13,7 +13,13 @@
 /// How a model is spread over ranks: the `parallel` part of a scenario.
 namespace lockstep {
 
-enum class Recompute : std::uint8_t { none, selective, full };
+enum class Recompute : std::uint8_t {
+  none,
+  selective,             // the core of attention
+  every_second_product,  // all but attention and the first, third ... product of a layer
+  every_second_layer,
+  full
+};
 enum class PipelineOrder : std::uint8_t {
   none,
   naive,

@@ -91,19 +91,83 @@ using Tensors = std::set<std::pair<TensorId, int>>;
   return needed(block, core);
 }
 
+/// Whether an operation's results are kept: of attention, of reductions and of every other product
+/// in the order of the forward pass, the first one included.
+class Kept {
+ public:
+  [[nodiscard]] bool operator()(const Operation& operation) {
+    switch (operation.kind) {
+      case OperationKind::matmul:
+        return ++products_ % 2 == 1;
+      case OperationKind::attention:
+        return true;
+      case OperationKind::collective:
+        return operation.communication->collective == Collective::reduce_scatter;
+      default:
+        return false;
+    }
+  }
+
+ private:
+  int products_ = 0;
+};
+
+/// What PyTorch's selective checkpoint of operations does again, as torchtitan uses it
+/// (torchtitan/parallelisms/parallelize_llama.py, _save_list and every second aten.mm).
+[[nodiscard]] std::vector<std::size_t> all_but_every_second_product(const Block& block) {
+  std::vector<std::size_t> out;
+  Kept kept;
+  for (std::size_t i = 0; i < block.forward.size(); ++i) {
+    if (!kept(block.forward[i])) out.push_back(i);
+  }
+  return needed(block, out);
+}
+
+/// A second kind of each layer, which stands in every second place of the first's.
+void split_layers(ModelGraph& graph) {
+  std::map<int, int> twins;
+  std::map<int, int> seen;
+  for (int& place : graph.chain) {
+    const Block& block = graph.blocks[static_cast<std::size_t>(place)];
+    if (!block.input || !block.output || ++seen[place] % 2 == 1) continue;
+    if (!twins.contains(place)) {
+      twins.emplace(place, static_cast<int>(graph.blocks.size()));
+      graph.blocks.push_back(Block{block});
+    }
+    place = twins.at(place);
+  }
+}
+
 [[nodiscard]] std::vector<std::size_t> everything(const Block& block) {
   std::vector<std::size_t> out(block.forward.size());
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = i;
   return out;
 }
 
+[[nodiscard]] std::vector<std::size_t> to_redo(const Block& block, Recompute how) {
+  switch (how) {
+    case Recompute::none:
+      return {};
+    case Recompute::selective:
+      return core_to_redo(block);
+    case Recompute::every_second_product:
+      return all_but_every_second_product(block);
+    case Recompute::every_second_layer:
+    case Recompute::full:
+      return everything(block);
+  }
+  return {};
+}
+
 }  // namespace
 
 void recompute(ModelGraph& graph, Recompute how) {
-  for (Block& block : graph.blocks) {
-    if (!block.input || !block.output || how == Recompute::none) continue;
-    const std::vector<std::size_t> what =
-        how == Recompute::full ? everything(block) : core_to_redo(block);
+  const std::size_t kinds = graph.blocks.size();
+  if (how == Recompute::every_second_layer) split_layers(graph);
+  for (std::size_t i = 0; i < kinds; ++i) {
+    Block& block = graph.blocks[i];
+    if (!block.input || !block.output) continue;
+    const std::vector<std::size_t> what = to_redo(block, how);
     if (!what.empty()) Again{graph, block}.redo(what);
   }
 }

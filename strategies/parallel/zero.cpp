@@ -7,7 +7,10 @@ namespace lockstep {
 
 namespace {
 
-/// Inserts a gathering call before every forward and backward call.
+/// Inserts a gathering call before every forward and backward call, or before the call before it,
+/// so that weights arrive while that one computes. Gathers and reductions of gradients share a
+/// communicator and so come one after the other, as in PyTorch's FSDP: the next block's weights
+/// are asked for before the gradients of this one are reduced.
 class Gathering {
  public:
   explicit Gathering(StepAssembly& step) : step_{step} {}
@@ -15,9 +18,13 @@ class Gathering {
   void run() {
     for (StageScript& stage : step_.stages) {
       std::vector<ScriptCall> out;
-      for (const ScriptCall& call : stage.calls) {
-        if (gathers_before(call.work)) add(call, out);
-        out.push_back(call);
+      std::size_t gathered = 0;
+      for (std::size_t i = 0; i < stage.calls.size(); ++i) {
+        const std::size_t until = ahead() ? next_gathering(stage, i + 1) : i;
+        for (; gathered <= until && gathered < stage.calls.size(); ++gathered) {
+          if (gathers_before(stage.calls[gathered].work)) add(stage.calls[gathered], out);
+        }
+        out.push_back(stage.calls[i]);
       }
       stage.calls = std::move(out);
     }
@@ -27,6 +34,16 @@ class Gathering {
   [[nodiscard]] bool gathers_before(Work work) const {
     return work == Work::forward ||
            (work == Work::backward && step_.parallel.reshard_after_forward);
+  }
+
+  [[nodiscard]] bool ahead() const {
+    return step_.parallel.prefetch && step_.parallel.overlaps(Overlap::dp_parameters);
+  }
+
+  /// The first call from there on that gathers weights.
+  [[nodiscard]] std::size_t next_gathering(const StageScript& stage, std::size_t from) const {
+    while (from < stage.calls.size() && !gathers_before(stage.calls[from].work)) ++from;
+    return from;
   }
 
   void add(const ScriptCall& call, std::vector<ScriptCall>& out) {
@@ -46,8 +63,8 @@ class Gathering {
     for (const auto& [over, weights] : grouped(step_.weights_at(position), &TrainedWeight::shard)) {
       if (over.empty()) continue;
       Operation gather = collective_of(step_, Collective::all_gather, over, "gather_weights");
-      gather.stream = step_.program.stream("dp.gather");
-      gather.ahead = step_.parallel.prefetch && step_.parallel.overlaps(Overlap::dp_parameters);
+      gather.stream = step_.program.stream(gather.communication->group);
+      gather.ahead = 0;
       for (const TrainedWeight& weight : weights) {
         gather.reads.push_back(relative(weight.kept, weight));
         gather.writes.push_back(

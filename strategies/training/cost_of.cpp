@@ -88,6 +88,15 @@ void apply(const StackFit& fit, DeviceModel& model) {
     model.slowdown_while_communicating = *fit.slowdown_while_communicating;
 }
 
+/// In a step products come one after the other for seconds, so that short ones find the clocks
+/// down as well.
+DeviceModel under_load(DeviceModel model) {
+  for (auto& figures : model.products) {
+    if (figures) figures->half_loss = {};
+  }
+  return model;
+}
+
 }  // namespace
 
 DeviceModel device_model(const Device& device, const std::string& stack_id,
@@ -110,6 +119,8 @@ DeviceModel device_model(const Device& device, const std::string& stack_id,
   model.kinds = stack.kinds;
   model.bias = stack.bias;
   model.fp8_casts = stack.fp8_casts;
+  model.gradient_sum = stack.gradient_sum;
+  model.host_waits_for = stack.host_waits_for;
   model.host_time = stack.host_time;
   if (calibration != nullptr) {
     const auto fitted = calibration->stacks.find(stack.id);
@@ -123,7 +134,7 @@ std::unique_ptr<CostModel> cost_model(const Device& device, const std::string& s
                                       const std::filesystem::path& configs,
                                       const Calibration* calibration) {
   if (sustained) return std::make_unique<SustainedRate>(*sustained);
-  return std::make_unique<Roofline>(device_model(device, stack, configs, calibration));
+  return std::make_unique<Roofline>(under_load(device_model(device, stack, configs, calibration)));
 }
 
 std::filesystem::path nccl_tuning_of(const std::string& stack,

@@ -25,7 +25,9 @@ inline constexpr const char* kDefaultStack = "fused";
                                        const std::filesystem::path& configs = {},
                                        const Calibration* calibration = nullptr);
 
-/// How long kernels take on a device: from their shapes, or everything at one `sustained` rate.
+/// How long kernels take on a device in a training step: from their shapes, products at the clocks
+/// that long products leave (ProductFigures::loss_under_load), whatever their own length; or
+/// everything at one `sustained` rate.
 /// Errors as device_model(); none where a rate is given.
 [[nodiscard]] std::unique_ptr<CostModel> cost_model(const Device& device, const std::string& stack,
                                                     std::optional<FlopRate> sustained,

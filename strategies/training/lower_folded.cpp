@@ -66,7 +66,7 @@ class PatternWriter {
       std::vector<Activity>& stream = streams_[plan_.stream_of[i]];
       const auto begins = static_cast<std::uint32_t>(stream.size());
       add(i, stream);
-      stream[begins].not_before = plan_.costs.issued[i];
+      issue(stream[begins], plan_.costs.issued[i], plan_.stream_of[i], places_);
       for (const std::uint32_t after : role_.operations[i].after)
         stream[begins].after.push_back(places_[after]);
       places_.push_back({plan_.stream_of[i], static_cast<std::uint32_t>(stream.size() - 1)});
@@ -148,7 +148,7 @@ class FoldedLowerer {
     for (Stream& stream : out_.workload.streams)
       for (CallSeat& seat : stream.calls) seat.call = place[seat.call];
     for (std::optional<RolePlan>& plan : plans_)
-      out_.issued.push_back(plan ? std::move(plan->costs.issued) : std::vector<TimePoint>{});
+      out_.issued.push_back(plan ? std::move(plan->costs.issued) : std::vector<Issue>{});
     return std::move(out_);
   }
 

@@ -247,8 +247,8 @@ class Lowerer {
     for (std::size_t i = 0; i < role.operations.size(); ++i) {
       const ActivityRef begin = begins_[index][i];
       Activity& activity = out_.workload.streams[begin.stream].operations[begin.index];
-      activity.not_before = costs_[role.role].issued[i];
-      activity.after.reserve(role.operations[i].after.size());
+      activity.after.reserve(role.operations[i].after.size() + 1);
+      issue(activity, costs_[role.role].issued[i], begin.stream, places);
       for (const std::uint32_t after : role.operations[i].after) {
         activity.after.push_back(places[after]);
       }
@@ -284,7 +284,7 @@ class Lowerer {
 /// Starts are when everything that an operation waits for has ended.
 [[nodiscard]] RankTimeline rank_timeline(const RoleProgram& role, int rank,
                                          const LoweredProgram::Places& places,
-                                         const std::vector<TimePoint>& issued,
+                                         const std::vector<Issue>& issued,
                                          const std::vector<std::vector<TimePoint>>& ends,
                                          std::size_t streams) {
   RankTimeline out;
@@ -302,8 +302,12 @@ class Lowerer {
     };
     if (last[stream] != RankTimeline::kNothing) wait_for(last[stream]);
     for (const std::uint32_t before : role.operations[i].after) wait_for(before);
-    if (issued[i] > start) {
-      start = issued[i];
+    const Issue& issue = issued[i];
+    const TimePoint from =
+        issue.after == Issue::kStart ? TimePoint{} : out.operations[issue.after].end;
+    const TimePoint by_host = from + (issue.at - TimePoint{});
+    if (by_host > start) {
+      start = by_host;
       bound = RankTimeline::kHost;
     }
     last[stream] = i;
@@ -327,7 +331,7 @@ Bytes message_of(const RoleProgram& role, const RoleOperation& operation) {
 }
 
 KernelTimes::KernelTimes(const Program& program, const CostModel& cost, Host host)
-    : program_{program}, host_{host} {
+    : program_{program}, host_{host}, host_waits_{cost.host_waits_for_messages()} {
   for (const Routine& routine : program.routines) {
     std::vector<Duration> times;
     std::vector<Duration> issues;
@@ -340,6 +344,13 @@ KernelTimes::KernelTimes(const Program& program, const CostModel& cost, Host hos
     times_.push_back(std::move(times));
     issues_.push_back(std::move(issues));
   }
+}
+
+bool KernelTimes::host_waits(const Operation& operation) const {
+  if (!host_waits_) return false;
+  const bool sends = operation.kind == Kind::send && operation.stream == kComputeStream;
+  const bool receives = operation.kind == Kind::receive && operation.ahead == 0;
+  return sends || receives;
 }
 
 Duration KernelTimes::of(const RoleProgram& role, const RoleOperation& operation) const {

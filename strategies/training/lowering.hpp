@@ -46,6 +46,8 @@ class KernelTimes {
   };
   KernelTimes(const Program& program, const CostModel& cost, Host host);
   [[nodiscard]] Duration of(const RoleProgram& role, const RoleOperation& operation) const;
+  /// Whether the host issues nothing more until it is done.
+  [[nodiscard]] bool host_waits(const Operation& operation) const;
   /// What the host spends to issue it.
   [[nodiscard]] Duration issue(const RoleOperation& operation) const {
     return issues_[operation.call.routine][operation.index_in_routine];
@@ -54,11 +56,20 @@ class KernelTimes {
  private:
   const Program& program_;
   Host host_;
+  bool host_waits_ = false;                   // for messages that nothing hides
   std::vector<std::vector<Duration>> times_;  // per routine and operation
   std::vector<std::vector<Duration>> issues_;
 };
 
 class FoldedStep;
+
+/// When a host has issued an operation: at a time, or so long after the end of a message that it
+/// has waited for (an operation of the same role).
+struct Issue {
+  static constexpr std::uint32_t kStart = UINT32_MAX;
+  TimePoint at;
+  std::uint32_t after = kStart;
+};
 
 /// A program as the engine replays it: a stream of the workload per simulated rank and stream of
 /// the program.
@@ -75,7 +86,7 @@ struct LoweredProgram {
   };
   std::vector<Places> places;
   /// Per role that is simulated, likewise: when the host has issued it.
-  std::vector<std::vector<TimePoint>> issued;
+  std::vector<std::vector<Issue>> issued;
 };
 
 struct LoweringInput {

@@ -3,8 +3,11 @@
 namespace lockstep {
 
 const Names<Recompute>& recompute_names() {
-  static const Names<Recompute> names{
-      {"none", Recompute::none}, {"selective", Recompute::selective}, {"full", Recompute::full}};
+  static const Names<Recompute> names{{"none", Recompute::none},
+                                      {"selective", Recompute::selective},
+                                      {"every-second-product", Recompute::every_second_product},
+                                      {"every-second-layer", Recompute::every_second_layer},
+                                      {"full", Recompute::full}};
   return names;
 }
 

@@ -35,6 +35,12 @@ std::vector<std::string> read_attention(const ValueReader& value) {
   return out;
 }
 
+HostWait read_host_wait(const ValueReader& value) {
+  const std::string name = value.one_of("thing to wait for", {"nothing", "messages", "kernels"});
+  if (name == "kernels") return HostWait::kernels;
+  return name == "messages" ? HostWait::messages : HostWait::nothing;
+}
+
 void read_kinds(ObjectReader& in, SoftwareStack& stack) {
   FigureReader reader{stack.sources};
   for (std::size_t i = 0; i < kOperationKinds; ++i) {
@@ -62,6 +68,8 @@ SoftwareStack read_software_stack(const JsonDocument& document, std::string id) 
       stack.nccl = *nccl;
     stack.bias = reader.figure(in, "bias", read_kind);
     stack.fp8_casts = reader.figure(in, "fp8_casts", read_kind);
+    stack.gradient_sum = reader.figure(in, "gradient_sum", read_kind);
+    stack.host_waits_for = reader.figure(in, "host_waits_for", read_host_wait);
     in.object("kinds", [&stack](ObjectReader& kinds) { read_kinds(kinds, stack); });
     return stack;
   });

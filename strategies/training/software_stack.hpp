@@ -22,6 +22,8 @@ struct SoftwareStack {
   std::array<KindFigures, kOperationKinds> kinds{};
   KindFigures bias{0, 0};
   KindFigures fp8_casts{0, 0};
+  KindFigures gradient_sum{0, 0};
+  HostWait host_waits_for = HostWait::nothing;
   Duration host_time{};
   std::string nccl = "2.30";  // whose tuning its collectives go by, of configs/nccl
   std::vector<FigureSource> sources{};

@@ -10,18 +10,6 @@ namespace lockstep {
 
 namespace {
 
-std::string recompute_text(Recompute recompute) {
-  switch (recompute) {
-    case Recompute::none:
-      return "none";
-    case Recompute::selective:
-      return "selective";
-    case Recompute::full:
-      break;
-  }
-  return "full";
-}
-
 /// GPUs that the axes in front of tensor parallelism, and it itself, spread a group over.
 bool crosses_nodes(const ParallelConfig& parallel, int gpus_per_node) {
   int span = parallel.tp;
@@ -47,7 +35,7 @@ RunKind run_kind_of(const Scenario& scenario) {
     out.sequence = transformer->sequence;
   }
   out.precision = to_string(parallel.precision);
-  out.recompute = recompute_text(parallel.recompute);
+  out.recompute = std::string{name_of(recompute_names(), parallel.recompute)};
   out.parameters =
       std::max<double>(1, static_cast<double>(count_parameters(scenario.model).total()));
   out.micro_batch = parallel.micro_batch;

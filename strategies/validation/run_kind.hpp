@@ -13,7 +13,7 @@ struct RunKind {
   std::string gpu{};
   std::string model{};  // "transformer", "mixture of experts", or another family
   std::string precision{};
-  std::string recompute{};  // none, selective, full
+  std::string recompute{};  // as scenarios name it
   double parameters = 1;
   std::int64_t sequence = 1;  // tokens
   std::int64_t micro_batch = 1;

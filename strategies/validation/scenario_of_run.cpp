@@ -14,11 +14,33 @@ std::int64_t integer_member(const JsonValue& value, std::string_view key, std::i
   return number == nullptr ? fallback : *number;
 }
 
+double number_member(const JsonValue& value, std::string_view key) {
+  const auto* object = value.get_if<JsonObject>();
+  const JsonValue* member = object == nullptr ? nullptr : find_member(*object, key);
+  const auto* number = member == nullptr ? nullptr : member->get_if<JsonNumber>();
+  return number == nullptr ? static_cast<double>(integer_member(value, key, 0)) : number->value;
+}
+
 bool is_true(const JsonValue& value, std::string_view key) {
   const auto* object = value.get_if<JsonObject>();
   const JsonValue* member = object == nullptr ? nullptr : find_member(*object, key);
   const auto* flag = member == nullptr ? nullptr : member->get_if<bool>();
   return flag != nullptr && *flag;
+}
+
+/// NICs whose sum alone is printed stand one beside each GPU.
+JsonValue cluster_of(const MeasuredRun& run) {
+  JsonValue out = run.cluster;
+  auto* members = std::get_if<JsonObject>(&out.data);
+  const std::int64_t nics = integer_member(out, "nics_per_node", 0);
+  const std::int64_t gpus = integer_member(out, "gpus_per_node", 0);
+  const bool sum = run.origin.notes.find("sum per node printed") != std::string::npos;
+  if (members == nullptr || !sum || nics == 0 || gpus % nics != 0) return out;
+  const double rate = number_member(out, "nic_gbps");
+  set_member(*members, "nics_per_node", json_of(gpus));
+  set_member(*members, "nic_gbps",
+             json_of(rate * static_cast<double>(nics) / static_cast<double>(gpus)));
+  return out;
 }
 
 /// Layers of each chunk.
@@ -32,9 +54,24 @@ JsonValue even_stages(std::int64_t layers, std::int64_t parts) {
   return json_of(std::move(out));
 }
 
+/// What "selective" means, where the row's notes say that it is not the core of attention.
+void name_recomputation(const MeasuredRun& run, JsonObject& parallel) {
+  const JsonValue* how = find_member(parallel, "recompute");
+  const auto* name = how == nullptr ? nullptr : how->get_if<std::string>();
+  if (name == nullptr || *name != "selective") return;
+  const auto says = [&](std::string_view words) {
+    return run.origin.notes.find(words) != std::string::npos;
+  };
+  if (says("every second matrix product"))
+    set_member(parallel, "recompute", json_of("every-second-product"));
+  if (says("whole layers, every n-th"))
+    set_member(parallel, "recompute", json_of("every-second-layer"));
+}
+
 JsonValue parallel_of(const MeasuredRun& run) {
   JsonValue out = run.parallel;
   auto* members = std::get_if<JsonObject>(&out.data);
+  if (members != nullptr) name_recomputation(run, *members);
   const std::int64_t layers = integer_member(run.model, "layers", 1);
   const std::int64_t parts = integer_member(out, "pp", 1) * integer_member(out, "vpp", 1);
   const bool uneven = parts > 1 && parts <= layers && layers % parts != 0;
@@ -60,7 +97,7 @@ JsonDocument scenario_document(const MeasuredRun& run, const std::string& stack)
   JsonDocument out{run.origin.file,
                    json_object({{"name", json_of(run.origin.id)},
                                 {"source", json_of(run.origin.source)},
-                                {"cluster", run.cluster},
+                                {"cluster", cluster_of(run)},
                                 {"model", model_of(run)},
                                 {"parallel", parallel_of(run)},
                                 {"ignore_memory", json_of(true)},

@@ -16,10 +16,28 @@ bool of(const MeasuredRun& run, std::initializer_list<std::string_view> groups) 
   return std::find(groups.begin(), groups.end(), run.group) != groups.end();
 }
 
+bool shards_states(const MeasuredRun& run) {
+  const auto* parallel = run.parallel.get_if<JsonObject>();
+  const JsonValue* zero = parallel == nullptr ? nullptr : find_member(*parallel, "zero");
+  const auto* stage = zero == nullptr ? nullptr : zero->get_if<std::int64_t>();
+  return stage != nullptr && *stage > 0;
+}
+
 }  // namespace
 
 const std::vector<StackRule>& stack_rules() {
   static const std::vector<StackRule> rules{
+      {"group bloom in bf16", "blocking-bf16", 0.1,
+       "BLOOM's trials: as the next, with DeepSpeed's BF16_Optimizer",
+       [](const MeasuredRun& run) { return of(run, {"bloom"}) && run.precision == "bf16"; }},
+      {"group bloom", "blocking", 0.1,
+       "BLOOM's Megatron-DeepSpeed sets CUDA_LAUNCH_BLOCKING=1 (tr11-176B-ml.slurm)",
+       [](const MeasuredRun& run) { return of(run, {"bloom"}); }},
+      {"attention unfused and ZeRO in bf16", "deepspeed-bf16", 0.1,
+       "Megatron-DeepSpeed shards optimizer states in bf16 with its BF16_Optimizer",
+       [](const MeasuredRun& run) {
+         return run.attention == "unfused" && run.precision == "bf16" && shards_states(run);
+       }},
       {"attention unfused", "unfused", 0.1,
        "scores that are written out mean Megatron-LM or Megatron-DeepSpeed of 2020 to 2022: a "
        "fused softmax, but a kernel for every other step; their arguments.py has 0.1 as the "
@@ -33,8 +51,19 @@ const std::vector<StackRule>& stack_rules() {
        [](const MeasuredRun& run) {
          return of(run, {"mcore", "nemo", "dgxc", "mlperf"});
        }},
-      {"notes say torch.compile, and not \"no torch.compile\"", "fused", 0,
-       "TorchInductor fuses what is not a product or attention",
+      {"fp8, and notes say one scale per row", "fsdp2-fp8-rows", 0,
+       "torchao's float8 with a scale per row",
+       [](const MeasuredRun& run) {
+         return run.precision == "fp8" && says(run, "one scale per row");
+       }},
+      {"group tt, and notes say torch.compile, and not \"no torch.compile\"", "fsdp2", 0,
+       "torchtitan compiles each layer and shards with FSDP2",
+       [](const MeasuredRun& run) {
+         return of(run, {"tt"}) && says(run, "torch.compile") && !says(run, "no torch.compile");
+       }},
+      {"notes say torch.compile, and not \"no torch.compile\"", "fsdp", 0,
+       "TorchInductor fuses what is not a product or attention; published runs of it shard with "
+       "FSDP",
        [](const MeasuredRun& run) {
          return says(run, "torch.compile") && !says(run, "no torch.compile");
        }},

@@ -160,6 +160,38 @@ TEST_CASE("operands of a product in 8 bits are cast first") {
   CHECK(device.time(kernel) == without);
 }
 
+TEST_CASE("a product may need a kernel of its own to add up a gradient") {
+  DeviceModel model = plain_device(1000_GBps);
+  model.launch = 3_us;
+  model.host_time = 7_us;
+  Kernel kernel = product_kernel(1280, 1280, 1280);
+  kernel.gradient_bytes = 4e6;
+  const Duration without = Roofline{model}.time(kernel);
+  model.gradient_sum = {1, 3};
+  // 3 * 4 MB at 1 TB/s, and a launch.
+  CHECK(Roofline{model}.time(kernel) - without == 15_us);
+  CHECK(Roofline{model}.host_time(kernel) == 14_us);
+  kernel.gradient_bytes = 0;
+  CHECK(Roofline{model}.time(kernel) == without);
+  CHECK(Roofline{model}.host_time(kernel) == 7_us);
+}
+
+TEST_CASE("a host that waits for every kernel issues the next after it, not beside it") {
+  DeviceModel model = plain_device();
+  model.host_time = 7_us;
+  const Kernel kernel = product_kernel(1280, 1280, 1280);
+  const Duration beside = Roofline{model}.time(kernel);
+  CHECK_FALSE(Roofline{model}.host_waits_for_messages());
+  model.host_waits_for = HostWait::messages;
+  CHECK(Roofline{model}.host_waits_for_messages());
+  CHECK(Roofline{model}.time(kernel) == beside);
+  model.host_waits_for = HostWait::kernels;
+  CHECK(Roofline{model}.host_waits_for_messages());
+  CHECK(Roofline{model}.time(kernel) == beside + 7_us);
+  CHECK(Roofline{model}.host_time(kernel) == Duration{});
+  CHECK(Roofline{model}.host_time(moving_kernel(OperationKind::collective, 1)) == 7_us);
+}
+
 TEST_CASE("the host spends as much as there are kernels") {
   DeviceModel model = plain_device();
   model.host_time = 7_us;

@@ -71,6 +71,27 @@ TEST_CASE("streams of a rank run side by side, operations of a stream one after 
   CHECK(result.end == TimePoint{7_us});
 }
 
+TEST_CASE("an operation is issued at a time, or so long after the end of one before it") {
+  // On one stream: 3 us, then issued 2 us after its end, 1 us long: 6 us. On the other: issued at
+  // 5 us and, 4 us after the end of the first stream's second, at 10 us.
+  const Network network = star(1, 1_GBps, 0_us);
+  Workload workload;
+  Activity next = compute(1_us);
+  next.issued_after = ActivityRef{0, 0};
+  next.not_before = TimePoint{2_us};
+  Activity timed = compute(1_us);
+  timed.not_before = TimePoint{5_us};
+  Activity beside = compute(1_us);
+  beside.after = {{0, 1}};
+  beside.issued_after = ActivityRef{0, 1};
+  beside.not_before = TimePoint{4_us};
+  workload.streams.push_back({0, "a", {compute(3_us), next}});
+  workload.streams.push_back({0, "b", {timed, beside}});
+  const ReplayResult result = replay(network, workload, NetworkModel::fluid);
+  CHECK(result.stream_ends[0] == std::vector<TimePoint>{TimePoint{3_us}, TimePoint{6_us}});
+  CHECK(result.stream_ends[1] == std::vector<TimePoint>{TimePoint{6_us}, TimePoint{11_us}});
+}
+
 TEST_CASE("an operation waits for operations of other streams that it names, twice named or not") {
   const Network network = star(1, 1_GBps, 0_us);
   Workload workload;

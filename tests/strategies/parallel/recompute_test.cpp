@@ -89,6 +89,29 @@ TEST_CASE("full recomputation does the whole forward pass again, before anything
   }
 }
 
+TEST_CASE(
+    "every second product is kept, and attention; what backward needs of the rest is done again") {
+  ModelGraph graph = gpt(AttentionKind::flash, 0);
+  recompute(graph, Recompute::every_second_product);
+  // Products in order: q, k, v, out, up, down. The second, fourth and sixth are not kept; of down's
+  // result backward reads nothing, nor of what is added to it. Kept: q, v, up, attention.
+  CHECK(again(layer(graph)) == std::vector<std::string>{"attention.norm", "attention.k",
+                                                        "attention.out", "attention.add",
+                                                        "mlp.norm", "mlp.activation"});
+}
+
+TEST_CASE("every second layer: the other half is left as it was") {
+  ModelGraph graph = gpt(AttentionKind::flash);
+  const std::vector<std::string> forward = names(layer(graph).forward);
+  const std::vector<std::string> backward = names(layer(graph).backward);
+  recompute(graph, Recompute::every_second_layer);
+  CHECK(again(layer(graph)) == forward);
+  REQUIRE(graph.chain[2] != graph.chain[1]);
+  const Block& second = graph.blocks[static_cast<std::size_t>(graph.chain[2])];
+  CHECK(names(second.backward) == backward);
+  CHECK(second.weights == layer(graph).weights);
+}
+
 TEST_CASE("the embedding and the head are left as they are") {
   ModelGraph graph = gpt(AttentionKind::unfused);
   recompute(graph, Recompute::full);

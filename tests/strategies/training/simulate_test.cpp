@@ -59,6 +59,19 @@ class LayerTimes final : public CostModel {
   Duration forward_, input_, weight_;
 };
 
+/// Kernels for nothing, a millisecond of the host for each operation.
+class HostTimes final : public CostModel {
+ public:
+  explicit HostTimes(bool waits) : waits_{waits} {}
+  [[nodiscard]] Duration time(const Kernel& /*kernel*/) const override { return {}; }
+  [[nodiscard]] Duration host_time(const Kernel& /*kernel*/) const override { return 1_ms; }
+  [[nodiscard]] bool host_waits_for_messages() const override { return waits_; }
+  [[nodiscard]] double slowdown_while_communicating() const override { return 1; }
+
+ private:
+  bool waits_;
+};
+
 /// 1e12 operations and 1e11 bytes a second.
 class Linear final : public CostModel {
  public:
@@ -184,6 +197,39 @@ TEST_CASE(
                                     PipelineOrder::zb_h1, PipelineOrder::zb_h2}) {
     CHECK(pipelined(order, kM, 1, false) == pipelined(order, kM, 1, true));
   }
+}
+
+TEST_CASE("a host that waits for messages begins to issue what follows when they are there") {
+  // Kernels and messages take no time, the host one millisecond each. Two stages, one microbatch:
+  // the second stage's host goes on when the first has issued its forward pass, and the first's
+  // when the second has issued what leads to its gradient.
+  ParallelConfig with;
+  with.pp = 2;
+  with.schedule = PipelineOrder::one_f_one_b;
+  const ModelConfig model = transformer(shape(2));
+  const StepUnderTest step{model, with};
+  const auto place = [&](std::size_t role, OperationKind kind) {
+    const auto& operations = step.role(role).operations;
+    const auto found =
+        std::find_if(operations.begin(), operations.end(),
+                     [kind](const RoleOperation& one) { return one.operation->kind == kind; });
+    return static_cast<double>(found - operations.begin());
+  };
+  const double forward = place(0, OperationKind::send) + 1;
+  const double middle = place(1, OperationKind::send) - place(1, OperationKind::receive);
+  const auto after = [&](std::size_t role, OperationKind kind) {
+    return static_cast<double>(step.role(role).operations.size()) - 1 - place(role, kind);
+  };
+  const double last = std::max(after(0, OperationKind::receive), after(1, OperationKind::send));
+  const auto milliseconds = [&](bool waits) {
+    const double time = step_time(simulated(model, with, fast_star(2), HostTimes{waits})).seconds();
+    return std::round(time * 1e6) / 1e3;
+  };
+  CHECK(milliseconds(true) == forward + middle + last);
+  // Without: each issues all of its own.
+  CHECK(milliseconds(false) ==
+        std::max<double>(static_cast<double>(step.role(0).operations.size()),
+                         static_cast<double>(step.role(1).operations.size())));
 }
 
 TEST_CASE("uneven stages: the slowest sets the pace") {

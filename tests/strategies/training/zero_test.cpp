@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "sim/trace/memory.hpp"
 #include "step_under_test.hpp"
 #include "strategies/models/count.hpp"
@@ -84,6 +86,26 @@ TEST_CASE("ZeRO-3: weights are gathered before forward and before backward") {
   const StepUnderTest kept{model, with};
   CHECK(kept.traffic("dp", Collective::all_gather).bytes == kM * weights_of(model));
   CHECK(kept.traffic("dp", Collective::reduce_scatter).bytes == kM * weights_of(model));
+}
+
+TEST_CASE(
+    "ZeRO-3 that prefetches asks for the next weights before it reduces this block's gradients") {
+  ParallelConfig with = plan(4, 3);
+  with.overlap = {Overlap::dp_gradients, Overlap::dp_parameters};
+  const StepUnderTest step{small(), with};
+  // One communicator, so one stream: in backward, after the first gather of it, gathers and
+  // reductions take turns, gather first, until the last block has nothing left to ask for.
+  std::vector<Collective> order;
+  for (const Message& message : step.messages()) {
+    if (message.group() != "dp") continue;
+    CHECK(message.operation->stream == step.messages().front().operation->stream);
+    order.push_back(message.collective());
+  }
+  const auto first = std::find(order.begin(), order.end(), Collective::reduce_scatter);
+  REQUIRE(first - order.begin() >= 2);
+  CHECK(*(first - 1) == Collective::all_gather);
+  CHECK(*(first + 1) == Collective::all_gather);
+  CHECK(order.back() == Collective::reduce_scatter);
 }
 
 TEST_CASE("hybrid sharding: shards within a part of the replicas, their sums over the rest") {

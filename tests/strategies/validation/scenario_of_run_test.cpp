@@ -66,7 +66,13 @@ TEST_CASE("the stack is the asked one, else the row's, else the rule's") {
 TEST_CASE("rules of stacks go by what the row says") {
   CHECK(stack_of(run_with("kor", "unfused", "fp16")) == "unfused");
   CHECK(stack_of(run_with("dgxc", "flash", "bf16")) == "transformer-engine");
-  CHECK(stack_of(run_with("tt", "flash", "fp8", "torch.compile")) == "fused");
+  CHECK(stack_of(run_with("tt", "flash", "fp8", "torch.compile")) == "fsdp2");
+  CHECK(stack_of(run_with("tt", "flash", "fp8", "one scale per row; torch.compile")) ==
+        "fsdp2-fp8-rows");
+  CHECK(stack_of(run_with("fms", "flash", "bf16", "torch.compile")) == "fsdp");
+  CHECK(stack_of(run_with("bloom", "unfused", "fp16")) == "blocking");
+  CHECK(stack_of(run_with("bloom", "unfused", "bf16")) == "blocking-bf16");
+  CHECK(stack_of(run_with("own", "unfused", "bf16")) == "unfused");
   CHECK(stack_of(run_with("tt", "flash", "bf16")) == "eager");
   CHECK(stack_of(run_with("tt", "flash", "bf16", "eager, no torch.compile")) == "eager");
   CHECK(stack_of(run_with("own", "flash", "fp8")) == "transformer-engine");
@@ -78,6 +84,32 @@ TEST_CASE("dropout is what the software does unless told otherwise") {
   CHECK(
       scenario_of(run_of("llmf-a100-125m-s1024-g8-mb64"), kConfigs).model.transformer()->dropout ==
       0);
+}
+
+TEST_CASE("selective recomputation is what the notes say it is") {
+  const auto recompute = [](const std::string& notes) {
+    MeasuredRun run = run_of("llmf-a100-125m-s1024-g8-mb64");
+    set_member(*std::get_if<JsonObject>(&run.parallel.data), "recompute", json_of("selective"));
+    run.origin.notes = notes;
+    return scenario_of(run, kConfigs).parallel.recompute;
+  };
+  CHECK(recompute("") == Recompute::selective);
+  CHECK(recompute("attention and every second matrix product are kept") ==
+        Recompute::every_second_product);
+  CHECK(recompute("whole layers, every n-th") == Recompute::every_second_layer);
+}
+
+TEST_CASE("NICs whose sum alone is printed stand one beside each GPU") {
+  MeasuredRun run = run_of("llmf-a100-125m-s1024-g8-mb64");
+  auto& cluster = *std::get_if<JsonObject>(&run.cluster.data);
+  set_member(cluster, "nics_per_node", json_of(1));
+  set_member(cluster, "nic_gbps", json_of(400));
+  run.origin.notes = "network: sum per node printed";
+  const JsonDocument document = scenario_document(run);
+  const auto& made =
+      *find_member(*document.root.get_if<JsonObject>(), "cluster")->get_if<JsonObject>();
+  CHECK(*find_member(made, "nics_per_node")->get_if<std::int64_t>() == 8);
+  CHECK(*find_member(made, "nic_gbps")->get_if<std::int64_t>() == 50);  // 400 over 8
 }
 
 TEST_CASE("every rule names a stack that ships, and a reason") {
