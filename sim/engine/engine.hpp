@@ -57,8 +57,9 @@ class Engine {
     std::int64_t to_copy = 0;
     std::int64_t repeats_left = 0;  // steps to come that repeat this one's pattern
     std::uint32_t pattern = 0;      // transfers in a step of that pattern
-    TransferId bound_send = kNone;  // the transfer that every repetition does again
-    TransferId bound_receive = kNone;
+    TransferId first_sent = kNone;  // the transfers that every repetition does again, as a list
+    TransferId first_received = kNone;
+    std::uint32_t bound = 0;  // how many these are
     bool begun = false;
     bool blocked = false;  // waits for a step of another lane
   };
@@ -101,6 +102,10 @@ class Engine {
     EndpointId to = 0;
     std::uint32_t channel = 0;
     std::uint32_t kept = 0;     // the transport's name for it
+    std::uint32_t send_place = 0;  // among the sends of the sender's step
+    std::uint32_t receive_place = 0;
+    TransferId next_sent = kNone;  // bound: the sender's next, by place
+    TransferId next_received = kNone;
     std::uint64_t order = 0;    // of the send among all sends
     std::uint64_t instant = 0;  // in which it was posted
     bool reduces = false;
@@ -149,7 +154,9 @@ class Engine {
   void plan_local_work(Lane& lane) const;
   [[nodiscard]] bool begin_local_work(std::uint32_t lane_id);
   void post_step(std::uint32_t lane_id);
-  [[nodiscard]] bool repeat_step(Lane& lane);
+  void post_receives(std::uint32_t lane_id);
+  void post_sends(std::uint32_t lane_id);
+  void repeat_step(std::uint32_t lane_id);
   void plan_repeats(Lane& lane);
   void finish_lane(const Lane& lane);
   void finish_member(std::uint32_t call, std::uint32_t member);
@@ -195,8 +202,10 @@ class Engine {
   void do_work(const Piece& piece);
   void do_all_work();
   [[nodiscard]] TimePoint issue_time(EndpointId from);
+  void bind(TransferId id);
   void post_bound(TransferId id, std::uint8_t end);
   void unbind(TransferId id);
+  void unbind_all(Lane& lane);
   void account(const Transfer& transfer, std::int64_t times);
   void finish_transfer(TransferId id);
   void transfer_done(std::uint32_t track);

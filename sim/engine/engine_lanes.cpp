@@ -1,10 +1,27 @@
 #include "sim/engine/engine.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/check.hpp"
 
 namespace lockstep {
+namespace {
+
+/// Whether two of a step's messages go one after the other: a connection's messages are matched in
+/// order, so that these cannot be bound one by one. Too many to look through count as such.
+template <typename Message>
+bool shares_connection(const std::vector<Message>& messages) {
+  constexpr std::size_t kMost = 8;
+  if (messages.size() > kMost) return true;
+  for (std::size_t i = 1; i < messages.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (messages[i].peer == messages[j].peer && messages[i].channel == messages[j].channel)
+        return true;
+  return false;
+}
+
+}  // namespace
 
 // Lanes of collectives: step after step of a schedule.
 
@@ -83,9 +100,11 @@ void Engine::begin_lanes(std::uint32_t call, std::uint32_t member) {
 void Engine::run_lane(std::uint32_t lane_id) {
   Lane& lane = lanes_[lane_id];
   for (;;) {
-    if (lane.repeats_left > 0 && repeat_step(lane)) return;
-    if (lane.bound_send != kNone) unbind(lane.bound_send);
-    if (lane.bound_receive != kNone) unbind(lane.bound_receive);
+    if (lane.repeats_left > 0) {
+      repeat_step(lane_id);
+      return;
+    }
+    unbind_all(lane);
     if (lane.step == lane.steps) {
       finish_lane(lane);
       return;
@@ -111,21 +130,30 @@ void Engine::run_lane(std::uint32_t lane_id) {
   }
 }
 
-/// Posts the step again whose transfers are bound. False if the schedule has to be asked.
-bool Engine::repeat_step(Lane& lane) {
-  const std::uint32_t bound =
-      (lane.bound_send != kNone ? 1U : 0U) + (lane.bound_receive != kNone ? 1U : 0U);
-  if (bound != lane.pattern) return false;
+/// Posts the step's pattern again; the schedule has to be asked only while some of its transfers
+/// are not bound.
+void Engine::repeat_step(std::uint32_t lane_id) {
+  Lane& lane = lanes_[lane_id];
   --lane.repeats_left;
-  lane.outstanding = bound;
-  if (lane.bound_receive != kNone) post_bound(lane.bound_receive, Transfer::kReceiver);
-  if (lane.bound_send != kNone) post_bound(lane.bound_send, Transfer::kSender);
-  return true;
+  lane.outstanding = lane.pattern;
+  if (lane.bound != lane.pattern) {
+    step_.clear();
+    workload_->calls[lane.call].schedule->step(static_cast<int>(lane.member),
+                                               static_cast<int>(lane.lane), lane.step, step_);
+    post_step(lane_id);
+    return;
+  }
+  for (TransferId id = lane.first_received; id != kNone; id = transfers_[id].next_received)
+    post_bound(id, Transfer::kReceiver);
+  for (TransferId id = lane.first_sent; id != kNone; id = transfers_[id].next_sent)
+    post_bound(id, Transfer::kSender);
 }
 
 void Engine::plan_repeats(Lane& lane) {
   lane.repeats_left = 0;
-  if (step_.sends.size() > 1 || step_.receives.size() > 1 || !step_.locals.empty()) return;
+  if (!step_.locals.empty() || shares_connection(step_.sends) ||
+      shares_connection(step_.receives))
+    return;
   if (workload_->calls[lane.call].schedule->slots() > 0) return;
   lane.pattern = lane.outstanding;
   const auto& phases = calls_[lane.call].phases;
@@ -169,24 +197,48 @@ bool Engine::begin_local_work(std::uint32_t lane_id) {
   return lane.outstanding > 0;
 }
 
+/// What is bound of the step is only marked as reached again.
 void Engine::post_step(std::uint32_t lane_id) {
+  post_receives(lane_id);
+  post_sends(lane_id);
+}
+
+void Engine::post_receives(std::uint32_t lane_id) {
   const Lane& lane = lanes_[lane_id];
   const std::uint32_t party = calls_[lane.call].first_party;
   const CollectiveCall& call = workload_->calls[lane.call];
-  const std::int64_t block = call.block.count();
-  const int slots = call.schedule->slots();
-  const bool repeats = lane.repeats_left > 0;
-  for (const Receive& receive : step_.receives)
+  TransferId bound = lane.first_received;  // the next of them
+  for (std::uint32_t place = 0; place < step_.receives.size(); ++place) {
+    if (bound != kNone && transfers_[bound].receive_place == place) {
+      post_bound(std::exchange(bound, transfers_[bound].next_received), Transfer::kReceiver);
+      continue;
+    }
+    const Receive& receive = step_.receives[place];
     post({party + static_cast<std::uint32_t>(receive.peer), party + lane.member,
           static_cast<std::uint32_t>(receive.channel)},
-         {lane_id, false, receive.combine == Combine::reduce, repeats,
-          step_.blocks_of(receive) * block, 0, receive.times},
-         slots);
-  for (const Send& send : step_.sends)
+         {lane_id, false, receive.combine == Combine::reduce, lane.repeats_left > 0,
+          step_.blocks_of(receive) * call.block.count(), 0, receive.times, 0, place},
+         call.schedule->slots());
+  }
+}
+
+void Engine::post_sends(std::uint32_t lane_id) {
+  const Lane& lane = lanes_[lane_id];
+  const std::uint32_t party = calls_[lane.call].first_party;
+  const CollectiveCall& call = workload_->calls[lane.call];
+  TransferId bound = lane.first_sent;
+  for (std::uint32_t place = 0; place < step_.sends.size(); ++place) {
+    if (bound != kNone && transfers_[bound].send_place == place) {
+      post_bound(std::exchange(bound, transfers_[bound].next_sent), Transfer::kSender);
+      continue;
+    }
+    const Send& send = step_.sends[place];
     post({party + lane.member, party + static_cast<std::uint32_t>(send.peer),
           static_cast<std::uint32_t>(send.channel)},
-         {lane_id, true, false, repeats, step_.blocks_of(send) * block, next_order_++, 1, instant_},
-         slots);
+         {lane_id, true, false, lane.repeats_left > 0,
+          step_.blocks_of(send) * call.block.count(), next_order_++, 1, instant_, place},
+         call.schedule->slots());
+  }
 }
 
 void Engine::finish_lane(const Lane& lane) {

@@ -9,6 +9,27 @@ namespace lockstep {
 
 // Transfers: both ends meet, the network carries, the receiver reduces.
 
+namespace {
+
+/// Lists of transfers by `place`, each linked through its member `next`.
+template <typename Transfers, typename Link, typename Place>
+void put_in(Transfers& transfers, TransferId& head, Link next, Place place, TransferId id) {
+  TransferId* at = &head;
+  while (*at != UINT32_MAX && transfers[*at].*place < transfers[id].*place)
+    at = &(transfers[*at].*next);
+  transfers[id].*next = *at;
+  *at = id;
+}
+
+template <typename Transfers, typename Link>
+void take_out(Transfers& transfers, TransferId& head, Link next, TransferId id) {
+  TransferId* at = &head;
+  while (*at != id) at = &(transfers[*at].*next);
+  *at = transfers[id].*next;
+}
+
+}  // namespace
+
 void Engine::post(const ConnectionKey& key, const Post& post, int slots) {
   if (slots > 0) return post_slotted(key, post, slots);
   const std::optional<Post> met = matcher_.meet(key, post);
@@ -31,13 +52,14 @@ void Engine::begin_transfer(const ConnectionKey& key, const Post& send, const Po
               .from = endpoint_of(send.track),
               .to = endpoint_of(receive.track),
               .channel = key.channel,
+              .send_place = send.place,
+              .receive_place = receive.place,
               .order = send.order,
               .instant = send.instant,
               .reduces = receive.reduces,
               .bound = send.repeats && receive.repeats};
   if (transfer.bound) {
-    lanes_[send.track].bound_send = id;
-    lanes_[receive.track].bound_receive = id;
+    bind(id);
   } else {
     account(transfer, 1);
   }
@@ -130,6 +152,16 @@ TimePoint Engine::issue_time(EndpointId from) {
   return free;
 }
 
+/// Puts a transfer into the lists of both its ends, which are in the order of their steps.
+void Engine::bind(TransferId id) {
+  const Transfer& transfer = transfers_[id];
+  for (const std::uint32_t end : {transfer.sender, transfer.receiver}) ++lanes_[end].bound;
+  put_in(transfers_, lanes_[transfer.sender].first_sent, &Transfer::next_sent,
+         &Transfer::send_place, id);
+  put_in(transfers_, lanes_[transfer.receiver].first_received, &Transfer::next_received,
+         &Transfer::receive_place, id);
+}
+
 void Engine::post_bound(TransferId id, std::uint8_t end) {
   Transfer& transfer = transfers_[id];
   transfer.posted |= end;
@@ -151,8 +183,9 @@ void Engine::post_bound(TransferId id, std::uint8_t end) {
 /// One end goes on to other things. An end that waits already does so like any other from now on.
 void Engine::unbind(TransferId id) {
   const Transfer transfer = transfers_[id];
-  lanes_[transfer.sender].bound_send = kNone;
-  lanes_[transfer.receiver].bound_receive = kNone;
+  for (const std::uint32_t end : {transfer.sender, transfer.receiver}) --lanes_[end].bound;
+  take_out(transfers_, lanes_[transfer.sender].first_sent, &Transfer::next_sent, id);
+  take_out(transfers_, lanes_[transfer.receiver].first_received, &Transfer::next_received, id);
   account(transfer, transfer.times);
   transport_->drop(transfer.kept);
   transfers_[id].bound = false;
@@ -167,8 +200,13 @@ void Engine::unbind(TransferId id) {
        {sending ? transfer.sender : transfer.receiver, sending, transfer.reduces && !sending,
         waiting.repeats_left > 0, transfer.bytes, transfer.order,
         sending ? 1 : transfer.reduced / std::max<std::int64_t>(transfer.bytes, 1),
-        transfer.instant},
+        transfer.instant, sending ? transfer.send_place : transfer.receive_place},
        0);
+}
+
+void Engine::unbind_all(Lane& lane) {
+  while (lane.first_sent != kNone) unbind(lane.first_sent);
+  while (lane.first_received != kNone) unbind(lane.first_received);
 }
 
 void Engine::account(const Transfer& transfer, std::int64_t times) {
