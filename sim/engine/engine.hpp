@@ -101,7 +101,7 @@ class Engine {
     EndpointId from = 0;
     EndpointId to = 0;
     std::uint32_t channel = 0;
-    std::uint32_t kept = 0;     // the transport's name for it
+    std::uint32_t kept = 0;        // the transport's name for it
     std::uint32_t send_place = 0;  // among the sends of the sender's step
     std::uint32_t receive_place = 0;
     TransferId next_sent = kNone;  // bound: the sender's next, by place

@@ -151,8 +151,7 @@ void Engine::repeat_step(std::uint32_t lane_id) {
 
 void Engine::plan_repeats(Lane& lane) {
   lane.repeats_left = 0;
-  if (!step_.locals.empty() || shares_connection(step_.sends) ||
-      shares_connection(step_.receives))
+  if (!step_.locals.empty() || shares_connection(step_.sends) || shares_connection(step_.receives))
     return;
   if (workload_->calls[lane.call].schedule->slots() > 0) return;
   lane.pattern = lane.outstanding;
@@ -235,8 +234,8 @@ void Engine::post_sends(std::uint32_t lane_id) {
     const Send& send = step_.sends[place];
     post({party + lane.member, party + static_cast<std::uint32_t>(send.peer),
           static_cast<std::uint32_t>(send.channel)},
-         {lane_id, true, false, lane.repeats_left > 0,
-          step_.blocks_of(send) * call.block.count(), next_order_++, 1, instant_, place},
+         {lane_id, true, false, lane.repeats_left > 0, step_.blocks_of(send) * call.block.count(),
+          next_order_++, 1, instant_, place},
          call.schedule->slots());
   }
 }
