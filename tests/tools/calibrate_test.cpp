@@ -58,7 +58,8 @@ TEST_CASE("a calibration is written, compared with and simulated with") {
 
 TEST_CASE("what calibrate cannot do is said in one sentence") {
   CHECK(run_command("lockstep calibrate").err ==
-        "lockstep: error: calibrate: expected --backend host or --backend cuda\n");
+        "lockstep: error: calibrate: expected --backend host or --backend cuda, or --from FILE... "
+        "with measured results to fit to\n");
   CHECK(run_command("lockstep calibrate --backend tpu").err ==
         "lockstep: error: --backend: expected host or cuda, got \"tpu\"\n");
   CHECK(run_command("lockstep run mlp-two-gpus --calibration configs/devices/host.json").status ==
