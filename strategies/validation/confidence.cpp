@@ -87,6 +87,13 @@ Duration scaled(Duration time, double by) {
   return Duration::picoseconds(std::llround(static_cast<double>(time.ps()) * by));
 }
 
+/// Counts in full, parameters in billions.
+std::string count_text(double count) {
+  constexpr double kBillion = 1e9;
+  if (count < kBillion) return fmt::format("{:.0f}", count);
+  return fmt::format("{:.4g} billion", count / kBillion);
+}
+
 class Outside {
  public:
   Outside(const RunKind& kind, const std::vector<CheckedRun>& checked)
@@ -121,8 +128,7 @@ class Outside {
     double most = 0;
     for (const CheckedRun& run : checked_) most = std::max(most, get(run.kind));
     if (get(kind_) > most * kSlack)
-      out_.push_back(
-          {property, fmt::format("{:.4g}", get(kind_)), fmt::format("up to {:.4g}", most)});
+      out_.push_back({property, count_text(get(kind_)), "up to " + count_text(most)});
   }
 
   const RunKind& kind_;
