@@ -1,8 +1,6 @@
 #include <doctest/doctest.h>
 
-#include <cstdio>
-#include <filesystem>
-
+#include "tests/tools/new_file.hpp"
 #include "tests/tools/run_command.hpp"
 
 /// `lockstep calibrate --backend`: from measuring to a simulation with what was measured.
@@ -11,20 +9,6 @@ namespace lockstep {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-/// A path for a file that a command writes.
-class NewFile {
- public:
-  NewFile() : path_{std::tmpnam(buffer_)} {}  // NOLINT: made by the command under test
-  NewFile(const NewFile&) = delete;
-  NewFile& operator=(const NewFile&) = delete;
-  ~NewFile() { std::filesystem::remove(path_); }
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  char buffer_[L_tmpnam]{};
-  std::string path_;
-};
 
 }  // namespace
 

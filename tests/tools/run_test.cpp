@@ -1,8 +1,6 @@
 #include <doctest/doctest.h>
 
-#include <cstdio>
-#include <filesystem>
-
+#include "tests/tools/new_file.hpp"
 #include "tests/tools/run_command.hpp"
 
 /// `lockstep run`: one training step.
@@ -32,20 +30,6 @@ void check_refused(const std::string& command, const std::string& said) {
   CHECK(result.out.empty());
   CHECK(result.err == said + "\n");
 }
-
-/// A path that nothing stands at, removed when the test is over.
-class NewFile {
- public:
-  NewFile() : path_{std::tmpnam(buffer_)} {}  // NOLINT: made by the command under test
-  NewFile(const NewFile&) = delete;
-  NewFile& operator=(const NewFile&) = delete;
-  ~NewFile() { std::filesystem::remove(path_); }
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  char buffer_[L_tmpnam]{};
-  std::string path_;
-};
 
 }  // namespace
 
