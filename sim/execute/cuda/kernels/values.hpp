@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 
@@ -137,6 +138,12 @@ LOCKSTEP_BOTH inline void add_to(const Values& to, std::int64_t i, Real value) {
   const double value = 2 * unit_of(mixed_bits(seed, place)) - 1;
   const double least = 0.0078125;
   return value < least && value > -least ? least : value;
+}
+
+/// Below every score: the maximum of none.
+template <class Real>
+[[nodiscard]] LOCKSTEP_BOTH inline Real nothing() {
+  return -static_cast<Real>(INFINITY);
 }
 
 }  // namespace lockstep::kernels
