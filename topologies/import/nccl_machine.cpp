@@ -38,7 +38,7 @@ class Builder {
   Machine build() {
     machine_.notes = topology_.notes;
     find_whether_numbered();
-    for (const NcclCpu& cpu : topology_.cpus) add_cpu(cpu);
+    for (const NcclCpuElement& cpu : topology_.cpus) add_cpu(cpu);
     join_cpus();
     for (const FoundGpu& gpu : gpus_) add_links(gpu);
     add_direct_links();
@@ -56,7 +56,7 @@ class Builder {
 
   /// Numbers order GPUs (or NICs) only where every one has its own.
   void find_whether_numbered() {
-    for (const NcclCpu& cpu : topology_.cpus) {
+    for (const NcclCpuElement& cpu : topology_.cpus) {
       for (const NcclNet& net : cpu.nets) nets_numbered_ &= net.dev.has_value();
       for (const NcclPci& pci : cpu.below) find_numbers(pci);
     }
@@ -74,7 +74,7 @@ class Builder {
     return machine_.add(std::move(vertex));
   }
 
-  void add_cpu(const NcclCpu& cpu) {
+  void add_cpu(const NcclCpuElement& cpu) {
     host_ = hosts_.try_emplace(cpu.host, hosts_.size()).first->second;
     const std::string numa =
         cpu.numa && *cpu.numa >= 0 ? fmt::format("NUMA node {}", *cpu.numa) : "";
@@ -370,7 +370,7 @@ class Builder {
   }
 
   struct FoundCpu {
-    const NcclCpu* cpu;
+    const NcclCpuElement* cpu;
     std::size_t vertex;
     std::size_t host;
   };

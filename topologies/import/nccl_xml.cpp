@@ -105,7 +105,7 @@ class Reader {
   }
 
   void read_cpu(pugi::xml_node node) {
-    NcclCpu cpu;
+    NcclCpuElement cpu;
     cpu.host = fmt::format("{}/{}", systems_, text(node, "host_hash"));
     cpu.numa = integer(node, "numaid", {-1, 1'000'000});
     cpu.model.arch = text(node, "arch");

@@ -50,7 +50,7 @@ struct NcclPci {
   Position at;
 };
 
-struct NcclCpu {
+struct NcclCpuElement {
   std::string host;  // cpus of the same host are joined
   std::optional<std::int64_t> numa;
   CpuModel model;
@@ -59,7 +59,7 @@ struct NcclCpu {
 };
 
 struct NcclTopology {
-  std::vector<NcclCpu> cpus;
+  std::vector<NcclCpuElement> cpus;
   std::vector<std::string> notes;  // what was passed over
 };
 

@@ -16,7 +16,7 @@ namespace {
 
 const std::vector<int> kRanks{2, 3, 4, 5, 8};
 
-[[nodiscard]] std::string text_of(const std::vector<PlanProblem>& problems) {
+[[nodiscard]] std::string text_of(const std::vector<PlanFault>& problems) {
   return problems.empty() ? "" : problems.front().what;
 }
 

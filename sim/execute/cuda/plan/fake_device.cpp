@@ -97,7 +97,7 @@ class Checker {
         known_(plan.streams.size(), Clock(plan.streams.size())),
         accesses_(plan.buffers.size()) {}
 
-  std::vector<PlanProblem> run() {
+  std::vector<PlanFault> run() {
     for (CommandId i = 0; i < plan_.commands.size(); ++i) check(i);
     check_ring();
     return std::move(problems_);
@@ -180,12 +180,12 @@ class Checker {
   std::vector<Clock> known_;   // per stream
   std::vector<Clock> clocks_;  // per command, when it is done
   std::vector<std::vector<Access>> accesses_;
-  std::vector<PlanProblem> problems_;
+  std::vector<PlanFault> problems_;
 };
 
 }  // namespace
 
-std::vector<PlanProblem> check_plan(const Plan& plan) {
+std::vector<PlanFault> check_plan(const Plan& plan) {
   return Checker{plan}.run();
 }
 

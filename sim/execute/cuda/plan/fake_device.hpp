@@ -10,7 +10,7 @@
 /// and events of a plan alone, as a device with streams does.
 namespace lockstep {
 
-struct PlanProblem {
+struct PlanFault {
   CommandId command = 0;
   std::string what;  // a sentence
 };
@@ -22,7 +22,7 @@ struct PlanProblem {
 /// - two commands that touch the same elements, one of them writing, and neither comes first;
 /// - elements that are outside their buffer, or copies between lengths that differ.
 /// Empty where all is well.
-[[nodiscard]] std::vector<PlanProblem> check_plan(const Plan& plan);
+[[nodiscard]] std::vector<PlanFault> check_plan(const Plan& plan);
 
 /// An order in which a device may begin the commands, drawn from a seed: streams go on as their
 /// waits allow. Errors: InternalError where they cannot.
