@@ -9,6 +9,7 @@
 #include "sim/program/kernel.hpp"
 #include "strategies/training/call_order.hpp"
 #include "strategies/training/lower_folded.hpp"
+#include "strategies/training/rank_kinds.hpp"
 #include "strategies/training/role_costs.hpp"
 
 namespace lockstep {
@@ -127,7 +128,7 @@ class Lowerer {
       return;
     }
     if (in_.times != nullptr) {
-      activity.call = timed_call(rank, role, operation, who, met_[who.members]++);
+      activity.call = timed_call(rank, role, operation, who);
       activity.member = position_in_call(activity.call, rank);
     } else {
       activity.call = played_call(operation, who, met_[who.members]++, message, stream);
@@ -158,16 +159,41 @@ class Lowerer {
     return static_cast<std::uint32_t>(found - members.begin());
   }
 
+  /// Who is simulated of a group.
+  [[nodiscard]] std::vector<int> simulated(const std::vector<int>& members) const {
+    std::vector<int> out;
+    for (const int member : members) {
+      const int rank = stand_in(member);
+      if (index_.contains(rank) && std::find(out.begin(), out.end(), rank) == out.end())
+        out.push_back(rank);
+    }
+    std::sort(out.begin(), out.end());
+    return out;
+  }
+
+  [[nodiscard]] int stand_in(int rank) const {
+    return in_.kinds == nullptr ? rank : in_.kinds->stand_in(rank);
+  }
+
+  /// What groups of the same kinds have in common, and those of other communicators have not.
+  [[nodiscard]] std::vector<int> group_of(const std::vector<int>& members) const {
+    if (in_.kinds == nullptr) return members;
+    std::vector<int> out;
+    for (const int member : members)
+      out.push_back(member < in_.program.mesh.ranks() ? member - members.front() : member);
+    for (const int rank : simulated(members)) out.push_back(rank);
+    return out;
+  }
+
   [[nodiscard]] std::uint32_t timed_call(int rank, const RoleProgram& role,
-                                         const RoleOperation& operation, const Communicator& who,
-                                         std::size_t count) {
-    const auto [id, is_new] = call_of({who.members, count});
+                                         const RoleOperation& operation, const Communicator& who) {
+    std::vector<int> group = group_of(who.members);
+    const std::size_t count = met_[group]++;
+    const auto [id, is_new] = call_of({std::move(group), count});
     if (!is_new) return id;
     CollectiveCall call;
     call.name = operation.operation->name;
-    for (const int member : who.members) {
-      if (index_.contains(member)) call.members.push_back(in_.endpoint(member));
-    }
+    for (const int member : simulated(who.members)) call.members.push_back(in_.endpoint(member));
     call.takes = in_.times->collective(rank, role, operation);
     out_.workload.calls.push_back(std::move(call));
     return id;
@@ -206,7 +232,7 @@ class Lowerer {
         mesh.moved(rank, how.over, (mesh.coordinate(rank, how.over) + how.offset + size) % size);
     const bool sends = operation.operation->kind == Kind::send;
     const std::uint32_t tensor = sends ? operation.reads[0] : operation.writes[0];
-    return {sends ? rank : peer, sends ? peer : rank, role.instances[tensor]};
+    return {sends ? rank : stand_in(peer), sends ? stand_in(peer) : rank, role.instances[tensor]};
   }
 
   void add_transfer(int rank, const RoleProgram& role, const RoleOperation& operation,

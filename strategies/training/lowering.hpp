@@ -62,6 +62,7 @@ class KernelTimes {
 };
 
 class FoldedStep;
+class RankKinds;
 
 /// When a host has issued an operation: at a time, or so long after the end of a message that it
 /// has waited for (an operation of the same role).
@@ -103,6 +104,8 @@ struct LoweringInput {
   std::map<int, double> speeds{};
   /// Where ranks are folded: `ranks` are its representatives, and end points its classes.
   FoldedStep* fold = nullptr;
+  /// With `times`: `ranks` are its representatives, which stand for all of their kind.
+  const RankKinds* kinds = nullptr;
 };
 [[nodiscard]] LoweredProgram lower_program(const LoweringInput& input);
 

@@ -69,13 +69,15 @@ std::vector<std::vector<int>> ReplayedTimes::sister_groups(int rank,
 }
 
 const ReplayedTimes::Outcome& ReplayedTimes::known_or_replayed(
-    const std::string& key, std::size_t role, const std::function<Outcome()>& replayed) {
+    const std::string& key, int rank, std::size_t role, const std::function<Outcome()>& replayed) {
   auto found = known_.find(key);
   if (found == known_.end()) {
     found = known_.emplace(key, replayed()).first;
     found->second.uses.resize(program_.roles.size());
   }
-  ++found->second.uses[role];
+  // Where several ranks of a role are simulated, the first of them counts.
+  const Role& of = program_.roles[role];
+  if (of.host || rank == program_.first_rank(of)) ++found->second.uses[role];
   return found->second;
 }
 
@@ -141,9 +143,23 @@ std::string ReplayedTimes::collective_key(int rank, const RoleProgram& role,
 Duration ReplayedTimes::collective(int rank, const RoleProgram& role,
                                    const RoleOperation& operation) {
   const Communication& how = *operation.operation->communication;
-  return known_or_replayed(collective_key(rank, role, operation), role.role,
-                           [&] { return replay_groups(rank, how, message_of(role, operation)); })
-      .time;
+  const std::string key = collective_key(rank, role, operation);
+  const bool is_new = !known_.contains(key);
+  const Duration time = known_or_replayed(key, rank, role.role, [&] {
+                          return replay_groups(rank, how, message_of(role, operation));
+                        }).time;
+  if (is_new) add_sisters(rank, role, operation);
+  return time;
+}
+
+/// What was replayed together took equally long.
+void ReplayedTimes::add_sisters(int rank, const RoleProgram& role, const RoleOperation& operation) {
+  const Outcome of = known_.at(collective_key(rank, role, operation));
+  for (const std::vector<int>& group : sister_groups(rank, *operation.operation->communication)) {
+    const auto [added, is_new] =
+        known_.try_emplace(collective_key(group.front(), role, operation), of);
+    if (is_new) added->second.uses.assign(program_.roles.size(), 0);
+  }
 }
 
 ReplayedTimes::Outcome ReplayedTimes::replay_messages(int rank, const Communication& how,
@@ -185,7 +201,7 @@ MessageTime ReplayedTimes::message(int rank, const RoleProgram& role,
                                    const RoleOperation& operation) {
   const Communication& how = *operation.operation->communication;
   const Bytes size = local_bytes(program_.mesh, role.tensor(operation.reads.front()));
-  const Outcome& of = known_or_replayed(message_key(rank, role, operation), role.role,
+  const Outcome& of = known_or_replayed(message_key(rank, role, operation), rank, role.role,
                                         [&] { return replay_messages(rank, how, size); });
   return {of.sending, of.time - of.sending};
 }

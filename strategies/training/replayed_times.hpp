@@ -43,8 +43,9 @@ class ReplayedTimes final : public CommunicationTimes {
     std::vector<std::int64_t> uses{};                    // per role
   };
 
-  [[nodiscard]] const Outcome& known_or_replayed(const std::string& key, std::size_t role,
+  [[nodiscard]] const Outcome& known_or_replayed(const std::string& key, int rank, std::size_t role,
                                                  const std::function<Outcome()>& replayed);
+  void add_sisters(int rank, const RoleProgram& role, const RoleOperation& operation);
   [[nodiscard]] Outcome replay_groups(int rank, const Communication& how, Bytes message);
   [[nodiscard]] Outcome replay_messages(int rank, const Communication& how, Bytes size);
   [[nodiscard]] Outcome replayed(const Workload& workload, Duration launch);

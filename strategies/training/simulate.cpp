@@ -11,6 +11,7 @@
 #include "strategies/nccl/tuning_file.hpp"
 #include "strategies/training/fold_step.hpp"
 #include "strategies/training/lowering.hpp"
+#include "strategies/training/rank_kinds.hpp"
 #include "strategies/training/replayed_times.hpp"
 #include "topologies/lower.hpp"
 
@@ -142,7 +143,7 @@ class Simulation {
   /// All ranks where that is quick, or nothing else would do; folded where that helps.
   void decide() {
     const Work work = work_of(*program_, roles_);
-    const bool free = options_.fidelity == Fidelity::automatic && options_.speeds.empty();
+    const bool free = options_.fidelity == Fidelity::automatic;
     if (may_fold(work, free)) find_classes();
     if (fold_ && !helps(free)) fold_.reset();
     out_.fidelity = options_.fidelity;
@@ -151,6 +152,8 @@ class Simulation {
                                                                      : Fidelity::representatives;
     }
     if (!fold_) choose_algorithms();
+    if (out_.fidelity == Fidelity::representatives && !options_.speeds.empty())
+      kinds_.emplace(*program_, roles_, options_.speeds);
     check_room();
   }
 
@@ -162,7 +165,7 @@ class Simulation {
     if (operations <= kMostOperations) return;
     throw StepTooLarge{fmt::format(
         "{} ranks differ from each other, {:.0f} million operations in all; at the most {:.0f} "
-        "million can be simulated",
+        "million can be simulated; --fidelity auto simulates one rank of each kind",
         ranks.size(), operations / 1e6, kMostOperations / 1e6)};
   }
 
@@ -184,13 +187,16 @@ class Simulation {
   }
 
   [[nodiscard]] bool helps(bool free) const {
-    if (options_.fold == Folding::always) return true;
-    if (free && fold_->work(cluster_.gpus_per_node()) > kMostForAllRanks) return false;
+    const bool always = options_.fold == Folding::always;
+    const double most = always ? kMostOperations : kMostForAllRanks;
+    if (free && fold_->work(cluster_.gpus_per_node()) > most) return false;
+    if (always) return true;
     return 2 * fold_->classes() <= fold_->class_of().size();
   }
 
   [[nodiscard]] std::vector<int> ranks() const {
-    return fold_ ? fold_->representatives() : simulated_ranks(*program_, out_.fidelity);
+    if (fold_) return fold_->representatives();
+    return kinds_ ? kinds_->representatives() : simulated_ranks(*program_, out_.fidelity);
   }
 
   void simulate() {
@@ -198,9 +204,10 @@ class Simulation {
     ReplayedTimes times{*program_, cluster_, network_, options_.network, *choice_, endpoints()};
     const KernelTimes kernels{*program_, cost_, host()};
     const std::vector<int> ranks = this->ranks();
-    LoweredProgram lowered = lower_program(
-        {*program_, roles_, ranks, kernels, *choice_, representatives ? &times : nullptr,
-         endpoints(), cost_.slowdown_while_communicating(), options_.speeds, fold_.get()});
+    LoweredProgram lowered = lower_program({*program_, roles_, ranks, kernels, *choice_,
+                                            representatives ? &times : nullptr, endpoints(),
+                                            cost_.slowdown_while_communicating(), options_.speeds,
+                                            fold_.get(), kinds_ ? &*kinds_ : nullptr});
     lowered.workload.logs_transfers = options_.link_series && !representatives;
     const auto play = options_.fold == Folding::off ? replay : replay_reusing;
     const ReplayResult result =
@@ -210,6 +217,10 @@ class Simulation {
     out_.timeline.end = result.end;
     out_.algorithms = choice_->report();
     if (fold_) return tell_of_classes(result);
+    if (kinds_) {
+      out_.timeline.stands_in = kinds_->kind_of();
+      out_.classes = kinds_->describe();
+    }
     out_.timeline.link_bytes = representatives ? times.link_bytes() : result.link_bytes;
     out_.transfers = result.transfers + times.transfers();
     if (options_.link_series) add_links(result, representatives ? &times : nullptr);
@@ -247,6 +258,7 @@ class Simulation {
   std::vector<RoleProgram> roles_;
   std::optional<CollectiveChoice> choice_;
   std::unique_ptr<FoldedStep> fold_;
+  std::optional<RankKinds> kinds_;
   SimulatedStep out_;
 };
 

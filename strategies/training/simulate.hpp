@@ -24,8 +24,8 @@ namespace lockstep {
 enum class Fidelity : std::uint8_t {
   automatic,        // all ranks where that is quick, else representatives
   all_ranks,        // every rank and every transfer on one network
-  representatives,  // one rank per role; each communication is replayed with all its sister groups,
-                    // but apart from other traffic
+  representatives,  // one rank per role, or of each kind where some are slower; each communication
+                    // is replayed with all its sister groups, but apart from other traffic
 };
 
 /// Whether ranks that cannot differ are simulated once. Times are the same to the picosecond. With
@@ -37,7 +37,7 @@ struct SimulationOptions {
   Fidelity fidelity = Fidelity::automatic;
   Folding fold = Folding::automatic;
   /// Ranks that compute at another speed, 1 being that of the others: kernels take their time over
-  /// it. Not with representatives, which stand for all of their role.
+  /// it.
   std::map<int, double> speeds{};
   NetworkModel network = NetworkModel::fluid;
   std::filesystem::path nccl_tuning{};  // of configs/nccl
@@ -65,8 +65,8 @@ struct SimulatedStep {
   Fidelity fidelity = Fidelity::all_ranks;  // never automatic
   std::vector<std::string> algorithms{};    // as CollectiveChoice::report()
   std::uint64_t transfers = 0;
-  /// Classes of ranks, as timeline.ranks, where they were folded; in what they differ, with
-  /// Folding::always.
+  /// Classes of ranks, as timeline.ranks, where they were folded or, with representatives, some are
+  /// slower; in what they differ, with Folding::always.
   std::vector<RankClass> classes{};
   /// Where asked for. With representatives: what the first of them and its sisters send.
   std::vector<LinkSeries> links{};

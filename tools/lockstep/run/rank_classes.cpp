@@ -43,7 +43,12 @@ std::string text_of(const std::vector<std::pair<int, int>>& ranges) {
 }
 
 std::string how_simulated(const SimulatedStep& step) {
-  if (step.fidelity == Fidelity::representatives) return "one rank of each role simulated";
+  if (step.fidelity == Fidelity::representatives && step.classes.empty())
+    return "one rank of each role simulated";
+  if (step.fidelity == Fidelity::representatives)
+    return fmt::format(
+        "one rank of each of {} kinds simulated, each communication apart from other traffic",
+        step.classes.size());
   if (step.classes.empty()) return "every rank simulated";
   const int ranks = step.timeline.program->mesh.ranks();
   const std::size_t hosts = step.timeline.stands_in.size() - static_cast<std::size_t>(ranks);

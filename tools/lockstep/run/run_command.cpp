@@ -47,8 +47,6 @@ RunQuestion question_of(const Given& given) {
   if (out.classes && out.simulation.fold == Folding::automatic)
     out.simulation.fold = Folding::always;
   out.simulation.speeds = parse_rank_speeds(out.rank_settings);
-  if (!out.simulation.speeds.empty() && out.simulation.fidelity == Fidelity::representatives)
-    throw UsageError("--set-rank needs all ranks: representatives stand for all of their role");
   out.simulation.network = NetworkOptions{out.network, {}}.parsed();
   if (out.trace.empty() && !(given.ranks.empty() && given.window.empty()))
     throw UsageError("--trace-ranks and --trace-window say what --trace FILE is to hold");
