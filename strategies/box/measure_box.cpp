@@ -130,12 +130,11 @@ class Measuring {
     TimingOptions timing;
     timing.repeats = options_.repeats;
     for (const auto& [routine, index] : distinct_operations(program)) {
-      const auto timed = time_operation(backend_, program, routine, index, timing);
-      if (!timed) continue;
+      const TimedOperation timed = time_operation(backend_, program, routine, index, timing);
       BoxMeasurement& out =
-          add(Kind::kernel, std::string{to_string(timed->kernel.kind)}, timed->seconds);
-      out.kernel = timed->kernel;
-      out.kernels = timed->kernels;
+          add(Kind::kernel, std::string{to_string(timed.kernel.kind)}, timed.seconds);
+      out.kernel = timed.kernel;
+      out.kernels = timed.kernels;
     }
   }
 
@@ -214,6 +213,7 @@ class Measuring {
     gemm.name = "product";
     gemm.count = size * size;
     gemm.sizes = {size, size, size, 1, size, 1, size, 1, size, 1};
+    gemm.numbers = {1};
     const auto begin = std::make_shared<const KernelLaunch::Table>(KernelLaunch::Table{0});
     gemm.tables = {begin, begin, begin};
     const auto kernel = std::make_shared<const KernelLaunch>(gemm);

@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "sim/execute/cuda/plan/plan_builder.hpp"
-#include "sim/execute/cuda/program/lower_operation.hpp"
+#include "sim/execute/cuda/program/lowered_regions.hpp"
 #include "sim/execute/cuda/program/step_planner.hpp"
 #include "sim/execute/host/kernels/random_bits.hpp"
 #include "sim/execute/host/program/computations.hpp"
@@ -23,13 +23,9 @@ constexpr double kLong = 1e-3;     // seconds from which one alone is timed
 constexpr double kVeryLong = 0.1;  // from which one time is enough
 constexpr std::uint64_t kSeed = 17;
 
-[[nodiscard]] bool is_host_work(const KernelLaunch& launch) {
-  return launch.function == KernelFunction::on_host;
-}
-
 void check_on_device(const Plan& plan) {
   for (const PlanLaunch& launch : plan.launches) {
-    if (!is_host_work(*launch.kernel)) continue;
+    if (launch.kernel->function != KernelFunction::on_host) continue;
     throw DeviceError{launch.kernel->name +
                       " is computed by the host, so the device's time for it is not known"};
   }
@@ -72,7 +68,12 @@ void fill(LoadedPlan& loaded, const Plan& plan,
     case OperationKind::embedding:
       return tensor(1).extents.front().size;
     case OperationKind::embedding_backward:
+    case OperationKind::dispatch:
       return program.tensors[operation.writes[0].tensor].extents.front().size;
+    case OperationKind::dispatch_backward:
+    case OperationKind::combine:
+    case OperationKind::combine_backward:
+      return tensor(0).extents.front().size;
     default:
       return tensor(0).extents.back().size;
   }
@@ -94,9 +95,8 @@ NumberType number_type(Dtype dtype) {
   }
 }
 
-std::optional<TimedOperation> time_operation(Backend& backend, const Program& program,
-                                             RoutineId routine, std::size_t index,
-                                             const TimingOptions& options) {
+TimedOperation time_operation(Backend& backend, const Program& program, RoutineId routine,
+                              std::size_t index, const TimingOptions& options) {
   const Operation& operation = program.routines[routine].operations[index];
   LayoutTable layouts{program, 0};
   PlanBuilder builder{1};
@@ -117,39 +117,35 @@ std::optional<TimedOperation> time_operation(Backend& backend, const Program& pr
     }
     return found->second;
   };
-  std::vector<Region> reads;
-  std::vector<Region> writes;
+  LoweredRegions at;
   std::vector<bool> adds;
   for (const Ref& ref : operation.reads) {
     call.reads.push_back({&program.tensors[ref.tensor], &layouts.of(ref.tensor, 0), nullptr});
-    reads.push_back(region_of(ref));
+    at.reads.push_back(region_of(ref));
   }
   for (const Ref& ref : operation.writes) {
     const Tensor& tensor = program.tensors[ref.tensor];
     call.writes.push_back({&tensor, &layouts.of(ref.tensor, 0), {}});
-    writes.push_back(region_of(ref));
+    at.writes.push_back(region_of(ref));
     adds.push_back(execution::Computations<float>::adds(operation, tensor));
   }
-  const std::vector<LoweredKernel> kernels = lower_operation(call, adds);
-  for (const LoweredKernel& each : kernels) {
-    if (is_host_work(each.launch)) return std::nullopt;
+  const LoweredOperation lowered = lower_operation(call, adds);
+  for (const LoweredBeside& of : lowered.beside) {
+    const BufferId buffer =
+        builder.add_buffer("beside", 0, at.type_of(of, builder.plan()), of.elements);
+    at.beside.push_back({buffer, 0, of.elements});
   }
   const auto add_all = [&] {
-    for (const LoweredKernel& each : kernels) {
-      PlanLaunch launch;
-      for (const LoweredOperand& of : each.reads) {
-        launch.reads.push_back(of.written ? writes[of.index] : reads[of.index]);
-      }
-      for (const LoweredOperand& of : each.writes) launch.writes.push_back(writes[of.index]);
-      launch.kernel = std::make_shared<const KernelLaunch>(each.launch);
-      builder.launch(stream, std::move(launch));
+    for (const LoweredKernel& each : lowered.kernels) {
+      builder.launch(stream, {at.of(each.reads), at.of(each.writes),
+                              std::make_shared<const KernelLaunch>(each.launch)});
     }
   };
   add_all();
   TimedOperation out;
   out.name = operation.name;
   out.kernel = kernel_of(program, program.routines[routine], index);
-  out.kernels = static_cast<int>(kernels.size());
+  out.kernels = static_cast<int>(lowered.kernels.size());
   TimingOptions once = options;
   once.warmups = once.repeats = 1;
   out.seconds = timed(backend, builder.plan(), tables, once);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,18 +29,18 @@ struct TimedOperation {
 /// The type that a device holds numbers of a program in: whole numbers are floats.
 [[nodiscard]] NumberType number_type(Dtype dtype);
 
-/// One operation of a routine on the lowest rank's parts, on numbers that are not zero. None where
-/// only the host can compute it, which says nothing of the device. Errors: DeviceError.
-[[nodiscard]] std::optional<TimedOperation> time_operation(Backend& backend, const Program& program,
-                                                           RoutineId routine, std::size_t operation,
-                                                           const TimingOptions& options = {});
+/// One operation of a routine on the lowest rank's parts, on numbers that are not zero. Errors:
+/// DeviceError.
+[[nodiscard]] TimedOperation time_operation(Backend& backend, const Program& program,
+                                            RoutineId routine, std::size_t operation,
+                                            const TimingOptions& options = {});
 
 /// Each operation of a program's routines once per shape.
 [[nodiscard]] std::vector<std::pair<RoutineId, std::size_t>> distinct_operations(
     const Program& program);
 
 /// All that the first role does, once, as one plan: median seconds. Of one rank without peers.
-/// Errors: DeviceError, also for operations that only the host can compute.
+/// Errors: DeviceError, also for collectives, which the host computes here.
 [[nodiscard]] double time_program(Backend& backend, const Program& program,
                                   const TimingOptions& options = {});
 

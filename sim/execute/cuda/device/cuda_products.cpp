@@ -98,11 +98,11 @@ void Products::run(const KernelLaunch& launch, const Arguments& a, const Stream&
     return of == CUBLAS_OP_N ? CUBLAS_OP_T : CUBLAS_OP_N;
   };
   const bool in_doubles = a.out[0].type == NumberType::fp64;
-  const double one = 1;
-  const double rest = a.adds ? 1 : 0;
-  const float one_float = 1;
-  const float rest_float = a.adds ? 1 : 0;
-  const void* alpha = in_doubles ? static_cast<const void*>(&one) : &one_float;
+  const double factor = a.number[0];
+  const double rest = a.adds_to(0) ? 1 : 0;
+  const auto factor_float = static_cast<float>(factor);
+  const float rest_float = a.adds_to(0) ? 1 : 0;
+  const void* alpha = in_doubles ? static_cast<const void*>(&factor) : &factor_float;
   const void* beta = in_doubles ? static_cast<const void*>(&rest) : &rest_float;
   const cublasComputeType_t compute = in_doubles ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F;
   // Batches begin at the launch's own tables: those of `a` lie on the GPU.

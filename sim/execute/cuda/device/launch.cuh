@@ -10,7 +10,7 @@
 namespace lockstep::cuda {
 
 inline constexpr int kThreads = 256;
-inline constexpr int kTeam = 128;  // threads of a team
+inline constexpr int kTeam = static_cast<int>(kTeamLanes);
 inline constexpr std::int64_t kMostBlocks = 1 << 20;
 
 /// A block of threads that work on one row.

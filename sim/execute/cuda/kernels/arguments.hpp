@@ -20,8 +20,9 @@ struct Arguments {
   std::int64_t size[kSizes];
   double number[kNumbers];
   std::uint64_t draw;
-  bool adds;
+  std::uint32_t adds;  // bit i: result i is added to
 
+  [[nodiscard]] LOCKSTEP_BOTH bool adds_to(int which) const { return (adds >> which & 1U) != 0; }
   [[nodiscard]] LOCKSTEP_BOTH std::int64_t at(int which, std::int64_t i) const {
     return table[which] == nullptr ? i : table[which][i];
   }
@@ -31,7 +32,7 @@ struct Arguments {
 template <class Real>
 LOCKSTEP_BOTH inline void put(const Arguments& a, int which, std::int64_t i, Real value) {
   const Values& to = a.out[which];
-  store(to, i, a.adds ? load<Real>(to, i) + value : value);
+  store(to, i, a.adds_to(which) ? load<Real>(to, i) + value : value);
 }
 
 }  // namespace lockstep::kernels

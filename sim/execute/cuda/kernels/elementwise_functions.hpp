@@ -58,6 +58,14 @@ struct ActivateGradient {
   }
 };
 
+/// By which a pair of numbers of a token is turned, times a direction.
+template <class Real>
+[[nodiscard]] LOCKSTEP_BOTH inline Real angle_of(const Arguments& a, std::int64_t token,
+                                                 std::int64_t place) {
+  return static_cast<Real>(a.number[0]) * static_cast<Real>(token) /
+         std::pow(Real{10}, static_cast<Real>(place / 2));
+}
+
 /// [x] -> [y]; tokens; rows in `from` per token and in `to`: see below; direction. Turns, pair by
 /// pair, `turned` numbers of each row behind `plain` of it. Sizes: rows per token, tokens, width in
 /// x, width in y, offset in x, offset in y, turned, whether x has one row per token alone.
@@ -74,12 +82,41 @@ struct Rotate {
     const std::int64_t partner = place % 2 == 0 ? place + 1 : place - 1;
     if (partner < turned) {
       const std::int64_t token = a.at(0, row / a.size[0] % a.size[1]);
-      const Real angle = static_cast<Real>(a.number[0]) * static_cast<Real>(token) /
-                         std::pow(Real{10}, static_cast<Real>(place / 2));
+      const Real angle = angle_of<Real>(a, token, place);
       const Real other = load<Real>(a.in[0], from + partner);
       value = own * std::cos(angle) + (place % 2 == 0 ? -other : other) * std::sin(angle);
     }
     put(a, 0, row * a.size[3] + a.size[5] + place, value);
+  }
+};
+
+/// [g_y] -> [g_shared]: what all heads give to the key that they share, turned back; tokens; heads,
+/// tokens, width in g_y, offset there, turned; direction
+template <class Real>
+struct RotateShared {
+  Arguments a;
+  LOCKSTEP_BOTH void operator()(std::int64_t i) const {
+    const std::int64_t turned = a.size[4];
+    const std::int64_t row = i / turned;
+    const std::int64_t place = i % turned;
+    const std::int64_t partner = place % 2 == 0 ? place + 1 : place - 1;
+    Real value = sum(row, place);
+    if (partner < turned) {
+      const std::int64_t token = a.at(0, row % a.size[1]);
+      const Real angle = angle_of<Real>(a, token, place);
+      const Real other = sum(row, partner);
+      value = value * std::cos(angle) + (place % 2 == 0 ? -other : other) * std::sin(angle);
+    }
+    put(a, 0, i, value);
+  }
+
+ private:
+  [[nodiscard]] LOCKSTEP_BOTH Real sum(std::int64_t row, std::int64_t place) const {
+    Real out = 0;
+    for (std::int64_t head = 0; head < a.size[0]; ++head) {
+      out += load<Real>(a.in[0], (row * a.size[0] + head) * a.size[2] + a.size[3] + place);
+    }
+    return out;
   }
 };
 
@@ -90,9 +127,9 @@ struct Drop {
   LOCKSTEP_BOTH void operator()(std::int64_t i) const {
     const auto place = static_cast<std::uint64_t>(a.size[0] + a.at(0, i));
     const bool kept = unit_of(mixed_bits(a.draw, place)) >= a.number[0];
-    store(a.out[1], i, kept ? Real{1} : Real{0});
+    put(a, 1, i, kept ? Real{1} : Real{0});
     const Real value = load<Real>(a.in[0], i) / static_cast<Real>(1 - a.number[0]);
-    store(a.out[0], i, kept ? value : Real{0});
+    put(a, 0, i, kept ? value : Real{0});
   }
 };
 

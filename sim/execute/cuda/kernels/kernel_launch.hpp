@@ -16,18 +16,24 @@ enum class KernelFunction : std::uint8_t {
   gemm,     // matrices that lie with constant strides
   product,  // matrices by tables of places
   add_bias,
-  sum_rest,   // over all dimensions that the result has not
-  attention,  // a team per query
+  sum_columns,  // of parts of the rows: a team per part and some columns
+  add_parts,
+  attention,  // a team per block of queries
   attention_query_gradient,
-  attention_key_gradient,  // and that of values: a team per key
+  attention_key_gradient,  // and that of values: a team per block of keys
   softmax,                 // a team per row
   softmax_gradient,
   normalise,  // a team per row
   normalise_input_gradient,
-  normalise_gain_gradient,  // a team per column
+  normalise_gain_gradient,  // as sum_columns
+  square_channels,          // likewise
+  channel_statistics,
+  normalise_channels,
+  normalise_channels_gradient,
   activate,
   activate_gradient,
   rotate,
+  rotate_shared,
   drop,
   drop_gradient,
   add,
@@ -37,9 +43,25 @@ enum class KernelFunction : std::uint8_t {
   loss_sum,
   loss,  // one team
   loss_gradient,
+  route,  // a team per row
+  route_gradient,
+  assign_slots,  // a team per expert
+  send_to_slots,
+  take_from_slots,
+  weight_gradient,  // a team per visit
+  gather_taps,
+  sum_taps,
+  pool_maximum,
+  pool_maximum_gradient,
+  pool_mean,
+  pool_mean_gradient,
+  shift_in_time,
   descend,  // one weight of an update
   on_host,  // KernelLaunch::on_host: the host computes it
 };
+
+/// Threads of a team on a GPU, and the most that a team may have; on a host it has one.
+inline constexpr std::int64_t kTeamLanes = 128;
 
 /// One kernel, apart from where its operands lie. Plain data.
 struct KernelLaunch {
@@ -51,7 +73,7 @@ struct KernelLaunch {
   KernelFunction function = KernelFunction::fill;
   std::string name{};        // of the operation
   bool in_doubles = false;   // computes in float64, else in float32
-  bool adds = false;         // to what the results hold
+  std::uint32_t adds = 0;    // bit i: to what result i holds
   std::int64_t count = 0;    // indices, or teams
   std::int64_t scratch = 0;  // numbers that a team keeps
   std::vector<std::int64_t> sizes{};

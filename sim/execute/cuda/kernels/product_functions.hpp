@@ -13,7 +13,7 @@ template <class Real>
 struct Fill {
   Arguments a;
   LOCKSTEP_BOTH void operator()(std::int64_t i) const {
-    store(a.out[0], i, static_cast<Real>(a.number[0]));
+    put(a, 0, i, static_cast<Real>(a.number[0]));
   }
 };
 
@@ -36,7 +36,7 @@ struct Clear {
 };
 
 /// [a, b] -> [y]; places of a (rows, inner, batches), b (inner, columns, batches), y (rows,
-/// columns, batches); rows, columns, inner
+/// columns, batches); rows, columns, inner; factor
 template <class Real>
 struct Product {
   Arguments a;
@@ -50,12 +50,13 @@ struct Product {
     for (std::int64_t k = 0; k < a.size[2]; ++k) {
       sum += load<Real>(a.in[0], left + a.at(1, k)) * load<Real>(a.in[1], right + a.at(3, k));
     }
-    put(a, 0, a.at(6, row) + a.at(7, column) + a.at(8, batch), sum);
+    put(a, 0, a.at(6, row) + a.at(7, column) + a.at(8, batch),
+        sum * static_cast<Real>(a.number[0]));
   }
 };
 
 /// [a, b] -> [y]; where batches of a, b and y begin; m, n, k, batches, then distances of
-/// neighbours: a by row and inner, b by inner and column, y by row and column
+/// neighbours: a by row and inner, b by inner and column, y by row and column; factor
 template <class Real>
 struct Gemm {
   Arguments a;
@@ -69,7 +70,8 @@ struct Gemm {
     for (std::int64_t k = 0; k < a.size[2]; ++k) {
       sum += load<Real>(a.in[0], left + k * a.size[5]) * load<Real>(a.in[1], right + k * a.size[6]);
     }
-    put(a, 0, a.at(2, batch) + row * a.size[8] + column * a.size[9], sum);
+    put(a, 0, a.at(2, batch) + row * a.size[8] + column * a.size[9],
+        sum * static_cast<Real>(a.number[0]));
   }
 };
 
@@ -79,22 +81,6 @@ struct AddBias {
   Arguments a;
   LOCKSTEP_BOTH void operator()(std::int64_t i) const {
     store(a.out[0], i, load<Real>(a.out[0], i) + load<Real>(a.in[0], a.at(0, i)));
-  }
-};
-
-/// [x] -> [y], a team per element of y; places in x: of y's elements, of the rest; rest
-template <class Real>
-struct SumRest {
-  Arguments a;
-  template <class Team>
-  LOCKSTEP_BOTH void operator()(std::int64_t row, Team& team) const {
-    const std::int64_t base = a.at(0, row);
-    Real sum = 0;
-    for (std::int64_t i = team.lane(); i < a.size[0]; i += team.lanes()) {
-      sum += load<Real>(a.in[0], base + a.at(1, i));
-    }
-    sum = team.sum(sum);
-    if (team.lane() == 0) put(a, 0, row, sum);
   }
 };
 

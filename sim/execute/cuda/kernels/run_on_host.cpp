@@ -75,7 +75,7 @@ template <class Real>
 }
 
 /// Sizes: m, n, k, batches, then strides: a by row and inner, b by inner and column, y by row and
-/// column. Tables: where the batches of a, b and y begin.
+/// column. Tables: where the batches of a, b and y begin. A factor.
 template <class Real>
 void gemm(const Arguments& a) {
   const std::int64_t m = a.size[0];
@@ -87,7 +87,8 @@ void gemm(const Arguments& a) {
     const std::int64_t first = a.at(2, batch);
     for (std::int64_t i = 0; i < m; ++i) {
       for (std::int64_t j = 0; j < n; ++j) {
-        put(a, 0, first + i * a.size[8] + j * a.size[9], product(i, j));
+        put(a, 0, first + i * a.size[8] + j * a.size[9],
+            product(i, j) * static_cast<Real>(a.number[0]));
       }
     }
   }

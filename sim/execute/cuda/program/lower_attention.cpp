@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 
+#include "sim/execute/cuda/kernels/functions.hpp"
 #include "sim/execute/cuda/program/lowering_parts.hpp"
-#include "sim/execute/host/kernels/execution_error.hpp"
+#include "sim/execute/host/kernels/kernel_list.hpp"
 
 namespace lockstep::lowering {
 
@@ -18,108 +20,114 @@ namespace {
     const std::int64_t group = head * k.axes[2].size / q.axes[2].size;
     out.push_back(local == nullptr ? group : (*local)[static_cast<std::size_t>(group)]);
     if (out.back() >= 0) continue;
-    throw ExecutionError{fmt::format("{}: head {} needs keys of head {}, which are not there",
-                                     call.operation->name, head, group)};
+    kernels::refuse(call,
+                    fmt::format("head {} needs keys of head {}, which are not there", head, group));
   }
   return out;
 }
 
-[[nodiscard]] LoweredKernel one(KernelFunction function, std::int64_t teams, std::int64_t scratch,
-                                const KernelSettings& call, const AttentionLayouts& of) {
-  LoweredKernel out;
-  out.launch = launch_of(function, teams);
-  out.launch.scratch = scratch;
-  out.launch.sizes = {of.q.axes[1].length(),
-                      of.k.axes[1].length(),
-                      of.q.axes[2].length(),
-                      of.k.axes[2].length(),
-                      of.q.axes[3].length(),
-                      of.v.axes[3].length(),
-                      call.operation->causal ? 1 : 0,
-                      call.operation->accumulate ? 1 : 0,
-                      of.q.axes[2].size,
-                      of.q.axes[1].size,
-                      call.first_sample};
-  out.launch.numbers = {1 / std::sqrt(static_cast<double>(of.q.axes[3].size)),
-                        call.operation->dropout};
-  out.launch.tables = {table_of(of.q.axes[1].at), table_of(of.k.axes[1].at),
-                       table_of(groups_of(call, of.q, of.k)), table_of(of.q.axes[0].at),
-                       table_of(of.q.axes[2].at)};
-  out.launch.draw = call.draw;
-  return out;
+/// Queries and keys that a team takes at a time, and the numbers that it keeps of them.
+struct Sides {
+  std::int64_t queries;
+  std::int64_t keys;
+  std::int64_t scratch;
+};
+
+/// What a team may keep so that a multiprocessor has room for two: those of compute capability 8.0
+/// have 164 KiB, of 9.0 and 10.0 228 KiB (CUDA C++ Programming Guide, table of technical
+/// specifications per compute capability).
+constexpr std::int64_t kMostBytes = 80 << 10;
+constexpr std::int64_t kSumsBytes = 1 << 9;  // of the team's own, see device/launch.cuh
+
+/// The largest that fit: `numbers(queries, keys)` are kept.
+template <class Numbers>
+[[nodiscard]] Sides sides_of(const Lowering& to, const std::array<std::int64_t, 2>& largest,
+                             const Numbers& numbers) {
+  Sides out{largest[0], largest[1], 0};
+  while (true) {
+    out.scratch = numbers(out.queries, out.keys);
+    const bool fits = out.scratch * bytes_of(to.computes) + kSumsBytes <= kMostBytes;
+    if (fits || (out.queries == 1 && out.keys == 1)) return out;
+    std::int64_t& larger = out.queries >= out.keys ? out.queries : out.keys;
+    larger = (larger + 1) / 2;
+  }
+}
+
+struct Layouts {
+  explicit Layouts(const Lowering& to) : q{to.in(0)}, k{to.in(1)}, v{to.in(2)} {}
+  [[nodiscard]] std::int64_t width() const { return q.axes[3].length(); }
+  [[nodiscard]] std::int64_t value_width() const { return v.axes[3].length(); }
+  const PartLayout& q;
+  const PartLayout& k;
+  const PartLayout& v;
+};
+
+[[nodiscard]] std::int64_t blocks(std::int64_t length, std::int64_t side) {
+  return (length + side - 1) / side;
+}
+
+/// What all three kernels are told: see AttentionPlaces.
+void tell(const Lowering& to, KernelLaunch& launch, const Sides& sides) {
+  const KernelSettings& call = to.call;
+  const Layouts of{to};
+  launch.scratch = sides.scratch;
+  launch.sizes = {of.q.axes[1].length(),
+                  of.k.axes[1].length(),
+                  of.q.axes[2].length(),
+                  of.k.axes[2].length(),
+                  of.width(),
+                  of.value_width(),
+                  call.operation->causal ? 1 : 0,
+                  call.operation->accumulate ? 1 : 0,
+                  of.q.axes[2].size,
+                  of.q.axes[1].size,
+                  call.first_sample,
+                  sides.queries,
+                  sides.keys};
+  launch.numbers = {1 / std::sqrt(static_cast<double>(of.q.axes[3].size)), call.operation->dropout};
+  launch.tables = {table_of(of.q.axes[1].at), table_of(of.k.axes[1].at),
+                   table_of(groups_of(call, of.q, of.k)), table_of(of.q.axes[0].at),
+                   table_of(of.q.axes[2].at)};
+  launch.draw = call.draw;
+}
+
+[[nodiscard]] std::int64_t blocks_of_queries(const Layouts& of, std::int64_t side) {
+  return of.q.axes[0].length() * of.q.axes[2].length() * blocks(of.q.axes[1].length(), side);
 }
 
 }  // namespace
 
-Kernels attention(const KernelSettings& call, const AttentionLayouts& of) {
-  const std::int64_t rows = of.q.axes[0].length() * of.q.axes[1].length() * of.q.axes[2].length();
-  LoweredKernel out = one(KernelFunction::attention, rows, of.k.axes[1].length(), call, of);
-  out.reads = {read(0), read(1), read(2)};
-  if (call.operation->accumulate) {
-    out.reads.push_back(read(3));
-    out.reads.push_back(read(4));
-  }
-  out.writes = {written(0), written(1)};
-  return {out};
+/// [q, k, v, (o, statistics)] -> [o, statistics]
+void attention(Lowering& to) {
+  const Layouts of{to};
+  const Sides sides = sides_of(to, {64, 32}, [&](std::int64_t queries, std::int64_t keys) {
+    return kernels::attention_scratch(queries, keys, of.width(), of.value_width());
+  });
+  std::vector<LoweredOperand> reads{read(0), read(1), read(2)};
+  if (to.operation().accumulate) reads.insert(reads.end(), {read(3), read(4)});
+  tell(to,
+       to.add(F::attention, blocks_of_queries(of, sides.queries), std::move(reads),
+              {written(0), written(1)}),
+       sides);
 }
 
-Kernels attention_backward(const KernelSettings& call, const AttentionLayouts& of,
-                           const std::vector<bool>& adds) {
-  const std::int64_t queries = of.q.axes[1].length();
-  const std::int64_t rows = of.q.axes[0].length() * queries * of.q.axes[2].length();
-  const std::int64_t keys = of.k.axes[0].length() * of.k.axes[1].length() * of.k.axes[2].length();
-  LoweredKernel query =
-      one(KernelFunction::attention_query_gradient, rows, of.k.axes[1].length(), call, of);
-  LoweredKernel key = one(KernelFunction::attention_key_gradient, keys, 2 * queries, call, of);
-  for (LoweredKernel* each : {&query, &key}) {
-    for (std::size_t i = 0; i < 6; ++i) each->reads.push_back(read(i));
-  }
-  query.writes = {written(0)};
-  query.launch.adds = adds[0];
-  key.writes = {written(1), written(2)};
-  key.launch.adds = adds[1];
-  return {query, key};
-}
-
-namespace {
-
-/// Numbers of every head's row that are turned, or moved as they are (direction 0).
-[[nodiscard]] LoweredKernel turn(const PartLayout& by_head, std::int64_t from_width,
-                                 std::int64_t to_width, std::int64_t from, std::int64_t to,
-                                 std::int64_t turned, bool one_row, double direction) {
-  const std::int64_t heads = by_head.axes[2].length();
-  const std::int64_t tokens = by_head.axes[1].length();
-  const std::int64_t rows = by_head.axes[0].length() * tokens * heads;
-  LoweredKernel out;
-  out.launch = launch_of(KernelFunction::rotate, rows * turned);
-  out.launch.sizes = {heads, tokens, from_width, to_width, from, to, turned, one_row ? 1 : 0};
-  out.launch.numbers = {direction};
-  out.launch.tables = {table_of(by_head.axes[1].at)};
-  out.reads = {read(0)};
-  out.writes = {written(0)};
-  return out;
-}
-
-}  // namespace
-
-Kernels rotary(const PartLayout& x, const PartLayout* shared, const PartLayout& y) {
-  const std::int64_t own = x.axes[3].length();
-  const std::int64_t width = y.axes[3].length();
-  if (shared == nullptr) return {turn(y, own, width, 0, 0, own, false, 1)};
-  Kernels out{turn(y, own, width, 0, 0, own, false, 0),
-              turn(y, width - own, width, 0, own, width - own, true, 1)};
-  out[1].reads = {read(1)};
-  return out;
-}
-
-/// The gradient of a shared key is a sum over heads, which the host's kernel does.
-Kernels rotary_backward(const PartLayout& g, const PartLayout& g_x, const PartLayout* g_shared,
-                        bool adds) {
-  if (g_shared != nullptr) return {};
-  const std::int64_t own = g_x.axes[3].length();
-  Kernels out{turn(g, own, own, 0, 0, own, false, -1)};
-  out[0].launch.adds = adds;
-  return out;
+/// [q, k, v, o, statistics, g_o] -> [g_q, g_k, g_v]
+void attention_backward(Lowering& to) {
+  const Layouts of{to};
+  const std::vector<LoweredOperand> reads{read(0), read(1), read(2), read(3), read(4), read(5)};
+  const Sides query = sides_of(to, {64, 32}, [&](std::int64_t queries, std::int64_t keys) {
+    return kernels::query_gradient_scratch(queries, keys, of.width(), of.value_width());
+  });
+  tell(to,
+       to.add(F::attention_query_gradient, blocks_of_queries(of, query.queries), reads,
+              {written(0)}),
+       query);
+  const Sides key = sides_of(to, {32, 64}, [&](std::int64_t queries, std::int64_t keys) {
+    return kernels::key_gradient_scratch(queries, keys, of.width(), of.value_width());
+  });
+  const std::int64_t count =
+      of.k.axes[0].length() * of.k.axes[2].length() * blocks(of.k.axes[1].length(), key.keys);
+  tell(to, to.add(F::attention_key_gradient, count, reads, {written(1), written(2)}), key);
 }
 
 }  // namespace lockstep::lowering

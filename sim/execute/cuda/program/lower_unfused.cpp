@@ -31,8 +31,11 @@ struct Rows {
       }
     }
     for (std::int64_t i = 0; i < width; ++i) numbers.push_back(i);
-    elements = rows.elements();
   }
+
+  /// A matrix of tokens by numbers of a head, or the other way round.
+  [[nodiscard]] ProductPlaces by_token() const { return {tokens, numbers, batches}; }
+  [[nodiscard]] ProductPlaces by_number() const { return {numbers, tokens, batches}; }
 
   [[nodiscard]] static std::int64_t place(const KernelSettings& call, const PartAxis& axis,
                                           std::int64_t global) {
@@ -43,7 +46,6 @@ struct Rows {
   }
 
   std::int64_t width;
-  std::int64_t elements = 0;
   Table tokens{};   // where each token's rows begin
   Table numbers{};  // of a head
   Table batches{};  // where each sequence and head begins
@@ -59,6 +61,9 @@ struct Scores {
     const std::int64_t batches_there = layout.axes[0].length() * layout.axes[1].length();
     for (std::int64_t i = 0; i < batches_there; ++i) batches.push_back(i * matrix);
   }
+
+  [[nodiscard]] ProductPlaces by_query() const { return {queries, keys, batches}; }
+  [[nodiscard]] ProductPlaces by_key() const { return {keys, queries, batches}; }
   Table queries{};
   Table keys{};
   Table batches{};
@@ -70,137 +75,95 @@ struct Scores {
   return out;
 }
 
-/// A product whose results several heads share is done head by head of those that share. Nothing
-/// where some of the result belongs to nobody.
-[[nodiscard]] Kernels product_by_heads(const ProductPlaces& a, const ProductPlaces& b,
-                                       const ProductPlaces& y, std::int64_t elements, bool adds) {
+/// Batches whose results are all different: several heads may share one, and then take turns.
+[[nodiscard]] std::vector<std::vector<std::size_t>> turns_of(const Table& results) {
   std::map<std::int64_t, std::size_t> seen;
-  std::vector<std::vector<std::size_t>> rounds;
-  for (std::size_t i = 0; i < y.batches.size(); ++i) {
-    const std::size_t round = seen[y.batches[i]]++;
-    if (rounds.size() <= round) rounds.emplace_back();
-    rounds[round].push_back(i);
-  }
-  const auto matrix = static_cast<std::int64_t>(y.rows.size() * y.columns.size());
-  if (static_cast<std::int64_t>(seen.size()) * matrix != elements) return {};
-  Kernels out;
-  for (const std::vector<std::size_t>& round : rounds) {
-    out.push_back(product_of({a.rows, a.columns, picked(a.batches, round)},
-                             {b.rows, b.columns, picked(b.batches, round)},
-                             {y.rows, y.columns, picked(y.batches, round)}));
-    out.back().launch.adds = adds || out.size() > 1;
+  std::vector<std::vector<std::size_t>> out;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const std::size_t turn = seen[results[i]]++;
+    if (out.size() <= turn) out.emplace_back();
+    out[turn].push_back(i);
   }
   return out;
 }
 
-/// What has been written, times a factor.
-[[nodiscard]] LoweredKernel scaled(std::size_t result, std::int64_t count, double factor) {
-  LoweredKernel out{launch_of(KernelFunction::move, count), {written(result)}, {written(result)}};
-  out.launch.numbers = {factor};
-  return out;
+/// A product whose results several heads may share; what belongs to no head is zero.
+void product_by_heads(Lowering& to, const ProductOperand& a, const ProductOperand& b,
+                      const ProductOperand& y, double factor = 1) {
+  const auto turns = turns_of(y.at.batches);
+  const auto matrix = static_cast<std::int64_t>(y.at.rows.size() * y.at.columns.size());
+  const auto reached = turns.empty() ? 0 : static_cast<std::int64_t>(turns[0].size()) * matrix;
+  const bool is_whole = reached == to.to(y.of.index).elements();
+  if (!is_whole) to.clear(y.of.index);
+  for (std::size_t i = 0; i < turns.size(); ++i) {
+    const auto of_turn = [&](const ProductOperand& of) {
+      return ProductOperand{of.of, {of.at.rows, of.at.columns, picked(of.at.batches, turns[i])}};
+    };
+    KernelLaunch& launch = product(to, of_turn(a), of_turn(b), of_turn(y), factor);
+    if (i > 0 || !is_whole) launch.adds = 1;
+  }
 }
 
 [[nodiscard]] double factor_of(const PartLayout& q) {
   return 1 / std::sqrt(static_cast<double>(q.axes[3].size));
 }
 
-void use(Kernels& kernels, std::size_t first, LoweredOperand a, LoweredOperand b,
-         LoweredOperand y) {
-  for (std::size_t i = first; i < kernels.size(); ++i) {
-    kernels[i].reads = {a, b};
-    kernels[i].writes = {y};
-  }
-}
-
-void append(Kernels& to, Kernels more) {
-  for (LoweredKernel& each : more) to.push_back(std::move(each));
-}
-
 }  // namespace
 
-Kernels attention_scores(const KernelSettings& call, const PartLayout& q, const PartLayout& k,
-                         const PartLayout& scores) {
-  const Rows of_q{call, q, scores};
-  const Rows of_k{call, k, scores};
-  const Scores at{scores};
-  Kernels out{product_of({of_q.tokens, of_q.numbers, of_q.batches},
-                         {of_k.numbers, of_k.tokens, of_k.batches},
-                         {at.queries, at.keys, at.batches})};
-  use(out, 0, read(0), read(1), written(0));
-  out.push_back(scaled(0, scores.elements(), factor_of(q)));
-  return out;
+/// [q, k] -> [scores]
+void attention_scores(Lowering& to) {
+  const Rows q{to.call, to.in(0), to.to(0)};
+  const Rows k{to.call, to.in(1), to.to(0)};
+  product(to, {read(0), q.by_token()}, {read(1), k.by_number()},
+          {written(0), Scores{to.to(0)}.by_query()}, factor_of(to.in(0)));
 }
 
 /// [q, k, g_scores] -> [g_q, g_k]
-Kernels attention_scores_backward(const KernelSettings& call, const PartLayout& q,
-                                  const PartLayout& k, const PartLayout& scores) {
-  const Rows of_q{call, q, scores};
-  const Rows of_k{call, k, scores};
-  const Scores at{scores};
-  Kernels out =
-      product_by_heads({at.queries, at.keys, at.batches}, {of_k.tokens, of_k.numbers, of_k.batches},
-                       {of_q.tokens, of_q.numbers, of_q.batches}, of_q.elements, false);
-  use(out, 0, read(2), read(1), written(0));
-  const std::size_t first = out.size();
-  Kernels keys =
-      product_by_heads({at.keys, at.queries, at.batches}, {of_q.tokens, of_q.numbers, of_q.batches},
-                       {of_k.tokens, of_k.numbers, of_k.batches}, of_k.elements, false);
-  if (out.empty() || keys.empty()) return {};
-  append(out, std::move(keys));
-  use(out, first, read(2), read(0), written(1));
-  out.push_back(scaled(0, of_q.elements, factor_of(q)));
-  out.push_back(scaled(1, of_k.elements, factor_of(q)));
-  return out;
+void attention_scores_backward(Lowering& to) {
+  const Rows q{to.call, to.in(0), to.in(2)};
+  const Rows k{to.call, to.in(1), to.in(2)};
+  const Scores scores{to.in(2)};
+  const double factor = factor_of(to.in(0));
+  product_by_heads(to, {read(2), scores.by_query()}, {read(1), k.by_token()},
+                   {written(0), q.by_token()}, factor);
+  product_by_heads(to, {read(2), scores.by_key()}, {read(0), q.by_token()},
+                   {written(1), k.by_token()}, factor);
 }
 
 /// [probabilities, v] -> [o]
-Kernels attention_context(const KernelSettings& call, const PartLayout& p, const PartLayout& v,
-                          const PartLayout& o) {
-  const Rows of_v{call, v, p};
-  const Rows of_o{call, o, p};
-  const Scores at{p};
-  Kernels out =
-      product_by_heads({at.queries, at.keys, at.batches}, {of_v.tokens, of_v.numbers, of_v.batches},
-                       {of_o.tokens, of_o.numbers, of_o.batches}, of_o.elements, false);
-  use(out, 0, read(0), read(1), written(0));
-  return out;
+void attention_context(Lowering& to) {
+  const Rows v{to.call, to.in(1), to.in(0)};
+  const Rows o{to.call, to.to(0), to.in(0)};
+  product_by_heads(to, {read(0), Scores{to.in(0)}.by_query()}, {read(1), v.by_token()},
+                   {written(0), o.by_token()});
 }
 
 /// [probabilities, v, g_o] -> [g_probabilities, g_v]
-Kernels attention_context_backward(const KernelSettings& call, const PartLayout& p,
-                                   const PartLayout& v, const PartLayout& o) {
-  const Rows of_v{call, v, p};
-  const Rows of_o{call, o, p};
-  const Scores at{p};
-  Kernels out{product_of({of_o.tokens, of_o.numbers, of_o.batches},
-                         {of_v.numbers, of_v.tokens, of_v.batches},
-                         {at.queries, at.keys, at.batches})};
-  use(out, 0, read(2), read(1), written(0));
-  Kernels values =
-      product_by_heads({at.keys, at.queries, at.batches}, {of_o.tokens, of_o.numbers, of_o.batches},
-                       {of_v.tokens, of_v.numbers, of_v.batches}, of_v.elements, false);
-  if (values.empty()) return {};
-  append(out, std::move(values));
-  use(out, 1, read(0), read(2), written(1));
-  return out;
+void attention_context_backward(Lowering& to) {
+  const Rows v{to.call, to.in(1), to.in(0)};
+  const Rows o{to.call, to.in(2), to.in(0)};
+  const Scores scores{to.in(0)};
+  product(to, {read(2), o.by_token()}, {read(1), v.by_number()}, {written(0), scores.by_query()});
+  product_by_heads(to, {read(0), scores.by_key()}, {read(2), o.by_token()},
+                   {written(1), v.by_token()});
 }
 
-Kernels softmax(const KernelSettings& call, const PartLayout& scores) {
+void softmax(Lowering& to) {
+  const PartLayout& scores = to.to(0);
   const PartAxis& keys = scores.axes.back();
   const PartAxis* queries = scores.find(Dim::sequence);
-  LoweredKernel out{launch_of(KernelFunction::softmax, rows_of(scores)), {read(0)}, {written(0)}};
-  out.launch.sizes = {keys.length(), queries == nullptr ? 1 : queries->length(),
-                      call.operation->causal ? 1 : 0};
-  out.launch.tables = {queries == nullptr ? nullptr : table_of(queries->at), table_of(keys.at)};
-  return {out};
+  KernelLaunch& launch = to.each(F::softmax);
+  launch.count = rows_of(scores);
+  launch.sizes = {keys.length(), queries == nullptr ? 1 : queries->length(),
+                  to.operation().causal ? 1 : 0};
+  launch.tables = {queries == nullptr ? nullptr : table_of(queries->at), table_of(keys.at)};
 }
 
-Kernels softmax_backward(const PartLayout& scores) {
-  LoweredKernel out{launch_of(KernelFunction::softmax_gradient, rows_of(scores)),
-                    {read(0), read(1)},
-                    {written(0)}};
-  out.launch.sizes = {scores.axes.back().length()};
-  return {out};
+/// [probabilities, g_probabilities] -> [g_scores]
+void softmax_backward(Lowering& to) {
+  KernelLaunch& launch = to.each(F::softmax_gradient);
+  launch.count = rows_of(to.in(0));
+  launch.sizes = {width_of(to.in(0))};
 }
 
 }  // namespace lockstep::lowering

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "sim/execute/cuda/program/lower_operation.hpp"
@@ -11,21 +10,52 @@ namespace lockstep::lowering {
 
 using Table = KernelLaunch::Table;
 using TablePtr = std::shared_ptr<const Table>;
-using Kernels = std::vector<LoweredKernel>;
+using F = KernelFunction;
 
 inline LoweredOperand read(std::size_t i) {
-  return {false, i};
+  return {LoweredOperand::Of::reads, i};
 }
 inline LoweredOperand written(std::size_t i) {
-  return {true, i};
+  return {LoweredOperand::Of::writes, i};
 }
 
+/// An operation with how its operands lie.
+struct Lowering {
+  const KernelSettings& call;
+  std::vector<const PartLayout*> reads{};
+  std::vector<const PartLayout*> writes{};
+  std::vector<const Tensor*> read_tensors{};
+  std::vector<const Tensor*> tensors{};  // written
+  std::vector<bool> adds{};              // to what each result holds
+  NumberType computes = NumberType::fp32;
+  std::int64_t most_beside = kMostBeside;  // elements
+  LoweredOperation out{};
+
+  [[nodiscard]] const Operation& operation() const { return *call.operation; }
+  [[nodiscard]] const PartLayout& in(std::size_t i) const { return *reads.at(i); }
+  [[nodiscard]] const PartLayout& to(std::size_t i) const { return *writes.at(i); }
+  [[nodiscard]] bool adds_to(std::size_t i) const { return adds.at(i); }
+
+  /// One more kernel. Its bits of what it adds to are those of the operation's results that it
+  /// writes.
+  KernelLaunch& add(F function, std::int64_t count, std::vector<LoweredOperand> from,
+                    std::vector<LoweredOperand> results);
+  /// Index by index of the first result; all operands in order.
+  KernelLaunch& each(F function);
+  /// A buffer beside, in what is computed in.
+  LoweredOperand beside(std::int64_t elements);
+  LoweredOperand beside(LoweredBeside of);
+  /// A result that kernels add to bit by bit: zeros, unless it is added to in any case.
+  void clear(std::size_t result);
+};
+
+[[nodiscard]] KernelLaunch launch_of(KernelFunction function, std::int64_t count);
 /// Null where the table is 0, 1, 2 ...
 [[nodiscard]] TablePtr table_of(Table places);
 /// Local index by global one, -1 where it is not here; null where all are.
 [[nodiscard]] TablePtr inverse_of(const PartAxis& axis);
-[[nodiscard]] KernelLaunch launch_of(KernelFunction function, std::int64_t count);
 [[nodiscard]] std::int64_t rows_of(const PartLayout& layout);
+[[nodiscard]] std::int64_t width_of(const PartLayout& layout);
 /// Indices of an operand of what is copied, -1 where `from` has it not: per element of `to`.
 [[nodiscard]] Table places_of_common(const PartLayout& from, const PartLayout& to);
 
@@ -36,35 +66,76 @@ struct ProductPlaces {
   Table columns;
   Table batches;
 };
-/// y = a b for every batch, of the operation's first two operands, unless told otherwise.
-[[nodiscard]] LoweredKernel product_of(const ProductPlaces& a, const ProductPlaces& b,
-                                       const ProductPlaces& y);
-
-// One function per family; none of them sets in_doubles, name or what padding holds.
-[[nodiscard]] Kernels matmul(const KernelSettings& call, const PartLayout& a, const PartLayout& b,
-                             const PartLayout& y, const PartLayout* bias, bool adds);
-[[nodiscard]] Kernels bias_gradient(const PartLayout& g, const PartLayout& y, bool adds);
-struct AttentionLayouts {
-  const PartLayout& q;
-  const PartLayout& k;
-  const PartLayout& v;
+/// An operand, and where its matrices stand in it.
+struct ProductOperand {
+  LoweredOperand of;
+  ProductPlaces at;
 };
-[[nodiscard]] Kernels attention(const KernelSettings& call, const AttentionLayouts& of);
-[[nodiscard]] Kernels attention_backward(const KernelSettings& call, const AttentionLayouts& of,
-                                         const std::vector<bool>& adds);
-// Scores that are stored; empty where heads do not share out what is written.
-[[nodiscard]] Kernels attention_scores(const KernelSettings& call, const PartLayout& q,
-                                       const PartLayout& k, const PartLayout& scores);
-[[nodiscard]] Kernels attention_scores_backward(const KernelSettings& call, const PartLayout& q,
-                                                const PartLayout& k, const PartLayout& scores);
-[[nodiscard]] Kernels attention_context(const KernelSettings& call, const PartLayout& p,
-                                        const PartLayout& v, const PartLayout& o);
-[[nodiscard]] Kernels attention_context_backward(const KernelSettings& call, const PartLayout& p,
-                                                 const PartLayout& v, const PartLayout& o);
-[[nodiscard]] Kernels softmax(const KernelSettings& call, const PartLayout& scores);
-[[nodiscard]] Kernels softmax_backward(const PartLayout& scores);
-[[nodiscard]] Kernels rotary(const PartLayout& x, const PartLayout* shared, const PartLayout& y);
-[[nodiscard]] Kernels rotary_backward(const PartLayout& g, const PartLayout& g_x,
-                                      const PartLayout* g_shared, bool adds);
+/// y = factor a b for every batch.
+KernelLaunch& product(Lowering& to, const ProductOperand& a, const ProductOperand& b,
+                      const ProductOperand& y, double factor = 1);
+
+/// One matrix that lies with constant distances.
+struct Matrix {
+  LoweredOperand of;
+  std::int64_t first = 0;
+  std::int64_t by_row = 0;
+  std::int64_t by_column = 1;
+};
+/// y (m x n) = a (m x k) b.
+KernelLaunch& matrix_product(Lowering& to, std::int64_t m, std::int64_t n, std::int64_t k,
+                             const Matrix& a, const Matrix& b, const Matrix& y);
+
+/// Sums of `parts` parts of the rows of a matrix, beside; `sums` of them for each column.
+struct PartSums {
+  LoweredOperand of;
+  std::int64_t rows;
+  std::int64_t columns;
+  std::int64_t parts;
+};
+[[nodiscard]] PartSums part_sums(Lowering& to, F function, std::int64_t rows, std::int64_t columns,
+                                 std::int64_t sums, std::vector<LoweredOperand> from);
+/// The sums of all rows, to one or two results.
+KernelLaunch& add_parts(Lowering& to, const PartSums& sums, std::vector<LoweredOperand> results);
+
+// One function per family.
+void matmul(Lowering& to);
+void bias_gradient(Lowering& to);
+void attention(Lowering& to);
+void attention_backward(Lowering& to);
+// Scores that are stored.
+void attention_scores(Lowering& to);
+void attention_scores_backward(Lowering& to);
+void attention_context(Lowering& to);
+void attention_context_backward(Lowering& to);
+void softmax(Lowering& to);
+void softmax_backward(Lowering& to);
+void normalisation(Lowering& to);
+void normalisation_backward(Lowering& to);
+void batch_norm(Lowering& to);
+void batch_norm_backward(Lowering& to);
+void activation(Lowering& to);
+void activation_backward(Lowering& to);
+void rotary(Lowering& to);
+void rotary_backward(Lowering& to);
+void dropout(Lowering& to);
+void dropout_backward(Lowering& to);
+void moved(Lowering& to);  // scale, cast, slice, host_copy
+void embedding(Lowering& to);
+void embedding_backward(Lowering& to);
+void losses(Lowering& to);
+void router(Lowering& to);
+void router_backward(Lowering& to);
+void dispatch(Lowering& to);
+void dispatch_backward(Lowering& to);
+void combine(Lowering& to);
+void combine_backward(Lowering& to);
+void convolution(Lowering& to);
+void convolution_input_grad(Lowering& to);
+void convolution_weight_grad(Lowering& to);
+void pool(Lowering& to);
+void pool_backward(Lowering& to);
+void temporal_shift(Lowering& to);
+void update(Lowering& to);
 
 }  // namespace lockstep::lowering

@@ -6,9 +6,18 @@
 
 #include "sim/execute/cuda/plan/schedule_plan.hpp"
 #include "sim/execute/cuda/program/collective_planner.hpp"
+#include "sim/execute/cuda/program/lowered_regions.hpp"
 #include "sim/execute/host/kernels/execution_error.hpp"
 
 namespace lockstep::execution {
+
+namespace {
+
+// Numbers of spares; collectives have those below.
+constexpr std::size_t kLateSpares = std::size_t{1} << 32;
+constexpr std::size_t kBesideSpares = std::size_t{1} << 33;
+
+}  // namespace
 
 template <class Real>
 StepPlanner<Real>::StepPlanner(ExecutionState& state, StepPlanNeeds<Real> needs)
@@ -218,13 +227,12 @@ void StepPlanner<Real>::compute(const Player& player, std::uint32_t operation) {
   const StreamIndex own = stream_of(player, operation);
   KernelCall<Real> call;
   static_cast<KernelSettings&>(call) = needs_.settings(player, operation);
-  std::vector<Region> reads;
-  std::vector<Region> writes;
+  LoweredRegions at;
   std::vector<bool> adds;
   for (const std::uint32_t each : what.reads) {
     call.reads.push_back(
         {&player.role->tensor(each), &needs_.layout(player, operation, each), nullptr});
-    reads.push_back(whole(read(player, operation, each)));
+    at.reads.push_back(whole(read(player, operation, each)));
   }
   std::vector<std::pair<Region, Region>> late;  // written beside, then copied to where they go
   for (const std::uint32_t each : what.writes) {
@@ -232,31 +240,29 @@ void StepPlanner<Real>::compute(const Player& player, std::uint32_t operation) {
     call.writes.push_back({&tensor, &needs_.layout(player, operation, each), {}});
     adds.push_back(store(player, operation, each, needs_.adds(*what.operation, tensor)));
     held(player.rank, each).written = true;
-    writes.push_back(whole(buffer(player.rank, each)));
+    at.writes.push_back(whole(buffer(player.rank, each)));
     const bool read_too = std::find(what.reads.begin(), what.reads.end(), each) != what.reads.end();
     if (!read_too || works_in_place(what.operation->kind)) continue;
-    const NumberType type = builder_->plan().buffers[writes.back().buffer].type;
+    Region& to = at.writes.back();
+    const NumberType type = builder_->plan().buffers[to.buffer].type;
     const Region beside =
-        whole(spare(player.rank, own, 100 + writes.size(), writes.back().count, type));
-    if (adds.back()) copy(own, beside, writes.back(), own);
-    late.emplace_back(writes.back(), beside);
-    writes.back() = beside;
+        whole(spare(player.rank, own, kLateSpares + at.writes.size(), to.count, type));
+    if (adds.back()) copy(own, beside, to, own);
+    late.emplace_back(to, beside);
+    to = beside;
   }
-  std::vector<LoweredKernel> kernels;
+  LoweredOperation lowered;
   try {
-    kernels = lower_operation(call, adds);
+    lowered = lower_operation(call, adds);
   } catch (const ExecutionError& error) {
     throw ExecutionError{fmt::format("{}: {}", state_.who(player, operation), error.what())};
   }
-  for (const LoweredKernel& each : kernels) {
-    const auto pick = [&](const std::vector<LoweredOperand>& operands) {
-      std::vector<Region> out;
-      for (const LoweredOperand& of : operands) {
-        out.push_back(of.written ? writes[of.index] : reads[of.index]);
-      }
-      return out;
-    };
-    launch(own, each.launch, pick(each.reads), pick(each.writes));
+  for (const LoweredBeside& of : lowered.beside) {
+    at.beside.push_back(whole(spare(player.rank, own, kBesideSpares + at.beside.size(), of.elements,
+                                    at.type_of(of, builder_->plan()))));
+  }
+  for (const LoweredKernel& each : lowered.kernels) {
+    launch(own, each.launch, at.of(each.reads), at.of(each.writes));
   }
   for (const auto& [to, from] : late) copy(own, to, from, own);
 }

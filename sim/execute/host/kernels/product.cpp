@@ -3,6 +3,7 @@
 #include <Eigen/Core>
 
 #include "sim/execute/host/kernels/kernel_list.hpp"
+#include "sim/execute/host/kernels/product_groups.hpp"
 
 namespace lockstep::kernels {
 
@@ -12,38 +13,33 @@ namespace {
   return layout.find(dim) != nullptr;
 }
 
-/// The dimensions of a product by who has them.
-struct Groups {
-  std::vector<PartAxis> all;      // a, b and y
-  std::vector<PartAxis> rows;     // a and y
-  std::vector<PartAxis> columns;  // b and y
-  std::vector<PartAxis> inner;    // a and b: summed over
-};
+[[noreturn]] void refuse_alone(const KernelSettings& call, Dim dim, const char* where) {
+  refuse(call, fmt::format("{} is in {} alone", to_string(dim), where));
+}
 
-[[nodiscard]] Groups groups_of(const KernelSettings& call, const PartLayout& a, const PartLayout& b,
-                               const PartLayout& y) {
-  Groups out;
+}  // namespace
+
+ProductGroups product_groups(const KernelSettings& call, const PartLayout& a, const PartLayout& b,
+                             const PartLayout& y) {
+  ProductGroups out;
   for (const PartAxis& axis : a.axes) {
     const bool in_b = has(b, axis.dim);
     const bool in_y = has(y, axis.dim);
-    if (!in_b && !in_y)
-      refuse(call, fmt::format("{} is in one operand alone", to_string(axis.dim)));
+    if (!in_b && !in_y) refuse_alone(call, axis.dim, "one operand");
     (in_b && in_y ? out.all : in_y ? out.rows : out.inner).push_back(axis);
   }
   for (const PartAxis& axis : b.axes) {
     if (has(a, axis.dim)) continue;
-    if (!has(y, axis.dim)) {
-      refuse(call, fmt::format("{} is in one operand alone", to_string(axis.dim)));
-    }
+    if (!has(y, axis.dim)) refuse_alone(call, axis.dim, "one operand");
     out.columns.push_back(axis);
   }
   for (const PartAxis& axis : y.axes) {
-    if (!has(a, axis.dim) && !has(b, axis.dim)) {
-      refuse(call, fmt::format("{} is in the result alone", to_string(axis.dim)));
-    }
+    if (!has(a, axis.dim) && !has(b, axis.dim)) refuse_alone(call, axis.dim, "the result");
   }
   return out;
 }
+
+namespace {
 
 template <class Real>
 using Matrix = Eigen::Matrix<Real, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
@@ -82,7 +78,7 @@ void multiply(KernelCall<Real>& call) {
   const PartLayout& a = *call.read(0).layout;
   const PartLayout& b = *call.read(1).layout;
   const PartLayout& y = *call.write(0).layout;
-  const Groups groups = groups_of(call, a, b, y);
+  const ProductGroups groups = product_groups(call, a, b, y);
   const Places a_at{a, groups.rows, groups.inner};
   const Places b_at{b, groups.inner, groups.columns};
   const Places y_at{y, groups.rows, groups.columns};

@@ -15,7 +15,9 @@ Part upstream(const GradientCase& test, std::size_t result) {
   const Part& like = test.results[result];
   Shape shape;
   for (const PartAxis& axis : like.layout.axes) shape.emplace_back(axis.dim, axis.size);
-  return spread("gradient of " + like.tensor.name, shape);
+  Part out = spread("gradient of " + like.tensor.name, shape);
+  for (const PartAxis& axis : like.layout.axes) out = cut(out, axis.dim, axis.at);
+  return out;
 }
 
 }  // namespace lockstep

@@ -1,0 +1,212 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include "sim/execute/cuda/kernels/arguments_of.hpp"
+#include "sim/execute/cuda/kernels/dispatch.hpp"
+#include "sim/execute/cuda/kernels/run_on_host.hpp"
+#include "sim/execute/cuda/program/lower_operation.hpp"
+#include "sim/execute/host/kernels/random_bits.hpp"
+#include "tests/sim/execute/cuda/lanes.hpp"
+#include "tests/sim/execute/cuda/large_cases.hpp"
+#include "tests/sim/execute/host/kernels/gradient_case.hpp"
+
+/// Kernels for devices beside the host's reference kernels, which gradient_test.cpp checks: with
+/// one thread as the host backend has it, and with many lanes that meet only where the code lets
+/// them wait, as a GPU has them.
+namespace lockstep {
+namespace {
+
+/// Roundings differ where sums are added up in another order.
+constexpr double kTolerance = 1e-11;
+
+/// Runs kernels; lanes 0: by run_on_host().
+struct Runner {
+  int lanes = 0;
+  const KernelLaunch* launch = nullptr;
+
+  template <class Function>
+  bool each(const Function& function) {
+    // From the last to the first: no index may need what another has done.
+    for (std::int64_t i = launch->count - 1; i >= 0; --i) function(i);
+    return true;
+  }
+  template <class Function>
+  bool teams(const Function& function) {
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    Lanes all{lanes, static_cast<std::uint64_t>(launch->count)};
+    std::vector<double> sums(static_cast<std::size_t>(lanes), nan);
+    std::vector<double> scratch(static_cast<std::size_t>(launch->scratch), nan);
+    all.run([&](int lane) {
+      LaneTeam<double> team{all, lane, sums, scratch};
+      for (std::int64_t i = 0; i < launch->count; ++i) {
+        function(i, team);
+        team.wait();
+      }
+    });
+    return true;
+  }
+};
+
+using Buffers = std::vector<std::vector<double>>;
+
+struct Operands {
+  Buffers reads{};
+  Buffers writes{};
+  Buffers beside{};
+
+  [[nodiscard]] kernels::Values of(const LoweredOperand& operand) {
+    Buffers& from = operand.of == LoweredOperand::Of::reads    ? reads
+                    : operand.of == LoweredOperand::Of::writes ? writes
+                                                               : beside;
+    return {from.at(operand.index).data(), NumberType::fp64};
+  }
+  [[nodiscard]] std::vector<kernels::Values> of(const std::vector<LoweredOperand>& operands) {
+    std::vector<kernels::Values> out;
+    for (const LoweredOperand& each : operands) out.push_back(of(each));
+    return out;
+  }
+};
+
+void run_kernel_with(int lanes, const LoweredKernel& kernel, Operands& operands) {
+  const auto reads = operands.of(kernel.reads);
+  const auto writes = operands.of(kernel.writes);
+  if (lanes == 0) return kernels::run_on_host(kernel.launch, reads, writes);
+  const kernels::Arguments arguments = kernels::arguments_of(kernel.launch, reads, writes);
+  Runner runner{lanes, &kernel.launch};
+  CHECK((kernels::dispatch<double>(kernel.launch.function, arguments, runner)));
+}
+
+struct Way {
+  int lanes = 0;
+  bool adds = false;
+  std::int64_t most_beside = kMostBeside;
+};
+
+/// What one operation makes of its operands on a device; everything else holds NaN at first.
+[[nodiscard]] Buffers on_device(const Operation& operation, const std::vector<Part>& reads,
+                                const std::vector<Part>& writes, const Buffers& held,
+                                const KernelSettings& settings, const Way& how) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  Operands operands;
+  KernelCall<double> call{settings};
+  call.operation = &operation;
+  for (const Part& each : reads) {
+    call.reads.push_back({&each.tensor, &each.layout, nullptr});
+    operands.reads.push_back(each.values);
+  }
+  for (std::size_t i = 0; i < writes.size(); ++i) {
+    call.writes.push_back({&writes[i].tensor, &writes[i].layout, {}});
+    operands.writes.push_back(how.adds ? held[i] : std::vector<double>(held[i].size(), nan));
+  }
+  const std::vector<bool> adds(writes.size(), how.adds);
+  const LoweredOperation lowered = lower_operation(call, adds, how.most_beside);
+  for (const LoweredBeside& each : lowered.beside) {
+    operands.beside.emplace_back(static_cast<std::size_t>(each.elements), nan);
+  }
+  for (const LoweredKernel& each : lowered.kernels) run_kernel_with(how.lanes, each, operands);
+  return operands.writes;
+}
+
+void check_alike(const Buffers& got, const Buffers& expected) {
+  REQUIRE(got.size() == expected.size());
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    CAPTURE(i);
+    double size = 1;
+    for (const double each : expected[i]) size = std::max(size, std::abs(each));
+    CHECK(largest_gap(got[i], expected[i]) <= kTolerance * size);
+    bool is_whole = true;
+    for (const double each : got[i]) is_whole = is_whole && !std::isnan(each);
+    CHECK(is_whole);
+  }
+}
+
+void check_operation(const Operation& operation, const std::vector<Part>& reads,
+                     const std::vector<Part>& writes, const KernelSettings& settings,
+                     const Way& how) {
+  CAPTURE(to_string(operation.kind));
+  CAPTURE(how.lanes);
+  CAPTURE(how.adds);
+  Buffers expected = run<double>(operation, reads, writes, settings);
+  Buffers held;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    std::vector<double>& values = held.emplace_back();
+    for (std::size_t k = 0; k < expected[i].size(); ++k) {
+      values.push_back(static_cast<double>(k % 5) - 2);
+      if (how.adds) expected[i][k] += values.back();
+    }
+  }
+  check_alike(on_device(operation, reads, writes, held, settings, how), expected);
+}
+
+void check_case(const GradientCase& test, Way how) {
+  CAPTURE(test.forward.name);
+  // What is kept beside a result is never added to.
+  const bool combines =
+      combines_itself(test.forward) || test.forward.kind == OperationKind::batch_norm;
+  Way forward = how;
+  forward.adds = how.adds && !combines;
+  check_operation(test.forward, test.reads, test.results, test.settings, forward);
+  if (test.gradients_of.empty()) return;
+  const Values<double> results = run<double>(test.forward, test.reads, test.results, test.settings);
+  Operation backward = test.forward;
+  backward.kind = test.backward;
+  std::vector<Part> reads;
+  for (const Source& source : test.backward_reads) {
+    if (source.of == Source::Of::read) reads.push_back(test.reads[source.index]);
+    if (source.of == Source::Of::gradient) reads.push_back(upstream(test, source.index));
+    if (source.of == Source::Of::result) {
+      reads.push_back(with_values(test.results[source.index], results[source.index]));
+    }
+  }
+  std::vector<Part> writes;
+  for (const std::size_t read : test.gradients_of) writes.push_back(test.reads[read]);
+  check_operation(backward, reads, writes, test.settings, how);
+}
+
+TEST_CASE("kernels for devices compute what the host's reference kernels do") {
+  for (const GradientCase& test : gradient_cases()) {
+    for (const bool adds : {false, true}) check_case(test, {0, adds});
+  }
+}
+
+TEST_CASE("so they do with many lanes that meet only where they wait") {
+  for (const GradientCase& test : gradient_cases()) check_case(test, {64});
+}
+
+TEST_CASE("and where there is more than a team takes at a time") {
+  for (const GradientCase& test : large_cases()) {
+    check_case(test, {0, true});
+    check_case(test, {128});
+  }
+}
+
+TEST_CASE("convolutions of some images at a time are those of all") {
+  for (const GradientCase& test : image_cases()) check_case(test, {0, false, 1});
+}
+
+TEST_CASE("lanes that do not wait for each other are found") {
+  Lanes lanes{8, 1};
+  std::vector<int> seen(8, 0);
+  int written = 0;
+  lanes.run([&](int lane) {
+    if (lane == 3) written = 1;
+    seen[static_cast<std::size_t>(lane)] = written;
+  });
+  CHECK(std::count(seen.begin(), seen.end(), 1) < 8);
+  lanes.run([&](int lane) {
+    if (lane == 3) written = 2;
+    lanes.wait();
+    seen[static_cast<std::size_t>(lane)] = written;
+  });
+  CHECK(std::count(seen.begin(), seen.end(), 2) == 8);
+  CHECK_THROWS_AS(lanes.run([&](int lane) {
+    if (lane == 3) lanes.wait();
+  }),
+                  std::logic_error);
+}
+
+}  // namespace
+}  // namespace lockstep
