@@ -29,7 +29,7 @@ struct BoxMeasurement {
     from_host,   // `bytes` to the device
     to_host,
     peer,     // `bytes` from one GPU to another
-    peers,    // likewise, every pair of neighbours at once
+    peers,    // likewise, several at once: both ways, a ring of all, everyone to everyone
     library,  // a collective of NCCL's own; `bytes` on each rank
   };
   Kind kind = Kind::kernel;
@@ -37,7 +37,7 @@ struct BoxMeasurement {
   Kernel kernel{};     // of a kernel; its times are of `kernels` launches
   int kernels = 1;
   std::int64_t bytes = 0;
-  int from = 0;  // peer: GPUs; library: ranks in `to`
+  int from = 0;  // peer, both ways: GPUs; others of several GPUs: how many, in `to`
   int to = 0;
   double seconds = 0;
   double ratio = 0;
@@ -52,6 +52,20 @@ struct MemoryCurve {
   [[nodiscard]] double seconds(std::int64_t bytes) const;
 };
 
+/// From the memory of one GPU to that of another, alone.
+struct BoxLink {
+  int from = 0;
+  int to = 0;
+  Duration latency{};
+  Rate bandwidth = Rate::bytes_per_second(1);
+};
+/// Between several GPUs; empty where logical ranks shared one.
+struct BoxLinks {
+  std::vector<BoxLink> pairs{};  // every ordered pair
+  std::optional<Rate> port{};    // of all that a GPU sends, or gets, at once
+  double both_ways = 1;          // time of a copy while one comes the other way, over alone
+};
+
 /// Figures of the cost model, and of memory that logical ranks share.
 struct BoxFit {
   DeviceModel model{};
@@ -62,6 +76,7 @@ struct BoxFit {
   /// Whether streams are done one after the other (a host), or share the memory's bandwidth (a
   /// GPU).
   bool serial = true;
+  BoxLinks links{};
 };
 
 /// How far the fit is from what it was fitted to: simulated / measured - 1.

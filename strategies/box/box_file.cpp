@@ -160,12 +160,31 @@ constexpr std::array kNumberTypes{NumberType::fp64, NumberType::fp32, NumberType
   return out;
 }
 
+[[nodiscard]] BoxLinks read_links(ObjectReader& in) {
+  BoxLinks out;
+  out.port = in.optional_rate("port");
+  out.both_ways = in.number("both_ways", 1, 100);
+  in.array("pairs", [&out](const ValueReader& one) {
+    out.pairs.push_back(one.object([](ObjectReader& pair) {
+      BoxLink link;
+      link.from = static_cast<int>(pair.integer("from", 0, 1023));
+      link.to = static_cast<int>(pair.integer("to", 0, 1023));
+      link.latency = pair.duration("latency");
+      link.bandwidth = pair.rate("bandwidth");
+      if (link.from == link.to) pair.note("a link between two GPUs");
+      return link;
+    }));
+  });
+  return out;
+}
+
 [[nodiscard]] BoxFit read_fit(ObjectReader& in) {
   BoxFit out;
   out.serial = in.one_of("sharing", "way to share a device", {"serial", "bandwidth"}) == "serial";
   out.model.multiprocessors = in.integer("multiprocessors", 1, 1 << 20);
   out.model.memory_bandwidth = in.rate("memory_bandwidth");
   out.model.launch = in.duration("launch");
+  out.model.host_time = in.duration("host_time");
   out.empty_copy = in.duration("empty_copy");
   out.model.slowdown_while_communicating = in.number("slowdown_while_communicating", 1, 100);
   out.model.memory_efficiency.fill(1);
@@ -194,6 +213,7 @@ constexpr std::array kNumberTypes{NumberType::fp64, NumberType::fp32, NumberType
     return true;
   });
   out.copy = read_curve(in.required("copy"));
+  out.links = in.object("links", read_links);
   in.object("add", [&out](ObjectReader& types) {
     for (const NumberType type : kNumberTypes) {
       const auto own = types.optional(to_string(type));
@@ -242,6 +262,10 @@ bool is_box(const JsonDocument& document) {
 }
 
 Box read_box(const JsonDocument& document) {
+  if (!is_box(document)) {
+    throw ConfigError{Problem{
+        document.file, {}, "", "expected a device that `lockstep calibrate --backend` measured"}};
+  }
   return read_document(document, [](ObjectReader& in) {
     Box out;
     out.name = in.string("name");

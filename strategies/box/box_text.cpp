@@ -107,6 +107,21 @@ namespace {
   return "[" + out + "]";
 }
 
+[[nodiscard]] std::string rate(Rate of) {
+  return fmt::format("\"{:.6f} GB/s\"", of.bytes_per_second() / 1e9);
+}
+
+[[nodiscard]] std::string links(const BoxLinks& of) {
+  std::vector<std::string> pairs;
+  for (const BoxLink& each : of.pairs) {
+    pairs.push_back(fmt::format("{{\"from\": {}, \"to\": {}, \"latency\": {}, \"bandwidth\": {}}}",
+                                each.from, each.to, time(each.latency), rate(each.bandwidth)));
+  }
+  const std::string port = of.port ? "\"port\": " + rate(*of.port) + ", " : "";
+  return fmt::format("{{{}\"both_ways\": {}, \"pairs\": {}}}", port, number(of.both_ways),
+                     lines(pairs, "[", "]", "    "));
+}
+
 [[nodiscard]] std::string fit(const BoxFit& of) {
   const DeviceModel& model = of.model;
   std::vector<std::string> peaks;
@@ -134,18 +149,18 @@ namespace {
     add.push_back(
         fmt::format("\"{}\": {}", to_string(static_cast<NumberType>(i)), curve(of.add[i])));
   }
-  return lines({fmt::format("\"sharing\": \"{}\"", of.serial ? "serial" : "bandwidth"),
-                fmt::format("\"multiprocessors\": {}", model.multiprocessors),
-                fmt::format("\"memory_bandwidth\": \"{:.6f} GB/s\"",
-                            model.memory_bandwidth.bytes_per_second() / 1e9),
-                "\"launch\": " + time(model.launch), "\"empty_copy\": " + time(of.empty_copy),
-                "\"slowdown_while_communicating\": " + number(model.slowdown_while_communicating),
-                "\"bias\": " + figures(model.bias), "\"peaks\": " + lines(peaks, "{", "}", "    "),
-                "\"products\": " + lines(products, "{", "}", "    "),
-                "\"attention\": " + attention(model.attention),
-                "\"operations\": " + lines(kinds, "{", "}", "    "), "\"copy\": " + curve(of.copy),
-                "\"add\": " + lines(add, "{", "}", "    ")},
-               "{", "}", "  ");
+  return lines(
+      {fmt::format("\"sharing\": \"{}\"", of.serial ? "serial" : "bandwidth"),
+       fmt::format("\"multiprocessors\": {}", model.multiprocessors),
+       "\"memory_bandwidth\": " + rate(model.memory_bandwidth), "\"launch\": " + time(model.launch),
+       "\"host_time\": " + time(model.host_time), "\"empty_copy\": " + time(of.empty_copy),
+       "\"slowdown_while_communicating\": " + number(model.slowdown_while_communicating),
+       "\"bias\": " + figures(model.bias), "\"peaks\": " + lines(peaks, "{", "}", "    "),
+       "\"products\": " + lines(products, "{", "}", "    "),
+       "\"attention\": " + attention(model.attention),
+       "\"operations\": " + lines(kinds, "{", "}", "    "), "\"copy\": " + curve(of.copy),
+       "\"add\": " + lines(add, "{", "}", "    "), "\"links\": " + links(of.links)},
+      "{", "}", "  ");
 }
 
 }  // namespace

@@ -35,7 +35,13 @@ class Comparing {
     if (options_.before) options_.before(what);
   }
 
-  // Logical ranks on one device.
+  // Logical ranks on one device; on several GPUs also dealt out to them.
+
+  [[nodiscard]] int devices() const {
+    const std::vector<BoxLink>& links = box_.fit.links.pairs;
+    const auto all = static_cast<std::size_t>(backend_.count());
+    return links.size() >= all * (all - 1) ? backend_.count() : 1;
+  }
 
   void collectives() {
     struct Case {
@@ -66,12 +72,16 @@ class Comparing {
     };
     for (const Case& each : cases) {
       if (options_.quick && (each.ranks > 4 || each.bytes < large)) continue;
-      collective(each.collective, each.algorithm, each.ranks,
-                 options_.quick ? each.bytes / 8 : each.bytes);
+      const std::int64_t bytes = options_.quick ? each.bytes / 8 : each.bytes;
+      collective(each.collective, each.algorithm, each.ranks, bytes, 1);
+      if (devices() == 1) continue;
+      collective(each.collective, each.algorithm, each.ranks, bytes,
+                 std::min(each.ranks, devices()));
     }
   }
 
-  void collective(Collective of, const char* algorithm, int ranks, std::int64_t bytes) {
+  void collective(Collective of, const char* algorithm, int ranks, std::int64_t bytes,
+                  int devices) {
     const CollectiveAlgorithm* row = find_algorithm(of, algorithm);
     if (row == nullptr) return;
     AlgorithmInput input;
@@ -79,12 +89,14 @@ class Comparing {
     if (!validate(*row, input).empty()) return;
     const SchedulePtr schedule = make_schedule(*row, complete(*row, input));
     const NumberType type = NumberType::fp32;
-    const std::string what = fmt::format("{} {}, {} ranks, {} KiB {}", to_string(of), algorithm,
-                                         ranks, bytes >> 10, to_string(type));
+    const std::string where = devices > 1 ? fmt::format(" on {} GPUs", devices) : "";
+    const std::string what = fmt::format("{} {}, {} ranks{}, {} KiB {}", to_string(of), algorithm,
+                                         ranks, where, bytes >> 10, to_string(type));
     tell(what);
     SchedulePlanOptions options;
     options.block = std::max<std::int64_t>(1, bytes / bytes_of(type) / schedule->blocks());
     options.type = type;
+    options.devices = devices;
     const Plan plan = plan_schedule(*schedule, options).plan;
     const auto loaded = backend_.load(plan);
     for (BufferId i = 0; i < plan.buffers.size(); ++i) loaded->scatter_numbers(i, i + 1);

@@ -11,6 +11,7 @@
 #include "sim/cost/product_time.hpp"
 #include "sim/cost/roofline.hpp"
 #include "sim/execute/cuda/plan/backend.hpp"
+#include "strategies/box/fit_links.hpp"
 
 namespace lockstep {
 
@@ -91,6 +92,7 @@ class Fitting {
 
   BoxFit run() {
     memory();
+    fit_.links = fit_links(all_);
     fit_.model.memory_efficiency.fill(1);
     fit_.model.kinds.fill({1, 1});
     std::set<Dtype> precisions;
@@ -121,6 +123,8 @@ class Fitting {
         Rate::bytes_per_second(std::llround(2 * static_cast<double>(bytes) / time));
     fit_.empty_copy = seconds(first_seconds(all_, Kind::empty_copy));
     fit_.model.launch = seconds(first_seconds(all_, Kind::graph_node));
+    // A host that computes itself issues nothing.
+    if (!fit_.serial) fit_.model.host_time = seconds(first_seconds(all_, Kind::launch));
   }
 
   [[nodiscard]] Measurements products_in(Dtype dtype, bool biased) const {
@@ -303,6 +307,18 @@ class Fitting {
   BoxFit fit_{};
 };
 
+/// Of copies between GPUs, the sizes that their figures do not come from too.
+void add_links(const Measurements& measurements, const BoxLinks& links,
+               std::map<std::string, std::vector<double>>& errors) {
+  for (const BoxMeasurement& each : measurements) {
+    if (each.kind != Kind::peer || each.what != "copy") continue;
+    for (const BoxLink& link : links.pairs) {
+      if (link.from != each.from || link.to != each.to) continue;
+      errors["copies between GPUs"].push_back(seconds_of(link, each.bytes) / each.seconds - 1);
+    }
+  }
+}
+
 }  // namespace
 
 double MemoryCurve::seconds(std::int64_t bytes) const {
@@ -336,6 +352,7 @@ std::vector<BoxResidual> residuals_of(const std::vector<BoxMeasurement>& measure
     const std::string of = each.what + " " + std::string{to_string(each.kernel.math)};
     errors[of].push_back(cost.time(each.kernel).seconds() / each.seconds - 1);
   }
+  add_links(measurements, fit.links, errors);
   std::vector<BoxResidual> out;
   for (const auto& [of, values] : errors) {
     std::vector<double> sizes;

@@ -4,6 +4,7 @@
 
 #include "sim/execute/cuda/kernels/kernel_launch.hpp"
 #include "sim/execute/cuda/plan/plan_builder.hpp"
+#include "strategies/box/measure_links.hpp"
 #include "strategies/box/small_programs.hpp"
 #include "strategies/box/time_operation.hpp"
 
@@ -38,7 +39,7 @@ class Measuring {
     tell("host and device");
     host_copies();
     tell("links between GPUs");
-    links();
+    for (BoxMeasurement& each : measure_links(backend_, options_)) out_.push_back(std::move(each));
     return std::move(out_);
   }
 
@@ -234,66 +235,6 @@ class Measuring {
         add(to_device ? Kind::from_host : Kind::to_host, "pinned", median(seconds)).bytes = bytes;
       }
     }
-  }
-
-  // Several GPUs.
-
-  void links() {
-    if (backend_.count() < 2) return;
-    for (const std::int64_t bytes : {std::int64_t{8}, kMiB, 256 * kMiB}) {
-      for (int from = 0; from < backend_.count(); ++from) {
-        for (int to = 0; to < backend_.count(); ++to) {
-          if (from != to) peer(from, to, bytes);
-        }
-      }
-    }
-    all_neighbours(256 * kMiB);
-    for (std::int64_t bytes = 8; bytes <= 256 * kMiB; bytes *= 32) {
-      for (const Collective each : {Collective::all_reduce, Collective::all_gather,
-                                    Collective::reduce_scatter, Collective::broadcast}) {
-        library(each, bytes);
-      }
-    }
-  }
-  void peer(int from, int to, std::int64_t bytes) {
-    PlanBuilder plan{backend_.count()};
-    plan.add_stream("from", from);
-    plan.add_stream("to", to);
-    const std::int64_t count = std::max<std::int64_t>(1, bytes / 4);
-    const BufferId here = plan.add_buffer("from", from, NumberType::fp32, count);
-    const BufferId there = plan.add_buffer("to", to, NumberType::fp32, count);
-    constexpr int kTimes = 8;
-    for (int i = 0; i < kTimes; ++i) plan.copy(1, {there, 0, count}, {here, 0, count}, 0);
-    BoxMeasurement& out = add(Kind::peer, "peer copy", time(plan.plan()) / kTimes);
-    out.bytes = bytes;
-    out.from = from;
-    out.to = to;
-    out.shared = false;
-  }
-  /// Each GPU to the next, all at once: what they have for themselves.
-  void all_neighbours(std::int64_t bytes) {
-    PlanBuilder plan{backend_.count()};
-    const std::int64_t count = bytes / 4;
-    for (int to = 0; to < backend_.count(); ++to) {
-      const int from = (to + backend_.count() - 1) % backend_.count();
-      const StreamIndex stream = plan.add_stream("to", to);
-      const BufferId here = plan.add_buffer("from", from, NumberType::fp32, count);
-      const BufferId there = plan.add_buffer("to", to, NumberType::fp32, count);
-      plan.copy(stream, {there, 0, count}, {here, 0, count}, stream);
-    }
-    BoxMeasurement& out = add(Kind::peers, "peer copy", time(plan.plan()));
-    out.bytes = bytes;
-    out.to = backend_.count();
-    out.shared = false;
-  }
-  void library(Collective collective, std::int64_t bytes) {
-    const auto seconds =
-        backend_.library_seconds(collective, bytes, backend_.count(), options_.repeats);
-    if (seconds.empty()) return;
-    BoxMeasurement& out = add(Kind::library, std::string{to_string(collective)}, median(seconds));
-    out.bytes = bytes;
-    out.to = backend_.count();
-    out.shared = false;
   }
 
   Backend& backend_;

@@ -2,57 +2,29 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
+#include <utility>
 
 #include "sim/check.hpp"
 #include "sim/cost/roofline.hpp"
 #include "sim/engine/replay.hpp"
 #include "sim/program/unroll.hpp"
+#include "strategies/box/box_network.hpp"
 
 namespace lockstep {
 
 namespace {
-
-constexpr EndpointId kRanks = 0;  // where all streams run
-constexpr EndpointId kMemory = 1;
-
-/// One way: from the ranks to their memory.
-class OneLink final : public Router {
- public:
-  explicit OneLink(Duration latency) : latency_{latency} {}
-  [[nodiscard]] bool route(EndpointId from, EndpointId to, Route& route) const override {
-    route.clear();
-    if (from == to) return true;
-    route.hops.push_back({0, kWeightUnit});
-    route.latency = latency_;
-    return true;
-  }
-
- private:
-  Duration latency_;
-};
-
-[[nodiscard]] Network shared_memory(const BoxFit& fit) {
-  Network out;
-  const double rate = fit.model.memory_bandwidth.bytes_per_second();
-  out.links.push_back({Rate::bytes_per_second(std::llround(rate)), fit.empty_copy, true});
-  out.endpoints.resize(2);
-  out.router = std::make_shared<const OneLink>(fit.empty_copy);
-  return out;
-}
 
 class PlanWorkload {
  public:
   PlanWorkload(const Plan& plan, const BoxFit& fit) : plan_{plan}, fit_{fit} {}
 
   Workload run() {
-    workload_.streams.resize(plan_.streams.size() * (fit_.serial ? 1 : 2));
+    workload_.streams.resize(plan_.streams.size());
     for (std::size_t i = 0; i < plan_.streams.size(); ++i) {
-      workload_.streams[i].endpoint = kRanks;
+      workload_.streams[i].endpoint = ranks_of(plan_.streams[i].device);
       workload_.streams[i].name = plan_.streams[i].name;
-      if (fit_.serial) continue;
-      workload_.streams[plan_.streams.size() + i].endpoint = kMemory;
-      workload_.streams[plan_.streams.size() + i].name = "memory";
     }
     for (const Command& command : plan_.commands) add(command);
     return std::move(workload_);
@@ -61,28 +33,44 @@ class PlanWorkload {
  private:
   void add(const Command& command) {
     LOCKSTEP_CHECK(command.kind != Command::Kind::launch);
-    Stream& stream = workload_.streams[command.stream];
     Activity activity;
     for (const CommandId before : command.waits) {
       activity.after.push_back(places_[before]);
     }
-    places_.push_back({command.stream, static_cast<std::uint32_t>(stream.operations.size())});
+    places_.push_back({command.stream, static_cast<std::uint32_t>(
+                                           workload_.streams[command.stream].operations.size())});
     const bool moves = command.kind != Command::Kind::mark;
     if (fit_.serial || !moves) {
       activity.duration = moves ? time(command) : Duration{};
       activity.processor = fit_.serial ? 0 : Activity::kOwnProcessor;
     } else {
+      const int here = plan_.streams[command.stream].device;
+      const int there =
+          plan_.buffers[fetches(command) ? command.from.buffer : command.to.buffer].device;
       activity.kind = Activity::Kind::send;
-      activity.peer = kMemory;
+      activity.peer = memory_of(there);
       activity.tag = command.stream;
-      activity.size = Bytes{traffic(command)};
+      activity.size = Bytes{here == there ? traffic(command) : bytes(command)};
       Activity arrival = activity;
       arrival.kind = Activity::Kind::receive;
-      arrival.peer = kRanks;
+      arrival.peer = ranks_of(here);
       arrival.after.clear();
-      workload_.streams[plan_.streams.size() + command.stream].operations.push_back(arrival);
+      memory_stream(command.stream, there).operations.push_back(arrival);
     }
-    stream.operations.push_back(std::move(activity));
+    workload_.streams[command.stream].operations.push_back(std::move(activity));
+  }
+  [[nodiscard]] static bool fetches(const Command& command) {
+    return command.kind == Command::Kind::peer_copy;
+  }
+  /// The memory's side of what a stream moves there.
+  [[nodiscard]] Stream& memory_stream(StreamIndex of, int device) {
+    const auto [found, is_new] = memories_.try_emplace({of, device}, workload_.streams.size());
+    if (is_new) {
+      Stream& out = workload_.streams.emplace_back();
+      out.endpoint = memory_of(device);
+      out.name = "memory";
+    }
+    return workload_.streams[found->second];
   }
 
   [[nodiscard]] const MemoryCurve& curve(const Command& command) const {
@@ -110,6 +98,7 @@ class PlanWorkload {
   const BoxFit& fit_;
   Workload workload_{};
   std::vector<ActivityRef> places_{};  // per command
+  std::map<std::pair<StreamIndex, int>, std::size_t> memories_{};
 };
 
 [[nodiscard]] Duration end_of(const Network& network, const Workload& workload) {
@@ -121,7 +110,7 @@ class PlanWorkload {
 }  // namespace
 
 Duration simulate_plan(const Plan& plan, const BoxFit& fit) {
-  return end_of(shared_memory(fit), PlanWorkload{plan, fit}.run());
+  return end_of(box_network(fit, plan.devices), PlanWorkload{plan, fit}.run());
 }
 
 Duration simulate_program(const Program& program, const BoxFit& fit) {
@@ -130,7 +119,7 @@ Duration simulate_program(const Program& program, const BoxFit& fit) {
   Workload workload;
   workload.streams.resize(program.streams.size());
   for (std::size_t i = 0; i < program.streams.size(); ++i) {
-    workload.streams[i].endpoint = kRanks;
+    workload.streams[i].endpoint = ranks_of(0);
     workload.streams[i].name = program.streams[i];
   }
   std::vector<ActivityRef> places;
@@ -145,7 +134,7 @@ Duration simulate_program(const Program& program, const BoxFit& fit) {
         {stream, static_cast<std::uint32_t>(workload.streams[stream].operations.size())});
     workload.streams[stream].operations.push_back(std::move(activity));
   }
-  return end_of(shared_memory(fit), workload);
+  return end_of(box_network(fit, 1), workload);
 }
 
 }  // namespace lockstep

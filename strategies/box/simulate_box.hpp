@@ -6,10 +6,10 @@
 
 namespace lockstep {
 
-/// What the simulator's engine makes of a plan on one device of the box that all its ranks share:
-/// the same streams, commands and waits. On a host one command after the other, each with the time
-/// of its size; on a GPU side by side, sharing the memory's bandwidth max-min fairly, each after
-/// its latency. Errors: InternalError for plans with kernels.
+/// What the simulator's engine makes of a plan on devices of the box that its ranks share: the same
+/// streams, commands and waits. On a host one command after the other, each with the time of its
+/// size; on GPUs side by side, sharing memory and links max-min fairly, each after its latency.
+/// Errors: InternalError for plans with kernels, and for GPUs whose links have not been measured.
 [[nodiscard]] Duration simulate_plan(const Plan& plan, const BoxFit& fit);
 
 /// Likewise of what the first role of a program does, its kernels with the cost model's times, one

@@ -46,6 +46,12 @@ TEST_CASE("what calibrate cannot do is said in one sentence") {
         "with measured results to fit to\n");
   CHECK(run_command("lockstep calibrate --backend tpu").err ==
         "lockstep: error: --backend: expected host or cuda, got \"tpu\"\n");
+  CHECK(run_command("lockstep calibrate --backend host --transport rdma").err ==
+        "lockstep: error: --transport: expected copies or nccl, got \"rdma\"\n");
+  CHECK(run_command("lockstep calibrate --backend host --transport nccl").err ==
+        "lockstep: error: --transport nccl is between GPUs: it goes with --backend cuda\n");
+  CHECK(run_command("lockstep verify collective all_reduce --devices 2").err ==
+        "lockstep: error: --devices goes with --backend\n");
   CHECK(run_command("lockstep run mlp-two-gpus --calibration configs/devices/host.json").status ==
         2);
   const CommandResult cuda = run_command("lockstep calibrate --backend cuda --quick");

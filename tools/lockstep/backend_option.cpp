@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <utility>
 
 #include "sim/execute/cuda/open_backend.hpp"
 #include "tools/lockstep/errors.hpp"
@@ -11,20 +12,62 @@
 
 namespace lockstep::cli {
 
-std::unique_ptr<Backend> BackendOption::open() const {
-  if (name.empty()) return nullptr;
+namespace {
+
+/// A device of which only some GPUs are used, and one way between them.
+class ChosenBackend final : public Backend {
+ public:
+  ChosenBackend(std::unique_ptr<Backend> all, int devices, bool nccl)
+      : all_{std::move(all)}, devices_{devices}, nccl_{nccl} {}
+
+  [[nodiscard]] std::string name() const override { return all_->name(); }
+  [[nodiscard]] int count() const override {
+    return devices_ == 0 ? all_->count() : std::min(devices_, all_->count());
+  }
+  [[nodiscard]] DeviceFacts facts() const override { return all_->facts(); }
+  [[nodiscard]] std::unique_ptr<LoadedPlan> load(const Plan& plan,
+                                                 const LoadOptions& options) override {
+    LoadOptions chosen = options;
+    chosen.nccl = chosen.nccl || nccl_;
+    return all_->load(plan, chosen);
+  }
+  [[nodiscard]] std::vector<double> host_copy_seconds(std::int64_t bytes, bool to_device,
+                                                      int repeats) override {
+    return all_->host_copy_seconds(bytes, to_device, repeats);
+  }
+  [[nodiscard]] std::vector<double> library_seconds(Collective collective, std::int64_t bytes,
+                                                    int devices, int repeats) override {
+    return all_->library_seconds(collective, bytes, devices, repeats);
+  }
+
+ private:
+  std::unique_ptr<Backend> all_;
+  int devices_;
+  bool nccl_;
+};
+
+void check(const BackendOption& of) {
   const auto names = backend_names();
-  if (std::find(names.begin(), names.end(), name) == names.end())
-    throw UsageError(fmt::format("--backend: expected host or cuda, got \"{}\"", name));
+  if (of.name.empty() && of.devices > 0) throw UsageError("--devices goes with --backend");
+  if (of.name.empty() && !of.transport.empty()) throw UsageError("--transport goes with --backend");
+  if (!of.name.empty() && std::find(names.begin(), names.end(), of.name) == names.end())
+    throw UsageError(fmt::format("--backend: expected host or cuda, got \"{}\"", of.name));
+  if (!of.transport.empty() && of.transport != "copies" && of.transport != "nccl")
+    throw UsageError(fmt::format("--transport: expected copies or nccl, got \"{}\"", of.transport));
+  if (of.name == "host" && of.transport == "nccl")
+    throw UsageError("--transport nccl is between GPUs: it goes with --backend cuda");
+}
+
+}  // namespace
+
+std::unique_ptr<Backend> BackendOption::open() const {
+  check(*this);
+  if (name.empty()) return nullptr;
   try {
-    return open_backend(name);
+    return std::make_unique<ChosenBackend>(open_backend(name), devices, transport == "nccl");
   } catch (const NoDevice& error) {
     throw Refusal(fmt::format("skipped: {}", error.what()));
   }
-}
-
-int BackendOption::count(const Backend& device) const {
-  return devices == 0 ? device.count() : std::min(devices, device.count());
 }
 
 void add_backend(CLI::App& command, const std::shared_ptr<BackendOption>& option,
@@ -35,6 +78,12 @@ void add_backend(CLI::App& command, const std::shared_ptr<BackendOption>& option
       command, "--devices", 1, kMostDevices,
       [option](auto n) { option->devices = static_cast<int>(n); },
       "GPUs to use at most, with --backend (default: all there are)");
+  command
+      .add_option(
+          "--transport", option->transport,
+          "What carries data from GPU to GPU, with --backend cuda: copies from peer to peer, "
+          "or NCCL's send and receive (default: copies)")
+      ->type_name("copies|nccl");
 }
 
 }  // namespace lockstep::cli

@@ -10,17 +10,16 @@ namespace lockstep::cli {
 
 /// Which device runs what is otherwise only simulated, or executed as a reference.
 struct BackendOption {
-  std::string name{};  // empty: none was asked for
-  int devices = 0;     // at most; 0: all there are
+  std::string name{};       // empty: none was asked for
+  int devices = 0;          // at most; 0: all there are
+  std::string transport{};  // copies, nccl; empty: copies
 
-  /// Null where none was asked for. Throws UsageError for a name that is none, Refusal where there
-  /// is no such device, beginning with "skipped".
+  /// With so many GPUs as were asked for, and that transport. Null where none was asked for. Throws
+  /// UsageError for what is none, Refusal where there is no such device, beginning with "skipped".
   [[nodiscard]] std::unique_ptr<Backend> open() const;
-  /// GPUs of it to use.
-  [[nodiscard]] int count(const Backend& device) const;
 };
 
-/// --backend and --devices; `says`: what it does here.
+/// --backend, --devices and --transport; `says`: what it does here.
 void add_backend(CLI::App& command, const std::shared_ptr<BackendOption>& option,
                  const std::string& says);
 

@@ -5,6 +5,7 @@
 #include <exception>
 #include <stdexcept>
 
+#include "sim/execute/cuda/plan/backend.hpp"
 #include "tools/lockstep/command_line.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "topologies/config/config_error.hpp"
@@ -31,6 +32,8 @@ int main(int argc, char** argv) {
   } catch (const cli::UsageError& error) {
     return fail(cli::kUsage, error.what());
   } catch (const cli::Refusal& error) {
+    return fail(cli::kNo, error.what());
+  } catch (const DeviceError& error) {
     return fail(cli::kNo, error.what());
   } catch (const cli::IoError& error) {
     return fail(cli::kIo, error.what());

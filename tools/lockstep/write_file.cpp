@@ -29,6 +29,15 @@ std::string place_to_write(const std::string& path) {
   return replaceable ? path + ".part" : path;
 }
 
+void check_writable(const std::string& path) {
+  const std::string beside = place_to_write(path);
+  if (beside == path) return;  // a device or a pipe: opening it may do something
+  const bool was_there = std::filesystem::exists(beside);
+  const std::ofstream out(beside, std::ios::binary | std::ios::app);
+  if (!out) give_up(path, path, errno);
+  if (!was_there) std::remove(beside.c_str());
+}
+
 void write_file(const std::string& path, const std::string& text) {
   const std::string beside = place_to_write(path);
   {

@@ -27,7 +27,7 @@ Box some_box() {
   kernel.shared = true;
   BoxMeasurement peer;
   peer.kind = BoxMeasurement::Kind::peer;
-  peer.what = "peer copy";
+  peer.what = "copy";
   peer.bytes = 8;
   peer.to = 1;
   peer.seconds = 9e-6;
@@ -56,6 +56,10 @@ Box some_box() {
   model.attention.head_sizes = {{64, 0.125, 0.25}};
   box.fit.serial = false;
   box.fit.empty_copy = 1_us;
+  box.fit.model.host_time = 2500_ns;
+  box.fit.links.pairs = {{0, 1, 4_us, 300_GBps}, {1, 0, 5_us, 250_GBps}};
+  box.fit.links.port = 310_GBps;
+  box.fit.links.both_ways = 1.25;
   box.fit.copy.points = {{1024, 1e-6}, {4096, 2e-6}};
   box.fit.add[static_cast<std::size_t>(NumberType::bf16)].points = {{1024, 3e-6}};
   box.residuals = {{"matmul bf16", 1, 0.02, 0.02, -0.02}};

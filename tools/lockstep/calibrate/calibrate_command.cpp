@@ -33,7 +33,8 @@ struct Given {
 
 CalibrateQuestion fit_question_of(const Given& given) {
   CalibrateQuestion question = given.fit;
-  if (!given.backend->name.empty())
+  if (!given.backend->name.empty() || given.backend->devices > 0 ||
+      !given.backend->transport.empty())
     throw UsageError("--from fits to measured results: no --backend beside it");
   if (question.split && !given.check.empty())
     throw UsageError("--split keeps half of --from to check with: no --check beside it");
@@ -67,6 +68,7 @@ void calibrate_device(const Given& given) {
     throw UsageError("--calibration goes with --compare");
   question.name = std::filesystem::path{given.out}.stem().string();
   const std::unique_ptr<Backend> backend = given.backend->open();
+  if (!given.out.empty()) check_writable(given.out);
   const DeviceAnswer answer = cli::calibrate_device(question, *backend);
   if (!given.out.empty()) write_file(given.out, to_json(answer.box));
   print(render_device(question, answer, given.format));

@@ -50,22 +50,18 @@ void tell(const std::string& what) {
 }  // namespace
 
 DeviceAnswer calibrate_device(const DeviceQuestion& question, Backend& backend) {
-  try {
-    DeviceAnswer out{question.measures ? measured(question, backend) : load_box(question.file), {}};
-    if (!question.compares) return out;
-    if (out.box.backend != question.backend) {
-      throw UsageError(fmt::format("--calibration {}: it is of a {} backend, not of {}",
-                                   question.file, out.box.backend, question.backend));
-    }
-    CompareOptions options;
-    options.quick = question.quick;
-    options.repeats = question.repeats;
-    options.before = tell;
-    out.compared = compare_box(backend, out.box, options);
-    return out;
-  } catch (const DeviceError& error) {
-    throw Refusal(error.what());
+  DeviceAnswer out{question.measures ? measured(question, backend) : load_box(question.file), {}};
+  if (!question.compares) return out;
+  if (out.box.backend != question.backend) {
+    throw UsageError(fmt::format("--calibration {}: it is of a {} backend, not of {}",
+                                 question.file, out.box.backend, question.backend));
   }
+  CompareOptions options;
+  options.quick = question.quick;
+  options.repeats = question.repeats;
+  options.before = tell;
+  out.compared = compare_box(backend, out.box, options);
+  return out;
 }
 
 }  // namespace lockstep::cli

@@ -27,7 +27,7 @@ struct DeviceAnswer {
   std::vector<BoxComparison> compared{};
 };
 
-/// Errors: Refusal for what the device cannot do, ConfigError for the file.
+/// Errors: DeviceError for what the device cannot do, ConfigError for the file.
 [[nodiscard]] DeviceAnswer calibrate_device(const DeviceQuestion& question, Backend& backend);
 
 }  // namespace lockstep::cli

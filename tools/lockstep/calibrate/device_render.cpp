@@ -26,6 +26,21 @@ std::string config_of(const DeviceQuestion& question) {
   return out.dump();
 }
 
+std::vector<std::string> about_links(const BoxLinks& of) {
+  std::vector<std::string> out;
+  for (const BoxLink& link : of.pairs) {
+    out.push_back(fmt::format("GPU {} to GPU {}: {:.4g} GB/s after {:.3g} us", link.from, link.to,
+                              link.bandwidth.bytes_per_second() / 1e9,
+                              link.latency.seconds() * 1e6));
+  }
+  if (!of.port) return out;
+  out.push_back(
+      fmt::format("to all others at once: {:.4g} GB/s from each GPU; both ways at once: "
+                  "{:.2f} times as long",
+                  of.port->bytes_per_second() / 1e9, of.both_ways));
+  return out;
+}
+
 std::vector<std::string> about(const Box& box) {
   std::vector<std::string> out;
   out.push_back(fmt::format("{}: {} ({}), {}", box.name, box.device, box.backend, box.date));
@@ -34,6 +49,7 @@ std::vector<std::string> about(const Box& box) {
                             box.fit.model.memory_bandwidth.bytes_per_second() / 1e9,
                             box.fit.model.launch.seconds() * 1e6,
                             box.fit.empty_copy.seconds() * 1e6));
+  for (std::string& line : about_links(box.fit.links)) out.push_back(std::move(line));
   for (std::size_t i = 0; i < kDtypes; ++i) {
     bool measured = false;
     for (const BoxMeasurement& each : box.measurements) {
@@ -84,9 +100,10 @@ Report comparison_report(const DeviceAnswer& answer) {
                                           *group == '\0' ? "all" : group,
                                           100 * mean_error(answer.compared, group)));
   }
-  if (answer.box.gpus == 1)
-    section.closing.push_back(
-        "ranks of collectives are logical ones that share the device: its memory, no links");
+  section.closing.push_back(
+      answer.box.gpus == 1
+          ? "ranks of collectives are logical ones that share the device: its memory, no links"
+          : "ranks of collectives share one GPU, its memory and no links, where no GPUs are named");
   out.sections.push_back(std::move(section));
   return out;
 }

@@ -41,7 +41,7 @@ void verify_strategy_of(const Given& given) {
   question.nccl_tuning = config_folder() + "/nccl/" + kNcclVersion + ".json";
   const std::unique_ptr<Backend> device = given.backend->open();
   question.device = device.get();
-  if (device != nullptr) question.devices = given.backend->count(*device);
+  if (device != nullptr) question.devices = device->count();
   const StrategyAnswer answer = verify_scenario(question);
   print(render(report_of(question, answer), given.format));
   const std::string refusal = answer.refusal();

@@ -138,7 +138,7 @@ void verify_collective(const Given& given) {
     throw UsageError("--type goes with --backend: the reference executor has fp32 alone");
   if (device != nullptr && question.slots)
     throw UsageError("--slots: devices keep to each schedule's own; leave out --backend");
-  if (device != nullptr) question.numbers.devices = given.backend->count(*device);
+  if (device != nullptr) question.numbers.devices = device->count();
   question.device = device.get();
   const VerifyAnswer answer = run_verify(question);
   print(render(answer.report, given.format));

@@ -182,7 +182,13 @@ lockstep::Backend* lockstep_cuda_backend() {
   const cudaError_t status = cudaGetDeviceCount(&devices);
   if (status != cudaSuccess) {
     (void)cudaGetLastError();
-    throw lockstep::NoDevice{fmt::format("no GPU: {}", cudaGetErrorString(status))};
+    int driver = 0;
+    if (cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0) {
+      throw lockstep::NoDevice{"no GPU: this machine has no NVIDIA driver"};
+    }
+    throw lockstep::NoDevice{fmt::format("no GPU: {} (the driver has CUDA {}, this needs {})",
+                                         cudaGetErrorString(status), lockstep::version(driver),
+                                         lockstep::version(CUDART_VERSION))};
   }
   if (devices == 0) throw lockstep::NoDevice{"no GPU: this machine has none"};
   return new lockstep::CudaBackend{devices};

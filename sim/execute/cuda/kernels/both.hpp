@@ -6,3 +6,10 @@
 #else
 #define LOCKSTEP_BOTH
 #endif
+
+/// In front of loops of a few steps over arrays, which a GPU then keeps in registers.
+#ifdef __CUDA_ARCH__
+#define LOCKSTEP_UNROLL _Pragma("unroll")
+#else
+#define LOCKSTEP_UNROLL
+#endif

@@ -75,12 +75,12 @@ struct Gemm {
   }
 };
 
-/// [bias] -> [y]; places of the bias
+/// [bias] -> [y]; places of the bias; after how many elements they begin anew
 template <class Real>
 struct AddBias {
   Arguments a;
   LOCKSTEP_BOTH void operator()(std::int64_t i) const {
-    store(a.out[0], i, load<Real>(a.out[0], i) + load<Real>(a.in[0], a.at(0, i)));
+    store(a.out[0], i, load<Real>(a.out[0], i) + load<Real>(a.in[0], a.at(0, i % a.size[0])));
   }
 };
 

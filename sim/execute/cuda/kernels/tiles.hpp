@@ -66,6 +66,7 @@ LOCKSTEP_BOTH void multiply(Team& team, int m, int n, int k, const Left& a, cons
     int row[kSide];
     int column[kSide];
     Real sums[kSide][kSide] = {};
+    LOCKSTEP_UNROLL
     for (int r = 0; r < kSide; ++r) {  // beyond the edge: the last, whose sum nobody takes
       row[r] = i / across + r * down < m ? i / across + r * down : m - 1;
       column[r] = i % across + r * across < n ? i % across + r * across : n - 1;
@@ -73,13 +74,19 @@ LOCKSTEP_BOTH void multiply(Team& team, int m, int n, int k, const Left& a, cons
     for (int x = 0; x < k; ++x) {
       Real left[kSide];
       Real right[kSide];
+      LOCKSTEP_UNROLL
       for (int r = 0; r < kSide; ++r) left[r] = a(row[r], x);
+      LOCKSTEP_UNROLL
       for (int c = 0; c < kSide; ++c) right[c] = b(x, column[c]);
+      LOCKSTEP_UNROLL
       for (int r = 0; r < kSide; ++r) {
+        LOCKSTEP_UNROLL
         for (int c = 0; c < kSide; ++c) sums[r][c] += left[r] * right[c];
       }
     }
+    LOCKSTEP_UNROLL
     for (int r = 0; r < kSide; ++r) {
+      LOCKSTEP_UNROLL
       for (int c = 0; c < kSide; ++c) {
         const bool inside = i / across + r * down < m && i % across + c * across < n;
         if (inside) take(row[r], column[c], sums[r][c]);

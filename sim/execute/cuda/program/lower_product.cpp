@@ -27,6 +27,13 @@ namespace {
   return static_cast<std::int64_t>(table.size());
 }
 
+/// The dimensions of y from the first that the bias has on: along those before it is the same.
+[[nodiscard]] std::vector<PartAxis> last_axes(const PartLayout& y, const PartLayout& bias) {
+  std::size_t first = 0;
+  while (first < y.axes.size() && bias.find(y.axes[first].dim) == nullptr) ++first;
+  return {y.axes.begin() + static_cast<std::ptrdiff_t>(first), y.axes.end()};
+}
+
 }  // namespace
 
 KernelLaunch& product(Lowering& to, const ProductOperand& a, const ProductOperand& b,
@@ -74,8 +81,11 @@ void matmul(Lowering& to) {
       {written(0),
        {places_along(y, of.rows), places_along(y, of.columns), places_along(y, of.all)}});
   if (to.reads.size() < 3 || !to.call.adds_bias) return;
-  to.add(F::add_bias, y.elements(), {read(2)}, {written(0)}).tables = {
-      table_of(places_along(to.in(2), y.axes))};
+  KernelLaunch& bias = to.add(F::add_bias, y.elements(), {read(2)}, {written(0)});
+  const std::vector<PartAxis> last = last_axes(y, to.in(2));
+  bias.tables = {table_of(places_along(to.in(2), last))};
+  bias.sizes = {1};
+  for (const PartAxis& axis : last) bias.sizes[0] *= axis.length();
 }
 
 /// [g_y] -> [g_bias]
