@@ -10,12 +10,17 @@
 #
 #   DIR/run.sh NAME                   # calibrates, compares, checks the numbers: a few minutes
 #
-# which writes DIR/results/NAME.json (for configs/calibration and `lockstep run --calibration`) and
-# DIR/results/NAME.md, the table of measured beside simulated.
+# which writes DIR/results/NAME.json (for configs/calibration and `lockstep run --calibration`),
+# DIR/results/NAME.md, the table of measured beside simulated, and DIR/results/NAME.log, the checks of
+# numbers.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-folder=${1:?"usage: tools/cuda_bundle.sh DIR [--no-libraries]"}
+folder=${1:-}
 libraries=${2:-}
+if [[ -z $folder || $folder == -* || ( -n $libraries && $libraries != --no-libraries ) ]]; then
+  echo "usage: tools/cuda_bundle.sh DIR [--no-libraries]" >&2
+  exit 2
+fi
 if [[ -e $folder ]]; then
   echo "tools/cuda_bundle.sh: $folder exists already" >&2
   exit 2
@@ -47,23 +52,43 @@ fi
 
 cat > "$folder/run.sh" <<'RUN'
 #!/usr/bin/env bash
-# Calibrates this machine's GPUs, holds the simulator against them, checks numbers on them.
+# Calibrates this machine's GPUs, holds the simulator against them, checks numbers on them: every
+# algorithm, every shipped scenario, with several GPUs also by NCCL.
 #   run.sh NAME [further options of `lockstep calibrate`, such as --devices 1]
+# Exit code 1 where there is no GPU, or where some numbers are wrong: results/NAME.log says which.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-name=${1:?"usage: run.sh NAME [options], NAME such as h200"}
+if [[ $# -eq 0 || $1 == -* ]]; then
+  echo "usage: run.sh NAME [options of lockstep calibrate], NAME such as h200" >&2
+  exit 2
+fi
+name=$1
 shift
 export LD_LIBRARY_PATH="$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 export LOCKSTEP_CUDA_LIBRARY="$here/liblockstep_cuda.so"
 export LOCKSTEP_CONFIGS="$here/configs"
 cd "$here"
 mkdir -p results
-./lockstep verify collective all_reduce -n 2,4,8 --backend cuda
-./lockstep verify collective all_reduce -n 2,4,8 --backend cuda --type bf16
-./lockstep verify strategy data-parallel-from-scratch --backend cuda
+log=results/$name.log
+: > "$log"
+./lockstep verify collective all_reduce -n 2 --backend cuda >> "$log"  # whether there is a GPU
 ./lockstep calibrate --backend cuda --out "results/$name.json" --compare --format md "$@" \
   | tee "results/$name.md"
-echo "figures: $here/results/$name.json; table: $here/results/$name.md" >&2
+failed=0
+check() {
+  echo "== lockstep $*" | tee -a "$log" >&2
+  ./lockstep "$@" --backend cuda >> "$log" 2>&1 && return
+  echo "failed: lockstep $* --backend cuda" >&2
+  failed=1
+}
+for type in fp32 bf16 fp16; do check verify collective all -n 2..8 --type "$type"; done
+for scenario in configs/scenarios/*.json; do check verify strategy "$scenario"; done
+if [[ $(nvidia-smi -L 2> /dev/null | wc -l) -gt 1 ]]; then
+  check verify collective all -n 2..8 --transport nccl
+  check verify strategy data-parallel-from-scratch --transport nccl
+fi
+echo "figures: $here/results/$name.json; table: $here/results/$name.md; checks: $here/$log" >&2
+exit $failed
 RUN
 chmod +x "$folder/run.sh"
 du -sh "$folder" | cut -f1 | xargs -I{} echo "$folder: {}; carry it to the GPU machine and run run.sh NAME there"

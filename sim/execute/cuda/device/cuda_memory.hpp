@@ -14,15 +14,19 @@ namespace lockstep::cuda {
 /// What CUDA's calls mean by "here" until the end of the scope.
 class OnDevice {
  public:
-  explicit OnDevice(int device) {
+  explicit OnDevice(int device) : device_{device} {
     check(cudaGetDevice(&before_), doing("asking for the current GPU"));
+    if (before_ == device) return;
     check(cudaSetDevice(device), [device] { return fmt::format("going to GPU {}", device); });
   }
-  ~OnDevice() { (void)cudaSetDevice(before_); }
+  ~OnDevice() {
+    if (before_ != device_) (void)cudaSetDevice(before_);
+  }
   OnDevice(const OnDevice&) = delete;
   OnDevice& operator=(const OnDevice&) = delete;
 
  private:
+  int device_;
   int before_ = 0;
 };
 

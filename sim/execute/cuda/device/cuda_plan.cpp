@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "sim/check.hpp"
 #include "sim/execute/cuda/device/cuda_kernels.hpp"
@@ -43,10 +44,7 @@ class CudaPlan final : public LoadedPlan {
     if (options.graph && fits_a_graph()) capture();
   }
 
-  ~CudaPlan() override {
-    if (executable_ != nullptr) (void)cudaGraphExecDestroy(executable_);
-    if (graph_ != nullptr) (void)cudaGraphDestroy(graph_);
-  }
+  ~CudaPlan() override { drop_graph(); }
 
   void write(Region where, std::span<const double> values) override {
     const kernels::Values to = at(where);
@@ -188,21 +186,34 @@ class CudaPlan final : public LoadedPlan {
     issue_commands();  // once before: libraries set themselves up when first called
     wait();
     for (BufferId i = 0; i < plan_.buffers.size(); ++i) poison(i);
+    try {
+      make_graph();
+    } catch (const DeviceError&) {
+      // A driver that does not capture some command, or makes no graph of several GPUs: the plan is
+      // issued command by command instead. What is wrong with the plan itself shows there too.
+      drop_graph();
+    }
+    wait();
+  }
+
+  void make_graph() {
     const OnDevice here{0};
     check(cudaStreamBeginCapture(own_of(0), cudaStreamCaptureModeThreadLocal),
           doing("beginning to capture a plan"));
-    try {
-      issue_commands();
-    } catch (const DeviceError&) {
-      // A driver that does not capture some command: the plan is issued command by command instead.
-      (void)cudaStreamEndCapture(own_of(0), &graph_);
-      (void)cudaGetLastError();
-      return;
-    }
+    issue_commands();
     check(cudaStreamEndCapture(own_of(0), &graph_), doing("ending to capture a plan"));
     check(cudaGraphInstantiate(&executable_, graph_, 0), doing("making a graph of a plan"));
     check(cudaGraphUpload(executable_, own_of(0)), doing("bringing a graph to a GPU"));
-    wait();
+  }
+
+  /// Whether or not one is being captured, or has been made.
+  void drop_graph() {
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    (void)cudaStreamIsCapturing(own_of(0), &status);
+    if (status != cudaStreamCaptureStatusNone) (void)cudaStreamEndCapture(own_of(0), &graph_);
+    if (executable_ != nullptr) (void)cudaGraphExecDestroy(std::exchange(executable_, nullptr));
+    if (graph_ != nullptr) (void)cudaGraphDestroy(std::exchange(graph_, nullptr));
+    (void)cudaGetLastError();
   }
 
   void issue() {
