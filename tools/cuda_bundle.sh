@@ -11,7 +11,7 @@
 #   DIR/run.sh NAME                   # calibrates, compares, checks the numbers: a few minutes
 #
 # which writes DIR/results/NAME.json (for configs/calibration and `lockstep run --calibration`),
-# DIR/results/NAME.md, the table of measured beside simulated, and DIR/results/NAME.log, the checks of
+# DIR/results/NAME.txt, the table of measured beside simulated, and DIR/results/NAME.log, the checks of
 # numbers.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -72,8 +72,8 @@ mkdir -p results
 log=results/$name.log
 : > "$log"
 ./lockstep verify collective all_reduce -n 2 --backend cuda >> "$log"  # whether there is a GPU
-./lockstep calibrate --backend cuda --out "results/$name.json" --compare --format md "$@" \
-  | tee "results/$name.md"
+./lockstep calibrate --backend cuda --out "results/$name.json" --compare "$@" \
+  | tee "results/$name.txt"
 failed=0
 check() {
   echo "== lockstep $*" | tee -a "$log" >&2
@@ -87,7 +87,7 @@ if [[ $(nvidia-smi -L 2> /dev/null | wc -l) -gt 1 ]]; then
   check verify collective all -n 2..8 --transport nccl
   check verify strategy data-parallel-from-scratch --transport nccl
 fi
-echo "figures: $here/results/$name.json; table: $here/results/$name.md; checks: $here/$log" >&2
+echo "figures: $here/results/$name.json; table: $here/results/$name.txt; checks: $here/$log" >&2
 exit $failed
 RUN
 chmod +x "$folder/run.sh"
