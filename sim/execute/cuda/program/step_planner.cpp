@@ -5,19 +5,9 @@
 #include <algorithm>
 
 #include "sim/execute/cuda/plan/schedule_plan.hpp"
-#include "sim/execute/cuda/program/collective_planner.hpp"
-#include "sim/execute/cuda/program/lowered_regions.hpp"
 #include "sim/execute/host/kernels/execution_error.hpp"
 
 namespace lockstep::execution {
-
-namespace {
-
-// Numbers of spares; collectives have those below.
-constexpr std::size_t kLateSpares = std::size_t{1} << 32;
-constexpr std::size_t kBesideSpares = std::size_t{1} << 33;
-
-}  // namespace
 
 template <class Real>
 StepPlanner<Real>::StepPlanner(ExecutionState& state, StepPlanNeeds<Real> needs)
@@ -221,52 +211,6 @@ bool StepPlanner<Real>::end(Player& player, std::uint32_t operation) {
   return true;
 }
 
-template <class Real>
-void StepPlanner<Real>::compute(const Player& player, std::uint32_t operation) {
-  const RoleOperation& what = player.operation(operation);
-  const StreamIndex own = stream_of(player, operation);
-  KernelCall<Real> call;
-  static_cast<KernelSettings&>(call) = needs_.settings(player, operation);
-  LoweredRegions at;
-  std::vector<bool> adds;
-  for (const std::uint32_t each : what.reads) {
-    call.reads.push_back(
-        {&player.role->tensor(each), &needs_.layout(player, operation, each), nullptr});
-    at.reads.push_back(whole(read(player, operation, each)));
-  }
-  std::vector<std::pair<Region, Region>> late;  // written beside, then copied to where they go
-  for (const std::uint32_t each : what.writes) {
-    const Tensor& tensor = player.role->tensor(each);
-    call.writes.push_back({&tensor, &needs_.layout(player, operation, each), {}});
-    adds.push_back(store(player, operation, each, needs_.adds(*what.operation, tensor)));
-    held(player.rank, each).written = true;
-    at.writes.push_back(whole(buffer(player.rank, each)));
-    const bool read_too = std::find(what.reads.begin(), what.reads.end(), each) != what.reads.end();
-    if (!read_too || works_in_place(what.operation->kind)) continue;
-    Region& to = at.writes.back();
-    const NumberType type = builder_->plan().buffers[to.buffer].type;
-    const Region beside =
-        whole(spare(player.rank, own, kLateSpares + at.writes.size(), to.count, type));
-    if (adds.back()) copy(own, beside, to, own);
-    late.emplace_back(to, beside);
-    to = beside;
-  }
-  LoweredOperation lowered;
-  try {
-    lowered = lower_operation(call, adds);
-  } catch (const ExecutionError& error) {
-    throw ExecutionError{fmt::format("{}: {}", state_.who(player, operation), error.what())};
-  }
-  for (const LoweredBeside& of : lowered.beside) {
-    at.beside.push_back(whole(spare(player.rank, own, kBesideSpares + at.beside.size(), of.elements,
-                                    at.type_of(of, builder_->plan()))));
-  }
-  for (const LoweredKernel& each : lowered.kernels) {
-    launch(own, each.launch, at.of(each.reads), at.of(each.writes));
-  }
-  for (const auto& [to, from] : late) copy(own, to, from, own);
-}
-
 /// The sender may go on: its message is copied aside.
 template <class Real>
 void StepPlanner<Real>::send(const Player& player, std::uint32_t operation) {
@@ -298,73 +242,6 @@ bool StepPlanner<Real>::receive(const Player& player, std::uint32_t operation) {
   held(player.rank, to).written = true;
   copy(own, where, {sent->buffer, 0, sent->count}, sent->stream);
   return true;
-}
-
-/// Everyone has come: what they bring is exchanged.
-template <class Real>
-void StepPlanner<Real>::meet(Meeting& meeting) {
-  CollectiveTensors<Real> tensors;
-  tensors.members = meeting.members;
-  tensors.root = meeting.root;
-  const Player& first = state_.player(meeting.members[0]);
-  const RoleOperation& what = first.operation(meeting.operations[0]);
-  tensors.how = &*what.operation->communication;
-  for (std::size_t k = 0; k < meeting.members.size(); ++k) {
-    const Player& player = state_.player(meeting.members[k]);
-    const std::uint32_t operation = meeting.operations[k];
-    const RoleOperation& own = player.operation(operation);
-    const Communication& other = *own.operation->communication;
-    if (other.collective != tensors.how->collective || other.reduction != tensors.how->reduction ||
-        other.cut != tensors.how->cut || other.joined != tensors.how->joined) {
-      throw ExecutionError{fmt::format("{} meets {}", state_.who(first, meeting.operations[0]),
-                                       state_.who(player, operation))};
-    }
-    tensors.streams.push_back(stream_of(player, operation));
-    const std::size_t count = std::max(own.reads.size(), own.writes.size());
-    if (tensors.parts.size() < count) {
-      tensors.parts.resize(count);
-    }
-    for (std::size_t i = 0; i < count; ++i) {
-      tensors.parts[i].resize(meeting.members.size());
-      CollectivePart& part = tensors.parts[i][k];
-      if (i < own.reads.size()) {
-        part.from = &needs_.layout(player, operation, own.reads[i]);
-        part.brought = whole(read(player, operation, own.reads[i]));
-      }
-    }
-  }
-  for (auto& parts : tensors.parts) parts.resize(meeting.members.size());
-  for (std::size_t k = 0; k < meeting.members.size(); ++k) {
-    const Player& player = state_.player(meeting.members[k]);
-    const std::uint32_t operation = meeting.operations[k];
-    const RoleOperation& own = player.operation(operation);
-    for (std::size_t i = 0; i < own.writes.size(); ++i) {
-      CollectivePart& part = tensors.parts[i][k];
-      part.to = &needs_.layout(player, operation, own.writes[i]);
-      part.got = whole(buffer(player.rank, own.writes[i]));
-      part.adds = store(player, operation, own.writes[i], own.operation->accumulate);
-      held(player.rank, own.writes[i]).written = true;
-    }
-  }
-  const auto schedule = needs_.schedule_of && meeting.members.size() > 1
-                            ? needs_.schedule_of(*first.role, what, meeting.members, meeting.root)
-                            : nullptr;
-  CollectiveRoom room;
-  room.launch = [this](StreamIndex stream, const KernelLaunch& kernel, std::vector<Region> reads,
-                       std::vector<Region> writes) {
-    return launch(stream, kernel, std::move(reads), std::move(writes));
-  };
-  room.spare = [this](int rank, StreamIndex stream, std::size_t which, std::int64_t elements,
-                      NumberType type) { return spare(rank, stream, which, elements, type); };
-  room.lane = [this](int rank, StreamIndex own, int lane) { return lane_stream(rank, own, lane); };
-  room.builder = builder_.get();
-  try {
-    plan_collective<Real>(tensors, schedule.get(), room);
-  } catch (const ExecutionError& error) {
-    throw ExecutionError{fmt::format("{} with {} others: {}",
-                                     state_.who(first, meeting.operations[0]),
-                                     meeting.members.size() - 1, error.what())};
-  }
 }
 
 template class StepPlanner<float>;

@@ -1,11 +1,9 @@
 #include "sim/execute/host/program/scheduled_exchange.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 
-#include "sim/execute/host/kernels/execution_error.hpp"
+#include "sim/execute/host/program/message_form.hpp"
 #include "sim/execute/host/program/real_blocks.hpp"
 #include "sim/execute/host/schedule/execute.hpp"
 
@@ -25,27 +23,16 @@ class Message {
         how_{how},
         seed_{seed},
         tensors_{tensors},
-        members_{tensors.front().size()} {
-    if (schedule.ranks() < static_cast<int>(members_)) {
-      throw ExecutionError{
-          fmt::format("a schedule of {} ranks for {} members", schedule.ranks(), members_)};
-    }
-  }
+        members_{tensors.front().size()} {}
 
   void run() {
-    switch (how_.collective) {
-      case Collective::all_reduce:
-      case Collective::send_recv:
-      case Collective::broadcast:
-      case Collective::reduce:
+    switch (message_form(how_, schedule_, members_)) {
+      case MessageForm::whole:
         return run_whole();
-      case Collective::all_gather:
+      case MessageForm::gathered:
         return run_gather();
-      case Collective::reduce_scatter:
-      case Collective::all_to_all:
+      case MessageForm::parts:
         return run_parts();
-      default:
-        throw ExecutionError{fmt::format("no meaning for {}", to_string(how_.collective))};
     }
   }
 
@@ -73,9 +60,7 @@ class Message {
     options.order = ExecuteOrder::shuffled;
     options.seed = seed_;
     const ExecuteOutcome outcome = execute(schedule_, memory, options);
-    if (!outcome.finished()) {
-      throw ExecutionError{outcome.problem.empty() ? "its schedule cannot end" : outcome.problem};
-    }
+    if (!outcome.finished()) refuse_unfinished(outcome.problem);
     std::vector<Values> out;
     for (std::size_t k = 0; k < members_; ++k) {
       out.push_back(memory.buffer(static_cast<int>(k), schedule_.result()));
@@ -85,8 +70,8 @@ class Message {
 
   /// Elements of a part, so that it fills its share of the blocks.
   [[nodiscard]] std::size_t padded(std::size_t part) const {
-    const std::size_t blocks = static_cast<std::size_t>(schedule_.blocks()) / members_;
-    return (std::max<std::size_t>(1, part) + blocks - 1) / blocks * blocks;
+    return static_cast<std::size_t>(
+        padded_part(schedule_, members_, static_cast<std::int64_t>(part)));
   }
 
   // Everybody has the same message, or takes it as it comes.
@@ -113,17 +98,12 @@ class Message {
   }
 
   void check_same(const std::vector<ExchangePart<Real>>& parts) const {
-    const PartLayout* first = nullptr;
+    std::vector<const PartLayout*> layouts;
     for (const ExchangePart<Real>& part : parts) {
-      for (const PartLayout* layout : {part.from, part.to}) {
-        if (layout == nullptr) continue;
-        if (first == nullptr) first = layout;
-        const bool alike = how_.collective == Collective::send_recv ||
-                           (layout->axes == first->axes && layout->first_flat == first->first_flat);
-        if (alike && layout->elements() == first->elements()) continue;
-        throw ExecutionError{"members hold different parts of one message"};
-      }
+      layouts.push_back(part.from);
+      layouts.push_back(part.to);
     }
+    check_same_parts(how_, layouts);
   }
 
   // Every member has a part for everyone.
@@ -209,8 +189,7 @@ class Message {
         wanted += one.to->filled() * (sums ? static_cast<std::int64_t>(members_) : 1);
       }
     }
-    if (come_ == wanted) return;
-    throw ExecutionError{fmt::format("{} elements come where {} are to come", come_, wanted)};
+    check_all_come(come_, wanted);
   }
 
   const Schedule& schedule_;
