@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes a folder that can be carried to a machine with GPUs that has a driver and nothing else: the
-# command, its CUDA backend with the CUDA runtime libraries that it needs, the configs, and a script
-# that calibrates the box and compares.
+# command, its CUDA backend with the CUDA runtime libraries that it needs, the configs, the tests that
+# need a GPU, and a script that calibrates the box, compares and checks.
 #
 #   tools/cuda_bundle.sh DIR          # builds first; DIR must not exist
 #   tools/cuda_bundle.sh DIR --no-libraries   # leaves CUDA's libraries out: about 0.8 GB less
@@ -26,17 +26,17 @@ if [[ -e $folder ]]; then
   exit 2
 fi
 build=${LOCKSTEP_BUILD:-$root/build/release}
-if [[ ! -x $build/lockstep ]]; then
+if [[ ! -f $build/CMakeCache.txt ]]; then
   cmake -S "$root" --preset release
-  cmake --build "$build" --target lockstep
 fi
-cmake --build "$build" --target lockstep_cuda 2>/dev/null || {
-  echo "tools/cuda_bundle.sh: no CUDA toolkit with cuBLAS and NCCL here, so no backend was built" >&2
+cmake --build "$build" --target lockstep lockstep_cuda tests_cuda > /dev/null || {
+  echo "tools/cuda_bundle.sh: no backend was built; it takes a CUDA toolkit with cuBLAS and NCCL" >&2
   exit 1
 }
 
 mkdir -p "$folder/lib" "$folder/results"
 cp "$build/lockstep" "$build/liblockstep_cuda.so" "$folder/"
+cp "$build/tests/strategies/execute_device/tests_cuda" "$folder/"
 cp -r "$root/configs" "$folder/configs"
 
 # fmt and pugixml are Debian's; CUDA's own are large but nothing else is needed then.
@@ -53,7 +53,7 @@ fi
 cat > "$folder/run.sh" <<'RUN'
 #!/usr/bin/env bash
 # Calibrates this machine's GPUs, holds the simulator against them, checks numbers on them: every
-# algorithm, every shipped scenario, with several GPUs also by NCCL.
+# kernel, algorithm and shipped scenario, with several GPUs also by NCCL.
 #   run.sh NAME [further options of `lockstep calibrate`, such as --devices 1]
 # Exit code 1 where there is no GPU, or where some numbers are wrong: results/NAME.log says which.
 set -euo pipefail
@@ -81,8 +81,13 @@ check() {
   echo "failed: lockstep $* --backend cuda" >&2
   failed=1
 }
-for type in fp32 bf16 fp16; do check verify collective all -n 2..8 --type "$type"; done
-for scenario in configs/scenarios/*.json; do check verify strategy "$scenario"; done
+echo "== tests_cuda: every kernel, algorithm and scenario" | tee -a "$log" >&2
+if ! ./tests_cuda >> "$log" 2>&1; then
+  echo "failed: tests_cuda" >&2
+  failed=1
+fi
+check verify collective all -n 2..8
+check verify strategy data-parallel-from-scratch
 if [[ $(nvidia-smi -L 2> /dev/null | wc -l) -gt 1 ]]; then
   check verify collective all -n 2..8 --transport nccl
   check verify strategy data-parallel-from-scratch --transport nccl

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 
@@ -10,6 +11,8 @@
 #include "strategies/training/scenario.hpp"
 #include "strategies/verification/shrink.hpp"
 #include "strategies/verification/verify_strategy.hpp"
+#include "tests/sim/execute/cuda/large_cases.hpp"
+#include "tests/sim/execute/cuda/operation_on_device.hpp"
 #include "tests/strategies/collectives/every_row.hpp"
 
 /// What only GPUs can show: numbers of every algorithm and strategy, times that make sense, errors
@@ -17,7 +20,11 @@
 namespace lockstep {
 namespace {
 
-const std::string kConfigs = LOCKSTEP_SOURCE_DIR "/configs";
+/// Carried to another machine (tools/cuda_bundle.sh), the test is told where they are.
+const std::string kConfigs = [] {
+  const char* given = std::getenv("LOCKSTEP_CONFIGS");
+  return given == nullptr ? std::string{LOCKSTEP_SOURCE_DIR "/configs"} : std::string{given};
+}();
 
 /// Null where there is none.
 std::unique_ptr<Backend> gpus() {
@@ -72,6 +79,23 @@ TEST_CASE("every algorithm computes the right numbers on GPUs, in fp32, bf16 and
         const NumericVerdict verdict =
             check_numbers(*schedule, row.contract(*schedule), 3 * schedule->blocks() + 1, options);
         CHECK_MESSAGE(verdict.right(), verdict.problem());
+      }
+    }
+  }
+}
+
+TEST_CASE("every kernel computes on a GPU what the host's reference kernel does") {
+  const auto gpu = gpus();
+  if (gpu == nullptr) return;
+  for (const auto& cases : {gradient_cases(), large_cases()}) {
+    for (const GradientCase& test : cases) {
+      CAPTURE(test.forward.name);
+      for (const bool adds : {false, true}) {
+        CAPTURE(adds);
+        CHECK(largest_error(test, {gpu.get(), NumberType::fp64, adds}) < 1e-11);
+        CHECK(largest_error(test, {gpu.get(), NumberType::fp32, adds}) < 1e-4);
+        CHECK(largest_error(test, {gpu.get(), NumberType::fp16, adds}) < 0.01);
+        CHECK(largest_error(test, {gpu.get(), NumberType::bf16, adds}) < 0.08);
       }
     }
   }

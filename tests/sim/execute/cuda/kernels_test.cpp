@@ -6,23 +6,23 @@
 
 #include "sim/execute/cuda/kernels/arguments_of.hpp"
 #include "sim/execute/cuda/kernels/dispatch.hpp"
-#include "sim/execute/cuda/kernels/run_on_host.hpp"
+#include "sim/execute/cuda/plan/host_backend.hpp"
 #include "sim/execute/cuda/program/lower_operation.hpp"
 #include "sim/execute/host/kernels/random_bits.hpp"
 #include "tests/sim/execute/cuda/lanes.hpp"
 #include "tests/sim/execute/cuda/large_cases.hpp"
+#include "tests/sim/execute/cuda/operation_on_device.hpp"
 #include "tests/sim/execute/host/kernels/gradient_case.hpp"
 
-/// Kernels for devices beside the host's reference kernels, which gradient_test.cpp checks: with
-/// one thread as the host backend has it, and with many lanes that meet only where the code lets
-/// them wait, as a GPU has them.
+/// Kernels for devices beside the host's reference kernels, which gradient_test.cpp checks: on the
+/// host backend, and with many lanes that meet only where the code lets them wait, as a GPU has
+/// them.
 namespace lockstep {
 namespace {
 
 /// Roundings differ where sums are added up in another order.
 constexpr double kTolerance = 1e-11;
 
-/// Runs kernels; lanes 0: by run_on_host().
 struct Runner {
   int lanes = 0;
   const KernelLaunch* launch = nullptr;
@@ -73,7 +73,6 @@ struct Operands {
 void run_kernel_with(int lanes, const LoweredKernel& kernel, Operands& operands) {
   const auto reads = operands.of(kernel.reads);
   const auto writes = operands.of(kernel.writes);
-  if (lanes == 0) return kernels::run_on_host(kernel.launch, reads, writes);
   const kernels::Arguments arguments = kernels::arguments_of(kernel.launch, reads, writes);
   Runner runner{lanes, &kernel.launch};
   CHECK((kernels::dispatch<double>(kernel.launch.function, arguments, runner)));
@@ -166,25 +165,35 @@ void check_case(const GradientCase& test, Way how) {
   check_operation(backward, reads, writes, test.settings, how);
 }
 
-TEST_CASE("kernels for devices compute what the host's reference kernels do") {
-  for (const GradientCase& test : gradient_cases()) {
-    for (const bool adds : {false, true}) check_case(test, {0, adds});
+TEST_CASE("kernels for devices compute what the host's reference kernels do, in every precision") {
+  const auto host = host_backend();
+  for (const auto& cases : {gradient_cases(), large_cases()}) {
+    for (const GradientCase& test : cases) {
+      CAPTURE(test.forward.name);
+      for (const bool adds : {false, true}) {
+        CAPTURE(adds);
+        CHECK(largest_error(test, {host.get(), NumberType::fp64, adds}) < kTolerance);
+        CHECK(largest_error(test, {host.get(), NumberType::fp32, adds}) < 1e-4);
+        CHECK(largest_error(test, {host.get(), NumberType::fp16, adds}) < 0.01);
+        CHECK(largest_error(test, {host.get(), NumberType::bf16, adds}) < 0.08);
+      }
+    }
   }
 }
 
-TEST_CASE("so they do with many lanes that meet only where they wait") {
+TEST_CASE("they do so with many lanes that meet only where they wait") {
   for (const GradientCase& test : gradient_cases()) check_case(test, {64});
 }
 
 TEST_CASE("and where there is more than a team takes at a time") {
-  for (const GradientCase& test : large_cases()) {
-    check_case(test, {0, true});
-    check_case(test, {128});
-  }
+  for (const GradientCase& test : large_cases()) check_case(test, {128});
 }
 
 TEST_CASE("convolutions of some images at a time are those of all") {
-  for (const GradientCase& test : image_cases()) check_case(test, {0, false, 1});
+  const auto host = host_backend();
+  for (const GradientCase& test : image_cases()) {
+    CHECK(largest_error(test, {host.get(), NumberType::fp64, false, 1}) < kTolerance);
+  }
 }
 
 TEST_CASE("lanes that do not wait for each other are found") {
