@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "sim/execute/cuda/plan/schedule_plan.hpp"
+#include "strategies/box/box_programs.hpp"
 #include "strategies/box/simulate_box.hpp"
-#include "strategies/box/small_programs.hpp"
 #include "strategies/box/time_operation.hpp"
 #include "strategies/collectives/registry.hpp"
 
@@ -22,8 +22,7 @@ class Comparing {
 
   std::vector<BoxComparison> run() {
     collectives();
-    layers();
-    steps();
+    programs();
     return std::move(out_);
   }
 
@@ -106,60 +105,13 @@ class Comparing {
 
   // Programs of one rank.
 
-  [[nodiscard]] Dtype dtype() const { return host_ ? Dtype::fp32 : Dtype::bf16; }
-  [[nodiscard]] static std::string text(const TransformerShape& of) {
-    return fmt::format("{} of {} x {}, {} tokens", of.llama ? "Llama" : "GPT", of.layers, of.hidden,
-                       of.sequence * of.micro_batch);
-  }
-
-  void program(std::string group, std::string what, const Program& program) {
-    tell(what);
+  void programs() {
     TimingOptions timing;
     timing.repeats = options_.repeats;
-    const double measured = time_program(backend_, program, timing);
-    add(std::move(group), std::move(what), measured, simulate_program(program, box_.fit));
-  }
-
-  void layers() {
-    for (const bool llama : {false, true}) {
-      for (const std::int64_t hidden : host_ ? std::vector<std::int64_t>{128, 256}
-                                             : std::vector<std::int64_t>{1024, 1536, 5120}) {
-        TransformerShape shape;
-        shape.llama = llama;
-        shape.hidden = hidden;
-        shape.heads = hidden / (host_ ? 32 : 64);
-        shape.sequence = host_ ? 64 : 2048;
-        shape.vocabulary = 256;
-        const Program whole = transformer_program(shape, dtype());
-        for (const char* routine : {"layer.forward", "layer.backward"}) {
-          program("layer", fmt::format("{}, {}", text(shape), routine),
-                  only_routine(whole, routine));
-        }
-        if (options_.quick) break;
-      }
-    }
-  }
-
-  void steps() {
-    struct Size {
-      std::int64_t layers;
-      std::int64_t hidden;
-    };
-    // Of GPUs: GPT-3 125M, 350M, 760M and 1.3B (Brown et al. 2020, table 2.1).
-    const std::vector<Size> gpu{{12, 768}, {24, 1024}, {24, 1536}, {16, 2048}};
-    const std::vector<Size> host{{2, 64}, {2, 128}, {4, 96}};
-    for (const Size& size : host_ ? host : gpu) {
-      for (const bool llama : {false, true}) {
-        TransformerShape shape;
-        shape.llama = llama;
-        shape.layers = size.layers;
-        shape.hidden = size.hidden;
-        shape.heads = size.hidden / (host_ ? 32 : 64);
-        shape.sequence = host_ ? 64 : 1024;
-        shape.vocabulary = host_ ? 1024 : 50304;
-        program("step", text(shape), transformer_program(shape, dtype()));
-      }
-      if (options_.quick) break;
+    for (const ProgramToCompare& each : programs_to_compare(host_, options_.quick)) {
+      tell(each.what);
+      const double measured = time_program(backend_, each.program, timing);
+      add(each.group, each.what, measured, simulate_program(each.program, box_.fit));
     }
   }
 

@@ -4,8 +4,8 @@
 
 #include "sim/execute/cuda/kernels/kernel_launch.hpp"
 #include "sim/execute/cuda/plan/plan_builder.hpp"
+#include "strategies/box/box_programs.hpp"
 #include "strategies/box/measure_links.hpp"
-#include "strategies/box/small_programs.hpp"
 #include "strategies/box/time_operation.hpp"
 
 namespace lockstep {
@@ -28,12 +28,13 @@ class Measuring {
     launches();
     tell("memory");
     memory();
+    const ProgramsToMeasure programs = programs_to_measure(is_host_, options_.quick);
     tell("products");
-    products();
+    operations(programs.products);
     tell("attention");
-    attentions();
+    operations(programs.attentions);
     tell("the rest of training steps");
-    transformers();
+    operations(programs.steps);
     tell("computation beside copies");
     beside();
     tell("host and device");
@@ -62,13 +63,6 @@ class Measuring {
     out.shared = true;  // of one GPU; links say otherwise
     return out;
   }
-  [[nodiscard]] std::vector<Dtype> precisions() const {
-    if (is_host_) return {Dtype::fp32};
-    return {Dtype::bf16, Dtype::fp16, Dtype::fp32};
-  }
-  /// What steps are trained in.
-  [[nodiscard]] Dtype usual() const { return is_host_ ? Dtype::fp32 : Dtype::bf16; }
-
   // One after the other on one stream.
 
   void launches() {
@@ -127,70 +121,17 @@ class Measuring {
 
   // Operations.
 
-  void operations(const Program& program) {
+  void operations(const std::vector<Program>& programs) {
     TimingOptions timing;
     timing.repeats = options_.repeats;
-    for (const auto& [routine, index] : distinct_operations(program)) {
-      const TimedOperation timed = time_operation(backend_, program, routine, index, timing);
-      BoxMeasurement& out =
-          add(Kind::kernel, std::string{to_string(timed.kernel.kind)}, timed.seconds);
-      out.kernel = timed.kernel;
-      out.kernels = timed.kernels;
-    }
-  }
-
-  void products() {
-    const std::vector<std::int64_t> host{32, 64, 128, 256, 512};
-    const std::vector<std::int64_t> gpu{128, 512, 1024, 2048, 4096, 8192};
-    std::vector<std::int64_t> sizes = is_host_ ? host : gpu;
-    if (options_.quick) sizes.resize(2);
-    for (const Dtype dtype : precisions()) {
-      for (const std::int64_t m : sizes) {
-        for (const std::int64_t n : sizes) {
-          for (const std::int64_t k : sizes) {
-            const bool square = m == n || n == k || m == k;
-            if (square && m >= n / 16) operations(product_program(m, n, k, dtype));
-          }
-        }
+    for (const Program& program : programs) {
+      for (const auto& [routine, index] : distinct_operations(program)) {
+        const TimedOperation timed = time_operation(backend_, program, routine, index, timing);
+        BoxMeasurement& out =
+            add(Kind::kernel, std::string{to_string(timed.kernel.kind)}, timed.seconds);
+        out.kernel = timed.kernel;
+        out.kernels = timed.kernels;
       }
-    }
-  }
-
-  void attentions() {
-    const std::vector<std::int64_t> host{64, 128, 256};
-    const std::vector<std::int64_t> gpu{512, 1024, 2048, 4096};
-    for (const std::int64_t sequence : is_host_ ? host : gpu) {
-      for (const std::int64_t head_size : {64, 128}) {
-        for (const bool causal : {false, true}) {
-          AttentionShape shape;
-          shape.batch = is_host_ ? 1 : std::max<std::int64_t>(1, 4096 / sequence);
-          shape.heads = is_host_ ? 2 : 16;
-          shape.sequence = sequence;
-          shape.head_size = head_size;
-          shape.causal = causal;
-          operations(attention_program(shape, usual()));
-        }
-      }
-      if (options_.quick) break;
-    }
-  }
-
-  /// Everything else: norms, elementwise work, embeddings, losses, optimizers.
-  void transformers() {
-    const std::vector<std::int64_t> host{64, 192};
-    const std::vector<std::int64_t> gpu{768, 2048, 4096};
-    for (const std::int64_t hidden : is_host_ ? host : gpu) {
-      for (const bool llama : {false, true}) {
-        TransformerShape shape;
-        shape.llama = llama;
-        shape.hidden = hidden;
-        shape.heads = hidden / (is_host_ ? 32 : 64);
-        shape.sequence = is_host_ ? 96 : 1024;
-        shape.vocabulary = is_host_ ? 512 : 32000;
-        shape.micro_batch = is_host_ ? 1 : 2;
-        operations(transformer_program(shape, usual()));
-      }
-      if (options_.quick) break;
     }
   }
 
