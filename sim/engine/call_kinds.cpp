@@ -23,7 +23,8 @@ class Sorter {
       : network_{network},
         workload_{workload},
         shapes_{network},
-        user_(network.links.size(), kNone) {}
+        user_(network.links.size(), kNone),
+        called_(workload.calls.size(), false) {}
 
   CallKinds run() {
     for (std::uint32_t call = 0; call < workload_.calls.size(); ++call) add_call(call);
@@ -96,7 +97,9 @@ class Sorter {
 
   void add_caller(CallSeat seat, std::uint32_t stream) {
     Group& group = groups_[group_of_kind_[out_.of_call[seat.call]]];
-    ++group.called;
+    const bool alone = group.callers.size() == 1;  // such calls may be called again
+    if (!alone || !called_[seat.call]) ++group.called;
+    called_[seat.call] = true;
     std::uint32_t& caller = group.callers[seat.member];
     if (caller == kNone) caller = stream;
     if (caller != stream) group.secluded = false;
@@ -109,6 +112,7 @@ class Sorter {
   std::vector<std::uint32_t> group_of_kind_;
   std::vector<Group> groups_;
   std::vector<std::uint32_t> user_;  // per link: the first group that crosses it, or kMessages
+  std::vector<bool> called_;         // per call: by some stream
   std::unordered_map<const Schedule*, std::vector<std::uint32_t>> by_schedule_;  // kinds
   std::map<fold::Key, std::uint32_t> by_members_;
 };

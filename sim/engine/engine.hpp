@@ -148,6 +148,7 @@ class Engine {
   void add_lanes(std::uint32_t call);
   void give_back_lanes(std::uint32_t call);
   void begin_member(std::uint32_t call, std::uint32_t member);
+  void begin_again(std::uint32_t call);
   void begin_lanes(std::uint32_t call, std::uint32_t member);
   void run_lane(std::uint32_t lane_id);
   [[nodiscard]] bool dependencies_met(const Lane& lane) const;

@@ -76,6 +76,7 @@ void Engine::give_back_lanes(std::uint32_t call_id) {
 
 void Engine::begin_member(std::uint32_t call, std::uint32_t member) {
   CallState& state = calls_[call];
+  if (state.members_left == 0) begin_again(call);
   if (member_state(call, member).stream != kNone)
     communicates(workload_->calls[call].members[member], 1);
   if (const auto& takes = workload_->calls[call].takes; takes) {
@@ -84,6 +85,13 @@ void Engine::begin_member(std::uint32_t call, std::uint32_t member) {
     return;
   }
   if (!offer(call, member)) begin_lanes(call, member);
+}
+
+/// A call of one member that has ended.
+void Engine::begin_again(std::uint32_t call) {
+  LOCKSTEP_CHECK(workload_->calls[call].members.size() == 1);
+  calls_[call].members_left = 1;
+  if (workload_->calls[call].takes) calls_[call].awaited = 1;
 }
 
 void Engine::begin_lanes(std::uint32_t call, std::uint32_t member) {

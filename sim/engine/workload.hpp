@@ -15,7 +15,8 @@
 namespace lockstep {
 
 /// One collective over a group of end points, once: a collective that happens again is another
-/// call.
+/// call. But one with a single member (a class of ranks that talk to each other, say) happens as
+/// often as its stream names it.
 struct CollectiveCall {
   std::string name;  // for messages, such as "all_reduce ring"
   std::shared_ptr<const Schedule> schedule;

@@ -21,7 +21,7 @@ int hosts_of(const Program& program) {
 StepSchedule::StepSchedule(const Program& program, const StepCommunications& communications,
                            CollectiveChoice& choice, const std::function<EndpointId(int)>& endpoint,
                            const std::map<int, double>& speeds)
-    : communications_{communications} {
+    : program_{program}, communications_{communications} {
   const int ranks = program.mesh.ranks() + hosts_of(program);
   for (int rank = 0; rank < ranks; ++rank) {
     const auto speed = speeds.find(rank);
@@ -45,11 +45,82 @@ void StepSchedule::add_rank(int rank, std::size_t role,
       part.steps = static_cast<std::uint32_t>(part.own->steps.size());
       kind.push_back(reinterpret_cast<std::uintptr_t>(part.chosen));
       kind.push_back(part.steps);
+      const auto [nothing, is_new] = nothing_new_.try_emplace({role, id, part.chosen}, false);
+      if (is_new) nothing->second = says_nothing_new(parts, part);
+      if (nothing->second) part.steps = 0;
     }
     next += part.steps;
     parts.push_back(part);
   }
   kind_.push_back(kinds_.try_emplace(kind, static_cast<std::int64_t>(kinds_.size())).first->second);
+}
+
+namespace {
+
+/// Whether all of its members play one role.
+bool within_roles(const Program& program, const Communication& how) {
+  if (how.host) return false;
+  return std::none_of(program.roles.begin(), program.roles.end(), [&](const Role& role) {
+    return std::any_of(role.fixed.begin(), role.fixed.end(), [&](const auto& fixed) {
+      return std::find(how.over.begin(), how.over.end(), fixed.first) != how.over.end();
+    });
+  });
+}
+
+}  // namespace
+
+/// Whether an earlier part of the rank, and so of its whole group, is the same but for the amounts:
+/// then it tells nobody apart whom that one does not.
+bool StepSchedule::says_nothing_new(const std::vector<RankPart>& before, const RankPart& part) {
+  if (!within_roles(program_, communications_[part.communication].how)) return false;
+  const std::uint32_t communicator = communications_[part.communication].communicator;
+  return std::any_of(before.begin(), before.end(), [&](const RankPart& earlier) {
+    return earlier.chosen != nullptr && earlier.steps > 0 &&
+           communications_[earlier.communication].communicator == communicator &&
+           alike(*earlier.chosen, *part.chosen);
+  });
+}
+
+namespace {
+
+template <typename Message>
+bool same_but_for_amounts(const std::vector<Message>& a, std::int64_t block_a,
+                          const std::vector<Message>& b, std::int64_t block_b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [&](const Message& x, const Message& y) {
+                      return x.peer == y.peer && x.channel == y.channel &&
+                             Int128{x.chunk.count} * block_b == Int128{y.chunk.count} * block_a;
+                    });
+}
+
+/// Steps with work of their own in memory count as different.
+bool same_but_for_amounts(const Step& a, std::int64_t block_a, const Step& b,
+                          std::int64_t block_b) {
+  const bool plain = a.locals.empty() && b.locals.empty() && a.after.empty() && b.after.empty();
+  return plain && same_but_for_amounts(a.sends, block_a, b.sends, block_b) &&
+         same_but_for_amounts(a.receives, block_a, b.receives, block_b) &&
+         std::equal(a.receives.begin(), a.receives.end(), b.receives.begin(),
+                    [](const Receive& x, const Receive& y) { return x.combine == y.combine; });
+}
+
+}  // namespace
+
+/// On all positions.
+bool StepSchedule::alike(const ChosenCollective& a, const ChosenCollective& b) {
+  const auto [found, is_new] = alike_.try_emplace({&a, &b}, false);
+  if (!is_new) return found->second;
+  if (a.schedule->ranks() != b.schedule->ranks()) return false;
+  const std::int64_t block_a = a.block.count();
+  const std::int64_t block_b = b.block.count();
+  for (int position = 0; position < a.schedule->ranks(); ++position) {
+    const std::vector<Step>& x = own_steps(a, position).steps;
+    const std::vector<Step>& y = own_steps(b, position).steps;
+    if (!std::equal(x.begin(), x.end(), y.begin(), y.end(), [&](const Step& s, const Step& t) {
+          return same_but_for_amounts(s, block_a, t, block_b);
+        }))
+      return false;
+  }
+  return found->second = true;
 }
 
 /// Of one group, whoever asks.

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -27,7 +28,7 @@ struct RankPart {
   const OwnSteps* own = nullptr;             // likewise
   int position = 0;                          // in its group
   std::uint32_t first_step = 0;              // in StepSchedule
-  std::uint32_t steps = 0;                   // none of them twice
+  std::uint32_t steps = 0;  // none of them twice; 0: those of an earlier part again
 };
 
 /// All communications of a training step, one after the other, each once: a schedule of all ranks,
@@ -54,6 +55,8 @@ class StepSchedule final : public Schedule {
 
  private:
   [[nodiscard]] const OwnSteps& own_steps(const ChosenCollective& chosen, int position);
+  [[nodiscard]] bool says_nothing_new(const std::vector<RankPart>& before, const RankPart& part);
+  [[nodiscard]] bool alike(const ChosenCollective& a, const ChosenCollective& b);
   void add_rank(int rank, std::size_t role, const std::function<EndpointId(int)>& endpoint,
                 CollectiveChoice& choice, double speed);
   [[nodiscard]] const ChosenCollective* choose(std::uint32_t id, int rank,
@@ -61,11 +64,15 @@ class StepSchedule final : public Schedule {
                                                CollectiveChoice& choice);
   void add_inner(int rank, const RankPart& part, std::int64_t index, Step& step) const;
 
+  const Program& program_;
   const StepCommunications& communications_;
   std::vector<std::vector<RankPart>> parts_;  // per rank
   std::vector<std::int64_t> kind_;            // per rank: equal where roles, speeds, parts are
   std::map<std::pair<const ChosenCollective*, int>, OwnSteps> own_steps_;
   std::map<std::pair<std::uint32_t, int>, const ChosenCollective*> chosen_;  // by first member
+  std::map<std::pair<const ChosenCollective*, const ChosenCollective*>, bool> alike_;
+  /// Per role's communication and what was chosen for it.
+  std::map<std::tuple<std::size_t, std::uint32_t, const ChosenCollective*>, bool> nothing_new_;
   std::map<std::vector<std::uint64_t>, std::int64_t> kinds_;
   int channels_ = 1;
 };

@@ -7,9 +7,17 @@
 
 #include "sim/check.hpp"
 #include "sim/fold/report.hpp"
+#include "sim/fold/written_schedule.hpp"
 #include "sim/program/communicator.hpp"
 
 namespace lockstep {
+
+namespace {
+
+/// Steps of a collective that are kept, as it happens many times; some 200 bytes each.
+constexpr std::int64_t kMostWritten = 1 << 16;
+
+}  // namespace
 
 /// The ways of classes of pairs: the first channels belong to collectives, so many to each class;
 /// the others, one each, to messages.
@@ -159,6 +167,23 @@ fold::FoldedRank FoldedStep::folded_rank(std::uint32_t communication, int rank,
   return out;
 }
 
+/// Whether the first class of a group neither reduces nor copies in any time, nor issues messages
+/// in an order that matters.
+bool FoldedStep::leaves_alone(const Group& group) const {
+  const Endpoint& endpoint = network().endpoints[group.classes.front()];
+  if (endpoint.reduce_rate || endpoint.message_overhead > Duration{}) return false;
+  if (!endpoint.copy_rate) return true;
+  Step step;
+  for (int lane = 0; lane < group.schedule->lanes(); ++lane) {
+    for (std::int64_t i = 0; i < group.schedule->steps(0, lane); ++i) {
+      step.clear();
+      group.schedule->step(0, lane, i, step);
+      if (!step.locals.empty()) return false;
+    }
+  }
+  return true;
+}
+
 const FoldedStep::Group& FoldedStep::group(std::uint32_t communication, std::uint32_t component) {
   const auto [found, is_new] = groups_.try_emplace({communication, component});
   Group& out = found->second;
@@ -169,7 +194,10 @@ const FoldedStep::Group& FoldedStep::group(std::uint32_t communication, std::uin
   std::vector<fold::FoldedRank> ranks;
   for (const EndpointId c : out.classes)
     ranks.push_back(folded_rank(communication, representatives_[c], out.classes));
-  out.schedule = std::make_shared<fold::QuotientSchedule>(std::move(ranks), schedule_.channels());
+  out.schedule = fold::written(
+      std::make_shared<fold::QuotientSchedule>(std::move(ranks), schedule_.channels()),
+      kMostWritten);
+  out.repeats = out.classes.size() == 1 && leaves_alone(out);
   return out;
 }
 
@@ -180,8 +208,9 @@ std::optional<FoldedStep::Seat> FoldedStep::collective(int rank, const Operation
   const std::uint32_t communicator = communications_[id].communicator;
   const std::uint32_t component = components_[communicator][own];
   const RankPart& part = schedule_.part(rank, id);
-  transfers_ += static_cast<std::uint64_t>(part.own->messages) * partition_.members_in[own];
   Seat out;
+  out.transfers = static_cast<std::uint64_t>(part.own->messages) * partition_.members_in[own];
+  again(out);
   out.group = &group(id, component);
   const std::vector<EndpointId>& classes = out.group->classes;
   out.member = static_cast<std::uint32_t>(std::lower_bound(classes.begin(), classes.end(), own) -

@@ -76,6 +76,9 @@ class FoldedStep {
   struct Group {
     std::shared_ptr<const Schedule> schedule;
     std::vector<EndpointId> classes;
+    /// Of one class whose end points do nothing that another collective could have to wait for:
+    /// one call may stand for every time that it happens.
+    bool repeats = false;
   };
   struct Seat {
     const Group* group = nullptr;
@@ -84,9 +87,12 @@ class FoldedStep {
     /// Calls of a communicator are the same one on several classes where this is equal, and as many
     /// came before them.
     std::uint64_t meeting = 0;
+    std::uint64_t transfers = 0;  // of all ranks of the class
   };
   /// None of groups of one, or where nothing is sent.
   [[nodiscard]] std::optional<Seat> collective(int rank, const Operation& operation);
+  /// Counts what a collective that a rank has a seat in sends when it happens once more.
+  void again(const Seat& seat) { transfers_ += seat.transfers; }
   struct Message {
     EndpointId peer = 0;
     std::uint32_t tag = 0;
@@ -107,6 +113,7 @@ class FoldedStep {
   [[nodiscard]] std::size_t role_of(int rank) const;
   [[nodiscard]] std::string difference(std::size_t of, std::size_t usual) const;
   [[nodiscard]] const Group& group(std::uint32_t communication, std::uint32_t component);
+  [[nodiscard]] bool leaves_alone(const Group& group) const;
   [[nodiscard]] fold::FoldedRank folded_rank(std::uint32_t communication, int rank,
                                              const std::vector<EndpointId>& classes);
   [[nodiscard]] const CollectiveCall* call_of(const ChosenCollective& chosen);

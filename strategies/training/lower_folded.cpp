@@ -187,6 +187,7 @@ class FoldedLowerer {
     out.calls.resize(plan.streams.size());
     out.messages.resize(plan.streams.size());
     met_.clear();
+    alone_.clear();
     for (const std::uint32_t i : plan.talks) {
       const RoleOperation& operation = role.operations[i];
       const std::uint32_t stream = plan.stream_of[i];
@@ -207,6 +208,12 @@ class FoldedLowerer {
   void add_call(int rank, const RoleProgram& role, std::uint32_t index, Talk& talk,
                 std::vector<CallSeat>& seats) {
     const Operation& operation = *role.operations[index].operation;
+    if (const auto known = alone_.find(&operation); known != alone_.end()) {
+      in_.fold->again(known->second.seat);
+      talk.launches.push_back(known->second.seat.launch);
+      seats.push_back({known->second.call, 0});
+      return;
+    }
     const std::optional<FoldedStep::Seat> seat = in_.fold->collective(rank, operation);
     talk.launches.push_back(seat ? std::optional{seat->launch} : std::nullopt);
     if (!seat) return;
@@ -222,7 +229,14 @@ class FoldedLowerer {
     }
     order_.note(calls[before], role.role, index);
     seats.push_back({calls[before], seat->member});
+    if (seat->group->repeats) alone_[&operation] = {*seat, calls[before]};
   }
+
+  /// A call that only one class takes part in, as often as it likes.
+  struct Alone {
+    FoldedStep::Seat seat;
+    std::uint32_t call = 0;
+  };
 
   const LoweringInput& in_;
   LoweredProgram out_;
@@ -231,6 +245,7 @@ class FoldedLowerer {
   std::unordered_map<std::uint64_t, std::size_t> met_;  // of the class being added, by meeting
   std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> calls_;
   CallOrder order_;
+  std::unordered_map<const Operation*, Alone> alone_;  // of the class being added; never walked
 };
 
 }  // namespace

@@ -304,4 +304,74 @@ TEST_CASE("streams that follow one pattern do what they do written out") {
   }
 }
 
+namespace {
+
+/// A rank that stands for several which talk to each other.
+class Murmur final : public Schedule {
+ public:
+  [[nodiscard]] int ranks() const override { return 1; }
+  [[nodiscard]] std::int64_t blocks() const override { return 1; }
+  [[nodiscard]] std::int64_t steps(int, int) const override { return 3; }
+  void step(int, int, std::int64_t index, Step& step) const override {
+    step.sends.push_back({0, {Buffer::data, 0, 1 + index}});
+    step.receives.push_back({0, {Buffer::data, 0, 1 + index}, Combine::copy});
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a call of one member happens as often as its stream names it") {
+  // Computation between, and another stream's beside it that is slowed down by what is under way:
+  // once with a call for each time, once with one for all.
+  const auto played = [](bool one_for_all, bool reuses) {
+    Network network;
+    network.links.assign(2, Link{1_GBps, Duration{}, true});
+    network.endpoints.assign(1, Endpoint{});
+    network.router = std::make_shared<TwoPlanes>(1, 1, true);
+    Workload workload;
+    workload.slowed_permille = 1250;
+    const auto schedule = std::make_shared<Murmur>();
+    workload.streams = {{0, "calls", {}}, {0, "computes", {}}};
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      if (i == 0 || !one_for_all)
+        workload.calls.push_back({"murmur", schedule, {0}, Bytes{1000}, {}});
+      Activity call;
+      call.kind = Activity::Kind::collective;
+      call.call = one_for_all ? 0 : i;
+      workload.streams[0].operations.push_back(call);
+      workload.streams[0].operations.push_back(compute(2_us));
+      workload.streams[1].operations.push_back(compute(5_us));
+    }
+    return reuses ? replay_reusing(network, workload, NetworkModel::fluid)
+                  : replay(network, workload, NetworkModel::fluid);
+  };
+  const ReplayResult apart = played(false, false);
+  CHECK(apart.unfinished.empty());
+  // 1 + 2 + 3 kB at 1 GB/s and a latency of 1 us for each, four times, and 2 us after each.
+  CHECK(apart.end == TimePoint{} + 44_us);
+  for (const bool reuses : {false, true}) {
+    const ReplayResult once = played(true, reuses);
+    CHECK(once.unfinished.empty());
+    CHECK(once.stream_ends == apart.stream_ends);
+    CHECK(once.link_bytes == apart.link_bytes);
+    CHECK(once.transfers == apart.transfers);
+  }
+}
+
+TEST_CASE("a call of several members happens once") {
+  Network network;
+  network.links.assign(8, Link{1_GBps, Duration{}, true});
+  network.endpoints.assign(2, Endpoint{});
+  network.router = std::make_shared<TwoPlanes>(2, 2, true);
+  Workload workload;
+  workload.calls.push_back({"ring", std::make_shared<TinyRing>(2), {0, 1}, Bytes{1000}, {}});
+  for (EndpointId host = 0; host < 2; ++host) {
+    Activity call;
+    call.kind = Activity::Kind::collective;
+    call.member = host;
+    workload.streams.push_back({host, "calls", {call, call}});
+  }
+  CHECK_THROWS_AS(static_cast<void>(replay(network, workload, NetworkModel::fluid)), InternalError);
+}
+
 }  // namespace lockstep::test

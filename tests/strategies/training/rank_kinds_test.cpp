@@ -7,8 +7,8 @@
 #include <random>
 
 #include "fold_harness.hpp"
-#include "step_under_test.hpp"
 #include "sim/program/communicator.hpp"
+#include "step_under_test.hpp"
 #include "strategies/nccl/tuning_file.hpp"
 #include "strategies/training/replayed_times.hpp"
 #include "topologies/lower.hpp"
