@@ -11,6 +11,10 @@ namespace lockstep {
 /// How long kernels take on the box.
 [[nodiscard]] std::unique_ptr<CostModel> cost_model(const BoxFit& fit);
 
+/// The same with fused attention as libraries have it, by a device's shipped figures: the CUDA
+/// backend's own kernels are no measure of them. Its shares are of the shipped peak.
+[[nodiscard]] std::unique_ptr<CostModel> cost_model(const BoxFit& fit, const DeviceModel& shipped);
+
 /// A device with what was measured of its memory: how fast it reduces. Links are the cluster's own,
 /// as logical ranks on one device say nothing of them.
 [[nodiscard]] Device calibrated(Device device, const BoxFit& fit);

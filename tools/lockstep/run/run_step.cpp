@@ -36,6 +36,12 @@ std::optional<Rate> host_link(const Cluster& cluster) {
   return slot;
 }
 
+/// Attention of a GPU as shipped, where it is.
+std::unique_ptr<CostModel> cost_of(const Box& box, const Device& device, const std::string& stack) {
+  if (box.backend == "host" || device.kernels.empty()) return cost_model(box.fit);
+  return cost_model(box.fit, device_model(device, stack, config_folder()));
+}
+
 SimulationOptions options_for(const RunQuestion& question, const Scenario& scenario) {
   const Cluster& cluster = scenario.cluster.cluster;
   SimulationOptions options = question.simulation;
@@ -91,7 +97,7 @@ RunAnswer run_step(const RunQuestion& question) {
   const Calibration fitted = box ? Calibration{} : calibration_of(question.calibration);
   const auto cost =
       box && !scenario.sustained
-          ? cost_model(box->fit)
+          ? cost_of(*box, device, scenario.stack)
           : cost_model(device, scenario.stack, scenario.sustained, config_folder(), &fitted);
   const auto program = std::make_shared<const Program>(
       build_program(scenario.model, scenario.parallel, cluster.gpus_per_node()));
