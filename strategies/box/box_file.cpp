@@ -190,6 +190,7 @@ constexpr std::array kNumberTypes{NumberType::fp64, NumberType::fp32, NumberType
   out.model.memory_efficiency.fill(1);
   out.model.kinds.fill({1, 1});
   out.model.bias = in.object("bias", read_figures);
+  out.model.convolution_efficiency = in.number("convolution_efficiency", 0.0001, 1);
   in.object("peaks", [&out](ObjectReader& peaks) {
     for (const Dtype dtype : kDtypeList) {
       out.model.peaks[static_cast<std::size_t>(dtype)] = peaks.optional_flop_rate(to_string(dtype));

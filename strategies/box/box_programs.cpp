@@ -67,6 +67,27 @@ using Sizes = std::vector<std::int64_t>;
   return out;
 }
 
+/// GPT with experts and stored scores.
+[[nodiscard]] TransformerShape with_experts(bool is_host, std::int64_t hidden) {
+  TransformerShape out = shape_of(is_host, false, 1, hidden);
+  out.sequence = is_host ? 96 : 1024;
+  out.vocabulary = is_host ? 512 : 32000;
+  out.experts = 8;
+  out.unfused = true;
+  out.dropout = 0.1;
+  return out;
+}
+
+[[nodiscard]] ImageShape images(bool is_host, std::int64_t batch) {
+  ImageShape out;
+  out.micro_batch = batch;
+  if (is_host) return out;
+  out.image = 224;
+  out.width = 64;
+  out.classes = 1000;
+  return out;
+}
+
 [[nodiscard]] std::vector<Program> steps_to_measure(bool is_host, bool quick) {
   Sizes widths = is_host ? Sizes{64, 192} : Sizes{768, 2048, 4096};
   if (quick) widths.resize(1);
@@ -80,6 +101,8 @@ using Sizes = std::vector<std::int64_t>;
       out.push_back(transformer_program(shape, usual(is_host)));
     }
   }
+  out.push_back(transformer_program(with_experts(is_host, is_host ? 64 : 2048), usual(is_host)));
+  if (!quick) out.push_back(image_program(images(is_host, is_host ? 2 : 16), usual(is_host)));
   return out;
 }
 
@@ -123,6 +146,17 @@ void add_steps(bool is_host, bool quick, std::vector<ProgramToCompare>& out) {
   }
 }
 
+void add_other_steps(bool is_host, std::vector<ProgramToCompare>& out) {
+  const TransformerShape shape = with_experts(is_host, is_host ? 96 : 1024);
+  out.push_back({"step", fmt::format("{}, {} experts, stored scores", text(shape), shape.experts),
+                 transformer_program(shape, usual(is_host))});
+  const ImageShape clips = images(is_host, is_host ? 3 : 8);
+  out.push_back({"step",
+                 fmt::format("ResNet-50, {} clips of 2 x {} x {}", clips.micro_batch, clips.image,
+                             clips.image),
+                 image_program(clips, usual(is_host))});
+}
+
 }  // namespace
 
 ProgramsToMeasure programs_to_measure(bool is_host, bool quick) {
@@ -133,6 +167,7 @@ std::vector<ProgramToCompare> programs_to_compare(bool is_host, bool quick) {
   std::vector<ProgramToCompare> out;
   add_layers(is_host, quick, out);
   add_steps(is_host, quick, out);
+  if (!quick) add_other_steps(is_host, out);
   return out;
 }
 

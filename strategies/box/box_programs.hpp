@@ -13,7 +13,8 @@ namespace lockstep {
 struct ProgramsToMeasure {
   std::vector<Program> products{};
   std::vector<Program> attentions{};
-  /// Everything else: norms, elementwise work, embeddings, losses, optimizers.
+  /// Everything else: norms, elementwise work, embeddings, losses, optimizers; stored scores,
+  /// dropout, routing of experts; convolutions, pools, batch norms.
   std::vector<Program> steps{};
 };
 [[nodiscard]] ProgramsToMeasure programs_to_measure(bool is_host, bool quick);
@@ -24,8 +25,9 @@ struct ProgramToCompare {
   std::string what{};   // "GPT of 12 x 768, 1024 tokens"
   Program program;
 };
-/// Layers of GPT and Llama forward and backward, then training steps of both; of GPUs those of
-/// GPT-3 with 125M to 1B parameters (Brown et al. 2020, table 2.1).
+/// Layers of GPT and Llama forward and backward, then training steps of both, of GPUs those of
+/// GPT-3 with 125M to 1B parameters (Brown et al. 2020, table 2.1); a step with experts and one of
+/// a ResNet.
 [[nodiscard]] std::vector<ProgramToCompare> programs_to_compare(bool is_host, bool quick);
 
 }  // namespace lockstep

@@ -102,6 +102,7 @@ class Fitting {
     for (const Dtype dtype : precisions) products(dtype);
     attention();
     biases();
+    convolutions();
     others();
     for (const BoxMeasurement& each : of_kind(all_, Kind::beside)) {
       fit_.model.slowdown_while_communicating = std::max(1.0, each.ratio);
@@ -283,15 +284,51 @@ class Fitting {
     return FlopRate{1.0};
   }
 
+  /// Of the rate of the product that a convolution amounts to.
+  void convolutions() {
+    std::vector<double> shares;
+    for (const BoxMeasurement& each : kernels_) {
+      const Kernel& of = each.kernel;
+      const auto& figures = fit_.model.products[static_cast<std::size_t>(of.math)];
+      if (of.of != OperationClass::convolution || !figures) continue;
+      if (!is_product(of.kind)) continue;
+      const double memory = fit_.model.memory_bandwidth.bytes_per_second();
+      const double computing = product_seconds({of.batches, of.m, of.n, of.k}, *figures,
+                                               *fit_.model.peaks[static_cast<std::size_t>(of.math)],
+                                               fit_.model.multiprocessors, memory);
+      const double left = each.seconds - figures->launch.seconds();
+      if (left > of.moved_bytes / memory) shares.push_back(computing / left);
+    }
+    if (shares.empty()) return;
+    fit_.model.convolution_efficiency = std::clamp(middle(shares), 0.001, 1.0);
+  }
+
+  /// What is not done by moving operands alone.
+  [[nodiscard]] static bool is_product(OperationKind kind) {
+    switch (kind) {
+      case OperationKind::matmul:
+      case OperationKind::attention:
+      case OperationKind::attention_backward:
+      case OperationKind::attention_scores:
+      case OperationKind::attention_scores_backward:
+      case OperationKind::attention_context:
+      case OperationKind::attention_context_backward:
+      case OperationKind::convolution:
+      case OperationKind::convolution_input_grad:
+      case OperationKind::convolution_weight_grad:
+        return true;
+      default:
+        return false;
+    }
+  }
+
   /// Kernels that move their operands: launches, and bytes over the least.
   void others() {
     std::map<OperationKind, std::vector<double>> traffic;
     std::map<OperationKind, std::vector<double>> kernels;
     for (const BoxMeasurement& each : kernels_) {
       const Kernel& of = each.kernel;
-      const bool computes = of.of == OperationClass::matmul || of.of == OperationClass::attention ||
-                            of.of == OperationClass::convolution;
-      if (computes || of.moved_bytes <= 0) continue;
+      if (is_product(of.kind) || of.moved_bytes <= 0) continue;
       const double left = each.seconds - each.kernels * fit_.model.launch.seconds();
       traffic[of.kind].push_back(std::max(
           kLeastTraffic, left * fit_.model.memory_bandwidth.bytes_per_second() / of.moved_bytes));

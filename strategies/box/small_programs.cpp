@@ -1,5 +1,7 @@
 #include "strategies/box/small_programs.hpp"
 
+#include <algorithm>
+
 #include "strategies/box/time_operation.hpp"
 #include "strategies/training/build_program.hpp"
 
@@ -34,6 +36,24 @@ void finish(Program& program, Routine routine) {
   role.name = "alone";
   role.calls = {{id, 0, 0}};
   program.roles.push_back(std::move(role));
+}
+
+/// A training step with Adam, on one device.
+template <class Shape>
+[[nodiscard]] Program step_of(const char* name, const Shape& shape, std::int64_t batch,
+                              Dtype dtype) {
+  ModelConfig model;
+  model.name = name;
+  model.shape = shape;
+  ParallelConfig parallel;
+  parallel.micro_batch = batch;
+  parallel.global_batch = batch;
+  if (dtype == Dtype::fp32) {
+    parallel.precision = Dtype::fp32;
+    parallel.state.weights = Dtype::fp32;
+    parallel.state.gradients = Dtype::fp32;
+  }
+  return in_precision(build_program(model, parallel, 1), dtype);
 }
 
 }  // namespace
@@ -96,18 +116,25 @@ Program transformer_program(const TransformerShape& of, Dtype dtype) {
   shape.positions = of.llama ? Positions::rotary : Positions::learned;
   shape.sequence = of.sequence;
   shape.vocabulary = of.vocabulary;
-  ModelConfig model;
-  model.name = of.llama ? "llama" : "gpt";
-  model.shape = shape;
-  ParallelConfig parallel;
-  parallel.micro_batch = of.micro_batch;
-  parallel.global_batch = of.micro_batch;
-  if (dtype == Dtype::fp32) {
-    parallel.precision = Dtype::fp32;
-    parallel.state.weights = Dtype::fp32;
-    parallel.state.gradients = Dtype::fp32;
+  shape.attention = of.unfused ? AttentionKind::unfused : AttentionKind::flash;
+  shape.dropout = of.dropout;
+  if (of.experts > 0) {
+    shape.experts = ExpertsConfig{};
+    shape.experts->experts = of.experts;
+    shape.experts->top_k = std::min<std::int64_t>(2, of.experts);
+    shape.experts->ffn = of.hidden;
   }
-  return in_precision(build_program(model, parallel, 1), dtype);
+  return step_of(of.llama ? "llama" : "gpt", shape, of.micro_batch, dtype);
+}
+
+Program image_program(const ImageShape& of, Dtype dtype) {
+  ResNetConfig shape;
+  shape.image = of.image;
+  shape.width = of.width;
+  shape.classes = of.classes;
+  shape.frames = 2;
+  shape.temporal_shift = true;
+  return step_of("resnet", shape, of.micro_batch, dtype);
 }
 
 }  // namespace lockstep

@@ -29,8 +29,21 @@ struct TransformerShape {
   std::int64_t sequence = 128;
   std::int64_t vocabulary = 1024;
   std::int64_t micro_batch = 1;
+  std::int64_t experts = 0;  // of which each token visits two; 0: a plain MLP
+  bool unfused = false;      // attention whose scores are stored
+  double dropout = 0;
 };
 /// A training step with Adam; `dtype` 16 bits: master copies and moments in fp32.
 [[nodiscard]] Program transformer_program(const TransformerShape& shape, Dtype dtype);
+
+struct ImageShape {
+  std::int64_t image = 32;  // height and width
+  std::int64_t width = 8;   // channels of the first stage
+  std::int64_t classes = 16;
+  std::int64_t micro_batch = 2;  // clips of two frames
+};
+/// Likewise of a ResNet-50 with shifts in time (He et al., arXiv 1512.03385; Lin et al., arXiv
+/// 1811.08383).
+[[nodiscard]] Program image_program(const ImageShape& shape, Dtype dtype);
 
 }  // namespace lockstep

@@ -42,36 +42,59 @@ struct Windows {
   }
 };
 
-/// [x] -> [what is under windows: place, tap, channel]; as Windows. Images from the first on.
+/// Channels that one index does, as they share where they are.
+inline constexpr std::int64_t kChannelsTogether = 8;
+[[nodiscard]] LOCKSTEP_BOTH constexpr std::int64_t channel_groups(std::int64_t channels) {
+  return (channels + kChannelsTogether - 1) / kChannelsTogether;
+}
+
+/// [x] -> [what is under windows: place, tap, channel], an index per place, tap and some channels;
+/// as Windows. Images from the first on.
 template <class Real>
 struct GatherTaps {
   Arguments a;
   LOCKSTEP_BOTH void operator()(std::int64_t i) const {
     const Windows of{a};
-    const std::int64_t tap = i / of.channels() % of.taps();
-    Windows::Pixel place = of.place(i / of.channels() / of.taps());
+    const std::int64_t channels = of.channels();
+    const std::int64_t groups = channel_groups(channels);
+    const std::int64_t first = i % groups * kChannelsTogether;
+    const std::int64_t row = i / groups;
+    Windows::Pixel place = of.place(row / of.taps());
     place.image += a.size[7];
-    const std::int64_t pixel = of.under(place, tap);
-    store(a.out[0], i,
-          pixel < 0 ? Real{0} : load<Real>(a.in[0], pixel * of.channels() + i % of.channels()));
+    const std::int64_t pixel = of.under(place, row % of.taps());
+    for (std::int64_t c = first; c < first + kChannelsTogether && c < channels; ++c) {
+      store(a.out[0], row * channels + c,
+            pixel < 0 ? Real{0} : load<Real>(a.in[0], pixel * channels + c));
+    }
   }
 };
 
-/// [what belongs under windows: place, tap, channel] -> [x]: its sums; as Windows. Images from the
-/// first on.
+/// [what belongs under windows: place, tap, channel] -> [x]: its sums, an index per pixel and some
+/// channels; as Windows. Images from the first on.
 template <class Real>
 struct SumTaps {
   Arguments a;
   LOCKSTEP_BOTH void operator()(std::int64_t i) const {
     const Windows of{a};
-    const Windows::Pixel pixel = of.pixel(i / of.channels());
-    Real sum = 0;
+    const std::int64_t channels = of.channels();
+    const std::int64_t groups = channel_groups(channels);
+    const std::int64_t first = i % groups * kChannelsTogether;
+    const Windows::Pixel pixel = of.pixel(i / groups);
+    Real sums[kChannelsTogether] = {};
     for (std::int64_t tap = of.taps() - 1; tap >= 0; --tap) {  // places in ascending order
       const std::int64_t place = of.over(pixel, tap);
       if (place < 0) continue;
-      sum += load<Real>(a.in[0], (place * of.taps() + tap) * of.channels() + i % of.channels());
+      const std::int64_t from = (place * of.taps() + tap) * channels + first;
+      LOCKSTEP_UNROLL
+      for (int c = 0; c < kChannelsTogether; ++c) {
+        if (first + c < channels) sums[c] += load<Real>(a.in[0], from + c);
+      }
     }
-    put(a, 0, a.size[7] * a.size[2] * a.size[3] * of.channels() + i, sum);
+    const std::int64_t to = (a.size[7] * a.size[2] * a.size[3] + i / groups) * channels + first;
+    LOCKSTEP_UNROLL
+    for (int c = 0; c < kChannelsTogether; ++c) {
+      if (first + c < channels) put(a, 0, to + c, sums[c]);
+    }
   }
 };
 
@@ -115,8 +138,9 @@ struct PoolMaximumGradient {
   [[nodiscard]] LOCKSTEP_BOTH bool is_first(const Windows& of, std::int64_t place, std::int64_t own,
                                             std::int64_t channel) const {
     const Real most = load<Real>(a.in[1], place * of.channels() + channel);
+    const Windows::Pixel at = of.place(place);
     for (std::int64_t tap = 0; tap <= own; ++tap) {
-      const std::int64_t pixel = of.under(of.place(place), tap);
+      const std::int64_t pixel = of.under(at, tap);
       if (pixel < 0) continue;
       if (load<Real>(a.in[0], pixel * of.channels() + channel) == most) return tap == own;
     }

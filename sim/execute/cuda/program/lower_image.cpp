@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "sim/execute/cuda/kernels/image_functions.hpp"
 #include "sim/execute/cuda/program/lowering_parts.hpp"
 
 namespace lockstep::lowering {
@@ -44,6 +45,8 @@ struct Convolution {
   [[nodiscard]] std::int64_t places(std::int64_t first) const {
     return std::min(together, x.images - first) * y.of_image();
   }
+  [[nodiscard]] std::int64_t taps() const { return depth / x.channels; }
+  [[nodiscard]] std::int64_t groups() const { return kernels::channel_groups(x.channels); }
   [[nodiscard]] LoweredOperand beside(Lowering& to, LoweredBeside of) const {
     of.elements = together * y.of_image() * depth;
     return to.beside(of);
@@ -72,7 +75,7 @@ void for_each_part(Lowering& to, const Convolution& of, Each&& each) {
   }
   const LoweredOperand taps = of.beside(to, {0, NumberType::fp32, 0});
   for (std::int64_t i = 0; i < of.x.images; i += of.together) {
-    to.add(F::gather_taps, of.places(i) * of.depth, {read(0)}, {taps}).sizes =
+    to.add(F::gather_taps, of.places(i) * of.taps() * of.groups(), {read(0)}, {taps}).sizes =
         windows(of.operation, of.x, of.y, i);
     each(i, taps, 0);
   }
@@ -120,7 +123,7 @@ void convolution_input_grad(Lowering& to) {
   for (std::int64_t i = 0; i < of.x.images; i += of.together) {
     product(i, {taps, 0, of.depth, 1});
     const std::int64_t images = std::min(of.together, of.x.images - i);
-    to.add(F::sum_taps, images * of.x.of_image() * of.x.channels, {taps}, {written(0)}).sizes =
+    to.add(F::sum_taps, images * of.x.of_image() * of.groups(), {taps}, {written(0)}).sizes =
         windows(of.operation, of.x, of.y, i);
   }
 }

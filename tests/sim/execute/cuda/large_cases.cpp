@@ -103,6 +103,26 @@ constexpr std::int64_t kTokens = 70;
   return out;
 }
 
+/// Eleven channels: an index does eight of them.
+[[nodiscard]] GradientCase convolution(OperationKind gradient_of) {
+  const auto image = [](std::int64_t height, std::int64_t width, std::int64_t channels) {
+    return Shape{
+        {Dim::batch, 2}, {Dim::height, height}, {Dim::width, width}, {Dim::channels, channels}};
+  };
+  GradientCase out;
+  out.forward = operation_of(OperationKind::convolution, "convolution of many channels");
+  out.forward.window = 3;
+  out.forward.stride = 2;
+  out.reads = {spread("x", image(5, 4, 11)),
+               spread("weight", {{Dim::window, 9 * 11}, {Dim::channels, 3}})};
+  out.results = {zeros("y", image(3, 2, 3))};
+  out.backward = gradient_of;
+  const bool by_input = gradient_of == OperationKind::convolution_input_grad;
+  out.backward_reads = by_input ? std::vector{gradient(0), x(1)} : std::vector{x(0), gradient(0)};
+  out.gradients_of = {by_input ? 0U : 1U};
+  return out;
+}
+
 constexpr std::int64_t kExperts = 150;
 
 [[nodiscard]] Shape visits(Dim last, std::int64_t size) {
@@ -165,6 +185,8 @@ GradientCases large_cases() {
           norm(Normalisation::layer),
           norm(Normalisation::rms),
           batch_norm(),
+          convolution(OperationKind::convolution_input_grad),
+          convolution(OperationKind::convolution_weight_grad),
           router(),
           combine(nullptr),
           combine(&kByParity),
