@@ -1,14 +1,11 @@
 #include "strategies/calibration/descent.hpp"
 
 #include <algorithm>
-#include <array>
 
 namespace lockstep {
 
 namespace {
 
-constexpr std::array kFactors{1.3, 1.1, 1.03, 1.01};
-constexpr int kMostSweeps = 30;  // with one factor
 /// Less is no gain: figures would be changed for nothing.
 constexpr double kGain = 1e-5;
 
@@ -30,11 +27,12 @@ bool improve(const FreeFigure& figure, double factor, const std::function<double
 
 }  // namespace
 
-void descend(const std::vector<FreeFigure>& figures, const std::function<double()>& error) {
+void descend(const std::vector<FreeFigure>& figures, const std::function<double()>& error,
+             const DescentSteps& steps) {
   double best = error();
-  for (const double factor : kFactors) {
+  for (const double factor : steps.factors) {
     bool helped = true;
-    for (int sweep = 0; helped && sweep < kMostSweeps; ++sweep) {
+    for (int sweep = 0; helped && sweep < steps.most_sweeps; ++sweep) {
       helped = false;
       for (const FreeFigure& figure : figures)
         if (improve(figure, factor, error, best)) helped = true;
