@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Growth curves: runs folded collectives and training steps for growing numbers of GPUs, each in a
-# process of its own, and writes their time and peak memory, with exponents fitted on logarithmic
+# process of its own, and writes their CPU time and peak memory, with exponents fitted on logarithmic
 # scales, to growth.md and growth.svg in a folder (build/growth).
 #
 #     tools/growth.sh [--largest GPUS] [--only CURVE] [--limit SECONDS] [FOLDER]
@@ -39,10 +39,12 @@ curves=(
   "step-405b 128 16384"
 )
 
-# Sets `command`: 64 MiB all-reduced; or a step of Llama 3 with tp 8, of the 8B model without
+# Sets `command`: 64 MiB all-reduced, by double binary trees in 8 chunks a tree; or a step of Llama 3 with tp 8, of the 8B model without
 # pipeline, of the 405B one with pp 16, the rest of the GPUs data parallel.
 choose_command() {  # curve, GPUs
   local nodes=$(($2 / 8))
+  local algorithm=$1
+  [[ $1 != double_binary_tree ]] || algorithm+=:chunks=8
   command=("$LOCKSTEP")
   case $1 in
     step-8b)
@@ -54,19 +56,18 @@ choose_command() {  # curve, GPUs
       command+=(run llama3-405b-16k-h100 --set parallel.dp=$((nodes / 16))
         --set parallel.global_batch=$nodes --set cluster.nodes=$nodes --ignore-memory) ;;
     *)
-      command+=(collective all_reduce --cluster rail-optimised --nodes $nodes --algorithm "$1"
+      command+=(collective all_reduce --cluster rail-optimised --nodes $nodes --algorithm "$algorithm"
         --minbytes 64M --maxbytes 64M) ;;
   esac
 }
 
-# Prints microseconds and KiB of the process.
+# Prints seconds of CPU time and KiB of the process.
 measured() {  # curve, GPUs
-  local command begin status=0
+  local command status=0
   choose_command "$1" "$2"
-  begin=${EPOCHREALTIME/./}
-  /usr/bin/time --quiet -f %M -o "$folder/peak.tmp" timeout "$limit" "${command[@]}" \
+  /usr/bin/time --quiet -f "%U %S %M" -o "$folder/peak.tmp" timeout "$limit" "${command[@]}" \
     >/dev/null 2>"$folder/errors.tmp" || status=$?
-  echo "$((${EPOCHREALTIME/./} - begin)) $(tail -n 1 "$folder/peak.tmp")"
+  tail -n 1 "$folder/peak.tmp" | awk '{ print $1 + $2, $3 }'
   return "$status"
 }
 
@@ -85,9 +86,9 @@ for curve in "${curves[@]}"; do
       ((failed == 124)) || { head -n 3 "$folder/errors.tmp" >&2 && status=1; }
       break
     fi
-    read -r micros kib <<<"$figures"
-    awk -v n="$name" -v g="$gpus" -v t="$micros" -v k="$kib" \
-      'BEGIN { printf "%s,%d,%.6f,%.0f\n", n, g, t / 1e6, k * 1024 }' | tee -a "$points" >&2
+    read -r seconds kib <<<"$figures"
+    awk -v n="$name" -v g="$gpus" -v t="$seconds" -v k="$kib" \
+      'BEGIN { printf "%s,%d,%.2f,%.0f\n", n, g, (t > 0.01 ? t : 0.01), k * 1024 }' | tee -a "$points" >&2
     ((gpus < most)) || break
     gpus=$((4 * gpus < most ? 4 * gpus : most))
   done

@@ -4,7 +4,7 @@
 BEGIN {
   FS = ","
   print "# Growth curves\n"
-  print "Time and peak memory of one process a row, topology building included. Exponents are"
+  print "CPU time and peak memory of one process a row, topology building included. Exponents are"
   print "fitted over the larger half of a curve's sizes.\n"
 }
 NR == 1 { next }
@@ -35,13 +35,13 @@ END {
   for (c = 1; c <= curves; ++c) {
     k = names[c]
     last = count[k]
-    printf "| `%s` | %d | %d | %.3f s | %.1f MiB | %s | %s |\n", k, last, gpus[k, last],
+    printf "| `%s` | %d | %d | %.2f s | %.1f MiB | %s | %s |\n", k, last, gpus[k, last],
       time[k, last], bytes[k, last] / 1048576, exponent(k, time), exponent(k, bytes)
   }
   for (c = 1; c <= curves; ++c) {
     k = names[c]
     printf "\n## %s\n\n| GPUs | time | peak memory |\n|---:|---:|---:|\n", k
     for (i = 1; i <= count[k]; ++i)
-      printf "| %d | %.3f s | %.1f MiB |\n", gpus[k, i], time[k, i], bytes[k, i] / 1048576
+      printf "| %d | %.2f s | %.1f MiB |\n", gpus[k, i], time[k, i], bytes[k, i] / 1048576
   }
 }

@@ -37,7 +37,7 @@ known,128,2,2097152
 known,512,8,4194304
 END
 awk -f "$source_folder/tools/growth_table.awk" "$scratch/known.csv" >"$scratch/known.md"
-expect "$scratch/known.md" '^\| `known` \| 4 \| 512 \| 8.000 s \| 4.0 MiB \| 1.00 \| 0.50 \|$'
+expect "$scratch/known.md" '^\| `known` \| 4 \| 512 \| 8.00 s \| 4.0 MiB \| 1.00 \| 0.50 \|$'
 
 # A run that fails ends its curve, and the whole with status 1.
 status=0

@@ -8,6 +8,7 @@
 #include "strategies/training/build_program.hpp"
 #include "topologies/cluster_file.hpp"
 #include "topologies/link_changes.hpp"
+#include "topologies/reachability.hpp"
 
 namespace lockstep::test {
 namespace {
@@ -71,6 +72,25 @@ Cluster with_slow_link(const Cluster& cluster, std::uint64_t seed) {
       fmt::format("{} -> {}", cluster.vertex_name(link.from), cluster.vertex_name(link.to));
   change.bandwidth_factor = 0.5;
   return change_links(cluster, {&change, 1}).cluster;
+}
+
+Cluster with_failed_link(const Cluster& cluster, std::uint64_t seed) {
+  std::vector<std::string> between;
+  for (std::size_t i = 0; i < cluster.link_count(); ++i) {
+    const ClusterLink link = cluster.link(static_cast<LinkId>(i));
+    const VertexKind from = cluster.vertex(link.from).kind;
+    const VertexKind to = cluster.vertex(link.to).kind;
+    const bool gpus = from == VertexKind::gpu && to == VertexKind::gpu;
+    if (gpus || (from >= VertexKind::leaf_switch && to >= VertexKind::leaf_switch))
+      between.push_back(
+          fmt::format("{}--{}", cluster.vertex_name(link.from), cluster.vertex_name(link.to)));
+  }
+  if (between.empty()) return cluster;
+  LinkChange change;
+  change.links = between[seed % between.size()];
+  change.failed = true;
+  Cluster out = change_links(cluster, {&change, 1}).cluster;
+  return first_cut_off(out) ? cluster : out;
 }
 
 std::string first_difference(const SimulatedStep& folded, const SimulatedStep& unfolded) {

@@ -17,6 +17,9 @@ namespace lockstep::test {
 [[nodiscard]] Cluster torus(int rows, int ranks);
 /// One link after the other at half its bandwidth, drawn by `seed`.
 [[nodiscard]] Cluster with_slow_link(const Cluster& cluster, std::uint64_t seed);
+/// The same with one link between two switches, or two GPUs, gone; where there is none such, or no
+/// other way, all are there.
+[[nodiscard]] Cluster with_failed_link(const Cluster& cluster, std::uint64_t seed);
 
 struct FoldCase {
   std::string name;

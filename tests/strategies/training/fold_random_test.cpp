@@ -111,6 +111,15 @@ TEST_CASE("folded steps have the times of all ranks, whatever is drawn") {
   CHECK(5 * all.classes < 4 * all.ranks);
 }
 
+TEST_CASE("the same where a link is gone and there is another way") {
+  const Totals all = hold_all(20'261'122, [](std::mt19937_64& draw, int ranks) {
+    const Cluster cluster =
+        draw() % 2 == 0 ? drawn_odd_cluster(draw, ranks) : cluster_of("fat-tree", ranks + 24);
+    return with_failed_link(cluster, draw());
+  });
+  CHECK(all.classes < all.ranks);
+}
+
 TEST_CASE("the same on DGX-1 and on tori") {
   const Totals all = hold_all(20'260'101, drawn_odd_cluster);
   CHECK(all.classes < all.ranks);
