@@ -6,7 +6,6 @@
 
 #include "sim/check.hpp"
 #include "sim/fold/quotient_schedule.hpp"
-#include "sim/fold/step_counts.hpp"
 
 namespace lockstep::fold {
 namespace {
@@ -48,7 +47,7 @@ class Builder {
     add_links();
     for (std::uint32_t c = 0; c < partition_.first_pair.size(); ++c) add_way(c);
     add_endpoints();
-    out_.channels = static_cast<std::uint32_t>(most_channels());
+    out_.channels = static_cast<std::uint32_t>(relations_.channels);
     add_calls();
     std::vector<Route> routes;
     for (const ClassWay& way : out_.ways) routes.push_back(way.route);
@@ -133,23 +132,6 @@ class Builder {
         first_at_[relations_.members[m].endpoint] = m;
     }
     return partition_.member_class[first_at_[endpoint]];
-  }
-
-  [[nodiscard]] int most_channels() const {
-    int most = 1;
-    Step step;
-    for (const std::uint32_t id : partition_.first_member) {
-      const Member& member = relations_.members[id];
-      const Schedule& schedule = *workload_.calls[member.call].schedule;
-      const StepCounts counts{schedule.phases()};
-      for (int lane = 0; lane < schedule.lanes(); ++lane)
-        counts.visit(schedule.steps(member.rank, lane), [&](std::int64_t index, std::int64_t) {
-          step.clear();
-          schedule.step(member.rank, lane, index, step);
-          for (const Send& send : step.sends) most = std::max(most, send.channel + 1);
-        });
-    }
-    return most;
   }
 
   /// Classes by slots, in the order of the calls at an end point: what it does for several calls

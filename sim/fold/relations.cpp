@@ -156,6 +156,7 @@ class Finder {
     pair.bytes += bytes * times;
     pair.messages += times;
     out_.transfers += static_cast<std::uint64_t>(times);
+    out_.channels = std::max(out_.channels, send.channel + 1);
     count_parallel(pair, keys, lane, index);
   }
 

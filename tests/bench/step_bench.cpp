@@ -24,7 +24,7 @@ void run(const std::string& configs, const std::string& name, const std::map<int
   const auto program = std::make_shared<const Program>(
       build_program(scenario.model, scenario.parallel, cluster.gpus_per_node()));
   SimulationOptions options;
-  options.fidelity = Fidelity::all_ranks;
+  options.fidelity = Fidelity::automatic;
   options.speeds = speeds;
   options.nccl_tuning = configs + "/nccl/2.30.json";
   const SimulatedStep step = simulate(program, scenario.parallel, cluster, device, *cost, options);
