@@ -98,7 +98,7 @@ class Comparing {
     options.devices = devices;
     const Plan plan = plan_schedule(*schedule, options).plan;
     const auto loaded = backend_.load(plan);
-    for (BufferId i = 0; i < plan.buffers.size(); ++i) loaded->scatter_numbers(i, i + 1);
+    for (BufferId i = 0; i < plan.buffers.size(); ++i) loaded->scatter_numbers(i, {}, i + 1);
     add("collective", what, median(loaded->seconds(2, options_.repeats)),
         simulate_plan(plan, box_.fit));
   }

@@ -52,7 +52,7 @@ class Measuring {
     LoadOptions load;
     load.graph = graph;
     const auto loaded = backend_.load(plan, load);
-    for (BufferId i = 0; i < plan.buffers.size(); ++i) loaded->scatter_numbers(i, i + 1);
+    for (BufferId i = 0; i < plan.buffers.size(); ++i) loaded->scatter_numbers(i, {}, i + 1);
     return median(loaded->seconds(2, options_.repeats));
   }
   BoxMeasurement& add(Kind kind, std::string what, double seconds) {

@@ -1,6 +1,7 @@
 #include "strategies/box/time_operation.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
@@ -31,13 +32,34 @@ void check_on_device(const Plan& plan) {
   }
 }
 
-/// Numbers in every buffer, none zero; rows of tables where whole numbers belong.
-void fill(LoadedPlan& loaded, const Plan& plan,
-          const std::map<BufferId, std::int64_t>& rows_of_tables) {
+/// What buffers of a plan begin with.
+struct Contents {
+  std::map<BufferId, NumberRange> ranges{};   // others: -1 to 1
+  std::map<BufferId, std::int64_t> tables{};  // whole numbers below this: rows of a table
+};
+
+/// As in training: weights so that what comes out of products is as large as what goes in, of
+/// optimizer states no squares below zero, whose roots would be no numbers.
+[[nodiscard]] NumberRange range_of(const Tensor& tensor) {
+  if (tensor.category == Category::optimizer_state && !tensor.copy_of) return {0, 1};
+  const bool weight = tensor.category == Category::weight || tensor.copy_of;
+  if (!weight || tensor.extents.size() < 2) return {};
+  double terms = 1;
+  for (std::size_t i = 0; i + 1 < tensor.extents.size(); ++i) {
+    terms *= static_cast<double>(tensor.extents[i].size);
+  }
+  const double most = std::sqrt(3 / terms);
+  return {-most, most};
+}
+
+/// Numbers in every buffer, none zero.
+void fill(LoadedPlan& loaded, const Plan& plan, const Contents& contents) {
   for (BufferId i = 0; i < plan.buffers.size(); ++i) {
-    loaded.scatter_numbers(i, kSeed + i);
-    const auto found = rows_of_tables.find(i);
-    if (found == rows_of_tables.end()) continue;
+    const auto range = contents.ranges.find(i);
+    loaded.scatter_numbers(i, range == contents.ranges.end() ? NumberRange{} : range->second,
+                           kSeed + i);
+    const auto found = contents.tables.find(i);
+    if (found == contents.tables.end()) continue;
     std::vector<double> rows;
     for (std::int64_t k = 0; k < plan.buffers[i].elements; ++k) {
       rows.push_back(static_cast<double>(
@@ -48,14 +70,13 @@ void fill(LoadedPlan& loaded, const Plan& plan,
   }
 }
 
-[[nodiscard]] double timed(Backend& backend, const Plan& plan,
-                           const std::map<BufferId, std::int64_t>& rows_of_tables,
+[[nodiscard]] double timed(Backend& backend, const Plan& plan, const Contents& contents,
                            const TimingOptions& options) {
   check_on_device(plan);
   LoadOptions load;
   load.graph = options.graph;
   const auto loaded = backend.load(plan, load);
-  fill(*loaded, plan, rows_of_tables);
+  fill(*loaded, plan, contents);
   return median(loaded->seconds(options.warmups, options.repeats));
 }
 
@@ -104,7 +125,7 @@ TimedOperation time_operation(Backend& backend, const Program& program, RoutineI
   KernelCall<float> call;
   call.operation = &operation;
   std::map<TensorId, Region> regions;
-  std::map<BufferId, std::int64_t> tables;
+  Contents contents;
   const auto region_of = [&](const Ref& ref) {
     const auto [found, is_new] = regions.try_emplace(ref.tensor);
     if (is_new) {
@@ -113,7 +134,8 @@ TimedOperation time_operation(Backend& backend, const Program& program, RoutineI
       const BufferId buffer =
           builder.add_buffer(tensor.name, 0, number_type(tensor.dtype), elements);
       found->second = {buffer, 0, elements};
-      if (tensor.dtype == Dtype::int32) tables[buffer] = rows_of(program, operation);
+      contents.ranges[buffer] = range_of(tensor);
+      if (tensor.dtype == Dtype::int32) contents.tables[buffer] = rows_of(program, operation);
     }
     return found->second;
   };
@@ -148,12 +170,12 @@ TimedOperation time_operation(Backend& backend, const Program& program, RoutineI
   out.kernels = static_cast<int>(lowered.kernels.size());
   TimingOptions once = options;
   once.warmups = once.repeats = 1;
-  out.seconds = timed(backend, builder.plan(), tables, once);
+  out.seconds = timed(backend, builder.plan(), contents, once);
   if (out.seconds < kLong) {  // several in a row, so that what surrounds them counts little
     for (int i = 1; i < kChain; ++i) add_all();
-    out.seconds = timed(backend, builder.plan(), tables, options) / kChain;
+    out.seconds = timed(backend, builder.plan(), contents, options) / kChain;
   } else if (out.seconds < kVeryLong) {
-    out.seconds = timed(backend, builder.plan(), tables, options);
+    out.seconds = timed(backend, builder.plan(), contents, options);
   }
   return out;
 }
@@ -202,14 +224,17 @@ double time_program(Backend& backend, const Program& program, const TimingOption
   const RoleProgram& role = state.roles().front();
   planner.begin_step([&](int, std::uint32_t instance) { return role.tensor(instance).resident; });
   DrawnOrder{state, planner, kSeed}.run();
-  std::map<BufferId, std::int64_t> tables;
+  Contents contents;
+  for (std::uint32_t i = 0; i < role.instances.size(); ++i) {
+    contents.ranges[planner.buffer(0, i)] = range_of(role.tensor(i));
+  }
   for (const RoleOperation& operation : role.operations) {
     for (const std::uint32_t read : operation.reads) {
       if (role.tensor(read).dtype != Dtype::int32) continue;
-      tables[planner.buffer(0, read)] = rows_of(program, *operation.operation);
+      contents.tables[planner.buffer(0, read)] = rows_of(program, *operation.operation);
     }
   }
-  return timed(backend, planner.take(), tables, options);
+  return timed(backend, planner.take(), contents, options);
 }
 
 Program only_routine(const Program& program, std::string_view routine) {

@@ -16,7 +16,7 @@ class KnownPlan final : public LoadedPlan {
     return std::vector<double>(static_cast<std::size_t>(where.count), 1.0);
   }
   void poison(BufferId) override {}
-  void scatter_numbers(BufferId, std::uint64_t) override {}
+  void scatter_numbers(BufferId, const NumberRange&, std::uint64_t) override {}
   void run() override {}
   [[nodiscard]] std::vector<double> seconds(int, int repeats) override {
     return std::vector<double>(static_cast<std::size_t>(repeats), seconds_);

@@ -98,8 +98,8 @@ class CudaBackend final : public Backend {
       streams.emplace_back(device);
       const cuda::OnDevice here{device};
       cuda::fill_scattered({from.back().data(), NumberType::fp32},
-                           static_cast<std::int64_t>(room / 4), static_cast<std::uint64_t>(device),
-                           streams.back().get());
+                           static_cast<std::int64_t>(room / 4), NumberRange{},
+                           static_cast<std::uint64_t>(device), streams.back().get());
     }
     const auto what = [&] {
       return fmt::format("{} by NCCL on {} GPUs", to_string(collective), devices);

@@ -20,7 +20,7 @@ void launch_doubles(const KernelLaunch& launch, const kernels::Arguments& argume
 void combine(bool adds, std::int64_t count, const kernels::Values& from, const kernels::Values& to,
              cudaStream_t stream);
 void fill_nan(const kernels::Values& to, std::int64_t count, cudaStream_t stream);
-void fill_scattered(const kernels::Values& to, std::int64_t count, std::uint64_t seed,
-                    cudaStream_t stream);
+void fill_scattered(const kernels::Values& to, std::int64_t count, const NumberRange& range,
+                    std::uint64_t seed, cudaStream_t stream);
 
 }  // namespace lockstep::cuda

@@ -71,10 +71,10 @@ class CudaPlan final : public LoadedPlan {
     fill_nan(at({buffer, 0, of.elements}), of.elements, own_of(of.device));
     finish(of.device);
   }
-  void scatter_numbers(BufferId buffer, std::uint64_t seed) override {
+  void scatter_numbers(BufferId buffer, const NumberRange& range, std::uint64_t seed) override {
     const PlanBuffer& of = plan_.buffers[buffer];
     const OnDevice here{of.device};
-    fill_scattered(at({buffer, 0, of.elements}), of.elements, seed, own_of(of.device));
+    fill_scattered(at({buffer, 0, of.elements}), of.elements, range, seed, own_of(of.device));
     finish(of.device);
   }
 

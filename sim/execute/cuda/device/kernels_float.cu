@@ -84,9 +84,10 @@ struct Nan {
 };
 struct Scattered {
   kernels::Values to;
+  NumberRange range;
   std::uint64_t seed;
   __device__ void operator()(std::int64_t i) const {
-    kernels::store(to, i, kernels::scattered(seed, static_cast<std::uint64_t>(i)));
+    kernels::store(to, i, kernels::scattered(range, seed, static_cast<std::uint64_t>(i)));
   }
 };
 
@@ -124,9 +125,9 @@ void fill_nan(const kernels::Values& to, std::int64_t count, cudaStream_t stream
   fill(Nan{to}, count, stream);
 }
 
-void fill_scattered(const kernels::Values& to, std::int64_t count, std::uint64_t seed,
-                    cudaStream_t stream) {
-  fill(Scattered{to, seed}, count, stream);
+void fill_scattered(const kernels::Values& to, std::int64_t count, const NumberRange& range,
+                    std::uint64_t seed, cudaStream_t stream) {
+  fill(Scattered{to, range, seed}, count, stream);
 }
 
 }  // namespace lockstep::cuda

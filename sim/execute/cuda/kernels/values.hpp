@@ -133,10 +133,13 @@ LOCKSTEP_BOTH inline void add_to(const Values& to, std::int64_t i, Real value) {
 [[nodiscard]] LOCKSTEP_BOTH inline double unit_of(std::uint64_t bits) {
   return static_cast<double>(bits >> 11U) / 9007199254740992.0;
 }
-/// In [-1, 1), and at least 2^-7 away from zero, so that no precision makes zero of it.
-[[nodiscard]] LOCKSTEP_BOTH inline double scattered(std::uint64_t seed, std::uint64_t place) {
-  const double value = 2 * unit_of(mixed_bits(seed, place)) - 1;
-  const double least = 0.0078125;
+/// In the range, and at least 2^-8 of its width away from zero, so that no precision makes zero of
+/// it.
+[[nodiscard]] LOCKSTEP_BOTH inline double scattered(const NumberRange& range, std::uint64_t seed,
+                                                    std::uint64_t place) {
+  const double width = range.most - range.least;
+  const double value = range.least + width * unit_of(mixed_bits(seed, place));
+  const double least = width * 0.00390625;
   return value < least && value > -least ? least : value;
 }
 

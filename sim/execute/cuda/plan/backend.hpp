@@ -39,8 +39,8 @@ class LoadedPlan {
   [[nodiscard]] virtual std::vector<double> read(Region where) = 0;
   /// NaN everywhere.
   virtual void poison(BufferId buffer) = 0;
-  /// Fills a buffer with numbers in [-1, 1), none of them zero.
-  virtual void scatter_numbers(BufferId buffer, std::uint64_t seed) = 0;
+  /// Fills a buffer with numbers of a range, none of them zero.
+  virtual void scatter_numbers(BufferId buffer, const NumberRange& range, std::uint64_t seed) = 0;
   /// All commands once; returns when they are done.
   virtual void run() = 0;
   /// All commands, `repeats` times after `warmups` that do not count: the seconds that each of them

@@ -63,11 +63,11 @@ class HostPlan final : public LoadedPlan {
       kernels::store(at(all), i, std::numeric_limits<double>::quiet_NaN());
     }
   }
-  void scatter_numbers(BufferId buffer, std::uint64_t seed) override {
+  void scatter_numbers(BufferId buffer, const NumberRange& range, std::uint64_t seed) override {
     const Region all{buffer, 0, plan_.buffers[buffer].elements};
     const kernels::Values to = at(all);
     for (std::int64_t i = 0; i < all.count; ++i) {
-      kernels::store(to, i, kernels::scattered(seed, static_cast<std::uint64_t>(i)));
+      kernels::store(to, i, kernels::scattered(range, seed, static_cast<std::uint64_t>(i)));
     }
   }
 

@@ -25,4 +25,10 @@ enum class NumberType : std::uint8_t { fp64, fp32, bf16, fp16 };
                                     : "fp16";
 }
 
+/// What a buffer is filled with, evenly: least <= number < most.
+struct NumberRange {
+  double least = -1;
+  double most = 1;
+};
+
 }  // namespace lockstep

@@ -25,7 +25,7 @@ namespace {
 TEST_CASE("numbers of 16 bits are rounded to the nearest, ties to even, down to subnormal ones") {
   for (std::uint64_t i = 0; i < 20'000; ++i) {
     const double scale = std::ldexp(1.0, static_cast<int>(i % 40) - 28);
-    const auto value = static_cast<float>(scattered(7, i) * scale);
+    const auto value = static_cast<float>(scattered({}, 7, i) * scale);
     CAPTURE(value);
     CHECK(double{from_bf16(to_bf16(value))} == rounded(double{value}, 8, -126));
     CHECK(double{from_fp16(to_fp16(value))} == rounded(double{value}, 11, -14));
@@ -51,9 +51,12 @@ TEST_CASE("every number of 16 bits comes back as it was, NaN as NaN") {
 
 TEST_CASE("numbers that buffers are filled with are never zero, in any precision") {
   for (std::uint64_t i = 0; i < 10'000; ++i) {
-    const double value = scattered(3, i);
+    const double value = scattered({}, 3, i);
     CHECK(std::abs(value) >= 0.0078125);
     CHECK(std::abs(value) <= 1);
     CHECK(from_bf16(to_bf16(static_cast<float>(value))) != 0);
+    const double variance = scattered({0, 0.25}, 3, i);
+    CHECK(variance >= 0.25 / 256);
+    CHECK(variance < 0.25);
   }
 }
