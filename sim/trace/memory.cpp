@@ -6,6 +6,7 @@
 #include <set>
 
 #include "sim/check.hpp"
+#include "sim/trace/caching_allocator.hpp"
 #include "sim/trace/instance_bytes.hpp"
 
 namespace lockstep {
@@ -196,6 +197,26 @@ std::string to_string(const HeldTensor& held, const Program& program) {
   if (held.instances != held.positions * held.microbatches) say(held.instances, "instances");
   const std::string& name = program.tensors[held.tensor].name;
   return places.empty() ? name : fmt::format("{}: {}", places, name);
+}
+
+Bytes reserved_bytes(const RoleProgram& role, const RankTimeline& rank,
+                     std::optional<Bytes> capacity) {
+  LOCKSTEP_CHECK(role.operations.size() == rank.operations.size());
+  const std::vector<Lifetime> lives = lifetimes(role, rank);
+  const std::vector<Bytes> sizes = instance_bytes(role);
+  std::vector<bool> on_device(role.instances.size());
+  CachingAllocator allocator{capacity.value_or(Bytes{})};
+  for (std::uint32_t i = 0; i < on_device.size(); ++i) {
+    on_device[i] = !held_by_host(role, i);
+    if (on_device[i] && lives[i].resident) allocator.take(i, sizes[i]);
+  }
+  for (const Change& change : changes_of(lives, on_device)) {
+    if (change.allocates)
+      allocator.take(change.instance, sizes[change.instance]);
+    else
+      allocator.give_back(change.instance);
+  }
+  return allocator.most_reserved();
 }
 
 MemoryAccount memory_account(const RoleProgram& role, const RankTimeline& rank) {

@@ -85,6 +85,11 @@ struct MemoryAccount {
 /// Takes O(n log n) for n operations. Errors: InternalError where role and rank differ in length.
 [[nodiscard]] MemoryAccount memory_account(const RoleProgram& role, const RankTimeline& rank);
 
+/// What PyTorch's caching allocator reserves at most of the device for the same tensors, taken and
+/// given back in the same order (caching_allocator.hpp). `capacity`: of the device; none: endless.
+[[nodiscard]] Bytes reserved_bytes(const RoleProgram& role, const RankTimeline& rank,
+                                   std::optional<Bytes> capacity = std::nullopt);
+
 /// Bytes of resident tensors, by category: weights, gradients and optimizer states among them.
 /// Needs no timeline. `on_host`: those in the memory of the host, else those on the device.
 [[nodiscard]] CategoryBytes resident_bytes(const RoleProgram& role, bool on_host = false);

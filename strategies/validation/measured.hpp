@@ -44,6 +44,7 @@ struct MeasuredRun {
   std::optional<Duration> layer_forward{};   // of one layer and microbatch
   std::optional<Duration> layer_backward{};  // likewise, what is recomputed included
   std::optional<Bytes> peak_memory{};        // of the worst rank
+  bool memory_is_reserved = false;           // by the allocator, beyond what tensors hold
 };
 
 /// A message size and how long it took, or the bus bandwidth that large messages reach.

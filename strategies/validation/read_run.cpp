@@ -87,7 +87,8 @@ void read_results(ObjectReader& in, MeasuredRun& run) {
   run.layer_backward = optional_seconds(in, "layer_backward_s");
   const auto bytes = in.optional_integer("peak_memory_bytes", 1, kMostBytes);
   if (bytes) run.peak_memory = Bytes{*bytes};
-  (void)in.optional_one_of("memory_kind", "kind of memory", {"allocated", "reserved"});
+  const auto kind = in.optional_one_of("memory_kind", "kind of memory", {"allocated", "reserved"});
+  run.memory_is_reserved = kind == "reserved";
   (void)in.optional_one_of("basis", "basis", {"read", "derived"});
   if (!run.step_time && !run.layer_forward && !run.layer_backward && !run.peak_memory) {
     in.note(

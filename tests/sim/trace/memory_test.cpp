@@ -55,6 +55,13 @@ StepTimeline one_microbatch() {
   return timeline_of(one_block(1), {{{0, 10}, {10, 20}, {20, 30}, {30, 40}, {40, 50}}});
 }
 
+// Everything is small, so one segment of 2 MiB has room for it (kSmallBuffer).
+TEST_CASE("what an allocator reserves holds what tensors need") {
+  const StepTimeline step = one_microbatch();
+  CHECK(reserved_bytes(step.roles[0], step.ranks[0]) == 2_MiB);
+  CHECK(reserved_bytes(step.roles[0], step.ranks[0], 1_MiB) == 2_MiB);
+}
+
 TEST_CASE("a tensor is held from its first writer's start to its last user's end") {
   const StepTimeline step = one_microbatch();
   const MemoryAccount account = memory_account(step.roles[0], step.ranks[0]);

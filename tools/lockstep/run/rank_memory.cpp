@@ -54,6 +54,16 @@ RankMemory worst_memory(const StepTimeline& timeline, std::optional<Bytes> capac
   return worst;
 }
 
+Bytes most_reserved(const StepTimeline& timeline, std::optional<Bytes> capacity) {
+  Bytes most;
+  std::set<std::size_t> seen;
+  for (const RankTimeline& rank : timeline.ranks) {
+    if (timeline.program->roles[rank.role].host || !seen.insert(rank.role).second) continue;
+    most = std::max(most, reserved_bytes(timeline.roles[rank.role], rank, capacity));
+  }
+  return most;
+}
+
 Bytes peak_in_order(const Program& program) {
   Bytes most;
   for (std::size_t i = 0; i < program.roles.size(); ++i) {

@@ -27,6 +27,9 @@ struct RankMemory {
 /// first); of equal ones the first.
 [[nodiscard]] RankMemory worst_memory(const StepTimeline& timeline, std::optional<Bytes> capacity);
 
+/// What PyTorch's caching allocator reserves on the rank where that is most (reserved_bytes()).
+[[nodiscard]] Bytes most_reserved(const StepTimeline& timeline, std::optional<Bytes> capacity);
+
 /// The peak of the rank that needs the most, with the operations one after the other in the order
 /// in which they are issued: what the memory account comes to without a simulation.
 [[nodiscard]] Bytes peak_in_order(const Program& program);
