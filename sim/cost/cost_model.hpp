@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "sim/program/kernel.hpp"
 #include "sim/units.hpp"
 
@@ -17,6 +19,8 @@ class CostModel {
   [[nodiscard]] virtual Duration host_time(const Kernel& /*kernel*/) const { return {}; }
   /// Whether the host issues nothing more until a send or receive that nothing hides is done.
   [[nodiscard]] virtual bool host_waits_for_messages() const { return false; }
+  /// Bytes per second that the device's links to its peers carry in one direction; none: unknown.
+  [[nodiscard]] virtual std::optional<Rate> peer_rate() const { return std::nullopt; }
   /// By how much computation takes longer while the device communicates; at least 1.
   [[nodiscard]] virtual double slowdown_while_communicating() const = 0;
 };

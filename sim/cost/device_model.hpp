@@ -87,6 +87,8 @@ struct DeviceModel {
   std::array<Share, kOperationClasses> memory_efficiency{};  // by class
   Share convolution_efficiency = 1;                          // of the product it amounts to
   double slowdown_while_communicating = 1;
+  std::optional<Rate> peer_rate{};  // of all links to peers, one direction
+  double slowest = 1;  // time of products and attention on the slowest device, over the mean
   // The software.
   std::array<KindFigures, kOperationKinds> kinds{};
   /// Of a product in 8 bits, to bring its operands there; traffic: bytes per number of an operand.

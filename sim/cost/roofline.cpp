@@ -47,9 +47,10 @@ double bytes_of_result(const Kernel& kernel) {
          static_cast<double>(std::max<std::int64_t>(2, bytes_per_element(kernel.math)));
 }
 
-double numbers_of_operands(const Kernel& kernel) {
-  return static_cast<double>(kernel.batches) * static_cast<double>(kernel.k) *
-         (static_cast<double>(kernel.m) + static_cast<double>(kernel.n));
+double numbers_to_cast(const Kernel& kernel) {
+  const double all = static_cast<double>(kernel.batches) * static_cast<double>(kernel.k) *
+                     (static_cast<double>(kernel.m) + static_cast<double>(kernel.n));
+  return all - kernel.operands_at_hand;
 }
 
 /// Kernels that are launched beside an operation's own.
@@ -119,9 +120,10 @@ double Roofline::product(const Kernel& kernel) const {
   const double computing =
       product_seconds(shape_of(kernel), figures, of_precision(model_.peaks, kernel.math),
                       model_.multiprocessors, model_.memory_bandwidth.bytes_per_second());
-  double out = figures.launch.seconds() + std::max(computing, moved(kernel.moved_bytes, kernel.of));
+  double out = figures.launch.seconds() +
+               std::max(computing * model_.slowest, moved(kernel.moved_bytes, kernel.of));
   if (kernel.bias) out += beside(model_.bias, 2 * bytes_of_result(kernel));
-  if (kernel.math == Dtype::fp8) out += beside(model_.fp8_casts, numbers_of_operands(kernel));
+  if (kernel.math == Dtype::fp8) out += beside(model_.fp8_casts, numbers_to_cast(kernel));
   if (kernel.gradient_bytes > 0) out += beside(model_.gradient_sum, kernel.gradient_bytes);
   return out;
 }
@@ -137,14 +139,17 @@ double Roofline::convolution(const Kernel& kernel) const {
       product_seconds(shape_of(kernel), figures, of_precision(model_.peaks, kernel.math),
                       model_.multiprocessors, model_.memory_bandwidth.bytes_per_second());
   return figures.launch.seconds() +
-         std::max(computing / model_.convolution_efficiency, moved(kernel.moved_bytes, kernel.of));
+         std::max(computing * model_.slowest / model_.convolution_efficiency,
+                  moved(kernel.moved_bytes, kernel.of));
 }
 
 double Roofline::attention(const Kernel& kernel) const {
   const double computing = attention_seconds(
       kernel, model_.attention, of_precision(model_.peaks, kernel.math), model_.multiprocessors);
-  return figures_of(kernel).kernels * model_.attention.launch.seconds() +
-         std::max(computing, moved(kernel.moved_bytes, kernel.of));
+  const KindFigures& kind = figures_of(kernel);
+  const double beside = std::max(0.0, kind.traffic - 1) * kernel.moved_bytes;
+  return kind.kernels * model_.attention.launch.seconds() + moved(beside, Class::elementwise) +
+         std::max(computing * model_.slowest, moved(kernel.moved_bytes, kernel.of));
 }
 
 /// Products of the scores' shape (queries * keys, deep as a head) or that reduce over keys.
@@ -165,7 +170,7 @@ double Roofline::unfused_attention(const Kernel& kernel) const {
   if (kernel.kind == Kind::attention_context_backward) computing = one(scores) + one(over_queries);
   const KindFigures& kind = figures_of(kernel);
   return kind.kernels * figures.launch.seconds() +
-         std::max(computing, moved(kind.traffic * kernel.moved_bytes, kernel.of));
+         std::max(computing * model_.slowest, moved(kind.traffic * kernel.moved_bytes, kernel.of));
 }
 
 double Roofline::moving(const Kernel& kernel) const {

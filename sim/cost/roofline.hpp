@@ -17,6 +17,7 @@ class Roofline final : public CostModel {
   [[nodiscard]] bool host_waits_for_messages() const override {
     return model_.host_waits_for != HostWait::nothing;
   }
+  [[nodiscard]] std::optional<Rate> peer_rate() const override { return model_.peer_rate; }
   [[nodiscard]] double slowdown_while_communicating() const override {
     return model_.slowdown_while_communicating;
   }

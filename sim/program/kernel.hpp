@@ -26,6 +26,8 @@ struct Kernel {
   bool bias = false;  // matmul: adds a bias to its result
   /// matmul: of the gradients of weights that it adds to.
   double gradient_bytes = 0;
+  /// matmul: elements of its operands that a product before it has brought to its precision.
+  double operands_at_hand = 0;
   bool fused_away = false;  // part of the kernel of an operation before it
 };
 

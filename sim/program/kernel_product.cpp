@@ -83,7 +83,7 @@ Product together(const Program& program, std::span<const Operation* const> group
 
 /// The products that run as one kernel with this one, itself included.
 std::vector<const Operation*> group_of(const Routine& routine, const Operation& operation) {
-  if (operation.fused == 0) return {&operation};
+  if (operation.fused <= 0) return {&operation};
   std::vector<const Operation*> out;
   for (const Operation& other : routine.operations) {
     if (other.kind == operation.kind && other.fused == operation.fused) out.push_back(&other);
@@ -94,6 +94,23 @@ std::vector<const Operation*> group_of(const Routine& routine, const Operation& 
 /// Rounded up, but for what multiplying left behind the point.
 std::int64_t whole(double length) {
   return static_cast<std::int64_t>(std::ceil(length - 1e-6));
+}
+
+/// Elements of operands that products of the same number before it have read as well.
+double operands_at_hand(const Program& program, const Routine& routine,
+                        const Operation& operation) {
+  double out = 0;
+  if (operation.fused >= 0) return out;
+  for (const Operation& other : routine.operations) {
+    if (&other == &operation) break;
+    if (other.kind != operation.kind || other.fused != operation.fused) continue;
+    for (const Ref& read : operation.reads) {
+      if (read != other.reads.at(0) && read != other.reads.at(1)) continue;
+      out += static_cast<double>(local_elements(program.mesh, tensor_of(program, read)));
+    }
+    if (out > 0) return out;
+  }
+  return out;
 }
 
 void set_product(Kernel& kernel, const Product& product) {
@@ -115,6 +132,7 @@ void set_matmul(Kernel& kernel, const Program& program, const Routine& routine,
     return;
   }
   set_product(kernel, together(program, group));
+  kernel.operands_at_hand = operands_at_hand(program, routine, operation);
   kernel.bias = operation.reads.size() > 2;
   KernelTraffic traffic{program};
   for (const Operation* one : group) {

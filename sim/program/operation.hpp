@@ -45,7 +45,7 @@ enum class OperationKind : std::uint8_t {
   loss_maximum,   // [logits] -> [maximum]
   loss_sum,       // [logits, labels, maximum] -> [sum, target]: sum of exp(logit - maximum)
   loss,           // [maximum, sum, target] -> [loss]: times `factor`, the mean over all tokens
-  loss_backward,  // [logits, labels, maximum, sum] -> [g_logits]: times `factor`
+  loss_backward,  // [logits, labels, maximum, sum, (zeros)] -> [g_logits]: times `factor`
   // Mixture of experts.
   router,             // [logits] -> [weights, experts]: softmax and the top k
   router_backward,    // [logits, weights, experts, g_weights] -> [g_logits]
@@ -150,7 +150,7 @@ struct Operation {
   /// Adds to what its written tensors hold. Those of category gradient are added to in any case:
   /// they start the step at zero and gather every microbatch.
   bool accumulate = false;
-  /// Products of a routine with the same number above zero run as one kernel, one after the other.
+  /// Products of a routine with one number: above zero one kernel, below zero each one of its own.
   int fused = 0;
   /// Precision of products; others compute in that of what they read.
   std::optional<Dtype> math{};

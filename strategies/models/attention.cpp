@@ -12,12 +12,12 @@ struct Heads {
   Ref v;
 };
 
-/// q = x wq, k = x wk, v = x wv as one kernel.
+/// q = x wq, k = x wk, v = x wv, as one kernel where products are joined.
 [[nodiscard]] Heads append_projections(BlockBuilder& block, const TransformerParts& parts,
                                        const Ref& x) {
   const TransformerConfig& config = parts.config;
   const Extent size{Dim::head_size, config.head_size};
-  const int fused = block.next_fused();
+  const int fused = block.join();
   const auto project = [&](const std::string& name, const Extent& heads) {
     const Ref weight = block.weight(name + ".weight", {parts.hidden, heads, size});
     std::optional<Ref> bias;

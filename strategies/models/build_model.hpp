@@ -1,6 +1,7 @@
 #pragma once
 
 #include "strategies/models/model_config.hpp"
+#include "strategies/models/model_form.hpp"
 #include "strategies/models/model_graph.hpp"
 
 namespace lockstep {
@@ -15,6 +16,7 @@ struct BuildOptions {
   std::int64_t microbatches = 1;  // the loss is the mean over all of them
   double capacity_factor = 0;     // of experts: slots per expert over the mean; 0: dropless
   double expert_skew = 1;
+  ModelForm form{};
 };
 
 /// The training step of one device: forward and backward of every kind of block. All tensors whole,

@@ -14,7 +14,7 @@ namespace {
 [[nodiscard]] std::span<const Operation> last_together(std::span<const Operation> forward) {
   std::size_t count = 1;
   const int fused = forward.back().fused;
-  while (fused > 0 && count < forward.size() &&
+  while (fused != 0 && count < forward.size() &&
          forward[forward.size() - 1 - count].fused == fused) {
     ++count;
   }

@@ -46,7 +46,7 @@ class ExpertProducts {
   [[nodiscard]] Ref append(const Ref& x) {
     const Extent inner{Dim::ffn, parts_.config.experts->ffn};
     const bool gated = parts_.config.gated;
-    const int fused = gated ? block_.next_fused() : 0;
+    const int fused = gated ? block_.join() : 0;
     std::vector<Ref> operands{product("experts.up", x, inner, fused)};
     if (gated) operands.push_back(product("experts.gate", x, inner, fused));
     const Ref active = block_.like("experts.activation", operands.front());

@@ -15,9 +15,20 @@ namespace {
   return graph.add(std::move(loss));
 }
 
+/// The copy in 32 bits that the loss is computed from, where the form makes one.
+[[nodiscard]] Ref widened(BlockBuilder& block, const Ref& logits) {
+  const Dtype given = block.options().activations;
+  const bool wide = bytes_per_element(given) >= bytes_per_element(Dtype::fp32);
+  if (wide || block.options().form.loss == LossForm::logits) return logits;
+  const Ref out = block.like("logits.wide", logits, Dtype::fp32);
+  block.append(OperationKind::cast, "logits.wide", {logits}, {out});
+  return out;
+}
+
 }  // namespace
 
-void append_loss(BlockBuilder& block, const Ref& logits, TensorId labels) {
+void append_loss(BlockBuilder& block, const Ref& given, TensorId labels) {
+  const Ref logits = widened(block, given);
   std::vector<Extent> rows = block.extents(logits);
   rows.pop_back();
   const Ref truth{.tensor = labels};

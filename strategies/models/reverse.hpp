@@ -36,6 +36,9 @@ class Reverse {
   /// The summand of one use of `read` stands in `at`, which may be a tensor that others read too.
   void arrived(const Ref& read, const Ref& at);
   [[nodiscard]] int next_fused() { return ++last_fused_; }
+  [[nodiscard]] const ModelForm& form() const { return graph_.options.form; }
+  /// A tensor of the same shape and precision.
+  [[nodiscard]] Ref new_gradient(const Ref& of, const std::string& suffix);
   [[nodiscard]] const Tensor& tensor(const Ref& ref) const {
     return graph_.graph.tensors.at(ref.tensor);
   }
@@ -48,7 +51,6 @@ class Reverse {
     return {ref.tensor, ref.further, ref.position.value_or(-1)};
   }
   void count_uses();
-  [[nodiscard]] Ref new_gradient(const Ref& of, const std::string& suffix);
   /// The tensor that the whole gradient ends up in.
   [[nodiscard]] Ref whole_gradient(const Ref& of);
 

@@ -76,8 +76,9 @@ void product_biases(Reverse& reverse, std::span<const Operation> products) {
 
 void products_backward(Reverse& reverse, std::span<const Operation> products) {
   const bool several = products.size() > 1;
-  const int inputs = several ? reverse.next_fused() : 0;
-  const int weights = several ? reverse.next_fused() : 0;
+  const int sign = products.front().fused < 0 ? -1 : 1;
+  const int inputs = several ? sign * reverse.next_fused() : 0;
+  const int weights = several ? sign * reverse.next_fused() : 0;
   product_inputs(reverse, products, inputs);
   product_weights(reverse, products, weights);
   product_biases(reverse, products);
@@ -148,7 +149,16 @@ void embedding(Reverse& reverse, const Operation& forward) {
   with_gradient(reverse, forward, Kind::embedding_backward, {forward.reads[0]}, {forward.reads[1]});
 }
 
-/// [logits, labels, maximum, sum] -> [g_logits], times the factor of the loss.
+/// What the gradient of the logarithms of the probabilities is but for the labels'.
+[[nodiscard]] Ref zeros_like(Reverse& reverse, const Operation& forward, const Ref& logits) {
+  const Ref zeros = reverse.new_gradient(logits, ".logarithm_gradient");
+  Operation fill = reverse.made(forward, Kind::fill, "zeros", {});
+  fill.writes = {zeros};
+  reverse.add(std::move(fill));
+  return zeros;
+}
+
+/// [logits, labels, maximum, sum, (zeros)] -> [g_logits], times the factor of the loss.
 void loss(Reverse& reverse, const Operation& forward) {
   const auto& operations = reverse.block().forward;
   const auto end =
@@ -157,6 +167,9 @@ void loss(Reverse& reverse, const Operation& forward) {
   LOCKSTEP_CHECK(end != operations.end());
   std::vector<Ref> reads = forward.reads;
   reads.push_back(forward.writes[0]);
+  if (reverse.form().loss == LossForm::wide_steps) {
+    reads.push_back(zeros_like(reverse, forward, forward.reads[0]));
+  }
   Operation out = reverse.made(forward, Kind::loss_backward, "backward", std::move(reads));
   out.factor = end->factor;
   one_operation(reverse, std::move(out), {forward.reads[0]});

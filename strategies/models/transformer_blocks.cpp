@@ -65,7 +65,7 @@ std::optional<Ref> append_bias(BlockBuilder& block, const TransformerParts& part
 Ref append_mlp(BlockBuilder& block, const TransformerParts& parts, const std::string& name,
                std::int64_t ffn, const Ref& x) {
   const Extent inner{Dim::ffn, ffn};
-  const int fused = parts.config.gated ? block.next_fused() : 0;
+  const int fused = parts.config.gated ? block.join() : 0;
   const auto widen = [&](const std::string& product) {
     const Ref weight = block.weight(product + ".weight", {parts.hidden, inner});
     const auto bias = append_bias(block, parts, product, {inner});

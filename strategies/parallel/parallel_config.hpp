@@ -9,6 +9,7 @@
 
 #include "sim/program/operation.hpp"
 #include "sim/units.hpp"
+#include "strategies/models/model_form.hpp"
 
 /// How a model is spread over ranks: the `parallel` part of a scenario.
 namespace lockstep {
@@ -79,6 +80,7 @@ struct ParallelConfig {
   bool averages = true;      // whether this step is one at whose end parameters are averaged
   Bytes bucket{25'000'000};  // gradients per reduction
   StateConfig state{};
+  ModelForm form{};            // by the scenario's software stack
   double capacity_factor = 0;  // of experts; 0: dropless
   double expert_skew = 1;      // load of the busiest expert over the mean
   /// Algorithm by group (tp, cp, ep, dp, embedding); others as NCCL would pick.

@@ -138,13 +138,15 @@ void split_layers(ModelGraph& graph) {
   }
 }
 
-[[nodiscard]] std::vector<std::size_t> everything(const Block& block) {
+[[nodiscard]] std::vector<std::size_t> everything(const Block& block, bool stops_early) {
   std::vector<std::size_t> out(block.forward.size());
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = i;
+  if (stops_early) out.resize(needed(block, out).back() + 1);
   return out;
 }
 
-[[nodiscard]] std::vector<std::size_t> to_redo(const Block& block, Recompute how) {
+[[nodiscard]] std::vector<std::size_t> to_redo(const Block& block, Recompute how,
+                                               bool stops_early) {
   switch (how) {
     case Recompute::none:
       return {};
@@ -154,20 +156,20 @@ void split_layers(ModelGraph& graph) {
       return all_but_every_second_product(block);
     case Recompute::every_second_layer:
     case Recompute::full:
-      return everything(block);
+      return everything(block, stops_early);
   }
   return {};
 }
 
 }  // namespace
 
-void recompute(ModelGraph& graph, Recompute how) {
+void recompute(ModelGraph& graph, Recompute how, bool stops_early) {
   const std::size_t kinds = graph.blocks.size();
   if (how == Recompute::every_second_layer) split_layers(graph);
   for (std::size_t i = 0; i < kinds; ++i) {
     Block& block = graph.blocks[i];
     if (!block.input || !block.output) continue;
-    const std::vector<std::size_t> what = to_redo(block, how);
+    const std::vector<std::size_t> what = to_redo(block, how, stops_early);
     if (!what.empty()) Again{graph, block}.redo(what);
   }
 }

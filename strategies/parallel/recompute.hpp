@@ -13,6 +13,6 @@ namespace lockstep {
 ///   softmax, dropout; with fused attention there is nothing to do again
 /// Blocks without a residual input (the embedding) and the head, whose backward follows at once,
 /// are left as they are.
-void recompute(ModelGraph& graph, Recompute how);
+void recompute(ModelGraph& graph, Recompute how, bool stops_early = false);
 
 }  // namespace lockstep

@@ -25,6 +25,7 @@ namespace {
   out.microbatches = parallel.microbatches();
   out.capacity_factor = parallel.capacity_factor;
   out.expert_skew = parallel.expert_skew;
+  out.form = parallel.form;
   return out;
 }
 
@@ -98,7 +99,7 @@ Program build_program(const ModelConfig& model, const ParallelConfig& parallel, 
   lay_out(graph, program.mesh, cut_rules(parallel, program.mesh));
   ring_attention(graph, program.mesh,
                  parallel.zigzag && transformer != nullptr && transformer->causal);
-  recompute(graph, parallel.recompute);
+  recompute(graph, parallel.recompute, parallel.form.stops_early);
 
   StepAssembly step{parallel, graph, program};
   step.chunks = chunk_positions(graph, parallel);

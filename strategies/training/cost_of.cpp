@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/cost/roofline.hpp"
+#include "sim/cost/slowest.hpp"
 #include "sim/cost/sustained.hpp"
 #include "strategies/calibration/calibration.hpp"
 #include "strategies/training/software_stack.hpp"
@@ -101,7 +102,7 @@ DeviceModel under_load(DeviceModel model) {
 
 DeviceModel device_model(const Device& device, const std::string& stack_id,
                          const std::filesystem::path& configs_folder,
-                         const Calibration* calibration) {
+                         const Calibration* calibration, std::int64_t devices) {
   const std::filesystem::path& configs = configs_folder.empty() ? device.configs : configs_folder;
   const SoftwareStack stack =
       find_software_stack(configs / "stacks", stack_id.empty() ? kDefaultStack : stack_id);
@@ -116,6 +117,11 @@ DeviceModel device_model(const Device& device, const std::string& stack_id,
   model.memory_efficiency = kernels.memory_efficiency;
   model.convolution_efficiency = kernels.convolution_efficiency;
   model.slowdown_while_communicating = kernels.slowdown_while_communicating;
+  if (device.peer_links) {
+    model.peer_rate =
+        device.peer_links->bandwidth.scaled(static_cast<double>(device.peer_links->count));
+  }
+  model.slowest = slowest_of(devices, kernels.spread);
   model.kinds = stack.kinds;
   model.bias = stack.bias;
   model.fp8_casts = stack.fp8_casts;
@@ -132,9 +138,10 @@ DeviceModel device_model(const Device& device, const std::string& stack_id,
 std::unique_ptr<CostModel> cost_model(const Device& device, const std::string& stack,
                                       std::optional<FlopRate> sustained,
                                       const std::filesystem::path& configs,
-                                      const Calibration* calibration) {
+                                      const Calibration* calibration, std::int64_t devices) {
   if (sustained) return std::make_unique<SustainedRate>(*sustained);
-  return std::make_unique<Roofline>(under_load(device_model(device, stack, configs, calibration)));
+  return std::make_unique<Roofline>(
+      under_load(device_model(device, stack, configs, calibration, devices)));
 }
 
 std::filesystem::path nccl_tuning_of(const std::string& stack,

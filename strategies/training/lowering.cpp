@@ -8,6 +8,7 @@
 #include "sim/check.hpp"
 #include "sim/program/kernel.hpp"
 #include "strategies/training/call_order.hpp"
+#include "strategies/training/chunked_products.hpp"
 #include "strategies/training/lower_folded.hpp"
 #include "strategies/training/rank_kinds.hpp"
 #include "strategies/training/role_costs.hpp"
@@ -367,6 +368,7 @@ KernelTimes::KernelTimes(const Program& program, const CostModel& cost, Host hos
       times.push_back(kernel ? cost.time(work) : Duration{});
       issues.push_back(cost.host_time(work));
     }
+    chunk_products(program, routine, cost, times);
     times_.push_back(std::move(times));
     issues_.push_back(std::move(issues));
   }

@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "strategies/training/cost_of.hpp"
 #include "strategies/training/scenario_checks.hpp"
 #include "strategies/training/scenario_cluster.hpp"
 #include "strategies/training/scenario_json.hpp"
 #include "strategies/training/scenario_model.hpp"
 #include "strategies/training/scenario_overlay.hpp"
 #include "strategies/training/scenario_parallel.hpp"
+#include "strategies/training/software_stack.hpp"
 
 namespace lockstep {
 namespace {
@@ -89,6 +91,16 @@ void read_stack(ObjectReader& in, Parts& parts, const ScenarioFolders& folders) 
   if (at->is_string()) (void)find_file(*at, parts.stack, "software stack", "stacks", folders);
 }
 
+/// How the stack lays the model down; a stack that is not there has been noted.
+void take_form_of_stack(ObjectReader& in, Parts& parts, const ScenarioFolders& folders) {
+  const std::filesystem::path stacks = folders.configs / "stacks";
+  const std::string id = parts.stack.empty() ? kDefaultStack : parts.stack;
+  if (!std::filesystem::exists(stacks / (id + ".json"))) return;
+  const auto stack =
+      or_noted(in.self().problems(), [&] { return find_software_stack(stacks, id); });
+  if (stack) parts.parallel.form = stack->form;
+}
+
 void read_variants(ObjectReader& in, Parts& parts) {
   const auto at = in.optional("variants");
   if (!at) return;
@@ -162,6 +174,7 @@ Parts read_parts(ObjectReader& in, const std::string& name, const ScenarioFolder
   parts.ignore_memory = in.boolean("ignore_memory", false);
   parts.seed = static_cast<std::uint64_t>(in.integer("seed", 0, INT64_MAX, 1));
   read_stack(in, parts, folders);
+  take_form_of_stack(in, parts, folders);
   read_variants(in, parts);
   in.ignore("run");
   if (!parts.cluster || !parts.model || !spread) return parts;

@@ -41,6 +41,22 @@ HostWait read_host_wait(const ValueReader& value) {
   return name == "messages" ? HostWait::messages : HostWait::nothing;
 }
 
+LossForm read_loss_form(const ValueReader& value) {
+  const std::string name =
+      value.one_of("form of the logits", {"logits", "wide_logits", "wide_steps"});
+  if (name == "wide_steps") return LossForm::wide_steps;
+  return name == "wide_logits" ? LossForm::wide_logits : LossForm::logits;
+}
+
+ModelForm read_form(ObjectReader& in, FigureReader& reader) {
+  const auto flag = [](const ValueReader& value) { return value.boolean(); };
+  ModelForm out;
+  out.loss = reader.figure(in, "loss_keeps", read_loss_form);
+  out.joined_products = reader.figure(in, "joined_products", flag);
+  out.stops_early = reader.figure(in, "recomputation_stops_early", flag);
+  return out;
+}
+
 void read_kinds(ObjectReader& in, SoftwareStack& stack) {
   FigureReader reader{stack.sources};
   for (std::size_t i = 0; i < kOperationKinds; ++i) {
@@ -70,6 +86,7 @@ SoftwareStack read_software_stack(const JsonDocument& document, std::string id) 
     stack.fp8_casts = reader.figure(in, "fp8_casts", read_kind);
     stack.gradient_sum = reader.figure(in, "gradient_sum", read_kind);
     stack.host_waits_for = reader.figure(in, "host_waits_for", read_host_wait);
+    stack.form = read_form(in, reader);
     in.object("kinds", [&stack](ObjectReader& kinds) { read_kinds(kinds, stack); });
     return stack;
   });

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/cost/device_model.hpp"
+#include "strategies/models/model_form.hpp"
 #include "topologies/config/device.hpp"
 #include "topologies/config/json.hpp"
 
@@ -25,6 +26,7 @@ struct SoftwareStack {
   KindFigures gradient_sum{0, 0};
   HostWait host_waits_for = HostWait::nothing;
   Duration host_time{};
+  ModelForm form{};
   std::string nccl = "2.30";  // whose tuning its collectives go by, of configs/nccl
   std::vector<FigureSource> sources{};
 };

@@ -1,5 +1,7 @@
 #include "strategies/validation/scenario_of_run.hpp"
 
+#include <algorithm>
+
 #include "strategies/training/scenario_json.hpp"
 #include "strategies/validation/stack_rule.hpp"
 
@@ -68,10 +70,37 @@ void name_recomputation(const MeasuredRun& run, JsonObject& parallel) {
     set_member(parallel, "recompute", json_of("every-second-layer"));
 }
 
+/// Megatron-Core hides what stages send each other in the interleaved schedule alone
+/// (megatron/training/arguments.py), and its published runs do hide it (Megatron-LM README,
+/// "pipeline- parallel communication (enabled by default)"): where a run prints neither the
+/// schedule nor the chunks of a stage, it is that schedule with the fewest chunks.
+void name_schedule(const MeasuredRun& run, JsonObject& parallel) {
+  const JsonValue all{{}, parallel};
+  const std::int64_t stages = integer_member(all, "pp", 1);
+  const bool printed =
+      find_member(parallel, "schedule") != nullptr || find_member(parallel, "vpp") != nullptr;
+  const std::int64_t replica = stages * integer_member(all, "tp", 1) * integer_member(all, "cp", 1);
+  const std::int64_t dp =
+      integer_member(all, "dp", integer_member(run.cluster, "gpus", 1) / replica);
+  const std::int64_t batch = std::max<std::int64_t>(1, integer_member(all, "micro_batch", 1) * dp);
+  const std::int64_t microbatches = integer_member(all, "global_batch", 1) / batch;
+  const std::int64_t layers = integer_member(run.model, "layers", 1);
+  const bool fits = microbatches % stages == 0 && layers % (2 * stages) == 0;
+  if (stages == 1 || printed || !fits || stack_of(run) != "transformer-engine") return;
+  set_member(parallel, "vpp", json_of(std::int64_t{2}));
+  set_member(parallel, "schedule", json_of("interleaved"));
+  const JsonValue* overlap = find_member(parallel, "overlap");
+  const auto* kinds = overlap == nullptr ? nullptr : overlap->get_if<JsonArray>();
+  JsonArray hidden = kinds == nullptr ? JsonArray{} : *kinds;
+  hidden.push_back(json_of("pp"));
+  set_member(parallel, "overlap", json_of(std::move(hidden)));
+}
+
 JsonValue parallel_of(const MeasuredRun& run) {
   JsonValue out = run.parallel;
   auto* members = std::get_if<JsonObject>(&out.data);
   if (members != nullptr) name_recomputation(run, *members);
+  if (members != nullptr) name_schedule(run, *members);
   const std::int64_t layers = integer_member(run.model, "layers", 1);
   const std::int64_t parts = integer_member(out, "pp", 1) * integer_member(out, "vpp", 1);
   const bool uneven = parts > 1 && parts <= layers && layers % parts != 0;

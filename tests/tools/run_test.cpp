@@ -151,7 +151,7 @@ TEST_CASE("a plan that does not fit says which rank, by how much, why, and what 
   const CommandResult result = run_command(command);
   CHECK(result.status == 1);
   CHECK(result.out.empty());
-  CHECK(contains(result.err, "rank 0 (rank) needs 112.8 GiB of memory"));
+  CHECK(contains(result.err, "rank 0 (rank) needs 113.1 GiB of memory"));
   CHECK(contains(result.err, "more than the 80 GiB of a100-sxm4-80gb"));
   CHECK(contains(result.err, "optimizer_state"));
   CHECK(contains(result.err, "the smallest change that fits, --set parallel.zero=1:"));

@@ -16,6 +16,7 @@ constexpr double kSmallestShare = 0.001;
 constexpr double kMost = 1'000'000;
 constexpr std::int64_t kMostParts = 1024;
 constexpr double kMostLoss = 0.99;
+constexpr double kMostSpread = 1;
 
 constexpr std::array kProductDtypes{Dtype::fp64, Dtype::fp32, Dtype::bf16, Dtype::fp16, Dtype::fp8};
 const std::vector<std::string_view> kImplementations{"flash-2", "flash-3", "cudnn", "cutlass",
@@ -106,6 +107,9 @@ class KernelReader {
           reader_.figure(in, "slowdown_while_communicating",
                          [](const ValueReader& value) { return value.number(1, 100); });
     }
+    const auto spread = reader_.optional_figure(
+        in, "spread", [](const ValueReader& value) { return value.number(0, kMostSpread); });
+    if (spread) figures_.spread = *spread;
   }
 
  private:

@@ -25,6 +25,8 @@ struct KernelFigures {
   std::array<Share, kOperationClasses> memory_efficiency{};
   Share convolution_efficiency = 1;
   double slowdown_while_communicating = 1;
+  /// Standard deviation of the times of devices of one kind under load, over their mean.
+  double spread = 0;
   std::vector<FigureSource> sources{};
 };
 

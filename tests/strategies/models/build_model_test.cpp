@@ -237,6 +237,41 @@ TEST_CASE("the loss is the mean over all tokens of all microbatches") {
   CHECK(head.backward.front().factor == mean);
 }
 
+// PyTorch's cross_entropy of fp32 logits: log_softmax's result, nll_loss's gradient and its own
+// gradient, 4 bytes each.
+TEST_CASE("by its form a loss keeps the logits, a copy in 32 bits, or has three of them at once") {
+  const auto bytes_at_gradient = [](LossForm form) {
+    const ModelGraph graph = built(small_gpt(), {.batch = 2, .form = {.loss = form}});
+    CHECK(graph_problems(graph).empty());
+    const Block& head = block_named(graph, "head");
+    const auto gradient =
+        std::find_if(head.backward.begin(), head.backward.end(),
+                     [](const Operation& one) { return one.kind == OperationKind::loss_backward; });
+    REQUIRE(gradient != head.backward.end());
+    std::int64_t bytes = 0;
+    for (const auto* refs : {&gradient->reads, &gradient->writes}) {
+      for (const Ref& ref : *refs) {
+        const Tensor& tensor = graph.tensors[ref.tensor];
+        const bool logits = find_extent(tensor, Dim::vocabulary) != nullptr;
+        bytes += logits ? bytes_per_element(tensor.dtype) : 0;
+      }
+    }
+    return bytes;
+  };
+  CHECK(bytes_at_gradient(LossForm::logits) == 2 + 2);
+  CHECK(bytes_at_gradient(LossForm::wide_logits) == 4 + 4);
+  CHECK(bytes_at_gradient(LossForm::wide_steps) == 4 + 4 + 4);
+}
+
+TEST_CASE("logits of 32 bits are not widened") {
+  const ModelGraph graph = built(small_gpt(), {.activations = Dtype::fp32,
+                                               .weights = Dtype::fp32,
+                                               .gradients = Dtype::fp32,
+                                               .form = {.loss = LossForm::wide_logits}});
+  for (const Operation& operation : block_named(graph, "head").forward)
+    CHECK(operation.kind != OperationKind::cast);
+}
+
 TEST_CASE("the first layer of an MLP computes no gradient of the data") {
   const ModelGraph graph = built(MlpConfig{.hidden = 4, .ffn = 16, .layers = 1});
   const Block& first = block_named(graph, "first_layer");

@@ -89,6 +89,19 @@ TEST_CASE("full recomputation does the whole forward pass again, before anything
   }
 }
 
+TEST_CASE("a second forward pass that stops early ends with the last tensor that backward reads") {
+  for (const double dropout : {0.0, 0.1}) {
+    ModelGraph graph = gpt(AttentionKind::flash, dropout);
+    const std::vector<std::string> forward = names(layer(graph).forward);
+    recompute(graph, Recompute::full, true);
+    // Of the last product's result backward reads nothing; of dropout after it the mask.
+    const std::string last = dropout > 0 ? "mlp.dropout" : "mlp.activation";
+    const auto end = std::find(forward.begin(), forward.end(), last) + 1;
+    REQUIRE(end <= forward.end());
+    CHECK(again(layer(graph)) == std::vector<std::string>{forward.begin(), end});
+  }
+}
+
 TEST_CASE(
     "every second product is kept, and attention; what backward needs of the rest is done again") {
   ModelGraph graph = gpt(AttentionKind::flash, 0);

@@ -1,8 +1,10 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "sim/program/kernel.hpp"
 #include "strategies/models/build_model.hpp"
@@ -78,4 +80,38 @@ TEST_CASE("the vocabulary layer is 2 B s h V forward, 4 backward") {
   const auto [forward, backward] = flops_of(gpt(AttentionKind::flash, true), "head");
   CHECK(forward == 2 * kBatch * kTokens * kHidden * 5120);
   CHECK(backward == 4 * kBatch * kTokens * kHidden * 5120);
+}
+
+TEST_CASE("products that are not joined are kernels of their own and cast a common operand once") {
+  const auto kernels_of = [](bool joined) {
+    BuildOptions options;
+    options.form.joined_products = joined;
+    const ModelGraph graph = build_model(gpt(AttentionKind::flash, true), options);
+    Program program;
+    for (const Tensor& tensor : graph.tensors) (void)program.add(tensor);
+    const auto layer = std::find_if(graph.blocks.begin(), graph.blocks.end(),
+                                    [](const Block& block) { return block.name == "layer"; });
+    const Routine routine{"", layer->forward};
+    std::vector<Kernel> out;
+    for (std::size_t i = 0; i < routine.operations.size(); ++i) {
+      if (routine.operations[i].name.substr(0, 11) == "attention.q" ||
+          routine.operations[i].name == "attention.k" ||
+          routine.operations[i].name == "attention.v")
+        out.push_back(kernel_of(program, routine, i));
+    }
+    return out;
+  };
+  const std::vector<Kernel> joined = kernels_of(true);
+  const std::vector<Kernel> apart = kernels_of(false);
+  REQUIRE(joined.size() == 3);
+  REQUIRE(apart.size() == 3);
+  CHECK(joined[0].n == static_cast<std::int64_t>(3 * kHidden));
+  CHECK((joined[1].fused_away && joined[2].fused_away));
+  for (const Kernel& each : apart) {
+    CHECK(each.n == static_cast<std::int64_t>(kHidden));
+    CHECK_FALSE(each.fused_away);
+  }
+  CHECK(apart[0].operands_at_hand == 0);
+  CHECK(apart[1].operands_at_hand == kTokens * kHidden);  // x
+  CHECK(apart[2].operands_at_hand == kTokens * kHidden);
 }

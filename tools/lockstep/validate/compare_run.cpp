@@ -20,8 +20,8 @@ SimulatedStep simulated(const Scenario& scenario, const ValidateQuestion& questi
   const Calibration calibration = calibration_of(question);
   const Cluster& cluster = scenario.cluster.cluster;
   const Device& device = scenario.cluster.device;
-  const auto cost =
-      cost_model(device, scenario.stack, scenario.sustained, config_folder(), &calibration);
+  const auto cost = cost_model(device, scenario.stack, scenario.sustained, config_folder(),
+                               &calibration, scenario.parallel.ranks());
   SimulationOptions options;
   options.nccl_tuning = nccl_tuning_of(scenario.stack, config_folder());
   options.costs = calibration.collectives;
@@ -51,6 +51,11 @@ std::optional<double> seconds_at_peak(const Scenario& scenario) {
   const double flops =
       count_flops(scenario.model).training() * static_cast<double>(scenario.parallel.global_batch);
   return flops / (peak->per_second() * scenario.parallel.ranks());
+}
+
+std::optional<Bytes> capacity_of(const Scenario& scenario) {
+  const auto& memory = scenario.cluster.device.memory;
+  return memory ? std::optional{memory->size} : std::nullopt;
 }
 
 /// What rows have in common that differ in layout alone.
@@ -123,7 +128,9 @@ void add_rows(const MeasuredRun& run, const ValidateQuestion& question, Rows& ro
     rows.add_time(ComparedQuantity::layer_backward, run.layer_backward, layer.backward, scenario);
   }
   if (run.peak_memory && rows.wants(ComparedQuantity::peak_memory)) {
-    const Bytes needed = worst_memory(step.timeline, std::nullopt).needed();
+    const Bytes needed = run.memory_is_reserved
+                             ? most_reserved(step.timeline, capacity_of(scenario))
+                             : worst_memory(step.timeline, std::nullopt).needed();
     rows.add(ComparedQuantity::peak_memory, static_cast<double>(run.peak_memory->count()),
              static_cast<double>(needed.count()), scenario);
   }
