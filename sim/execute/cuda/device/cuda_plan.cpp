@@ -23,9 +23,10 @@ class CudaPlan final : public LoadedPlan {
       throw DeviceError{
           fmt::format("a plan for {} GPUs where there are {}", plan.devices, machine.devices)};
     }
-    if (plan.devices > 1) machine.allow_peers(plan.devices);
     if (plan.devices > 1 && options.nccl) {
       communicators_ = &machine.communicators(plan.devices);
+    } else if (plan.devices > 1) {
+      machine.allow_peers(plan.devices);
     }
     for (const PlanBuffer& buffer : plan.buffers) {
       memory_.emplace_back(buffer.device,
@@ -387,7 +388,9 @@ void Machine::allow_peers(int count) {
       check(cudaDeviceCanAccessPeer(&possible, from, to), doing("asking for peer access"));
       if (possible == 0) {
         throw DeviceError{fmt::format(
-            "GPU {} cannot reach the memory of GPU {}: no peer access; use --devices 1", from, to)};
+            "GPU {} cannot reach the memory of GPU {}: no peer access; use --transport nccl, or "
+            "--devices 1",
+            from, to)};
       }
       const cudaError_t status = cudaDeviceEnablePeerAccess(to, 0);
       if (status == cudaErrorPeerAccessAlreadyEnabled) {
