@@ -60,6 +60,8 @@ class Fingerprint {
  public:
   void add(std::int64_t number);
   [[nodiscard]] std::string text() const;
+  /// To be added to another.
+  [[nodiscard]] std::int64_t number() const { return static_cast<std::int64_t>(hash_); }
 
  private:
   std::uint64_t hash_ = 0xcbf29ce484222325ULL;

@@ -32,12 +32,13 @@ Json config_of(const RunQuestion& question, const RunAnswer& answer) {
   return config;
 }
 
-void add(int number, const RankTimeline& rank, Fingerprint& fingerprint) {
-  fingerprint.add(number);
+std::int64_t number_of(const RankTimeline& rank) {
+  Fingerprint fingerprint;
   for (const Interval& interval : rank.operations) {
     fingerprint.add(interval.start.ps());
     fingerprint.add(interval.end.ps());
   }
+  return fingerprint.number();
 }
 
 /// Folded or not, that of all ranks is the same.
@@ -45,11 +46,17 @@ std::string fingerprint_of(const RunAnswer& answer) {
   Fingerprint fingerprint;
   const StepTimeline& timeline = answer.step.timeline;
   fingerprint.add(timeline.end.ps());
+  std::vector<std::int64_t> numbers;
+  for (const RankTimeline& rank : timeline.ranks) numbers.push_back(number_of(rank));
+  const auto add = [&](int rank, std::size_t simulated) {
+    fingerprint.add(rank);
+    fingerprint.add(numbers[simulated]);
+  };
   if (timeline.stands_in.empty()) {
-    for (const RankTimeline& rank : timeline.ranks) add(rank.rank, rank, fingerprint);
+    for (std::size_t i = 0; i < timeline.ranks.size(); ++i) add(timeline.ranks[i].rank, i);
   }
   for (std::size_t i = 0; i < timeline.stands_in.size(); ++i)
-    add(static_cast<int>(i), timeline.ranks[timeline.stands_in[i]], fingerprint);
+    add(static_cast<int>(i), timeline.stands_in[i]);
   for (const Bytes bytes : timeline.link_bytes) fingerprint.add(bytes.count());
   fingerprint.add(answer.memory.needed().count());
   return fingerprint.text();
