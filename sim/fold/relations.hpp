@@ -51,7 +51,7 @@ struct Relations {
   std::vector<std::uint32_t> ordinal;      // per member: how many of its end point's come before
   std::vector<std::uint32_t> memberships;  // per end point
   std::uint64_t transfers = 0;
-  int channels = 1;  // of all schedules, at the most
+  int channels = 1;      // of all schedules, at the most
   bool bundled = false;  // routes are outlines
 
   [[nodiscard]] std::span<const Pair> sent_by(std::uint32_t member) const {
