@@ -16,7 +16,7 @@ END {
   for (c = 1; c <= curves; ++c) printf "$d%d << end\n%send\n", c, data[names[c]]
   print "set logscale xy\nset grid\nset key outside right center noenhanced\nset format x '%.0f'"
   print "set xtics 8, 8\nset xlabel 'GPUs'\nset multiplot layout 2,1"
-  panel("time, s", 2)
+  panel("CPU time, s", 2)
   panel("peak memory, MiB", 3)
   print "unset multiplot"
 }

@@ -36,10 +36,13 @@ class PairRouter final : public Router {
   [[nodiscard]] bool by_channel() const override { return true; }
   [[nodiscard]] bool route_of(EndpointId, EndpointId, std::uint32_t channel,
                               Route& route) const override {
+    route = *held_route(channel);
+    return true;
+  }
+  [[nodiscard]] const Route* held_route(std::uint32_t channel) const override {
     const std::uint32_t pair_class = channel / channels_;
     const std::size_t after = channel - ways_.size() * channels_;
-    route = ways_[pair_class < ways_.size() ? pair_class : of_message_[after]].route;
-    return true;
+    return &ways_[pair_class < ways_.size() ? pair_class : of_message_[after]].route;
   }
 
  private:
