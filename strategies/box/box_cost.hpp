@@ -15,8 +15,7 @@ namespace lockstep {
 /// backend's own kernels are no measure of them. Its shares are of the shipped peak.
 [[nodiscard]] std::unique_ptr<CostModel> cost_model(const BoxFit& fit, const DeviceModel& shipped);
 
-/// A device with what was measured of its memory: how fast it reduces. Links are the cluster's own,
-/// as logical ranks on one device say nothing of them.
+/// A device with what was measured of its memory: how fast it reduces. Links: box_links.hpp.
 [[nodiscard]] Device calibrated(Device device, const BoxFit& fit);
 
 }  // namespace lockstep

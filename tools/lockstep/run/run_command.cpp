@@ -69,8 +69,10 @@ void add_simulation(CLI::App& command, RunQuestion& question) {
       ->type_name("MODEL")
       ->capture_default_str();
   command
-      .add_option("--calibration", question.calibration,
-                  "File of `lockstep calibrate` whose figures go before the shipped ones")
+      .add_option(
+          "--calibration", question.calibration,
+          "File of `lockstep calibrate` whose figures go before the shipped ones: kernel times "
+          "of a box and, of several GPUs, its NVLinks; or what was fitted --from results")
       ->type_name("FILE");
   command.add_flag("--ignore-memory", question.ignore_memory,
                    "Go on where a rank needs more memory than its GPU has");

@@ -248,6 +248,7 @@ std::string json_of_run(const RunQuestion& question, const RunAnswer& answer) {
   out["breakdown"] = breakdown_of(answer);
   out["memory"] = memory_of(answer.memory);
   out["links"] = links_of(answer.links);
+  out["links_of_box"] = answer.links_of_box.empty() ? Json(nullptr) : Json(answer.links_of_box);
   out["algorithms"] = answer.step.algorithms;
   out["rows"] = rows;
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "strategies/box/box_cost.hpp"
+#include "strategies/box/box_links.hpp"
 #include "strategies/training/build_program.hpp"
 #include "strategies/training/cost_of.hpp"
 #include "tools/lockstep/calibrate/calibration_of.hpp"
@@ -40,6 +41,14 @@ std::optional<Rate> host_link(const Cluster& cluster) {
 std::unique_ptr<CostModel> cost_of(const Box& box, const Device& device, const std::string& stack) {
   if (box.backend == "host" || device.kernels.empty()) return cost_model(box.fit);
   return cost_model(box.fit, device_model(device, stack, config_folder()));
+}
+
+/// The cluster with the box's figures in the place of its own; which links it has then, in words.
+std::string take_figures(const Box& box, ScenarioCluster& of) {
+  ClusterOfBox linked = with_links_of(box, of.cluster, of.device);
+  of.cluster = std::move(linked.cluster);
+  of.device = calibrated(of.device, box.fit);
+  return std::move(linked.links);
 }
 
 SimulationOptions options_for(const RunQuestion& question, const Scenario& scenario) {
@@ -91,7 +100,7 @@ RunAnswer run_step(const RunQuestion& question) {
   check_rank_speeds(question.simulation.speeds, scenario.parallel.ranks());
   progress.step();
   const auto box = box_of(question.calibration);
-  if (box) scenario.cluster.device = calibrated(scenario.cluster.device, box->fit);
+  std::string links_of_box = box ? take_figures(*box, scenario.cluster) : std::string{};
   const Device& device = scenario.cluster.device;
   const Cluster& cluster = scenario.cluster.cluster;
   const Calibration fitted = box ? Calibration{} : calibration_of(question.calibration);
@@ -117,8 +126,9 @@ RunAnswer run_step(const RunQuestion& question) {
   progress.step();
   std::string nccl = nccl_tuning_of(scenario.stack, config_folder()).stem().string();
   std::optional<Confidence> confidence = run_confidence(scenario, throughput.step);
-  return {std::move(scenario), std::move(step),  std::move(summary), std::move(throughput),
-          std::move(memory),   std::move(links), std::move(nccl),    std::move(confidence)};
+  return {std::move(scenario),   std::move(step),       std::move(summary),
+          std::move(throughput), std::move(memory),     std::move(links),
+          std::move(nccl),       std::move(confidence), std::move(links_of_box)};
 }
 
 }  // namespace lockstep::cli

@@ -41,6 +41,7 @@ struct RunAnswer {
   std::vector<LinkUse> links{};
   std::string nccl{};  // version whose tuning was followed
   std::optional<Confidence> confidence{};
+  std::string links_of_box{};  // with a box: which of its links were taken, in words
 };
 
 /// Throws ConfigError for what the scenario has wrong, Refusal where the memory does not suffice

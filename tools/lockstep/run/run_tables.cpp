@@ -51,6 +51,7 @@ std::vector<std::string> head(const RunQuestion& question, const RunAnswer& answ
                             parallel.microbatches() == 1 ? "" : "es", parallel.micro_batch,
                             parallel.dp));
   out.push_back(fmt::format("{}, network {}", how_simulated(answer.step), question.network));
+  if (!answer.links_of_box.empty()) out.push_back("links between GPUs: " + answer.links_of_box);
   return out;
 }
 
