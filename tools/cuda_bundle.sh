@@ -17,6 +17,10 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 folder=${1:-}
 libraries=${2:-}
+if [[ $folder == -h || $folder == --help ]]; then
+  sed -n "2,/^set /{s/^# \{0,1\}//p}" "$0"
+  exit 0
+fi
 if [[ -z $folder || $folder == -* || ( -n $libraries && $libraries != --no-libraries ) ]]; then
   echo "usage: tools/cuda_bundle.sh DIR [--no-libraries]" >&2
   exit 2

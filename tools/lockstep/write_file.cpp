@@ -30,6 +30,8 @@ std::string place_to_write(const std::string& path) {
 }
 
 void check_writable(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) give_up(path, path, EISDIR);
   const std::string beside = place_to_write(path);
   if (beside == path) return;  // a device or a pipe: opening it may do something
   const bool was_there = std::filesystem::exists(beside);

@@ -1,6 +1,9 @@
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <initializer_list>
 #include <memory>
 
 #include "strategies/box/box_file.hpp"
@@ -31,11 +34,16 @@ struct Given {
   CalibrateQuestion fit;
 };
 
+/// Options of one of the two ways to calibrate, given beside the other.
+void refuse(const CLI::App& command, std::initializer_list<const char*> options,
+            const std::string& why) {
+  for (const char* option : options) {
+    if (command.count(option) > 0) throw UsageError(fmt::format("{} {}", option, why));
+  }
+}
+
 CalibrateQuestion fit_question_of(const Given& given) {
   CalibrateQuestion question = given.fit;
-  if (!given.backend->name.empty() || given.backend->devices > 0 ||
-      !given.backend->transport.empty())
-    throw UsageError("--from fits to measured results: no --backend beside it");
   if (question.split && !given.check.empty())
     throw UsageError("--split keeps half of --from to check with: no --check beside it");
   question.from.assign(given.from.begin(), given.from.end());
@@ -44,16 +52,20 @@ CalibrateQuestion fit_question_of(const Given& given) {
   return question;
 }
 
-void calibrate_from(const Given& given) {
+void calibrate_from(const CLI::App& command, const Given& given) {
+  refuse(command,
+         {"--backend", "--devices", "--transport", "--compare", "--calibration", "--quick",
+          "--repeats"},
+         "is of a device that is measured: it does not go with --from");
   const CalibrateQuestion question = fit_question_of(given);
+  if (!given.out.empty()) check_writable(given.out);
   const CalibrateAnswer answer = calibrate(question);
   if (!given.out.empty()) write_file(given.out, calibration_text(answer.calibration));
   print(render_calibration(question, answer, given.format));
 }
 
-void calibrate_device(const Given& given) {
-  if (!given.check.empty() || given.fit.split)
-    throw UsageError("--check and --split go with --from FILE...");
+void calibrate_device(const CLI::App& command, const Given& given) {
+  refuse(command, {"--check", "--split", "--runs"}, "goes with --from FILE...");
   DeviceQuestion question = given.question;
   question.backend = given.backend->name;
   question.measures = question.file.empty();
@@ -67,8 +79,10 @@ void calibrate_device(const Given& given) {
   if (!question.measures && !question.compares)
     throw UsageError("--calibration goes with --compare");
   question.name = std::filesystem::path{given.out}.stem().string();
-  const std::unique_ptr<Backend> backend = given.backend->open();
+  // What is wrong with files is told first, whatever devices there are.
+  if (!question.measures) (void)load_box(question.file);
   if (!given.out.empty()) check_writable(given.out);
+  const std::unique_ptr<Backend> backend = given.backend->open();
   const DeviceAnswer answer = cli::calibrate_device(question, *backend);
   if (!given.out.empty()) write_file(given.out, to_json(answer.box));
   print(render_device(question, answer, given.format));
@@ -79,16 +93,16 @@ void add_sources(CLI::App& command, const std::shared_ptr<Given>& given) {
       .add_option("--from", given->from,
                   "Files of measured runs, collective tables and device tables "
                   "(configs/schema/measured.schema.json) to fit to, instead of a device")
-      ->type_name("FILE...");
+      ->type_name("FILE");
   command.add_option("--check", given->check, "Files of the same form, to check with alone")
-      ->type_name("FILE...");
+      ->type_name("FILE");
   command.add_flag("--split", given->fit.split,
                    "Fits to half of the rows and checks with the others: every second of each "
                    "source, by size");
   add_whole_number(
       command, "--runs", 1, 100'000,
       [given](auto n) { given->fit.runs = static_cast<std::size_t>(n); },
-      "Training runs of a stack that are simulated while its figures are fitted (12)");
+      "Training runs of a stack that are simulated while its figures are fitted (default 12)");
 }
 
 }  // namespace
@@ -136,11 +150,11 @@ void add_calibrate(CLI::App& app) {
       "  lockstep calibrate --backend host --quick\n"
       "  lockstep calibrate --backend host --quick --compare --format csv\n"
       "  lockstep calibrate --from tests/data/validation/tables.json --split");
-  command->callback([given] {
+  command->callback([given, command] {
     if (given->from.empty())
-      calibrate_device(*given);
+      calibrate_device(*command, *given);
     else
-      calibrate_from(*given);
+      calibrate_from(*command, *given);
   });
 }
 

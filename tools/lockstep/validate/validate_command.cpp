@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "strategies/training/software_stack.hpp"
+#include "tools/lockstep/calibrate/calibration_of.hpp"
 #include "tools/lockstep/cluster_options.hpp"
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/errors.hpp"
@@ -39,6 +40,7 @@ ValidateQuestion question_of(const Given& given) {
   for (const std::string& file : given.files) out.files.emplace_back(file);
   if (!given.quantity.empty()) out.quantity = quantity_of(given.quantity);
   if (!out.stack.empty()) (void)find_software_stack(config_folder() + "/stacks", out.stack);
+  (void)calibration_of(out.calibration);  // a wrong file is told at once, not row by row
   return out;
 }
 
