@@ -62,6 +62,10 @@ cat > "$folder/run.sh" <<'RUN'
 # Exit code 1 where there is no GPU, or where some numbers are wrong: results/NAME.log says which.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+if [[ ${1:-} == -h || ${1:-} == --help ]]; then
+  sed -n "2,/^set /{s/^# \{0,1\}//p}" "$0"
+  exit 0
+fi
 if [[ $# -eq 0 || $1 == -* ]]; then
   echo "usage: run.sh NAME [options of lockstep calibrate], NAME such as h200" >&2
   exit 2

@@ -121,17 +121,15 @@ bool is_of_kind(const Box& box, const Device& device) {
 }
 
 ClusterOfBox with_links_of(const Box& box, const Cluster& cluster, const Device& device) {
-  if (box.fit.links.pairs.empty()) {
-    return {cluster, fmt::format("as the cluster has them: the calibration is of one {}",
-                                 box.backend == "host" ? "host" : "GPU")};
-  }
+  const std::string stay = "as the cluster has them: ";
+  if (box.backend == "host") return {cluster, stay + "the calibration is of a host"};
   if (!is_of_kind(box, device)) {
-    return {cluster, fmt::format("as the cluster has them: the calibration is of {}, not of {}",
-                                 box.device, device.id)};
+    return {cluster,
+            fmt::format("{}the calibration is of {}, not of {}", stay, box.device, device.id)};
   }
+  if (box.fit.links.pairs.empty()) return {cluster, stay + "the calibration is of one GPU"};
   const std::vector<Pair> pairs = pairs_of(box.fit, cluster);
-  if (pairs.empty())
-    return {cluster, "as the cluster has them: no two GPUs of a node are joined by NVLink alone"};
+  if (pairs.empty()) return {cluster, stay + "no two GPUs of a node are joined by NVLink alone"};
   Cluster out = with_gpu_links(cluster, factors_of(pairs, box.fit.empty_copy));
   std::string words = taken(pairs, out);
   return {std::move(out), std::move(words)};

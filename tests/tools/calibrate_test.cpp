@@ -65,7 +65,7 @@ TEST_CASE("a calibration of several GPUs is simulated with by its links, which i
   const TemporaryFile box{eight_gpus(Json::parse(text_of(host.path())))};
   const std::string run = "lockstep run attention-two-gpus --calibration ";
   const Json own = json_of(run + host.path());
-  CHECK(own["links_of_box"] == "as the cluster has them: the calibration is of one host");
+  CHECK(own["links_of_box"] == "as the cluster has them: the calibration is of a host");
   const Json of = json_of(run + box.path());
   CHECK(of["links_of_box"] ==
         "NVLinks as measured, 100 GB/s after 3 us from GPU 0 to GPU 1 (else 240 GB/s after 600 "

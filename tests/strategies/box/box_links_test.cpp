@@ -123,7 +123,7 @@ TEST_CASE("links stay as they are, and why is said") {
   one.fit.links = {};
   check(one, dgx, h100, "the calibration is of one GPU");
   one.backend = "host";
-  check(one, dgx, h100, "the calibration is of one host");
+  check(one, dgx, h100, "the calibration is of a host");
   check(known_box("NVIDIA A100-SXM4-80GB"), dgx, h100,
         "the calibration is of NVIDIA A100-SXM4-80GB, not of h100-sxm5-80gb");
   Box pcie = known_box("NVIDIA A100 80GB PCIe");
