@@ -171,6 +171,9 @@ constexpr std::array kNumberTypes{NumberType::fp64, NumberType::fp32, NumberType
       link.to = static_cast<int>(pair.integer("to", 0, 1023));
       link.latency = pair.duration("latency");
       link.bandwidth = pair.rate("bandwidth");
+      if (link.latency > 1000_ms) {
+        pair.note("latency", "expected at most 1 s, got " + to_string(link.latency));
+      }
       if (link.from == link.to) pair.note("a link between two GPUs");
       return link;
     }));

@@ -103,9 +103,9 @@ std::string taken(const std::vector<Pair>& pairs, const Cluster& cluster) {
   const Pair& first = pairs.front();
   const auto path = path_of(cluster, *make_router(cluster), first.measured);
   return fmt::format(
-      "NVLinks as measured, {} from GPU {} to GPU {} (else {}): the median of {} pairs{}",
+      "NVLinks as measured, {} from GPU {} to GPU {} (else {}): the median of {} pair{}{}",
       path.value_or(first.built).text(), first.measured.from, first.measured.to, first.built.text(),
-      pairs.size(), range_of(pairs));
+      pairs.size(), pairs.size() == 1 ? "" : "s", range_of(pairs));
 }
 
 }  // namespace

@@ -106,6 +106,17 @@ TEST_CASE("schema and reader accept a box and refuse the same changes") {
   }
 }
 
+TEST_CASE("a link later than a cluster may have is refused") {
+  const Mutation late{"late", "/fit/links/pairs/0/latency", "\"1.5 s\""};
+  try {
+    (void)read(mutated(to_json(some_box()), late));
+    FAIL("accepted");
+  } catch (const ConfigError& error) {
+    CHECK(error.problems()[0].message == "expected at most 1 s, got 1.5 s");
+    CHECK(error.problems()[0].pointer == "/fit/links/pairs/0/latency");
+  }
+}
+
 TEST_CASE("a box is told from other files") {
   CHECK(is_box(parse_json(to_json(some_box()), "box.json")));
   CHECK_FALSE(is_box(parse_json(R"({"name": "a"})", "other.json")));
