@@ -91,14 +91,26 @@ void read_stack(ObjectReader& in, Parts& parts, const ScenarioFolders& folders) 
   if (at->is_string()) (void)find_file(*at, parts.stack, "software stack", "stacks", folders);
 }
 
+/// Whether a scenario says what gradients are kept in.
+bool says_gradients(const std::optional<ValueReader>& parallel) {
+  const auto* members = parallel ? parallel->value()->get_if<JsonObject>() : nullptr;
+  const JsonValue* state = members != nullptr ? find_member(*members, "state") : nullptr;
+  const auto* kept = state != nullptr ? state->get_if<JsonObject>() : nullptr;
+  return kept != nullptr && find_member(*kept, "gradients") != nullptr;
+}
+
 /// How the stack lays the model down; a stack that is not there has been noted.
-void take_form_of_stack(ObjectReader& in, Parts& parts, const ScenarioFolders& folders) {
+void take_form_of_stack(ObjectReader& in, const std::optional<ValueReader>& parallel, Parts& parts,
+                        const ScenarioFolders& folders) {
   const std::filesystem::path stacks = folders.configs / "stacks";
   const std::string id = parts.stack.empty() ? kDefaultStack : parts.stack;
   if (!std::filesystem::exists(stacks / (id + ".json"))) return;
   const auto stack =
       or_noted(in.self().problems(), [&] { return find_software_stack(stacks, id); });
-  if (stack) parts.parallel.form = stack->form;
+  if (!stack) return;
+  parts.parallel.form = stack->form;
+  if (stack->gradients && !says_gradients(parallel))
+    parts.parallel.state.gradients = *stack->gradients;
 }
 
 void read_variants(ObjectReader& in, Parts& parts) {
@@ -174,7 +186,7 @@ Parts read_parts(ObjectReader& in, const std::string& name, const ScenarioFolder
   parts.ignore_memory = in.boolean("ignore_memory", false);
   parts.seed = static_cast<std::uint64_t>(in.integer("seed", 0, INT64_MAX, 1));
   read_stack(in, parts, folders);
-  take_form_of_stack(in, parts, folders);
+  take_form_of_stack(in, parallel, parts, folders);
   read_variants(in, parts);
   in.ignore("run");
   if (!parts.cluster || !parts.model || !spread) return parts;

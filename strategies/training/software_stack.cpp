@@ -57,6 +57,12 @@ ModelForm read_form(ObjectReader& in, FigureReader& reader) {
   return out;
 }
 
+Dtype read_precision(const ValueReader& value) {
+  const std::string name = value.one_of("precision", {"fp32", "bf16", "fp16"});
+  if (name == "fp32") return Dtype::fp32;
+  return name == "fp16" ? Dtype::fp16 : Dtype::bf16;
+}
+
 void read_kinds(ObjectReader& in, SoftwareStack& stack) {
   FigureReader reader{stack.sources};
   for (std::size_t i = 0; i < kOperationKinds; ++i) {
@@ -87,6 +93,7 @@ SoftwareStack read_software_stack(const JsonDocument& document, std::string id) 
     stack.gradient_sum = reader.figure(in, "gradient_sum", read_kind);
     stack.host_waits_for = reader.figure(in, "host_waits_for", read_host_wait);
     stack.form = read_form(in, reader);
+    stack.gradients = reader.optional_figure(in, "gradients", read_precision);
     in.object("kinds", [&stack](ObjectReader& kinds) { read_kinds(kinds, stack); });
     return stack;
   });

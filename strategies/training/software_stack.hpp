@@ -2,10 +2,12 @@
 
 #include <array>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/cost/device_model.hpp"
+#include "sim/program/tensor.hpp"
 #include "strategies/models/model_form.hpp"
 #include "topologies/config/device.hpp"
 #include "topologies/config/json.hpp"
@@ -27,6 +29,8 @@ struct SoftwareStack {
   HostWait host_waits_for = HostWait::nothing;
   Duration host_time{};
   ModelForm form{};
+  /// What gradients are kept and exchanged in, unless a scenario says so; none: as the weights.
+  std::optional<Dtype> gradients{};
   std::string nccl = "2.30";  // whose tuning its collectives go by, of configs/nccl
   std::vector<FigureSource> sources{};
 };

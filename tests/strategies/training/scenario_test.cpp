@@ -57,6 +57,21 @@ TEST_CASE("what is left out of a scenario has its default") {
   CHECK_FALSE(scenario.samples);
 }
 
+TEST_CASE("software may keep gradients in another precision, unless the scenario says which") {
+  // configs/stacks/deepspeed-bf16.json: 32 bits.
+  const std::string software = "stack=\"deepspeed-bf16\"";
+  CHECK(read(kSmall).parallel.state.gradients == Dtype::bf16);
+  CHECK(read(kSmall, {software}).parallel.state.gradients == Dtype::fp32);
+  CHECK(read(kSmall, {software}).parallel.state.weights == Dtype::bf16);
+  CHECK(read(kSmall, {software, "parallel.state.gradients=\"bf16\""}).parallel.state.gradients ==
+        Dtype::bf16);
+  CHECK(read(kSmall, {software, "parallel.state.moments=\"fp32\""}).parallel.state.gradients ==
+        Dtype::fp32);
+  // What was read is written with it, and reads the same again.
+  const Scenario whole = read(kSmall, {software});
+  CHECK(read(json_text(whole.resolved)).parallel.state.gradients == Dtype::fp32);
+}
+
 TEST_CASE("precision decides what is kept of weights and gradients") {
   const auto state = [](const std::string& precision) {
     return read(kSmall, {"cluster.gpu=h100-sxm5-80gb", "parallel.precision=" + precision})

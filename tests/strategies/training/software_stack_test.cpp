@@ -75,6 +75,8 @@ TEST_CASE("schema and reader accept all shipped stacks and refuse the same chang
            {"unknown wait", "/host_waits_for/value", "\"messges\""},
            {"missing form of the loss", "/loss_keeps", ""},
            {"unknown form of the loss", "/loss_keeps/value", "\"wide\""},
+           {"gradients in 8 bits", "/gradients", R"({"value": "fp8", "source": "x"})"},
+           {"gradients without source", "/gradients", R"({"value": "fp32"})"},
            {"joined products as number", "/joined_products/value", "1"},
            {"missing end of recomputation", "/recomputation_stops_early", ""},
            {"wait as flag", "/host_waits_for/value", "true"},
