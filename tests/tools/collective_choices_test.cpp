@@ -82,6 +82,19 @@ TEST_CASE("NCCL's pick takes what it was measured to take") {
   CHECK(picoseconds(row["time_s"]) == doctest::Approx(21.7e6).epsilon(0.06));
 }
 
+TEST_CASE("what NCCL is to choose by is read, also where it is not asked") {
+  const std::string ring = "lockstep collective all_reduce --cluster star --algorithm ring ";
+  for (const auto& [option, problem] : {std::pair{"--nccl 1.1", "no tuning of NCCL \"1.1\""},
+                                        {"--nccl-algo rng", "did you mean \"ring\"?"},
+                                        {"--nccl-proto l", "--nccl-proto"},
+                                        {"--calibration /no/file.json", "no such file"}}) {
+    const CommandResult refused = run_command(ring + option);
+    CAPTURE(option);
+    CHECK(refused.status == 2);
+    CHECK(contains(refused.err, problem));
+  }
+}
+
 TEST_CASE("a protocol slows links and lengthens hops") {
   const std::string command =
       "lockstep collective send_recv --cluster dgx-h100 --nodes 1 --algorithm shift -b 1G -e 1G";

@@ -118,6 +118,7 @@ CollectiveQuestion question_of(const Given& given) {
   out.sizes = sizes_of(given);
   out.network = given.network;
   out.nccl = given.nccl;
+  out.nccl.check();
   (void)out.network.parsed();
   (void)out.cluster.policy();
   out.root = given.root;

@@ -72,6 +72,11 @@ void NcclOptions::add_to(CLI::App& command) {
       ->type_name("FILE");
 }
 
+void NcclOptions::check() const {
+  (void)load_tuning(*this);
+  (void)parse_choices(*this);
+}
+
 NcclChooser::NcclChooser(const Arena& arena, const NcclOptions& options)
     : arena_{arena},
       tuning_{load_tuning(options)},

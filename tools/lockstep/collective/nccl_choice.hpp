@@ -22,6 +22,8 @@ struct NcclOptions {
   std::vector<NcclCost> costs{};  // not of a file; go before all others
 
   void add_to(CLI::App& command);
+  /// Reads what they name, whether it will be asked or not. Throws UsageError, ConfigError.
+  void check() const;
 };
 
 /// What NCCL would do on an arena, size by size: its tuning model's pick, which is then replayed
