@@ -12,6 +12,8 @@ namespace {
 
 constexpr int kFewest = 3;
 constexpr int kMost = 16;
+/// That one link counts as: one that has been slowed down can be a small part of the others.
+constexpr double kMostLinks = 16;
 /// Steps after which the best that was found has to do.
 constexpr std::int64_t kMostSteps = 2'000'000;
 
@@ -24,6 +26,7 @@ Counts links_between(const Cluster& cluster, int gpus) {
   std::vector<std::pair<std::pair<int, int>, double>> found;
   double slowest = 0;
   for (std::size_t i = 0; i < cluster.link_count(); ++i) {
+    if (cluster.has_failed(static_cast<LinkId>(i))) continue;
     const ClusterLink link = cluster.link(static_cast<LinkId>(i));
     const auto from = index.find(link.from);
     const auto to = index.find(link.to);
@@ -36,7 +39,7 @@ Counts links_between(const Cluster& cluster, int gpus) {
   Counts out(size, std::vector<int>(size, 0));
   for (const auto& [ends, rate] : found)
     out[static_cast<std::size_t>(ends.first)][static_cast<std::size_t>(ends.second)] +=
-        static_cast<int>(std::floor(rate / slowest + 1e-6));
+        static_cast<int>(std::min(std::floor(rate / slowest + 1e-6), kMostLinks));
   return out;
 }
 

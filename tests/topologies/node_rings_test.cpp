@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "topologies/cluster_file.hpp"
+#include "topologies/link_changes.hpp"
 
 namespace lockstep {
 
@@ -45,6 +46,20 @@ TEST_CASE("a DGX-1V has three cycles along its NVLinks, and no GPU's six links a
     CHECK((is_twice || is_once));
     CHECK(times <= (is_twice ? 2 : 1));
   }
+}
+
+TEST_CASE("cycles go round an NVLink that has failed, and bear one that is all but gone") {
+  // GPU 0 then has five links: two cycles at the most.
+  LinkChange change;
+  change.links = "node0/gpu0--node0/gpu1";
+  change.failed = true;
+  const auto rings = nvlink_rings(change_links(shipped("dgx1"), {&change, 1}).cluster);
+  REQUIRE(rings.size() == 2);
+  for (const std::vector<int>& ring : rings)
+    for (std::size_t i = 0; i < ring.size(); ++i) CHECK(ring[i] + ring[(i + 1) % ring.size()] > 1);
+  change.failed = false;
+  change.bandwidth_factor = 1e-9;
+  CHECK_FALSE(nvlink_rings(change_links(shipped("dgx1"), {&change, 1}).cluster).empty());
 }
 
 TEST_CASE("where a switch joins the GPUs, or no cycle passes all of them, there are none") {
