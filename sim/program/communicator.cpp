@@ -44,4 +44,9 @@ Communicator communicator_of(const Program& program, int rank, const Communicati
   return out;
 }
 
+int hosts_of(const Program& program) {
+  return static_cast<int>(std::count_if(program.roles.begin(), program.roles.end(),
+                                        [](const Role& role) { return role.host; }));
+}
+
 }  // namespace lockstep

@@ -16,6 +16,9 @@ struct Communicator {
 [[nodiscard]] Communicator communicator_of(const Program& program, int rank,
                                            const Communication& communication);
 
+/// How many hosts play a role.
+[[nodiscard]] int hosts_of(const Program& program);
+
 /// Index of the role that a rank, or a host, plays.
 [[nodiscard]] std::size_t role_played(const Program& program, int rank);
 

@@ -9,15 +9,6 @@
 
 namespace lockstep {
 
-namespace {
-
-int hosts_of(const Program& program) {
-  return static_cast<int>(std::count_if(program.roles.begin(), program.roles.end(),
-                                        [](const Role& role) { return role.host; }));
-}
-
-}  // namespace
-
 StepSchedule::StepSchedule(const Program& program, const StepCommunications& communications,
                            CollectiveChoice& choice, const std::function<EndpointId(int)>& endpoint,
                            const std::map<int, double>& speeds)

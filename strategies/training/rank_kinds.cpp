@@ -15,11 +15,6 @@ namespace {
 
 using Kind = OperationKind;
 
-int hosts_of(const Program& program) {
-  return static_cast<int>(std::count_if(program.roles.begin(), program.roles.end(),
-                                        [](const Role& role) { return role.host; }));
-}
-
 /// What tells one way of being in touch from another.
 std::vector<int> name_of(const StepCommunication& of) {
   if (of.kind == Kind::collective) return {0, static_cast<int>(of.communicator)};

@@ -55,11 +55,6 @@ struct Work {
   return out;
 }
 
-[[nodiscard]] int hosts_of(const Program& program) {
-  return static_cast<int>(std::count_if(program.roles.begin(), program.roles.end(),
-                                        [](const Role& role) { return role.host; }));
-}
-
 [[nodiscard]] std::vector<int> simulated_ranks(const Program& program, Fidelity fidelity) {
   std::vector<int> out;
   if (fidelity == Fidelity::all_ranks) {

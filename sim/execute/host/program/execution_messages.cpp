@@ -4,6 +4,7 @@
 
 #include "sim/execute/host/kernels/execution_error.hpp"
 #include "sim/execute/host/program/execution_state.hpp"
+#include "sim/program/communicator.hpp"
 
 /// Which receive takes what a send sends, and the connections that messages wait on.
 namespace lockstep::execution {
@@ -36,11 +37,6 @@ void check_only(const Program& program, const Communication& how, const std::str
 }
 
 }  // namespace
-
-int hosts_of(const Program& program) {
-  return static_cast<int>(std::count_if(program.roles.begin(), program.roles.end(),
-                                        [](const Role& role) { return role.host; }));
-}
 
 void check_members(const Program& program, int rank, const Communication& how,
                    const std::string& who) {

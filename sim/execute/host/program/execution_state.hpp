@@ -127,8 +127,6 @@ class ExecutionState {
   std::uint64_t ended_ = 0;
 };
 
-/// How many hosts play a role.
-[[nodiscard]] int hosts_of(const Program& program);
 /// The rank that a send or receive is with. Errors: ExecutionError, naming `who`, where the
 /// communication is with somebody who does not exist, or a host sends.
 [[nodiscard]] int peer_of(const Program& program, int rank, const Communication& how,

@@ -150,19 +150,8 @@ void check_case(const GradientCase& test, Way how) {
   check_operation(test.forward, test.reads, test.results, test.settings, forward);
   if (test.gradients_of.empty()) return;
   const Values<double> results = run<double>(test.forward, test.reads, test.results, test.settings);
-  Operation backward = test.forward;
-  backward.kind = test.backward;
-  std::vector<Part> reads;
-  for (const Source& source : test.backward_reads) {
-    if (source.of == Source::Of::read) reads.push_back(test.reads[source.index]);
-    if (source.of == Source::Of::gradient) reads.push_back(upstream(test, source.index));
-    if (source.of == Source::Of::result) {
-      reads.push_back(with_values(test.results[source.index], results[source.index]));
-    }
-  }
-  std::vector<Part> writes;
-  for (const std::size_t read : test.gradients_of) writes.push_back(test.reads[read]);
-  check_operation(backward, reads, writes, test.settings, how);
+  const BackwardOperation backward = backward_of<double>(test, results);
+  check_operation(backward.operation, backward.reads, backward.writes, test.settings, how);
 }
 
 TEST_CASE("kernels for devices compute what the host's reference kernels do, in every precision") {

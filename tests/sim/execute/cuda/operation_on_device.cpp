@@ -132,19 +132,9 @@ double largest_error(const GradientCase& test, const OnDevice& how) {
   const double error = error_of(test.forward, test.reads, test.results, test.settings, forward);
   if (test.gradients_of.empty()) return error;
   const Values<double> results = run<double>(test.forward, test.reads, test.results, test.settings);
-  Operation backward = test.forward;
-  backward.kind = test.backward;
-  std::vector<Part> reads;
-  for (const Source& source : test.backward_reads) {
-    if (source.of == Source::Of::read) reads.push_back(test.reads[source.index]);
-    if (source.of == Source::Of::gradient) reads.push_back(upstream(test, source.index));
-    if (source.of == Source::Of::result) {
-      reads.push_back(with_values(test.results[source.index], results[source.index]));
-    }
-  }
-  std::vector<Part> writes;
-  for (const std::size_t read : test.gradients_of) writes.push_back(test.reads[read]);
-  return std::max(error, error_of(backward, reads, writes, test.settings, how));
+  const BackwardOperation backward = backward_of<double>(test, results);
+  return std::max(
+      error, error_of(backward.operation, backward.reads, backward.writes, test.settings, how));
 }
 
 }  // namespace lockstep

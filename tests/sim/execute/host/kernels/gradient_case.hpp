@@ -50,6 +50,27 @@ using GradientCases = std::vector<GradientCase>;
 /// The gradient of a result that the backward kernel is given: any will do.
 [[nodiscard]] Part upstream(const GradientCase& test, std::size_t result);
 
+/// The backward kernel of a case, once the forward one has given its results.
+struct BackwardOperation {
+  Operation operation{};
+  std::vector<Part> reads{};
+  std::vector<Part> writes{};
+};
+template <class Real>
+[[nodiscard]] BackwardOperation backward_of(const GradientCase& test, const Values<Real>& results) {
+  BackwardOperation out{test.forward};
+  out.operation.kind = test.backward;
+  for (const Source& source : test.backward_reads) {
+    if (source.of == Source::Of::read) out.reads.push_back(test.reads[source.index]);
+    if (source.of == Source::Of::gradient) out.reads.push_back(upstream(test, source.index));
+    if (source.of != Source::Of::result) continue;
+    const std::vector<Real>& values = results[source.index];
+    out.reads.push_back(with_values(test.results[source.index], {values.begin(), values.end()}));
+  }
+  for (const std::size_t read : test.gradients_of) out.writes.push_back(test.reads[read]);
+  return out;
+}
+
 /// Results of the forward kernel, then of the backward one.
 template <class Real>
 struct BothWays {
@@ -60,19 +81,8 @@ template <class Real>
 [[nodiscard]] BothWays<Real> run_both(const GradientCase& test) {
   BothWays<Real> out;
   out.results = run<Real>(test.forward, test.reads, test.results, test.settings);
-  Operation backward = test.forward;
-  backward.kind = test.backward;
-  std::vector<Part> reads;
-  for (const Source& source : test.backward_reads) {
-    if (source.of == Source::Of::read) reads.push_back(test.reads[source.index]);
-    if (source.of == Source::Of::gradient) reads.push_back(upstream(test, source.index));
-    if (source.of != Source::Of::result) continue;
-    const std::vector<Real>& values = out.results[source.index];
-    reads.push_back(with_values(test.results[source.index], {values.begin(), values.end()}));
-  }
-  std::vector<Part> writes;
-  for (const std::size_t read : test.gradients_of) writes.push_back(test.reads[read]);
-  out.gradients = run<Real>(backward, reads, writes, test.settings);
+  const BackwardOperation backward = backward_of<Real>(test, out.results);
+  out.gradients = run<Real>(backward.operation, backward.reads, backward.writes, test.settings);
   return out;
 }
 
