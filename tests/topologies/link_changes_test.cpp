@@ -11,6 +11,7 @@
 #include "topologies/analysis.hpp"
 #include "topologies/lower.hpp"
 #include "topologies/reachability.hpp"
+#include "topologies/rerouted.hpp"
 #include "topologies/switch_forest.hpp"
 
 namespace lockstep {
@@ -352,4 +353,24 @@ TEST_CASE("with any links of a fabric gone, routes are those of a search through
 }
 
 }  // namespace
+TEST_CASE("how many ways lead elsewhere, and how many over what is slower, is told") {
+  // A circle of eight hosts: of ways of 1, 2, 3 and, split over both sides, 4 hops clockwise every
+  // link is on so many.
+  const Cluster ring = direct("ring", 8);
+  const auto gone = rerouted(without(ring, "gpu0 -> gpu1"), RoutePolicy::automatic, 0);
+  REQUIRE(gone.has_value());
+  CHECK(gone->pairs == 56);
+  CHECK(gone->moved == 10);
+  CHECK(gone->over == 0);
+  const Cluster slow = set(ring, "gpu0 -> gpu1", "bandwidth=50%").cluster;
+  const auto slower = rerouted(slow, RoutePolicy::automatic, 0);
+  REQUIRE(slower.has_value());
+  CHECK(slower->moved == 0);
+  CHECK(slower->over == 10);
+  CHECK(describe(*slower, slow) ==
+        "10 of 56 ways from rank to rank keep theirs over changed links, the first from gpu0 to "
+        "gpu1");
+  CHECK_FALSE(rerouted(ring, RoutePolicy::automatic, 0).has_value());
+}
+
 }  // namespace lockstep

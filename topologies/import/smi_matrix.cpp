@@ -24,9 +24,17 @@ struct Field {
 };
 using Line = std::vector<Field>;
 
+/// Behind "[4m" or "[0m", which is left of nvidia-smi's underlining where text was copied from a
+/// terminal; else there.
+std::size_t behind_copied_escape(std::string_view text, std::size_t at) {
+  for (const std::string_view left : {"[4m", "[0m"})
+    if (text.substr(at, left.size()) == left) return at + left.size();
+  return at;
+}
+
 /// Behind an escape sequence (ECMA-48: ESC [ up to a letter) that begins there; else there.
 std::size_t behind_escape(std::string_view text, std::size_t at) {
-  if (text.substr(at, 2) != "\x1b[") return at;
+  if (text.substr(at, 2) != "\x1b[") return behind_copied_escape(text, at);
   at += 2;
   while (at < text.size() && (text[at] < '@' || text[at] > '~')) ++at;
   return std::min(at + 1, text.size());

@@ -35,6 +35,10 @@ TEST_CASE("the matrix is read cell by cell, with or without tabs and colours") {
   const std::string coloured = replaced(replaced(kTwo, "GPU0", "\x1b[4mGPU0\x1b[0m"), "\n", "\r\n");
   CHECK(read_smi_matrix(coloured, "t").cell(1, 0).links == 4);
   CHECK(looks_like_smi(coloured));
+  // Copied from a terminal, where the escape character itself is not seen.
+  const std::string copied = replaced(kTwo, "GPU0", "[4mGPU0");
+  CHECK(read_smi_matrix(copied, "t").cell(1, 0).links == 4);
+  CHECK(looks_like_smi(copied));
   CHECK_FALSE(looks_like_smi("GPU 0: NVIDIA A100 (UUID: ...)\n"));
 }
 
