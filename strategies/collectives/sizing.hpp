@@ -36,7 +36,7 @@ struct MessageLayout {
 
 /// What a schedule does, found by walking it.
 struct ScheduleMeasure {
-  std::int64_t rounds = 0;       // most steps of any rank and lane
+  std::int64_t rounds = 0;       // most steps of any rank and lane: with one lane, rounds
   std::int64_t sent_blocks = 0;  // most blocks that one rank sends
   std::int64_t messages = 0;     // messages of all ranks
 };

@@ -43,6 +43,25 @@ TEST_CASE("the sizes at which the fastest changes are found to the element") {
   CHECK(rows[1]["to"] == "halving_doubling");
 }
 
+TEST_CASE("whoever leads between two sizes that were looked at is not passed over") {
+  // As above: recursive doubling leads from 426 * 16 to 2941 * 16 elements only, between the two
+  // sizes that a factor of 1 Mi looks at first.
+  const Json rows = rows_of(
+      "lockstep collective all_reduce --crossover --cluster star --ranks 16 --algorithm "
+      "ring,halving_doubling,one_shot,recursive_doubling -b 8 -e 64M -f 1048576");
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0]["to"] == "recursive_doubling");
+  CHECK(rows[1]["count"] == 2941 * 16 + 1);
+}
+
+TEST_CASE("without sizes, crossovers are looked for from 8 bytes to 1 GiB") {
+  const Json rows = rows_of(
+      "lockstep collective all_reduce --crossover --cluster star --ranks 16 --algorithm "
+      "halving_doubling,recursive_doubling");
+  REQUIRE(rows.size() == 1);
+  CHECK(rows[0]["count"] == 2941 * 16 + 1);
+}
+
 TEST_CASE("the fastest at each size is marked, once a collective") {
   const Json rows = rows_of(
       "lockstep collective all_reduce,broadcast --cluster star --ranks 16 --algorithm "
@@ -153,17 +172,36 @@ TEST_CASE("a file of collectives that is wrong gets every problem with its place
 }
 
 TEST_CASE("a schedule that is written and read again takes the same time") {
-  for (const std::string algorithm : {"ring", "naive", "direct", "halving_doubling"}) {
+  // The last two choose their number of chunks by the size and the hop, and say so.
+  for (const std::string algorithm :
+       {"ring", "naive", "direct", "halving_doubling", "binary_tree", "double_binary_tree"}) {
     CAPTURE(algorithm);
-    const TemporaryFile file(
-        output_of("lockstep schedule export all_reduce --ranks 8 --algorithm " + algorithm));
+    const CommandResult written = run_command(
+        "lockstep schedule export all_reduce --ranks 8 --size 1001 --algorithm " + algorithm);
+    CHECK(contains(written.err, "chunks are as many as are best for 1001 B on star") ==
+          contains(algorithm, "binary_tree"));
+    const TemporaryFile file(written.out);
     const Json rows =
         rows_of("lockstep collective all_reduce --cluster star --ranks 8 --check --algorithm " +
                 algorithm + " --schedule " + file.path() + " -b 1001 -e 1001 -d int8");
     REQUIRE(rows.size() == 2);
     CHECK(rows[1]["wrong"] == 0);
     CHECK(rows[0]["time_s"] == rows[1]["time_s"]);
+    CHECK(rows[0]["rounds"] == rows[1]["rounds"]);
   }
+}
+
+TEST_CASE("a schedule that names no collective is timed as the one that is asked for") {
+  const std::string xml = run_command("lockstep schedule export all_reduce --ranks 4").out;
+  const TemporaryFile file(replaced(xml, "coll=\"allreduce\"", "coll=\"custom\""));
+  const TemporaryFile named(xml);
+  const auto time = [](const std::string& path) {
+    return only_row("lockstep collective all_reduce --check --schedule " + path)["time_s"];
+  };
+  CHECK(time(file.path()) == time(named.path()));
+  const CommandResult result = run_command("lockstep collective --schedule " + file.path());
+  CHECK(result.status == 2);
+  CHECK(contains(result.err, "name one before it"));
 }
 
 TEST_CASE("too few slots are a deadlock, and it is told") {

@@ -89,10 +89,12 @@ TEST_CASE("links that are slower or gone are told, and change what is shown") {
                  "# node0/nic0 -> rail0/leaf0: 50 GB/s -> 25 GB/s, latency 350 ns -> 1 us\n"
                  "# rail1/leaf0 failed: 4 links\n"
                  "# node1/gpu3 -- node1/nvswitch0 failed: 2 links\n"));
+  // Both GPUs 1 lose their rail, so that ways to them from the other node lead elsewhere.
+  CHECK(contains(told, " of 240 ways from rank to rank lead elsewhere now, the first from "));
   const auto row = rows_of(changed)[0];
   CHECK(row["failed_links"] == 6);
   CHECK(row["network_links"] == rows_of(show)[0]["network_links"]);
-  CHECK(json_of(changed)["config"]["link_changes"].size() == 3);
+  CHECK(json_of(changed)["config"]["link_changes"].size() == 4);  // the last: whom it concerns
   const std::string routes =
       "lockstep topology routes --cluster dgx-h100 --nodes 2 --from 1 --to 9";
   CHECK(contains(output_of(routes), "rail1/leaf0"));

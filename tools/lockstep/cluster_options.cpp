@@ -13,6 +13,7 @@
 #include "topologies/config/did_you_mean.hpp"
 #include "topologies/link_changes.hpp"
 #include "topologies/reachability.hpp"
+#include "topologies/rerouted.hpp"
 
 namespace lockstep::cli {
 
@@ -27,12 +28,11 @@ std::string config_folder() {
 }
 
 void ClusterOptions::add_to(CLI::App& command) {
-  command
-      .add_option(
-          "--cluster", cluster,
-          "Cluster file, such as configs/clusters/dgx-h100.json, or the name of a shipped one")
-      ->required()
-      ->type_name("FILE");
+  CLI::Option* file = command.add_option(
+      "--cluster", cluster,
+      "Cluster file, such as configs/clusters/dgx-h100.json, or the name of a shipped one");
+  file->required(cluster.empty())->type_name("FILE");
+  if (!cluster.empty()) file->capture_default_str();
   add_whole_number(
       command, "--nodes", 1, kMostNodes, [this](auto n) { nodes = static_cast<int>(n); },
       "Number of nodes (default: as the file says)");
@@ -210,6 +210,8 @@ void ClusterOptions::change_links_of(LoadedCluster& loaded) const {
     change(loaded, "--fail " + in_quotes(link), gone);
   }
   refuse_cut_off(loaded.cluster);
+  if (const auto ways = rerouted(loaded.cluster, policy(), seed))
+    loaded.link_changes.push_back(describe(*ways, loaded.cluster));
 }
 
 Device find_device(const std::string& option, const std::string& id) {

@@ -21,14 +21,15 @@ struct LoadedCluster {
   std::string summary;
   Device device;
   Cluster cluster;
-  /// What --set-link and --fail have done, a line each; to be shown with every result.
+  /// What --set-link and --fail have done, a line each, and how many ways between ranks that
+  /// concerns; to be shown with every result.
   std::vector<std::string> link_changes;
 };
 
 /// The options by which every command names a cluster: --cluster, --nodes, --ranks, --routes,
 /// --set-link, --fail.
 struct ClusterOptions {
-  std::string cluster;
+  std::string cluster;  // what it is before add_to is the default; empty: it has to be given
   std::optional<int> nodes;
   std::optional<int> ranks;
   std::string routes = "auto";

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
+#include <optional>
 
 #include "strategies/collectives/registry.hpp"
 #include "strategies/collectives/sizing.hpp"
@@ -12,6 +13,7 @@
 #include "tools/lockstep/collective/contestants_option.hpp"
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/errors.hpp"
+#include "tools/lockstep/explain/explain_stage.hpp"
 #include "tools/lockstep/number_option.hpp"
 #include "tools/lockstep/output.hpp"
 #include "tools/lockstep/sizes.hpp"
@@ -25,8 +27,8 @@ namespace {
 struct Given {
   std::string collective;
   std::string algorithm = "ring";
-  int ranks = 0;
-  int per_node = 1;
+  ClusterOptions cluster;
+  std::optional<int> ranks_per_node;
   int root = 0;
   std::string size = "1M";
   std::string type = "float";
@@ -54,44 +56,56 @@ const ElementType& type_of(const Given& given) {
   throw UsageError(fmt::format("-d: there is no element type \"{}\"", given.type));
 }
 
-SchedulePtr schedule_of(const Given& given, Collective collective) {
-  const AlgorithmSpec spec = spec_of(given, collective);
-  AlgorithmInput input;
-  input.n = given.ranks;
-  input.arguments = spec.arguments;
-  input.root = given.root;
-  input.layout.per_node = given.per_node;
-  input.size = size_of(given);
-  const std::vector<std::string> problems = validate(*spec.algorithm, input);
-  if (!problems.empty()) throw UsageError("--algorithm " + problems.front());
-  return make_schedule(*spec.algorithm, input);
+/// The schedule that `lockstep collective` would replay: numbers of chunks go by the cluster.
+Stage stage_of(const Given& given, Collective collective) {
+  (void)given.cluster.policy();
+  StageRequest request;
+  request.cluster = given.cluster;
+  request.spec = spec_of(given, collective);
+  request.root = given.root;
+  request.size = size_of(given);
+  request.type = &type_of(given);
+  request.ranks_per_node = given.ranks_per_node;
+  return make_stage(request);
 }
 
-std::string as_msccl(const Given& given, Collective collective, const Schedule& schedule) {
+/// A schedule on file has its number of chunks for good.
+void note_chunks(const Given& given, const Stage& stage) {
+  const AlgorithmSpec spec = spec_of(given, collective_of(given.collective));
+  const AlgorithmParameter* chunks = find_parameter(*spec.algorithm, "chunks");
+  if (chunks == nullptr || chunks->fallback || spec.arguments.contains("chunks")) return;
+  std::cerr << fmt::format(
+      "note: chunks are as many as are best for {} on {}; --size, --cluster or {}:chunks=N for "
+      "others\n",
+      to_string(size_of(given)), stage.arena->loaded().name, spec.algorithm->name);
+}
+
+std::string as_msccl(const Given& given, Collective collective, const Stage& stage) {
   MscclExportOptions options;
   options.collective = collective;
-  options.ranks = given.ranks;
+  options.ranks = stage.input.n;
   options.root = given.root;
   options.name = fmt::format("{}_{}", to_string(collective), given.algorithm);
   options.protocol = given.protocol;
-  MscclExport out = write_msccl(schedule, options);
+  MscclExport out = write_msccl(*stage.schedule, options);
   if (!out.problem.empty()) throw Refusal(out.problem);
   for (const std::string& warning : out.warnings) std::cerr << "note: " << warning << '\n';
   return std::move(out.text);
 }
 
-std::string as_goal(const Given& given, const Schedule& schedule) {
+std::string as_goal(const Stage& stage) {
   GoalExport options;
-  options.block = lay_out(size_of(given), type_of(given), schedule.blocks()).block;
-  return write_goal(schedule, options);
+  options.block = stage.layout.block;
+  return write_goal(*stage.schedule, options);
 }
 
 std::string exported(const Given& given) {
   const Collective collective = collective_of(given.collective);
   if (given.to != "msccl" && given.to != "goal")
     throw UsageError(fmt::format("--to: expected msccl or goal, got \"{}\"", given.to));
-  const SchedulePtr schedule = schedule_of(given, collective);
-  return given.to == "goal" ? as_goal(given, *schedule) : as_msccl(given, collective, *schedule);
+  const Stage stage = stage_of(given, collective);
+  note_chunks(given, stage);
+  return given.to == "goal" ? as_goal(stage) : as_msccl(given, collective, stage);
 }
 
 }  // namespace
@@ -105,18 +119,24 @@ void add_schedule(CLI::App& app) {
   to_file->add_option("collective", given->collective, "Such as all_reduce")->required();
   to_file->add_option("--algorithm,-a", given->algorithm, "With parameters, as in ring:channels=2")
       ->capture_default_str();
+  given->cluster.cluster = "star";
+  given->cluster.add_to(*to_file);
+  to_file->remove_option(to_file->get_option("--ranks"));
   add_whole_number(
-      *to_file, "--ranks,-n", 1, 1 << 16, [given](auto n) { given->ranks = static_cast<int>(n); },
-      "Number of ranks")
-      ->required();
+      *to_file, "--ranks,-n", 1, 1 << 16,
+      [given](auto n) { given->cluster.ranks = static_cast<int>(n); },
+      "Number of ranks (default: as the cluster has)");
   add_whole_number(
       *to_file, "--ranks-per-node", 1, 1 << 16,
-      [given](auto n) { given->per_node = static_cast<int>(n); },
-      "Consecutive ranks that share a node, for algorithms that care (default 1)");
+      [given](auto n) { given->ranks_per_node = static_cast<int>(n); },
+      "Consecutive ranks that share a node, for algorithms that care (default: the cluster's)");
   add_whole_number(
       *to_file, "-r,--root", 0, 1 << 16, [given](auto n) { given->root = static_cast<int>(n); },
       "Root of broadcast, reduce, scatter and gather (default 0)");
-  to_file->add_option("--size", given->size, "Message: for GOAL, and where chunks depend on it")
+  to_file
+      ->add_option("--size", given->size,
+                   "Message: for GOAL, and where the best number of chunks depends on it and on "
+                   "the cluster")
       ->type_name("SIZE")
       ->capture_default_str();
   to_file->add_option("-d,--datatype", given->type, "Element type")->capture_default_str();
@@ -130,7 +150,9 @@ void add_schedule(CLI::App& app) {
   to_file->footer(
       "Examples:\n"
       "  lockstep schedule export all_reduce --algorithm ring --ranks 4\n"
-      "  lockstep schedule export broadcast --algorithm binomial --ranks 8 --to goal --size 1M");
+      "  lockstep schedule export broadcast --algorithm binomial --ranks 8 --to goal --size 1M\n"
+      "  lockstep schedule export all_reduce --algorithm hierarchical --cluster dgx-h100 --nodes "
+      "2");
   command->footer(
       "Examples:\n"
       "  lockstep schedule export all_reduce --algorithm ring --ranks 4\n"

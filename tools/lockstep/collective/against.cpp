@@ -3,12 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
+#include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "strategies/formats/nccl_tests.hpp"
+#include "strategies/formats/nccl_tests_fit.hpp"
 #include "tools/lockstep/collective/collective_run.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/parallel.hpp"
@@ -40,21 +44,91 @@ struct Errors {
   }
 };
 
-const NcclRun& only_run(const std::vector<NcclRun>& runs, const std::string& file) {
-  if (runs.size() == 1) return runs.front();
+/// A run of the file, and which collective it measured on how many ranks.
+struct Subject {
+  const NcclRun* run = nullptr;
+  NcclFit fit;
+};
+
+std::string names_of(const std::vector<NcclFit>& fits) {
+  std::vector<std::string_view> names;
+  for (const NcclFit& fit : fits) names.push_back(to_string(fit.collective));
+  return fmt::format("{}", fmt::join(names, " or "));
+}
+
+/// What a run may have measured, in words.
+std::string subject_of(const NcclRun& run) {
+  if (!run.collective.empty()) return run.collective;
+  const std::vector<NcclFit> fits = fit_collectives(run);
+  return fits.empty() ? "what no collective's figures fit" : names_of(fits);
+}
+
+/// The one run that measures what is asked for; every run, where nothing is.
+Subject subject_of(const AgainstQuestion& against, const std::vector<NcclRun>& runs) {
+  const std::string& asked = against.contestants.collectives;
+  std::vector<Subject> found;
+  std::string others;
+  for (const NcclRun& run : runs) {
+    const std::vector<NcclFit> fits = fit_collectives(run);
+    for (const NcclFit& fit : fits)
+      if (asked.empty() || asked == to_string(fit.collective)) found.push_back({&run, fit});
+    others += (others.empty() ? "" : ", ") + subject_of(run);
+  }
+  if (found.size() == 1) return found.front();
+  const std::string file = "--against " + against.file + ": ";
+  if (runs.size() > 1)
+    throw UsageError(fmt::format("{}{} runs in one file, of {}; expected one{}", file, runs.size(),
+                                 others, asked.empty() ? "" : " of " + asked));
+  if (found.empty())
+    throw UsageError(
+        fmt::format("{}it measures {}{}", file, others, asked.empty() ? "" : ", not " + asked));
   throw UsageError(
-      fmt::format("--against {}: {} runs in one file; expected one", file, runs.size()));
+      fmt::format("{}it does not say which collective it measures; its figures are "
+                  "those of {}: name one",
+                  file, others));
+}
+
+/// A shipped cluster by what its GPUs call themselves.
+struct KnownGpu {
+  std::string_view part;  // of the device's name in nccl-tests' header
+  std::string_view cluster;
+};
+constexpr std::array kKnownGpus{KnownGpu{"V100-SXM2", "dgx1"},
+                                KnownGpu{"A100-SXM4", "dgx-a100"},
+                                KnownGpu{"A100-PCIE", "pcie-box"},
+                                KnownGpu{"A100 80GB PCIe", "pcie-box"},
+                                KnownGpu{"H100 80GB HBM3", "dgx-h100"},
+                                KnownGpu{"H200", "dgx-h200"},
+                                KnownGpu{"GB200", "nvl72"}};
+
+std::string cluster_of(const NcclRun& run, const std::string& file) {
+  for (const KnownGpu& known : kKnownGpus)
+    if (!run.devices.empty() && run.devices.front().name.find(known.part) != std::string::npos)
+      return std::string{known.cluster};
+  throw UsageError(fmt::format(
+      "--cluster is required: {} {}; say which cluster it was measured on, such as "
+      "--cluster dgx-a100",
+      file,
+      run.devices.empty()
+          ? "names no devices"
+          : "names no GPU of a shipped cluster, but " + in_quotes(run.devices.front().name)));
+}
+
+std::size_t hosts_of(const NcclRun& run) {
+  std::set<std::string_view> hosts;
+  for (const NcclDevice& device : run.devices) hosts.insert(device.host);
+  return hosts.size();
 }
 
 class Against {
  public:
-  Against(const std::string& file, CollectiveQuestion question)
-      : file_{file}, question_{std::move(question)}, runs_{read_nccl_tests(file)} {
-    const NcclRun& run = only_run(runs_, file_);
-    check_collective(run);
-    if (!run.devices.empty() && !question_.cluster.nodes && !question_.cluster.ranks)
-      question_.cluster.ranks = static_cast<int>(run.devices.size());
-    take_rows(run);
+  Against(const AgainstQuestion& against, CollectiveQuestion question)
+      : file_{against.file},
+        question_{std::move(question)},
+        runs_{read_nccl_tests(file_)},
+        subject_{subject_of(against, runs_)} {
+    ask(against);
+    take_rows(*subject_.run);
   }
 
   Report run() {
@@ -76,18 +150,32 @@ class Against {
   }
 
  private:
-  void check_collective(const NcclRun& run) const {
-    for (const Contestant& each : question_.contestants)
-      if (!run.collective.empty() && run.collective != to_string(each.collective))
-        throw UsageError(fmt::format("--against {}: it measures {}, not {}", file_, run.collective,
-                                     to_string(each.collective)));
+  /// What the question leaves open is as the file says.
+  void ask(const AgainstQuestion& against) {
+    ClusterOptions& cluster = question_.cluster;
+    if (!against.cluster_is_given) cluster.cluster = cluster_of(*subject_.run, file_);
+    if (!cluster.nodes && !cluster.ranks) cluster.ranks = subject_.fit.ranks;
+    ContestantOptions contestants = against.contestants;
+    contestants.collectives = to_string(subject_.fit.collective);
+    if (contestants.algorithms.empty() && contestants.schedules.empty())
+      contestants.algorithms = "auto:by=nccl";
+    contestants.ask(question_);
   }
 
   void check_ranks(const Arena& arena) const {
-    const auto measured = static_cast<int>(runs_.front().devices.size());
-    if (measured == 0 || measured == arena.ranks()) return;
-    throw UsageError(fmt::format("--against {}: it has {} ranks, the cluster {}", file_, measured,
-                                 arena.ranks()));
+    const std::optional<int> ranks = subject_.fit.ranks;
+    if (ranks && *ranks != arena.ranks())
+      throw UsageError(fmt::format(
+          "--against {}: it has {} ranks{}, the cluster {}", file_, *ranks,
+          subject_.run->devices.empty() ? ", as busbw over algbw tells" : "", arena.ranks()));
+    const auto hosts = static_cast<int>(hosts_of(*subject_.run));
+    const bool has_nodes = arena.cluster().gpus_per_node() > 1;
+    if (hosts == 0 || !has_nodes || hosts == arena.cluster().nodes()) return;
+    throw UsageError(
+        fmt::format("--against {}: it was measured on {} host{}, the cluster has {} "
+                    "node{} of {} GPUs",
+                    file_, hosts, hosts == 1 ? "" : "s", arena.cluster().nodes(),
+                    arena.cluster().nodes() == 1 ? "" : "s", arena.cluster().gpus_per_node()));
   }
 
   void take_rows(const NcclRun& run) {
@@ -172,15 +260,16 @@ class Against {
   const std::string& file_;
   CollectiveQuestion question_;
   std::vector<NcclRun> runs_;
+  Subject subject_;
   std::vector<Measured> rows_;
   std::size_t invalid_ = 0;
 };
 
 }  // namespace
 
-Report run_against(const std::string& file, CollectiveQuestion question) {
+Report run_against(const AgainstQuestion& against, CollectiveQuestion question) {
   question.sizes.clear();
-  return Against(file, std::move(question)).run();
+  return Against(against, std::move(question)).run();
 }
 
 }  // namespace lockstep::cli

@@ -3,14 +3,20 @@
 #include <string>
 
 #include "tools/lockstep/collective/collective_question.hpp"
+#include "tools/lockstep/collective/contestants_option.hpp"
 #include "tools/lockstep/output.hpp"
 
 namespace lockstep::cli {
 
-/// Measured times of nccl-tests beside simulated ones: every size of FILE, with every contestant.
-/// The error is signed, simulated over measured less one; the mean is over the absolute errors.
-/// Rows that nccl-tests itself found wrong are left out and counted. Throws ConfigError for what is
-/// wrong with the file, UsageError where it is of another collective or number of ranks.
-[[nodiscard]] Report run_against(const std::string& file, CollectiveQuestion question);
+struct AgainstQuestion {
+  std::string file;  // as nccl-tests or rccl-tests printed it, text or JSON
+  ContestantOptions contestants;
+  bool cluster_is_given = false;  // else the file has to tell what it was measured on
+};
+
+/// Simulates what a file says was measured and puts both beside one another. Sizes and types are
+/// the file's; so are the collective and the number of ranks where the question leaves them open.
+/// Throws ConfigError, and UsageError where the file and the question do not go together.
+[[nodiscard]] Report run_against(const AgainstQuestion& against, CollectiveQuestion question);
 
 }  // namespace lockstep::cli

@@ -30,7 +30,7 @@ struct Given {
   NetworkOptions network;
   NcclOptions nccl;
   int root = 0;
-  std::string least = "32M";
+  std::string least;  // empty, as the next: not given
   std::string most;
   std::optional<std::int64_t> factor;
   std::string step;
@@ -41,6 +41,7 @@ struct Given {
   bool crossover = false;
   std::string concurrent;
   std::string against;
+  bool cluster_is_given = false;
   std::string plot;
   std::string fold = "auto";
   bool classes = false;
@@ -55,13 +56,19 @@ Bytes size_option(const std::string& name, const std::string& text) {
       name, text));
 }
 
+std::string least_text(const Given& given) {
+  if (!given.least.empty()) return given.least;
+  return given.crossover ? "8" : "32M";
+}
+
 Bytes largest_size(const Given& given, Bytes least) {
   const bool is_given = !given.most.empty();
-  const std::string text = is_given ? given.most : "32M";
+  const std::string text = is_given ? given.most : given.crossover ? "1G" : "32M";
   const Bytes most = size_option("-e", text);
   if (most < least)
-    throw UsageError(fmt::format("-e: {}{} is below -b {}", is_given ? "" : "the default of ", text,
-                                 given.least));
+    throw UsageError(fmt::format("-e: {}{} is below {}-b {}", is_given ? "" : "the default of ",
+                                 text, given.least.empty() ? "the default of " : "",
+                                 least_text(given)));
   return most;
 }
 
@@ -72,23 +79,40 @@ void check_steps(const Given& given, Bytes least, Bytes most) {
     throw UsageError("-b: 0 times any factor stays 0; begin with a size above 0, or use -i");
 }
 
-std::vector<Bytes> sizes_of(const Given& given) {
-  const Bytes least = size_option("-b", given.least);
-  const Bytes most = largest_size(given, least);
-  check_steps(given, least, most);
-  const Bytes step = given.step.empty() ? 1_MiB : size_option("-i", given.step);
-  if (step.count() == 0) throw UsageError("-i: expected a step above 0, got 0");
+std::vector<Bytes> stepped(Bytes least, Bytes most, std::optional<std::int64_t> factor,
+                           Bytes step) {
   std::vector<Bytes> out;
   constexpr std::size_t kMostSizes = 100'000;
   for (Bytes size = least; size <= most;) {
     out.push_back(size);
     if (out.size() > kMostSizes)
       throw UsageError(fmt::format("more than {} sizes from -b to -e", kMostSizes));
-    const bool beyond = given.factor && size.count() > most.count() / *given.factor;
+    const bool beyond = factor && size.count() > most.count() / *factor;
     if (size == most || beyond) break;
-    size = given.factor ? size * *given.factor : size + step;
+    size = factor ? size * *factor : size + step;
   }
   return out;
+}
+
+/// Doubled, unless steps are given, from what is above nothing; both ends are among them.
+std::vector<Bytes> sizes_to_cross(const Given& given, Bytes least, Bytes most, Bytes step) {
+  std::optional<std::int64_t> factor = given.factor;
+  if (!factor && given.step.empty()) factor = 2;
+  const Bytes first = factor && least.count() == 0 ? std::min(8_B, most) : least;
+  std::vector<Bytes> out = stepped(first, most, factor, step);
+  if (first != least) out.insert(out.begin(), least);
+  if (out.back() != most) out.push_back(most);
+  return out;
+}
+
+std::vector<Bytes> sizes_of(const Given& given) {
+  const Bytes least = size_option("-b", least_text(given));
+  const Bytes most = largest_size(given, least);
+  check_steps(given, least, most);
+  const Bytes step = given.step.empty() ? 1_MiB : size_option("-i", given.step);
+  if (step.count() == 0) throw UsageError("-i: expected a step above 0, got 0");
+  return given.crossover ? sizes_to_cross(given, least, most, step)
+                         : stepped(least, most, given.factor, step);
 }
 
 Duration skew_of(const Given& given) {
@@ -105,16 +129,27 @@ const ElementType* type_of(const Given& given) {
       fmt::format("-d: expected one of {}, got \"{}\"", fmt::join(names, ", "), given.type));
 }
 
+/// What the file of --concurrent says itself, or cannot have.
+void check_concurrent(const Given& given) {
+  if (given.concurrent.empty()) return;
+  if (!given.ranks.given.empty())
+    throw UsageError("--set-rank and --concurrent exclude each other");
+  const bool sized = !given.least.empty() || !given.most.empty() || given.factor;
+  if (given.contestants.any() || sized)
+    throw UsageError(
+        "--concurrent: its file says which collectives, algorithms and sizes there are; leave them "
+        "out here");
+}
+
 CollectiveQuestion question_of(const Given& given) {
   const int modes = (given.crossover ? 1 : 0) + (given.concurrent.empty() ? 0 : 1) +
                     (given.against.empty() ? 0 : 1) + (given.plot.empty() ? 0 : 1);
   if (modes > 1)
     throw UsageError("--crossover, --concurrent, --against and --plot exclude each other");
-  if (!given.concurrent.empty() && !given.ranks.given.empty())
-    throw UsageError("--set-rank and --concurrent exclude each other");
+  check_concurrent(given);
   CollectiveQuestion out;
   out.cluster = given.cluster;
-  if (given.concurrent.empty()) given.contestants.ask(out);
+  if (given.concurrent.empty() && given.against.empty()) given.contestants.ask(out);
   out.sizes = sizes_of(given);
   out.network = given.network;
   out.nccl = given.nccl;
@@ -137,7 +172,8 @@ CollectiveQuestion question_of(const Given& given) {
 Report answer(const Given& given) {
   const CollectiveQuestion question = question_of(given);
   if (!given.concurrent.empty()) return run_concurrent(given.concurrent, question);
-  if (!given.against.empty()) return run_against(given.against, question);
+  if (!given.against.empty())
+    return run_against({given.against, given.contestants, given.cluster_is_given}, question);
   if (given.crossover) return run_crossover(question);
   if (!given.plot.empty()) check_plot_target(given.plot);
   Report report = run_collective(question);
@@ -148,7 +184,7 @@ Report answer(const Given& given) {
 void add_sizes(CLI::App& command, const std::shared_ptr<Given>& given) {
   command.add_option("-b,--minbytes", given->least, "Smallest size (64M = 64 MiB)")
       ->type_name("SIZE")
-      ->capture_default_str();
+      ->default_str("32M");
   command.add_option("-e,--maxbytes", given->most, "Largest size")
       ->type_name("SIZE")
       ->default_str("32M");
@@ -169,6 +205,7 @@ void add_collective(CLI::App& app) {
       app.add_subcommand("collective", "Times collectives, as nccl-tests would print it");
   const auto given = std::make_shared<Given>();
   given->contestants.add_to(*command);
+  given->cluster.cluster = "star";
   given->cluster.add_to(*command);
   add_whole_number(
       *command, "-r,--root", 0, kMostRanks, [given](auto n) { given->root = static_cast<int>(n); },
@@ -194,16 +231,21 @@ void add_collective(CLI::App& app) {
       "--load", given->load,
       "Add the busiest link's load: bytes of the busiest link, summed over rounds, per "
       "byte of the message, along single paths");
-  command->add_flag("--crossover", given->crossover,
-                    "Print the sizes between -b and -e where the fastest algorithm changes");
+  command->add_flag(
+      "--crossover", given->crossover,
+      "Print the sizes between -b and -e where the fastest algorithm changes, looked for "
+      "between sizes twice as large as one another (default: from 8 bytes to 1G)");
   command
       ->add_option("--concurrent", given->concurrent,
                    "Collectives of a JSON file, all on the cluster at once, and what they cost one "
                    "another")
       ->type_name("FILE");
   command
-      ->add_option("--against", given->against,
-                   "Measured times, as nccl-tests printed them, beside the simulated ones")
+      ->add_option(
+          "--against", given->against,
+          "Measured times, as nccl-tests printed them, beside the simulated ones; what the "
+          "file tells need not be said: the collective, the number of ranks, and for "
+          "GPUs of a shipped cluster that (default algorithm: auto:by=nccl)")
       ->type_name("FILE");
   command
       ->add_option("--plot", given->plot,
@@ -212,6 +254,15 @@ void add_collective(CLI::App& app) {
   add_format(*command, given->format);
   command->footer(
       "busbw is a normalisation, algbw times 2(n-1)/n for all_reduce, not what a wire carried.\n\n"
+      "A file for --concurrent (configs/schema/concurrent.schema.json):\n"
+      "  {\"collectives\": [{\"collective\": \"all_reduce\", \"algorithm\": \"ring\", \"size\": "
+      "\"64 "
+      "MiB\"},\n"
+      "    {\"name\": \"beside\", \"collective\": \"broadcast\", \"size\": \"1 MiB\", \"ranks\": "
+      "[0, 2, "
+      "5],\n"
+      "     \"root\": 1, \"start\": \"10 us\", \"repeat\": 3}]}\n"
+      "ranks may be {\"first\": 0, \"count\": 4, \"stride\": 2}; left out, all take part.\n\n"
       "Examples:\n"
       "  lockstep collective all_reduce --cluster configs/clusters/star.json --ranks 8 --algorithm "
       "ring -b 64M -e 64M\n"
@@ -221,8 +272,16 @@ void add_collective(CLI::App& app) {
       "2048 "
       "--algorithm ring -b 1G -e 1G --classes\n"
       "  lockstep collective all_reduce --cluster configs/clusters/star.json --ranks 8 --algorithm "
-      "ring --set-rank 3 \"start=10 us\" --classes");
-  command->callback([given] { print(render(answer(*given), given->format)); });
+      "ring --set-rank 3 \"start=10 us\" --classes\n"
+      "  lockstep collective --concurrent tests/data/concurrent/two-jobs.json --cluster dgx-h100\n"
+      "  lockstep collective all_reduce --cluster dgx-h100 --nodes 2 --algorithm all --crossover "
+      "-b 1K "
+      "-e 1M\n"
+      "  lockstep collective --against tests/data/nccl_tests/allreduce-2xA100.txt");
+  command->callback([given, command] {
+    given->cluster_is_given = command->count("--cluster") > 0;
+    print(render(answer(*given), given->format));
+  });
 }
 
 }  // namespace lockstep::cli

@@ -412,7 +412,8 @@ std::vector<Contestant> allowed(const CollectiveQuestion& question, const Player
     if (problems.empty()) out.push_back(each);
     for (const std::string& problem : problems) {
       if (question.every_row) left_out.push_back(problem);
-      text += fmt::format("{}--algorithm {}: {}", text.empty() ? "" : "\n  ", each.text(), problem);
+      text += fmt::format("{}--{} {}", text.empty() ? "" : "\n  ",
+                          each.import ? "schedule" : "algorithm", problem);
     }
   }
   if (out.empty() || (!question.every_row && !text.empty())) throw UsageError(text);

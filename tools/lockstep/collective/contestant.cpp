@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sim/check.hpp"
+#include "sim/schedule/message_depth.hpp"
 #include "tools/lockstep/output.hpp"
 
 namespace lockstep::cli {
@@ -93,7 +94,7 @@ std::vector<std::string> Player::problems(const Contestant& contestant) const {
     return {};
   if (contestant.kind == Contestant::Kind::imported) {
     if (contestant.import->ranks == arena_.ranks()) return {};
-    return {fmt::format("{} is for {} ranks, the cluster has {}", contestant.text(),
+    return {fmt::format("{}: is for {} ranks, the cluster has {}", contestant.import->name,
                         contestant.import->ranks, arena_.ranks())};
   }
   const CollectiveAlgorithm& row = *contestant.spec.algorithm;
@@ -102,9 +103,9 @@ std::vector<std::string> Player::problems(const Contestant& contestant) const {
   if (!out.empty()) return out;
   const int helpers = helpers_of(row, input);
   if (arena_.members(row.helpers, helpers).empty())
-    out.push_back(fmt::format("needs {} {} beside the {} ranks; this cluster has {}", helpers,
-                              row.helpers == Helpers::hosts ? "hosts" : "switches", input.n,
-                              arena_.cluster().helpers()));
+    out.push_back(fmt::format("{}: needs {} {} beside the {} ranks; this cluster has {}", row.name,
+                              helpers, row.helpers == Helpers::hosts ? "hosts" : "switches",
+                              input.n, arena_.cluster().helpers()));
   return out;
 }
 
@@ -255,6 +256,9 @@ ScheduleMeasure Player::measure_of(const Contestant& contestant, const Prepared&
                 arena_.input(contestant.spec.arguments, options_.root, prepared.layout.size));
     if (cost) measured = {cost->rounds, cost->sent_blocks, 0};
   }
+  // With one lane a round is a step; several lanes, and schedules of others, share rounds out.
+  if (contestant.kind == Contestant::Kind::imported || prepared.schedule->lanes() > 1)
+    measured.rounds = message_depth(*prepared.schedule).value_or(measured.rounds);
   const std::lock_guard lock(mutex_);
   return measured_.emplace(key, measured).first->second;
 }

@@ -104,10 +104,13 @@ std::string usual_algorithm(Collective collective) {
 
 void add_schedule(const std::string& file, const ContestantOptions& options,
                   const std::vector<Collective>& asked, CollectiveQuestion& question) {
-  auto import = std::make_shared<const MscclImport>(read_msccl(file, {options.slots}));
-  if (!import->collective)
-    throw UsageError(fmt::format("--schedule {}: it does not say which collective it does", file));
-  const Collective does = *import->collective;
+  MscclImport read = read_msccl(file, {options.slots});
+  if (!read.collective && asked.size() == 1) read.collective = asked.front();
+  if (!read.collective)
+    throw UsageError(fmt::format(
+        "--schedule {}: it does not say which collective it does; name one before it", file));
+  const Collective does = *read.collective;
+  auto import = std::make_shared<const MscclImport>(std::move(read));
   if (!asked.empty() && std::find(asked.begin(), asked.end(), does) == asked.end())
     throw UsageError(fmt::format("--schedule {}: it does {}, not {}", file, to_string(does),
                                  options.collectives));

@@ -16,6 +16,10 @@ struct ContestantOptions {
   std::optional<int> slots;
 
   void add_to(CLI::App& command);
+  /// Whether any of them is given.
+  [[nodiscard]] bool any() const {
+    return !collectives.empty() || !algorithms.empty() || !schedules.empty() || slots;
+  }
   /// Adds the contestants to the question; a cluster of free size gets as many ranks as imported
   /// schedules are for. Throws UsageError, ConfigError.
   void ask(CollectiveQuestion& question) const;

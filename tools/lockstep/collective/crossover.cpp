@@ -74,12 +74,15 @@ class Crossover {
     out.notes.push_back(fmt::format("at {}: {}", to_string(bytes(counts.front())),
                                     contestants_[winners.front().contestant].text()));
     for (std::size_t i = 1; i < counts.size(); ++i) {
-      if (winners[i].contestant == winners[i - 1].contestant) continue;
-      const Change change =
-          bisect(begin, end, {counts[i - 1], winners[i - 1]}, {counts[i], winners[i]});
-      out.rows.push_back(row(change));
-      fingerprint.add(change.count);
-      fingerprint.add(change.to_time.ps());
+      Point low{counts[i - 1], winners[i - 1]};
+      const Point high{counts[i], winners[i]};
+      while (low.winner.contestant != high.winner.contestant) {
+        const Change change = bisect(begin, end, low, high);
+        out.rows.push_back(row(change));
+        fingerprint.add(change.count);
+        fingerprint.add(change.to_time.ps());
+        low = {change.count, {change.to, change.to_time}};
+      }
     }
     if (out.rows.empty())
       out.notes.emplace_back("the fastest does not change up to the largest size");

@@ -225,7 +225,6 @@ void add_complexity(CLI::App& app) {
       ->type_name("NAME,...")
       ->capture_default_str();
   given->cluster.add_to(*command);
-  command->get_option("--cluster")->required(false)->capture_default_str();
   command->remove_option(command->get_option("--nodes"));
   command->remove_option(command->get_option("--ranks"));
   command->add_option("--ranks", given->ranks, "Powers of two in this range")

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/schedule/message_depth.hpp"
+
 namespace lockstep::cli {
 
 namespace {
@@ -20,6 +22,7 @@ class Counter {
       count_.busiest_blocks = std::max(count_.busiest_blocks, sent_ + received_);
     }
     if (visits_left_ < 0) return std::nullopt;
+    if (schedule_.lanes() > 1) count_.rounds = message_depth(schedule_).value_or(count_.rounds);
     return count_;
   }
 

@@ -9,7 +9,7 @@ namespace lockstep::cli {
 
 /// What a schedule moves, in messages and blocks, helpers included.
 struct TrafficCount {
-  std::int64_t rounds = 0;          // most steps of any rank and lane
+  std::int64_t rounds = 0;          // messages that follow one another
   std::int64_t messages = 0;        // of all
   std::int64_t total_blocks = 0;    // sent by all
   std::int64_t sent_blocks = 0;     // most that one sends

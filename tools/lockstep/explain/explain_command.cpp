@@ -134,7 +134,6 @@ void add_explain(CLI::App& app) {
       ->type_name("SIZE")
       ->capture_default_str();
   given->cluster.add_to(*command);
-  command->get_option("--cluster")->required(false)->capture_default_str();
   given->network.add_to(*command);
   add_whole_number(
       *command, "--root", 0, kMostRanks - 1, [given](auto n) { given->root = static_cast<int>(n); },

@@ -55,6 +55,7 @@ void add_replay(CLI::App& app) {
                    ".json), or their folder")
       ->required()
       ->type_name("TRACE");
+  question.cluster.cluster = "star";
   question.cluster.add_to(*command);
   question.network.add_to(*command);
   command
@@ -79,7 +80,7 @@ void add_replay(CLI::App& app) {
       "is\n"
       "the whole: the last end, and the sums over the ranks.\n\n"
       "Examples:\n"
-      "  lockstep replay tests/data/goal/pair.goal --cluster star\n"
+      "  lockstep replay tests/data/goal/pair.goal\n"
       "  lockstep replay tests/data/chakra/pair --cluster dgx-h100 --compute zero");
   command->callback([given] { print(render(run_replay(question_of(*given)), given->format)); });
 }

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "sim/schedule/schedule.hpp"
+
+/// How many messages of a schedule follow one another.
+namespace lockstep {
+
+/// The longest chain of messages of which each begins when the one before has ended, at the same
+/// rank: rounds, also where a rank has many lanes and steps that send nothing. A lane sends one
+/// step's messages at once and takes what has arrived at no cost. Nothing where the schedule cannot
+/// end or has more than `most_steps` steps.
+[[nodiscard]] std::optional<std::int64_t> message_depth(const Schedule& schedule,
+                                                        std::int64_t most_steps = 20'000'000);
+
+}  // namespace lockstep

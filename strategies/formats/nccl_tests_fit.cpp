@@ -1,0 +1,83 @@
+#include "strategies/formats/nccl_tests_fit.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "strategies/collectives/registry.hpp"
+#include "strategies/collectives/sizing.hpp"
+
+namespace lockstep {
+
+namespace {
+
+constexpr int kMostRanks = 4096;  // beyond, factors differ by less than what is printed
+
+/// busbw over algbw as printed, and how far off rounding may have it.
+struct Factor {
+  double value = 0;
+  double tolerance = 0;
+};
+
+/// Half of the last digit of nccl-tests' "%6.2f"; larger numbers have the same relative precision.
+constexpr double kRounding = 0.005;
+
+std::optional<Factor> factor_of(const NcclMeasurement& half) {
+  const double algbw = half.algbw_gb_per_s;
+  const double busbw = half.busbw_gb_per_s;
+  if (algbw <= 0 || busbw <= 0) return std::nullopt;
+  const double value = busbw / algbw;
+  const double per_unit = std::max(kRounding / algbw, 5e-6) + std::max(kRounding / busbw, 5e-6);
+  return Factor{value, value * per_unit};
+}
+
+/// Of the row that tells it most exactly.
+std::optional<Factor> factor_of(const NcclRun& run) {
+  std::optional<Factor> best;
+  for (const NcclRow& row : run.rows)
+    for (const auto& half : {row.out_of_place, row.in_place}) {
+      const auto factor = half ? factor_of(*half) : std::nullopt;
+      if (factor && (!best || factor->tolerance < best->tolerance)) best = factor;
+    }
+  return best;
+}
+
+bool fits(Collective collective, int ranks, const Factor& factor) {
+  return std::abs(bus_factor(collective, ranks) - factor.value) <= factor.tolerance;
+}
+
+/// Versions that print no operation have none to print.
+bool fits(Collective collective, const NcclRow& row) {
+  const bool adds = !row.redop.empty() && row.redop != "none";
+  return reduces(collective) == adds && has_root(collective) == (row.root >= 0);
+}
+
+std::optional<NcclFit> fit(Collective collective, const NcclRun& run) {
+  const auto factor = factor_of(run);
+  const int named = static_cast<int>(run.devices.size());
+  const int least = named > 0 ? named : 2;
+  const int most = named > 0 ? named : kMostRanks;
+  NcclFit out{collective, std::nullopt};
+  int found = 0;
+  for (int ranks = least; ranks <= most; ++ranks) {
+    if (factor && !fits(collective, ranks, *factor)) continue;
+    out.ranks = ++found == 1 ? std::optional{ranks} : std::nullopt;
+  }
+  return found == 0 ? std::nullopt : std::optional{out};
+}
+
+}  // namespace
+
+std::vector<NcclFit> fit_collectives(const NcclRun& run) {
+  const auto named = parse_collective(run.collective);
+  if (!run.collective.empty() && !named) return {};
+  if (named) return {fit(*named, run).value_or(NcclFit{*named, std::nullopt})};
+  std::vector<NcclFit> out;
+  for (const Collective collective : collectives()) {
+    if (collective == Collective::barrier || run.rows.empty()) continue;
+    if (!fits(collective, run.rows.back())) continue;
+    if (const auto found = fit(collective, run)) out.push_back(*found);
+  }
+  return out;
+}
+
+}  // namespace lockstep

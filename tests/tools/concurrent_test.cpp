@@ -1,0 +1,56 @@
+#include <doctest/doctest.h>
+
+#include "tests/tools/run_command.hpp"
+#include "tests/topologies/schema_agreement.hpp"
+#include "topologies/config/config_error.hpp"
+
+/// Files of collectives that share a cluster, as a user writes them.
+namespace lockstep {
+
+namespace {
+
+const std::string kCommand = "lockstep collective --cluster dgx-h100 --concurrent ";
+const std::string kExample = LOCKSTEP_SOURCE_DIR "/tests/data/concurrent/two-jobs.json";
+
+void read(std::string_view text) {
+  const TemporaryFile file(text);
+  const CommandResult result = run_command(kCommand + file.path());
+  if (result.status != 0) throw ConfigError(Problem{file.path(), {}, "", result.err});
+}
+
+}  // namespace
+
+TEST_CASE("schema and reader accept the shipped collectives at once and refuse the same changes") {
+  const SchemaAgreement both{LOCKSTEP_SOURCE_DIR "/configs/schema/concurrent.schema.json", read};
+  const std::string good = text_of_file(kExample);
+  CHECK(both.verdict(good) == "both accept");
+  CHECK(both.verdict(mutated(good, {"a schema", "/$schema", "\"x\""})) == "both accept");
+  for (const Mutation& m :
+       std::vector<Mutation>{{"unknown key", "/collectives/0/rank", "1"},
+                             {"no collective", "/collectives/0/collective", ""},
+                             {"misspelt", "/collectives/0/collective", "\"all_redcue\""},
+                             {"no size", "/collectives/0/size", ""},
+                             {"bare number", "/collectives/0/size", "64"},
+                             {"start without unit", "/collectives/0/start", "\"5\""},
+                             {"never", "/collectives/0/repeat", "0"},
+                             {"rank below zero", "/collectives/2/ranks/0", "-1"},
+                             {"rank twice", "/collectives/2/ranks/0", "3"},
+                             {"nobody", "/collectives/2/ranks", "[]"},
+                             {"no count", "/collectives/1/ranks/count", ""},
+                             {"nothing", "/collectives", "[]"}}) {
+    CAPTURE(m.name);
+    CHECK(both.verdict(mutated(good, m)) == "both refuse");
+  }
+}
+
+TEST_CASE("what the file of --concurrent says is not to be said beside it") {
+  for (const std::string more : {"-b 8", "-e 1G", "-f 2", "--algorithm ring"}) {
+    CAPTURE(more);
+    const CommandResult result = run_command(kCommand + kExample + " " + more);
+    CHECK(result.status == 2);
+    CHECK(contains(result.err, "leave them out here"));
+  }
+  CHECK(run_command("lockstep collective all_gather --concurrent " + kExample).status == 2);
+}
+
+}  // namespace lockstep
