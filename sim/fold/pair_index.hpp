@@ -50,44 +50,43 @@ class PairIndex {
   std::size_t used_ = 0;
 };
 
-/// Numbers of pairs by (sender, receiver), entered sender by sender: a short list is looked
+/// Numbers of pairs (one, other), entered one by one with all its others: a short list is looked
 /// through, a long one has a table.
-class PairsBySender {
+class PairLists {
  public:
-  /// The following pairs are the next sender's.
-  void begin_sender() { first_.push_back(static_cast<std::uint32_t>(receivers_.size())); }
+  /// The following pairs are the next one's.
+  void begin_list() { first_.push_back(static_cast<std::uint32_t>(others_.size())); }
 
   /// The pair's number; the next free one where it is new.
-  std::uint32_t find_or_add(std::uint32_t receiver) {
-    const auto sender = static_cast<std::uint32_t>(first_.size() - 1);
-    const std::uint32_t known = find(sender, receiver);
+  std::uint32_t find_or_add(std::uint32_t other) {
+    const auto one = static_cast<std::uint32_t>(first_.size() - 1);
+    const std::uint32_t known = find(one, other);
     if (known != PairIndex::kNone) return known;
-    const auto next = static_cast<std::uint32_t>(receivers_.size());
-    receivers_.push_back(receiver);
+    const auto next = static_cast<std::uint32_t>(others_.size());
+    others_.push_back(other);
     const std::uint32_t count = next + 1 - first_.back();
     if (count == kMostLooked + 1) {
-      for (std::uint32_t i = first_.back(); i <= next; ++i)
-        index_.find_or_add(sender, receivers_[i], i);
+      for (std::uint32_t i = first_.back(); i <= next; ++i) index_.find_or_add(one, others_[i], i);
     } else if (count > kMostLooked) {
-      index_.find_or_add(sender, receiver, next);
+      index_.find_or_add(one, other, next);
     }
     return next;
   }
   /// kNone where there is none.
-  [[nodiscard]] std::uint32_t find(std::uint32_t sender, std::uint32_t receiver) const {
-    const std::uint32_t first = first_[sender];
-    const auto end = sender + 1 < first_.size() ? first_[sender + 1]
-                                                : static_cast<std::uint32_t>(receivers_.size());
-    if (end - first > kMostLooked) return index_.find(sender, receiver);
+  [[nodiscard]] std::uint32_t find(std::uint32_t one, std::uint32_t other) const {
+    const std::uint32_t first = first_[one];
+    const auto end =
+        one + 1 < first_.size() ? first_[one + 1] : static_cast<std::uint32_t>(others_.size());
+    if (end - first > kMostLooked) return index_.find(one, other);
     for (std::uint32_t i = first; i < end; ++i)
-      if (receivers_[i] == receiver) return i;
+      if (others_[i] == other) return i;
     return PairIndex::kNone;
   }
 
  private:
   static constexpr std::uint32_t kMostLooked = 32;
-  std::vector<std::uint32_t> first_;  // per sender
-  std::vector<std::uint32_t> receivers_;
+  std::vector<std::uint32_t> first_;  // per list
+  std::vector<std::uint32_t> others_;
   PairIndex index_;
 };
 

@@ -37,16 +37,22 @@ CallFacts facts_of(const CollectiveCall& call, std::uint32_t first_member) {
   return out;
 }
 
-/// Keys of a pair from either end while the steps are walked.
-struct PairKeys {
-  KeyBuilder sent;
-  KeyBuilder received;
-  std::int64_t taken = 0;  // messages received
-  std::int64_t taken_bytes = 0;
+/// A pair as its sender knows it, while the steps are walked.
+struct Sent {
+  KeyBuilder key;
   std::int32_t last_lane = -1;
   std::int64_t last_step = -1;
   std::uint32_t in_step = 0;
   std::uint32_t before = 0;  // most in a step of the lanes before
+};
+
+/// The same as its receiver knows it.
+struct Received {
+  std::uint32_t sender = 0;
+  std::uint32_t receiver = 0;
+  KeyBuilder key{};
+  std::int64_t messages = 0;
+  std::int64_t bytes = 0;
 };
 
 class Finder {
@@ -62,13 +68,13 @@ class Finder {
       add_members(calls.back(), static_cast<std::uint32_t>(calls.size() - 1));
     }
     for (const CallFacts& call : calls)
-      if (!add_sends(call)) return std::nullopt;
+      if (!add_steps(call)) return std::nullopt;
     out_.first_pair.push_back(static_cast<std::uint32_t>(out_.pairs.size()));
-    for (const CallFacts& call : calls)
-      if (!add_receives(call)) return std::nullopt;
     if (!settle_pairs()) return std::nullopt;
-    index_ = {};
-    keys_ = {};
+    sent_to_ = {};
+    sent_ = {};
+    received_from_ = {};
+    received_ = {};
     if (!add_ways()) return std::nullopt;
     return std::move(out_);
   }
@@ -84,13 +90,14 @@ class Finder {
     }
   }
 
-  /// A member's own key, and its sends.
-  bool add_sends(const CallFacts& facts) {
+  /// Members' own keys, what they send and what they receive.
+  bool add_steps(const CallFacts& facts) {
     const Schedule& schedule = *facts.call->schedule;
     for (int rank = 0; rank < schedule.ranks(); ++rank) {
       const std::uint32_t id = facts.first_member + static_cast<std::uint32_t>(rank);
       out_.first_pair.push_back(static_cast<std::uint32_t>(out_.pairs.size()));
-      index_.begin_sender();
+      sent_to_.begin_list();
+      received_from_.begin_list();
       Member& member = out_.members[id];
       member.single = facts.lanes == 1;
       KeyBuilder key = begin_key(facts, id);
@@ -104,8 +111,10 @@ class Finder {
           if (step_.sends.size() > 1 || step_.receives.size() > 1) member.single = false;
           for (std::size_t i = 0; i < step_.sends.size(); ++i)
             add_send(facts, id, lane, index, times, i);
+          for (const Receive& receive : step_.receives)
+            add_receive(facts, id, lane, index, times, receive);
         });
-        if (out_.pairs.size() > most_) return false;
+        if (out_.pairs.size() > most_ || received_.size() > most_) return false;
       }
       member.key = key.key();
     }
@@ -141,76 +150,61 @@ class Finder {
     const Send& send = step_.sends[position];
     const std::uint32_t receiver = facts.first_member + static_cast<std::uint32_t>(send.peer);
     const auto next = static_cast<std::uint32_t>(out_.pairs.size());
-    const std::uint32_t id = index_.find_or_add(receiver);
+    const std::uint32_t id = sent_to_.find_or_add(receiver);
     if (id == next) {
       out_.pairs.push_back({.sender = sender, .receiver = receiver, .parallel = 0});
-      keys_.emplace_back();
+      sent_.emplace_back();
     }
     Pair& pair = out_.pairs[id];
-    PairKeys& keys = keys_[id];
+    Sent& sent = sent_[id];
     const std::int64_t bytes = step_.blocks_of(send) * facts.call->block.count();
-    keys.sent.add(lane).add(index).add(times).add(send.channel).add(bytes);
+    sent.key.add(lane).add(index).add(times).add(send.channel).add(bytes);
     // Software lets messages go one by one: then their order in a step matters.
     const Endpoint& endpoint = network_.endpoints[out_.members[sender].endpoint];
-    if (endpoint.message_overhead > Duration{}) keys.sent.add(static_cast<std::uint64_t>(position));
+    if (endpoint.message_overhead > Duration{}) sent.key.add(static_cast<std::uint64_t>(position));
     pair.bytes += bytes * times;
     pair.messages += times;
     out_.transfers += static_cast<std::uint64_t>(times);
     out_.channels = std::max(out_.channels, send.channel + 1);
-    count_parallel(pair, keys, lane, index);
+    count_parallel(pair, sent, lane, index);
   }
 
-  static void count_parallel(Pair& pair, PairKeys& keys, int lane, std::int64_t index) {
-    if (keys.last_lane != lane) {
-      keys.before = pair.parallel;
-      keys.in_step = 0;
-    } else if (keys.last_step != index) {
-      keys.in_step = 0;
+  static void count_parallel(Pair& pair, Sent& sent, int lane, std::int64_t index) {
+    if (sent.last_lane != lane) {
+      sent.before = pair.parallel;
+      sent.in_step = 0;
+    } else if (sent.last_step != index) {
+      sent.in_step = 0;
     }
-    keys.last_lane = lane;
-    keys.last_step = index;
-    ++keys.in_step;
-    pair.parallel = std::max(pair.parallel, keys.before + keys.in_step);
-  }
-
-  bool add_receives(const CallFacts& facts) {
-    const Schedule& schedule = *facts.call->schedule;
-    bool known = true;
-    for (int rank = 0; rank < schedule.ranks() && known; ++rank) {
-      const std::uint32_t receiver = facts.first_member + static_cast<std::uint32_t>(rank);
-      for (int lane = 0; lane < facts.lanes; ++lane) {
-        facts.counts.visit(schedule.steps(rank, lane), [&](std::int64_t index, std::int64_t times) {
-          step_.clear();
-          schedule.step(rank, lane, index, step_);
-          for (const Receive& receive : step_.receives)
-            known = known && add_receive(facts, receiver, lane, index, times, receive);
-        });
-      }
-    }
-    return known;
+    sent.last_lane = lane;
+    sent.last_step = index;
+    ++sent.in_step;
+    pair.parallel = std::max(pair.parallel, sent.before + sent.in_step);
   }
 
   /// The order of receives within a step does not matter to anybody.
-  bool add_receive(const CallFacts& facts, std::uint32_t receiver, int lane, std::int64_t index,
+  void add_receive(const CallFacts& facts, std::uint32_t receiver, int lane, std::int64_t index,
                    std::int64_t times, const Receive& receive) {
     const std::uint32_t sender = facts.first_member + static_cast<std::uint32_t>(receive.peer);
-    const std::uint32_t id = index_.find(sender, receiver);
-    if (id == PairIndex::kNone) return false;
+    const std::uint32_t id = received_from_.find_or_add(sender);
+    if (id == received_.size()) received_.push_back({.sender = sender, .receiver = receiver});
     const std::int64_t bytes = step_.blocks_of(receive) * facts.call->block.count();
-    PairKeys& keys = keys_[id];
-    keys.received.add(lane).add(index).add(times).add(receive.channel).add(bytes);
-    keys.received.add(receive.combine == Combine::reduce ? 1 : 0);
-    keys.taken += times;
-    keys.taken_bytes += bytes * times;
-    return true;
+    Received& received = received_[id];
+    received.key.add(lane).add(index).add(times).add(receive.channel).add(bytes);
+    received.key.add(receive.combine == Combine::reduce ? 1 : 0);
+    received.messages += times;
+    received.bytes += bytes * times;
   }
 
+  /// Brings both ends of every pair together.
   bool settle_pairs() {
-    for (std::size_t id = 0; id < out_.pairs.size(); ++id) {
+    if (received_.size() != out_.pairs.size()) return false;
+    for (const Received& received : received_) {
+      const std::uint32_t id = sent_to_.find(received.sender, received.receiver);
+      if (id == PairIndex::kNone) return false;
       Pair& pair = out_.pairs[id];
-      PairKeys& keys = keys_[id];
-      if (keys.taken != pair.messages || keys.taken_bytes != pair.bytes) return false;
-      pair.key = KeyBuilder{}.add(keys.sent.key()).add(keys.received.key()).key();
+      if (received.messages != pair.messages || received.bytes != pair.bytes) return false;
+      pair.key = KeyBuilder{}.add(sent_[id].key.key()).add(received.key.key()).key();
     }
     return true;
   }
@@ -281,8 +275,10 @@ class Finder {
   const Workload& workload_;
   std::uint64_t most_;
   Relations out_;
-  PairsBySender index_;
-  std::vector<PairKeys> keys_;
+  PairLists sent_to_;
+  std::vector<Sent> sent_;  // per pair
+  PairLists received_from_;
+  std::vector<Received> received_;
   std::vector<std::uint32_t> number_;  // per link of the network
   Step step_;
 };

@@ -9,6 +9,7 @@
 #include "sim/fold/fold.hpp"
 #include "strategies/collectives/registry.hpp"
 #include "strategies/collectives/sizing.hpp"
+#include "tools/lockstep/keep_memory.hpp"
 #include "topologies/cluster_file.hpp"
 #include "topologies/lower.hpp"
 
@@ -62,6 +63,7 @@ void run(const std::string& file, int nodes, const std::string& algorithm, Bytes
 
 int main(int argc, char** argv) {
   if (argc != 5) return 2;
+  lockstep::cli::keep_memory();
   lockstep::run(argv[1], std::atoi(argv[2]), argv[3], lockstep::Bytes{std::atoll(argv[4])});
   return 0;
 }

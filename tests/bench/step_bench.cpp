@@ -9,6 +9,7 @@
 #include "strategies/training/cost_of.hpp"
 #include "strategies/training/scenario.hpp"
 #include "strategies/training/simulate.hpp"
+#include "tools/lockstep/keep_memory.hpp"
 
 /// Times the step of a scenario with all ranks, folded, from reading its files on, and the peak
 /// memory of the process: lockstep_step_bench CONFIGS SCENARIO [RANK SPEED].
@@ -41,6 +42,7 @@ void run(const std::string& configs, const std::string& name, const std::map<int
 
 int main(int argc, char** argv) {
   if (argc != 3 && argc != 5) return 2;
+  lockstep::cli::keep_memory();
   try {
     std::map<int, double> speeds;
     if (argc == 5) speeds[std::atoi(argv[3])] = std::atof(argv[4]);

@@ -1,8 +1,6 @@
 #include <fmt/format.h>
-#include <malloc.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <stdexcept>
@@ -10,6 +8,7 @@
 #include "sim/execute/cuda/plan/backend.hpp"
 #include "tools/lockstep/command_line.hpp"
 #include "tools/lockstep/errors.hpp"
+#include "tools/lockstep/keep_memory.hpp"
 #include "topologies/config/config_error.hpp"
 
 namespace {
@@ -22,20 +21,11 @@ int fail(int code, const std::string& text) {
   return code;
 }
 
-/// Large simulations fill hundreds of megabytes and empty them at the end: memory comes in large
-/// pieces and is not given back in between.
-void keep_memory() {
-  constexpr int kPiece = 64 << 20;
-  mallopt(M_TOP_PAD, kPiece);
-  mallopt(M_TRIM_THRESHOLD, INT32_MAX);
-  mallopt(M_MMAP_THRESHOLD, kPiece);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
   using namespace lockstep;
-  keep_memory();
+  cli::keep_memory();
   try {
     return cli::run_command_line(argc, argv);
   } catch (const ConfigError& error) {
