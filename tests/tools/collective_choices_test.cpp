@@ -204,6 +204,24 @@ TEST_CASE("a schedule that names no collective is timed as the one that is asked
   CHECK(contains(result.err, "name one before it"));
 }
 
+TEST_CASE("what a schedule is written for, and what MSCCL would make of it, is told") {
+  const std::string xml =
+      run_command("lockstep schedule export all_reduce --ranks 2 --protocol LL").out;
+  const TemporaryFile file(replaced(replaced(xml, "hasdep=\"1\"", "hasdep=\"0\""), "nchannels",
+                                    "minBytes=\"64\" maxBytes=\"4096\" nchannels"));
+  const std::string collective = "lockstep collective --schedule " + file.path();
+  const std::string told = output_of(collective);
+  CHECK(contains(told, "it is meant for sizes from 64 B to 4 KiB"));
+  CHECK(contains(told, "it is written for LL; --protocol ll puts what that costs on the links"));
+  CHECK(contains(told, "is waited for but has no hasdep=\"1\""));
+  const std::string fitting = output_of(collective + " --protocol ll -b 64 -e 4K -f 64");
+  CHECK_FALSE(contains(fitting, "it is meant for"));
+  CHECK_FALSE(contains(fitting, "it is written for"));
+  CHECK(contains(output_of("lockstep verify collective --schedule " + file.path()),
+                 "is waited for but has no hasdep=\"1\""));
+  CHECK(run_command("lockstep schedule export all_reduce --ranks 2 --protocol XX").status == 2);
+}
+
 TEST_CASE("too few slots are a deadlock, and it is told") {
   // Both ranks send twice to each other before they receive.
   const std::string rank =

@@ -101,11 +101,15 @@ std::string as_goal(const Stage& stage) {
 
 std::string exported(const Given& given) {
   const Collective collective = collective_of(given.collective);
+  if (given.protocol != "Simple" && given.protocol != "LL" && given.protocol != "LL128")
+    throw UsageError(
+        fmt::format("--protocol: expected Simple, LL or LL128, got \"{}\"", given.protocol));
   if (given.to != "msccl" && given.to != "goal")
     throw UsageError(fmt::format("--to: expected msccl or goal, got \"{}\"", given.to));
   const Stage stage = stage_of(given, collective);
+  std::string text = given.to == "goal" ? as_goal(stage) : as_msccl(given, collective, stage);
   note_chunks(given, stage);
-  return given.to == "goal" ? as_goal(stage) : as_msccl(given, collective, stage);
+  return text;
 }
 
 }  // namespace

@@ -304,6 +304,23 @@ void Run::name_winners(const std::vector<Outcome>& outcomes, Report& out) const 
   }
 }
 
+/// What a user should know of an imported schedule at these sizes and on these links.
+std::vector<std::string> notes_on(const MscclImport& import, const CollectiveQuestion& question) {
+  std::vector<std::string> out = import.notes;
+  const Bytes least{import.min_bytes.value_or(0)};
+  const Bytes most{import.max_bytes.value_or(INT64_MAX)};
+  const bool all_meant = std::all_of(question.sizes.begin(), question.sizes.end(),
+                                     [&](Bytes size) { return least <= size && size <= most; });
+  if (!all_meant)
+    out.push_back(fmt::format("it is meant for sizes from {}{}", to_string(least),
+                              import.max_bytes ? " to " + to_string(most) : " on"));
+  if (import.protocol != "Simple" && question.network.protocol.empty())
+    out.push_back(
+        fmt::format("it is written for {}; --protocol {} puts what that costs on the links",
+                    import.protocol, import.protocol == "LL" ? "ll" : "ll128"));
+  return out;
+}
+
 Report Run::report(const std::vector<Outcome>& outcomes) const {
   Report out;
   out.schema = "lockstep.collective/1";
@@ -337,6 +354,11 @@ Report Run::report(const std::vector<Outcome>& outcomes) const {
                   [](const Outcome& each) { return reduced_by_switches(each); }))
     out.footer.emplace_back(
         "* the bound is for reduction at the end points; here switches reduce, which may beat it");
+  for (const Contestant& each : contestants_) {
+    if (!each.import) continue;
+    for (const std::string& note : notes_on(*each.import, question_))
+      out.footer.push_back(each.text() + ": " + note);
+  }
   for (const std::string& text : left_out_) out.footer.push_back("left out: " + text);
   return out;
 }

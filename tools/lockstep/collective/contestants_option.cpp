@@ -105,7 +105,10 @@ std::string usual_algorithm(Collective collective) {
 void add_schedule(const std::string& file, const ContestantOptions& options,
                   const std::vector<Collective>& asked, CollectiveQuestion& question) {
   MscclImport read = read_msccl(file, {options.slots});
-  if (!read.collective && asked.size() == 1) read.collective = asked.front();
+  if (!read.collective && asked.size() == 1) {
+    read.collective = asked.front();
+    read.notes.erase(read.notes.begin());  // that the file does not say it
+  }
   if (!read.collective)
     throw UsageError(fmt::format(
         "--schedule {}: it does not say which collective it does; name one before it", file));

@@ -352,6 +352,10 @@ VerifyAnswer run_verify(const VerifyQuestion& question) {
   }
   fingerprint_of(outcomes, report);
   report.footer = footer_of(outcomes, listing.left_out());
+  for (const ImportedSchedule& each : question.schedules)
+    if (each.import.collective)
+      for (const std::string& note : each.import.notes)
+        report.footer.push_back(each.file + ": " + note);
   answer.refusal = refusal_of(subjects, outcomes);
   return answer;
 }
