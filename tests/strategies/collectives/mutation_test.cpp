@@ -1,11 +1,15 @@
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <random>
 #include <tuple>
 #include <vector>
 
+#include "sim/execute/host/schedule/chunk_text.hpp"
+#include "sim/execute/host/schedule/contributions.hpp"
 #include "sim/execute/host/schedule/host_memory.hpp"
 #include "sim/execute/host/schedule/verify.hpp"
 #include "tests/strategies/collectives/every_row.hpp"
@@ -293,4 +297,94 @@ TEST_CASE("a dependency that is left out is caught where it matters") {
   const auto [tried, mattered] = try_mutants(Effect::if_seen, leave_out, {2, 4, 6});
   CHECK(tried > 100);
   CHECK(mattered > tried / 4);
+}
+
+namespace {
+
+constexpr int kRingRanks[] = {3, 4, 5, 8};
+
+Subject ring_of(int n) {
+  Subject subject;
+  subject.schedule =
+      make_schedule(*find_algorithm(Collective::all_reduce, "ring"), AlgorithmInput{.n = n});
+  subject.contract = contract_of(Collective::all_reduce, *subject.schedule, n);
+  subject.transfers = transfers_of(*subject.schedule);
+  return subject;
+}
+
+/// Every transfer of rings of several sizes, changed alone.
+template <typename Visit>  // visit(n, transfer, its block, mutant)
+void each_ring_transfer(const Visit& visit) {
+  for (const int n : kRingRanks) {
+    const Subject ring = ring_of(n);
+    for (const Transfer& transfer : ring.transfers) {
+      Mutant mutant{ring.schedule};
+      const std::int64_t block = receive_at(mutant, transfer).chunk.first;
+      CAPTURE(n);
+      CAPTURE(transfer.send.rank);
+      CAPTURE(transfer.send.step);
+      visit(ring, transfer, block, mutant);
+    }
+  }
+}
+
+bool ends_with(const std::string& text, const std::string& end) {
+  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+}
+
+}  // namespace
+
+TEST_CASE("the place of a transfer that a ring leaves out is named") {
+  each_ring_transfer([](const Subject& ring, const Transfer& left_out, std::int64_t block,
+                        Mutant& mutant) {
+    const auto [rank, lane, step, place] = left_out.send;
+    erase_at(step_at(mutant, left_out.send).sends, place);
+    erase_at(step_at(mutant, left_out.receive).receives, left_out.receive.place);
+    const CollectiveVerdict verdict = verify(mutant, ring.contract);
+    REQUIRE(verdict.symbols.first_wrong.has_value());
+    const int n = ring.contract.ranks;
+    if (step >= n - 1) {
+      // All-gather: the receiver keeps what it had, and hands it on.
+      CHECK(verdict.symbols.first_wrong->rank == left_out.receive.rank);
+      CHECK(verdict.symbols.first_wrong->chunk.first == block);
+      return;
+    }
+    // Reduce-scatter: what the sender had of ranks rank-step to rank goes nowhere else. The least
+    // of these is told of.
+    int least = rank;
+    for (int back = 1; back <= step; ++back) least = std::min(least, (rank - back + n) % n);
+    const std::string who = "; " + to_string(Contribution{least, block});
+    const std::string what =
+        least == rank ? who + " was never passed on"
+                      : who + " came no further than " + to_text(StepPlace{rank, lane, step - 1});
+    CHECK_MESSAGE(ends_with(verdict.problem(), what), verdict.problem());
+  });
+}
+
+TEST_CASE("the place where a ring overwrites what it should add to is named") {
+  each_ring_transfer(
+      [](const Subject& ring, const Transfer& transfer, std::int64_t block, Mutant& mutant) {
+        Receive& receive = receive_at(mutant, transfer);
+        if (receive.combine == Combine::copy) return;
+        receive.combine = Combine::copy;
+        const CollectiveVerdict verdict = verify(mutant, ring.contract);
+        const auto [rank, lane, step, place] = transfer.receive;
+        const std::string what =
+            fmt::format("; {} was overwritten by {}", to_string(Contribution{rank, block}),
+                        to_text(StepPlace{rank, lane, step}));
+        CHECK_MESSAGE(ends_with(verdict.problem(), what), verdict.problem());
+      });
+}
+
+TEST_CASE("the place where a ring adds to the wrong block is named") {
+  each_ring_transfer(
+      [](const Subject& ring, const Transfer& transfer, std::int64_t, Mutant& mutant) {
+        Receive& receive = receive_at(mutant, transfer);
+        if (receive.combine == Combine::copy) return;
+        REQUIRE(shift(*ring.schedule, transfer.receive.rank, receive.chunk));
+        const CollectiveVerdict verdict = verify(mutant, ring.contract);
+        const auto [rank, lane, step, place] = transfer.receive;
+        CHECK(verdict.symbols.outcome.at == StepPlace{rank, lane, step});
+        CHECK(verdict.problem().find("which are different blocks") != std::string::npos);
+      });
 }

@@ -83,6 +83,11 @@ ContributionSets::Sum ContributionSets::add(const Contributions& a, const Contri
   return {{last_sum_, a.origin()}, {}};
 }
 
+std::optional<Contribution> ContributionSets::least(const Contributions& a) const {
+  if (!a.written() || a.runs()->empty()) return std::nullopt;
+  return contribution(a.runs()->front().first, a.origin());
+}
+
 bool ContributionSets::equal(const Contributions& a, const Contributions& b) const {
   if (!a.written() || !b.written()) return a.written() == b.written();
   const std::int64_t shift = shift_of(a, b);

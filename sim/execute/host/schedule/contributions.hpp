@@ -64,6 +64,9 @@ class ContributionSets {
   /// Of two that are written. Remembers the last sum: the blocks of a message mostly agree.
   [[nodiscard]] Sum add(const Contributions& a, const Contributions& b);
 
+  /// The first member; none of an empty set.
+  [[nodiscard]] std::optional<Contribution> least(const Contributions& a) const;
+
   [[nodiscard]] bool equal(const Contributions& a, const Contributions& b) const;
   /// Members of `a` that are not in `b`, at most `most`, and how many there are in all.
   struct Difference {

@@ -71,6 +71,11 @@ std::optional<std::string> SymbolBlocks::reduce(Chunk at, Contributions& into,
     return mistake(at, fmt::format("adds to {} what nobody wrote", to_text(at)));
   if (!into.written())
     return mistake(at, fmt::format("adds to {}, which nobody wrote", to_text(at)));
+  const auto here = sets_.least(into);
+  const auto more = sets_.least(arrived);
+  if (here && more && here->block != more->block)
+    return mistake(at, fmt::format("adds {} to {}, which are different blocks, in {}",
+                                   to_string(*more), to_string(*here), to_text(at)));
   ContributionSets::Sum sum = sets_.add(into, arrived);
   if (sum.twice)
     return mistake(at, fmt::format("counts {} twice in {}", to_string(*sum.twice), to_text(at)));

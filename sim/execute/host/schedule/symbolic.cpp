@@ -7,6 +7,7 @@
 
 #include "sim/check.hpp"
 #include "sim/execute/host/schedule/chunk_text.hpp"
+#include "sim/execute/host/schedule/contribution_trace.hpp"
 #include "sim/execute/host/schedule/contributions.hpp"
 #include "sim/execute/host/schedule/heard_of.hpp"
 #include "sim/execute/host/schedule/orders.hpp"
@@ -69,7 +70,31 @@ class SymbolicChecker {
       verdict_.first_wrong = {place.rank, *blocks.mistaken(), verdict_.outcome.problem, place};
     }
     if (!verdict_.outcome.finished()) return;
+    first_key_.reset();
+    lacking_.reset();
     for (int rank = 0; rank < contract_.ranks; ++rank) compare(rank, blocks, log);
+    if (lacking_) verdict_.first_wrong->lost = what_became_of(*lacking_, blocks, order);
+  }
+
+  /// Executes it once more, up to the write that left the first wrong block as it is.
+  [[nodiscard]] std::string what_became_of(const Contribution& lacking, const SymbolBlocks& ended,
+                                           const ExecuteOptions& order) {
+    SymbolBlocks blocks{schedule_, contract_, sets_};
+    ContributionTrace trace{blocks, sets_, lacking, first_key_->write};
+    (void)execute(schedule_, trace, order);
+    return trace.text(is_in_some_result(lacking, ended));
+  }
+
+  [[nodiscard]] bool is_in_some_result(const Contribution& wanted, const SymbolBlocks& blocks) {
+    for (int rank = 0; rank < contract_.ranks; ++rank) {
+      for (std::int64_t block = 0; block < schedule_.blocks(); ++block) {
+        const Contributions& got = blocks.at(rank, contract_.result, block);
+        const bool owned = Contribution{rank, block} == wanted;
+        if (owned || contract_.expected(rank, block).anything || !got.written()) continue;
+        if (sets_.difference(sets_.one(wanted), got, 0).count == 0) return true;
+      }
+    }
+    return false;
   }
 
   void compare(int rank, const SymbolBlocks& blocks, const WriteLog& log) {
@@ -81,14 +106,21 @@ class SymbolicChecker {
       const Contributions& got = blocks.at(rank, contract_.result, block);
       if (sets_.equal(got, wanted)) continue;
       ++verdict_.wrong_blocks;
-      note(rank, block, log.last_write(rank, contract_.result, block), got, wanted);
+      note(rank, block, log, got, wanted);
     }
   }
 
-  void note(int rank, std::int64_t block, const std::optional<StepPlace>& written,
-            const Contributions& got, const Contributions& wanted) {
-    if (!verdict_.first_wrong) {
+  void note(int rank, std::int64_t block, const WriteLog& log, const Contributions& got,
+            const Contributions& wanted) {
+    const auto missing = sets_.difference(wanted, got, 1);
+    const bool foreign = got.written() && sets_.difference(got, wanted, 0).count > 0;
+    const Key key{!foreign, log.last_number(rank, contract_.result, block)};
+    const auto written = log.last_write(rank, contract_.result, block);
+    if (!first_key_ || key < *first_key_) {
+      first_key_ = key;
       verdict_.first_wrong = {rank, {contract_.result, block, 1}, say(got, wanted), written};
+      lacking_.reset();
+      if (missing.count > 0) lacking_ = missing.first.front();
       return;
     }
     WrongChunk& first = *verdict_.first_wrong;
@@ -121,11 +153,21 @@ class SymbolicChecker {
     }
   }
 
+  /// What went wrong first has the least.
+  struct Key {
+    bool nothing_foreign = false;
+    std::int64_t write = 0;  // the last, by number
+
+    friend auto operator<=>(const Key&, const Key&) = default;
+  };
+
   const Schedule& schedule_;
   const Contract& contract_;
   const SymbolicOptions& options_;
   ContributionSets sets_;
   SymbolicVerdict verdict_;
+  std::optional<Key> first_key_;         // of verdict_.first_wrong
+  std::optional<Contribution> lacking_;  // there, one of them
 };
 
 }  // namespace
@@ -136,8 +178,8 @@ std::string SymbolicVerdict::problem() const {
   if (!first_wrong) return {};
   const WrongChunk& wrong = *first_wrong;
   if (wrong.chunk.count == 0) return fmt::format("rank {} {}{}", wrong.rank, wrong.what, where);
-  return fmt::format("rank {}, {}: {}; {}{}", wrong.rank, to_text(wrong.chunk), wrong.what,
-                     last_written(wrong.written), where);
+  return fmt::format("rank {}, {}: {}; {}{}{}", wrong.rank, to_text(wrong.chunk), wrong.what,
+                     last_written(wrong.written), wrong.lost, where);
 }
 
 SymbolicVerdict check_symbols(const Schedule& schedule, const Contract& contract,

@@ -19,12 +19,14 @@ struct SymbolicOptions {
   std::int64_t most_work = std::int64_t{1} << 22;
 };
 
-/// Blocks next to each other that are wrong, were last written by the same step, and are the first.
+/// Blocks next to each other that are wrong and were last written by the same step: of all such
+/// those that hold what does not belong there, else those that went wrong first.
 struct WrongChunk {
   int rank = 0;
   Chunk chunk;
   std::string what;                    // "lacks rank 2's block 3"
   std::optional<StepPlace> written{};  // none: as it was at the start
+  std::string lost{};                  // what became of the first that it lacks; empty: not known
 };
 
 struct SymbolicVerdict {
@@ -40,9 +42,9 @@ struct SymbolicVerdict {
   [[nodiscard]] std::string problem() const;
 };
 
-/// Contributions are (rank, block): a reduction unites sets that must have nothing in common, and
-/// must not meet a block that nobody wrote; in the end every block of every rank's result is what
-/// the contract says. Of a barrier: every rank has heard of every other.
+/// Contributions are (rank, block): a reduction unites sets that must be of the same block, have
+/// nothing in common, and must not meet a block that nobody wrote; in the end every block of every
+/// rank's result is what the contract says. Of a barrier: every rank has heard of every other.
 [[nodiscard]] SymbolicVerdict check_symbols(const Schedule& schedule, const Contract& contract,
                                             const SymbolicOptions& options = {});
 

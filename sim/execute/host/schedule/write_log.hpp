@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-/// A memory that remembers which step last wrote each block.
+/// A memory that remembers which step last wrote each block, and in which order.
 class WriteLog final : public BlockMemory {
  public:
   /// Both must outlive this.
@@ -23,11 +23,12 @@ class WriteLog final : public BlockMemory {
   [[nodiscard]] std::optional<std::string> write(const StepPlace& place,
                                                  std::span<const Chunk> runs,
                                                  const Payload& payload, Combine combine) override {
+    ++writes_;
     for (const Chunk& run : runs) {
       std::vector<Writer>& writers = buffers_[index(place.rank, run.buffer)];
       if (writers.empty())
         writers.resize(static_cast<std::size_t>(held_blocks(schedule_, place.rank, run.buffer)));
-      std::fill_n(writers.begin() + run.first, run.count, Writer{place.lane, place.step});
+      std::fill_n(writers.begin() + run.first, run.count, Writer{place.lane, place.step, writes_});
     }
     return inner_.write(place, runs, payload, combine);
   }
@@ -35,11 +36,13 @@ class WriteLog final : public BlockMemory {
   /// None: the block is as it was at the start.
   [[nodiscard]] std::optional<StepPlace> last_write(int rank, Buffer buffer,
                                                     std::int64_t block) const {
-    const std::vector<Writer>& writers = buffers_[index(rank, buffer)];
-    if (writers.empty()) return std::nullopt;
-    const Writer& writer = writers[static_cast<std::size_t>(block)];
+    const Writer writer = writer_of(rank, buffer, block);
     if (writer.lane < 0) return std::nullopt;
     return StepPlace{rank, writer.lane, writer.step};
+  }
+  /// Which of all writes, from 1 on, that was; 0: none.
+  [[nodiscard]] std::int64_t last_number(int rank, Buffer buffer, std::int64_t block) const {
+    return writer_of(rank, buffer, block).number;
   }
 
  private:
@@ -47,7 +50,13 @@ class WriteLog final : public BlockMemory {
   struct Writer {
     int lane = -1;
     std::int64_t step = 0;
+    std::int64_t number = 0;
   };
+
+  [[nodiscard]] Writer writer_of(int rank, Buffer buffer, std::int64_t block) const {
+    const std::vector<Writer>& writers = buffers_[index(rank, buffer)];
+    return writers.empty() ? Writer{} : writers[static_cast<std::size_t>(block)];
+  }
 
   [[nodiscard]] static std::size_t index(int rank, Buffer buffer) {
     return static_cast<std::size_t>(rank) * kBuffers + static_cast<std::size_t>(buffer);
@@ -56,6 +65,7 @@ class WriteLog final : public BlockMemory {
   const Schedule& schedule_;
   BlockMemory& inner_;
   std::vector<std::vector<Writer>> buffers_;
+  std::int64_t writes_ = 0;
 };
 
 }  // namespace lockstep

@@ -38,7 +38,8 @@ TEST_CASE("a reduction of three to a root, and then to the wrong root") {
   const SymbolicVerdict wrong = check(schedule, Collective::reduce, 3, 1);
   CHECK(wrong.wrong_blocks == 1);
   CHECK(wrong.problem() ==
-        "rank 1, block 0 of data: lacks rank 0's block 0; last written by lane 0, step 0");
+        "rank 1, block 0 of data: lacks rank 0's block 0; last written by lane 0, step 0; "
+        "rank 0's block 0 was never passed on");
 }
 
 TEST_CASE("a contribution that is counted twice is reported at once") {
@@ -70,7 +71,8 @@ TEST_CASE("what nobody wrote may be moved about, but not be added or left in a r
   SUBCASE("left in the result") {
     const TableSchedule schedule{{{{send(1, scratch)}}, {{receive(0, data(0))}}}, 1, 0, 1};
     CHECK(check(schedule, Collective::broadcast, 2).problem() ==
-          "rank 1, block 0 of data: holds what nobody wrote; last written by lane 0, step 0");
+          "rank 1, block 0 of data: holds what nobody wrote; last written by lane 0, step 0; "
+          "rank 0's block 0 was never passed on");
   }
   SUBCASE("added") {
     const TableSchedule schedule{

@@ -139,7 +139,7 @@ TEST_CASE("the first wrong thing is named by rank, blocks, element and step") {
       verify(schedule, contract_of(Collective::broadcast, schedule, 2), {.count = 20});
   CHECK(verdict.problem() ==
         "rank 1, block 0 of data: lacks rank 0's block 0, holds rank 0's block 1 instead; last "
-        "written by lane 0, step 1");
+        "written by lane 0, step 1; rank 0's block 0 was overwritten by rank 1, lane 0, step 1");
   // Both blocks of ten, in both passes: the first holds the second's numbers, the second holds NaN.
   CHECK(verdict.numbers.wrong == 40);
   REQUIRE(verdict.numbers.first_wrong.has_value());
@@ -156,7 +156,8 @@ TEST_CASE("what was never received is as it was at the start") {
   const CollectiveVerdict verdict =
       verify(schedule, contract_of(Collective::all_reduce, schedule, 2));
   CHECK(verdict.problem() ==
-        "rank 0, blocks 0 to 1 of data: lacks rank 1's block 0; never written");
+        "rank 0, blocks 0 to 1 of data: lacks rank 1's block 0; never written; rank 1's "
+        "block 0 was never passed on");
 }
 
 TEST_CASE("what cannot be asked is said, and nothing is run") {
