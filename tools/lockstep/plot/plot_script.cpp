@@ -133,12 +133,15 @@ std::string axis_lines(char name, const PlotAxis& axis, Span span) {
       name, is_binary(axis.unit) ? 2 : 10, span.least, span.most, list, quoted(axis.label));
 }
 
-std::string terminal_lines(PlotKind kind) {
+/// High enough for all names below one another, as many as there are.
+std::string terminal_lines(PlotKind kind, std::size_t series) {
   if (kind == PlotKind::text)
     return "set terminal dumb noenhanced nofeed mono size 100,34\n"
            "set key outside bottom center horizontal noenhanced width 2\n";
-  return "set terminal svg noenhanced size 960,600 dynamic font 'sans-serif,14' "
-         "background '#ffffff'\n"
+  return fmt::format(
+             "set terminal svg noenhanced size 960,{} dynamic font 'sans-serif,14' "
+             "background '#ffffff'\n",
+             std::max<std::size_t>(600, 130 + 28 * series)) +
          "set key outside right center vertical Left reverse noenhanced samplen 3 "
          "spacing 1.3\n"
          "set border 3 lw 1 lc rgb '#555555'\n"
@@ -179,8 +182,8 @@ std::string plot_script(std::span<const PlotSeries> series, const PlotAxes& axes
   }
   if (lines.empty()) throw Refusal("--plot: there is nothing above zero to draw");
   return fmt::format("set encoding utf8\n{}{}set title {} noenhanced\n{}{}{}\n", data,
-                     terminal_lines(kind), quoted(axes.title), axis_lines('x', axes.x, x),
-                     axis_lines('y', axes.y, y), lines);
+                     terminal_lines(kind, series.size()), quoted(axes.title),
+                     axis_lines('x', axes.x, x), axis_lines('y', axes.y, y), lines);
 }
 
 }  // namespace lockstep::cli
