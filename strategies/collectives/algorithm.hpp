@@ -91,6 +91,8 @@ struct CollectiveAlgorithm {
   /// The closed form for one full-duplex port per rank on an otherwise unlimited network; null, or
   /// an empty result, where there is none.
   std::optional<CollectiveCost> (*cost)(const AlgorithmInput& complete) = nullptr;
+  /// The same where `time` is near and not exact; null, or an empty result, where there is none.
+  std::optional<CollectiveCost> (*estimate)(const AlgorithmInput& complete) = nullptr;
   /// What is wrong with an input whose arguments are each in their range; null: nothing ever.
   std::optional<std::string> (*refusal)(const AlgorithmInput& complete) = nullptr;
   Helpers helpers = Helpers::none;

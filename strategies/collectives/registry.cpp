@@ -7,6 +7,7 @@
 
 #include "sim/check.hpp"
 #include "strategies/collectives/rows.hpp"
+#include "strategies/collectives/spec.hpp"
 #include "topologies/config/did_you_mean.hpp"
 
 namespace lockstep {
@@ -63,14 +64,24 @@ std::optional<std::string> dimensions_problem(const CollectiveAlgorithm& algorit
                      to_string(ArgumentValue{given}), product, *n);
 }
 
+/// The algorithms that need nobody beside the ranks.
+std::vector<std::string_view> played_alone(Collective collective) {
+  std::vector<std::string_view> names;
+  for (const CollectiveAlgorithm& row : table())
+    if (row.collective == collective && row.helpers == Helpers::none) names.push_back(row.name);
+  return names;
+}
+
 std::optional<std::string> inner_problem(const CollectiveAlgorithm& algorithm,
                                          const AlgorithmParameter& parameter,
                                          const std::string& given) {
-  if (find_algorithm(parameter.inner, given) != nullptr && given != algorithm.name)
-    return std::nullopt;
-  std::vector<std::string_view> names = algorithm_names(parameter.inner);
-  std::erase(names, algorithm.name);
-  const auto meant = did_you_mean(given, names);
+  const ParsedSpecs parsed = parse_inner_spec(given, parameter.inner);
+  const std::string_view name = std::string_view{given}.substr(0, given.find(':'));
+  if (parsed.errors.empty() && parsed.specs.size() == 1) return std::nullopt;
+  if (!parsed.errors.empty() && find_algorithm(parameter.inner, name) != nullptr)
+    return fmt::format("{}: {}: {}", algorithm.name, parameter.name, parsed.errors.at(0).message);
+  const std::vector<std::string_view> names = played_alone(parameter.inner);
+  const auto meant = did_you_mean(name, names);
   return fmt::format("{}: {} is an algorithm of {}, got \"{}\"; {}", algorithm.name, parameter.name,
                      to_string(parameter.inner), given,
                      meant ? fmt::format("did you mean \"{}\"?", *meant)
@@ -169,6 +180,12 @@ std::optional<CollectiveCost> cost_of(const CollectiveAlgorithm& algorithm,
                                       const AlgorithmInput& input) {
   if (algorithm.cost == nullptr) return std::nullopt;
   return algorithm.cost(complete(algorithm, input));
+}
+
+std::optional<CollectiveCost> estimate_of(const CollectiveAlgorithm& algorithm,
+                                          const AlgorithmInput& input) {
+  if (algorithm.estimate == nullptr) return std::nullopt;
+  return algorithm.estimate(complete(algorithm, input));
 }
 
 int helpers_of(const CollectiveAlgorithm& algorithm, const AlgorithmInput& input) {

@@ -34,7 +34,7 @@ namespace lockstep {
 [[nodiscard]] std::vector<std::string> validate(const CollectiveAlgorithm& algorithm,
                                                 const AlgorithmInput& input);
 
-/// The input with fallbacks for what is missing. This and the three below want an input that passed
+/// The input with fallbacks for what is missing. This and the four below want an input that passed
 /// validate(); others throw InternalError.
 [[nodiscard]] AlgorithmInput complete(const CollectiveAlgorithm& algorithm,
                                       const AlgorithmInput& input);
@@ -42,6 +42,8 @@ namespace lockstep {
                                         const AlgorithmInput& input);
 [[nodiscard]] std::optional<CollectiveCost> cost_of(const CollectiveAlgorithm& algorithm,
                                                     const AlgorithmInput& input);
+[[nodiscard]] std::optional<CollectiveCost> estimate_of(const CollectiveAlgorithm& algorithm,
+                                                        const AlgorithmInput& input);
 /// Ranks beyond the n that hold data, such as parameter servers.
 [[nodiscard]] int helpers_of(const CollectiveAlgorithm& algorithm, const AlgorithmInput& input);
 

@@ -44,8 +44,8 @@ class StepCounts {
 
 class Measurer {
  public:
-  Measurer(const Schedule& schedule, std::int64_t most_visits)
-      : schedule_{schedule}, counts_{schedule}, visits_left_{most_visits} {}
+  Measurer(const Schedule& schedule, std::int64_t most_visits, int senders)
+      : schedule_{schedule}, counts_{schedule}, visits_left_{most_visits}, senders_{senders} {}
 
   std::optional<ScheduleMeasure> run() {
     for (int rank = 0; rank < schedule_.ranks(); ++rank) {
@@ -53,7 +53,7 @@ class Measurer {
       for (int lane = 0; lane < schedule_.lanes(); ++lane) {
         if (!visit_lane(rank, lane)) return std::nullopt;
       }
-      measure_.sent_blocks = std::max(measure_.sent_blocks, sent_);
+      if (rank < senders_) measure_.sent_blocks = std::max(measure_.sent_blocks, sent_);
     }
     return measure_;
   }
@@ -76,6 +76,7 @@ class Measurer {
   const Schedule& schedule_;
   StepCounts counts_;
   std::int64_t visits_left_;
+  int senders_;
   std::int64_t sent_ = 0;
   ScheduleMeasure measure_;
   Step step_;
@@ -99,8 +100,9 @@ MessageLayout lay_out(Bytes size, const ElementType& type, std::int64_t blocks) 
   return {count, count * type.size, block, blocks * block};
 }
 
-std::optional<ScheduleMeasure> measure(const Schedule& schedule, std::int64_t most_visits) {
-  return Measurer{schedule, most_visits}.run();
+std::optional<ScheduleMeasure> measure(const Schedule& schedule, std::int64_t most_visits,
+                                       std::optional<int> senders) {
+  return Measurer{schedule, most_visits, senders.value_or(schedule.ranks())}.run();
 }
 
 std::optional<double> algbw_gb_per_s(Bytes size, Duration time) {

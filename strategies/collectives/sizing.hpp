@@ -37,14 +37,15 @@ struct MessageLayout {
 /// What a schedule does, found by walking it.
 struct ScheduleMeasure {
   std::int64_t rounds = 0;       // most steps of any rank and lane: with one lane, rounds
-  std::int64_t sent_blocks = 0;  // most blocks that one rank sends
+  std::int64_t sent_blocks = 0;  // most blocks that one of the first `senders` ranks sends
   std::int64_t messages = 0;     // messages of all ranks
 };
 
 /// Walks every step of every rank; a phase's steps once. Empty where that would take more than
-/// `most_visits` messages and steps (then a closed form is the way).
+/// `most_visits` messages and steps (then a closed form is the way). No `senders`: all ranks.
 [[nodiscard]] std::optional<ScheduleMeasure> measure(const Schedule& schedule,
-                                                     std::int64_t most_visits = 50'000'000);
+                                                     std::int64_t most_visits = 50'000'000,
+                                                     std::optional<int> senders = {});
 
 /// GB/s (1e9 bytes) as nccl-tests reports them; none where the time is not above zero.
 [[nodiscard]] std::optional<double> algbw_gb_per_s(Bytes size, Duration time);

@@ -60,9 +60,10 @@ class SpecParser {
   }
 
  private:
+  /// Colons behind a '=' belong to a parameter's value.
   void item(std::string_view text) {
     const auto colon = text.find(':');
-    if (colon != std::string_view::npos) {
+    if (colon < text.find('=') && colon != std::string_view::npos) {
       name(text.substr(0, colon));
       position_ += colon + 1;
       parameter(text.substr(colon + 1));
@@ -151,6 +152,14 @@ std::string AlgorithmSpec::text() const {
 
 ParsedSpecs parse_specs(std::string_view text, Collective collective) {
   return SpecParser{collective}.parse(text);
+}
+
+ParsedSpecs parse_inner_spec(std::string_view text, Collective collective) {
+  std::string list{text};
+  const std::size_t colon = list.find(':');
+  if (colon != std::string::npos)
+    std::replace(list.begin() + static_cast<std::ptrdiff_t>(colon) + 1, list.end(), ':', ',');
+  return parse_specs(list, collective);
 }
 
 }  // namespace lockstep

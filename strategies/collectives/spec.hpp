@@ -28,9 +28,12 @@ struct ParsedSpecs {
 };
 
 /// Reads a list of specs separated by commas. Parameters are separated by commas too: an item with
-/// '=' and without ':' belongs to the spec before it, as in `parameter_server:shards=4,ring`.
-/// Names and parameter names are checked against the table; ranges that depend on the number of
-/// ranks are left to validate().
+/// '=' and no ':' before that belongs to the spec before it, as in
+/// `parameter_server:shards=4,ring`. Names and parameter names are checked against the table;
+/// ranges that depend on the number of ranks are left to validate().
 [[nodiscard]] ParsedSpecs parse_specs(std::string_view text, Collective collective);
+/// Reads the one spec that is the value of another's parameter, such as `inner`. Its own parameters
+/// are separated by colons: `torus:dims=4x2:copies=1`.
+[[nodiscard]] ParsedSpecs parse_inner_spec(std::string_view text, Collective collective);
 
 }  // namespace lockstep

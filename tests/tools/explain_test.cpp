@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <bit>
 #include <map>
 
 #include "tests/tools/run_command.hpp"
@@ -79,6 +80,45 @@ TEST_CASE("the textbook's table comes out of the measurement") {
     CHECK(point["rounds"] == 2 * (n - 1));
     CHECK(point["busiest_bytes"] == 4 * (n - 1) * ((std::int64_t{64} << 20U) / n));
   }
+}
+
+TEST_CASE("a pipeline's rounds are the messages that follow one another, also in several lanes") {
+  // A short message is one chunk: ceil(lg n) rounds up and as many down.
+  const Json out = json_of(
+      "lockstep complexity all_reduce --algorithms binary_tree,double_binary_tree --ranks 2..64");
+  for (const Json& row : out["rows"]) CHECK(row["rounds_growth"] == "O(log N)");
+  for (const Json& point : out["points"]) {
+    const auto n = point["ranks"].get<unsigned>();
+    CHECK(point["rounds"] == 2 * (std::bit_width(n) - 1));
+  }
+  const Json rows = rows_of(
+      "lockstep collective all_reduce --cluster configs/clusters/star.json --ranks 9 "
+      "--algorithm binary_tree:chunks=5 -b 1M -e 1M");
+  CHECK(rows[0]["rounds"] == 5 - 1 + 2 * 4);
+}
+
+TEST_CASE("a formula that is only near says so, with its numbers put in") {
+  const Json cost = json_of(
+      "lockstep explain all_reduce --algorithm binary_tree:chunks=4 --ranks 8 --size 4M")["cost"];
+  CHECK(cost["formula_is_estimate"] == true);
+  // 4 - 1 + 2 * 3 rounds of 2 us and 3 MiB at 20 ps a byte.
+  CHECK(cost["formula_s"].get<double>() == doctest::Approx(9 * (2e-6 + 3 * 1048576 * 20e-12)));
+  CHECK(json_of("lockstep explain all_reduce --algorithm ring --ranks 8")["cost"]
+                                                                         ["formula_is_estimate"] ==
+        false);
+}
+
+TEST_CASE("what switches send is not what a rank sends") {
+  // NVLS: the message up, and one eighth of it; its switch sends as much to each of eight.
+  const Json nvls = rows_of(
+      "lockstep collective all_reduce --cluster configs/clusters/dgx-h100.json --nodes 1 "
+      "--algorithm nvls:chunks=4 -b 1M -e 1M");
+  CHECK(nvls[0]["sent_per_rank_bytes"] == 1048576 + 1048576 / 8);
+  CHECK(nvls[0]["rounds"] == 4 + 3);
+  const Json sharp = json_of(
+      "lockstep explain all_reduce --algorithm sharp:chunks=1 --ranks 4 "
+      "--size 64");
+  CHECK(sharp["cost"]["sent_per_rank_bytes"] == 64);
 }
 
 }  // namespace lockstep

@@ -165,6 +165,13 @@ TEST_CASE("too few slots end with 1 and who waits for whom") {
                "<- rank 1 step 1 waits to send to rank 0 <- rank 0 step 1"));
   CHECK(
       contains(run_command(command + " --slots 0").err, "where every send waits for its receive"));
+  const CommandResult timed = run_command(
+      "lockstep collective --cluster configs/clusters/star.json --ranks 2 --slots 1 --schedule " +
+      file.path());
+  CHECK(timed.status == 1);
+  CHECK(contains(timed.err,
+                 "the collective cannot end: rank 0 step 1 waits to send to rank 1 <- rank 1 step "
+                 "1 waits to send to rank 0 <- rank 0 step 1; "));
 }
 
 TEST_CASE("what cannot be verified is refused before anything is") {

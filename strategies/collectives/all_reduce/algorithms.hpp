@@ -24,6 +24,8 @@ namespace lockstep {
 [[nodiscard]] SchedulePtr make_plain_ring(int n);
 [[nodiscard]] SchedulePtr make_ring(int n, int channels, const RankLayout& layout);
 [[nodiscard]] std::optional<CollectiveCost> ring_cost(int n, int channels);
+/// Where channels share a port and a short message's rounds do not overlap.
+[[nodiscard]] CollectiveCost ring_estimate(int n, int channels);
 
 [[nodiscard]] SchedulePtr make_bidirectional_ring(int n, const RankLayout& layout);
 
@@ -44,7 +46,10 @@ enum class PeerOrder { far_first, near_first };
 
 /// These read the input: parameters, the ranks' layout, size and hop.
 [[nodiscard]] SchedulePtr make_binary_tree(const AlgorithmInput& input);
+[[nodiscard]] std::optional<CollectiveCost> binary_tree_estimate(const AlgorithmInput& input);
 [[nodiscard]] SchedulePtr make_double_binary_tree(const AlgorithmInput& input);
+[[nodiscard]] std::optional<CollectiveCost> double_binary_tree_estimate(
+    const AlgorithmInput& input);
 
 [[nodiscard]] SchedulePtr make_hierarchical(const AlgorithmInput& input);
 [[nodiscard]] std::optional<CollectiveCost> hierarchical_cost(const AlgorithmInput& input);
@@ -55,12 +60,18 @@ enum class PeerOrder { far_first, near_first };
 
 [[nodiscard]] SchedulePtr make_torus(const AlgorithmInput& input);
 [[nodiscard]] std::optional<CollectiveCost> torus_cost(const AlgorithmInput& input);
+/// Where copies share a port and a short message's rounds do not overlap.
+[[nodiscard]] std::optional<CollectiveCost> torus_estimate(const AlgorithmInput& input);
 [[nodiscard]] std::optional<std::string> torus_refusal(const AlgorithmInput& input);
 
 [[nodiscard]] SchedulePtr make_nvls(const AlgorithmInput& input);
+/// Of one node.
+[[nodiscard]] std::optional<CollectiveCost> nvls_estimate(const AlgorithmInput& input);
 [[nodiscard]] std::optional<std::string> nvls_refusal(const AlgorithmInput& input);
 
 [[nodiscard]] SchedulePtr make_sharp(const AlgorithmInput& input);
+/// Of one rank a node.
+[[nodiscard]] std::optional<CollectiveCost> sharp_estimate(const AlgorithmInput& input);
 [[nodiscard]] std::optional<std::string> sharp_refusal(const AlgorithmInput& input);
 
 }  // namespace lockstep

@@ -50,21 +50,36 @@ RankOrder turned(int per_node, int turn) {
           [=](int rank) { return turn_by(rank, per_node - forth); }};
 }
 
+/// Every round takes alpha and twice the bytes of a chunk, so that each counts for two; channels
+/// divide them as long as they have NICs of their own.
+std::int64_t chunks_of(const AlgorithmInput& input, const NodeTree& tree, int channels) {
+  return chunk_count(
+      input, {.fixed = 2 * 2 * tree.depth(), .per_chunk = std::min(channels, tree.per_node())});
+}
+
 }  // namespace
 
 SchedulePtr make_double_binary_tree(const AlgorithmInput& input) {
   const NodeTree tree{input.n, input.layout.per_node};
   const int channels = rows::number(input, "channels");
-  // Every round takes alpha and twice the bytes of a chunk, so that each counts for two; channels
-  // divide them as long as they have NICs of their own.
-  const PipelineRounds rounds{.fixed = 2 * 2 * tree.depth(),
-                              .per_chunk = std::min(channels, tree.per_node())};
-  const SchedulePtr one = make_pipelined_tree(tree, chunk_count(input, rounds));
+  const SchedulePtr one = make_pipelined_tree(tree, chunks_of(input, tree, channels));
   const SchedulePtr pair = side_by_side({{one}, {one, second_order(tree)}});
   std::vector<Stripe> stripes;
   for (int channel = 0; channel < channels; ++channel)
     stripes.push_back({pair, turned(tree.per_node(), channel)});
   return side_by_side(std::move(stripes));
+}
+
+/// A block is one chunk's share of one tree of one channel.
+std::optional<CollectiveCost> double_binary_tree_estimate(const AlgorithmInput& input) {
+  if (input.n == 1 || input.layout.per_node > 1) return std::nullopt;
+  const NodeTree tree{input.n, 1};
+  const int channels = rows::number(input, "channels");
+  const std::int64_t chunks = chunks_of(input, tree, channels);
+  const std::int64_t rounds = chunks - 1 + 2 * tree.depth();
+  const std::int64_t twice = 2 * 2 * channels;  // the blocks of two chunks
+  return CollectiveCost{
+      .rounds = rounds, .path_blocks = twice * rounds, .sent_blocks = twice * chunks};
 }
 
 }  // namespace lockstep

@@ -142,6 +142,15 @@ SchedulePtr make_nvls(const AlgorithmInput& input) {
                      chunk_count(input, rounds_of(input)));
 }
 
+/// Every chunk goes up, down as a share, up as a share and down again: a stage each.
+std::optional<CollectiveCost> nvls_estimate(const AlgorithmInput& input) {
+  const int n = input.n;
+  if (n == 1 || input.layout.per_node != n) return std::nullopt;
+  const std::int64_t chunks = chunk_count(input, rounds_of(input));
+  const std::int64_t blocks = chunks * (n + 1);
+  return CollectiveCost{.rounds = chunks + 3, .path_blocks = blocks, .sent_blocks = blocks};
+}
+
 std::optional<std::string> nvls_refusal(const AlgorithmInput& input) {
   const int n = input.n;
   const int group = input.layout.per_node;

@@ -59,11 +59,15 @@ SchedulePtr make_ring(int n, int channels, const RankLayout& layout) {
 
 std::optional<CollectiveCost> ring_cost(int n, int channels) {
   if (channels > 1) return std::nullopt;  // a short message's rounds overlap
+  return ring_estimate(n, 1);
+}
+
+CollectiveCost ring_estimate(int n, int channels) {
   const std::int64_t others = n - 1;
-  return CollectiveCost{.rounds = 2 * others,
-                        .path_blocks = 2 * others,
-                        .reduced_blocks = others,
-                        .sent_blocks = 2 * others};
+  return {.rounds = 2 * others,
+          .path_blocks = 2 * others * channels,
+          .reduced_blocks = others * channels,
+          .sent_blocks = 2 * others * channels};
 }
 
 }  // namespace lockstep

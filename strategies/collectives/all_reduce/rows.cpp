@@ -23,7 +23,9 @@ AlgorithmParameter channels_parameter() {
 
 AlgorithmParameter inner_parameter() {
   return {.name = "inner",
-          .meaning = "the all-reduce across nodes",
+          .meaning =
+              "the all-reduce across nodes; its own parameters after colons, as in "
+              "torus:dims=4x2:copies=1",
           .kind = ParameterKind::algorithm,
           .fallback = "ring"};
 }
@@ -134,7 +136,10 @@ std::vector<CollectiveAlgorithm> all_reduce_rows() {
        .cost =
            [](const AlgorithmInput& input) {
              return ring_cost(input.n, number(input, "channels"));
-           }},
+           },
+       .estimate = [](const AlgorithmInput& input) -> std::optional<CollectiveCost> {
+         return ring_estimate(input.n, number(input, "channels"));
+       }},
       {.collective = Collective::all_reduce,
        .name = "bidirectional_ring",
        .summary = "two rings, one each way round, on half of the data each",
@@ -149,7 +154,10 @@ std::vector<CollectiveAlgorithm> all_reduce_rows() {
        .make =
            [](const AlgorithmInput& input) {
              return make_bidirectional_ring(input.n, input.layout);
-           }},
+           },
+       .estimate = [](const AlgorithmInput& input) -> std::optional<CollectiveCost> {
+         return ring_estimate(input.n, 2);
+       }},
       {.collective = Collective::all_reduce,
        .name = "recursive_doubling",
        .summary = "exchange everything with ranks 1, 2, 4, ... away: few rounds, many bytes",
@@ -228,25 +236,27 @@ std::vector<CollectiveAlgorithm> all_reduce_rows() {
        .summary = "up and down one binary tree, chunk after chunk",
        .parameters = {chunks_parameter()},
        .limits = kAnyRanks,
-       .rounds = "chunks + 2 ceil(lg n)",
+       .rounds = "chunks - 1 + 2 ceil(lg n)",
        .sent_per_rank = "3S by a rank with two children",
-       .time = "about (chunks + 2 ceil(lg n))*(alpha + 3S/chunks*beta) with one rank a node",
+       .time = "about (chunks - 1 + 2 ceil(lg n))*(alpha + 3S/chunks*beta) with one rank a node",
        .example = "binary_tree:chunks=64",
        .source = "Sanders, Speck and Traeff 2009",
        .file = "binary_tree.cpp",
-       .make = make_binary_tree},
+       .make = make_binary_tree,
+       .estimate = binary_tree_estimate},
       {.collective = Collective::all_reduce,
        .name = "double_binary_tree",
        .summary = "half up and down one binary tree, half another whose inner ranks are its leaves",
        .parameters = {chunks_parameter(), channels_parameter()},
        .limits = kAnyRanks,
-       .rounds = "chunks + 2 ceil(lg n)",
+       .rounds = "chunks - 1 + 2 ceil(lg n)",
        .sent_per_rank = "2S; 1.5S where n is 3, S where n is 2",
-       .time = "about (chunks + 2 ceil(lg n))*(alpha + 2S/chunks*beta) with one rank a node",
+       .time = "about (chunks - 1 + 2 ceil(lg n))*(alpha + 2S/chunks*beta) with one rank a node",
        .example = "double_binary_tree:channels=8,chunks=64",
        .source = "Sanders, Speck and Traeff 2009; as in NCCL",
        .file = "double_binary_tree.cpp",
-       .make = make_double_binary_tree},
+       .make = make_double_binary_tree,
+       .estimate = double_binary_tree_estimate},
       {.collective = Collective::all_reduce,
        .name = "hierarchical",
        .summary =
@@ -269,7 +279,7 @@ std::vector<CollectiveAlgorithm> all_reduce_rows() {
        .sent_per_rank = "2(group-1)/group*S and inner's of S/group",
        .time = "2(group-1)*alpha + 2(group-1)/group*S*beta + (group-1)/group*S*gamma and inner's "
                "for S/group",
-       .example = "hierarchical:group=8,inner=halving_doubling",
+       .example = "hierarchical:group=8,inner=ring:channels=2",
        .source = "Horovod NCCLHierarchicalAllreduce; Jia et al. 2018 (arXiv 1807.11205)",
        .file = "hierarchical.cpp",
        .make = make_hierarchical,
@@ -306,19 +316,21 @@ std::vector<CollectiveAlgorithm> all_reduce_rows() {
        .file = "torus.cpp",
        .make = make_torus,
        .cost = torus_cost,
+       .estimate = torus_estimate,
        .refusal = torus_refusal},
       {.collective = Collective::all_reduce,
        .name = "nvls",
        .summary = "the nodes' switches add up and multicast; across nodes an all-reduce of shares",
        .parameters = {chunks_parameter(), inner_parameter()},
        .limits = "switches that reduce inside the nodes; inner needs no helpers",
-       .rounds = "4 per chunk and inner's",
+       .rounds = "chunks + 3 on one node; across nodes inner's between the four of each chunk",
        .sent_per_rank = "(1 + 1/G)*S and inner's of S/G in nodes of G",
        .time = "about (chunks + 3)*alpha + (1 + 1/n)*S*beta on one node",
        .example = "nvls:chunks=16",
        .source = "NCCL 2.30.7, src/device/all_reduce.h; NVIDIA nccl-tests issue 212",
        .file = "nvls.cpp",
        .make = make_nvls,
+       .estimate = nvls_estimate,
        .refusal = nvls_refusal,
        .helpers = Helpers::node_switches},
       {.collective = Collective::all_reduce,
@@ -326,13 +338,14 @@ std::vector<CollectiveAlgorithm> all_reduce_rows() {
        .summary = "the network's switches add up and multicast, shares of nodes rail by rail",
        .parameters = {chunks_parameter()},
        .limits = "switches that reduce in the network",
-       .rounds = "2 per level of switches and chunk, and 2 inside nodes",
+       .rounds = "chunks - 1 + 2 per level of switches, and 2 inside nodes",
        .sent_per_rank = "S/G to the network and 2(G-1)/G*S inside nodes of G",
-       .time = "about (chunks + 2 levels)*alpha + S*beta with one rank a node",
+       .time = "about (chunks - 1 + 2 levels)*alpha + S*beta with one rank a node",
        .example = "sharp:chunks=16",
        .source = "Graham et al. 2016 (SHArP)",
        .file = "sharp.cpp",
        .make = make_sharp,
+       .estimate = sharp_estimate,
        .refusal = sharp_refusal,
        .helpers = Helpers::fabric_switches},
   };

@@ -60,6 +60,15 @@ std::optional<CollectiveCost> torus_cost(const AlgorithmInput& input) {
   return bucket_cost(grid_of(input));
 }
 
+std::optional<CollectiveCost> torus_estimate(const AlgorithmInput& input) {
+  const std::int64_t copies = copies_of(input);
+  CollectiveCost out = bucket_cost(grid_of(input));
+  out.path_blocks *= copies;
+  out.reduced_blocks *= copies;
+  out.sent_blocks *= copies;
+  return out;
+}
+
 std::optional<std::string> torus_refusal(const AlgorithmInput& input) {
   const std::int64_t most = most_copies(grid_of(input));
   const std::int64_t copies = copies_of(input);

@@ -291,6 +291,17 @@ TEST_CASE("switches are needed where switches reduce") {
         Problems{"nvls: needs a switch that reduces for every node of 2 ranks alone"});
 }
 
+TEST_CASE("an inner all-reduce has its own parameters, and may be a hierarchy again") {
+  // 3 * 4 nodes of 2: 2(2-1) rounds inside, across 2(3-1) and 2(4-1).
+  const auto cost = [](const char* inner) {
+    return cost_of(*find_algorithm(Collective::all_reduce, "hierarchical"),
+                   {.n = 24, .arguments = {{"group", std::int64_t{2}}, {"inner", inner}}});
+  };
+  CHECK(cost("blueconnect:dims=3x4").value().rounds == 2 + 4 + 6);
+  CHECK(cost("hierarchical:group=3").value().rounds == 2 + 4 + 6);
+  CHECK(cost("hierarchical:group=3:inner=direct").value().rounds == 2 + 4 + 2);
+}
+
 TEST_CASE("parameters that do not fit together are refused in words") {
   const auto problems = [](std::string_view name, AlgorithmArguments arguments) {
     return validate(*find_algorithm(Collective::all_reduce, name),
@@ -303,6 +314,11 @@ TEST_CASE("parameters that do not fit together are refused in words") {
         Problems{"hierarchical: intra is ring or direct, got \"naive\""});
   CHECK(problems("hierarchical", {{"inner", "parameter_server"}}) ==
         Problems{"hierarchical: inner is an algorithm without helpers, parameter_server has some"});
+  CHECK(problems("hierarchical", {{"inner", "ring:chanels=2"}}) ==
+        Problems{"hierarchical: inner: ring has no parameter \"chanels\"; did you mean "
+                 "\"channels\"?"});
+  CHECK(problems("hierarchical", {{"inner", "blueconnect:dims=3x2"}}) ==
+        Problems{"hierarchical: inner blueconnect: dims=3x2 makes 6 ranks, there are 8"});
   CHECK(problems("torus", {{"dims", std::vector{4, 2}}, {"copies", std::int64_t{5}}}) ==
         Problems{"torus: copies is 1 to 4 (both ways along every dimension), got 5"});
   CHECK(problems("blueconnect", {{"dims", std::vector{4, 3}}}) ==

@@ -85,7 +85,8 @@ TEST_CASE("every all-reduce adds up in nodes on rails, whatever its chunks") {
           input.arguments.emplace(name, static_cast<std::int64_t>(1 + random() % 3));
       }
       if (find_parameter(*row, "inner") != nullptr) {
-        const auto names = algorithm_names(Collective::all_reduce);
+        auto names = algorithm_names(Collective::all_reduce);
+        names.insert(names.end(), {"ring:channels=2", "torus:copies=1", "hierarchical:group=1"});
         input.arguments.emplace("inner", std::string{names[random() % names.size()]});
       }
       if (find_parameter(*row, "intra") != nullptr && draw % 2 == 0)

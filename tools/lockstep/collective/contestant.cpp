@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "sim/check.hpp"
+#include "sim/execute/host/schedule/execute.hpp"
+#include "sim/execute/host/schedule/no_content.hpp"
 #include "sim/schedule/message_depth.hpp"
 #include "tools/lockstep/output.hpp"
 
@@ -16,6 +18,9 @@ namespace {
 /// Beyond so many messages a candidate is too slow to try for every size.
 constexpr std::int64_t kMostMessages = 2'000'000;
 
+/// Beyond so many messages and steps a closed form has to say how many there are.
+constexpr std::int64_t kMostVisits = 50'000'000;
+
 /// A number in [0, most] for this seed and rank (splitmix64; Steele, Lea and Flood 2014).
 std::int64_t draw(std::uint64_t seed, std::uint64_t rank, std::int64_t most) {
   std::uint64_t z = (seed * 0x9E3779B97F4A7C15ULL) ^ ((rank + 1) * 0xD1B54A32D192ED03ULL);
@@ -25,10 +30,18 @@ std::int64_t draw(std::uint64_t seed, std::uint64_t rank, std::int64_t most) {
   return static_cast<std::int64_t>(z % (static_cast<std::uint64_t>(most) + 1));
 }
 
-std::string unfinished_text(const ReplayResult& result) {
+/// Who waits for whom in a circle, or for nobody.
+std::string waits_of(const Schedule& schedule) {
+  NoContent nothing;
+  const ExecuteOutcome outcome = execute(schedule, nothing);
+  return outcome.waits.empty() ? outcome.problem : describe_waits(schedule, outcome.waits);
+}
+
+std::string unfinished_text(const ReplayResult& result, const Schedule& schedule) {
   if (result.unfinished.empty()) return {};
-  std::string text = fmt::format("the collective cannot end; {} ends of transfers wait for ever:",
-                                 result.unfinished.size());
+  std::string text = fmt::format(
+      "the collective cannot end: {}; {} ends of transfers wait for ever:", waits_of(schedule),
+      result.unfinished.size());
   constexpr std::size_t kShown = 10;
   for (std::size_t i = 0; i < std::min(kShown, result.unfinished.size()); ++i)
     text += "\n  " + result.unfinished[i].text;
@@ -102,10 +115,14 @@ std::vector<std::string> Player::problems(const Contestant& contestant) const {
   std::vector<std::string> out = validate(row, input);
   if (!out.empty()) return out;
   const int helpers = helpers_of(row, input);
-  if (arena_.members(row.helpers, helpers).empty())
-    out.push_back(fmt::format("{}: needs {} {} beside the {} ranks; this cluster has {}", row.name,
-                              helpers, row.helpers == Helpers::hosts ? "hosts" : "switches",
-                              input.n, arena_.cluster().helpers()));
+  if (!arena_.members(row.helpers, helpers).empty()) return out;
+  if (row.helpers == Helpers::hosts) {
+    out.push_back(fmt::format("{}: needs {} more host{}, built where it is asked for by name",
+                              row.name, helpers, helpers == 1 ? "" : "s"));
+  } else {
+    out.push_back(fmt::format("{}: needs {} switches beside the {} ranks; this cluster has {}",
+                              row.name, helpers, input.n, arena_.cluster().helpers()));
+  }
   return out;
 }
 
@@ -211,7 +228,7 @@ Played Player::play(const Contestant& contestant, const Prepared& prepared) cons
   const ReplayResult& result = replayed.result;
   Played out;
   out.fold = std::move(replayed.report);
-  out.unfinished = unfinished_text(result);
+  out.unfinished = unfinished_text(result, *prepared.schedule);
   out.time = result.end.since_start();
   out.ends = result.call_ends[0];
   find_busiest(result, network, out);
@@ -248,7 +265,10 @@ ScheduleMeasure Player::measure_of(const Contestant& contestant, const Prepared&
     if (const auto found = measured_.find(key); found != measured_.end()) return found->second;
   }
   ScheduleMeasure measured;
-  if (const auto walked = measure(*prepared.schedule)) {
+  const bool switches =
+      prepared.helpers == Helpers::node_switches || prepared.helpers == Helpers::fabric_switches;
+  const int senders = switches ? arena_.ranks() : prepared.schedule->ranks();
+  if (const auto walked = measure(*prepared.schedule, kMostVisits, senders)) {
     measured = *walked;
   } else if (contestant.kind == Contestant::Kind::algorithm) {
     const auto cost =

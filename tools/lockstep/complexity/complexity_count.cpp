@@ -10,15 +10,18 @@ namespace {
 
 class Counter {
  public:
-  Counter(const Schedule& schedule, std::int64_t most_visits)
-      : schedule_{schedule}, phases_{schedule.phases()}, visits_left_{most_visits} {}
+  Counter(const Schedule& schedule, int senders, std::int64_t most_visits)
+      : schedule_{schedule},
+        senders_{senders},
+        phases_{schedule.phases()},
+        visits_left_{most_visits} {}
 
   std::optional<TrafficCount> run() {
     for (int rank = 0; rank < schedule_.ranks() && visits_left_ >= 0; ++rank) {
       sent_ = received_ = 0;
       for (int lane = 0; lane < schedule_.lanes(); ++lane) walk(rank, lane);
       count_.total_blocks += sent_;
-      count_.sent_blocks = std::max(count_.sent_blocks, sent_);
+      if (rank < senders_) count_.sent_blocks = std::max(count_.sent_blocks, sent_);
       count_.busiest_blocks = std::max(count_.busiest_blocks, sent_ + received_);
     }
     if (visits_left_ < 0) return std::nullopt;
@@ -50,6 +53,7 @@ class Counter {
   }
 
   const Schedule& schedule_;
+  int senders_;
   std::vector<Phase> phases_;
   std::int64_t visits_left_;
   std::int64_t sent_ = 0;
@@ -60,8 +64,9 @@ class Counter {
 
 }  // namespace
 
-std::optional<TrafficCount> count_traffic(const Schedule& schedule, std::int64_t most_visits) {
-  return Counter{schedule, most_visits}.run();
+std::optional<TrafficCount> count_traffic(const Schedule& schedule, int senders,
+                                          std::int64_t most_visits) {
+  return Counter{schedule, senders, most_visits}.run();
 }
 
 }  // namespace lockstep::cli

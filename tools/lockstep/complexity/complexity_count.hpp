@@ -12,13 +12,13 @@ struct TrafficCount {
   std::int64_t rounds = 0;          // messages that follow one another
   std::int64_t messages = 0;        // of all
   std::int64_t total_blocks = 0;    // sent by all
-  std::int64_t sent_blocks = 0;     // most that one sends
+  std::int64_t sent_blocks = 0;     // most that one of the first `senders` ranks sends
   std::int64_t busiest_blocks = 0;  // most that one sends and receives, together
 };
 
 /// Walks every step of every rank, a phase's steps once. Empty where that would take more than
 /// `most_visits` messages and steps.
-[[nodiscard]] std::optional<TrafficCount> count_traffic(const Schedule& schedule,
+[[nodiscard]] std::optional<TrafficCount> count_traffic(const Schedule& schedule, int senders,
                                                         std::int64_t most_visits = 50'000'000);
 
 }  // namespace lockstep::cli

@@ -84,7 +84,7 @@ class Measurer {
 
   bool measure_small(const Job& job, ComplexityPoint& out) const {
     Stage stage = stage_of(job, question_.small);
-    const auto count = count_traffic(*stage.schedule, kMostVisits);
+    const auto count = count_traffic(*stage.schedule, stage.input.n, kMostVisits);
     if (!count) return false;
     out.rounds = count->rounds;
     const std::int64_t blocks = std::max<std::int64_t>(1, stage.schedule->blocks());
@@ -96,7 +96,7 @@ class Measurer {
 
   bool measure_large(const Job& job, ComplexityPoint& out) const {
     const Stage stage = stage_of(job, question_.large);
-    const auto count = count_traffic(*stage.schedule, kMostVisits);
+    const auto count = count_traffic(*stage.schedule, stage.input.n, kMostVisits);
     if (!count) return false;
     out.messages = count->messages;
     out.busiest = stage.layout.block * count->busiest_blocks;

@@ -30,6 +30,7 @@ struct ExplainedCost {
   std::vector<std::string> model;   // what alpha, beta and gamma are on this cluster
   std::vector<CostTerm> terms;      // empty where the algorithm has no closed form
   std::optional<Duration> formula;  // their sum
+  bool near = false;                // the formula is an estimate
   std::optional<StageReplay> simulated;
   std::optional<Duration> ports_only;   // where that is not the formula: with ports as only limits
   std::vector<std::string> comparison;  // of the two, in words

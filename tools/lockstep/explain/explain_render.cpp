@@ -202,7 +202,7 @@ Report cost_report(const Explanation& explanation) {
   };
   for (const CostTerm& term : cost.terms)
     add(term.name, term.symbol, term.amount, term.each, term.time);
-  if (cost.formula) add("formula", "", "", "", *cost.formula);
+  if (cost.formula) add(cost.near ? "formula, about" : "formula", "", "", "", *cost.formula);
   if (cost.simulated) add("simulated", "", "", "", cost.simulated->time);
   for (const BoundTerm& bound : cost.bounds)
     add("bound: " + bound.name, "", bound.from, "", bound.time);
@@ -394,6 +394,7 @@ Json cost_json(const Explanation& explanation) {
                             {"time_s", term.time.seconds()}});
   const auto time = [](const auto& value) { return value ? Json(value->seconds()) : Json(); };
   out["formula_s"] = time(cost.formula);
+  out["formula_is_estimate"] = cost.near;
   out["simulated_s"] = cost.simulated ? Json(cost.simulated->time.seconds()) : Json();
   out["ports_only_s"] = time(cost.ports_only);
   out["comparison"] = cost.comparison;

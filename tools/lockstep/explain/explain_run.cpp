@@ -69,7 +69,7 @@ class Explainer {
   }
 
   Explanation run() {
-    const auto traffic = count_traffic(*out_.stage.schedule);
+    const auto traffic = count_traffic(*out_.stage.schedule, out_.stage.input.n);
     const bool replayed = traffic && traffic->messages <= kMostReplayed;
     if (can_be_played(traffic)) {
       play();

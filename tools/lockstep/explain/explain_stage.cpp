@@ -5,6 +5,7 @@
 #include <functional>
 #include <numeric>
 
+#include "sim/fold/fold.hpp"
 #include "strategies/collectives/registry.hpp"
 #include "tools/lockstep/errors.hpp"
 
@@ -83,7 +84,7 @@ StageReplay replay_stage(const Stage& stage, NetworkModel model) {
   workload.calls.push_back(
       {"the collective", stage.schedule, stage.members, stage.layout.block, {}});
   const Network& network = stage.arena->network();
-  const ReplayResult result = replay(network, workload, model);
+  const ReplayResult result = replay_folded(network, workload, model).result;
   if (!result.unfinished.empty())
     throw Refusal("the collective cannot end: " + result.unfinished.front().text);
   StageReplay out{result.end.since_start(), {}, 0};
