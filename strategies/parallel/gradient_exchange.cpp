@@ -87,7 +87,7 @@ class Buckets {
   [[nodiscard]] Routine reduction(const std::vector<Placed>& gradients) const {
     const TrainedWeight& first = gradients.front().weight;
     Routine out{"reduce_gradients", {}};
-    const bool sharded = !first.shard.empty();
+    const bool sharded = first.summed != first.gradient;
     Operation sum =
         collective_of(step_, sharded ? Collective::reduce_scatter : Collective::all_reduce,
                       sharded ? first.shard : first.over, "reduce_gradients");

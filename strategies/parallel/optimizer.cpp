@@ -48,7 +48,10 @@ class Updates {
     if (offload) update.stream = step_.program.stream("host");
     std::vector<Operation> after;
     for (const TrainedWeight& weight : weights) {
-      Ref gradient = step_.at(weight.summed, weight, position);
+      Ref gradient = step_.at(weight.share, weight, position);
+      if (weight.share != weight.summed)
+        out.operations.push_back(
+            copy(OperationKind::slice, step_.at(weight.summed, weight, position), gradient));
       Ref kept = step_.at(weight.kept, weight, position);
       if (!has_master(weight) && !step_.graph.tensors[weight.kept].resident) {
         out.operations.push_back(

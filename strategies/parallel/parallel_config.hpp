@@ -63,6 +63,7 @@ struct ParallelConfig {
   Recompute recompute = Recompute::none;
   int zero = 0;
   int shard_ranks = 0;                // ZeRO shards over that many ranks of dp * cp; 0: all
+  bool scatter_gradients = true;      // ZeRO-1: each rank gets its shard of the sum alone
   bool reshard_after_forward = true;  // ZeRO-3
   bool prefetch = true;               // ZeRO-3: the next layer's weights while this one computes
   bool sequence_parallel = false;

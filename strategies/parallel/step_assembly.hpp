@@ -36,7 +36,8 @@ struct TrainedWeight {
   Atoms within{};
   Atoms shard{};
   Atoms replicate{};  // over without shard
-  TensorId summed{};  // the gradient (or the rank's shard of it) that the optimizer reads
+  TensorId summed{};  // the gradient (or the rank's shard of it) that is summed over all ranks
+  TensorId share{};   // what the optimizer reads of it: all of `summed`, or a shard cut from it
   TensorId kept{};    // the weight (or shard) that the optimizer writes
   std::vector<TensorId> states{};
 };

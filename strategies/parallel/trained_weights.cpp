@@ -50,7 +50,7 @@ class Finder {
   }
 
   void keep_gradient(TrainedWeight& out) {
-    out.summed = out.gradient;
+    out.summed = out.share = out.gradient;
     if (out.shard.empty()) return;
     Tensor shard = tensor(out.gradient);
     shard.name += ".shard";
@@ -64,7 +64,8 @@ class Finder {
       whole.resident = false;
       whole.scope = Scope::microbatch;
     }
-    out.summed = add(std::move(shard));
+    out.share = add(std::move(shard));
+    if (step_.parallel.zero > 1 || step_.parallel.scatter_gradients) out.summed = out.share;
   }
 
   void keep_weight(TrainedWeight& out) {

@@ -91,6 +91,12 @@ void read_stack(ObjectReader& in, Parts& parts, const ScenarioFolders& folders) 
   if (at->is_string()) (void)find_file(*at, parts.stack, "software stack", "stacks", folders);
 }
 
+/// Whether a scenario has this key of `parallel`.
+bool says(const std::optional<ValueReader>& parallel, std::string_view key) {
+  const auto* members = parallel ? parallel->value()->get_if<JsonObject>() : nullptr;
+  return members != nullptr && find_member(*members, key) != nullptr;
+}
+
 /// Whether a scenario says what gradients are kept in.
 bool says_gradients(const std::optional<ValueReader>& parallel) {
   const auto* members = parallel ? parallel->value()->get_if<JsonObject>() : nullptr;
@@ -111,6 +117,8 @@ void take_form_of_stack(ObjectReader& in, const std::optional<ValueReader>& para
   parts.parallel.form = stack->form;
   if (stack->gradients && !says_gradients(parallel))
     parts.parallel.state.gradients = *stack->gradients;
+  if (parts.parallel.zero == 1 && !says(parallel, "scatter_gradients"))
+    parts.parallel.scatter_gradients = stack->scatter_gradients;
 }
 
 void read_variants(ObjectReader& in, Parts& parts) {

@@ -165,6 +165,11 @@ void read_pipeline(ObjectReader& in, ParallelConfig& parallel) {
 void read_sharding(ObjectReader& in, ParallelConfig& parallel) {
   parallel.zero = count(in, "zero", 0, 3, 0);
   parallel.shard_ranks = count(in, "shard_ranks", 0, kMostRanks, 0);
+  parallel.scatter_gradients = in.boolean("scatter_gradients", true);
+  if (!parallel.scatter_gradients && parallel.zero != 1)
+    in.note("scatter_gradients",
+            fmt::format("only ZeRO-1 may sum whole gradients and keep shards of them: zero is {}",
+                        parallel.zero));
   parallel.reshard_after_forward = in.boolean("reshard_after_forward", true);
   parallel.prefetch = in.boolean("prefetch", true);
 }
@@ -248,6 +253,7 @@ JsonValue json_of(const ParallelConfig& parallel) {
       {"sequence_parallel", json_of(parallel.sequence_parallel)},
       {"zero", json_of(parallel.zero)},
       {"shard_ranks", json_of(parallel.shard_ranks)},
+      {"scatter_gradients", json_of(parallel.scatter_gradients)},
       {"reshard_after_forward", json_of(parallel.reshard_after_forward)},
       {"prefetch", json_of(parallel.prefetch)},
       {"schedule", json_of(name_of(pipeline_names(), parallel.schedule))},

@@ -94,6 +94,8 @@ SoftwareStack read_software_stack(const JsonDocument& document, std::string id) 
     stack.host_waits_for = reader.figure(in, "host_waits_for", read_host_wait);
     stack.form = read_form(in, reader);
     stack.gradients = reader.optional_figure(in, "gradients", read_precision);
+    const auto flag = [](const ValueReader& value) { return value.boolean(); };
+    stack.scatter_gradients = reader.optional_figure(in, "scatter_gradients", flag).value_or(true);
     in.object("kinds", [&stack](ObjectReader& kinds) { read_kinds(kinds, stack); });
     return stack;
   });

@@ -31,6 +31,8 @@ struct SoftwareStack {
   ModelForm form{};
   /// What gradients are kept and exchanged in, unless a scenario says so; none: as the weights.
   std::optional<Dtype> gradients{};
+  /// ZeRO-1: whether ranks get their shards of the gradients' sum alone, unless a scenario says so.
+  bool scatter_gradients = true;
   std::string nccl = "2.30";  // whose tuning its collectives go by, of configs/nccl
   std::vector<FigureSource> sources{};
 };

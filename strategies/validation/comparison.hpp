@@ -40,7 +40,8 @@ struct Comparison {
   double simulated = 1;
   bool assumed = false;  // the row has fields that its source does not print
   bool core = false;
-  std::string stack{};  // of training runs
+  std::string stack{};   // of training runs
+  double said_slow = 0;  // by what its notes say the machine was slow; `simulated` has it in
   /// Rows of one layout set differ in how one model is spread over the same GPUs, and in nothing
   /// else; empty: of none.
   std::string layout_set{};

@@ -368,7 +368,8 @@ TEST_CASE("every plan: all ranks together compute what one device would") {
     CAPTURE(to_string(plan));
     const ParallelConfig& parallel = plan.parallel;
     const bool ring = parallel.cp > 1 && parallel.cp_kind != ContextKind::ulysses &&
-                      !(parallel.cp_kind == ContextKind::both && parallel.cp == 2);
+                      !(parallel.cp_kind == ContextKind::both &&
+                        (parallel.cp == 2 || parallel.cp == parallel.ulysses));
     const bool more = plan.shape().kv_heads % parallel.tp != 0 ||
                       ((plan.shape().experts || plan.shape().latent) && parallel.tp > 1 &&
                        !parallel.sequence_parallel) ||

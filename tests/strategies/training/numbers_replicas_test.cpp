@@ -19,6 +19,25 @@ TEST_CASE("data parallelism and ZeRO compute what one device does") {
   }
 }
 
+TEST_CASE("ZeRO-1 computes what one device does with gradients summed whole on every rank") {
+  for (const bool offload : {false, true}) {
+    for (const int tp : {1, 2}) {
+      CAPTURE(offload);
+      CAPTURE(tp);
+      ParallelConfig parallel = plan(4);
+      parallel.zero = 1;
+      parallel.scatter_gradients = false;
+      parallel.tp = tp;
+      parallel.sequence_parallel = tp > 1;  // gradients of norms are summed over tp as well
+      parallel.state.offload = offload;
+      check(model_of(gpt()), parallel);
+      parallel.shard_ranks = 2;
+      parallel.overlap = {Overlap::dp_gradients, Overlap::dp_parameters};
+      check(model_of(llama()), parallel);
+    }
+  }
+}
+
 // Every replica normalises its own batch, as frameworks do. So the reference takes the replicas'
 // batches one after the other, as microbatches of their own: the same samples in the same groups.
 TEST_CASE("replicas of a ResNet compute what one device does with their batches in turn") {

@@ -103,6 +103,7 @@ void make_odd(ParallelConfig& plan, Draw& draw) {
   out.ulysses = 2;
   out.zigzag = !draw.one_in(4);
   out.zero = draw.of({0, 1, 2, 3});
+  out.scatter_gradients = out.zero != 1 || draw.one_in(2);
   if (draw.one_in(3)) out.shard_ranks = 2;
   out.reshard_after_forward = draw.one_in(2);
   out.recompute = draw.of({Recompute::none, Recompute::selective, Recompute::full});
@@ -182,11 +183,12 @@ std::string to_string(const RandomPlan& plan) {
   for (const Overlap what : p.overlap) overlap += fmt::format(" {}", static_cast<int>(what));
   return fmt::format(
       "tp {} cp {} (kind {}, zigzag {}) pp {} vpp {} (schedule {}) dp {} ep {} order {} sp {} "
-      "zero {} shards {} reshard {} recompute {} offload {} batch {}/{} bucket {} overlap{}; "
+      "zero {} (scatter {}) shards {} reshard {} recompute {} offload {} batch {}/{} bucket {} "
+      "overlap{}; "
       "kv {} gated {} bias {} norm {} positions {} attention {} dropout {} tied {} experts {} "
       "latent {}",
       p.tp, p.cp, static_cast<int>(p.cp_kind), p.zigzag, p.pp, p.vpp, static_cast<int>(p.schedule),
-      p.dp, p.ep, p.order.front(), p.sequence_parallel, p.zero, p.shard_ranks,
+      p.dp, p.ep, p.order.front(), p.sequence_parallel, p.zero, p.scatter_gradients, p.shard_ranks,
       p.reshard_after_forward, static_cast<int>(p.recompute), p.state.offload, p.micro_batch,
       p.global_batch, p.bucket.count(), overlap, m.kv_heads, m.gated, m.bias,
       static_cast<int>(m.norm), static_cast<int>(m.positions), static_cast<int>(m.attention),

@@ -68,6 +68,19 @@ TEST_CASE("ZeRO-1: a reduce-scatter of the gradients once a step, an all-gather 
   CHECK(step.traffic("dp", Collective::all_reduce) == Traffic{});
 }
 
+// The optimizer's shard is cut from the sum: what is received besides is not needed, so that a ring
+// carries a half more than with the reduce-scatter.
+TEST_CASE("ZeRO-1 with whole sums: an all-reduce of the gradients, an all-gather of the weights") {
+  const ModelConfig model = small();
+  ParallelConfig with = plan(8, 1);
+  with.scatter_gradients = false;
+  with.shard_ranks = 4;  // replicas of shards need no sum of their own
+  const StepUnderTest step{model, with};
+  CHECK(step.traffic("dp", Collective::all_reduce).bytes == weights_of(model));
+  CHECK(step.traffic("dp", Collective::all_gather).bytes == weights_of(model));
+  CHECK(step.traffic("dp", Collective::reduce_scatter) == Traffic{});
+}
+
 TEST_CASE("ZeRO-2: gradients go to their shards after every microbatch") {
   const ModelConfig model = small();
   const StepUnderTest step{model, plan(4, 2)};

@@ -7,6 +7,7 @@
 #include "strategies/training/scenario_json.hpp"
 #include "strategies/training/software_stack.hpp"
 #include "strategies/validation/measured_file.hpp"
+#include "strategies/validation/said_slowness.hpp"
 #include "strategies/validation/stack_rule.hpp"
 
 namespace lockstep {
@@ -156,6 +157,18 @@ TEST_CASE("what cannot be modelled is told with the row's place") {
   MeasuredRun run = run_of("llmf-a100-125m-s1024-g8-mb64");
   set_member(*std::get_if<JsonObject>(&run.parallel.data), "tp", json_of(5));
   CHECK_THROWS_AS((void)scenario_of(run, kConfigs), ConfigError);
+}
+
+// The words are those of the published rows: the middle of what they say.
+TEST_CASE("a machine is as slow as its run's notes say") {
+  const auto slowness = [](const std::string& notes) {
+    return said_slowness(run_with("own", "flash", "bf16", notes));
+  };
+  CHECK(slowness("before the PCIe/NUMA settings were mended: 1-5 % slow") == doctest::Approx(0.03));
+  CHECK(slowness("one node 2.5% slow; torch.compile") == doctest::Approx(0.025));
+  CHECK(slowness("fp8 with one scale per row: 10 % slower than bf16") == 0);
+  CHECK(slowness("slow") == 0);
+  CHECK(slowness("") == 0);
 }
 
 }  // namespace lockstep

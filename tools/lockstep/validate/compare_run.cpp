@@ -5,6 +5,7 @@
 #include "strategies/training/cost_of.hpp"
 #include "strategies/training/scenario_json.hpp"
 #include "strategies/training/simulate.hpp"
+#include "strategies/validation/said_slowness.hpp"
 #include "strategies/validation/scenario_of_run.hpp"
 #include "tools/lockstep/cluster_options.hpp"
 #include "tools/lockstep/run/rank_memory.hpp"
@@ -89,6 +90,8 @@ class Rows {
     row.assumed = !run_.origin.assumed.empty();
     row.core = run_.core;
     row.stack = scenario.stack;
+    if (quantity != ComparedQuantity::peak_memory) row.said_slow = said_slowness(run_);
+    row.simulated *= 1 + row.said_slow;
     if (quantity == ComparedQuantity::step_time) {
       row.layout_set = layout_set_of(run_, scenario);
       row.at_peak = seconds_at_peak(scenario);

@@ -92,7 +92,9 @@ void add_validate(CLI::App& app) {
   command->footer(
       "Each run becomes a scenario by its row alone; nothing is fitted to rows here. Errors are\n"
       "relative and signed: simulated over measured, less one. Overall figures are means over\n"
-      "groups. What cannot be modelled is listed with the reason.\n\n"
+      "groups. What cannot be modelled is listed with the reason. Where a run's notes say that "
+      "its\n"
+      "machine was \"N-M % slow\", simulated times are longer by the middle of that.\n\n"
       "Examples:\n"
       "  lockstep validate tests/data/validation/runs.json\n"
       "  lockstep validate tests/data/validation/runs.json tests/data/validation/tables.json "

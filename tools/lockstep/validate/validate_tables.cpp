@@ -132,7 +132,7 @@ Report comparison_report(const std::vector<Comparison>& rows) {
       {"id", "row", "", true},   {"group", "group", "", true}, {"quantity", "quantity", "", true},
       {"unit", "", ""},          {"measured", "measured", ""}, {"simulated", "simulated", ""},
       {"error", "error", "(%)"}, {"stack", "stack", "", true}, {"assumed", "", ""},
-      {"core", "", ""}};
+      {"core", "", ""},          {"said_slow", "", ""}};
   Section section;
   for (const Comparison& row : rows) {
     const std::string_view unit = unit_of(row.quantity);
@@ -140,7 +140,7 @@ Report comparison_report(const std::vector<Comparison>& rows) {
                             text(unit), Cell{row.measured, scaled(row.measured, unit)},
                             Cell{row.simulated, scaled(row.simulated, unit)},
                             signed_share(row.error()), text(row.stack), Cell{row.assumed},
-                            Cell{row.core}});
+                            Cell{row.core}, signed_share(row.said_slow)});
   }
   out.sections.push_back(std::move(section));
   return out;
