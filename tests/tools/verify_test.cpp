@@ -133,14 +133,14 @@ TEST_CASE("a schedule that does not say what it does is held to what it is said 
   CHECK(run_command("lockstep verify collective broadcast --schedule " + file.path()).status == 1);
 }
 
-TEST_CASE("a wrong schedule ends with 1 and the first wrong block, rank and step") {
+TEST_CASE("a wrong schedule ends with 1 and the first wrong chunk, rank and round") {
   const TemporaryFile file(exchange("allreduce", "r"));
   const CommandResult result =
       run_command("lockstep verify collective --format json --schedule " + file.path());
   CHECK(result.status == 1);
   CHECK(contains(result.err,
-                 "error: all_reduce exchange, 2 ranks: rank 1, block 1 of data: lacks rank 1's "
-                 "block 1; last written by lane 0, step 3"));
+                 "error: all_reduce exchange, 2 ranks: round 2: rank 1, chunk 1 of data: lacks "
+                 "rank 1's chunk 1; last written by lane 0, step 3"));
   const Json row = Json::parse(result.out)["rows"][0];
   CHECK(row["ok"] == false);
   CHECK(row["symbolic"] == false);
@@ -148,9 +148,12 @@ TEST_CASE("a wrong schedule ends with 1 and the first wrong block, rank and step
   CHECK(row["wrong"] == 2);
   CHECK(row["out_of_bound"] == 2);
   CHECK(row["wrong_rank"] == 1);
-  CHECK(row["wrong_block"] == 1);
-  CHECK(row["wrong_blocks"] == 1);
-  CHECK(row["wrong_round"] == 3);
+  CHECK(row["wrong_chunk"] == 1);
+  CHECK(row["wrong_chunks"] == 1);
+  // Sent by step 1, which is the second to send; taken by step 3, which only receives.
+  CHECK(row["wrong_round"] == 2);
+  CHECK(row["wrong_lane"] == 0);
+  CHECK(row["wrong_step"] == 3);
 }
 
 TEST_CASE("too few slots end with 1 and who waits for whom") {

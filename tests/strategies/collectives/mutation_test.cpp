@@ -385,6 +385,6 @@ TEST_CASE("the place where a ring adds to the wrong block is named") {
         const CollectiveVerdict verdict = verify(mutant, ring.contract);
         const auto [rank, lane, step, place] = transfer.receive;
         CHECK(verdict.symbols.outcome.at == StepPlace{rank, lane, step});
-        CHECK(verdict.problem().find("which are different blocks") != std::string::npos);
+        CHECK(verdict.problem().find("which are different chunks") != std::string::npos);
       });
 }

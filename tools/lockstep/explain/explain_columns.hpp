@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/execute/host/schedule/rounds.hpp"
 #include "sim/schedule/contract.hpp"
-#include "tools/lockstep/explain/explain_rounds.hpp"
 
 namespace lockstep::cli {
 

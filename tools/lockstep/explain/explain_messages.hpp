@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/lockstep/explain/explain_rounds.hpp"
+#include "sim/execute/host/schedule/rounds.hpp"
 #include "tools/lockstep/explain/explain_words.hpp"
 
 namespace lockstep::cli {

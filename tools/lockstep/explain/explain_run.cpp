@@ -6,6 +6,8 @@
 #include <memory>
 #include <utility>
 
+#include "sim/execute/host/schedule/chunk_text.hpp"
+#include "sim/execute/host/schedule/no_content.hpp"
 #include "sim/execute/host/schedule/symbolic.hpp"
 #include "sim/schedule/contract.hpp"
 #include "tools/lockstep/errors.hpp"
@@ -29,16 +31,6 @@ constexpr std::size_t kMostLines = 24;
 constexpr std::size_t kMostPlaces = 16;  // ranks, and chunks
 constexpr std::size_t kLastPlaces = 4;
 constexpr std::int64_t kMostEvents = 100'000;
-
-/// Neither holds nor moves anything: for counting rounds.
-class NoMemory final : public BlockMemory {
- public:
-  Payload read(int, std::span<const Chunk>) override { return nullptr; }
-  std::optional<std::string> write(const StepPlace&, std::span<const Chunk>, const Payload&,
-                                   Combine) override {
-    return std::nullopt;
-  }
-};
 
 /// The places [0, count) that are shown; none for a gap.
 std::vector<std::optional<std::size_t>> shown_of(std::size_t count) {
@@ -99,7 +91,7 @@ class Explainer {
   }
 
   void play() {
-    NoMemory nothing;
+    NoContent nothing;
     RoundPlayer counter(schedule(), nothing);
     ChunkColumns columns(contract_);
     Round round;
@@ -111,6 +103,7 @@ class Explainer {
         details_.channels = details_.channels || message.channel > 0;
       out_.total_rounds = round.number;
     }
+    refuse_stop(counter);
     check_range();
     details_.lanes = schedule().lanes() > 1;
     all_events_ = messages <= kMostEvents;
@@ -119,8 +112,14 @@ class Explainer {
     out_.start = table();
     RoundPlayer player(schedule(), board_->memory());
     while (player.next(round)) take(round);
+    refuse_stop(player);
     note_what_is_left_out();
     judge();
+  }
+
+  static void refuse_stop(const RoundPlayer& player) {
+    if (const auto& stop = player.stopped())
+      throw Refusal(fmt::format("round {}: {} {}", stop->round, to_text(stop->place), stop->what));
   }
 
   void check_range() const {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/execute/host/schedule/rounds.hpp"
 #include "tools/lockstep/explain/explain_cost.hpp"
-#include "tools/lockstep/explain/explain_rounds.hpp"
 #include "tools/lockstep/explain/explain_stage.hpp"
 #include "tools/lockstep/explain/explain_words.hpp"
 

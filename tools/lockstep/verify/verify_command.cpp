@@ -198,7 +198,7 @@ void add_verify(CLI::App& app) {
   add_subject(*command, given);
   command
       ->add_option("--size", given->size,
-                   "Message in bytes of floats (default: three elements a block, one missing)")
+                   "Message in bytes of floats (default: three elements a chunk, one missing)")
       ->type_name("SIZE");
   add_whole_number(
       *command, "--count", 0, std::uint64_t{1} << 40U,
@@ -228,7 +228,7 @@ void add_verify(CLI::App& app) {
   add_format(*command, given->format);
   command->footer(
       "symbolic: every contribution counted once and where it belongs, in so many orders of\n"
-      "execution. races: lanes that meet in a block, one writing, in no order. worst: error over\n"
+      "execution. races: lanes that meet in a chunk, one writing, in no order. worst: error over\n"
       "n * eps * sum|x|. queue: most messages on a connection. of least: the most that one rank\n"
       "moves over the least that the busiest must.\n\n" +
       examples);

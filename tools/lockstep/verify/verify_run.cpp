@@ -142,7 +142,8 @@ Outcome judge(const VerifyQuestion& question, const Subject& subject) {
     out.resources = check_resources(*subject.schedule, subject.contract, question.slots);
   // Who waits for whom says more than who waits.
   const bool stuck = out.resources.outcome.kind == ExecuteOutcome::Kind::stuck;
-  out.problem = stuck ? out.resources.problem() : out.verdict.problem();
+  out.problem =
+      stuck ? in_round(out.verdict.round, out.resources.problem()) : out.verdict.problem();
   return out;
 }
 
@@ -153,7 +154,7 @@ std::vector<Column> columns() {
           {"root", "root", ""},
           {"helpers", "", ""},
           {"lanes", "", ""},
-          {"blocks", "", ""},
+          {"chunks", "", ""},
           {"count", "", ""},
           {"symbolic", "symbolic", "", true},
           {"orders", "orders", ""},
@@ -173,10 +174,11 @@ std::vector<Column> columns() {
           {"ok", "", ""},
           {"problem", "verdict", "", true},
           {"wrong_rank", "", ""},
-          {"wrong_block", "", ""},
-          {"wrong_blocks", "", ""},
+          {"wrong_chunk", "", ""},
+          {"wrong_chunks", "", ""},
+          {"wrong_round", "", ""},
           {"wrong_lane", "", ""},
-          {"wrong_round", "", ""}};
+          {"wrong_step", "", ""}};
 }
 
 Cell nothing(std::string shown = "-") {
@@ -221,14 +223,18 @@ void add_resources(const ResourceVerdict& resources, std::vector<Cell>& row) {
   row.push_back(multiple(resources.received_by_helper));
 }
 
-void add_place(const std::optional<WrongChunk>& wrong, std::vector<Cell>& row) {
+/// The first wrong rank, chunk and round, and in an imported schedule the lane and step.
+void add_place(const CollectiveVerdict& verdict, std::vector<Cell>& row) {
+  const std::optional<WrongChunk> wrong = verdict.first_wrong();
+  const Cell round = verdict.round ? Cell{*verdict.round} : nothing();
   if (!wrong) {
-    row.insert(row.end(), 5, nothing());
+    row.insert(row.end(), {nothing(), nothing(), nothing(), round, nothing(), nothing()});
     return;
   }
   row.emplace_back(std::int64_t{wrong->rank});
   row.emplace_back(wrong->chunk.first);
   row.emplace_back(wrong->chunk.count);
+  row.push_back(round);
   row.push_back(wrong->written ? Cell{std::int64_t{wrong->written->lane}} : nothing());
   row.push_back(wrong->written ? Cell{wrong->written->step} : nothing());
 }
@@ -255,7 +261,7 @@ std::vector<Cell> row_of(const Subject& subject, const Outcome& outcome) {
   add_resources(outcome.resources, row);
   row.emplace_back(outcome.problem.empty());
   row.emplace_back(outcome.problem, outcome.problem.empty() ? "ok" : outcome.problem);
-  add_place(verdict.first_wrong(), row);
+  add_place(verdict, row);
   return row;
 }
 
@@ -341,7 +347,7 @@ VerifyAnswer run_verify(const VerifyQuestion& question) {
   }
   VerifyAnswer answer;
   Report& report = answer.report;
-  report.schema = "lockstep.verify.collective/1";
+  report.schema = "lockstep.verify.collective/2";
   report.config = config_of(question, subjects);
   report.seed = question.seed;
   report.columns = columns();

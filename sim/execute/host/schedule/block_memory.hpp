@@ -24,7 +24,7 @@ class BlockMemory {
 
   [[nodiscard]] virtual Payload read(int rank, std::span<const Chunk> runs) = 0;
   /// What makes the write a mistake, as the end of a sentence that begins with the step's name
-  /// ("counts rank 2's block 7 twice ..."); nothing where all is well.
+  /// ("counts rank 2's chunk 7 twice ..."); nothing where all is well.
   [[nodiscard]] virtual std::optional<std::string> write(const StepPlace& place,
                                                          std::span<const Chunk> runs,
                                                          const Payload& payload,

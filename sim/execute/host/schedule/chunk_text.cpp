@@ -10,8 +10,8 @@ namespace lockstep {
 std::string to_text(const Chunk& chunk) {
   constexpr std::array<std::string_view, 3> kNames{"data", "output", "scratch"};
   const std::string_view buffer = kNames.at(static_cast<std::size_t>(chunk.buffer));
-  if (chunk.count == 1) return fmt::format("block {} of {}", chunk.first, buffer);
-  return fmt::format("blocks {} to {} of {}", chunk.first, chunk.first + chunk.count - 1, buffer);
+  if (chunk.count == 1) return fmt::format("chunk {} of {}", chunk.first, buffer);
+  return fmt::format("chunks {} to {} of {}", chunk.first, chunk.first + chunk.count - 1, buffer);
 }
 
 std::string to_text(const StepPlace& place) {

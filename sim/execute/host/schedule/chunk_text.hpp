@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-/// "block 3 of data", "blocks 3 to 5 of scratch".
+/// "chunk 3 of data", "chunks 3 to 5 of scratch".
 [[nodiscard]] std::string to_text(const Chunk& chunk);
 /// "rank 2, lane 0, step 5".
 [[nodiscard]] std::string to_text(const StepPlace& place);

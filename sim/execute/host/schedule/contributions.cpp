@@ -47,7 +47,7 @@ Merged merge(const Runs& a, const Runs& b, std::int64_t shift) {
 }  // namespace
 
 std::string to_string(const Contribution& contribution) {
-  return fmt::format("rank {}'s block {}", contribution.rank, contribution.block);
+  return fmt::format("rank {}'s chunk {}", contribution.rank, contribution.block);
 }
 
 ContributionSets::ContributionSets(int ranks)

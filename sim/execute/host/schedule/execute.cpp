@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::size_t kBlockedShown = 8;
 
-std::string in_blocks(std::int64_t count) {
-  return count == 1 ? "1 block" : fmt::format("{} blocks", count);
+std::string in_chunks(std::int64_t count) {
+  return count == 1 ? "1 chunk" : fmt::format("{} chunks", count);
 }
 
 /// Where a lane stands.
@@ -224,8 +224,8 @@ class Executor {
     const StepPlace place = place_of(receive.lane);
     if (receive.blocks != send.blocks)
       return refuse(
-          place, fmt::format("expects {} from rank {}, which sends {}", in_blocks(receive.blocks),
-                             between.from, in_blocks(send.blocks)));
+          place, fmt::format("expects {} from rank {}, which sends {}", in_chunks(receive.blocks),
+                             between.from, in_chunks(send.blocks)));
     if (const auto mistake = memory_.write(place, receive.runs, send.payload, receive.combine))
       return refuse(place, *mistake, ExecuteOutcome::Kind::wrong);
     if (observer_ != nullptr)
@@ -351,11 +351,11 @@ class Executor {
   [[nodiscard]] std::string open_transfer(const LanePosition& position) const {
     if (!position.open_sends.empty()) {
       const Send& send = step_.sends[position.open_sends.front()];
-      return fmt::format("to send {} to rank {}", in_blocks(step_.blocks_of(send)), send.peer);
+      return fmt::format("to send {} to rank {}", in_chunks(step_.blocks_of(send)), send.peer);
     }
     LOCKSTEP_CHECK(!position.open_receives.empty());
     const Receive& receive = step_.receives[position.open_receives.front()];
-    return fmt::format("to receive {} from rank {}", in_blocks(step_.blocks_of(receive)),
+    return fmt::format("to receive {} from rank {}", in_chunks(step_.blocks_of(receive)),
                        receive.peer);
   }
 

@@ -22,7 +22,7 @@ struct BlockedLane {
   int rank = 0;
   int lane = 0;
   std::int64_t step = 0;
-  std::string waits_for;  // "to send 2 blocks to rank 3", "for lane 1 to finish step 4"
+  std::string waits_for;  // "to send 2 chunks to rank 3", "for lane 1 to finish step 4"
 };
 
 /// What was moved, in blocks, and how much of it at once.

@@ -43,7 +43,7 @@ std::int64_t blocks_in_memory(const Schedule& schedule) {
   return blocks;
 }
 
-/// Nothing where not even one element per block fits.
+/// Nothing where not even one element per chunk fits.
 std::optional<Extent> fit(const Schedule& schedule, std::int64_t count, std::int64_t most_floats) {
   const std::int64_t blocks = schedule.blocks();
   if (blocks == 0) return Extent{};
@@ -205,7 +205,7 @@ class NumericChecker {
 }  // namespace
 
 std::string NumericVerdict::problem() const {
-  if (too_large) return "too large to check: not even one element per block fits";
+  if (too_large) return "too large to check: not even one element per chunk fits";
   if (!outcome.finished()) return outcome.problem;
   if (!first_wrong) return {};
   return fmt::format("rank {}, element {} is {}, not {} ({} wrong, {} out of bound); {}, {}",

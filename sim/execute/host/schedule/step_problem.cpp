@@ -24,7 +24,7 @@ MaybeProblem chunk_problem(const Schedule& schedule, int rank, Chunk chunk) {
   if (chunk.first >= 0 && chunk.count >= 0 && chunk.count <= held &&
       chunk.first <= held - chunk.count)
     return std::nullopt;
-  return fmt::format("names {} blocks from block {} on, of a buffer of {}", chunk.count,
+  return fmt::format("names {} chunks from chunk {} on, of a buffer of {}", chunk.count,
                      chunk.first, held);
 }
 
@@ -55,7 +55,7 @@ MaybeProblem local_problem(const Schedule& schedule, int rank, const LocalOperat
   if (auto problem = chunk_problem(schedule, rank, local.from)) return problem;
   if (auto problem = chunk_problem(schedule, rank, local.to)) return problem;
   if (local.from.count == local.to.count) return std::nullopt;
-  return fmt::format("moves {} blocks into {} on the spot", local.from.count, local.to.count);
+  return fmt::format("moves {} chunks into {} on the spot", local.from.count, local.to.count);
 }
 
 }  // namespace

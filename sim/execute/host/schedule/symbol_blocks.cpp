@@ -74,7 +74,7 @@ std::optional<std::string> SymbolBlocks::reduce(Chunk at, Contributions& into,
   const auto here = sets_.least(into);
   const auto more = sets_.least(arrived);
   if (here && more && here->block != more->block)
-    return mistake(at, fmt::format("adds {} to {}, which are different blocks, in {}",
+    return mistake(at, fmt::format("adds {} to {}, which are different chunks, in {}",
                                    to_string(*more), to_string(*here), to_text(at)));
   ContributionSets::Sum sum = sets_.add(into, arrived);
   if (sum.twice)

@@ -17,7 +17,7 @@
 namespace lockstep {
 namespace {
 
-/// "rank 1's block 0, rank 2's block 0 and 7 more".
+/// "rank 1's chunk 0, rank 2's chunk 0 and 7 more".
 std::string list(const ContributionSets::Difference& difference) {
   std::string text;
   for (std::size_t i = 0; i < difference.first.size(); ++i) {

@@ -24,7 +24,7 @@ struct SymbolicOptions {
 struct WrongChunk {
   int rank = 0;
   Chunk chunk;
-  std::string what;                    // "lacks rank 2's block 3"
+  std::string what;                    // "lacks rank 2's chunk 3"
   std::optional<StepPlace> written{};  // none: as it was at the start
   std::string lost{};                  // what became of the first that it lacks; empty: not known
 };

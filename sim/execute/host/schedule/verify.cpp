@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "sim/execute/host/schedule/round_of.hpp"
+
 namespace lockstep {
 namespace {
 
@@ -25,25 +27,52 @@ std::string why_impossible(const Schedule& schedule, const Contract& contract) {
   if (contract.ranks < 1 || contract.ranks > schedule.ranks())
     return fmt::format("{} ranks with data in a schedule of {}", contract.ranks, schedule.ranks());
   if (contract.blocks != schedule.blocks())
-    return fmt::format("a message of {} blocks in a schedule of {}", contract.blocks,
+    return fmt::format("a message of {} chunks in a schedule of {}", contract.blocks,
                        schedule.blocks());
   if (has_root(contract.collective) && (contract.root < 0 || contract.root >= contract.ranks))
     return fmt::format("root {}, but there are {} ranks", contract.root, contract.ranks);
   if (has_parts(contract.collective) && schedule.blocks() % contract.ranks != 0)
-    return fmt::format("{} blocks are not as many for each of {} ranks", schedule.blocks(),
+    return fmt::format("{} chunks are not as many for each of {} ranks", schedule.blocks(),
                        contract.ranks);
   return {};
+}
+
+std::optional<std::int64_t> wrong_round(const Schedule& schedule, const CollectiveVerdict& verdict,
+                                        std::optional<int> slots) {
+  const std::optional<WrongChunk> wrong = verdict.first_wrong();
+  if (wrong && wrong->written) return round_of(schedule, *wrong->written, wrong->chunk, slots);
+  const std::optional<StepPlace>& at = verdict.symbols.outcome.at;
+  return wrong || !at ? std::nullopt : round_of(schedule, *at, {}, slots);
 }
 
 /// A lane's entry in a clock is joined that much faster than a transfer is executed.
 constexpr std::int64_t kClockShare = 128;
 
+void run_checkers(const Schedule& schedule, const Contract& contract, const VerifyOptions& options,
+                  CollectiveVerdict& verdict) {
+  verdict.symbols =
+      check_symbols(schedule, contract, {options.seed, options.slots, options.most_work});
+  const ExecuteOutcome::Kind kind = verdict.symbols.outcome.kind;
+  const bool finished = kind == ExecuteOutcome::Kind::finished;
+  if (finished)
+    verdict.races = check_races(schedule, options.slots, kClockShare * options.most_work);
+  const bool can_end = finished || kind == ExecuteOutcome::Kind::wrong;
+  if (!can_end || contract.collective == Collective::barrier) return;
+  const std::int64_t count =
+      options.count.value_or(std::max<std::int64_t>(0, 3 * schedule.blocks() - 1));
+  verdict.numbers = check_numbers(
+      schedule, contract, count,
+      {options.seed, options.slots, options.most_floats, options.significand, options.run});
+}
+
 }  // namespace
 
 std::string CollectiveVerdict::problem() const {
   if (!impossible.empty()) return impossible;
-  if (!symbols.right()) return symbols.problem();
-  return races.first ? races.first->what : numbers.problem();
+  const std::string what = !symbols.right() ? symbols.problem()
+                           : races.first    ? races.first->what
+                                            : numbers.problem();
+  return in_round(round, what);
 }
 
 std::optional<WrongChunk> CollectiveVerdict::first_wrong() const {
@@ -56,24 +85,17 @@ std::optional<WrongChunk> CollectiveVerdict::first_wrong() const {
   return WrongChunk{element.rank, element.chunk, numbers.problem(), element.written};
 }
 
+std::string in_round(std::optional<std::int64_t> round, const std::string& what) {
+  return round ? fmt::format("round {}: {}", *round, what) : what;
+}
+
 CollectiveVerdict verify(const Schedule& schedule, const Contract& contract,
                          const VerifyOptions& options) {
   CollectiveVerdict verdict;
   verdict.impossible = why_impossible(schedule, contract);
   if (!verdict.impossible.empty()) return verdict;
-  verdict.symbols =
-      check_symbols(schedule, contract, {options.seed, options.slots, options.most_work});
-  const ExecuteOutcome::Kind kind = verdict.symbols.outcome.kind;
-  const bool finished = kind == ExecuteOutcome::Kind::finished;
-  if (finished)
-    verdict.races = check_races(schedule, options.slots, kClockShare * options.most_work);
-  const bool can_end = finished || kind == ExecuteOutcome::Kind::wrong;
-  if (!can_end || contract.collective == Collective::barrier) return verdict;
-  const std::int64_t count =
-      options.count.value_or(std::max<std::int64_t>(0, 3 * schedule.blocks() - 1));
-  verdict.numbers = check_numbers(
-      schedule, contract, count,
-      {options.seed, options.slots, options.most_floats, options.significand, options.run});
+  run_checkers(schedule, contract, options, verdict);
+  if (!verdict.right()) verdict.round = wrong_round(schedule, verdict, options.slots);
   return verdict;
 }
 

@@ -28,16 +28,21 @@ struct CollectiveVerdict {
   SymbolicVerdict symbols;
   RaceVerdict races;
   NumericVerdict numbers;
+  /// Of what is wrong first, counted from 1 on as `explain` does; none where no round is to blame.
+  std::optional<std::int64_t> round{};
 
   [[nodiscard]] bool right() const {
     return impossible.empty() && symbols.right() && races.right() && numbers.right();
   }
-  /// The first thing that is wrong, in a sentence; empty where right().
+  /// The first thing that is wrong, in a sentence that begins with its round; empty where right().
   [[nodiscard]] std::string problem() const;
-  /// Where: rank, blocks and the step that wrote them. None where right(), and where a schedule
+  /// Where: rank, chunk and the step that wrote them. None where right(), and where a schedule
   /// cannot end or a step cannot be.
   [[nodiscard]] std::optional<WrongChunk> first_wrong() const;
 };
+
+/// "round 3: rank 1 ...".
+[[nodiscard]] std::string in_round(std::optional<std::int64_t> round, const std::string& what);
 
 /// Whether `schedule` keeps `contract`: on sets of contributions in several orders of execution,
 /// without races between lanes, on whole numbers exactly, on random floats within a bound. A

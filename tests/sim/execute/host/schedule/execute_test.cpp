@@ -194,7 +194,7 @@ TEST_CASE("two that both send first are stuck without slots and pass with one") 
   const ExecuteOutcome stuck = execute(rendezvous, memory);
   CHECK(stuck.kind == ExecuteOutcome::Kind::stuck);
   CHECK(stuck.blocked_lanes == 2);
-  CHECK(stuck.problem == "rank 0, lane 0, step 0 waits to send 1 block to rank 1");
+  CHECK(stuck.problem == "rank 0, lane 0, step 0 waits to send 1 chunk to rank 1");
 
   const TableSchedule buffered{ranks, 1, 1};
   memory = memory_for(buffered);
@@ -225,7 +225,7 @@ TEST_CASE("what cannot end says who waits for what") {
     REQUIRE(outcome.blocked.size() == 1);
     CHECK(outcome.blocked[0].rank == 1);
     CHECK(outcome.blocked[0].step == 0);
-    CHECK(outcome.blocked[0].waits_for == "to send 1 block to rank 0");
+    CHECK(outcome.blocked[0].waits_for == "to send 1 chunk to rank 0");
   }
   SUBCASE("two lanes wait for each other") {
     Step a;
@@ -257,10 +257,10 @@ TEST_CASE("a step that asks for what cannot be is refused") {
   };
   // Also with blocks of no elements: the counts are compared, not the bytes.
   CHECK(problem_of({{{send(1, data(0, 2))}}, {{receive(0, data(0))}}}) ==
-        "rank 1, lane 0, step 0 expects 1 block from rank 0, which sends 2 blocks");
+        "rank 1, lane 0, step 0 expects 1 chunk from rank 0, which sends 2 chunks");
   CHECK(mentions(problem_of({{{send(7, data(0))}}}), "names rank 7, but there are 1 ranks"));
-  CHECK(mentions(problem_of({{{send(0, data(1, 2))}}}), "2 blocks from block 1 on"));
-  CHECK(mentions(problem_of({{{send(0, data(-1))}}}), "1 blocks from block -1 on"));
+  CHECK(mentions(problem_of({{{send(0, data(1, 2))}}}), "2 chunks from chunk 1 on"));
+  CHECK(mentions(problem_of({{{send(0, data(-1))}}}), "1 chunks from chunk -1 on"));
   Step after_nothing;
   after_nothing.after = {{0, 9}};
   CHECK(mentions(problem_of({{{after_nothing}}}), "waits for step 9 of lane 0"));
@@ -269,12 +269,12 @@ TEST_CASE("a step that asks for what cannot be is refused") {
   CHECK(mentions(problem_of({{{channel}}}), "names channel -1"));
   Step pieces;
   pieces.send(0, std::vector{data(0), data(2)});
-  CHECK(mentions(problem_of({{{pieces}}}), "1 blocks from block 2 on"));
+  CHECK(mentions(problem_of({{{pieces}}}), "1 chunks from chunk 2 on"));
   pieces.pieces.clear();
   CHECK(mentions(problem_of({{{pieces}}}), "has a message of 1 pieces more than it lists"));
   Step local;
   local.locals = {{data(0), data(0, 2), Combine::copy}};
-  CHECK(mentions(problem_of({{{local}}}), "moves 1 blocks into 2"));
+  CHECK(mentions(problem_of({{{local}}}), "moves 1 chunks into 2"));
   local.locals = {{data(0), {Buffer::scratch, 0, 1}, Combine::copy}};
-  CHECK(mentions(problem_of({{{local}}}), "1 blocks from block 0 on, of a buffer of 0"));
+  CHECK(mentions(problem_of({{{local}}}), "1 chunks from chunk 0 on, of a buffer of 0"));
 }

@@ -42,7 +42,7 @@ TEST_CASE("what one lane receives and another passes on is a race until it is na
   REQUIRE(verdict.first.has_value());
   CHECK(verdict.first->chunk.first == 0);
   CHECK(verdict.first->what ==
-        "rank 0, lane 1, step 0 reads block 0 of data, lane 0, step 0 overwrites it, and nothing "
+        "rank 0, lane 1, step 0 reads chunk 0 of data, lane 0, step 0 overwrites it, and nothing "
         "says which comes first");
 }
 
@@ -78,7 +78,7 @@ TEST_CASE("two lanes must not add to one block, messages of one step may") {
        {{send(0, data(0))}},
        {{send(0, data(0))}}}};
   CHECK(race_in(lanes) ==
-        "rank 0, lane 0, step 0 adds to block 0 of data, lane 1, step 0 adds to it, and nothing "
+        "rank 0, lane 0, step 0 adds to chunk 0 of data, lane 1, step 0 adds to it, and nothing "
         "says which comes first");
   const auto one_step = [](Combine first) {
     const Step both{.receives = {{1, data(0), first}, {2, data(0), Combine::reduce}}};
@@ -86,7 +86,7 @@ TEST_CASE("two lanes must not add to one block, messages of one step may") {
   };
   CHECK(race_in(one_step(Combine::reduce)).empty());
   CHECK(race_in(one_step(Combine::copy)) ==
-        "rank 0, lane 0, step 0 takes two messages into block 0 of data, and nothing says which "
+        "rank 0, lane 0, step 0 takes two messages into chunk 0 of data, and nothing says which "
         "comes first");
 }
 
@@ -113,7 +113,7 @@ TEST_CASE("a race that only a narrow window shows is found") {
                                0,
                                1};
   CHECK(race_in(schedule) ==
-        "rank 0, lane 1, step 1 overwrites block 0 of data, lane 0, step 0 adds to it, and nothing "
+        "rank 0, lane 1, step 1 overwrites chunk 0 of data, lane 0, step 0 adds to it, and nothing "
         "says which comes first");
   CHECK_FALSE(verify(schedule, contract_of(Collective::all_reduce, schedule, 2)).right());
 }

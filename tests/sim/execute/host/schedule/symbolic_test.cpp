@@ -38,8 +38,8 @@ TEST_CASE("a reduction of three to a root, and then to the wrong root") {
   const SymbolicVerdict wrong = check(schedule, Collective::reduce, 3, 1);
   CHECK(wrong.wrong_blocks == 1);
   CHECK(wrong.problem() ==
-        "rank 1, block 0 of data: lacks rank 0's block 0; last written by lane 0, step 0; "
-        "rank 0's block 0 was never passed on");
+        "rank 1, chunk 0 of data: lacks rank 0's chunk 0; last written by lane 0, step 0; "
+        "rank 0's chunk 0 was never passed on");
 }
 
 TEST_CASE("a contribution that is counted twice is reported at once") {
@@ -51,7 +51,7 @@ TEST_CASE("a contribution that is counted twice is reported at once") {
   const SymbolicVerdict verdict = check(schedule, Collective::all_reduce, 2);
   CHECK(verdict.outcome.kind == ExecuteOutcome::Kind::wrong);
   CHECK(verdict.problem() ==
-        "rank 0, lane 0, step 2 counts rank 1's block 1 twice in block 1 of data");
+        "rank 0, lane 0, step 2 counts rank 1's chunk 1 twice in chunk 1 of data");
   REQUIRE(verdict.first_wrong.has_value());
   CHECK(verdict.first_wrong->rank == 0);
   CHECK(verdict.first_wrong->chunk.first == 1);
@@ -71,26 +71,26 @@ TEST_CASE("what nobody wrote may be moved about, but not be added or left in a r
   SUBCASE("left in the result") {
     const TableSchedule schedule{{{{send(1, scratch)}}, {{receive(0, data(0))}}}, 1, 0, 1};
     CHECK(check(schedule, Collective::broadcast, 2).problem() ==
-          "rank 1, block 0 of data: holds what nobody wrote; last written by lane 0, step 0; "
-          "rank 0's block 0 was never passed on");
+          "rank 1, chunk 0 of data: holds what nobody wrote; last written by lane 0, step 0; "
+          "rank 0's chunk 0 was never passed on");
   }
   SUBCASE("added") {
     const TableSchedule schedule{
         {{{send(1, scratch)}}, {{receive(0, data(0), Combine::reduce)}}}, 1, 0, 1};
     CHECK(check(schedule, Collective::all_reduce, 2).problem() ==
-          "rank 1, lane 0, step 0 adds to block 0 of data what nobody wrote");
+          "rank 1, lane 0, step 0 adds to chunk 0 of data what nobody wrote");
   }
   SUBCASE("added to") {
     const TableSchedule schedule{
         {{{send(1, data(0))}}, {{receive(0, scratch, Combine::reduce)}}}, 1, 0, 1};
     CHECK(check(schedule, Collective::all_reduce, 2).problem() ==
-          "rank 1, lane 0, step 0 adds to block 0 of scratch, which nobody wrote");
+          "rank 1, lane 0, step 0 adds to chunk 0 of scratch, which nobody wrote");
   }
   SUBCASE("an output that nobody touched") {
     const TableSchedule schedule{
         {{{send(1, data(0))}}, {{receive(0, output(0))}}}, 1, 0, 0, Buffer::output};
     CHECK(check(schedule, Collective::broadcast, 2).problem() ==
-          "rank 0, block 0 of output: holds what nobody wrote; never written");
+          "rank 0, chunk 0 of output: holds what nobody wrote; never written");
   }
 }
 
@@ -115,7 +115,7 @@ TEST_CASE(
   // Rank 0's part of rank 1's data is blocks 0 and 1.
   CHECK(verdict.wrong_blocks == 2);
   CHECK(verdict.problem() ==
-        "rank 0, blocks 2 to 3 of output: lacks rank 1's block 0, holds rank 1's block 1 instead; "
+        "rank 0, chunks 2 to 3 of output: lacks rank 1's chunk 0, holds rank 1's chunk 1 instead; "
         "last written by lane 0, step 0");
 }
 

@@ -1,4 +1,5 @@
 #include "sim/execute/host/schedule/verify.hpp"
+#include "sim/execute/host/schedule/round_of.hpp"
 
 #include <doctest/doctest.h>
 
@@ -131,15 +132,16 @@ TEST_CASE("a schedule of one collective does not pass for another") {
   }
 }
 
-TEST_CASE("the first wrong thing is named by rank, blocks, element and step") {
+TEST_CASE("the first wrong thing is named by round, rank, chunk, element and step") {
   // Broadcast from 0 to 1: the second block is sent into the first one's place.
   const TableSchedule schedule{
       {{{send(1, data(0)), send(1, data(1))}}, {{receive(0, data(0)), receive(0, data(0))}}}, 2};
   const CollectiveVerdict verdict =
       verify(schedule, contract_of(Collective::broadcast, schedule, 2), {.count = 20});
   CHECK(verdict.problem() ==
-        "rank 1, block 0 of data: lacks rank 0's block 0, holds rank 0's block 1 instead; last "
-        "written by lane 0, step 1; rank 0's block 0 was overwritten by rank 1, lane 0, step 1");
+        "round 2: rank 1, chunk 0 of data: lacks rank 0's chunk 0, holds rank 0's chunk 1 "
+        "instead; last written by lane 0, step 1; rank 0's chunk 0 was overwritten by rank 1, lane "
+        "0, step 1");
   // Both blocks of ten, in both passes: the first holds the second's numbers, the second holds NaN.
   CHECK(verdict.numbers.wrong == 40);
   REQUIRE(verdict.numbers.first_wrong.has_value());
@@ -151,13 +153,33 @@ TEST_CASE("the first wrong thing is named by rank, blocks, element and step") {
   CHECK(verdict.first_wrong()->written == StepPlace{1, 0, 1});
 }
 
+TEST_CASE("rounds are counted over lanes, from 1 on, as messages follow one another") {
+  // 0 -> 1 -> 2 -> 3, in lanes that wait for one another; 2 passes on the wrong chunk in its first
+  // send, which is the third message to follow: steps count from 0 and say 0.
+  const auto pass_on = [](int from, int to, std::int64_t sent) {
+    Step second = send(to, data(sent));
+    second.after = {{0, 0}};
+    return std::vector<std::vector<Step>>{{receive(from, data(0))}, {second}};
+  };
+  const TableSchedule schedule{
+      {{{send(1, data(0))}, {}}, pass_on(0, 2, 0), pass_on(1, 3, 1), {{receive(2, data(0))}, {}}},
+      2};
+  Contract contract = contract_of(Collective::broadcast, schedule, 4);
+  const CollectiveVerdict verdict = verify(schedule, contract);
+  REQUIRE(verdict.symbols.first_wrong.has_value());
+  CHECK(round_of(schedule, {1, 0, 0}, data(0)) == 1);
+  CHECK(round_of(schedule, {2, 1, 0}, data(1)) == 3);
+  CHECK(round_of(schedule, {3, 0, 0}, data(0)) == 3);
+  CHECK_FALSE(round_of(schedule, {3, 0, 0}, data(1)).has_value());  // it does not touch that
+}
+
 TEST_CASE("what was never received is as it was at the start") {
   const TableSchedule schedule{{{{}}, {{}}}, 2};
   const CollectiveVerdict verdict =
       verify(schedule, contract_of(Collective::all_reduce, schedule, 2));
   CHECK(verdict.problem() ==
-        "rank 0, blocks 0 to 1 of data: lacks rank 1's block 0; never written; rank 1's "
-        "block 0 was never passed on");
+        "rank 0, chunks 0 to 1 of data: lacks rank 1's chunk 0; never written; rank 1's "
+        "chunk 0 was never passed on");
 }
 
 TEST_CASE("what cannot be asked is said, and nothing is run") {
@@ -169,14 +191,14 @@ TEST_CASE("what cannot be asked is said, and nothing is run") {
     return verdict.problem();
   };
   CHECK(problem(contract_of(Collective::all_gather, schedule, 2)) ==
-        "3 blocks are not as many for each of 2 ranks");
+        "3 chunks are not as many for each of 2 ranks");
   CHECK(problem(contract_of(Collective::broadcast, schedule, 2, 2)) ==
         "root 2, but there are 2 ranks");
   CHECK(problem(contract_of(Collective::all_reduce, schedule, 3)) ==
         "3 ranks with data in a schedule of 2");
   Contract contract = contract_of(Collective::all_reduce, schedule, 2);
   contract.blocks = 4;
-  CHECK(problem(contract) == "a message of 4 blocks in a schedule of 3");
+  CHECK(problem(contract) == "a message of 4 chunks in a schedule of 3");
 }
 
 TEST_CASE("a schedule that cannot end is not run on numbers") {
@@ -185,7 +207,7 @@ TEST_CASE("a schedule that cannot end is not run on numbers") {
   const Contract contract = contract_of(Collective::all_reduce, schedule, 2);
   const CollectiveVerdict verdict = verify(schedule, contract);
   CHECK(verdict.symbols.outcome.kind == ExecuteOutcome::Kind::stuck);
-  CHECK(verdict.problem() == "rank 0, lane 0, step 0 waits to send 1 block to rank 1");
+  CHECK(verdict.problem() == "round 1: rank 0, lane 0, step 0 waits to send 1 chunk to rank 1");
   CHECK_FALSE(verdict.first_wrong().has_value());
   // With a slot it ends, and does not add up.
   CHECK(verify(schedule, contract, {.slots = 1}).symbols.wrong_blocks == 2);

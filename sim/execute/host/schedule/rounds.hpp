@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -10,7 +12,7 @@
 #include "sim/fifo.hpp"
 #include "sim/schedule/schedule.hpp"
 
-namespace lockstep::cli {
+namespace lockstep {
 
 /// A message of a round, with the runs of blocks that it takes from the sender and where they go.
 struct RoundMessage {
@@ -36,21 +38,30 @@ struct Round {
   std::vector<RoundLocal> locals;      // when the messages have arrived
 };
 
+/// Where and why a schedule does not go on.
+struct RoundStop {
+  StepPlace place;
+  std::int64_t round = 0;  // in which the step would have
+  std::string what;        // the end of a sentence that begins with the step's name
+};
+
 /// Plays a schedule as if every message took one unit of time and all else none: round k holds the
 /// messages that then begin after k-1 units. With one lane whose ranks are in step, that is the
 /// step's index. What a step sends is read when the step begins; what arrives in a round is written
 /// when all that the round's steps send has been read.
 class RoundPlayer {
  public:
-  /// Both must outlive this.
-  RoundPlayer(const Schedule& schedule, BlockMemory& memory);
+  /// Both must outlive this. `slots`: in place of the schedule's.
+  RoundPlayer(const Schedule& schedule, BlockMemory& memory, std::optional<int> slots = {});
   RoundPlayer(const RoundPlayer&) = delete;
   RoundPlayer& operator=(const RoundPlayer&) = delete;
   ~RoundPlayer() = default;
 
-  /// The next round in which something happens; false when all is done. Throws Refusal where the
-  /// schedule cannot go on or makes a mistake.
+  /// The next round in which something happens; false when all is done, and where the schedule
+  /// cannot go on or makes a mistake: see stopped().
   [[nodiscard]] bool next(Round& round);
+  /// None as long as all goes well.
+  [[nodiscard]] const std::optional<RoundStop>& stopped() const { return stopped_; }
 
  private:
   struct Lane {
@@ -95,10 +106,14 @@ class RoundPlayer {
   void transfers_over(const std::vector<std::size_t>& lanes);
   void end_step(std::size_t lane);
   void order_messages();
-  [[noreturn]] void refuse_stuck() const;
+  /// These throw a RoundStop, which next() takes.
+  [[noreturn]] static void stop(const StepPlace& place, std::int64_t round, std::string what);
+  [[noreturn]] void stop_stuck() const;
+  [[nodiscard]] bool play(Round& round);
 
   const Schedule& schedule_;
   BlockMemory& memory_;
+  std::size_t slots_;
   std::vector<Lane> lanes_;
   std::deque<std::size_t> may_begin_;
   std::map<Key, Connection> connections_;
@@ -107,6 +122,7 @@ class RoundPlayer {
   std::int64_t number_ = -1;
   bool moved_ = false;  // something has been sent in this round
   Round* round_ = nullptr;
+  std::optional<RoundStop> stopped_;
 };
 
-}  // namespace lockstep::cli
+}  // namespace lockstep

@@ -1,4 +1,4 @@
-#include "tools/lockstep/explain/explain_rounds.hpp"
+#include "sim/execute/host/schedule/rounds.hpp"
 
 #include <fmt/format.h>
 
@@ -7,11 +7,9 @@
 #include <span>
 #include <utility>
 
-#include "sim/execute/host/schedule/chunk_text.hpp"
 #include "sim/execute/host/schedule/step_problem.hpp"
-#include "tools/lockstep/errors.hpp"
 
-namespace lockstep::cli {
+namespace lockstep {
 
 namespace {
 
@@ -32,14 +30,12 @@ bool same(const Chunk& a, const Chunk& b) {
   return a.buffer == b.buffer && a.first == b.first && a.count == b.count;
 }
 
-[[noreturn]] void refuse(const StepPlace& place, const std::string& what) {
-  throw Refusal(to_text(place) + " " + what);
-}
-
 }  // namespace
 
-RoundPlayer::RoundPlayer(const Schedule& schedule, BlockMemory& memory)
-    : schedule_{schedule}, memory_{memory} {
+RoundPlayer::RoundPlayer(const Schedule& schedule, BlockMemory& memory, std::optional<int> slots)
+    : schedule_{schedule},
+      memory_{memory},
+      slots_{static_cast<std::size_t>(slots.value_or(schedule.slots()))} {
   for (int rank = 0; rank < schedule.ranks(); ++rank)
     for (int lane = 0; lane < schedule.lanes(); ++lane) {
       may_begin_.push_back(lanes_.size());
@@ -48,6 +44,16 @@ RoundPlayer::RoundPlayer(const Schedule& schedule, BlockMemory& memory)
 }
 
 bool RoundPlayer::next(Round& round) {
+  if (stopped_) return false;
+  try {
+    return play(round);
+  } catch (RoundStop& stop) {
+    stopped_ = std::move(stop);
+    return false;
+  }
+}
+
+bool RoundPlayer::play(Round& round) {
   round_ = &round;
   do {
     round = {.number = ++number_, .messages = {}, .locals = {}};
@@ -63,7 +69,7 @@ bool RoundPlayer::next(Round& round) {
   if (moved_ || !round.locals.empty()) return true;
   const bool done =
       std::ranges::all_of(lanes_, [](const Lane& lane) { return lane.place.step == lane.steps; });
-  if (!done) refuse_stuck();
+  if (!done) stop_stuck();
   return false;
 }
 
@@ -90,7 +96,7 @@ void RoundPlayer::begin(std::size_t lane) {
   Step step;
   schedule_.step(own.place.rank, own.place.lane, own.place.step, step);
   if (const auto problem = step_problem(schedule_, own.place.rank, step))
-    refuse(own.place, *problem);
+    stop(own.place, number_ + 1, *problem);
   if (must_wait(lane, step)) return;
   own.pending = std::ssize(step.sends) + std::ssize(step.receives);
   if (own.pending == 0) return end_step(lane);
@@ -140,7 +146,7 @@ void RoundPlayer::send_all() {
   std::map<Key, Connection*> still;
   for (auto& [key, between] : std::exchange(active_, {})) {
     send(*between, over);
-    between->listed = !between->sends.empty() && schedule_.slots() > 0;
+    between->listed = !between->sends.empty() && slots_ > 0;
     if (between->listed) still.emplace(key, between);
   }
   active_ = std::move(still);
@@ -148,14 +154,13 @@ void RoundPlayer::send_all() {
 }
 
 void RoundPlayer::send(Connection& between, std::vector<std::size_t>& over) {
-  const auto slots = static_cast<std::size_t>(schedule_.slots());
   while (!between.sends.empty()) {
-    if (slots == 0 ? between.receives.empty() : between.arrived.size() >= slots) return;
+    if (slots_ == 0 ? between.receives.empty() : between.arrived.size() >= slots_) return;
     PostedSend sent = between.sends.pop();
     moved_ = true;
     sent.left = number_;
     over.push_back(sent.lane);
-    if (slots > 0 && between.receives.empty()) {
+    if (slots_ > 0 && between.receives.empty()) {
       between.arrived.push(std::move(sent));
     } else {
       take(between, std::move(sent), over);
@@ -165,7 +170,7 @@ void RoundPlayer::send(Connection& between, std::vector<std::size_t>& over) {
 
 /// With slots: what waits at a receiver that has come to take it.
 void RoundPlayer::take_arrived() {
-  if (schedule_.slots() == 0) return;
+  if (slots_ == 0) return;
   std::vector<std::size_t> over;
   for (auto& [key, between] : active_)
     while (!between->arrived.empty() && !between->receives.empty())
@@ -177,11 +182,12 @@ void RoundPlayer::take(Connection& between, PostedSend sent, std::vector<std::si
   PostedReceive receive = between.receives.pop();
   const std::int64_t blocks = blocks_of(sent.runs);
   if (blocks_of(receive.runs) != blocks)
-    refuse(receive.place, fmt::format("expects {} blocks from rank {}, which sends {}",
-                                      blocks_of(receive.runs), sent.place.rank, blocks));
+    stop(receive.place, number_,
+         fmt::format("expects {} chunks from rank {}, which sends {}", blocks_of(receive.runs),
+                     sent.place.rank, blocks));
   if (const auto mistake =
           memory_.write(receive.place, receive.runs, sent.payload, receive.combine))
-    refuse(receive.place, *mistake);
+    stop(receive.place, number_, *mistake);
   over.push_back(receive.lane);
   order_.push_back(sent.index);
   round_->messages.push_back({sent.place, receive.place, between.channel, std::move(sent.runs),
@@ -200,7 +206,7 @@ void RoundPlayer::end_step(std::size_t lane) {
   for (const LocalOperation& local : step.locals) {
     const auto payload = memory_.read(own.place.rank, {&local.from, 1});
     if (const auto mistake = memory_.write(own.place, {&local.to, 1}, payload, local.combine))
-      refuse(own.place, *mistake);
+      stop(own.place, number_, *mistake);
     round_->locals.push_back({own.place, local});
   }
   ++own.place.step;
@@ -222,10 +228,14 @@ void RoundPlayer::order_messages() {
   round_->messages = std::move(sorted);
 }
 
-void RoundPlayer::refuse_stuck() const {
-  for (const Lane& lane : lanes_)
-    if (lane.place.step < lane.steps) refuse(lane.place, "waits for ever; no rank can go on");
-  throw Refusal("no rank can go on");
+void RoundPlayer::stop(const StepPlace& place, std::int64_t round, std::string what) {
+  throw RoundStop{place, round, std::move(what)};
 }
 
-}  // namespace lockstep::cli
+void RoundPlayer::stop_stuck() const {
+  const auto first =
+      std::ranges::find_if(lanes_, [](const Lane& lane) { return lane.place.step < lane.steps; });
+  stop(first->place, number_, "waits for ever; no rank can go on");
+}
+
+}  // namespace lockstep
