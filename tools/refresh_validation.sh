@@ -56,6 +56,13 @@ ranking() {
      (.ranking.regret | f), (.ranking.worst_regret | f)] | line' "$work/all.json"
 }
 
+coverage() {
+  echo "| group | runs | inside | share |"
+  echo "|---|---:|---:|---:|"
+  jq -r "$functions"'.coverage[] | [.group, .runs, .inside, (.share * 100 | round)] | line' \
+    "$work/all.json"
+}
+
 readme=$root/configs/validation/README.md
 skip=no
 while IFS= read -r text; do

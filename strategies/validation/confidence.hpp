@@ -33,9 +33,20 @@ struct Confidence {
   std::vector<Unchecked> outside{};   // empty: inside everything that was checked
 };
 
-/// The middle 80 % of measured over simulated among the nearest runs by software, GPU, kinds of
-/// parallelism, precision, and by the logarithms of GPUs, parameters and microbatch; of one group
-/// at most a third of them, so that no single source decides. `checked` has at least one run.
+/// Of measured over simulated.
+struct MeasuredRange {
+  double low = 1;
+  double high = 1;
+};
+
+/// Holds 80 % of runs of groups that are not checked yet: the middle of measured over simulated
+/// among the nearest runs by software, GPU, kinds of parallelism, precision, and by the logarithms
+/// of GPUs, parameters and microbatch; of one group at most a third of them, so that no single
+/// source decides. `checked` has at least one run.
+[[nodiscard]] MeasuredRange measured_over_simulated(const RunKind& kind,
+                                                    const std::vector<CheckedRun>& checked);
+
+/// The same for a simulated step time, with where it comes from.
 [[nodiscard]] Confidence confidence_of(Duration step, const RunKind& kind,
                                        const std::vector<CheckedRun>& checked);
 

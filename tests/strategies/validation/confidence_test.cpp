@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "strategies/validation/coverage.hpp"
+
 namespace lockstep {
 
 namespace {
@@ -69,11 +71,12 @@ TEST_CASE("the interval holds the middle, not the extremes") {
     run.error = i == 0 ? 9.0 : i == 7 ? -0.9 : 0.0;
     all.push_back(run);
   }
-  // An eighth lies on either side, more than a tenth: both ends are still in.
+  // An eighth lies on either side, more than half of what the middle leaves: both ends are in.
   const Confidence of = confidence_of(1000_ms, a_kind(), all);
   CHECK(of.low == 100_ms);
-  for (int i = 0; i < 8; ++i) all.push_back({a_kind(), "h", 0});
-  // A sixteenth is not.
+  for (const char* group : {"h", "i"})
+    for (const CheckedRun& run : runs(group, a_kind(), 8, 0)) all.push_back(run);
+  // One of 24 is not.
   const Confidence more = confidence_of(1000_ms, a_kind(), all);
   CHECK(more.low == 1000_ms);
   CHECK(more.high == 1000_ms);
@@ -93,6 +96,33 @@ TEST_CASE("what no checked run has is told") {
   CHECK_FALSE(tells(of, "parameters"));
   CHECK(distance_between(a_kind(), a_kind()) == 0);
   CHECK(distance_between(a_kind(), other) > 2);
+}
+
+// Runs of group a were simulated exactly, those of b a tenth too fast: each group alone tells a
+// range of one point, which is not where the runs of the other lie. A run of c lies between theirs,
+// so that the interval of the two holds it.
+TEST_CASE("what a group's runs took is held against the interval of the other groups") {
+  const auto row = [](const std::string& group, double simulated) {
+    Comparison out;
+    out.group = group;
+    out.measured = 1;
+    out.simulated = simulated;
+    out.kind = a_kind();
+    return out;
+  };
+  std::vector<Comparison> rows{row("a", 1), row("a", 1), row("b", 0.9)};
+  CHECK(coverage_by_others(std::span{rows}.first(2)).empty());
+  auto found = coverage_by_others(rows);
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].runs == 2);
+  CHECK(found[0].inside == 0);
+  CHECK(found[1].inside == 0);
+  rows.push_back(row("c", 0.95));
+  found = coverage_by_others(rows);
+  REQUIRE(found.size() == 3);
+  CHECK(found[0].inside == 0);
+  CHECK(found[1].inside == 0);
+  CHECK(found[2].share() == 1);
 }
 
 }  // namespace lockstep

@@ -18,7 +18,7 @@ std::optional<Confidence> run_confidence(const Scenario& scenario, Duration step
 }
 
 std::string interval_words(const Confidence& confidence) {
-  return fmt::format("{} to {}, as {:.0f} % of the {} nearest checked runs ({})",
+  return fmt::format("{} to {} with {:.0f} %, by the {} nearest checked runs ({})",
                      to_string(confidence.low), to_string(confidence.high), 100 * confidence.share,
                      confidence.runs, fmt::join(confidence.groups, ", "));
 }

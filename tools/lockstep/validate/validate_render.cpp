@@ -49,6 +49,11 @@ std::vector<Part> parts_of(const ValidateAnswer& answer, bool every_row) {
         {"sets that differ in layout alone: rank correlation, and what the layout that is "
          "simulated fastest takes over the truly fastest",
          std::move(ranking)});
+  const std::vector<GroupCoverage> coverage = coverage_by_others(answer.rows);
+  if (!coverage.empty())
+    out.push_back(
+        {"how many measured step times lie in the 80 % interval that the other groups give",
+         coverage_report(coverage)});
   out.push_back(every_row ? Part{"all rows", comparison_report(answer.rows)}
                           : Part{"the worst rows of each quantity (--rows shows all)",
                                  comparison_report(worst_rows(answer.rows))});
@@ -164,6 +169,7 @@ std::string json_text_of(const ValidateQuestion& question, const ValidateAnswer&
   for (const OverallFigures& each : summary.overall) overall.push_back(json_of(each));
   out["groups"] = std::move(groups);
   out["overall"] = std::move(overall);
+  out["coverage"] = rows_of(coverage_report(coverage_by_others(answer.rows)));
   out["left_out"] = rows_of(left_out_report(answer.left_out));
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -146,6 +146,30 @@ Report comparison_report(const std::vector<Comparison>& rows) {
   return out;
 }
 
+Report coverage_report(const std::vector<GroupCoverage>& coverage) {
+  Report out;
+  out.columns = {{"group", "group", "", true},
+                 {"runs", "runs", ""},
+                 {"inside", "inside", ""},
+                 {"share", "share", "(%)"}};
+  Section section;
+  std::size_t runs = 0;
+  std::size_t inside = 0;
+  double shares = 0;
+  for (const GroupCoverage& one : coverage) {
+    section.rows.push_back(
+        {text(one.group), count(one.runs), count(one.inside), share(one.share())});
+    runs += one.runs;
+    inside += one.inside;
+    shares += one.share();
+  }
+  if (!coverage.empty())
+    section.rows.push_back({text("mean of the groups"), count(runs), count(inside),
+                            share(shares / static_cast<double>(coverage.size()))});
+  out.sections.push_back(std::move(section));
+  return out;
+}
+
 Report group_report(const ValidationSummary& summary) {
   Report out;
   out.columns = {{"quantity", "quantity", "", true}, {"group", "group", "", true}};

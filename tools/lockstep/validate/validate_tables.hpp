@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "strategies/validation/coverage.hpp"
 #include "strategies/validation/summary.hpp"
 #include "tools/lockstep/output.hpp"
 #include "tools/lockstep/validate/validate_question.hpp"
@@ -15,6 +16,8 @@ namespace lockstep::cli {
 [[nodiscard]] Report group_report(const ValidationSummary& summary);
 [[nodiscard]] Report overall_report(const ValidationSummary& summary);
 [[nodiscard]] Report ranking_report(const ValidationSummary& summary);
+/// How often intervals from the other groups hold what was measured; a mean over groups last.
+[[nodiscard]] Report coverage_report(const std::vector<GroupCoverage>& coverage);
 [[nodiscard]] Report left_out_report(const std::vector<LeftOut>& left_out);
 
 }  // namespace lockstep::cli
