@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <memory>
 
-#include "strategies/collectives/registry.hpp"
 #include "tools/lockstep/cluster_options.hpp"
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/format_option.hpp"
+#include "tools/lockstep/list_algorithms.hpp"
 #include "tools/lockstep/list_training.hpp"
 #include "topologies/config/device.hpp"
 #include "topologies/config/did_you_mean.hpp"
@@ -20,49 +20,6 @@ namespace {
 
 Cell text(std::string_view value) {
   return Cell{std::string{value}};
-}
-
-/// In tables only what holds for powers of two; the rest is in the other formats.
-Cell first_part(std::string_view value) {
-  const auto end = value.find(';');
-  if (end == std::string_view::npos) return text(value);
-  return Cell{std::string{value}, std::string{value.substr(0, end)} + " *"};
-}
-
-std::string parameters_of(const CollectiveAlgorithm& algorithm) {
-  std::string out;
-  for (const AlgorithmParameter& parameter : algorithm.parameters)
-    out += fmt::format("{}{}={} ({})", out.empty() ? "" : ", ", parameter.name,
-                       parameter.fallback ? to_string(*parameter.fallback) : "auto",
-                       parameter.meaning);
-  return out;
-}
-
-Report algorithms() {
-  Report out;
-  out.schema = "lockstep.list.algorithms/1";
-  out.columns = {{"collective", "collective", "", true},
-                 {"name", "algorithm", "", true},
-                 {"rounds", "rounds", "", true},
-                 {"sent_per_rank", "sent per rank", "", true},
-                 {"time", "ideal time", "", true},
-                 {"summary", "summary", "", true},
-                 {"parameters", "parameters", "", true},
-                 {"limits", "", "", true},
-                 {"example", "", "", true},
-                 {"source", "", "", true}};
-  Section section;
-  for (const CollectiveAlgorithm& row : collective_algorithms())
-    section.rows.push_back({text(to_string(row.collective)), text(row.name), first_part(row.rounds),
-                            first_part(row.sent_per_rank), first_part(row.time), text(row.summary),
-                            text(parameters_of(row)), text(row.limits), text(row.example),
-                            text(row.source)});
-  out.sections.push_back(std::move(section));
-  out.footer = {
-      "n ranks, S bytes on each; alpha, beta, gamma: seconds per message, per byte sent, "
-      "per byte reduced",
-      "* where n is a power of two; --format json tells the rest, limits and sources"};
-  return out;
 }
 
 Report topologies() {
@@ -152,7 +109,6 @@ Report clusters() {
 }
 
 Report registry(const std::string& which) {
-  if (which == "algorithms") return algorithms();
   if (which == "topologies") return topologies();
   if (which == "devices") return devices();
   if (which == "clusters") return clusters();
@@ -172,6 +128,7 @@ Report registry(const std::string& which) {
 void add_list(CLI::App& app) {
   struct Given {
     std::string which;
+    ListAlgorithms algorithms;
     Format format = Format::table;
   };
   const auto given = std::make_shared<Given>();
@@ -180,13 +137,31 @@ void add_list(CLI::App& app) {
       ->add_option("registry", given->which,
                    "algorithms, topologies, devices, clusters, models, scenarios or stacks")
       ->required();
+  command
+      ->add_option("collective", given->algorithms.collective,
+                   "Of algorithms: those of this collective")
+      ->type_name("COLLECTIVE");
+  command
+      ->add_option("algorithm", given->algorithms.algorithm, "Of these: everything about this one")
+      ->type_name("ALGORITHM");
+  command->add_flag("--verbose", given->algorithms.verbose,
+                    "Of algorithms: everything about each, with formulas, parameters, limits, "
+                    "example and source");
   add_format(*command, given->format);
   command->footer(
       "Examples:\n"
       "  lockstep list scenarios\n"
+      "  lockstep list algorithms all_reduce ring\n"
       "  lockstep list clusters --format json");
   command->callback([given] {
-    Report report = registry(given->which);
+    const bool algorithms = given->which == "algorithms";
+    if (!algorithms && !given->algorithms.everything())
+      throw UsageError(
+          fmt::format("list {}: only algorithms are listed by collective or with "
+                      "--verbose",
+                      given->which));
+    given->algorithms.table = given->format == Format::table;
+    Report report = algorithms ? list_algorithms(given->algorithms) : registry(given->which);
     report.config = fmt::format("{{\"registry\": \"{}\"}}", given->which);
     print(render(report, given->format));
   });

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/version.hpp"
@@ -141,6 +142,24 @@ std::string trimmed(std::string line) {
   return line + "\n";
 }
 
+/// Cut at spaces into lines of at most `most`, where words are no longer; 0: one line.
+std::vector<std::string> lines_of(const std::string& text, std::size_t most) {
+  if (most == 0 || width_of(text) <= most) return {text};
+  std::vector<std::string> out{""};
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::string word = text.substr(at, end - at);
+    std::string& line = out.back();
+    if (!line.empty() && width_of(line) + 1 + width_of(word) > most) {
+      out.push_back(word);
+    } else {
+      line += (line.empty() ? "" : " ") + word;
+    }
+    at = end + 1;
+  }
+  return out;
+}
+
 std::vector<std::size_t> column_widths(const Report& report) {
   std::vector<std::size_t> out;
   for (const Column& column : report.columns)
@@ -148,7 +167,8 @@ std::vector<std::size_t> column_widths(const Report& report) {
   for (const Section& section : report.sections)
     for (const auto& row : section.rows)
       for (std::size_t i = 0; i < row.size(); ++i)
-        out[i] = std::max(out[i], width_of(shown(row[i])));
+        for (const std::string& line : lines_of(shown(row[i]), report.columns[i].most_width))
+          out[i] = std::max(out[i], width_of(line));
   return out;
 }
 
@@ -158,12 +178,37 @@ std::string render_upright(const Report& report) {
   for (const Column& column : report.columns) width = std::max(width, width_of(column.heading));
   std::string out;
   for (const Section& section : report.sections) {
+    if (&section != &report.sections.front()) out += "#\n";
     for (const std::string& note : section.notes) out += "# " + note + "\n";
     for (const auto& row : section.rows)
-      for (const std::size_t i : visible(report))
-        out += "  " + padded(report.columns[i].heading, width, true) + "  " + shown(row[i]) + "\n";
+      for (const std::size_t i : visible(report)) {
+        std::string heading = report.columns[i].heading;
+        for (const std::string& line : lines_of(shown(row[i]), report.columns[i].most_width))
+          out += "  " + padded(std::exchange(heading, ""), width, true) + "  " + line + "\n";
+      }
   }
   for (const std::string& note : report.footer) out += "# " + note + "\n";
+  return out;
+}
+
+/// A row of a table: as many lines as its longest cell has.
+std::string render_row(const Report& report, const std::vector<std::size_t>& widths,
+                       const std::vector<Cell>& row) {
+  const auto columns = visible(report);
+  std::vector<std::vector<std::string>> cells;
+  std::size_t height = 1;
+  for (const std::size_t i : columns) {
+    cells.push_back(lines_of(shown(row[i]), report.columns[i].most_width));
+    height = std::max(height, cells.back().size());
+  }
+  std::string out;
+  for (std::size_t at = 0; at < height; ++at) {
+    std::string line = " ";
+    for (std::size_t c = 0; c < columns.size(); ++c)
+      line += (c == 0 ? " " : "  ") + padded(at < cells[c].size() ? cells[c][at] : "",
+                                             widths[columns[c]], report.columns[columns[c]].left);
+    out += trimmed(line);
+  }
   return out;
 }
 
@@ -189,8 +234,7 @@ std::string render_table(const Report& report) {
     } else {
       out += "#\n";
     }
-    for (const auto& row : section.rows)
-      out += line("  ", [&](std::size_t i) { return shown(row[i]); });
+    for (const auto& row : section.rows) out += render_row(report, widths, row);
     for (const std::string& note : section.closing) out += "# " + note + "\n";
   }
   for (const std::string& note : report.footer) out += "# " + note + "\n";

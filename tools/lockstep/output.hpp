@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -27,6 +28,8 @@ struct Column {
   std::string heading;  // in tables; empty: the column is for programs only
   std::string unit;     // second line of the heading
   bool left = false;    // text is aligned left, numbers right
+  /// In tables a longer text goes on in the next line, from a space on; 0: however long it is.
+  std::size_t most_width = 0;
 };
 
 /// Rows with a title, as one section of a table.
