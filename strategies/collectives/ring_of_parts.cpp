@@ -54,6 +54,14 @@ SchedulePtr make_ring_of_parts(int n, int channels, const RankLayout& layout, bo
   return std::make_shared<RingOfParts>(n, std::move(orders), reduces);
 }
 
+CollectiveCost ring_of_parts_estimate(int n, int channels, bool reduces) {
+  const std::int64_t others = n - 1;
+  return {.rounds = others,
+          .path_blocks = others * channels,
+          .reduced_blocks = reduces ? others * channels : 0,
+          .sent_blocks = others * channels};
+}
+
 AlgorithmParameter ring_channels_parameter() {
   return {.name = "channels",
           .meaning =

@@ -11,6 +11,9 @@ namespace lockstep {
 [[nodiscard]] SchedulePtr make_ring_of_parts(int n, int channels, const RankLayout& layout,
                                              bool reduces);
 
+/// As if the rings took turns round by round on one port: short messages' rounds overlap.
+[[nodiscard]] CollectiveCost ring_of_parts_estimate(int n, int channels, bool reduces);
+
 /// How many rings side by side; 1 where it is not given.
 [[nodiscard]] AlgorithmParameter ring_channels_parameter();
 

@@ -108,6 +108,16 @@ TEST_CASE("a formula that is only near says so, with its numbers put in") {
         false);
 }
 
+TEST_CASE("rings side by side have numbers put into their formula") {
+  for (const std::string collective : {"all_gather", "reduce_scatter"}) {
+    const Json cost = json_of("lockstep explain " + collective +
+                              " --algorithm ring:channels=4 --ranks 8 --size 64M")["cost"];
+    CHECK(cost["formula_is_estimate"] == true);
+    // 7 rounds of 2 us; 7 of 8 parts of 64 MiB at 20 ps a byte, whoever of the four sends them.
+    CHECK(cost["formula_s"].get<double>() == doctest::Approx(7 * (2e-6 + 8 * 1048576 * 20e-12)));
+  }
+}
+
 TEST_CASE("what switches send is not what a rank sends") {
   // NVLS: the message up, and one eighth of it; its switch sends as much to each of eight.
   const Json nvls = rows_of(

@@ -28,7 +28,8 @@ std::vector<CollectiveAlgorithm> all_gather_rows() {
        .limits = kAnyRanks,
        .rounds = "n-1",
        .sent_per_rank = kSent,
-       .time = "(n-1)*alpha + (n-1)/n*S*beta",
+       .time = "(n-1)*alpha + (n-1)/n*S*beta; channels that share no link divide beta by their "
+               "number",
        .example = "ring:channels=8",
        .source = "Chan, Heimlich, Purkayastha and van de Geijn 2007",
        .file = "ring.cpp",
@@ -41,6 +42,9 @@ std::vector<CollectiveAlgorithm> all_gather_rows() {
        .cost = [](const AlgorithmInput& input) -> std::optional<CollectiveCost> {
          if (number(input, "channels") > 1) return std::nullopt;
          return all_gather::ring_cost(input.n);
+       },
+       .estimate = [](const AlgorithmInput& input) -> std::optional<CollectiveCost> {
+         return ring_of_parts_estimate(input.n, number(input, "channels"), false);
        }},
       {.collective = Collective::all_gather,
        .name = "recursive_doubling",

@@ -23,7 +23,8 @@ std::vector<CollectiveAlgorithm> reduce_scatter_rows() {
        .limits = kAnyRanks,
        .rounds = "n-1",
        .sent_per_rank = kSent,
-       .time = "(n-1)*alpha + (n-1)/n*S*beta + (n-1)/n*S*gamma",
+       .time = "(n-1)*alpha + (n-1)/n*S*beta + (n-1)/n*S*gamma; channels that share no link "
+               "divide beta by their number",
        .example = "ring:channels=8",
        .source = "Patarasuk and Yuan 2009, section 3",
        .file = "ring.cpp",
@@ -36,6 +37,9 @@ std::vector<CollectiveAlgorithm> reduce_scatter_rows() {
        .cost = [](const AlgorithmInput& input) -> std::optional<CollectiveCost> {
          if (number(input, "channels") > 1) return std::nullopt;
          return reduce_scatter::ring_cost(input.n);
+       },
+       .estimate = [](const AlgorithmInput& input) -> std::optional<CollectiveCost> {
+         return ring_of_parts_estimate(input.n, number(input, "channels"), true);
        }},
       {.collective = Collective::reduce_scatter,
        .name = "recursive_halving",
