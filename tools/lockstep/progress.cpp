@@ -22,19 +22,39 @@ Progress::Progress(std::string what, std::size_t total)
     : what_{std::move(what)},
       total_{total},
       begun_{seconds_now()},
-      terminal_{isatty(STDERR_FILENO) == 1} {}
+      terminal_{isatty(STDERR_FILENO) == 1} {
+  if (terminal_ && total_ > 0) ticker_ = std::thread([this] { tick(); });
+}
 
 Progress::~Progress() {
+  {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+  }
+  ends_.notify_all();
+  if (ticker_.joinable()) ticker_.join();
   if (shown_) fmt::print(stderr, "\r\033[K");
 }
 
 void Progress::step() {
   const std::lock_guard lock(mutex_);
   ++done_;
-  if (!terminal_ || seconds_now() - begun_ < 1.0) return;
+  draw();
+}
+
+/// One long simulation among few shows that it goes on.
+void Progress::tick() {
+  std::unique_lock lock(mutex_);
+  while (!ends_.wait_for(lock, std::chrono::seconds{1}, [this] { return over_; })) draw();
+}
+
+void Progress::draw() {
+  const double elapsed = seconds_now() - begun_;
+  if (!terminal_ || elapsed < 1.0) return;
   shown_ = true;
   const std::size_t filled = 30 * done_ / total_;
-  fmt::print(stderr, "\r{} [{:<30}] {} of {}", what_, std::string(filled, '#'), done_, total_);
+  fmt::print(stderr, "\r{} [{:<30}] {} of {}, {:.0f} s\033[K", what_, std::string(filled, '#'),
+             done_, total_, elapsed);
   std::fflush(stderr);
 }
 

@@ -1,12 +1,15 @@
 #pragma once
 
+#include <condition_variable>
 #include <cstddef>
 #include <mutex>
 #include <string>
+#include <thread>
 
 namespace lockstep::cli {
 
-/// A line on stderr that says how far a command is: only on a terminal, only after a second.
+/// A line on stderr that says how far a command is and since when: only on a terminal, only after a
+/// second, and anew every second.
 /// Thread-safe.
 class Progress {
  public:
@@ -17,13 +20,19 @@ class Progress {
   void step();
 
  private:
+  void tick();
+  void draw();
+
   std::mutex mutex_;
+  std::condition_variable ends_;
   std::string what_;
   std::size_t total_;
   std::size_t done_ = 0;
   double begun_ = 0;
   bool terminal_ = false;
   bool shown_ = false;
+  bool over_ = false;
+  std::thread ticker_;
 };
 
 }  // namespace lockstep::cli

@@ -274,7 +274,8 @@ std::vector<CollectiveAlgorithm> all_reduce_rows() {
                        .meaning = "parts of the message that follow one another through the stages",
                        .fallback = 1,
                        .most = kMostChunks}},
-       .limits = "group divides n; inner needs no helpers",
+       .limits = "group divides n; inner is not nvls, sharp (both hierarchies by themselves) or "
+                 "parameter_server",
        .rounds = "2(group-1), or 2 with intra=direct, and inner's",
        .sent_per_rank = "2(group-1)/group*S and inner's of S/group",
        .time = "2(group-1)*alpha + 2(group-1)/group*S*beta + (group-1)/group*S*gamma and inner's "
@@ -322,7 +323,8 @@ std::vector<CollectiveAlgorithm> all_reduce_rows() {
        .name = "nvls",
        .summary = "the nodes' switches add up and multicast; across nodes an all-reduce of shares",
        .parameters = {chunks_parameter(), inner_parameter()},
-       .limits = "switches that reduce inside the nodes; inner needs no helpers",
+       .limits =
+           "switches that reduce inside the nodes; inner is not nvls, sharp or parameter_server",
        .rounds = "chunks + 3 on one node; across nodes inner's between the four of each chunk",
        .sent_per_rank = "(1 + 1/G)*S and inner's of S/G in nodes of G",
        .time = "about (chunks + 3)*alpha + (1 + 1/n)*S*beta on one node",

@@ -313,7 +313,8 @@ TEST_CASE("parameters that do not fit together are refused in words") {
   CHECK(problems("hierarchical", {{"intra", "naive"}}) ==
         Problems{"hierarchical: intra is ring or direct, got \"naive\""});
   CHECK(problems("hierarchical", {{"inner", "parameter_server"}}) ==
-        Problems{"hierarchical: inner is an algorithm without helpers, parameter_server has some"});
+        Problems{"hierarchical: inner cannot be parameter_server, which needs servers of its own "
+                 "for every group of ranks across nodes"});
   CHECK(problems("hierarchical", {{"inner", "ring:chanels=2"}}) ==
         Problems{"hierarchical: inner: ring has no parameter \"chanels\"; did you mean "
                  "\"channels\"?"});
