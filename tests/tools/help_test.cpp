@@ -107,9 +107,11 @@ TEST_CASE("the example of every algorithm runs as it is printed") {
   CHECK(examples == rows_of("lockstep list algorithms").size());
 }
 
-TEST_CASE("algorithms are listed within a terminal's width, and one with all there is") {
-  for (const std::string options : {"", " all_reduce", " --verbose", " all_reduce nvls"})
-    for (const std::string& line : lines_of(output_of("lockstep list algorithms" + options))) {
+TEST_CASE("lists are no wider than a terminal, and one algorithm has all there is") {
+  for (const std::string asked :
+       {"algorithms", "algorithms all_reduce", "algorithms --verbose", "algorithms all_reduce nvls",
+        "topologies", "clusters", "models", "scenarios", "stacks"})
+    for (const std::string& line : lines_of(output_of("lockstep list " + asked))) {
       CAPTURE(line);
       CHECK(line.size() <= 120);
     }

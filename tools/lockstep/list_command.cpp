@@ -27,8 +27,8 @@ Report topologies() {
   out.schema = "lockstep.list.topologies/1";
   out.columns = {{"name", "builder", "", true},
                  {"kind", "kind", "", true},
-                 {"parameters", "parameters", "", true},
-                 {"summary", "summary", "", true},
+                 {"parameters", "parameters", "", true, 38},
+                 {"summary", "summary", "", true, 50},
                  {"example", "", "", true},
                  {"source", "", "", true}};
   Section section;
@@ -94,7 +94,7 @@ Report clusters() {
   out.schema = "lockstep.list.clusters/1";
   out.columns = {{"name", "cluster", "", true}, {"ranks", "ranks", ""},
                  {"nodes", "nodes", ""},        {"device", "device", "", true},
-                 {"file", "file", "", true},    {"summary", "summary", "", true}};
+                 {"file", "", "", true},        {"summary", "summary", "", true, 65}};
   Section section;
   for (const std::string& name : device_ids(config_folder() + "/clusters")) {
     const std::string path = config_folder() + "/clusters/" + name + ".json";

@@ -32,7 +32,7 @@ Report list_models() {
                  {"name", "name", "", true},
                  {"parameters", "parameters", ""},
                  {"active_parameters", "active", ""},
-                 {"source", "source", "", true}};
+                 {"source", "source", "", true, 56}};
   Section section;
   const std::string folder = config_folder() + "/models";
   for (const std::string& id : model_ids(folder)) {
@@ -51,7 +51,7 @@ Report list_scenarios() {
   out.schema = "lockstep.list.scenarios/1";
   out.columns = {{"name", "scenario", "", true}, {"model", "model", "", true},
                  {"gpus", "GPUs", ""},           {"cluster", "cluster", "", true},
-                 {"file", "", "", true},         {"summary", "summary", "", true}};
+                 {"file", "", "", true},         {"summary", "summary", "", true, 42}};
   Section section;
   const std::string folder = config_folder() + "/scenarios";
   for (const std::string& name : model_ids(folder)) {
@@ -70,7 +70,7 @@ Report list_stacks() {
   Report out;
   out.schema = "lockstep.list.stacks/1";
   out.columns = {{"id", "stack", "", true},
-                 {"name", "name", "", true},
+                 {"name", "name", "", true, 50},
                  {"attention", "attention", "", true},
                  {"host_time_s", "host per kernel", ""}};
   Section section;
