@@ -115,6 +115,10 @@ TEST_CASE("a size that is none is refused") {
               {"-b 0 -f 2", "-b: 0 times any factor stays 0; begin with a size above 0, or use -i"},
               {"-f 1", R"(-f: expected a whole number from 2 to 1048576, got "1")"},
               {"-f x", R"(-f: expected a whole number from 2 to 1048576, got "x")"},
+              {"--size 8 -b 4", "--size names every size: leave out -b, -e, -f and -i"},
+              {"--size 8,8Q",
+               "--size: expected a size such as 8, 64K, 64M or 1G (powers of 1024, at "
+               "most 1024T), got \"8Q\""},
               {"-f 2 -i 8", "-f and -i exclude each other: multiply or add"},
               {"-i 0", "-i: expected a step above 0, got 0"},
               {"-b 8 -i 8", "more than 100000 sizes from -b to -e"}});

@@ -176,4 +176,13 @@ TEST_CASE("in alpha-beta only ports count as busy, and none is busier than all t
   CHECK(rows[0]["busiest_link_percent"].get<double>() <= 100);
 }
 
+// As told: in their order, and no other.
+TEST_CASE("sizes may be named one by one") {
+  const Json rows = collective_rows("--ranks 4 --algorithms ring --sizes 1M,8,64K");
+  REQUIRE(rows.size() == 3);
+  CHECK(rows[0]["size_bytes"] == 1 << 20);
+  CHECK(rows[1]["size_bytes"] == 8);
+  CHECK(rows[2]["size_bytes"] == 1 << 16);
+}
+
 }  // namespace lockstep

@@ -30,6 +30,7 @@ struct Given {
   NetworkOptions network;
   NcclOptions nccl;
   int root = 0;
+  std::vector<std::string> sizes;
   std::string least;  // empty, as the next: not given
   std::string most;
   std::optional<std::int64_t> factor;
@@ -105,7 +106,18 @@ std::vector<Bytes> sizes_to_cross(const Given& given, Bytes least, Bytes most, B
   return out;
 }
 
+/// Those that are named one by one, as they stand.
+std::vector<Bytes> named_sizes(const Given& given) {
+  if (!given.least.empty() || !given.most.empty() || given.factor || !given.step.empty())
+    throw UsageError("--size names every size: leave out -b, -e, -f and -i");
+  if (given.crossover) throw UsageError("--crossover looks between -b and -e: leave out --size");
+  std::vector<Bytes> out;
+  for (const std::string& text : given.sizes) out.push_back(size_option("--size", text));
+  return out;
+}
+
 std::vector<Bytes> sizes_of(const Given& given) {
+  if (!given.sizes.empty()) return named_sizes(given);
   const Bytes least = size_option("-b", least_text(given));
   const Bytes most = largest_size(given, least);
   check_steps(given, least, most);
@@ -134,7 +146,8 @@ void check_concurrent(const Given& given) {
   if (given.concurrent.empty()) return;
   if (!given.ranks.given.empty())
     throw UsageError("--set-rank and --concurrent exclude each other");
-  const bool sized = !given.least.empty() || !given.most.empty() || given.factor;
+  const bool sized =
+      !given.sizes.empty() || !given.least.empty() || !given.most.empty() || given.factor;
   if (given.contestants.any() || sized)
     throw UsageError(
         "--concurrent: its file says which collectives, algorithms and sizes there are; leave them "
@@ -182,6 +195,12 @@ Report answer(const Given& given) {
 }
 
 void add_sizes(CLI::App& command, const std::shared_ptr<Given>& given) {
+  command
+      .add_option(
+          "--size,--sizes", given->sizes,
+          "Sizes one by one, separated by commas (64M = 64 MiB), in the place of -b, -e, -f and -i")
+      ->delimiter(',')
+      ->type_name("SIZE,...");
   command.add_option("-b,--minbytes", given->least, "Smallest size (64M = 64 MiB)")
       ->type_name("SIZE")
       ->default_str("32M");

@@ -141,7 +141,7 @@ void ContestantOptions::add_to(CLI::App& command) {
                   "broadcast, reduce, scatter, gather, all_to_all, send_recv, barrier")
       ->type_name("NAME,...");
   command
-      .add_option("--algorithm,-a", algorithms,
+      .add_option("--algorithm,--algorithms,-a", algorithms,
                   "One or several, separated by commas, with parameters as in "
                   "parameter_server:shards=4; `lockstep list algorithms` names them. all: every "
                   "one that the cluster allows; auto:by=nccl: what NCCL would pick; "
