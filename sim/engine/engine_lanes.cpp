@@ -77,8 +77,8 @@ void Engine::give_back_lanes(std::uint32_t call_id) {
 void Engine::begin_member(std::uint32_t call, std::uint32_t member) {
   CallState& state = calls_[call];
   if (state.members_left == 0) begin_again(call);
-  if (member_state(call, member).stream != kNone)
-    communicates(workload_->calls[call].members[member], 1);
+  if (const std::uint32_t stream = member_state(call, member).stream; stream != kNone)
+    communicates(workload_->streams[stream].endpoint, 1);
   if (const auto& takes = workload_->calls[call].takes; takes) {
     LOCKSTEP_CHECK(state.awaited > 0);
     if (--state.awaited == 0) queue_.push(make_event(Kind::met, call, queue_.now() + *takes));
@@ -260,7 +260,7 @@ void Engine::finish_member(std::uint32_t call, std::uint32_t member) {
   end_ = queue_.now();
   const std::uint32_t stream = member_state(call, member).stream;
   if (stream == kNone) return;
-  communicates(workload_->calls[call].members[member], -1);
+  communicates(workload_->streams[stream].endpoint, -1);
   finish_operation(stream);
 }
 

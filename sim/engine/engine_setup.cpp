@@ -112,6 +112,7 @@ void Engine::add_callers() {
       const auto [call, member] = workload_->streams[s].seat(operation);
       LOCKSTEP_CHECK(call < calls_.size());
       LOCKSTEP_CHECK(member < workload_->calls[call].members.size());
+      LOCKSTEP_CHECK(workload_->calls[call].members[member] == workload_->streams[s].endpoint);
       std::uint32_t& caller = member_state(call, member).stream;
       // A member takes part in a call once, unless there is no other that could be ahead of it.
       const bool alone = workload_->calls[call].members.size() == 1;
