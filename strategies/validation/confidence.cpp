@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::size_t kNearest = 24;
 constexpr std::size_t kOfOneGroup = kNearest / 3;
-/// The middle of the nearest runs that holds four of five runs of a group that is not among them (a
-/// mean over the groups of configs/validation, README.md there): sources differ from each other
+/// Fitted: the middle of the nearest runs that holds four of five runs of a group left out of them
+/// (a mean over the groups of configs/validation, README.md there): sources differ from each other
 /// more than runs of one source do.
 constexpr double kMiddle = 0.91;
 constexpr double kShare = 0.8;

@@ -39,10 +39,10 @@ struct MeasuredRange {
   double high = 1;
 };
 
-/// Holds 80 % of runs of groups that are not checked yet: the middle of measured over simulated
-/// among the nearest runs by software, GPU, kinds of parallelism, precision, and by the logarithms
-/// of GPUs, parameters and microbatch; of one group at most a third of them, so that no single
-/// source decides. `checked` has at least one run.
+/// Meant to hold 80 % of runs of groups that are not checked yet: the middle of measured over
+/// simulated among the nearest runs by software, GPU, kinds of parallelism, precision, and by the
+/// logarithms of GPUs, parameters and microbatch; of one group at most a third of them, so that no
+/// single source decides. `checked` has at least one run.
 [[nodiscard]] MeasuredRange measured_over_simulated(const RunKind& kind,
                                                     const std::vector<CheckedRun>& checked);
 
