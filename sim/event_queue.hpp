@@ -1,8 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "sim/check.hpp"
@@ -49,6 +51,17 @@ class EventQueue {
 
   [[nodiscard]] bool empty() const { return size_ == 0; }
   [[nodiscard]] TimePoint now() const { return TimePoint{Duration::picoseconds(now_ps_)}; }
+
+  /// When the next event is; empty where there is none.
+  [[nodiscard]] std::optional<TimePoint> next() const {
+    if (size_ == 0) return std::nullopt;
+    if (has_now()) return now();
+    const std::uint64_t later = used_ & ~std::uint64_t{1};
+    const auto& bucket = buckets_[static_cast<std::size_t>(std::countr_zero(later))];
+    std::int64_t earliest = bucket.front().at_ps;
+    for (const Event& event : bucket) earliest = std::min(earliest, event.at_ps);
+    return TimePoint{Duration::picoseconds(earliest)};
+  }
 
   /// Moves the clock to the next event. Requires !empty().
   void advance() {

@@ -24,13 +24,27 @@ std::unique_ptr<Transport> make_transport(const Network& network, NetworkModel m
 }  // namespace
 
 Engine::Engine(const Network& network, const Workload& workload, NetworkModel model, bool reuses)
+    : Engine{network, workload, model, reuses, nullptr, kNoGuest} {}
+
+Engine::Engine(const Network& network, const Workload& workload, NetworkModel model,
+               Frontier& frontier, std::uint32_t guest)
+    : Engine{network, workload, model, false, &frontier, guest} {}
+
+Engine::Engine(const Network& network, const Workload& workload, NetworkModel model, bool reuses,
+               Frontier* frontier, std::uint32_t guest)
     : network_{&network},
       workload_{&workload},
       model_{model},
       transport_{make_transport(network, model)},
       routes_{network.endpoints.size()},
       ports_(network.endpoints.size()),
-      carried_(network.links.size(), 0) {
+      carried_(network.links.size(), 0),
+      frontier_{frontier},
+      guest_{guest} {
+  if (frontier != nullptr) {
+    LOCKSTEP_CHECK(workload.calls.size() == 1 && workload.streams.empty());
+    LOCKSTEP_CHECK(workload.calls.front().schedule->slots() == 0);
+  }
   issue_in_order_ = model == NetworkModel::queue ||
                     std::any_of(network.endpoints.begin(), network.endpoints.end(),
                                 [](const Endpoint& e) { return e.message_overhead > Duration{}; });
@@ -85,7 +99,11 @@ Engine::Engine(const Engine& other)
       blocked_lanes_{other.blocked_lanes_},
       transfer_count_{other.transfer_count_},
       log_{other.log_},
-      known_{other.known_} {}
+      known_{other.known_},
+      frontier_{other.frontier_},
+      guest_{other.guest_},
+      from_beyond_{other.from_beyond_},
+      spare_from_beyond_{other.spare_from_beyond_} {}
 
 bool Engine::advance() {
   if (queue_.empty()) return false;
@@ -135,6 +153,9 @@ void Engine::handle(const Event& event) {
         break;
       case Kind::begins:
         begin_member(call_of_party(event.id), member_of(event.id));
+        break;
+      case Kind::beyond:
+        take_from_beyond(event.id);
         break;
     }
   }

@@ -8,6 +8,7 @@
 
 #include "sim/engine/backlog.hpp"
 #include "sim/engine/connections.hpp"
+#include "sim/engine/frontier.hpp"
 #include "sim/engine/known_calls.hpp"
 #include "sim/engine/matcher.hpp"
 #include "sim/engine/replay.hpp"
@@ -28,13 +29,31 @@ class Engine {
   /// The network and the workload must outlive the engine and all its copies. `reuses`: calls that
   /// nothing can touch are replayed once for all that are alike, where can_reuse().
   Engine(const Network& network, const Workload& workload, NetworkModel model, bool reuses = false);
+  /// Replays what lies on this side of `frontier`, which must outlive the engine: a workload of one
+  /// call without slots. `guest`: the member of it that is replayed beyond and never begins here.
+  static constexpr std::uint32_t kNoGuest = UINT32_MAX;
+  Engine(const Network& network, const Workload& workload, NetworkModel model, Frontier& frontier,
+         std::uint32_t guest);
   Engine(const Engine& other);
+  /// A copy with a frontier of its own.
+  Engine(const Engine& other, Frontier& frontier) : Engine{other} { frontier_ = &frontier; }
   Engine& operator=(const Engine&) = delete;
   ~Engine() = default;
 
   /// Handles everything that happens at the next instant. False when nothing is left.
   bool advance();
   [[nodiscard]] TimePoint now() const { return queue_.now(); }
+  /// When advance() has something to do next; empty when nothing is left.
+  [[nodiscard]] std::optional<TimePoint> next() const { return queue_.next(); }
+  /// The guest comes at `at`, not before now(), to one end of a transfer over `channel` with
+  /// `member`. Of `post` the track is left out; `place` is what Frontier::done will name.
+  void post_at(TimePoint at, std::uint32_t member, std::uint32_t channel, const Post& post);
+  /// What was handed over as `post` is through at `at`, not before now().
+  void finish_at(TimePoint at, const Post& post);
+  /// Whether the member of the first call has done all its steps.
+  [[nodiscard]] bool has_ended(std::uint32_t member) const {
+    return members_[member].lanes_left == 0;
+  }
   /// What came out so far; complete once advance() has returned false.
   [[nodiscard]] ReplayResult result() const;
   /// The same; the engine is of no further use.
@@ -42,7 +61,15 @@ class Engine {
 
  private:
   static constexpr std::uint32_t kNone = UINT32_MAX;
-  enum class Kind : std::uint8_t { done = kEngineEvents, taken, computed, begins, met, issued };
+  enum class Kind : std::uint8_t {
+    done = kEngineEvents,
+    taken,
+    computed,
+    begins,
+    met,
+    issued,
+    beyond
+  };
 
   /// One lane of a collective on one member.
   struct Lane {
@@ -131,6 +158,15 @@ class Engine {
     Backlog reductions;
     Backlog copies;
   };
+  /// Something that comes from beyond the frontier.
+  struct FromBeyond {
+    Post post;  // of the guest, or what was handed over and is through
+    ConnectionKey key{};
+    bool finished = false;
+  };
+  Engine(const Network& network, const Workload& workload, NetworkModel model, bool reuses,
+         Frontier* frontier, std::uint32_t guest);
+
   // Set-up.
   void add_call(const CollectiveCall& call);
   void add_streams();
@@ -188,6 +224,12 @@ class Engine {
   [[nodiscard]] std::uint32_t list_of(ActivityRef ref, const Stream& waiting) const;
 
   // Transfers.
+  void push_from_beyond(TimePoint at, const FromBeyond& what);
+  void take_from_beyond(std::uint32_t id);
+  [[nodiscard]] std::uint32_t guest_track() const {
+    return calls_.front().first_lane + guest_ * calls_.front().lanes;
+  }
+  void receive_done(std::uint32_t track, EndpointId at, bool reduces, std::int64_t bytes);
   void post(const ConnectionKey& key, const Post& post, int slots);
   void post_slotted(const ConnectionKey& key, const Post& post, int slots);
   void begin_eager(const ConnectionKey& key, SlottedConnection& connection, const Post& send);
@@ -283,6 +325,10 @@ class Engine {
   std::uint64_t transfer_count_ = 0;
   std::vector<LoggedTransfer> log_;
   std::optional<KnownCalls> known_;
+  Frontier* frontier_ = nullptr;
+  std::uint32_t guest_ = kNoGuest;
+  std::vector<FromBeyond> from_beyond_;
+  std::vector<std::uint32_t> spare_from_beyond_;
 };
 
 }  // namespace lockstep

@@ -32,6 +32,8 @@ void take_out(Transfers& transfers, TransferId& head, Link next, TransferId id) 
 
 void Engine::post(const ConnectionKey& key, const Post& post, int slots) {
   if (slots > 0) return post_slotted(key, post, slots);
+  if (frontier_ != nullptr && frontier_->beyond(key.channel))
+    return frontier_->take(key.channel, post);
   const std::optional<Post> met = matcher_.meet(key, post);
   if (!met) return;
   if (post.sending) {
@@ -228,15 +230,69 @@ void Engine::finish_transfer(TransferId id) {
     take_arrived(connections_.at(transfer.connection));
     return;
   }
-  const std::uint32_t receiver = transfer.receiver;
   if (!transfer.bound) spare_transfers_.push_back(id);
-  transfer_done(transfer.sender);
-  const std::optional<Rate>& rate = network_->endpoints[transfer.to].reduce_rate;
-  if (!transfer.reduces || !rate) {
-    transfer_done(receiver);
-    return;
+  if (guest_ != kNoGuest) {
+    const std::uint32_t guest = guest_track();
+    if (transfer.sender == guest) {
+      frontier_->done(transfer.send_place);
+    } else {
+      transfer_done(transfer.sender);
+    }
+    if (transfer.receiver == guest) return frontier_->done(transfer.receive_place);
+  } else {
+    transfer_done(transfer.sender);
   }
-  add_work({receiver, false, transfer.reduced, Kind::done, receiver});
+  receive_done(transfer.receiver, transfer.to, transfer.reduces, transfer.reduced);
+}
+
+/// What a track receives has arrived; it may have to be reduced.
+void Engine::receive_done(std::uint32_t track, EndpointId at, bool reduces, std::int64_t bytes) {
+  if (reduces && network_->endpoints[at].reduce_rate) {
+    add_work({track, false, bytes, Kind::done, track});
+  } else {
+    transfer_done(track);
+  }
+}
+
+void Engine::post_at(TimePoint at, std::uint32_t member, std::uint32_t channel, const Post& post) {
+  const std::uint32_t party = calls_.front().first_party;
+  const ConnectionKey key = post.sending ? ConnectionKey{party + guest_, party + member, channel}
+                                         : ConnectionKey{party + member, party + guest_, channel};
+  FromBeyond what{post, key, false};
+  what.post.track = guest_track();
+  push_from_beyond(at, what);
+}
+
+void Engine::finish_at(TimePoint at, const Post& post) {
+  push_from_beyond(at, {post, {}, true});
+}
+
+void Engine::push_from_beyond(TimePoint at, const FromBeyond& what) {
+  std::uint32_t id = 0;
+  if (spare_from_beyond_.empty()) {
+    id = static_cast<std::uint32_t>(from_beyond_.size());
+    from_beyond_.push_back(what);
+  } else {
+    id = spare_from_beyond_.back();
+    spare_from_beyond_.pop_back();
+    from_beyond_[id] = what;
+  }
+  queue_.push(make_event(Kind::beyond, id, at));
+}
+
+void Engine::take_from_beyond(std::uint32_t id) {
+  FromBeyond what = from_beyond_[id];
+  spare_from_beyond_.push_back(id);
+  if (!what.finished) {
+    what.post.instant = instant_;
+    what.post.order = next_order_++;
+    post(what.key, what.post, 0);
+  } else if (what.post.sending) {
+    transfer_done(what.post.track);
+  } else {
+    receive_done(what.post.track, endpoint_of(what.post.track), what.post.reduces,
+                 what.post.bytes * what.post.times);
+  }
 }
 
 void Engine::transfer_done(std::uint32_t track) {

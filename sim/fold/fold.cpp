@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/fold/branch_replay.hpp"
+#include "sim/fold/branches.hpp"
 #include "sim/fold/max_plus.hpp"
 #include "sim/fold/partition.hpp"
 #include "sim/fold/quotient.hpp"
@@ -48,14 +50,15 @@ class Folding {
   /// Empty where the workload cannot end, which the engine describes better.
   std::optional<FoldedReplay> run(const Relations& relations) {
     const Partition partition = find_partition(relations, network_, model_);
-    const Quotient quotient = make_quotient(relations, partition, network_, workload_, model_);
+    Quotient quotient = make_quotient(relations, partition, network_, workload_, model_);
     FoldReport& report = out_.report;
     report.folded = true;
     report.transfers = relations.transfers;
     report.links = relations.links.size();
     count_link_classes(relations, partition);
     std::vector<TimePoint> ends;
-    if (!by_max_plus(relations, partition, quotient, ends) && !by_engine(quotient, ends))
+    if (!by_max_plus(relations, partition, quotient, ends) &&
+        !by_engine(relations, partition, quotient, ends))
       return std::nullopt;
     describe_classes(relations, partition, network_, workload_, report);
     spread(relations, partition, ends);
@@ -77,7 +80,24 @@ class Folding {
     return true;
   }
 
-  bool by_engine(const Quotient& quotient, std::vector<TimePoint>& ends) {
+  bool by_branches(const Relations& relations, const Partition& partition, const Quotient& quotient,
+                   std::vector<TimePoint>& ends) {
+    const Branches branches = find_branches(relations, partition, quotient);
+    if (branches.all.empty()) return false;
+    auto played = replay_branches(quotient, branches, model_);
+    if (!played) return false;
+    ends = std::move(played->ends);
+    out_.report.simulated_transfers = played->transfers;
+    out_.report.branches = branches.all.size();
+    out_.report.branch_histories = played->histories;
+    out_.result.solves = played->solves;
+    return true;
+  }
+
+  bool by_engine(const Relations& relations, const Partition& partition, Quotient& quotient,
+                 std::vector<TimePoint>& ends) {
+    leave_out_slack_links(quotient, model_);
+    if (options_.branches && by_branches(relations, partition, quotient, ends)) return true;
     const ReplayResult played = replay(quotient.network, quotient.workload, model_);
     if (!played.unfinished.empty()) return false;
     for (const Quotient::Seat& seat : quotient.seats)

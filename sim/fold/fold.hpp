@@ -13,6 +13,7 @@ namespace lockstep {
 struct FoldOptions {
   bool fold = true;
   bool max_plus = true;  // rounds in which nobody limits anybody advance without the engine
+  bool branches = true;  // what hangs on one rank and has met the same is replayed once
   /// Beyond so many pairs that talk and links that they cross, symmetry is not looked for.
   std::uint64_t most_relations = std::uint64_t{1} << 27U;
 };
@@ -45,6 +46,8 @@ struct FoldReport {
   std::uint64_t links = 0;         // that are crossed
   std::uint64_t transfers = 0;     // of the workload
   std::uint64_t simulated_transfers = 0;  // of representatives that were worked out one by one
+  std::uint64_t branches = 0;             // parts of classes that hang on one class each
+  std::uint64_t branch_histories = 0;     // so many of these came to differ
   std::int64_t rounds = 0;                // of the max-plus recursion
   std::int64_t rounds_skipped = 0;        // of these, by multiplication
   /// The members of every class as ranges, in order.

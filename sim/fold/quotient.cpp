@@ -6,6 +6,7 @@
 
 #include "sim/check.hpp"
 #include "sim/fold/quotient_schedule.hpp"
+#include "sim/fold/slack_links.hpp"
 
 namespace lockstep::fold {
 namespace {
@@ -32,6 +33,12 @@ class QuotientRouter final : public Router {
   std::uint32_t channels_;
 };
 
+void set_router(Quotient& quotient) {
+  std::vector<Route> routes;
+  for (const ClassWay& way : quotient.ways) routes.push_back(way.route);
+  quotient.network.router = make_channel_router(std::move(routes), quotient.channels);
+}
+
 class Builder {
  public:
   Builder(const Relations& relations, const Partition& partition, const Network& network,
@@ -49,9 +56,7 @@ class Builder {
     add_endpoints();
     out_.channels = static_cast<std::uint32_t>(relations_.channels);
     add_calls();
-    std::vector<Route> routes;
-    for (const ClassWay& way : out_.ways) routes.push_back(way.route);
-    out_.network.router = std::make_shared<QuotientRouter>(std::move(routes), out_.channels);
+    set_router(out_);
     return std::move(out_);
   }
 
@@ -231,6 +236,18 @@ class Builder {
 Quotient make_quotient(const Relations& relations, const Partition& partition,
                        const Network& network, const Workload& workload, NetworkModel model) {
   return Builder{relations, partition, network, workload, model}.run();
+}
+
+std::shared_ptr<const Router> make_channel_router(std::vector<Route> routes,
+                                                  std::uint32_t channels) {
+  return std::make_shared<QuotientRouter>(std::move(routes), channels);
+}
+
+void leave_out_slack_links(Quotient& quotient, NetworkModel model) {
+  std::vector<Route*> routes;
+  for (ClassWay& way : quotient.ways) routes.push_back(&way.route);
+  drop_slack_links(routes, quotient.network.links, model == NetworkModel::alpha_beta);
+  set_router(quotient);
 }
 
 }  // namespace lockstep::fold

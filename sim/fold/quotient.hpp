@@ -38,4 +38,12 @@ struct Quotient {
                                      const Network& network, const Workload& workload,
                                      NetworkModel model);
 
+/// Route i for the channels i * channels and on, whoever sends on them.
+[[nodiscard]] std::shared_ptr<const Router> make_channel_router(std::vector<Route> routes,
+                                                                std::uint32_t channels);
+
+/// Takes links out of the ways that cannot tell (drop_slack_links): the replay gives the same times
+/// and is cheaper, but no longer counts the bytes of those links.
+void leave_out_slack_links(Quotient& quotient, NetworkModel model);
+
 }  // namespace lockstep::fold

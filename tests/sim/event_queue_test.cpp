@@ -30,7 +30,10 @@ TEST_CASE("events come in the order of time, and of pushing within an instant") 
   };
   for (int i = 0; i < 500; ++i) push(static_cast<std::int64_t>(draw() % 50));
   while (!queue.empty()) {
+    const auto expected = queue.next();
     queue.advance();
+    REQUIRE(expected == queue.now());
+    REQUIRE(queue.next() == queue.now());
     Event out;
     while (queue.pop_now(out)) {
       popped.emplace_back(out.at_ps, out.id);
@@ -44,6 +47,7 @@ TEST_CASE("events come in the order of time, and of pushing within an instant") 
   std::stable_sort(pushed.begin(), pushed.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   CHECK(popped == pushed);
+  CHECK(queue.next() == std::nullopt);
 }
 
 TEST_CASE("the past cannot be scheduled") {

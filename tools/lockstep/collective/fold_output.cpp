@@ -70,6 +70,9 @@ std::vector<std::string> describe_fold(const FoldReport& report) {
       report.rounds_skipped == 0
           ? ""
           : fmt::format(", {} of {} rounds skipped", report.rounds_skipped, report.rounds))};
+  if (report.branches > 0)
+    out.push_back(fmt::format("{} parts hang on one rank each; {} of them met anything different",
+                              report.branches, report.branch_histories));
   const auto ranges = report.ranges();
   const auto order = by_size(report);
   for (std::size_t i = 0; i < std::min(order.size(), kMostLines); ++i) {
@@ -93,6 +96,8 @@ std::string fold_json(const std::string& algorithm, Bytes size, const FoldReport
               {"links", report.links},
               {"transfers", report.transfers},
               {"simulated_transfers", report.simulated_transfers},
+              {"branches", report.branches},
+              {"branch_histories", report.branch_histories},
               {"rounds", report.rounds},
               {"rounds_skipped", report.rounds_skipped}};
   if (!report.why_not.empty()) out["why_not"] = report.why_not;
