@@ -122,6 +122,7 @@ class SwitchRouter final : public Router {
 Network lower_with_switches(const Cluster& cluster, std::span<const SwitchForest> forests,
                             const Endpoint& endpoint, RoutePolicy policy, std::uint64_t seed) {
   Network network = lower(cluster, endpoint, policy, seed);
+  if (forests.empty()) return network;
   for (const SwitchForest& forest : forests) {
     for (const EndpointId id : forest.switches) {
       LOCKSTEP_CHECK(id == network.endpoints.size());

@@ -9,14 +9,11 @@
 
 #include "tools/lockstep/errors.hpp"
 #include "topologies/config/did_you_mean.hpp"
-#include "topologies/lower.hpp"
 #include "topologies/lower_with_switches.hpp"
 
 namespace lockstep::cli {
 
 namespace {
-
-constexpr std::size_t kNoForest = SIZE_MAX;
 
 /// Whole messages are not divided: they take one of the equal paths each.
 RoutePolicy policy_for(NetworkModel model, RoutePolicy asked) {
@@ -95,30 +92,17 @@ void Arena::prepare(const std::string& protocol, bool switches) {
   if (!protocol.empty()) protocol_ = load_named_protocol(protocol);
   layout_.per_node = std::max(1, std::min(cluster().gpus_per_node(), ranks()));
   layout_.dimensions = cluster().dimensions();
-  if (switches) find_switches();
+  if (switches) {
+    switches_ = ReducingSwitches{cluster(), nvswitch_reduces(loaded_.device)};
+    switches_.add_to(layout_);
+  }
   network_ = lowered(protocol_);
   hop_ = hop_on(network_);
 }
 
-void Arena::find_switches() {
-  int before = 0;
-  const auto add = [&](SwitchTier tier, std::size_t& index, std::vector<int>& parents) {
-    auto forest = switch_forest(cluster(), tier, before);
-    if (!forest) return;
-    before += static_cast<int>(forest->switches.size());
-    parents = forest->parent;
-    index = forests_.size();
-    forests_.push_back(*std::move(forest));
-  };
-  if (nvswitch_reduces(loaded_.device))
-    add(SwitchTier::nvswitch, node_forest_, layout_.node_switches);
-  add(SwitchTier::fabric, fabric_forest_, layout_.fabric_switches);
-}
-
 Network Arena::lowered(const std::optional<Protocol>& protocol) const {
-  Network out = forests_.empty() ? lower(cluster(), loaded_.device.endpoint(), policy_, seed_)
-                                 : lower_with_switches(cluster(), forests_,
-                                                       loaded_.device.endpoint(), policy_, seed_);
+  Network out = lower_with_switches(cluster(), switches_.forests(), loaded_.device.endpoint(),
+                                    policy_, seed_);
   if (protocol) apply(*protocol, cluster(), out);
   return out;
 }
@@ -160,8 +144,8 @@ std::vector<EndpointId> Arena::members(Helpers helpers, int count) const {
     others.resize(static_cast<std::size_t>(cluster().helpers()));
     std::iota(others.begin(), others.end(), static_cast<EndpointId>(ranks()));
   } else {
-    const std::size_t forest = helpers == Helpers::node_switches ? node_forest_ : fabric_forest_;
-    if (forest != kNoForest) others = forests_[forest].switches;
+    const auto switches = switches_.endpoints(helpers);
+    others.assign(switches.begin(), switches.end());
   }
   if (others.size() < static_cast<std::size_t>(count)) return {};
   out.insert(out.end(), others.begin(), others.begin() + count);

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "sim/engine/replay.hpp"
+#include "strategies/collectives/reducing_switches.hpp"
 #include "strategies/collectives/registry.hpp"
 #include "tools/lockstep/cluster_options.hpp"
 #include "topologies/protocol.hpp"
-#include "topologies/switch_forest.hpp"
 
 namespace lockstep::cli {
 
@@ -61,7 +61,6 @@ class Arena {
  private:
   [[nodiscard]] Network lowered(const std::optional<Protocol>& protocol) const;
   void prepare(const std::string& protocol, bool switches);
-  void find_switches();
 
   LoadedCluster loaded_;
   std::uint64_t seed_ = 1;
@@ -69,9 +68,7 @@ class Arena {
   RoutePolicy policy_;
   std::string network_name_;
   std::optional<Protocol> protocol_;
-  std::vector<SwitchForest> forests_;
-  std::size_t node_forest_ = SIZE_MAX;  // index into forests_, or SIZE_MAX
-  std::size_t fabric_forest_ = SIZE_MAX;
+  ReducingSwitches switches_;
   RankLayout layout_;
   std::optional<AlphaBeta> hop_;
   Network network_;

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "sim/engine/replay.hpp"
+#include "strategies/collectives/reducing_switches.hpp"
 #include "strategies/collectives/sizing.hpp"
 #include "strategies/collectives/spec.hpp"
 #include "tests/sim/engine/star.hpp"
@@ -19,7 +20,7 @@ struct Bed {
   Network network;
   RankLayout layout;
   int n = 0;
-  std::vector<SwitchForest> forests;  // in nodes, in the fabric
+  ReducingSwitches switches{};
   AlphaBeta hop{Duration{}, 1_GBps, std::nullopt};
 };
 
@@ -31,16 +32,9 @@ Bed cluster(const char* name, const ClusterSize& size, int far) {
   bed.n = built.ranks();
   bed.layout.per_node = built.gpus_per_node();
   bed.layout.dimensions = built.dimensions();
-  int before = 0;
-  for (const SwitchTier tier : {SwitchTier::nvswitch, SwitchTier::fabric}) {
-    auto forest = switch_forest(built, tier, before);
-    if (!forest) continue;
-    before += static_cast<int>(forest->switches.size());
-    (tier == SwitchTier::nvswitch ? bed.layout.node_switches : bed.layout.fabric_switches) =
-        forest->parent;
-    bed.forests.push_back(*std::move(forest));
-  }
-  bed.network = lower_with_switches(built, bed.forests);
+  bed.switches = ReducingSwitches{built, true};
+  bed.switches.add_to(bed.layout);
+  bed.network = lower_with_switches(built, bed.switches.forests());
   Route route;
   REQUIRE(bed.network.router->route(0, static_cast<EndpointId>(far), route));
   bed.hop.alpha = route.latency;
@@ -76,8 +70,7 @@ Duration time_of(const Bed& bed, std::string_view text, Bytes size) {
   call.members.resize(static_cast<std::size_t>(bed.n));
   std::iota(call.members.begin(), call.members.end(), EndpointId{0});
   if (schedule->ranks() > bed.n) {
-    const bool inside = spec.algorithm->helpers == Helpers::node_switches;
-    const auto& switches = (inside ? bed.forests.front() : bed.forests.back()).switches;
+    const auto switches = bed.switches.endpoints(spec.algorithm->helpers);
     REQUIRE(std::ssize(switches) == schedule->ranks() - bed.n);
     call.members.insert(call.members.end(), switches.begin(), switches.end());
   }
