@@ -1,15 +1,18 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <functional>
 #include <numeric>
 #include <random>
 
 #include "sim/fold/fold.hpp"
+#include "strategies/collectives/reducing_switches.hpp"
 #include "strategies/collectives/sizing.hpp"
 #include "tests/strategies/collectives/every_row.hpp"
 #include "tests/topologies/cluster_helpers.hpp"
 #include "topologies/link_changes.hpp"
-#include "topologies/lower.hpp"
+#include "topologies/lower_with_switches.hpp"
+#include "topologies/reachability.hpp"
 
 /// Folded and unfolded replays of random configurations: the same instants for every rank, the same
 /// bytes on every link.
@@ -71,10 +74,21 @@ const std::vector<Fabric>& fabrics() {
                                                 {"hosts_per_leaf", std::int64_t{2}}});
     return build_cluster(hgx("dgx_h100"), fabric, {std::nullopt, ranks, 0});
   };
+  const auto pods = [link](int ranks, int) {
+    const auto fabric =
+        call("fat_tree", {{"link", link}, {"radix", std::int64_t{8}}, {"levels", std::int64_t{2}}});
+    return build_cluster(hgx("dgx_h100"), fabric, {std::nullopt, ranks, 0});
+  };
+  const auto rack = [link](int ranks, int) {
+    const auto node = call("nvl72", {{"nvlink", link_of(900_GBps, 300_ns)},
+                                     {"c2c", link_of(225_GBps, 500_ns)},
+                                     {"pcie", link_of(64_GBps, 500_ns)}});
+    return build_cluster(node, std::nullopt, {std::nullopt, ranks, 0});
+  };
   static const std::vector<Fabric> all = {
       {"star", alone("star")},           {"ring", alone("ring")}, {"fat_tree", tree(4, 2)},
       {"three_levels", tree(4, 3)},      {"torus", torus},        {"rails", rails},
-      {"full_mesh", alone("full_mesh")},
+      {"full_mesh", alone("full_mesh")}, {"pods", pods},          {"rack", rack},
   };
   return all;
 }
@@ -96,17 +110,29 @@ std::optional<Cluster> build(const Fabric& fabric, int ranks, int hosts) {
   }
 }
 
-Cluster damaged(Cluster cluster, Draws& draws, std::string& text) {
+/// None where some are cut off from others.
+std::optional<Cluster> damaged(const Cluster& cluster, bool may_fail, Draws& draws,
+                               std::string& text) {
   if (!draws.one_in(3)) return cluster;
   const auto id = static_cast<LinkId>(draws.below(cluster.link_count()));
   LinkChange change{.links = cluster.link_name(id)};
-  if (draws.one_in(2)) {
-    change.bandwidth_factor = 0.37;
-  } else {
-    change.latency = 3_us;
+  switch (draws.below(may_fail ? 3 : 2)) {
+    case 0:
+      change.bandwidth_factor = 0.37;
+      text += " slower ";
+      break;
+    case 1:
+      change.latency = 3_us;
+      text += " later ";
+      break;
+    default:
+      change.failed = true;
+      text += " without ";
   }
-  text += " slower " + change.links;
-  return change_links(cluster, std::vector<LinkChange>{change}).cluster;
+  text += change.links;
+  const Cluster out = change_links(cluster, std::vector<LinkChange>{change}).cluster;
+  if (change.failed && first_cut_off(out)) return std::nullopt;
+  return out;
 }
 
 /// Some rank is not like the others.
@@ -148,31 +174,102 @@ Endpoint draw_endpoint(Draws& draws) {
   return out;
 }
 
-Configuration configuration(const CollectiveAlgorithm& row, const AlgorithmInput& input,
-                            const Cluster& cluster, int hosts, Draws& draws, std::string text) {
-  Configuration out;
-  out.text = std::move(text);
-  const RoutePolicy policy = draws.one_in(3) ? RoutePolicy::shortest : RoutePolicy::automatic;
-  out.network = lower(damaged(cluster, draws, out.text), draw_endpoint(draws), policy);
+bool played_by_switches(const CollectiveAlgorithm& row) {
+  return row.helpers == Helpers::node_switches || row.helpers == Helpers::fabric_switches;
+}
+
+AlgorithmInput draw_input(const CollectiveAlgorithm& row, const Cluster& cluster, int n,
+                          Draws& draws) {
+  AlgorithmInput out{.n = n};
+  out.layout.per_node = std::max(1, std::min(cluster.gpus_per_node(), n));
+  out.layout.dimensions = cluster.dimensions();
+  const std::vector<AlgorithmInput> inputs = inputs_of(row, n);
+  const AlgorithmInput& drawn = draws.of(inputs);
+  out.arguments = drawn.arguments;
+  out.root = drawn.root;
+  const AlgorithmInput& more = draws.of(inputs);  // of another parameter, maybe
+  out.arguments.insert(more.arguments.begin(), more.arguments.end());
+  if (find_parameter(row, "chunks") != nullptr && draws.one_in(2))
+    out.arguments["chunks"] = static_cast<std::int64_t>(2 + draws.below(8));
+  return out;
+}
+
+std::vector<EndpointId> members_of(const CollectiveAlgorithm& row, const AlgorithmInput& input,
+                                   const Cluster& cluster, const ReducingSwitches& switches) {
+  std::vector<EndpointId> out(static_cast<std::size_t>(input.n));
+  std::iota(out.begin(), out.end(), EndpointId{0});
+  const auto helpers = static_cast<std::size_t>(helpers_of(row, input));
+  if (played_by_switches(row)) {
+    const auto of_tier = switches.endpoints(row.helpers);
+    REQUIRE(of_tier.size() == helpers);
+    out.insert(out.end(), of_tier.begin(), of_tier.end());
+  } else {
+    for (std::size_t i = 0; i < helpers; ++i)
+      out.push_back(static_cast<EndpointId>(static_cast<std::size_t>(cluster.ranks()) + i));
+  }
+  return out;
+}
+
+/// What clusters are drawn from.
+struct Choices {
+  std::vector<std::string> fabrics;  // by name
+  std::vector<int> ranks;
+};
+
+const Fabric& fabric_named(const std::string& name) {
+  const std::vector<Fabric>& all = fabrics();
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const Fabric& each) { return each.name == name; });
+  REQUIRE(found != all.end());
+  return *found;
+}
+
+/// None where what was drawn does not go together.
+std::optional<Configuration> draw_configuration(const CollectiveAlgorithm& row,
+                                                const Choices& choices, Draws& draws) {
+  const Fabric& fabric = fabric_named(draws.of(choices.fabrics));
+  int n = draws.of(choices.ranks);
+  auto cluster = build(fabric, n, 0);
+  if (!cluster) return std::nullopt;
+  if (played_by_switches(row)) n = cluster->ranks();  // switches are found for all
+  AlgorithmInput input = draw_input(row, *cluster, n, draws);
+  if (row.helpers == Helpers::hosts) {
+    if (!validate(row, input).empty()) return std::nullopt;
+    cluster = build(fabric, n, helpers_of(row, input));
+    if (!cluster) return std::nullopt;
+  }
+  Configuration out{RowCase{&row, input}.name() + " on " + fabric.name, {}, {}};
+  const auto ground = damaged(*cluster, row.helpers != Helpers::hosts, draws, out.text);
+  if (!ground) return std::nullopt;
+  const auto switches =
+      played_by_switches(row) ? ReducingSwitches{*ground, true} : ReducingSwitches{};
+  switches.add_to(input.layout);
+  if (!validate(row, input).empty()) return std::nullopt;
+  const RoutePolicy policy = draws.of(std::vector{RoutePolicy::automatic, RoutePolicy::automatic,
+                                                  RoutePolicy::shortest, RoutePolicy::ecmp});
+  out.network = lower_with_switches(*ground, switches.forests(), draw_endpoint(draws), policy);
   out.model = draws.one_in(3) ? NetworkModel::alpha_beta : NetworkModel::fluid;
   const SchedulePtr schedule = make_schedule(row, input);
   const Bytes size = draws.of(std::vector<Bytes>{0_B, 1_B, 1000_B, 100'003_B, 8_MiB, 64_MiB});
   CollectiveCall call{
       "call", schedule, {}, lay_out(size, *find_element_type("uint8"), schedule->blocks()).block};
-  for (int i = 0; i < input.n; ++i) call.members.push_back(static_cast<EndpointId>(i));
-  for (int i = 0; i < hosts; ++i)
-    call.members.push_back(static_cast<EndpointId>(cluster.ranks() + i));
+  call.members = members_of(row, input, *ground, switches);
   out.workload.calls.push_back(std::move(call));
-  out.text += policy == RoutePolicy::automatic ? " split" : " single";
+  out.text += " routes " + std::string{kRoutePolicyNames.at(static_cast<std::size_t>(policy))};
   out.text += out.model == NetworkModel::fluid ? " fluid" : " alpha-beta";
   out.text += " size " + std::to_string(size.count());
   add_straggler(draws, out);
   return out;
 }
 
-/// Whether parts that hang on one rank were replayed once for several.
-bool compare(const Configuration& each) {
+/// Branches, and whether some of them were replayed as one.
+struct Compared {
   bool branches = false;
+  bool branches_alike = false;
+};
+
+Compared compare(const Configuration& each) {
+  Compared out;
   CAPTURE(each.text);
   const ReplayResult whole = replay(each.network, each.workload, each.model);
   for (const bool max_plus : {true, false}) {
@@ -187,43 +284,68 @@ bool compare(const Configuration& each) {
     CHECK(folded.result.link_bytes == whole.link_bytes);
     CHECK(folded.result.transfers == whole.transfers);
     CHECK(folded.result.end == whole.end);
-    branches = folded.report.branch_histories < folded.report.branches;
+    out.branches = folded.report.branches > 0;
+    out.branches_alike = folded.report.branch_histories < folded.report.branches;
   }
-  return branches;
+  return out;
 }
 
 }  // namespace
 
 TEST_CASE("folded and unfolded replays give the same instants and bytes") {
   Draws draws{2};
+  Choices choices{{}, {2, 3, 4, 6, 8, 12, 16, 17, 24, 32, 48}};
+  for (const Fabric& fabric : fabrics()) choices.fabrics.push_back(fabric.name);
   int played = 0;
-  int with_branches = 0;
-  const std::vector<int> sizes{2, 3, 4, 6, 8, 12, 16, 17, 24, 32, 48};
   for (const CollectiveAlgorithm& row : collective_algorithms()) {
-    if (row.helpers == Helpers::node_switches || row.helpers == Helpers::fabric_switches) continue;
+    if (played_by_switches(row)) continue;
     for (int turn = 0; turn < 24; ++turn) {
-      const Fabric& fabric = draws.of(fabrics());
-      const int n = draws.of(sizes);
-      const auto plain = build(fabric, n, 0);
-      if (!plain) continue;
-      AlgorithmInput input{.n = n};
-      input.layout.per_node = std::max(1, std::min(plain->gpus_per_node(), n));
-      input.layout.dimensions = plain->dimensions();
-      const std::vector<AlgorithmInput> inputs = inputs_of(row, n);
-      const AlgorithmInput& drawn = draws.of(inputs);
-      input.arguments = drawn.arguments;
-      input.root = drawn.root;
-      if (!validate(row, input).empty()) continue;
-      const int hosts = helpers_of(row, input);
-      const auto cluster = build(fabric, n, hosts);
-      if (!cluster) continue;
-      const RowCase named{&row, input};
-      const bool branches = compare(
-          configuration(row, input, *cluster, hosts, draws, named.name() + " on " + fabric.name));
-      if (branches) ++with_branches;
+      const auto drawn = draw_configuration(row, choices, draws);
+      if (!drawn) continue;
+      compare(*drawn);
       ++played;
     }
   }
   CHECK(played > 500);
-  CHECK(with_branches > 0);
+}
+
+TEST_CASE("folded and unfolded replays agree where switches reduce") {
+  Draws draws{3};
+  const Choices in_nodes{{"rails", "pods", "rack"}, {2, 3, 6, 8, 16, 24, 32, 48, 64}};
+  const Choices in_fabric{{"star", "fat_tree", "three_levels", "rails", "pods"},
+                          {2, 3, 4, 8, 12, 16, 24, 32, 48, 64}};
+  for (const CollectiveAlgorithm& row : collective_algorithms()) {
+    if (!played_by_switches(row)) continue;
+    const Choices& choices = row.helpers == Helpers::node_switches ? in_nodes : in_fabric;
+    int played = 0;
+    for (int turn = 0; turn < 160; ++turn) {
+      const auto drawn = draw_configuration(row, choices, draws);
+      if (!drawn) continue;
+      compare(*drawn);
+      ++played;
+    }
+    CAPTURE(row.name);
+    CHECK(played > 50);
+  }
+}
+
+/// Over several nodes a tree comes apart where a node's ranks hang on one of them.
+TEST_CASE("folded and unfolded replays agree where parts of trees hang on one rank") {
+  Draws draws{4};
+  const Choices choices{{"torus", "rails", "rails", "pods"}, {16, 24, 32, 48, 64}};
+  int with_branches = 0;
+  int alike = 0;
+  for (const CollectiveAlgorithm& row : collective_algorithms()) {
+    const bool tree = row.name.find("binary_tree") != std::string_view::npos ||
+                      row.name.find("binomial") != std::string_view::npos;
+    for (int turn = 0; tree && turn < 24; ++turn) {
+      const auto drawn = draw_configuration(row, choices, draws);
+      if (!drawn) continue;
+      const Compared compared = compare(*drawn);
+      if (compared.branches) ++with_branches;
+      if (compared.branches_alike) ++alike;
+    }
+  }
+  CHECK(with_branches > 15);
+  CHECK(alike > 10);
 }
