@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "sim/check.hpp"
@@ -8,6 +9,16 @@ namespace lockstep::fluid {
 
 // Who shares with whom: flows alone on their links, components of flows that share, how these
 // grow together and fall apart.
+
+namespace {
+
+template <typename Ends, typename End>
+void push_end(Ends& ends, const End& end) {
+  ends.push_back(end);
+  std::push_heap(ends.begin(), ends.end(), std::greater<>{});
+}
+
+}  // namespace
 
 bool FluidTransport::crosses_nobody(FlowId id) {
   for (const FlowHop& hop : flows_.hops(flows_.flow(id)))
@@ -96,6 +107,7 @@ void FluidTransport::absorb(FlowId id, ComponentId into, TimePoint now) {
   flows_.attach(id);
   ++components_[into].flows;
   for (const FlowHop& hop : flows_.hops(flow)) {
+    components_[into].changed.push_back(hop.link);
     const ComponentId other = component_of_[hop.link];
     if (other == into) continue;
     if (other != kNone) {
@@ -121,6 +133,9 @@ void FluidTransport::merge(ComponentId from, ComponentId into) {
   }
   target.flows += source.flows;
   target.left_since_built += source.left_since_built;
+  target.whole = target.whole || source.whole;
+  target.changed.insert(target.changed.end(), source.changed.begin(), source.changed.end());
+  target.lists_ends = false;
   source.links.clear();
   source.flows = 0;
   release(from);
@@ -141,6 +156,11 @@ void FluidTransport::release(ComponentId id) {
   for (const LinkId link : component.links)
     if (component_of_[link] == id) component_of_[link] = kNone;
   component.links.clear();
+  component.lists_ends = false;
+  component.changed.clear();
+  component.whole = true;
+  component.pauses = 0;
+  component.last_pause = 0;
   component.untidy = false;
   component.history.forget();
   component.flows = 0;
@@ -152,14 +172,108 @@ void FluidTransport::release(ComponentId id) {
 
 void FluidTransport::solve(ComponentId id, EventQueue& queue) {
   ++solves_;
-  tidy(id);
+  const std::int64_t now_ps = queue.now().ps();
+  const std::int64_t end = solve_near(id, now_ps) ? find_due(id) : solve_whole(id, now_ps);
   Component& component = components_[id];
-  sharing_.advance(component.links, queue.now().ps());
-  sharing_.fill(flows_, component.links, component.history);
-  const std::int64_t end = sharing_.next_end(flows_, component.links, component.due);
+  component.changed.clear();
+  component.whole = false;
   ++component.version;
   queue.push(make_event(TransportEvent::group_ends, id, TimePoint{Duration::picoseconds(end)},
                         component.version));
+}
+
+namespace {
+
+/// Smaller components are filled as a whole.
+constexpr std::size_t kFewestLinksForNear = 24;
+/// What looks at more than so large a part of a component's flows is not near.
+constexpr std::size_t kNearPart = 4;
+constexpr std::uint32_t kLongestPause = 64;
+/// With more, those that hold are listed anew.
+constexpr std::size_t kMostEndsALink = 4;
+
+}  // namespace
+
+/// Where changes reach far, as among flows from everybody to everybody, it is tried ever more
+/// rarely.
+bool FluidTransport::solve_near(ComponentId id, std::int64_t now_ps) {
+  Component& component = components_[id];
+  if (component.whole || component.links.size() < kFewestLinksForNear) return false;
+  if (component.pauses > 0) {
+    --component.pauses;
+    return false;
+  }
+  std::erase_if(component.changed, [&](LinkId link) { return component_of_[link] != id; });
+  if (!sharing_.fill_near(flows_, component.changed, component.flows / kNearPart, now_ps)) {
+    component.last_pause = std::clamp(2 * component.last_pause, 1U, kLongestPause);
+    component.pauses = component.last_pause;
+    return false;
+  }
+  component.last_pause = 0;
+  component.history.forget();
+  if (!component.lists_ends || component.ends.size() > kMostEndsALink * component.links.size()) {
+    list_ends(component);
+  } else {
+    for (const LinkId link : sharing_.near())
+      if (const std::int64_t end = sharing_.next_end(flows_, link); end != Sharing::kNever)
+        push_end(component.ends, End{end, link});
+  }
+  return true;
+}
+
+/// Returns when the next flows end, as find_due() does.
+std::int64_t FluidTransport::solve_whole(ComponentId id, std::int64_t now_ps) {
+  tidy(id);
+  Component& component = components_[id];
+  sharing_.advance(component.links, now_ps);
+  sharing_.fill(flows_, component.links, component.history);
+  component.lists_ends = false;
+  std::int64_t earliest = Sharing::kNever;
+  for (const LinkId link : component.links) {
+    const std::int64_t end = sharing_.next_end(flows_, link);
+    if (end < earliest) {
+      earliest = end;
+      component.due.clear();
+    }
+    if (end == earliest && end != Sharing::kNever) component.due.push_back(link);
+  }
+  return earliest;
+}
+
+void FluidTransport::list_ends(Component& component) {
+  component.lists_ends = true;
+  component.ends.clear();
+  for (const LinkId link : component.links)
+    if (const std::int64_t end = sharing_.next_end(flows_, link); end != Sharing::kNever)
+      component.ends.push_back({end, link});
+  std::make_heap(component.ends.begin(), component.ends.end(), std::greater<>{});
+}
+
+/// The links on which the next flows end, and when.
+std::int64_t FluidTransport::find_due(ComponentId id) {
+  Component& component = components_[id];
+  std::vector<End>& ends = component.ends;
+  const auto holds = [&](const End& end) {
+    return component_of_[end.link] == id && sharing_.ends_at(end.link, end.at_ps);
+  };
+  while (!holds(ends.front())) {
+    std::pop_heap(ends.begin(), ends.end(), std::greater<>{});
+    ends.pop_back();
+  }
+  const std::int64_t earliest = ends.front().at_ps;
+  std::vector<LinkId>& due = component.due;
+  due.clear();
+  equal_ends_.assign(1, 0);
+  while (!equal_ends_.empty()) {  // the top of the heap, as far as it ends then
+    const std::size_t at = equal_ends_.back();
+    equal_ends_.pop_back();
+    if (holds(ends[at])) due.push_back(ends[at].link);
+    for (const std::size_t below : {2 * at + 1, 2 * at + 2})
+      if (below < ends.size() && ends[below].at_ps == earliest) equal_ends_.push_back(below);
+  }
+  std::sort(due.begin(), due.end());
+  due.erase(std::unique(due.begin(), due.end()), due.end());
+  return earliest;
 }
 
 /// Splits a component that many flows have left into what is connected now.

@@ -41,7 +41,10 @@ std::uint32_t FluidTransport::start(TransferId transfer, const Route& route, Byt
   const Weight unit = flows_.unit();
   const FlowId id = create_flow(transfer, route);
   if (flows_.unit() != unit)  // what fillings remember is in the old unit
-    for (Component& component : components_) component.history.forget();
+    for (Component& component : components_) {
+      component.history.forget();
+      component.whole = true;
+    }
   Flow& flow = flows_.flow(id);
   flow.size = route.hops.empty() ? 0 : work_of(size);
   flow.latency = route.latency;
@@ -106,6 +109,7 @@ void FluidTransport::follow(const LinkTwins::Parting& parting) {
   if (const ComponentId owner = component_of_[added]; owner != kNone) {
     components_[owner].links.push_back(added);
     components_[owner].history.forget();
+    components_[owner].whole = true;
   }
   if (flows_.users(known) == flows_.on_link(known).size()) {
     for (const Crossing crossing : flows_.on_link(known))
@@ -212,8 +216,10 @@ void FluidTransport::end_in_component(ComponentId id, EventQueue& queue,
     const std::size_t before = ended_.size();
     sharing_.take_ended(flows_, link, queue.now().ps(), ended_);
     for (std::size_t i = before; i < ended_.size(); ++i)
-      for (const FlowHop& hop : flows_.hops(flows_.flow(ended_[i])))
+      for (const FlowHop& hop : flows_.hops(flows_.flow(ended_[i]))) {
         component.history.change(hop.link, hop.weight, false, sharing_.level(link));
+        component.changed.push_back(hop.link);
+      }
   }
   LOCKSTEP_CHECK(!ended_.empty());
   const auto count = static_cast<std::uint32_t>(ended_.size());

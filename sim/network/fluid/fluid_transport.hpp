@@ -31,9 +31,23 @@ class FluidTransport final : public Transport {
   [[nodiscard]] std::uint64_t solves() const override { return solves_; }
 
  private:
+  /// When the first flow of a link's group ends, or did when this was written down.
+  struct End {
+    std::int64_t at_ps;
+    LinkId link;
+    friend bool operator>(const End& a, const End& b) {
+      return a.at_ps != b.at_ps ? a.at_ps > b.at_ps : a.link > b.link;
+    }
+  };
   struct Component {
     std::vector<LinkId> links;
-    std::vector<LinkId> due;  // links on which the next flow ends
+    std::vector<LinkId> due;      // links on which the next flow ends
+    std::vector<End> ends;        // heap; entries that hold no more are skipped at the top
+    bool lists_ends = false;      // every link's is among them
+    std::vector<LinkId> changed;  // since the last filling, by flows that came or went
+    bool whole = true;            // more has changed than these say
+    std::uint32_t pauses = 0;     // fillings to come that do not try to stay near
+    std::uint32_t last_pause = 0;
     History history;
     std::uint32_t flows = 0;
     std::uint32_t left_since_built = 0;
@@ -73,6 +87,10 @@ class FluidTransport final : public Transport {
   void tidy(ComponentId id);
 
   void solve(ComponentId id, EventQueue& queue);
+  [[nodiscard]] bool solve_near(ComponentId id, std::int64_t now_ps);
+  [[nodiscard]] std::int64_t solve_whole(ComponentId id, std::int64_t now_ps);
+  void list_ends(Component& component);
+  [[nodiscard]] std::int64_t find_due(ComponentId id);
   void rebuild(ComponentId id, EventQueue& queue);
   void gather(LinkId seed, Component& component);
   void spread(FlowId id, Component& component);
@@ -90,6 +108,7 @@ class FluidTransport final : public Transport {
   std::vector<FlowId> joining_;
   std::vector<ComponentId> dirty_;
   std::vector<FlowId> ended_;
+  std::vector<std::size_t> equal_ends_;
   std::vector<Hop> own_hops_;
   std::vector<Hop> spoken_hops_;  // of the links that stand for their twins
   std::uint32_t visit_ = 0;       // marks links and flows while a component is rebuilt

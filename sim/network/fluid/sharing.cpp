@@ -255,25 +255,15 @@ void Sharing::drop_stale(const FlowTable& flows, Group& group) {
   }
 }
 
-std::int64_t Sharing::next_end(const FlowTable& flows, std::span<const LinkId> links,
-                               std::vector<LinkId>& due) {
-  std::int64_t earliest = INT64_MAX;
-  for (const LinkId link : links) {
-    Group& group = groups_[link];
-    if (group.live == 0) continue;
-    if (group.next_ps == kUnknown) {
-      drop_stale(flows, group);
-      const Int128 left = group.finishing.front().service - group.service;
-      group.next_ps = group.since_ps + time_for(left, group.level).ps();
-    }
-    const std::int64_t end = group.next_ps;
-    if (end < earliest) {
-      earliest = end;
-      due.clear();
-    }
-    if (end == earliest) due.push_back(link);
+std::int64_t Sharing::next_end(const FlowTable& flows, LinkId link) {
+  Group& group = groups_[link];
+  if (group.live == 0) return kNever;
+  if (group.next_ps == kUnknown) {
+    drop_stale(flows, group);
+    const Int128 left = group.finishing.front().service - group.service;
+    group.next_ps = group.since_ps + time_for(left, group.level).ps();
   }
-  return earliest;
+  return group.next_ps;
 }
 
 void Sharing::take_ended(FlowTable& flows, LinkId link, std::int64_t now_ps,

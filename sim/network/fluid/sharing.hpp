@@ -34,14 +34,26 @@ class Sharing {
   /// Flows without a group bring their work left in Flow::work. Begins where `history` says that
   /// the last filling still holds.
   void fill(FlowTable& flows, std::span<const LinkId> links, History& history);
+  /// The same where, since the last filling, flows have come to or gone from no links but
+  /// `changed`: works out levels near these, as far as the change reaches. Those of all other links
+  /// hold. False where that would look at more than `most` flows; then nothing has happened, and
+  /// fill() has to.
+  [[nodiscard]] bool fill_near(FlowTable& flows, std::span<const LinkId> changed, std::size_t most,
+                               std::int64_t now_ps);
+  /// The links that it worked out.
+  [[nodiscard]] std::span<const LinkId> near() const { return near_; }
   /// What the flows of the link's group get, in rate steps.
   [[nodiscard]] std::uint64_t level(LinkId link) const { return groups_[link].level; }
   /// The level that the link could have at the least, whatever the others do.
   [[nodiscard]] std::uint64_t least_level(const FlowTable& flows, LinkId link) const;
 
-  /// The earliest end among the flows of these links' groups; `due` gets the links it falls on.
-  [[nodiscard]] std::int64_t next_end(const FlowTable& flows, std::span<const LinkId> links,
-                                      std::vector<LinkId>& due);
+  /// When the first flow of the link's group ends; kNever where it has none.
+  [[nodiscard]] std::int64_t next_end(const FlowTable& flows, LinkId link);
+  /// What that said last, if it still holds.
+  [[nodiscard]] bool ends_at(LinkId link, std::int64_t ps) const {
+    return groups_[link].live > 0 && groups_[link].next_ps == ps;
+  }
+  static constexpr std::int64_t kNever = INT64_MAX;
   /// Takes the flows of the link's group that end at `now`.
   void take_ended(FlowTable& flows, LinkId link, std::int64_t now_ps, std::vector<FlowId>& ended);
 
@@ -66,7 +78,21 @@ class Sharing {
     std::vector<Finish> finishing;  // heap; entries of flows that moved are skipped at the top
   };
   struct Filling : Rest {
-    std::uint32_t frozen = 0;  // the sweep in which the link froze
+    std::uint32_t frozen = 0;      // the sweep in which the link froze
+    std::uint32_t near = 0;        // the mark of the last fill_near that worked it out
+    std::uint64_t near_level = 0;  // what that came to
+  };
+  /// What fill_near has come to for a flow.
+  struct Nearby {
+    std::uint32_t met = 0;     // the last sweep that did
+    std::uint32_t frozen = 0;  // and that in which it froze
+    std::uint64_t rate = 0;
+    LinkId owner = kNone;
+  };
+  struct Held {
+    LinkId owner = 0;
+    FlowId flow = 0;
+    friend bool operator<(const Held& a, const Held& b) { return a.owner < b.owner; }
   };
   struct Bound {
     std::uint64_t level;  // never above the link's true level
@@ -85,6 +111,24 @@ class Sharing {
   void freeze_pair(LinkId other, std::uint64_t level, Weight unit);
   void freeze_far(FlowTable& flows, FlowId id, std::uint64_t level);
   void move(FlowTable& flows, FlowId id, LinkId to);
+  void add_near(LinkId link, std::int64_t now_ps);
+  [[nodiscard]] bool is_near(LinkId link) const { return rest_[link].near == mark_; }
+  /// These return false where there is no work left for them.
+  [[nodiscard]] bool work_out_near(FlowTable& flows);
+  void meet(const FlowTable& flows, FlowId id);
+  void freeze_near(FlowTable& flows, FlowId id, LinkId owner, std::uint64_t level);
+  [[nodiscard]] bool widen(FlowTable& flows, std::int64_t now_ps);
+  [[nodiscard]] bool look_beyond(FlowTable& flows, FlowId id, std::int64_t now_ps);
+  [[nodiscard]] bool has_room(FlowTable& flows, LinkId link) const;
+  [[nodiscard]] bool spend(std::size_t flows) {
+    if (flows > work_left_) return false;
+    work_left_ -= flows;
+    return true;
+  }
+  [[nodiscard]] std::uint64_t rate_of(const Flow& flow) const {
+    return flow.group == kNone ? 0 : groups_[flow.group].level;
+  }
+  void settle_near(FlowTable& flows);
   void drop_stale(const FlowTable& flows, Group& group);
   void sift_down(std::size_t at);
   bool settle_top();
@@ -95,6 +139,13 @@ class Sharing {
   std::vector<Bound> bounds_;  // heap by level, then link
   std::vector<LinkId> lowest_;
   std::uint32_t sweep_ = 0;
+  // Of fill_near:
+  std::uint32_t mark_ = 0;
+  std::size_t work_left_ = 0;   // flows that it may still look at
+  std::vector<LinkId> near_;    // the links that it works out
+  std::vector<FlowId> met_;     // the flows on them
+  std::vector<Nearby> nearby_;  // per flow
+  std::vector<Held> held_;      // flows that links further away limit, by these
 };
 
 }  // namespace lockstep::fluid
