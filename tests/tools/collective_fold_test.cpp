@@ -19,6 +19,8 @@ const std::string kStar =
 TEST_CASE("folded and unfolded runs print the same figures") {
   for (const std::string options :
        {"--cluster configs/clusters/dgx-h100.json --nodes 2 --algorithm all -b 8 -e 1M -f 131072",
+        "--cluster configs/clusters/rail-optimised.json --nodes 12 --algorithm "
+        "double_binary_tree,binary_tree -b 8 -e 8M -f 1024",
         "--cluster configs/clusters/torus-2d.json --algorithm all -b 1M -e 1M --network alpha-beta",
         "--cluster configs/clusters/fat-tree.json --algorithm all -b 1M -e 1M --set-rank 3 "
         "\"reduce_rate=1 GB/s\""}) {
@@ -42,6 +44,16 @@ TEST_CASE("a ring on a star is one class, a straggler makes it eight") {
   const Json late = json_of(kStar + "--classes --set-rank 3 'start=10 us'")["fold"][0];
   CHECK(late["classes"] == 8);
   CHECK(late["members"][3]["difference"] == "starts 10 us later");
+}
+
+TEST_CASE("chains of a tree's nodes are worked out once for all that have done the same") {
+  // Of twelve nodes' chains all but those of the two trees' roots are alike.
+  const Json fold = json_of(
+      "lockstep collective all_reduce --cluster configs/clusters/rail-optimised.json --nodes 12 "
+      "--algorithm double_binary_tree:chunks=4 -b 8M -e 8M --classes")["fold"][0];
+  CHECK(fold["branches"] == 10);
+  CHECK(fold["branch_histories"] < 10);
+  CHECK(fold["simulated_transfers"] < fold["transfers"]);
 }
 
 TEST_CASE("a rank that starts late holds up a ring by as much") {

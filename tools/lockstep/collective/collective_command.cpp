@@ -273,8 +273,8 @@ void add_collective(CLI::App& app) {
   add_format(*command, given->format);
   command->footer(
       "busbw is a normalisation, algbw times 2(n-1)/n for all_reduce, not what a wire carried.\n"
-      "Trees and chains of thousands of ranks take minutes to simulate with the number of chunks\n"
-      "that is best; fewer, as in double_binary_tree:chunks=8, take less.\n\n"
+      "Trees and chains of tens of thousands of ranks take minutes to simulate with the number of\n"
+      "chunks that is best; fewer, as in double_binary_tree:chunks=8, take less.\n\n"
       "A file for --concurrent (configs/schema/concurrent.schema.json):\n"
       "  {\"collectives\": [{\"collective\": \"all_reduce\", \"algorithm\": \"ring\", \"size\": "
       "\"64 "

@@ -71,8 +71,9 @@ std::vector<std::string> describe_fold(const FoldReport& report) {
           ? ""
           : fmt::format(", {} of {} rounds skipped", report.rounds_skipped, report.rounds))};
   if (report.branches > 0)
-    out.push_back(fmt::format("{} parts hang on one rank each; {} of them met anything different",
-                              report.branches, report.branch_histories));
+    out.push_back(
+        fmt::format("{} parts hang on one rank each; worked out for the {} histories that they had",
+                    report.branches, report.branch_histories));
   const auto ranges = report.ranges();
   const auto order = by_size(report);
   for (std::size_t i = 0; i < std::min(order.size(), kMostLines); ++i) {
