@@ -51,6 +51,7 @@ class Folding {
   std::optional<FoldedReplay> run(const Relations& relations) {
     const Partition partition = find_partition(relations, network_, model_);
     Quotient quotient = make_quotient(relations, partition, network_, workload_, model_);
+    leave_out_slack_links(quotient, model_);
     FoldReport& report = out_.report;
     report.folded = true;
     report.transfers = relations.transfers;
@@ -94,9 +95,8 @@ class Folding {
     return true;
   }
 
-  bool by_engine(const Relations& relations, const Partition& partition, Quotient& quotient,
+  bool by_engine(const Relations& relations, const Partition& partition, const Quotient& quotient,
                  std::vector<TimePoint>& ends) {
-    leave_out_slack_links(quotient, model_);
     if (options_.branches && by_branches(relations, partition, quotient, ends)) return true;
     const ReplayResult played = replay(quotient.network, quotient.workload, model_);
     if (!played.unfinished.empty()) return false;

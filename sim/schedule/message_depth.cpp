@@ -1,8 +1,7 @@
 #include "sim/schedule/message_depth.hpp"
 
 #include <algorithm>
-#include <map>
-#include <tuple>
+#include <unordered_map>
 #include <vector>
 
 namespace lockstep {
@@ -11,37 +10,71 @@ namespace {
 
 /// Messages that ended before a step could begin, or before it was done.
 using Depth = std::int64_t;
-constexpr Depth kUnknown = -1;
+constexpr std::uint32_t kNone = UINT32_MAX;
+
+struct Ends {
+  int from = 0;
+  int to = 0;
+  int channel = 0;
+  friend bool operator==(const Ends&, const Ends&) = default;
+};
+
+struct HashOfEnds {
+  std::size_t operator()(const Ends& ends) const {
+    const auto both = (static_cast<std::uint64_t>(ends.from) << 32U) |
+                      static_cast<std::uint64_t>(static_cast<std::uint32_t>(ends.to));
+    const std::uint64_t mixed = both * 0x9E3779B97F4A7C15ULL ^
+                                static_cast<std::uint64_t>(ends.channel) * 0xC2B2AE3D27D4EB4FULL;
+    return static_cast<std::size_t>(mixed ^ (mixed >> 29U));
+  }
+};
 
 /// Both ends of a connection, as far as the lanes have come: one entry a message, in order.
 struct Connection {
-  std::vector<Depth> sent;     // when the sender's step began
-  std::vector<Depth> awaited;  // when the receiver's step began
+  Ends ends;
+  std::uint32_t sender = kNone;  // lanes, once they have come to a message
+  std::uint32_t receiver = kNone;
+  std::vector<Depth> sent{};     // when the sender's step began
+  std::vector<Depth> awaited{};  // when the receiver's step began
+};
+
+/// One of a step's messages: the `which`th on its connection.
+struct Message {
+  std::uint32_t connection = 0;
+  std::uint32_t which = 0;
 };
 
 struct Lane {
   int rank = 0;
   int lane = 0;
-  std::vector<Depth> done;              // by step
-  bool posted = false;                  // its next step has told its connections where it is
-  Depth start = 0;                      // of that step
-  std::vector<std::size_t> sends{};     // of that step: places in `sent` of the connections
-  std::vector<std::size_t> receives{};  // likewise in `awaited`
+  std::int64_t steps = 0;
+  std::vector<Depth> done{};        // by step
+  bool posted = false;              // its next step has told its connections where it is
+  bool queued = false;              // it is to be looked at
+  bool blocked = false;             // its next step waits for another lane
+  Depth end = 0;                    // of that step, by the messages before the `next`th
+  std::size_t next = 0;             // among `messages`
+  std::vector<Message> messages{};  // of that step
 };
 
 class Depths {
  public:
-  explicit Depths(const Schedule& schedule) : schedule_{schedule} {
+  explicit Depths(const Schedule& schedule)
+      : schedule_{schedule}, lanes_a_rank_{static_cast<std::size_t>(schedule.lanes())} {
     for (int rank = 0; rank < schedule.ranks(); ++rank)
-      for (int lane = 0; lane < schedule.lanes(); ++lane) lanes_.push_back({rank, lane, {}});
+      for (int lane = 0; lane < schedule.lanes(); ++lane)
+        lanes_.push_back({.rank = rank, .lane = lane, .steps = schedule.steps(rank, lane)});
   }
 
   std::optional<std::int64_t> run() {
-    bool moved = true;
-    while (moved) {
-      moved = false;
-      for (Lane& lane : lanes_)
-        while (advance(lane)) moved = true;
+    for (std::uint32_t id = 0; id < lanes_.size(); ++id) {
+      wake(id);
+      while (!queue_.empty()) {
+        const std::uint32_t first = queue_.back();
+        queue_.pop_back();
+        lanes_[first].queued = false;
+        go_on(first);
+      }
     }
     Depth most = 0;
     for (const Lane& lane : lanes_) {
@@ -52,86 +85,99 @@ class Depths {
   }
 
  private:
-  [[nodiscard]] bool is_over(const Lane& lane) const {
-    return std::ssize(lane.done) == schedule_.steps(lane.rank, lane.lane);
+  [[nodiscard]] static bool is_over(const Lane& lane) {
+    return std::ssize(lane.done) == lane.steps;
   }
 
-  /// Does the lane's next step, or as much of it as can be.
-  bool advance(Lane& lane) {
-    if (is_over(lane)) return false;
+  void wake(std::uint32_t id) {
+    if (id == kNone || lanes_[id].queued) return;
+    lanes_[id].queued = true;
+    queue_.push_back(id);
+  }
+
+  /// Does the lane's steps as far as can be.
+  void go_on(std::uint32_t id) {
+    Lane& lane = lanes_[id];
+    while (!is_over(lane)) {
+      if (!lane.posted && !post(id)) return;
+      for (; lane.next < lane.messages.size(); ++lane.next) {
+        const auto message = end_of(lane.messages[lane.next]);
+        if (!message) return;
+        lane.end = std::max(lane.end, *message);
+      }
+      lane.done.push_back(lane.end);
+      lane.posted = false;
+      const std::size_t first = static_cast<std::size_t>(lane.rank) * lanes_a_rank_;
+      for (std::size_t other = first; other < first + lanes_a_rank_; ++other)
+        if (lanes_[other].blocked) wake(static_cast<std::uint32_t>(other));
+    }
+  }
+
+  bool post(std::uint32_t id) {
+    Lane& lane = lanes_[id];
     step_.clear();
     schedule_.step(lane.rank, lane.lane, std::ssize(lane.done), step_);
-    const bool posts = !lane.posted;
-    if (posts && !post(lane)) return false;
-    const Depth end = end_of(lane);
-    if (end == kUnknown) return posts;
-    lane.done.push_back(end);
-    lane.posted = false;
-    return true;
-  }
-
-  bool post(Lane& lane) {
-    lane.start = lane.done.empty() ? 0 : lane.done.back();
+    Depth start = lane.done.empty() ? 0 : lane.done.back();
     for (const StepRef& after : step_.after) {
       const std::vector<Depth>& others = lane_of(lane.rank, after.lane).done;
-      if (after.step >= std::ssize(others)) return false;
-      lane.start = std::max(lane.start, others[static_cast<std::size_t>(after.step)]);
+      lane.blocked = after.step >= std::ssize(others);
+      if (lane.blocked) return false;
+      start = std::max(start, others[static_cast<std::size_t>(after.step)]);
     }
     lane.posted = true;
-    lane.sends.clear();
-    lane.receives.clear();
-    for (const Send& send : step_.sends)
-      lane.sends.push_back(append(connection(lane.rank, send.peer, send.channel).sent, lane.start));
-    for (const Receive& receive : step_.receives)
-      lane.receives.push_back(
-          append(connection(receive.peer, lane.rank, receive.channel).awaited, lane.start));
+    lane.end = start;
+    lane.next = 0;
+    lane.messages.resize(step_.sends.size() + step_.receives.size());
+    auto message = lane.messages.begin();
+    for (const Send& send : step_.sends) {
+      Connection& connection = find({lane.rank, send.peer, send.channel}, *message);
+      message++->which = static_cast<std::uint32_t>(connection.sent.size());
+      connection.sent.push_back(start);
+      connection.sender = id;
+      wake(connection.receiver);
+    }
+    for (const Receive& receive : step_.receives) {
+      Connection& connection = find({receive.peer, lane.rank, receive.channel}, *message);
+      message++->which = static_cast<std::uint32_t>(connection.awaited.size());
+      connection.awaited.push_back(start);
+      connection.receiver = id;
+      wake(connection.sender);
+    }
     return true;
   }
 
-  static std::size_t append(std::vector<Depth>& depths, Depth depth) {
-    depths.push_back(depth);
-    return depths.size() - 1;
-  }
-
-  [[nodiscard]] Depth end_of(const Lane& lane) {
-    Depth end = lane.start;
-    for (std::size_t i = 0; i < step_.sends.size(); ++i) {
-      const Send& send = step_.sends[i];
-      const Depth message = end_of(connection(lane.rank, send.peer, send.channel), lane.sends[i]);
-      if (message == kUnknown) return kUnknown;
-      end = std::max(end, message);
+  /// The connection between these ends, mostly that of the message at the same place in the step
+  /// before.
+  Connection& find(const Ends& ends, Message& message) {
+    if (message.connection >= connections_.size() ||
+        !(connections_[message.connection].ends == ends)) {
+      const auto next = static_cast<std::uint32_t>(connections_.size());
+      message.connection = numbers_.try_emplace(ends, next).first->second;
+      if (message.connection == next) connections_.push_back({ends});
     }
-    for (std::size_t i = 0; i < step_.receives.size(); ++i) {
-      const Receive& receive = step_.receives[i];
-      const Depth message =
-          end_of(connection(receive.peer, lane.rank, receive.channel), lane.receives[i]);
-      if (message == kUnknown) return kUnknown;
-      end = std::max(end, message);
-    }
-    return end;
+    return connections_[message.connection];
   }
 
   /// Without slots a message begins when both ends are there.
-  [[nodiscard]] bool meets() const { return schedule_.slots() == 0; }
-
-  [[nodiscard]] Depth end_of(const Connection& connection, std::size_t which) const {
-    if (which >= connection.sent.size()) return kUnknown;
-    if (!meets()) return connection.sent[which] + 1;
-    if (which >= connection.awaited.size()) return kUnknown;
-    return std::max(connection.sent[which], connection.awaited[which]) + 1;
+  [[nodiscard]] std::optional<Depth> end_of(const Message& message) const {
+    const Connection& connection = connections_[message.connection];
+    if (message.which >= connection.sent.size()) return std::nullopt;
+    const Depth sent = connection.sent[message.which];
+    if (schedule_.slots() > 0) return sent + 1;
+    if (message.which >= connection.awaited.size()) return std::nullopt;
+    return std::max(sent, connection.awaited[message.which]) + 1;
   }
 
-  Lane& lane_of(int rank, int lane) {
-    return lanes_[static_cast<std::size_t>(rank) * static_cast<std::size_t>(schedule_.lanes()) +
-                  static_cast<std::size_t>(lane)];
-  }
-  Connection& connection(int from, int to, int channel) {
-    return connections_[{from, to, channel}];
+  [[nodiscard]] const Lane& lane_of(int rank, int lane) const {
+    return lanes_[static_cast<std::size_t>(rank) * lanes_a_rank_ + static_cast<std::size_t>(lane)];
   }
 
   const Schedule& schedule_;
+  std::size_t lanes_a_rank_;
   std::vector<Lane> lanes_;
-  std::map<std::tuple<int, int, int>, Connection> connections_;
+  std::vector<std::uint32_t> queue_;
+  std::vector<Connection> connections_;
+  std::unordered_map<Ends, std::uint32_t, HashOfEnds> numbers_;
   Step step_;
 };
 
