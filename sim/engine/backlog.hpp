@@ -12,7 +12,7 @@ struct Backlog {
 
   /// When the end point has done this too, after what it has to do already.
   [[nodiscard]] TimePoint add(Bytes more, Rate rate, TimePoint now) {
-    if (now >= free) {
+    if (now >= free && now != since) {  // pieces of one instant add up, however short each is
       since = now;
       bytes = Bytes{};
     }

@@ -174,18 +174,24 @@ class Replay final : public Frontier {
     return at;
   }
 
-  /// All histories of this instant, whose stems hear of what is done.
+  /// All histories of this instant, whose stems hear of what is done. Each once: what then happens
+  /// at the same instant, as where a transfer takes less than a picosecond, comes after what the
+  /// stems do now.
   void advance_histories(TimePoint at) {
+    due_.clear();
     while (!queue_.empty() && queue_.top().at == at) {
       History& history = *queue_.top().history;
       queue_.pop();
       if (history.expected != at) continue;
-      history.engine().advance();
-      for (const std::uint32_t name : history.done_names())
-        for (const std::uint32_t id : history.branches) finish(at, states_[id], name);
-      history.done_names().clear();
       history.expected.reset();
-      expect(history);
+      due_.push_back(&history);
+    }
+    for (History* history : due_) {
+      history->engine().advance();
+      for (const std::uint32_t name : history->done_names())
+        for (const std::uint32_t id : history->branches) finish(at, states_[id], name);
+      history->done_names().clear();
+      expect(*history);
     }
   }
 
@@ -292,6 +298,7 @@ class Replay final : public Frontier {
   Workload trunk_;                   // what is in no branch
   std::unique_ptr<Engine> engine_;   // of that
   std::priority_queue<Expected, std::vector<Expected>, std::greater<>> queue_;
+  std::vector<History*> due_;           // histories of this instant
   std::vector<std::uint32_t> touched_;  // branches for which there are posts
   std::vector<std::vector<std::uint32_t>> groups_;
 };

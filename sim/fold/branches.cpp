@@ -161,14 +161,12 @@ class Finder {
       if (v >= graph.members() && v < graph.members() + graph.pairs())
         branch.pairs.push_back(v - graph.members());
     }
-    const bool one_by_one =
-        quotient_.network
-            .endpoints[quotient_.workload.calls.front().members[quotient_.seats[stem].rank]]
-            .message_overhead > Duration{};
+    const bool one_by_one = sends_one_by_one(stem) ||
+                            std::any_of(branch.members.begin(), branch.members.end(),
+                                        [this](std::uint32_t m) { return sends_one_by_one(m); });
     if (branch.members.empty() || one_by_one || !is_plain(branch)) return;
     std::sort(branch.members.begin(), branch.members.end());
-    for (std::uint32_t i = 0; i < branch.members.size(); ++i) local_[branch.members[i]] = i;
-    local_[stem] = static_cast<std::uint32_t>(branch.members.size());
+    number(branch);
     sort_pairs(branch);
     branch.kind = kind_of(branch);
     out_.all.push_back(std::move(branch));
@@ -185,11 +183,22 @@ class Finder {
            });
   }
 
+  [[nodiscard]] bool sends_one_by_one(std::uint32_t member) const {
+    const EndpointId at = quotient_.workload.calls.front().members[quotient_.seats[member].rank];
+    return quotient_.network.endpoints[at].message_overhead > Duration{};
+  }
+
   [[nodiscard]] const Pair& pair(std::uint32_t c) const {
     return relations_.pairs[partition_.first_pair[c]];
   }
   [[nodiscard]] std::uint32_t local(std::uint32_t member) const {
     return local_[partition_.member_class[member]];
+  }
+
+  /// The members in order, then the stem.
+  void number(const Branch& branch) {
+    for (std::uint32_t i = 0; i < branch.members.size(); ++i) local_[branch.members[i]] = i;
+    local_[branch.stem] = static_cast<std::uint32_t>(branch.members.size());
   }
 
   void sort_pairs(Branch& branch) const {
@@ -251,7 +260,7 @@ class Finder {
 
   void add_places(std::uint32_t id) {
     const Branch& branch = out_.all[id];
-    for (std::uint32_t i = 0; i < branch.members.size(); ++i) local_[branch.members[i]] = i;
+    number(branch);
     for (std::uint32_t i = 0; i < branch.pairs.size(); ++i) {
       const Pair& each = pair(branch.pairs[i]);
       const bool sent = partition_.member_class[each.sender] == branch.stem;

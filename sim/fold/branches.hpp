@@ -34,8 +34,9 @@ struct Branches {
 
 /// Finds the branches of a quotient of one call of which there are at least two of a kind, where
 /// most members are in such. The links of a quotient that cannot tell should have been left out of
-/// its ways. None where a stem's software lets its messages go one by one, as what it sends
-/// elsewhere then matters, or where transfers take no time before they share, as then the order of
+/// its ways. None where the software of a stem or of a member lets messages go one by one, as
+/// what a stem sends elsewhere then matters, and of a member's messages that meet in an instant in
+/// which order they do; or where transfers take no time before they share, as then the order of
 /// what happens within an instant does.
 [[nodiscard]] Branches find_branches(const Relations& relations, const Partition& partition,
                                      const Quotient& quotient);

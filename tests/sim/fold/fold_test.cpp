@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/sim/engine/schedules.hpp"
 #include "tests/sim/engine/star.hpp"
 #include "tests/sim/fold/rings.hpp"
 
@@ -141,4 +142,19 @@ TEST_CASE("what cannot be folded is replayed as it is, and says so") {
   const FoldedReplay many = replay_folded(star, workload, NetworkModel::fluid, few);
   CHECK_FALSE(many.report.folded);
   check_equal(many, replay(star, workload, NetworkModel::fluid));
+}
+
+TEST_CASE("work that takes less than a picosecond adds up, folded or not") {
+  // Seven send a byte to rank 0, which reduces 4 TB/s: 1.75 ps, 2 to the nearest. Its port takes
+  // their bytes in turns: 7 ns.
+  const Network star = test::star(8, 1_GBps, 2_us, {Duration{}, 4000_GBps, std::nullopt});
+  const auto gather = [](int rank, int, std::int64_t, Step& step) {
+    if (rank > 0) step.sends.push_back({0, {Buffer::data, 0, 1}});
+    for (int peer = 1; rank == 0 && peer < 8; ++peer)
+      step.receives.push_back({peer, {Buffer::data, 0, 1}, Combine::reduce});
+  };
+  const Workload workload = test::one_call(std::make_shared<test::Scripted>(8, 1, 1, gather), 1_B);
+  const ReplayResult whole = replay(star, workload, NetworkModel::fluid);
+  CHECK(whole.end.since_start() == 2_us + 7_ns + 2_ps);
+  check_equal(replay_folded(star, workload, NetworkModel::fluid), whole);
 }
