@@ -16,6 +16,7 @@ bool Sharing::fill_near(FlowTable& flows, std::span<const LinkId> changed, std::
                         std::int64_t now_ps) {
   ++mark_;
   near_.clear();
+  met_.clear();
   nearby_.resize(flows.size());
   for (const LinkId link : changed)
     if (!is_near(link)) add_near(link, now_ps);
@@ -59,6 +60,7 @@ bool Sharing::work_out_near(FlowTable& flows) {
   while (!bounds_.empty()) {
     if (!settle()) continue;
     const std::uint64_t level = bounds_.front().level;
+    LOCKSTEP_CHECK(level > 0);
     lowest_.clear();
     while (!bounds_.empty() && bounds_.front().level == level) {
       if (!settle()) continue;

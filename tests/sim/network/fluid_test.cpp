@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include "sim/check.hpp"
 #include "tests/sim/engine/bed.hpp"
 
 using namespace lockstep;
@@ -220,4 +221,58 @@ TEST_CASE("what each link carried is counted by weight") {
   bed.flow_on(kilobytes(2), split);
   (void)bed.ends();
   CHECK(bed.result().link_bytes == std::vector<Bytes>{kilobytes(5), kilobytes(5)});
+}
+
+TEST_CASE("a flow that ends in a wide component, and another that has its link to itself at once") {
+  // Links in a chain of long flows; one flow joins the last link to them until 2 us. What is there
+  // then has that link to itself, and so has its successor from 4 us on.
+  constexpr std::size_t kChain = 60;
+  Network network;
+  network.links.assign(kChain + 1, Link{1_GBps, {}, true});
+  const auto routes = std::make_shared<ListedRoutes>();
+  Workload workload;
+  const auto talk = [&](const std::vector<Hop>& hops, std::vector<Bytes> sizes, Duration start) {
+    const auto from = static_cast<EndpointId>(network.endpoints.size());
+    network.endpoints.resize(network.endpoints.size() + 2);
+    routes->routes[{from, from + 1}] = {hops, {}, 1};
+    Activity wait;
+    wait.duration = start;
+    Stream sender{from, "sender", {wait}};
+    Stream receiver{from + 1, "receiver", {wait}};
+    for (const Bytes size : sizes) {
+      Activity message;
+      message.size = size;
+      message.kind = Activity::Kind::send;
+      message.peer = from + 1;
+      sender.operations.push_back(message);
+      message.kind = Activity::Kind::receive;
+      message.peer = from;
+      receiver.operations.push_back(message);
+    }
+    workload.streams.push_back(std::move(sender));
+    workload.streams.push_back(std::move(receiver));
+    return workload.streams.size() - 1;
+  };
+  for (LinkId link = 0; link + 1 < kChain; ++link) talk({{link}, {link + 1}}, {1_MiB}, Duration{});
+  talk({{0}, {kChain}}, {1000_B}, Duration{});
+  const std::size_t pair = talk({{kChain}}, {3000_B, 5000_B}, Duration{});
+  const std::size_t late = talk({{kChain}}, {8000_B}, 5_us);
+  network.router = routes;
+  const ReplayResult result = replay(network, workload, NetworkModel::fluid);
+  // 1000 bytes at a half, 2000 alone; then 1000 alone, and 4000 at a half beside the late flow,
+  // which has 4000 left for itself.
+  CHECK(result.stream_ends[pair][1].since_start() == 4_us);
+  CHECK(result.stream_ends[pair][2].since_start() == 13_us);
+  CHECK(result.stream_ends[late][1].since_start() == 17_us);
+}
+
+TEST_CASE("shares of less than a step are refused, near a change too") {
+  // The first change of a wide component after which two flows share what is one step.
+  Bed bed;
+  for (LinkId link = 0; link < 60; ++link) bed.link(1_GBps);
+  for (LinkId link = 0; link + 1 < 60; ++link) bed.flow(1_MiB, {link, link + 1});
+  const LinkId narrow = bed.link(Rate::from_steps(1));
+  bed.flow(1_B, {0, narrow});
+  bed.flow(1_B, {1, narrow}, TimePoint{1_us});
+  CHECK_THROWS_AS(static_cast<void>(bed.ends()), InternalError);
 }
