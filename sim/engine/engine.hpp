@@ -29,9 +29,9 @@ class Engine {
   /// The network and the workload must outlive the engine and all its copies. `reuses`: calls that
   /// nothing can touch are replayed once for all that are alike, where can_reuse().
   Engine(const Network& network, const Workload& workload, NetworkModel model, bool reuses = false);
+  static constexpr std::uint32_t kNoGuest = UINT32_MAX;
   /// Replays what lies on this side of `frontier`, which must outlive the engine: a workload of one
   /// call without slots. `guest`: the member of it that is replayed beyond and never begins here.
-  static constexpr std::uint32_t kNoGuest = UINT32_MAX;
   Engine(const Network& network, const Workload& workload, NetworkModel model, Frontier& frontier,
          std::uint32_t guest);
   Engine(const Engine& other);

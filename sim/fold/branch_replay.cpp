@@ -66,7 +66,7 @@ class History final : public Frontier {
   void done(std::uint32_t name) override { done_.push_back(name); }
 
   [[nodiscard]] Engine& engine() { return *engine_; }
-  /// What was posted under these names is through; takes them away.
+  /// What was posted under these names is through; the reader clears them.
   [[nodiscard]] std::vector<std::uint32_t>& done_names() { return done_; }
 
   /// Posts all of it and returns the name of the first; the others' follow.

@@ -4,8 +4,8 @@
 #include <memory>
 #include <random>
 
-#include "sim/fold/fold.hpp"
 #include "tests/sim/engine/schedules.hpp"
+#include "tests/sim/fold/check_equal.hpp"
 
 /// Parts that hang on one rank in many shapes: trees, several at a rank, of several kinds.
 /// Expectations: an unfolded replay of the same.
@@ -56,17 +56,9 @@ class Shape {
   /// Replays it folded and not.
   FoldedReplay check(NetworkModel model = NetworkModel::fluid) {
     network.router = ways_;
-    const Workload work = workload();
     FoldOptions options;
     options.max_plus = false;
-    const FoldedReplay folded = replay_folded(network, work, model, options);
-    const ReplayResult whole = replay(network, work, model);
-    CHECK(whole.unfinished.empty());
-    CHECK(folded.report.folded);
-    CHECK(folded.result.call_ends == whole.call_ends);
-    CHECK(folded.result.link_bytes == whole.link_bytes);
-    CHECK(folded.result.end == whole.end);
-    return folded;
+    return test::check_folded(network, workload(), model, options);
   }
 
  private:

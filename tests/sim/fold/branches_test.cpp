@@ -3,10 +3,11 @@
 #include <memory>
 #include <numeric>
 
-#include "sim/fold/fold.hpp"
+#include "tests/sim/fold/check_equal.hpp"
 
 /// Parts of a cluster that hang on one rank. Expectations: an unfolded replay of the same.
 using namespace lockstep;
+using test::check_folded;
 
 namespace {
 
@@ -95,18 +96,6 @@ Workload workload(int count, std::int64_t rounds, Bytes block) {
   return {{call}, {}};
 }
 
-FoldedReplay check_equal(const Network& network, const Workload& work, NetworkModel model) {
-  const FoldedReplay folded = replay_folded(network, work, model);
-  const ReplayResult whole = replay(network, work, model);
-  CHECK(whole.unfinished.empty());
-  CHECK(folded.report.folded);
-  CHECK(folded.result.call_ends == whole.call_ends);
-  CHECK(folded.result.link_bytes == whole.link_bytes);
-  CHECK(folded.result.transfers == whole.transfers);
-  CHECK(folded.result.end == whole.end);
-  return folded;
-}
-
 }  // namespace
 
 TEST_CASE("what hangs on one rank and meets the same is replayed once") {
@@ -114,7 +103,7 @@ TEST_CASE("what hangs on one rank and meets the same is replayed once") {
     const Network network = groups(12, {Duration{}, 5_GBps, std::nullopt});
     Workload work = workload(12, 6, 100'000_B);
     work.calls[0].starts[8] = TimePoint{40_us};  // a stem
-    const FoldedReplay folded = check_equal(network, work, model);
+    const FoldedReplay folded = check_folded(network, work, model);
     CHECK(folded.report.classes.size() == 48);
     CHECK(folded.report.branches == 12);
     // Six rounds take word of the late stem to the six groups behind it and, as transfers wait for
@@ -129,7 +118,7 @@ TEST_CASE("branches part at the first instant at which their stems do differentl
   const Network network = groups(40);
   Workload work = workload(40, 3, 20'000_B);
   work.calls[0].starts[0] = TimePoint{100_us};
-  const FoldedReplay folded = check_equal(network, work, NetworkModel::fluid);
+  const FoldedReplay folded = check_folded(network, work, NetworkModel::fluid);
   CHECK(folded.report.branches == 40);
   // In three rounds only three groups on either side can have heard of the late stem.
   CHECK(folded.report.branch_histories >= 2);
@@ -140,21 +129,21 @@ TEST_CASE("a part that is not like the others is replayed apart") {
   Network network = groups(10, {Duration{}, 5_GBps, std::nullopt});
   network.links[4 * 6 + 1].bandwidth = 1_GBps;  // into a rank inside the second group
   Workload work = workload(10, 4, 50'000_B);
-  const FoldedReplay folded = check_equal(network, work, NetworkModel::fluid);
+  const FoldedReplay folded = check_folded(network, work, NetworkModel::fluid);
   CHECK(folded.report.branches == 9);
   // Two that have a late rank at the same place are a kind of their own; one alone is none.
   work.calls[0].starts[14] = TimePoint{9_us};
   work.calls[0].starts[30] = TimePoint{9_us};
-  CHECK(check_equal(network, work, NetworkModel::fluid).report.branches == 9);
+  CHECK(check_folded(network, work, NetworkModel::fluid).report.branches == 9);
   work.calls[0].starts[30] = TimePoint{8_us};
-  CHECK(check_equal(network, work, NetworkModel::fluid).report.branches == 7);
+  CHECK(check_folded(network, work, NetworkModel::fluid).report.branches == 7);
 }
 
 TEST_CASE("a stem's overhead a message and ways without latency leave no branches") {
   Workload work = workload(8, 4, 50'000_B);
   work.calls[0].starts[0] = TimePoint{7_us};
   const Endpoint slow{200_ns, std::nullopt, std::nullopt};
-  CHECK(check_equal(groups(8, slow), work, NetworkModel::fluid).report.branches == 0);
+  CHECK(check_folded(groups(8, slow), work, NetworkModel::fluid).report.branches == 0);
   const Network at_once = groups(8, {}, Duration{});
-  CHECK(check_equal(at_once, work, NetworkModel::fluid).report.branches == 0);
+  CHECK(check_folded(at_once, work, NetworkModel::fluid).report.branches == 0);
 }

@@ -4,9 +4,11 @@
 
 #include "tests/sim/engine/schedules.hpp"
 #include "tests/sim/engine/star.hpp"
+#include "tests/sim/fold/check_equal.hpp"
 #include "tests/sim/fold/rings.hpp"
 
 using namespace lockstep;
+using test::check_equal;
 
 namespace {
 
@@ -41,12 +43,6 @@ Network leaves(EndpointId n) {
   network.links.resize(std::size_t{3} * n, {1_GBps, {}, false});
   network.router = std::make_shared<Leaves>(n, 4_us);
   return network;
-}
-
-void check_equal(const FoldedReplay& folded, const ReplayResult& whole) {
-  CHECK(folded.result.call_ends == whole.call_ends);
-  CHECK(folded.result.link_bytes == whole.link_bytes);
-  CHECK(folded.result.transfers == whole.transfers);
 }
 
 }  // namespace
