@@ -24,14 +24,17 @@ std::unique_ptr<Transport> make_transport(const Network& network, NetworkModel m
 }  // namespace
 
 Engine::Engine(const Network& network, const Workload& workload, NetworkModel model, bool reuses)
-    : Engine{network, workload, model, reuses, nullptr, kNoGuest} {}
+    : Engine{network, workload, model, reuses, Left{}} {}
 
-Engine::Engine(const Network& network, const Workload& workload, NetworkModel model,
-               Frontier& frontier, std::uint32_t guest)
-    : Engine{network, workload, model, false, &frontier, guest} {}
+Engine::Engine(const Network& network, const Workload& workload, NetworkModel model, Beyond& beyond)
+    : Engine{network, workload, model, false, Left{.beyond = &beyond}} {}
+
+Engine::Engine(const Network& network, const Workload& workload, NetworkModel model, Guest& guest,
+               std::uint32_t member)
+    : Engine{network, workload, model, false, Left{.guest = &guest, .member = member}} {}
 
 Engine::Engine(const Network& network, const Workload& workload, NetworkModel model, bool reuses,
-               Frontier* frontier, std::uint32_t guest)
+               const Left& left)
     : network_{&network},
       workload_{&workload},
       model_{model},
@@ -39,9 +42,10 @@ Engine::Engine(const Network& network, const Workload& workload, NetworkModel mo
       routes_{network.endpoints.size()},
       ports_(network.endpoints.size()),
       carried_(network.links.size(), 0),
-      frontier_{frontier},
-      guest_{guest} {
-  if (frontier != nullptr) {
+      beyond_{left.beyond},
+      guest_{left.guest},
+      guest_member_{left.member} {
+  if (beyond_ != nullptr || guest_ != nullptr) {
     LOCKSTEP_CHECK(workload.calls.size() == 1 && workload.streams.empty());
     LOCKSTEP_CHECK(workload.calls.front().schedule->slots() == 0);
   }
@@ -100,8 +104,9 @@ Engine::Engine(const Engine& other)
       transfer_count_{other.transfer_count_},
       log_{other.log_},
       known_{other.known_},
-      frontier_{other.frontier_},
+      beyond_{other.beyond_},
       guest_{other.guest_},
+      guest_member_{other.guest_member_},
       from_beyond_{other.from_beyond_},
       spare_from_beyond_{other.spare_from_beyond_} {}
 

@@ -29,14 +29,15 @@ class Engine {
   /// The network and the workload must outlive the engine and all its copies. `reuses`: calls that
   /// nothing can touch are replayed once for all that are alike, where can_reuse().
   Engine(const Network& network, const Workload& workload, NetworkModel model, bool reuses = false);
-  static constexpr std::uint32_t kNoGuest = UINT32_MAX;
-  /// Replays what lies on this side of `frontier`, which must outlive the engine: a workload of one
-  /// call without slots. `guest`: the member of it that is replayed beyond and never begins here.
-  Engine(const Network& network, const Workload& workload, NetworkModel model, Frontier& frontier,
-         std::uint32_t guest);
+  /// Replays one call without slots but for what `beyond` carries, which must outlive the engine.
+  Engine(const Network& network, const Workload& workload, NetworkModel model, Beyond& beyond);
+  /// Replays one call without slots but for `member`, which never begins here: `guest` replays it,
+  /// and must outlive the engine.
+  Engine(const Network& network, const Workload& workload, NetworkModel model, Guest& guest,
+         std::uint32_t member);
   Engine(const Engine& other);
-  /// A copy with a frontier of its own.
-  Engine(const Engine& other, Frontier& frontier) : Engine{other} { frontier_ = &frontier; }
+  /// A copy with a guest of its own.
+  Engine(const Engine& other, Guest& guest) : Engine{other} { guest_ = &guest; }
   Engine& operator=(const Engine&) = delete;
   ~Engine() = default;
 
@@ -46,7 +47,7 @@ class Engine {
   /// When advance() has something to do next; empty when nothing is left.
   [[nodiscard]] std::optional<TimePoint> next() const { return queue_.next(); }
   /// The guest comes at `at`, not before now(), to one end of a transfer over `channel` with
-  /// `member`. Of `post` the track is left out; `place` is what Frontier::done will name.
+  /// `member`. Of `post` the track is left out; `place` is what Guest::done will name.
   void post_at(TimePoint at, std::uint32_t member, std::uint32_t channel, const Post& post);
   /// What was handed over as `post` is through at `at`, not before now().
   void finish_at(TimePoint at, const Post& post);
@@ -158,14 +159,20 @@ class Engine {
     Backlog reductions;
     Backlog copies;
   };
-  /// Something that comes from beyond the frontier.
+  /// What others than this engine have done.
   struct FromBeyond {
     Post post;  // of the guest, or what was handed over and is through
     ConnectionKey key{};
     bool finished = false;
   };
+  /// What an engine leaves to others.
+  struct Left {
+    Beyond* beyond = nullptr;
+    Guest* guest = nullptr;
+    std::uint32_t member = UINT32_MAX;  // that the guest replays
+  };
   Engine(const Network& network, const Workload& workload, NetworkModel model, bool reuses,
-         Frontier* frontier, std::uint32_t guest);
+         const Left& left);
 
   // Set-up.
   void add_call(const CollectiveCall& call);
@@ -227,7 +234,7 @@ class Engine {
   void push_from_beyond(TimePoint at, const FromBeyond& what);
   void take_from_beyond(std::uint32_t id);
   [[nodiscard]] std::uint32_t guest_track() const {
-    return calls_.front().first_lane + guest_ * calls_.front().lanes;
+    return calls_.front().first_lane + guest_member_ * calls_.front().lanes;
   }
   void receive_done(std::uint32_t track, EndpointId at, bool reduces, std::int64_t bytes);
   void post(const ConnectionKey& key, const Post& post, int slots);
@@ -325,8 +332,9 @@ class Engine {
   std::uint64_t transfer_count_ = 0;
   std::vector<LoggedTransfer> log_;
   std::optional<KnownCalls> known_;
-  Frontier* frontier_ = nullptr;
-  std::uint32_t guest_ = kNoGuest;
+  Beyond* beyond_ = nullptr;
+  Guest* guest_ = nullptr;
+  std::uint32_t guest_member_ = kNone;
   std::vector<FromBeyond> from_beyond_;
   std::vector<std::uint32_t> spare_from_beyond_;
 };

@@ -97,7 +97,7 @@ void Engine::begin_again(std::uint32_t call) {
 void Engine::begin_lanes(std::uint32_t call, std::uint32_t member) {
   CallState& state = calls_[call];
   if (state.first_lane == kNone) add_lanes(call);
-  if (member == guest_) return;
+  if (member == guest_member_) return;
   const std::uint32_t first = state.first_lane + member * state.lanes;
   for (std::uint32_t lane = first; lane < first + state.lanes; ++lane) {
     lanes_[lane].begun = true;

@@ -32,8 +32,7 @@ void take_out(Transfers& transfers, TransferId& head, Link next, TransferId id) 
 
 void Engine::post(const ConnectionKey& key, const Post& post, int slots) {
   if (slots > 0) return post_slotted(key, post, slots);
-  if (frontier_ != nullptr && frontier_->beyond(key.channel))
-    return frontier_->take(key.channel, post);
+  if (beyond_ != nullptr && beyond_->carries(key.channel)) return beyond_->take(key.channel, post);
   const std::optional<Post> met = matcher_.meet(key, post);
   if (!met) return;
   if (post.sending) {
@@ -220,7 +219,7 @@ void Engine::account(const Transfer& transfer, std::int64_t times) {
 }
 
 void Engine::finish_transfer(TransferId id) {
-  Transfer& transfer = transfers_[id];
+  Transfer& transfer = transfers_[id];  // nothing new begins before this returns
   if (workload_->logs_transfers) {
     log_.push_back(
         {transfer.from, transfer.to, Bytes{transfer.bytes}, transfer.start, queue_.now()});
@@ -231,17 +230,13 @@ void Engine::finish_transfer(TransferId id) {
     return;
   }
   if (!transfer.bound) spare_transfers_.push_back(id);
-  if (guest_ != kNoGuest) {
-    const std::uint32_t guest = guest_track();
-    if (transfer.sender == guest) {
-      frontier_->done(transfer.send_place);
-    } else {
-      transfer_done(transfer.sender);
-    }
-    if (transfer.receiver == guest) return frontier_->done(transfer.receive_place);
+  const std::uint32_t guest = guest_ == nullptr ? kNone : guest_track();
+  if (transfer.sender == guest) {
+    guest_->done(transfer.send_place);
   } else {
     transfer_done(transfer.sender);
   }
+  if (transfer.receiver == guest) return guest_->done(transfer.receive_place);
   receive_done(transfer.receiver, transfer.to, transfer.reduces, transfer.reduced);
 }
 
@@ -256,8 +251,9 @@ void Engine::receive_done(std::uint32_t track, EndpointId at, bool reduces, std:
 
 void Engine::post_at(TimePoint at, std::uint32_t member, std::uint32_t channel, const Post& post) {
   const std::uint32_t party = calls_.front().first_party;
-  const ConnectionKey key = post.sending ? ConnectionKey{party + guest_, party + member, channel}
-                                         : ConnectionKey{party + member, party + guest_, channel};
+  const ConnectionKey key = post.sending
+                                ? ConnectionKey{party + guest_member_, party + member, channel}
+                                : ConnectionKey{party + member, party + guest_member_, channel};
   FromBeyond what{post, key, false};
   what.post.track = guest_track();
   push_from_beyond(at, what);

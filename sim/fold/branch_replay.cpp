@@ -50,19 +50,17 @@ struct BranchState {
 };
 
 /// What some branches have met so far, and its engine.
-class History final : public Frontier {
+class History final : public Guest {
  public:
   explicit History(const BranchWorkload& of, NetworkModel model)
       : engine_{std::make_unique<Engine>(of.network, of.workload, model, *this, of.stem)} {}
   History(const History& other)
-      : Frontier{},
+      : Guest{},
         engine_{std::make_unique<Engine>(*other.engine_, *this)},
         next_name_{other.next_name_} {}
   History& operator=(const History&) = delete;
   ~History() override = default;
 
-  [[nodiscard]] bool beyond(std::uint32_t) const override { return false; }
-  void take(std::uint32_t, const Post&) override { LOCKSTEP_CHECK(false); }
   void done(std::uint32_t name) override { done_.push_back(name); }
 
   [[nodiscard]] Engine& engine() { return *engine_; }
@@ -91,7 +89,7 @@ class History final : public Frontier {
   std::uint32_t next_name_ = 0;
 };
 
-class Replay final : public Frontier {
+class Replay final : public Beyond {
  public:
   Replay(const Quotient& quotient, const Branches& branches, NetworkModel model)
       : quotient_{quotient}, branches_{branches}, states_(branches.all.size()) {
@@ -107,7 +105,7 @@ class Replay final : public Frontier {
     for (std::uint32_t m = 0; m < branches.inside.size(); ++m)
       inside[quotient.seats[m].rank] = branches.inside[m];
     call.schedule = std::make_shared<StemSchedule>(call.schedule, std::move(inside));
-    engine_ = std::make_unique<Engine>(quotient.network, trunk_, model, *this, Engine::kNoGuest);
+    engine_ = std::make_unique<Engine>(quotient.network, trunk_, model, *this);
     hand_on(TimePoint{});
     for (const auto& history : histories_) expect(*history);
   }
@@ -124,7 +122,7 @@ class Replay final : public Frontier {
   }
 
   // Of the engine of what is in no branch:
-  [[nodiscard]] bool beyond(std::uint32_t channel) const override {
+  [[nodiscard]] bool carries(std::uint32_t channel) const override {
     return branches_.pairs[channel / quotient_.channels].branch != Branches::kNone;
   }
   void take(std::uint32_t channel, const Post& post) override {
@@ -134,7 +132,6 @@ class Replay final : public Frontier {
     state.posted.push_back(
         {place.member, place.number * quotient_.channels + channel % quotient_.channels, post});
   }
-  void done(std::uint32_t) override { LOCKSTEP_CHECK(false); }
 
  private:
   struct Expected {
