@@ -8,6 +8,7 @@
 #include "sim/cost/slowest.hpp"
 #include "sim/cost/sustained.hpp"
 #include "strategies/calibration/calibration.hpp"
+#include "strategies/training/default_stack.hpp"
 #include "strategies/training/software_stack.hpp"
 #include "topologies/config/complaint.hpp"
 #include "topologies/config/device_kernels.hpp"
@@ -23,6 +24,10 @@ constexpr std::size_t at(Dtype dtype) {
 [[noreturn]] void refuse(const std::filesystem::path& file, std::string pointer,
                          std::string message) {
   throw ConfigError{Problem{file.string(), {}, std::move(pointer), std::move(message)}};
+}
+
+std::string stack_or_default(const std::string& stack, std::string_view kernels) {
+  return stack.empty() ? default_stack({kernels}).id : stack;
 }
 
 std::filesystem::path file_of(const Device& device) {
@@ -105,7 +110,7 @@ DeviceModel device_model(const Device& device, const std::string& stack_id,
                          const Calibration* calibration, std::int64_t devices) {
   const std::filesystem::path& configs = configs_folder.empty() ? device.configs : configs_folder;
   const SoftwareStack stack =
-      find_software_stack(configs / "stacks", stack_id.empty() ? kDefaultStack : stack_id);
+      find_software_stack(configs / "stacks", stack_or_default(stack_id, device.kernels));
   const KernelFigures kernels = kernels_of(device, configs, calibration);
   DeviceModel model;
   set_peaks(model, device);
@@ -146,8 +151,7 @@ std::unique_ptr<CostModel> cost_model(const Device& device, const std::string& s
 
 std::filesystem::path nccl_tuning_of(const std::string& stack,
                                      const std::filesystem::path& configs) {
-  const SoftwareStack found =
-      find_software_stack(configs / "stacks", stack.empty() ? kDefaultStack : stack);
+  const SoftwareStack found = find_software_stack(configs / "stacks", stack_or_default(stack, {}));
   return configs / "nccl" / (found.nccl + ".json");
 }
 

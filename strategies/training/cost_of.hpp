@@ -14,11 +14,9 @@ namespace lockstep {
 
 struct Calibration;
 
-inline constexpr const char* kDefaultStack = "fused";
-
 /// A GPU's datasheet, the figures of its generation's kernels (configs/kernels) and those of the
-/// software (configs/stacks; empty: kDefaultStack) as one. The folders are looked for in `configs`,
-/// or, where that is empty, above the folder of the device's own file.
+/// software (configs/stacks; empty: default_stack() of the device in bf16) as one. The folders are
+/// looked for in `configs`, or, where that is empty, above the folder of the device's own file.
 /// Throws ConfigError where there is no such stack, where the device names no kernels or a file of
 /// theirs is wrong, or has no attention as the stack uses it.
 /// What a calibration says of the device or the stack goes first. Of several `devices` that wait

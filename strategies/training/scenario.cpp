@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "strategies/training/cost_of.hpp"
+#include "strategies/training/default_stack.hpp"
 #include "strategies/training/scenario_checks.hpp"
 #include "strategies/training/scenario_cluster.hpp"
 #include "strategies/training/scenario_json.hpp"
@@ -32,6 +32,7 @@ struct Parts {
   bool ignore_memory = false;
   std::uint64_t seed = 1;
   std::string stack{};
+  std::string stack_reason{};  // of a default
   std::vector<ScenarioVariant> variants{};
 };
 
@@ -91,6 +92,16 @@ void read_stack(ObjectReader& in, Parts& parts, const ScenarioFolders& folders) 
   if (at->is_string()) (void)find_file(*at, parts.stack, "software stack", "stacks", folders);
 }
 
+/// The default where the scenario names no stack.
+void choose_stack(Parts& parts) {
+  if (!parts.stack.empty() || !parts.cluster || !parts.model) return;
+  DefaultStack chosen =
+      default_stack({parts.cluster->cluster.device.kernels, parts.parallel.precision,
+                     parts.parallel.zero, parts.model->transformer() != nullptr});
+  parts.stack = std::move(chosen.id);
+  parts.stack_reason = std::move(chosen.reason);
+}
+
 /// Whether a scenario has this key of `parallel`.
 bool says(const std::optional<ValueReader>& parallel, std::string_view key) {
   const auto* members = parallel ? parallel->value()->get_if<JsonObject>() : nullptr;
@@ -109,10 +120,9 @@ bool says_gradients(const std::optional<ValueReader>& parallel) {
 void take_form_of_stack(ObjectReader& in, const std::optional<ValueReader>& parallel, Parts& parts,
                         const ScenarioFolders& folders) {
   const std::filesystem::path stacks = folders.configs / "stacks";
-  const std::string id = parts.stack.empty() ? kDefaultStack : parts.stack;
-  if (!std::filesystem::exists(stacks / (id + ".json"))) return;
+  if (!std::filesystem::exists(stacks / (parts.stack + ".json"))) return;
   const auto stack =
-      or_noted(in.self().problems(), [&] { return find_software_stack(stacks, id); });
+      or_noted(in.self().problems(), [&] { return find_software_stack(stacks, parts.stack); });
   if (!stack) return;
   parts.parallel.form = stack->form;
   if (stack->gradients && !says_gradients(parallel))
@@ -194,6 +204,7 @@ Parts read_parts(ObjectReader& in, const std::string& name, const ScenarioFolder
   parts.ignore_memory = in.boolean("ignore_memory", false);
   parts.seed = static_cast<std::uint64_t>(in.integer("seed", 0, INT64_MAX, 1));
   read_stack(in, parts, folders);
+  choose_stack(parts);
   take_form_of_stack(in, parallel, parts, folders);
   read_variants(in, parts);
   in.ignore("run");
@@ -246,10 +257,12 @@ Scenario read_alone(JsonDocument document, const std::string& name,
     Parts parts =
         read_document(document, [&](ObjectReader& in) { return read_parts(in, name, folders); });
     JsonValue resolved = resolve(parts);
-    return {std::move(parts.name),   std::move(parts.summary),  std::move(parts.cluster->cluster),
-            *std::move(parts.model), std::move(parts.parallel), parts.samples,
-            parts.sustained,         parts.ignore_memory,       parts.seed,
-            std::move(parts.stack),  std::move(parts.variants), std::move(resolved)};
+    return {
+        std::move(parts.name),   std::move(parts.summary),      std::move(parts.cluster->cluster),
+        *std::move(parts.model), std::move(parts.parallel),     parts.samples,
+        parts.sustained,         parts.ignore_memory,           parts.seed,
+        std::move(parts.stack),  std::move(parts.stack_reason), std::move(parts.variants),
+        std::move(resolved)};
   } catch (const ConfigError& error) {
     throw overlay.attributed(error);
   }

@@ -39,7 +39,8 @@ struct Scenario {
   std::optional<FlopRate> sustained{};
   bool ignore_memory = false;
   std::uint64_t seed = 1;
-  std::string stack{};  // software stack: which kernels are fused, which attention; empty: default
+  std::string stack{};         // software stack: which kernels are fused, which attention
+  std::string stack_reason{};  // why this one; empty: the scenario names it
   std::vector<ScenarioVariant> variants{};
   JsonValue resolved;  // all of it with every default, to be printed
 };

@@ -10,6 +10,7 @@ constexpr std::int64_t kMostPerNode = 256;
 constexpr std::int64_t kMostLayers = 100'000;
 constexpr std::int64_t kWidest = 1'000'000;
 constexpr std::int64_t kMostHeads = 100'000;
+constexpr std::int64_t kMostExperts = 16'384;
 constexpr std::int64_t kLongestSequence = 1'000'000'000;
 constexpr std::int64_t kMostWords = 100'000'000;
 constexpr std::int64_t kMostSequences = 1'000'000'000;
@@ -38,6 +39,17 @@ void drop_trays(JsonValue& cluster) {
   std::erase_if(*members, [](const JsonMember& member) { return member.key == "gpus_per_node"; });
 }
 
+/// Mixture of experts: `experts` and `experts_per_token` together; the others only with them.
+void check_experts(ObjectReader& in) {
+  const auto experts = in.optional_integer("experts", 2, kMostExperts);
+  const auto visited = in.optional_integer("experts_per_token", 1, kMostExperts);
+  const auto ffn = in.optional_integer("expert_ffn", 1, 4 * kWidest);
+  const auto shared = in.optional_integer("shared_experts", 0, kMostExperts);
+  const bool any = visited || ffn || shared;
+  if (any && !experts) in.note("\"experts\" is missing: the row has other keys of experts");
+  if (experts && !visited) in.note("\"experts_per_token\" is missing: the row has \"experts\"");
+}
+
 void check_model(ObjectReader& in, MeasuredRun& run) {
   (void)in.optional_string("name");
   (void)in.integer("layers", 1, kMostLayers);
@@ -47,6 +59,7 @@ void check_model(ObjectReader& in, MeasuredRun& run) {
   (void)in.optional_integer("ffn", 1, 4 * kWidest);
   (void)in.optional_boolean("gated_mlp");
   (void)in.integer("seq", 1, kLongestSequence);
+  check_experts(in);
   (void)in.optional_integer("vocab", 1, kMostWords);
   (void)in.optional_boolean("tied_embeddings");
   run.attention = in.one_of("attention", "attention", {"flash", "unfused"}, "");

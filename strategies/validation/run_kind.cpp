@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "strategies/models/count.hpp"
-#include "strategies/training/cost_of.hpp"
 #include "strategies/training/scenario_names.hpp"
 
 namespace lockstep {
@@ -26,7 +25,7 @@ RunKind run_kind_of(const Scenario& scenario) {
   const ParallelConfig& parallel = scenario.parallel;
   const int per_node = std::max(1, scenario.cluster.cluster.gpus_per_node());
   RunKind out;
-  out.stack = scenario.stack.empty() ? kDefaultStack : scenario.stack;
+  out.stack = scenario.stack;
   if (scenario.sustained) out.stack = "sustained rate";
   out.gpu = scenario.cluster.device.id;
   out.model = "no transformer";

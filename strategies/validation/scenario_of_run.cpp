@@ -70,6 +70,11 @@ void name_recomputation(const MeasuredRun& run, JsonObject& parallel) {
     set_member(parallel, "recompute", json_of("every-second-layer"));
 }
 
+/// Whether the row or its rule, and not a default, says so.
+bool is_megatron_core(const MeasuredRun& run) {
+  return (run.stack.empty() ? stack_rule_of(run).stack : run.stack) == "transformer-engine";
+}
+
 /// Megatron-Core hides what stages send each other in the interleaved schedule alone
 /// (megatron/training/arguments.py), and its published runs do hide it (Megatron-LM README,
 /// "pipeline- parallel communication (enabled by default)"): where a run prints neither the
@@ -86,7 +91,7 @@ void name_schedule(const MeasuredRun& run, JsonObject& parallel) {
   const std::int64_t microbatches = integer_member(all, "global_batch", 1) / batch;
   const std::int64_t layers = integer_member(run.model, "layers", 1);
   const bool fits = microbatches % stages == 0 && layers % (2 * stages) == 0;
-  if (stages == 1 || printed || !fits || stack_of(run) != "transformer-engine") return;
+  if (stages == 1 || printed || !fits || !is_megatron_core(run)) return;
   set_member(parallel, "vpp", json_of(std::int64_t{2}));
   set_member(parallel, "schedule", json_of("interleaved"));
   const JsonValue* overlap = find_member(parallel, "overlap");
@@ -109,10 +114,28 @@ JsonValue parallel_of(const MeasuredRun& run) {
   return out;
 }
 
+/// A row's keys of experts as the object that a model has for them.
+void nest_experts(const JsonValue& row, JsonObject& model) {
+  const std::int64_t experts = integer_member(row, "experts", 0);
+  const std::int64_t ffn = integer_member(row, "expert_ffn", 0);
+  std::erase_if(model, [](const JsonMember& member) {
+    return member.key == "experts" || member.key == "experts_per_token" ||
+           member.key == "expert_ffn" || member.key == "shared_experts";
+  });
+  if (experts == 0) return;
+  JsonObject nested;
+  set_member(nested, "count", json_of(experts));
+  set_member(nested, "top_k", json_of(integer_member(row, "experts_per_token", 1)));
+  if (ffn > 0) set_member(nested, "ffn", json_of(ffn));
+  set_member(nested, "shared", json_of(integer_member(row, "shared_experts", 0)));
+  set_member(model, "experts", JsonValue{{}, std::move(nested)});
+}
+
 /// A model needs a name: the run's, where the row has none. Dropout is the software's default.
 JsonValue model_of(const MeasuredRun& run) {
   JsonValue out = run.model;
   auto* members = std::get_if<JsonObject>(&out.data);
+  if (members != nullptr) nest_experts(run.model, *members);
   if (members != nullptr && find_member(*members, "name") == nullptr)
     set_member(*members, "name", json_of(run.origin.id));
   const double dropout = stack_rule_of(run).dropout;
@@ -122,7 +145,9 @@ JsonValue model_of(const MeasuredRun& run) {
 
 }  // namespace
 
-JsonDocument scenario_document(const MeasuredRun& run, const std::string& stack) {
+JsonDocument scenario_document(const MeasuredRun& run, const std::filesystem::path& configs,
+                               const std::string& asked_stack) {
+  const std::string own = stack_of(run, configs);
   JsonDocument out{run.origin.file,
                    json_object({{"name", json_of(run.origin.id)},
                                 {"source", json_of(run.origin.source)},
@@ -130,14 +155,14 @@ JsonDocument scenario_document(const MeasuredRun& run, const std::string& stack)
                                 {"model", model_of(run)},
                                 {"parallel", parallel_of(run)},
                                 {"ignore_memory", json_of(true)},
-                                {"stack", json_of(stack.empty() ? stack_of(run) : stack)}})};
+                                {"stack", json_of(asked_stack.empty() ? own : asked_stack)}})};
   out.root.at = run.origin.at;
   return out;
 }
 
 Scenario scenario_of(const MeasuredRun& run, const std::filesystem::path& configs,
                      const std::string& stack) {
-  return read_scenario(scenario_document(run, stack), run.origin.id, {}, configs);
+  return read_scenario(scenario_document(run, configs, stack), run.origin.id, {}, configs);
 }
 
 }  // namespace lockstep

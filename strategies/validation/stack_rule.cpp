@@ -3,6 +3,9 @@
 #include <algorithm>
 
 #include "sim/check.hpp"
+#include "strategies/training/default_stack.hpp"
+#include "strategies/training/scenario_names.hpp"
+#include "topologies/config/device.hpp"
 
 namespace lockstep {
 
@@ -16,11 +19,23 @@ bool of(const MeasuredRun& run, std::initializer_list<std::string_view> groups) 
   return std::find(groups.begin(), groups.end(), run.group) != groups.end();
 }
 
-bool shards_states(const MeasuredRun& run) {
+int zero_of(const MeasuredRun& run) {
   const auto* parallel = run.parallel.get_if<JsonObject>();
   const JsonValue* zero = parallel == nullptr ? nullptr : find_member(*parallel, "zero");
   const auto* stage = zero == nullptr ? nullptr : zero->get_if<std::int64_t>();
-  return stage != nullptr && *stage > 0;
+  return stage == nullptr ? 0 : static_cast<int>(*stage);
+}
+
+/// Empty for a device that does not ship.
+std::string kernels_of(const std::string& gpu, const std::filesystem::path& configs) {
+  const std::filesystem::path file = configs / "devices" / (gpu + ".json");
+  return std::filesystem::exists(file) ? load_device(file).kernels : std::string{};
+}
+
+Dtype dtype_of(const std::string& precision) {
+  for (const auto& [name, dtype] : precision_names())
+    if (name == precision) return dtype;
+  return Dtype::bf16;
 }
 
 }  // namespace
@@ -36,7 +51,7 @@ const std::vector<StackRule>& stack_rules() {
       {"attention unfused and ZeRO in bf16", "deepspeed-bf16", 0.1,
        "Megatron-DeepSpeed shards optimizer states in bf16 with its BF16_Optimizer",
        [](const MeasuredRun& run) {
-         return run.attention == "unfused" && run.precision == "bf16" && shards_states(run);
+         return run.attention == "unfused" && run.precision == "bf16" && zero_of(run) > 0;
        }},
       {"attention unfused", "unfused", 0.1,
        "scores that are written out mean Megatron-LM or Megatron-DeepSpeed of 2020 to 2022: a "
@@ -78,7 +93,7 @@ const std::vector<StackRule>& stack_rules() {
       {"precision fp8", "transformer-engine", 0,
        "products in 8 bits came to training with Transformer Engine",
        [](const MeasuredRun& run) { return run.precision == "fp8"; }},
-      {"all others", "fused", 0, "fused kernels and FlashAttention-2 are what PyTorch 2 gives",
+      {"all others", "", 0, "the default of `lockstep run` for the device and precision",
        [](const MeasuredRun&) { return true; }},
   };
   return rules;
@@ -92,8 +107,12 @@ const StackRule& stack_rule_of(const MeasuredRun& run) {
   return *found;
 }
 
-std::string stack_of(const MeasuredRun& run) {
-  return run.stack.empty() ? std::string{stack_rule_of(run).stack} : run.stack;
+std::string stack_of(const MeasuredRun& run, const std::filesystem::path& configs) {
+  if (!run.stack.empty()) return run.stack;
+  const std::string_view named = stack_rule_of(run).stack;
+  if (!named.empty()) return std::string{named};
+  const std::string kernels = kernels_of(run.gpu, configs);
+  return default_stack({kernels, dtype_of(run.precision), zero_of(run), true}).id;
 }
 
 }  // namespace lockstep

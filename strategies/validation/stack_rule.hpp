@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,7 +13,7 @@ namespace lockstep {
 /// what the row says and by whose it is; never by the error that comes out.
 struct StackRule {
   std::string_view when;    // in words
-  std::string_view stack;   // of configs/stacks
+  std::string_view stack;   // of configs/stacks; empty: default_stack()
   double dropout;           // probability, of a model of which the row does not say it
   std::string_view reason;  // what the sources say of the software
   bool (*matches)(const MeasuredRun& run);
@@ -24,7 +25,7 @@ struct StackRule {
 /// The first rule that matches.
 [[nodiscard]] const StackRule& stack_rule_of(const MeasuredRun& run);
 
-/// The stack of a run: the one that the row names, else the rule's.
-[[nodiscard]] std::string stack_of(const MeasuredRun& run);
+/// The stack of a run: the one that the row names, else the rule's. `configs` has the devices.
+[[nodiscard]] std::string stack_of(const MeasuredRun& run, const std::filesystem::path& configs);
 
 }  // namespace lockstep

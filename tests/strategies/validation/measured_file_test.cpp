@@ -56,6 +56,20 @@ TEST_CASE("a training run keeps what was measured and the parts of its scenario"
   CHECK(find_member(*run.parallel.get_if<JsonObject>(), "tp") != nullptr);
 }
 
+TEST_CASE("keys of experts come together") {
+  const auto with = [](const std::string& keys) {
+    std::string text = kRun;
+    const std::string before = R"("attention": "flash")";
+    text.replace(text.find(before), before.size(), before + ", " + keys);
+    return error_of(text);
+  };
+  CHECK(with(R"("experts": 8, "experts_per_token": 2)") == "accepted");
+  CHECK(with(R"("experts": 8)").find("experts_per_token") != std::string::npos);
+  CHECK(with(R"("expert_ffn": 8)").find("experts") != std::string::npos);
+  CHECK(with(R"("shared_experts": 0)").find("experts") != std::string::npos);
+  CHECK(with(R"("experts": 1, "experts_per_token": 1)").find("2") != std::string::npos);
+}
+
 TEST_CASE("an element's keys tell which form it has") {
   const std::vector<Measured> all = load_measured(kData / "tables.json");
   std::size_t collectives = 0;

@@ -104,7 +104,7 @@ void fit_steps(const std::vector<Measured>& rows, std::size_t runs, CalibrateAns
     const auto* run = std::get_if<MeasuredRun>(&row);
     if (run == nullptr || !run->step_time) continue;
     if (run->origin.assumed.empty()) {
-      by_stack[stack_of(*run)].push_back(run);
+      by_stack[stack_of(*run, config_folder())].push_back(run);
     } else {
       answer.left_out.push_back(
           {run->origin.id, run->group, "its source does not print all of it: nothing is fitted"});

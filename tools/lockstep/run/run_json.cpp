@@ -78,6 +78,14 @@ void add_throughput(const Throughput& speed, Json& out) {
   out["six_n_d_s"] = maybe(speed.six_n_d_s);
 }
 
+/// `reason` is null where the scenario names the stack.
+Json stack_json(const Scenario& scenario) {
+  const bool named = scenario.stack_reason.empty();
+  return {{"id", scenario.stack},
+          {"default", !named},
+          {"reason", named ? Json(nullptr) : Json(scenario.stack_reason)}};
+}
+
 /// From how far others of its kind were off.
 Json confidence_json(const RunAnswer& answer) {
   if (!answer.confidence) return nullptr;
@@ -241,6 +249,7 @@ std::string json_of_run(const RunQuestion& question, const RunAnswer& answer) {
   const Json rows = out["rows"];
   out.erase("rows");
   out["name"] = answer.scenario.name;
+  out["stack"] = stack_json(answer.scenario);
   out["fidelity"] = answer.step.fidelity == Fidelity::all_ranks ? "all" : "representatives";
   out["fold"] = fold_of(question, answer);
   add_throughput(answer.throughput, out);

@@ -38,6 +38,12 @@ std::string plan_of(const ParallelConfig& parallel) {
   return out + fmt::format(", ranks {} first", fmt::join(parallel.order, ", "));
 }
 
+std::string stack_words(const Scenario& scenario) {
+  if (scenario.stack_reason.empty()) return "software stack " + scenario.stack;
+  return fmt::format("software stack {}, the default: {} (--set stack=NAME overrides it)",
+                     scenario.stack, scenario.stack_reason);
+}
+
 std::vector<std::string> head(const RunQuestion& question, const RunAnswer& answer) {
   const Scenario& scenario = answer.scenario;
   const ParallelConfig& parallel = scenario.parallel;
@@ -50,6 +56,7 @@ std::vector<std::string> head(const RunQuestion& question, const RunAnswer& answ
                             parallel.global_batch, parallel.microbatches(),
                             parallel.microbatches() == 1 ? "" : "es", parallel.micro_batch,
                             parallel.dp));
+  if (!scenario.sustained) out.push_back(stack_words(scenario));
   out.push_back(fmt::format("{}, network {}", how_simulated(answer.step), question.network));
   if (!answer.links_of_box.empty()) out.push_back("links between GPUs: " + answer.links_of_box);
   return out;

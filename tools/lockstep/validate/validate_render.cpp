@@ -141,7 +141,7 @@ Json config_of(const ValidateQuestion& question) {
   Json rules = Json::array();
   for (const StackRule& rule : stack_rules())
     rules.push_back({{"when", rule.when},
-                     {"stack", rule.stack},
+                     {"stack", rule.stack.empty() ? Json(nullptr) : Json(rule.stack)},
                      {"dropout", rule.dropout},
                      {"reason", rule.reason}});
   out["stack_rules"] = std::move(rules);
