@@ -12,7 +12,7 @@ namespace lockstep {
 
 /// 1 <= shards <= n.
 [[nodiscard]] SchedulePtr make_parameter_server(int n, int shards);
-[[nodiscard]] CollectiveCost parameter_server_cost(int n, int shards);
+[[nodiscard]] CollectiveCost parameter_server_cost(int n);
 
 [[nodiscard]] SchedulePtr make_one_shot(int n);
 [[nodiscard]] CollectiveCost one_shot_cost(int n);

@@ -3,7 +3,7 @@
 
 /// Naive all-reduce: rank 0 takes everybody's data one after the other, then sends the sum one
 /// after the other. The baseline that every textbook improves on.
-/// In: n >= 1 ranks, S bytes on each. Chunks: the whole buffer (n blocks of ceil(count/n)).
+/// In: n >= 1 ranks, S bytes on each. Chunks: 1, the whole buffer.
 /// Rounds 2(n-1), all of them rank 0's; sent by rank 0 (n-1)S, by every other rank S.
 /// Ideal time 2(n-1)*(alpha + S*beta) + (n-1)*S*gamma
 ///   (alpha s per message, beta s per byte sent, gamma s per byte reduced).
@@ -14,7 +14,7 @@ namespace {
 
 class Naive final : public BlockSchedule {
  public:
-  explicit Naive(int n) : BlockSchedule(n) {}
+  explicit Naive(int n) : BlockSchedule(n, 1) {}
 
   [[nodiscard]] std::int64_t steps(int rank, int) const override {
     return rank == 0 ? 2 * (std::int64_t{n()} - 1) : 2;
@@ -49,9 +49,9 @@ SchedulePtr make_naive(int n) {
 CollectiveCost naive_cost(int n) {
   const std::int64_t leaves = n - 1;
   return {.rounds = 2 * leaves,
-          .path_blocks = 2 * leaves * n,
-          .reduced_blocks = leaves * n,
-          .sent_blocks = leaves * n};
+          .path_blocks = 2 * leaves,
+          .reduced_blocks = leaves,
+          .sent_blocks = leaves};
 }
 
 }  // namespace lockstep

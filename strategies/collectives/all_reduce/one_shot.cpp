@@ -2,7 +2,7 @@
 #include "strategies/collectives/block_schedule.hpp"
 
 /// One-shot all-reduce: everyone sends everything to everyone, and adds up what comes in.
-/// In: n >= 1 ranks, S bytes on each. Chunks: the whole buffer (n blocks of ceil(count/n)).
+/// In: n >= 1 ranks, S bytes on each. Chunks: 1, the whole buffer.
 /// Rounds 1; sent per rank (n-1)S, in the order rank+1, rank+2, ... mod n.
 /// Ideal time alpha + (n-1)*S*beta + (n-1)*S*gamma
 ///   (alpha s per message, beta s per byte sent, gamma s per byte reduced).
@@ -15,7 +15,7 @@ namespace {
 
 class OneShot final : public BlockSchedule {
  public:
-  explicit OneShot(int n) : BlockSchedule(n) {}
+  explicit OneShot(int n) : BlockSchedule(n, 1) {}
 
   [[nodiscard]] std::int64_t steps(int, int) const override { return n() > 1 ? 1 : 0; }
 
@@ -34,11 +34,11 @@ SchedulePtr make_one_shot(int n) {
 }
 
 CollectiveCost one_shot_cost(int n) {
-  const std::int64_t everything = (std::int64_t{n} - 1) * n;
+  const std::int64_t others = n - 1;
   return {.rounds = n > 1 ? 1 : 0,
-          .path_blocks = everything,
-          .reduced_blocks = everything,
-          .sent_blocks = everything};
+          .path_blocks = others,
+          .reduced_blocks = others,
+          .sent_blocks = others};
 }
 
 }  // namespace lockstep

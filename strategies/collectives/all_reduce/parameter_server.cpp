@@ -4,11 +4,11 @@
 /// All-reduce through parameter servers: every worker pushes each shard to the server that owns it,
 /// the servers add up, every worker pulls all shards back. Servers are further hosts, ranks
 /// n .. n+shards-1; their data begins as zeros, to which pushes are added.
-/// In: n >= 1 workers, S bytes on each; shards servers, 1 <= shards <= n. Chunks: n blocks of
-///   ceil(count/n) elements; server j owns blocks [j*n/shards, (j+1)*n/shards).
+/// In: n >= 1 workers, S bytes on each; shards servers, 1 <= shards <= n. Chunks: a shard of
+///   ceil(count/shards) elements for each server.
 /// Rounds 2; sent by a worker S, by a server n*S/shards (its shard to all).
-/// Ideal time 2*alpha + 2*n/shards*S*beta + n/shards*S*gamma (n/shards rounded up to whole blocks;
-///   alpha s per message, beta s per byte sent, gamma s per byte reduced).
+/// Ideal time 2*alpha + 2*n/shards*S*beta + n/shards*S*gamma (alpha s per message,
+///   beta s per byte sent, gamma s per byte reduced).
 /// Worker w issues to servers w, w+1, ... mod shards, so that FIFO ports do not pile up.
 /// Errors: none after validate(). Source: Li et al. 2014 (Scaling Distributed Machine Learning with
 ///   the Parameter Server), sections 2-3.
@@ -17,7 +17,7 @@ namespace {
 
 class ParameterServer final : public BlockSchedule {
  public:
-  ParameterServer(int n, int shards) : BlockSchedule(n), shards_{shards} {}
+  ParameterServer(int n, int shards) : BlockSchedule(n, shards), shards_{shards} {}
 
   [[nodiscard]] int ranks() const override { return n() + shards_; }
   [[nodiscard]] std::int64_t steps(int, int) const override { return 2; }
@@ -31,11 +31,7 @@ class ParameterServer final : public BlockSchedule {
   }
 
  private:
-  [[nodiscard]] Chunk shard(int server) const {
-    const std::int64_t first = std::int64_t{server} * n() / shards_;
-    const std::int64_t end = (std::int64_t{server} + 1) * n() / shards_;
-    return {Buffer::data, first, end - first};
-  }
+  [[nodiscard]] static Chunk shard(int server) { return {Buffer::data, server, 1}; }
 
   void worker_step(int worker, std::int64_t index, Step& step) const {
     for (int turn = 0; turn < shards_; ++turn) {
@@ -68,13 +64,8 @@ SchedulePtr make_parameter_server(int n, int shards) {
   return std::make_shared<ParameterServer>(n, shards);
 }
 
-CollectiveCost parameter_server_cost(int n, int shards) {
-  const std::int64_t largest_shard = (std::int64_t{n} + shards - 1) / shards;
-  const std::int64_t per_server = n * largest_shard;
-  return {.rounds = 2,
-          .path_blocks = 2 * per_server,
-          .reduced_blocks = per_server,
-          .sent_blocks = per_server};
+CollectiveCost parameter_server_cost(int n) {
+  return {.rounds = 2, .path_blocks = 2 * std::int64_t{n}, .reduced_blocks = n, .sent_blocks = n};
 }
 
 }  // namespace lockstep

@@ -90,7 +90,7 @@ std::vector<CollectiveAlgorithm> all_reduce_rows() {
              return make_parameter_server(input.n, number(input, "shards"));
            },
        .cost = [](const AlgorithmInput& input) -> std::optional<CollectiveCost> {
-         return parameter_server_cost(input.n, number(input, "shards"));
+         return parameter_server_cost(input.n);
        },
        .helpers = Helpers::hosts},
       {.collective = Collective::all_reduce,

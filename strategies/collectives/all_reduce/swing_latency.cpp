@@ -6,7 +6,7 @@
 /// to and fro, 1, -1, 3, -5, 11, ... away, and adds it up. Rounds and bytes of recursive_doubling,
 /// over shorter ways on rings and tori.
 /// In: n >= 1 ranks, S bytes on each; where n is not a power of two, folded to N' = 2^floor(lg n)
-///   by the extra-rank method. Chunks: the whole buffer (n blocks of ceil(count/n)).
+///   by the extra-rank method. Chunks: 1, the whole buffer.
 /// Rounds lg n, or lg N' + 2; sent per rank S*lg n, by the partner of an extra rank S*(lg N' + 1).
 /// Ideal time lg n*(alpha + S*beta + S*gamma), or
 ///   (lg N' + 2)*(alpha + S*beta) + (lg N' + 1)*S*gamma
@@ -18,7 +18,7 @@ namespace {
 
 class SwingLatency final : public ExtraRankSchedule {
  public:
-  explicit SwingLatency(int n) : ExtraRankSchedule(PowerOfTwoCore{n}, n, n) {}
+  explicit SwingLatency(int n) : ExtraRankSchedule(PowerOfTwoCore{n}, n, 1) {}
 
  protected:
   [[nodiscard]] std::int64_t core_steps() const override { return core().exponent(); }

@@ -43,6 +43,33 @@ TEST_CASE("rounds and bytes of every schedule are those of its closed form") {
   }
 }
 
+TEST_CASE("what always sends the whole buffer has one block, of the message's true length") {
+  const auto sends_the_whole = [](const Schedule& schedule) {
+    bool any = false;
+    Step step;
+    for (int rank = 0; rank < schedule.ranks(); ++rank) {
+      for (int lane = 0; lane < schedule.lanes(); ++lane) {
+        for (std::int64_t i = 0; i < schedule.steps(rank, lane); ++i) {
+          step.clear();
+          schedule.step(rank, lane, i, step);
+          for (const Send& send : step.sends) {
+            if (step.blocks_of(send) < schedule.blocks()) return false;
+            any = true;
+          }
+        }
+      }
+    }
+    return any;
+  };
+  for (const RowCase& each : every_row({2, 3, 4, 5, 6, 8, 16})) {
+    CAPTURE(each.name());
+    const SchedulePtr schedule = each.make();
+    if (!sends_the_whole(*schedule)) continue;
+    CHECK(schedule->blocks() == 1);
+    CHECK(lay_out(8_B, *find_element_type("float"), schedule->blocks()).padded == 8_B);
+  }
+}
+
 TEST_CASE("every byte sent is received, by the rank it is sent to") {
   for (const RowCase& each : every_row(kRankCounts)) {
     CAPTURE(each.name());
@@ -98,24 +125,25 @@ TEST_CASE("ideal times are the textbook formulas") {
     const double others = n - 1;
     const double share = others / n;
     const Bytes block{1680 / n};
-    CHECK(ideal_ps("naive", n, block) == 2 * others * (7 + m) + others * m / 2);
-    CHECK(ideal_ps("one_shot", n, block) == 7 + others * m + others * m / 2);
+    const Bytes whole{1680};  // of algorithms that never cut the message
+    CHECK(ideal_ps("naive", n, whole) == 2 * others * (7 + m) + others * m / 2);
+    CHECK(ideal_ps("one_shot", n, whole) == 7 + others * m + others * m / 2);
     CHECK(ideal_ps("direct", n, block) == doctest::Approx(2 * 7 + 2 * share * m + share * m / 2));
     CHECK(ideal_ps("ring", n, block) ==
           doctest::Approx(2 * others * 7 + 2 * share * m + share * m / 2));
-    CHECK(ideal_ps("parameter_server", n, block) == 2 * 7 + 2 * n * m + n * m / 2);
+    CHECK(ideal_ps("parameter_server", n, whole) == 2 * 7 + 2 * n * m + n * m / 2);
     CHECK(ideal_ps("parameter_server", n, block, {{"shards", n}}) == 2 * 7 + 2 * m + m / 2);
   }
   for (const int lg : {1, 2, 3}) {
     const int n = 1 << lg;
     const double share = (n - 1.0) / n;
     const Bytes block{1680 / n};
-    CHECK(ideal_ps("recursive_doubling", n, block) == lg * (7 + m + m / 2));
+    CHECK(ideal_ps("recursive_doubling", n, Bytes{1680}) == lg * (7 + m + m / 2));
     for (const char* name : {"halving_doubling", "halving_doubling_near"})
       CHECK(ideal_ps(name, n, block) == 2 * lg * 7 + 2 * share * m + share * m / 2);
   }
   // n = 5: N' = 4, lg N' = 2. Halving-doubling has N' blocks.
-  CHECK(ideal_ps("recursive_doubling", 5, Bytes{336}) == 4 * (7 + m) + 3 * m / 2);
+  CHECK(ideal_ps("recursive_doubling", 5, Bytes{1680}) == 4 * (7 + m) + 3 * m / 2);
   CHECK(ideal_ps("halving_doubling", 5, Bytes{420}) == 6 * 7 + 2 * 1.75 * m + 1.75 * m / 2);
 }
 
@@ -123,7 +151,8 @@ TEST_CASE("naive over eight ranks takes 434") {
   // 14 rounds of alpha 7 and 24 bytes at 1 ps each, no reduction time: 14 * 31.
   AlphaBeta model = tiny_model();
   model.gamma.reset();
-  CHECK(ideal_time(*cost_of(row("naive"), {8, {}}), Bytes{3}, model) == Duration::picoseconds(434));
+  CHECK(ideal_time(*cost_of(row("naive"), {8, {}}), Bytes{24}, model) ==
+        Duration::picoseconds(434));
 }
 
 TEST_CASE("a million ranks cost no table") {
@@ -139,8 +168,7 @@ TEST_CASE("a million ranks cost no table") {
   // Everyone to everyone is 1e12 messages: declined, not tried.
   CHECK_FALSE(measure(*make_schedule(row("direct"), {1'000'000, {}})).has_value());
   CHECK(cost_of(row("direct"), {1'000'000, {}})->sent_blocks == 1'999'998);
-  CHECK(cost_of(row("naive"), {1'000'000, {}})->path_blocks ==
-        2 * 999'999 * std::int64_t{1'000'000});
+  CHECK(cost_of(row("naive"), {1'000'000, {}})->path_blocks == 2 * 999'999);
 }
 
 TEST_CASE("phases repeat the pattern of their first step on every rank") {
