@@ -25,12 +25,23 @@ struct Census {
 };
 [[nodiscard]] Census take_census(const Cluster& cluster);
 
-/// The bisection bandwidth in bytes per second (it may be beyond what a Rate holds): the minimum
-/// cut between the lower and the upper half of the ranks, from below to above, of what links carry
-/// (nominal times efficiency). Of an odd number the middle rank is in the upper half. It is a cut
-/// of the whole graph: that GPUs do not forward makes no difference to it, since they are the ends.
-/// Empty for fewer than two ranks. Takes time and memory with the number of links.
-[[nodiscard]] std::optional<double> bisection_bytes_per_second(const Cluster& cluster);
+/// The bisection bandwidth in bytes per second (it may be beyond what a Rate holds), by direction.
+struct Bisection {
+  double up = 0;    // from the lower half of the ranks to the upper
+  double down = 0;  // from the upper half to the lower
+
+  [[nodiscard]] double least() const { return up < down ? up : down; }
+  [[nodiscard]] bool is_even() const { return up == down; }
+};
+
+/// The minimum cuts between the lower and the upper half of the ranks, of what links carry (nominal
+/// times efficiency, each rounded up to whole bytes per second). Of an odd number the middle rank
+/// is in the upper half. It is a cut of the whole graph: that GPUs do not forward makes no
+/// difference to it, since they are the ends. Empty for fewer than two ranks. Takes time and memory
+/// with the number of links.
+[[nodiscard]] std::optional<Bisection> bisection(const Cluster& cluster);
+/// The same where the cluster's links carry what they do in `network`.
+[[nodiscard]] std::optional<Bisection> bisection(const Cluster& cluster, const Network& network);
 
 /// The longest routes between ranks, each by its own measure.
 struct Diameter {

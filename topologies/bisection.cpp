@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/push_relabel_max_flow.hpp>
+#include <tuple>
 #include <vector>
 
 #include "topologies/analysis.hpp"
@@ -18,6 +20,9 @@ struct Pipe {
 using FlowGraph =
     boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, boost::no_property, Pipe>;
 
+/// A link: from, to, bytes per second.
+using Flow = std::tuple<VertexId, VertexId, std::int64_t>;
+
 void add_pipe(FlowGraph& graph, std::size_t from, std::size_t to, std::int64_t capacity) {
   const auto there = boost::add_edge(from, to, graph).first;
   const auto back = boost::add_edge(to, from, graph).first;
@@ -26,36 +31,38 @@ void add_pipe(FlowGraph& graph, std::size_t from, std::size_t to, std::int64_t c
   graph[back].reverse = there;
 }
 
-std::int64_t bytes_per_second(const LinkFigures& figures) {
-  return static_cast<std::int64_t>(figures.carried().steps() >> Rate::kFractionBits);
+/// Rounded up: a cut is then never narrower than it is.
+std::int64_t bytes_per_second(Rate rate) {
+  constexpr std::uint64_t kOne = std::uint64_t{1} << Rate::kFractionBits;
+  return static_cast<std::int64_t>((rate.steps() + kOne - 1) >> Rate::kFractionBits);
 }
 
-/// Adds every link; returns what each vertex can send and receive in all.
-std::vector<std::int64_t> add_links(FlowGraph& graph, const Cluster& cluster) {
-  std::vector<std::int64_t> reach(cluster.vertex_count());
-  for (LinkId id = 0; id < cluster.link_count(); ++id) {
-    const ClusterLink link = cluster.link(id);
-    const std::int64_t capacity = bytes_per_second(link.figures);
-    add_pipe(graph, link.from, link.to, capacity);
-    reach[link.from] += capacity;
-    reach[link.to] += capacity;
-  }
-  return reach;
+/// Whether every link has another like it the other way.
+bool is_symmetric(const std::vector<Flow>& links) {
+  std::vector<Flow> there = links;
+  std::vector<Flow> back;
+  for (const auto& [from, to, capacity] : links) back.emplace_back(to, from, capacity);
+  std::ranges::sort(there);
+  std::ranges::sort(back);
+  return there == back;
 }
 
-}  // namespace
-
-std::optional<double> bisection_bytes_per_second(const Cluster& cluster) {
+/// From the lower half to the upper, or the other way.
+double maximum_flow(const Cluster& cluster, const std::vector<Flow>& links, bool up) {
   const auto ranks = static_cast<EndpointId>(cluster.ranks());
-  if (ranks < 2) return std::nullopt;
   const std::size_t source = cluster.vertex_count();
   const std::size_t sink = source + 1;
   FlowGraph graph{sink + 1};
-  const auto reach = add_links(graph, cluster);
+  std::vector<std::int64_t> reach(cluster.vertex_count());  // what can be sent and received
+  for (const auto& [from, to, capacity] : links) {
+    add_pipe(graph, from, to, capacity);
+    reach[from] += capacity;
+    reach[to] += capacity;
+  }
   for (EndpointId rank = 0; rank < ranks; ++rank) {
     const VertexId vertex = cluster.vertex_of(rank);
-    const bool lower = rank < ranks / 2;
-    add_pipe(graph, lower ? source : vertex, lower ? vertex : sink, reach[vertex]);
+    const bool sends = (rank < ranks / 2) == up;
+    add_pipe(graph, sends ? source : vertex, sends ? vertex : sink, reach[vertex]);
   }
   const auto flow =
       boost::push_relabel_max_flow(graph, source, sink,
@@ -64,6 +71,31 @@ std::optional<double> bisection_bytes_per_second(const Cluster& cluster) {
                                        .reverse_edge_map(boost::get(&Pipe::reverse, graph))
                                        .vertex_index_map(boost::get(boost::vertex_index, graph)));
   return static_cast<double>(flow);
+}
+
+template <typename RateOf>
+std::optional<Bisection> bisect(const Cluster& cluster, const RateOf& rate_of) {
+  if (cluster.ranks() < 2) return std::nullopt;
+  std::vector<Flow> links;
+  for (LinkId id = 0; id < cluster.link_count(); ++id) {
+    const ClusterLink link = cluster.link(id);
+    links.emplace_back(link.from, link.to, bytes_per_second(rate_of(id, link)));
+  }
+  Bisection out;
+  out.up = maximum_flow(cluster, links, true);
+  out.down = is_symmetric(links) ? out.up : maximum_flow(cluster, links, false);
+  return out;
+}
+
+}  // namespace
+
+std::optional<Bisection> bisection(const Cluster& cluster) {
+  return bisect(cluster, [](LinkId, const ClusterLink& link) { return link.figures.carried(); });
+}
+
+std::optional<Bisection> bisection(const Cluster& cluster, const Network& network) {
+  return bisect(cluster,
+                [&](LinkId id, const ClusterLink&) { return network.links[id].bandwidth; });
 }
 
 }  // namespace lockstep

@@ -18,6 +18,7 @@ void Engine::add_call(const CollectiveCall& call) {
     state.awaited = members;
   } else {
     LOCKSTEP_CHECK(call.schedule->ranks() == static_cast<int>(members));
+    LOCKSTEP_CHECK(call.schedule->lanes() >= 1);
     LOCKSTEP_CHECK(call.schedule->slots() >= 0);
     LOCKSTEP_CHECK(call.starts.empty() || call.starts.size() == members);
     for (const EndpointId member : call.members) LOCKSTEP_CHECK(member < ports_.size());

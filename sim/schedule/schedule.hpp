@@ -122,7 +122,7 @@ class Schedule {
 
   /// All that take part: the N that hold data, then helpers such as parameter servers.
   [[nodiscard]] virtual int ranks() const = 0;
-  [[nodiscard]] virtual int lanes() const { return 1; }
+  [[nodiscard]] virtual int lanes() const { return 1; }  // at least one
   /// 0: a transfer starts when both ends have reached it and ends for both on arrival. k >= 1: a
   /// transfer starts as soon as its connection has one of k slots free and ends for the sender when
   /// its last byte has left; the slot is free again when the receiver has taken the message.

@@ -1,5 +1,7 @@
 #include "strategies/collectives/collective_bound.hpp"
 
+#include <utility>
+
 #include "sim/check.hpp"
 #include "strategies/collectives/end_point_routes.hpp"
 #include "strategies/collectives/floor_time.hpp"
@@ -20,35 +22,44 @@ UInt128 total_reduce_steps(const Network& network, const std::vector<EndpointId>
 
 }  // namespace
 
-CollectiveBound::CollectiveBound(Collective collective, const Network& network,
-                                 std::span<const EndpointId> members,
-                                 std::span<const EndpointId> helpers,
-                                 std::vector<Partition> partitions, int root, int distance)
-    : demand_{collective, static_cast<std::int64_t>(members.size()), root, distance},
-      partitions_{std::move(partitions)} {
-  for (const Partition& partition : partitions_)
-    LOCKSTEP_CHECK(!demand_.counts_members() || partition.members() == demand_.members());
-  std::vector<EndpointId> all{members.begin(), members.end()};
-  all.insert(all.end(), helpers.begin(), helpers.end());
-  reduce_steps_ = total_reduce_steps(network, all);
+CollectiveBound::CollectiveBound(BoundRequest request)
+    : demand_{request.collective, static_cast<std::int64_t>(request.members.size()), request.root,
+              request.distance},
+      partitions_{std::move(request.partitions)},
+      switches_reduce_{request.switches_reduce} {
+  const std::span<const EndpointId> members = request.members;
   if (members.size() < 2) return;
+  for (const Partition& partition : partitions_)
+    LOCKSTEP_CHECK(partition.members() == demand_.members());
+  std::vector<EndpointId> all{members.begin(), members.end()};
+  all.insert(all.end(), request.helpers.begin(), request.helpers.end());
+  if (!switches_reduce_) reduce_steps_ = total_reduce_steps(request.network, all);
   if (all.size() > kAllPairs) {
-    latency_ = farthest_probe(network, members, demand_);
+    latency_ = farthest_probe(request.network, members, demand_);
     return;
   }
-  const EndPointRoutes routes{network, all};
+  const EndPointRoutes routes{request.network, all, request.model == NetworkModel::alpha_beta};
   if (auto ports = routes.ports(members.size()))
     partitions_.insert(partitions_.begin(), std::move(*ports));
   latency_ = routes.farthest(demand_);
 }
 
+LowerBound bound_on_run(LowerBound bound, Duration simulated, std::uint64_t messages) {
+  const Duration rounding = Duration::picoseconds(static_cast<std::int64_t>(messages));
+  if (bound.time() > simulated + rounding) return bound;
+  for (Duration* part : {&bound.latency, &bound.bandwidth, &bound.reduction})
+    *part = std::min(*part, simulated);
+  return bound;
+}
+
 LowerBound CollectiveBound::at(Bytes message) const {
   LowerBound bound{.latency = latency_, .bandwidth = {}, .reduction = {}, .tightest_cut = {}};
+  if (demand_.members() < 2) return bound;
   for (const Partition& partition : partitions_) {
-    const EdgeTimes least = partition.least_times(demand_, message);
-    bound.bandwidth_with_switches = std::max(bound.bandwidth_with_switches, least.each);
-    if (least.longest() <= bound.bandwidth) continue;
-    bound.bandwidth = least.longest();
+    const EdgeTimes edges = partition.least_times(demand_, message);
+    const Duration least = switches_reduce_ ? edges.each : edges.longest();
+    if (least <= bound.bandwidth) continue;
+    bound.bandwidth = least;
     bound.tightest_cut = partition.name();
   }
   if (reduce_steps_ > 0)

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/engine/replay.hpp"
 #include "sim/network/network.hpp"
 #include "strategies/collectives/partition.hpp"
 
@@ -18,9 +19,11 @@
 ///   latency: the shortest chain of messages between the two members furthest apart that must hear
 ///     of each other. Rounds do not multiply it: a rank may send any number of messages at once;
 ///   reduction: all additions over the sum of all reduction rates.
-/// The bound is the largest of these. All are exact, rounded down; the engine rounds each message
-/// to a picosecond and may so gain half a picosecond per round on them. Equal ports give the
-/// familiar (N-1)/N*S*beta, twice as much for all-reduce, S*beta for broadcast and reduce.
+/// The bound is the largest of these. Where only ports limit (alpha-beta), only cuts through ports
+/// count; where switches reduce or multicast, only what every group itself must send and receive.
+/// All are exact, rounded down. The engine ends every message and addition at the nearest
+/// picosecond and may so gain on them: bound_on_run() allows for it. Equal ports give the familiar
+/// (N-1)/N*S*beta, twice as much for all-reduce, S*beta for broadcast and reduce.
 /// ForestColl's cut bound for all-reduce, 2(M/N)*|S|/B_out(S) (arXiv 2402.06787), assumes that
 /// every rank ends the reduce-scatter with M/N; where ports differ, a slow rank may be a leaf that
 /// sends and receives M once, so that form is not a bound for every all-reduce and is not used.
@@ -31,16 +34,27 @@ struct LowerBound {
   Duration bandwidth;
   Duration reduction;
   std::string tightest_cut;  // the partition that `bandwidth` comes from
-  /// What of `bandwidth` holds also where switches reduce or multicast.
-  Duration bandwidth_with_switches{};
 
   [[nodiscard]] Duration time() const { return std::max({latency, bandwidth, reduction}); }
-  [[nodiscard]] Duration time_with_switches() const {
-    return std::max(latency, bandwidth_with_switches);
-  }
-  /// time() rests on end points doing all the adding and copying: switches that reduce or multicast
-  /// may be faster.
-  [[nodiscard]] bool end_points_only() const { return time() > time_with_switches(); }
+};
+
+/// The bound on a replay of so many messages that took `simulated`. Each of them, and each
+/// addition, ends at the nearest picosecond: together they may be early by half a picosecond each,
+/// and what exceeds the time by no more is lowered to it.
+[[nodiscard]] LowerBound bound_on_run(LowerBound bound, Duration simulated, std::uint64_t messages);
+
+/// What is bounded, and where.
+struct BoundRequest {
+  Collective collective = Collective::all_reduce;
+  const Network& network;
+  std::span<const EndpointId> members;    // that hold data, N of them
+  std::span<const EndpointId> helpers{};  // what else takes part (switches that reduce, too)
+  /// Tried next to the one into single end points; each deals all N members.
+  std::vector<Partition> partitions{};
+  int root = 0;      // index into `members`
+  int distance = 1;  // send_recv's
+  NetworkModel model = NetworkModel::fluid;
+  bool switches_reduce = false;  // helpers are switches that reduce or multicast
 };
 
 /// What a network allows; made once, asked for any number of message sizes.
@@ -50,13 +64,8 @@ class CollectiveBound {
   /// partitions given, and latency only between a few members.
   static constexpr std::size_t kAllPairs = 256;
 
-  /// `members` are the N that hold data, `helpers` what else takes part (switches that reduce,
-  /// too); `partitions` are tried next to the one into single end points and, but for all_reduce
-  /// and barrier, must have dealt all N members. Pairs without a route bound nothing. `root` is an
-  /// index into `members`; `distance` is send_recv's.
-  CollectiveBound(Collective collective, const Network& network,
-                  std::span<const EndpointId> members, std::span<const EndpointId> helpers = {},
-                  std::vector<Partition> partitions = {}, int root = 0, int distance = 1);
+  /// Pairs without a route bound nothing. Keeps nothing of the request but its partitions.
+  explicit CollectiveBound(BoundRequest request);
 
   /// For a message of S bytes as nccl-tests counts them: all parts together for scatter, gather,
   /// all_gather and reduce_scatter, what one rank sends for all_to_all and send_recv.
@@ -65,6 +74,7 @@ class CollectiveBound {
  private:
   CollectiveDemand demand_;
   std::vector<Partition> partitions_;
+  bool switches_reduce_;
   Duration latency_;
   UInt128 reduce_steps_ = 0;  // sum of reduction rates; 0: reductions cost no time
 };

@@ -114,8 +114,4 @@ std::int64_t CollectiveDemand::additions() const {
   return reduces(collective_) ? members_ - 1 : 0;
 }
 
-bool CollectiveDemand::counts_members() const {
-  return collective_ != Collective::all_reduce && collective_ != Collective::barrier;
-}
-
 }  // namespace lockstep

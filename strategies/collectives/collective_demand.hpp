@@ -74,8 +74,6 @@ class CollectiveDemand {
   [[nodiscard]] bool reaches(std::int64_t i, std::int64_t j) const;
   /// Additions per element.
   [[nodiscard]] std::int64_t additions() const;
-  /// Whether it matters how many members a group holds.
-  [[nodiscard]] bool counts_members() const;
 
  private:
   [[nodiscard]] std::int64_t shifted_out(std::int64_t count) const;

@@ -166,9 +166,12 @@ class Pipeline final : public Staged {
     }
   }
 
-  [[nodiscard]] int lanes() const override { return static_cast<int>(std::ssize(stage_of_)); }
+  /// Without stages there is one lane, in which nothing happens.
+  [[nodiscard]] int lanes() const override {
+    return std::max(1, static_cast<int>(std::ssize(stage_of_)));
+  }
   [[nodiscard]] std::int64_t steps(int rank, int lane) const override {
-    return chunks() * steps_of_chunk(rank, lane);
+    return stage_of_.empty() ? 0 : chunks() * steps_of_chunk(rank, lane);
   }
 
   void step(int rank, int lane, std::int64_t index, Step& step) const override {

@@ -14,9 +14,11 @@ void insert(std::vector<LinkId>& links, LinkId link) {
 
 }  // namespace
 
-EndPointRoutes::EndPointRoutes(const Network& network, const std::vector<EndpointId>& end_points)
+EndPointRoutes::EndPointRoutes(const Network& network, const std::vector<EndpointId>& end_points,
+                               bool ports_only)
     : network_{network},
       size_{end_points.size()},
+      ports_only_{ports_only},
       latency_(size_ * size_, kNoWay),
       leaving_(size_),
       entering_(size_) {
@@ -53,7 +55,10 @@ void EndPointRoutes::add_cut(std::vector<LinkId>& links, bool last) const {
 
 std::optional<Rate> EndPointRoutes::total(const std::vector<LinkId>& links) const {
   UInt128 steps = 0;
-  for (const LinkId link : links) steps += network_.links[link].bandwidth.steps();
+  for (const LinkId link : links) {
+    if (ports_only_ && !network_.links[link].port) return std::nullopt;
+    steps += network_.links[link].bandwidth.steps();
+  }
   if (steps == 0 || steps > Rate::kMaxSteps) return std::nullopt;
   return Rate::from_steps(static_cast<std::uint64_t>(steps));
 }
@@ -71,15 +76,16 @@ void EndPointRoutes::relax() {
 }
 
 std::optional<Partition> EndPointRoutes::ports(std::size_t members) const {
+  if (unlimited_) return std::nullopt;
   Partition partition{"ports"};
   for (std::size_t i = 0; i < size_; ++i) {
     const auto leaving = total(leaving_[i]);
     const auto entering = total(entering_[i]);
-    if (unlimited_ || !leaving || !entering) return std::nullopt;
-    if (i < members) {
-      partition.add(*leaving, *entering);
+    const bool known = leaving && entering;
+    if (i >= members) {
+      known ? partition.add_helpers(*leaving, *entering) : partition.skip_helpers();
     } else {
-      partition.add_helpers(*leaving, *entering);
+      known ? partition.add(*leaving, *entering) : partition.skip(1);
     }
   }
   return partition;

@@ -14,10 +14,12 @@ namespace lockstep {
 /// and receive through the links that carry all of a route.
 class EndPointRoutes {
  public:
-  EndPointRoutes(const Network& network, const std::vector<EndpointId>& end_points);
+  /// `ports_only`: of links, only ports limit what they carry.
+  EndPointRoutes(const Network& network, const std::vector<EndpointId>& end_points,
+                 bool ports_only = false);
 
-  /// Every end point a group of its own, the first `members` with data; none where two share an end
-  /// point, or no link is known.
+  /// Every end point a group of its own, the first `members` with data; none where two of them
+  /// share a vertex.
   [[nodiscard]] std::optional<Partition> ports(std::size_t members) const;
   /// The longest, over pairs of members that have something to say to each other, of the shortest
   /// chains of messages between them. Pairs without a way do not count.
@@ -31,6 +33,7 @@ class EndPointRoutes {
 
   const Network& network_;
   std::size_t size_;
+  bool ports_only_;
   std::vector<std::int64_t> latency_;  // of a chain, ps, row by row
   std::vector<std::vector<LinkId>> leaving_;
   std::vector<std::vector<LinkId>> entering_;

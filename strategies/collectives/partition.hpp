@@ -28,6 +28,8 @@ class Partition {
   void add(Rate leaving, Rate entering, std::int64_t groups = 1, std::int64_t members = 1);
   /// The next `members` lie in groups whose edges are not known.
   void skip(std::int64_t members);
+  /// Helpers lie in groups whose edges are not known.
+  void skip_helpers() { complete_ = false; }
   /// Groups that hold helpers only.
   void add_helpers(Rate leaving, Rate entering, std::int64_t groups = 1);
 
@@ -54,7 +56,7 @@ class Partition {
   std::vector<Groups> groups_;    // that hold members
   std::int64_t group_count_ = 0;  // of those
   std::int64_t members_ = 0;      // dealt so far
-  bool complete_ = true;          // no member was skipped
+  bool complete_ = true;          // nobody was skipped
   UInt128 leaving_steps_ = 0;     // all groups, in 2^-16 bytes per second
   UInt128 entering_steps_ = 0;
 };

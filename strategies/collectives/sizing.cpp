@@ -48,17 +48,33 @@ class Measurer {
       : schedule_{schedule}, counts_{schedule}, visits_left_{most_visits}, senders_{senders} {}
 
   std::optional<ScheduleMeasure> run() {
-    for (int rank = 0; rank < schedule_.ranks(); ++rank) {
-      sent_ = 0;
-      for (int lane = 0; lane < schedule_.lanes(); ++lane) {
-        if (!visit_lane(rank, lane)) return std::nullopt;
-      }
-      if (rank < senders_) measure_.sent_blocks = std::max(measure_.sent_blocks, sent_);
-    }
+    for (int rank = 0; rank < schedule_.ranks(); ++rank)
+      if (!visit_rank(rank, 1)) return std::nullopt;
+    return measure_;
+  }
+
+  std::optional<ScheduleMeasure> run(std::span<const RankMultiple> classes) {
+    for (const RankMultiple& each : classes)
+      if (!visit_rank(each.representative, each.ranks)) return std::nullopt;
+    // Equivalent ranks may differ in how many steps they have in which nothing is sent.
+    for (int rank = 0; rank < schedule_.ranks(); ++rank)
+      for (int lane = 0; lane < schedule_.lanes(); ++lane)
+        measure_.rounds = std::max(measure_.rounds, schedule_.steps(rank, lane));
     return measure_;
   }
 
  private:
+  bool visit_rank(int rank, std::int64_t alike) {
+    sent_ = 0;
+    const std::int64_t before = measure_.messages;
+    for (int lane = 0; lane < schedule_.lanes(); ++lane) {
+      if (!visit_lane(rank, lane)) return false;
+    }
+    measure_.messages += (alike - 1) * (measure_.messages - before);
+    if (rank < senders_) measure_.sent_blocks = std::max(measure_.sent_blocks, sent_);
+    return true;
+  }
+
   bool visit_lane(int rank, int lane) {
     const std::int64_t steps = schedule_.steps(rank, lane);
     measure_.rounds = std::max(measure_.rounds, steps);
@@ -103,6 +119,12 @@ MessageLayout lay_out(Bytes size, const ElementType& type, std::int64_t blocks) 
 std::optional<ScheduleMeasure> measure(const Schedule& schedule, std::int64_t most_visits,
                                        std::optional<int> senders) {
   return Measurer{schedule, most_visits, senders.value_or(schedule.ranks())}.run();
+}
+
+std::optional<ScheduleMeasure> measure(const Schedule& schedule,
+                                       std::span<const RankMultiple> classes,
+                                       std::int64_t most_visits, int senders) {
+  return Measurer{schedule, most_visits, senders}.run(classes);
 }
 
 std::optional<double> algbw_gb_per_s(Bytes size, Duration time) {

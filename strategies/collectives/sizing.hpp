@@ -47,6 +47,18 @@ struct ScheduleMeasure {
                                                      std::int64_t most_visits = 50'000'000,
                                                      std::optional<int> senders = {});
 
+/// Ranks that do as much as each of so many.
+struct RankMultiple {
+  int representative = 0;
+  std::int64_t ranks = 1;
+};
+
+/// The same by classes that hold every rank once: walks their representatives alone. A class has
+/// senders only, or none.
+[[nodiscard]] std::optional<ScheduleMeasure> measure(const Schedule& schedule,
+                                                     std::span<const RankMultiple> classes,
+                                                     std::int64_t most_visits, int senders);
+
 /// GB/s (1e9 bytes) as nccl-tests reports them; none where the time is not above zero.
 [[nodiscard]] std::optional<double> algbw_gb_per_s(Bytes size, Duration time);
 /// busbw = algbw * bus_factor: what a wire would carry in the bandwidth-optimal algorithm for n

@@ -152,6 +152,38 @@ std::vector<EndpointId> Arena::members(Helpers helpers, int count) const {
   return out;
 }
 
+std::string Arena::unreachable(Helpers helpers, int count) const {
+  if (count == 0 || !cluster().overlay().any_failed()) return {};
+  const std::vector<EndpointId> all = members(helpers, count);
+  const auto size = static_cast<int>(std::ssize(all));
+  Route route;
+  const auto meet = [&](int a, int b) {
+    const EndpointId one = all[static_cast<std::size_t>(a)];
+    const EndpointId other = all[static_cast<std::size_t>(b)];
+    return network_.router->route(one, other, route) && network_.router->route(other, one, route);
+  };
+  const bool hosts = helpers == Helpers::hosts;
+  const auto text = [&](int rank, int helper) {
+    return fmt::format("no route is left between {} {} and {} {}",
+                       rank < ranks() ? "rank" : "switch", rank < ranks() ? rank : rank - ranks(),
+                       hosts ? "host" : "switch", helper - ranks());
+  };
+  if (hosts) {
+    for (int helper = ranks(); helper < size; ++helper)
+      for (int rank = 0; rank < ranks(); ++rank)
+        if (!meet(rank, helper)) return text(rank, helper);
+    return {};
+  }
+  const std::vector<int>& above =
+      helpers == Helpers::node_switches ? layout_.node_switches : layout_.fabric_switches;
+  for (int below = 0; below < std::min(size, static_cast<int>(std::ssize(above))); ++below) {
+    const int node_switch = above[static_cast<std::size_t>(below)];
+    if (node_switch >= 0 && node_switch < size && !meet(below, node_switch))
+      return text(below, node_switch);
+  }
+  return {};
+}
+
 std::string Arena::text() const {
   return fmt::format("{} rank{} on {} ({}), network {}, routes {}{}", ranks(),
                      ranks() == 1 ? "" : "s", loaded_.name, loaded_.device.id, network_name_,

@@ -53,6 +53,9 @@ class Arena {
                                      std::optional<Bytes> size) const;
   /// The end points of the ranks, then those of `count` helpers. Empty where there are fewer.
   [[nodiscard]] std::vector<EndpointId> members(Helpers helpers, int count) const;
+  /// Why `count` helpers cannot play along where links have failed: the first two end points that
+  /// have to talk and have no route left. Empty where all have.
+  [[nodiscard]] std::string unreachable(Helpers helpers, int count) const;
   /// Links and end points in words, for busiest links and notes.
   [[nodiscard]] std::string link_name(LinkId link) const { return cluster().link_name(link); }
   /// "32 ranks on dgx-h100 (h100-sxm5-80gb), network fluid, routes auto".

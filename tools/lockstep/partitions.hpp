@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "sim/engine/replay.hpp"
 #include "strategies/collectives/partition.hpp"
 #include "topologies/cluster.hpp"
 
@@ -9,7 +10,9 @@ namespace lockstep::cli {
 
 /// Cuts of a cluster that bound a collective over all its ranks and its first `helpers` helpers:
 /// into single end points, into the lower and the upper half of the ranks, and into nodes where
-/// there are several.
-[[nodiscard]] std::vector<Partition> partitions_of(const Cluster& cluster, int helpers);
+/// there are several. Links carry what they do in `network`, which was made of the cluster; where
+/// only ports limit (alpha-beta), only edges made of ports count.
+[[nodiscard]] std::vector<Partition> partitions_of(const Cluster& cluster, const Network& network,
+                                                   NetworkModel model, int helpers);
 
 }  // namespace lockstep::cli

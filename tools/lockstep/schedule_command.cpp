@@ -16,6 +16,7 @@
 #include "tools/lockstep/explain/explain_stage.hpp"
 #include "tools/lockstep/number_option.hpp"
 #include "tools/lockstep/output.hpp"
+#include "tools/lockstep/root_option.hpp"
 #include "tools/lockstep/sizes.hpp"
 #include "tools/lockstep/write_file.hpp"
 #include "topologies/config/did_you_mean.hpp"
@@ -29,7 +30,7 @@ struct Given {
   std::string algorithm = "ring";
   ClusterOptions cluster;
   std::optional<int> ranks_per_node;
-  int root = 0;
+  std::optional<int> root;
   std::string size = "1M";
   std::string type = "float";
   std::string to = "msccl";
@@ -62,7 +63,7 @@ Stage stage_of(const Given& given, Collective collective) {
   StageRequest request;
   request.cluster = given.cluster;
   request.spec = spec_of(given, collective);
-  request.root = given.root;
+  request.root = root_of(given.root, collective);
   request.size = size_of(given);
   request.type = &type_of(given);
   request.ranks_per_node = given.ranks_per_node;
@@ -84,7 +85,7 @@ std::string as_msccl(const Given& given, Collective collective, const Stage& sta
   MscclExportOptions options;
   options.collective = collective;
   options.ranks = stage.input.n;
-  options.root = given.root;
+  options.root = stage.input.root;
   options.name = fmt::format("{}_{}", to_string(collective), given.algorithm);
   options.protocol = given.protocol;
   MscclExport out = write_msccl(*stage.schedule, options);

@@ -17,6 +17,7 @@
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/parallel.hpp"
 #include "tools/lockstep/progress.hpp"
+#include "tools/lockstep/root_option.hpp"
 
 namespace lockstep::cli {
 
@@ -156,6 +157,7 @@ class Against {
     if (!against.cluster_is_given) cluster.cluster = cluster_of(*subject_.run, file_);
     if (!cluster.nodes && !cluster.ranks) cluster.ranks = subject_.fit.ranks;
     ContestantOptions contestants = against.contestants;
+    question_.root = root_of(against.root, subject_.fit.collective);
     contestants.collectives = to_string(subject_.fit.collective);
     if (contestants.algorithms.empty() && contestants.schedules.empty())
       contestants.algorithms = "auto:by=nccl";

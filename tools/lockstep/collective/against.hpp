@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "tools/lockstep/collective/collective_question.hpp"
@@ -12,6 +13,7 @@ struct AgainstQuestion {
   std::string file;  // as nccl-tests or rccl-tests printed it, text or JSON
   ContestantOptions contestants;
   bool cluster_is_given = false;  // else the file has to tell what it was measured on
+  std::optional<int> root{};      // where it is given
 };
 
 /// Simulates what a file says was measured and puts both beside one another. Sizes and types are

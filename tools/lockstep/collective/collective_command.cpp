@@ -17,6 +17,7 @@
 #include "tools/lockstep/format_option.hpp"
 #include "tools/lockstep/number_option.hpp"
 #include "tools/lockstep/plot/plot.hpp"
+#include "tools/lockstep/root_option.hpp"
 #include "tools/lockstep/sizes.hpp"
 
 namespace lockstep::cli {
@@ -29,7 +30,7 @@ struct Given {
   ClusterOptions cluster;
   NetworkOptions network;
   NcclOptions nccl;
-  int root = 0;
+  std::optional<int> root;
   std::vector<std::string> sizes;
   std::string least;  // empty, as the next: not given
   std::string most;
@@ -154,6 +155,22 @@ void check_concurrent(const Given& given) {
         "out here");
 }
 
+/// A root that is given has to be somebody's: imported schedules have theirs for good.
+void check_root(const Given& given, const CollectiveQuestion& question) {
+  if (!given.root) return;
+  if (!given.concurrent.empty())
+    throw UsageError("--concurrent: its file says which ranks are roots; leave out --root");
+  if (question.contestants.empty()) return;  // --against: its file names the collective
+  std::vector<Collective> collectives;
+  bool free = false;
+  for (const Contestant& each : question.contestants) {
+    collectives.push_back(each.collective);
+    free = free || (!each.import && has_root(each.collective));
+  }
+  (void)root_of(given.root, collectives);
+  if (!free) throw UsageError("--root: the roots of schedules from files stand in the files");
+}
+
 CollectiveQuestion question_of(const Given& given) {
   const int modes = (given.crossover ? 1 : 0) + (given.concurrent.empty() ? 0 : 1) +
                     (given.against.empty() ? 0 : 1) + (given.plot.empty() ? 0 : 1);
@@ -169,7 +186,8 @@ CollectiveQuestion question_of(const Given& given) {
   out.nccl.check();
   (void)out.network.parsed();
   (void)out.cluster.policy();
-  out.root = given.root;
+  check_root(given, out);
+  out.root = given.root.value_or(0);
   out.check = given.check;
   out.load = given.load;
   out.type = type_of(given);
@@ -186,7 +204,8 @@ Report answer(const Given& given) {
   const CollectiveQuestion question = question_of(given);
   if (!given.concurrent.empty()) return run_concurrent(given.concurrent, question);
   if (!given.against.empty())
-    return run_against({given.against, given.contestants, given.cluster_is_given}, question);
+    return run_against({given.against, given.contestants, given.cluster_is_given, given.root},
+                       question);
   if (given.crossover) return run_crossover(question);
   if (!given.plot.empty()) check_plot_target(given.plot);
   Report report = run_collective(question);

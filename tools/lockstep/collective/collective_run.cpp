@@ -11,11 +11,10 @@
 
 #include "sim/engine/link_load.hpp"
 #include "sim/execute/host/schedule/numeric.hpp"
-#include "strategies/collectives/collective_bound.hpp"
+#include "tools/lockstep/bounds.hpp"
 #include "tools/lockstep/collective/fold_output.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/parallel.hpp"
-#include "tools/lockstep/partitions.hpp"
 #include "tools/lockstep/progress.hpp"
 #include "topologies/lower.hpp"
 
@@ -27,7 +26,7 @@ namespace {
 struct Outcome {
   Prepared prepared;
   Played played;
-  ScheduleMeasure measure;
+  ScheduleCounts counts;
   LowerBound bound;
   std::optional<std::int64_t> wrong;
   std::optional<double> load;
@@ -38,33 +37,28 @@ struct Outcome {
 /// Lower bounds by collective and who takes part; made once for each.
 class Bounds {
  public:
-  Bounds(const Arena& arena, int root) : arena_{arena}, root_{root} {}
+  explicit Bounds(const Player& player) : player_{player} {}
 
   [[nodiscard]] LowerBound at(const Contract& contract, const Prepared& prepared) {
-    const auto workers = static_cast<std::size_t>(arena_.ranks());
-    const std::size_t hosts =
-        prepared.helpers == Helpers::hosts ? prepared.members.size() - workers : 0;
-    const Key key{contract.collective, contract.distance, hosts, prepared.members.size(),
-                  prepared.network.get()};
+    const Key key{contract.collective, contract.root,           contract.distance,
+                  prepared.helpers,    prepared.members.size(), prepared.network};
     const std::lock_guard lock(mutex_);
     auto found = bounds_.find(key);
-    if (found == bounds_.end()) {
-      const std::span<const EndpointId> all = prepared.members;
-      const Network& network = prepared.network ? *prepared.network : arena_.network();
-      found = bounds_
-                  .try_emplace(key, contract.collective, network, all.first(workers),
-                               all.subspan(workers),
-                               partitions_of(arena_.cluster(), static_cast<int>(hosts)), root_,
-                               contract.distance)
-                  .first;
-    }
+    if (found == bounds_.end()) found = bounds_.emplace(key, made(contract, prepared)).first;
     return found->second.at(prepared.layout.size);
   }
 
  private:
-  using Key = std::tuple<Collective, int, std::size_t, std::size_t, const Network*>;
-  const Arena& arena_;
-  int root_;
+  using Key =
+      std::tuple<Collective, int, int, Helpers, std::size_t, std::shared_ptr<const Network>>;
+
+  [[nodiscard]] CollectiveBound made(const Contract& contract, const Prepared& prepared) const {
+    return bound_on(player_.arena(), player_.network_of(prepared),
+                    {contract.collective, prepared.members, prepared.helpers, contract.root,
+                     contract.distance});
+  }
+
+  const Player& player_;
   std::mutex mutex_;
   std::map<Key, CollectiveBound> bounds_;
 };
@@ -76,7 +70,7 @@ class Run {
         arena_{arena_for(question)},
         player_{arena_, question.play()},
         contestants_{allowed(question, player_, left_out_)},
-        bounds_{arena_, question.root},
+        bounds_{player_},
         chooses_{std::any_of(contestants_.begin(), contestants_.end(), [](const auto& each) {
           return each.kind == Contestant::Kind::replayed || each.kind == Contestant::Kind::nccl;
         })} {
@@ -103,8 +97,10 @@ class Run {
     Outcome out;
     out.prepared = player_.prepare(contestant, size);
     out.played = player_.play(contestant, out.prepared);
-    out.measure = player_.measure_of(contestant, out.prepared);
-    out.bound = bounds_.at(player_.contract_of(contestant, *out.prepared.schedule), out.prepared);
+    out.counts = player_.counts_of(contestant, out.prepared, out.played);
+    out.bound = bound_on_run(
+        bounds_.at(player_.contract_of(contestant, *out.prepared.schedule), out.prepared),
+        out.played.time, out.played.messages);
     out.refusal = out.played.unfinished;
     if (question_.load && out.prepared.helpers != Helpers::node_switches &&
         out.prepared.helpers != Helpers::fabric_switches)
@@ -145,6 +141,10 @@ class Run {
 
   [[nodiscard]] Report report(const std::vector<Outcome>& outcomes) const;
   [[nodiscard]] std::vector<Cell> row(const Contestant& contestant, const Outcome& outcome) const;
+  /// A schedule from a file has its root for good.
+  [[nodiscard]] int root_of(const Contestant& contestant) const {
+    return contestant.import ? contestant.import->root : question_.root;
+  }
   void name_winners(const std::vector<Outcome>& outcomes, Report& out) const;
   void add_fold(const Contestant& contestant, const Outcome& outcome, Section& section,
                 std::string& json) const;
@@ -174,6 +174,15 @@ Cell nothing(std::string shown = "-") {
   Cell out;
   out.text = std::move(shown);
   return out;
+}
+
+/// Nothing where it was not counted.
+Cell counted(const std::optional<std::int64_t>& number, std::int64_t factor) {
+  return number ? Cell{*number * factor} : nothing();
+}
+
+bool not_counted(const Outcome& outcome) {
+  return !outcome.counts.rounds || !outcome.counts.sent_blocks;
 }
 
 /// GB/s times a factor, as bytes per second for programs; nothing where no time passes.
@@ -212,36 +221,19 @@ std::vector<Column> columns(bool with_load, bool with_choice, bool contested) {
   return out;
 }
 
-/// What the lower bound comes from.
-std::string source_of(const LowerBound& bound) {
-  if (bound.time() == bound.bandwidth && bound.bandwidth > Duration{}) return bound.tightest_cut;
-  return bound.time() == bound.reduction && bound.reduction > bound.latency ? "reduction"
-                                                                            : "latency";
-}
-
-/// The bound does not hold for what this contestant does.
-bool reduced_by_switches(const Outcome& outcome) {
-  if (!outcome.bound.end_points_only()) return false;
-  return outcome.prepared.helpers == Helpers::node_switches ||
-         outcome.prepared.helpers == Helpers::fabric_switches;
-}
-
 void add_bound(const Outcome& outcome, std::vector<Cell>& row) {
   const Duration bound = outcome.bound.time();
   const Duration time = outcome.played.time;
-  const double percent = time > Duration{} ? 100 * bound.seconds() / time.seconds() : 100;
-  std::string by = source_of(outcome.bound);
-  if (reduced_by_switches(outcome)) by += " *";
+  const double percent = time > Duration{} ? 100 * (bound.seconds() / time.seconds()) : 100;
   row.push_back(in_microseconds(bound));
   row.emplace_back(percent, fmt::format("{:.1f}", percent));
-  row.emplace_back(std::move(by));
+  row.emplace_back(source_of(outcome.bound));
 }
 
 std::vector<Cell> Run::row(const Contestant& contestant, const Outcome& outcome) const {
   const MessageLayout& layout = outcome.prepared.layout;
   const std::optional<double> algbw = algbw_gb_per_s(layout.size, outcome.played.time);
   const Collective collective = contestant.collective;
-  const std::int64_t sent = outcome.measure.sent_blocks * layout.block.count();
   std::vector<Cell> out = {
       Cell{contestant.text()},
       Cell{std::string{to_string(collective)}},
@@ -250,13 +242,13 @@ std::vector<Cell> Run::row(const Contestant& contestant, const Outcome& outcome)
       Cell{layout.count},
       Cell{std::string{question_.type->name}},
       Cell{std::string{reduces(collective) ? "sum" : "none"}},
-      Cell{std::int64_t{has_root(collective) ? question_.root : -1}},
+      Cell{std::int64_t{has_root(collective) ? root_of(contestant) : -1}},
       in_microseconds(outcome.played.time),
       bandwidth(algbw, 1),
       bandwidth(algbw, bus_factor(collective, arena_.ranks())),
       outcome.wrong ? Cell{*outcome.wrong} : nothing("N/A"),
-      Cell{outcome.measure.rounds},
-      Cell{sent},
+      counted(outcome.counts.rounds, 1),
+      counted(outcome.counts.sent_blocks, layout.block.count()),
   };
   add_bound(outcome, out);
   out.emplace_back(100 * outcome.played.busy, fmt::format("{:.1f}", 100 * outcome.played.busy));
@@ -350,10 +342,8 @@ Report Run::report(const std::vector<Outcome>& outcomes) const {
   out.more.emplace_back("fold", "[" + folds + "]");
   out.fingerprint = fingerprint.text();
   name_winners(outcomes, out);
-  if (std::any_of(outcomes.begin(), outcomes.end(),
-                  [](const Outcome& each) { return reduced_by_switches(each); }))
-    out.footer.emplace_back(
-        "* the bound is for reduction at the end points; here switches reduce, which may beat it");
+  if (std::any_of(outcomes.begin(), outcomes.end(), not_counted))
+    out.footer.emplace_back("-: too many messages to be counted");
   for (const Contestant& each : contestants_) {
     if (!each.import) continue;
     for (const std::string& note : notes_on(*each.import, question_))

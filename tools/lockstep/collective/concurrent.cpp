@@ -91,7 +91,11 @@ Job read_job(ObjectReader& in, std::size_t index) {
   if (const auto ranks = in.optional("ranks")) job.ranks = read_ranks(*ranks);
   job.start = in.duration("start", Duration{});
   job.repeat = in.integer("repeat", 1, kMostRepeats, 1);
-  job.root = static_cast<int>(in.integer("root", 0, kMostRanks - 1, 0));
+  if (const auto root = in.optional("root")) {
+    job.root = static_cast<int>(root->integer(0, kMostRanks - 1));
+    if (!has_root(job.collective))
+      root->note(fmt::format("{} has no root", to_string(job.collective)));
+  }
   job.name = in.string("name", fmt::format("{} {}", to_string(job.collective), index));
   return job;
 }

@@ -8,6 +8,7 @@
 #include "sim/check.hpp"
 #include "sim/execute/host/schedule/execute.hpp"
 #include "sim/execute/host/schedule/no_content.hpp"
+#include "sim/fold/folded_depth.hpp"
 #include "sim/schedule/message_depth.hpp"
 #include "tools/lockstep/output.hpp"
 
@@ -90,7 +91,9 @@ std::vector<AlgorithmSpec> candidates(const Arena& arena, Collective collective,
       const SchedulePtr schedule = make_schedule(row, input);
       const auto measured = measure(*schedule, most_messages);
       if (!measured || measured->messages > most_messages) continue;
-      if (arena.members(row.helpers, schedule->ranks() - input.n).empty()) continue;
+      const int helpers = schedule->ranks() - input.n;
+      if (arena.members(row.helpers, helpers).empty()) continue;
+      if (!arena.unreachable(row.helpers, helpers).empty()) continue;
       out.push_back(std::move(spec));
     }
   }
@@ -115,7 +118,11 @@ std::vector<std::string> Player::problems(const Contestant& contestant) const {
   std::vector<std::string> out = validate(row, input);
   if (!out.empty()) return out;
   const int helpers = helpers_of(row, input);
-  if (!arena_.members(row.helpers, helpers).empty()) return out;
+  if (!arena_.members(row.helpers, helpers).empty()) {
+    if (const std::string why = arena_.unreachable(row.helpers, helpers); !why.empty())
+      out.push_back(fmt::format("{}: {}", row.name, why));
+    return out;
+  }
   if (row.helpers == Helpers::hosts) {
     out.push_back(fmt::format("{}: needs {} more host{}, built where it is asked for by name",
                               row.name, helpers, helpers == 1 ? "" : "s"));
@@ -203,6 +210,12 @@ std::vector<TimePoint> Player::starts(std::size_t members, Duration launch) cons
   return out;
 }
 
+Network Player::network_of(const Prepared& prepared) const {
+  Network out = prepared.network ? *prepared.network : arena_.network();
+  apply(options_.ranks, out);
+  return out;
+}
+
 /// With the ranks' own figures; a copy only where there are such.
 FoldedReplay Player::replay_on(const Network& network, const Workload& workload) const {
   FoldOptions options;
@@ -230,6 +243,7 @@ Played Player::play(const Contestant& contestant, const Prepared& prepared) cons
   out.fold = std::move(replayed.report);
   out.unfinished = unfinished_text(result, *prepared.schedule);
   out.time = result.end.since_start();
+  out.messages = result.transfers;
   out.ends = result.call_ends[0];
   find_busiest(result, network, out);
   Fingerprint fingerprint;
@@ -253,34 +267,64 @@ void Player::find_busiest(const ReplayResult& result, const Network& network, Pl
   }
   if (busiest == result.link_bytes.size() || out.time == Duration{}) return;
   out.busiest_link = arena_.link_name(static_cast<LinkId>(busiest));
-  out.busy = most / out.time.seconds();
+  // A link may seem to carry more than it can by what its messages end early, at whole picoseconds.
+  out.busy = std::min(1.0, most / out.time.seconds());
 }
 
-ScheduleMeasure Player::measure_of(const Contestant& contestant, const Prepared& prepared) const {
+namespace {
+
+std::optional<ScheduleMeasure> measured(const Schedule& schedule, const FoldReport& fold,
+                                        int senders) {
+  if (!fold.folded) return measure(schedule, kMostVisits, senders);
+  std::vector<RankMultiple> classes;
+  for (const FoldClass& each : fold.classes) classes.push_back({each.representative, each.members});
+  return measure(schedule, classes, kMostVisits, senders);
+}
+
+/// Messages that follow one another, where lanes share rounds out: by classes where there are such.
+std::optional<std::int64_t> depth_of(const SchedulePtr& schedule, const FoldReport& fold) {
+  // Beyond so many transfers one by one a second replay takes longer than it tells.
+  constexpr std::uint64_t kMostSimulated = 20'000'000;
+  if (fold.folded && fold.simulated_transfers <= kMostSimulated)
+    if (const auto depth = folded_message_depth(schedule)) return depth;
+  return message_depth(*schedule);
+}
+
+}  // namespace
+
+ScheduleCounts Player::count(const Contestant& contestant, const Prepared& prepared,
+                             const Played& played) const {
+  const SchedulePtr& schedule = prepared.schedule;
+  const bool switches =
+      prepared.helpers == Helpers::node_switches || prepared.helpers == Helpers::fabric_switches;
+  const int senders = switches ? arena_.ranks() : schedule->ranks();
+  ScheduleCounts out;
+  if (const auto walked = measured(*schedule, played.fold, senders)) {
+    out = {walked->rounds, walked->sent_blocks};
+  } else if (contestant.kind == Contestant::Kind::algorithm) {
+    const auto cost =
+        cost_of(*contestant.spec.algorithm,
+                arena_.input(contestant.spec.arguments, options_.root, prepared.layout.size));
+    if (cost) out = {cost->rounds, cost->sent_blocks};
+  }
+  // With one lane a round is a step; several lanes, and schedules of others, share rounds out.
+  if (contestant.kind == Contestant::Kind::imported || schedule->lanes() > 1)
+    out.rounds = depth_of(schedule, played.fold);
+  return out;
+}
+
+ScheduleCounts Player::counts_of(const Contestant& contestant, const Prepared& prepared,
+                                 const Played& played) const {
   const std::string key = fmt::format("{} {} {} {}", to_string(contestant.collective),
                                       prepared.chosen.empty() ? contestant.text() : prepared.chosen,
                                       prepared.schedule->blocks(), prepared.schedule->lanes());
   {
     const std::lock_guard lock(mutex_);
-    if (const auto found = measured_.find(key); found != measured_.end()) return found->second;
+    if (const auto found = counted_.find(key); found != counted_.end()) return found->second;
   }
-  ScheduleMeasure measured;
-  const bool switches =
-      prepared.helpers == Helpers::node_switches || prepared.helpers == Helpers::fabric_switches;
-  const int senders = switches ? arena_.ranks() : prepared.schedule->ranks();
-  if (const auto walked = measure(*prepared.schedule, kMostVisits, senders)) {
-    measured = *walked;
-  } else if (contestant.kind == Contestant::Kind::algorithm) {
-    const auto cost =
-        cost_of(*contestant.spec.algorithm,
-                arena_.input(contestant.spec.arguments, options_.root, prepared.layout.size));
-    if (cost) measured = {cost->rounds, cost->sent_blocks, 0};
-  }
-  // With one lane a round is a step; several lanes, and schedules of others, share rounds out.
-  if (contestant.kind == Contestant::Kind::imported || prepared.schedule->lanes() > 1)
-    measured.rounds = message_depth(*prepared.schedule).value_or(measured.rounds);
+  const ScheduleCounts counts = count(contestant, prepared, played);
   const std::lock_guard lock(mutex_);
-  return measured_.emplace(key, measured).first->second;
+  return counted_.emplace(key, counts).first->second;
 }
 
 }  // namespace lockstep::cli

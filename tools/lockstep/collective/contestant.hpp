@@ -54,10 +54,17 @@ struct Played {
   Duration time;
   std::vector<TimePoint> ends;  // per member
   std::string busiest_link;
-  double busy = 0;         // share of the time that it would take the busiest link alone
+  double busy = 0;         // share of the time that it would take the busiest link alone, 1 at most
   std::string unfinished;  // in words; empty where everybody ended
   std::string fingerprint;
+  std::uint64_t messages = 0;
   FoldReport fold{};
+};
+
+/// What a schedule does at most; empty where it was too large to be counted.
+struct ScheduleCounts {
+  std::optional<std::int64_t> rounds;
+  std::optional<std::int64_t> sent_blocks;  // by one rank, switches not counted
 };
 
 /// Prepares and plays contestants on an arena. Thread-safe.
@@ -82,9 +89,11 @@ class Player {
   [[nodiscard]] Played play(const Contestant& contestant, const Prepared& prepared) const;
   /// What the contestant's schedule has to keep.
   [[nodiscard]] Contract contract_of(const Contestant& contestant, const Schedule& schedule) const;
-  /// Rounds, bytes and messages; walked once for schedules of the same make.
-  [[nodiscard]] ScheduleMeasure measure_of(const Contestant& contestant,
-                                           const Prepared& prepared) const;
+  /// Walked once for schedules of the same make, by the classes that the replay found.
+  [[nodiscard]] ScheduleCounts counts_of(const Contestant& contestant, const Prepared& prepared,
+                                         const Played& played) const;
+  /// The network that a prepared contestant is played on, with the ranks' own figures.
+  [[nodiscard]] Network network_of(const Prepared& prepared) const;
 
  private:
   /// `network`: where chunk counts are chosen for; none: the arena's own. `rings`: that rings
@@ -94,6 +103,8 @@ class Player {
       const std::vector<std::vector<int>>* rings = nullptr) const;
   [[nodiscard]] Prepared prepare_nccl(Collective collective, Bytes size) const;
   [[nodiscard]] Prepared prepare_fastest(const Contestant& contestant, Bytes size) const;
+  [[nodiscard]] ScheduleCounts count(const Contestant& contestant, const Prepared& prepared,
+                                     const Played& played) const;
   [[nodiscard]] FoldedReplay replay_on(const Network& network, const Workload& workload) const;
   [[nodiscard]] std::vector<TimePoint> starts(std::size_t members, Duration launch) const;
   void find_busiest(const ReplayResult& result, const Network& network, Played& out) const;
@@ -102,7 +113,7 @@ class Player {
   Options options_;
   std::optional<NcclChooser> nccl_;
   mutable std::mutex mutex_;
-  mutable std::map<std::string, ScheduleMeasure> measured_;
+  mutable std::map<std::string, ScheduleCounts> counted_;
 };
 
 /// Every algorithm of a collective that the arena allows, with the fallbacks of its parameters and,

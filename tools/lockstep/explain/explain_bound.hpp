@@ -2,13 +2,15 @@
 
 #include <vector>
 
+#include "strategies/collectives/collective_bound.hpp"
 #include "tools/lockstep/explain/explain_cost.hpp"
 
 namespace lockstep::cli {
 
-/// What no schedule can beat on the stage's cluster, each with what it comes from. Empty where no
-/// bound is known for the collective.
-[[nodiscard]] std::vector<BoundTerm> explain_bound(const Stage& stage,
-                                                   const CollectiveAlgorithm& algorithm);
+/// What no schedule can beat on the stage's cluster.
+[[nodiscard]] LowerBound bound_of(const Stage& stage, const CollectiveAlgorithm& algorithm);
+
+/// Its parts, each with what it comes from.
+[[nodiscard]] std::vector<BoundTerm> terms_of(const LowerBound& bound, Helpers helpers);
 
 }  // namespace lockstep::cli

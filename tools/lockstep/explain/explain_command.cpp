@@ -13,6 +13,7 @@
 #include "tools/lockstep/explain/explain_render.hpp"
 #include "tools/lockstep/format_option.hpp"
 #include "tools/lockstep/number_option.hpp"
+#include "tools/lockstep/root_option.hpp"
 #include "tools/lockstep/sizes.hpp"
 
 namespace lockstep::cli {
@@ -27,7 +28,7 @@ struct Given {
   std::string algorithm;
   std::string size = "64M";
   std::string type = "float";
-  int root = 0;
+  std::optional<int> root;
   std::optional<int> ranks_per_node;
   std::string dimensions;
   std::string rounds;
@@ -106,9 +107,7 @@ ExplainQuestion question_of(const Given& given) {
   out.stage.network = given.network;
   (void)given.network.parsed();
   out.stage.spec = spec_of(given.algorithm, collective);
-  if (given.root != 0 && !has_root(collective))
-    throw UsageError(fmt::format("--root: {} has no root", to_string(collective)));
-  out.stage.root = given.root;
+  out.stage.root = root_of(given.root, collective);
   out.stage.size = size_of(given.size);
   out.stage.type = type_of(given.type);
   out.stage.ranks_per_node = given.ranks_per_node;

@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
+#include <cmath>
+#include <utility>
 
 #include "strategies/collectives/registry.hpp"
 #include "tools/lockstep/explain/explain_bound.hpp"
@@ -56,22 +57,29 @@ bool agree(Duration a, Duration b, std::int64_t rounds) {
   return a - b <= rounding && b - a <= rounding;
 }
 
+/// " (+1.5 %)"; of a tiny part, that one decimal would not show, in words.
+std::string percent_more(Duration simulated, Duration formula) {
+  if (formula == Duration{}) return {};
+  const double percent = 100 * (simulated.seconds() / formula.seconds() - 1);
+  return std::abs(percent) < 0.05 ? " (less than 0.1 %)" : fmt::format(" ({:+.1f} %)", percent);
+}
+
 std::string difference(Duration simulated, Duration formula) {
   const bool more = simulated > formula;
-  return fmt::format("{} {} than the formula ({:+.1f} %)",
+  return fmt::format("{} {} than the formula{}",
                      to_string(more ? simulated - formula : formula - simulated),
-                     more ? "more" : "less", 100 * (simulated.seconds() / formula.seconds() - 1));
+                     more ? "more" : "less", percent_more(simulated, formula));
 }
 
 /// Why the engine's time is not the formula's.
 std::vector<std::string> reasons(const ExplainedCost& cost, std::int64_t rounds) {
   if (!cost.formula) return {"no closed form for these parameters: the engine alone says"};
   const Duration simulated = cost.simulated->time;
+  if (agree(simulated, *cost.formula, rounds)) return {"as the formula says, to the picosecond"};
   if (cost.near)
     return {difference(simulated, *cost.formula),
             "the formula is an estimate: it has every round cost the same, and all that goes on at "
             "once share one port"};
-  if (agree(simulated, *cost.formula, rounds)) return {"as the formula says, to the picosecond"};
   std::vector<std::string> out = {difference(simulated, *cost.formula)};
   const Duration ports = cost.ports_only.value_or(simulated);
   if (!agree(ports, *cost.formula, rounds))
@@ -98,6 +106,13 @@ void compare(const Stage& stage, std::int64_t rounds, ExplainedCost& out) {
                                          out.simulated->busiest_link, 100 * out.simulated->busy));
 }
 
+std::vector<BoundTerm> bounds_of(const Stage& stage, const CollectiveAlgorithm& algorithm,
+                                 const std::optional<StageReplay>& simulated) {
+  LowerBound bound = bound_of(stage, algorithm);
+  if (simulated) bound = bound_on_run(std::move(bound), simulated->time, simulated->messages);
+  return terms_of(bound, algorithm.helpers);
+}
+
 /// Whose sending counts: not that of switches.
 int senders_of(const Stage& stage, const CollectiveAlgorithm& algorithm) {
   return algorithm.helpers == Helpers::hosts ? stage.schedule->ranks() : stage.input.n;
@@ -114,8 +129,8 @@ ExplainedCost explain_cost(const Stage& stage, const CollectiveAlgorithm& algori
   const auto cost = exact ? exact : estimate_of(algorithm, stage.input);
   out.near = cost && !exact;
   if (cost && stage.input.hop) add_terms(*cost, *stage.input.hop, stage.layout.block, out);
-  out.bounds = explain_bound(stage, algorithm);
   if (replayed) compare(stage, cost ? cost->rounds : 0, out);
+  if (stage.input.n > 1) out.bounds = bounds_of(stage, algorithm, out.simulated);
   return out;
 }
 

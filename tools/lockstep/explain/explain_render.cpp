@@ -224,7 +224,7 @@ std::vector<std::string> cost_notes(const Explanation& explanation) {
   if (cost.simulated && !cost.bounds.empty() && cost.simulated->time > Duration{})
     out.push_back(fmt::format("no schedule can take less than {}: {:.1f} % of the simulated time",
                               to_string(bound_of(cost)),
-                              100 * bound_of(cost).seconds() / cost.simulated->time.seconds()));
+                              100 * (bound_of(cost).seconds() / cost.simulated->time.seconds())));
   return out;
 }
 
@@ -234,8 +234,9 @@ std::vector<std::string> facts(const Explanation& explanation) {
                                   fmt::format("sent by a rank: {}", row.sent_per_rank)};
   if (const auto& traffic = explanation.cost.traffic) {
     const auto size = [&](std::int64_t blocks) { return explanation.words.size(blocks); };
-    out[0] += fmt::format(
-        "; here {}", explanation.total_rounds > 0 ? explanation.total_rounds : traffic->rounds);
+    const std::int64_t shown = explanation.total_rounds;
+    if (shown > 0 || traffic->rounds)
+      out[0] += fmt::format("; here {}", shown > 0 ? shown : *traffic->rounds);
     out[1] += fmt::format("; here at most {}, {} by all in {} message{}",
                           size(traffic->sent_blocks), size(traffic->total_blocks),
                           traffic->messages, traffic->messages == 1 ? "" : "s");

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 #include <numeric>
 
@@ -75,6 +76,9 @@ Stage make_stage(const StageRequest& request) {
         fmt::format("--algorithm {}: needs {} more beside the {} ranks, which this "
                     "cluster does not have",
                     request.spec.text(), helpers, out.input.n));
+  if (const std::string why = out.arena->unreachable(row_of(request).helpers, helpers);
+      !why.empty())
+    throw UsageError(fmt::format("--algorithm {}: {}", request.spec.text(), why));
   out.layout = lay_out(request.size, *request.type, out.schedule->blocks());
   return out;
 }
@@ -87,7 +91,7 @@ StageReplay replay_stage(const Stage& stage, NetworkModel model) {
   const ReplayResult result = replay_folded(network, workload, model).result;
   if (!result.unfinished.empty())
     throw Refusal("the collective cannot end: " + result.unfinished.front().text);
-  StageReplay out{result.end.since_start(), {}, 0};
+  StageReplay out{result.end.since_start(), {}, 0, result.transfers};
   double most = 0;  // seconds
   for (std::size_t i = 0; i < result.link_bytes.size(); ++i) {
     // Where only ports limit, what other links would have to carry says nothing.
@@ -98,7 +102,8 @@ StageReplay replay_stage(const Stage& stage, NetworkModel model) {
     most = seconds;
     out.busiest_link = stage.arena->link_name(static_cast<LinkId>(i));
   }
-  if (out.time > Duration{}) out.busy = most / out.time.seconds();
+  // A link may seem to carry more than it can by what its messages end early, at whole picoseconds.
+  if (out.time > Duration{}) out.busy = std::min(1.0, most / out.time.seconds());
   return out;
 }
 

@@ -36,7 +36,8 @@ struct Stage {
 struct StageReplay {
   Duration time;
   std::string busiest_link;
-  double busy = 0;  // share of the time that it would take the busiest link alone
+  double busy = 0;  // share of the time that it would take the busiest link alone, 1 at most
+  std::uint64_t messages = 0;
 };
 
 /// Throws UsageError where the cluster and the algorithm do not fit, ConfigError.

@@ -111,7 +111,9 @@ class Run {
       most = seconds;
       out.name = arena_.link_name(static_cast<LinkId>(i));
     }
-    if (result.end > TimePoint{}) out.busy = most / result.end.since_start().seconds();
+    // A link may seem to carry more than it can by what messages end early, at whole picoseconds.
+    if (result.end > TimePoint{})
+      out.busy = std::min(1.0, most / result.end.since_start().seconds());
     return out;
   }
 

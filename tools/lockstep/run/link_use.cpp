@@ -32,8 +32,10 @@ std::vector<LinkUse> busiest_links(const StepTimeline& timeline, const Cluster& 
   std::vector<LinkUse> out;
   for (std::size_t i = 0; i < kept; ++i) {
     const Load& load = loads[i];
+    // A link may seem to carry more than it can by what messages end early, at whole picoseconds.
+    const double busy = step > 0 ? std::min(1.0, load.seconds / step) : 0;
     out.push_back({cluster.link_name(load.id), timeline.link_bytes[load.id],
-                   cluster.link(load.id).figures.carried(), step > 0 ? load.seconds / step : 0});
+                   cluster.link(load.id).figures.carried(), busy});
   }
   return out;
 }

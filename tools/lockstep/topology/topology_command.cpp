@@ -77,9 +77,15 @@ void add_failed(Listing& listing, const Cluster& cluster) {
 }
 
 void add_bisection(Listing& listing, const Cluster& cluster) {
-  const auto bisection = bisection_bytes_per_second(cluster);
-  listing.add("bisection_Bps", "bisection, one way",
-              bisection ? Cell{*bisection, bandwidth_text(*bisection)} : Cell{});
+  const auto cut = bisection(cluster);
+  const auto cell = [](double bandwidth) { return Cell{bandwidth, bandwidth_text(bandwidth)}; };
+  const bool even = !cut || cut->is_even();
+  listing.add("bisection_Bps", even ? "bisection, each way" : "",
+              cut ? cell(cut->least()) : Cell{});
+  listing.add("bisection_up_Bps", even ? "" : "bisection, lower to upper half",
+              cut ? cell(cut->up) : Cell{});
+  listing.add("bisection_down_Bps", even ? "" : "bisection, upper to lower half",
+              cut ? cell(cut->down) : Cell{});
 }
 
 void add_diameter(Listing& listing, const Cluster& cluster, RoutePolicy policy,

@@ -13,6 +13,7 @@
 #include "tools/lockstep/format_option.hpp"
 #include "tools/lockstep/number_option.hpp"
 #include "tools/lockstep/rank_list.hpp"
+#include "tools/lockstep/root_option.hpp"
 #include "tools/lockstep/sizes.hpp"
 #include "tools/lockstep/verify/strategy_command.hpp"
 #include "tools/lockstep/verify/verify_run.hpp"
@@ -30,7 +31,7 @@ struct Given {
   std::string ranks = "8";
   std::string dimensions;
   std::string size;
-  std::string root = "0";
+  std::string root;  // empty: not given
   std::optional<std::int64_t> count;
   VerifyQuestion question;
   std::shared_ptr<BackendOption> backend = std::make_shared<BackendOption>();
@@ -99,16 +100,33 @@ void add_schedules(const Given& given, std::optional<Collective> asked, VerifyQu
   }
 }
 
-VerifyQuestion question_of(const Given& given) {
-  VerifyQuestion out = given.question;
-  out.ranks = parse_rank_list("--ranks", given.ranks);
-  out.dimensions = dimensions_of(given.dimensions);
-  out.count = count_of(given);
+void read_root(const Given& given, VerifyQuestion& out) {
+  if (given.root.empty()) return;
   out.every_root = given.root == "all";
   const auto root = number_of(given.root);
   if (!root && !out.every_root)
     throw UsageError(fmt::format("--root: expected a rank or all, got \"{}\"", given.root));
   out.root = root.value_or(0);
+}
+
+/// Imported schedules have their roots for good.
+void check_root(const Given& given, const VerifyQuestion& question) {
+  if (given.root.empty()) return;
+  std::vector<Collective> collectives;
+  for (const AlgorithmSpec& spec : question.algorithms)
+    if (collectives.empty() || collectives.back() != spec.algorithm->collective)
+      collectives.push_back(spec.algorithm->collective);
+  if (collectives.empty())
+    throw UsageError("--root: the roots of schedules from files stand in the files");
+  (void)root_of(question.root, collectives);
+}
+
+VerifyQuestion question_of(const Given& given) {
+  VerifyQuestion out = given.question;
+  out.ranks = parse_rank_list("--ranks", given.ranks);
+  out.dimensions = dimensions_of(given.dimensions);
+  out.count = count_of(given);
+  read_root(given, out);
   const bool every = given.collective == "all";
   if (every && (given.algorithms != "all" || !given.schedules.empty()))
     throw UsageError("all collectives are verified with --algorithm all and without --schedule");
@@ -121,6 +139,7 @@ VerifyQuestion question_of(const Given& given) {
     for (const Collective each : collectives()) add_algorithms(given, each, out);
   if (asked && (given.schedules.empty() || given.algorithms_given))
     add_algorithms(given, *asked, out);
+  check_root(given, out);
   return out;
 }
 
@@ -207,7 +226,7 @@ void add_verify(CLI::App& app) {
       ->add_option("--root,-r", given->root,
                    "Root of broadcast, reduce, scatter and gather; all: each in turn")
       ->type_name("RANK")
-      ->capture_default_str();
+      ->default_str("0");
   add_whole_number(
       *command, "--slots", 0, 1 << 20,
       [given](auto n) { given->question.slots = static_cast<int>(n); },
