@@ -16,6 +16,7 @@
 #include "tools/lockstep/format_option.hpp"
 #include "tools/lockstep/number_option.hpp"
 #include "tools/lockstep/plot/plot.hpp"
+#include "tools/lockstep/root_option.hpp"
 #include "tools/lockstep/sizes.hpp"
 
 namespace lockstep::cli {
@@ -35,7 +36,7 @@ struct Given {
   std::string small = "8";
   std::string large = "64M";
   std::string type = "float";
-  int root = 0;
+  std::optional<int> root;
   bool measured = false;
   std::string plot;
   std::string quantity = "large_time";
@@ -137,9 +138,7 @@ ComplexityQuestion question_of(const Given& given) {
   out.algorithms = algorithms_of(given, out.collective);
   out.every_row = given.algorithms == "all";
   out.ranks = ranks_of(given);
-  if (given.root != 0 && !has_root(out.collective))
-    throw UsageError(fmt::format("--root: {} has no root", to_string(out.collective)));
-  out.root = given.root;
+  out.root = root_of(given.root, out.collective);
   out.small = size_of("--size-small", given.small);
   out.large = size_of("--size-large", given.large);
   out.type = type_of(given.type);
@@ -165,7 +164,7 @@ Quantity quantity_of(const Given& given, const ComplexityQuestion& question) {
   };
   if (name == "rounds")
     return {at("rounds", question.small), PlotUnit::ranks,
-            [](const auto& point) { return static_cast<double>(point.rounds); }};
+            [](const auto& point) { return static_cast<double>(point.rounds.value_or(0)); }};
   if (name == "small_time")
     return {at("time", question.small), PlotUnit::seconds,
             [](const auto& point) { return seconds(point.small_time); }};

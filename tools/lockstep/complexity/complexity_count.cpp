@@ -25,14 +25,14 @@ class Counter {
       count_.busiest_blocks = std::max(count_.busiest_blocks, sent_ + received_);
     }
     if (visits_left_ < 0) return std::nullopt;
-    if (schedule_.lanes() > 1) count_.rounds = message_depth(schedule_).value_or(count_.rounds);
+    count_.rounds = schedule_.lanes() > 1 ? message_depth(schedule_) : most_steps_;
     return count_;
   }
 
  private:
   void walk(int rank, int lane) {
     const std::int64_t steps = schedule_.steps(rank, lane);
-    count_.rounds = std::max(count_.rounds, steps);
+    most_steps_ = std::max(most_steps_, steps);
     auto phase = phases_.begin();
     for (std::int64_t index = 0; index < steps && visits_left_ >= 0;) {
       while (phase != phases_.end() && phase->first + phase->count <= index) ++phase;
@@ -56,6 +56,7 @@ class Counter {
   int senders_;
   std::vector<Phase> phases_;
   std::int64_t visits_left_;
+  std::int64_t most_steps_ = 0;
   std::int64_t sent_ = 0;
   std::int64_t received_ = 0;
   TrafficCount count_;

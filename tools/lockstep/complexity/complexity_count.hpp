@@ -9,7 +9,8 @@ namespace lockstep::cli {
 
 /// What a schedule moves, in messages and blocks, helpers included.
 struct TrafficCount {
-  std::int64_t rounds = 0;          // messages that follow one another
+  /// Messages that follow one another; none: too many to follow.
+  std::optional<std::int64_t> rounds = 0;
   std::int64_t messages = 0;        // of all
   std::int64_t total_blocks = 0;    // sent by all
   std::int64_t sent_blocks = 0;     // most that one of the first `senders` ranks sends

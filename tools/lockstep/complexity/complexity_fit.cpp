@@ -13,10 +13,11 @@ constexpr std::array kGrowths = {Growth::constant, Growth::logarithmic, Growth::
                                  Growth::linearithmic, Growth::quadratic};
 constexpr std::size_t kFewest = 3;  // points
 
-double value_of(Growth growth, double n) {
+/// What a class makes of a number of ranks: y is a + b * this.
+double term_of(Growth growth, double n) {
   switch (growth) {
     case Growth::constant:
-      return 1;
+      return 1 / n;
     case Growth::logarithmic:
       return std::log2(n);
     case Growth::linear:
@@ -63,15 +64,38 @@ double slope(const std::vector<GrowthPoint>& points) {
   return square > 0 ? both / square : 0;
 }
 
-/// Root mean square of log y - log f(n), its mean taken out.
-double residual_of(Growth growth, const std::vector<GrowthPoint>& points) {
-  std::vector<double> errors;
-  for (const GrowthPoint& point : points)
-    errors.push_back(std::log(point.y) - std::log(value_of(growth, point.n)));
-  const double middle = mean(errors);
+/// Sums over points of weight, x, y, x*x and x*y, all divided by y*y: errors are relative.
+struct Sums {
+  double one = 0, x = 0, y = 0, xx = 0, xy = 0;
+};
+
+Sums sums_of(Growth growth, const std::vector<GrowthPoint>& points) {
+  Sums out;
+  for (const GrowthPoint& point : points) {
+    const double weight = 1 / (point.y * point.y);
+    const double x = term_of(growth, point.n);
+    out.one += weight;
+    out.x += weight * x;
+    out.y += weight * point.y;
+    out.xx += weight * x * x;
+    out.xy += weight * x * point.y;
+  }
+  return out;
+}
+
+/// Root mean square of the relative error of the best a + b * x; none where that falls with n.
+std::optional<double> residual_of(Growth growth, const std::vector<GrowthPoint>& points) {
+  const Sums sums = sums_of(growth, points);
+  const double spread = sums.one * sums.xx - sums.x * sums.x;
+  const double b = spread > 0 ? (sums.one * sums.xy - sums.x * sums.y) / spread : 0;
+  if (b < 0 && growth != Growth::constant) return std::nullopt;
+  const double a = (sums.y - b * sums.x) / sums.one;
   double sum = 0;
-  for (const double error : errors) sum += (error - middle) * (error - middle);
-  return std::sqrt(sum / static_cast<double>(errors.size()));
+  for (const GrowthPoint& point : points) {
+    const double error = (a + b * term_of(growth, point.n)) / point.y - 1;
+    sum += error * error;
+  }
+  return std::sqrt(sum / static_cast<double>(points.size()));
 }
 
 }  // namespace
@@ -89,12 +113,13 @@ std::optional<GrowthFit> fit_growth(std::span<const GrowthPoint> points) {
   const auto is_zero = [](const GrowthPoint& point) { return point.y <= 0; };
   if (std::ranges::all_of(upper, is_zero)) return GrowthFit{};
   if (std::ranges::any_of(upper, is_zero)) return std::nullopt;
-  GrowthFit out{Growth::constant, slope(upper), residual_of(Growth::constant, upper)};
+  constexpr double kExact = 1e-6;  // of the residual: beneath are the roundings of times
+  GrowthFit out{Growth::constant, slope(upper), *residual_of(Growth::constant, upper)};
   for (const Growth growth : kGrowths) {
-    const double residual = residual_of(growth, upper);
-    if (residual >= out.residual) continue;
+    const auto residual = residual_of(growth, upper);
+    if (!residual || out.residual < kExact || *residual >= 0.5 * out.residual) continue;
     out.growth = growth;
-    out.residual = residual;
+    out.residual = *residual;
   }
   return out;
 }

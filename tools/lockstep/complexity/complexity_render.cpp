@@ -56,11 +56,9 @@ Report growth_report(const ComplexityQuestion& question, const ComplexityResult&
   out.sections.push_back(std::move(section));
   out.footer = {
       "rounds and time of a small message are the textbook's time; bytes of a large one, at the "
-      "node "
-      "that sends and receives most or sent by all, its bandwidth",
-      "N^x: slope over the upper half of the range, on logarithmic axes; ~: no class fits within "
-      "10 "
-      "%"};
+      "node that sends and receives most or sent by all, its bandwidth",
+      "O(f): a + b*f(N) over the upper half of the range, for O(1) a + b/N; N^x: the slope there, "
+      "on logarithmic axes; ~: no class fits within 10 %"};
   return out;
 }
 
@@ -71,8 +69,15 @@ Cell time_cell(const std::optional<Duration>& time) {
   return out;
 }
 
+Cell rounds_cell(const std::optional<std::int64_t>& rounds) {
+  if (rounds) return Cell{*rounds};
+  Cell out;
+  out.text = "-";
+  return out;
+}
+
 std::vector<Cell> point_row(const ComplexityOutcome& outcome, const ComplexityPoint& point) {
-  return {Cell{outcome.spec.text()},   Cell{std::int64_t{point.ranks}}, Cell{point.rounds},
+  return {Cell{outcome.spec.text()},   Cell{std::int64_t{point.ranks}}, rounds_cell(point.rounds),
           Cell{point.messages},        Cell{point.busiest.count()},     Cell{point.total.count()},
           time_cell(point.small_time), time_cell(point.large_time)};
 }
@@ -117,8 +122,8 @@ std::string fingerprint_of(const ComplexityResult& result) {
   Fingerprint out;
   for (const ComplexityOutcome& outcome : result.outcomes)
     for (const ComplexityPoint& point : outcome.points) {
-      for (const std::int64_t number : {std::int64_t{point.ranks}, point.rounds, point.messages,
-                                        point.busiest.count(), point.total.count()})
+      for (const std::int64_t number : {std::int64_t{point.ranks}, point.rounds.value_or(-1),
+                                        point.messages, point.busiest.count(), point.total.count()})
         out.add(number);
       for (const auto& time : {point.small_time, point.large_time}) out.add(time ? time->ps() : -1);
     }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "tools/lockstep/complexity/complexity_count.hpp"
@@ -83,12 +82,10 @@ class Measurer {
   }
 
   bool measure_small(const Job& job, ComplexityPoint& out) const {
-    Stage stage = stage_of(job, question_.small);
+    const Stage stage = stage_of(job, question_.small);
     const auto count = count_traffic(*stage.schedule, stage.input.n, kMostVisits);
     if (!count) return false;
     out.rounds = count->rounds;
-    const std::int64_t blocks = std::max<std::int64_t>(1, stage.schedule->blocks());
-    stage.layout.block = Bytes{question_.small.count() / blocks};
     if (count->messages <= kMostReplayed)
       out.small_time = replay_stage(stage, stage.arena->model()).time;
     return true;
@@ -144,7 +141,8 @@ class Measurer {
     const auto seconds = [](const std::optional<Duration>& time) {
       return time ? Value{time->seconds()} : Value{};
     };
-    outcome.rounds = of([](const auto& p) { return Value{static_cast<double>(p.rounds)}; });
+    outcome.rounds = of(
+        [](const auto& p) { return p.rounds ? Value{static_cast<double>(*p.rounds)} : Value{}; });
     outcome.busiest =
         of([](const auto& p) { return Value{static_cast<double>(p.busiest.count())}; });
     outcome.total = of([](const auto& p) { return Value{static_cast<double>(p.total.count())}; });

@@ -28,10 +28,10 @@ struct ComplexityQuestion {
 /// One algorithm on so many ranks.
 struct ComplexityPoint {
   int ranks = 0;
-  std::int64_t rounds = 0;    // of a small message: most steps of any rank and lane
-  std::int64_t messages = 0;  // this and the rest: of a large message
-  Bytes busiest;              // sent and received by the node that does most, helpers included
-  Bytes total;                // sent by all
+  std::optional<std::int64_t> rounds;  // of a small message; none: too many to follow
+  std::int64_t messages = 0;           // this and the rest: of a large message
+  Bytes busiest;  // sent and received by the node that does most, helpers included
+  Bytes total;    // sent by all
   std::optional<Duration> small_time;  // none: too many messages for the engine
   std::optional<Duration> large_time;
 };
@@ -53,8 +53,8 @@ struct ComplexityResult {
   std::vector<std::string> left_out;  // and why
 };
 
-/// Chunks of the small message are rounded down to whole bytes, so that of many chunks nothing but
-/// latency is left; chunks of the large one are rounded up to whole elements, as everywhere.
+/// Both messages are cut as `lockstep collective` cuts them, into whole elements, so that times are
+/// the same.
 /// Throws UsageError, ConfigError, Refusal.
 [[nodiscard]] ComplexityResult measure_complexity(const ComplexityQuestion& question);
 
