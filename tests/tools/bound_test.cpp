@@ -88,9 +88,10 @@ TEST_CASE("a node of seven bounds what it has to send, not half of all") {
   // the other node, and as much comes back: 58,720 us.
   std::string vertices = R"({"id": "sw", "kind": "leaf"})";
   std::string cables;
-  const auto cable = [&](const std::string& a, const std::string& b, const std::string& bandwidth) {
+  const auto cable = [&](const std::string& a, const std::string& b, const std::string& bandwidth,
+                         const std::string& kind = "pcie") {
     cables += (cables.empty() ? "" : ", ") + (R"({"between": [")" + a + R"(", ")") + b +
-              R"("], "kind": "network", "bandwidth": ")" + bandwidth +
+              R"("], "kind": ")" + kind + R"(", "bandwidth": ")" + bandwidth +
               R"(", "latency": "0 ns", "source": "by definition"})";
   };
   for (const int node : {0, 1}) {
@@ -99,7 +100,7 @@ TEST_CASE("a node of seven bounds what it has to send, not half of all") {
     vertices += R"(, {"id": ")" + name + R"(/cpu", "kind": "cpu")" + in_node;
     vertices += R"(, {"id": ")" + name + R"(/nic", "kind": "nic")" + in_node;
     cable(name + "/cpu", name + "/nic", "100 GB/s");
-    cable(name + "/nic", "sw", "1 GB/s");
+    cable(name + "/nic", "sw", "1 GB/s", "network");
     for (int gpu = 0; gpu < (node == 0 ? 7 : 1); ++gpu) {
       const std::string id = name + "/gpu" + std::to_string(gpu);
       vertices += R"(, {"id": ")" + id + R"(", "kind": "gpu")" + in_node;

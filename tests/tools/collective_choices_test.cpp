@@ -27,31 +27,32 @@ Json only_row(const std::string& command) {
 }  // namespace
 
 TEST_CASE("the sizes at which the fastest changes are found to the element") {
-  // 16 ranks, M' = 64 ceil(count/16) bytes. one_shot 2 us + 15 M' 20 ps, recursive doubling
-  // 4 (2 us + M' 20 ps), halving-doubling 8*2 us + 30/16 M' 20 ps. The first leads up to
-  // M' = 6 us / 220 ps = 27272.7, so up to 426 * 16 elements; the second up to
-  // 8 us / 42.5 ps = 188235.3, so up to 2941 * 16.
+  // 16 ranks, c elements, M = 4c bytes and, cut in 16, M' = 64 ceil(c/16). one_shot
+  // 2 us + 15 M 20 ps, recursive doubling 4 (2 us + M 20 ps), halving-doubling
+  // 8*2 us + 30/16 M' 20 ps. The first leads up to M = 6 us / 220 ps = 27272.7, so up to 6818
+  // elements. At 47057 to 47072 elements M' is 16 * 11768 and the third takes 23.0608 us, which the
+  // second does at 8 us + 80 ps M: from M = 188260 on, 47065 elements.
   const Json rows = rows_of(
       "lockstep collective all_reduce --crossover --cluster star --ranks 16 --algorithm "
       "ring,halving_doubling,one_shot,recursive_doubling -b 8 -e 64M -f 8");
   REQUIRE(rows.size() == 2);
-  CHECK(rows[0]["count"] == 426 * 16 + 1);
+  CHECK(rows[0]["count"] == 6819);
   CHECK(rows[0]["from"] == "one_shot");
   CHECK(rows[0]["to"] == "recursive_doubling");
-  CHECK(picoseconds(rows[0]["to_s"]) == 4 * (2'000'000 + 427 * 64 * 20));
-  CHECK(rows[1]["count"] == 2941 * 16 + 1);
+  CHECK(picoseconds(rows[0]["to_s"]) == 4 * (2'000'000 + 4 * 6819 * 20));
+  CHECK(rows[1]["count"] == 47'065);
   CHECK(rows[1]["to"] == "halving_doubling");
 }
 
 TEST_CASE("whoever leads between two sizes that were looked at is not passed over") {
-  // As above: recursive doubling leads from 426 * 16 to 2941 * 16 elements only, between the two
+  // As above: recursive doubling leads from 6819 to 47064 elements only, between the two
   // sizes that a factor of 1 Mi looks at first.
   const Json rows = rows_of(
       "lockstep collective all_reduce --crossover --cluster star --ranks 16 --algorithm "
       "ring,halving_doubling,one_shot,recursive_doubling -b 8 -e 64M -f 1048576");
   REQUIRE(rows.size() == 2);
   CHECK(rows[0]["to"] == "recursive_doubling");
-  CHECK(rows[1]["count"] == 2941 * 16 + 1);
+  CHECK(rows[1]["count"] == 47'065);
 }
 
 TEST_CASE("without sizes, crossovers are looked for from 8 bytes to 1 GiB") {
@@ -59,7 +60,7 @@ TEST_CASE("without sizes, crossovers are looked for from 8 bytes to 1 GiB") {
       "lockstep collective all_reduce --crossover --cluster star --ranks 16 --algorithm "
       "halving_doubling,recursive_doubling");
   REQUIRE(rows.size() == 1);
-  CHECK(rows[0]["count"] == 2941 * 16 + 1);
+  CHECK(rows[0]["count"] == 47'065);
 }
 
 TEST_CASE("the fastest at each size is marked, once a collective") {

@@ -113,11 +113,11 @@ std::optional<GrowthFit> fit_growth(std::span<const GrowthPoint> points) {
   const auto is_zero = [](const GrowthPoint& point) { return point.y <= 0; };
   if (std::ranges::all_of(upper, is_zero)) return GrowthFit{};
   if (std::ranges::any_of(upper, is_zero)) return std::nullopt;
-  constexpr double kExact = 1e-6;  // of the residual: beneath are the roundings of times
+  constexpr double kNegligible = 1e-3;  // residual of what does not grow to speak of
   GrowthFit out{Growth::constant, slope(upper), *residual_of(Growth::constant, upper)};
   for (const Growth growth : kGrowths) {
     const auto residual = residual_of(growth, upper);
-    if (!residual || out.residual < kExact || *residual >= 0.5 * out.residual) continue;
+    if (!residual || out.residual < kNegligible || *residual >= 0.5 * out.residual) continue;
     out.growth = growth;
     out.residual = *residual;
   }
