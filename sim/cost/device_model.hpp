@@ -91,7 +91,8 @@ struct DeviceModel {
   double slowest = 1;  // time of products and attention on the slowest device, over the mean
   // The software.
   std::array<KindFigures, kOperationKinds> kinds{};
-  /// Of a product in 8 bits, to bring its operands there; traffic: bytes per number of an operand.
+  /// Of a product in 8 bits, to bring both its operands there; traffic: bytes per number of an
+  /// operand. Where an operand is at hand (Operation::at_hand) half the kernels are left.
   KindFigures fp8_casts{0, 0};
   KindFigures bias{0, 0};  // of a product that adds one; traffic: over reading and writing y
   /// To add a product to a weight's gradient; traffic: over the bytes of the gradient.

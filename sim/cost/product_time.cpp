@@ -41,8 +41,8 @@ class Product {
                            static_cast<double>(shape.rows) * static_cast<double>(shape.columns) *
                            static_cast<double>(shape.depth) / peak.per_second();
     const double load = at_peak / (at_peak + figures.half_loss.seconds());
-    const bool aligned =
-        shape.columns % figures.alignment == 0 && shape.depth % figures.alignment == 0;
+    const bool aligned = shape.columns % figures.alignment == 0 &&
+                         (shape.over_tokens || shape.depth % figures.alignment == 0);
     const Share unaligned = shape.batches > 1 ? figures.unaligned_batches : figures.unaligned;
     return (1 - figures.loss_under_load * load) * (aligned ? 1 : unaligned);
   }

@@ -12,6 +12,9 @@ struct ProductShape {
   std::int64_t rows = 1;
   std::int64_t columns = 1;
   std::int64_t depth = 1;
+  /// The depth is tokens: both operands lie token by token, so that no row begins at multiples of
+  /// it.
+  bool over_tokens = false;
 };
 
 /// Seconds that the multiprocessors need, launch and memory apart.

@@ -37,7 +37,7 @@ const auto& of_precision(const Values& values, Dtype math) {
 }
 
 ProductShape shape_of(const Kernel& kernel) {
-  return {kernel.batches, kernel.m, kernel.n, kernel.k};
+  return {kernel.batches, kernel.m, kernel.n, kernel.k, kernel.over_tokens};
 }
 
 /// Products in 8 bits have results of 16.
@@ -47,16 +47,19 @@ double bytes_of_result(const Kernel& kernel) {
          static_cast<double>(std::max<std::int64_t>(2, bytes_per_element(kernel.math)));
 }
 
-double numbers_to_cast(const Kernel& kernel) {
-  const double all = static_cast<double>(kernel.batches) * static_cast<double>(kernel.k) *
-                     (static_cast<double>(kernel.m) + static_cast<double>(kernel.n));
-  return all - kernel.operands_at_hand;
+/// Figures of casts are those of both operands of a product.
+double cast_kernels(const Kernel& kernel, const DeviceModel& model) {
+  return kernel.math == Dtype::fp8 ? model.fp8_casts.kernels / 2 * kernel.casts : 0;
+}
+
+/// A cast that is nothing but that of operands.
+bool casts_weights(const Kernel& kernel) {
+  return kernel.kind == Kind::cast && kernel.casts > 0;
 }
 
 /// Kernels that are launched beside an operation's own.
 double kernels_beside(const Kernel& kernel, const DeviceModel& model) {
-  const bool casts = kernel.kind == Kind::matmul && kernel.math == Dtype::fp8;
-  return (kernel.bias ? model.bias.kernels : 0) + (casts ? model.fp8_casts.kernels : 0) +
+  return (kernel.bias ? model.bias.kernels : 0) + cast_kernels(kernel, model) +
          (kernel.gradient_bytes > 0 ? model.gradient_sum.kernels : 0);
 }
 
@@ -85,7 +88,8 @@ Duration Roofline::host_time(const Kernel& kernel) const {
 
 double Roofline::issuing(const Kernel& kernel) const {
   if (kernel.fused_away || kernel.of == Class::copy) return 0;
-  const double kernels = figures_of(kernel).kernels + kernels_beside(kernel, model_);
+  const double own = casts_weights(kernel) ? 0 : figures_of(kernel).kernels;
+  const double kernels = own + kernels_beside(kernel, model_);
   return kernels * model_.host_time.seconds();
 }
 
@@ -123,7 +127,7 @@ double Roofline::product(const Kernel& kernel) const {
   double out = figures.launch.seconds() +
                std::max(computing * model_.slowest, moved(kernel.moved_bytes, kernel.of));
   if (kernel.bias) out += beside(model_.bias, 2 * bytes_of_result(kernel));
-  if (kernel.math == Dtype::fp8) out += beside(model_.fp8_casts, numbers_to_cast(kernel));
+  out += casting(kernel);
   if (kernel.gradient_bytes > 0) out += beside(model_.gradient_sum, kernel.gradient_bytes);
   return out;
 }
@@ -131,6 +135,12 @@ double Roofline::product(const Kernel& kernel) const {
 double Roofline::beside(const KindFigures& figures, double amount) const {
   return figures.kernels * model_.launch.seconds() +
          moved(figures.traffic * amount, Class::elementwise);
+}
+
+double Roofline::casting(const Kernel& kernel) const {
+  if (kernel.math != Dtype::fp8) return 0;
+  return cast_kernels(kernel, model_) * model_.launch.seconds() +
+         moved(model_.fp8_casts.traffic * kernel.numbers_to_cast, Class::elementwise);
 }
 
 double Roofline::convolution(const Kernel& kernel) const {
@@ -174,6 +184,7 @@ double Roofline::unfused_attention(const Kernel& kernel) const {
 }
 
 double Roofline::moving(const Kernel& kernel) const {
+  if (casts_weights(kernel)) return casting(kernel);
   const KindFigures& kind = figures_of(kernel);
   return kind.kernels * model_.launch.seconds() +
          moved(kind.traffic * kernel.moved_bytes, kernel.of);

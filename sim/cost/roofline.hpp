@@ -29,6 +29,8 @@ class Roofline final : public CostModel {
   [[nodiscard]] double product(const Kernel& kernel) const;
   /// Kernels beside a product, on that many bytes or numbers.
   [[nodiscard]] double beside(const KindFigures& figures, double amount) const;
+  /// Operands to 8 bits, for a product or once for several.
+  [[nodiscard]] double casting(const Kernel& kernel) const;
   [[nodiscard]] double convolution(const Kernel& kernel) const;
   [[nodiscard]] double attention(const Kernel& kernel) const;
   [[nodiscard]] double unfused_attention(const Kernel& kernel) const;

@@ -33,6 +33,7 @@ Kernel kernel_of(const Program& program, const Routine& routine, std::size_t ope
   }
   kernel.moved_bytes = bytes_moved(program, of);
   if (of.kind == Kind::matmul) set_matmul(kernel, program, routine, of);
+  if (of.kind == Kind::cast) set_cast(kernel, program, of);
   if (kernel.of == Class::attention) set_attention(kernel, program, of);
   if (kernel.of == Class::convolution) set_convolution(kernel, program, of);
   return kernel;

@@ -23,11 +23,15 @@ struct Kernel {
   std::int64_t batches = 1;
   bool causal = false;
   bool backward = false;
-  bool bias = false;  // matmul: adds a bias to its result
+  bool bias = false;         // matmul: adds a bias to its result
+  bool over_tokens = false;  // matmul: k is tokens alone, as of the gradient of a weight
   /// matmul: of the gradients of weights that it adds to.
   double gradient_bytes = 0;
-  /// matmul: elements of its operands that a product before it has brought to its precision.
-  double operands_at_hand = 0;
+  /// Operands that are cast for it, and their elements, where it is in 8 bits: of a matmul those
+  /// that have not been cast for a product before it; of a cast to 8 bits its weights, as one
+  /// operand.
+  int casts = 0;
+  double numbers_to_cast = 0;
   bool fused_away = false;  // part of the kernel of an operation before it
 };
 

@@ -20,6 +20,7 @@ struct Product {
   double m = 1;
   double n = 1;
   double k = 1;
+  bool over_tokens = true;  // k is
 
   [[nodiscard]] double flops() const { return 2 * batches * m * n * k; }
 };
@@ -45,21 +46,20 @@ Product product_of(const Program& program, const Operation& operation) {
   const Tensor& y = tensor_of(program, operation.writes.at(0));
   if (transposed(*a, *b, y)) std::swap(a, b);
   Product out;
-  bool slots = false;
-  const auto multiply = [&](double& by, const Tensor& tensor, Dim dim) {
-    const bool slot = dim == Dim::slot;
-    slots = slots || slot;
-    by *= local_length(program, tensor, dim) * (slot ? load_of(operation) : 1);
+  const auto multiply = [&program](double& by, const Tensor& tensor, Dim dim) {
+    by *= local_length(program, tensor, dim);
   };
   for (const Extent& extent : a->extents) {
     const bool shared = has_dim(*b, extent.dim);
     if (has_dim(y, extent.dim)) multiply(shared ? out.batches : out.m, *a, extent.dim);
-    if (!has_dim(y, extent.dim) && shared) multiply(out.k, *a, extent.dim);
+    if (!has_dim(y, extent.dim) && shared) {
+      multiply(out.k, *a, extent.dim);
+      out.over_tokens = out.over_tokens && is_token(extent.dim);
+    }
   }
   for (const Extent& extent : b->extents) {
     if (has_dim(y, extent.dim) && !has_dim(*a, extent.dim)) multiply(out.n, *b, extent.dim);
   }
-  if (!slots) out.m *= load_of(operation);
   return out;
 }
 
@@ -96,21 +96,41 @@ std::int64_t whole(double length) {
   return static_cast<std::int64_t>(std::ceil(length - 1e-6));
 }
 
-/// Elements of operands that products of the same number before it have read as well.
-double operands_at_hand(const Program& program, const Routine& routine,
-                        const Operation& operation) {
-  double out = 0;
+bool seen_before(const std::vector<Ref>& seen, const Ref& ref) {
+  return std::find(seen.begin(), seen.end(), ref) != seen.end();
+}
+
+/// What products of the same number before it have read, each as a kernel of its own.
+std::vector<Ref> read_before(const Routine& routine, const Operation& operation) {
+  std::vector<Ref> out;
   if (operation.fused >= 0) return out;
   for (const Operation& other : routine.operations) {
     if (&other == &operation) break;
     if (other.kind != operation.kind || other.fused != operation.fused) continue;
-    for (const Ref& read : operation.reads) {
-      if (read != other.reads.at(0) && read != other.reads.at(1)) continue;
-      out += static_cast<double>(local_elements(program.mesh, tensor_of(program, read)));
-    }
-    if (out > 0) return out;
+    out.insert(out.end(), other.reads.begin(), other.reads.begin() + 2);
   }
   return out;
+}
+
+double elements_of(const Program& program, const Ref& ref) {
+  return static_cast<double>(unflattened_elements(program.mesh, tensor_of(program, ref)));
+}
+
+/// Operands of a group of products: those of one place (left, right) are cast by one kernel.
+void set_casts(Kernel& kernel, const Program& program, const Routine& routine,
+               std::span<const Operation* const> group) {
+  std::vector<Ref> seen = read_before(routine, *group.front());
+  for (const std::size_t place : {0U, 1U}) {
+    bool any = false;
+    for (const Operation* operation : group) {
+      const Ref& operand = operation->reads.at(place);
+      if (operation->at_hand[place] || seen_before(seen, operand)) continue;
+      seen.push_back(operand);
+      kernel.numbers_to_cast += elements_of(program, operand);
+      any = true;
+    }
+    kernel.casts += any ? 1 : 0;
+  }
 }
 
 void set_product(Kernel& kernel, const Product& product) {
@@ -119,6 +139,7 @@ void set_product(Kernel& kernel, const Product& product) {
   kernel.n = whole(product.n);
   kernel.k = whole(product.k);
   kernel.flops = product.flops();
+  kernel.over_tokens = product.over_tokens;
 }
 
 }  // namespace
@@ -132,7 +153,7 @@ void set_matmul(Kernel& kernel, const Program& program, const Routine& routine,
     return;
   }
   set_product(kernel, together(program, group));
-  kernel.operands_at_hand = operands_at_hand(program, routine, operation);
+  set_casts(kernel, program, routine, group);
   kernel.bias = operation.reads.size() > 2;
   KernelTraffic traffic{program};
   for (const Operation* one : group) {
@@ -140,6 +161,15 @@ void set_matmul(Kernel& kernel, const Program& program, const Routine& routine,
     kernel.gradient_bytes += gradient_bytes_of(program, *one);
   }
   kernel.moved_bytes = traffic.bytes();
+}
+
+void set_cast(Kernel& kernel, const Program& program, const Operation& operation) {
+  if (!operation.writes.empty()) return;
+  kernel.casts = 1;
+  for (const Ref& ref : operation.reads) {
+    const bool weight = tensor_of(program, ref).category == Category::weight;
+    if (weight) kernel.numbers_to_cast += elements_of(program, ref);
+  }
 }
 
 void set_convolution(Kernel& kernel, const Program& program, const Operation& operation) {
@@ -153,9 +183,10 @@ void set_convolution(Kernel& kernel, const Program& program, const Operation& op
   const double window = local_length(program, weight, Dim::window);
   const double pixels = static_cast<double>(unflattened_elements(program.mesh, out)) /
                         local_length(program, out, Dim::channels);
-  Product product{1, pixels, channels, window};
-  if (operation.kind == Kind::convolution_input_grad) product = {1, pixels, window, channels};
-  if (of_weight) product = {1, channels, window, pixels};
+  Product product{1, pixels, channels, window, false};
+  if (operation.kind == Kind::convolution_input_grad)
+    product = {1, pixels, window, channels, false};
+  if (of_weight) product = {1, channels, window, pixels, false};
   set_product(kernel, product);
 }
 

@@ -8,6 +8,10 @@ namespace lockstep {
 void set_matmul(Kernel& kernel, const Program& program, const Routine& routine,
                 const Operation& operation);
 
+/// The numbers that weights have which are cast to 8 bits once for many products; of a cast to a
+/// tensor nothing.
+void set_cast(Kernel& kernel, const Program& program, const Operation& operation);
+
 /// The product over all windows of all pixels out: pixels * (window) by (window) * channels out.
 /// The gradients are the same three lengths in another order.
 void set_convolution(Kernel& kernel, const Program& program, const Operation& operation);

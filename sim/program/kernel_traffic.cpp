@@ -8,10 +8,9 @@ namespace {
 
 using Kind = OperationKind;
 
-/// Bytes of the rank's part; slots of the busiest expert are as many more.
-double bytes_of(const Program& program, const Tensor& tensor, double load) {
-  const auto bytes = static_cast<double>(local_bytes(program.mesh, tensor).count());
-  return has_dim(tensor, Dim::slot) ? bytes * load : bytes;
+/// Bytes of the rank's part.
+double bytes_of(const Program& program, const Tensor& tensor) {
+  return static_cast<double>(local_bytes(program.mesh, tensor).count());
 }
 
 bool seen_before(const std::vector<Ref>& seen, const Ref& ref) {
@@ -26,7 +25,7 @@ bool adds_to(const Operation& operation, const Tensor& written) {
 double embedding_bytes(const Program& program, const Operation& operation) {
   const Tensor& tokens = tensor_of(program, operation.reads.at(0));
   const Tensor& rows = tensor_of(program, operation.writes.at(0));
-  return bytes_of(program, tokens, 1) + 2 * bytes_of(program, rows, 1);
+  return bytes_of(program, tokens) + 2 * bytes_of(program, rows);
 }
 
 /// [tokens, g_y] -> [g_table]: rows are read, added to and written; a new gradient is first all
@@ -35,10 +34,10 @@ double embedding_backward_bytes(const Program& program, const Operation& operati
   const Tensor& tokens = tensor_of(program, operation.reads.at(0));
   const Tensor& gradient = tensor_of(program, operation.reads.at(1));
   const Tensor& table = tensor_of(program, operation.writes.at(0));
-  const double whole = bytes_of(program, table, 1);
+  const double whole = bytes_of(program, table);
   const double rows = static_cast<double>(local_elements(program.mesh, gradient)) *
                       static_cast<double>(bytes_per_element(table.dtype));
-  return bytes_of(program, tokens, 1) + bytes_of(program, gradient, 1) + 2 * std::min(rows, whole) +
+  return bytes_of(program, tokens) + bytes_of(program, gradient) + 2 * std::min(rows, whole) +
          (adds_to(operation, table) ? 0 : whole);
 }
 
@@ -49,25 +48,18 @@ double local_length(const Program& program, const Tensor& tensor, Dim dim) {
   return extent == nullptr ? 1 : static_cast<double>(local_size(program.mesh, *extent));
 }
 
-double load_of(const Operation& operation) {
-  const bool number = operation.kind == Kind::scale || operation.kind == Kind::loss ||
-                      operation.kind == Kind::loss_backward;
-  return number ? 1 : operation.factor;
-}
-
-void KernelTraffic::add(const Ref& ref, double load, std::vector<Ref>& seen) {
+void KernelTraffic::add(const Ref& ref, std::vector<Ref>& seen) {
   if (seen_before(seen, ref)) return;
   seen.push_back(ref);
-  bytes_ += bytes_of(program_, tensor_of(program_, ref), load);
+  bytes_ += bytes_of(program_, tensor_of(program_, ref));
 }
 
 void KernelTraffic::add(const Operation& operation) {
-  const double load = load_of(operation);
-  for (const Ref& ref : operation.reads) add(ref, load, reads_);
+  for (const Ref& ref : operation.reads) add(ref, reads_);
   for (const Ref& ref : operation.writes) {
     const bool made = seen_before(writes_, ref);
-    if (!made && adds_to(operation, tensor_of(program_, ref))) add(ref, load, reads_);
-    add(ref, load, writes_);
+    if (!made && adds_to(operation, tensor_of(program_, ref))) add(ref, reads_);
+    add(ref, writes_);
   }
 }
 
@@ -75,7 +67,7 @@ double gradient_bytes_of(const Program& program, const Operation& operation) {
   double out = 0;
   for (const Ref& ref : operation.writes) {
     const Tensor& written = tensor_of(program, ref);
-    if (written.category == Category::gradient) out += bytes_of(program, written, 1);
+    if (written.category == Category::gradient) out += bytes_of(program, written);
   }
   return out;
 }

@@ -18,11 +18,7 @@ namespace lockstep {
 /// The length of the rank's part of one dimension; 1 where the tensor has none such.
 [[nodiscard]] double local_length(const Program& program, const Tensor& tensor, Dim dim);
 
-/// What the load of the busiest expert multiplies: `factor`, unless that is a number to compute
-/// with.
-[[nodiscard]] double load_of(const Operation& operation);
-
-/// Sums the bytes of tensors, each once; slots of the busiest expert are as many more.
+/// Sums the bytes of tensors, each once.
 class KernelTraffic {
  public:
   explicit KernelTraffic(const Program& program) : program_{program} {}
@@ -33,7 +29,7 @@ class KernelTraffic {
   [[nodiscard]] double bytes() const { return bytes_; }
 
  private:
-  void add(const Ref& ref, double load, std::vector<Ref>& seen);
+  void add(const Ref& ref, std::vector<Ref>& seen);
 
   const Program& program_;
   std::vector<Ref> reads_{};

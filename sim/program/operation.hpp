@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -64,9 +65,11 @@ enum class OperationKind : std::uint8_t {
   temporal_shift,           // [x] -> [y]: part of the channels one frame on, part one frame back
   temporal_shift_backward,  // [g_y] -> [g_x]
   // Whatever the model.
-  fill,        // [] -> [x]: zeros
-  scale,       // [x] -> [y]: times `factor`
-  cast,        // [x] -> [y] of another dtype
+  fill,   // [] -> [x]: zeros
+  scale,  // [x] -> [y]: times `factor`
+  /// [x] -> [y] of another dtype. [weights ..., (x)] -> [], `math` fp8: weights become operands of
+  /// products in 8 bits, which are no tensors of the program, when x is there.
+  cast,
   slice,       // [x] -> [y]: the rank's part of what it holds more of; free of time
   update,      // [gradient, weights and states ...] -> [weights and states ...]
   collective,  // [parts ...] -> [results ...], one message; see Communication
@@ -154,9 +157,12 @@ struct Operation {
   int fused = 0;
   /// Precision of products; others compute in that of what they read.
   std::optional<Dtype> math{};
+  /// matmul in 8 bits: operands that have been cast already, for an operation before it.
+  std::array<bool, 2> at_hand{};
   // By kind.
   bool causal = false;
-  double factor = 1;  // scale, loss: multiplies; experts: load of the busiest over the mean
+  double factor = 1;  // scale, loss: multiplies; products of experts: what the busiest rank has to
+                      // do, over the mean
   ActivationFunction function = ActivationFunction::gelu;
   Normalisation norm = Normalisation::layer;
   Optimizer optimizer = Optimizer::adam;

@@ -58,7 +58,7 @@ struct Heads {
       block.append(Kind::attention, "attention", {heads.q, heads.k, heads.v}, {o, statistics});
   core.causal = parts.config.causal;
   core.dropout = parts.config.dropout;
-  core.math = block.options().math;
+  core.math = block.options().core_math();
   return o;
 }
 
@@ -70,7 +70,7 @@ struct Heads {
                                    {Dim::keys, parts.sequence.size}};
   const auto attributes = [&](Operation& operation) {
     operation.causal = parts.config.causal;
-    operation.math = block.options().math;
+    operation.math = block.options().core_math();
   };
   const Ref scores = block.tensor("attention.scores", square);
   attributes(

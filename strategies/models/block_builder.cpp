@@ -123,6 +123,7 @@ Operation& BlockBuilder::matmul(std::string name, const Ref& x, const Ref& w,
   if (bias) reads.push_back(*bias);
   Operation& made = append(OperationKind::matmul, std::move(name), std::move(reads), {y});
   made.math = options().math;
+  made.at_hand[1] = options().form.fp8_casts.weights_once;
   return made;
 }
 

@@ -8,14 +8,18 @@ namespace {
 
 using Kind = OperationKind;
 
-/// Tokens that one expert has room for.
+/// Tokens that one expert has room for. A capacity is that for the tokens of one rank
+/// (Megatron-LM core/transformer/moe/moe_utils.py, get_capacity), as many times as ranks share
+/// them.
 [[nodiscard]] std::int64_t slots_per_expert(const TransformerParts& parts,
                                             const BuildOptions& options) {
   const ExpertsConfig& experts = *parts.config.experts;
   const std::int64_t visits = parts.batch.size * parts.sequence.size * experts.top_k;
   const double mean = static_cast<double>(visits) / static_cast<double>(experts.experts);
-  const double factor = options.capacity_factor > 0 ? options.capacity_factor : 1;
-  return static_cast<std::int64_t>(std::ceil(mean * factor));
+  if (options.capacity_factor == 0) return static_cast<std::int64_t>(std::ceil(mean));
+  const double of_rank = mean / static_cast<double>(options.token_parts);
+  return options.token_parts *
+         static_cast<std::int64_t>(std::ceil(of_rank * options.capacity_factor));
 }
 
 struct Routing {
@@ -30,7 +34,7 @@ struct Routing {
       parts.batch, parts.sequence, {Dim::choice, parts.config.experts->top_k}};
   const Ref weight = block.weight("router.weight", {parts.hidden, all});
   const Ref logits = block.tensor("router.logits", {parts.batch, parts.sequence, all}, Dtype::fp32);
-  block.matmul("router.logits", x, weight, std::nullopt, logits);
+  block.matmul("router.logits", x, weight, std::nullopt, logits).math = block.options().core_math();
   const Routing out{block.tensor("router.weights", chosen, Dtype::fp32),
                     block.tensor("router.experts", chosen, Dtype::int32)};
   block.append(Kind::router, "router", {logits}, {out.weights, out.experts});
@@ -53,23 +57,15 @@ class ExpertProducts {
     Operation& activation =
         block_.append(Kind::activation, "experts.activation", operands, {active});
     activation.function = parts_.config.function;
-    activation.factor = load();
     return product("experts.down", active, parts_.hidden, 0);
   }
 
  private:
-  /// Of the busiest expert over the mean.
-  [[nodiscard]] double load() const {
-    return block_.options().capacity_factor > 0 ? 1 : block_.options().expert_skew;
-  }
-
   Ref product(const std::string& name, const Ref& x, const Extent& to, int fused) {
     const Ref weight = block_.weight(name + ".weight", {expert_, block_.extents(x).back(), to});
     const auto bias = append_bias(block_, parts_, name, {expert_, to});
     const Ref y = block_.tensor(name, {expert_, slot_, to});
-    Operation& made = block_.matmul(name, x, weight, bias, y);
-    made.fused = fused;
-    made.factor = load();
+    block_.matmul(name, x, weight, bias, y).fused = fused;
     return y;
   }
 

@@ -13,12 +13,21 @@ enum class LossForm : std::uint8_t {
   wide_steps,   // likewise, and backward a tensor for each step: 12 bytes a logit at once
 };
 
+/// What a cast to 8 bits serves; else the product that it is made for alone.
+struct Fp8Casts {
+  bool inputs_once = false;   // inputs and gradients: both products of a microbatch that read them
+  bool weights_once = false;  // all products of a step
+};
+
 struct ModelForm {
   LossForm loss = LossForm::logits;
   /// Whether products of one input (queries, keys and values; gate and up) are one kernel.
   bool joined_products = true;
   /// Whether doing a layer's forward pass again ends with the last tensor that backward reads.
   bool stops_early = false;
+  /// Whether a transformer's output layer runs in 8 bits where its other linear layers do.
+  bool fp8_output_layer = false;
+  Fp8Casts fp8_casts{};
 };
 
 }  // namespace lockstep

@@ -36,6 +36,7 @@ void product_inputs(Reverse& reverse, std::span<const Operation> products, int f
     Operation out = reverse.made(product, Kind::matmul, "input_gradient",
                                  {reverse.gradient_of(product.writes[0]), product.reads[1]});
     out.fused = fused;
+    out.at_hand = {false, product.at_hand[1]};
     const auto found = std::find(inputs.begin(), inputs.end(), x);
     out.accumulate = found != inputs.end();
     if (!out.accumulate) {
@@ -57,6 +58,9 @@ void product_weights(Reverse& reverse, std::span<const Operation> products, int 
                                  {product.reads[0], reverse.gradient_of(product.writes[0])});
     out.fused = fused;
     out.accumulate = true;
+    // The input has been cast forward, the gradient for that of the input, where there is one.
+    const bool once = reverse.form().fp8_casts.inputs_once;
+    out.at_hand = {once, once && reverse.wanted(product.reads[0])};
     out.writes = {reverse.summand(product.reads[1])};
     reverse.add(std::move(out));
   }

@@ -116,7 +116,7 @@ int head_block(GraphBuilder& graph, const TransformerParts& parts, const Ref& ta
                          ? table
                          : block.weight("head.weight", {vocabulary, parts.hidden});
   const Ref logits = block.tensor("logits", {parts.batch, parts.sequence, vocabulary});
-  block.matmul("logits", x, weight, std::nullopt, logits);
+  block.matmul("logits", x, weight, std::nullopt, logits).math = block.options().output_math();
   append_loss(block, logits, labels);
   return block.finish();
 }

@@ -43,10 +43,9 @@ struct TransformerParts {
 [[nodiscard]] Ref append_latent_attention(BlockBuilder& block, const TransformerParts& parts,
                                           const Ref& x);
 /// A mixture of E experts of which every token visits k: a router in fp32, slots [E, slot, h] of
-/// ceil(b s k / E) tokens each (times the capacity factor, where there is one), products with E as
-/// a batch dimension; beside it, experts that all tokens visit as one MLP, "shared". x [b, s, h] ->
-/// [b, s, h]. Without a capacity the products take as long as on the busiest expert
-/// (BuildOptions::expert_skew); with one every expert has its slots full.
+/// ceil(b s k / E) tokens each, products with E as a batch dimension; beside it, experts that all
+/// tokens visit as one MLP, "shared". x [b, s, h] -> [b, s, h]. With a capacity factor f every
+/// expert has its slots full: ceil(b s k / (E p) f) from each of the p ranks that share the tokens.
 [[nodiscard]] Ref append_experts(BlockBuilder& block, const TransformerParts& parts, const Ref& x);
 /// A plain MLP of inner dimension `ffn`: x [b, s, h] -> [b, s, h].
 [[nodiscard]] Ref append_mlp(BlockBuilder& block, const TransformerParts& parts,

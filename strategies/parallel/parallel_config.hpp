@@ -83,7 +83,9 @@ struct ParallelConfig {
   StateConfig state{};
   ModelForm form{};            // by the scenario's software stack
   double capacity_factor = 0;  // of experts; 0: dropless
-  double expert_skew = 1;      // load of the busiest expert over the mean
+  /// Load of the busiest expert over the mean, at most what its capacity takes; none: experts are
+  /// visited evenly, or have all slots of their capacity full.
+  std::optional<double> expert_skew{};
   /// Algorithm by group (tp, cp, ep, dp, embedding); others as NCCL would pick.
   std::map<std::string, std::string> algorithms{};
 

@@ -91,6 +91,12 @@ void reshard_after_forward(StepAssembly& step);
 /// ZeRO-3, FSDP: gathers every block's weights before forward and before backward.
 void gather_weights(StepAssembly& step);
 
+/// Where weights are cast to 8 bits once (Fp8Casts::weights_once), but are gathered anew for every
+/// microbatch: by the first product that reads what has been gathered. Before routines are made.
+void cast_gathered_weights(StepAssembly& step);
+/// All other weights are cast once a step, before a block's first microbatch.
+void cast_weights(StepAssembly& step);
+
 /// Sums gradients over replicas by all-reduce or, for ZeRO, reduce-scatter: in buckets once the
 /// last microbatch is done, or (ZeRO-2, 3) block by block after every microbatch.
 void exchange_gradients(StepAssembly& step);

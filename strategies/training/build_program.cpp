@@ -4,6 +4,7 @@
 #include "strategies/models/build_model.hpp"
 #include "strategies/parallel/cut_rules.hpp"
 #include "strategies/parallel/device_mesh.hpp"
+#include "strategies/parallel/expert_load.hpp"
 #include "strategies/parallel/recompute.hpp"
 #include "strategies/parallel/ring_attention.hpp"
 #include "strategies/parallel/split_backward.hpp"
@@ -24,7 +25,8 @@ namespace {
   out.math = parallel.precision;
   out.microbatches = parallel.microbatches();
   out.capacity_factor = parallel.capacity_factor;
-  out.expert_skew = parallel.expert_skew;
+  out.token_parts =
+      std::int64_t{parallel.dp} * parallel.cp * (parallel.sequence_parallel ? parallel.tp : 1);
   out.form = parallel.form;
   return out;
 }
@@ -97,6 +99,7 @@ Program build_program(const ModelConfig& model, const ParallelConfig& parallel, 
   program.mesh = device_mesh(parallel, transformer ? transformer->kv_heads : 0, gpus_per_node);
   ModelGraph graph = build_model(model, build_options(parallel));
   lay_out(graph, program.mesh, cut_rules(parallel, program.mesh));
+  if (transformer != nullptr) load_experts(graph, program.mesh, parallel, *transformer);
   ring_attention(graph, program.mesh,
                  parallel.zigzag && transformer != nullptr && transformer->causal);
   recompute(graph, parallel.recompute, parallel.form.stops_early);
@@ -105,10 +108,12 @@ Program build_program(const ModelConfig& model, const ParallelConfig& parallel, 
   step.chunks = chunk_positions(graph, parallel);
   find_trained_weights(step);
   reshard_after_forward(step);
+  cast_gathered_weights(step);
   make_routines(step);
   make_roles(step);
   order_pipeline(step);
   gather_weights(step);
+  cast_weights(step);
   train(step);
   finish(step);
   return program;

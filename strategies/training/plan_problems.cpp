@@ -271,10 +271,10 @@ class Plan {
     divides("ep", plan_.ep, model.experts->experts, "experts");
     const auto most =
         static_cast<double>(model.experts->experts) / static_cast<double>(model.experts->top_k);
-    if (plan_.expert_skew > most) {
+    if (plan_.expert_skew.value_or(1) > most) {
       note("expert_skew",
            "expert_skew = {}: no expert can have more than experts / top_k = {} times the mean",
-           plan_.expert_skew, most);
+           *plan_.expert_skew, most);
     }
   }
 

@@ -232,13 +232,13 @@ ParallelConfig read_parallel(ObjectReader& in, int cluster_ranks) {
       "state", [&](ObjectReader& members) { return read_state(members, parallel.precision); });
   parallel.state = state.value_or(parallel.state);
   parallel.capacity_factor = in.number("capacity_factor", 0, 1e6, 0);
-  parallel.expert_skew = in.number("expert_skew", 1, 1e6, 1);
+  parallel.expert_skew = in.optional_number("expert_skew", 1, 1e6);
   return parallel;
 }
 
 JsonValue json_of(const ParallelConfig& parallel) {
   const auto text = [](std::string_view value) { return json_of(value); };
-  return json_object({
+  JsonValue out = json_object({
       {"dp", json_of(parallel.dp)},
       {"tp", json_of(parallel.tp)},
       {"pp", json_of(parallel.pp)},
@@ -270,9 +270,12 @@ JsonValue json_of(const ParallelConfig& parallel) {
       {"bucket", json_of(fmt::format("{} B", parallel.bucket.count()))},
       {"state", state_json(parallel.state)},
       {"capacity_factor", json_of(parallel.capacity_factor)},
-      {"expert_skew", json_of(parallel.expert_skew)},
       {"algorithms", texts_json(parallel.algorithms)},
   });
+  if (parallel.expert_skew) {
+    set_member(std::get<JsonObject>(out.data), "expert_skew", json_of(*parallel.expert_skew));
+  }
+  return out;
 }
 
 }  // namespace lockstep

@@ -48,12 +48,35 @@ LossForm read_loss_form(const ValueReader& value) {
   return name == "wide_logits" ? LossForm::wide_logits : LossForm::logits;
 }
 
+/// Casts to 8 bits: kernels and bytes, and what one of them serves.
+struct Casts {
+  KindFigures figures{};
+  Fp8Casts serve{};
+};
+
+Casts read_casts(const ValueReader& value) {
+  return value.object([](ObjectReader& in) {
+    const auto once = [&in](std::string_view key, std::string_view name) {
+      const auto said =
+          in.optional_one_of(key, "extent of a cast", {std::string_view{"every_product"}, name});
+      return said == name;
+    };
+    Casts out;
+    out.figures.kernels = in.number("kernels", 0, kMost);
+    out.figures.traffic = in.number("traffic", 0, kMost);
+    out.serve.inputs_once = once("inputs", "once");
+    out.serve.weights_once = once("weights", "once_a_step");
+    return out;
+  });
+}
+
 ModelForm read_form(ObjectReader& in, FigureReader& reader) {
   const auto flag = [](const ValueReader& value) { return value.boolean(); };
   ModelForm out;
   out.loss = reader.figure(in, "loss_keeps", read_loss_form);
   out.joined_products = reader.figure(in, "joined_products", flag);
   out.stops_early = reader.figure(in, "recomputation_stops_early", flag);
+  out.fp8_output_layer = reader.optional_figure(in, "fp8_output_layer", flag).value_or(false);
   return out;
 }
 
@@ -89,10 +112,12 @@ SoftwareStack read_software_stack(const JsonDocument& document, std::string id) 
             in, "nccl", [](const ValueReader& value) { return value.string(); }))
       stack.nccl = *nccl;
     stack.bias = reader.figure(in, "bias", read_kind);
-    stack.fp8_casts = reader.figure(in, "fp8_casts", read_kind);
+    const Casts casts = reader.figure(in, "fp8_casts", read_casts);
+    stack.fp8_casts = casts.figures;
     stack.gradient_sum = reader.figure(in, "gradient_sum", read_kind);
     stack.host_waits_for = reader.figure(in, "host_waits_for", read_host_wait);
     stack.form = read_form(in, reader);
+    stack.form.fp8_casts = casts.serve;
     stack.gradients = reader.optional_figure(in, "gradients", read_precision);
     const auto flag = [](const ValueReader& value) { return value.boolean(); };
     stack.scatter_gradients = reader.optional_figure(in, "scatter_gradients", flag).value_or(true);

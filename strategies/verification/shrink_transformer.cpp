@@ -137,7 +137,9 @@ class Shrinking {
         keeps("experts.top_k") ? was.top_k : std::min(was.top_k, kMostVisits);
     std::int64_t least = std::max<std::int64_t>(2, visits);
     if (was.experts > was.top_k) ++least;
-    while (static_cast<double>(least) < small_.expert_skew * static_cast<double>(visits)) ++least;
+    while (static_cast<double>(least) <
+           small_.expert_skew.value_or(1) * static_cast<double>(visits))
+      ++least;
     const std::int64_t per_rank = (least + small_.ep - 1) / small_.ep;
     return small_.ep * std::max<std::int64_t>(small_.ep > 1 ? 2 : 1, per_rank);
   }

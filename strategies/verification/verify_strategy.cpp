@@ -78,6 +78,7 @@ class Verification {
                    parallel.ranks()} {
     report_.tolerance = options_.float32 ? kTolerance32 : kTolerance64;
     if (parallel_.capacity_factor > 0) {
+      parallel_.expert_skew.reset();  // bounds slots; here the routers say who is visited
       rule_ = dropping_rule(build_program(model_, parallel_, gpus_per_node_));
     }
   }

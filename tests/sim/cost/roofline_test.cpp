@@ -82,6 +82,13 @@ TEST_CASE("rows that begin anywhere make a product slow") {
   // 1276 is no multiple of 8 and pads to the same tiles; a quarter of the rate is left.
   CHECK(device.time(product_kernel(1280, 1276, 1280)).seconds() == doctest::Approx(4 * aligned));
   CHECK(device.time(product_kernel(1276, 1280, 1280)).seconds() == doctest::Approx(aligned));
+  // Over tokens it is the features of both operands that lie side by side, not their tokens.
+  Kernel tokens = product_kernel(1280, 1280, 1276);
+  CHECK(device.time(tokens).seconds() == doctest::Approx(4 * aligned));
+  tokens.over_tokens = true;
+  CHECK(device.time(tokens).seconds() == doctest::Approx(aligned));
+  tokens.n = 1276;
+  CHECK(device.time(tokens).seconds() == doctest::Approx(4 * aligned));
   // An eighth of it where one kernel makes several products: 66 * 2 tiles in one wave.
   CHECK(device.time(product_kernel(128, 256, 4, 66)).seconds() ==
         doctest::Approx(8 * tile_seconds(64)));
@@ -150,12 +157,27 @@ TEST_CASE("operands of a product in 8 bits are cast first") {
   model.host_time = 7_us;
   Kernel kernel = product_kernel(1280, 1280, 1280);
   kernel.math = Dtype::fp8;
+  kernel.casts = 2;
+  kernel.numbers_to_cast = 2 * 1280 * 1280;
   const Duration without = Roofline{model}.time(kernel);
   model.fp8_casts = {2, 4};
   // 2 * 1280 * 1280 numbers, 4 bytes each, at 1 TB/s: 13.1072 us.
   const Roofline device{model};
   CHECK(device.time(kernel) - without == 6_us + Duration::picoseconds(13'107'200));
   CHECK(device.host_time(kernel) == 21_us);
+  // One of them is at hand: half the kernels, half the bytes.
+  kernel.casts = 1;
+  kernel.numbers_to_cast = 1280 * 1280;
+  CHECK(device.time(kernel) - without == 3_us + Duration::picoseconds(6'553'600));
+  CHECK(device.host_time(kernel) == 14_us);
+  // A cast of weights for a whole step is nothing else.
+  Kernel weights;
+  weights.kind = OperationKind::cast;
+  weights.math = Dtype::fp8;
+  weights.casts = 1;
+  weights.numbers_to_cast = 1280 * 1280;
+  CHECK(device.time(weights) == 3_us + Duration::picoseconds(6'553'600));
+  CHECK(device.host_time(weights) == 7_us);
   kernel.math = Dtype::bf16;
   CHECK(device.time(kernel) == without);
 }

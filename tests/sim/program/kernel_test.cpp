@@ -154,11 +154,12 @@ TEST_CASE("fused products that add up to one gradient are one deep product") {
   CHECK(kernel.moved_bytes == 2.0 * (100 * 8 + 64 * 8 + 100 * 2 + 64 * 2 + 100 * 64));
 }
 
-TEST_CASE("experts are batches; the busiest one decides") {
+TEST_CASE("experts are batches, slots their rows") {
   Bed bed;
-  const Ref x = bed.tensor({{Dim::expert, 4, {kEp}}, {Dim::slot, 100}, {Dim::hidden, 64}});
+  const Ref x = bed.tensor({{Dim::expert, 4, {kEp}}, {Dim::slot, 150}, {Dim::hidden, 64}});
   const Ref w = bed.tensor({{Dim::expert, 4, {kEp}}, {Dim::hidden, 64}, {Dim::ffn, 32}});
-  const Ref y = bed.tensor({{Dim::expert, 4, {kEp}}, {Dim::slot, 100}, {Dim::ffn, 32}});
+  const Ref y = bed.tensor({{Dim::expert, 4, {kEp}}, {Dim::slot, 150}, {Dim::ffn, 32}});
+  // The load over the mean rank's is for whoever counts the work of all ranks: slots have it here.
   bed.operation(OperationKind::matmul, {x, w}, {y}).factor = 1.5;
   const Kernel kernel = bed.kernel();
   CHECK(kernel.batches == 2);
@@ -169,14 +170,43 @@ TEST_CASE("experts are batches; the busiest one decides") {
   CHECK(kernel.moved_bytes == 2.0 * 2 * (150 * 64 + 64 * 32 + 150 * 32));
 }
 
-TEST_CASE("a weight gradient of experts is deeper by the load, not wider") {
+TEST_CASE("a weight gradient of experts is as deep as their slots") {
   Bed bed;
-  const Ref x = bed.tensor({{Dim::expert, 2}, {Dim::slot, 100}, {Dim::hidden, 64}});
-  const Ref g_y = bed.tensor({{Dim::expert, 2}, {Dim::slot, 100}, {Dim::ffn, 32}});
+  const Ref x = bed.tensor({{Dim::expert, 2}, {Dim::slot, 125}, {Dim::hidden, 64}});
+  const Ref g_y = bed.tensor({{Dim::expert, 2}, {Dim::slot, 125}, {Dim::ffn, 32}});
   const Ref g_w = bed.tensor({{Dim::expert, 2}, {Dim::hidden, 64}, {Dim::ffn, 32}});
-  bed.operation(OperationKind::matmul, {x, g_y}, {g_w}).factor = 1.25;
+  bed.operation(OperationKind::matmul, {x, g_y}, {g_w});
   CHECK(bed.kernel().m == 64);
   CHECK(bed.kernel().k == 125);
+  CHECK(bed.kernel().over_tokens);
+}
+
+TEST_CASE("a product casts the operands that are not at hand, those of joined products together") {
+  Bed bed;
+  const Ref x = bed.tensor({{Dim::sequence, 100}, {Dim::hidden, 64}});
+  const Ref w_q = bed.tensor({{Dim::hidden, 64}, {Dim::heads, 8}});
+  const Ref w_k = bed.tensor({{Dim::hidden, 64}, {Dim::kv_heads, 2}});
+  const Ref q = bed.tensor({{Dim::sequence, 100}, {Dim::heads, 8}});
+  const Ref k = bed.tensor({{Dim::sequence, 100}, {Dim::kv_heads, 2}});
+  bed.operation(OperationKind::matmul, {x, w_q}, {q}).fused = 1;
+  Operation& second = bed.operation(OperationKind::matmul, {x, w_k}, {k});
+  second.fused = 1;
+  CHECK(bed.kernel().casts == 2);
+  CHECK(bed.kernel().numbers_to_cast == 100 * 64 + 64 * 8 + 64 * 2);
+  second.at_hand = {false, true};  // x is cast for the first of both, once
+  CHECK(bed.kernel().casts == 2);
+  CHECK(bed.kernel().numbers_to_cast == 100 * 64 + 64 * 8);
+}
+
+TEST_CASE("a cast that writes nothing is of its weights alone") {
+  Bed bed;
+  const Ref w = bed.tensor({{Dim::hidden, 64}, {Dim::heads, 8}}, Dtype::bf16, Category::weight);
+  const Ref x = bed.tensor({{Dim::sequence, 100}, {Dim::hidden, 64}});
+  bed.operation(OperationKind::cast, {w, x}, {}).math = Dtype::fp8;
+  const Kernel kernel = bed.kernel();
+  CHECK(kernel.math == Dtype::fp8);
+  CHECK(kernel.casts == 1);
+  CHECK(kernel.numbers_to_cast == 64 * 8);
 }
 
 namespace {

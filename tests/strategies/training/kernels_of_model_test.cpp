@@ -111,7 +111,12 @@ TEST_CASE("products that are not joined are kernels of their own and cast a comm
     CHECK(each.n == static_cast<std::int64_t>(kHidden));
     CHECK_FALSE(each.fused_away);
   }
-  CHECK(apart[0].operands_at_hand == 0);
-  CHECK(apart[1].operands_at_hand == kTokens * kHidden);  // x
-  CHECK(apart[2].operands_at_hand == kTokens * kHidden);
+  // x and a weight, then weights alone.
+  CHECK(joined[0].numbers_to_cast == kTokens * kHidden + 3 * kHidden * kHidden);
+  CHECK(apart[0].numbers_to_cast == kTokens * kHidden + kHidden * kHidden);
+  CHECK(apart[1].numbers_to_cast == kHidden * kHidden);
+  CHECK(apart[2].numbers_to_cast == kHidden * kHidden);
+  CHECK(joined[0].casts == 2);
+  CHECK(apart[0].casts == 2);
+  CHECK(apart[1].casts == 1);
 }

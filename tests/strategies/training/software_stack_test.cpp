@@ -48,6 +48,18 @@ TEST_CASE("an operation that a stack does not mention is one kernel that moves i
   CHECK(dropout.kernels == 0);
 }
 
+// Transformer Engine's source, and pytorch/ao's: see the files.
+TEST_CASE("a cast serves what the software has it serve") {
+  const ModelForm engine = find_software_stack(kStacks, "transformer-engine").form;
+  CHECK(engine.fp8_casts.inputs_once);
+  CHECK(engine.fp8_casts.weights_once);
+  CHECK_FALSE(engine.fp8_output_layer);
+  const ModelForm torch = find_software_stack(kStacks, "fsdp2").form;
+  CHECK_FALSE(torch.fp8_casts.inputs_once);
+  CHECK_FALSE(torch.fp8_casts.weights_once);
+  CHECK(torch.fp8_output_layer);
+}
+
 TEST_CASE("an unknown stack is one error with the nearest name") {
   CHECK_THROWS_WITH_AS(
       (void)find_software_stack(kStacks, "fusd"),
@@ -70,6 +82,12 @@ TEST_CASE("schema and reader accept all shipped stacks and refuse the same chang
            {"missing host time", "/host_time", ""},
            {"host time as number", "/host_time/value", "7"},
            {"missing source", "/bias/source", ""},
+           {"unknown extent of a cast", "/fp8_casts/value/inputs", "\"once_a_step\""},
+           {"another unknown extent", "/fp8_casts/value/weights", "\"once\""},
+           {"extent of a cast as flag", "/fp8_casts/value/weights", "true"},
+           {"missing kernels of a cast", "/fp8_casts/value/kernels", ""},
+           {"output layer without source", "/fp8_output_layer", R"({"value": true})"},
+           {"output layer as number", "/fp8_output_layer/value", "1"},
            {"missing sum of gradients", "/gradient_sum", ""},
            {"missing wait", "/host_waits_for", ""},
            {"unknown wait", "/host_waits_for/value", "\"messges\""},

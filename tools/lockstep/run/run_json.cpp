@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "strategies/training/scenario_json.hpp"
+#include "tools/lockstep/run/expert_notes.hpp"
 #include "tools/lockstep/run/rank_classes.hpp"
 #include "tools/lockstep/run/run_row.hpp"
 
@@ -259,6 +260,7 @@ std::string json_of_run(const RunQuestion& question, const RunAnswer& answer) {
   out["links"] = links_of(answer.links);
   out["links_of_box"] = answer.links_of_box.empty() ? Json(nullptr) : Json(answer.links_of_box);
   out["algorithms"] = answer.step.algorithms;
+  out["experts"] = expert_notes(answer.scenario);
   out["rows"] = rows;
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

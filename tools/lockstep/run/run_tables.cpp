@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tools/lockstep/run/expert_notes.hpp"
 #include "tools/lockstep/run/rank_classes.hpp"
 #include "tools/lockstep/run/run_confidence.hpp"
 
@@ -89,6 +90,7 @@ RunTable step_table(const RunQuestion& question, const RunAnswer& answer) {
   for (const std::string& line : answer.step.algorithms) {
     if (line.find("cannot have") != std::string::npos) table.notes.push_back(line);
   }
+  for (std::string& line : expert_notes(answer.scenario)) table.notes.push_back(std::move(line));
   if (speed.mfu()) table.notes.push_back("counted for the MFU: " + speed.convention);
   if (speed.training_s) {
     const bool tokens = speed.tokens_per_s.has_value();
