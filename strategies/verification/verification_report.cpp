@@ -6,12 +6,12 @@
 
 namespace lockstep {
 
-std::string text_of(const VerifiedDifference& difference, double tolerance) {
+std::string text_of(const VerifiedDifference& difference) {
   const std::string copy =
       difference.copy == difference.tensor ? "" : fmt::format(" ({})", difference.copy);
   return fmt::format("{}{} of block {} on {} differs by {:.3g} at element {}; {:.0e} is allowed",
                      difference.tensor, copy, difference.position, difference.holder,
-                     difference.value, difference.element, tolerance);
+                     difference.value, difference.element, difference.allowed);
 }
 
 bool VerificationReport::passed() const {
@@ -26,8 +26,8 @@ std::string VerificationReport::problem() const {
     return fmt::format("the loss of step {} is {:.12g} where the reference has {:.12g}{}", i + 1,
                        steps[i].loss, steps[i].reference, where);
   }
-  if (!(weight.value <= tolerance)) return text_of(weight, tolerance) + where;
-  if (state && !(state->value <= tolerance)) return text_of(*state, tolerance) + where;
+  if (!weight.is_allowed()) return text_of(weight) + where;
+  if (state && !state->is_allowed()) return text_of(*state) + where;
   return order ? order->problem : "";
 }
 

@@ -8,6 +8,7 @@
 #include "sim/check.hpp"
 #include "sim/execute/host/program/execute_program.hpp"
 #include "sim/execute/host/program/first_difference.hpp"
+#include "sim/execute/host/program/weight_bound.hpp"
 #include "strategies/training/build_program.hpp"
 #include "strategies/training/lowering.hpp"
 #include "strategies/training/simulate.hpp"
@@ -120,16 +121,17 @@ class Verification {
     report_.replicas = replicate(trainee.execution(), schedules_);
     const auto reference = averages() ? averaged_replicas<Real>(model_, parallel_, alone_options())
                                       : this->reference(ReferenceBatch::whole);
+    bounds_.assign(static_cast<std::size_t>(reference->replicas()), WeightBound{report_.tolerance});
     for (int step = 1; step <= options_.steps; ++step) {
       VerifiedStep losses;
       losses.reference = reference->step();
       losses.loss = trainee.step();
       report_.steps.push_back(losses);
       report_.operations += trainee.execution().operations();
+      widen_bounds(*reference, step);
       compare_weights(trainee, *reference);
-      if (report_.first_wrong.empty() && !(report_.weight.value <= report_.tolerance)) {
-        report_.first_wrong =
-            fmt::format("after step {} {}", step, text_of(report_.weight, report_.tolerance));
+      if (report_.first_wrong.empty() && !report_.weight.is_allowed()) {
+        report_.first_wrong = fmt::format("after step {} {}", step, text_of(report_.weight));
       }
       if (options_.after_step) options_.after_step();
     }
@@ -160,6 +162,15 @@ class Verification {
     }
   }
 
+  /// By what Adam makes of rounding.
+  void widen_bounds(Reference<Real>& reference, int step) {
+    if (parallel_.state.optimizer != Optimizer::adam) return;
+    for (int replica = 0; replica < reference.replicas(); ++replica) {
+      bounds_[static_cast<std::size_t>(replica)].add_adam_step(reference.execution(replica),
+                                                               common_options().optimizer, step);
+    }
+  }
+
   /// Replicas that are averaged differ until then, each as one of the reference's.
   void compare_weights(Trainee<Real>& trainee, Reference<Real>& reference) {
     const Mesh& mesh = trainee.programs().front()->mesh;
@@ -170,28 +181,36 @@ class Verification {
       for (int rank = 0; reference.replicas() > 1 && rank < mesh.ranks(); ++rank) {
         if (mesh.coordinate(rank, mesh.axis("dp")) == replica) ranks.push_back(rank);
       }
-      compare_weights(trainee.execution(), reference.execution(replica), ranks);
+      compare_weights(trainee.execution(), reference.execution(replica), ranks,
+                      bounds_[static_cast<std::size_t>(replica)]);
     }
   }
 
   void compare_weights(BasicProgramExecution<Real>& execution,
-                       BasicProgramExecution<Real>& reference, const std::vector<int>& ranks) {
-    const auto worst = largest_difference(execution, reference, ranks);
-    if (!(worst.value < report_.weight.value)) report_.weight = told(worst);
+                       BasicProgramExecution<Real>& reference, const std::vector<int>& ranks,
+                       const WeightBound& bound) {
+    const auto worst = largest_difference(execution, reference, ranks, &bound);
+    const double share = worst.value / worst.allowed;
+    if (!(share < report_.weight.value / report_.weight.allowed)) {
+      report_.weight = told(worst, worst.allowed);
+    }
     const auto state = largest_state_difference(execution, reference, ranks);
     for (const auto& missing : {worst.missing, state.missing}) {
       if (missing.empty()) continue;
       throw ExecutionError{missing.front() + " is not all there"};
     }
     if (state.value < 0) return;
-    if (!report_.state || !(state.value < report_.state->value)) report_.state = told(state);
+    if (!report_.state || !(state.value < report_.state->value)) {
+      report_.state = told(state, report_.tolerance);
+    }
   }
 
   template <class Difference>
-  [[nodiscard]] VerifiedDifference told(const Difference& of) const {
+  [[nodiscard]] VerifiedDifference told(const Difference& of, double allowed) const {
     const int ranks = parallel_.ranks();
     const bool host = of.where.rank >= ranks;
     return {of.value,
+            allowed,
             of.where.name,
             of.where.copy,
             of.where.position,
@@ -245,6 +264,7 @@ class Verification {
   const VerificationOptions& options_;
   GroupSchedules schedules_;
   std::optional<DroppingRule> rule_{};
+  std::vector<WeightBound> bounds_{};  // of each replica of the reference
   VerificationReport report_{};
 };
 

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <array>
 #include <string>
 
 #include "strategies/training/cost_of.hpp"
@@ -37,6 +38,25 @@ TEST_CASE("random plans train as one device does, and run as simulated") {
     CHECK(verify_strategy(plan.model, plan.parallel, 8, options).problem() == "");
   }
   CHECK(done >= 24);
+}
+
+// The same with room for some of the visits only: most of these do not divide among ranks.
+TEST_CASE("random plans of experts with a capacity train as one device does") {
+  VerificationOptions options;
+  options.steps = 2;
+  int done = 0;
+  for (const test::RandomPlan& drawn : test::random_plans(17, 90)) {
+    test::RandomPlan plan = test::shrunk(drawn);
+    if (plan.model.transformer() == nullptr || !plan.model.transformer()->experts) continue;
+    plan.parallel.capacity_factor =
+        std::array{1.0, 1.25, 1.5, 2.0}[static_cast<std::size_t>(done % 4)];
+    if (!possible(plan)) continue;
+    const std::string text = test::to_string(plan);
+    CAPTURE(text);
+    options.order_seed = static_cast<std::uint64_t>(++done);
+    CHECK(verify_strategy(plan.model, plan.parallel, 8, options).problem() == "");
+  }
+  CHECK(done >= 12);
 }
 
 // More shards than a tensor has elements leave ranks with nothing but padding.

@@ -24,6 +24,7 @@ std::vector<Column> columns(bool variants) {
           {"loss_difference", "difference", ""},
           {"ranks", "", ""},
           {"weight_difference", "", ""},
+          {"weight_allowed", "", ""},
           {"weight", "", "", true},
           {"weight_copy", "", "", true},
           {"weight_block", "", ""},
@@ -50,6 +51,7 @@ Cell loss(double value) {
 void add_end(const VerifiedPlan& plan, std::vector<Cell>& row) {
   const VerificationReport& report = plan.report;
   row.push_back(number(report.weight.value));
+  row.push_back(number(report.weight.allowed));
   row.emplace_back(report.weight.tensor);
   row.emplace_back(report.weight.copy);
   row.emplace_back(std::int64_t{report.weight.position});
@@ -153,6 +155,13 @@ std::string place(const VerifiedDifference& of) {
                      of.element);
 }
 
+/// Where a weight may differ by more than others.
+std::string rounding(const VerificationReport& report) {
+  if (report.weight.value <= report.tolerance) return "";
+  return fmt::format("; {:.2g} is allowed there, where Adam divides the rounding of a gradient",
+                     report.weight.allowed);
+}
+
 std::string verdict(const VerifiedPlan& plan) {
   const VerificationReport& report = plan.report;
   const std::string reference = report.from_one_device ? "averaging in one process" : "one device";
@@ -160,15 +169,17 @@ std::string verdict(const VerifiedPlan& plan) {
   if (plan.plan.parallel.ranks() == 1) {
     return "is one device itself: held against one that accumulates nothing, and its own order";
   }
-  return fmt::format("trains as {} does, within {:.0e}", reference, report.tolerance);
+  const bool rounds = report.weight.value > report.tolerance;
+  return fmt::format("trains as {} does, within {:.0e}{}", reference, report.tolerance,
+                     rounds ? " but for rounding that Adam divides" : "");
 }
 
 std::vector<std::string> closing_of(const VerifiedPlan& plan) {
   const VerificationReport& report = plan.report;
   std::vector<std::string> out;
   if (report.error.empty()) {
-    out.push_back(fmt::format("largest difference of a weight: {:.3g}, {}", report.weight.value,
-                              place(report.weight)));
+    out.push_back(fmt::format("largest difference of a weight: {:.3g}, {}{}", report.weight.value,
+                              place(report.weight), rounding(report)));
     if (report.state) {
       out.push_back(fmt::format("of an optimizer state: {:.3g}, {}", report.state->value,
                                 place(*report.state)));

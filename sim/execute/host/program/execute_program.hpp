@@ -72,10 +72,13 @@ class BasicProgramExecution {
 };
 using ProgramExecution = BasicProgramExecution<double>;
 
-/// Where two executions of one model differ most.
+class WeightBound;
+
+/// Where two executions of one model differ most, by what is allowed there.
 template <class Real>
 struct BasicWeightDifference {
   double value = 0;                    // below 0: there is nothing to compare
+  double allowed = 0;                  // 0: no bound was given
   BasicHeldWeight<Real> where{};       // in the first of them
   std::int64_t index = 0;              // in the whole tensor
   std::vector<std::string> missing{};  // weights of the reference of which elements are nowhere
@@ -84,12 +87,14 @@ struct BasicWeightDifference {
 using WeightDifference = BasicWeightDifference<double>;
 
 /// Compares everything that `execution` holds of weights, on every rank (or on some `ranks`), with
-/// the whole weights of `reference`, an execution on one device. Errors: ExecutionError for a
-/// weight that the reference has not.
+/// the whole weights of `reference`, an execution on one device; with a `bound` the difference is
+/// taken that is the largest share of what is allowed. Errors: ExecutionError for a weight that the
+/// reference has not.
 template <class Real>
 [[nodiscard]] BasicWeightDifference<Real> largest_difference(BasicProgramExecution<Real>& execution,
                                                              BasicProgramExecution<Real>& reference,
-                                                             const std::vector<int>& ranks = {});
+                                                             const std::vector<int>& ranks = {},
+                                                             const WeightBound* bound = nullptr);
 
 /// Likewise of the optimizer's moments, which show what weights may hide: Adam steps the same way
 /// whatever a gradient is scaled by.

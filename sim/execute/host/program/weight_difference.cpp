@@ -5,6 +5,7 @@
 #include <map>
 
 #include "sim/execute/host/program/execute_program.hpp"
+#include "sim/execute/host/program/weight_bound.hpp"
 
 namespace lockstep {
 
@@ -16,7 +17,8 @@ using Key = std::pair<std::string, int>;  // name, position
 template <class Real>
 class Comparison {
  public:
-  explicit Comparison(const std::vector<BasicHeldWeight<Real>>& reference) {
+  Comparison(const std::vector<BasicHeldWeight<Real>>& reference, const WeightBound* bound)
+      : bound_{bound} {
     for (const BasicHeldWeight<Real>& weight : reference) {
       if (weight.copy != weight.name) continue;
       const Key key{weight.name, weight.position};
@@ -40,8 +42,13 @@ class Comparison {
       seen_[key].at(place) = true;
       const auto apart =
           static_cast<double>(std::abs((*weight.values)[i] - (*found->second.values)[place]));
-      if (apart <= out_.value) continue;
+      const double allowed =
+          bound_ != nullptr ? bound_->of(weight.name, weight.position, place) : 0;
+      const double share = bound_ != nullptr ? apart / allowed : apart;
+      if (share <= most_) continue;
+      most_ = std::isnan(share) ? INFINITY : share;
       out_.value = std::isnan(apart) ? INFINITY : apart;
+      out_.allowed = allowed;
       out_.where = weight;
       out_.index = places[i];
     }
@@ -59,6 +66,8 @@ class Comparison {
   }
 
  private:
+  const WeightBound* bound_;
+  double most_ = -1;  // share of what is allowed, or, without a bound, difference
   std::map<Key, BasicHeldWeight<Real>> whole_{};
   std::map<Key, std::vector<bool>> seen_{};
   BasicWeightDifference<Real> out_{};
@@ -67,8 +76,9 @@ class Comparison {
 template <class Real>
 [[nodiscard]] BasicWeightDifference<Real> compared(
     const std::vector<BasicHeldWeight<Real>>& held,
-    const std::vector<BasicHeldWeight<Real>>& reference, const std::vector<int>& ranks) {
-  Comparison<Real> comparison{reference};
+    const std::vector<BasicHeldWeight<Real>>& reference, const std::vector<int>& ranks,
+    const WeightBound* bound = nullptr) {
+  Comparison<Real> comparison{reference, bound};
   for (const BasicHeldWeight<Real>& weight : held) {
     const bool asked = ranks.empty() || std::count(ranks.begin(), ranks.end(), weight.rank) > 0;
     if (asked) comparison.add(weight);
@@ -89,8 +99,9 @@ std::string BasicWeightDifference<Real>::text() const {
 template <class Real>
 BasicWeightDifference<Real> largest_difference(BasicProgramExecution<Real>& execution,
                                                BasicProgramExecution<Real>& reference,
-                                               const std::vector<int>& ranks) {
-  return compared(execution.weights(), reference.weights(), ranks);
+                                               const std::vector<int>& ranks,
+                                               const WeightBound* bound) {
+  return compared(execution.weights(), reference.weights(), ranks, bound);
 }
 
 template <class Real>
@@ -104,10 +115,12 @@ template struct BasicWeightDifference<float>;
 template struct BasicWeightDifference<double>;
 template BasicWeightDifference<float> largest_difference(BasicProgramExecution<float>&,
                                                          BasicProgramExecution<float>&,
-                                                         const std::vector<int>&);
+                                                         const std::vector<int>&,
+                                                         const WeightBound*);
 template BasicWeightDifference<double> largest_difference(BasicProgramExecution<double>&,
                                                           BasicProgramExecution<double>&,
-                                                          const std::vector<int>&);
+                                                          const std::vector<int>&,
+                                                          const WeightBound*);
 template BasicWeightDifference<float> largest_state_difference(BasicProgramExecution<float>&,
                                                                BasicProgramExecution<float>&,
                                                                const std::vector<int>&);
