@@ -36,6 +36,18 @@ TEST_CASE("a binary tree's rounds grow with the logarithm of the ranks") {
   }
 }
 
+TEST_CASE("rounds and bytes of a schedule too large to be walked are counted by classes") {
+  if (kSanitized) return;
+  // Rings of 8 in 1,024 nodes and of 1,024 across, two chunks behind one another: the slowest
+  // stage, of 2 * 1023 rounds, comes twice, and a chunk has 7 rounds before it and 7 after it.
+  // Every rank sends 2 * 8191/8192 of 16,777,216 floats.
+  const auto row = rows_of(
+      "lockstep collective all_reduce --algorithm hierarchical:chunks=2,group=8 --cluster star "
+      "--ranks 8192 --size 64M")[0];
+  CHECK(row["rounds"] == 2 * 2 * 1023 + 2 * 7);
+  CHECK(row["sent_per_rank_bytes"] == 2 * 8191 * (67'108'864 / 8192));
+}
+
 TEST_CASE("an imported ring counts rounds as ours does") {
   // Four ranks pass on a block three times for the sums and three times for the results; each tb
   // sends in one step and receives in the next.
