@@ -67,7 +67,7 @@ void CallShapes::add_step(const CollectiveCall& call, int member, fold::KeyBuild
   for (const Receive& receive : step_.receives) {
     const bool reduces = receive.combine == Combine::reduce;
     key.add(receive.peer).add(number(receive.channel)).add(step_.blocks_of(receive) * block);
-    key.add(reduces ? 1 : 0).add(receive.times);
+    key.add((reduces ? 1 : 0) + (receive.forwarded ? 2 : 0)).add(receive.times);
     out_.works = out_.works || (reduces && endpoint.reduce_rate);
   }
   key.add(static_cast<std::uint64_t>(step_.locals.size()));

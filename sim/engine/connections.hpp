@@ -10,7 +10,8 @@
 namespace lockstep {
 
 /// A connection with a limited number of slots. Sends take a slot each, in order, and leave;
-/// receives take what has arrived, in order, and give the slot back.
+/// receives take what has arrived, in order, and give the slot back, those that forward a message
+/// when it has been sent on.
 struct SlottedConnection {
   int slots = 1;
   int used = 0;

@@ -137,12 +137,9 @@ void Engine::handle(const Event& event) {
       case Kind::done:
         transfer_done(event.id);
         break;
-      case Kind::taken: {
-        const std::uint32_t receiver = transfers_[event.id].receiver;
-        free_slot(event.id);
-        transfer_done(receiver);
+      case Kind::taken:
+        take(event.id);
         break;
-      }
       case Kind::computed: {
         const StreamState& state = streams_[event.id];
         // Where it was slowed down or sped up, another event says when it ends.

@@ -87,7 +87,9 @@ class Engine {
     std::uint32_t pattern = 0;      // transfers in a step of that pattern
     TransferId first_sent = kNone;  // the transfers that every repetition does again, as a list
     TransferId first_received = kNone;
-    std::uint32_t bound = 0;  // how many these are
+    std::uint32_t bound = 0;   // how many these are
+    TransferId holds = kNone;  // whose slot the present step, when done, gives back
+    TransferId took = kNone;   // whose slot the next step will give back
     bool begun = false;
     bool blocked = false;  // waits for a step of another lane
   };
@@ -140,6 +142,7 @@ class Engine {
     bool bound = false;
     bool eager = false;          // of a connection with slots
     bool arrived = false;        // eager: waits to be taken
+    bool forwarded = false;      // eager: keeps its slot until it has been sent on
     ConnectionKey connection{};  // eager
     std::uint8_t posted = 0;     // ends of a bound transfer that have reached it again
     TimePoint start{};           // when it may leave
@@ -202,6 +205,7 @@ class Engine {
   void post_sends(std::uint32_t lane_id);
   void repeat_step(std::uint32_t lane_id);
   void plan_repeats(Lane& lane);
+  void end_step(Lane& lane);
   void finish_lane(const Lane& lane);
   void finish_member(std::uint32_t call, std::uint32_t member);
   void wake_blocked_lanes(const Lane& done);
@@ -241,6 +245,7 @@ class Engine {
   void post_slotted(const ConnectionKey& key, const Post& post, int slots);
   void begin_eager(const ConnectionKey& key, SlottedConnection& connection, const Post& send);
   void take_arrived(SlottedConnection& connection);
+  void take(TransferId id);
   void free_slot(TransferId id);
   [[nodiscard]] EndpointId endpoint_of_party(const Post& from, std::uint32_t party) const;
   [[nodiscard]] TransferId take_transfer();

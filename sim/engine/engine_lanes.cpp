@@ -134,9 +134,15 @@ void Engine::run_lane(std::uint32_t lane_id) {
       return;
     }
     if (begin_local_work(lane_id)) return;
-    ++lane.step;
-    if (blocked_lanes_ > 0) wake_blocked_lanes(lane);
+    end_step(lane);
   }
+}
+
+void Engine::end_step(Lane& lane) {
+  ++lane.step;
+  const TransferId sent_on = std::exchange(lane.holds, std::exchange(lane.took, kNone));
+  if (sent_on != kNone) free_slot(sent_on);
+  if (blocked_lanes_ > 0) wake_blocked_lanes(lane);
 }
 
 /// Posts the step's pattern again; the schedule has to be asked only while some of its transfers
@@ -225,7 +231,8 @@ void Engine::post_receives(std::uint32_t lane_id) {
     post({party + static_cast<std::uint32_t>(receive.peer), party + lane.member,
           static_cast<std::uint32_t>(receive.channel)},
          {lane_id, false, receive.combine == Combine::reduce, lane.repeats_left > 0,
-          step_.blocks_of(receive) * call.block.count(), 0, receive.times, 0, place},
+          step_.blocks_of(receive) * call.block.count(), 0, receive.times, 0, place,
+          receive.forwarded},
          call.schedule->slots());
   }
 }

@@ -59,6 +59,7 @@ void Engine::take_arrived(SlottedConnection& connection) {
     Transfer& transfer = transfers_[id];
     LOCKSTEP_CHECK(transfer.bytes == receive.bytes);
     transfer.receiver = receive.track;
+    transfer.forwarded = receive.forwarded;
     const std::optional<Rate>& rate = network_->endpoints[transfer.to].reduce_rate;
     if (receive.reduces && rate) {
       add_work({receive.track, false, transfer.bytes * receive.times, Kind::taken, id});
@@ -66,6 +67,16 @@ void Engine::take_arrived(SlottedConnection& connection) {
       queue_.push(make_event(Kind::taken, id, queue_.now()));
     }
   }
+}
+
+void Engine::take(TransferId id) {
+  const std::uint32_t receiver = transfers_[id].receiver;
+  if (transfers_[id].forwarded) {
+    lanes_[receiver].took = id;
+  } else {
+    free_slot(id);
+  }
+  transfer_done(receiver);
 }
 
 void Engine::free_slot(TransferId id) {

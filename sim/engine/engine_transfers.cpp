@@ -299,8 +299,7 @@ void Engine::transfer_done(std::uint32_t track) {
   Lane& lane = lanes_[track];
   if (--lane.outstanding > 0) return;
   if ((lane.to_reduce > 0 || lane.to_copy > 0) && begin_local_work(track)) return;
-  ++lane.step;
-  if (blocked_lanes_ > 0) wake_blocked_lanes(lane);
+  end_step(lane);
   ready_.push_back(track);
 }
 

@@ -27,6 +27,7 @@ struct Post {
   std::int64_t times = 1;     // receives: of so many equal messages
   std::uint64_t instant = 0;  // sends: in which the poster issued it
   std::uint32_t place = 0;    // among the sends, or the receives, of the poster's step
+  bool forwarded = false;     // receives: the poster's next step sends it on, out of its slot
 };
 
 /// Ends of transfers that have not met yet, first in first out per connection: a hash table with

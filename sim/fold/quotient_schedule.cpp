@@ -67,7 +67,8 @@ void QuotientSchedule::step(int rank, int lane, std::int64_t index, Step& step) 
                                receive.combine,
                                channel(*peer, receive.channel),
                                {},
-                               peer->times});
+                               peer->times,
+                               receive.forwarded});
   for (LocalOperation local : own.locals) {
     local.from.count *= block;
     local.to.count *= block;

@@ -191,7 +191,7 @@ class Finder {
     const std::int64_t bytes = step_.blocks_of(receive) * facts.call->block.count();
     Received& received = received_[id];
     received.key.add(lane).add(index).add(times).add(receive.channel).add(bytes);
-    received.key.add(receive.combine == Combine::reduce ? 1 : 0);
+    received.key.add((receive.combine == Combine::reduce ? 1 : 0) + (receive.forwarded ? 2 : 0));
     received.messages += times;
     received.bytes += bytes * times;
   }

@@ -45,6 +45,10 @@ struct Receive {
   /// So many equal messages, one each from ranks that behave alike and that `peer` stands for: only
   /// where ranks are folded into one.
   std::int64_t times = 1;
+  /// The lane's next step sends it on, out of the slot it came in: the slot is free again when that
+  /// step is done, not when the message is taken (fused receive and send, as in MSCCL's rcs). At
+  /// most one of a step's receives.
+  bool forwarded = false;
 };
 
 /// Work on one rank's own memory: `to` becomes `from`, or gets it added. Both are equally long.
@@ -125,7 +129,8 @@ class Schedule {
   [[nodiscard]] virtual int lanes() const { return 1; }  // at least one
   /// 0: a transfer starts when both ends have reached it and ends for both on arrival. k >= 1: a
   /// transfer starts as soon as its connection has one of k slots free and ends for the sender when
-  /// its last byte has left; the slot is free again when the receiver has taken the message.
+  /// its last byte has left; the slot is free again when the receiver has taken the message, of one
+  /// that is forwarded when it has been sent on.
   [[nodiscard]] virtual int slots() const { return 0; }
   /// Equal blocks that the data buffer of every rank is divided into.
   [[nodiscard]] virtual std::int64_t blocks() const = 0;

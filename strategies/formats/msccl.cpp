@@ -83,6 +83,21 @@ std::optional<std::string> residuals(const MscclProgram& program) {
       count);
 }
 
+std::optional<std::string> ignored_copies(const MscclProgram& program) {
+  const std::int64_t count = program.ignored_copies;
+  if (count == 0) return std::nullopt;
+  return fmt::format("{} element{} <copy> {} ignored, as RCCL does", count, count == 1 ? "" : "s",
+                     count == 1 ? "is" : "are");
+}
+
+/// Where the smallest size is above the largest.
+std::optional<std::string> no_sizes(const MscclProgram& program) {
+  const std::int64_t least = program.min_bytes.value_or(0);
+  if (!program.max_bytes || least <= *program.max_bytes) return std::nullopt;
+  return fmt::format("minBytes, {}, is above maxBytes, {}: it is meant for no size", least,
+                     *program.max_bytes);
+}
+
 bool writes_output(const MscclProgram& program) {
   bool writes = false;
   for_each_step(program, [&](const MscclGpu&, const MscclThreadBlock&, const MscclStep& step) {
@@ -103,7 +118,8 @@ std::vector<std::string> notes_on(const MscclProgram& program, const MscclLayout
   if (layout.collective() && !layout.in_place() && !writes_output(program))
     notes.emplace_back("the program runs out of place, but no step writes to \"o\"");
   if (auto note = unannounced(program)) notes.push_back(std::move(*note));
-  if (auto note = residuals(program)) notes.push_back(std::move(*note));
+  for (auto& note : {residuals(program), ignored_copies(program), no_sizes(program)})
+    if (note) notes.push_back(*note);
   return notes;
 }
 

@@ -34,7 +34,7 @@ struct MscclImport {
   int channels = 0;
   std::int64_t chunks_per_loop = 0;         // into which one pass divides the message
   std::optional<std::int64_t> min_bytes{};  // sizes that the file is meant for
-  std::optional<std::int64_t> max_bytes{};
+  std::optional<std::int64_t> max_bytes{};  // none: no limit
   bool in_place = false;
   std::vector<std::string> notes;  // what a user should know; sentences without a full stop
 

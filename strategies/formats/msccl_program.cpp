@@ -39,7 +39,7 @@ class ProgramReader {
 
   void read() {
     const XmlElement& root = document_.root();
-    const XmlReader in{document_, root, problems_};
+    const XmlReader in{document_, root, problems_, copies_};
     if (root.name != "algo") {
       in.complain(fmt::format("expected the element \"algo\", got {}", in_quotes(root.name)));
       problems_.throw_if_any();
@@ -49,6 +49,7 @@ class ProgramReader {
     read_numbers(in);
     in.children("gpu", [this](const XmlElement& element) { read_gpu(element); });
     finish_gpus(in);
+    out_.ignored_copies = copies_.count;
     problems_.throw_if_any();
   }
 
@@ -77,6 +78,7 @@ class ProgramReader {
     out_.out_of_place = flag(in, "outofplace");
     out_.min_bytes = in.integer_if_any("minBytes", kByteCount);
     out_.max_bytes = in.integer_if_any("maxBytes", kByteCount);
+    if (out_.max_bytes == 0) out_.max_bytes.reset();  // which RCCL takes for no limit
     out_.root = as_int(in.integer_if_any("root", {0, ranks_.value_or(kMostRanks) - 1}), 0);
     out_.distance = as_int(in.integer_if_any("distance", {-kMostRanks, kMostRanks}), 1);
     if (const auto slots = in.integer_if_any("slots", {0, kMostSlots}))
@@ -95,7 +97,7 @@ class ProgramReader {
     MscclGpu gpu;
     gpu.at = element.at;
     gpu_ = -1;
-    const XmlReader in{document_, element, problems_, [this] { return gpu_text(); }};
+    const XmlReader in{document_, element, problems_, copies_, [this] { return gpu_text(); }};
     gpu.id = as_int(in.integer("id", {0, peers().most}), -1);
     gpu_ = gpu.id;
     gpu.input_chunks = as_int(in.integer_if_any("i_chunks", kChunks), 0);
@@ -110,7 +112,7 @@ class ProgramReader {
     MscclThreadBlock block;
     block.at = element.at;
     block_ = -1;
-    const XmlReader in{document_, element, problems_, [this] { return block_text(); }};
+    const XmlReader in{document_, element, problems_, copies_, [this] { return block_text(); }};
     block.id = as_int(in.integer("id", kId), -1);
     block_ = block.id;
     block.send = as_int(in.integer("send", peers()), kUnreadable);
@@ -127,7 +129,7 @@ class ProgramReader {
     MscclStep step;
     step.at = element.at;
     step_ = -1;
-    const XmlReader in{document_, element, problems_, [this] { return step_text(); }};
+    const XmlReader in{document_, element, problems_, copies_, [this] { return step_text(); }};
     step.id = as_int(in.integer("s", kId), -1);
     step_ = step.id;
     const XmlAttribute* type = in.required("type");
@@ -236,7 +238,8 @@ class ProgramReader {
   Problems problems_;
   MscclProgram& out_;
   std::optional<std::int64_t> ranks_;
-  std::int32_t gpu_ = -1;  // where reading is
+  IgnoredElements copies_{"copy"};  // which MSCCL's tools once wrote and no interpreter reads
+  std::int32_t gpu_ = -1;           // where reading is
   std::int32_t block_ = -1;
   std::int32_t step_ = -1;
 };

@@ -88,7 +88,8 @@ struct MscclProgram {
   std::optional<bool> in_place;
   std::optional<bool> out_of_place;
   std::optional<std::int64_t> min_bytes;
-  std::optional<std::int64_t> max_bytes;
+  std::optional<std::int64_t> max_bytes;  // none: no limit, also where the file says 0
+  std::int64_t ignored_copies = 0;        // elements <copy>, which RCCL passes over as well
   int root = 0;
   std::vector<MscclGpu> gpus;  // by id, from 0 without gaps
   Position at;

@@ -134,6 +134,7 @@ void MscclSchedule::receive(const Lane& lane, const Work& work, Step& step) {
     step.receives.push_back(
         {lane.receive, work.to, adds ? Combine::reduce : Combine::copy, lane.channel});
   }
+  step.receives.back().forwarded = sends(work.operation);
 }
 
 void MscclSchedule::send(const Lane& lane, const Work& work, Step& step) {

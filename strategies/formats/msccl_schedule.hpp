@@ -11,9 +11,9 @@
 namespace lockstep {
 
 /// An MSCCL program as a schedule: a lane for every thread block, its steps in order. A step that
-/// receives and sends on becomes two, the receipt and then the sending; a step is waited for until
-/// all of it is done. What `rrs` passes on without keeping lies in scratch behind the program's
-/// own, a run for every lane that needs one.
+/// receives and sends on becomes two, the receipt and then the sending, which forwards out of the
+/// slot of the receipt; a step is waited for until all of it is done. What `rrs` passes on without
+/// keeping lies in scratch behind the program's own, a run for every lane that needs one.
 class MscclSchedule final : public Schedule {
  public:
   /// Of a program that passed all checks.

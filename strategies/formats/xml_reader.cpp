@@ -75,6 +75,7 @@ std::optional<std::size_t> XmlReader::one_of(const XmlAttribute& attribute, std:
 
 void XmlReader::no_children() const {
   document_->for_each_child(*element_, [&](const XmlElement& child) {
+    if (is_ignored(child)) return;
     complain(child.at, fmt::format("unexpected element {} in <{}>, which has none",
                                    in_quotes(child.name), element_->name));
   });
@@ -86,6 +87,12 @@ void XmlReader::complain_of_child(const XmlElement& child, std::string_view allo
   complain(child.at, fmt::format("unexpected element {} in <{}>; {} {}{}", in_quotes(child.name),
                                  element_->name, near ? "did you mean" : "expected",
                                  in_quotes(allowed), near ? "?" : ""));
+}
+
+bool XmlReader::is_ignored(const XmlElement& child) const {
+  if (child.name != ignored_->name) return false;
+  ++ignored_->count;
+  return true;
 }
 
 void XmlReader::complain(Position at, std::string message) const {

@@ -17,14 +17,25 @@ struct IntegerRange {
   std::int64_t most = 0;
 };
 
+/// Elements that may stand anywhere and mean nothing.
+struct IgnoredElements {
+  std::string_view name;
+  std::int64_t count = 0;  // met so far
+};
+
 /// Reads one element strictly and notes what is wrong with it, in words that say what is allowed.
 /// Attributes that nobody asks for are ignored.
 class XmlReader {
  public:
   /// `where` names the element in messages, such as "gpu 3, tb 2"; it is only called for a problem.
+  /// Children that `ignored` names are counted there and otherwise passed over.
   XmlReader(const XmlDocument& document, const XmlElement& element, Problems& problems,
-            std::function<std::string()> where = {})
-      : document_{&document}, element_{&element}, problems_{&problems}, where_{std::move(where)} {}
+            IgnoredElements& ignored, std::function<std::string()> where = {})
+      : document_{&document},
+        element_{&element},
+        problems_{&problems},
+        ignored_{&ignored},
+        where_{std::move(where)} {}
 
   /// Null where there is none.
   [[nodiscard]] const XmlAttribute* find(std::string_view name) const;
@@ -48,7 +59,7 @@ class XmlReader {
     document_->for_each_child(*element_, [&](const XmlElement& child) {
       if (child.name == name) {
         visit(child);
-      } else {
+      } else if (!is_ignored(child)) {
         complain_of_child(child, name);
       }
     });
@@ -62,10 +73,13 @@ class XmlReader {
   [[nodiscard]] std::optional<std::int64_t> integer_of(const XmlAttribute& attribute,
                                                        IntegerRange range) const;
   void complain_of_child(const XmlElement& child, std::string_view allowed) const;
+  /// Counts it where it is.
+  [[nodiscard]] bool is_ignored(const XmlElement& child) const;
 
   const XmlDocument* document_;
   const XmlElement* element_;
   Problems* problems_;
+  IgnoredElements* ignored_;
   std::function<std::string()> where_;
 };
 

@@ -177,6 +177,24 @@ TEST_CASE("too few slots end with 1 and who waits for whom") {
                  "1 waits to send to rank 0 <- rank 0 step 1; "));
 }
 
+TEST_CASE("a ring of fused steps cannot end with one slot, whoever runs it") {
+  // Each of three keeps the slot of the message that it would send on (msccl_slots_test.cpp).
+  const std::string file = " --schedule tests/data/msccl/allreduce_ring_fused.xml";
+  const std::string ring =
+      "rank 0 step 2 waits to send to rank 1 <- rank 1 step 2 waits to send to rank 2 <- rank 2 "
+      "step 2 waits to send to rank 0 <- rank 0 step 2";
+  const std::string verify = "lockstep verify collective" + file + " --slots ";
+  const CommandResult verified = run_command(verify + "1");
+  CHECK(verified.status == 1);
+  CHECK(contains(verified.err, "cannot end with 1 slot (2 would be enough): " + ring));
+  CHECK(run_command(verify + "2").status == 0);
+  const std::string time = "lockstep collective --cluster star" + file + " --slots ";
+  const CommandResult timed = run_command(time + "1");
+  CHECK(timed.status == 1);
+  CHECK(contains(timed.err, "the collective cannot end: " + ring));
+  CHECK(run_command(time + "2").status == 0);
+}
+
 TEST_CASE("what cannot be verified is refused before anything is") {
   CHECK(contains(usage_error(""), "expected a collective, such as all_reduce"));
   CHECK(contains(usage_error("all_reduc"), "did you mean \"all_reduce\"?"));

@@ -131,6 +131,37 @@ TEST_CASE("a slot is free when what it holds has been reduced") {
   }
 }
 
+TEST_CASE("a message that is forwarded keeps its slot until it has been sent on") {
+  // Ranks 0, 1, 2 in a chain, two messages of 10 us and 2 us a hop, one slot a connection. The
+  // first arrives at rank 1 at 12, which has sent it on at 22; only then the second leaves rank 0,
+  // until 32, arrives at 34, leaves rank 1 until 44 and is at rank 2 at 46. Given back when taken,
+  // at 12, the slot lets it leave until 22, and rank 1, free at 22, passes it on from 24 to 34.
+  const auto chain = [](bool forwarded) {
+    return std::make_shared<Scripted>(
+        3, 1, 4,
+        [forwarded](int rank, int, std::int64_t index, Step& step) {
+          if (rank == 0 && index < 2) step.sends.push_back({1, blocks(10)});
+          if (rank == 2 && index < 2) step.receives.push_back({1, blocks(10)});
+          if (rank != 1) return;
+          if (index % 2 == 1) return step.sends.push_back({2, blocks(10)});
+          step.receives.push_back({0, blocks(10)});
+          step.receives.back().forwarded = forwarded;
+        },
+        1);
+  };
+  const Network network = small_star(3);
+  for (const NetworkModel model : kModels) {
+    const ReplayResult fused = replay(network, one_call(chain(true), kBlock), model);
+    CHECK(us(fused.call_ends[0][0]) == 32);
+    CHECK(us(fused.call_ends[0][1]) == 44);
+    CHECK(us(fused.call_ends[0][2]) == 46);
+    const ReplayResult apart = replay(network, one_call(chain(false), kBlock), model);
+    CHECK(us(apart.call_ends[0][0]) == 22);
+    CHECK(us(apart.call_ends[0][1]) == 34);
+    CHECK(us(apart.call_ends[0][2]) == 36);
+  }
+}
+
 TEST_CASE("local work follows the step's transfers and takes its time") {
   // The message of 4 blocks arrives at 4 + 2; then 6 blocks are added at 0.5 kB/us while 3 are
   // copied at 1 kB/us: 6 + 12. Rank 0 has nothing to do but send.

@@ -21,15 +21,6 @@ std::string in_chunks(std::int64_t count) {
   return count == 1 ? "1 chunk" : fmt::format("{} chunks", count);
 }
 
-/// Where a lane stands.
-struct LaneState {
-  std::int64_t done = 0;     // steps finished
-  std::int64_t steps = 0;    // in all
-  std::int64_t pending = 0;  // transfers of the current step that are not over
-  bool begun = false;        // the current step has
-  bool has_locals = false;   // the current step, that has begun
-};
-
 struct PostedSend {
   std::size_t lane = 0;     // of the sender, as an index into lanes_
   std::uint32_t place = 0;  // in Step::sends
@@ -45,6 +36,7 @@ struct PostedReceive {
   Combine combine = Combine::copy;
   std::int64_t blocks = 0;
   std::vector<Chunk> runs;
+  bool forwarded = false;
 };
 
 /// What waits between two ranks on one channel, both sides in order.
@@ -54,6 +46,19 @@ struct Connection {
   int channel = 0;
   Fifo<PostedSend> sends;
   Fifo<PostedReceive> receives;
+  std::size_t held = 0;  // slots of messages that were taken and are being sent on
+  [[nodiscard]] std::size_t used() const { return sends.size() + held; }
+};
+
+/// Where a lane stands.
+struct LaneState {
+  std::int64_t done = 0;        // steps finished
+  std::int64_t steps = 0;       // in all
+  std::int64_t pending = 0;     // transfers of the current step that are not over
+  bool begun = false;           // the current step has
+  bool has_locals = false;      // the current step, that has begun
+  Connection* holds = nullptr;  // a slot that the current step, when done, gives back
+  Connection* took = nullptr;   // one that the next step will give back
 };
 
 /// A lane that may go on, or a message that can be taken.
@@ -93,6 +98,7 @@ class Executor {
       } else {
         go_on(action.lane);
       }
+      give_held_slots();
     }
     if (outcome_.finished()) report_blocked();
     if (outcome_.finished()) report_left_over();
@@ -183,7 +189,7 @@ class Executor {
     const Send& send = step_.sends[place];
     const std::int64_t blocks = step_.blocks_of(send);
     Connection& between = connection(rank_of(lane), send.peer, send.channel);
-    const bool over = between.sends.size() < slots_;
+    const bool over = between.used() < slots_;
     between.sends.push(
         {lane, static_cast<std::uint32_t>(place), lanes_[lane].done, blocks, payload, over});
     outcome_.traffic.sent[static_cast<std::size_t>(rank_of(lane))] += blocks;
@@ -194,8 +200,12 @@ class Executor {
 
   void post_receive(std::size_t lane, std::size_t place) {
     const Receive& receive = step_.receives[place];
-    PostedReceive posted{
-        lane, static_cast<std::uint32_t>(place), receive.combine, step_.blocks_of(receive), {}};
+    PostedReceive posted{lane,
+                         static_cast<std::uint32_t>(place),
+                         receive.combine,
+                         step_.blocks_of(receive),
+                         {},
+                         receive.forwarded};
     list_runs(receive, posted.runs);
     Connection& between = connection(receive.peer, rank_of(lane), receive.channel);
     between.receives.push(std::move(posted));
@@ -209,7 +219,7 @@ class Executor {
   }
 
   void note_depth(const Connection& between) {
-    const auto depth = static_cast<std::int64_t>(between.sends.size());
+    const auto depth = static_cast<std::int64_t>(between.used());
     Traffic& traffic = outcome_.traffic;
     if (depth <= traffic.deepest_queue) return;
     traffic.deepest_queue = depth;
@@ -233,17 +243,33 @@ class Executor {
                        receive.combine);
     ++outcome_.transfers;
     outcome_.traffic.received[static_cast<std::size_t>(place.rank)] += receive.blocks;
-    give_slot(between);
+    if (receive.forwarded && slots_ > 0) {
+      ++between.held;
+      lanes_[receive.lane].took = &between;
+    } else {
+      give_slot(between);
+    }
     if (!send.over) transfer_over(send.lane);
     transfer_over(receive.lane);
   }
 
   /// The slot that became free goes to the first send that has none.
   void give_slot(Connection& between) {
-    if (slots_ == 0 || between.sends.size() < slots_) return;
-    PostedSend& next = between.sends[slots_ - 1];
+    if (slots_ == 0 || between.used() < slots_ || between.held == slots_) return;
+    PostedSend& next = between.sends[slots_ - between.held - 1];
     if (std::exchange(next.over, true)) return;
     transfer_over(next.lane);
+  }
+
+  /// Of messages that have been sent on. One by one: a slot may end a step that gives back another,
+  /// along a chain of any length.
+  void give_held_slots() {
+    while (!sent_on_.empty()) {
+      Connection& between = *sent_on_.back();
+      sent_on_.pop_back();
+      --between.held;
+      give_slot(between);
+    }
   }
 
   void transfer_over(std::size_t lane) {
@@ -276,6 +302,8 @@ class Executor {
     ++state.done;
     state.begun = false;
     if (state.done < state.steps) push(lane);
+    if (state.holds != nullptr) sent_on_.push_back(state.holds);
+    state.holds = std::exchange(state.took, nullptr);
     std::erase_if(waiters_[lane], [&](const Waiter& waiter) {
       if (state.done <= waiter.step) return false;
       push(waiter.lane);
@@ -401,6 +429,7 @@ class Executor {
   ReadyPool<Action> ready_;
   std::unordered_map<std::uint64_t, Connection> connections_;  // by from, to, channel
   std::vector<std::vector<Waiter>> waiters_;                   // per lane: who waits for it
+  std::vector<Connection*> sent_on_;                           // that hold a slot no longer
   Step step_;                                                  // the one in hand
   std::vector<Chunk> runs_;                                    // of the send in hand
   std::vector<Chunk> read_;                                    // of the last payload

@@ -29,7 +29,8 @@ struct BlockedLane {
 struct Traffic {
   std::vector<std::int64_t> sent;  // by each rank
   std::vector<std::int64_t> received;
-  /// Most messages that one connection held: sent, and not yet taken.
+  /// Most messages that one connection held: sent, and not yet taken, or taken and not yet sent on
+  /// out of their slot.
   std::int64_t deepest_queue = 0;
   int deepest_from = 0;  // that connection
   int deepest_to = 0;
@@ -65,7 +66,8 @@ struct ExecuteOptions {
 };
 
 /// A transfer happens when both ends have reached it, first to first per (from, to, channel). With
-/// slots > 0 a send is over as soon as it has one of that many places on the way. A step's sends
+/// slots > 0 a send is over as soon as it has one of that many places on the way, which is free
+/// again when the message has been taken, or sent on where it is forwarded. A step's sends
 /// carry what the buffer held when the step began; what arrives is applied at once; local
 /// operations come when all of the step's transfers are over. Lanes that wait for named steps wait.
 /// Deterministic; never hangs.

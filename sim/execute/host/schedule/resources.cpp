@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <span>
 #include <vector>
@@ -17,11 +18,24 @@ ExecuteOutcome run(const Schedule& schedule, int slots) {
   return execute(schedule, memory, {.slots = slots});
 }
 
+/// With which it ends, tried first with as many as it filled without a limit.
+std::optional<int> some_slots(const Schedule& schedule, const ExecuteOutcome& unlimited) {
+  if (!unlimited.finished()) return std::nullopt;
+  std::int64_t slots = unlimited.traffic.deepest_queue;
+  const std::int64_t all = std::min<std::int64_t>(unlimited.transfers, INT32_MAX);
+  while (!run(schedule, static_cast<int>(slots)).finished()) {
+    if (slots >= all) return std::nullopt;
+    slots = std::min(2 * slots + 1, all);
+  }
+  return static_cast<int>(slots);
+}
+
 /// The fewest slots with which it ends: more never hurt, because nobody chooses.
 std::optional<int> enough_slots(const Schedule& schedule, const ExecuteOutcome& unlimited) {
-  if (!unlimited.finished()) return std::nullopt;
+  const auto some = some_slots(schedule, unlimited);
+  if (!some) return std::nullopt;
   int too_few = -1;
-  auto enough = static_cast<int>(unlimited.traffic.deepest_queue);
+  int enough = *some;
   while (enough - too_few > 1) {
     const int middle = too_few + (enough - too_few) / 2;
     (run(schedule, middle).finished() ? enough : too_few) = middle;

@@ -22,10 +22,11 @@ struct ResourceVerdict {
   int slots = 0;           // at which it was executed
   ExecuteOutcome outcome;  // of that; its traffic is the schedule's where it finished
   std::string waits;       // where stuck: who waits for whom
-  /// Where stuck: the fewest slots with which it ends; none: it never does.
+  /// Where stuck: the fewest slots with which it ends, as a run with them showed; none: it never
+  /// does.
   std::optional<int> enough_slots;
-  /// Most messages on one connection, sent and not yet taken, if no send ever has to wait and all
-  /// ranks move alike.
+  /// Most messages on one connection, sent and neither taken nor, where they are forwarded, sent
+  /// on, if no send ever has to wait and all ranks move alike.
   std::int64_t deepest_queue = 0;
   /// The most of any rank that holds data, as multiples of the message; then of any helper.
   double sent = 0;

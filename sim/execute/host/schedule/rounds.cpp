@@ -39,7 +39,7 @@ RoundPlayer::RoundPlayer(const Schedule& schedule, BlockMemory& memory, std::opt
   for (int rank = 0; rank < schedule.ranks(); ++rank)
     for (int lane = 0; lane < schedule.lanes(); ++lane) {
       may_begin_.push_back(lanes_.size());
-      lanes_.push_back({{rank, lane, 0}, schedule.steps(rank, lane), 0, {}});
+      lanes_.push_back({{rank, lane, 0}, schedule.steps(rank, lane)});
     }
 }
 
@@ -129,7 +129,7 @@ void RoundPlayer::post(std::size_t lane, const Step& step) {
   }
   for (const Receive& receive : step.receives)
     connection(receive.peer, place.rank, receive.channel)
-        .receives.push({lane, place, runs_of(step, receive), receive.combine});
+        .receives.push({lane, place, runs_of(step, receive), receive.combine, receive.forwarded});
 }
 
 RoundPlayer::Connection& RoundPlayer::connection(int from, int to, int channel) {
@@ -155,7 +155,8 @@ void RoundPlayer::send_all() {
 
 void RoundPlayer::send(Connection& between, std::vector<std::size_t>& over) {
   while (!between.sends.empty()) {
-    if (slots_ == 0 ? between.receives.empty() : between.arrived.size() >= slots_) return;
+    if (slots_ == 0 ? between.receives.empty() : between.arrived.size() + between.held >= slots_)
+      return;
     PostedSend sent = between.sends.pop();
     moved_ = true;
     sent.left = number_;
@@ -188,6 +189,10 @@ void RoundPlayer::take(Connection& between, PostedSend sent, std::vector<std::si
   if (const auto mistake =
           memory_.write(receive.place, receive.runs, sent.payload, receive.combine))
     stop(receive.place, number_, *mistake);
+  if (receive.forwarded && slots_ > 0) {
+    ++between.held;
+    lanes_[receive.lane].took = &between;
+  }
   over.push_back(receive.lane);
   order_.push_back(sent.index);
   round_->messages.push_back({sent.place, receive.place, between.channel, std::move(sent.runs),
@@ -210,6 +215,8 @@ void RoundPlayer::end_step(std::size_t lane) {
     round_->locals.push_back({own.place, local});
   }
   ++own.place.step;
+  if (own.holds != nullptr) --own.holds->held;
+  own.holds = std::exchange(own.took, nullptr);
   may_begin_.push_back(lane);
   for (const std::size_t waiter : std::exchange(own.waiters, {})) may_begin_.push_back(waiter);
 }

@@ -64,11 +64,14 @@ class RoundPlayer {
   [[nodiscard]] const std::optional<RoundStop>& stopped() const { return stopped_; }
 
  private:
+  struct Connection;
   struct Lane {
     StepPlace place;  // the step in hand
     std::int64_t steps = 0;
     std::int64_t pending = 0;  // its transfers that are not over
-    std::vector<std::size_t> waiters;
+    std::vector<std::size_t> waiters{};
+    Connection* holds = nullptr;  // a slot that the step in hand, when done, gives back
+    Connection* took = nullptr;   // one that the next step will give back
   };
   struct PostedSend {
     std::size_t lane = 0;
@@ -83,12 +86,14 @@ class RoundPlayer {
     StepPlace place;
     std::vector<Chunk> runs;
     Combine combine = Combine::copy;
+    bool forwarded = false;
   };
   struct Connection {
     int channel = 0;
     Fifo<PostedSend> sends;
     Fifo<PostedSend> arrived;  // with slots: sent and not yet taken
     Fifo<PostedReceive> receives;
+    std::size_t held = 0;  // slots of messages that were taken and are being sent on
     bool listed = false;
   };
   using Key = std::tuple<int, int, int>;  // from, to, channel

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sim/execute/host/schedule/host_memory.hpp"
 
 namespace lockstep {
@@ -67,6 +69,8 @@ MaybeProblem step_problem(const Schedule& schedule, int rank, const Step& step) 
   for (const Receive& receive : step.receives) {
     if (auto problem = transfer_problem(schedule, rank, step, receive)) return problem;
   }
+  if (std::ranges::count(step.receives, true, &Receive::forwarded) > 1)
+    return "forwards more than one message";
   for (const LocalOperation& local : step.locals) {
     if (auto problem = local_problem(schedule, rank, local)) return problem;
   }

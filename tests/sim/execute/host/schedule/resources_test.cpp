@@ -57,6 +57,36 @@ TEST_CASE("a ring that sends three ahead needs three slots, and says who waits f
   CHECK(three.least.sent == 1);
 }
 
+TEST_CASE("a chain of forwarded messages of any length gives its slots back") {
+  // Rank 0 sends to rank 1, that on to 2, and so on; the last takes nothing before rank 0, having
+  // sent all its messages, tells it to. One slot each: every rank keeps a message in it, which
+  // fills it, and waits to send on; so rank 0 can send as many messages as there are connections
+  // before it speaks to the last. With one message more nobody ever moves.
+  const auto chain = [](int n, int messages) {
+    std::vector<TableSchedule::Rank> ranks(static_cast<std::size_t>(n));
+    for (int rank = 0; rank < n; ++rank) {
+      TableSchedule::Lane lane;
+      if (rank == n - 1) lane.push_back(receive(0, data(0)));
+      for (int i = 0; i < messages; ++i) {
+        if (rank > 0) lane.push_back(receive(rank - 1, data(0)));
+        if (rank > 0 && rank < n - 1) lane.back().receives.back().forwarded = true;
+        if (rank < n - 1) lane.push_back(send(rank + 1, data(0)));
+      }
+      if (rank == 0) lane.push_back(send(n - 1, data(0)));
+      ranks[static_cast<std::size_t>(rank)] = {lane};
+    }
+    return TableSchedule{ranks, 1, 1};
+  };
+  for (const int n : {4, 5, 300}) {
+    CAPTURE(n);
+    // Connections 0-1 to (n-2)-(n-1): each holds one message.
+    CHECK(check_resources(chain(n, n - 1), {}).ends());
+    const ResourceVerdict stuck = check_resources(chain(n, n), {});
+    CHECK_FALSE(stuck.ends());
+    CHECK(stuck.enough_slots == 2);
+  }
+}
+
 TEST_CASE("what nobody answers cannot end with any number of slots") {
   const TableSchedule schedule{{{{receive(1, data(0))}}, {{}}}};
   const ResourceVerdict verdict =
