@@ -43,15 +43,28 @@ void check_messages(const ChakraTrace& trace, Problems& problems) {
   }
 }
 
+/// Of the files and of the collectives that one rank alone does.
+ChakraIgnored ignored_in(const ChakraTrace& trace, const std::vector<ChakraCall>& calls) {
+  ChakraIgnored out;
+  for (const ChakraRank& rank : trace.ranks) out.add(rank.ignored);
+  for (const ChakraCall& call : calls) {
+    if (call.nodes.size() > 1) continue;
+    const ChakraNodeRef& only = call.nodes.front();
+    out.collectives.add(trace.ranks[only.rank].nodes[only.index].size);
+  }
+  return out;
+}
+
 }  // namespace
 
 ChakraTrace read_chakra(const std::filesystem::path& path) {
   Problems problems{path.string()};
   ChakraTrace trace = read_ranks(find_chakra_files(path), problems);
   problems.throw_if_any();
-  (void)match_collectives(trace, problems);
+  const std::vector<ChakraCall> calls = match_collectives(trace, problems);
   check_messages(trace, problems);
   problems.throw_if_any();
+  trace.notes = notes_on(ignored_in(trace, calls), static_cast<int>(trace.ranks.size()));
   return trace;
 }
 

@@ -148,8 +148,8 @@ RawChakraNode raw_node(const chakra::Node& node) {
   out.type = node.type();
   out.id = node.id();
   out.name = node.name();
-  out.after.assign(node.ctrl_deps().begin(), node.ctrl_deps().end());
-  out.after.insert(out.after.end(), node.data_deps().begin(), node.data_deps().end());
+  out.after_control.assign(node.ctrl_deps().begin(), node.ctrl_deps().end());
+  out.after_data.assign(node.data_deps().begin(), node.data_deps().end());
   out.duration = chakra_duration(node.duration_micros());
   for (const chakra::Attribute& attribute : node.attr()) read_attribute(attribute, out);
   return out;

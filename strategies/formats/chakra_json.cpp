@@ -2,6 +2,7 @@
 
 #include "strategies/formats/chakra_nodes.hpp"
 #include "topologies/config/complaint.hpp"
+#include "topologies/config/pointer.hpp"
 #include "topologies/config/reader.hpp"
 
 namespace lockstep {
@@ -27,9 +28,9 @@ bool is_true(const ValueReader& value) {
   return plain != nullptr ? *plain : number_of(value).value.value_or(0) != 0;
 }
 
-void read_dependencies(ObjectReader& in, std::string_view key, RawChakraNode& out) {
+void read_dependencies(ObjectReader& in, std::string_view key, std::vector<std::uint64_t>& out) {
   in.optional_array(key, [&out](const ValueReader& id) {
-    out.after.push_back(static_cast<std::uint64_t>(id.integer(0, INT64_MAX)));
+    out.push_back(static_cast<std::uint64_t>(id.integer(0, INT64_MAX)));
   });
 }
 
@@ -46,8 +47,9 @@ RawChakraNode read_node(ObjectReader& in) {
   out.id = static_cast<std::uint64_t>(in.integer("Id", 0, INT64_MAX));
   out.name = in.optional_string("Name").value_or("");
   out.type = in.integer("NodeType", 1, 7);
-  for (const std::string_view key : {"ctrlDeps", "ctrl_deps", "data_deps"})
-    read_dependencies(in, key, out);
+  for (const std::string_view key : {"ctrlDeps", "ctrl_deps"})
+    read_dependencies(in, key, out.after_control);
+  read_dependencies(in, "data_deps", out.after_data);
   const double microseconds = in.number("runtime", 0, kMostMicroseconds, 0);
   out.duration = Duration::picoseconds(std::llround(microseconds * 1e6));
   if (const auto found = in.optional("is_cpu_op")) out.on_cpu = is_true(*found);
@@ -66,16 +68,21 @@ RawChakraNode read_node(ObjectReader& in) {
 }  // namespace
 
 ChakraRank parse_chakra_json(std::string_view text, const std::string& file, int ranks) {
-  const JsonDocument document = parse_json(text, file);
-  const auto nodes = read_document(document, [](ObjectReader& in) {
-    std::vector<RawChakraNode> out;
-    (void)in.all();
-    in.array("workload_graph", [&out](const ValueReader& value) {
-      out.push_back(value.object([](ObjectReader& node) { return read_node(node); }));
-    });
-    return out;
-  });
+  constexpr const char* kNodes = "workload_graph";
+  const std::string pointer = child_pointer("", kNodes);
   Problems problems{file};
+  std::vector<RawChakraNode> nodes;
+  const auto take = [&](const JsonValue& value, std::size_t index) {
+    const ValueReader reader{&value, child_pointer(pointer, index), problems};
+    nodes.push_back(reader.object([](ObjectReader& node) { return read_node(node); }));
+  };
+  const JsonDocument document = parse_json(text, file, {kLargestTrace, kNodes, take});
+  read_document(document, [kNodes](ObjectReader& in) {
+    (void)in.all();
+    in.array(kNodes, [](const ValueReader&) {});
+    return true;
+  });
+  problems.throw_if_any();
   ChakraRank out = link_nodes(nodes, ranks, problems);
   problems.throw_if_any();
   return out;

@@ -39,6 +39,7 @@ class Linker {
     number_nodes();
     for (const RawChakraNode& raw : raw_) out.nodes.push_back(node(raw));
     if (!problems_.any()) check_cycle(out);
+    out.ignored = ignored_;
     return out;
   }
 
@@ -61,22 +62,40 @@ class Linker {
     } else {
       note(raw, "its duration is beyond 106 days");
     }
-    read_dependencies(raw, out);
+    read_dependencies(raw, out.after);
     if (raw.type < kFirstType || raw.type > kLastType) {
       note(raw, fmt::format("expected a type of node from {} to {}, got {}", kFirstType, kLastType,
                             raw.type));
       return out;
     }
     out.kind = static_cast<ChakraNode::Kind>(raw.type - kFirstType);
-    if (communicates(out.kind)) read_communication(raw, out);
+    if (!communicates(out.kind)) return out;
+    if (raw.on_cpu) {
+      ++ignored_.cpu_communications;
+      out.kind = ChakraNode::Kind::compute;
+    } else {
+      read_communication(raw, out);
+    }
     return out;
   }
 
-  void read_dependencies(const RawChakraNode& raw, ChakraNode& out) {
-    for (const std::uint64_t id : raw.after) {
+  void read_dependencies(const RawChakraNode& raw, std::vector<std::uint32_t>& out) {
+    for (const std::uint64_t id : raw.after_control) {
       const auto found = index_.find(id);
       if (found != index_.end()) {
-        out.after.push_back(found->second);
+        out.push_back(found->second);
+      } else {
+        ++ignored_.absent_controls;
+      }
+    }
+    read_data_dependencies(raw, out);
+  }
+
+  void read_data_dependencies(const RawChakraNode& raw, std::vector<std::uint32_t>& out) {
+    for (const std::uint64_t id : raw.after_data) {
+      const auto found = index_.find(id);
+      if (found != index_.end()) {
+        out.push_back(found->second);
       } else {
         note(raw, fmt::format("it depends on node {}, which there is not", id));
       }
@@ -91,9 +110,19 @@ class Linker {
     out.size = Bytes{size};
     if (collective) return;
     const bool sending = out.kind == ChakraNode::Kind::send;
+    const bool alone = ranks_ == 1;
     out.peer = static_cast<int>(number(raw, sending ? "comm_dst" : "comm_src",
-                                       sending ? raw.comm_dst : raw.comm_src, ranks_ - 1, false));
+                                       sending ? raw.comm_dst : raw.comm_src,
+                                       alone ? INT32_MAX : ranks_ - 1, false));
     out.tag = static_cast<std::uint32_t>(number(raw, "comm_tag", raw.comm_tag, UINT32_MAX, true));
+    if (alone && out.peer > 0) drop_message(out);
+  }
+
+  /// Its other end is not in the trace. Its node stays, as what takes no time.
+  void drop_message(ChakraNode& message) {
+    ignored_.messages.add(message.size);
+    message.kind = ChakraNode::Kind::metadata;
+    message.duration = {};
   }
 
   void read_collective(const RawChakraNode& raw, ChakraNode& out) {
@@ -119,11 +148,24 @@ class Linker {
     return 0;
   }
 
-  void check_cycle(const ChakraRank& rank) {
-    std::vector<std::vector<std::uint32_t>> after;
-    for (const ChakraNode& node : rank.nodes) after.push_back(node.after);
-    const auto cycle = find_cycle(after);
+  using After = std::vector<std::vector<std::uint32_t>>;
+
+  /// Where data dependencies alone make no circle, the others go.
+  void check_cycle(ChakraRank& rank) {
+    After all;
+    for (const ChakraNode& node : rank.nodes) all.push_back(node.after);
+    const auto cycle = find_cycle(all);
     if (cycle.empty()) return;
+    After data(raw_.size());
+    for (std::size_t i = 0; i < raw_.size(); ++i) read_data_dependencies(raw_[i], data[i]);
+    if (!find_cycle(data).empty()) return refuse_cycle(cycle);
+    for (std::size_t i = 0; i < raw_.size(); ++i) {
+      ignored_.cyclic_controls += std::ssize(all[i]) - std::ssize(data[i]);
+      rank.nodes[i].after = std::move(data[i]);
+    }
+  }
+
+  void refuse_cycle(const std::vector<std::uint32_t>& cycle) {
     std::string text = "it can never begin: it depends on ";
     for (std::size_t i = 1; i < cycle.size() && i <= kMostNamed; ++i)
       text += fmt::format("node {}, that on ", raw_[cycle[i]].id);
@@ -140,6 +182,7 @@ class Linker {
   int ranks_;
   Problems& problems_;
   std::unordered_map<std::uint64_t, std::uint32_t> index_;
+  ChakraIgnored ignored_;
 };
 
 }  // namespace

@@ -21,8 +21,9 @@ struct RawChakraNode {
   std::int64_t type = 0;  // as the schema numbers them
   std::uint64_t id = 0;
   std::string name;
-  std::vector<std::uint64_t> after;  // ids
-  std::optional<Duration> duration;  // none: more than can be counted
+  std::vector<std::uint64_t> after_control;  // ids in ctrl_deps
+  std::vector<std::uint64_t> after_data;     // and in data_deps
+  std::optional<Duration> duration;          // none: more than can be counted
   bool on_cpu = false;
   ChakraNumber comm_type;
   ChakraNumber comm_size;
@@ -34,7 +35,8 @@ struct RawChakraNode {
   Position at;
 };
 
-/// Checks the nodes of one rank of `ranks` and ties them together; notes what is wrong.
+/// Checks the nodes of one rank of `ranks` and ties them together; notes what is wrong. Where there
+/// is one rank alone, its messages to others are dropped.
 [[nodiscard]] ChakraRank link_nodes(const std::vector<RawChakraNode>& nodes, int ranks,
                                     Problems& problems);
 

@@ -59,8 +59,8 @@ struct OpenContainer {
 /// a comma or a colon, so the start is found by passing over those.
 class DocumentBuilder : public nlohmann::json_sax<nlohmann::json> {
  public:
-  DocumentBuilder(std::string_view text, std::string file)
-      : text_{text}, cursor_{text}, problems_{std::move(file)} {}
+  DocumentBuilder(std::string_view text, std::string file, const JsonStream& stream)
+      : text_{text}, stream_{stream}, cursor_{text}, problems_{std::move(file)} {}
 
   std::size_t* consumed() { return &consumed_; }
   [[nodiscard]] Problems& problems() { return problems_; }
@@ -152,6 +152,8 @@ class DocumentBuilder : public nlohmann::json_sax<nlohmann::json> {
   bool attach(JsonValue value) {
     if (open_.empty()) {
       root_ = std::move(value);
+    } else if (in_stream()) {
+      stream_.take(value, streamed_++);
     } else if (auto* array = std::get_if<JsonArray>(&open_.back().value.data)) {
       array->push_back(std::move(value));
     } else {
@@ -162,12 +164,25 @@ class DocumentBuilder : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
 
+  /// Whether what has just ended is an element of the list that is handed over.
+  [[nodiscard]] bool in_stream() const { return open_.size() == 2 && is_streamed(1); }
+
+  /// Of the open containers the second, if any, where it is an array under the stream's key.
+  [[nodiscard]] bool is_streamed(std::size_t depth) const {
+    return depth == 1 && stream_.take && open_[1].value.get_if<JsonArray>() != nullptr &&
+           open_[0].value.get_if<JsonObject>() != nullptr && open_[0].key == stream_.key;
+  }
+
   /// Pointer of the innermost open container.
   std::string pointer_here() const {
     std::string out;
     for (std::size_t i = 0; i + 1 < open_.size(); ++i) {
       const auto* array = open_[i].value.get_if<JsonArray>();
-      out = array != nullptr ? child_pointer(out, array->size()) : child_pointer(out, open_[i].key);
+      if (array == nullptr) {
+        out = child_pointer(out, open_[i].key);
+      } else {
+        out = child_pointer(out, is_streamed(i) ? streamed_ : array->size());
+      }
     }
     return out;
   }
@@ -195,7 +210,9 @@ class DocumentBuilder : public nlohmann::json_sax<nlohmann::json> {
   }
 
   std::string_view text_;
-  TextCursor cursor_;  // behind the last token that has been dealt with
+  const JsonStream& stream_;
+  std::size_t streamed_ = 0;  // elements handed over
+  TextCursor cursor_;         // behind the last token that has been dealt with
   std::size_t consumed_ = 0;
   Problems problems_;
   std::vector<OpenContainer> open_;
@@ -222,9 +239,13 @@ const JsonValue* find_member(const JsonObject& object, std::string_view key) {
 }
 
 JsonDocument parse_json(std::string_view text, std::string file) {
-  DocumentBuilder builder{text, file};
-  if (text.size() > kLargestJson) {
-    builder.problems().note({}, "", fmt::format("larger than {} MiB", kLargestJson >> 20U));
+  return parse_json(text, std::move(file), JsonStream{});
+}
+
+JsonDocument parse_json(std::string_view text, std::string file, const JsonStream& stream) {
+  DocumentBuilder builder{text, file, stream};
+  if (text.size() > stream.largest) {
+    builder.problems().note({}, "", fmt::format("larger than {} MiB", stream.largest >> 20U));
     builder.problems().throw_if_any();
   }
   refuse_zero_bytes(text, builder.problems());

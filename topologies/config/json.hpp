@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -61,6 +62,19 @@ inline constexpr std::size_t kLongestKey = 256;                     // bytes
 /// must stay short), on a number no double can hold, on more than kLargestJson bytes, and on
 /// duplicate keys (all of them, each with the place of the first).
 [[nodiscard]] JsonDocument parse_json(std::string_view text, std::string file);
+
+/// A long list that is read without being kept.
+struct JsonStream {
+  std::size_t largest = kLargestJson;  // bytes of the text
+  std::string_view key;                // of an array in the top-level object
+  /// Called with every element of that array as it ends; in the document the array is then empty.
+  std::function<void(const JsonValue& element, std::size_t index)> take;
+};
+
+/// The same with a list that is handed over element by element. Where the text is malformed behind
+/// some of them, these have been handed over before ConfigError is thrown.
+[[nodiscard]] JsonDocument parse_json(std::string_view text, std::string file,
+                                      const JsonStream& stream);
 
 /// The same from a file; ConfigError also where it is missing, a directory or not readable.
 [[nodiscard]] JsonDocument read_json(const std::filesystem::path& path);

@@ -76,6 +76,22 @@ TEST_CASE("a set of Chakra traces is replayed by its prefix, a file or its folde
   CHECK(time_of(kChakra + " --compute 1") == time_of(kChakra + " --compute as-is"));
 }
 
+TEST_CASE("what of a trace is left out is said in every form of output") {
+  using namespace test;
+  const TemporaryFolder folder;
+  folder.write("t.0.et", trace_bytes({collective_node(0, 0, 1024), send_node(1, 1, 8, {0})}));
+  const std::string replay = "lockstep replay --cluster star --nodes 8 " + folder.path();
+  const std::string note =
+      "communication was dropped: 1 collective (1024 bytes) and 1 message (8 bytes), since there "
+      "is "
+      "the file of one rank alone";
+  CHECK(contains(output_of(replay), "# " + note));
+  CHECK(contains(json_of(replay)["notes"][0].get<std::string>(), note));
+  CHECK(contains(run_command(replay + " --format csv").err, "lockstep: note: " + note));
+  CHECK(json_of(kChakra)["notes"].empty());
+  CHECK(json_of(kGoal)["notes"].empty());
+}
+
 TEST_CASE("the bytes of a collective are those of its algorithm") {
   const auto rows = rows_of(kChakra);
   CHECK(rows[1]["sent_bytes"] == 1048576 + 2 * 524288);

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <cstdio>
 #include <memory>
 
 #include "tools/lockstep/commands.hpp"
@@ -40,6 +41,14 @@ ReplayQuestion question_of(const Given& given) {
   (void)out.network.parsed();
   (void)out.cluster.policy();
   return out;
+}
+
+/// Only tables and JSON have room for notes.
+void run(const Given& given) {
+  const ReplayAnswer answer = run_replay(question_of(given));
+  if (given.format == Format::csv || given.format == Format::md)
+    for (const std::string& note : answer.ignored) fmt::print(stderr, "lockstep: note: {}\n", note);
+  print(render(answer.report, given.format));
 }
 
 }  // namespace
@@ -82,7 +91,7 @@ void add_replay(CLI::App& app) {
       "Examples:\n"
       "  lockstep replay tests/data/goal/pair.goal\n"
       "  lockstep replay tests/data/chakra/pair --cluster dgx-h100 --compute zero");
-  command->callback([given] { print(render(run_replay(question_of(*given)), given->format)); });
+  command->callback([given] { run(*given); });
 }
 
 }  // namespace lockstep::cli

@@ -83,7 +83,7 @@ class Run {
           question.trace, trace_.ranks(), trace_.ranks() == 1 ? "" : "s", arena_.ranks()));
   }
 
-  Report run() {
+  ReplayAnswer run() {
     std::vector<EndpointId> members = arena_.members(Helpers::none, 0);
     members.resize(static_cast<std::size_t>(trace_.ranks()));
     Workload workload =
@@ -94,7 +94,7 @@ class Run {
     scale_computations(workload, question_.compute_scale);
     const ReplayResult result = replay(arena_.network(), workload, arena_.model());
     if (!result.unfinished.empty()) throw Refusal(unfinished_text(result.unfinished));
-    return report(result, totals_of(workload, result, trace_.ranks()));
+    return {report(result, totals_of(workload, result, trace_.ranks())), trace_.notes()};
   }
 
  private:
@@ -160,6 +160,10 @@ RankTotals sum_of(const std::vector<RankTotals>& ranks) {
   return out;
 }
 
+std::string json_text(const std::vector<std::string>& lines) {
+  return nlohmann::ordered_json(lines).dump();
+}
+
 Report Run::report(const ReplayResult& result, const std::vector<RankTotals>& ranks) const {
   Report out;
   out.schema = "lockstep.replay/1";
@@ -179,6 +183,9 @@ Report Run::report(const ReplayResult& result, const std::vector<RankTotals>& ra
   all.notes = {fmt::format("{}: {} of {} rank{}; {}", question_.trace, trace_.form_name(),
                            trace_.ranks(), trace_.ranks() == 1 ? "" : "s", arena_.text())};
   if (!algorithms_.chosen().empty()) all.notes.push_back("collectives: " + algorithms_text());
+  const std::vector<std::string> ignored = trace_.notes();
+  all.notes.insert(all.notes.end(), ignored.begin(), ignored.end());
+  out.more.emplace_back("notes", json_text(ignored));
   for (const std::string& change : arena_.loaded().link_changes) all.notes.push_back(change);
   Cell everyone;
   everyone.text = "all";
@@ -230,7 +237,7 @@ std::string Run::config() const {
 
 }  // namespace
 
-Report run_replay(const ReplayQuestion& question) {
+ReplayAnswer run_replay(const ReplayQuestion& question) {
   return Run(question).run();
 }
 

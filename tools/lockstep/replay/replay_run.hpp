@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tools/lockstep/arena.hpp"
 #include "tools/lockstep/output.hpp"
@@ -18,8 +19,13 @@ struct ReplayQuestion {
   std::optional<int> slots;  // none: sends never wait
 };
 
+struct ReplayAnswer {
+  Report report;
+  std::vector<std::string> ignored;  // of the trace; tables and JSON have it among their notes
+};
+
 /// Replays a trace on a cluster. Throws ConfigError for what the files have wrong, UsageError where
 /// the cluster is too small or cannot have an algorithm, Refusal where the trace cannot end.
-[[nodiscard]] Report run_replay(const ReplayQuestion& question);
+[[nodiscard]] ReplayAnswer run_replay(const ReplayQuestion& question);
 
 }  // namespace lockstep::cli

@@ -29,6 +29,11 @@ std::string ReplayTrace::form_name() const {
   return std::holds_alternative<GoalSchedule>(form) ? "GOAL" : "Chakra";
 }
 
+std::vector<std::string> ReplayTrace::notes() const {
+  const auto* chakra = std::get_if<ChakraTrace>(&form);
+  return chakra == nullptr ? std::vector<std::string>{} : chakra->notes;
+}
+
 Workload ReplayTrace::workload(std::span<const EndpointId> members,
                                const ChooseSchedule& choose) const {
   if (const auto* goal = std::get_if<GoalSchedule>(&form)) return to_workload(*goal, members);

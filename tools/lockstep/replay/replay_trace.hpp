@@ -3,6 +3,7 @@
 #include <span>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "strategies/formats/chakra.hpp"
 #include "strategies/formats/chakra_workload.hpp"
@@ -17,6 +18,8 @@ struct ReplayTrace {
   [[nodiscard]] int ranks() const;
   /// "GOAL" or "Chakra".
   [[nodiscard]] std::string form_name() const;
+  /// What of the files is ignored.
+  [[nodiscard]] std::vector<std::string> notes() const;
   /// `members[r]` plays rank r; `choose` is asked for the schedules of collectives.
   [[nodiscard]] Workload workload(std::span<const EndpointId> members,
                                   const ChooseSchedule& choose) const;
