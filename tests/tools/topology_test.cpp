@@ -137,6 +137,19 @@ TEST_CASE("a machine that is imported is a cluster that runs") {
   CHECK(contains(partial.err, "lockstep: note: the file tells no NVLink: "));
 }
 
+TEST_CASE("what an import leaves out is told on stderr") {
+  const CommandResult pasted =
+      run_command("lockstep topology import tests/data/topology_import/pasted-smi.txt");
+  CHECK(pasted.status == 0);
+  CHECK(contains(pasted.err,
+                 "lockstep: note: line 28: a table of `nvidia-smi topo -p2p` is skipped"));
+  CHECK(contains(pasted.err, "8 lines that are no part of the matrix are skipped, from line 1 on"));
+  const CommandResult ports =
+      run_command("lockstep topology import tests/data/topology_import/two-ports.xml");
+  CHECK(
+      contains(ports.err, "left out: eth0; veth5f3a; docker0; bond0 (network interfaces without"));
+}
+
 TEST_CASE("what cannot be imported is refused, and nothing is written") {
   const std::string from = "lockstep topology import tests/data/topology_import/hgx-h100.xml ";
   CHECK(contains(refusal_of("lockstep topology import", 2), "expected a file"));

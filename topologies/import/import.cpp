@@ -13,6 +13,7 @@
 #include "topologies/import/nccl_machine.hpp"
 #include "topologies/import/rate_text.hpp"
 #include "topologies/import/smi_machine.hpp"
+#include "topologies/import/text_places.hpp"
 
 namespace lockstep {
 namespace {
@@ -24,12 +25,28 @@ constexpr std::size_t kMostPlaces = 512;  // GPUs and CPUs of a node, as cluster
   throw ConfigError{Problem{file, at, "", std::move(message)}};
 }
 
+/// rocm-smi --showtopo and amd-smi topology print several tables with the headings of nvidia-smi's.
+void refuse_amd_tables(std::string_view text, const std::string& file) {
+  for (const std::string_view word :
+       {"XGMI", "ROCm System Management Interface", "between two GPUs", "ACCESS TABLE"}) {
+    const auto found = text.find(word);
+    if (found == text.npos) continue;
+    refuse(
+        file, TextPlaces{text}.at(found),
+        "these are tables of rocm-smi or amd-smi: expected an NCCL topology; RCCL writes that of "
+        "AMD's GPUs where NCCL_TOPO_DUMP_FILE names a file");
+  }
+}
+
 Machine read_machine(std::string_view text, const std::string& file, const ImportOptions& options) {
   if (text.size() > kLargest)
     refuse(file, {}, "larger than 8 MiB, which no topology of a machine is");
   const auto first = text.find_first_not_of("\xEF\xBB\xBF \t\r\n");
   const bool is_xml = first != text.npos && text[first] == '<';
-  if (is_xml) return machine_of(read_nccl_xml(text, file), file);
+  if (is_xml)
+    return machine_of(read_nccl_xml(text, file, options.nic_speed.has_value()), file,
+                      options.device);
+  refuse_amd_tables(text, file);
   if (looks_like_smi(text)) return machine_of(read_smi_matrix(text, file), options.device);
   const std::string_view start =
       first == text.npos ? "" : text.substr(first, text.find_first_of("\r\n", first) - first);
@@ -81,17 +98,20 @@ void settle_nvlink(Machine& machine, const ImportOptions& options) {
         "H100: 18) gives them one");
 }
 
+std::optional<NicSpeed> asked_for(const ImportOptions& options) {
+  if (!options.nic_speed) return std::nullopt;
+  constexpr Rate kLeast = Rate::bytes_per_second(125'000);
+  if (*options.nic_speed < kLeast)
+    throw ImportError("--nic-speed: expected at least 1 Mb/s, got " +
+                      to_string(*options.nic_speed));
+  return NicSpeed{*options.nic_speed, network_rate_text(*options.nic_speed) + ", as asked for",
+                  false};
+}
+
 void settle_speeds(Machine& machine, const ImportOptions& options) {
   const auto nics = machine.of_kind(VertexKind::nic);
-  if (options.nic_speed) {
-    constexpr Rate kLeast = Rate::bytes_per_second(125'000);
-    if (*options.nic_speed < kLeast)
-      throw ImportError("--nic-speed: expected at least 1 Mb/s, got " +
-                        to_string(*options.nic_speed));
-    const NicSpeed speed{*options.nic_speed,
-                         network_rate_text(*options.nic_speed) + ", as asked for", false};
-    for (const std::size_t nic : nics) machine.vertices[nic].speed = speed;
-    if (nics.empty()) add_nics(machine, speed);
+  if (const auto speed = asked_for(options)) {
+    if (nics.empty()) add_nics(machine, *speed);
     return;
   }
   if (nics.empty()) {
@@ -177,17 +197,20 @@ std::string outline_of(const Machine& machine) {
   };
   std::string text = counted(VertexKind::gpu, "GPU", "GPUs").substr(2);
   const bool switched = !machine.of_kind(VertexKind::nvswitch).empty();
-  if (has_nvlink(machine)) text += switched ? " on NVSwitches" : " on NVLink";
+  if (has_nvlink(machine))
+    text += switched ? " on NVSwitches" : machine.xgmi ? " on xGMI" : " on NVLink";
   return text + counted(VertexKind::pcie_switch, "PCIe switch", "PCIe switches") +
          counted(VertexKind::cpu, "CPU", "CPUs") + counted(VertexKind::nic, "NIC", "NICs");
 }
 
-std::vector<int> settle_rails_of(Machine& machine, const std::string& file) {
-  drop_slow_nics(machine);
+std::vector<int> settle_rails_of(Machine& machine, const ImportOptions& options,
+                                 const std::string& file) {
   try {
-    return settle_nics(machine);
+    return settle_nics(machine, asked_for(options));
   } catch (const std::overflow_error& error) {  // NICs beyond 140 TB/s taken as one
-    refuse(file, {1, 1}, std::string{error.what()} + " once several NICs are taken as one");
+    refuse(file, {1, 1},
+           std::string{error.what()} +
+               " once several NICs are taken as one; --nic-speed tells that of each");
   } catch (const std::runtime_error& error) {
     refuse(file, {1, 1}, error.what());
   }
@@ -209,7 +232,7 @@ ImportedCluster import_topology(std::string_view text, const std::string& file,
   settle_nvlink(machine, options);
   check_places(machine, file);
   settle_speeds(machine, options);
-  const auto rails = settle_rails_of(machine, file);
+  const auto rails = settle_rails_of(machine, options, file);
   const auto nics = machine.of_kind(VertexKind::nic);
 
   ImportedCluster out;

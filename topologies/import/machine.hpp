@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,9 +37,28 @@ struct MachineCable {
   SourcedLink link;
 };
 
+/// What the way from a GPU to a NIC crosses at worst, the nearest first; the words are those of
+/// `nvidia-smi topo -m` and of NCCL (src/graph/topo.h), which knows no NODE.
+enum class PathType : std::uint8_t {
+  pix,   // at most one PCIe bridge
+  pxb,   // several PCIe bridges
+  phb,   // a PCIe host bridge, which is a CPU
+  node,  // several host bridges of one NUMA node
+  sys,   // the link between NUMA nodes
+};
+
+/// A path type that the other tool tells, whatever the cables look like.
+struct ToldPath {
+  std::size_t gpu = 0;  // into Machine::vertices
+  std::size_t nic = 0;
+  PathType type = PathType::sys;
+};
+
 struct Machine {
   std::vector<MachineVertex> vertices;  // of each kind in the order in which they are numbered
   std::vector<MachineCable> cables;
+  std::vector<ToldPath> told_paths;
+  bool xgmi = false;               // the GPUs' links are AMD's, not NVLinks
   std::string device;              // id of what its GPUs are, in configs/devices; empty: not known
   bool device_assumed = false;     // it is only likely
   std::vector<std::string> notes;  // what had to be assumed, or was left out

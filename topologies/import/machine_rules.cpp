@@ -5,30 +5,16 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <stdexcept>
+#include <tuple>
 #include <utility>
 
 #include "sim/check.hpp"
 #include "topologies/import/link_constants.hpp"
+#include "topologies/import/nearest_nic.hpp"
 #include "topologies/import/rate_text.hpp"
-#include "topologies/node_rails.hpp"
 
 namespace lockstep {
 namespace {
-
-/// The machine with only these vertices, in its order.
-Machine only(const Machine& machine, const std::set<std::size_t>& kept) {
-  Machine out = machine;
-  out.vertices.clear();
-  out.cables.clear();
-  std::map<std::size_t, std::size_t> place;
-  for (const std::size_t v : kept) place[v] = out.add(machine.vertices[v]);
-  for (const MachineCable& cable : machine.cables) {
-    if (kept.count(cable.from) == 0 || kept.count(cable.to) == 0) continue;
-    out.join(place[cable.from], place[cable.to], cable.kind, cable.link);
-  }
-  return out;
-}
 
 std::set<std::size_t> all_of(const Machine& machine) {
   std::set<std::size_t> all;
@@ -60,31 +46,62 @@ auto& cable_of(SomeMachine& machine, std::size_t nic) {
   return *found;
 }
 
-/// GPUs and NICs with rails by settle_rails, NIC i on rail i.
-std::vector<int> rails_of(const Machine& machine) {
-  Graph graph;
-  for (const MachineVertex& vertex : machine.vertices) {
-    add_vertex(graph, Vertex{vertex.kind, vertex.kind != VertexKind::gpu, 0, 0, -1, {}});
+/// The speed at which the NICs that serve GPUs carry most together; of two that carry as much the
+/// higher.
+Rate main_speed(const Machine& machine, const std::set<std::size_t>& busy) {
+  std::map<Rate, double> sums;
+  for (const std::size_t nic : busy) {
+    const Rate rate = machine.vertices[nic].speed->rate;
+    sums[rate] += rate.bytes_per_second();
   }
-  for (const MachineCable& cable : machine.cables) {
-    add_cable(graph, static_cast<VertexId>(cable.from), static_cast<VertexId>(cable.to), cable.kind,
-              cable.link.figures);
-  }
-  const auto problems = settle_rails(graph);
-  if (!problems.empty()) {
-    throw std::runtime_error(fmt::format("the GPU {}: {}",
-                                         machine.vertices[problems.front().vertex].source,
-                                         problems.front().message));
-  }
-  std::vector<int> rails;
-  for (const std::size_t gpu : machine.of_kind(VertexKind::gpu))
-    rails.push_back(graph[static_cast<VertexId>(gpu)].rail);
-  return rails;
+  return std::max_element(sums.begin(), sums.end(),
+                          [](const auto& a, const auto& b) {
+                            return std::tie(a.second, a.first) < std::tie(b.second, b.first);
+                          })
+      ->first;
 }
 
-/// Which NICs each NIC that serves a GPU stands for: itself, and idle ones that hang on the same.
+std::set<std::size_t> nics_of(const std::vector<NearestNic>& nearest) {
+  std::set<std::size_t> nics;
+  for (const NearestNic& each : nearest) nics.insert(each.nic);
+  return nics;
+}
+
+/// A fabric has links of one speed: keeps the NICs of that which those that serve GPUs mostly have.
+/// Whether there were others.
+bool drop_other_speeds(Machine& machine, const std::set<std::size_t>& busy) {
+  const Rate speed = main_speed(machine, busy);
+  std::vector<std::size_t> slower;
+  std::vector<std::size_t> faster;
+  auto kept = all_of(machine);
+  for (const std::size_t nic : machine.of_kind(VertexKind::nic)) {
+    const Rate own = machine.vertices[nic].speed->rate;
+    if (own == speed) continue;
+    (own < speed ? slower : faster).push_back(nic);
+    kept.erase(nic);
+  }
+  const std::string others = network_rate_text(speed);
+  if (!slower.empty())
+    machine.notes.push_back(note_of(machine, slower, "slower than the others of " + others));
+  if (!faster.empty())
+    machine.notes.push_back(note_of(
+        machine, faster, "faster than the others of " + others + ", which serve more of the GPUs"));
+  machine = only(machine, kept);
+  return !slower.empty() || !faster.empty();
+}
+
+/// Whether one of them serves a GPU to which the other is as near.
+bool could_serve(const std::vector<NearestNic>& nearest, std::size_t busy, std::size_t idle) {
+  return std::ranges::any_of(nearest, [=](const NearestNic& each) {
+    return each.nic == busy && std::ranges::find(each.as_near, idle) != each.as_near.end();
+  });
+}
+
+/// Which NICs each NIC that serves a GPU stands for: itself, and idle ones that hang on the same
+/// and are as near.
 std::map<std::size_t, std::vector<std::size_t>> shares(const Machine& machine,
-                                                       const std::set<std::size_t>& busy) {
+                                                       const std::set<std::size_t>& busy,
+                                                       const std::vector<NearestNic>& nearest) {
   std::map<std::size_t, std::vector<std::size_t>> of_busy;
   for (const std::size_t nic : busy) of_busy[nic] = {nic};
   for (const std::size_t nic : machine.of_kind(VertexKind::nic)) {
@@ -93,7 +110,7 @@ std::map<std::size_t, std::vector<std::size_t>> shares(const Machine& machine,
     std::vector<std::size_t>* chosen = nullptr;
     for (auto& [other, share] : of_busy) {
       const bool beside = cable_of(machine, other).to == cable_of(machine, nic).to;
-      if (!beside || share.size() >= least) continue;
+      if (!beside || share.size() >= least || !could_serve(nearest, other, nic)) continue;
       least = share.size();
       chosen = &share;
     }
@@ -123,8 +140,9 @@ void widen(Machine& machine, std::size_t nic, const std::vector<std::size_t>& sh
 }
 
 /// Makes one of several NICs where that comes out even, and drops all but those.
-void keep_busy(Machine& machine, const std::set<std::size_t>& busy) {
-  const auto of_busy = shares(machine, busy);
+void keep_busy(Machine& machine, const std::set<std::size_t>& busy,
+               const std::vector<NearestNic>& nearest) {
+  const auto of_busy = shares(machine, busy, nearest);
   const std::size_t each = evenly(of_busy);
   std::set<std::size_t> used = busy;
   for (const auto& [nic, share] : of_busy) {
@@ -144,6 +162,24 @@ void keep_busy(Machine& machine, const std::set<std::size_t>& busy) {
 }
 
 }  // namespace
+
+Machine only(const Machine& machine, const std::set<std::size_t>& kept) {
+  Machine out = machine;
+  out.vertices.clear();
+  out.cables.clear();
+  std::map<std::size_t, std::size_t> place;
+  for (const std::size_t v : kept) place[v] = out.add(machine.vertices[v]);
+  for (const MachineCable& cable : machine.cables) {
+    if (kept.count(cable.from) == 0 || kept.count(cable.to) == 0) continue;
+    out.join(place[cable.from], place[cable.to], cable.kind, cable.link);
+  }
+  out.told_paths.clear();
+  for (const ToldPath& told : machine.told_paths) {
+    if (kept.count(told.gpu) == 0 || kept.count(told.nic) == 0) continue;
+    out.told_paths.push_back({place[told.gpu], place[told.nic], told.type});
+  }
+  return out;
+}
 
 std::vector<Machine> apart(const Machine& machine) {
   std::vector<std::size_t> group(machine.vertices.size());
@@ -166,23 +202,6 @@ std::vector<Machine> apart(const Machine& machine) {
   return out;
 }
 
-void drop_slow_nics(Machine& machine) {
-  const auto nics = machine.of_kind(VertexKind::nic);
-  Rate fastest = Rate::from_steps(1);
-  for (const std::size_t nic : nics) fastest = std::max(fastest, machine.vertices[nic].speed->rate);
-  std::vector<std::size_t> slow;
-  auto kept = all_of(machine);
-  for (const std::size_t nic : nics) {
-    if (machine.vertices[nic].speed->rate == fastest) continue;
-    slow.push_back(nic);
-    kept.erase(nic);
-  }
-  if (slow.empty()) return;
-  machine.notes.push_back(
-      note_of(machine, slow, "slower than the others of " + network_rate_text(fastest)));
-  machine = only(machine, kept);
-}
-
 void add_nics(Machine& machine, const NicSpeed& speed) {
   for (const std::size_t gpu : machine.of_kind(VertexKind::gpu)) {
     const auto above = std::ranges::find_if(machine.cables, [&](const MachineCable& cable) {
@@ -198,17 +217,21 @@ void add_nics(Machine& machine, const NicSpeed& speed) {
   }
 }
 
-std::vector<int> settle_nics(Machine& machine) {
-  auto rails = rails_of(machine);
-  const auto nics = machine.of_kind(VertexKind::nic);
-  if (nics.empty()) return rails;
-  std::set<std::size_t> busy;
-  for (const int rail : rails) busy.insert(nics[static_cast<std::size_t>(rail)]);
-  for (int& rail : rails) {
-    const auto own = busy.find(nics[static_cast<std::size_t>(rail)]);
-    rail = static_cast<int>(std::distance(busy.begin(), own));
+std::vector<int> settle_nics(Machine& machine, const std::optional<NicSpeed>& asked_for) {
+  const std::size_t gpus = machine.of_kind(VertexKind::gpu).size();
+  if (machine.of_kind(VertexKind::nic).empty()) return std::vector<int>(gpus, 0);
+  std::vector<NearestNic> nearest = nearest_nics(machine);
+  if (asked_for) {
+    for (const std::size_t nic : machine.of_kind(VertexKind::nic))
+      machine.vertices[nic].speed = *asked_for;
+  } else if (drop_other_speeds(machine, nics_of(nearest))) {
+    nearest = nearest_nics(machine);
   }
-  keep_busy(machine, busy);
+  const std::set<std::size_t> busy = nics_of(nearest);
+  std::vector<int> rails;
+  for (const NearestNic& each : nearest)
+    rails.push_back(static_cast<int>(std::distance(busy.begin(), busy.find(each.nic))));
+  keep_busy(machine, busy, nearest);
   return rails;
 }
 

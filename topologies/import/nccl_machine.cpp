@@ -10,14 +10,15 @@
 #include <utility>
 
 #include "topologies/import/known_gpus.hpp"
+#include "topologies/import/nccl_links.hpp"
+#include "topologies/import/nccl_nics.hpp"
 
 namespace lockstep {
 namespace {
 
 constexpr std::string_view kHiddenSwitch = "fffffff:ff:ff.0";  // NVSwitches that a VM does not see
-constexpr int kDefaultPcie = 3;                    // NCCL's fallback, 60 in kvDictPciGen
-constexpr int kDefaultLanes = 16;                  // NCCL's, where link_width is 0
-constexpr std::int64_t kDefaultMegabits = 10'000;  // NCCL's, where a NIC's speed is not told
+constexpr int kDefaultPcie = 3;    // NCCL's fallback, 60 in kvDictPciGen
+constexpr int kDefaultLanes = 16;  // NCCL's, where link_width is 0
 
 /// What orders vertices of a kind: host, then number, then bus id.
 using Order = std::tuple<std::size_t, std::int64_t, std::string>;
@@ -32,16 +33,19 @@ struct FoundGpu {
 
 class Builder {
  public:
-  Builder(const NcclTopology& topology, const std::string& file)
-      : topology_{topology}, problems_{file} {}
+  Builder(const NcclTopology& topology, const std::string& file,
+          const std::optional<Device>& device)
+      : topology_{topology}, problems_{file}, device_{device} {}
 
   Machine build() {
     machine_.notes = topology_.notes;
     find_whether_numbered();
     for (const NcclCpuElement& cpu : topology_.cpus) add_cpu(cpu);
+    add_nics();
     join_cpus();
     for (const FoundGpu& gpu : gpus_) add_links(gpu);
-    add_direct_links();
+    note_links_to_themselves();
+    settle_direct_links();
     add_pci_links();
     settle_device();
     note_assumptions();
@@ -82,10 +86,8 @@ class Builder {
     cpus_.push_back({&cpu, vertex, host_});
     cpu_ = vertex;
     for (const NcclPci& pci : cpu.below) add_pci(pci, vertex);
-    for (const NcclNet& net : cpu.nets) {
-      const auto nic = add_nic(net, "", {});
-      machine_.join(nic, vertex, LinkKind::pcie, local_link(Duration::picoseconds(500'000)));
-    }
+    for (const NcclNet& net : cpu.nets)
+      nics_.add({host_, "", vertex, local_link(Duration::picoseconds(500'000)), false}, {net});
   }
 
   void join_cpus() {
@@ -112,7 +114,7 @@ class Builder {
       case PciKind::gpu:
         return add_gpu(pci, above);
       case PciKind::nic:
-        return add_card(pci, above);
+        return nics_.add({host_, pci.bus_id, above, pcie_link(pci)}, pci.nets);
       case PciKind::bridge:
         return add_bridge(pci, above);
       case PciKind::nvswitch:
@@ -143,40 +145,14 @@ class Builder {
     for (const NcclPci& below : pci.below) add_pci(below, above);  // nobody has seen that
   }
 
-  /// A card of several ports shares its lanes between them.
-  void add_card(const NcclPci& pci, std::size_t above) {
-    const SourcedLink link = pcie_link(pci);
-    if (pci.nets.size() < 2) {
-      const auto nic =
-          add_nic(pci.nets.empty() ? NcclNet{} : pci.nets.front(), pci.bus_id, link.figures);
-      machine_.join(nic, above, LinkKind::pcie, link);
-      return;
+  void add_nics() {
+    for (FoundNic& nic : nics_.take(machine_.notes)) {
+      host_ = nic.place.host;
+      MachineVertex vertex{VertexKind::nic, std::move(nic.source)};
+      vertex.speed = std::move(nic.speed);
+      const auto added = add(std::move(vertex), nets_numbered_ ? nic.dev : 0, nic.place.bus_id);
+      machine_.join(added, nic.place.above, LinkKind::pcie, std::move(nic.place.link));
     }
-    const auto card =
-        add({VertexKind::pcie_switch, pci.bus_id + ", a card with several ports"}, 0, "");
-    machine_.join(card, above, LinkKind::pcie, link);
-    for (const NcclNet& net : pci.nets) {
-      const auto nic = add_nic(net, pci.bus_id, link.figures);
-      machine_.join(nic, card, LinkKind::pcie, local_link({}));
-    }
-  }
-
-  std::size_t add_nic(const NcclNet& net, const std::string& bus_id, const LinkFigures& slot) {
-    MachineVertex nic{VertexKind::nic, bus_id};
-    if (!net.name.empty()) nic.source += (bus_id.empty() ? "" : ", ") + net.name;
-    nic.speed = speed_of(net, slot);
-    return add(std::move(nic), nets_numbered_ ? *net.dev : 0, bus_id);
-  }
-
-  /// A net that tells none, or nonsense, has what NCCL then takes; a card of which nothing but the
-  /// slot is told, what fits there.
-  static NicSpeed speed_of(const NcclNet& net, const LinkFigures& slot) {
-    const bool told = net.megabits && *net.megabits > 0;
-    if (!told && net.name.empty()) return nic_speed_for(slot);
-    const std::int64_t megabits = told ? *net.megabits : kDefaultMegabits;
-    const Rate rate = Rate::bytes_per_second(static_cast<std::uint64_t>(megabits) * 125'000);
-    if (told) return {rate, fmt::format("{} Mb/s, as the file says", megabits), false};
-    return {rate, fmt::format("{} Mb/s, NCCL's default", megabits), true};
   }
 
   // --- NVLink
@@ -203,8 +179,7 @@ class Builder {
                           link.at.line, link.at.column, in_quotes(link.target)));
       }
     }
-    if (to_switch > 0)
-      join_switch(gpu, static_cast<int>(std::min<std::int64_t>(to_switch, kMostLinks)));
+    if (to_switch > 0) join_switch(gpu, to_switch);
     if (to_cpu > 0)
       join_cpu(gpu, LinkKind::nvlink,
                nvlink_of(told.compute_capability,
@@ -224,13 +199,35 @@ class Builder {
     return PciKind::other;
   }
 
-  void join_switch(const FoundGpu& gpu, int count) {
+  void join_switch(const FoundGpu& gpu, std::int64_t count) {
     if (!nvswitch_) {
       host_ = 0;
       nvswitch_ = add({VertexKind::nvswitch, "all NVSwitches as one"}, 0, "");
     }
-    machine_.join(gpu.vertex, *nvswitch_, LinkKind::nvlink,
-                  nvlink_of(gpu.pci->gpu->compute_capability, count, NvlinkEnd::nvswitch));
+    join_switch(gpu, *nvswitch_, count);
+  }
+
+  /// With no more links than the GPU has.
+  void join_switch(const FoundGpu& gpu, std::size_t nvswitch, std::int64_t count) {
+    const std::int64_t has = links_of(gpu);
+    if (count > has && !noted_links_) {
+      machine_.notes.push_back(
+          fmt::format("{}: {} NVLinks to NVSwitches are more than a GPU has: taken for {}",
+                      gpu.pci->bus_id, count, has));
+      noted_links_ = true;
+    }
+    machine_.join(gpu.vertex, nvswitch, LinkKind::nvlink,
+                  nvlink_of(gpu.pci->gpu ? gpu.pci->gpu->compute_capability : 0,
+                            static_cast<int>(std::min(count, has)), NvlinkEnd::nvswitch));
+  }
+
+  /// NVLinks that the GPU has; where that is not known, more than any.
+  [[nodiscard]] std::int64_t links_of(const FoundGpu& gpu) const {
+    if (device_ && device_->peer_links) return device_->peer_links->count;
+    const KnownGpu* known = gpu_of_pci_id(gpu.pci->pci_id);
+    if (known == nullptr && gpu.pci->gpu)
+      known = gpu_of_capability(gpu.pci->gpu->compute_capability);
+    return known == nullptr ? kMostLinks : known->links;
   }
 
   /// Beside a direct way to its CPU the PCIe link there is of no use, and would have routes split.
@@ -244,44 +241,53 @@ class Builder {
     }
   }
 
-  struct Direct {
-    const FoundGpu* from = nullptr;  // who told it first
-    const NcclNvlink* link = nullptr;
-    std::int64_t there = 0;
-    std::int64_t back = 0;
-  };
-
   void keep_direct(const FoundGpu& gpu, const NcclNvlink& link) {
     const std::size_t other = by_bus_.at({gpu.host, link.target});
     const auto own = static_cast<std::size_t>(&gpu - gpus_.data());
     if (other == own) {
-      problems_.note(link.at, "",
-                     "target: a GPU has no link to itself, got " + in_quotes(link.target));
-      return;
+      ++to_themselves_;
+    } else {
+      direct_.add(own, other, link);
     }
-    Direct& direct = direct_[{std::min(own, other), std::max(own, other)}];
-    if (direct.from == nullptr) direct = {&gpu, &link, 0, 0};
-    (direct.from == &gpu ? direct.there : direct.back) += link.count;
-    if (direct.from != &gpu) direct.link = &link;
+  }
+
+  void note_links_to_themselves() {
+    if (to_themselves_ == 0) return;
+    machine_.notes.push_back(
+        to_themselves_ == 1
+            ? "a link of a GPU to itself is ignored"
+            : fmt::format("{} links of GPUs to themselves are ignored", to_themselves_));
+  }
+
+  void settle_direct_links() {
+    direct_.check_both_ends(problems_);
+    std::vector<std::int64_t> has;
+    for (const FoundGpu& gpu : gpus_) has.push_back(links_of(gpu));
+    const auto switched = direct_.behind_switches(has);
+    std::map<std::size_t, std::size_t> vertices;  // of NVSwitches, by group
+    for (std::size_t gpu = 0; gpu < gpus_.size(); ++gpu) {
+      if (!switched[gpu]) continue;
+      const auto [found, is_new] = vertices.try_emplace(switched[gpu]->group, 0);
+      host_ = gpus_[gpu].host;
+      if (is_new)
+        found->second =
+            add({VertexKind::nvswitch, "between GPUs that tell all their links to each"}, 0, "");
+      join_switch(gpus_[gpu], found->second, switched[gpu]->links);
+    }
+    for (const DirectLinks::Link& link : direct_.all()) {
+      if (!switched[link.from] || link.told->xgmi) add_direct(link);
+    }
   }
 
   /// A link that only one side tells is there all the same.
-  void add_direct_links() {
-    for (const auto& [pair, direct] : direct_) {
-      if (direct.back != 0 && direct.back != direct.there) {
-        problems_.note(direct.link->at, "",
-                       fmt::format("count: expected {} as the other end says, got {}", direct.there,
-                                   direct.back));
-        continue;
-      }
-      const FoundGpu& gpu = *direct.from;
-      const int count = static_cast<int>(std::min<std::int64_t>(direct.there, kMostLinks));
-      const NcclGpu& told = *gpu.pci->gpu;
-      machine_.join(gpus_[pair.first].vertex, gpus_[pair.second].vertex, LinkKind::nvlink,
-                    direct.link->xgmi
-                        ? xgmi_of(told.architecture, count)
-                        : nvlink_of(told.compute_capability, count, NvlinkEnd::device));
-    }
+  void add_direct(const DirectLinks::Link& link) {
+    const int count = static_cast<int>(std::min<std::int64_t>(link.there, kMostLinks));
+    const NcclGpu& told = *gpus_[link.from].pci->gpu;
+    machine_.xgmi = machine_.xgmi || link.told->xgmi;
+    machine_.join(gpus_[std::min(link.from, link.to)].vertex,
+                  gpus_[std::max(link.from, link.to)].vertex, LinkKind::nvlink,
+                  link.told->xgmi ? xgmi_of(told.architecture, count)
+                                  : nvlink_of(told.compute_capability, count, NvlinkEnd::device));
   }
 
   void add_pci_links() {
@@ -395,7 +401,11 @@ class Builder {
   std::map<Place, std::size_t> by_bus_;   // into gpus_
   std::map<Place, std::size_t> bridges_;  // vertices
   std::set<std::string> nvswitches_;      // bus ids
-  std::map<std::pair<std::size_t, std::size_t>, Direct> direct_;
+  DirectLinks direct_;
+  NicCollector nics_;
+  const std::optional<Device>& device_;
+  std::int64_t to_themselves_ = 0;
+  bool noted_links_ = false;
   std::optional<std::size_t> nvswitch_;
   bool gpus_numbered_ = true;
   bool nets_numbered_ = true;
@@ -404,8 +414,9 @@ class Builder {
 
 }  // namespace
 
-Machine machine_of(const NcclTopology& topology, const std::string& file) {
-  return Builder{topology, file}.build();
+Machine machine_of(const NcclTopology& topology, const std::string& file,
+                   const std::optional<Device>& device) {
+  return Builder{topology, file, device}.build();
 }
 
 }  // namespace lockstep

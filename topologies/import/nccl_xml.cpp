@@ -50,7 +50,8 @@ struct Range {
 
 class Reader {
  public:
-  Reader(std::string_view text, const std::string& file) : xml_{text, file}, problems_{file} {}
+  Reader(std::string_view text, const std::string& file, bool nic_speed_given)
+      : xml_{text, file}, problems_{file}, nic_speed_given_{nic_speed_given} {}
 
   NcclTopology read() {
     for (const pugi::xml_node node : xml_.top().children()) {
@@ -259,9 +260,26 @@ class Reader {
         pass_over(below);
         continue;
       }
-      nets.push_back({text(below, "name"), integer(below, "dev", {-1, 1'000'000}),
-                      integer(below, "speed", {-1'000'000'000, 100'000'000})});
+      nets.push_back({text(below, "name"), integer(below, "dev", {-1, 1'000'000}), speed(below),
+                      text(below, "port"), lower(text(below, "guid"))});
     }
+  }
+
+  /// Mb/s. Drivers tell -1, and that without its sign, where they do not know.
+  std::optional<std::int64_t> speed(pugi::xml_node net) {
+    const pugi::xml_attribute attribute = net.attribute("speed");
+    if (!attribute || *attribute.value() == '\0') return std::nullopt;
+    const auto value = parse_integer(attribute.value());
+    if (value && *value <= kMostMegabits) return value;
+    if (nic_speed_given_) {
+      ++ignored_speeds_;
+    } else {
+      problems_.note(xml_.at(attribute), "",
+                     fmt::format("speed: expected a whole number of Mb/s up to {}, got {}; "
+                                 "--nic-speed tells that of every NIC",
+                                 kMostMegabits, in_quotes(attribute.value())));
+    }
+    return std::nullopt;
   }
 
   // --- attributes
@@ -307,6 +325,11 @@ class Reader {
   void note_passed_over() {
     const std::size_t more = passed_over_ - std::min<std::size_t>(passed_over_, out_.notes.size());
     if (more > 0) out_.notes.push_back(fmt::format("{} more elements were passed over", more));
+    if (ignored_speeds_ == 1)
+      out_.notes.emplace_back("the speed of a NIC that cannot be is ignored");
+    if (ignored_speeds_ > 1)
+      out_.notes.push_back(
+          fmt::format("{} speeds of NICs that cannot be are ignored", ignored_speeds_));
   }
 
   PlacedXml xml_;
@@ -314,12 +337,14 @@ class Reader {
   NcclTopology out_;
   int systems_ = 0;
   std::size_t passed_over_ = 0;
+  bool nic_speed_given_ = false;
+  std::size_t ignored_speeds_ = 0;
 };
 
 }  // namespace
 
-NcclTopology read_nccl_xml(std::string_view text, const std::string& file) {
-  return Reader{text, file}.read();
+NcclTopology read_nccl_xml(std::string_view text, const std::string& file, bool nic_speed_given) {
+  return Reader{text, file, nic_speed_given}.read();
 }
 
 }  // namespace lockstep

@@ -33,7 +33,10 @@ struct NcclNet {
   std::string name;
   std::optional<std::int64_t> dev;
   std::optional<std::int64_t> megabits;  // speed; NCCL takes 10000 where it is not above zero
+  std::string port;
+  std::string guid;  // of the device, lower case
 };
+inline constexpr std::int64_t kMostMegabits = 100'000'000;
 
 enum class PciKind : std::uint8_t { gpu, nic, bridge, nvswitch, other };
 
@@ -64,7 +67,9 @@ struct NcclTopology {
 };
 
 /// Reads what `text` says, no more. Attributes that mean nothing here are passed over; so are
-/// elements, with a note. Throws ConfigError with everything that is wrong.
-[[nodiscard]] NcclTopology read_nccl_xml(std::string_view text, const std::string& file);
+/// elements, with a note, and speeds of NICs that cannot be, where these are given anyway. Throws
+/// ConfigError with everything that is wrong.
+[[nodiscard]] NcclTopology read_nccl_xml(std::string_view text, const std::string& file,
+                                         bool nic_speed_given = false);
 
 }  // namespace lockstep

@@ -8,14 +8,14 @@
 #include <set>
 #include <utility>
 
-#include "topologies/import/known_gpus.hpp"
 #include "topologies/import/link_constants.hpp"
+#include "topologies/import/machine_rules.hpp"
+#include "topologies/import/smi_facts.hpp"
 
 namespace lockstep {
 namespace {
 
 constexpr int kLanes = 16;
-constexpr int kMostLinks = 18;  // of any GPU so far: NVLink 4 and 5
 
 /// Things that belong together.
 class Groups {
@@ -37,22 +37,21 @@ class Groups {
   std::vector<std::size_t> parent_;
 };
 
-struct Facts {
-  std::string device;
-  int compute_capability = 80;
-  int pcie = 4;
-  int links = kMostLinks;
-};
-
 class Builder {
  public:
   Builder(const SmiMatrix& matrix, const std::optional<Device>& device)
       : matrix_{matrix},
         count_{matrix.devices.size()},
+        facts_{facts_of(matrix, device)},
         bridge_{count_},
         bridges_{count_},
         cpu_{count_} {
-    settle_facts(device);
+    machine_.device = facts_.device;
+    machine_.device_assumed = !device;
+    machine_.notes = matrix.notes;
+    machine_.notes.push_back(fmt::format("PCIe is taken for generation {} with {} lanes, as of {}",
+                                         facts_.pcie, kLanes,
+                                         facts_.device.empty() ? "most machines" : facts_.device));
   }
 
   Machine build() {
@@ -60,47 +59,12 @@ class Builder {
     add_devices();
     add_tree();
     add_nvlinks();
-    return std::move(machine_);
+    tell_paths();
+    return without_second_ports();
   }
 
  private:
   [[nodiscard]] bool is_gpu(std::size_t i) const { return matrix_.devices[i].is_gpu; }
-
-  // --- what it is made of
-
-  void settle_facts(const std::optional<Device>& device) {
-    int most = 0;
-    for (std::size_t i = 0; i < count_; ++i) most = std::max(most, links_used(i));
-    const KnownGpu* known = device ? gpu_of_device(device->id) : gpu_of_links(most);
-    if (known != nullptr && (device || most > 0)) {
-      facts_ = {std::string{known->device}, known->compute_capability, known->pcie, known->links};
-    }
-    if (device) take(*device);
-    machine_.device = facts_.device;
-    machine_.device_assumed = !device;
-    machine_.notes.push_back(fmt::format("PCIe is taken for generation {} with {} lanes, as of {}",
-                                         facts_.pcie, kLanes,
-                                         facts_.device.empty() ? "most machines" : facts_.device));
-  }
-
-  void take(const Device& device) {
-    facts_.device = device.id;
-    if (device.pcie_generation)
-      facts_.pcie = std::clamp(static_cast<int>(*device.pcie_generation), 1, 6);
-    if (device.peer_links)
-      facts_.links = static_cast<int>(std::clamp<std::int64_t>(device.peer_links->count, 1, 1024));
-  }
-
-  /// NVLinks of a GPU if they led straight to the others; of an NVSwitch every pair shows them all.
-  [[nodiscard]] int links_used(std::size_t gpu) const {
-    int sum = 0;
-    int most = 0;
-    for (std::size_t other = 0; other < count_; ++other) {
-      sum += matrix_.cell(gpu, other).links;
-      most = std::max(most, matrix_.cell(gpu, other).links);
-    }
-    return sum <= kMostLinks ? sum : most;
-  }
 
   // --- PCIe
 
@@ -110,15 +74,16 @@ class Builder {
     }
   }
 
+  /// Virtual machines tell SYS also of what their columns of affinity put on one NUMA node; of
+  /// NVLink's neighbours nothing else is told.
   void join(std::size_t a, std::size_t b) {
     const SmiPath path = matrix_.cell(a, b).path;
-    if (path == SmiPath::nvlink) {  // nothing is told of the rest
+    if (path == SmiPath::nvlink || path == SmiPath::sys) {
       const bool same =
           !matrix_.devices[a].numa.empty() && matrix_.devices[a].numa == matrix_.devices[b].numa;
       if (same) cpu_.join(a, b);
       return;
     }
-    if (path == SmiPath::sys) return;
     cpu_.join(a, b);
     if (path == SmiPath::pix) bridge_.join(a, b);
     if (path == SmiPath::pix || path == SmiPath::pxb) bridges_.join(a, b);
@@ -132,6 +97,49 @@ class Builder {
       if (!device.is_gpu) vertex.speed = nic_speed_for(pcie().figures);
       machine_.add(std::move(vertex));
     }
+  }
+
+  /// As the matrix has them: the cables of the tree do not tell PHB from NODE.
+  void tell_paths() {
+    static const std::map<SmiPath, PathType> kTypes{{SmiPath::pix, PathType::pix},
+                                                    {SmiPath::pxb, PathType::pxb},
+                                                    {SmiPath::phb, PathType::phb},
+                                                    {SmiPath::node, PathType::node},
+                                                    {SmiPath::sys, PathType::sys}};
+    for (std::size_t gpu = 0; gpu < count_; ++gpu) {
+      for (std::size_t nic = 0; nic < count_; ++nic) {
+        if (!is_gpu(gpu) || is_gpu(nic)) continue;
+        machine_.told_paths.push_back({gpu, nic, kTypes.at(matrix_.cell(gpu, nic).path)});
+      }
+    }
+  }
+
+  /// Two NICs alone behind a bridge, with no GPU behind those further up, are the ports of one card
+  /// in one slot.
+  [[nodiscard]] bool is_card(const std::set<std::size_t>& below) const {
+    return below.size() == 2 && std::ranges::all_of(below, [this](std::size_t one) {
+             return one < count_ && !is_gpu(one) && !is_near_gpu(one);
+           });
+  }
+  [[nodiscard]] bool is_near_gpu(std::size_t nic) const {
+    for (std::size_t other = 0; other < count_; ++other) {
+      if (is_gpu(other) && bridges_.of(other) == bridges_.of(nic)) return true;
+    }
+    return false;
+  }
+
+  Machine without_second_ports() {
+    for (const auto& [first, second] : cards_) {
+      MachineVertex& card = machine_.vertices[first];
+      card.source += " and " + machine_.vertices[second].source + ", ports of one card";
+      machine_.notes.push_back(fmt::format("{} and {} are taken for the ports of one card, one NIC",
+                                           matrix_.devices[first].name,
+                                           matrix_.devices[second].name));
+    }
+    std::set<std::size_t> kept;
+    for (std::size_t v = 0; v < machine_.vertices.size(); ++v) kept.insert(v);
+    for (const auto& [first, second] : cards_) kept.erase(second);
+    return only(machine_, kept);
   }
 
   [[nodiscard]] SourcedLink pcie() const { return pcie_of(facts_.pcie, kLanes); }
@@ -160,6 +168,12 @@ class Builder {
     std::map<std::size_t, std::size_t> above;  // by what is below
     for (const auto& [group, below] : tops) {
       if (below.size() < 2) continue;
+      if (&groups == &bridge_ && is_card(below)) {
+        const std::size_t second = *below.rbegin();
+        cards_[*below.begin()] = second;
+        top[second] = *below.begin();
+        continue;
+      }
       const std::size_t vertex = machine_.add({VertexKind::pcie_switch, cell});
       for (const std::size_t one : below) {
         machine_.join(one, vertex, LinkKind::pcie, pcie());
@@ -193,50 +207,56 @@ class Builder {
   // --- NVLink
 
   void add_nvlinks() {
-    if (const auto count = links_to_switch()) {
-      const std::size_t nvswitch =
-          machine_.add({VertexKind::nvswitch, fmt::format("NV{} between all GPUs", *count)});
-      for (std::size_t gpu = 0; gpu < count_; ++gpu) {
-        if (is_gpu(gpu))
-          machine_.join(gpu, nvswitch, LinkKind::nvlink,
-                        nvlink_of(facts_.compute_capability, *count, NvlinkEnd::nvswitch));
-      }
-      return;
+    Groups joined{count_};
+    for_each_nvlink([&](std::size_t a, std::size_t b, int) { joined.join(a, b); });
+    std::set<std::size_t> switched;
+    for (std::size_t gpu = 0; gpu < count_; ++gpu) {
+      if (sum_of_links(matrix_, gpu) > facts_.links) switched.insert(joined.of(gpu));
     }
+    for (const std::size_t group : switched) add_nvswitch(group, joined);
+    for_each_nvlink([&](std::size_t a, std::size_t b, int links) {
+      if (switched.count(joined.of(a)) != 0) return;
+      machine_.join(a, b, LinkKind::nvlink,
+                    nvlink_of(facts_.compute_capability, links, NvlinkEnd::device));
+    });
+  }
+
+  template <class Visit>
+  void for_each_nvlink(const Visit& visit) const {
     for (std::size_t a = 0; a < count_; ++a) {
       for (std::size_t b = a + 1; b < count_; ++b) {
-        const int links = matrix_.cell(a, b).links;
-        if (links > 0)
-          machine_.join(a, b, LinkKind::nvlink,
-                        nvlink_of(facts_.compute_capability, links, NvlinkEnd::device));
+        if (const int links = matrix_.cell(a, b).links; links > 0) visit(a, b, links);
       }
     }
   }
 
-  /// The links of every GPU to NVSwitches, where there are such: all pairs show the same number,
-  /// and together they are more than a GPU has.
-  [[nodiscard]] std::optional<int> links_to_switch() const {
-    std::set<int> counts;
-    int gpus = 0;
-    for (std::size_t a = 0; a < count_; ++a) {
-      if (!is_gpu(a)) continue;
-      ++gpus;
-      for (std::size_t b = 0; b < a; ++b) {
-        if (is_gpu(b)) counts.insert(matrix_.cell(a, b).links);
-      }
+  /// GPUs with more NVLinks to others than they have sit behind NVSwitches, and each pair shows all
+  /// the links of a GPU.
+  void add_nvswitch(std::size_t group, const Groups& joined) {
+    int most = 0;
+    const std::size_t nvswitch = machine_.add({VertexKind::nvswitch, ""});
+    for (std::size_t gpu = 0; gpu < count_; ++gpu) {
+      if (joined.of(gpu) != group) continue;
+      const int links = most_links(matrix_, gpu);
+      most = std::max(most, links);
+      machine_.join(
+          gpu, nvswitch, LinkKind::nvlink,
+          nvlink_of(facts_.compute_capability, std::min(links, facts_.links), NvlinkEnd::nvswitch));
     }
-    if (counts.size() != 1 || *counts.begin() == 0) return std::nullopt;
-    const int count = *counts.begin();
-    return count * (gpus - 1) > facts_.links ? std::optional{count} : std::nullopt;
+    machine_.vertices[nvswitch].source = fmt::format("NV{} between GPUs", most);
+    if (most > facts_.links)
+      machine_.notes.push_back(fmt::format("NV{} is more than the {} NVLinks of {}: taken for {}",
+                                           most, facts_.links, facts_.device, facts_.links));
   }
 
   const SmiMatrix& matrix_;
   std::size_t count_;
-  Facts facts_;
+  SmiFacts facts_;
   Groups bridge_;   // behind one bridge
   Groups bridges_;  // behind one host bridge's bridges
   Groups cpu_;
   Machine machine_;
+  std::map<std::size_t, std::size_t> cards_;  // second ports, by the first
 };
 
 }  // namespace

@@ -24,6 +24,7 @@ enum class SmiPath : std::uint8_t {
 struct SmiCell {
   SmiPath path = SmiPath::self;
   int links = 0;  // NVLinks
+  friend bool operator==(const SmiCell&, const SmiCell&) = default;
 };
 
 struct SmiDevice {
@@ -35,7 +36,8 @@ struct SmiDevice {
 
 struct SmiMatrix {
   std::vector<SmiDevice> devices;
-  std::vector<SmiCell> cells;  // row by row
+  std::vector<SmiCell> cells;      // row by row
+  std::vector<std::string> notes;  // what of the text was skipped
 
   [[nodiscard]] const SmiCell& cell(std::size_t row, std::size_t column) const {
     return cells[row * devices.size() + column];
@@ -46,7 +48,9 @@ struct SmiMatrix {
 [[nodiscard]] bool looks_like_smi(std::string_view text);
 
 /// Reads the matrix, with tabs as it is printed or with the blanks of a copied screen, the codes
-/// for underlining passed over. Throws ConfigError with everything that is wrong.
+/// for underlining taken off. What people paste beside it, such as tables of `nvidia-smi topo -p2p`
+/// or of nvidia-smi itself, is skipped, with a note; so is the same matrix once more. Throws
+/// ConfigError with everything that is wrong.
 [[nodiscard]] SmiMatrix read_smi_matrix(std::string_view text, const std::string& file);
 
 }  // namespace lockstep

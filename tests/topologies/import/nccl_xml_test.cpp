@@ -72,8 +72,6 @@ TEST_CASE("NVLinks that cannot be") {
         "t:4:2: error: <nvlink> without a target: expected the bus id of what it leads to");
   CHECK(refused(gpu_with("<nvlink target=\"B\" count=\"0\"/>")) ==
         "t:4:20: error: count: expected a whole number from 1 to 1024, got \"0\"");
-  CHECK(refused(gpu_with("<nvlink target=\"A\" count=\"1\"/>")) ==
-        "t:4:2: error: target: a GPU has no link to itself, got \"a\"");
   CHECK(refused(gpu_with("<c2c count=\"1\"/>")) ==
         "t:4:2: error: <c2c> without bw: expected a whole number from 1 to 100000000");
   const std::string two = system_of(

@@ -87,8 +87,9 @@ void add_topology_import(CLI::App& topology) {
       ->type_name("NAME");
   command
       ->add_option("--nic-speed", given->nic_speed,
-                   "Of every NIC, such as \"400 Gb/s\" (default: as the file says, else what their "
-                   "slots can carry); gives every GPU a NIC where the file has none")
+                   "Of every NIC, such as \"400 Gb/s\", whatever the file says (default: as the "
+                   "file says, else what their slots can carry); gives every GPU a NIC where the "
+                   "file has none")
       ->type_name("RATE");
   add_whole_number(
       *command, "--nvswitch", 1, 1024,
@@ -105,7 +106,9 @@ void add_topology_import(CLI::App& topology) {
       ->type_name("FILE")
       ->capture_default_str();
   command->footer(
-      "Bandwidths are those that NCCL counts with. What had to be assumed is told on stderr.\n\n"
+      "Bandwidths are those that NCCL counts with. A GPU has the nearest NIC: PIX before PXB,\n"
+      "PHB, NODE and SYS, then the fastest, then the one that serves the fewest GPUs. What had\n"
+      "to be assumed and what is left out is told on stderr.\n\n"
       "Examples:\n"
       "  lockstep topology import tests/data/topology_import/hgx-h100.xml --name hgx\n"
       "  lockstep topology import tests/data/topology_import/cloud-partial.xml --device "
