@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "strategies/formats/nccl_tests_json.hpp"
+#include "strategies/formats/nccl_tests_lines.hpp"
 #include "strategies/formats/nccl_tests_row.hpp"
 #include "strategies/formats/read_file.hpp"
 
@@ -15,27 +16,12 @@ namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-using Words = std::vector<NcclWord>;
+constexpr std::size_t kMostWordsOfHalf = 9;  // of a row with one half
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
+using Words = std::vector<NcclWord>;
 
 bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != text.npos;
-}
-
-/// Where a line begins behind mpirun's "[1,0]<stdout>:" or srun's "0: ".
-std::size_t behind_prefix(std::string_view line) {
-  std::size_t at = 0;
-  if (line.substr(0, 1) == "[") {
-    at = line.find_first_not_of("0123456789,", 1);
-    for (const std::string_view end : {"]<stdout>:", "]<stderr>:"})
-      if (at != line.npos && line.substr(at, end.size()) == end) return at + end.size();
-    return 0;
-  }
-  while (at < line.size() && is_digit(line[at])) ++at;
-  return at > 0 && line.substr(at, 2) == ": " ? at + 2 : 0;
 }
 
 class TextReader {
@@ -47,38 +33,86 @@ class TextReader {
     for (std::size_t begin = 0; begin < text_.size();) {
       const std::size_t end = std::min(text_.find('\n', begin), text_.size());
       ++number_;
-      line_ = text_.substr(begin, end - begin);
+      is_cut_ = end == text_.size();
+      line_ = plain_line(text_.substr(begin, end - begin), kept_);
       read_line();
       begin = end + 1;
     }
-    const bool any = std::any_of(runs_.begin(), runs_.end(),
-                                 [](const NcclRun& run) { return !run.rows.empty(); });
-    if (!any && !problems_.any()) problems_.note({}, "", "there are no results of nccl-tests here");
-    if (runs_.back().rows.empty()) runs_.pop_back();
+    finish();
     return std::move(runs_);
   }
 
  private:
+  /// A run without rows has begun behind the last one's: what it skipped is that one's.
+  void finish() {
+    const bool any = std::any_of(runs_.begin(), runs_.end(),
+                                 [](const NcclRun& run) { return !run.rows.empty(); });
+    if (!any && !problems_.any()) problems_.note({}, "", nothing_found());
+    if (!run().rows.empty()) return;
+    const NcclRun last = std::move(runs_.back());
+    runs_.pop_back();
+    if (runs_.empty()) return;
+    run().skipped_lines += last.skipped_lines;
+    run().cut_row = run().cut_row || last.cut_row;
+  }
+
+  [[nodiscard]] std::string nothing_found() {
+    std::string out = "there are no results of nccl-tests here";
+    if (run().cut_row) return out + ": the text ends within its first row";
+    if (run().skipped_lines == 0) return out;
+    return out + fmt::format(", and {} line{} that {} neither of nccl-tests nor of NCCL",
+                             run().skipped_lines, run().skipped_lines == 1 ? "" : "s",
+                             run().skipped_lines == 1 ? "is" : "are");
+  }
+
   void read_line() {
-    const Words words = words_of(line_, behind_prefix(line_));
+    const Words words = words_behind_prefixes(line_);
     if (words.empty()) return;
     if (words.front().text.front() == '#') {
       read_comment(words);
     } else if (contains(line_, "NCCL INFO") || contains(line_, "NCCL WARN")) {
-      return;
-    } else if (is_digit(words.front().text.front())) {
-      run().rows.push_back(read_nccl_row(words, halves_, [this](const NcclWord& word, auto why) {
-        complain(word, std::move(why));
-      }));
-      run().rows.back().at = {number_, column_of(line_, words.front().offset)};
+      read_communicator(words);
+    } else if (looks_like_row(words)) {
+      add_row(words);
     } else {
       read_log_line(words);
     }
   }
 
-  /// NCCL's log, the command as typed, or a heading such as "NCCL:".
+  void add_row(const Words& words) {
+    bool right = true;
+    NcclRow row = read_nccl_row(words, halves_, [&](const NcclWord& word, auto why) {
+      right = false;
+      if (!is_cut_) complain(word, std::move(why));
+    });
+    if (!right && is_cut_) {
+      run().cut_row = true;
+      return;
+    }
+    row.at = {number_, column_of(line_, words.front().offset)};
+    // Rows of a run are alike: one that ends early is no row of one half.
+    if (right && halves_ == NcclHalves::unknown) {
+      halves_ = words.size() > kMostWordsOfHalf ? NcclHalves::both : NcclHalves::out_of_place;
+    }
+    run().rows.push_back(std::move(row));
+  }
+
+  /// "... comm 0x55 rank 3 nranks 16 cudaDev 3 ...".
+  void read_communicator(const Words& words) {
+    for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+      if (words[i].text != "nranks") continue;
+      const auto ranks = whole_number(words[i + 1].text);
+      if (!ranks || *ranks < 1 || *ranks > INT32_MAX) continue;
+      begin_run();
+      run().communicator_ranks =
+          std::max(run().communicator_ranks.value_or(0), static_cast<int>(*ranks));
+    }
+  }
+
+  /// NCCL's log, the command as typed, a heading such as "NCCL:", or the shell's time.
   void read_log_line(const Words& words) {
     const std::string_view first = words.front().text;
+    if (first == "rccl-tests:" || first == "nccl-tests:") return read_version(words);
     if (words.size() == 1 && first.size() > 1 && first.back() == ':') {
       begin_run();
       run().label = std::string{first.substr(0, first.size() - 1)};
@@ -92,11 +126,8 @@ class TextReader {
       return;
     }
     if (contains(line_, "NCCL") || contains(line_, "RCCL") || contains(line_, "nccl")) return;
-    complain(
-        words.front(),
-        fmt::format("expected a row of results, a line that begins with \"#\" or a log line of "
-                    "NCCL, got {}",
-                    in_quotes(first)));
+    const bool time = first == "real" || first == "user" || first == "sys";
+    if (!time || words.size() != 2) ++run().skipped_lines;
   }
 
   void read_comment(Words words) {
@@ -107,7 +138,8 @@ class TextReader {
     const std::string_view first = words.front().text;
     if (first == "nThread") return read_options(words);
     if (first == "Rank") return read_device(words);
-    if (first == "nccl-tests" || first == "rccl-tests") return read_version(words);
+    if (first.starts_with("nccl-tests") || first.starts_with("rccl-tests"))
+      return read_version(words);
     if (contains(line_, "ollective test starting")) return read_collective(words);
     if (contains(line_, "Avg bus bandwidth")) return read_average(words);
     read_headings();
@@ -166,10 +198,13 @@ class TextReader {
     return "";
   }
 
-  /// "nccl-tests version 2.17.1 nccl-headers=22800 nccl-library=22800".
+  /// "nccl-tests version 2.17.1 nccl-headers=22800 nccl-library=22800", "rccl-tests: Version
+  /// develop:abc".
   void read_version(const Words& words) {
     begin_run();
-    if (words.size() > 2 && words[1].text == "version") run().version = std::string{words[2].text};
+    const bool told =
+        words.size() > 2 && (words[1].text == "version" || words[1].text == "Version");
+    if (told) run().version = std::string{words[2].text};
   }
 
   /// "Collective test starting: all_reduce_perf".
@@ -204,6 +239,7 @@ class TextReader {
   [[nodiscard]] NcclRun& run() { return runs_.back(); }
 
   void complain(const NcclWord& word, std::string message) {
+    if (is_cut_) return;  // the text ends within this line
     problems_.note({number_, column_of(line_, word.offset)}, "", std::move(message));
   }
 
@@ -211,6 +247,8 @@ class TextReader {
   Problems& problems_;
   std::vector<NcclRun> runs_;
   std::string_view line_;
+  std::string kept_;     // of the line, where it is not in the text as it is
+  bool is_cut_ = false;  // the text ends with this line, and not at its end
   std::uint32_t number_ = 0;
   NcclHalves halves_ = NcclHalves::unknown;
 };
@@ -221,6 +259,16 @@ bool is_json(std::string_view text) {
 }
 
 }  // namespace
+
+bool NcclRun::names_all_ranks() const {
+  std::vector<bool> named(devices.size(), false);
+  for (const NcclDevice& device : devices) {
+    const auto rank = static_cast<std::size_t>(device.rank);
+    if (rank >= named.size() || named[rank]) return false;
+    named[rank] = true;
+  }
+  return !devices.empty();
+}
 
 std::vector<NcclRun> parse_nccl_tests(std::string_view text, std::string file) {
   if (text.substr(0, kByteOrderMark.size()) == kByteOrderMark)

@@ -56,15 +56,23 @@ struct NcclRun {
   std::vector<NcclDevice> devices;  // one per rank
   std::vector<NcclRow> rows;
   std::optional<double> average_busbw_gb_per_s;
+  std::optional<int> communicator_ranks;  // as NCCL's own log says ("nranks 16")
+  std::size_t skipped_lines = 0;  // that are neither rows nor of nccl-tests, NCCL or a shell's time
+  bool cut_row = false;           // the text ends within its last row, which was left out
+
+  /// Whether `devices` has every rank, from 0 on.
+  [[nodiscard]] bool names_all_ranks() const;
 };
 
 inline constexpr std::size_t kLargestNcclLog = std::size_t{256} << 20U;  // bytes
 
 /// Reads the text form or, where it begins with "{", the JSON form (`-J`). Several runs may follow
 /// one another in a text. Lines that begin with "#" and NCCL's own log lines are passed over as far
-/// as they say nothing that is wanted; so are the prefixes of mpirun and srun. `file` is the name
-/// that errors carry. Throws ConfigError with every line that is neither, by line and column, and
-/// where there are no rows.
+/// as they say nothing that is wanted; so are colours and what launchers and log collectors put
+/// before lines (nccl_tests_lines.hpp). Lines that nobody knows are counted in the run that they
+/// stand in, and so is a row in which the text ends. `file` is the name that errors carry. Throws
+/// ConfigError with every line that looks like a row and is none, by line and column, and where
+/// there are no rows.
 [[nodiscard]] std::vector<NcclRun> parse_nccl_tests(std::string_view text, std::string file);
 
 /// The same from a file; ConfigError also where it is missing, a directory or not readable.

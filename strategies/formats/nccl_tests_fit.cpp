@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "strategies/collectives/registry.hpp"
 #include "strategies/collectives/sizing.hpp"
@@ -51,11 +52,22 @@ bool fits(Collective collective, const NcclRow& row) {
   return reduces(collective) == adds && has_root(collective) == (row.root >= 0);
 }
 
+/// As many as the text says. One device alone may be one of many in its own log, unless nothing
+/// moved; where only some ranks are named there are more.
+std::pair<int, int> possible_ranks(const NcclRun& run, bool moves) {
+  if (run.communicator_ranks) return {*run.communicator_ranks, *run.communicator_ranks};
+  const int named = static_cast<int>(run.devices.size());
+  if (run.names_all_ranks() && (named > 1 || !moves)) return {named, named};
+  int least = 2;
+  for (const NcclDevice& device : run.devices) {
+    least = std::max(least, std::min(device.rank, kMostRanks - 1) + 1);
+  }
+  return {least, kMostRanks};
+}
+
 std::optional<NcclFit> fit(Collective collective, const NcclRun& run) {
   const auto factor = factor_of(run);
-  const int named = static_cast<int>(run.devices.size());
-  const int least = named > 0 ? named : 2;
-  const int most = named > 0 ? named : kMostRanks;
+  const auto [least, most] = possible_ranks(run, factor.has_value());
   NcclFit out{collective, std::nullopt};
   int found = 0;
   for (int ranks = least; ranks <= most; ++ranks) {

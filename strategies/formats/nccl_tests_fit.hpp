@@ -16,7 +16,8 @@ struct NcclFit {
 };
 
 /// The collectives that a run's operation, root and bandwidths fit, over the ranks that it names,
-/// or where it names none over 2 to 4096. One that the text names is the only one, if it is known.
+/// or where it names none or only some over up to 4096. One that the text names is the only one, if
+/// it is known.
 [[nodiscard]] std::vector<NcclFit> fit_collectives(const NcclRun& run);
 
 }  // namespace lockstep

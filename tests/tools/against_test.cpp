@@ -90,6 +90,28 @@ TEST_CASE("where figures cannot tell, the user is asked") {
   CHECK(contains(nowhere.err, "names no devices; say which cluster it was measured on"));
 }
 
+TEST_CASE("a log of one rank of many, with rows of 0 bytes and lines of others, is compared") {
+  // 2(n-1)/n = 1.75: 8 ranks, of which the log names the first alone.
+  const std::string log =
+      "srun: job 4711 started\n"
+      "0: # Rank  0 Pid 1 on node7 device  0 [0x07] X\n"
+      "0: 0 0 float sum -1 5.0 0.00 0.00 0 5.0 0.00 0.00 0\n0: " +
+      bare("sum", -1, "88.41", "154.71") + "real 0m1.000s\n";
+  const TemporaryFile file(log);
+  const Json out =
+      json_of("lockstep collective --cluster star --algorithm ring --against " + file.path());
+  REQUIRE(out["rows"].size() == 1);  // 0 bytes are in no mean
+  CHECK(out["rows"][0]["ranks"] == 8);
+  CHECK(out["left_out"]["rows_of_0_bytes"] == 1);
+  CHECK(out["left_out"]["skipped_lines"] == 1);
+  CHECK(out["left_out"]["cut_row"] == false);
+  const std::string told =
+      output_of("lockstep collective --cluster star --algorithm ring --against " + file.path());
+  CHECK(contains(told, "# left out: 1 row of 0 bytes"));
+  CHECK(contains(told, "# skipped: 1 line of " + file.path()));
+  CHECK(contains(told, "(1 rows)"));
+}
+
 TEST_CASE("a cluster of another size than was measured is refused") {
   const CommandResult ranks =
       run_command("lockstep collective --cluster dgx-a100 --nodes 1 --against " + kPair);

@@ -140,7 +140,7 @@ TEST_CASE("log lines and the prefixes of launchers are passed over") {
   CHECK(runs[0].rows[1].at.column == 6);
 }
 
-TEST_CASE("lines that are neither are told by line and column, all of them") {
+TEST_CASE("what looks like a row and is none is told by line and column, all of it") {
   CHECK(problems_of("8 2 float sum -1 1.0 0.0 0.0 0\n"
                     "8 2 float sum -1 1.0 0.0\n"
                     "8x 2 float sum -1 1.0 0.0 0.0 0\n"
@@ -159,12 +159,10 @@ TEST_CASE("lines that are neither are told by line and column, all of them") {
               "f:4:18: expected a time in us, got \"fast\"",
               "f:4:27: expected a bandwidth in GB/s, got \"-1\"",
               "f:4:30: expected a number of wrong elements or N/A, got \"zero\"",
-              "f:5:1: expected a row of 7 to 9 or 11 to 13 words: size, count, type, perhaps redop "
+              // The first row has one half, and so have the others.
+              "f:5:1: expected a row of 7 to 9 words: size, count, type, perhaps redop "
               "and root, then per half time, algbw, busbw and #wrong; got 6",
-              "f:6:1: expected a row of results, a line that begins with \"#\" or a log line of "
-              "NCCL, got \"hello\"",
-              "f:7:1: expected a row of results, a line that begins with \"#\" or a log line of "
-              "NCCL, got \"-8\"",
+              "f:7:1: expected a size in bytes, got \"-8\"",
               "f:8:11: expected an operation such as sum, got \"9\"",
               "f:8:13: expected a root, got \"-2\"", "f:8:16: a time beyond 106 days",
               "f:8:21: expected a bandwidth in GB/s, got \"nan\"",
@@ -181,13 +179,112 @@ TEST_CASE("a text without results is refused") {
   CHECK(problems_of("") == Lines{"f: there are no results of nccl-tests here"});
   CHECK(problems_of("# nThread 1 nGpus 1\n") ==
         Lines{"f: there are no results of nccl-tests here"});
-  CHECK(problems_of(std::string("\x00\x01\x02", 3)) ==
-        Lines{"f:1:1: expected a row of results, a line that begins with \"#\" or a log line of "
-              "NCCL, got \"\\u0000\\u0001\\u0002\""});
+  CHECK(
+      problems_of(std::string("\x00\x01\x02", 3)) ==
+      Lines{"f: there are no results of nccl-tests here, and 1 line that is neither of nccl-tests "
+            "nor of NCCL"});
+  CHECK(problems_of("8 2 float sum -1 1.0") ==
+        Lines{"f: there are no results of nccl-tests here: the text ends within its first row"});
   CHECK(problems_of("{\"results\": []}") ==
         Lines{"f:1:13: /results: expected at least 1 element, got 0"});
   CHECK(problems_of("{") ==
         Lines{"f:1:2: expected a key in double quotes, got the end of the file"});
+}
+
+TEST_CASE("what a log holds besides is skipped and counted, never taken for a row") {
+  const auto runs = parse_nccl_tests(
+      "srun: job 4711 queued and waiting for resources\n"    // counted
+      "Mon May  1 12:00:00 UTC 2024\n"                       // counted
+      "+ mpirun -np 2 ./build/all_reduce_perf -b 8 -e 16\n"  // the command
+      "rccl-tests: Version develop:deadbeef\n"               // no "#" before it
+      "# nThread 1 nGpus 1 minBytes 8 maxBytes 16\n"
+      "node7:12:13 [0] NCCL INFO comm 0x55 rank 0 nranks 16 cudaDev 0 busId 7000 - Init COMPLETE\n"
+      "8 2 float sum -1 1.0 0.0 0.0 0\n"
+      "8 2\n"                                                    // counted: too short for a row
+      "2024-05-01 12:00:00 INFO nothing of interest happened\n"  // counted
+      "16 4 float sum -1 1.0 0.0 0.0 0\n"
+      "# Avg bus bandwidth    : 0\n"
+      "\n"
+      "real    0m12.345s\n"
+      "user    0m1.000s\n"
+      "sys     0m0.100s\n"
+      "hello world\n",  // counted
+      "f");
+  REQUIRE(runs.size() == 1);
+  CHECK(runs[0].collective == "all_reduce");
+  CHECK(runs[0].version == "develop:deadbeef");
+  CHECK(runs[0].communicator_ranks == 16);
+  CHECK(runs[0].rows.size() == 2);
+  CHECK(runs[0].skipped_lines == 5);
+  CHECK_FALSE(runs[0].cut_row);
+}
+
+TEST_CASE("prefixes of launchers and log collectors do not hide rows") {
+  const std::string row = "  16   4  float  sum  -1  1.0  0.0  0.0  0";
+  for (const std::string prefix : {"",
+                                   "\t",
+                                   "[1,0]<stdout>:",
+                                   "[1,0]<stdout>: ",
+                                   "0: ",
+                                   " 0: ",
+                                   "[0] ",
+                                   "[node7]: ",
+                                   "2024-05-01T12:00:00.123456789Z ",
+                                   "2024-05-01T12:00:00+02:00 ",
+                                   "2024-05-01T12:00:00.123456789Z stdout F ",
+                                   "2024-05-01 12:00:00.123 ",
+                                   "[12:00:00] ",
+                                   "[pod/nccl-0/main] ",
+                                   "node7: ",
+                                   "worker-0  | ",
+                                   "> ",
+                                   "\x1b[0m\x1b[32m",
+                                   "3: 2024-05-01T12:00:00Z ",
+                                   "working...\r"}) {
+    CAPTURE(prefix);
+    const NcclRow read = row_of(prefix + row + "\r\n");
+    CHECK(read.size == 16_B);
+    CHECK(read.count == 4);
+    CHECK(read.out_of_place->time == 1_us);
+    const auto runs = parse_nccl_tests(
+        prefix + "#  Rank  0 Group  0 Pid 1 on a device 3 [0x07] X\n" + prefix + row + "\n", "f");
+    REQUIRE(runs[0].devices.size() == 1);
+    CHECK(runs[0].devices[0].device == 3);
+    CHECK(runs[0].devices[0].name == "X");
+    CHECK(runs[0].skipped_lines == 0);
+  }
+}
+
+TEST_CASE("a text that ends within a row has lost it, and says so") {
+  const std::string whole = "8 2 float sum -1 1.0 0.0 0.0 0 1.0 0.0 0.0 0\n";
+  for (const char* cut :
+       {"16 4 float sum -1 1.0 0.0 0.0 0 1.0 0.0", "16 4 float sum -1 1.0 0.0 0.0 0",
+        "16 4 float sum -1 1.", "16 4 float"}) {
+    CAPTURE(cut);
+    const auto runs = parse_nccl_tests(whole + cut, "f");
+    REQUIRE(runs.size() == 1);
+    CHECK(runs[0].rows.size() == 1);
+    CHECK(runs[0].cut_row);
+  }
+  // With more text behind it such a row is an error.
+  CHECK(problems_of(whole + "16 4 float sum -1 1.0 0.0 0.0 0\n") ==
+        Lines{"f:2:1: expected a row of 11 to 13 words: size, count, type, perhaps redop and root, "
+              "then per half time, algbw, busbw and #wrong; got 9"});
+}
+
+TEST_CASE("devices name all ranks where each from 0 on is there once") {
+  const auto devices = [](std::initializer_list<int> ranks) {
+    std::string text;
+    for (const int rank : ranks) {
+      text += "# Rank " + std::to_string(rank) + " Pid 1 on a device 0 [0x07] X\n";
+    }
+    return parse_nccl_tests(text + "8 2 float sum -1 1.0 0.0 0.0 0\n", "f")[0].names_all_ranks();
+  };
+  CHECK(devices({0}));
+  CHECK(devices({0, 1, 2}));
+  CHECK_FALSE(devices({}));
+  CHECK_FALSE(devices({3}));     // the log of one rank of many
+  CHECK_FALSE(devices({0, 0}));  // two processes that know nothing of each other
 }
 
 TEST_CASE("measurements by others are read") {

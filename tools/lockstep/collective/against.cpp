@@ -167,10 +167,13 @@ class Against {
   void check_ranks(const Arena& arena) const {
     const std::optional<int> ranks = subject_.fit.ranks;
     if (ranks && *ranks != arena.ranks())
-      throw UsageError(fmt::format(
-          "--against {}: it has {} ranks{}, the cluster {}", file_, *ranks,
-          subject_.run->devices.empty() ? ", as busbw over algbw tells" : "", arena.ranks()));
-    const auto hosts = static_cast<int>(hosts_of(*subject_.run));
+      throw UsageError(fmt::format("--against {}: it has {} ranks{}, the cluster {}", file_, *ranks,
+                                   by_factor() ? ", as busbw over algbw tells" : "",
+                                   arena.ranks()));
+    const NcclRun& run = *subject_.run;
+    const bool all_named =
+        run.names_all_ranks() && (!ranks || run.devices.size() == static_cast<std::size_t>(*ranks));
+    const auto hosts = all_named ? static_cast<int>(hosts_of(run)) : 0;
     const bool has_nodes = arena.cluster().gpus_per_node() > 1;
     if (hosts == 0 || !has_nodes || hosts == arena.cluster().nodes()) return;
     throw UsageError(
@@ -180,8 +183,20 @@ class Against {
                     arena.cluster().nodes() == 1 ? "" : "s", arena.cluster().gpus_per_node()));
   }
 
+  /// Whether neither the heading nor NCCL's log names the number of ranks.
+  [[nodiscard]] bool by_factor() const {
+    const NcclRun& run = *subject_.run;
+    if (run.communicator_ranks) return false;
+    return !subject_.fit.ranks ||
+           run.devices.size() != static_cast<std::size_t>(*subject_.fit.ranks);
+  }
+
   void take_rows(const NcclRun& run) {
     for (const NcclRow& row : run.rows) {
+      if (row.size == Bytes{}) {
+        ++empty_;
+        continue;
+      }
       const bool outside = row.out_of_place.has_value() && row.is_valid(row.out_of_place);
       const bool inside = row.in_place.has_value() && row.is_valid(row.in_place);
       if (!outside && !inside) {
@@ -193,7 +208,8 @@ class Against {
       if (const ElementType* type = find_element_type(row.type)) question_.type = type;
     }
     if (rows_.empty())
-      throw UsageError(fmt::format("--against {}: no row that nccl-tests found right", file_));
+      throw UsageError(fmt::format(
+          "--against {}: no row of more than 0 bytes that nccl-tests found right", file_));
     for (const Measured& row : rows_) question_.sizes.push_back(row.size);
   }
 
@@ -237,9 +253,34 @@ class Against {
     if (invalid_ > 0)
       out.footer.push_back(
           fmt::format("left out: {} rows that nccl-tests itself found wrong", invalid_));
+    if (empty_ > 0)
+      out.footer.push_back(
+          fmt::format("left out: {} row{} of 0 bytes", empty_, empty_ == 1 ? "" : "s"));
+    add_skipped(out);
     for (const std::string& text : left_out) out.footer.push_back("left out: " + text);
     out.fingerprint = fingerprint.text();
     return out;
+  }
+
+  /// Lines of the file that were not understood.
+  void add_skipped(Report& out) const {
+    std::size_t lines = 0;
+    bool cut = false;
+    for (const NcclRun& run : runs_) {
+      lines += run.skipped_lines;
+      cut = cut || run.cut_row;
+    }
+    out.more.emplace_back(
+        "left_out",
+        fmt::format(R"({{"rows_found_wrong": {}, "rows_of_0_bytes": {}, "cut_row": {}, )"
+                    R"("skipped_lines": {}}})",
+                    invalid_, empty_, cut, lines));
+    if (lines > 0) {
+      out.footer.push_back(
+          fmt::format("skipped: {} line{} of {} that {} neither of nccl-tests nor of NCCL", lines,
+                      lines == 1 ? "" : "s", file_, lines == 1 ? "is" : "are"));
+    }
+    if (cut) out.footer.push_back("left out: the last row, within which " + file_ + " ends");
   }
 
   [[nodiscard]] static std::vector<Cell> row(const Arena& arena, const Contestant& contestant,
@@ -265,6 +306,7 @@ class Against {
   Subject subject_;
   std::vector<Measured> rows_;
   std::size_t invalid_ = 0;
+  std::size_t empty_ = 0;  // rows of 0 bytes
 };
 
 }  // namespace
