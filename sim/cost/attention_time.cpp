@@ -36,7 +36,16 @@ double mean_keys(const Kernel& kernel) {
   const auto keys = static_cast<double>(kernel.n);
   const auto queries = static_cast<double>(kernel.m);
   if (!kernel.causal) return keys;
+  if (kernel.n == kernel.m && kernel.visible.limits(kernel.m)) {
+    return visible_pairs(kernel.visible, kernel.m) / queries;
+  }
   return keys <= queries ? keys / 2 : keys - queries / 2;
+}
+
+/// Keys that the query with most of them attends to.
+double most_keys(const Kernel& kernel) {
+  const bool limited = kernel.causal && kernel.visible.limits(kernel.n);
+  return static_cast<double>(limited ? kernel.visible.window : kernel.n);
 }
 
 }  // namespace
@@ -53,7 +62,7 @@ double attention_seconds(const Kernel& kernel, const AttentionFigures& figures, 
                          static_cast<double>(rows * figures.block) / static_cast<double>(kernel.m);
   const double keys = mean_keys(kernel);
   const double mean = kernel.flops * padding * (1 + overhead / keys) / count;
-  const double longest = mean * (static_cast<double>(kernel.n) + overhead) / (keys + overhead);
+  const double longest = mean * (most_keys(kernel) + overhead) / (keys + overhead);
   const auto processors = static_cast<double>(multiprocessors);
   const double busiest =
       kernel.causal ? std::max(mean * count / processors, longest)

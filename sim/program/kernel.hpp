@@ -22,6 +22,7 @@ struct Kernel {
   std::int64_t k = 0;
   std::int64_t batches = 1;
   bool causal = false;
+  VisibleKeys visible{};  // attention
   bool backward = false;
   bool bias = false;         // matmul: adds a bias to its result
   bool over_tokens = false;  // matmul: k is tokens alone, as of the gradient of a weight

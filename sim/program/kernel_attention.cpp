@@ -67,6 +67,7 @@ void mask(Kernel& kernel, const Operation& operation, AttentionShape& shape) {
   if (!operation.causal) return;
   const bool diagonal = operation.ring_offset == 0;
   kernel.causal = diagonal;
+  kernel.visible = operation.visible;
   if (!diagonal && shape.zigzag) shape.keys /= 2;
 }
 
@@ -76,6 +77,16 @@ double computed_share(const Kernel& kernel, const AttentionShape& shape) {
   if (!kernel.causal) return 1;
   if (shape.zigzag || shape.keys <= shape.queries) return 0.5;
   return (shape.keys - shape.queries / 2) / shape.keys;
+}
+
+/// Pairs of a query and a key that it sees, of all heads. A window needs the sequence whole on a
+/// rank: plan_problems() refuses rings with one.
+double pairs_of(const Kernel& kernel, const AttentionShape& shape) {
+  const std::int64_t tokens = whole(shape.queries);
+  if (kernel.causal && shape.keys == shape.queries && kernel.visible.limits(tokens)) {
+    return shape.batches * visible_pairs(kernel.visible, tokens);
+  }
+  return shape.batches * shape.queries * shape.keys * computed_share(kernel, shape);
 }
 
 void set_shape(Kernel& kernel, const AttentionShape& shape, double flops) {
@@ -91,7 +102,7 @@ void set_shape(Kernel& kernel, const AttentionShape& shape, double flops) {
 void set_fused_attention(Kernel& kernel, const Program& program, const Operation& operation) {
   AttentionShape shape = fused_shape(program, operation);
   mask(kernel, operation, shape);
-  const double pairs = shape.batches * shape.queries * shape.keys * computed_share(kernel, shape);
+  const double pairs = pairs_of(kernel, shape);
   const double by_key = 2 * pairs * shape.key_size;
   const double by_value = 2 * pairs * shape.value_size;
   const bool backward = operation.kind == Kind::attention_backward;

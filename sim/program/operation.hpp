@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/program/tensor.hpp"
+#include "sim/program/visible_keys.hpp"
 #include "sim/schedule/contract.hpp"
 
 /// What ranks do: computation on their local tensors, and communication.
@@ -18,10 +19,11 @@ namespace lockstep {
 enum class OperationKind : std::uint8_t {
   // Sum over the dimensions that both have and the result has not; a forward product, the gradient
   // of an input and of a weight are all of this kind.
-  matmul,              // [a, b, (bias)] -> [y]; accumulate: y += a b
-  bias_gradient,       // [g_y] -> [g_bias]: the sum over all dimensions that g_bias has not
-  attention,           // [q, k, v, (o, statistics)] -> [o, statistics]: fused, scores never stored
-  attention_backward,  // [q, k, v, o, statistics, g_o] -> [g_q, g_k, g_v]
+  matmul,         // [a, b, (bias)] -> [y]; accumulate: y += a b
+  bias_gradient,  // [g_y] -> [g_bias]: the sum over all dimensions that g_bias has not
+  // Fused: scores are never stored. Sinks: a number per head that joins the softmax's sum.
+  attention,           // [q, k, v, (o, statistics) or (sinks)] -> [o, statistics]
+  attention_backward,  // [q, k, v, o, statistics, g_o, (sinks)] -> [g_q, g_k, g_v, (g_sinks)]
   attention_scores,    // [q, k] -> [scores]: q k^T / sqrt(head_size)
   attention_scores_backward,   // [q, k, g_scores] -> [g_q, g_k]
   softmax,                     // [scores] -> [probabilities], over `keys`, masked when causal
@@ -30,7 +32,7 @@ enum class OperationKind : std::uint8_t {
   attention_context_backward,  // [probabilities, v, g_o] -> [g_probabilities, g_v]
   normalisation,               // [x, gain, (bias)] -> [y, statistics]
   normalisation_backward,      // [x, gain, statistics, g_y] -> [g_x, g_gain, (g_bias)]
-  activation,                  // [x, (gate)] -> [y]; swiglu: y = silu(gate) * x
+  activation,                  // [x, (gate)] -> [y]; swiglu: y = silu(gate) * x, geglu: gelu
   activation_backward,         // [x, (gate), g_y] -> [g_x, (g_gate)]
   // Rotary positions. `shared`: one key for all heads (MLA), which is rotated in place of x and put
   // behind every head's.
@@ -103,7 +105,11 @@ inline constexpr std::size_t kOperationClasses =
 enum class Purpose : std::uint8_t { forward, backward, recompute, update, communication };
 [[nodiscard]] std::string_view to_string(Purpose purpose);
 
-enum class ActivationFunction : std::uint8_t { relu, gelu, silu, swiglu };
+enum class ActivationFunction : std::uint8_t { relu, gelu, silu, swiglu, squared_relu, geglu };
+/// Whether it multiplies its input with that of a gate.
+[[nodiscard]] constexpr bool is_gated(ActivationFunction function) {
+  return function == ActivationFunction::swiglu || function == ActivationFunction::geglu;
+}
 enum class Normalisation : std::uint8_t { layer, rms };
 enum class Optimizer : std::uint8_t { sgd, momentum, adam };
 enum class Reduction : std::uint8_t { sum, maximum };
@@ -169,9 +175,11 @@ struct Operation {
   int stride = 1;
   int window = 1;           // of a convolution or pool: side length
   double dropout = 0;       // probability
-  std::vector<Dim> over{};  // normalisation: the dimensions it sums over; fill: unused
+  std::vector<Dim> over{};  // normalisation: the last dimensions, which it sums over
   /// attention: how many parts along the ring the keys come from behind the own ones.
   int ring_offset = 0;
+  /// attention, softmax: which of the keys up to its own a query sees.
+  VisibleKeys visible{};
   std::optional<Communication> communication{};
   /// Holds back what could run too early: 0: all computation issued before must have ended; 1: all
   /// but that of the last call, so that this runs beside it; none: as soon as its operands are

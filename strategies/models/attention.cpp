@@ -34,7 +34,7 @@ struct Heads {
 
 [[nodiscard]] Ref append_rotary(BlockBuilder& block, const TransformerParts& parts,
                                 const std::string& name, const Ref& x) {
-  if (parts.config.positions != Positions::rotary) return x;
+  if (!parts.rotates()) return x;
   const Ref y = block.like(name, x);
   block.append(Kind::rotary, name, {x}, {y});
   return y;
@@ -54,10 +54,14 @@ struct Heads {
   const Ref statistics =
       block.tensor("attention.statistics",
                    {parts.batch, {Dim::heads, parts.config.heads}, parts.sequence}, Dtype::fp32);
-  Operation& core =
-      block.append(Kind::attention, "attention", {heads.q, heads.k, heads.v}, {o, statistics});
+  std::vector<Ref> reads{heads.q, heads.k, heads.v};
+  if (parts.config.sinks) {
+    reads.push_back(block.weight("attention.sinks", {{Dim::heads, parts.config.heads}}));
+  }
+  Operation& core = block.append(Kind::attention, "attention", std::move(reads), {o, statistics});
   core.causal = parts.config.causal;
-  core.dropout = parts.config.dropout;
+  core.visible = parts.visible();
+  core.dropout = attention_dropout(parts.config);
   core.math = block.options().core_math();
   return o;
 }
@@ -70,6 +74,7 @@ struct Heads {
                                    {Dim::keys, parts.sequence.size}};
   const auto attributes = [&](Operation& operation) {
     operation.causal = parts.config.causal;
+    operation.visible = parts.visible();
     operation.math = block.options().core_math();
   };
   const Ref scores = block.tensor("attention.scores", square);
@@ -77,7 +82,8 @@ struct Heads {
       block.append(Kind::attention_scores, "attention.scores", {heads.q, heads.k}, {scores}));
   const Ref probabilities = block.tensor("attention.probabilities", square);
   attributes(block.append(Kind::softmax, "attention.softmax", {scores}, {probabilities}));
-  const Ref kept = append_dropout(block, parts, "attention.core_dropout", probabilities);
+  const Ref kept = append_dropout(block, attention_dropout(parts.config), "attention.core_dropout",
+                                  probabilities);
   const Ref o = block.tensor("attention.context", context_extents(block, heads.q, heads.v));
   attributes(block.append(Kind::attention_context, "attention.context", {kept, heads.v}, {o}));
   return o;
@@ -100,7 +106,8 @@ Ref append_out_projection(BlockBuilder& block, const TransformerParts& parts, co
                           const Ref& x) {
   const auto& extents = block.extents(o);
   const Ref weight = block.weight("attention.out.weight", {extents[2], extents[3], parts.hidden});
-  const auto bias = append_bias(block, parts, "attention.out", {parts.hidden});
+  const auto bias = append_bias(block, parts.config.bias || parts.config.out_bias, "attention.out",
+                                {parts.hidden});
   const Ref y = block.like("attention.out", x);
   block.matmul("attention.out", o, weight, bias, y);
   return y;
@@ -108,8 +115,10 @@ Ref append_out_projection(BlockBuilder& block, const TransformerParts& parts, co
 
 Ref append_attention(BlockBuilder& block, const TransformerParts& parts, const Ref& x) {
   const Heads heads = append_projections(block, parts, x);
-  const Ref q = append_rotary(block, parts, "attention.q_rotary", heads.q);
-  const Ref k = append_rotary(block, parts, "attention.k_rotary", heads.k);
+  const Ref normal_q = append_head_norm(block, parts, "attention.q_norm", heads.q);
+  const Ref normal_k = append_head_norm(block, parts, "attention.k_norm", heads.k);
+  const Ref q = append_rotary(block, parts, "attention.q_rotary", normal_q);
+  const Ref k = append_rotary(block, parts, "attention.k_rotary", normal_k);
   return append_out_projection(block, parts, append_attention_core(block, parts, q, k, heads.v), x);
 }
 

@@ -1,86 +1,19 @@
-#include "strategies/models/count.hpp"
+#include "strategies/models/count_parts.hpp"
 
 namespace lockstep {
 
 namespace {
 
-/// Elements of matrices with their biases, added up.
-class Sum {
- public:
-  explicit Sum(bool bias) : bias_{bias} {}
-  void matrix(std::int64_t in, std::int64_t out) { total_ += in * out + (bias_ ? out : 0); }
-  [[nodiscard]] std::int64_t total() const { return total_; }
-
- private:
-  bool bias_;
-  std::int64_t total_ = 0;
-};
-
-/// Elements of one layer's projections of attention.
-std::int64_t attention_of(const TransformerConfig& c) {
-  if (c.latent) {
-    const LatentAttention& l = *c.latent;
-    const std::int64_t query = c.heads * (l.key_size + l.rotary_size);
-    Sum sum{false};
-    if (l.query_rank > 0) sum.matrix(c.hidden, l.query_rank);
-    sum.matrix(l.query_rank > 0 ? l.query_rank : c.hidden, query);
-    sum.matrix(c.hidden, l.kv_rank + l.rotary_size);
-    sum.matrix(l.kv_rank, c.heads * (l.key_size + l.value_size));
-    Sum out{c.bias};
-    out.matrix(c.heads * l.value_size, c.hidden);
-    return sum.total() + out.total();
-  }
-  Sum in{c.bias || c.qkv_bias};
-  in.matrix(c.hidden, (c.heads + 2 * c.kv_heads) * c.head_size);
-  Sum out{c.bias};
-  out.matrix(c.heads * c.head_size, c.hidden);
-  return in.total() + out.total();
-}
-
-std::int64_t mlp_of(const TransformerConfig& c, std::int64_t ffn) {
-  Sum sum{c.bias};
-  sum.matrix(c.hidden, ffn);
-  if (c.gated) sum.matrix(c.hidden, ffn);
-  sum.matrix(ffn, c.hidden);
-  return sum.total();
-}
-
-/// Elements per normalised unit: gain, and bias of layer norm.
-std::int64_t norm_of(const TransformerConfig& c, std::int64_t width) {
-  return c.norm == Normalisation::layer ? 2 * width : width;
-}
-
-std::int64_t norms_of_layer(const TransformerConfig& c) {
-  const std::int64_t latent =
-      c.latent ? norm_of(c, c.latent->query_rank) + norm_of(c, c.latent->kv_rank) : 0;
-  return 2 * norm_of(c, c.hidden) + latent;
-}
-
 ParameterCount count(const TransformerConfig& c) {
-  ParameterCount out;
-  out.embedding = c.vocabulary * c.hidden * (c.tied_embeddings ? 1 : 2);
-  if (c.positions == Positions::learned) out.embedding += c.sequence * c.hidden;
-  out.attention = c.layers * attention_of(c);
-  out.norms = c.layers * norms_of_layer(c) + norm_of(c, c.hidden);
-  for (std::int64_t i = 0; i < c.layers; ++i) {
-    if (!has_experts(c, i)) {
-      out.mlp += mlp_of(c, c.ffn);
-      continue;
-    }
-    const ExpertsConfig& e = *c.experts;
-    out.router += c.hidden * e.experts;
-    out.experts += e.experts * mlp_of(c, e.ffn);
-    out.active_experts += e.top_k * mlp_of(c, e.ffn);
-    if (e.shared > 0) out.mlp += mlp_of(c, e.shared * e.shared_ffn);
-  }
-  return out;
+  return count_transformer(c);
+}
+
+FlopCount flops(const TransformerConfig& c, const FlopConvention& convention) {
+  return transformer_flops(c, convention);
 }
 
 ParameterCount count(const MlpConfig& c) {
-  Sum sum{c.bias};
-  sum.matrix(c.hidden, c.ffn);
-  sum.matrix(c.ffn, c.hidden);
-  return {.mlp = c.layers * sum.total()};
+  return {.mlp = c.layers * (matrix(c.hidden, c.ffn, c.bias) + matrix(c.ffn, c.hidden, c.bias))};
 }
 
 /// Calls each(window, in, out, side out) for every convolution of a ResNet.
@@ -120,35 +53,6 @@ ParameterCount count(const ResNetConfig& c) {
   return out;
 }
 
-/// Two per multiply and add.
-double product(std::int64_t rows, double elements) {
-  return 2.0 * static_cast<double>(rows) * elements;
-}
-
-double elements(std::int64_t in, std::int64_t out) {
-  return static_cast<double>(in) * static_cast<double>(out);
-}
-
-/// q k^T and the weighted sum of values, of all heads of one layer.
-double attention_flops(const TransformerConfig& c, bool half) {
-  const std::int64_t keys = c.latent ? c.latent->key_size + c.latent->rotary_size : c.head_size;
-  const std::int64_t values = c.latent ? c.latent->value_size : c.head_size;
-  const double square = elements(c.sequence, c.sequence) * (half ? 0.5 : 1);
-  return 2 * square * elements(c.heads, keys + values);
-}
-
-FlopCount flops(TransformerConfig c, const FlopConvention& convention) {
-  const double attention = attention_flops(c, convention.causal && c.causal);
-  c.bias = false;  // additions of biases do not count
-  c.qkv_bias = false;
-  const ParameterCount parts = count(c);
-  const auto met =
-      static_cast<double>(parts.attention + parts.mlp + parts.router + parts.active_experts);
-  double sum = product(c.sequence, met) + static_cast<double>(c.layers) * attention;
-  if (convention.vocabulary) sum += product(c.sequence, elements(c.hidden, c.vocabulary));
-  return {.forward = sum, .tokens = c.sequence};
-}
-
 FlopCount flops(const MlpConfig& c, const FlopConvention&) {
   const double one = product(1, elements(c.hidden, c.ffn));
   return {.forward = 2 * static_cast<double>(c.layers) * one, .with_data = one};
@@ -166,6 +70,11 @@ FlopCount flops(const ResNetConfig& c, const FlopConvention& convention) {
   return out;
 }
 
+bool has_short_windows(const ModelConfig& model) {
+  const TransformerConfig* shape = model.transformer();
+  return shape != nullptr && shape->window && shape->window->size < shape->sequence;
+}
+
 }  // namespace
 
 ParameterCount count_parameters(const ModelConfig& model) {
@@ -176,6 +85,7 @@ std::string FlopConvention::words() const {
   std::string out = "model FLOPs: products, two per multiply and add; ";
   out += causal ? "causal attention counted as half of the square; "
                 : "attention counted as the whole square; ";
+  if (windows) out += "keys outside of windows left out; ";
   out += vocabulary ? "logits included; " : "logits left out; ";
   return out + "backward twice forward, no gradient of the data; nothing recomputed counts";
 }
@@ -184,6 +94,7 @@ FlopCount count_flops(const ModelConfig& model, const FlopConvention& convention
   FlopCount out =
       std::visit([&](const auto& shape) { return flops(shape, convention); }, model.shape);
   out.convention = convention;
+  out.convention.windows = has_short_windows(model);
   return out;
 }
 

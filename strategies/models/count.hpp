@@ -32,6 +32,7 @@ struct ParameterCount {
 struct FlopConvention {
   bool causal = true;      // causal attention counts for half of the square; else all of it
   bool vocabulary = true;  // the product that gives the logits counts
+  bool windows = false;    // of what was counted: some layers see less than all keys
   /// In words, to be printed beside an MFU.
   [[nodiscard]] std::string words() const;
 };

@@ -33,8 +33,9 @@ struct Routing {
   const std::vector<Extent> chosen{
       parts.batch, parts.sequence, {Dim::choice, parts.config.experts->top_k}};
   const Ref weight = block.weight("router.weight", {parts.hidden, all});
+  const auto bias = append_bias(block, parts.config.router_bias, "router", {all});
   const Ref logits = block.tensor("router.logits", {parts.batch, parts.sequence, all}, Dtype::fp32);
-  block.matmul("router.logits", x, weight, std::nullopt, logits).math = block.options().core_math();
+  block.matmul("router.logits", x, weight, bias, logits).math = block.options().core_math();
   const Routing out{block.tensor("router.weights", chosen, Dtype::fp32),
                     block.tensor("router.experts", chosen, Dtype::int32)};
   block.append(Kind::router, "router", {logits}, {out.weights, out.experts});
@@ -63,7 +64,7 @@ class ExpertProducts {
  private:
   Ref product(const std::string& name, const Ref& x, const Extent& to, int fused) {
     const Ref weight = block_.weight(name + ".weight", {expert_, block_.extents(x).back(), to});
-    const auto bias = append_bias(block_, parts_, name, {expert_, to});
+    const auto bias = append_bias(block_, has_mlp_bias(parts_.config), name, {expert_, to});
     const Ref y = block_.tensor(name, {expert_, slot_, to});
     block_.matmul(name, x, weight, bias, y).fused = fused;
     return y;

@@ -42,7 +42,7 @@ ModelConfig read_model(const JsonDocument& document) {
 }
 
 ModelConfig load_model(const std::filesystem::path& path) {
-  return read_model(read_json(path));
+  return read_model(read_json(path, JsonNumbers::python));
 }
 
 std::vector<std::string> model_ids(const std::filesystem::path& folder) {

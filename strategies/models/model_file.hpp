@@ -16,7 +16,8 @@
 /// tied_embeddings (no), attention (flash or unfused; flash), head_size (hidden / heads), causal
 /// (yes), dropout (0), norm, activation, bias, positions, experts {...}, latent {...}. Where norm,
 /// activation, bias and positions are left out they are those of GPT (layer, gelu, yes, learned),
-/// or, with gated_mlp, those of Llama (rms, swiglu, no, rotary). Other kinds: "kind": "mlp" and
+/// or, with gated_mlp, those of Llama (rms, swiglu, no, rotary). What families of models differ in
+/// has keys of its own, all absent by default: see the schema. Other kinds: "kind": "mlp" and
 /// "kind": "resnet".
 namespace lockstep {
 
@@ -25,6 +26,7 @@ namespace lockstep {
 
 /// Reads a file, which in Lockstep's own form must have a `source`. Throws ConfigError with
 /// everything that is wrong with it.
+/// NaN and Infinity, as Python's json module writes them, are read where they do not matter.
 [[nodiscard]] ModelConfig load_model(const std::filesystem::path& path);
 
 /// The same from a document in memory.

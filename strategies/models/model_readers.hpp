@@ -10,7 +10,7 @@ namespace lockstep {
 inline constexpr std::int64_t kMostLayers = 100'000;
 inline constexpr std::int64_t kWidest = 1 << 20;
 inline constexpr std::int64_t kMostHeads = 1 << 12;
-inline constexpr std::int64_t kLongestSequence = 1 << 22;
+inline constexpr std::int64_t kLongestSequence = 1 << 24;
 inline constexpr std::int64_t kMostWords = 1 << 24;
 inline constexpr std::int64_t kMostExperts = 1 << 14;
 inline constexpr double kMostParameters = 1e16;
@@ -19,6 +19,9 @@ inline constexpr double kMostParameters = 1e16;
 [[nodiscard]] TransformerConfig read_transformer(ObjectReader& in);
 [[nodiscard]] MlpConfig read_mlp(ObjectReader& in);
 [[nodiscard]] ResNetConfig read_resnet(ObjectReader& in);
+
+/// Whether a model might have more than kMostParameters, so that 64 bits could overflow.
+[[nodiscard]] bool is_too_large(const TransformerConfig& config);
 
 /// Notes what cannot be together, such as heads that those of keys and values do not divide, which
 /// the form gives under the key `kv_heads`.

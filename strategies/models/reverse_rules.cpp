@@ -89,10 +89,13 @@ void products_backward(Reverse& reverse, std::span<const Operation> products) {
 }
 
 void attention(Reverse& reverse, const Operation& forward) {
-  const std::vector<Ref> inputs{forward.reads.begin(), forward.reads.begin() + 3};
-  std::vector<Ref> saved = inputs;
-  saved.insert(saved.end(), forward.writes.begin(), forward.writes.end());
-  with_gradient(reverse, forward, Kind::attention_backward, std::move(saved), inputs);
+  std::vector<Ref> reads{forward.reads.begin(), forward.reads.begin() + 3};
+  reads.insert(reads.end(), forward.writes.begin(), forward.writes.end());
+  reads.push_back(reverse.gradient_of(forward.writes.front()));
+  reads.insert(reads.end(), forward.reads.begin() + 3, forward.reads.end());  // sinks
+  one_operation(reverse,
+                reverse.made(forward, Kind::attention_backward, "backward", std::move(reads)),
+                forward.reads);
 }
 
 void scores(Reverse& reverse, const Operation& forward) {
@@ -280,8 +283,6 @@ struct Range {
       return {0, 1};
     case Kind::combine:
       return {0, 2};
-    case Kind::attention:
-      return {0, 3};
     default:
       return {0, operation.reads.size()};
   }

@@ -1,26 +1,47 @@
-#include <array>
+#include <utility>
+#include <vector>
 
 #include "strategies/models/models.hpp"
 #include "strategies/models/transformer_blocks.hpp"
 
 namespace lockstep {
 
+namespace {
+
+[[nodiscard]] LayerKind kind_of(const TransformerConfig& config, std::int64_t index) {
+  const bool windowed = is_windowed(config, index);
+  // Windows as long as the sequence hide no key, but which layers turn queries may hang on them.
+  const bool matters =
+      windowed && (config.window->size < config.sequence || !config.window->full_rotary);
+  return {.experts = has_experts(config, index), .windowed = matters};
+}
+
+/// A block for every kind of layer, laid down where the first of them stands.
+void append_layers(GraphBuilder& graph, TransformerParts parts) {
+  std::vector<std::pair<LayerKind, int>> kinds;
+  for (std::int64_t i = 0; i < parts.config.layers; ++i) {
+    parts.layer = kind_of(parts.config, i);
+    auto known = kinds.begin();
+    while (known != kinds.end() && known->first != parts.layer) ++known;
+    if (known == kinds.end()) {
+      known = kinds.emplace(kinds.end(), parts.layer, layer_block(graph, parts));
+    }
+    graph.graph.chain.push_back(known->second);
+  }
+}
+
+}  // namespace
+
 void build_transformer(GraphBuilder& graph, const TransformerConfig& config) {
   const Extent batch{Dim::batch, graph.options.batch};
   const Extent sequence{Dim::sequence, config.sequence};
   const Extent hidden{Dim::hidden, config.hidden};
-  const TransformerParts parts{config, batch, sequence, hidden,
-                               graph.boundary("residual", {batch, sequence, hidden})};
+  const TransformerParts parts{
+      config, batch, sequence, hidden, graph.boundary("residual", {batch, sequence, hidden}), {}};
   Ref table;
   std::vector<int>& chain = graph.graph.chain;
   chain.push_back(embedding_block(graph, parts, table));
-  std::array<std::optional<int>, 2> kinds{};  // plain layers, layers of experts
-  for (std::int64_t i = 0; i < config.layers; ++i) {
-    const bool experts = has_experts(config, i);
-    std::optional<int>& kind = kinds.at(experts ? 1 : 0);
-    if (!kind) kind = layer_block(graph, parts, experts);
-    chain.push_back(*kind);
-  }
+  append_layers(graph, parts);
   const int last = static_cast<int>(chain.size());
   if (config.tied_embeddings) {
     graph.graph.tied =

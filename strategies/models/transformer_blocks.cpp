@@ -8,13 +8,69 @@ namespace {
 
 using Kind = OperationKind;
 
-/// y = x + dropout(branch(norm(x))): the shape of both halves of a layer.
+/// dropout(branch(x)), normalised before, after or around.
 template <class Branch>
-void append_half(BlockBuilder& block, const TransformerParts& parts, const std::string& name,
-                 const Ref& x, const Ref& y, Branch&& branch) {
-  const Ref normalised = append_norm(block, parts, name + ".norm", x);
-  const Ref out = append_dropout(block, parts, name + ".dropout", branch(normalised));
-  block.append(Kind::add, name + ".add", {out, x}, {y});
+[[nodiscard]] Ref append_branch(BlockBuilder& block, const TransformerParts& parts,
+                                const std::string& name, const Ref& x, Branch&& branch) {
+  const NormPlace place = parts.config.norm_place;
+  const Ref from = place == NormPlace::after ? x : append_norm(block, parts, name + ".norm", x);
+  const Ref out = branch(from);
+  const Ref normal =
+      place == NormPlace::before ? out : append_norm(block, parts, name + ".post_norm", out);
+  return append_dropout(block, parts.config.dropout, name + ".dropout", normal);
+}
+
+[[nodiscard]] Ref attention_of(BlockBuilder& block, const TransformerParts& parts, const Ref& x) {
+  return parts.config.latent ? append_latent_attention(block, parts, x)
+                             : append_attention(block, parts, x);
+}
+
+[[nodiscard]] Ref mlp_of(BlockBuilder& block, const TransformerParts& parts, const Ref& x) {
+  return parts.layer.experts ? append_experts(block, parts, x)
+                             : append_mlp(block, parts, "mlp", parts.config.ffn, x);
+}
+
+/// One half of a layer after the other.
+void append_halves(BlockBuilder& block, const TransformerParts& parts) {
+  const Ref middle = block.like("residual.middle", block.input());
+  const Ref attention = append_branch(block, parts, "attention", block.input(),
+                                      [&](const Ref& x) { return attention_of(block, parts, x); });
+  block.append(Kind::add, "attention.add", {attention, block.input()}, {middle});
+  const Ref mlp = append_branch(block, parts, "mlp", middle,
+                                [&](const Ref& x) { return mlp_of(block, parts, x); });
+  block.append(Kind::add, "mlp.add", {mlp, middle}, {block.output()});
+}
+
+/// y = x + attention(norm(x)) + mlp(norm(x)), the norms one or two.
+void append_parallel_halves(BlockBuilder& block, const TransformerParts& parts) {
+  const Ref first = append_norm(block, parts, "attention.norm", block.input());
+  const Ref second = parts.config.residual == Residual::parallel
+                         ? first
+                         : append_norm(block, parts, "mlp.norm", block.input());
+  const double dropout = parts.config.dropout;
+  const Ref attention =
+      append_dropout(block, dropout, "attention.dropout", attention_of(block, parts, first));
+  const Ref mlp = append_dropout(block, dropout, "mlp.dropout", mlp_of(block, parts, second));
+  const Ref both = block.like("residual.middle", block.input());
+  block.append(Kind::add, "mlp.add", {attention, mlp}, {both});
+  block.append(Kind::add, "residual.add", {both, block.input()}, {block.output()});
+}
+
+/// By a table of its own, or by the embedding's.
+[[nodiscard]] Ref append_logits(BlockBuilder& block, const TransformerParts& parts, const Ref& x,
+                                const Ref& table) {
+  const Extent vocabulary{Dim::vocabulary, parts.config.vocabulary};
+  const Ref weight = parts.config.tied_embeddings
+                         ? table
+                         : block.weight("head.weight", {vocabulary, parts.hidden});
+  const auto bias = append_bias(block, parts.config.head_bias, "head", {vocabulary});
+  const Ref logits = block.tensor("logits", {parts.batch, parts.sequence, vocabulary});
+  block.matmul("logits", x, weight, bias, logits).math = block.options().output_math();
+  return logits;
+}
+
+[[nodiscard]] std::string name_of(const LayerKind& kind) {
+  return std::string{kind.windowed ? "windowed_" : ""} + (kind.experts ? "expert_layer" : "layer");
 }
 
 /// Rows of the learned table of positions.
@@ -22,7 +78,7 @@ void append_half(BlockBuilder& block, const TransformerParts& parts, const std::
   const TensorId ids =
       block.graph().input("position_ids", {parts.batch, parts.sequence}, Dtype::int32);
   const Ref table = block.weight("position_embedding.weight",
-                                 {{Dim::positions, parts.config.sequence}, parts.hidden});
+                                 {{Dim::positions, position_rows(parts.config)}, parts.hidden});
   const Ref y = block.tensor("position_embedding", {parts.batch, parts.sequence, parts.hidden});
   block.append(Kind::embedding, "position_embedding", {{.tensor = ids}, table}, {y});
   return y;
@@ -30,35 +86,69 @@ void append_half(BlockBuilder& block, const TransformerParts& parts, const std::
 
 }  // namespace
 
+VisibleKeys TransformerParts::visible() const {
+  if (!layer.windowed) return {};
+  return {.window = config.window->size, .chunked = config.window->chunked};
+}
+
+bool TransformerParts::rotates() const {
+  if (config.positions != Positions::rotary) return false;
+  return !config.window || config.window->full_rotary || layer.windowed;
+}
+
 Ref append_norm(BlockBuilder& block, const TransformerParts& parts, const std::string& name,
-                const Ref& x) {
+                const Ref& x, const std::optional<Ref>& result) {
   const bool layer = parts.config.norm == Normalisation::layer;
   const Extent over = block.extents(x).back();
   std::vector<Ref> reads{x, block.weight(name + ".gain", {over})};
-  if (layer) reads.push_back(block.weight(name + ".bias", {over}));
+  if (layer && parts.config.norm_bias) reads.push_back(block.weight(name + ".bias", {over}));
   // Mean and reciprocal standard deviation; RMS norm needs the latter alone.
   const Ref statistics =
       block.tensor(name + ".statistics",
                    {parts.batch, parts.sequence, {Dim::statistic, layer ? 2 : 1}}, Dtype::fp32);
-  const Ref y = block.like(name, x);
+  const Ref y = result ? *result : block.like(name, x);
   Operation& norm = block.append(Kind::normalisation, name, std::move(reads), {y, statistics});
   norm.norm = parts.config.norm;
   norm.over = {over.dim};
   return y;
 }
 
-Ref append_dropout(BlockBuilder& block, const TransformerParts& parts, const std::string& name,
-                   const Ref& x, const std::optional<Ref>& result) {
-  if (parts.config.dropout == 0) return x;
-  const Ref y = result ? *result : block.like(name, x);
-  const Ref mask = block.like(name + ".mask", x, Dtype::uint8);
-  block.append(Kind::dropout, name, {x}, {y, mask}).dropout = parts.config.dropout;
+Ref append_head_norm(BlockBuilder& block, const TransformerParts& parts, const std::string& name,
+                     const Ref& x) {
+  const QueryKeyNorm kind = parts.config.qk_norm;
+  if (kind == QueryKeyNorm::none) return x;
+  const bool together = kind == QueryKeyNorm::all_heads;
+  const bool layer = parts.config.norm == Normalisation::layer;
+  const Extent heads = block.extents(x)[2];
+  const Extent size = block.extents(x)[3];
+  std::vector<Extent> gain{size};
+  if (kind == QueryKeyNorm::per_head) gain = {heads, size};
+  if (together) gain = {{Dim::hidden, heads.size * size.size}};  // on every rank whole
+  std::vector<Extent> rows{parts.batch, parts.sequence};
+  if (!together) rows.push_back(heads);
+  rows.push_back({Dim::statistic, layer ? 2 : 1});
+  const Ref weight = block.weight(name + ".gain", std::move(gain));
+  const Ref statistics = block.tensor(name + ".statistics", std::move(rows), Dtype::fp32);
+  const Ref y = block.like(name, x);
+  Operation& norm = block.append(Kind::normalisation, name, {x, weight}, {y, statistics});
+  norm.norm = parts.config.norm;
+  norm.over = {size.dim};
+  if (together) norm.over = {heads.dim, size.dim};
   return y;
 }
 
-std::optional<Ref> append_bias(BlockBuilder& block, const TransformerParts& parts,
-                               const std::string& name, std::vector<Extent> extents) {
-  if (!parts.config.bias) return std::nullopt;
+Ref append_dropout(BlockBuilder& block, double dropout, const std::string& name, const Ref& x,
+                   const std::optional<Ref>& result) {
+  if (dropout == 0) return x;
+  const Ref y = result ? *result : block.like(name, x);
+  const Ref mask = block.like(name + ".mask", x, Dtype::uint8);
+  block.append(Kind::dropout, name, {x}, {y, mask}).dropout = dropout;
+  return y;
+}
+
+std::optional<Ref> append_bias(BlockBuilder& block, bool has_bias, const std::string& name,
+                               std::vector<Extent> extents) {
+  if (!has_bias) return std::nullopt;
   return block.weight(name + ".bias", std::move(extents));
 }
 
@@ -66,9 +156,10 @@ Ref append_mlp(BlockBuilder& block, const TransformerParts& parts, const std::st
                std::int64_t ffn, const Ref& x) {
   const Extent inner{Dim::ffn, ffn};
   const int fused = parts.config.gated ? block.join() : 0;
+  const bool biased = has_mlp_bias(parts.config);
   const auto widen = [&](const std::string& product) {
     const Ref weight = block.weight(product + ".weight", {parts.hidden, inner});
-    const auto bias = append_bias(block, parts, product, {inner});
+    const auto bias = append_bias(block, biased, product, {inner});
     const Ref y = block.tensor(product, {parts.batch, parts.sequence, inner});
     block.matmul(product, x, weight, bias, y).fused = fused;
     return y;
@@ -79,7 +170,7 @@ Ref append_mlp(BlockBuilder& block, const TransformerParts& parts, const std::st
   block.append(Kind::activation, name + ".activation", operands, {active}).function =
       parts.config.function;
   const Ref weight = block.weight(name + ".down.weight", {inner, parts.hidden});
-  const auto bias = append_bias(block, parts, name + ".down", {parts.hidden});
+  const auto bias = append_bias(block, biased, name + ".down", {parts.hidden});
   const Ref y = block.like(name + ".down", x);
   block.matmul(name + ".down", active, weight, bias, y);
   return y;
@@ -89,49 +180,41 @@ int embedding_block(GraphBuilder& graph, const TransformerParts& parts, Ref& tab
   const TensorId tokens = graph.input("tokens", {parts.batch, parts.sequence}, Dtype::int32);
   BlockBuilder block{graph, "embedding", std::nullopt, parts.residual};
   const bool learned = parts.config.positions == Positions::learned;
+  const bool normal = parts.config.embedding_norm;
   const bool drops = parts.config.dropout > 0;
   const auto result = [&](const std::string& name, bool last) {
     return last ? block.output() : block.tensor(name, {parts.batch, parts.sequence, parts.hidden});
   };
   table =
       block.weight("embedding.weight", {{Dim::vocabulary, parts.config.vocabulary}, parts.hidden});
-  Ref x = result("embedding", !learned && !drops);
+  Ref x = result("embedding", !learned && !normal && !drops);
   block.append(Kind::embedding, "embedding", {{.tensor = tokens}, table}, {x});
   if (learned) {
     const Ref positions = append_positions(block, parts);
-    const Ref sum = result("embedding.sum", !drops);
+    const Ref sum = result("embedding.sum", !normal && !drops);
     block.append(Kind::add, "embedding.add", {x, positions}, {sum});
     x = sum;
   }
-  (void)append_dropout(block, parts, "embedding.dropout", x, block.output());
+  if (normal) x = append_norm(block, parts, "embedding.norm", x, result("embedding.norm", !drops));
+  (void)append_dropout(block, parts.config.dropout, "embedding.dropout", x, block.output());
   return block.finish();
 }
 
 int head_block(GraphBuilder& graph, const TransformerParts& parts, const Ref& table) {
-  const Extent vocabulary{Dim::vocabulary, parts.config.vocabulary};
   const TensorId labels = graph.input("labels", {parts.batch, parts.sequence}, Dtype::int32);
   BlockBuilder block{graph, "head", parts.residual, std::nullopt};
   const Ref x = append_norm(block, parts, "head.norm", block.input());
-  const Ref weight = parts.config.tied_embeddings
-                         ? table
-                         : block.weight("head.weight", {vocabulary, parts.hidden});
-  const Ref logits = block.tensor("logits", {parts.batch, parts.sequence, vocabulary});
-  block.matmul("logits", x, weight, std::nullopt, logits).math = block.options().output_math();
-  append_loss(block, logits, labels);
+  append_loss(block, parts.config.output_layer ? append_logits(block, parts, x, table) : x, labels);
   return block.finish();
 }
 
-int layer_block(GraphBuilder& graph, const TransformerParts& parts, bool experts) {
-  BlockBuilder block{graph, experts ? "expert_layer" : "layer", parts.residual, parts.residual};
-  const Ref middle = block.like("residual.middle", block.input());
-  append_half(block, parts, "attention", block.input(), middle, [&](const Ref& x) {
-    return parts.config.latent ? append_latent_attention(block, parts, x)
-                               : append_attention(block, parts, x);
-  });
-  append_half(block, parts, "mlp", middle, block.output(), [&](const Ref& x) {
-    return experts ? append_experts(block, parts, x)
-                   : append_mlp(block, parts, "mlp", parts.config.ffn, x);
-  });
+int layer_block(GraphBuilder& graph, const TransformerParts& parts) {
+  BlockBuilder block{graph, name_of(parts.layer), parts.residual, parts.residual};
+  if (parts.config.residual == Residual::sequential) {
+    append_halves(block, parts);
+  } else {
+    append_parallel_halves(block, parts);
+  }
   return block.finish();
 }
 

@@ -9,23 +9,41 @@
 /// heads of keys and values, F inner dimension, V vocabulary.
 namespace lockstep {
 
+/// What one layer has of what layers differ in.
+struct LayerKind {
+  bool experts = false;   // in place of a plain MLP
+  bool windowed = false;  // its queries do not see all keys before them
+
+  friend bool operator==(const LayerKind&, const LayerKind&) = default;
+};
+
 struct TransformerParts {
   const TransformerConfig& config;
   Extent batch;
   Extent sequence;
   Extent hidden;
   Boundary residual;
+  LayerKind layer{};
+
+  /// Which of the keys before them the layer's queries see.
+  [[nodiscard]] VisibleKeys visible() const;
+  /// Whether the layer's queries and keys have rotary positions.
+  [[nodiscard]] bool rotates() const;
 };
 
-/// [x [b, s, n]] -> normalised over n; weights `name`.gain (and .bias of layer norm) [n].
+/// [x [b, s, n]] -> normalised over n, to `result` if given; weights `name`.gain (and .bias of
+/// layer norm) [n].
 [[nodiscard]] Ref append_norm(BlockBuilder& block, const TransformerParts& parts,
-                              const std::string& name, const Ref& x);
-/// Dropout where the model has any, to `result` if given; else x itself.
-[[nodiscard]] Ref append_dropout(BlockBuilder& block, const TransformerParts& parts,
-                                 const std::string& name, const Ref& x,
-                                 const std::optional<Ref>& result = std::nullopt);
-/// A bias [...] for the projection `name`, where the model has biases.
-[[nodiscard]] std::optional<Ref> append_bias(BlockBuilder& block, const TransformerParts& parts,
+                              const std::string& name, const Ref& x,
+                              const std::optional<Ref>& result = std::nullopt);
+/// The model's norm of queries or keys x [b, s, heads, d]; x itself where it has none.
+[[nodiscard]] Ref append_head_norm(BlockBuilder& block, const TransformerParts& parts,
+                                   const std::string& name, const Ref& x);
+/// Dropout of that probability, to `result` if given; x itself where it is 0.
+[[nodiscard]] Ref append_dropout(BlockBuilder& block, double dropout, const std::string& name,
+                                 const Ref& x, const std::optional<Ref>& result = std::nullopt);
+/// A bias [...] for the projection `name`, where it has one.
+[[nodiscard]] std::optional<Ref> append_bias(BlockBuilder& block, bool has_bias,
                                              const std::string& name, std::vector<Extent> extents);
 /// Multi-head or grouped-query attention with its projections: x [b, s, h] -> [b, s, h].
 [[nodiscard]] Ref append_attention(BlockBuilder& block, const TransformerParts& parts,
@@ -56,7 +74,8 @@ struct TransformerParts {
 int embedding_block(GraphBuilder& graph, const TransformerParts& parts, Ref& table);
 /// Final norm, logits, loss. `table`: the vocabulary's embedding, for tied embeddings.
 int head_block(GraphBuilder& graph, const TransformerParts& parts, const Ref& table);
-/// Attention and a plain MLP or experts, each after a norm and added to the stream.
-int layer_block(GraphBuilder& graph, const TransformerParts& parts, bool experts);
+/// Attention and a plain MLP or experts with their norms, added to the stream one after the other
+/// or both at once.
+int layer_block(GraphBuilder& graph, const TransformerParts& parts);
 
 }  // namespace lockstep

@@ -46,12 +46,18 @@ using Kind = OperationKind;
 /// Everything lies like the main result: elementwise operations, norms, convolutions, losses.
 class Alike {
  public:
-  Alike(const std::vector<Operand>& reads, const std::vector<Operand>& writes)
+  /// `whole`: dimensions that must not be cut.
+  Alike(const std::vector<Operand>& reads, const std::vector<Operand>& writes,
+        const std::vector<Dim>& whole = {})
       : reads_{reads}, writes_{writes} {
     const bool result_leads = !writes.empty() && writes[0].settled && !is_gradient(writes[0]);
     lead_ = result_leads ? &writes[0] : &reads[0];
     as_ = lead_->placement;
     as_.partial.clear();
+    for (std::size_t i = 0; i < as_.cuts.size(); ++i) {
+      const Dim dim = lead_->tensor->extents[i].dim;
+      if (std::find(whole.begin(), whole.end(), dim) != whole.end()) as_.cuts[i].clear();
+    }
   }
 
   [[nodiscard]] OperandPlacements placements() const {
@@ -206,6 +212,9 @@ class Product {
     if (is_backward_of_attention(operation.kind) && has(*write.tensor, Dim::kv_heads)) {
       out.writes.back().partial = shared_heads(rules);
     }
+    if (is_gradient(write)) {  // of sinks
+      out.writes.back() = gradient_placement(write, reads[0], out.reads[0]);
+    }
   }
   return out;
 }
@@ -343,6 +352,9 @@ OperandPlacements operand_placements(const Operation& operation, const std::vect
       return loss_placements(reads, writes);
     case Kind::rotary_backward:
       return rotary_backward_placements(reads, writes);
+    case Kind::normalisation:
+    case Kind::normalisation_backward:
+      return Alike{reads, writes, operation.over}.placements();
     case Kind::dispatch:
       return routing_placements(reads, writes, reads[0]);
     case Kind::dispatch_backward:

@@ -253,6 +253,7 @@ class Plan {
       note("cp_kind",
            "ring attention adds up parts with a running softmax: it needs attention flash");
     }
+    check_ring(model, ring);
     const bool zigzag = ring > 1 && plan_.zigzag && model.causal;
     if (zigzag && model.sequence % (2 * plan_.cp) != 0) {
       const bool plain = model.sequence % plan_.cp == 0;
@@ -261,6 +262,20 @@ class Plan {
     } else {
       divides("cp", plan_.cp, model.sequence, "seq");
     }
+  }
+
+  /// As Transformer Engine has it: windows with all-to-alls alone (TransformerEngine,
+  /// dot_product_attention/context_parallel.py, attn_forward_func_with_cp).
+  void check_ring(const TransformerConfig& model, int ring) {
+    const bool windowed = model.window && model.window->size < model.sequence;
+    if (ring > 1 && windowed) {
+      note("cp_kind",
+           "ring attention has no windows, and window.size = {} is less than seq = {}; "
+           "cp_kind ulysses has them",
+           model.window->size, model.sequence);
+    }
+    if (model.sinks)
+      note("cp", "cp = {}: context parallelism has no attention with sinks", plan_.cp);
   }
 
   void check_experts(const TransformerConfig& model) {

@@ -11,16 +11,21 @@ namespace lockstep {
 namespace {
 
 const Names<ActivationFunction>& activation_names() {
-  static const Names<ActivationFunction> names{{"relu", ActivationFunction::relu},
-                                               {"gelu", ActivationFunction::gelu},
-                                               {"silu", ActivationFunction::silu},
-                                               {"swiglu", ActivationFunction::swiglu}};
+  static const Names<ActivationFunction> names{
+      {"relu", ActivationFunction::relu},     {"gelu", ActivationFunction::gelu},
+      {"silu", ActivationFunction::silu},     {"squared_relu", ActivationFunction::squared_relu},
+      {"swiglu", ActivationFunction::swiglu}, {"geglu", ActivationFunction::geglu}};
   return names;
 }
 
 std::string_view name_of(Positions positions) {
   if (positions == Positions::none) return "none";
   return positions == Positions::learned ? "learned" : "rotary";
+}
+
+std::string_view name_of(QueryKeyNorm norm) {
+  if (norm == QueryKeyNorm::all_heads) return "all_heads";
+  return norm == QueryKeyNorm::per_head ? "per_head" : "shared";
 }
 
 bool has_key(const JsonValue& value, std::string_view key) {
@@ -32,10 +37,18 @@ bool is_hugging_face(const JsonValue& root) {
   return has_key(root, "model_type") || has_key(root, "architectures");
 }
 
-/// A file's document in Lockstep's own form.
-JsonDocument own_form(const std::filesystem::path& path) {
-  JsonDocument document = read_json(path);
-  if (is_hugging_face(document.root)) document.root = json_of(read_model(document));
+/// A file's document in Lockstep's own form, and what was to be told of it. A sequence length for a
+/// config.json takes the place of the one that it may not have.
+JsonDocument own_form(const std::filesystem::path& path, const JsonValue* sequence,
+                      std::vector<std::string>& notes) {
+  JsonDocument document = read_json(path, JsonNumbers::python);
+  if (!is_hugging_face(document.root)) return document;
+  if (sequence != nullptr) {
+    set_member(std::get<JsonObject>(document.root.data), "seq", *sequence);
+  }
+  ModelConfig model = read_model(document);
+  notes = std::move(model.notes);
+  document.root = json_of(model);
   return document;
 }
 
@@ -43,14 +56,17 @@ JsonDocument own_form(const std::filesystem::path& path) {
 ModelConfig read_with(const std::filesystem::path& path, const ValueReader& at) {
   const auto& members = *at.value()->get_if<JsonObject>();
   if (members.size() == 1) return load_model(path);
-  JsonDocument document = own_form(path);
+  std::vector<std::string> notes;
+  JsonDocument document = own_form(path, find_member(members, "seq"), notes);
   Overlay overlay;
   for (const JsonMember& member : members) {
     if (member.key == "file") continue;
     overlay.set(document.root, member.key, member.value, at.problems().file());
   }
   try {
-    return read_model(document);
+    ModelConfig out = read_model(document);
+    out.notes = std::move(notes);
+    return out;
   } catch (const ConfigError& error) {
     throw overlay.attributed(error);
   }
@@ -62,6 +78,40 @@ std::optional<ModelConfig> read_file(const ValueReader& at, const ValueReader& n
   if (!path) return std::nullopt;
   return or_noted(at.problems(),
                   [&] { return at.is_object() ? read_with(*path, at) : load_model(*path); });
+}
+
+/// Calls set(key, value) for what a model has and most have not.
+template <class Set>
+void set_features(const TransformerConfig& model, const Set& set) {
+  static const TransformerConfig plain;
+  const auto differs = [&](std::string_view key, auto TransformerConfig::*member) {
+    if (model.*member != plain.*member) set(key, json_of(model.*member));
+  };
+  differs("out_bias", &TransformerConfig::out_bias);
+  differs("mlp_bias", &TransformerConfig::mlp_bias);
+  differs("router_bias", &TransformerConfig::router_bias);
+  differs("head_bias", &TransformerConfig::head_bias);
+  differs("norm_bias", &TransformerConfig::norm_bias);
+  differs("embedding_norm", &TransformerConfig::embedding_norm);
+  differs("position_rows", &TransformerConfig::position_rows);
+  differs("sinks", &TransformerConfig::sinks);
+  differs("output_layer", &TransformerConfig::output_layer);
+  if (model.norm_place != plain.norm_place) {
+    set("norm_place", json_of(model.norm_place == NormPlace::after ? "after" : "around"));
+  }
+  if (model.qk_norm != plain.qk_norm) set("qk_norm", json_of(name_of(model.qk_norm)));
+  if (model.residual != plain.residual) {
+    const bool one = model.residual == Residual::parallel;
+    set("residual", json_of(one ? "parallel" : "parallel_two_norms"));
+  }
+  if (model.attention_dropout) set("attention_dropout", json_of(*model.attention_dropout));
+  if (const auto& window = model.window) {
+    set("window", json_object({{"size", json_of(window->size)},
+                               {"chunked", json_of(window->chunked)},
+                               {"first_layer", json_of(window->first_layer)},
+                               {"full_every", json_of(window->full_every)},
+                               {"full_rotary", json_of(window->full_rotary)}}));
+  }
 }
 
 JsonObject members_of(const TransformerConfig& model) {
@@ -88,6 +138,7 @@ JsonObject members_of(const TransformerConfig& model) {
   set("bias", json_of(model.bias));
   set("qkv_bias", json_of(model.qkv_bias));
   set("dropout", json_of(model.dropout));
+  set_features(model, set);
   if (const auto& experts = model.experts) {
     set("experts", json_object({{"count", json_of(experts->experts)},
                                 {"top_k", json_of(experts->top_k)},

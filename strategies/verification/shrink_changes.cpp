@@ -50,6 +50,12 @@ void note(Changes& out, const LatentAttention& from, const LatentAttention& to) 
   out.note("model.latent.value_size", from.value_size, to.value_size);
 }
 
+void note(Changes& out, const AttentionWindow& from, const AttentionWindow& to) {
+  out.note("model.window.size", from.size, to.size);
+  out.note("model.window.first_layer", from.first_layer, to.first_layer);
+  out.note("model.window.full_every", from.full_every, to.full_every);
+}
+
 void note(Changes& out, const TransformerConfig& from, const TransformerConfig& to) {
   out.note("model.layers", from.layers, to.layers);
   out.note("model.hidden", from.hidden, to.hidden);
@@ -59,6 +65,8 @@ void note(Changes& out, const TransformerConfig& from, const TransformerConfig& 
   out.note("model.ffn", from.ffn, to.ffn);
   out.note("model.seq", from.sequence, to.sequence);
   out.note("model.vocab", from.vocabulary, to.vocabulary);
+  out.note("model.position_rows", from.position_rows, to.position_rows);
+  if (from.window) note(out, *from.window, *to.window);
   if (from.experts) note(out, *from.experts, *to.experts);
   if (from.latent) note(out, *from.latent, *to.latent);
 }

@@ -28,6 +28,8 @@ class Shrinking {
     set("ffn", model_.ffn, inner(was_.ffn));
     set("vocab", model_.vocabulary, vocabulary());
     set("seq", model_.sequence, sequence());
+    if (model_.window) shrink_window(*model_.window);
+    if (was_.position_rows > 0) set("position_rows", model_.position_rows, position_rows());
     if (model_.experts) shrink_experts(*model_.experts);
     set("layers", model_.layers, layers());
   }
@@ -117,6 +119,24 @@ class Shrinking {
     return multiple(parts * (small_.sequence_parallel ? tp_ : 1), 16, was_.sequence);
   }
 
+  /// Shorter than the sequence, where it was, with tokens that see less of it.
+  void shrink_window(AttentionWindow& window) const {
+    const AttentionWindow was = window;
+    const std::int64_t third = std::max<std::int64_t>(2, (model_.sequence + 2) / 3);
+    set("window.size", window.size,
+        was.size < was_.sequence ? std::min(was.size, third) : model_.sequence);
+    const bool none = was.first_layer >= was_.layers;
+    if (!none) set("window.first_layer", window.first_layer, few(was.first_layer, 1));
+    if (was.full_every > 0 && was.full_every <= was_.layers) {
+      set("window.full_every", window.full_every, 2);
+    }
+  }
+
+  /// More than tokens, where they were.
+  [[nodiscard]] std::int64_t position_rows() const {
+    return model_.sequence + std::min<std::int64_t>(2, was_.position_rows - was_.sequence);
+  }
+
   void shrink_experts(ExpertsConfig& experts) const {
     const ExpertsConfig was = experts;
     set("experts.count", experts.experts, expert_count(was));
@@ -157,6 +177,11 @@ class Shrinking {
       const ExpertsConfig& experts = *model_.experts;
       least = std::max({least, experts.dense_layers + 1, experts.every});
       if (experts.every > 1) least = std::max<std::int64_t>(least, 2L * small_.pp * small_.vpp);
+    }
+    if (const auto& window = model_.window; window && window->first_layer < was_.layers) {
+      const bool both = window->first_layer > 0 || window->full_every > 0;
+      least = std::max(least, window->first_layer + std::max<std::int64_t>(1, window->full_every));
+      if (both) least = std::max<std::int64_t>(least, 2L * small_.pp * small_.vpp);
     }
     return fewer_layers(was_.layers, whole_, small_, std::min(least, was_.layers));
   }

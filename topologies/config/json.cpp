@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -78,7 +80,11 @@ class DocumentBuilder : public nlohmann::json_sax<nlohmann::json> {
     const bool digits_alone = written.find_first_of(".eE") == written.npos;
     return number(JsonNumber{value, written, digits_alone});
   }
-  bool string(string_t& value) override { return scalar(std::move(value)); }
+  bool string(string_t& value) override {
+    cursor_.skip_between_tokens();
+    if (text_[cursor_.offset()] == '"') return scalar(std::move(value));
+    return no_finite_number(text_.substr(cursor_.offset(), value.size() + 2));
+  }
   bool binary(binary_t& /*value*/) override { return false; }  // JSON text has none
 
   bool start_object(std::size_t /*size*/) override { return open(JsonObject{}); }
@@ -128,6 +134,14 @@ class DocumentBuilder : public nlohmann::json_sax<nlohmann::json> {
     const std::size_t end = text_.find_first_not_of("+-.0123456789eE", cursor_.offset());
     token_ends_at(std::min(end, text_.size()));
     return attach(std::move(value));
+  }
+
+  /// One that stood in the place of a text for the parser.
+  bool no_finite_number(std::string_view written) {
+    const double value = written == "NaN"        ? std::numeric_limits<double>::quiet_NaN()
+                         : written == "Infinity" ? std::numeric_limits<double>::infinity()
+                                                 : -std::numeric_limits<double>::infinity();
+    return scalar(JsonNumber{value, std::string{written}, false});
   }
 
   template <class Container>
@@ -219,6 +233,32 @@ class DocumentBuilder : public nlohmann::json_sax<nlohmann::json> {
   JsonValue root_;
 };
 
+/// The end of the text in double quotes that begins at `at`.
+std::size_t end_of_string(std::string_view text, std::size_t at) {
+  for (++at; at < text.size() && text[at] != '"'; ++at) {
+    if (text[at] == '\\') ++at;
+  }
+  return std::min(at + 1, text.size());
+}
+
+/// Python's numbers that are none as texts of the same length, which the parser knows.
+std::string without_infinity(std::string_view text) {
+  static constexpr std::array<std::string_view, 3> kWords{"-Infinity", "Infinity", "NaN"};
+  std::string out{text};
+  for (std::size_t at = 0; at < out.size();) {
+    const auto* word = std::find_if(kWords.begin(), kWords.end(), [&](std::string_view each) {
+      return text.substr(at, each.size()) == each;
+    });
+    if (word != kWords.end()) {
+      out.replace(at, word->size(), '"' + std::string(word->size() - 2, 'x') + '"');
+      at += word->size();
+    } else {
+      at = out[at] == '"' ? end_of_string(text, at) : at + 1;
+    }
+  }
+  return out;
+}
+
 /// nlohmann takes a zero byte for the end of the text, so it must not get to see one.
 void refuse_zero_bytes(std::string_view text, Problems& problems) {
   const std::size_t zero = text.find('\0');
@@ -238,23 +278,34 @@ const JsonValue* find_member(const JsonObject& object, std::string_view key) {
   return nullptr;
 }
 
-JsonDocument parse_json(std::string_view text, std::string file) {
-  return parse_json(text, std::move(file), JsonStream{});
-}
+namespace {
 
-JsonDocument parse_json(std::string_view text, std::string file, const JsonStream& stream) {
+JsonDocument parse(std::string_view text, std::string file, const JsonStream& stream,
+                   JsonNumbers numbers) {
   DocumentBuilder builder{text, file, stream};
   if (text.size() > stream.largest) {
     builder.problems().note({}, "", fmt::format("larger than {} MiB", stream.largest >> 20U));
     builder.problems().throw_if_any();
   }
   refuse_zero_bytes(text, builder.problems());
-  const CountingIterator begin{text.data(), builder.consumed()};
-  const CountingIterator end{text.data() + text.size(), builder.consumed()};
+  const std::string plain = numbers == JsonNumbers::python ? without_infinity(text) : std::string{};
+  const std::string_view parsed = numbers == JsonNumbers::python ? plain : text;
+  const CountingIterator begin{parsed.data(), builder.consumed()};
+  const CountingIterator end{parsed.data() + parsed.size(), builder.consumed()};
   const bool whole = nlohmann::json::sax_parse(begin, end, &builder);
   builder.problems().throw_if_any();
   if (!whole) throw ConfigError{Problem{std::move(file), {}, "", "not understood as JSON"}};
   return {std::move(file), builder.take_root()};
+}
+
+}  // namespace
+
+JsonDocument parse_json(std::string_view text, std::string file, JsonNumbers numbers) {
+  return parse(text, std::move(file), JsonStream{}, numbers);
+}
+
+JsonDocument parse_json(std::string_view text, std::string file, const JsonStream& stream) {
+  return parse(text, std::move(file), stream, JsonNumbers::finite);
 }
 
 }  // namespace lockstep

@@ -16,7 +16,7 @@ namespace lockstep {
 
 /// A number that is no 64-bit integer.
 struct JsonNumber {
-  double value = 0;                 // finite
+  double value = 0;                 // finite but in the form of Python
   std::string text;                 // as written
   bool written_as_integer = false;  // digits alone, but too large for int64
 };
@@ -56,12 +56,19 @@ inline constexpr std::size_t kLargestJson = std::size_t{8} << 20U;  // bytes
 inline constexpr std::size_t kDeepestJson = 64;                     // containers in one another
 inline constexpr std::size_t kLongestKey = 256;                     // bytes
 
+/// Which numbers a text may have.
+enum class JsonNumbers : std::uint8_t {
+  finite,  // as RFC 8259 has it
+  python,  // NaN, Infinity and -Infinity too, as Python's json module writes them
+};
+
 /// Strict JSON (RFC 8259) in UTF-8; a byte order mark at the start is passed over. `file` is the
 /// name that errors carry. Throws ConfigError on malformed text (the first fault), on anything
 /// nested deeper than kDeepestJson, on a key longer than kLongestKey (pointers hold keys, so they
 /// must stay short), on a number no double can hold, on more than kLargestJson bytes, and on
 /// duplicate keys (all of them, each with the place of the first).
-[[nodiscard]] JsonDocument parse_json(std::string_view text, std::string file);
+[[nodiscard]] JsonDocument parse_json(std::string_view text, std::string file,
+                                      JsonNumbers numbers = JsonNumbers::finite);
 
 /// A long list that is read without being kept.
 struct JsonStream {
@@ -77,6 +84,7 @@ struct JsonStream {
                                       const JsonStream& stream);
 
 /// The same from a file; ConfigError also where it is missing, a directory or not readable.
-[[nodiscard]] JsonDocument read_json(const std::filesystem::path& path);
+[[nodiscard]] JsonDocument read_json(const std::filesystem::path& path,
+                                     JsonNumbers numbers = JsonNumbers::finite);
 
 }  // namespace lockstep

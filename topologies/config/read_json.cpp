@@ -41,14 +41,14 @@ std::string contents(const std::string& file) {
 
 }  // namespace
 
-JsonDocument read_json(const std::filesystem::path& path) {
+JsonDocument read_json(const std::filesystem::path& path, JsonNumbers numbers) {
   const std::string file = path.string();
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) {
     refuse(file, "this is a directory; expected a JSON file");
   }
   if (!std::filesystem::exists(path, ignored)) refuse(file, "no such file");
-  return parse_json(contents(file), file);
+  return parse_json(contents(file), file, numbers);
 }
 
 }  // namespace lockstep

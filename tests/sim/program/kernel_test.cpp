@@ -286,6 +286,24 @@ TEST_CASE("parts of ring attention on the busiest rank") {
   }
 }
 
+TEST_CASE("attention through a window computes the pairs that see each other") {
+  AttentionBed bed;
+  Operation& operation = bed.operation(OperationKind::attention, {bed.q, bed.k, bed.v}, {bed.o});
+  operation.causal = true;
+  operation.visible = {.window = 64};
+  // 256 queries: the first 64 see 1 .. 64 keys, 64 * 65 / 2; the other 192 see 64 each.
+  CHECK(bed.kernel().flops == 4.0 * 16 * 16 * (64 * 65 / 2 + 192 * 64));
+  operation.visible.chunked = true;  // four times 1 .. 64
+  CHECK(bed.kernel().flops == 4.0 * 16 * 16 * (4 * 64 * 65 / 2));
+  operation.visible = {.window = 100, .chunked = true};  // two chunks and 56 tokens
+  CHECK(bed.kernel().flops == 4.0 * 16 * 16 * (2 * 100 * 101 / 2 + 56 * 57 / 2));
+  // As long as the sequence it hides nothing; one key less never counts more than all.
+  operation.visible = {.window = 256};
+  CHECK(bed.kernel().flops == 2.0 * 16 * 256 * 256 * 16);
+  operation.visible = {.window = 255};
+  CHECK(bed.kernel().flops <= 2.0 * 16 * 256 * 256 * 16);
+}
+
 TEST_CASE("unfused attention computes all scores, mask or not") {
   AttentionBed bed;
   const Ref scores =

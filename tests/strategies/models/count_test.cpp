@@ -156,6 +156,93 @@ TEST_CASE("every shipped model's FLOPs are those of its graph's products") {
   }
 }
 
+TEST_CASE("windows count for the keys that queries see, in the layers that have them") {
+  // Mistral 7B at 32,768 tokens: 32 heads of 128. A query sees 4096 keys, the first 4096 queries
+  // one to 4096: 3840.06 in the mean. 3 (forward and backward) * 4 * 4096 operations for each, in
+  // 32 layers, and 6 for each of the 7,110,393,856 elements of matrices, the embedding's apart.
+  TransformerConfig mistral;
+  mistral.layers = 32;
+  mistral.hidden = 4096;
+  mistral.heads = 32;
+  mistral.kv_heads = 8;
+  mistral.head_size = 128;
+  mistral.ffn = 14336;
+  mistral.gated = true;
+  mistral.bias = false;
+  mistral.norm = Normalisation::rms;
+  mistral.positions = Positions::rotary;
+  mistral.sequence = 32768;
+  mistral.vocabulary = 32000;
+  mistral.window = AttentionWindow{.size = 4096};
+  const auto per_token = [](const TransformerConfig& shape) {
+    return count_flops({.name = {}, .shape = shape, .source = {}}).training_per_token();
+  };
+  const double matrices = 6 * 7'110'393'856.0;
+  const double keys = (4096.0 * 4097 / 2 + 28672.0 * 4096) / 32768;
+  const double one = 3.0 * 4 * 4096 * keys;
+  CHECK(per_token(mistral) == doctest::Approx(matrices + 32 * one).epsilon(1e-12));
+  CHECK(per_token(mistral) == doctest::Approx(48.7e9).epsilon(1e-3));
+  const double whole = 3.0 * 4 * 4096 * 16384;
+  mistral.window->full_every = 4;
+  CHECK(per_token(mistral) == doctest::Approx(matrices + 24 * one + 8 * whole).epsilon(1e-12));
+  mistral.window = AttentionWindow{.size = 4096, .first_layer = 30};
+  CHECK(per_token(mistral) == doctest::Approx(matrices + 2 * one + 30 * whole).epsilon(1e-12));
+  // Eight chunks of 4096: 2048.5 keys in the mean.
+  mistral.window = AttentionWindow{.size = 4096, .chunked = true};
+  CHECK(per_token(mistral) ==
+        doctest::Approx(matrices + 32 * 3.0 * 4 * 4096 * 2048.5).epsilon(1e-12));
+  mistral.window = AttentionWindow{.size = 32768};
+  CHECK(per_token(mistral) == doctest::Approx(matrices + 32 * whole).epsilon(1e-12));
+  mistral.window = AttentionWindow{.size = 4096};
+  CHECK(count_flops({.name = {}, .shape = mistral, .source = {}})
+            .convention.words()
+            .find("keys outside of windows left out") != std::string::npos);
+}
+
+TEST_CASE("what families differ in counts as the graph has it") {
+  TransformerConfig base;
+  base.layers = 4;
+  base.hidden = 8;
+  base.heads = 4;
+  base.kv_heads = 2;
+  base.head_size = 6;
+  base.ffn = 12;
+  base.sequence = 16;
+  base.vocabulary = 10;
+  const auto check = [&base](auto&& change) {
+    TransformerConfig shape = base;
+    change(shape);
+    const ModelConfig model{.name = "test", .shape = shape, .source = {}};
+    const ModelGraph graph = build_model(model, {});
+    CHECK(testing::graph_problems(graph).empty());
+    CHECK(count_parameters(model).total() == testing::weight_elements(graph));
+    const FlopCount count = count_flops(model, {.causal = false, .vocabulary = true});
+    CHECK(count.forward == doctest::Approx(graph_flops(graph, &Block::forward)).epsilon(1e-12));
+    CHECK(count.training() == doctest::Approx(graph_flops(graph, &Block::forward) +
+                                              graph_flops(graph, &Block::backward))
+                                  .epsilon(1e-12));
+  };
+  check([](auto&) {});
+  check([](auto& of) { of.qk_norm = QueryKeyNorm::shared; });
+  check([](auto& of) { of.qk_norm = QueryKeyNorm::per_head; });
+  check([](auto& of) { of.qk_norm = QueryKeyNorm::all_heads; });
+  check([](auto& of) { of.norm_place = NormPlace::around; });
+  check([](auto& of) { of.norm_place = NormPlace::after; });
+  check([](auto& of) { of.residual = Residual::parallel; });
+  check([](auto& of) { of.residual = Residual::parallel_two_norms; });
+  check([](auto& of) { of.norm_bias = false; });
+  check([](auto& of) { of.embedding_norm = true; });
+  check([](auto& of) { of.sinks = true; });
+  check([](auto& of) { of.position_rows = 18; });
+  check([](auto& of) { of.output_layer = false; });
+  check([](auto& of) { of.bias = false; });
+  check([](auto& of) {
+    of.bias = false;
+    of.out_bias = of.mlp_bias = of.head_bias = of.router_bias = true;
+    of.experts = ExpertsConfig{.experts = 4, .top_k = 2, .ffn = 6, .dense_layers = 1};
+  });
+}
+
 TEST_CASE("FLOPs of GPT-3 by the formula of Narayanan et al., and by 6 N D") {
   const ModelConfig gpt3 = shipped("gpt3-175b");
   const TransformerConfig& c = *gpt3.transformer();

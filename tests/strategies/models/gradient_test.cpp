@@ -217,6 +217,36 @@ TEST_CASE("gradients of experts and of latent attention are those of the loss") 
   }
 }
 
+TEST_CASE("gradients of what families differ in are those of the loss") {
+  for (TransformerConfig shape : {tiny(), tiny_llama()}) {
+    shape.hidden = 6;  // a class for every label, where there is no output layer
+    shape.sequence = 5;
+    shape.layers = 3;
+    const auto check = [&shape](auto&& change) {
+      TransformerConfig changed = shape;
+      change(changed);
+      CHECK(worst_difference(changed, {.batch = 2}) < kClose);
+    };
+    check([](auto& of) { of.window = AttentionWindow{.size = 2, .full_every = 2}; });
+    check([](auto& of) { of.window = AttentionWindow{.size = 2, .chunked = true}; });
+    check([](auto& of) { of.sinks = true; });
+    check([](auto& of) { of.norm_place = NormPlace::around; });
+    check([](auto& of) { of.norm_place = NormPlace::after; });
+    check([](auto& of) { of.qk_norm = QueryKeyNorm::shared; });
+    check([](auto& of) { of.qk_norm = QueryKeyNorm::per_head; });
+    check([](auto& of) { of.qk_norm = QueryKeyNorm::all_heads; });
+    check([](auto& of) { of.residual = Residual::parallel; });
+    check([](auto& of) { of.residual = Residual::parallel_two_norms; });
+    check([](auto& of) { of.embedding_norm = true; });
+    check([](auto& of) { of.norm_bias = false; });
+    check([](auto& of) { of.head_bias = of.out_bias = of.mlp_bias = true; });
+    check([](auto& of) { of.output_layer = of.tied_embeddings = false; });
+    check([](auto& of) {
+      of.function = of.gated ? ActivationFunction::geglu : ActivationFunction::squared_relu;
+    });
+  }
+}
+
 TEST_CASE("gradients of an MLP are those of its loss") {
   for (const ActivationFunction function :
        {ActivationFunction::relu, ActivationFunction::gelu, ActivationFunction::silu}) {

@@ -140,8 +140,8 @@ TEST_CASE("what cannot be together is refused with its place") {
       "was run");
   CHECK(error_of(R"({"name": "m", "source": "s", "layers": 1, "hidden": 8, "heads": 4, "seq": 4,
 "activation": "swiglu"})") ==
-        "m.json:2:15: error: /activation: \"swiglu\" is the activation of a gated MLP alone\n1 "
-        "error; nothing was run");
+        "m.json:2:15: error: /activation: \"swiglu\" and \"geglu\" are activations of gated MLPs "
+        "alone\n1 error; nothing was run");
   CHECK(error_of(R"({"name": "m", "source": "s", "kind": "resnet", "temporal_shift": true})") ==
         "m.json:1:1: error: a temporal shift needs clips of two frames at least\n1 error; "
         "nothing was run");
@@ -233,17 +233,10 @@ TEST_CASE("GPT-NeoX-20B from Hugging Face's config.json has the parameters that 
   CHECK(count_parameters(neox).total() == 20'554'567'680);
 }
 
-TEST_CASE("what a config.json lacks or nobody knows is told with its place") {
+TEST_CASE("what a config.json lacks is told with its place") {
   CHECK(error_of(R"({"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4,
 "num_hidden_layers": 2, "max_position_embeddings": 128, "vocab_size": 100})") ==
         "m.json:1:1: error: the key \"intermediate_size\" is missing\n1 error; nothing was run");
-  CHECK(error_of(R"({"model_type": "lama"})")
-            .find("/model_type: no model type named \"lama\"; did you mean \"llama\"?") !=
-        std::string::npos);
-  CHECK(
-      error_of(R"({"architectures": ["LlamaForCausalLN"]})")
-          .find("no architecture named \"LlamaForCausalLN\"; did you mean \"LlamaForCausalLM\"?") !=
-      std::string::npos);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "strategies/models/count.hpp"
 #include "strategies/training/scenario_json.hpp"
 #include "tools/lockstep/run/expert_notes.hpp"
 #include "tools/lockstep/run/rank_classes.hpp"
@@ -12,6 +13,16 @@ namespace lockstep::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+/// How large the model is, and what of its file is not part of it.
+Json model_of(const ModelConfig& model) {
+  const ParameterCount count = count_parameters(model);
+  const TransformerConfig* shape = model.transformer();
+  return {{"parameters", count.total()},
+          {"active_parameters", count.active()},
+          {"sequence", shape != nullptr ? Json(shape->sequence) : Json(nullptr)},
+          {"notes", model.notes}};
+}
 
 Json maybe(const std::optional<double>& number) {
   return number ? Json(*number) : Json(nullptr);
@@ -251,6 +262,7 @@ std::string json_of_run(const RunQuestion& question, const RunAnswer& answer) {
   out.erase("rows");
   out["name"] = answer.scenario.name;
   out["stack"] = stack_json(answer.scenario);
+  out["model"] = model_of(answer.scenario.model);
   out["fidelity"] = answer.step.fidelity == Fidelity::all_ranks ? "all" : "representatives";
   out["fold"] = fold_of(question, answer);
   add_throughput(answer.throughput, out);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "strategies/models/count.hpp"
 #include "tools/lockstep/run/expert_notes.hpp"
 #include "tools/lockstep/run/rank_classes.hpp"
 #include "tools/lockstep/run/run_confidence.hpp"
@@ -45,6 +46,17 @@ std::string stack_words(const Scenario& scenario) {
                      scenario.stack, scenario.stack_reason);
 }
 
+/// Of a model whose file is in another form than Lockstep's: how large it is as read, and what of
+/// the file is not part of it.
+void add_model(const ModelConfig& model, std::vector<std::string>& out) {
+  if (model.notes.empty()) return;
+  const ParameterCount count = count_parameters(model);
+  const bool some = count.active() != count.total();
+  out.push_back(fmt::format("{}: {} parameters{}", model.source, count.total(),
+                            some ? fmt::format(", {} active", count.active()) : std::string{}));
+  for (const std::string& note : model.notes) out.push_back(model.name + ": " + note);
+}
+
 std::vector<std::string> head(const RunQuestion& question, const RunAnswer& answer) {
   const Scenario& scenario = answer.scenario;
   const ParallelConfig& parallel = scenario.parallel;
@@ -52,6 +64,7 @@ std::vector<std::string> head(const RunQuestion& question, const RunAnswer& answ
   out.push_back(fmt::format("{}: {} on {} {} ({})", scenario.name, scenario.model.name,
                             parallel.ranks(), scenario.cluster.device.id, scenario.cluster.name));
   if (!scenario.summary.empty()) out.push_back(scenario.summary);
+  add_model(scenario.model, out);
   out.push_back(plan_of(parallel));
   out.push_back(fmt::format("batch of {}: {} microbatch{} of {} on each of {} replicas",
                             parallel.global_batch, parallel.microbatches(),

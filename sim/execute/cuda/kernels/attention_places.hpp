@@ -7,10 +7,20 @@
 
 namespace lockstep::kernels {
 
+/// Whether causal attention's query sees a key through a window: of the last keys, of runs of
+/// tokens where it is below zero, of all keys where it is zero.
+[[nodiscard]] LOCKSTEP_BOTH inline bool is_visible(std::int64_t query, std::int64_t key,
+                                                   std::int64_t window) {
+  if (key > query) return false;
+  if (window < 0) return key / -window == query / -window;
+  return window == 0 || query - key < window;
+}
+
 /// Attention's operands. Tables: tokens of queries, tokens of keys, key head of every head, number
 /// in the batch, number of the head. Sizes: queries, keys, heads, key heads, numbers of a head, of
 /// a value, whether causal, whether it goes on from what it reads, heads and tokens of the whole
-/// tensor, first sample, queries and keys that a team takes at a time. Numbers: factor of scores,
+/// tensor, first sample, queries and keys that a team takes at a time, keys that a query sees (0:
+/// all before it; below zero: those of its run of so many tokens). Numbers: factor of scores,
 /// dropout.
 template <class Real>
 struct AttentionPlaces {
@@ -39,9 +49,9 @@ struct AttentionPlaces {
     return (b * heads() + head) * queries() + s;
   }
   [[nodiscard]] LOCKSTEP_BOTH bool sees(std::int64_t s, std::int64_t t) const {
-    return a.size[6] == 0 || a.at(1, t) <= a.at(0, s);
+    return a.size[6] == 0 || is_visible(a.at(0, s), a.at(1, t), a.size[13]);
   }
-  /// Whether any of these queries sees any of these keys.
+  /// Whether any of these queries could see any of these keys, windows apart.
   [[nodiscard]] LOCKSTEP_BOTH bool meet(std::int64_t s, std::int64_t rows, std::int64_t t,
                                         std::int64_t columns) const {
     return a.size[6] == 0 || first_of(1, t, columns) <= last_of(0, s, rows);

@@ -9,7 +9,7 @@
 namespace lockstep::kernels {
 
 /// Functions by number: 0 relu, 1 gelu (Hendrycks and Gimpel, arXiv 1606.08415, the exact form),
-/// 2 silu, 3 swiglu.
+/// 2 silu, 3 swiglu, 4 relu squared, 5 geglu.
 template <class Real>
 struct Activated {
   Real value;
@@ -18,6 +18,9 @@ struct Activated {
     if (function == 0) {
       value = x > 0 ? x : Real{0};
       slope = x > 0 ? Real{1} : Real{0};
+    } else if (function == 4) {
+      value = x > 0 ? x * x : Real{0};
+      slope = x > 0 ? 2 * x : Real{0};
     } else if (function == 1) {
       const Real below = (1 + std::erf(x / std::sqrt(Real{2}))) / 2;
       const Real density = std::exp(-x * x / 2) / std::sqrt(2 * std::acos(Real{-1}));
@@ -31,16 +34,22 @@ struct Activated {
   }
 };
 
+/// The function of the gate's number; below zero where there is no gate.
+[[nodiscard]] LOCKSTEP_BOTH inline std::int64_t gate_function(std::int64_t function) {
+  if (function == 3) return 2;
+  return function == 5 ? 1 : -1;
+}
+
 /// [x, (gate)] -> [y]; -; function
 template <class Real>
 struct Activate {
   Arguments a;
   LOCKSTEP_BOTH void operator()(std::int64_t i) const {
     const Real x = load<Real>(a.in[0], i);
-    const bool gated = a.size[0] == 3;
+    const std::int64_t gate = gate_function(a.size[0]);
     put(a, 0, i,
-        gated ? x * Activated<Real>{2, load<Real>(a.in[1], i)}.value
-              : Activated<Real>{a.size[0], x}.value);
+        gate >= 0 ? x * Activated<Real>{gate, load<Real>(a.in[1], i)}.value
+                  : Activated<Real>{a.size[0], x}.value);
   }
 };
 
@@ -51,8 +60,9 @@ struct ActivateGradient {
   LOCKSTEP_BOTH void operator()(std::int64_t i) const {
     const Real x = load<Real>(a.in[0], i);
     const Real g = load<Real>(a.in[1], i);
-    if (a.size[0] != 3) return put(a, 0, i, g * Activated<Real>{a.size[0], x}.slope);
-    const Activated<Real> gate{2, load<Real>(a.in[2], i)};
+    const std::int64_t function = gate_function(a.size[0]);
+    if (function < 0) return put(a, 0, i, g * Activated<Real>{a.size[0], x}.slope);
+    const Activated<Real> gate{function, load<Real>(a.in[2], i)};
     put(a, 0, i, g * gate.value);
     put(a, 1, i, g * x * gate.slope);
   }

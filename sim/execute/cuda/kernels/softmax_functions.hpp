@@ -3,13 +3,13 @@
 #include <cmath>
 #include <cstdint>
 
-#include "sim/execute/cuda/kernels/arguments.hpp"
+#include "sim/execute/cuda/kernels/attention_places.hpp"
 
 /// Softmax of scores that are stored; see functions.hpp.
 namespace lockstep::kernels {
 
 /// [scores] -> [probabilities], a team per row; tokens of queries, tokens of keys; keys, queries,
-/// whether causal
+/// whether causal, keys that a query sees as of AttentionPlaces
 template <class Real>
 struct Softmax {
   Arguments a;
@@ -17,7 +17,9 @@ struct Softmax {
   LOCKSTEP_BOTH void operator()(std::int64_t row, Team& team) const {
     const std::int64_t keys = a.size[0];
     const std::int64_t token = a.at(0, row % a.size[1]);
-    const auto sees = [&](std::int64_t t) { return a.size[2] == 0 || a.at(1, t) <= token; };
+    const auto sees = [&](std::int64_t t) {
+      return a.size[2] == 0 || is_visible(token, a.at(1, t), a.size[3]);
+    };
     Real most = nothing<Real>();
     for (std::int64_t t = team.lane(); t < keys; t += team.lanes()) {
       const Real score = load<Real>(a.in[0], row * keys + t);

@@ -83,12 +83,20 @@ void tell(const Lowering& to, KernelLaunch& launch, const Sides& sides) {
                   of.q.axes[1].size,
                   call.first_sample,
                   sides.queries,
-                  sides.keys};
+                  sides.keys,
+                  window_of(*call.operation)};
   launch.numbers = {1 / std::sqrt(static_cast<double>(of.q.axes[3].size)), call.operation->dropout};
   launch.tables = {table_of(of.q.axes[1].at), table_of(of.k.axes[1].at),
                    table_of(groups_of(call, of.q, of.k)), table_of(of.q.axes[0].at),
                    table_of(of.q.axes[2].at)};
   launch.draw = call.draw;
+}
+
+void refuse_sinks(const Lowering& to) {
+  const std::size_t reads = to.operation().reads.size();
+  if (reads == 4 || reads == 7) {
+    kernels::refuse(to.call, "attention with sinks is not executed on GPUs; use --backend host");
+  }
 }
 
 [[nodiscard]] std::int64_t blocks_of_queries(const Layouts& of, std::int64_t side) {
@@ -99,6 +107,7 @@ void tell(const Lowering& to, KernelLaunch& launch, const Sides& sides) {
 
 /// [q, k, v, (o, statistics)] -> [o, statistics]
 void attention(Lowering& to) {
+  refuse_sinks(to);
   const Layouts of{to};
   const Sides sides = sides_of(to, {64, 32}, [&](std::int64_t queries, std::int64_t keys) {
     return kernels::attention_scratch(queries, keys, of.width(), of.value_width());
@@ -113,6 +122,7 @@ void attention(Lowering& to) {
 
 /// [q, k, v, o, statistics, g_o] -> [g_q, g_k, g_v]
 void attention_backward(Lowering& to) {
+  refuse_sinks(to);
   const Layouts of{to};
   const std::vector<LoweredOperand> reads{read(0), read(1), read(2), read(3), read(4), read(5)};
   const Sides query = sides_of(to, {64, 32}, [&](std::int64_t queries, std::int64_t keys) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "sim/execute/cuda/program/lowering_parts.hpp"
+#include "sim/execute/host/kernels/kernel_list.hpp"
 
 namespace lockstep::lowering {
 
@@ -16,6 +17,13 @@ constexpr std::int64_t kMostParts = 64;
 
 [[nodiscard]] std::int64_t parts_of(std::int64_t rows) {
   return std::clamp<std::int64_t>(rows / kRowsOfPart, 1, kMostParts);
+}
+
+void refuse_wide_gain(const Lowering& to) {
+  if (to.in(1).elements() == width_of(to.in(0))) return;
+  kernels::refuse(to.call,
+                  "norms with a gain per head or over all heads are not executed on GPUs; use "
+                  "--backend host");
 }
 
 void channel_statistics(Lowering& to, const PartSums& sums, bool of_squares) {
@@ -57,6 +65,7 @@ KernelLaunch& add_parts(Lowering& to, const PartSums& sums, std::vector<LoweredO
 
 /// [x, gain, (bias)] -> [y, statistics]
 void normalisation(Lowering& to) {
+  refuse_wide_gain(to);
   KernelLaunch& launch = to.each(F::normalise);
   launch.count = rows_of(to.in(0));
   launch.sizes = {width_of(to.in(0)), is_centred(to) ? 1 : 0, to.reads.size() > 2 ? 1 : 0};
@@ -65,6 +74,7 @@ void normalisation(Lowering& to) {
 
 /// [x, gain, statistics, g_y] -> [g_x, g_gain, (g_bias)]
 void normalisation_backward(Lowering& to) {
+  refuse_wide_gain(to);
   KernelLaunch& input = to.add(F::normalise_input_gradient, rows_of(to.in(0)),
                                {read(0), read(1), read(2), read(3)}, {written(0)});
   input.sizes = {width_of(to.in(0)), is_centred(to) ? 1 : 0};

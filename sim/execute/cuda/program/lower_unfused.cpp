@@ -155,7 +155,7 @@ void softmax(Lowering& to) {
   KernelLaunch& launch = to.each(F::softmax);
   launch.count = rows_of(scores);
   launch.sizes = {keys.length(), queries == nullptr ? 1 : queries->length(),
-                  to.operation().causal ? 1 : 0};
+                  to.operation().causal ? 1 : 0, window_of(to.operation())};
   launch.tables = {queries == nullptr ? nullptr : table_of(queries->at), table_of(keys.at)};
 }
 

@@ -49,6 +49,11 @@ struct Lowering {
   void clear(std::size_t result);
 };
 
+/// Which keys causal attention's queries see: see kernels::is_visible.
+[[nodiscard]] inline std::int64_t window_of(const Operation& attention) {
+  return attention.visible.chunked ? -attention.visible.window : attention.visible.window;
+}
+
 [[nodiscard]] KernelLaunch launch_of(KernelFunction function, std::int64_t count);
 /// Null where the table is 0, 1, 2 ...
 [[nodiscard]] TablePtr table_of(Table places);

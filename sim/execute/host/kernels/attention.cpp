@@ -73,6 +73,10 @@ class Gradients {
       const Real p = std::exp(at_.score(query, t) - all);
       add_score(query, t, p * (add_value(query, t, p) - mean) * at_.factor);
     }
+    if (call_.reads.size() < 7) return;
+    // A sink has a share of the softmax and no value.
+    const auto head = static_cast<std::size_t>(query.head);
+    call_.write(3).values[head] -= std::exp(call_.read(6).data()[head] - all) * mean;
   }
 
  private:
@@ -112,11 +116,14 @@ void attention(KernelCall<Real>& call) {
   const Heads<Real> at{call};
   const bool adds = call.operation->accumulate;
   if (adds && call.reads.size() < 5) refuse(call, "adds to what it does not read");
+  const bool sinks = call.reads.size() == 4;
   std::vector<Real> context(static_cast<std::size_t>(at.value_size));
   at.for_each_query([&](const Query& query) {
     const Real own = attend(call, at, query, context);
     const auto row = static_cast<std::size_t>(at.statistic(query));
-    const Real before = adds ? call.read(4).data()[row] : kNothing<Real>;
+    const Real before = adds    ? call.read(4).data()[row]
+                        : sinks ? call.read(3).data()[static_cast<std::size_t>(query.head)]
+                                : kNothing<Real>;
     const Real all = log_sum(before, own);
     call.write(1).values[row] = all;
     auto to = static_cast<std::size_t>(at.out(query));

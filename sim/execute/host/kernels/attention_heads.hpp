@@ -54,8 +54,9 @@ class Heads {
     return (of.b * heads + of.head) * queries + of.s;
   }
   [[nodiscard]] bool sees(const Query& of, std::int64_t t) const {
-    return !call_.operation->causal || k_.axes[1].at[static_cast<std::size_t>(t)] <=
-                                           q_.axes[1].at[static_cast<std::size_t>(of.s)];
+    return !call_.operation->causal ||
+           call_.operation->visible.sees(q_.axes[1].at[static_cast<std::size_t>(of.s)],
+                                         k_.axes[1].at[static_cast<std::size_t>(t)]);
   }
   /// What a probability is multiplied with: 0 where it is dropped.
   [[nodiscard]] Real kept(const Query& of, std::int64_t t) const {
@@ -98,7 +99,8 @@ class Heads {
   /// All but keys and values are those of the same tokens.
   void check_queries(const KernelCall<Real>& call) const {
     const auto check_one = [&](const Tensor& tensor, const PartLayout& layout) {
-      if (layout.find(Dim::kv_heads) != nullptr) return;
+      const bool of_heads_alone = layout.find(Dim::sequence) == nullptr;  // sinks
+      if (of_heads_alone || layout.find(Dim::kv_heads) != nullptr) return;
       if (axis_of(call, tensor, layout, Dim::sequence).at == q_.axes[1].at) return;
       refuse(call,
              fmt::format("{} is of other tokens than {}", tensor.name, call.read(0).tensor->name));

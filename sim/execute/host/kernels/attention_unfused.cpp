@@ -118,7 +118,9 @@ void softmax(KernelCall<Real>& call) {
     const std::int64_t token = queries.at[row % queries.at.size()];
     const Real* from = call.read(0).data() + row * width;
     Real* to = call.write(0).values.data() + row * width;
-    const auto sees = [&](std::size_t i) { return !call.operation->causal || keys.at[i] <= token; };
+    const auto sees = [&](std::size_t i) {
+      return !call.operation->causal || call.operation->visible.sees(token, keys.at[i]);
+    };
     Real maximum = -std::numeric_limits<Real>::infinity();
     for (std::size_t i = 0; i < width; ++i)
       maximum = sees(i) ? std::max(maximum, from[i]) : maximum;

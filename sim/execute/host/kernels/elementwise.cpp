@@ -36,6 +36,9 @@ template <class Real>
   switch (function) {
     case ActivationFunction::relu:
       return x > 0 ? Activated<Real>{x, 1} : Activated<Real>{};
+    case ActivationFunction::squared_relu:  // So et al., arXiv 2109.08668
+      return x > 0 ? Activated<Real>{x * x, 2 * x} : Activated<Real>{};
+    case ActivationFunction::geglu:  // of its gate
     case ActivationFunction::gelu: {
       const Real below = (1 + std::erf(x / std::sqrt(Real{2}))) / 2;
       const Real density = std::exp(-x * x / 2) / std::sqrt(2 * std::acos(Real{-1}));
@@ -46,6 +49,12 @@ template <class Real>
       return {x * s, s + x * s * (1 - s)};
     }
   }
+}
+
+/// Of the gate's number: Shazeer, arXiv 2002.05202.
+template <class Real>
+[[nodiscard]] Activated<Real> activated_gate(const KernelCall<Real>& call, std::size_t i) {
+  return activated(call.operation->function, call.read(1).data()[i]);
 }
 
 /// Angle by which pair `i / 2` of a head is turned at a token.
@@ -90,12 +99,11 @@ void for_each_head(const PartLayout& layout, Each&& each) {
 template <class Real>
 void activation(KernelCall<Real>& call) {
   check_alike(call, call.read(0), call.write(0));
-  const bool gated = call.operation->function == ActivationFunction::swiglu;
+  const bool gated = is_gated(call.operation->function);
   for (std::size_t i = 0; i < call.read(0).size(); ++i) {
     const Real x = call.read(0).data()[i];
     call.write(0).values[i] =
-        gated ? x * activated(ActivationFunction::silu, call.read(1).data()[i]).value
-              : activated(call.operation->function, x).value;
+        gated ? x * activated_gate(call, i).value : activated(call.operation->function, x).value;
   }
 }
 
@@ -103,11 +111,11 @@ template <class Real>
 void activation_backward(KernelCall<Real>& call) {
   const KernelOperand<Real>& g = call.reads.back();
   check_alike(call, g, call.write(0));
-  const bool gated = call.operation->function == ActivationFunction::swiglu;
+  const bool gated = is_gated(call.operation->function);
   for (std::size_t i = 0; i < g.size(); ++i) {
     const Real x = call.read(0).data()[i];
     if (gated) {
-      const Activated<Real> gate = activated(ActivationFunction::silu, call.read(1).data()[i]);
+      const Activated<Real> gate = activated_gate(call, i);
       call.write(0).values[i] = g.data()[i] * gate.value;
       call.write(1).values[i] = g.data()[i] * x * gate.slope;
     } else {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "sim/execute/host/kernels/kernel_list.hpp"
@@ -10,6 +11,20 @@ constexpr double kEpsilon = 1e-5;
 
 [[nodiscard]] std::size_t row_of(const PartLayout& layout) {
   return static_cast<std::size_t>(layout.axes.back().length());
+}
+
+/// Numbers that are normalised together: those of the last dimensions, as many as the operation
+/// sums over. They are whole.
+template <class Real>
+[[nodiscard]] std::size_t width_of(const KernelCall<Real>& call) {
+  const KernelOperand<Real>& x = call.read(0);
+  const std::size_t last = std::max<std::size_t>(1, call.operation->over.size());
+  std::size_t out = 1;
+  for (std::size_t i = x.layout->axes.size() - last; i < x.layout->axes.size(); ++i) {
+    check_whole(call, *x.tensor, x.layout->axes[i]);
+    out *= static_cast<std::size_t>(x.layout->axes[i].length());
+  }
+  return out;
 }
 
 /// Mean (0 for RMS) and reciprocal standard deviation of `count` numbers, `stride` apart.
@@ -57,9 +72,9 @@ void normal_gradient(const Real* x, const Real* h, Real* g_x, std::size_t count,
 template <class Real>
 void normalisation(KernelCall<Real>& call) {
   const KernelOperand<Real>& x = call.read(0);
-  check_whole(call, *x.tensor, x.layout->axes.back());
   const bool layer = call.operation->norm == Normalisation::layer;
-  const std::size_t n = row_of(*x.layout);
+  const std::size_t n = width_of(call);
+  const std::size_t gains = call.read(1).size();  // n, or as many for every head
   const std::size_t kept = layer ? 2 : 1;
   for (std::size_t row = 0; row * n < x.size(); ++row) {
     const Real* from = x.data() + row * n;
@@ -70,7 +85,8 @@ void normalisation(KernelCall<Real>& call) {
     for (std::size_t i = 0; i < n; ++i) {
       const Real bias = call.reads.size() > 2 ? call.read(2).data()[i] : 0;
       call.write(0).values[row * n + i] =
-          (from[i] - moments.mean) * moments.scale * call.read(1).data()[i] + bias;
+          (from[i] - moments.mean) * moments.scale * call.read(1).data()[(row * n + i) % gains] +
+          bias;
     }
   }
 }
@@ -80,7 +96,8 @@ void normalisation_backward(KernelCall<Real>& call) {
   const KernelOperand<Real>& x = call.read(0);
   const KernelOperand<Real>& g = call.read(3);
   const bool layer = call.operation->norm == Normalisation::layer;
-  const std::size_t n = row_of(*x.layout);
+  const std::size_t n = width_of(call);
+  const std::size_t gains = call.read(1).size();
   const std::size_t kept = layer ? 2 : 1;
   std::vector<Real> h(n);
   for (std::size_t row = 0; row * n < x.size(); ++row) {
@@ -89,8 +106,9 @@ void normalisation_backward(KernelCall<Real>& call) {
     const Moments<Real> moments{layer ? statistics[0] : 0, statistics[kept - 1]};
     for (std::size_t i = 0; i < n; ++i) {
       const Real gradient = g.data()[row * n + i];
-      h[i] = gradient * call.read(1).data()[i];
-      call.write(1).values[i] += gradient * (from[i] - moments.mean) * moments.scale;
+      const std::size_t gain = (row * n + i) % gains;
+      h[i] = gradient * call.read(1).data()[gain];
+      call.write(1).values[gain] += gradient * (from[i] - moments.mean) * moments.scale;
       if (call.writes.size() > 2) call.write(2).values[i] += gradient;
     }
     normal_gradient(from, h.data(), call.write(0).values.data() + row * n, n, 1, moments, layer);

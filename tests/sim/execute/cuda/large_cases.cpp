@@ -28,6 +28,13 @@ constexpr std::int64_t kTokens = 70;
   return out;
 }
 
+/// Blocks of keys that no query sees, some queries and all of them.
+[[nodiscard]] GradientCase windowed(VisibleKeys visible) {
+  GradientCase out = attention(visible.chunked ? "chunks" : "windows", true, 1);
+  out.forward.visible = visible;
+  return out;
+}
+
 /// So wide that a team takes few at a time.
 [[nodiscard]] GradientCase wide_heads() {
   const Shape rows{{Dim::batch, 1}, {Dim::sequence, 7}, {Dim::heads, 1}, {Dim::head_size, 700}};
@@ -179,6 +186,8 @@ GradientCases large_cases() {
       60, [](std::int64_t b, std::int64_t s) { return static_cast<int>(b + s) % 2 * 7; }};
   return {attention("attention", false, 2),
           attention("causal attention", true, 1),
+          windowed({.window = 40}),
+          windowed({.window = 25, .chunked = true}),
           wide_heads(),
           of_half(false),
           of_half(true),

@@ -36,12 +36,22 @@ constexpr std::int64_t kTokens = 4;
   return out;
 }
 
+[[nodiscard]] GradientCase windowed(std::string name, VisibleKeys visible) {
+  GradientCase out = attention(std::move(name), true, 2);
+  out.forward.visible = visible;
+  return out;
+}
+
 }  // namespace
 
 GradientCases attention_cases() {
-  return {attention("attention", false, 4), attention("causal attention", true, 4),
+  return {attention("attention", false, 4),
+          attention("causal attention", true, 4),
           attention("causal attention of grouped queries", true, 2),
-          attention("attention of one head of keys", false, 1), with_dropout()};
+          attention("attention of one head of keys", false, 1),
+          with_dropout(),
+          windowed("attention through a window", {.window = 2}),
+          windowed("attention in chunks", {.window = 2, .chunked = true})};
 }
 
 }  // namespace lockstep

@@ -18,8 +18,8 @@ const Shape kTokens{{Dim::batch, 2}, {Dim::sequence, 3}, {Dim::ffn, 5}};
   return out;
 }
 
-[[nodiscard]] GradientCase gated() {
-  GradientCase out = activation("SwiGLU", ActivationFunction::swiglu);
+[[nodiscard]] GradientCase gated(std::string name, ActivationFunction function) {
+  GradientCase out = activation(std::move(name), function);
   out.reads.push_back(spread("gate", kTokens));
   out.backward_reads = {x(0), x(1), gradient(0)};
   out.gradients_of = {0, 1};
@@ -86,7 +86,9 @@ GradientCases elementwise_cases() {
   return {activation("ReLU", ActivationFunction::relu),
           activation("GELU", ActivationFunction::gelu),
           activation("SiLU", ActivationFunction::silu),
-          gated(),
+          activation("squared ReLU", ActivationFunction::squared_relu),
+          gated("SwiGLU", ActivationFunction::swiglu),
+          gated("GeGLU", ActivationFunction::geglu),
           rotary("rotary", 4),
           rotary("rotary of an odd size", 5),
           shared_rotary(),

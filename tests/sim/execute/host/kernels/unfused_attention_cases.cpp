@@ -24,10 +24,11 @@ const Shape kScores{
   return out;
 }
 
-[[nodiscard]] GradientCase softmax(std::string name, bool causal) {
+[[nodiscard]] GradientCase softmax(std::string name, bool causal, VisibleKeys visible = {}) {
   GradientCase out;
   out.forward = operation_of(OperationKind::softmax, std::move(name));
   out.forward.causal = causal;
+  out.forward.visible = visible;
   out.reads = {spread("scores", kScores)};
   out.results = {zeros("probabilities", kScores)};
   out.backward = OperationKind::softmax_backward;
@@ -52,9 +53,13 @@ const Shape kScores{
 }  // namespace
 
 GradientCases unfused_attention_cases() {
-  return {scores("scores", 4),           scores("scores of grouped queries", 2),
-          softmax("softmax", false),     softmax("causal softmax", true),
-          context("weighted values", 4), context("weighted values of grouped queries", 2)};
+  return {scores("scores", 4),
+          scores("scores of grouped queries", 2),
+          softmax("softmax", false),
+          softmax("causal softmax", true),
+          softmax("softmax through a window", true, {.window = 2}),
+          context("weighted values", 4),
+          context("weighted values of grouped queries", 2)};
 }
 
 }  // namespace lockstep

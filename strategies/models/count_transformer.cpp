@@ -1,0 +1,120 @@
+#include "sim/program/visible_keys.hpp"
+#include "strategies/models/count_parts.hpp"
+
+namespace lockstep {
+
+namespace {
+
+/// Elements of one layer's projections of attention that is compressed.
+std::int64_t latent_attention_of(const TransformerConfig& c) {
+  const LatentAttention& l = *c.latent;
+  const std::int64_t query = c.heads * (l.key_size + l.rotary_size);
+  const std::int64_t queries =
+      l.query_rank > 0 ? c.hidden * l.query_rank + l.query_rank * query : c.hidden * query;
+  return queries + c.hidden * (l.kv_rank + l.rotary_size) +
+         l.kv_rank * c.heads * (l.key_size + l.value_size) +
+         matrix(c.heads * l.value_size, c.hidden, c.bias || c.out_bias);
+}
+
+/// Elements of one layer's projections of attention and of its sinks.
+std::int64_t attention_of(const TransformerConfig& c) {
+  if (c.latent) return latent_attention_of(c);
+  return matrix(c.hidden, (c.heads + 2 * c.kv_heads) * c.head_size, c.bias || c.qkv_bias) +
+         matrix(c.heads * c.head_size, c.hidden, c.bias || c.out_bias) + (c.sinks ? c.heads : 0);
+}
+
+std::int64_t mlp_of(const TransformerConfig& c, std::int64_t ffn) {
+  const bool bias = has_mlp_bias(c);
+  return (c.gated ? 2 : 1) * matrix(c.hidden, ffn, bias) + matrix(ffn, c.hidden, bias);
+}
+
+/// Elements per normalised unit: gain, and bias of layer norm.
+std::int64_t norm_of(const TransformerConfig& c, std::int64_t width) {
+  return c.norm == Normalisation::layer && c.norm_bias ? 2 * width : width;
+}
+
+/// Norms of the residual stream or of what is added to it, in one layer.
+std::int64_t stream_norms(const TransformerConfig& c) {
+  if (c.residual == Residual::parallel) return 1;
+  return c.norm_place == NormPlace::around ? 4 : 2;
+}
+
+/// Gains of the norms of queries and keys.
+std::int64_t head_norms(const TransformerConfig& c) {
+  if (c.qk_norm == QueryKeyNorm::none) return 0;
+  if (c.qk_norm == QueryKeyNorm::shared) return 2 * c.head_size;
+  return (c.heads + c.kv_heads) * c.head_size;
+}
+
+std::int64_t norms_of_layer(const TransformerConfig& c) {
+  const std::int64_t latent =
+      c.latent ? norm_of(c, c.latent->query_rank) + norm_of(c, c.latent->kv_rank) : head_norms(c);
+  return stream_norms(c) * norm_of(c, c.hidden) + latent;
+}
+
+std::int64_t embedding_of(const TransformerConfig& c) {
+  const bool own_table = c.output_layer && !c.tied_embeddings;
+  std::int64_t out = c.vocabulary * c.hidden * (own_table ? 2 : 1);
+  if (c.positions == Positions::learned) out += position_rows(c) * c.hidden;
+  return out + (c.head_bias ? c.vocabulary : 0);
+}
+
+void add_experts(const TransformerConfig& c, ParameterCount& out) {
+  const ExpertsConfig& e = *c.experts;
+  out.router += matrix(c.hidden, e.experts, c.router_bias);
+  out.experts += e.experts * mlp_of(c, e.ffn);
+  out.active_experts += e.top_k * mlp_of(c, e.ffn);
+  if (e.shared > 0) out.mlp += mlp_of(c, e.shared * e.shared_ffn);
+}
+
+/// q k^T and the weighted sum of values, of all heads of one layer.
+double attention_flops(const TransformerConfig& c, bool causal, bool windowed) {
+  const std::int64_t keys = c.latent ? c.latent->key_size + c.latent->rotary_size : c.head_size;
+  const std::int64_t values = c.latent ? c.latent->value_size : c.head_size;
+  VisibleKeys visible;
+  if (windowed) visible = {.window = c.window->size, .chunked = c.window->chunked};
+  const bool all = !causal && !visible.limits(c.sequence);
+  const double pairs = all ? elements(c.sequence, c.sequence) : visible_pairs(visible, c.sequence);
+  return 2 * pairs * elements(c.heads, keys + values);
+}
+
+double attention_flops(const TransformerConfig& c, bool causal) {
+  std::int64_t windowed = 0;
+  for (std::int64_t i = 0; i < c.layers; ++i) windowed += is_windowed(c, i) ? 1 : 0;
+  double out = static_cast<double>(c.layers - windowed) * attention_flops(c, causal, false);
+  if (windowed > 0) out += static_cast<double>(windowed) * attention_flops(c, causal, true);
+  return out;
+}
+
+}  // namespace
+
+ParameterCount count_transformer(const TransformerConfig& c) {
+  ParameterCount out;
+  out.embedding = embedding_of(c);
+  out.attention = c.layers * attention_of(c);
+  out.norms = c.layers * norms_of_layer(c) + (c.embedding_norm ? 2 : 1) * norm_of(c, c.hidden);
+  for (std::int64_t i = 0; i < c.layers; ++i) {
+    if (has_experts(c, i)) {
+      add_experts(c, out);
+    } else {
+      out.mlp += mlp_of(c, c.ffn);
+    }
+  }
+  return out;
+}
+
+FlopCount transformer_flops(TransformerConfig c, const FlopConvention& convention) {
+  const double attention = attention_flops(c, convention.causal && c.causal);
+  // Neither additions of biases count nor what sinks add.
+  c.bias = c.qkv_bias = c.out_bias = c.mlp_bias = c.router_bias = c.sinks = false;
+  const ParameterCount parts = count_transformer(c);
+  const auto met =
+      static_cast<double>(parts.attention + parts.mlp + parts.router + parts.active_experts);
+  double sum = product(c.sequence, met) + attention;
+  if (convention.vocabulary && c.output_layer) {
+    sum += product(c.sequence, elements(c.hidden, c.vocabulary));
+  }
+  return {.forward = sum, .tokens = c.sequence};
+}
+
+}  // namespace lockstep
