@@ -183,8 +183,10 @@ struct Operation {
   std::optional<Communication> communication{};
   /// Holds back what could run too early: 0: all computation issued before must have ended; 1: all
   /// but that of the last call, so that this runs beside it; none: as soon as its operands are
-  /// there.
+  /// there. A receive with 0 holds up what is issued to the compute stream after it, too.
   std::optional<int> ahead{};
+  /// A barrier: begins when all that the rank issued before has ended, on whatever stream.
+  bool after_all = false;
 };
 
 }  // namespace lockstep

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "sim/check.hpp"
 
@@ -70,6 +71,8 @@ class Dependencies {
       for (const std::uint32_t reader : users_[instance].readers) wait_for(reader);
     }
     if (operation.operation->ahead) wait_for_computation(*operation.operation->ahead);
+    if (operation.operation->after_all) wait_for_all();
+    if (operation.operation->stream == kComputeStream) wait_for(std::exchange(blocker_, kNobody));
     for (std::size_t stream = 0; stream < latest_.size(); ++stream) {
       if (stream != operation.operation->stream && latest_[stream] != kNobody) {
         operation.after.push_back(latest_[stream]);
@@ -81,9 +84,16 @@ class Dependencies {
       users_[instance].readers.clear();
     }
     if (operation.operation->stream == kComputeStream) note_computation(index);
+    issued_.resize(role_->program->streams.size(), kNobody);
+    issued_[operation.operation->stream] = index;
+    if (blocks(*operation.operation)) blocker_ = index;
   }
 
  private:
+  [[nodiscard]] static bool blocks(const Operation& operation) {
+    return operation.kind == OperationKind::receive && operation.ahead == 0;
+  }
+
   [[nodiscard]] StreamId stream_of(std::uint32_t operation) const {
     return role_->operations[operation].operation->stream;
   }
@@ -104,6 +114,10 @@ class Dependencies {
     const std::size_t before = last_computations_.size() - (computes_ ? 1 : 0);
     const auto skipped = static_cast<std::size_t>(ahead);
     if (before > skipped) wait_for(last_computations_[before - 1 - skipped]);
+  }
+
+  void wait_for_all() {
+    for (const std::uint32_t last : issued_) wait_for(last);
   }
 
   void wait_for_writer(std::uint32_t instance, const RoleOperation& operation) {
@@ -130,6 +144,8 @@ class Dependencies {
   RoleProgram* role_;
   std::vector<Users> users_;
   std::vector<std::uint32_t> latest_;             // per stream, while one operation is added
+  std::vector<std::uint32_t> issued_;             // per stream, the last so far
+  std::uint32_t blocker_ = kNobody;               // what the next of the compute stream waits for
   std::vector<std::uint32_t> last_computations_;  // of every call that computes
   bool computes_ = false;                         // whether the call under way has computed
 };

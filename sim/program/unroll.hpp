@@ -26,7 +26,8 @@ struct RoleOperation {
   std::vector<std::uint32_t> reads{};  // into RoleProgram::instances
   std::vector<std::uint32_t> writes{};
   /// Operations of other streams, by index, that must have ended before: those that write what this
-  /// reads, read what it overwrites, or wrote it before. Of each stream only the last.
+  /// reads, read what it overwrites, or wrote it before; what blocks it; of a barrier all. Of each
+  /// stream only the last.
   std::vector<std::uint32_t> after{};
 };
 

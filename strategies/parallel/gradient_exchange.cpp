@@ -2,47 +2,12 @@
 #include <map>
 
 #include "strategies/parallel/cuts.hpp"
+#include "strategies/parallel/gradient_parts.hpp"
 #include "strategies/parallel/relay.hpp"
-#include "strategies/parallel/step_assembly.hpp"
 
 namespace lockstep {
 
 namespace {
-
-/// Calls to insert after a call of a script, by its index.
-using Insertions = std::multimap<std::size_t, ScriptCall>;
-
-void insert(StageScript& stage, const Insertions& insertions) {
-  std::vector<ScriptCall> out;
-  for (std::size_t i = 0; i < stage.calls.size(); ++i) {
-    out.push_back(stage.calls[i]);
-    const auto [first, last] = insertions.equal_range(i);
-    for (auto it = first; it != last; ++it) out.push_back(it->second);
-  }
-  stage.calls = std::move(out);
-}
-
-/// One gradient and where it stands.
-struct Placed {
-  TrainedWeight weight;
-  int position = 0;
-};
-
-/// Hybrid sharding: shards of several replicas are summed in place.
-[[nodiscard]] Operation sum_of_replicas(const StepAssembly& step,
-                                        const std::vector<Placed>& gradients) {
-  Operation sum = collective_of(step, Collective::all_reduce, gradients.front().weight.replicate,
-                                "reduce_over_replicas");
-  // A communicator of its own, beside that of the shards.
-  if (step.parallel.overlaps(Overlap::dp_gradients))
-    sum.stream = step.program.stream("dp.replicas");
-  for (const auto& [weight, position] : gradients) {
-    const Ref ref = step.at(weight.summed, weight, position);
-    sum.reads.push_back(ref);
-    sum.writes.push_back(ref);
-  }
-  return sum;
-}
 
 /// ZeRO-0 and -1: buckets of gradients, filled in the order in which backward is done with them.
 class Buckets {
@@ -63,12 +28,12 @@ class Buckets {
 
  private:
   struct Bucket {
-    std::vector<Placed> gradients{};
+    std::vector<PlacedGradient> gradients{};
     std::int64_t bytes = 0;
     std::size_t after = 0;
   };
 
-  void add(Placed gradient, std::size_t after) {
+  void add(PlacedGradient gradient, std::size_t after) {
     Bucket& bucket = open_[gradient.weight.over];
     bucket.bytes +=
         local_bytes(step_.program.mesh, step_.graph.tensors[gradient.weight.gradient]).count();
@@ -84,13 +49,14 @@ class Buckets {
     bucket = {};
   }
 
-  [[nodiscard]] Routine reduction(const std::vector<Placed>& gradients) const {
+  [[nodiscard]] Routine reduction(const std::vector<PlacedGradient>& gradients) const {
     const TrainedWeight& first = gradients.front().weight;
     Routine out{"reduce_gradients", {}};
     const bool sharded = first.summed != first.gradient;
     Operation sum =
         collective_of(step_, sharded ? Collective::reduce_scatter : Collective::all_reduce,
                       sharded ? first.shard : first.over, "reduce_gradients");
+    sum.stream = stream_of(step_, "dp", hides(Overlap::dp_gradients));
     if (!step_.parallel.overlaps(Overlap::dp_gradients)) sum.ahead = 0;
     for (const auto& [weight, position] : gradients) {
       sum.reads.push_back(step_.at(weight.gradient, weight, position));
@@ -98,9 +64,13 @@ class Buckets {
     }
     out.operations.push_back(std::move(sum));
     if (sharded && !first.replicate.empty()) {
-      out.operations.push_back(sum_of_replicas(step_, gradients));
+      out.operations.push_back(sum_of_replicas(step_, gradients, hides(Overlap::hsdp)));
     }
     return out;
+  }
+
+  [[nodiscard]] bool hides(Overlap what) const {
+    return step_.parallel.overlaps(what) || step_.parallel.updates_by_bucket();
   }
 
   StepAssembly& step_;
@@ -109,59 +79,10 @@ class Buckets {
   Insertions insertions_;
 };
 
-/// Weights whose replicas all lie beyond the shards, such as those of experts that are cut along
-/// them, have whole gradients.
-void sum_whole(const StepAssembly& step, const std::vector<TrainedWeight>& weights, int position,
-               Routine& out) {
-  for (const auto& [replicate, some] : grouped(weights, &TrainedWeight::replicate)) {
-    if (replicate.empty()) continue;
-    std::vector<Placed> placed;
-    for (const TrainedWeight& weight : some) placed.push_back({weight, position});
-    out.operations.push_back(sum_of_replicas(step, placed));
-  }
-}
-
-/// ZeRO-2 and -3: every block's gradients go to their shards after every microbatch.
-void scatter_every_microbatch(StepAssembly& step, StageScript& stage) {
-  const bool split =
-      std::any_of(stage.calls.begin(), stage.calls.end(),
-                  [](const ScriptCall& call) { return call.work == Work::weight_gradient; });
-  std::map<int, std::size_t> last;
-  for (const auto& [position, after] : finished_positions(stage)) last[position] = after;
-  Insertions insertions;
-  for (std::size_t i = 0; i < stage.calls.size(); ++i) {
-    const ScriptCall& call = stage.calls[i];
-    if (call.work != (split ? Work::weight_gradient : Work::backward)) continue;
-    Routine out{"scatter_gradients", {}};
-    for (const auto& [over, weights] :
-         grouped(step.trained_at(call.call.position), &TrainedWeight::shard)) {
-      if (over.empty()) {
-        if (last[call.call.position] == i) sum_whole(step, weights, call.call.position, out);
-        continue;
-      }
-      Operation sum = collective_of(step, Collective::reduce_scatter, over, "scatter_gradients");
-      sum.accumulate = true;
-      for (const TrainedWeight& weight : weights) {
-        sum.reads.push_back(step.at(weight.gradient, weight, call.call.position));
-        sum.writes.push_back(step.at(weight.summed, weight, call.call.position));
-      }
-      out.operations.push_back(std::move(sum));
-      if (weights.front().replicate.empty() || last[call.call.position] != i) continue;
-      std::vector<Placed> placed;
-      for (const TrainedWeight& weight : weights) placed.push_back({weight, call.call.position});
-      out.operations.push_back(sum_of_replicas(step, placed));
-    }
-    if (out.operations.empty()) continue;
-    const RoutineId routine = step.program.add(std::move(out));
-    insertions.emplace(
-        i, ScriptCall{Work::other, {routine, call.call.position, call.call.microbatch}});
-  }
-  insert(stage, insertions);
-}
-
 /// Every weight that a stage trains, with its place.
-[[nodiscard]] std::vector<Placed> all_of(const StepAssembly& step, const StageScript& stage) {
-  std::vector<Placed> out;
+[[nodiscard]] std::vector<PlacedGradient> all_of(const StepAssembly& step,
+                                                 const StageScript& stage) {
+  std::vector<PlacedGradient> out;
   for (const auto& [position, after] : finished_positions(stage)) {
     for (TrainedWeight& weight : step.trained_at(position)) {
       out.push_back({std::move(weight), position});
@@ -185,6 +106,7 @@ void sum_over(StepAssembly& step, StageScript& stage, Atoms TrainedWeight::*by, 
     found->second.writes.push_back(ref);
   }
   for (auto& [over, sum] : sums) {
+    sum.after_all = !step.parallel.updates_by_bucket();
     const RoutineId routine = step.program.add(Routine{name, {std::move(sum)}});
     stage.calls.push_back({Work::other, {routine, 0, 0}});
   }
@@ -205,6 +127,8 @@ void sum_tied(StepAssembly& step) {
                                     "reduce_tied_gradients");
       sum.communication->only = {first, second};
       sum.communication->group = "embedding";
+      sum.stream = stream_of(step, "embedding", step.parallel.updates_by_bucket());
+      sum.after_all = !step.parallel.updates_by_bucket();
       const Ref ref = step.at(weight.summed, weight, position);
       sum.reads = {ref};
       sum.writes = {ref};
@@ -255,7 +179,7 @@ Operation collective_of(const StepAssembly& step, Collective collective, const A
   how.collective = collective;
   how.over = over;
   const std::string group = group_of(step.program.mesh, over);
-  how.group = group == "cp" || group == "ep" ? "dp" : group;  // replicas of weights, all of them
+  how.group = group == "cp" ? "dp" : group;  // replicas of weights, all of them
   out.communication = std::move(how);
   return out;
 }
@@ -265,7 +189,7 @@ void exchange_gradients(StepAssembly& step) {
     if (step.parallel.zero < 2) {
       Buckets{step, stage}.run();
     } else {
-      scatter_every_microbatch(step, stage);
+      scatter_gradients(step, stage);
     }
   }
 }

@@ -1,4 +1,5 @@
 #include <map>
+#include <utility>
 
 #include "strategies/parallel/step_assembly.hpp"
 
@@ -6,7 +7,9 @@ namespace lockstep {
 
 namespace {
 
-/// Updates of one stage, position by position.
+/// Updates of one stage, position by position. Those of all positions are one phase, in which
+/// gradients go to the host and weights come back in phases of their own where the host updates;
+/// each phase begins when all before it has ended. By bucket every position goes on by itself.
 class Updates {
  public:
   Updates(StepAssembly& step, StageScript& stage) : step_{step}, stage_{stage} {}
@@ -15,21 +18,52 @@ class Updates {
     const auto positions = finished_positions(stage_);
     for (const auto& [position, after] : positions) {
       const std::vector<TrainedWeight> weights = step_.trained_at(position);
-      if (!weights.empty()) add(update(weights, position));
+      if (!weights.empty()) update(weights, position);
     }
+    const bool offload = step_.parallel.state.offload;
+    if (offload) add_phase(to_host_);
+    add_phase(updates_);
+    if (offload) add_phase(from_host_);
     if (step_.parallel.zero != 1 && step_.parallel.zero != 2) return;
     const bool next_step = step_.parallel.overlaps(Overlap::dp_parameters);
+    std::vector<Routine> gathers;
+    for (std::size_t i = positions.size(); i-- > 0;) gather(positions[i].first, gathers);
+    if (!next_step) return add_phase(gathers);
     std::vector<ScriptCall> before;
-    for (std::size_t i = positions.size(); i-- > 0;) {
-      gather(positions[i].first, next_step ? before : stage_.calls);
+    for (Routine& each : gathers) {
+      if (!each.operations.empty()) before.push_back(called(std::move(each)));
     }
     stage_.calls.insert(stage_.calls.begin(), before.begin(), before.end());
   }
 
  private:
-  void add(Routine routine) {
-    const RoutineId id = step_.program.add(std::move(routine));
-    stage_.calls.push_back({Work::other, {id, 0, 0}});
+  [[nodiscard]] ScriptCall called(Routine routine) {
+    return {Work::other, {step_.program.add(std::move(routine)), 0, 0}};
+  }
+
+  void add_phase(std::vector<Routine>& routines) {
+    bool first = !step_.parallel.updates_by_bucket();
+    for (Routine& each : routines) {
+      if (each.operations.empty()) continue;
+      each.operations.front().after_all = std::exchange(first, false);
+      stage_.calls.push_back(called(std::move(each)));
+    }
+    routines.clear();
+  }
+
+  /// By bucket a position's parts are one routine.
+  void add_update(Routine before, Operation update, Routine after) {
+    if (!step_.parallel.state.offload || step_.parallel.updates_by_bucket()) {
+      before.name = "update";
+      before.operations.push_back(std::move(update));
+      before.operations.insert(before.operations.end(), after.operations.begin(),
+                               after.operations.end());
+      updates_.push_back(std::move(before));
+      return;
+    }
+    to_host_.push_back(std::move(before));
+    updates_.push_back({"update", {std::move(update)}});
+    from_host_.push_back(std::move(after));
   }
 
   [[nodiscard]] bool has_master(const TrainedWeight& weight) const {
@@ -37,8 +71,9 @@ class Updates {
            step_.graph.tensors[weight.states.front()].copy_of == weight.weight;
   }
 
-  [[nodiscard]] Routine update(const std::vector<TrainedWeight>& weights, int position) {
-    Routine out{"update", {}};
+  void update(const std::vector<TrainedWeight>& weights, int position) {
+    Routine before{"to_host", {}};
+    Routine after{"from_host", {}};
     Operation update;
     update.kind = OperationKind::update;
     update.name = "update";
@@ -46,26 +81,25 @@ class Updates {
     update.optimizer = step_.parallel.state.optimizer;
     const bool offload = step_.parallel.state.offload;
     if (offload) update.stream = step_.program.stream("host");
-    std::vector<Operation> after;
     for (const TrainedWeight& weight : weights) {
       Ref gradient = step_.at(weight.share, weight, position);
       if (weight.share != weight.summed)
-        out.operations.push_back(
+        before.operations.push_back(
             copy(OperationKind::slice, step_.at(weight.summed, weight, position), gradient));
       Ref kept = step_.at(weight.kept, weight, position);
       if (!has_master(weight) && !step_.graph.tensors[weight.kept].resident) {
-        out.operations.push_back(
+        before.operations.push_back(
             copy(OperationKind::slice, step_.at(weight.weight, weight, position), kept));
       }
       if (offload) {
         const Ref on_host = host_copy_of(gradient);
-        out.operations.push_back(copy(OperationKind::host_copy, gradient, on_host));
+        before.operations.push_back(copy(OperationKind::host_copy, gradient, on_host));
         gradient = on_host;
         const Ref kept_on_host = host_copy_of(kept);
         if (!has_master(weight)) {
-          out.operations.push_back(copy(OperationKind::host_copy, kept, kept_on_host));
+          before.operations.push_back(copy(OperationKind::host_copy, kept, kept_on_host));
         }
-        after.push_back(copy(OperationKind::host_copy, kept_on_host, kept));
+        after.operations.push_back(copy(OperationKind::host_copy, kept_on_host, kept));
         kept = kept_on_host;
       }
       update.reads.push_back(gradient);
@@ -77,9 +111,7 @@ class Updates {
         update.writes.push_back(ref);
       }
     }
-    out.operations.push_back(std::move(update));
-    out.operations.insert(out.operations.end(), after.begin(), after.end());
-    return out;
+    add_update(std::move(before), std::move(update), std::move(after));
   }
 
   [[nodiscard]] Operation copy(OperationKind kind, const Ref& from, const Ref& to) {
@@ -114,24 +146,28 @@ class Updates {
   }
 
   /// Weights that were updated in shards become whole again.
-  void gather(int position, std::vector<ScriptCall>& calls) {
+  void gather(int position, std::vector<Routine>& gathers) {
     Routine out{"gather_weights", {}};
     for (const auto& [over, weights] : grouped(step_.trained_at(position), &TrainedWeight::shard)) {
       if (over.empty()) continue;
       Operation gather = collective_of(step_, Collective::all_gather, over, "gather_weights");
+      const bool hides = step_.parallel.overlaps(Overlap::dp_parameters);
+      gather.stream = stream_of(step_, "dp", hides || step_.parallel.updates_by_bucket());
       for (const TrainedWeight& weight : weights) {
         gather.reads.push_back(step_.at(weight.kept, weight, position));
         gather.writes.push_back(step_.at(weight.weight, weight, position));
       }
       out.operations.push_back(std::move(gather));
     }
-    if (out.operations.empty()) return;
-    calls.push_back({Work::other, {step_.program.add(std::move(out)), 0, 0}});
+    gathers.push_back(std::move(out));
   }
 
   StepAssembly& step_;
   StageScript& stage_;
   std::map<TensorId, TensorId> on_host_;
+  std::vector<Routine> to_host_;
+  std::vector<Routine> updates_;
+  std::vector<Routine> from_host_;
 };
 
 }  // namespace

@@ -40,8 +40,15 @@ enum class GradientExchange : std::uint8_t {
   host_average,
   parameter_averaging
 };
-/// Traffic that may hide behind computation.
-enum class Overlap : std::uint8_t { cp, dp_gradients, dp_parameters, pp, tp };
+/// Traffic that may hide behind computation. hsdp: sums over the replicas of hybrid shards; ep: the
+/// experts' all-to-alls.
+enum class Overlap : std::uint8_t { cp, dp_gradients, dp_parameters, ep, hsdp, pp, tp };
+/// When ZeRO-2 and -3 bring gradients to their shards. In the last microbatch: whole gradients are
+/// held and added to until then.
+enum class GradientReduction : std::uint8_t { every_microbatch, last_microbatch };
+/// When a rank's weights are updated: when all of its gradients are there, or bucket by bucket as
+/// the sums arrive, while others are still reduced.
+enum class UpdateStart : std::uint8_t { after_all, by_bucket };
 
 /// Precision of what is kept per parameter; 2 + 2 + 12 bytes by default.
 struct StateConfig {
@@ -62,10 +69,11 @@ struct ParallelConfig {
   std::int64_t global_batch = 1;  // sequences
   Recompute recompute = Recompute::none;
   int zero = 0;
-  int shard_ranks = 0;                // ZeRO shards over that many ranks of dp * cp; 0: all
-  bool scatter_gradients = true;      // ZeRO-1: each rank gets its shard of the sum alone
-  bool reshard_after_forward = true;  // ZeRO-3
-  bool prefetch = true;               // ZeRO-3: the next layer's weights while this one computes
+  int shard_ranks = 0;            // ZeRO shards over that many ranks of dp * cp; 0: all
+  bool scatter_gradients = true;  // ZeRO-1: each rank gets its shard of the sum alone
+  GradientReduction reduce_gradients = GradientReduction::every_microbatch;  // ZeRO-2, -3
+  bool reshard_after_forward = true;                                         // ZeRO-3
+  bool prefetch = true;  // ZeRO-3: the next layer's weights while this one computes
   bool sequence_parallel = false;
   Dtype precision = Dtype::bf16;  // of products
   PipelineOrder schedule = PipelineOrder::none;
@@ -75,6 +83,7 @@ struct ParallelConfig {
   int ulysses = 0;     // of `both`: ranks in an all-to-all; 0: as many as share a node
   bool zigzag = true;  // ring: balanced cut of causal attention
   std::set<Overlap> overlap{};
+  UpdateStart update = UpdateStart::after_all;
   GradientExchange exchange = GradientExchange::all_reduce;
   int servers = 1;           // parameter servers
   int average_every = 1;     // steps, of parameter averaging
@@ -86,12 +95,17 @@ struct ParallelConfig {
   /// Load of the busiest expert over the mean, at most what its capacity takes; none: experts are
   /// visited evenly, or have all slots of their capacity full.
   std::optional<double> expert_skew{};
-  /// Algorithm by group (tp, cp, ep, dp, embedding); others as NCCL would pick.
+  /// Algorithm by group (tp, cp, ep, dp, hsdp, embedding); others as NCCL would pick.
   std::map<std::string, std::string> algorithms{};
 
   [[nodiscard]] int ranks() const { return dp * pp * cp * tp; }
   [[nodiscard]] std::int64_t microbatches() const { return global_batch / (micro_batch * dp); }
   [[nodiscard]] bool overlaps(Overlap what) const { return overlap.contains(what); }
+  [[nodiscard]] bool updates_by_bucket() const { return update == UpdateStart::by_bucket; }
+  /// Whether gradients go to their shards microbatch by microbatch.
+  [[nodiscard]] bool scatters_every_microbatch() const {
+    return zero >= 2 && reduce_gradients == GradientReduction::every_microbatch;
+  }
 };
 
 }  // namespace lockstep

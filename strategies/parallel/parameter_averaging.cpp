@@ -46,6 +46,8 @@ void average_weights(StepAssembly& step) {
       for (const auto& [over, weights] : grouped(step.trained_at(position), &TrainedWeight::over)) {
         if (over.empty()) continue;
         Operation sum = collective_of(step, Collective::all_reduce, over, "average_weights");
+        sum.stream = stream_of(step, "dp", step.parallel.updates_by_bucket());
+        sum.after_all = !step.parallel.updates_by_bucket();
         std::vector<Operation> scales;
         for (const TrainedWeight& weight : weights) {
           const bool master = !weight.states.empty() &&

@@ -84,8 +84,14 @@ class Hosts {
     return out;
   }
 
+  [[nodiscard]] StreamId stream_of_workers() const {
+    const bool hides = step_.parallel.overlaps(Overlap::dp_gradients);
+    return stream_of(step_, "dp", hides || step_.parallel.updates_by_bucket());
+  }
+
   [[nodiscard]] Operation push(const std::vector<TrainedWeight>& weights, int position, int host) {
     Operation out = exchange(Collective::reduce, host, "push_gradients");
+    out.stream = stream_of_workers();
     if (!step_.parallel.overlaps(Overlap::dp_gradients)) out.ahead = 0;
     for (const TrainedWeight& weight : weights) {
       out.reads.push_back(step_.at(weight.gradient, weight, position));
@@ -97,6 +103,7 @@ class Hosts {
                                  bool updated) {
     Operation out =
         exchange(Collective::broadcast, host, updated ? "pull_weights" : "pull_average");
+    out.stream = stream_of_workers();
     for (const TrainedWeight& weight : weights) {
       out.writes.push_back(step_.at(updated ? weight.weight : weight.gradient, weight, position));
     }
@@ -105,7 +112,9 @@ class Hosts {
 
   /// What the host does for one position.
   void serve(int host, const std::vector<TrainedWeight>& weights, int position, bool updates) {
+    // A host receives and sends while it computes.
     Operation sum = exchange(Collective::reduce, host, "sum_gradients");
+    sum.stream = stream_of(step_, "dp", true);
     Operation update;
     update.kind = OperationKind::update;
     update.name = "update";
@@ -113,6 +122,7 @@ class Hosts {
     update.optimizer = step_.parallel.state.optimizer;
     Operation answer =
         exchange(Collective::broadcast, host, updates ? "send_weights" : "send_average");
+    answer.stream = stream_of(step_, "dp", true);
     for (const TrainedWeight& weight : weights) {
       const Ref gradient = step_.at(on_host(weight.gradient, false), weight, position);
       sum.writes.push_back(gradient);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 
 #include "sim/check.hpp"
 
@@ -54,7 +55,7 @@ class Relay {
       if (over.empty() || !comes_next(i, over, target)) continue;
       now_.cuts[i] = joined(now_.cuts[i], over);
       now_.partial = without(now_.partial, over);
-      Communication how = communication(Collective::reduce_scatter, over);
+      Communication how = communication(Collective::reduce_scatter, over, {dim(i)});
       how.cut = dim(i);
       add(std::move(how), ".scattered");
     }
@@ -73,7 +74,7 @@ class Relay {
     const Atoms rest = without(now_.partial, target.partial);
     if (rest.empty()) return;
     now_.partial = without(now_.partial, rest);
-    Communication how = communication(Collective::all_reduce, rest);
+    Communication how = communication(Collective::all_reduce, rest, {});
     if (wants_maximum_) how.reduction = Reduction::maximum;
     add(std::move(how), ".reduced");
   }
@@ -89,7 +90,7 @@ class Relay {
         check_suffix(whole, over);
         now_.cuts[whole] = without(now_.cuts[whole], over);
         now_.cuts[cut] = joined(now_.cuts[cut], over);
-        Communication how = communication(Collective::all_to_all, over);
+        Communication how = communication(Collective::all_to_all, over, {dim(cut), dim(whole)});
         how.cut = dim(cut);
         how.joined = dim(whole);
         add(std::move(how), ".exchanged");
@@ -115,7 +116,7 @@ class Relay {
     if (over.empty()) return;
     check_suffix(i, over);
     now_.cuts[i] = without(now_.cuts[i], over);
-    Communication how = communication(Collective::all_gather, over);
+    Communication how = communication(Collective::all_gather, over, {dim(i)});
     how.cut = dim(i);
     add(std::move(how), ".gathered");
   }
@@ -146,11 +147,16 @@ class Relay {
     }
   }
 
-  [[nodiscard]] Communication communication(Collective collective, const Atoms& over) const {
+  /// `cuts`: the dimensions whose cut it changes.
+  [[nodiscard]] Communication communication(Collective collective, const Atoms& over,
+                                            std::initializer_list<Dim> cuts) const {
     Communication out;
     out.collective = collective;
     out.over = over;
-    out.group = group_of(mesh_, over);
+    const bool of_experts = std::any_of(
+        cuts.begin(), cuts.end(), [](Dim of) { return of == Dim::expert || of == Dim::slot; });
+    const bool within_ep = without(over, mesh_.axis("ep")).empty();
+    out.group = of_experts && within_ep ? "ep" : group_of(mesh_, over);
     return out;
   }
 
@@ -197,7 +203,7 @@ Ref relay(const Mesh& mesh, std::vector<Tensor>& tensors, std::vector<Operation>
 }
 
 std::string group_of(const Mesh& mesh, const Atoms& atoms) {
-  static constexpr std::array kAxes{"tp", "cp", "ep", "dp", "pp"};
+  static constexpr std::array kAxes{"tp", "cp", "dp", "pp"};
   for (const char* axis : kAxes) {
     if (without(atoms, mesh.axis(axis)).empty()) return axis;
   }

@@ -16,8 +16,9 @@ namespace lockstep {
                         std::vector<Operation>& body, const Ref& from, const Placement& to,
                         const Operation& because, const Ref* into = nullptr);
 
-/// What reports call the communicator along some atoms: tp, cp, ep, dp or pp where one of them has
-/// all the atoms, else dp (gradients over dp and cp).
+/// What reports call the communicator along some atoms: tp, cp, dp or pp where one of them has all
+/// the atoms, else dp (gradients over dp and cp). relay() calls what moves experts' slots within ep
+/// `ep`, whichever axes ep is cut from.
 [[nodiscard]] std::string group_of(const Mesh& mesh, const Atoms& atoms);
 
 }  // namespace lockstep

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/program/program.hpp"
@@ -98,12 +99,12 @@ void cast_gathered_weights(StepAssembly& step);
 void cast_weights(StepAssembly& step);
 
 /// Sums gradients over replicas by all-reduce or, for ZeRO, reduce-scatter: in buckets once the
-/// last microbatch is done, or (ZeRO-2, 3) block by block after every microbatch.
+/// last microbatch is done, or (ZeRO-2, 3) block by block, after every microbatch or the last.
 void exchange_gradients(StepAssembly& step);
 /// What is left to sum: gradients of tied embeddings, and of norms under sequence parallelism.
 void finish_gradients(StepAssembly& step);
 /// Updates the weights, on the device or on the host, and gathers those that were updated in
-/// shards.
+/// shards. Each of these begins when what was issued before has ended, unless updates go by bucket.
 void update_weights(StepAssembly& step);
 
 /// Instead of the three above: every parameter server sums its share of the gradients, updates its
@@ -126,8 +127,10 @@ void average_weights(StepAssembly& step);
 [[nodiscard]] Operation collective_of(const StepAssembly& step, Collective collective,
                                       const Atoms& over, std::string name);
 
-/// Puts every communication on the stream that its group has, or on the compute stream where it may
-/// not hide behind computation.
+/// The stream that a group's traffic has where it may hide behind computation, else the compute
+/// stream, where it runs in the order of issue.
+[[nodiscard]] StreamId stream_of(const StepAssembly& step, std::string_view group, bool hides);
+/// Puts the communication of the model's own routines on the streams that `overlap` allows it.
 void assign_streams(Program& program, const ParallelConfig& parallel);
 
 }  // namespace lockstep

@@ -1,21 +1,29 @@
+#include <array>
+#include <string_view>
+#include <utility>
+
 #include "strategies/parallel/step_assembly.hpp"
 
 namespace lockstep {
 
 namespace {
 
-/// Whether what a group sends may run beside computation that does not need it. Of data parallelism
-/// that matters to what comes block by block; all else stands at the ends of the step.
-[[nodiscard]] bool hides(const Operation& operation, const ParallelConfig& parallel) {
-  const Communication& how = *operation.communication;
-  if (how.group == "cp") return parallel.overlaps(Overlap::cp);
-  if (how.group == "tp") return parallel.overlaps(Overlap::tp);
-  const bool sums = how.collective == Collective::reduce_scatter;
-  if (how.group == "dp" && sums) return parallel.overlaps(Overlap::dp_gradients);
-  return true;
+/// Groups whose traffic stands within the model's own routines.
+constexpr std::array<std::pair<const char*, Overlap>, 3> kWithinLayers{
+    {{"cp", Overlap::cp}, {"ep", Overlap::ep}, {"tp", Overlap::tp}}};
+
+[[nodiscard]] bool may_hide(const Operation& operation, const ParallelConfig& parallel) {
+  for (const auto& [group, overlap] : kWithinLayers) {
+    if (operation.communication->group == group) return parallel.overlaps(overlap);
+  }
+  return false;
 }
 
 }  // namespace
+
+StreamId stream_of(const StepAssembly& step, std::string_view group, bool hides) {
+  return hides ? step.program.stream(group) : kComputeStream;
+}
 
 void assign_streams(Program& program, const ParallelConfig& parallel) {
   for (Routine& routine : program.routines) {
@@ -23,7 +31,7 @@ void assign_streams(Program& program, const ParallelConfig& parallel) {
       if (operation.kind != OperationKind::collective || operation.stream != kComputeStream) {
         continue;
       }
-      if (hides(operation, parallel)) {
+      if (may_hide(operation, parallel)) {
         operation.stream = program.stream(operation.communication->group);
       }
     }

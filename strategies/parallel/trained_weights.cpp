@@ -62,7 +62,7 @@ class Finder {
     } else {
       Tensor& whole = tensor(out.gradient);
       whole.resident = false;
-      whole.scope = Scope::microbatch;
+      if (step_.parallel.scatters_every_microbatch()) whole.scope = Scope::microbatch;
     }
     out.share = add(std::move(shard));
     if (step_.parallel.zero > 1 || step_.parallel.scatter_gradients) out.summed = out.share;

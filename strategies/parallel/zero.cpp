@@ -63,8 +63,7 @@ class Gathering {
     for (const auto& [over, weights] : grouped(step_.weights_at(position), &TrainedWeight::shard)) {
       if (over.empty()) continue;
       Operation gather = collective_of(step_, Collective::all_gather, over, "gather_weights");
-      gather.stream = step_.program.stream(gather.communication->group);
-      gather.ahead = 0;
+      place(gather);
       for (const TrainedWeight& weight : weights) {
         gather.reads.push_back(relative(weight.kept, weight));
         gather.writes.push_back(
@@ -73,6 +72,14 @@ class Gathering {
       out.operations.push_back(std::move(gather));
     }
     return step_.program.add(std::move(out));
+  }
+
+  /// Where gathers may not hide but reductions may, these are over first: one communicator.
+  void place(Operation& gather) const {
+    const bool hides = step_.parallel.overlaps(Overlap::dp_parameters);
+    gather.stream = stream_of(step_, "dp", hides);
+    if (hides) gather.ahead = 0;
+    gather.after_all = !hides && step_.parallel.overlaps(Overlap::dp_gradients);
   }
 
   /// Shared weights stand at the position of their first use, others at that of the call.

@@ -116,6 +116,20 @@ bool says_gradients(const std::optional<ValueReader>& parallel) {
   return kept != nullptr && find_member(*kept, "gradients") != nullptr;
 }
 
+/// When the stack reduces the gradients of ZeRO-2 and -3; some refuse to under a pipeline.
+void take_reduction(ObjectReader& in, const SoftwareStack& stack, ParallelConfig& parallel) {
+  const auto& when =
+      parallel.pp > 1 ? stack.reduction_with_pipeline : stack.reduction_without_pipeline;
+  if (when) {
+    parallel.reduce_gradients = *when;
+    return;
+  }
+  in.note("stack", fmt::format("{} refuses ZeRO-{} with a pipeline (pp = {}): zero 0 or 1, pp 1, "
+                               "another stack, or reduce_gradients every_microbatch or "
+                               "last_microbatch would be possible",
+                               in_quotes(stack.id), parallel.zero, parallel.pp));
+}
+
 /// How the stack lays the model down; a stack that is not there has been noted.
 void take_form_of_stack(ObjectReader& in, const std::optional<ValueReader>& parallel, Parts& parts,
                         const ScenarioFolders& folders) {
@@ -129,6 +143,8 @@ void take_form_of_stack(ObjectReader& in, const std::optional<ValueReader>& para
     parts.parallel.state.gradients = *stack->gradients;
   if (parts.parallel.zero == 1 && !says(parallel, "scatter_gradients"))
     parts.parallel.scatter_gradients = stack->scatter_gradients;
+  if (parts.parallel.zero >= 2 && !says(parallel, "reduce_gradients"))
+    take_reduction(in, *stack, parts.parallel);
 }
 
 void read_variants(ObjectReader& in, Parts& parts) {

@@ -43,8 +43,23 @@ const Names<Overlap>& overlap_names() {
   static const Names<Overlap> names{{"cp", Overlap::cp},
                                     {"dp_gradients", Overlap::dp_gradients},
                                     {"dp_parameters", Overlap::dp_parameters},
+                                    {"ep", Overlap::ep},
+                                    {"hsdp", Overlap::hsdp},
                                     {"pp", Overlap::pp},
                                     {"tp", Overlap::tp}};
+  return names;
+}
+
+const Names<GradientReduction>& reduction_names() {
+  static const Names<GradientReduction> names{
+      {"every_microbatch", GradientReduction::every_microbatch},
+      {"last_microbatch", GradientReduction::last_microbatch}};
+  return names;
+}
+
+const Names<UpdateStart>& update_names() {
+  static const Names<UpdateStart> names{{"after_all", UpdateStart::after_all},
+                                        {"by_bucket", UpdateStart::by_bucket}};
   return names;
 }
 

@@ -108,7 +108,7 @@ std::string complain_of_algorithm(const std::string& spec) {
 
 void read_algorithms(ObjectReader& in, std::map<std::string, std::string>& algorithms) {
   in.object("algorithms", [&algorithms](ObjectReader& groups) {
-    for (const std::string_view group : {"tp", "cp", "ep", "dp", "embedding"}) {
+    for (const std::string_view group : {"tp", "cp", "ep", "dp", "hsdp", "embedding"}) {
       const auto spec = groups.optional_string(group);
       if (!spec) continue;
       algorithms[std::string{group}] = *spec;
@@ -170,6 +170,14 @@ void read_sharding(ObjectReader& in, ParallelConfig& parallel) {
     in.note("scatter_gradients",
             fmt::format("only ZeRO-1 may sum whole gradients and keep shards of them: zero is {}",
                         parallel.zero));
+  const bool once = parallel.zero < 2 || parallel.pp > 1;
+  parallel.reduce_gradients =
+      choice(in, "reduce_gradients", "time to reduce gradients", reduction_names(),
+             once ? GradientReduction::last_microbatch : GradientReduction::every_microbatch);
+  if (parallel.zero < 2 && parallel.reduce_gradients == GradientReduction::every_microbatch)
+    in.note("reduce_gradients",
+            fmt::format("only ZeRO-2 and -3 may reduce gradients in every microbatch: zero is {}",
+                        parallel.zero));
   parallel.reshard_after_forward = in.boolean("reshard_after_forward", true);
   parallel.prefetch = in.boolean("prefetch", true);
 }
@@ -183,6 +191,10 @@ void read_context(ObjectReader& in, ParallelConfig& parallel) {
 void read_exchange(ObjectReader& in, ParallelConfig& parallel) {
   parallel.exchange = choice(in, "exchange", "way to exchange gradients", exchange_names(),
                              GradientExchange::all_reduce);
+  parallel.update =
+      choice(in, "update", "start of the update", update_names(), UpdateStart::after_all);
+  if (parallel.updates_by_bucket() && parallel.exchange == GradientExchange::parameter_server)
+    in.note("update", "parameter servers update each bucket as it comes: leave out \"update\"");
   parallel.servers = count(in, "servers", 1, kMostRanks, 1);
   parallel.average_every = count(in, "average_every", 1, 1'000'000, 1);
   if (const auto bucket = in.optional("bucket")) parallel.bucket = bucket->positive_bytes();
@@ -254,6 +266,7 @@ JsonValue json_of(const ParallelConfig& parallel) {
       {"zero", json_of(parallel.zero)},
       {"shard_ranks", json_of(parallel.shard_ranks)},
       {"scatter_gradients", json_of(parallel.scatter_gradients)},
+      {"reduce_gradients", json_of(name_of(reduction_names(), parallel.reduce_gradients))},
       {"reshard_after_forward", json_of(parallel.reshard_after_forward)},
       {"prefetch", json_of(parallel.prefetch)},
       {"schedule", json_of(name_of(pipeline_names(), parallel.schedule))},
@@ -264,6 +277,7 @@ JsonValue json_of(const ParallelConfig& parallel) {
       {"zigzag", json_of(parallel.zigzag)},
       {"overlap", json_array(parallel.overlap,
                              [](Overlap what) { return json_of(name_of(overlap_names(), what)); })},
+      {"update", json_of(name_of(update_names(), parallel.update))},
       {"exchange", json_of(name_of(exchange_names(), parallel.exchange))},
       {"servers", json_of(parallel.servers)},
       {"average_every", json_of(parallel.average_every)},

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "strategies/training/scenario_names.hpp"
 #include "topologies/config/complaint.hpp"
 #include "topologies/config/device_figure.hpp"
 #include "topologies/config/reader.hpp"
@@ -86,6 +87,22 @@ Dtype read_precision(const ValueReader& value) {
   return name == "fp16" ? Dtype::fp16 : Dtype::bf16;
 }
 
+std::optional<GradientReduction> read_reduction(ObjectReader& in, std::string_view key) {
+  std::vector<std::string_view> names = keys_of(reduction_names());
+  names.push_back("refused");
+  return named(reduction_names(), in.required(key).one_of("time to reduce gradients", names));
+}
+
+void read_reductions(ObjectReader& in, FigureReader& reader, SoftwareStack& stack) {
+  (void)reader.optional_figure(in, "reduces_gradients", [&stack](const ValueReader& value) {
+    return value.object([&stack](ObjectReader& when) {
+      stack.reduction_without_pipeline = read_reduction(when, "without_pipeline");
+      stack.reduction_with_pipeline = read_reduction(when, "with_pipeline");
+      return true;
+    });
+  });
+}
+
 void read_kinds(ObjectReader& in, SoftwareStack& stack) {
   FigureReader reader{stack.sources};
   for (std::size_t i = 0; i < kOperationKinds; ++i) {
@@ -121,6 +138,7 @@ SoftwareStack read_software_stack(const JsonDocument& document, std::string id) 
     stack.gradients = reader.optional_figure(in, "gradients", read_precision);
     const auto flag = [](const ValueReader& value) { return value.boolean(); };
     stack.scatter_gradients = reader.optional_figure(in, "scatter_gradients", flag).value_or(true);
+    read_reductions(in, reader, stack);
     in.object("kinds", [&stack](ObjectReader& kinds) { read_kinds(kinds, stack); });
     return stack;
   });

@@ -9,6 +9,7 @@
 #include "sim/cost/device_model.hpp"
 #include "sim/program/tensor.hpp"
 #include "strategies/models/model_form.hpp"
+#include "strategies/parallel/parallel_config.hpp"
 #include "topologies/config/device.hpp"
 #include "topologies/config/json.hpp"
 
@@ -33,6 +34,9 @@ struct SoftwareStack {
   std::optional<Dtype> gradients{};
   /// ZeRO-1: whether ranks get their shards of the gradients' sum alone, unless a scenario says so.
   bool scatter_gradients = true;
+  /// ZeRO-2 and -3: when gradients are reduced, unless a scenario says so; none: refused.
+  std::optional<GradientReduction> reduction_without_pipeline = GradientReduction::every_microbatch;
+  std::optional<GradientReduction> reduction_with_pipeline = GradientReduction::last_microbatch;
   std::string nccl = "2.30";  // whose tuning its collectives go by, of configs/nccl
   std::vector<FigureSource> sources{};
 };

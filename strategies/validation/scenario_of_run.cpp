@@ -75,6 +75,18 @@ bool is_megatron_core(const MeasuredRun& run) {
   return (run.stack.empty() ? stack_rule_of(run).stack : run.stack) == "transformer-engine";
 }
 
+JsonArray overlap_of(const JsonObject& parallel) {
+  const JsonValue* overlap = find_member(parallel, "overlap");
+  const auto* kinds = overlap == nullptr ? nullptr : overlap->get_if<JsonArray>();
+  return kinds == nullptr ? JsonArray{} : *kinds;
+}
+
+void add_overlap(JsonObject& parallel, const char* kind) {
+  JsonArray kinds = overlap_of(parallel);
+  kinds.push_back(json_of(kind));
+  set_member(parallel, "overlap", json_of(std::move(kinds)));
+}
+
 /// Megatron-Core hides what stages send each other in the interleaved schedule alone
 /// (megatron/training/arguments.py), and its published runs do hide it (Megatron-LM README,
 /// "pipeline- parallel communication (enabled by default)"): where a run prints neither the
@@ -94,11 +106,19 @@ void name_schedule(const MeasuredRun& run, JsonObject& parallel) {
   if (stages == 1 || printed || !fits || !is_megatron_core(run)) return;
   set_member(parallel, "vpp", json_of(std::int64_t{2}));
   set_member(parallel, "schedule", json_of("interleaved"));
-  const JsonValue* overlap = find_member(parallel, "overlap");
-  const auto* kinds = overlap == nullptr ? nullptr : overlap->get_if<JsonArray>();
-  JsonArray hidden = kinds == nullptr ? JsonArray{} : *kinds;
-  hidden.push_back(json_of("pp"));
-  set_member(parallel, "overlap", json_of(std::move(hidden)));
+  add_overlap(parallel, "pp");
+}
+
+/// PyTorch's FSDP sums shards over their replicas on a stream of its own, behind what scatters the
+/// gradients (fsdp/_fully_shard/_fsdp_collectives.py, foreach_reduce): one is hidden as the other.
+void name_overlap_of_replicas(JsonObject& parallel) {
+  const JsonValue all{{}, parallel};
+  const JsonArray kinds = overlap_of(parallel);
+  const bool hides = std::any_of(kinds.begin(), kinds.end(), [](const JsonValue& kind) {
+    const auto* name = kind.get_if<std::string>();
+    return name != nullptr && *name == "dp_gradients";
+  });
+  if (hides && integer_member(all, "shard_ranks", 0) > 0) add_overlap(parallel, "hsdp");
 }
 
 JsonValue parallel_of(const MeasuredRun& run) {
@@ -106,6 +126,7 @@ JsonValue parallel_of(const MeasuredRun& run) {
   auto* members = std::get_if<JsonObject>(&out.data);
   if (members != nullptr) name_recomputation(run, *members);
   if (members != nullptr) name_schedule(run, *members);
+  if (members != nullptr) name_overlap_of_replicas(*members);
   const std::int64_t layers = integer_member(run.model, "layers", 1);
   const std::int64_t parts = integer_member(out, "pp", 1) * integer_member(out, "vpp", 1);
   const bool uneven = parts > 1 && parts <= layers && layers % parts != 0;

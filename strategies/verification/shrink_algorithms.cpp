@@ -46,6 +46,7 @@ namespace {
   if (group == "cp") return plan.cp;
   if (group == "ep") return plan.ep;
   if (group == "dp") return plan.dp * plan.cp;
+  if (group == "hsdp") return plan.shard_ranks > 0 ? plan.dp * plan.cp / plan.shard_ranks : 1;
   return std::min(plan.pp, 2);  // embedding
 }
 

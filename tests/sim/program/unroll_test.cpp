@@ -35,6 +35,11 @@ class Bed {
     calls_.push_back({routine, position, microbatch});
   }
 
+  /// Of the operation added last.
+  void after_all() { program_.routines.back().operations.back().after_all = true; }
+
+  void receives() { program_.routines.back().operations.back().kind = OperationKind::receive; }
+
   [[nodiscard]] RoleProgram unrolled() {
     program_.streams = {"compute", "one", "two"};
     program_.roles = {{"rank", {}, false, calls_}};
@@ -101,6 +106,34 @@ TEST_CASE("of one stream only the last is waited for") {
   bed.operation(1, {}, {y});
   bed.operation(0, {x, y}, {});
   CHECK(bed.unrolled().operations[2].after == After{1});
+}
+
+TEST_CASE("a barrier waits for the last operation of every stream, others do not wait for it") {
+  Bed bed;
+  const Ref x = bed.tensor();
+  bed.operation(1, {}, {x});
+  bed.operation(2, {}, {});
+  bed.operation(2, {}, {});
+  bed.operation(0, {}, {});
+  bed.after_all();
+  bed.operation(1, {}, {});
+  const RoleProgram role = bed.unrolled();
+  CHECK(role.operations[3].after == After{0, 2});
+  CHECK(role.operations[4].after == After{});
+}
+
+TEST_CASE("a receive that nothing hides holds up the compute stream from there on, no other") {
+  Bed bed;
+  bed.operation(0, {}, {});
+  bed.operation(1, {}, {}, 0);
+  bed.receives();
+  bed.operation(2, {}, {});
+  bed.operation(0, {}, {});
+  bed.operation(0, {}, {});  // in its stream's order anyway
+  const RoleProgram role = bed.unrolled();
+  CHECK(role.operations[2].after == After{});
+  CHECK(role.operations[3].after == After{1});
+  CHECK(role.operations[4].after == After{});
 }
 
 TEST_CASE("instances of other positions and microbatches are other tensors") {

@@ -120,7 +120,7 @@ TEST_CASE("their gradients come back in the order in which the sequence is cut")
 }
 
 TEST_CASE("groups are called as users know them") {
-  const Mesh mesh{{{"tp", 2}, {"cp", 4}, {"dp", 2}}, {{"ep", {1}}}};
+  const Mesh mesh{{{"tp", 2}, {"cp", 4}, {"dp", 2}}, {{"ep", {1, 2}}}};
   CHECK(group_of(mesh, {kTp}) == "tp");
   CHECK(group_of(mesh, {kCp}) == "cp");
   CHECK(group_of(mesh, {kDp}) == "dp");

@@ -5,6 +5,7 @@
 
 #include "sim/trace/memory.hpp"
 #include "step_under_test.hpp"
+#include "strategies/models/count.hpp"
 #include "strategies/training/simulate.hpp"
 #include "topologies/cluster_file.hpp"
 
@@ -174,6 +175,22 @@ TEST_CASE("full recomputation holds one layer's activations beside every layer's
   CHECK(peak(8) < 9 * input + 2 * layer);
   with.recompute = Recompute::none;
   CHECK(peak(9) - peak(8) == layer);
+}
+
+TEST_CASE("ZeRO-2 that reduces once a step holds whole gradients until then") {
+  // Of 2 bytes a number: the shard, a quarter, from the start on; in every microbatch beside it the
+  // block's own at most, the embedding, the head or a layer; once a step all of them.
+  const std::int64_t gradients = 2 * count_parameters(transformer(gpt(4))).total();
+  ParallelConfig with = sharded(true);
+  with.zero = 2;
+  with.overlap.clear();
+  with.global_batch = 8;
+  const auto held = [&] { return most(accounts(gpt(4), with)[0], Category::gradient); };
+  CHECK(held() == gradients / 4 + kLayer);
+  with.reduce_gradients = GradientReduction::last_microbatch;
+  CHECK(held() == gradients / 4 + gradients);
+  with.global_batch = 4;  // one microbatch: each block's are given up when they are reduced
+  CHECK(held() == gradients / 4 + kLayer);
 }
 
 }  // namespace lockstep::test

@@ -239,9 +239,12 @@ std::vector<std::pair<std::uint32_t, std::size_t>> needed(const RoleProgram& rol
 TEST_CASE("a dependency that is forgotten is found in some order") {
   constexpr std::uint64_t kOrders = 40;
   int mutants = 0;
-  for (const Case& one : cases()) {
+  for (Case one : cases()) {
     if (one.name != "sp" && one.name != "zero 3" && one.name != "ep" && one.name != "ring")
       continue;
+    // On one stream nothing can be overtaken: here all that may hide has a stream of its own.
+    one.parallel.overlap = {Overlap::cp, Overlap::dp_gradients, Overlap::dp_parameters,
+                            Overlap::ep, Overlap::hsdp,         Overlap::tp};
     Verified verified{one};
     const RoleProgram whole = unroll(verified.program, 0);
     const auto all = needed(whole);

@@ -38,6 +38,41 @@ TEST_CASE("ZeRO-1 computes what one device does with gradients summed whole on e
   }
 }
 
+TEST_CASE("ZeRO-2 and -3 that reduce once a step compute what one device does") {
+  struct Schedule {
+    PipelineOrder order;
+    int pp, vpp;
+  };
+  for (const int zero : {2, 3}) {
+    for (const Schedule& schedule :
+         {Schedule{PipelineOrder::none, 1, 1}, Schedule{PipelineOrder::one_f_one_b, 2, 1},
+          Schedule{PipelineOrder::one_f_one_b, 4, 1}, Schedule{PipelineOrder::interleaved, 2, 2},
+          Schedule{PipelineOrder::zb_h1, 2, 1}}) {
+      for (const bool overlap : {false, true}) {
+        for (const UpdateStart update : {UpdateStart::after_all, UpdateStart::by_bucket}) {
+          CAPTURE(zero);
+          CAPTURE(static_cast<int>(schedule.order));
+          CAPTURE(overlap);
+          ParallelConfig parallel = plan(2);
+          parallel.pp = schedule.pp;
+          parallel.vpp = schedule.vpp;
+          parallel.schedule = schedule.order;
+          parallel.zero = zero;
+          parallel.update = update;
+          parallel.reduce_gradients = GradientReduction::last_microbatch;
+          if (overlap)
+            parallel.overlap = {Overlap::dp_gradients, Overlap::dp_parameters, Overlap::hsdp};
+          check(model_of(gpt()), parallel);
+          parallel.shard_ranks = 1;
+          parallel.tp = 2;
+          parallel.sequence_parallel = true;
+          check(model_of(llama()), parallel);
+        }
+      }
+    }
+  }
+}
+
 // Every replica normalises its own batch, as frameworks do. So the reference takes the replicas'
 // batches one after the other, as microbatches of their own: the same samples in the same groups.
 TEST_CASE("replicas of a ResNet compute what one device does with their batches in turn") {

@@ -122,10 +122,21 @@ void make_odd(ParallelConfig& plan, Draw& draw) {
   return out;
 }
 
+/// Drawn apart, so that all else stays what it was.
+void draw_traffic(ParallelConfig& out, Draw& draw) {
+  out.reduce_gradients =
+      draw.of({GradientReduction::every_microbatch, GradientReduction::last_microbatch});
+  out.update = draw.of({UpdateStart::after_all, UpdateStart::after_all, UpdateStart::by_bucket});
+  for (const Overlap what : {Overlap::ep, Overlap::hsdp}) {
+    if (draw.one_in(2)) out.overlap.insert(what);
+  }
+}
+
 }  // namespace
 
 std::vector<RandomPlan> random_plans(std::uint64_t seed, int count) {
   Draw draw{seed};
+  Draw more{seed + 1'000'000};
   std::vector<RandomPlan> out;
   while (out.size() < static_cast<std::size_t>(count)) {
     TransformerConfig model = shape(draw);
@@ -134,6 +145,7 @@ std::vector<RandomPlan> random_plans(std::uint64_t seed, int count) {
       make_odd(model, draw);
       make_odd(with, draw);
     }
+    draw_traffic(with, more);
     RandomPlan plan{transformer(model), with};
     if (plan.parallel.ranks() > 32) continue;
     if (!plan_problems(plan.model, plan.parallel, plan.parallel.ranks(), 8).empty()) continue;
@@ -183,12 +195,14 @@ std::string to_string(const RandomPlan& plan) {
   for (const Overlap what : p.overlap) overlap += fmt::format(" {}", static_cast<int>(what));
   return fmt::format(
       "tp {} cp {} (kind {}, zigzag {}) pp {} vpp {} (schedule {}) dp {} ep {} order {} sp {} "
-      "zero {} (scatter {}) shards {} reshard {} recompute {} offload {} batch {}/{} bucket {} "
+      "zero {} (scatter {}, reduce {}) update {} shards {} reshard {} recompute {} offload {} "
+      "batch {}/{} bucket {} "
       "overlap{}; "
       "kv {} gated {} bias {} norm {} positions {} attention {} dropout {} tied {} experts {} "
       "latent {}",
       p.tp, p.cp, static_cast<int>(p.cp_kind), p.zigzag, p.pp, p.vpp, static_cast<int>(p.schedule),
-      p.dp, p.ep, p.order.front(), p.sequence_parallel, p.zero, p.scatter_gradients, p.shard_ranks,
+      p.dp, p.ep, p.order.front(), p.sequence_parallel, p.zero, p.scatter_gradients,
+      static_cast<int>(p.reduce_gradients), static_cast<int>(p.update), p.shard_ranks,
       p.reshard_after_forward, static_cast<int>(p.recompute), p.state.offload, p.micro_batch,
       p.global_batch, p.bucket.count(), overlap, m.kv_heads, m.gated, m.bias,
       static_cast<int>(m.norm), static_cast<int>(m.positions), static_cast<int>(m.attention),

@@ -57,6 +57,47 @@ TEST_CASE("what is left out of a scenario has its default") {
   CHECK_FALSE(scenario.samples);
 }
 
+// configs/stacks: PyTorch reduces in every microbatch, but once under a pipeline; Megatron-Core
+// once; DeepSpeed refuses ZeRO-2 and -3 with a pipeline.
+TEST_CASE("when ZeRO-2 and -3 reduce gradients goes by the software, unless the scenario says it") {
+  const auto made = [](const std::string& stack, int zero, int pp, const std::string& said = "") {
+    std::vector<std::string> set{"stack=\"" + stack + "\"", "parallel.zero=" + std::to_string(zero),
+                                 "parallel.pp=" + std::to_string(pp)};
+    if (!said.empty()) set.push_back("parallel.reduce_gradients=" + said);
+    return read(kSmall, set).parallel.reduce_gradients;
+  };
+  constexpr auto kEvery = GradientReduction::every_microbatch;
+  constexpr auto kLast = GradientReduction::last_microbatch;
+  for (const int zero : {2, 3}) {
+    CHECK(made("fsdp2", zero, 1) == kEvery);
+    CHECK(made("fsdp2", zero, 2) == kLast);
+    CHECK(made("fsdp2", zero, 1, "last_microbatch") == kLast);
+    CHECK(made("fsdp2", zero, 2, "every_microbatch") == kEvery);
+    CHECK(made("transformer-engine", zero, 1) == kLast);
+    CHECK(made("transformer-engine", zero, 2) == kLast);
+    CHECK(made("deepspeed-bf16", zero, 1) == kEvery);
+    CHECK(made("deepspeed-bf16", zero, 2, "every_microbatch") == kEvery);
+  }
+  CHECK(error_of(kSmall, {"stack=\"deepspeed-bf16\"", "parallel.zero=2"})
+            .find("refuses ZeRO-2 with a pipeline (pp = 2)") != std::string::npos);
+  CHECK(made("deepspeed-bf16", 1, 2) == kLast);
+  // What is printed can be read again.
+  CHECK(error_of(kSmall, {"parallel.zero=1", "parallel.reduce_gradients=last_microbatch"}) ==
+        "accepted");
+  CHECK(error_of(kSmall, {"parallel.zero=1", "parallel.reduce_gradients=every_microbatch"})
+            .find("only ZeRO-2 and -3") != std::string::npos);
+}
+
+TEST_CASE("the update begins after all gradients, unless the scenario says by bucket") {
+  CHECK(read(kSmall).parallel.update == UpdateStart::after_all);
+  CHECK(read(kSmall, {"parallel.update=by_bucket"}).parallel.updates_by_bucket());
+  CHECK(error_of_set("parallel.update=by_layer").find("by_bucket") != std::string::npos);
+  const std::vector<std::string> servers{"parallel.pp=1", "parallel.tp=1",
+                                         "parallel.exchange=parameter_server",
+                                         "parallel.update=by_bucket"};
+  CHECK(error_of(kSmall, servers).find("leave out \"update\"") != std::string::npos);
+}
+
 TEST_CASE("software may keep gradients in another precision, unless the scenario says which") {
   // configs/stacks/deepspeed-bf16.json: 32 bits.
   const std::string software = "stack=\"deepspeed-bf16\"";

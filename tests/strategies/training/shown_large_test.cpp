@@ -61,10 +61,12 @@ TEST_CASE("llama7b-256: 82,432 GPU hours for 1e12 tokens were measured") {
 TEST_CASE("gpt-moe: several times as fast as the dense model of the same quality") {
   // Rajbhandari et al., arXiv 2201.05596, table 3: on 128 A100 372 samples/s against 70 of 6.7B
   // dense, 5.3 times as many. Both rates are far below what their GPUs could do; the ratio is what
-  // sparsity gives: 6.7e9 / 1.3e9 parameters a token, about 5.
+  // sparsity gives: 6.7e9 / 1.3e9 parameters a token, about 5. Less here, where computation is
+  // three times as fast as measured and the all-to-alls, which nothing hides, are a larger part of
+  // a step.
   const Shown sparse("gpt-moe");
   const Shown dense("gpt-moe", {"model=gpt3-6.7b", "parallel.ep=1", "parallel.capacity_factor=0"});
-  CHECK(within(sparse.samples_per_s() / dense.samples_per_s(), 372.0 / 70, 0.35));
+  CHECK(within(sparse.samples_per_s() / dense.samples_per_s(), 372.0 / 70, 0.4));
   CHECK(sparse.peak_bytes() < sparse.gpu_bytes());
   // Tokens go to their experts and back in every second layer of 24, forward and backward: 48 times
   // the slots of a rank, 4 sequences of 2048 tokens, a quarter more than tokens, fp16.

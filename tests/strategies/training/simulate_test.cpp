@@ -156,7 +156,9 @@ constexpr double kW = 6;
 }
 
 [[nodiscard]] std::set<Overlap> everything() {
-  return {Overlap::cp, Overlap::dp_gradients, Overlap::dp_parameters, Overlap::pp, Overlap::tp};
+  return {Overlap::cp, Overlap::dp_gradients, Overlap::dp_parameters,
+          Overlap::ep, Overlap::hsdp,         Overlap::pp,
+          Overlap::tp};
 }
 
 }  // namespace

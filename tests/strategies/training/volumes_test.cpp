@@ -273,6 +273,44 @@ TEST_CASE("expert parallelism: two all-to-alls of k s b h forward, two backward"
   CHECK(roomy.traffic("ep").bytes == step.traffic("ep").bytes * 3 / 2);
 }
 
+// Whichever axes ep is cut from: context parallelism's own traffic is the ring alone, n - 1 hops
+// forward and 2n - 1 backward a layer.
+TEST_CASE("experts within context parallelism: their all-to-alls are called ep, the ring cp") {
+  TransformerConfig experts = shape();
+  experts.experts = ExpertsConfig{};
+  experts.experts->experts = 8;
+  experts.experts->top_k = 2;
+  experts.experts->ffn = 2 * kH;
+  const std::int64_t times = kLayers * kM;
+  for (const int ep : {2, 4, 8}) {
+    for (const bool sequence_parallel : {false, true}) {
+      CAPTURE(ep);
+      CAPTURE(sequence_parallel);
+      ParallelConfig with = plan(2);
+      with.cp = 4;
+      with.ep = ep;
+      with.tp = 2;
+      with.sequence_parallel = sequence_parallel;
+      const StepUnderTest step{transformer(experts), with};
+      CHECK(step.traffic("cp").count == times * (3 + 7));
+      CHECK(step.traffic("cp", Collective::send_recv) == step.traffic("cp"));
+      CHECK(step.traffic("ep").count == 4 * times);
+      CHECK(step.traffic("ep", Collective::all_to_all) == step.traffic("ep"));
+      // Gradients are summed over replicas: dp, whether of experts or not.
+      for (const Message& message : step.messages()) {
+        if (message.operation->name == "reduce_gradients") CHECK(message.group() == "dp");
+      }
+    }
+  }
+  ParallelConfig exchanged = plan();
+  exchanged.cp = 4;
+  exchanged.ep = 4;
+  exchanged.cp_kind = ContextKind::ulysses;
+  const StepUnderTest step{transformer(experts), exchanged};
+  CHECK(step.traffic("cp").count == 8 * times);
+  CHECK(step.traffic("ep").count == 4 * times);
+}
+
 TEST_CASE("experts' gradients are summed among those who have the same experts") {
   TransformerConfig experts = shape();
   experts.experts = ExpertsConfig{};

@@ -88,6 +88,54 @@ TEST_CASE("ZeRO-2: gradients go to their shards after every microbatch") {
   CHECK(step.traffic("dp", Collective::all_gather).bytes == weights_of(model));
 }
 
+TEST_CASE("ZeRO-2 and -3 that reduce in the last microbatch scatter once a step") {
+  const ModelConfig model = small();
+  for (const int zero : {2, 3}) {
+    for (const int pp : {1, 3}) {
+      CAPTURE(zero);
+      CAPTURE(pp);
+      ParallelConfig with = plan(4, zero);
+      with.pp = pp;
+      with.schedule = pp > 1 ? PipelineOrder::one_f_one_b : PipelineOrder::none;
+      const auto scattered = [&] {
+        const StepUnderTest step{model, with};
+        std::int64_t out = 0;
+        for (int stage = 0; stage < pp; ++stage) {
+          const auto role = static_cast<std::size_t>(stage);
+          out += step.traffic("dp", Collective::reduce_scatter, "", role).bytes;
+        }
+        return out;
+      };
+      CHECK(scattered() == kM * weights_of(model));
+      with.reduce_gradients = GradientReduction::last_microbatch;
+      CHECK(scattered() == weights_of(model));
+    }
+  }
+}
+
+TEST_CASE("what is reduced once a step under a pipeline comes when a stage's backward is over") {
+  ParallelConfig with = plan(4, 2);
+  with.pp = 3;
+  with.schedule = PipelineOrder::one_f_one_b;
+  with.reduce_gradients = GradientReduction::last_microbatch;
+  for (const bool overlap : {false, true}) {
+    if (overlap) with.overlap = {Overlap::dp_gradients};
+    const StepUnderTest step{small(), with};
+    const auto& operations = step.role(1).operations;
+    const auto is = [&](const char* name) {
+      return [name](const RoleOperation& one) { return one.operation->name == name; };
+    };
+    const auto sent = std::find_if(operations.rbegin(), operations.rend(), is("send.backward"));
+    const auto first = std::find_if(operations.begin(), operations.end(), is("scatter_gradients"));
+    REQUIRE(first != operations.end());
+    // Before the last send where it may hide: behind the last backward pass of the chunk.
+    CHECK((first > sent.base() - 1) == !overlap);
+    CHECK(std::none_of(first, operations.end(), [](const RoleOperation& one) {
+      return one.operation->purpose == Purpose::backward;
+    }));
+  }
+}
+
 TEST_CASE("ZeRO-3: weights are gathered before forward and before backward") {
   // Three times the weights a microbatch (PLANNERS: AG fwd + AG bwd + RS).
   const ModelConfig model = small();
@@ -132,7 +180,8 @@ TEST_CASE("hybrid sharding: shards within a part of the replicas, their sums ove
     const StepUnderTest step{model, with};
     const std::int64_t scatters = zero == 1 ? 1 : kM;
     CHECK(step.traffic("dp", Collective::reduce_scatter).bytes == scatters * weights_of(model));
-    CHECK(step.traffic("dp", Collective::all_reduce).bytes == weights_of(model) / 4);
+    CHECK(step.traffic("hsdp", Collective::all_reduce).bytes == weights_of(model) / 4);
+    CHECK(step.traffic("dp", Collective::all_reduce) == Traffic{});
     for (const Message& message : step.messages()) {
       CHECK(message.members == (message.collective() == Collective::all_reduce ? 2 : 4));
     }

@@ -156,6 +156,22 @@ TEST_CASE("a run of Megatron-Core that prints no schedule has the interleaved on
   CHECK(made("own", R"(, "global_batch": 8)").vpp == 1);
 }
 
+// PyTorch's FSDP: the sum over replicas follows the scatter on a stream of its own.
+TEST_CASE("a run that hides gradients and shards in part hides the sums over replicas too") {
+  const auto made = [](const char* members) {
+    MeasuredRun run = run_of("llmf-a100-125m-s1024-g8-mb64");
+    auto& parallel = *std::get_if<JsonObject>(&run.parallel.data);
+    const JsonDocument more = parse_json(members, "m.json");
+    for (const JsonMember& member : *more.root.get_if<JsonObject>())
+      set_member(parallel, member.key, member.value);
+    return scenario_of(run, kConfigs).parallel;
+  };
+  CHECK(made(R"({"zero": 3, "shard_ranks": 4, "overlap": ["dp_gradients"]})")
+            .overlaps(Overlap::hsdp));
+  CHECK_FALSE(made(R"({"zero": 3, "shard_ranks": 4, "overlap": []})").overlaps(Overlap::hsdp));
+  CHECK_FALSE(made(R"({"zero": 3, "overlap": ["dp_gradients"]})").overlaps(Overlap::hsdp));
+}
+
 TEST_CASE("NICs whose sum alone is printed stand one beside each GPU") {
   MeasuredRun run = run_of("llmf-a100-125m-s1024-g8-mb64");
   auto& cluster = *std::get_if<JsonObject>(&run.cluster.data);

@@ -89,6 +89,8 @@ class Comparison {
     require("recompute", from_.recompute == to_.recompute);
     require("zero", from_.zero == to_.zero);
     require("scatter_gradients", from_.scatter_gradients == to_.scatter_gradients);
+    require("reduce_gradients", from_.reduce_gradients == to_.reduce_gradients);
+    require("update", from_.update == to_.update);
     require("reshard_after_forward", from_.reshard_after_forward == to_.reshard_after_forward);
     require("prefetch", from_.prefetch == to_.prefetch);
     require("sequence_parallel", from_.sequence_parallel == to_.sequence_parallel);
