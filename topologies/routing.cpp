@@ -1,10 +1,13 @@
 #include "topologies/routing.hpp"
 
 #include <algorithm>
+#include <mutex>
 #include <tuple>
 
+#include "sim/network/block_router.hpp"
 #include "topologies/delayed_router.hpp"
 #include "topologies/merge_routes.hpp"
+#include "topologies/node_blocks.hpp"
 #include "topologies/stretches.hpp"
 
 namespace lockstep {
@@ -19,7 +22,7 @@ struct RailPair {
 /// How good a way is; less is better.
 using Merit = std::tuple<int, std::int64_t, Duration>;
 
-class ClusterRouter final : public Router {
+class ClusterRouter final : public Router, public BlockRouter {
  public:
   ClusterRouter(const Cluster& cluster, RoutePolicy policy, std::uint64_t seed)
       : cluster_{cluster}, policy_{policy}, seed_{seed}, stretches_{cluster, policy} {}
@@ -39,6 +42,16 @@ class ClusterRouter final : public Router {
     return has_outlines() ? stretches_.stands_for(link) : link;
   }
 
+  [[nodiscard]] std::uint32_t block() const override {
+    return blocks().has_value() ? blocks()->ranks() : 0;
+  }
+  [[nodiscard]] std::optional<BlockLink> block_link(LinkId link) const override {
+    return blocks()->place_of(link);
+  }
+  [[nodiscard]] LinkId link_at(const BlockLink& place) const override {
+    return blocks()->link_at(place);
+  }
+
  private:
   bool find(EndpointId from, EndpointId to, bool outlined, Route& route) const {
     route.clear();
@@ -51,6 +64,15 @@ class ClusterRouter final : public Router {
     const RailPair rails = usual_rails(source.place, target.place);
     if (between_nodes(source, target, rails, hash, outlined, route)) return true;
     return cluster_.overlay().any_failed() && detour(source, target, rails, hash, route);
+  }
+
+  /// None where something was changed, or paths are drawn by the numbers of their ends.
+  [[nodiscard]] const std::optional<NodeBlocks>& blocks() const {
+    std::call_once(looked_for_blocks_, [this] {
+      if (policy_ == RoutePolicy::automatic && cluster_.overlay().all().empty())
+        blocks_ = NodeBlocks::find(cluster_.data());
+    });
+    return blocks_;
   }
 
   [[nodiscard]] RailPair usual_rails(std::size_t from, std::size_t to) const {
@@ -113,6 +135,8 @@ class ClusterRouter final : public Router {
   RoutePolicy policy_;
   std::uint64_t seed_;
   Stretches stretches_;
+  mutable std::once_flag looked_for_blocks_;
+  mutable std::optional<NodeBlocks> blocks_;  // looked for when first asked for
 };
 
 }  // namespace

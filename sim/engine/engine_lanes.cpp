@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "sim/check.hpp"
+#include "sim/schedule/schedule_traits.hpp"
 
 namespace lockstep {
 namespace {
@@ -57,11 +58,13 @@ void Engine::add_lanes(std::uint32_t call_id) {
   for (std::uint32_t member = 0; member < members; ++member) {
     member_state(call_id, member).lanes_left = state.lanes;
     for (std::uint32_t lane = 0; lane < state.lanes; ++lane)
-      *next++ = {.steps = call.schedule->steps(static_cast<int>(member), static_cast<int>(lane)),
-                 .call = call_id,
-                 .member = member,
-                 .lane = lane,
-                 .endpoint = call.members[member]};
+      *next++ = {
+          .step = first_step(*call.schedule, static_cast<int>(member), static_cast<int>(lane)),
+          .steps = call.schedule->steps(static_cast<int>(member), static_cast<int>(lane)),
+          .call = call_id,
+          .member = member,
+          .lane = lane,
+          .endpoint = call.members[member]};
   }
 }
 

@@ -6,7 +6,7 @@ namespace lockstep::fold {
 namespace {
 
 /// The steps of a branch's members, in the branch's own numbers.
-class BranchSchedule final : public Schedule {
+class BranchSchedule final : public Schedule, public LateSchedule {
  public:
   BranchSchedule(const Quotient& quotient, const Branch& branch)
       : whole_{quotient.workload.calls.front().schedule.get()},
@@ -23,6 +23,11 @@ class BranchSchedule final : public Schedule {
   [[nodiscard]] std::int64_t blocks() const override { return whole_->blocks(); }
   [[nodiscard]] std::int64_t steps(int rank, int lane) const override {
     return rank + 1 == ranks() ? 0 : whole_->steps(ranks_[static_cast<std::size_t>(rank)], lane);
+  }
+  [[nodiscard]] std::int64_t first_step(int rank, int lane) const override {
+    return rank + 1 == ranks()
+               ? 0
+               : lockstep::first_step(*whole_, ranks_[static_cast<std::size_t>(rank)], lane);
   }
   void step(int rank, int lane, std::int64_t index, Step& step) const override {
     whole_->step(ranks_[static_cast<std::size_t>(rank)], lane, index, step);

@@ -5,11 +5,12 @@
 #include <vector>
 
 #include "sim/fold/branches.hpp"
+#include "sim/schedule/schedule_traits.hpp"
 
 namespace lockstep::fold {
 
 /// A quotient's schedule without what the members of branches do.
-class StemSchedule final : public Schedule {
+class StemSchedule final : public Schedule, public LateSchedule {
  public:
   /// `inside`: per rank of `whole`.
   StemSchedule(std::shared_ptr<const Schedule> whole, std::vector<bool> inside)
@@ -20,6 +21,9 @@ class StemSchedule final : public Schedule {
   [[nodiscard]] std::int64_t blocks() const override { return whole_->blocks(); }
   [[nodiscard]] std::int64_t steps(int rank, int lane) const override {
     return inside_[static_cast<std::size_t>(rank)] ? 0 : whole_->steps(rank, lane);
+  }
+  [[nodiscard]] std::int64_t first_step(int rank, int lane) const override {
+    return inside_[static_cast<std::size_t>(rank)] ? 0 : lockstep::first_step(*whole_, rank, lane);
   }
   void step(int rank, int lane, std::int64_t index, Step& step) const override {
     whole_->step(rank, lane, index, step);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/fold/block_symmetry.hpp"
 #include "sim/fold/branch_replay.hpp"
 #include "sim/fold/branches.hpp"
 #include "sim/fold/max_plus.hpp"
@@ -35,9 +36,10 @@ std::vector<Bytes> bytes_on_links(const Relations& relations, const Network& net
   for (std::size_t i = 0; i < carried.size(); ++i)
     out[relations.links[i]] =
         Bytes{static_cast<std::int64_t>((carried[i] + kWeightUnit / 2) / kWeightUnit)};
-  if (!relations.bundled) return out;
-  for (std::size_t link = 0; link < out.size(); ++link)
-    out[link] = out[network.router->stands_for(static_cast<LinkId>(link))];
+  if (relations.bundled)
+    for (std::size_t link = 0; link < out.size(); ++link)
+      out[link] = out[network.router->stands_for(static_cast<LinkId>(link))];
+  if (relations.moves) spread_over_blocks(network, *relations.moves, out);
   return out;
 }
 
@@ -55,7 +57,7 @@ class Folding {
     FoldReport& report = out_.report;
     report.folded = true;
     report.transfers = relations.transfers;
-    report.links = relations.links.size();
+    report.links = std::uint64_t{relations.links.size()} * relations.copies();
     count_link_classes(relations, partition);
     std::vector<TimePoint> ends;
     if (!by_max_plus(relations, partition, quotient, ends) &&
@@ -97,7 +99,8 @@ class Folding {
 
   bool by_engine(const Relations& relations, const Partition& partition, const Quotient& quotient,
                  std::vector<TimePoint>& ends) {
-    if (options_.branches && by_branches(relations, partition, quotient, ends)) return true;
+    if (options_.branches && !relations.moves && by_branches(relations, partition, quotient, ends))
+      return true;
     const ReplayResult played = replay(quotient.network, quotient.workload, model_);
     if (!played.unfinished.empty()) return false;
     for (const Quotient::Seat& seat : quotient.seats)
@@ -127,10 +130,12 @@ class Folding {
               const std::vector<TimePoint>& ends) {
     ReplayResult& result = out_.result;
     result.call_ends.resize(workload_.calls.size());
-    for (std::size_t m = 0; m < relations.members.size(); ++m) {
-      const TimePoint end = ends[partition.member_class[m]];
-      result.call_ends[relations.members[m].call].push_back(end);
-      result.end = std::max(result.end, end);
+    for (std::uint32_t copy = 0; copy < relations.copies(); ++copy) {
+      for (std::size_t m = 0; m < relations.members.size(); ++m) {
+        const TimePoint end = ends[partition.member_class[m]];
+        result.call_ends[relations.members[m].call].push_back(end);
+        result.end = std::max(result.end, end);
+      }
     }
     result.transfers = relations.transfers;
     result.link_bytes = bytes_on_links(relations, network_);
@@ -176,7 +181,7 @@ FoldedReplay replay_folded(const Network& network, const Workload& workload, Net
                            const FoldOptions& options) {
   if (std::string why = obstacle(workload, model, options); !why.empty())
     return unfolded(network, workload, model, std::move(why));
-  const auto relations = find_relations(network, workload, options.most_relations);
+  const auto relations = find_relations(network, workload, options.most_relations, options.blocks);
   if (!relations) return unfolded(network, workload, model, "too many talk to too many");
   if (auto folded = Folding{network, workload, model, options}.run(*relations))
     return *std::move(folded);

@@ -2,20 +2,32 @@
 
 #include <algorithm>
 
+#include <numeric>
+
 #include "sim/check.hpp"
 #include "sim/fold/repeated_round.hpp"
+#include "sim/schedule/schedule_traits.hpp"
 
 namespace lockstep::fold {
 namespace {
 
 constexpr std::uint32_t kNone = UINT32_MAX;
 
-/// For the first link of each class: the one member that all come from, or go to; else kNone.
+/// For the first link of each class: the one rank that all come from, or go to; else kNone.
 struct Only {
   std::uint32_t sender = kNone;
   std::uint32_t receiver = kNone;
   bool any = false;
 };
+
+/// Between whom the pair is that crosses the first block's link. Members of several calls have
+/// numbers of their own; where members are those of a block, they are ranks of the one call.
+std::pair<std::uint32_t, std::uint32_t> ends_on(const Relations& relations, const Pair& pair,
+                                                bool arriving) {
+  if (!relations.moves) return {pair.sender, pair.receiver};
+  if (arriving) return {static_cast<std::uint32_t>(relations.sender_rank(pair)), pair.receiver};
+  return {pair.sender, static_cast<std::uint32_t>(relations.receiver_rank(pair))};
+}
 
 std::vector<Only> ends_at_links(const Relations& relations, const Partition& partition) {
   std::vector<Only> out(partition.first_link.size());
@@ -24,10 +36,11 @@ std::vector<Only> ends_at_links(const Relations& relations, const Partition& par
     for (const Crossing& each : relations.crossings_of(p)) {
       const std::uint32_t c = partition.link_class[each.link];
       if (c == Partition::kNoClass || partition.first_link[c] != each.link) continue;
+      const auto [sender, receiver] = ends_on(relations, pair, each.arriving);
       Only& only = out[c];
-      if (!only.any) only = {pair.sender, pair.receiver, true};
-      if (only.sender != pair.sender) only.sender = kNone;
-      if (only.receiver != pair.receiver) only.receiver = kNone;
+      if (!only.any) only = {sender, receiver, true};
+      if (only.sender != sender) only.sender = kNone;
+      if (only.receiver != receiver) only.receiver = kNone;
     }
   }
   return out;
@@ -44,13 +57,21 @@ class Recursion {
         sender_on_(quotient.ways.size() * quotient.channels, kNone) {
     const auto ranks = static_cast<std::uint32_t>(schedule_.ranks());
     reached_.resize(std::size_t{ranks} * lanes_);
+    ready_.resize(reached_.size());
+    local_.resize(reached_.size());
     steps_.resize(reached_.size());
+    first_.resize(reached_.size());
     for (std::uint32_t lane = 0; lane < reached_.size(); ++lane) {
       const std::uint32_t rank = lane / lanes_;
       reached_[lane] = call_.starts.empty() ? 0 : call_.starts[rank].ps();
       steps_[lane] = schedule_.steps(static_cast<int>(rank), static_cast<int>(lane % lanes_));
+      first_[lane] = first_step(schedule_, static_cast<int>(rank), static_cast<int>(lane % lanes_));
       rounds_ = std::max(rounds_, steps_[lane]);
     }
+    to_begin_.resize(reached_.size());
+    std::iota(to_begin_.begin(), to_begin_.end(), 0U);
+    std::stable_sort(to_begin_.begin(), to_begin_.end(),
+                     [this](std::uint32_t a, std::uint32_t b) { return first_[a] < first_[b]; });
   }
 
   std::optional<MaxPlusResult> run() {
@@ -85,21 +106,30 @@ class Recursion {
     std::int64_t reduced = 0;
   };
 
+  /// Lanes that have something to do in the round.
+  void find_active(std::int64_t round) {
+    std::erase_if(active_, [&](std::uint32_t lane) { return steps_[lane] <= round; });
+    for (; begun_ < to_begin_.size() && first_[to_begin_[begun_]] <= round; ++begun_)
+      if (round < steps_[to_begin_[begun_]]) active_.push_back(to_begin_[begun_]);
+  }
+
   /// False where this is not for the recursion.
   bool read(std::int64_t round) {
     transfers_.clear();
     incoming_.clear();
     sent_.clear();
-    local_.assign(reached_.size(), 0);
-    ready_ = reached_;
+    find_active(round);
+    for (const std::uint32_t lane : active_) {
+      ready_[lane] = reached_[lane];
+      local_[lane] = 0;
+    }
     repeats_ = true;
     shortest_ = INT64_MAX;
     std::size_t sends = 0;
     bool fine = true;
-    for (std::uint32_t lane = 0; lane < reached_.size() && fine; ++lane) {
-      if (round >= steps_[lane]) continue;
+    for (std::size_t i = 0; i < active_.size() && fine; ++i) {
       if (++read_ > kMostSteps) return false;
-      fine = read_step(lane, round);
+      fine = read_step(active_[i], round);
       sends += step_.sends.size();
     }
     fine = fine && match() && transfers_.size() == sends;
@@ -179,13 +209,13 @@ class Recursion {
   }
 
   void advance() {
-    reached_ = ready_;
+    for (const std::uint32_t lane : active_) reached_[lane] = ready_[lane];
     for (const RoundTransfer& each : transfers_) {
       const std::int64_t done = std::max(ready_[each.from], ready_[each.to]) + each.takes_ps;
       reached_[each.from] = std::max(reached_[each.from], done);
       reached_[each.to] = std::max(reached_[each.to], done + each.reduces_ps);
     }
-    for (std::size_t lane = 0; lane < reached_.size(); ++lane) reached_[lane] += local_[lane];
+    for (const std::uint32_t lane : active_) reached_[lane] += local_[lane];
     out_.transfers += transfers_.size();
   }
 
@@ -211,6 +241,10 @@ class Recursion {
   std::vector<std::int64_t> ready_;    // and when what that step waits for was done too
   std::vector<std::int64_t> local_;
   std::vector<std::int64_t> steps_;
+  std::vector<std::int64_t> first_;      // steps before are empty
+  std::vector<std::uint32_t> to_begin_;  // lanes by that
+  std::size_t begun_ = 0;                // of these
+  std::vector<std::uint32_t> active_;
   std::int64_t rounds_ = 0;
   std::int64_t shortest_ = 0;  // steps of the lane with fewest, of those in this round
   bool repeats_ = false;       // the round may be one of a phase
@@ -229,7 +263,7 @@ bool nobody_limits(const Relations& relations, const Partition& partition, const
                    const Quotient& quotient) {
   const std::vector<Only> only = ends_at_links(relations, partition);
   const auto one_at_a_time = [&](std::uint32_t member) {
-    return member != kNone && relations.members[member].single;
+    return member != kNone && relations.members[relations.member_of(member)].single;
   };
   std::vector<UInt128> wanted(partition.first_link.size(), 0);
   for (std::size_t c = 0; c < quotient.ways.size(); ++c) {

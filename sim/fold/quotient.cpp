@@ -47,7 +47,8 @@ class Builder {
         partition_{partition},
         network_{network},
         workload_{workload},
-        model_{model} {}
+        model_{model},
+        place_of_class_(partition.first_pair.size(), UINT32_MAX) {}
 
   Quotient run() {
     out_.network.may_have_twins = false;
@@ -189,7 +190,7 @@ class Builder {
     std::vector<FoldedPeer> out;
     for (std::uint32_t p = relations_.first_pair[member]; p < relations_.first_pair[member + 1];
          ++p)
-      add_peer(p, relations_.pairs[p].receiver, out);
+      add_peer(p, relations_.pairs[p].receiver, relations_.receiver_rank(relations_.pairs[p]), out);
     return by_peer(std::move(out));
   }
 
@@ -198,24 +199,26 @@ class Builder {
     for (std::uint32_t i = partition_.first_received[member];
          i < partition_.first_received[member + 1]; ++i) {
       const std::uint32_t p = partition_.received[i];
-      add_peer(p, relations_.pairs[p].sender, out);
+      add_peer(p, relations_.pairs[p].sender, relations_.sender_rank(relations_.pairs[p]), out);
     }
     return by_peer(std::move(out));
   }
 
-  void add_peer(std::uint32_t p, std::uint32_t other, std::vector<FoldedPeer>& out) const {
+  /// `rank`: what `other` is called in the call's schedule.
+  void add_peer(std::uint32_t p, std::uint32_t other, int rank,
+                std::vector<FoldedPeer>& out) const {
     const std::uint32_t c = partition_.pair_class[p];
-    const auto known = std::find_if(out.begin(), out.end(),
-                                    [c](const FoldedPeer& peer) { return peer.pairs == c; });
-    if (known != out.end()) {
-      ++known->times;
+    std::uint32_t& place = place_of_class_[c];
+    if (place < out.size()) {
+      ++out[place].times;
       return;
     }
-    const std::uint32_t rank = out_.seats[partition_.member_class[other]].rank;
-    out.push_back({relations_.members[other].rank, rank, c, 1});
+    place = static_cast<std::uint32_t>(out.size());
+    out.push_back({rank, out_.seats[partition_.member_class[other]].rank, c, 1});
   }
 
-  [[nodiscard]] static std::vector<FoldedPeer> by_peer(std::vector<FoldedPeer> peers) {
+  [[nodiscard]] std::vector<FoldedPeer> by_peer(std::vector<FoldedPeer> peers) const {
+    for (const FoldedPeer& peer : peers) place_of_class_[peer.pairs] = UINT32_MAX;
     std::sort(peers.begin(), peers.end(),
               [](const FoldedPeer& a, const FoldedPeer& b) { return a.peer < b.peer; });
     return peers;
@@ -228,6 +231,8 @@ class Builder {
   NetworkModel model_;
   std::vector<EndpointId> endpoint_of_class_;
   std::vector<std::uint32_t> first_at_;  // per end point, its first member
+  /// Per class of pairs, in the list of peers at hand; UINT32_MAX: not there.
+  mutable std::vector<std::uint32_t> place_of_class_;
   Quotient out_;
 };
 

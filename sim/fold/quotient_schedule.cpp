@@ -46,6 +46,12 @@ std::int64_t QuotientSchedule::steps(int rank, int lane) const {
   return lane < schedule.lanes() ? schedule.steps(folded.rank, lane) : 0;
 }
 
+std::int64_t QuotientSchedule::first_step(int rank, int lane) const {
+  const FoldedRank& folded = ranks_[static_cast<std::size_t>(rank)];
+  const Schedule& schedule = *folded.call->schedule;
+  return lane < schedule.lanes() ? lockstep::first_step(schedule, folded.rank, lane) : 0;
+}
+
 void QuotientSchedule::step(int rank, int lane, std::int64_t index, Step& step) const {
   thread_local Step own;
   own.clear();

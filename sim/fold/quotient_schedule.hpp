@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/engine/workload.hpp"
+#include "sim/schedule/schedule_traits.hpp"
 
 namespace lockstep::fold {
 
@@ -28,7 +29,7 @@ struct FoldedRank {
 
 /// The steps of representatives, in bytes: a block is one byte. Channel c of the class of pairs p
 /// is channel p * channels + c.
-class QuotientSchedule final : public Schedule {
+class QuotientSchedule final : public Schedule, public LateSchedule {
  public:
   QuotientSchedule(std::vector<FoldedRank> ranks, int channels);
 
@@ -37,6 +38,7 @@ class QuotientSchedule final : public Schedule {
   [[nodiscard]] int slots() const override { return slots_; }
   [[nodiscard]] std::int64_t blocks() const override { return 1; }
   [[nodiscard]] std::int64_t steps(int rank, int lane) const override;
+  [[nodiscard]] std::int64_t first_step(int rank, int lane) const override;
   void step(int rank, int lane, std::int64_t index, Step& step) const override;
   [[nodiscard]] std::vector<Phase> phases() const override { return phases_; }
 

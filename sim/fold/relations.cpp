@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/check.hpp"
+#include "sim/fold/block_symmetry.hpp"
 #include "sim/fold/pair_index.hpp"
 #include "sim/fold/step_counts.hpp"
 
@@ -57,8 +58,11 @@ struct Received {
 
 class Finder {
  public:
-  Finder(const Network& network, const Workload& workload, std::uint64_t most)
-      : network_{network}, workload_{workload}, most_{most} {}
+  Finder(const Network& network, const Workload& workload, std::uint64_t most,
+         std::optional<BlockSymmetry> symmetry)
+      : network_{network}, workload_{workload}, most_{most}, symmetry_{std::move(symmetry)} {
+    if (symmetry_) out_.moves = symmetry_->moves();
+  }
 
   std::optional<Relations> run() {
     out_.memberships.assign(network_.endpoints.size(), 0);
@@ -76,6 +80,7 @@ class Finder {
     received_from_ = {};
     received_ = {};
     if (!add_ways()) return std::nullopt;
+    out_.transfers *= out_.copies();
     return std::move(out_);
   }
 
@@ -83,7 +88,9 @@ class Finder {
   void add_members(const CallFacts& facts, std::uint32_t call) {
     out_.first_member.push_back(facts.first_member);
     const auto& endpoints = facts.call->members;
-    for (std::size_t rank = 0; rank < endpoints.size(); ++rank) {
+    const std::size_t ranks =
+        out_.moves ? static_cast<std::size_t>(out_.moves->block) : endpoints.size();
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
       out_.members.push_back(
           {.call = call, .rank = static_cast<int>(rank), .endpoint = endpoints[rank]});
       out_.ordinal.push_back(out_.memberships[endpoints[rank]]++);
@@ -93,7 +100,8 @@ class Finder {
   /// Members' own keys, what they send and what they receive.
   bool add_steps(const CallFacts& facts) {
     const Schedule& schedule = *facts.call->schedule;
-    for (int rank = 0; rank < schedule.ranks(); ++rank) {
+    const int ranks = out_.moves ? out_.moves->block : schedule.ranks();
+    for (int rank = 0; rank < ranks; ++rank) {
       const std::uint32_t id = facts.first_member + static_cast<std::uint32_t>(rank);
       out_.first_pair.push_back(static_cast<std::uint32_t>(out_.pairs.size()));
       sent_to_.begin_list();
@@ -104,7 +112,8 @@ class Finder {
       for (int lane = 0; lane < facts.lanes; ++lane) {
         const std::int64_t steps = schedule.steps(rank, lane);
         key.add(steps);
-        facts.counts.visit(steps, [&](std::int64_t index, std::int64_t times) {
+        const std::int64_t first = first_step(schedule, rank, lane);
+        facts.counts.visit(first, steps, [&](std::int64_t index, std::int64_t times) {
           step_.clear();
           schedule.step(rank, lane, index, step_);
           add_own(facts, index, key);
@@ -152,7 +161,10 @@ class Finder {
     const auto next = static_cast<std::uint32_t>(out_.pairs.size());
     const std::uint32_t id = sent_to_.find_or_add(receiver);
     if (id == next) {
-      out_.pairs.push_back({.sender = sender, .receiver = receiver, .parallel = 0});
+      out_.pairs.push_back({.sender = sender,
+                            .receiver = out_.member_of(receiver),
+                            .parallel = 0,
+                            .block = out_.moves ? send.peer / out_.moves->block : 0});
       sent_.emplace_back();
     }
     Pair& pair = out_.pairs[id];
@@ -200,13 +212,24 @@ class Finder {
   bool settle_pairs() {
     if (received_.size() != out_.pairs.size()) return false;
     for (const Received& received : received_) {
-      const std::uint32_t id = sent_to_.find(received.sender, received.receiver);
+      const auto [sender, receiver] = moved_to_sender(received);
+      const std::uint32_t id = sent_to_.find(sender, receiver);
       if (id == PairIndex::kNone) return false;
       Pair& pair = out_.pairs[id];
       if (received.messages != pair.messages || received.bytes != pair.bytes) return false;
       pair.key = KeyBuilder{}.add(sent_[id].key.key()).add(received.key.key()).key();
     }
     return true;
+  }
+
+  /// Where members are those of a block: with the sender there, as the pair is known.
+  [[nodiscard]] std::pair<std::uint32_t, std::uint32_t> moved_to_sender(
+      const Received& received) const {
+    if (!out_.moves) return {received.sender, received.receiver};
+    const auto block = static_cast<std::uint32_t>(out_.moves->block);
+    const int from = static_cast<int>(received.sender / block);
+    return {received.sender % block,
+            static_cast<std::uint32_t>(out_.moves->seen_from(from, 0)) * block + received.receiver};
   }
 
   /// Routes, one a pair.
@@ -219,7 +242,7 @@ class Finder {
     for (Pair& pair : out_.pairs) {
       out_.first_crossing.push_back(out_.crossings.size());
       const EndpointId from = out_.members[pair.sender].endpoint;
-      const EndpointId to = out_.members[pair.receiver].endpoint;
+      const EndpointId to = endpoint_of_receiver(pair);
       const bool there =
           out_.bundled ? router.outline(from, to, route) : router.route(from, to, route);
       if (!there) return false;
@@ -231,17 +254,31 @@ class Finder {
     return true;
   }
 
+  [[nodiscard]] EndpointId endpoint_of_receiver(const Pair& pair) const {
+    if (!out_.moves) return out_.members[pair.receiver].endpoint;
+    return workload_.calls.front().members[static_cast<std::size_t>(out_.receiver_rank(pair))];
+  }
+
+  /// Of links of one bundle the first block's has one name, too.
+  [[nodiscard]] BlockLink place_of(LinkId link) const {
+    if (!symmetry_) return {0, link};
+    BlockLink place = symmetry_->place_of(link);
+    if (out_.bundled) place.first = network_.router->stands_for(place.first);
+    return place;
+  }
+
   void add_way(const Route& route, Pair& pair) {
     Key figures;
     for (const Hop& hop : route.hops) {
-      std::uint32_t& number = number_[hop.link];
+      const BlockLink place = place_of(hop.link);
+      std::uint32_t& number = number_[place.first];
       if (number == PairIndex::kNone) {
         number = static_cast<std::uint32_t>(out_.links.size());
-        out_.links.push_back(hop.link);
+        out_.links.push_back(place.first);
         out_.users.push_back(0);
       }
       ++out_.users[number];
-      out_.crossings.push_back({number, hop.weight});
+      out_.crossings.push_back({number, place.block != 0, hop.weight});
       const Link& link = network_.links[hop.link];
       figures += KeyBuilder{}
                      .add(link.bandwidth.steps())
@@ -274,6 +311,7 @@ class Finder {
   const Network& network_;
   const Workload& workload_;
   std::uint64_t most_;
+  std::optional<BlockSymmetry> symmetry_;
   Relations out_;
   PairLists sent_to_;
   std::vector<Sent> sent_;  // per pair
@@ -286,8 +324,10 @@ class Finder {
 }  // namespace
 
 std::optional<Relations> find_relations(const Network& network, const Workload& workload,
-                                        std::uint64_t most) {
-  return Finder{network, workload, most}.run();
+                                        std::uint64_t most, bool by_blocks) {
+  std::optional<BlockSymmetry> symmetry;
+  if (by_blocks) symmetry = BlockSymmetry::find(network, workload);
+  return Finder{network, workload, most, std::move(symmetry)}.run();
 }
 
 }  // namespace lockstep::fold

@@ -124,14 +124,16 @@ void describe_classes(const Relations& relations, const Partition& partition,
   const Looks looks{relations, partition, network, workload};
   for (std::size_t c = 0; c < partition.first_member.size(); ++c) {
     const Member& first = relations.members[partition.first_member[c]];
-    FoldClass out{first.call, first.rank, partition.members_in[c], {}};
+    FoldClass out{
+        first.call, first.rank, std::int64_t{partition.members_in[c]} * relations.copies(), {}};
     if (c != largest && report.classes.size() < FoldReport::kMostDescribed)
       out.difference = looks.difference(partition.first_member[c], partition.first_member[largest]);
     report.classes.push_back(std::move(out));
   }
   report.class_of.resize(workload.calls.size());
-  for (std::size_t m = 0; m < relations.members.size(); ++m)
-    report.class_of[relations.members[m].call].push_back(partition.member_class[m]);
+  for (std::uint32_t copy = 0; copy < relations.copies(); ++copy)
+    for (std::size_t m = 0; m < relations.members.size(); ++m)
+      report.class_of[relations.members[m].call].push_back(partition.member_class[m]);
 }
 
 std::string difference_between(std::uint32_t member, std::uint32_t usual,

@@ -4,6 +4,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "sim/schedule/round_depths.hpp"
+
 namespace lockstep {
 
 namespace {
@@ -184,6 +186,7 @@ class Depths {
 }  // namespace
 
 std::optional<std::int64_t> message_depth(const Schedule& schedule, std::int64_t most_steps) {
+  if (const auto depth = depth_by_rounds(schedule, most_steps)) return depth;
   std::int64_t steps = 0;
   for (int rank = 0; rank < schedule.ranks(); ++rank)
     for (int lane = 0; lane < schedule.lanes(); ++lane) steps += schedule.steps(rank, lane);

@@ -20,6 +20,10 @@ class PipelinedChain {
   [[nodiscard]] std::int64_t rounds_of(int place) const {
     return places_ > 1 ? std::min<std::int64_t>(place, places_ - 2) + chunks_ : 0;
   }
+  /// Rounds before which there is nothing to do at a place.
+  [[nodiscard]] std::int64_t first_round_of(int place) const {
+    return places_ > 1 ? std::max(0, place - 1) : 0;
+  }
   /// The chunk that leaves (reaches) a place in this round, if one does.
   [[nodiscard]] std::optional<std::int64_t> leaving(int place, std::int64_t round) const {
     return place + 1 < places_ ? chunk(round - place) : std::nullopt;

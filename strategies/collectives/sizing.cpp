@@ -4,6 +4,8 @@
 #include <array>
 #include <vector>
 
+#include "sim/schedule/schedule_traits.hpp"
+
 namespace lockstep {
 namespace {
 
@@ -21,14 +23,14 @@ class StepCounts {
   explicit StepCounts(const Schedule& schedule) : phases_{schedule.phases()} {}
 
   template <typename Visit>  // visit(index, times), false to stop
-  bool visit(std::int64_t steps, const Visit& visit) const {
-    std::int64_t index = 0;
+  bool visit(std::int64_t first, std::int64_t steps, const Visit& visit) const {
+    std::int64_t index = first;
     for (const Phase& phase : phases_) {
       for (; index < std::min(phase.first, steps); ++index) {
         if (!visit(index, 1)) return false;
       }
-      const std::int64_t times = std::min(phase.count, steps - index);
-      if (times <= 0) break;
+      const std::int64_t times = std::min(phase.first + phase.count, steps) - index;
+      if (times <= 0) continue;
       if (!visit(index, times)) return false;
       index += times;
     }
@@ -47,9 +49,12 @@ class Measurer {
   Measurer(const Schedule& schedule, std::int64_t most_visits, int senders)
       : schedule_{schedule}, counts_{schedule}, visits_left_{most_visits}, senders_{senders} {}
 
+  /// Where all blocks of ranks do alike, the first one stands for them.
   std::optional<ScheduleMeasure> run() {
-    for (int rank = 0; rank < schedule_.ranks(); ++rank)
-      if (!visit_rank(rank, 1)) return std::nullopt;
+    const auto moves = moves_of(schedule_);
+    const int ranks = moves ? moves->block : schedule_.ranks();
+    for (int rank = 0; rank < ranks; ++rank)
+      if (!visit_rank(rank, moves ? moves->blocks : 1)) return std::nullopt;
     return measure_;
   }
 
@@ -78,15 +83,17 @@ class Measurer {
   bool visit_lane(int rank, int lane) {
     const std::int64_t steps = schedule_.steps(rank, lane);
     measure_.rounds = std::max(measure_.rounds, steps);
-    return counts_.visit(steps, [&](std::int64_t index, std::int64_t times) {
-      step_.clear();
-      schedule_.step(rank, lane, index, step_);
-      for (const Send& send : step_.sends) sent_ += times * step_.blocks_of(send);
-      const auto messages = static_cast<std::int64_t>(step_.sends.size());
-      measure_.messages += times * messages;
-      visits_left_ -= 1 + messages;
-      return visits_left_ >= 0;
-    });
+    return counts_.visit(first_step(schedule_, rank, lane), steps,
+                         [&](std::int64_t index, std::int64_t times) {
+                           step_.clear();
+                           schedule_.step(rank, lane, index, step_);
+                           for (const Send& send : step_.sends)
+                             sent_ += times * step_.blocks_of(send);
+                           const auto messages = static_cast<std::int64_t>(step_.sends.size());
+                           measure_.messages += times * messages;
+                           visits_left_ -= 1 + messages;
+                           return visits_left_ >= 0;
+                         });
   }
 
   const Schedule& schedule_;

@@ -1,9 +1,9 @@
 #include <algorithm>
 
 #include "strategies/collectives/all_gather/algorithms.hpp"
-#include "strategies/collectives/block_schedule.hpp"
 #include "strategies/collectives/ceil_lg.hpp"
 #include "strategies/collectives/cyclic_run.hpp"
+#include "strategies/collectives/rotating_schedule.hpp"
 
 /// Bruck's all-gather: in round k every rank sends all it has to the rank 2^k behind and receives
 /// as much from the rank 2^k ahead. Blocks gather in scratch in the order rank, rank+1, ... and are
@@ -17,9 +17,9 @@
 namespace lockstep::all_gather {
 namespace {
 
-class Bruck final : public BlockSchedule {
+class Bruck final : public RotatingSchedule {
  public:
-  explicit Bruck(int n) : BlockSchedule(n), rounds_{ceil_lg(n)} {}
+  explicit Bruck(int n) : RotatingSchedule(n), rounds_{ceil_lg(n)} {}
 
   [[nodiscard]] std::int64_t scratch_blocks(int) const override { return n() > 1 ? n() : 0; }
   [[nodiscard]] std::int64_t steps(int, int) const override { return rounds_; }

@@ -1,5 +1,5 @@
 #include "strategies/collectives/all_gather/algorithms.hpp"
-#include "strategies/collectives/block_schedule.hpp"
+#include "strategies/collectives/rotating_schedule.hpp"
 
 /// Direct all-gather: everyone sends its block to everyone, all at once. Also called all-pairs.
 /// In: n >= 1 ranks, S/n bytes on each. Chunks: n blocks of ceil(count/n) elements.
@@ -9,9 +9,9 @@
 namespace lockstep::all_gather {
 namespace {
 
-class Direct final : public BlockSchedule {
+class Direct final : public RotatingSchedule {
  public:
-  explicit Direct(int n) : BlockSchedule(n) {}
+  explicit Direct(int n) : RotatingSchedule(n) {}
 
   [[nodiscard]] std::int64_t steps(int, int) const override { return n() > 1 ? 1 : 0; }
 

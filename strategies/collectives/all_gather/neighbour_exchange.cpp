@@ -1,5 +1,5 @@
 #include "strategies/collectives/all_gather/algorithms.hpp"
-#include "strategies/collectives/block_schedule.hpp"
+#include "strategies/collectives/rotating_schedule.hpp"
 
 /// Neighbour-exchange all-gather: every rank exchanges with one neighbour, then with the other, and
 /// so on, passing on the two blocks that it received last. Half the rounds of a ring.
@@ -13,9 +13,9 @@ namespace {
 
 /// Ranks 2p and 2p+1 are pair p. In the first round pairs exchange within; from then on all that
 /// moves are blocks of pairs.
-class NeighbourExchange final : public BlockSchedule {
+class NeighbourExchange final : public RotatingSchedule {
  public:
-  explicit NeighbourExchange(int n) : BlockSchedule(n) {}
+  explicit NeighbourExchange(int n) : RotatingSchedule(n, 2) {}
 
   [[nodiscard]] std::int64_t steps(int, int) const override { return n() / 2; }
 

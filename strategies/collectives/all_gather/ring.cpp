@@ -1,5 +1,5 @@
 #include "strategies/collectives/all_gather/algorithms.hpp"
-#include "strategies/collectives/block_schedule.hpp"
+#include "strategies/collectives/rotating_schedule.hpp"
 
 /// Ring all-gather: blocks go round one cycle of n ranks.
 /// In: n >= 1 ranks, S/n bytes on each. Chunks: n blocks of ceil(count/n) elements.
@@ -10,9 +10,9 @@
 namespace lockstep::all_gather {
 namespace {
 
-class Ring final : public BlockSchedule {
+class Ring final : public RotatingSchedule {
  public:
-  explicit Ring(int n) : BlockSchedule(n) {}
+  explicit Ring(int n) : RotatingSchedule(n) {}
 
   [[nodiscard]] std::int64_t steps(int, int) const override { return n() - 1; }
 

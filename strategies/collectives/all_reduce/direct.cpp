@@ -1,5 +1,5 @@
 #include "strategies/collectives/all_reduce/algorithms.hpp"
-#include "strategies/collectives/block_schedule.hpp"
+#include "strategies/collectives/rotating_schedule.hpp"
 
 /// Direct all-reduce: a reduce-scatter, then an all-gather, each in one round of all-to-all
 /// messages. Also called all-pairs or two-shot.
@@ -11,9 +11,9 @@
 namespace lockstep {
 namespace {
 
-class Direct final : public BlockSchedule {
+class Direct final : public RotatingSchedule {
  public:
-  explicit Direct(int n) : BlockSchedule(n) {}
+  explicit Direct(int n) : RotatingSchedule(n) {}
 
   [[nodiscard]] std::int64_t steps(int, int) const override { return n() > 1 ? 2 : 0; }
 

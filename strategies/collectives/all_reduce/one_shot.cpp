@@ -1,5 +1,5 @@
 #include "strategies/collectives/all_reduce/algorithms.hpp"
-#include "strategies/collectives/block_schedule.hpp"
+#include "strategies/collectives/rotating_schedule.hpp"
 
 /// One-shot all-reduce: everyone sends everything to everyone, and adds up what comes in.
 /// In: n >= 1 ranks, S bytes on each. Chunks: 1, the whole buffer.
@@ -13,9 +13,9 @@
 namespace lockstep {
 namespace {
 
-class OneShot final : public BlockSchedule {
+class OneShot final : public RotatingSchedule {
  public:
-  explicit OneShot(int n) : BlockSchedule(n, 1) {}
+  explicit OneShot(int n) : RotatingSchedule(n, 1, 1) {}
 
   [[nodiscard]] std::int64_t steps(int, int) const override { return n() > 1 ? 1 : 0; }
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "strategies/collectives/all_to_all/algorithms.hpp"
-#include "strategies/collectives/block_schedule.hpp"
 #include "strategies/collectives/ceil_lg.hpp"
+#include "strategies/collectives/rotating_schedule.hpp"
 
 /// Bruck's all-to-all: a block for the rank j ahead travels there by the binary digits of j. Blocks
 /// lie in scratch by j, first turned there from their places, at the end turned back; in round k
@@ -27,9 +27,9 @@ void for_each_run(int n, int digit, const auto& visit) {
   }
 }
 
-class Bruck final : public BlockSchedule {
+class Bruck final : public RotatingSchedule {
  public:
-  explicit Bruck(int n) : BlockSchedule(n), rounds_{ceil_lg(n)} {}
+  explicit Bruck(int n) : RotatingSchedule(n), rounds_{ceil_lg(n)} {}
 
   [[nodiscard]] Buffer result() const override { return Buffer::output; }
   [[nodiscard]] std::int64_t scratch_blocks(int) const override { return n(); }

@@ -1,5 +1,5 @@
 #include "strategies/collectives/all_to_all/algorithms.hpp"
-#include "strategies/collectives/block_schedule.hpp"
+#include "strategies/collectives/rotating_schedule.hpp"
 
 /// Direct all-to-all: everyone posts all its blocks at once.
 /// In: n >= 1 ranks, S bytes on each. Chunks: n blocks of ceil(count/n) elements; a rank's own is
@@ -12,9 +12,9 @@
 namespace lockstep::all_to_all {
 namespace {
 
-class Direct final : public BlockSchedule {
+class Direct final : public RotatingSchedule {
  public:
-  explicit Direct(int n) : BlockSchedule(n) {}
+  explicit Direct(int n) : RotatingSchedule(n) {}
 
   [[nodiscard]] Buffer result() const override { return Buffer::output; }
   [[nodiscard]] std::int64_t steps(int, int) const override { return 1; }

@@ -1,5 +1,6 @@
 #include <bit>
 
+#include "sim/schedule/schedule_traits.hpp"
 #include "strategies/collectives/all_to_all/algorithms.hpp"
 #include "strategies/collectives/block_schedule.hpp"
 
@@ -15,13 +16,17 @@
 namespace lockstep::all_to_all {
 namespace {
 
-class Pairwise final : public BlockSchedule {
+class Pairwise final : public BlockSchedule, public SymmetricSchedule {
  public:
   explicit Pairwise(int n)
       : BlockSchedule(n), exchanges_{std::has_single_bit(static_cast<unsigned>(n))} {}
 
   [[nodiscard]] Buffer result() const override { return Buffer::output; }
   [[nodiscard]] std::int64_t steps(int, int) const override { return n() > 1 ? n() - 1 : 1; }
+  [[nodiscard]] std::optional<BlockMoves> moves() const override {
+    return BlockMoves{exchanges_ ? BlockMoves::Kind::exclusive_or : BlockMoves::Kind::rotation, 1,
+                      n()};
+  }
 
   void step(int rank, int, std::int64_t index, Step& step) const override {
     const int apart = static_cast<int>(index) + 1;

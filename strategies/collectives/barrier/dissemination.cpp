@@ -1,6 +1,6 @@
 #include "strategies/collectives/barrier/algorithms.hpp"
-#include "strategies/collectives/block_schedule.hpp"
 #include "strategies/collectives/ceil_lg.hpp"
+#include "strategies/collectives/rotating_schedule.hpp"
 
 /// Dissemination barrier: in round k every rank tells the rank 2^k ahead, and hears from the one as
 /// far behind, of all whom it has heard of.
@@ -12,9 +12,9 @@
 namespace lockstep::barrier {
 namespace {
 
-class Dissemination final : public BlockSchedule {
+class Dissemination final : public RotatingSchedule {
  public:
-  explicit Dissemination(int n) : BlockSchedule(n, 1) {}
+  explicit Dissemination(int n) : RotatingSchedule(n, 1, 1) {}
 
   [[nodiscard]] std::int64_t steps(int, int) const override { return ceil_lg(n()); }
 

@@ -1,3 +1,4 @@
+#include "sim/schedule/schedule_traits.hpp"
 #include "strategies/collectives/pipelined_chain.hpp"
 #include "strategies/collectives/reduce/algorithms.hpp"
 #include "strategies/collectives/rooted.hpp"
@@ -14,13 +15,17 @@
 namespace lockstep::reduce {
 namespace {
 
-class Chain final : public RootedSchedule {
+class Chain final : public RootedSchedule, public LateSchedule {
  public:
   Chain(int n, int root, std::int64_t chunks)
       : RootedSchedule(n, root, chunks), chain_{n, chunks} {}
 
   [[nodiscard]] std::int64_t steps(int rank, int) const override {
     return chain_.rounds_of(place_of(rank));
+  }
+
+  [[nodiscard]] std::int64_t first_step(int rank, int) const override {
+    return chain_.first_round_of(place_of(rank));
   }
 
   void step(int rank, int, std::int64_t index, Step& step) const override {

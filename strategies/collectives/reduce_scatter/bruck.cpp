@@ -1,9 +1,9 @@
 #include <algorithm>
 
-#include "strategies/collectives/block_schedule.hpp"
 #include "strategies/collectives/ceil_lg.hpp"
 #include "strategies/collectives/cyclic_run.hpp"
 #include "strategies/collectives/reduce_scatter/algorithms.hpp"
+#include "strategies/collectives/rotating_schedule.hpp"
 
 /// Bruck's reduce-scatter: his all-gather backwards. In every round a rank gives the further half
 /// of the run of blocks rank, rank+1, ... that it still sums up to the rank as far ahead.
@@ -17,9 +17,9 @@
 namespace lockstep::reduce_scatter {
 namespace {
 
-class Bruck final : public BlockSchedule {
+class Bruck final : public RotatingSchedule {
  public:
-  explicit Bruck(int n) : BlockSchedule(n), rounds_{ceil_lg(n)} {}
+  explicit Bruck(int n) : RotatingSchedule(n), rounds_{ceil_lg(n)} {}
 
   [[nodiscard]] std::int64_t steps(int, int) const override { return rounds_; }
 

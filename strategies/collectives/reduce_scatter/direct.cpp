@@ -1,5 +1,5 @@
-#include "strategies/collectives/block_schedule.hpp"
 #include "strategies/collectives/reduce_scatter/algorithms.hpp"
+#include "strategies/collectives/rotating_schedule.hpp"
 
 /// Direct reduce-scatter: everyone sends everyone the block that is theirs, all at once.
 /// In: n >= 1 ranks, S bytes on each. Chunks: n blocks of ceil(count/n) elements.
@@ -11,9 +11,9 @@
 namespace lockstep::reduce_scatter {
 namespace {
 
-class Direct final : public BlockSchedule {
+class Direct final : public RotatingSchedule {
  public:
-  explicit Direct(int n) : BlockSchedule(n) {}
+  explicit Direct(int n) : RotatingSchedule(n) {}
 
   [[nodiscard]] std::int64_t steps(int, int) const override { return n() > 1 ? 1 : 0; }
 

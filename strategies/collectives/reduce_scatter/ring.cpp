@@ -1,5 +1,5 @@
-#include "strategies/collectives/block_schedule.hpp"
 #include "strategies/collectives/reduce_scatter/algorithms.hpp"
+#include "strategies/collectives/rotating_schedule.hpp"
 
 /// Ring reduce-scatter: sums go round one cycle of n ranks, each growing by one contribution a hop.
 /// In: n >= 1 ranks, S bytes on each. Chunks: n blocks of ceil(count/n) elements.
@@ -11,9 +11,9 @@
 namespace lockstep::reduce_scatter {
 namespace {
 
-class Ring final : public BlockSchedule {
+class Ring final : public RotatingSchedule {
  public:
-  explicit Ring(int n) : BlockSchedule(n) {}
+  explicit Ring(int n) : RotatingSchedule(n) {}
 
   [[nodiscard]] std::int64_t steps(int, int) const override { return n() - 1; }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/schedule/message_depth.hpp"
+#include "sim/schedule/schedule_traits.hpp"
 
 namespace lockstep::cli {
 
@@ -17,7 +18,9 @@ class Counter {
         visits_left_{most_visits} {}
 
   std::optional<TrafficCount> run() {
-    for (int rank = 0; rank < schedule_.ranks() && visits_left_ >= 0; ++rank) {
+    const auto moves = moves_of(schedule_);
+    const int ranks = moves ? moves->block : schedule_.ranks();
+    for (int rank = 0; rank < ranks && visits_left_ >= 0; ++rank) {
       sent_ = received_ = 0;
       for (int lane = 0; lane < schedule_.lanes(); ++lane) walk(rank, lane);
       count_.total_blocks += sent_;
@@ -25,6 +28,10 @@ class Counter {
       count_.busiest_blocks = std::max(count_.busiest_blocks, sent_ + received_);
     }
     if (visits_left_ < 0) return std::nullopt;
+    if (moves) {
+      count_.total_blocks *= moves->blocks;
+      count_.messages *= moves->blocks;
+    }
     count_.rounds = schedule_.lanes() > 1 ? message_depth(schedule_) : most_steps_;
     return count_;
   }
@@ -34,7 +41,8 @@ class Counter {
     const std::int64_t steps = schedule_.steps(rank, lane);
     most_steps_ = std::max(most_steps_, steps);
     auto phase = phases_.begin();
-    for (std::int64_t index = 0; index < steps && visits_left_ >= 0;) {
+    for (std::int64_t index = first_step(schedule_, rank, lane);
+         index < steps && visits_left_ >= 0;) {
       while (phase != phases_.end() && phase->first + phase->count <= index) ++phase;
       const bool repeats = phase != phases_.end() && phase->first == index;
       const std::int64_t times = repeats ? std::min(phase->count, steps - index) : 1;

@@ -1,0 +1,254 @@
+#include <doctest/doctest.h>
+
+#include <numeric>
+#include <tuple>
+
+#include "sim/fold/fold.hpp"
+#include "sim/fold/relations.hpp"
+#include "sim/schedule/message_depth.hpp"
+#include "sim/schedule/schedule_traits.hpp"
+#include "strategies/collectives/sizing.hpp"
+#include "tests/strategies/collectives/every_row.hpp"
+#include "tests/topologies/cluster_helpers.hpp"
+#include "topologies/lower.hpp"
+
+/// What schedules say of themselves so that not all of their steps have to be visited.
+using namespace lockstep;
+
+namespace {
+
+/// What of a step the network and the rank's device see, with the peers of another rank.
+using Message = std::tuple<int, std::int64_t, int, bool>;  // peer, blocks, channel, reduced
+struct Looks {
+  std::vector<Message> sent;
+  std::vector<Message> received;
+  std::int64_t reduced = 0;
+  std::int64_t copied = 0;
+  std::vector<std::pair<int, std::int64_t>> after;
+
+  friend bool operator==(const Looks&, const Looks&) = default;
+};
+
+Looks looks_of(const Schedule& schedule, int rank, int lane, std::int64_t index,
+               const auto& moved) {
+  Step step;
+  schedule.step(rank, lane, index, step);
+  Looks out;
+  for (const Send& send : step.sends)
+    out.sent.emplace_back(moved(send.peer), step.blocks_of(send), send.channel, false);
+  for (const Receive& receive : step.receives)
+    out.received.emplace_back(moved(receive.peer), step.blocks_of(receive), receive.channel,
+                              receive.combine == Combine::reduce);
+  for (const LocalOperation& local : step.locals)
+    (local.combine == Combine::reduce ? out.reduced : out.copied) += local.to.count;
+  for (const StepRef& ref : step.after) out.after.emplace_back(ref.lane, ref.step);
+  return out;
+}
+
+bool all_blocks_do_alike(const Schedule& schedule, const BlockMoves& moves) {
+  const auto first = [&](int block) {
+    return [&moves, block](int rank) {
+      return moves.seen_from(block, rank / moves.block) * moves.block + rank % moves.block;
+    };
+  };
+  for (int rank = 0; rank < schedule.ranks(); ++rank) {
+    const int alike = rank % moves.block;
+    for (int lane = 0; lane < schedule.lanes(); ++lane) {
+      if (schedule.steps(rank, lane) != schedule.steps(alike, lane)) return false;
+      for (std::int64_t i = 0; i < schedule.steps(rank, lane); ++i)
+        if (looks_of(schedule, rank, lane, i, first(rank / moves.block)) !=
+            looks_of(schedule, alike, lane, i, first(0)))
+          return false;
+    }
+  }
+  return true;
+}
+
+Workload workload_of(const SchedulePtr& schedule, int n) {
+  CollectiveCall call{
+      "call", schedule, {}, lay_out(1_MiB, *find_element_type("uint8"), schedule->blocks()).block};
+  call.members.resize(static_cast<std::size_t>(n));
+  std::iota(call.members.begin(), call.members.end(), EndpointId{0});
+  Workload out;
+  out.calls.push_back(std::move(call));
+  return out;
+}
+
+Network star_of(int n) {
+  return lower(direct("star", n), Endpoint{Duration{}, 100_GBps, 200_GBps});
+}
+
+SchedulePtr schedule_of(Collective collective, std::string_view name, int n) {
+  const CollectiveAlgorithm* row = find_algorithm(collective, name);
+  REQUIRE(row != nullptr);
+  return make_schedule(*row, {.n = n});
+}
+
+/// Another schedule's steps, counted as they are asked for; without its phases where they are
+/// hidden.
+class Watched final : public Schedule, public LateSchedule {
+ public:
+  explicit Watched(SchedulePtr of, bool phases = true) : of_{std::move(of)}, phases_{phases} {}
+
+  [[nodiscard]] int ranks() const override { return of_->ranks(); }
+  [[nodiscard]] int lanes() const override { return of_->lanes(); }
+  [[nodiscard]] std::int64_t blocks() const override { return of_->blocks(); }
+  [[nodiscard]] std::int64_t steps(int rank, int lane) const override {
+    return of_->steps(rank, lane);
+  }
+  [[nodiscard]] std::int64_t first_step(int rank, int lane) const override {
+    return lockstep::first_step(*of_, rank, lane);
+  }
+  void step(int rank, int lane, std::int64_t index, Step& step) const override {
+    ++asked_;
+    of_->step(rank, lane, index, step);
+  }
+  [[nodiscard]] std::vector<Phase> phases() const override {
+    return phases_ ? of_->phases() : std::vector<Phase>{};
+  }
+  [[nodiscard]] std::int64_t asked() const { return asked_; }
+
+ private:
+  SchedulePtr of_;
+  bool phases_;
+  mutable std::int64_t asked_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("schedules that say that blocks of ranks do alike are right") {
+  int symmetric = 0;
+  for (const RowCase& each : every_row({1, 2, 3, 4, 6, 7, 8, 12, 16})) {
+    const SchedulePtr schedule = each.make();
+    const auto moves = moves_of(*schedule);
+    if (!moves) continue;
+    CAPTURE(each.name());
+    CHECK(moves->block * moves->blocks == schedule->ranks());
+    CHECK(all_blocks_do_alike(*schedule, *moves));
+    ++symmetric;
+  }
+  CHECK(symmetric > 80);
+}
+
+TEST_CASE("steps before a lane's first one are empty") {
+  int late = 0;
+  for (const RowCase& each : every_row({1, 2, 3, 5, 8, 12})) {
+    const SchedulePtr schedule = each.make();
+    CAPTURE(each.name());
+    for (int rank = 0; rank < schedule->ranks(); ++rank) {
+      for (int lane = 0; lane < schedule->lanes(); ++lane) {
+        const std::int64_t first = first_step(*schedule, rank, lane);
+        CHECK(first <= schedule->steps(rank, lane));
+        late += first > 0 ? 1 : 0;
+        for (std::int64_t i = 0; i < first; ++i) {
+          Step step;
+          schedule->step(rank, lane, i, step);
+          CHECK(step.sends.size() + step.receives.size() + step.locals.size() == 0);
+        }
+      }
+    }
+  }
+  CHECK(late > 50);
+}
+
+/// Moves of blocks 2 long on a star, whose blocks are 1 long, are the schedule's; those of 1 on
+/// blocks of 3 have 3 of its ranks each. Exclusive or goes with blocks 2^k times as long only.
+TEST_CASE("moves of a schedule and of a network have those of longer blocks in common") {
+  using Kind = BlockMoves::Kind;
+  const auto common = [](Kind kind, int block, int blocks, int unit) {
+    return coarser({kind, block, blocks}, unit);
+  };
+  CHECK(common(Kind::rotation, 2, 6, 1) == BlockMoves{Kind::rotation, 2, 6});
+  CHECK(common(Kind::rotation, 1, 12, 3) == BlockMoves{Kind::rotation, 3, 4});
+  CHECK(common(Kind::rotation, 2, 6, 3) == BlockMoves{Kind::rotation, 6, 2});
+  CHECK(common(Kind::rotation, 1, 12, 5) == std::nullopt);
+  CHECK(common(Kind::rotation, 1, 12, 12) == std::nullopt);
+  CHECK(common(Kind::exclusive_or, 1, 8, 2) == BlockMoves{Kind::exclusive_or, 2, 4});
+  CHECK(common(Kind::exclusive_or, 2, 8, 1) == BlockMoves{Kind::exclusive_or, 2, 8});
+  CHECK(common(Kind::exclusive_or, 1, 24, 3) == std::nullopt);
+}
+
+/// One rank of a star stands for all where everybody sends to everybody: n - 1 pairs, not
+/// n * (n - 1).
+TEST_CASE("who talks to whom is found for one block of ranks where blocks do alike") {
+  const int n = 64;
+  const Network network = star_of(n);
+  for (const auto& [collective, name, block] :
+       {std::tuple{Collective::all_reduce, "direct", 1},
+        {Collective::all_reduce, "one_shot", 1},
+        {Collective::all_to_all, "direct", 1},
+        {Collective::all_to_all, "pairwise", 1},
+        {Collective::all_to_all, "bruck", 1},
+        {Collective::all_gather, "neighbour_exchange", 2}}) {
+    CAPTURE(name);
+    const Workload workload = workload_of(schedule_of(collective, name, n), n);
+    const auto relations = fold::find_relations(network, workload, 1'000'000, true);
+    REQUIRE(relations);
+    REQUIRE(relations->moves);
+    CHECK(std::ssize(relations->members) == block);
+    CHECK(relations->pairs.size() <= static_cast<std::size_t>(block * (n - 1)));
+  }
+}
+
+/// Whatever the report says of classes, links and transfers must not depend on how they were found.
+TEST_CASE("ranks found block by block fold as all of them do") {
+  const Cluster tree =
+      build_cluster(call("fat_tree", {{"link", plain_link()}, {"radix", std::int64_t{8}}}),
+                    std::nullopt, ranks(32));
+  for (const RowCase& each : every_row({8, 16, 32})) {
+    const SchedulePtr schedule = each.make();
+    if (!moves_of(*schedule)) continue;
+    CAPTURE(each.name());
+    for (const Network& network : {star_of(each.n()), lower(tree, Endpoint{})}) {
+      const Workload workload = workload_of(schedule, each.n());
+      const auto plain = replay_folded(network, workload, NetworkModel::fluid, {.blocks = false});
+      const auto blocks = replay_folded(network, workload, NetworkModel::fluid);
+      CHECK(blocks.result.call_ends == plain.result.call_ends);
+      CHECK(blocks.result.link_bytes == plain.result.link_bytes);
+      CHECK(blocks.result.transfers == plain.result.transfers);
+      CHECK(blocks.report.class_of == plain.report.class_of);
+      CHECK(blocks.report.links == plain.report.links);
+      CHECK(blocks.report.link_classes == plain.report.link_classes);
+      CHECK(blocks.report.simulated_transfers == plain.report.simulated_transfers);
+      CHECK(blocks.report.rounds == plain.report.rounds);
+    }
+  }
+}
+
+/// n - 1 messages with two ends each, looked at once for the relations and once more (and once
+/// more by a reader of phases) for the replay; all ranks' steps are n * (n - 1) / 2.
+TEST_CASE("a chain of one chunk costs as many steps as it has messages") {
+  const int n = 400;
+  for (const Collective collective : {Collective::broadcast, Collective::reduce}) {
+    const CollectiveAlgorithm* row = find_algorithm(collective, "chain");
+    REQUIRE(row != nullptr);
+    const auto chain = std::make_shared<const Watched>(
+        make_schedule(*row, {.n = n, .arguments = {{"chunks", std::int64_t{1}}}}));
+    const Network network = star_of(n);
+    const Workload workload = workload_of(chain, n);
+    const FoldedReplay folded = replay_folded(network, workload, NetworkModel::fluid);
+    CHECK(folded.report.folded);
+    CHECK(chain->asked() <= 4 * 2 * (n - 1));
+    CHECK(folded.result.call_ends == replay(network, workload, NetworkModel::fluid).call_ends);
+  }
+}
+
+TEST_CASE("messages that follow one another are counted the same with and without phases") {
+  int phased = 0;
+  for (const RowCase& each : every_row({1, 2, 3, 4, 6, 8, 12, 16})) {
+    const SchedulePtr schedule = each.make();
+    phased += schedule->phases().empty() ? 0 : 1;
+    CAPTURE(each.name());
+    CHECK(message_depth(*schedule) == message_depth(Watched{schedule, false}));
+  }
+  CHECK(phased > 50);
+}
+
+/// Of the 2 * 63 rounds of 2 lanes of 64 ranks each of two phases needs one: 256 steps, not 16,128.
+TEST_CASE("messages that follow one another are counted once a phase") {
+  const CollectiveAlgorithm* row = find_algorithm(Collective::all_reduce, "ring");
+  REQUIRE(row != nullptr);
+  const Watched ring{make_schedule(*row, {.n = 64, .arguments = {{"channels", std::int64_t{2}}}})};
+  CHECK(message_depth(ring) == 2 * 63);
+  CHECK(ring.asked() <= 2 * 256);
+}
