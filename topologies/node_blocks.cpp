@@ -110,6 +110,7 @@ bool NodeBlocks::match_links(const std::vector<std::uint32_t>& tree_of) {
         {{turn[from], turn[to], link.kind, figures.bandwidth, figures.latency, figures.efficiency},
          link.id});
   });
+  for (VertexId v = 0; v < tree_of.size(); ++v) switches_.push_back({tree_of[v], turn[v]});
   number_.resize(link_count(graph));
   for (std::uint32_t tree = 0; tree < trees; ++tree) {
     std::ranges::sort(seen[tree], {}, [](const SeenLink& link) {
@@ -142,6 +143,11 @@ std::optional<BlockLink> NodeBlocks::place_of(LinkId link) const {
   if (number_.empty() || number_[own].block == kNone) return std::nullopt;
   const LinkId first = switch_links_.front()[number_[own].number];
   return BlockLink{number_[own].block, static_cast<LinkId>(link - own + first)};
+}
+
+std::optional<NodeBlocks::SwitchPlace> NodeBlocks::switch_place(VertexId of_plane) const {
+  if (switches_.empty() || switches_[of_plane].block == kNone) return std::nullopt;
+  return switches_[of_plane];
 }
 
 LinkId NodeBlocks::link_at(const BlockLink& place) const {

@@ -23,6 +23,15 @@ class NodeBlocks {
   [[nodiscard]] std::optional<BlockLink> place_of(LinkId link) const;
   [[nodiscard]] LinkId link_at(const BlockLink& place) const;
 
+  /// Nodes of a block.
+  [[nodiscard]] std::size_t nodes() const { return nodes_; }
+  /// A switch of a plane as one of its block's; none for one that is in none.
+  struct SwitchPlace {
+    std::uint32_t block = 0;
+    std::size_t turn = 0;
+  };
+  [[nodiscard]] std::optional<SwitchPlace> switch_place(VertexId of_plane) const;
+
  private:
   NodeBlocks(const ClusterData& data, std::size_t nodes);
   bool match_links(const std::vector<std::uint32_t>& tree_of);
@@ -39,7 +48,8 @@ class NodeBlocks {
     std::uint32_t block = UINT32_MAX;
     std::uint32_t number = 0;  // in switch_links_[block]
   };
-  std::vector<Number> number_;  // per link between switches of a plane
+  std::vector<SwitchPlace> switches_;  // of a plane; UINT32_MAX as block: none
+  std::vector<Number> number_;         // per link between switches of a plane
 };
 
 }  // namespace lockstep

@@ -9,6 +9,7 @@
 #include "sim/fold/max_plus.hpp"
 #include "sim/fold/partition.hpp"
 #include "sim/fold/quotient.hpp"
+#include "sim/fold/replay_memory.hpp"
 #include "sim/fold/report.hpp"
 
 namespace lockstep {
@@ -181,6 +182,8 @@ FoldedReplay replay_folded(const Network& network, const Workload& workload, Net
                            const FoldOptions& options) {
   if (std::string why = obstacle(workload, model, options); !why.empty())
     return unfolded(network, workload, model, std::move(why));
+  if (replay_memory(network, workload, model, options).pairs > options.most_relations)
+    return unfolded(network, workload, model, "too many talk to too many");
   const auto relations = find_relations(network, workload, options.most_relations, options.blocks);
   if (!relations) return unfolded(network, workload, model, "too many talk to too many");
   if (auto folded = Folding{network, workload, model, options}.run(*relations))

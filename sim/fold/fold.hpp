@@ -15,7 +15,8 @@ struct FoldOptions {
   bool max_plus = true;  // rounds in which nobody limits anybody advance without the engine
   bool branches = true;  // what hangs on one rank and has met the same is replayed once
   bool blocks = true;    // ranks of one block stand for all where nothing tells blocks apart
-  /// Beyond so many pairs that talk and links that they cross, symmetry is not looked for.
+  /// Beyond so many pairs that talk and links that they cross, symmetry is not looked for. So many
+  /// take some 30 GB.
   std::uint64_t most_relations = std::uint64_t{1} << 27U;
 };
 

@@ -5,6 +5,7 @@
 
 #include "sim/fold/fold.hpp"
 #include "sim/fold/relations.hpp"
+#include "sim/fold/replay_memory.hpp"
 #include "sim/schedule/message_depth.hpp"
 #include "sim/schedule/schedule_traits.hpp"
 #include "strategies/collectives/sizing.hpp"
@@ -251,4 +252,31 @@ TEST_CASE("messages that follow one another are counted once a phase") {
   const Watched ring{make_schedule(*row, {.n = 64, .arguments = {{"channels", std::int64_t{2}}}})};
   CHECK(message_depth(ring) == 2 * 63);
   CHECK(ring.asked() <= 2 * 256);
+}
+
+/// Of one-shot on 65,536 ranks 65,536 * 65,535 pairs talk, at more than 200 bytes each; where ranks
+/// of a star do alike, 65,535 do. What is counted is at most a few ranks' steps.
+TEST_CASE("a replay's memory is known before it is taken") {
+  const int n = 65'536;
+  const Network network = star_of(n);
+  const SchedulePtr one_shot = schedule_of(Collective::all_reduce, "one_shot", n);
+  const auto of = [&](const SchedulePtr& schedule, const FoldOptions& options) {
+    return replay_memory(network, workload_of(schedule, n), NetworkModel::fluid, options);
+  };
+  CHECK(of(one_shot, {}).bytes < 1_GiB);
+  const auto watched = std::make_shared<const Watched>(one_shot);
+  const ReplayMemory apart = of(watched, {});
+  CHECK(apart.pairs == std::uint64_t{65'536} * 65'535);
+  CHECK(apart.bytes > 800_GiB);
+  CHECK(watched->asked() < 5000);
+  CHECK(of(one_shot, {.fold = false}).bytes > 800_GiB);
+  CHECK(of(schedule_of(Collective::all_reduce, "ring", n), {.fold = false}).bytes < 1_GiB);
+}
+
+TEST_CASE("a hub with very many peers is no reason to refuse a replay") {
+  const int n = 65'536;
+  const SchedulePtr naive = schedule_of(Collective::all_reduce, "naive", n);
+  const ReplayMemory memory = replay_memory(star_of(n), workload_of(naive, n), NetworkModel::fluid);
+  CHECK(memory.pairs <= 2 * std::uint64_t{65'535});  // rank 0 and each other one, both ways
+  CHECK(memory.bytes < 1_GiB);
 }

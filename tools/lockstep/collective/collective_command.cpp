@@ -38,6 +38,7 @@ struct Given {
   std::string step;
   std::string type = "float";
   std::string skew = "0 us";
+  std::string most_memory = "8G";
   bool check = false;
   bool load = false;
   bool crossover = false;
@@ -192,6 +193,7 @@ CollectiveQuestion question_of(const Given& given) {
   out.load = given.load;
   out.type = type_of(given);
   out.skew = skew_of(given);
+  out.most_memory = size_option("--max-memory", given.most_memory);
   if (given.fold != "auto" && given.fold != "off")
     throw UsageError(fmt::format("--fold: expected auto or off, got \"{}\"", given.fold));
   out.fold = given.fold == "auto";
@@ -251,6 +253,11 @@ void add_collective(CLI::App& app) {
   add_sizes(*command, given);
   given->network.add_to(*command);
   given->nccl.add_to(*command);
+  command
+      ->add_option("--max-memory", given->most_memory,
+                   "Refuse replays that need more memory (64M = 64 MiB)")
+      ->type_name("SIZE")
+      ->capture_default_str();
   command->add_option("--skew", given->skew, "Ranks start at random within this time")
       ->type_name("TIME")
       ->capture_default_str();

@@ -25,13 +25,14 @@ struct CollectiveQuestion {
 
   /// How its contestants are played.
   [[nodiscard]] Player::Options play() const {
-    Player::Options out{type, root, skew, cluster.seed, nullptr, fold, ranks};
+    Player::Options out{type, root, skew, cluster.seed, nullptr, fold, ranks, most_memory};
     for (const Contestant& each : contestants)
       if (each.kind == Contestant::Kind::nccl) out.nccl = &nccl;
     return out;
   }
 
   Duration skew;
+  Bytes most_memory = kMostMemory;
   bool check = false;
   bool load = false;
   bool fold = true;

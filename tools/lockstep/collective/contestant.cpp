@@ -220,6 +220,7 @@ Network Player::network_of(const Prepared& prepared) const {
 FoldedReplay Player::replay_on(const Network& network, const Workload& workload) const {
   FoldOptions options;
   options.fold = options_.fold;
+  refuse_large_replay(network, workload, arena_.model(), options, options_.most_memory);
   if (options_.ranks.empty()) return replay_folded(network, workload, arena_.model(), options);
   Network changed = network;
   apply(options_.ranks, changed);

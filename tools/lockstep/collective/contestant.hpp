@@ -16,6 +16,7 @@
 #include "tools/lockstep/arena.hpp"
 #include "tools/lockstep/collective/nccl_choice.hpp"
 #include "tools/lockstep/collective/rank_settings.hpp"
+#include "tools/lockstep/replay_limit.hpp"
 
 namespace lockstep::cli {
 
@@ -78,6 +79,7 @@ class Player {
     const NcclOptions* nccl = nullptr;  // for contestants that ask NCCL's model
     bool fold = true;                   // ranks that cannot differ are replayed once
     std::vector<RankSetting> ranks{};   // that have figures of their own
+    Bytes most_memory = kMostMemory;    // replays that would take more are refused
   };
   /// Throws UsageError where a rank with figures of its own is not there.
   Player(const Arena& arena, const Options& options);

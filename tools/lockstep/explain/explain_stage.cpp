@@ -9,6 +9,7 @@
 #include "sim/fold/fold.hpp"
 #include "strategies/collectives/registry.hpp"
 #include "tools/lockstep/errors.hpp"
+#include "tools/lockstep/replay_limit.hpp"
 
 namespace lockstep::cli {
 
@@ -88,6 +89,7 @@ StageReplay replay_stage(const Stage& stage, NetworkModel model) {
   workload.calls.push_back(
       {"the collective", stage.schedule, stage.members, stage.layout.block, {}});
   const Network& network = stage.arena->network();
+  refuse_large_replay(network, workload, model, {}, kMostMemory);
   const ReplayResult result = replay_folded(network, workload, model).result;
   if (!result.unfinished.empty())
     throw Refusal("the collective cannot end: " + result.unfinished.front().text);

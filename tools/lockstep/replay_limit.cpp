@@ -1,0 +1,24 @@
+#include "tools/lockstep/replay_limit.hpp"
+
+#include <fmt/format.h>
+
+#include "sim/fold/replay_memory.hpp"
+#include "tools/lockstep/errors.hpp"
+
+namespace lockstep::cli {
+
+void refuse_large_replay(const Network& network, const Workload& workload, NetworkModel model,
+                         const FoldOptions& options, Bytes most) {
+  const ReplayMemory memory = replay_memory(network, workload, model, options);
+  if (memory.bytes <= most) return;
+  const CollectiveCall& call = workload.calls.front();
+  throw UsageError(fmt::format(
+      "{} on {} ranks: a replay needs some {:.3g} GiB of memory (about {:.3g} pairs of ranks send "
+      "to each other, {:.3g} messages at once), the limit is {:.3g} GiB; use fewer ranks, an "
+      "algorithm that sends less at once{}, or raise --max-memory of `lockstep collective`",
+      call.name, call.members.size(), static_cast<double>(memory.bytes.count()) / (1 << 30),
+      static_cast<double>(memory.pairs), static_cast<double>(memory.posted),
+      static_cast<double>(most.count()) / (1 << 30), options.fold ? "" : ", --fold auto"));
+}
+
+}  // namespace lockstep::cli
