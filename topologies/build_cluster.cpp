@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <map>
+#include <numeric>
 #include <set>
 #include <string>
 #include <utility>
@@ -180,6 +182,22 @@ Cluster build_nodes(const BuilderCall& topology, const std::optional<BuilderCall
   return join_nodes(std::move(data), fabric, size, topology.builder->name);
 }
 
+/// Of a graph whose GPUs are in the order of their nodes.
+void count_nodes(ClusterData& data) {
+  const Graph& graph = *data.node.graph;
+  std::map<int, int> sizes;  // by the node's number in the graph
+  for (const VertexId v : data.gpus) ++sizes[graph[v].node];
+  if (sizes.empty()) return;
+  data.direct_nodes = static_cast<int>(sizes.size());
+  data.gpus_per_node = 0;
+  for (const auto& [node, size] : sizes) {
+    data.gpus_per_node = std::gcd(data.gpus_per_node, size);
+    data.node_ends.push_back((data.node_ends.empty() ? 0 : data.node_ends.back()) + size);
+  }
+  const bool equal = data.gpus_per_node * data.direct_nodes == data.rank_count;
+  if (equal) data.node_ends.clear();
+}
+
 void check_size(const ClusterSize& size) {
   check_range("nodes", size.nodes.value_or(1), kMostNodes);
   check_range("ranks", size.ranks.value_or(1), kMostRanks);
@@ -218,12 +236,9 @@ Cluster cluster_of(std::unique_ptr<Graph> graph) {
   });
   const auto hosts = of_kind(*data.node.graph, VertexKind::host);
   if (!hosts.empty()) data.cpus = hosts;
-  std::set<int> nodes;
-  for (const VertexId v : data.gpus) nodes.insert((*data.node.graph)[v].node);
   data.rank_count = static_cast<int>(data.gpus.size());
   data.helper_count = static_cast<int>(data.cpus.size());
-  data.direct_nodes = static_cast<int>(nodes.size());
-  data.gpus_per_node = data.rank_count / std::max(data.direct_nodes, 1);
+  count_nodes(data);
   return finish(std::move(data));
 }
 

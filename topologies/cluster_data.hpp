@@ -24,11 +24,12 @@ class LinkTable {
 /// plane the host links (terminal t up 2t, down 2t+1), then the links between switches.
 struct ClusterData {
   NodeBlueprint node;
-  int copies = 1;        // of the node, extra hosts included
-  int rank_count = 0;    // end points that are ranks
-  int helper_count = 0;  // further end points
-  int direct_nodes = 1;  // nodes that the one copy itself is made of
-  int gpus_per_node = 1;
+  int copies = 1;                   // of the node, extra hosts included
+  int rank_count = 0;               // end points that are ranks
+  int helper_count = 0;             // further end points
+  int direct_nodes = 1;             // nodes that the one copy itself is made of
+  int gpus_per_node = 1;            // as Cluster::gpus_per_node()
+  std::vector<int> node_ends{};     // per node the rank after its last; empty: all are equal
   bool names_of_node = false;       // vertices' names are those within a node
   std::vector<VertexId> gpus;       // of the node, in order
   std::vector<VertexId> cpus;       // of the node, in order: the helpers' places

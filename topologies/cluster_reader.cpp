@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "topologies/least_bandwidth.hpp"
+
 namespace lockstep {
 namespace {
 
@@ -73,8 +75,8 @@ LinkFigures read_link(ObjectReader& in) {
   if (figures.latency > kMostLatency)
     in.note("latency", "expected at most 1 s, got " + to_string(figures.latency));
   figures.efficiency = in.number("efficiency", kLeastEfficiency, 1.0, 1.0);
-  if (std::nearbyint(static_cast<double>(figures.bandwidth.steps()) * figures.efficiency) < 1)
-    in.note("efficiency", "this leaves nothing of a bandwidth of " + to_string(figures.bandwidth));
+  if (figures.bandwidth < kLeastLinkBandwidth)
+    in.note("bandwidth", "expected at least 1 B/s, got " + to_string(figures.bandwidth));
   (void)in.optional_string("source");
   return figures;
 }

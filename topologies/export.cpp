@@ -21,6 +21,7 @@ struct LinkText {
   std::string kind;
   std::string bandwidth;
   std::uint64_t bandwidth_bps = 0;  // rounded down
+  std::uint64_t carries_bps = 0;    // likewise
   double latency_s = 0;
   double efficiency = 1;
 };
@@ -43,6 +44,7 @@ TextGraph to_text(const Cluster& cluster) {
     boost::add_edge(from, to,
                     LinkText{std::string{to_string(kind)}, to_string(figures.bandwidth),
                              figures.bandwidth.steps() >> Rate::kFractionBits,
+                             figures.carried().steps() >> Rate::kFractionBits,
                              figures.latency.seconds(), figures.efficiency},
                     graph);
   }
@@ -58,6 +60,7 @@ boost::dynamic_properties properties_of(TextGraph& graph) {
   properties.property("kind", boost::get(&LinkText::kind, graph));
   properties.property("bandwidth", boost::get(&LinkText::bandwidth, graph));
   properties.property("bandwidth_Bps", boost::get(&LinkText::bandwidth_bps, graph));
+  properties.property("carries_Bps", boost::get(&LinkText::carries_bps, graph));
   properties.property("latency_s", boost::get(&LinkText::latency_s, graph));
   properties.property("efficiency", boost::get(&LinkText::efficiency, graph));
   return properties;

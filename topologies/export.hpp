@@ -7,8 +7,9 @@
 namespace lockstep {
 
 /// The cluster's graph for other tools. Vertices carry label, kind, node and rail (-1: none), links
-/// kind, bandwidth ("400 Gb/s"), bandwidth_Bps, latency_s and efficiency; those that have failed
-/// are left out. Not for clusters of many thousands of GPUs: all of it is written out.
+/// kind, bandwidth ("400 Gb/s") and bandwidth_Bps, both nominal, carries_Bps, which is
+/// bandwidth_Bps times efficiency, latency_s and efficiency; those that have failed are left out.
+/// Not for clusters of many thousands of GPUs: all of it is written out.
 void write_dot(const Cluster& cluster, std::ostream& out);
 void write_graphml(const Cluster& cluster, std::ostream& out);
 

@@ -9,6 +9,7 @@
 
 #include "topologies/config/config_error.hpp"
 #include "topologies/config/did_you_mean.hpp"
+#include "topologies/least_bandwidth.hpp"
 #include "topologies/link_names.hpp"
 
 namespace lockstep {
@@ -56,6 +57,9 @@ void read_bandwidth(LinkChange& change, std::string_view value) {
     throw LinkChangeError(
         fmt::format("bandwidth: expected a share such as 50% or a rate such as \"25 GB/s\", got {}",
                     in_quotes(value)));
+  if (*change.bandwidth < kLeastLinkBandwidth)
+    throw LinkChangeError(fmt::format(
+        "bandwidth: expected at least 1 B/s, got {}; --fail takes a link away", in_quotes(value)));
 }
 
 void read_latency(LinkChange& change, std::string_view value) {
@@ -94,7 +98,8 @@ LinkState state_of(const Cluster& cluster, const States& states, LinkId id) {
 
 Rate scaled(Rate rate, double factor) {
   const double steps = static_cast<double>(rate.steps()) * factor;
-  if (steps > static_cast<double>(Rate::kMaxSteps) || steps < 1)
+  if (steps > static_cast<double>(Rate::kMaxSteps) ||
+      steps < static_cast<double>(kLeastLinkBandwidth.steps()))
     throw LinkChangeError(fmt::format("bandwidth: {} times {} is beyond what a link can have",
                                       to_string(rate), factor));
   return rate.scaled(factor);

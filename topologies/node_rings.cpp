@@ -1,4 +1,5 @@
 #include "topologies/node_rings.hpp"
+#include "topologies/nodes.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -19,10 +20,10 @@ constexpr std::int64_t kMostSteps = 2'000'000;
 
 using Counts = std::vector<std::vector<int>>;
 
-/// NVLinks between each two of the first `gpus` GPUs, in the slowest one's bandwidth.
-Counts links_between(const Cluster& cluster, int gpus) {
+/// NVLinks between each two of `gpus` GPUs from rank `first` on, in the slowest one's bandwidth.
+Counts links_between(const Cluster& cluster, int first, int gpus) {
   std::map<VertexId, int> index;
-  for (int g = 0; g < gpus; ++g) index[cluster.vertex_of(static_cast<EndpointId>(g))] = g;
+  for (int g = 0; g < gpus; ++g) index[cluster.vertex_of(static_cast<EndpointId>(first + g))] = g;
   std::vector<std::pair<std::pair<int, int>, double>> found;
   double slowest = 0;
   for (std::size_t i = 0; i < cluster.link_count(); ++i) {
@@ -117,10 +118,10 @@ class CycleSearch {
 
 }  // namespace
 
-std::vector<std::vector<int>> nvlink_rings(const Cluster& cluster) {
-  const int gpus = std::min(cluster.gpus_per_node(), cluster.ranks());
+std::vector<std::vector<int>> nvlink_rings(const Cluster& cluster, int node) {
+  const int gpus = ranks_of_node(cluster, node);
   if (gpus < kFewest || gpus > kMost) return {};
-  return CycleSearch{links_between(cluster, gpus)}.run();
+  return CycleSearch{links_between(cluster, first_rank_of_node(cluster, node), gpus)}.run();
 }
 
 }  // namespace lockstep

@@ -11,10 +11,17 @@ constexpr std::uint32_t kNone = UINT32_MAX;
 
 /// Calls with the same members.
 struct Group {
-  std::vector<std::uint32_t> callers;  // per member: its stream
+  std::vector<std::uint32_t> callers;  // per member: its stream; none of those that follow others
   std::size_t called = 0;              // so many members in all its calls
-  std::size_t members = 0;             // of so many
+  std::size_t calls = 0;
   bool secluded = true;
+
+  /// Whether streams call the same members every time.
+  [[nodiscard]] bool is_called() const {
+    const auto uncalled = std::count(callers.begin(), callers.end(), kNone);
+    const auto per_call = callers.size() - static_cast<std::size_t>(uncalled);
+    return per_call > 0 && called == calls * per_call;
+  }
 };
 
 class Sorter {
@@ -30,7 +37,7 @@ class Sorter {
     for (std::uint32_t call = 0; call < workload_.calls.size(); ++call) add_call(call);
     for (std::uint32_t stream = 0; stream < workload_.streams.size(); ++stream) add_stream(stream);
     for (Group& group : groups_)
-      if (group.called != group.members) group.secluded = false;
+      if (!group.is_called()) group.secluded = false;
     for (std::size_t kind = 0; kind < out_.kinds.size(); ++kind)
       out_.kinds[kind].secluded = groups_[group_of_kind_[kind]].secluded;
     return std::move(out_);
@@ -53,7 +60,7 @@ class Sorter {
     if (found == known.end()) known.push_back(kind);
     out_.of_call.push_back(kind);
     Group& group = groups_[group_of_kind_[kind]];
-    group.members += of.members.size();
+    ++group.calls;
     // A member that begins at a time of its own is in no order with what streams call.
     if (!of.starts.empty()) group.secluded = false;
   }

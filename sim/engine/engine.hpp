@@ -110,6 +110,9 @@ class Engine {
     std::uint32_t members_left = 0;  // that have not ended
     // Members that have not begun, of a call that takes a given time; else those that were offered.
     std::uint32_t awaited = 0;
+    // Members that no stream calls, of a call that streams call: they begin with the first of
+    // those.
+    bool has_followers = false;
     std::uint64_t order = 0;    // of its first lane among all lanes of the workload
     std::vector<Phase> phases;  // while it is under way
   };
@@ -184,6 +187,7 @@ class Engine {
   [[nodiscard]] std::vector<std::uint32_t> place_lists();
   void add_callers();
   void begin_free_calls();
+  [[nodiscard]] bool follows(std::uint32_t call);
   void find_shared_ends();
 
   // Collectives.
@@ -195,6 +199,7 @@ class Engine {
   void give_back_lanes(std::uint32_t call);
   void begin_member(std::uint32_t call, std::uint32_t member);
   void begin_again(std::uint32_t call);
+  void begin_followers(std::uint32_t call);
   void begin_lanes(std::uint32_t call, std::uint32_t member);
   void run_lane(std::uint32_t lane_id);
   [[nodiscard]] bool dependencies_met(const Lane& lane) const;

@@ -87,7 +87,16 @@ void Engine::begin_member(std::uint32_t call, std::uint32_t member) {
     if (--state.awaited == 0) queue_.push(make_event(Kind::met, call, queue_.now() + *takes));
     return;
   }
+  if (std::exchange(state.has_followers, false)) begin_followers(call);
   if (!offer(call, member)) begin_lanes(call, member);
+}
+
+/// Those that no stream calls, such as switches that reduce for the others.
+void Engine::begin_followers(std::uint32_t call) {
+  const auto members = static_cast<std::uint32_t>(workload_->calls[call].members.size());
+  for (std::uint32_t member = 0; member < members; ++member)
+    if (member_state(call, member).stream == kNone && !offer(call, member))
+      begin_lanes(call, member);
 }
 
 /// A call of one member that has ended.

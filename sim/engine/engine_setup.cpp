@@ -147,10 +147,22 @@ std::uint32_t Engine::list_of(ActivityRef ref, const Stream& waiting) const {
   return streams_[stream].first_list + index;
 }
 
-/// Members that no stream calls begin on their own.
+/// Whether streams call some of the members and not others, which then wait for those.
+bool Engine::follows(std::uint32_t call) {
+  std::size_t called = 0;
+  const std::size_t members = workload_->calls[call].members.size();
+  for (std::uint32_t member = 0; member < members; ++member)
+    called += member_state(call, member).stream != kNone ? 1 : 0;
+  calls_[call].has_followers = called > 0 && called < members && !workload_->calls[call].takes;
+  return calls_[call].has_followers;
+}
+
+/// Members that no stream calls begin on their own, or with the first that one calls where no times
+/// are given.
 void Engine::begin_free_calls() {
   for (std::uint32_t call = 0; call < calls_.size(); ++call) {
     const auto& starts = workload_->calls[call].starts;
+    if (starts.empty() && follows(call)) continue;
     for (std::uint32_t member = 0; member < workload_->calls[call].members.size(); ++member) {
       if (member_state(call, member).stream != kNone) continue;
       if (starts.empty() || starts[member] == TimePoint{}) {

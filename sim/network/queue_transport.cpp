@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "sim/check.hpp"
+#include "sim/network/link_calendar.hpp"
 #include "sim/network/transport.hpp"
 
 namespace lockstep {
@@ -12,6 +13,13 @@ namespace {
 /// after the link's latency, its tail leaves a link no earlier than it arrived there. On one
 /// uncontended path a message takes the sum of latencies plus its length over the smallest
 /// bandwidth, as in the fluid model.
+///
+/// A message takes its length over a link's own bandwidth of that link's time. One that is there as
+/// fast as the link sends takes the first time that is free, in the order of heads. One that
+/// trickles in from a slower link takes the last that is free before its tail is there, since no
+/// byte can leave before it came; what is free before that is for others. So a port takes in what
+/// its bandwidth allows, whatever the links behind it: n messages of S bytes that come at rate b
+/// each end together after S/b where the port carries n*b, as in the fluid model.
 class QueueTransport final : public Transport {
  public:
   explicit QueueTransport(const Network& network) : links_(network.links.size()) {
@@ -73,7 +81,7 @@ class QueueTransport final : public Transport {
   struct LinkState {
     Rate bandwidth = Rate::from_steps(1);
     Duration latency;
-    TimePoint free;   // when the last message queued so far has left
+    LinkCalendar calendar;
     Bytes memo_size;  // the last length worked out; most messages in a row are equal
     Duration memo_time;
   };
@@ -107,9 +115,12 @@ class QueueTransport final : public Transport {
       return;
     }
     LinkState& link = links_[message.hops[message.next++].link];
-    const TimePoint begin = std::max(queue.now(), link.free);
-    const TimePoint end = std::max(begin + time_on(link, message.size), message.tail);
-    link.free = end;
+    const Duration need = time_on(link, message.size);
+    link.calendar.forget_before(queue.now());
+    const TimePoint begin = link.calendar.free_from(queue.now());
+    const bool trickles = begin + need < message.tail;
+    const TimePoint end = trickles ? link.calendar.take_late(begin, message.tail, need)
+                                   : std::max(link.calendar.take_early(begin, need), message.tail);
     message.tail = end + link.latency;
     if (message.announce) queue.push(make_event(TransportEvent::left, message.transfer, end));
     message.announce = false;

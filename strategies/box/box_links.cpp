@@ -13,6 +13,7 @@
 #include "sim/execute/cuda/plan/backend.hpp"
 #include "topologies/analysis.hpp"
 #include "topologies/gpu_links.hpp"
+#include "topologies/nodes.hpp"
 #include "topologies/routing.hpp"
 
 namespace lockstep {
@@ -66,7 +67,7 @@ struct Pair {
 std::vector<Pair> pairs_of(const BoxFit& fit, const Cluster& cluster) {
   std::vector<Pair> out;
   const auto router = make_router(cluster);
-  const int gpus = std::min(cluster.gpus_per_node(), cluster.ranks());
+  const int gpus = ranks_of_node(cluster, 0);
   for (const BoxLink& link : fit.links.pairs) {
     if (link.from >= gpus || link.to >= gpus) continue;
     if (const auto path = path_of(cluster, *router, link)) out.push_back({link, *path});

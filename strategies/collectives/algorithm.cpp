@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 namespace lockstep {
 namespace {
 
@@ -20,6 +22,12 @@ std::string to_string(const ArgumentValue& value) {
   if (const auto* sizes = std::get_if<std::vector<int>>(&value))
     return fmt::format("{}", fmt::join(*sizes, "x"));
   return std::get<std::string>(value);
+}
+
+std::optional<std::string> RankLayout::unequal_nodes() const {
+  if (node_sizes.empty()) return std::nullopt;
+  const auto [fewest, most] = std::minmax_element(node_sizes.begin(), node_sizes.end());
+  return fmt::format("nodes have {} to {} ranks", *fewest, *most);
 }
 
 std::optional<std::int64_t> AlgorithmInput::number(std::string_view name) const {

@@ -40,9 +40,9 @@ struct AlgorithmParameter {
   Collective inner = Collective::all_reduce;  // whose algorithm `algorithm` names
 };
 
-/// How the ranks sit, as far as an algorithm may care. All nodes are alike.
+/// How the ranks sit, as far as an algorithm may care.
 struct RankLayout {
-  int per_node = 1;             // consecutive ranks that share a node
+  int per_node = 1;             // consecutive ranks that share a node; 1 where nodes differ in size
   std::vector<int> dimensions;  // of a torus, consecutive ranks along the first; empty: no torus
   /// Cycles through the ranks of one node along links of their own (topologies/node_rings.hpp).
   std::vector<std::vector<int>> node_rings{};
@@ -51,6 +51,11 @@ struct RankLayout {
   /// n + k of the schedule. Empty: no such switches.
   std::vector<int> node_switches;    // NVSwitch
   std::vector<int> fabric_switches;  // of the network
+  /// Where nodes differ in size, the ranks of each, in order; empty: all have per_node.
+  std::vector<int> node_sizes{};
+
+  /// "nodes have 1 to 3 ranks" where they differ in size: for algorithms that need equal ones.
+  [[nodiscard]] std::optional<std::string> unequal_nodes() const;
 };
 
 /// Everything that a schedule follows from.

@@ -3,6 +3,13 @@
 #include <algorithm>
 
 namespace lockstep {
+namespace {
+
+/// So many chunks for each fixed round leave 1/256 of a message's time to be gained; more would
+/// only be padding where messages cost no latency.
+constexpr std::int64_t kMostPerRound = 256;
+
+}  // namespace
 
 /// With w = S*(beta + gamma) one chunk more changes the time by per_chunk*alpha - fixed*w/(k(k+1)),
 /// which grows with k: the best is the first k where it is not negative.
@@ -11,7 +18,8 @@ std::int64_t best_chunks(PipelineRounds rounds, Bytes size, const AlphaBeta& hop
   if (rounds.reduces && hop.gamma) whole += size / *hop.gamma;
   const Int128 saved = Int128{rounds.fixed} * whole.ps();
   const Int128 added = Int128{rounds.per_chunk} * hop.alpha.ps();
-  const std::int64_t most = std::clamp<std::int64_t>(size.count(), 1, kMostChunks);
+  const std::int64_t worth = kMostPerRound * std::max<std::int64_t>(rounds.fixed, 1);
+  const std::int64_t most = std::clamp<std::int64_t>(size.count(), 1, std::min(worth, kMostChunks));
   std::int64_t k = 1;
   while (k < most && Int128{k} * (k + 1) * added < saved) ++k;
   return k;

@@ -19,7 +19,8 @@ inline constexpr std::int64_t kUnknownBestChunks = 8;
 
 /// The k that makes (fixed + per_chunk * k) * (alpha + S/k*(beta + gamma)) least:
 /// sqrt(fixed*S*(beta + gamma) / (per_chunk*alpha)) rounded to the better side, at least 1, at most
-/// one chunk per byte and kMostChunks; without gamma where nothing is reduced.
+/// one chunk per byte, 256 for each fixed round and kMostChunks; without gamma where nothing is
+/// reduced.
 [[nodiscard]] std::int64_t best_chunks(PipelineRounds rounds, Bytes size, const AlphaBeta& hop);
 
 /// The argument `chunks` if there is one, else the best.

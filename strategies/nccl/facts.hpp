@@ -15,7 +15,8 @@ struct NcclGraph {
 /// What NCCL's tuning looks at. facts_of() derives it from a cluster; tests and users may write it.
 struct NcclFacts {
   int ranks = 2;
-  int nodes = 1;  // with equally many ranks
+  int nodes = 1;
+  int most_per_node = 0;  // ranks of the node that has most, where they differ in size; 0: equal
   NcclArchitecture architecture = NcclArchitecture::hopper;
   NcclCpu cpu = NcclCpu::other;
   bool nvlink = true;                   // GPUs of a node are joined by it; else by PCIe
@@ -29,7 +30,11 @@ struct NcclFacts {
   bool plain_tree = false;    // a tree that hangs on a single GPU per node
   bool has_collnet = false;   // a plugin reduces in the network (SHARP)
 
-  [[nodiscard]] int ranks_per_node() const { return ranks / nodes; }
+  /// Of the node that has most.
+  [[nodiscard]] int ranks_per_node() const {
+    return most_per_node > 0 ? most_per_node : ranks / nodes;
+  }
+  [[nodiscard]] bool has_equal_nodes() const { return most_per_node == 0; }
   [[nodiscard]] NcclSpan span() const {
     return nodes == 1   ? NcclSpan::one_node
            : nodes == 2 ? NcclSpan::two_nodes

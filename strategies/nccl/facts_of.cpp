@@ -27,12 +27,14 @@ struct Nic {
 
 class Probe {
  public:
-  explicit Probe(const Cluster& cluster)
-      : cluster_{cluster}, router_{make_router(cluster, RoutePolicy::shortest)} {
-    const int node = node_of(0);
-    while (gpus_ < std::min(cluster.ranks(), kMostLooked) && node_of(gpus_) == node) ++gpus_;
+  Probe(const Cluster& cluster, const Placement& placement)
+      : cluster_{cluster},
+        router_{make_router(cluster, RoutePolicy::shortest)},
+        members_{placement.fullest} {
+    if (std::ssize(members_) > kMostLooked) members_.resize(kMostLooked);
+    gpus_ = static_cast<int>(members_.size());
     look_inside();
-    if (cluster.nodes() > 1) look_outside(node);
+    look_outside(placement.next);
   }
 
   [[nodiscard]] int gpus() const { return gpus_; }
@@ -56,7 +58,7 @@ class Probe {
     if (gpus_ < 2) return std::nullopt;
     std::map<LinkId, std::pair<Rate, int>> uses;
     for (int g = 0; g < (closed ? gpus_ : gpus_ - 1); ++g) {
-      for (const auto& [id, link] : way(g, (g + 1) % gpus_)) {
+      for (const auto& [id, link] : way(member(g), member((g + 1) % gpus_))) {
         ++uses.try_emplace(id, link.figures.carried(), 0).first->second.second;
       }
     }
@@ -70,7 +72,7 @@ class Probe {
 
   /// The link between the node's first two sockets, where there is one.
   [[nodiscard]] std::optional<Rate> socket_link() const {
-    const int first = cluster_.ranks();
+    const auto first = static_cast<EndpointId>(cluster_.ranks());
     if (cluster_.helpers() < 2 || kind_of(first) != VertexKind::cpu) return std::nullopt;
     const Way found = way(first, first + 1);
     if (found.size() != 1 || found.front().second.kind != LinkKind::cpu) return std::nullopt;
@@ -82,24 +84,21 @@ class Probe {
     if (gpus_ < 2) return NcclPath::loc;
     if (nvlink()) return NcclPath::nvl;
     NcclPath worst = NcclPath::loc;
-    for (int g = 0; g + 1 < gpus_; ++g) worst = std::max(worst, path_of(way(g, g + 1)));
+    for (int g = 0; g + 1 < gpus_; ++g)
+      worst = std::max(worst, path_of(way(member(g), member(g + 1))));
     return worst;
   }
 
  private:
-  [[nodiscard]] int node_of(int endpoint) const {
-    return cluster_.vertex(cluster_.vertex_of(static_cast<EndpointId>(endpoint))).node;
-  }
-  [[nodiscard]] VertexKind kind_of(int endpoint) const {
-    return cluster_.vertex(cluster_.vertex_of(static_cast<EndpointId>(endpoint))).kind;
+  [[nodiscard]] EndpointId member(int gpu) const { return members_[static_cast<std::size_t>(gpu)]; }
+  [[nodiscard]] VertexKind kind_of(EndpointId endpoint) const {
+    return cluster_.vertex(cluster_.vertex_of(endpoint)).kind;
   }
 
-  [[nodiscard]] Way way(int from, int to) const {
+  [[nodiscard]] Way way(EndpointId from, EndpointId to) const {
     Route route;
     Way links;
-    const bool there =
-        router_->route(static_cast<EndpointId>(from), static_cast<EndpointId>(to), route);
-    if (!there) return links;
+    if (!router_->route(from, to, route)) return links;
     for (const Hop& hop : route.hops) links.emplace_back(hop.link, cluster_.link(hop.link));
     return links;
   }
@@ -118,7 +117,7 @@ class Probe {
   }
 
   void look_between(int from, int to, std::vector<int>& part) {
-    const Way found = way(from, to);
+    const Way found = way(member(from), member(to));
     const auto is_nvlink = [](const auto& hop) { return hop.second.kind == LinkKind::nvlink; };
     if (found.empty() || !std::all_of(found.begin(), found.end(), is_nvlink)) return;
     const auto& [id, link] = found.front();
@@ -135,11 +134,12 @@ class Probe {
     --parts_;
   }
 
-  /// From every GPU to its like on another node; the last GPU's node will do where there are fewer.
-  void look_outside(int node) {
+  /// From every GPU to its like on another node, or to the last there where there are fewer.
+  void look_outside(const std::vector<EndpointId>& next) {
+    if (next.empty()) return;
     for (int g = 0; g < gpus_; ++g) {
-      const int peer = std::min(g + gpus_, cluster_.ranks() - 1);
-      if (node_of(peer) != node) look_at_nic(way(g, peer));
+      const std::size_t peer = std::min(static_cast<std::size_t>(g), next.size() - 1);
+      look_at_nic(way(member(g), next[peer]));
     }
   }
 
@@ -184,8 +184,9 @@ class Probe {
 
   const Cluster& cluster_;
   std::shared_ptr<const Router> router_;
-  int gpus_ = 0;
-  int parts_ = 0;  // into which the GPUs fall without other links than NVLink
+  std::vector<EndpointId> members_;  // that are looked at, on one node
+  int gpus_ = 0;                     // how many these are
+  int parts_ = 0;                    // into which the GPUs fall without other links than NVLink
   bool nvswitch_ = false;
   std::vector<std::map<LinkId, Rate>> nvlinks_;
   std::map<LinkId, Nic> nics_;
@@ -233,14 +234,16 @@ NcclPath worst_nic(const Probe& probe) {
 
 }  // namespace
 
-NcclFacts nccl_facts_of(const NcclTuning& tuning, const Cluster& cluster, const Device& device) {
-  const Probe probe{cluster};
-  const bool several = cluster.nodes() > 1;
+NcclFacts nccl_facts_of(const NcclTuning& tuning, const Cluster& cluster, const Device& device,
+                        const Placement& placement) {
+  const Probe probe{cluster, placement};
+  const bool several = placement.nodes > 1;
   const NcclNode node = node_of(probe, several);
 
   NcclFacts facts;
-  facts.ranks = cluster.ranks();
-  facts.nodes = cluster.nodes();
+  facts.ranks = placement.ranks;
+  facts.nodes = placement.nodes;
+  if (!placement.equal_nodes) facts.most_per_node = placement.most_per_node;
   facts.architecture = architecture_of(tuning.recognition, device.id);
   facts.cpu = cpu_of(tuning.recognition, probe.socket_link());
   facts.nvlink = probe.nvlink();
@@ -256,6 +259,10 @@ NcclFacts nccl_facts_of(const NcclTuning& tuning, const Cluster& cluster, const 
   facts.same_channels =
       facts.ring.channels <= 1 || (several ? probe.nics().size() <= 1 : probe.nvswitch());
   return facts;
+}
+
+NcclFacts nccl_facts_of(const NcclTuning& tuning, const Cluster& cluster, const Device& device) {
+  return nccl_facts_of(tuning, cluster, device, placement_of(cluster));
 }
 
 }  // namespace lockstep

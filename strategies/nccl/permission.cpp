@@ -55,6 +55,7 @@ class Permission {
   [[nodiscard]] const char* nvls(NcclAlgorithm algorithm) const {
     const NcclRules& rules = case_.tuning.rules;
     if (facts_.nvls.channels == 0) return "no NVSwitch that reduces";
+    if (!facts_.has_equal_nodes()) return "nodes differ in size";
     if (facts_.nvls.channels < rules.nvls_least_channels) return "too few channels for NVLS";
     if (algorithm == NcclAlgorithm::nvls_tree) {
       return facts_.nodes == 1 ? "several nodes alone" : "";

@@ -25,7 +25,7 @@ Bytes tree_chunk(const NcclTuning& tuning, const NcclFacts& facts, const NcclEst
                  Bytes size) {
   std::int64_t chunk = tuning.chunks.step[chosen.protocol].count();
   if (chosen.protocol != NcclProtocol::ll128) return Bytes{chunk};
-  const double per_node = facts.ranks_per_node();
+  const double per_node = static_cast<double>(facts.ranks) / facts.nodes;
   const double steps = 1 + nccl::floor_log2(facts.nodes) + 0.1 * per_node;
   for (const NcclChunkHalving& halving : tuning.chunks.tree_ll128) {
     const double wanted = steps * static_cast<double>(halving.pieces) / per_node;
@@ -53,6 +53,11 @@ std::string ring_spec(const NcclFacts& facts, int channels) {
   return "ring:channels=" + std::to_string(std::min(channels, distinct_rings(facts)));
 }
 
+/// Whether trees have chains inside nodes, which a hierarchy of equal nodes plays.
+bool has_chains(const NcclFacts& facts) {
+  return facts.nodes > 1 && facts.has_equal_nodes() && facts.ranks_per_node() > 1;
+}
+
 /// Trees run over every NIC of a node, one tree a channel, with a chain inside the node: so many
 /// small flows take long to replay. What sends the same bytes over the same NICs: a hierarchy, or
 /// rings where messages are long.
@@ -70,7 +75,7 @@ std::string spec_of(const NcclTuning& tuning, const NcclFacts& facts, Collective
   const bool rooted = collective == Collective::broadcast || collective == Collective::reduce;
   switch (chosen.algorithm) {
     case NcclAlgorithm::tree:
-      if (facts.nodes > 1 && facts.ranks_per_node() > 1) return tree_over_every_nic(facts, size);
+      if (has_chains(facts)) return tree_over_every_nic(facts, size);
       return pipelined("double_binary_tree",
                        pieces_of(size, chosen.channels, tree_chunk(tuning, facts, chosen, size)));
     case NcclAlgorithm::ring:

@@ -1,34 +1,30 @@
 #include "strategies/training/collective_choice.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <functional>
+#include <utility>
 
 #include "sim/check.hpp"
+#include "strategies/collectives/chunk_search.hpp"
 #include "strategies/collectives/sizing.hpp"
-#include "strategies/nccl/cost_terms.hpp"
-#include "strategies/nccl/facts_of.hpp"
-#include "strategies/nccl/plan.hpp"
-#include "strategies/nccl/tuning.hpp"
-#include "topologies/node_rings.hpp"
+#include "topologies/nodes.hpp"
 
 namespace lockstep {
 
 namespace {
 
-/// Messages are cut into single bytes' multiples: element types are the program's own affair.
-[[nodiscard]] const ElementType& element() {
-  return *find_element_type("uint8");
+/// What messages are cut into multiples of: floats, as `collective` cuts them if not told
+/// otherwise, where they are as long; else single bytes. Element types are the program's own
+/// affair.
+[[nodiscard]] const ElementType& element_of(Bytes message) {
+  return *find_element_type(message.count() % 4 == 0 ? "float" : "uint8");
 }
 
 constexpr int kLongestRing = 256;
-
-/// What differs between groups, as far as an algorithm may care.
-[[nodiscard]] std::string key_of(Collective collective, const std::string& group, std::size_t n,
-                                 int per_node, int root, bool host, Bytes message) {
-  return fmt::format("{}/{}/{}/{}/{}/{}/{}", to_string(collective), group, n, per_node, root, host,
-                     message.count());
-}
 
 [[nodiscard]] std::optional<AlgorithmSpec> parsed(const std::string& text, Collective collective) {
   ParsedSpecs specs = parse_specs(text, collective);
@@ -36,76 +32,73 @@ constexpr int kLongestRing = 256;
   return std::move(specs.specs.front());
 }
 
-/// Switches that add up take no part in a training step here: what NCCL picks without them.
-[[nodiscard]] const NcclChoices& by_ranks_alone() {
-  static const NcclChoices choices =
-      parse_nccl_choices("^nvls,nvlstree,collnetdirect,collnetchain", "").choices;
-  return choices;
+/// All that a schedule follows from, and what it costs to launch.
+[[nodiscard]] std::string key_of(const AlgorithmSpec& spec, const AlgorithmInput& input,
+                                 const std::string& group, Duration launch) {
+  const RankLayout& layout = input.layout;
+  std::string key = fmt::format(
+      "{} {} {} {} {} {} {} {} {} {} {} {}\n", group, to_string(spec.algorithm->collective),
+      spec.algorithm->name, input.n, input.root, input.size->count(), launch.ps(), layout.per_node,
+      fmt::join(layout.node_sizes, ","), fmt::join(layout.dimensions, ","),
+      fmt::join(layout.node_switches, ","), layout.node_rings.size());
+  for (const auto& ring : layout.node_rings) key += fmt::format("{} ", fmt::join(ring, ","));
+  for (const auto& [name, value] : input.arguments)
+    key += fmt::format("{}={} ", name, to_string(value));
+  return key;
+}
+
+/// Beyond the ranks only switches inside nodes play in a step.
+[[nodiscard]] bool playable(const CollectiveAlgorithm& row) {
+  return row.helpers == Helpers::none || row.helpers == Helpers::node_switches;
 }
 
 }  // namespace
 
 CollectiveChoice::CollectiveChoice(const Cluster& cluster, const Network& network,
-                                   const Device& device, NcclTuning tuning,
-                                   std::map<std::string, std::string> algorithms)
+                                   const ReducingSwitches& switches, const Device& device,
+                                   NcclTuning tuning, std::map<std::string, std::string> algorithms,
+                                   NetworkModel model)
     : cluster_{cluster},
       network_{network},
+      switches_{switches},
+      device_{device},
       tuning_{std::move(tuning)},
-      facts_{nccl_facts_of(tuning_, cluster, device)},
       algorithms_{std::move(algorithms)},
-      node_rings_{nvlink_rings(cluster)} {}
+      model_{model} {}
 
-bool CollectiveChoice::is_whole_node(const std::vector<EndpointId>& members) const {
-  const auto gpus = static_cast<std::size_t>(std::max(1, cluster_.gpus_per_node()));
-  if (members.size() != gpus || members.front() % gpus != 0) return false;
-  for (std::size_t i = 0; i < gpus; ++i)
-    if (members[i] != members.front() + i) return false;
-  return true;
-}
-
-int CollectiveChoice::per_node(const std::vector<EndpointId>& members) const {
-  const auto gpus = static_cast<EndpointId>(std::max(1, cluster_.gpus_per_node()));
-  std::size_t run = 1;
-  while (run < members.size() && members[run] / gpus == members[0] / gpus) ++run;
-  if (members.size() % run != 0) return 1;
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    if (members[i] / gpus != members[i - i % run] / gpus) return 1;
+/// Where the ranks are, from the first one's node on where nodes are equal.
+fold::Key CollectiveChoice::shape_of(const std::vector<EndpointId>& ranks) const {
+  fold::KeyBuilder key;
+  const int first = has_equal_nodes(cluster_) ? node_of(cluster_, ranks.front()) : 0;
+  for (const EndpointId rank : ranks) {
+    const int node = node_of(cluster_, rank);
+    key.add(node - first).add(static_cast<int>(rank) - first_rank_of_node(cluster_, node));
   }
-  return static_cast<int>(run);
+  return key.key();
 }
 
-NcclFacts CollectiveChoice::facts(const std::vector<EndpointId>& members) const {
-  NcclFacts out = facts_;
-  out.ranks = static_cast<int>(members.size());
-  out.nodes = out.ranks / per_node(members);
-  return out;
+const NcclCommunicator& CollectiveChoice::communicator(const std::vector<EndpointId>& ranks) {
+  const fold::Key shape = shape_of(ranks);
+  const auto found = communicators_.find(shape);
+  if (found != communicators_.end()) return found->second;
+  PlacedCommunicator placed{cluster_, network_, switches_, ranks};
+  return communicators_
+      .emplace(shape, NcclCommunicator{tuning_, NcclChoices{}, device_, std::move(placed)})
+      .first->second;
 }
 
-AlgorithmInput CollectiveChoice::input(const std::vector<EndpointId>& members, int root,
-                                       const AlgorithmArguments& arguments, Bytes message) const {
-  AlgorithmInput out;
+/// A host among the members sits on no GPU's place: nothing is said of nodes.
+AlgorithmInput CollectiveChoice::input_with_host(const NcclCommunicator& ranks,
+                                                 const std::vector<EndpointId>& members) const {
+  AlgorithmInput out = ranks.placed().input({}, 0, std::nullopt);
   out.n = static_cast<int>(members.size());
-  out.arguments = arguments;
-  out.root = root;
-  out.layout.per_node = per_node(members);
-  out.size = message;
-  if (is_whole_node(members)) out.layout.node_rings = node_rings_;
-  const std::size_t far =
-      out.layout.per_node < out.n ? static_cast<std::size_t>(out.layout.per_node) : 1;
-  Route route;
-  if (members.size() < 2 || !network_.router->route(members[0], members[far], route) ||
-      route.hops.empty()) {
-    return out;
-  }
-  Rate slowest = network_.links[route.hops.front().link].bandwidth;
-  for (const Hop& hop : route.hops) slowest = std::min(slowest, network_.links[hop.link].bandwidth);
-  out.hop = AlphaBeta{route.latency, slowest, network_.endpoints[0].reduce_rate};
+  out.layout = {};
   return out;
 }
 
-AlgorithmSpec CollectiveChoice::fallback(Collective collective, bool host,
-                                         const NcclFacts& facts) const {
-  if (host) {
+AlgorithmSpec CollectiveChoice::fallback(const Call& call, const NcclFacts& facts) const {
+  const Collective collective = call.collective;
+  if (call.host) {
     if (const CollectiveAlgorithm* flat = find_algorithm(collective, "flat")) return {flat, {}};
   }
   // A ring of many ranks has as many rounds, which nobody would wait for.
@@ -118,7 +111,8 @@ AlgorithmSpec CollectiveChoice::fallback(Collective collective, bool host,
     if (row == nullptr) continue;
     // Between nodes as many rings as there are ranks, and so NICs, in each.
     if (facts.nodes == 1 || find_parameter(*row, "channels") == nullptr) return {row, {}};
-    return {row, {{"channels", ArgumentValue{std::int64_t{facts.ranks_per_node()}}}}};
+    const std::int64_t channels = std::min(facts.ranks_per_node(), 64);
+    return {row, {{"channels", ArgumentValue{channels}}}};
   }
   return {find_algorithm(collective, algorithm_names(collective).front()), {}};
 }
@@ -129,53 +123,81 @@ AlgorithmSpec CollectiveChoice::named(Collective collective, const std::string& 
   return parsed(given->second, collective).value_or(AlgorithmSpec{});
 }
 
-ChosenCollective CollectiveChoice::make(Collective collective, const std::string& group,
-                                        const std::vector<EndpointId>& members, int root, bool host,
-                                        Bytes message) {
-  AlgorithmSpec spec = named(collective, group);
-  ChosenCollective out;
-  const NcclFacts facts = this->facts(members);
+const ChosenCollective& CollectiveChoice::make(const Call& call,
+                                               const std::vector<EndpointId>& members) {
+  const std::vector<EndpointId> ranks{members.begin(), members.end() - (call.host ? 1 : 0)};
+  const NcclCommunicator& communicator = this->communicator(ranks);
+  AlgorithmSpec spec = named(call.collective, call.group);
   const bool named = spec.algorithm != nullptr;
-  std::optional<NcclPlan> plan;
-  if (!host) plan = nccl_plan(tuning_, facts, collective, message, by_ranks_alone());
-  if (plan && !named) spec = parsed(plan->spec, collective).value_or(AlgorithmSpec{});
+  std::optional<NcclPick> pick;
+  if (!call.host) pick = communicator.pick(call.collective, call.message);
+  if (pick && !named) spec = pick->spec;
   // A ring that a scenario names goes by rank; NCCL's go along NVLinks.
   const auto asked_input = [&] {
-    AlgorithmInput in = input(members, root, spec.arguments, message);
-    if (named) in.layout.node_rings.clear();
+    AlgorithmInput in;
+    if (call.host) {
+      in = input_with_host(communicator, members);
+    } else {
+      in = named ? communicator.placed().input({}, 0, std::nullopt)
+                 : communicator.input({}, 0, std::nullopt);
+    }
+    in.arguments = spec.arguments;
+    in.root = call.root;
+    in.size = call.message;
     return in;
   };
   const auto fits = [&] {
-    return spec.algorithm != nullptr && spec.algorithm->helpers == Helpers::none &&
+    return spec.algorithm != nullptr && playable(*spec.algorithm) &&
            validate(*spec.algorithm, asked_input()).empty();
   };
-  const bool asked = spec.algorithm != nullptr && algorithms_.contains(group);
-  const std::string refused = asked && !fits() ? spec.text() : std::string{};
-  if (!fits()) spec = fallback(collective, host, facts);
+  const std::string refused = named && !fits() ? spec.text() : std::string{};
+  if (!fits()) spec = fallback(call, communicator.facts());
   LOCKSTEP_CHECK(fits());
-  if (plan && named && plan->algorithm) {
-    out.launch = tuning_.base_latency[*plan->algorithm][plan->protocol].value_or(Duration{});
-  } else if (plan && !named) {
-    out.launch = nccl_overhead(tuning_, facts, collective, message, *plan);
-  }
-  out.schedule = make_schedule(*spec.algorithm, asked_input());
-  out.block = lay_out(message, element(), out.schedule->blocks()).block;
+  ChosenCollective out;
+  if (pick) out.launch = named ? communicator.base_latency(pick->plan) : pick->launch;
+  AlgorithmInput input = asked_input();
+  if (!call.host)
+    input = ChunkSearch{model_}.with_best_chunks(*spec.algorithm, std::move(input),
+                                                 communicator.placed());
   out.text = spec.text();
   if (!refused.empty()) out.text += ", as these ranks cannot have " + refused;
-  return out;
+  // Groups that sit alike have one schedule, so that folding can take them for one.
+  const auto [found, is_new] =
+      made_.try_emplace(key_of(spec, input, call.group, out.launch) + out.text);
+  if (!is_new) return found->second;
+  out.schedule = make_schedule(*spec.algorithm, input);
+  out.block = lay_out(call.message, element_of(call.message), out.schedule->blocks()).block;
+  report_.push_back(fmt::format("{}: {} of {} bytes among {} by {}", call.group,
+                                to_string(call.collective), call.message.count(), members.size(),
+                                out.text));
+  found->second = std::move(out);
+  return found->second;
 }
 
 const ChosenCollective& CollectiveChoice::choose(Collective collective, const std::string& group,
                                                  const std::vector<EndpointId>& members, int root,
                                                  bool host, Bytes message) {
-  const std::string key =
-      key_of(collective, group, members.size(), host ? 0 : per_node(members), root, host, message);
-  const auto known = made_.find(key);
-  if (known != made_.end()) return known->second;
-  ChosenCollective made = make(collective, group, members, root, host, message);
-  report_.push_back(fmt::format("{}: {} of {} bytes among {} by {}", group, to_string(collective),
-                                message.count(), members.size(), made.text));
-  return made_.emplace(key, std::move(made)).first->second;
+  const std::vector<EndpointId> ranks{members.begin(), members.end() - (host ? 1 : 0)};
+  const fold::Key shape = shape_of(ranks);
+  fold::KeyBuilder builder;
+  builder.add(shape.high).add(shape.low).add(static_cast<std::uint64_t>(collective));
+  for (const char letter : group) builder.add(static_cast<std::uint64_t>(letter));
+  builder.add(root).add(host ? 1 : 0).add(message.count());
+  const fold::Key key = builder.key();
+  const auto known = known_.find(key);
+  if (known != known_.end()) return *known->second;
+  return *known_.emplace(key, &make({collective, group, root, host, message}, members))
+              .first->second;
+}
+
+std::vector<EndpointId> CollectiveChoice::players(const ChosenCollective& chosen,
+                                                  std::vector<EndpointId> members) const {
+  const auto more = static_cast<std::size_t>(chosen.schedule->ranks()) - members.size();
+  if (more == 0) return members;
+  const auto switches = switches_.above(Helpers::node_switches, members).switches;
+  LOCKSTEP_CHECK(switches.size() == more);
+  members.insert(members.end(), switches.begin(), switches.end());
+  return members;
 }
 
 }  // namespace lockstep

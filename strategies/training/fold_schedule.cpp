@@ -19,6 +19,59 @@ StepSchedule::StepSchedule(const Program& program, const StepCommunications& com
     add_rank(rank, role_played(program, rank), endpoint, choice,
              speed == speeds.end() ? 1 : speed->second);
   }
+  performers_ = ranks;
+  add_switches();
+}
+
+/// Behind the others, by their end points; each with its parts in the order of groups.
+void StepSchedule::add_switches() {
+  for (const auto& [key, group] : chosen_)
+    for (const EndpointId each : group.switches) switch_rank_.try_emplace(each, 0);
+  for (auto& [endpoint, rank] : switch_rank_) {
+    rank = performers_ + static_cast<int>(switches_.size());
+    switches_.push_back(endpoint);
+  }
+  parts_.resize(parts_.size() + switches_.size());
+  for (const auto& [key, group] : chosen_)
+    for (std::size_t i = 0; i < group.switches.size(); ++i) add_switch_part(key, group, i);
+  constexpr std::uint64_t kNoRole = UINT64_MAX;
+  for (int rank = performers_; rank < ranks(); ++rank) {
+    std::vector<std::uint64_t> kind{kNoRole};
+    for (const RankPart& part : parts(rank)) {
+      kind.push_back(reinterpret_cast<std::uintptr_t>(part.chosen));
+      kind.push_back(part.steps);
+    }
+    kind_.push_back(
+        kinds_.try_emplace(kind, static_cast<std::int64_t>(kinds_.size())).first->second);
+  }
+}
+
+/// Where the group's ranks leave a part out as one that says nothing new, so do its switches.
+void StepSchedule::add_switch_part(const GroupKey& key, const ChosenGroup& group,
+                                   std::size_t index) {
+  const auto [communication, first] = key;
+  const auto rank = static_cast<std::size_t>(switch_rank_.at(group.switches[index]));
+  std::vector<RankPart>& parts = parts_[rank];
+  RankPart out{.communication = communication, .chosen = group.chosen, .group_of = first};
+  out.position = communications_.group_size(communication) + static_cast<int>(index);
+  out.own = &own_steps(*group.chosen, out.position);
+  out.first_step = parts.empty() ? 1 : parts.back().first_step + parts.back().steps;
+  if (part(first, communication).steps > 0)
+    out.steps = static_cast<std::uint32_t>(out.own->steps.size());
+  parts.push_back(out);
+}
+
+int StepSchedule::players(const RankPart& part) const {
+  return part.chosen->schedule->ranks();
+}
+
+int StepSchedule::player(const RankPart& part, int position) const {
+  const int members = communications_.group_size(part.communication);
+  if (position < members)
+    return communications_.member(part.communication, part.group_of, position);
+  const int first = communications_.member(part.communication, part.group_of, 0);
+  const ChosenGroup& group = chosen_.at({part.communication, first});
+  return switch_rank_.at(group.switches[static_cast<std::size_t>(position - members)]);
 }
 
 void StepSchedule::add_rank(int rank, std::size_t role,
@@ -31,6 +84,7 @@ void StepSchedule::add_rank(int rank, std::size_t role,
     RankPart part{.communication = id, .first_step = next, .steps = 1};
     if (communications_[id].kind == OperationKind::collective) {
       part.chosen = choose(id, rank, endpoint, choice);
+      part.group_of = rank;
       part.position = communications_.position(id, rank);
       part.own = &own_steps(*part.chosen, part.position);
       part.steps = static_cast<std::uint32_t>(part.own->steps.size());
@@ -118,17 +172,20 @@ bool StepSchedule::alike(const ChosenCollective& a, const ChosenCollective& b) {
 const ChosenCollective* StepSchedule::choose(std::uint32_t id, int rank,
                                              const std::function<EndpointId(int)>& endpoint,
                                              CollectiveChoice& choice) {
-  const auto [found, is_new] =
-      chosen_.try_emplace({id, communications_.member(id, rank, 0)}, nullptr);
-  if (!is_new) return found->second;
+  const auto [found, is_new] = chosen_.try_emplace({id, communications_.member(id, rank, 0)});
+  if (!is_new) return found->second.chosen;
   const Communication& how = communications_[id].how;
   std::vector<EndpointId> members;
   for (int i = 0; i < communications_.group_size(id); ++i)
     members.push_back(endpoint(communications_.member(id, rank, i)));
   const int root = how.host ? static_cast<int>(members.size()) - 1 : how.root;
-  found->second = &choice.choose(how.collective, how.group, members, root, how.host.has_value(),
-                                 communications_[id].message);
-  return found->second;
+  ChosenGroup& group = found->second;
+  group.chosen = &choice.choose(how.collective, how.group, members, root, how.host.has_value(),
+                                communications_[id].message);
+  const std::size_t count = members.size();
+  const std::vector<EndpointId> players = choice.players(*group.chosen, std::move(members));
+  group.switches.assign(players.begin() + static_cast<std::ptrdiff_t>(count), players.end());
+  return group.chosen;
 }
 
 namespace {
@@ -195,7 +252,7 @@ void StepSchedule::step(int rank, int, std::int64_t index, Step& step) const {
   const auto channel = static_cast<int>(of.channel) * channels_;
   const Chunk all{Buffer::data, 0, of.message.count()};
   if (of.kind == OperationKind::collective) {
-    add_inner(rank, part, index - part.first_step, step);
+    add_inner(part, index - part.first_step, step);
   } else if (of.kind == OperationKind::send) {
     step.sends.push_back({communications_.peer(part.communication, rank), all, channel});
   } else {
@@ -205,12 +262,12 @@ void StepSchedule::step(int rank, int, std::int64_t index, Step& step) const {
 }
 
 /// A step of a collective, peers by their ranks.
-void StepSchedule::add_inner(int rank, const RankPart& part, std::int64_t index, Step& step) const {
+void StepSchedule::add_inner(const RankPart& part, std::int64_t index, Step& step) const {
   const Step& own = part.own->steps[static_cast<std::size_t>(index)];
   const auto channel = static_cast<int>(communications_[part.communication].channel) * channels_;
   const auto put = [&](const auto& messages, auto& out) {
     for (auto message : messages) {
-      message.peer = communications_.member(part.communication, rank, message.peer);
+      message.peer = player(part, message.peer);
       message.channel += channel;
       out.push_back(message);
     }

@@ -69,7 +69,8 @@ bool FoldedStep::run() {
   call.name = "step";
   call.schedule = {std::shared_ptr<const Schedule>{}, &schedule_};
   call.block = Bytes{1};
-  for (int rank = 0; rank < schedule_.ranks(); ++rank) call.members.push_back(in_.endpoint(rank));
+  for (int rank = 0; rank < schedule_.ranks(); ++rank)
+    call.members.push_back(is_switch(rank) ? schedule_.switch_at(rank) : in_.endpoint(rank));
   workload_.calls.push_back(std::move(call));
   auto relations = fold::find_relations(in_.network, workload_, in_.most_relations);
   if (!relations) return false;
@@ -78,8 +79,11 @@ bool FoldedStep::run() {
   quotient_ = fold::make_quotient(relations_, partition_, in_.network, workload_, in_.model);
   router_ = std::make_shared<PairRouter>(quotient_.ways, schedule_.channels());
   quotient_.network.router = router_;
+  // Classes are numbered by their first members, and switches are the last of these.
   for (const std::uint32_t member : partition_.first_member)
-    representatives_.push_back(static_cast<int>(member));
+    if (!is_switch(static_cast<int>(member))) representatives_.push_back(static_cast<int>(member));
+  class_of_.assign(partition_.member_class.begin(),
+                   partition_.member_class.begin() + schedule_.performers());
   find_components();
   return true;
 }
@@ -92,7 +96,7 @@ std::size_t FoldedStep::role_of(int rank) const {
 void FoldedStep::find_components() {
   components_.assign(communications_.communicators(), {});
   for (auto& component : components_) {
-    component.resize(classes());
+    component.resize(partition_.first_member.size());
     std::iota(component.begin(), component.end(), 0U);
   }
   const auto root = [](std::vector<std::uint32_t>& of, std::uint32_t at) {
@@ -103,10 +107,9 @@ void FoldedStep::find_components() {
     for (const RankPart& part : schedule_.parts(rank)) {
       if (part.chosen == nullptr) continue;
       auto& of = components_[communications_[part.communication].communicator];
-      const auto first =
-          static_cast<std::size_t>(communications_.member(part.communication, rank, 0));
-      const std::uint32_t a = root(of, class_of()[static_cast<std::size_t>(rank)]);
-      const std::uint32_t b = root(of, class_of()[first]);
+      const auto first = static_cast<std::size_t>(schedule_.player(part, 0));
+      const std::uint32_t a = root(of, partition_.member_class[static_cast<std::size_t>(rank)]);
+      const std::uint32_t b = root(of, partition_.member_class[first]);
       of[std::max(a, b)] = std::min(a, b);
     }
   }
@@ -132,13 +135,11 @@ const CollectiveCall* FoldedStep::call_of(const ChosenCollective& chosen) {
   return &found->second;
 }
 
-fold::FoldedRank FoldedStep::folded_rank(std::uint32_t communication, int rank,
+fold::FoldedRank FoldedStep::folded_rank(const RankPart& part, int rank,
                                          const std::vector<EndpointId>& classes) {
-  const RankPart& part = schedule_.part(rank, communication);
-  const int size = communications_.group_size(communication);
   std::map<std::uint32_t, int> position;  // of the group's members
-  for (int i = 0; i < size; ++i)
-    position[static_cast<std::uint32_t>(communications_.member(communication, rank, i))] = i;
+  for (int i = 0; i < schedule_.players(part); ++i)
+    position[static_cast<std::uint32_t>(schedule_.player(part, i))] = i;
   const auto add = [&](std::uint32_t p, std::uint32_t other, std::vector<fold::FoldedPeer>& out,
                        std::map<std::uint32_t, std::size_t>& known) {
     const auto at = position.find(other);
@@ -187,16 +188,54 @@ bool FoldedStep::leaves_alone(const Group& group) const {
   return true;
 }
 
+/// Null where a switch plays in other communications of the same ranks alone.
+const RankPart* FoldedStep::part_in(int rank, std::uint32_t communication,
+                                    std::uint32_t component) const {
+  if (!is_switch(rank)) return &schedule_.part(rank, communication);
+  const auto& of = components_[communications_[communication].communicator];
+  for (const RankPart& part : schedule_.parts(rank)) {
+    if (part.communication != communication) continue;
+    const auto first = static_cast<std::size_t>(schedule_.player(part, 0));
+    if (of[partition_.member_class[first]] == component) return &part;
+  }
+  return nullptr;
+}
+
+std::uint64_t FoldedStep::switch_transfers(std::uint32_t communication,
+                                           std::uint32_t component) const {
+  const auto& of = components_[communications_[communication].communicator];
+  std::uint64_t out = 0;
+  for (int rank = schedule_.performers(); rank < schedule_.ranks(); ++rank) {
+    if (of[partition_.member_class[static_cast<std::size_t>(rank)]] != component) continue;
+    for (const RankPart& part : schedule_.parts(rank)) {
+      const auto first = static_cast<std::size_t>(schedule_.player(part, 0));
+      const bool here =
+          part.communication == communication && of[partition_.member_class[first]] == component;
+      if (here) out += static_cast<std::uint64_t>(part.own->messages);
+    }
+  }
+  return out;
+}
+
 const FoldedStep::Group& FoldedStep::group(std::uint32_t communication, std::uint32_t component) {
   const auto [found, is_new] = groups_.try_emplace({communication, component});
   Group& out = found->second;
   if (!is_new) return out;
   const auto& of = components_[communications_[communication].communicator];
-  for (std::uint32_t c = 0; c < of.size(); ++c)
-    if (of[c] == component) out.classes.push_back(c);
+  std::vector<const RankPart*> parts;
+  for (std::uint32_t c = 0; c < of.size(); ++c) {
+    if (of[c] != component) continue;
+    const auto* part =
+        part_in(static_cast<int>(partition_.first_member[c]), communication, component);
+    if (part == nullptr) continue;
+    out.classes.push_back(c);
+    parts.push_back(part);
+  }
   std::vector<fold::FoldedRank> ranks;
-  for (const EndpointId c : out.classes)
-    ranks.push_back(folded_rank(communication, representatives_[c], out.classes));
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    ranks.push_back(folded_rank(
+        *parts[i], static_cast<int>(partition_.first_member[out.classes[i]]), out.classes));
+  out.switch_transfers = switch_transfers(communication, component);
   out.schedule = fold::written(
       std::make_shared<fold::QuotientSchedule>(std::move(ranks), schedule_.channels()),
       kMostWritten);
@@ -212,12 +251,13 @@ std::optional<FoldedStep::Seat> FoldedStep::collective(int rank, const Operation
   const std::uint32_t component = components_[communicator][own];
   const RankPart& part = schedule_.part(rank, id);
   Seat out;
-  out.transfers = static_cast<std::uint64_t>(part.own->messages) * partition_.members_in[own];
-  again(out);
   out.group = &group(id, component);
   const std::vector<EndpointId>& classes = out.group->classes;
   out.member = static_cast<std::uint32_t>(std::lower_bound(classes.begin(), classes.end(), own) -
                                           classes.begin());
+  out.transfers = static_cast<std::uint64_t>(part.own->messages) * partition_.members_in[own];
+  if (out.member == 0) out.transfers += out.group->switch_transfers;
+  again(out);
   out.launch = part.chosen->launch;
   out.meeting = (std::uint64_t{communicator} << 32U) | component;
   return out;

@@ -56,12 +56,11 @@ class FoldedStep {
   FoldedStep& operator=(const FoldedStep&) = delete;
   ~FoldedStep();
 
-  /// Per class, its first rank (hosts last). Class c is end point c of network().
+  /// Per class, its first rank (hosts last). Class c is end point c of network(); classes of
+  /// switches that reduce come behind these.
   [[nodiscard]] const std::vector<int>& representatives() const { return representatives_; }
   /// Per rank, then per host.
-  [[nodiscard]] const std::vector<std::uint32_t>& class_of() const {
-    return partition_.member_class;
-  }
+  [[nodiscard]] const std::vector<std::uint32_t>& class_of() const { return class_of_; }
   [[nodiscard]] std::size_t classes() const { return representatives_.size(); }
   [[nodiscard]] const Network& network() const { return quotient_.network; }
   /// `differences`: in what they differ, too.
@@ -75,7 +74,8 @@ class FoldedStep {
   /// Classes that have to do with a collective of each other's, and their steps in it.
   struct Group {
     std::shared_ptr<const Schedule> schedule;
-    std::vector<EndpointId> classes;
+    std::vector<EndpointId> classes;     // those of switches, which nobody calls, last
+    std::uint64_t switch_transfers = 0;  // that all switches of all its groups send
     /// Of one class whose end points do nothing that another collective could have to wait for:
     /// one call may stand for every time that it happens.
     bool repeats = false;
@@ -114,8 +114,14 @@ class FoldedStep {
   [[nodiscard]] std::string difference(std::size_t of, std::size_t usual) const;
   [[nodiscard]] const Group& group(std::uint32_t communication, std::uint32_t component);
   [[nodiscard]] bool leaves_alone(const Group& group) const;
-  [[nodiscard]] fold::FoldedRank folded_rank(std::uint32_t communication, int rank,
+  [[nodiscard]] fold::FoldedRank folded_rank(const RankPart& part, int rank,
                                              const std::vector<EndpointId>& classes);
+  /// The part that a rank or switch has in it, of the groups of that component.
+  [[nodiscard]] const RankPart* part_in(int rank, std::uint32_t communication,
+                                        std::uint32_t component) const;
+  [[nodiscard]] std::uint64_t switch_transfers(std::uint32_t communication,
+                                               std::uint32_t component) const;
+  [[nodiscard]] bool is_switch(int rank) const { return rank >= schedule_.performers(); }
   [[nodiscard]] const CollectiveCall* call_of(const ChosenCollective& chosen);
 
   const StepFoldingInput in_;
@@ -127,6 +133,7 @@ class FoldedStep {
   fold::Quotient quotient_;
   std::shared_ptr<PairRouter> router_;
   std::vector<int> representatives_;
+  std::vector<std::uint32_t> class_of_;
   /// Per communicator and class: the least class that is in touch with it there.
   std::vector<std::vector<std::uint32_t>> components_;
   std::map<const ChosenCollective*, CollectiveCall> calls_;

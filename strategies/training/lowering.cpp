@@ -212,7 +212,7 @@ class Lowerer {
     if (!is_new) return id;
     CollectiveCall call;
     call.name = operation.operation->name;
-    call.members = std::move(members);
+    call.members = in_.choice.players(chosen, std::move(members));
     call.schedule = chosen.schedule;
     call.block = chosen.block;
     out_.workload.calls.push_back(std::move(call));

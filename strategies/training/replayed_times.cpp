@@ -6,6 +6,7 @@
 #include <set>
 
 #include "sim/check.hpp"
+#include "topologies/nodes.hpp"
 
 namespace lockstep {
 
@@ -20,21 +21,21 @@ ReplayedTimes::ReplayedTimes(const Program& program, const Cluster& cluster, con
       endpoint_{std::move(endpoint)} {}
 
 int ReplayedTimes::node_of(int rank) const {
-  return rank / std::max(1, cluster_.gpus_per_node());
+  return lockstep::node_of(cluster_, static_cast<EndpointId>(rank));
 }
 
 std::vector<int> ReplayedTimes::ranks_of_node(int node) const {
-  const int gpus = std::max(1, cluster_.gpus_per_node());
+  const int first = first_rank_of_node(cluster_, node);
+  const int end = std::min(first + lockstep::ranks_of_node(cluster_, node), program_.mesh.ranks());
   std::vector<int> out;
-  for (int rank = node * gpus; rank < std::min((node + 1) * gpus, program_.mesh.ranks()); ++rank) {
-    out.push_back(rank);
-  }
+  for (int rank = first; rank < end; ++rank) out.push_back(rank);
   return out;
 }
 
-/// Where ranks sit, from the first node that any of them is on: all nodes are alike.
+/// Where ranks sit, from the first node that any of them is on where nodes are equal.
 std::string ReplayedTimes::place_key(const std::vector<int>& ranks) const {
-  const int base = node_of(ranks.front()) * std::max(1, cluster_.gpus_per_node());
+  const int base =
+      has_equal_nodes(cluster_) ? first_rank_of_node(cluster_, node_of(ranks.front())) : 0;
   std::string out;
   for (const int rank : ranks) out += fmt::format("{},", rank - base);
   return out;
@@ -124,6 +125,7 @@ ReplayedTimes::Outcome ReplayedTimes::replay_groups(int rank, const Communicatio
     const ChosenCollective& chosen = choice_.choose(how.collective, how.group, call.members, root,
                                                     how.host.has_value(), message);
     call.name = chosen.text;
+    call.members = choice_.players(chosen, std::move(call.members));
     call.schedule = chosen.schedule;
     call.block = chosen.block;
     launch = std::max(launch, chosen.launch);

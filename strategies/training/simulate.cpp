@@ -13,7 +13,8 @@
 #include "strategies/training/lowering.hpp"
 #include "strategies/training/rank_kinds.hpp"
 #include "strategies/training/replayed_times.hpp"
-#include "topologies/lower.hpp"
+#include "topologies/lower_with_switches.hpp"
+#include "topologies/nodes.hpp"
 
 namespace lockstep {
 
@@ -108,8 +109,9 @@ class Simulation {
         device_{device},
         cost_{cost},
         options_{options},
-        network_{lower(
-            cluster, endpoint_of(device, *program_),
+        switches_{ReducingSwitches::in_nodes(cluster, device)},
+        network_{lower_with_switches(
+            cluster, switches_.forests(), endpoint_of(device, *program_),
             options.network == NetworkModel::queue ? RoutePolicy::ecmp : RoutePolicy::automatic)} {
     for (std::size_t i = 0; i < program_->roles.size(); ++i) roles_.push_back(unroll(*program_, i));
     choose_algorithms();
@@ -123,8 +125,9 @@ class Simulation {
 
  private:
   void choose_algorithms() {
-    choice_.emplace(cluster_, network_, device_,
-                    load_nccl_tuning(options_.nccl_tuning, options_.costs), parallel_.algorithms);
+    choice_.emplace(cluster_, network_, switches_, device_,
+                    load_nccl_tuning(options_.nccl_tuning, options_.costs), parallel_.algorithms,
+                    options_.network);
   }
 
   [[nodiscard]] std::function<EndpointId(int)> endpoints() const {
@@ -222,7 +225,7 @@ class Simulation {
   }
 
   [[nodiscard]] KernelTimes::Host host() const {
-    const int sharers = std::max(1, std::min(cluster_.gpus_per_node(), program_->mesh.ranks()));
+    const int sharers = std::max(1, std::min(largest_node(cluster_), program_->mesh.ranks()));
     const auto share = options_.host_memory
                            ? std::optional{options_.host_memory->scaled(1.0 / sharers)}
                            : std::nullopt;
@@ -249,6 +252,7 @@ class Simulation {
   const Device& device_;
   const CostModel& cost_;
   const SimulationOptions& options_;
+  ReducingSwitches switches_;
   Network network_;
   std::vector<RoleProgram> roles_;
   std::optional<CollectiveChoice> choice_;

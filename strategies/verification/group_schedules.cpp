@@ -10,7 +10,7 @@
 #include "strategies/collectives/spec.hpp"
 #include "strategies/nccl/tuning_file.hpp"
 #include "strategies/training/collective_choice.hpp"
-#include "topologies/lower.hpp"
+#include "topologies/lower_with_switches.hpp"
 
 namespace lockstep {
 
@@ -21,8 +21,16 @@ struct Chosen {
   AlgorithmInput input;
 };
 
-/// As nodes or a torus of a x b where they can be, else ranks by themselves: numbers do not care
-/// where a rank sits, but some algorithms do.
+/// A switch that reduces above every node.
+void add_switches(int members, RankLayout& layout) {
+  const int nodes = members / layout.per_node;
+  for (int rank = 0; rank < members; ++rank)
+    layout.node_switches.push_back(members + rank / layout.per_node);
+  layout.node_switches.resize(layout.node_switches.size() + static_cast<std::size_t>(nodes), -1);
+}
+
+/// As nodes or a torus of a x b where they can be, as one node, else ranks by themselves: numbers
+/// do not care where a rank sits, but some algorithms do.
 [[nodiscard]] std::vector<RankLayout> layouts_of(int members) {
   std::vector<RankLayout> out;
   for (int side = 2; side * 2 <= members; ++side) {
@@ -30,8 +38,12 @@ struct Chosen {
     RankLayout layout;
     layout.per_node = side;
     layout.dimensions = {side, members / side};
+    add_switches(members, layout);
     out.push_back(std::move(layout));
   }
+  RankLayout& node = out.emplace_back();
+  node.per_node = std::max(1, members);
+  add_switches(members, node);
   out.emplace_back();
   return out;
 }
@@ -77,8 +89,9 @@ struct GroupSchedules::Staged {
   Staged(const VerificationStage& on, std::map<std::string, std::string> algorithms, int mesh)
       : ranks{mesh},
         hosts_after{on.cluster.ranks() - mesh},
-        network{lower(on.cluster, on.device.endpoint())},
-        choice{on.cluster, network, on.device, load_nccl_tuning(on.nccl_tuning),
+        switches{ReducingSwitches::in_nodes(on.cluster, on.device)},
+        network{lower_with_switches(on.cluster, switches.forests(), on.device.endpoint())},
+        choice{on.cluster,           network, switches, on.device, load_nccl_tuning(on.nccl_tuning),
                std::move(algorithms)} {}
 
   [[nodiscard]] EndpointId endpoint(int rank) const {
@@ -87,6 +100,7 @@ struct GroupSchedules::Staged {
 
   int ranks;
   int hosts_after;
+  ReducingSwitches switches;
   Network network;
   CollectiveChoice choice;
 };

@@ -48,6 +48,16 @@ TEST_CASE("a route goes rail first and names the link that limits") {
   CHECK(limits == 1);
 }
 
+TEST_CASE("bandwidth_Bps is nominal in routes and in exports, carries_Bps what efficiency leaves") {
+  // NVLink of a DGX H100: 450 GB/s of which 0.824 are usable, 370.8 GB/s.
+  const auto rows = rows_of("lockstep topology routes --cluster dgx-h100 --from 0 --to 1");
+  CHECK(rows.front()["bandwidth_Bps"] == 450e9);
+  CHECK(rows.front()["efficiency"] == 0.824);
+  CHECK(rows.front()["carries_Bps"] == 370.8e9);
+  const std::string dot = output_of("lockstep topology export --cluster dgx-h100");
+  CHECK(contains(dot, "bandwidth_Bps=450000000000, carries_Bps=370800000000, efficiency=0.824"));
+}
+
 TEST_CASE("a graph is exported as DOT and as GraphML, to a file as well") {
   const std::string command = "lockstep topology export --cluster dgx1";
   const std::string dot = output_of(command + " --as dot");

@@ -41,8 +41,10 @@ TEST_CASE("DOT and GraphML carry kinds and figures") {
   std::ostringstream dot;
   write_dot(star, dot);
   CHECK(dot.str().find("digraph G {\n0 [kind=gpu, label=gpu0, node=0, rail=0];\n") == 0);
-  CHECK(dot.str().find("2->1  [bandwidth=\"50 GB/s\", bandwidth_Bps=50000000000, efficiency=1, "
-                       "kind=network, latency_s=\"1e-06\"];") != std::string::npos);
+  CHECK(dot.str().find(
+            "2->1  [bandwidth=\"50 GB/s\", bandwidth_Bps=50000000000, carries_Bps=50000000000, "
+            "efficiency=1, "
+            "kind=network, latency_s=\"1e-06\"];") != std::string::npos);
   std::ostringstream graphml;
   write_graphml(star, graphml);
   CHECK(graphml.str().find("<edge id=\"e3\" source=\"n2\" target=\"n1\">") != std::string::npos);

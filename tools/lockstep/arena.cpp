@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
-#include <numeric>
 
 #include "tools/lockstep/errors.hpp"
 #include "topologies/config/did_you_mean.hpp"
@@ -19,12 +18,6 @@ namespace {
 RoutePolicy policy_for(NetworkModel model, RoutePolicy asked) {
   return model == NetworkModel::queue && asked == RoutePolicy::automatic ? RoutePolicy::ecmp
                                                                          : asked;
-}
-
-/// NVLink SHARP came with Hopper's NVSwitch (NVIDIA H100 whitepaper v1.04, "Third-generation
-/// NVSwitch"), as FP8 came with Hopper's tensor cores: a GPU without the one has not the other.
-bool nvswitch_reduces(const Device& device) {
-  return device.peak(Precision::kFp8).has_value();
 }
 
 }  // namespace
@@ -90,65 +83,15 @@ Arena::Arena(LoadedCluster loaded, const NetworkOptions& network, bool switches)
 
 void Arena::prepare(const std::string& protocol, bool switches) {
   if (!protocol.empty()) protocol_ = load_named_protocol(protocol);
-  layout_.per_node = std::max(1, std::min(cluster().gpus_per_node(), ranks()));
-  layout_.dimensions = cluster().dimensions();
-  if (switches) {
-    switches_ = ReducingSwitches{cluster(), nvswitch_reduces(loaded_.device)};
-    switches_.add_to(layout_);
-  }
+  if (switches) switches_ = ReducingSwitches{cluster(), nvswitch_reduces(loaded_.device)};
   network_ = lowered(protocol_);
-  hop_ = hop_on(network_);
+  communicator_.emplace(cluster(), network_, switches_);
 }
 
 Network Arena::lowered(const std::optional<Protocol>& protocol) const {
   Network out = lower_with_switches(cluster(), switches_.forests(), loaded_.device.endpoint(),
                                     policy_, seed_);
   if (protocol) apply(*protocol, cluster(), out);
-  return out;
-}
-
-std::optional<AlphaBeta> Arena::hop_on(const Network& network) const {
-  if (ranks() < 2) return std::nullopt;
-  const int far = layout_.per_node < ranks() ? layout_.per_node : 1;
-  Route route;
-  if (!network.router->route(0, static_cast<EndpointId>(far), route) || route.hops.empty())
-    return std::nullopt;
-  std::optional<Rate> slowest;
-  for (const Hop& hop : route.hops) {
-    const Rate rate = network.links[hop.link].bandwidth.scaled(static_cast<double>(kWeightUnit) /
-                                                               static_cast<double>(hop.weight));
-    if (!slowest || rate < *slowest) slowest = rate;
-  }
-  return AlphaBeta{route.latency + network.endpoints[0].message_overhead, *slowest,
-                   network.endpoints[0].reduce_rate};
-}
-
-AlgorithmInput Arena::input(const AlgorithmArguments& arguments, int root,
-                            std::optional<Bytes> size) const {
-  AlgorithmInput out;
-  out.n = ranks();
-  out.arguments = arguments;
-  out.root = root;
-  out.layout = layout_;
-  out.size = size;
-  out.hop = hop_;
-  return out;
-}
-
-std::vector<EndpointId> Arena::members(Helpers helpers, int count) const {
-  std::vector<EndpointId> out(static_cast<std::size_t>(ranks()));
-  std::iota(out.begin(), out.end(), EndpointId{0});
-  if (count == 0) return out;
-  std::vector<EndpointId> others;
-  if (helpers == Helpers::hosts) {
-    others.resize(static_cast<std::size_t>(cluster().helpers()));
-    std::iota(others.begin(), others.end(), static_cast<EndpointId>(ranks()));
-  } else {
-    const auto switches = switches_.endpoints(helpers);
-    others.assign(switches.begin(), switches.end());
-  }
-  if (others.size() < static_cast<std::size_t>(count)) return {};
-  out.insert(out.end(), others.begin(), others.begin() + count);
   return out;
 }
 
@@ -175,7 +118,7 @@ std::string Arena::unreachable(Helpers helpers, int count) const {
     return {};
   }
   const std::vector<int>& above =
-      helpers == Helpers::node_switches ? layout_.node_switches : layout_.fabric_switches;
+      helpers == Helpers::node_switches ? layout().node_switches : layout().fabric_switches;
   for (int below = 0; below < std::min(size, static_cast<int>(std::ssize(above))); ++below) {
     const int node_switch = above[static_cast<std::size_t>(below)];
     if (node_switch >= 0 && node_switch < size && !meet(below, node_switch))

@@ -2,9 +2,11 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/engine/replay.hpp"
+#include "strategies/collectives/placed_communicator.hpp"
 #include "strategies/collectives/reducing_switches.hpp"
 #include "strategies/collectives/registry.hpp"
 #include "tools/lockstep/cluster_options.hpp"
@@ -34,25 +36,38 @@ class Arena {
   Arena(const ClusterOptions& options, const NetworkOptions& network, Wants wants);
   /// The same of a cluster that is there already, which has no hosts to add; default routes.
   Arena(LoadedCluster loaded, const NetworkOptions& network, bool switches);
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
 
   [[nodiscard]] const LoadedCluster& loaded() const { return loaded_; }
   [[nodiscard]] const Cluster& cluster() const { return loaded_.cluster; }
   [[nodiscard]] int ranks() const { return loaded_.cluster.ranks(); }
   [[nodiscard]] NetworkModel model() const { return model_; }
   [[nodiscard]] RoutePolicy policy() const { return policy_; }
-  [[nodiscard]] const RankLayout& layout() const { return layout_; }
+  [[nodiscard]] const RankLayout& layout() const { return communicator_->layout(); }
   [[nodiscard]] const std::optional<Protocol>& protocol() const { return protocol_; }
   [[nodiscard]] const Network& network() const { return network_; }
   /// The same network under no protocol.
   [[nodiscard]] Network bare_network() const { return lowered(std::nullopt); }
 
-  /// From the first rank to the one a node further: what chunk counts are chosen by.
-  [[nodiscard]] std::optional<AlphaBeta> hop_on(const Network& network) const;
+  /// All its ranks. It speaks of this arena, which must outlive it.
+  [[nodiscard]] const PlacedCommunicator& communicator() const { return *communicator_; }
+  /// The same on another network of this cluster's, or of some of its ranks.
+  [[nodiscard]] PlacedCommunicator communicator_on(const Network& network) const {
+    return {cluster(), network, switches_};
+  }
+  [[nodiscard]] PlacedCommunicator communicator_of(std::vector<EndpointId> ranks) const {
+    return {cluster(), network_, switches_, std::move(ranks)};
+  }
   /// What an algorithm is told for all ranks of this cluster.
   [[nodiscard]] AlgorithmInput input(const AlgorithmArguments& arguments, int root,
-                                     std::optional<Bytes> size) const;
+                                     std::optional<Bytes> size) const {
+    return communicator_->input(arguments, root, size);
+  }
   /// The end points of the ranks, then those of `count` helpers. Empty where there are fewer.
-  [[nodiscard]] std::vector<EndpointId> members(Helpers helpers, int count) const;
+  [[nodiscard]] std::vector<EndpointId> members(Helpers helpers, int count) const {
+    return communicator_->members(helpers, count);
+  }
   /// Why `count` helpers cannot play along where links have failed: the first two end points that
   /// have to talk and have no route left. Empty where all have.
   [[nodiscard]] std::string unreachable(Helpers helpers, int count) const;
@@ -72,9 +87,8 @@ class Arena {
   std::string network_name_;
   std::optional<Protocol> protocol_;
   ReducingSwitches switches_;
-  RankLayout layout_;
-  std::optional<AlphaBeta> hop_;
   Network network_;
+  std::optional<PlacedCommunicator> communicator_;
 };
 
 /// A protocol by its id (`lockstep list protocols`) or file. Throws UsageError, ConfigError.

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "sim/execute/cuda/plan/backend.hpp"
+#include "sim/network/share_error.hpp"
 #include "tools/lockstep/command_line.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/keep_memory.hpp"
@@ -35,6 +36,8 @@ int main(int argc, char** argv) {
     return fail(cli::kUsage, error.what());
   } catch (const cli::Refusal& error) {
     return fail(cli::kNo, error.what());
+  } catch (const ShareError& error) {
+    return fail(cli::kUsage, error.what());
   } catch (const DeviceError& error) {
     return fail(cli::kNo, error.what());
   } catch (const cli::IoError& error) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "sim/check.hpp"
+#include "sim/network/share_error.hpp"
 
 namespace lockstep::fluid {
 
@@ -29,7 +29,7 @@ std::uint64_t Sharing::rate_alone(FlowTable& flows, const Flow& flow) const {
                                                         unit / hop.weight);
     rate = std::min(rate, share);
   }
-  LOCKSTEP_CHECK(rate > 0);
+  if (rate == 0) throw ShareError{};
   return rate;
 }
 
@@ -163,7 +163,7 @@ void Sharing::sift_down(std::size_t at) {
 /// link had frozen one before, it would have taken it over. Of the others those are open whose own
 /// link is: they join this group now.
 void Sharing::freeze(FlowTable& flows, LinkId link, std::uint64_t level) {
-  LOCKSTEP_CHECK(level > 0);
+  if (level == 0) throw ShareError{};
   rest_[link].frozen = sweep_;
   groups_[link].level = level;
   groups_[link].next_ps = kUnknown;

@@ -2,6 +2,7 @@
 
 #include "sim/check.hpp"
 #include "sim/network/fluid/sharing.hpp"
+#include "sim/network/share_error.hpp"
 
 namespace lockstep::fluid {
 
@@ -60,7 +61,7 @@ bool Sharing::work_out_near(FlowTable& flows) {
   while (!bounds_.empty()) {
     if (!settle()) continue;
     const std::uint64_t level = bounds_.front().level;
-    LOCKSTEP_CHECK(level > 0);
+    if (level == 0) throw ShareError{};
     lowest_.clear();
     while (!bounds_.empty() && bounds_.front().level == level) {
       if (!settle()) continue;

@@ -1,4 +1,5 @@
 #include "strategies/collectives/all_reduce/algorithms.hpp"
+#include "strategies/collectives/all_reduce/pipeline_rounds.hpp"
 #include "strategies/collectives/all_reduce/pipelined_tree.hpp"
 #include "strategies/collectives/chunk_count.hpp"
 
@@ -15,24 +16,20 @@
 /// Errors: none after validate(). Source: Sanders, Speck and Traeff 2009.
 namespace lockstep {
 
-namespace {
-
 /// Every round takes alpha and three times a chunk's bytes, so that each counts for three.
-std::int64_t chunks_of(const AlgorithmInput& input, const NodeTree& tree) {
-  return chunk_count(input, {.fixed = 3 * 2 * tree.depth()});
+PipelineRounds binary_tree_rounds(const AlgorithmInput& input) {
+  return {.fixed = 3 * 2 * NodeTree{input.n, input.layout.per_node}.depth()};
 }
-
-}  // namespace
 
 SchedulePtr make_binary_tree(const AlgorithmInput& input) {
   const NodeTree tree{input.n, input.layout.per_node};
-  return make_pipelined_tree(tree, chunks_of(input, tree));
+  return make_pipelined_tree(tree, chunk_count(input, binary_tree_rounds(input)));
 }
 
 std::optional<CollectiveCost> binary_tree_estimate(const AlgorithmInput& input) {
   if (input.n == 1 || input.layout.per_node > 1) return std::nullopt;
   const NodeTree tree{input.n, 1};
-  const std::int64_t chunks = chunks_of(input, tree);
+  const std::int64_t chunks = chunk_count(input, binary_tree_rounds(input));
   const std::int64_t rounds = chunks - 1 + 2 * tree.depth();
   return CollectiveCost{.rounds = rounds, .path_blocks = 3 * rounds, .sent_blocks = 3 * chunks};
 }

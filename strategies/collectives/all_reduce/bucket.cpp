@@ -1,5 +1,7 @@
 #include "strategies/collectives/all_reduce/bucket.hpp"
 
+#include <fmt/format.h>
+
 #include <functional>
 #include <numeric>
 
@@ -81,6 +83,12 @@ std::vector<int> grid_of(const AlgorithmInput& input) {
   const int per_node = input.layout.per_node;
   if (input.n % per_node == 0) return {per_node, input.n / per_node};
   return {input.n};
+}
+
+std::optional<std::string> grid_refusal(const AlgorithmInput& input) {
+  const auto unequal = input.layout.unequal_nodes();
+  if (!unequal || input.dimensions("dims")) return std::nullopt;
+  return fmt::format("{}; no grid follows of them: say which, as in dims={}x1", *unequal, input.n);
 }
 
 }  // namespace lockstep

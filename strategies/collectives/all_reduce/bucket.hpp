@@ -23,5 +23,7 @@ struct Bucket {
 
 /// Dimensions to use where `dims` is not given: the torus, else ranks of a node by nodes.
 [[nodiscard]] std::vector<int> grid_of(const AlgorithmInput& input);
+/// Why there are none: `dims` is not given and nodes differ in size.
+[[nodiscard]] std::optional<std::string> grid_refusal(const AlgorithmInput& input);
 
 }  // namespace lockstep

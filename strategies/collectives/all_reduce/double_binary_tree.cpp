@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "strategies/collectives/all_reduce/algorithms.hpp"
+#include "strategies/collectives/all_reduce/pipeline_rounds.hpp"
 #include "strategies/collectives/all_reduce/pipelined_tree.hpp"
 #include "strategies/collectives/chunk_count.hpp"
 #include "strategies/collectives/compose.hpp"
@@ -50,19 +51,21 @@ RankOrder turned(int per_node, int turn) {
           [=](int rank) { return turn_by(rank, per_node - forth); }};
 }
 
+}  // namespace
+
 /// Every round takes alpha and twice the bytes of a chunk, so that each counts for two; channels
 /// divide them as long as they have NICs of their own.
-std::int64_t chunks_of(const AlgorithmInput& input, const NodeTree& tree, int channels) {
-  return chunk_count(
-      input, {.fixed = 2 * 2 * tree.depth(), .per_chunk = std::min(channels, tree.per_node())});
+PipelineRounds double_binary_tree_rounds(const AlgorithmInput& input) {
+  const NodeTree tree{input.n, input.layout.per_node};
+  return {.fixed = 2 * 2 * tree.depth(),
+          .per_chunk = std::min(rows::number(input, "channels"), tree.per_node())};
 }
-
-}  // namespace
 
 SchedulePtr make_double_binary_tree(const AlgorithmInput& input) {
   const NodeTree tree{input.n, input.layout.per_node};
   const int channels = rows::number(input, "channels");
-  const SchedulePtr one = make_pipelined_tree(tree, chunks_of(input, tree, channels));
+  const SchedulePtr one =
+      make_pipelined_tree(tree, chunk_count(input, double_binary_tree_rounds(input)));
   const SchedulePtr pair = side_by_side({{one}, {one, second_order(tree)}});
   std::vector<Stripe> stripes;
   for (int channel = 0; channel < channels; ++channel)
@@ -75,7 +78,7 @@ std::optional<CollectiveCost> double_binary_tree_estimate(const AlgorithmInput& 
   if (input.n == 1 || input.layout.per_node > 1) return std::nullopt;
   const NodeTree tree{input.n, 1};
   const int channels = rows::number(input, "channels");
-  const std::int64_t chunks = chunks_of(input, tree, channels);
+  const std::int64_t chunks = chunk_count(input, double_binary_tree_rounds(input));
   const std::int64_t rounds = chunks - 1 + 2 * tree.depth();
   const std::int64_t twice = 2 * 2 * channels;  // the blocks of two chunks
   return CollectiveCost{

@@ -66,6 +66,9 @@ std::optional<CollectiveCost> hierarchical_cost(const AlgorithmInput& input) {
 }
 
 std::optional<std::string> hierarchical_refusal(const AlgorithmInput& input) {
+  const auto unequal = input.layout.unequal_nodes();
+  if (unequal && !input.number("group"))
+    return *unequal + "; needs equal groups: say of how many, as in group=2";
   const int group = group_of(input);
   if (input.n % group != 0) return fmt::format("group={} does not divide {} ranks", group, input.n);
   const std::string intra = input.text("intra").value();

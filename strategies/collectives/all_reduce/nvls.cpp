@@ -4,6 +4,7 @@
 
 #include "strategies/collectives/all_reduce/algorithms.hpp"
 #include "strategies/collectives/all_reduce/inner.hpp"
+#include "strategies/collectives/all_reduce/pipeline_rounds.hpp"
 #include "strategies/collectives/ceil_lg.hpp"
 #include "strategies/collectives/chunk_count.hpp"
 #include "strategies/collectives/compose.hpp"
@@ -105,17 +106,17 @@ class SwitchHalf final : public Schedule {
   std::vector<int> served_;  // per switch, the first rank of its node; -1: none
 };
 
+}  // namespace
+
 /// What a chunk's rounds cost: over the switch as many as its bytes and the stages have, across
 /// nodes inner's, with a node's ranks side by side.
-PipelineRounds rounds_of(const AlgorithmInput& input) {
+PipelineRounds nvls_rounds(const AlgorithmInput& input) {
   const int group = input.layout.per_node;
   if (group == input.n) return {.fixed = 3};
   const auto across = inner_cost(input, input.n / group, group);
   const std::int64_t rounds = across ? across->rounds : 2 * ceil_lg(input.n / group);
   return {.fixed = 3, .per_chunk = group * std::max<std::int64_t>(1, rounds)};
 }
-
-}  // namespace
 
 SchedulePtr make_nvls(const AlgorithmInput& input) {
   const int n = input.n;
@@ -139,14 +140,14 @@ SchedulePtr make_nvls(const AlgorithmInput& input) {
          }});
   if (group > 1) stages.push_back(half(Combine::copy));
   return in_pipeline(n + switches, group * share, std::move(stages),
-                     chunk_count(input, rounds_of(input)));
+                     chunk_count(input, nvls_rounds(input)));
 }
 
 /// Every chunk goes up, down as a share, up as a share and down again: a stage each.
 std::optional<CollectiveCost> nvls_estimate(const AlgorithmInput& input) {
   const int n = input.n;
   if (n == 1 || input.layout.per_node != n) return std::nullopt;
-  const std::int64_t chunks = chunk_count(input, rounds_of(input));
+  const std::int64_t chunks = chunk_count(input, nvls_rounds(input));
   const std::int64_t blocks = chunks * (n + 1);
   return CollectiveCost{.rounds = chunks + 3, .path_blocks = blocks, .sent_blocks = blocks};
 }
@@ -156,6 +157,8 @@ std::optional<std::string> nvls_refusal(const AlgorithmInput& input) {
   const int group = input.layout.per_node;
   const auto& above = input.layout.node_switches;
   if (above.empty()) return "needs switches that reduce inside the nodes; this cluster has none";
+  if (const auto unequal = input.layout.unequal_nodes())
+    return "needs nodes that are alike; " + *unequal;
   if (n % group != 0)
     return fmt::format("needs nodes that are alike; {} ranks are no whole nodes of {}", n, group);
   std::vector<int> first_below(above.size() - static_cast<std::size_t>(n), -1);

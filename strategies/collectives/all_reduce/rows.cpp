@@ -1,5 +1,6 @@
 #include "strategies/collectives/rows.hpp"
 #include "strategies/collectives/all_reduce/algorithms.hpp"
+#include "strategies/collectives/all_reduce/bucket.hpp"
 #include "strategies/collectives/chunk_count.hpp"
 #include "strategies/collectives/row_helpers.hpp"
 
@@ -298,7 +299,8 @@ std::vector<CollectiveAlgorithm> all_reduce_rows() {
        .source = "Cho et al. 2019 (BlueConnect)",
        .file = "blueconnect.cpp",
        .make = make_blueconnect,
-       .cost = blueconnect_cost},
+       .cost = blueconnect_cost,
+       .refusal = grid_refusal},
       {.collective = Collective::all_reduce,
        .name = "torus",
        .summary = "blueconnect in several copies that begin with other dimensions and ways round",

@@ -4,6 +4,7 @@
 
 #include "strategies/collectives/all_reduce/algorithms.hpp"
 #include "strategies/collectives/all_reduce/halves.hpp"
+#include "strategies/collectives/all_reduce/pipeline_rounds.hpp"
 #include "strategies/collectives/all_reduce/reduction_trees.hpp"
 #include "strategies/collectives/chunk_count.hpp"
 #include "strategies/collectives/compose.hpp"
@@ -31,6 +32,10 @@ PipelineRounds rounds_of(const ReductionTrees& trees) {
 }
 
 }  // namespace
+
+PipelineRounds sharp_rounds(const AlgorithmInput& input) {
+  return rounds_of({input.n, input.layout.per_node, input.layout.fabric_switches});
+}
 
 SchedulePtr make_sharp(const AlgorithmInput& input) {
   const int n = input.n;
@@ -61,6 +66,8 @@ std::optional<std::string> sharp_refusal(const AlgorithmInput& input) {
   const int group = input.layout.per_node;
   if (input.layout.fabric_switches.empty())
     return "needs switches that reduce in the network; this cluster has none";
+  if (const auto unequal = input.layout.unequal_nodes())
+    return "needs nodes that are alike; " + *unequal;
   if (n % group != 0)
     return fmt::format("needs nodes that are alike; {} ranks are no whole nodes of {}", n, group);
   return ReductionTrees{n, group, input.layout.fabric_switches}.problem();

@@ -70,6 +70,7 @@ std::optional<CollectiveCost> torus_estimate(const AlgorithmInput& input) {
 }
 
 std::optional<std::string> torus_refusal(const AlgorithmInput& input) {
+  if (auto refusal = grid_refusal(input)) return refusal;
   const std::int64_t most = most_copies(grid_of(input));
   const std::int64_t copies = copies_of(input);
   if (copies <= most) return std::nullopt;

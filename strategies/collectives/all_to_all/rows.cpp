@@ -22,6 +22,9 @@ int group_of(const AlgorithmInput& input) {
 }
 
 std::optional<std::string> uneven_nodes(const AlgorithmInput& input) {
+  const auto unequal = input.layout.unequal_nodes();
+  if (unequal && !input.number("group"))
+    return *unequal + "; needs equal groups: say of how many, as in group=2";
   const int group = group_of(input);
   if (input.n % group == 0) return std::nullopt;
   return fmt::format("nodes of {} ranks do not divide {} ranks", group, input.n);

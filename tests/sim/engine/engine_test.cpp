@@ -71,6 +71,28 @@ TEST_CASE("streams of a rank run side by side, operations of a stream one after 
   CHECK(result.end == TimePoint{7_us});
 }
 
+TEST_CASE("a member that no stream calls begins with the first that one calls") {
+  // Rank 0 sends 1 kB at once to rank 1, which no stream calls and which is there from 3 us on,
+  // when rank 0's stream gets to the collective: 1 us at 1 GB/s.
+  for (const bool reuses : {false, true}) {
+    const Network network = star(2, 1_GBps, 0_us);
+    Workload workload;
+    const auto script = [](int rank, int, std::int64_t, Step& step) {
+      const Chunk chunk{Buffer::data, 0, 1};
+      if (rank == 0) step.sends.push_back({1, chunk});
+      if (rank == 1) step.receives.push_back({0, chunk, Combine::copy});
+    };
+    workload.calls.push_back(
+        {"follow", std::make_shared<Scripted>(2, 1, 1, script), {0, 1}, Bytes{1000}, {}});
+    workload.streams.push_back({0, "a", {compute(3_us), collective(0)}});
+    Engine engine(network, workload, NetworkModel::fluid, reuses);
+    const ReplayResult result = run_out(engine);
+    CHECK(result.unfinished.empty());
+    CHECK(result.stream_ends[0].back() == TimePoint{4_us});
+    CHECK(result.call_ends[0] == std::vector<TimePoint>{TimePoint{4_us}, TimePoint{4_us}});
+  }
+}
+
 TEST_CASE("an operation is issued at a time, or so long after the end of one before it") {
   // On one stream: 3 us, then issued 2 us after its end, 1 us long: 6 us. On the other: issued at
   // 5 us and, 4 us after the end of the first stream's second, at 10 us.

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "sim/check.hpp"
+#include "sim/network/share_error.hpp"
 #include "tests/sim/engine/bed.hpp"
 
 using namespace lockstep;
@@ -274,5 +274,5 @@ TEST_CASE("shares of less than a step are refused, near a change too") {
   const LinkId narrow = bed.link(Rate::from_steps(1));
   bed.flow(1_B, {0, narrow});
   bed.flow(1_B, {1, narrow}, TimePoint{1_us});
-  CHECK_THROWS_AS(static_cast<void>(bed.ends()), InternalError);
+  CHECK_THROWS_AS(static_cast<void>(bed.ends()), ShareError);
 }

@@ -48,3 +48,16 @@ TEST_CASE("where NVSwitches cannot reduce there are those of the fabric alone, o
   CHECK(layout.fabric_switches.empty());
   CHECK(lower_with_switches(ring, none.forests()).endpoints.size() == 4);
 }
+
+TEST_CASE("switches above some of the ranks are numbered behind these") {
+  const ReducingSwitches switches{four_nodes(), true};
+  const std::vector<EndpointId> ranks{8, 9, 10, 11, 24, 25, 26, 27};
+  const auto above = switches.above(Helpers::node_switches, ranks);
+  // The second and the fourth node's switches, as ranks 8 and 9 of a schedule of eight.
+  CHECK(above.switches == std::vector<EndpointId>{41, 43});
+  CHECK(above.parent == std::vector<int>{8, 8, 8, 8, 9, 9, 9, 9, -1, -1});
+  RankLayout layout;
+  switches.add_to(layout, ranks);
+  CHECK(layout.node_switches == above.parent);
+  CHECK(ReducingSwitches{}.above(Helpers::node_switches, ranks).parent.empty());
+}

@@ -17,7 +17,10 @@ class Bed {
                      .cluster},
         device_{load_device(LOCKSTEP_SOURCE_DIR "/configs/devices/h100-sxm5-80gb.json")},
         network_{lower(cluster_, device_.endpoint(), RoutePolicy::automatic)},
-        choice_{cluster_, network_, device_,
+        choice_{cluster_,
+                network_,
+                switches_,
+                device_,
                 load_nccl_tuning(LOCKSTEP_SOURCE_DIR "/configs/nccl/2.30.json"),
                 std::move(algorithms)} {}
 
@@ -32,6 +35,7 @@ class Bed {
  private:
   Cluster cluster_;
   Device device_;
+  ReducingSwitches switches_;
   Network network_;
   CollectiveChoice choice_;
 };

@@ -67,7 +67,11 @@ class KindsUnderTest {
 
  private:
   [[nodiscard]] StepTimeline timeline(const std::vector<int>& ranks, const RankKinds* kinds) const {
-    CollectiveChoice choice{cluster_, network_, Device{},
+    const ReducingSwitches none;
+    CollectiveChoice choice{cluster_,
+                            network_,
+                            none,
+                            Device{},
                             load_nccl_tuning(LOCKSTEP_SOURCE_DIR "/configs/nccl/2.30.json", {}),
                             plan_.parallel.algorithms};
     const int hosts_after = cluster_.ranks() - program_->mesh.ranks();

@@ -321,8 +321,12 @@ class Resimulated {
       : program_{std::make_shared<const Program>(build_program(model, with, 8))},
         cluster_{star(with.ranks(), 0)},
         network_{lower(cluster_, Device{}.endpoint(), RoutePolicy::automatic)},
-        choice_{cluster_, network_, Device{},
-                load_nccl_tuning(LOCKSTEP_SOURCE_DIR "/configs/nccl/2.30.json"), with.algorithms},
+        choice_{cluster_,
+                network_,
+                switches_,
+                Device{},
+                load_nccl_tuning(LOCKSTEP_SOURCE_DIR "/configs/nccl/2.30.json"),
+                with.algorithms},
         kernels_{*program_, cost_, {}} {
     for (std::size_t i = 0; i < program_->roles.size(); ++i) {
       roles.push_back(unroll(*program_, i));
@@ -359,6 +363,7 @@ class Resimulated {
   std::shared_ptr<const Program> program_;
   Slow cost_{};
   Cluster cluster_;
+  ReducingSwitches switches_;
   Network network_;
   CollectiveChoice choice_;
   KernelTimes kernels_;

@@ -18,6 +18,7 @@
 #include "tools/lockstep/parallel.hpp"
 #include "tools/lockstep/progress.hpp"
 #include "tools/lockstep/root_option.hpp"
+#include "topologies/nodes.hpp"
 
 namespace lockstep::cli {
 
@@ -174,13 +175,13 @@ class Against {
     const bool all_named =
         run.names_all_ranks() && (!ranks || run.devices.size() == static_cast<std::size_t>(*ranks));
     const auto hosts = all_named ? static_cast<int>(hosts_of(run)) : 0;
-    const bool has_nodes = arena.cluster().gpus_per_node() > 1;
+    const bool has_nodes = largest_node(arena.cluster()) > 1;
     if (hosts == 0 || !has_nodes || hosts == arena.cluster().nodes()) return;
     throw UsageError(
         fmt::format("--against {}: it was measured on {} host{}, the cluster has {} "
                     "node{} of {} GPUs",
                     file_, hosts, hosts == 1 ? "" : "s", arena.cluster().nodes(),
-                    arena.cluster().nodes() == 1 ? "" : "s", arena.cluster().gpus_per_node()));
+                    arena.cluster().nodes() == 1 ? "" : "s", node_sizes_text(arena.cluster())));
   }
 
   /// Whether neither the heading nor NCCL's log names the number of ranks.

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <utility>
 
+#include "strategies/collectives/chunk_search.hpp"
 #include "tools/lockstep/collective/collective_run.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/parallel.hpp"
@@ -114,24 +114,6 @@ std::vector<Job> read_jobs(const std::string& file) {
   });
 }
 
-/// How the ranks of a job sit: equal runs of neighbours in a node, or each for itself.
-RankLayout layout_of(const std::vector<EndpointId>& ranks, int per_node) {
-  std::set<int> lengths;
-  int length = 0;
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    const auto node = [&](std::size_t at) { return static_cast<int>(ranks[at]) / per_node; };
-    if (i > 0 && node(i) != node(i - 1)) {
-      lengths.insert(length);
-      length = 0;
-    }
-    ++length;
-  }
-  lengths.insert(length);
-  RankLayout out;
-  out.per_node = lengths.size() == 1 ? length : 1;
-  return out;
-}
-
 /// A job on an arena: what the engine needs for it.
 struct Placed {
   const Job* job = nullptr;
@@ -194,14 +176,14 @@ class Concurrent {
     for (const EndpointId rank : job.ranks)
       if (rank >= static_cast<EndpointId>(arena_.ranks()))
         return refuse(fmt::format("there is no rank {}; the cluster has {}", rank, arena_.ranks()));
-    AlgorithmInput input = arena_.input(job.spec.arguments, job.root, job.size);
-    input.n = static_cast<int>(job.ranks.size());
-    input.layout = layout_of(job.ranks, std::max(1, arena_.cluster().gpus_per_node()));
+    const PlacedCommunicator by = arena_.communicator_of(job.ranks);
+    AlgorithmInput input = by.input(job.spec.arguments, job.root, job.size);
     const CollectiveAlgorithm& row = *job.spec.algorithm;
     if (row.helpers != Helpers::none)
       return refuse(
           fmt::format("{} needs more than the ranks; not among concurrent collectives", row.name));
     for (const std::string& problem : validate(row, input)) return refuse(problem);
+    input = ChunkSearch{arena_.model()}.with_best_chunks(row, std::move(input), by);
     Placed placed{&job, make_schedule(row, input), {}};
     placed.layout = lay_out(job.size, *question_.type, placed.schedule->blocks());
     placed_.push_back(std::move(placed));

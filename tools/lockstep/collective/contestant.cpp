@@ -100,7 +100,8 @@ std::vector<AlgorithmSpec> candidates(const Arena& arena, Collective collective,
   return out;
 }
 
-Player::Player(const Arena& arena, const Options& options) : arena_{arena}, options_{options} {
+Player::Player(const Arena& arena, const Options& options)
+    : arena_{arena}, options_{options}, chunks_{arena.model()}, nccl_chunks_{arena.model()} {
   check_ranks(options.ranks, arena.ranks());
   if (options.nccl != nullptr) nccl_.emplace(arena, *options.nccl);
 }
@@ -151,25 +152,31 @@ Prepared Player::prepare(const Contestant& contestant, Bytes size) const {
   return out;
 }
 
-Prepared Player::prepare_algorithm(const AlgorithmSpec& spec, Bytes size, const Network* network,
-                                   const std::vector<std::vector<int>>* rings) const {
+Prepared Player::prepare_algorithm(const AlgorithmSpec& spec, Bytes size) const {
+  return prepared(spec, arena_.input(spec.arguments, options_.root, size), arena_.communicator(),
+                  chunks_);
+}
+
+Prepared Player::prepared(const AlgorithmSpec& spec, const AlgorithmInput& told,
+                          const PlacedCommunicator& by, ChunkSearch& chunks) const {
   Prepared out;
-  AlgorithmInput input = arena_.input(spec.arguments, options_.root, size);
-  if (network != nullptr) input.hop = arena_.hop_on(*network);
-  if (rings != nullptr) input.layout.node_rings = *rings;
+  const AlgorithmInput input = chunks.with_best_chunks(*spec.algorithm, told, by);
   out.schedule = make_schedule(*spec.algorithm, input);
   out.helpers = spec.algorithm->helpers;
-  out.members = arena_.members(out.helpers, out.schedule->ranks() - input.n);
+  out.members = by.members(out.helpers, out.schedule->ranks() - input.n);
   LOCKSTEP_CHECK(!out.members.empty());
-  out.layout = lay_out(size, *options_.type, out.schedule->blocks());
+  out.layout = lay_out(input.size.value(), *options_.type, out.schedule->blocks());
   return out;
 }
 
 Prepared Player::prepare_nccl(Collective collective, Bytes size) const {
-  const NcclChooser::Pick pick = nccl_.value().pick(collective, size);
-  Prepared out = prepare_algorithm(pick.spec, size, pick.network.get(), &nccl_->node_rings());
+  const NcclChooser& nccl = nccl_.value();
+  const NcclPick pick = nccl.pick(collective, size);
+  const NcclCommunicator& by = nccl.communicator();
+  Prepared out = prepared(pick.spec, by.input(pick.spec.arguments, options_.root, size),
+                          by.placed(), nccl_chunks_);
   out.chosen = pick.text;
-  out.network = pick.network;
+  out.network = nccl.network();
   out.launch = pick.launch;
   out.nccl_model = pick.model;
   out.cost.emplace(pick.cost, pick.terms);

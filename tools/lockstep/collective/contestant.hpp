@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sim/fold/fold.hpp"
+#include "strategies/collectives/chunk_search.hpp"
 #include "strategies/collectives/sizing.hpp"
 #include "strategies/collectives/spec.hpp"
 #include "strategies/formats/msccl.hpp"
@@ -98,11 +99,10 @@ class Player {
   [[nodiscard]] Network network_of(const Prepared& prepared) const;
 
  private:
-  /// `network`: where chunk counts are chosen for; none: the arena's own. `rings`: that rings
-  /// inside a node follow; none: they go by rank.
-  [[nodiscard]] Prepared prepare_algorithm(
-      const AlgorithmSpec& spec, Bytes size, const Network* network = nullptr,
-      const std::vector<std::vector<int>>* rings = nullptr) const;
+  [[nodiscard]] Prepared prepare_algorithm(const AlgorithmSpec& spec, Bytes size) const;
+  /// Of an input that knows its size.
+  [[nodiscard]] Prepared prepared(const AlgorithmSpec& spec, const AlgorithmInput& input,
+                                  const PlacedCommunicator& by, ChunkSearch& chunks) const;
   [[nodiscard]] Prepared prepare_nccl(Collective collective, Bytes size) const;
   [[nodiscard]] Prepared prepare_fastest(const Contestant& contestant, Bytes size) const;
   [[nodiscard]] ScheduleCounts count(const Contestant& contestant, const Prepared& prepared,
@@ -114,6 +114,8 @@ class Player {
   const Arena& arena_;
   Options options_;
   std::optional<NcclChooser> nccl_;
+  mutable ChunkSearch chunks_;
+  mutable ChunkSearch nccl_chunks_;  // on the network of NCCL's picks
   mutable std::mutex mutex_;
   mutable std::map<std::string, ScheduleCounts> counted_;
 };

@@ -5,14 +5,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "strategies/nccl/cost_terms.hpp"
-#include "strategies/nccl/facts_of.hpp"
-#include "strategies/nccl/tuning.hpp"
 #include "strategies/nccl/tuning_file.hpp"
 #include "tools/lockstep/calibrate/calibration_of.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "topologies/config/did_you_mean.hpp"
-#include "topologies/node_rings.hpp"
 
 namespace lockstep::cli {
 
@@ -79,35 +75,17 @@ void NcclOptions::check() const {
 }
 
 NcclChooser::NcclChooser(const Arena& arena, const NcclOptions& options)
-    : arena_{arena},
-      tuning_{load_tuning(options)},
-      facts_{nccl_facts_of(tuning_, arena.cluster(), arena.loaded().device)},
-      choices_{parse_choices(options)},
-      fused_{fused_network(arena)} {
-  if (arena.cluster().nodes() == 1) node_rings_ = nvlink_rings(arena.cluster());
+    : tuning_{load_tuning(options)}, fused_{fused_network(arena)} {
+  communicator_.emplace(tuning_, parse_choices(options), arena.loaded().device,
+                        arena.communicator_on(*fused_));
 }
 
-NcclChooser::Pick NcclChooser::pick(Collective collective, Bytes size) const {
-  const auto plan = nccl_plan(tuning_, facts_, collective, size, choices_);
-  if (!plan)
+NcclPick NcclChooser::pick(Collective collective, Bytes size) const {
+  auto pick = communicator_->pick(collective, size);
+  if (!pick)
     throw UsageError(fmt::format("auto:by=nccl: NCCL {} has no way to do {}", tuning_.version,
                                  to_string(collective)));
-  ParsedSpecs parsed = parse_specs(plan->spec, collective);
-  if (parsed.specs.size() != 1)
-    throw UsageError(fmt::format("auto:by=nccl: NCCL would use {}, which is not modelled for {}",
-                                 plan->spec, to_string(collective)));
-  Pick out;
-  out.spec = std::move(parsed.specs.front());
-  out.text = fmt::format("{}, {}, {} channel{}", plan->spec, nccl_name(plan->protocol),
-                         plan->channels, plan->channels == 1 ? "" : "s");
-  if (const auto estimate = nccl_pick(tuning_, facts_, collective, size, choices_)) {
-    out.model = estimate->time;
-  }
-  out.cost = nccl_cost_key(tuning_, facts_, collective, *plan);
-  out.terms = nccl_cost_terms(facts_, out.cost, size);
-  out.launch = nccl_overhead(tuning_, facts_, collective, size, *plan);
-  out.network = fused_;
-  return out;
+  return *std::move(pick);
 }
 
 }  // namespace lockstep::cli

@@ -4,10 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "strategies/collectives/spec.hpp"
-#include "strategies/nccl/cost_terms.hpp"
-#include "strategies/nccl/facts.hpp"
-#include "strategies/nccl/plan.hpp"
+#include "strategies/nccl/nccl_communicator.hpp"
 #include "strategies/nccl/tuning_data.hpp"
 #include "tools/lockstep/arena.hpp"
 
@@ -32,28 +29,20 @@ class NcclChooser {
  public:
   /// Throws UsageError, ConfigError for what is wrong with the options.
   NcclChooser(const Arena& arena, const NcclOptions& options);
+  NcclChooser(const NcclChooser&) = delete;
+  NcclChooser& operator=(const NcclChooser&) = delete;
 
-  struct Pick {
-    AlgorithmSpec spec;
-    std::string text;               // "ring:channels=8, ll128, 24 channels"
-    Duration launch;                // what it costs beside the links
-    std::optional<Duration> model;  // by NCCL's own model; none: it does not choose here
-    std::shared_ptr<const Network> network;
-    NcclCostKey cost{};
-    NcclCostTerms terms{};
-  };
   /// Throws UsageError where NCCL has no way to do it.
-  [[nodiscard]] Pick pick(Collective collective, Bytes size) const;
-  /// The cycles that its rings follow inside a node; empty: by rank.
-  [[nodiscard]] const std::vector<std::vector<int>>& node_rings() const { return node_rings_; }
+  [[nodiscard]] NcclPick pick(Collective collective, Bytes size) const;
+  /// The arena's ranks as NCCL sees them.
+  [[nodiscard]] const NcclCommunicator& communicator() const { return *communicator_; }
+  /// The network that picks are replayed on.
+  [[nodiscard]] const std::shared_ptr<const Network>& network() const { return fused_; }
 
  private:
-  const Arena& arena_;
   NcclTuning tuning_;
-  NcclFacts facts_;
-  NcclChoices choices_;
   std::shared_ptr<const Network> fused_;
-  std::vector<std::vector<int>> node_rings_;
+  std::optional<NcclCommunicator> communicator_;
 };
 
 }  // namespace lockstep::cli

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "sim/fold/fold.hpp"
+#include "strategies/collectives/chunk_search.hpp"
 #include "strategies/collectives/registry.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/replay_limit.hpp"
@@ -31,6 +32,7 @@ void set_ranks_per_node(int given, AlgorithmInput& input) {
     throw UsageError(
         fmt::format("--ranks-per-node: expected a divisor of {} ranks, got {}", input.n, given));
   input.layout.per_node = given;
+  input.layout.node_sizes.clear();
 }
 
 void set_dimensions(const std::vector<int>& given, AlgorithmInput& input) {
@@ -64,6 +66,8 @@ Stage make_stage(const StageRequest& request) {
   out.arena = arena_of(request, 0);
   out.input = input_of(request, *out.arena);
   refuse_problems(request, out.input);
+  out.input = ChunkSearch{out.arena->model()}.with_best_chunks(row_of(request), out.input,
+                                                               out.arena->communicator());
   out.schedule = make_schedule(row_of(request), out.input);
   const int helpers = out.schedule->ranks() - out.input.n;
   out.members = out.arena->members(row_of(request).helpers, helpers);

@@ -60,10 +60,8 @@ AlgorithmSpec ReplayAlgorithms::spec_of(Collective collective) const {
 SchedulePtr ReplayAlgorithms::choose(Collective collective, std::span<const int> ranks,
                                      Bytes message) {
   const AlgorithmSpec& spec = chosen_.try_emplace(collective, spec_of(collective)).first->second;
-  AlgorithmInput input = arena_.input(spec.arguments, 0, message);
-  const bool everyone = ranks.size() == static_cast<std::size_t>(arena_.ranks());
-  if (!everyone) input.layout = {};  // nobody knows how a part of the ranks sits
-  input.n = static_cast<int>(ranks.size());
+  const AlgorithmInput input =
+      arena_.communicator_of({ranks.begin(), ranks.end()}).input(spec.arguments, 0, message);
   const auto refuse_it = [&](std::string_view why) {
     throw UsageError(fmt::format("--algorithm {}: {} (for {} of {} bytes among {} ranks)",
                                  spec.text(), why, to_string(collective), message.count(),

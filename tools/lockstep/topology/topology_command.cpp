@@ -13,6 +13,7 @@
 #include "tools/lockstep/write_file.hpp"
 #include "topologies/analysis.hpp"
 #include "topologies/export.hpp"
+#include "topologies/nodes.hpp"
 
 namespace lockstep::cli {
 
@@ -70,6 +71,16 @@ void add_counts(Listing& listing, const Census& census) {
                   Cell{static_cast<std::int64_t>(census.links.at(i))});
 }
 
+/// Where nodes differ in size there is no one number.
+void add_node_sizes(Listing& listing, const Cluster& cluster) {
+  Cell one;
+  if (has_equal_nodes(cluster)) one.value = std::int64_t{largest_node(cluster)};
+  one.text = node_sizes_text(cluster);
+  listing.add("gpus_per_node", "ranks per node", one);
+  listing.add("smallest_node_ranks", "", Cell{std::int64_t{smallest_node(cluster)}});
+  listing.add("largest_node_ranks", "", Cell{std::int64_t{largest_node(cluster)}});
+}
+
 void add_failed(Listing& listing, const Cluster& cluster) {
   std::int64_t failed = 0;
   for (const LinkState& state : cluster.overlay().all()) failed += state.failed ? 1 : 0;
@@ -104,7 +115,7 @@ Report show(const Given& given) {
   const RoutePolicy policy = given.cluster.policy();
   const LoadedCluster loaded = given.cluster.load();
   Report out;
-  out.schema = "lockstep.topology.show/1";
+  out.schema = "lockstep.topology.show/2";
   out.upright = true;
   out.config = config_of(given, loaded);
   out.seed = given.cluster.seed;
@@ -112,8 +123,7 @@ Report show(const Given& given) {
   listing.add("name", "", Cell{loaded.name});
   listing.add("device", "device", Cell{loaded.device.id});
   listing.add("nodes", "nodes", Cell{std::int64_t{loaded.cluster.nodes()}});
-  listing.add("gpus_per_node", "ranks per node",
-              Cell{std::int64_t{loaded.cluster.gpus_per_node()}});
+  add_node_sizes(listing, loaded.cluster);
   listing.add("ranks", "ranks", Cell{std::int64_t{loaded.cluster.ranks()}});
   add_counts(listing, take_census(loaded.cluster));
   add_failed(listing, loaded.cluster);
@@ -146,6 +156,7 @@ std::vector<Cell> hop_row(const Cluster& cluster, const Hop& hop, bool limits) {
           Cell{cluster.vertex_name(link.from)},
           Cell{cluster.vertex_name(link.to)},
           Cell{std::string{to_string(link.kind)}},
+          Cell{link.figures.bandwidth.bytes_per_second()},
           Cell{link.figures.carried().bytes_per_second(), to_string(link.figures.carried())},
           Cell{link.figures.efficiency},
           Cell{link.figures.latency.seconds(), to_string(link.figures.latency)},
@@ -163,14 +174,15 @@ Report routes(const Given& given) {
   if (!make_router(cluster, policy, given.cluster.seed)->route(from, to, route))
     throw Refusal(fmt::format("there is no way from {} to {}", from, to));
   Report out;
-  out.schema = "lockstep.topology.routes/1";
+  out.schema = "lockstep.topology.routes/2";
   out.config = config_of(given, loaded);
   out.seed = given.cluster.seed;
   out.columns = {{"link", "link", ""},
                  {"from", "from", "", true},
                  {"to", "to", "", true},
                  {"kind", "kind", "", true},
-                 {"bandwidth_Bps", "carries", ""},
+                 {"bandwidth_Bps", "", ""},
+                 {"carries_Bps", "carries", ""},
                  {"efficiency", "efficiency", ""},
                  {"latency_s", "latency", ""},
                  {"share", "share", ""},

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <optional>
+
+#include "strategies/collectives/algorithm.hpp"
+#include "strategies/collectives/chunk_count.hpp"
+
+namespace lockstep {
+
+/// The rounds of a pipeline whose number of chunks the algorithm chooses; empty where it has none
+/// to choose. `input` must be valid for it.
+[[nodiscard]] std::optional<PipelineRounds> pipeline_rounds(const CollectiveAlgorithm& algorithm,
+                                                            const AlgorithmInput& input);
+
+}  // namespace lockstep

@@ -1,0 +1,76 @@
+#include "strategies/nccl/nccl_communicator.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "strategies/collectives/registry.hpp"
+#include "strategies/nccl/facts_of.hpp"
+#include "strategies/nccl/tuning.hpp"
+#include "topologies/node_rings.hpp"
+#include "topologies/nodes.hpp"
+
+namespace lockstep {
+namespace {
+
+/// Whether switches can reduce for the communicator: NVLS is not picked where it cannot be played,
+/// say as links to a switch have failed.
+bool has_reducing_switches(const PlacedCommunicator& placed) {
+  const CollectiveAlgorithm* nvls = find_algorithm(Collective::all_reduce, "nvls");
+  return validate(*nvls, placed.input({}, 0, std::nullopt)).empty();
+}
+
+NcclFacts facts_of(const NcclTuning& tuning, const Device& device,
+                   const PlacedCommunicator& placed) {
+  NcclFacts out = nccl_facts_of(tuning, placed.cluster(), device, placed.placement());
+  if (out.nvls.channels > 0 && !has_reducing_switches(placed)) out.nvls = {};
+  return out;
+}
+
+std::vector<std::vector<int>> rings_of(const PlacedCommunicator& placed) {
+  const auto node = placed.whole_node();
+  if (!node) return {};
+  return nvlink_rings(placed.cluster(), has_equal_nodes(placed.cluster()) ? 0 : *node);
+}
+
+}  // namespace
+
+NcclCommunicator::NcclCommunicator(const NcclTuning& tuning, NcclChoices choices,
+                                   const Device& device, PlacedCommunicator placed)
+    : tuning_{&tuning},
+      choices_{std::move(choices)},
+      placed_{std::move(placed)},
+      facts_{facts_of(tuning, device, placed_)},
+      node_rings_{rings_of(placed_)} {}
+
+std::optional<NcclPick> NcclCommunicator::pick(Collective collective, Bytes size) const {
+  auto plan = nccl_plan(*tuning_, facts_, collective, size, choices_);
+  if (!plan) return std::nullopt;
+  ParsedSpecs parsed = parse_specs(plan->spec, collective);
+  if (parsed.specs.size() != 1) return std::nullopt;
+  NcclPick out;
+  out.spec = std::move(parsed.specs.front());
+  out.text = fmt::format("{}, {}, {} channel{}", plan->spec, nccl_name(plan->protocol),
+                         plan->channels, plan->channels == 1 ? "" : "s");
+  if (const auto estimate = nccl_pick(*tuning_, facts_, collective, size, choices_))
+    out.model = estimate->time;
+  out.cost = nccl_cost_key(*tuning_, facts_, collective, *plan);
+  out.terms = nccl_cost_terms(facts_, out.cost, size);
+  out.launch = nccl_overhead(*tuning_, facts_, collective, size, *plan);
+  out.plan = *std::move(plan);
+  return out;
+}
+
+AlgorithmInput NcclCommunicator::input(const AlgorithmArguments& arguments, int root,
+                                       std::optional<Bytes> size) const {
+  AlgorithmInput out = placed_.input(arguments, root, size);
+  out.layout.node_rings = node_rings_;
+  return out;
+}
+
+Duration NcclCommunicator::base_latency(const NcclPlan& plan) const {
+  if (!plan.algorithm) return {};
+  return tuning_->base_latency[*plan.algorithm][plan.protocol].value_or(Duration{});
+}
+
+}  // namespace lockstep

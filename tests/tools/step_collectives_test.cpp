@@ -1,0 +1,125 @@
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "sim/engine/replay_reusing.hpp"
+#include "strategies/nccl/tuning_file.hpp"
+#include "strategies/training/collective_choice.hpp"
+#include "tests/tools/run_command.hpp"
+#include "topologies/cluster_file.hpp"
+#include "topologies/lower_with_switches.hpp"
+
+/// A collective inside a training step costs what `lockstep collective --algorithm auto` prints for
+/// the same ranks.
+namespace lockstep {
+
+namespace {
+
+class StepBed {
+ public:
+  explicit StepBed(const std::string& cluster, int nodes)
+      : cluster_{load_cluster(LOCKSTEP_SOURCE_DIR "/configs/clusters/" + cluster + ".json",
+                              ClusterSize{nodes, std::nullopt, 0})},
+        device_{load_device(LOCKSTEP_SOURCE_DIR "/configs/devices/" + cluster_.device + ".json")},
+        switches_{ReducingSwitches::in_nodes(cluster_.cluster, device_)},
+        network_{lower_with_switches(cluster_.cluster, switches_.forests(), endpoint())},
+        choice_{cluster_.cluster,
+                network_,
+                switches_,
+                device_,
+                load_nccl_tuning(LOCKSTEP_SOURCE_DIR "/configs/nccl/2.30.json"),
+                {}} {}
+
+  /// Seconds until all members are done with one collective that they call together, and by what.
+  std::pair<double, std::string> time(Collective collective, const std::vector<EndpointId>& members,
+                                      Bytes message) {
+    const ChosenCollective& chosen = choice_.choose(collective, "dp", members, 0, false, message);
+    Workload workload;
+    workload.calls.push_back(
+        {"lone", chosen.schedule, choice_.players(chosen, members), chosen.block, {}});
+    for (std::uint32_t i = 0; i < members.size(); ++i) {
+      Activity launch;
+      launch.duration = chosen.launch;
+      Activity call;
+      call.kind = Activity::Kind::collective;
+      call.member = i;
+      workload.streams.push_back({members[i], "communication", {launch, call}});
+    }
+    const ReplayResult played = replay(network_, workload, NetworkModel::fluid);
+    const ReplayResult reused = replay_reusing(network_, workload, NetworkModel::fluid);
+    CHECK(played.unfinished.empty());
+    CHECK(played.stream_ends == reused.stream_ends);
+    TimePoint end;
+    for (const auto& ends : played.stream_ends) end = std::max(end, ends.back());
+    return {end.since_start().seconds(), chosen.text};
+  }
+
+ private:
+  [[nodiscard]] Endpoint endpoint() const {
+    Endpoint out = device_.endpoint();
+    out.reduce_rate.reset();  // added up while it comes in
+    return out;
+  }
+
+  ClusterFile cluster_;
+  Device device_;
+  ReducingSwitches switches_;
+  Network network_;
+  CollectiveChoice choice_;
+};
+
+std::vector<EndpointId> ranks(EndpointId first, std::size_t count) {
+  std::vector<EndpointId> out(count);
+  std::iota(out.begin(), out.end(), first);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a lone collective of a step takes what `collective --algorithm auto` prints") {
+  struct Case {
+    std::string cluster;
+    int nodes;  // of the step's cluster
+    EndpointId first;
+    std::size_t count;
+    std::string alone;  // the same ranks as a cluster of their own
+  };
+  const std::vector<Case> cases{
+      {"dgx-h100", 4, 16, 8, "--nodes 1"}, {"dgx-h100", 4, 0, 8, "--nodes 1"},
+      {"dgx-h100", 2, 8, 4, "--ranks 4"},  {"dgx-h100", 4, 0, 32, "--nodes 4"},
+      {"dgx-h100", 4, 8, 16, "--nodes 2"}, {"dgx-a100", 2, 8, 8, "--nodes 1"},
+      {"dgx1", 2, 8, 8, "--nodes 1"}};
+  for (const Case& one : cases) {
+    StepBed step{one.cluster, one.nodes};
+    for (const Collective collective :
+         {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter}) {
+      for (const std::int64_t size :
+           {std::int64_t{4096}, std::int64_t{1} << 20U, std::int64_t{1} << 26U}) {
+        const std::vector<EndpointId> members = ranks(one.first, one.count);
+        const auto [time, by] = step.time(collective, members, Bytes{size});
+        const auto row =
+            rows_of(fmt::format(
+                        "lockstep collective {} --algorithm auto:by=nccl --cluster {} {} --size {}",
+                        to_string(collective), one.cluster, one.alone, size))
+                .at(0);
+        INFO(one.cluster, " ", one.alone, " ", to_string(collective), " ", size, " by ", by,
+             " and ", row.at("chosen").get<std::string>());
+        CHECK(row.at("chosen").get<std::string>().starts_with(by));
+        CHECK(time == doctest::Approx(row.at("time_s").get<double>()).epsilon(1e-12));
+      }
+    }
+  }
+}
+
+TEST_CASE("a step takes NVLS where NCCL's tuning does") {
+  // 64 MiB among the eight GPUs of a DGX H100: nccl-tests there reaches what NVLS alone can.
+  StepBed step{"dgx-h100", 2};
+  CHECK(step.time(Collective::all_reduce, ranks(8, 8), 64_MiB).second == "nvls");
+  // A damaged or other machine has none to take: A100's NVSwitches do not reduce.
+  StepBed other{"dgx-a100", 2};
+  CHECK(other.time(Collective::all_reduce, ranks(8, 8), 64_MiB).second != "nvls");
+}
+
+}  // namespace lockstep
