@@ -39,6 +39,7 @@ constexpr std::uint64_t kMega = 1'000'000ULL;
 constexpr std::uint64_t kGiga = 1'000'000'000ULL;
 constexpr std::uint64_t kTera = 1'000'000'000'000ULL;
 constexpr std::uint64_t kPeta = 1'000'000'000'000'000ULL;
+constexpr std::uint64_t kExa = 1'000'000'000'000'000'000ULL;
 constexpr std::uint64_t kKibi = 1ULL << 10U;
 constexpr std::uint64_t kMebi = 1ULL << 20U;
 constexpr std::uint64_t kGibi = 1ULL << 30U;
@@ -69,8 +70,10 @@ constexpr std::array kRateUnits = {
     Unit{"Gb/s", kSteps* kGiga, 8},   Unit{"Tb/s", kSteps* kTera, 8},
     Unit{"Mbit/s", kSteps* kMega, 8}, Unit{"Gbit/s", kSteps* kGiga, 8}};
 
-constexpr std::array kFlopUnits = {Unit{"FLOP/s", 1, 1}, Unit{"GFLOP/s", kGiga, 1},
-                                   Unit{"TFLOP/s", kTera, 1}, Unit{"PFLOP/s", kPeta, 1}};
+constexpr std::array kFlopUnits = {Unit{"FLOP/s", 1, 1},      Unit{"kFLOP/s", kKilo, 1},
+                                   Unit{"MFLOP/s", kMega, 1}, Unit{"GFLOP/s", kGiga, 1},
+                                   Unit{"TFLOP/s", kTera, 1}, Unit{"PFLOP/s", kPeta, 1},
+                                   Unit{"EFLOP/s", kExa, 1}};
 
 struct Decimal {
   UInt128 digits = 0;
@@ -191,8 +194,8 @@ std::string to_string(Rate rate) {
 }
 
 std::string to_string(FlopRate rate) {
-  static constexpr std::array kNames = {"FLOP/s",  "kFLOP/s", "MFLOP/s",
-                                        "GFLOP/s", "TFLOP/s", "PFLOP/s"};
+  static constexpr std::array kNames = {"FLOP/s",  "kFLOP/s", "MFLOP/s", "GFLOP/s",
+                                        "TFLOP/s", "PFLOP/s", "EFLOP/s"};
   double value = rate.per_second();
   std::size_t unit = 0;
   while (value >= 1000 && unit + 1 < kNames.size()) {

@@ -119,6 +119,20 @@ void set_unfused_attention(Kernel& kernel, const Program& program, const Tensor&
 
 }  // namespace
 
+double mean_over_busiest(const Program& program, const Operation& operation) {
+  const bool fused =
+      operation.kind == Kind::attention || operation.kind == Kind::attention_backward;
+  if (!fused || !operation.causal) return 1;
+  const AttentionShape shape = fused_shape(program, operation);
+  if (shape.zigzag) return 1;
+  if (operation.ring_offset > 0) {
+    const double members = program.mesh.size(program.mesh.axis("ring"));
+    return (members - operation.ring_offset) / members;
+  }
+  if (shape.keys <= shape.queries) return 1;
+  return shape.keys / 2 / (shape.keys - shape.queries / 2);
+}
+
 void set_attention(Kernel& kernel, const Program& program, const Operation& operation) {
   const auto read = [&](std::size_t i) -> const Tensor& {
     return tensor_of(program, operation.reads.at(i));

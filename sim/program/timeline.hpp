@@ -22,7 +22,7 @@ struct RankTimeline {
   std::vector<Interval> operations{};  // as RoleProgram::operations
   /// What each operation waited for last: an operation of this rank (its index), or kPeer: another
   /// rank or the network, or kNothing.
-  static constexpr std::uint32_t kHost = UINT32_MAX - 2;  // the host had not issued it
+  static constexpr std::uint32_t kHost = UINT32_MAX - 2;  // the host had not launched it
   static constexpr std::uint32_t kPeer = UINT32_MAX - 1;
   static constexpr std::uint32_t kNothing = UINT32_MAX;
   std::vector<std::uint32_t> bound_by{};
@@ -36,6 +36,10 @@ struct StepTimeline {
   /// Per rank, then per host, where ranks that cannot differ were folded: the one of `ranks` that
   /// does the same at the same time. Empty otherwise.
   std::vector<std::uint32_t> stands_in{};
+  /// Per role and operation, where hosts wait for messages: the operation whose end the host waited
+  /// for last before it launched this one; kNothing: none since the start of the step. Empty, as a
+  /// whole or for a role: the host waits for nothing.
+  std::vector<std::vector<std::uint32_t>> launched_after{};
   TimePoint end;
   std::vector<Bytes> link_bytes{};  // per link of the network
 };

@@ -8,10 +8,43 @@ namespace lockstep {
 
 namespace {
 
+/// Which routines of a role do the work of microbatches: those that compute forward or backward,
+/// that pass messages between stages, or that are called for several microbatches.
+class MicrobatchRoutines {
+ public:
+  MicrobatchRoutines(const Program& program, const Role& role)
+      : contains_(program.routines.size(), false) {
+    for (std::size_t i = 0; i < contains_.size(); ++i)
+      contains_[i] = std::any_of(program.routines[i].operations.begin(),
+                                 program.routines[i].operations.end(), is_of_microbatch);
+    std::vector<std::optional<int>> first(program.routines.size());
+    for (const Call& call : role.calls) {
+      std::optional<int>& microbatch = first[call.routine];
+      if (!microbatch) microbatch = call.microbatch;
+      if (*microbatch != call.microbatch) contains_[call.routine] = true;
+    }
+  }
+
+  [[nodiscard]] bool contains(RoutineId routine) const { return contains_[routine]; }
+
+ private:
+  [[nodiscard]] static bool is_of_microbatch(const Operation& operation) {
+    if (operation.kind == OperationKind::send || operation.kind == OperationKind::receive)
+      return true;
+    return operation.purpose == Purpose::forward || operation.purpose == Purpose::backward ||
+           operation.purpose == Purpose::recompute;
+  }
+
+  std::vector<bool> contains_;
+};
+
 /// Fills a Breakdown, stretch by stretch.
 class Accountant {
  public:
-  Accountant(const Peers& peers, std::size_t rank) : peers_{&peers} {
+  Accountant(const Peers& peers, std::size_t rank)
+      : peers_{&peers},
+        microbatch_routines_{*peers.timeline().program,
+                             peers.timeline().program->roles[peers.timeline().ranks[rank].role]} {
     out_.rank = rank;
     out_.step = peers.timeline().end.since_start();
   }
@@ -34,6 +67,17 @@ class Accountant {
   }
 
  private:
+  [[nodiscard]] bool is_of_microbatch(Place place) const {
+    return microbatch_routines_.contains(peers_->operation(place).call.routine);
+  }
+
+  /// Counts a stretch of the operation `of`, or of the wait for it.
+  void add_busy(const TimeUse& use, Place of, Duration length) {
+    add(use, peers_->operation(of).operation->purpose, length);
+    const bool updates = peers_->operation(of).operation->purpose == Purpose::update;
+    if (!updates && is_of_microbatch(of)) out_.of_microbatches += length;
+  }
+
   void add(const TimeUse& use, Purpose purpose, Duration length) {
     switch (use.kind) {
       case TimeUse::Kind::computation:
@@ -64,19 +108,19 @@ class Accountant {
     if (from >= to) return;
     const Operation& operation = *peers_->operation(place).operation;
     if (!is_communication(operation)) {
-      add(TimeUse::computation(class_of(operation.kind)), operation.purpose, to - from);
+      add_busy(TimeUse::computation(class_of(operation.kind)), place, to - from);
       return;
     }
     const Place latest = peers_->latest(place);
     const TimePoint start = std::clamp(peers_->interval(latest).start, from, to);
     wait(start - from, peers_->other_stage(place.rank, latest.rank));
-    add(TimeUse::communication(peers_->group(operation)), operation.purpose, to - start);
+    add_busy(TimeUse::communication(peers_->group(operation)), place, to - start);
   }
 
   /// Counts [from, to), in which nothing of the rank ran that held up the operation `held`.
   void add_wait(Place held, TimePoint from, TimePoint to) {
-    if (peers_->timeline().ranks[held.rank].bound_by[held.operation] == RankTimeline::kHost) {
-      add(TimeUse::issue(), Purpose::communication, to - from);
+    if (peers_->bound_by_host(held)) {
+      add_busy(TimeUse::issue(), held, to - from);
       return;
     }
     const bool by_peer =
@@ -131,6 +175,7 @@ class Accountant {
   }
 
   const Peers* peers_;
+  MicrobatchRoutines microbatch_routines_;
   Breakdown out_;
 };
 
@@ -162,6 +207,11 @@ Duration Breakdown::total() const {
 
 Breakdown breakdown(const Peers& peers, std::size_t rank) {
   return Accountant{peers, rank}.account();
+}
+
+double bubble_fraction(const Breakdown& rank) {
+  const double ideal = rank.of_microbatches.seconds();
+  return ideal > 0 ? rank.bubble.seconds() / ideal : 0;
 }
 
 Bytes message_bytes(const RoleProgram& role, std::uint32_t operation) {

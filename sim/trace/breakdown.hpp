@@ -28,8 +28,14 @@ struct Breakdown {
   std::array<Duration, kPurposes> purpose{};              // the same computation, by Purpose
   std::map<std::string, Duration> exposed{};              // communication, by group
   Duration bubble;
-  Duration issue;  // the device waits for its host to issue the next operation
+  /// The device waits while its host launches the next operation: from the start of the step, or
+  /// from the end of what the host waited for last.
+  Duration issue;
   Duration waiting;
+  /// Of the above what the rank's microbatches take without any idling: computation, exposed
+  /// communication and launches of their forward and backward passes and of the messages between
+  /// stages. Not the update of weights, nor what sums gradients once a step.
+  Duration of_microbatches;
 
   [[nodiscard]] Duration computation_total() const;
   [[nodiscard]] Duration exposed_total() const;
@@ -37,13 +43,18 @@ struct Breakdown {
 };
 [[nodiscard]] Breakdown breakdown(const Peers& peers, std::size_t rank);
 
+/// The bubble over the ideal time, which is what the rank's microbatches take without any: of equal
+/// stages (p-1)/m with 1F1B and GPipe, (p-1)/(v m) interleaved (Narayanan et al. 2021, arXiv
+/// 2104.04473, section 2.2). 0 of a rank that has no microbatches.
+[[nodiscard]] double bubble_fraction(const Breakdown& rank);
+
 /// All communication of a rank in one group, hidden behind computation or not.
 struct GroupTraffic {
   std::string group;
-  std::int64_t operations = 0;
-  Duration transfer;  // sum over the operations, from when all ends had come
-  Duration waiting;   // sum over the operations, until then; a receive waits from its posting on
-  Duration exposed;   // as in Breakdown
+  double operations = 0;  // whole, but where it is a mean over steps
+  Duration transfer;      // sum over the operations, from when all ends had come
+  Duration waiting;  // sum over the operations, until then; a receive waits from its posting on
+  Duration exposed;  // as in Breakdown
   /// Sum over the messages: of a collective the whole message (the larger of what is read and
   /// written), of a send, receive or host copy what is passed.
   Bytes bytes;

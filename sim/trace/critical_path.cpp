@@ -21,11 +21,11 @@ class Walk {
       --steps_left_;  // an end even where communication was matched in a ring of no length
       const Place reason = pass(*place);
       const std::optional<Place> cause = peers_->before(reason);
-      if (cause) wait_until(peers_->interval(*cause).end, reason.rank, reason.operation);
+      const TimePoint since = cause ? peers_->interval(*cause).end : TimePoint{};
+      const bool by_host = peers_->bound_by_host(reason);
+      if (by_host) add(since, reason.rank, reason.operation, TimeUse::issue());
+      if (cause) wait_until(since, reason.rank, reason.operation);
       rank_ = reason.rank;
-      if (peers_->timeline().ranks[reason.rank].bound_by[reason.operation] == RankTimeline::kHost) {
-        add(TimePoint{}, reason.rank, reason.operation, TimeUse::issue());
-      }
       place = cause;
     }
     wait_until(TimePoint{}, rank_);

@@ -26,7 +26,7 @@ struct PathSegment {
 struct PathShare {
   TimeUse use{};
   Duration length;
-  std::int64_t operations = 0;
+  double operations = 0;  // whole, but where it is a mean over steps
 };
 /// Longest first; their lengths sum up to the path's.
 [[nodiscard]] std::vector<PathShare> shares(const std::vector<PathSegment>& path);
@@ -36,7 +36,7 @@ struct PathLeg {
   std::size_t rank = 0;
   TimeUse use{};  // of computation of several classes: that which takes the most
   Interval interval{};
-  std::int64_t operations = 0;
+  double operations = 0;
 };
 /// Neighbouring segments of the same rank and kind put together, in their order.
 [[nodiscard]] std::vector<PathLeg> legs(const std::vector<PathSegment>& path);

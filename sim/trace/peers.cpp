@@ -140,8 +140,21 @@ std::optional<Place> Peers::before(Place place) const {
   const std::uint32_t bound = timeline_->ranks[place.rank].bound_by[place.operation];
   // Operations wait for earlier ones alone; so a walk back always ends.
   if (bound < place.operation) return Place{place.rank, bound};
-  if (bound == RankTimeline::kHost) return std::nullopt;
+  if (bound == RankTimeline::kHost) return launched_after(place);
   return local_before(place);
+}
+
+bool Peers::bound_by_host(Place place) const {
+  return timeline_->ranks[place.rank].bound_by[place.operation] == RankTimeline::kHost;
+}
+
+std::optional<Place> Peers::launched_after(Place place) const {
+  const auto& by_role = timeline_->launched_after;
+  const std::size_t role = role_of(place.rank);
+  if (role >= by_role.size() || by_role[role].empty()) return std::nullopt;
+  const std::uint32_t after = by_role[role][place.operation];
+  if (after >= place.operation) return std::nullopt;
+  return Place{place.rank, after};
 }
 
 bool Peers::other_stage(std::size_t rank, std::size_t other) const {

@@ -42,8 +42,12 @@ class Peers {
   /// When all ends had come, within the operation's own interval.
   [[nodiscard]] TimePoint transfer_start(Place place) const;
   /// The operation of the same rank that it waited for last: as the timeline says or, where that
-  /// says nothing of this rank, the last to end of those that had to end before.
+  /// says nothing of this rank, the last to end of those that had to end before. Of an operation
+  /// that its host had not launched: what the host waited for last before it did; none where it has
+  /// waited for nothing since the start of the step.
   [[nodiscard]] std::optional<Place> before(Place place) const;
+  /// Whether it could have started earlier, had its host launched it earlier.
+  [[nodiscard]] bool bound_by_host(Place place) const;
   /// Whether an idle wait for `other` is a bubble of the pipeline: both are devices and play
   /// different roles.
   [[nodiscard]] bool other_stage(std::size_t rank, std::size_t other) const;
@@ -67,6 +71,7 @@ class Peers {
   [[nodiscard]] std::vector<int> ranks_meant(Place place) const;
   [[nodiscard]] std::vector<Place> matched(Place place, bool exact_only) const;
   [[nodiscard]] std::optional<Place> local_before(Place place) const;
+  [[nodiscard]] std::optional<Place> launched_after(Place place) const;
 
   const StepTimeline* timeline_;
   CommunicationIndex index_;

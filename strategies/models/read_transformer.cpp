@@ -87,6 +87,8 @@ ExpertsConfig read_experts(ObjectReader& in, const TransformerConfig& config) {
   experts.ffn = in.integer("ffn", 1, 4 * kWidest, config.ffn);
   experts.shared = in.integer("shared", 0, kMostExperts, 0);
   experts.shared_ffn = in.integer("shared_ffn", 1, 4 * kWidest, experts.ffn);
+  if (experts.shared == 0 && experts.shared_ffn != experts.ffn)
+    in.note("shared_ffn", "there are no shared experts: \"shared\" is 0");
   experts.dense_layers = in.integer("dense_layers", 0, kMostLayers, 0);
   experts.every = in.integer("every", 1, kMostLayers, 1);
   if (experts.top_k > experts.experts) {

@@ -304,6 +304,17 @@ class Lowerer {
   std::map<MessageKey, ActivityRef> sends_;
 };
 
+/// What the host waited for last before it launched each operation of a role; empty where it never
+/// waits.
+[[nodiscard]] std::vector<std::uint32_t> launched_after(const std::vector<Issue>& issued) {
+  static_assert(Issue::kStart == RankTimeline::kNothing);
+  if (issued.empty() || issued.back().after == Issue::kStart) return {};
+  std::vector<std::uint32_t> out;
+  out.reserve(issued.size());
+  for (const Issue& each : issued) out.push_back(each.after);
+  return out;
+}
+
 [[nodiscard]] TimePoint end_at(const std::vector<std::vector<TimePoint>>& ends, ActivityRef at) {
   return ends[at.stream][at.index];
 }
@@ -416,6 +427,8 @@ StepTimeline timeline_of(std::shared_ptr<const Program> program, std::vector<Rol
                                       lowered.issued[role_played(*out.program, ranks[i])],
                                       stream_ends, out.program->streams.size()));
   }
+  for (const std::vector<Issue>& issued : lowered.issued)
+    out.launched_after.push_back(launched_after(issued));
   return out;
 }
 

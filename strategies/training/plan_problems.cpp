@@ -9,6 +9,7 @@
 #include "strategies/parallel/device_mesh.hpp"
 #include "strategies/parallel/pipeline_order.hpp"
 #include "strategies/training/build_program.hpp"
+#include "topologies/cluster.hpp"
 
 namespace lockstep {
 
@@ -32,6 +33,7 @@ class Plan {
     check_degrees();
     if (!out_.empty()) return std::move(out_);  // the rest divides by them
     check_ranks();
+    if (product() > kMostRanks) return std::move(out_);  // and multiplies them
     check_batch();
     check_mesh();
     check_pipeline();
@@ -78,13 +80,17 @@ class Plan {
     }
   }
 
+  /// In 128 bits: each degree fits 31.
+  [[nodiscard]] Int128 product() const { return Int128{plan_.dp} * plan_.pp * plan_.cp * plan_.tp; }
+
   void check_ranks() {
-    if (plan_.ranks() == ranks_) return;
-    const int others = plan_.tp * plan_.pp * plan_.cp;
+    if (product() == ranks_) return;
+    const Int128 others = product() / plan_.dp;
     note("dp", "dp * pp * cp * tp = {} * {} * {} * {} = {}, but the cluster has {} GPUs{}",
-         plan_.dp, plan_.pp, plan_.cp, plan_.tp, plan_.ranks(), ranks_,
-         ranks_ % others == 0 ? fmt::format("; dp = {} would fill it", ranks_ / others)
-                              : std::string{});
+         plan_.dp, plan_.pp, plan_.cp, plan_.tp, product(), ranks_,
+         others <= ranks_ && ranks_ % others == 0
+             ? fmt::format("; dp = {} would fill it", ranks_ / others)
+             : std::string{});
   }
 
   void check_batch() {
@@ -117,9 +123,13 @@ class Plan {
   }
 
   void check_pipeline() {
-    const int chunks = plan_.pp * plan_.vpp;
+    const std::int64_t chunks = std::int64_t{plan_.pp} * plan_.vpp;
     if (plan_.pp == 1) {
-      if (plan_.vpp > 1) note("vpp", "vpp = {} chunks need pp above 1", plan_.vpp);
+      if (plan_.vpp > 1) {
+        note("vpp", "vpp = {} chunks need pp above 1", plan_.vpp);
+      } else if (plan_.schedule == PipelineOrder::interleaved) {
+        note("schedule", "interleaved needs pp and vpp above 1");
+      }
     } else if (plan_.schedule == PipelineOrder::none) {
       note("schedule", "pp = {} needs a schedule such as 1f1b", plan_.pp);
     } else if (plan_.global_batch % (plan_.micro_batch * plan_.dp) == 0) {
@@ -142,10 +152,10 @@ class Plan {
          plan_.vpp, plan_.short_edges ? "" : "short_edges, ", layers() + edges);
   }
 
-  void check_stages(int chunks) {
+  void check_stages(std::int64_t chunks) {
     const std::int64_t sum =
         std::accumulate(plan_.stages.begin(), plan_.stages.end(), std::int64_t{0});
-    if (static_cast<int>(plan_.stages.size()) != chunks) {
+    if (static_cast<std::int64_t>(plan_.stages.size()) != chunks) {
       note("stages", "stages has {} entries, but pp * vpp = {}", plan_.stages.size(), chunks);
     } else if (sum != layers()) {
       note("stages", "stages add up to {} layers, but the model has {}", sum, layers());

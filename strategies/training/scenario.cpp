@@ -30,10 +30,11 @@ struct Parts {
   std::optional<double> samples{};
   std::optional<FlopRate> sustained{};
   bool ignore_memory = false;
-  std::uint64_t seed = 1;
+  std::uint64_t seed = kDefaultSeed;
   std::string stack{};
   std::string stack_reason{};  // of a default
   std::vector<ScenarioVariant> variants{};
+  std::vector<ScenarioNote> notes{};
 };
 
 [[noreturn]] void refuse(const JsonDocument& document, std::string message) {
@@ -218,15 +219,15 @@ Parts read_parts(ObjectReader& in, const std::string& name, const ScenarioFolder
   read_budget(in, parts);
   parts.sustained = in.optional_flop_rate("sustained");
   parts.ignore_memory = in.boolean("ignore_memory", false);
-  parts.seed = static_cast<std::uint64_t>(in.integer("seed", 0, INT64_MAX, 1));
+  parts.seed = static_cast<std::uint64_t>(in.integer("seed", 0, INT64_MAX, kDefaultSeed));
   read_stack(in, parts, folders);
   choose_stack(parts);
   take_form_of_stack(in, parallel, parts, folders);
   read_variants(in, parts);
   in.ignore("run");
   if (!parts.cluster || !parts.model || !spread) return parts;
-  check_together(
-      in, {parts.cluster->cluster, *parts.model, parts.parallel, parts.sustained.has_value()});
+  parts.notes =
+      check_together(in, {parts.cluster->cluster, *parts.model, parts.parallel, parts.sustained});
   return parts;
 }
 
@@ -278,10 +279,18 @@ Scenario read_alone(JsonDocument document, const std::string& name,
         *std::move(parts.model), std::move(parts.parallel),     parts.samples,
         parts.sustained,         parts.ignore_memory,           parts.seed,
         std::move(parts.stack),  std::move(parts.stack_reason), std::move(parts.variants),
-        std::move(resolved)};
+        std::move(resolved),     std::move(parts.notes)};
   } catch (const ConfigError& error) {
     throw overlay.attributed(error);
   }
+}
+
+/// Whether variants are to be read along: nobody has asked for another plan than the file's, or the
+/// variants are what has been changed.
+bool reads_variants(const std::vector<std::string>& overrides) {
+  return overrides.empty() || std::any_of(overrides.begin(), overrides.end(), [](const auto& each) {
+           return each.rfind("variants", 0) == 0;
+         });
 }
 
 /// Every variant must be a scenario too.
@@ -306,6 +315,7 @@ Scenario read_scenario(JsonDocument document, const std::string& name,
                        const std::filesystem::path& configs) {
   refuse_other_files(document);
   Scenario out = read_alone(document, name, overrides, configs);
+  if (!reads_variants(overrides)) return out;
   for (const ScenarioVariant& variant : out.variants) {
     check_variant(document, variant, overrides, configs);
   }

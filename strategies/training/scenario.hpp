@@ -21,11 +21,22 @@ struct ScenarioVariant {
   std::vector<std::string> overrides{};  // as `--set` takes them
 };
 
+/// A value of a scenario that changes nothing, though it may stay.
+struct ScenarioNote {
+  std::string key;  // "parallel.overlap"
+  std::string message;
+
+  /// "parallel.overlap is without effect: ..."
+  [[nodiscard]] std::string text() const { return key + " is without effect: " + message; }
+};
+
 struct ScenarioCluster {
   std::string name;  // "dgx-h100"
   Cluster cluster;
   Device device;
 };
+
+inline constexpr std::uint64_t kDefaultSeed = 1;
 
 struct Scenario {
   std::string name;
@@ -38,11 +49,12 @@ struct Scenario {
   /// Computation runs at this rate whatever its shapes.
   std::optional<FlopRate> sustained{};
   bool ignore_memory = false;
-  std::uint64_t seed = 1;
+  std::uint64_t seed = kDefaultSeed;
   std::string stack{};         // software stack: which kernels are fused, which attention
   std::string stack_reason{};  // why this one; empty: the scenario names it
   std::vector<ScenarioVariant> variants{};
   JsonValue resolved;  // all of it with every default, to be printed
+  std::vector<ScenarioNote> notes{};
 };
 
 /// Reads a scenario; `overrides` are `parallel.tp=4` and the like, applied before reading.
@@ -51,10 +63,11 @@ struct Scenario {
 /// Keys: name (the file's), summary, source, cluster (scenario_cluster.hpp), model
 /// (scenario_model.hpp), parallel (the fields of ParallelConfig; scenario_parallel.hpp), tokens (of
 /// a transformer) or samples (of other models) to train on, sustained ("28 TFLOP/s"),
-/// ignore_memory, stack, seed, variants (a list of {"name": …, "set": ["parallel.tp=4", …]}, each
-/// read as a scenario of its own, so that what is wrong with one is told); `run` is passed over:
-/// what a result's config says of how it was made. Throws ConfigError with everything that is
-/// wrong, impossible combinations included.
+/// ignore_memory, stack, seed, variants (a list of {"name": …, "set": ["parallel.tp=4", …]}; each
+/// is read as a scenario of its own, so that what is wrong with one is told, unless there are
+/// overrides that leave the variants themselves alone: who runs one with overrides reads it with
+/// them); `run` is passed over: what a result's config says of how it was made. Throws ConfigError
+/// with everything that is wrong, impossible combinations included.
 [[nodiscard]] Scenario load_scenario(const std::filesystem::path& path,
                                      const std::vector<std::string>& overrides = {},
                                      const std::filesystem::path& configs = "configs");

@@ -144,7 +144,8 @@ JsonObject members_of(const TransformerConfig& model) {
                                 {"top_k", json_of(experts->top_k)},
                                 {"ffn", json_of(experts->ffn)},
                                 {"shared", json_of(experts->shared)},
-                                {"shared_ffn", json_of(experts->shared_ffn)},
+                                {"shared_ffn",
+                                 json_of(experts->shared > 0 ? experts->shared_ffn : experts->ffn)},
                                 {"dense_layers", json_of(experts->dense_layers)},
                                 {"every", json_of(experts->every)}}));
   }

@@ -120,7 +120,7 @@ void read_algorithms(ObjectReader& in, std::map<std::string, std::string>& algor
 
 /// dp from what the other axes leave of the cluster, or a note of why they leave nothing whole.
 int left_for_dp(ObjectReader& in, const ParallelConfig& parallel, int cluster_ranks) {
-  const std::int64_t others = std::int64_t{parallel.tp} * parallel.pp * parallel.cp;
+  const Int128 others = Int128{parallel.tp} * parallel.pp * parallel.cp;  // of 24 bits each
   if (cluster_ranks == 0) return 1;
   if (others <= cluster_ranks && cluster_ranks % others == 0) {
     return static_cast<int>(cluster_ranks / others);

@@ -63,10 +63,13 @@ TEST_CASE("pipelines idle by their formulas") {
   const double ideal = purpose["forward"].get<double>() + purpose["backward"].get<double>();
   const double formula = 3.0 / 16 * ideal;
   CHECK(one["breakdown"]["bubble_s"].get<double>() == doctest::Approx(formula).epsilon(0.05));
+  // The fraction is of the ideal time with what is exposed of messages, here 0.1 % of it.
   CHECK(one["breakdown"]["bubble_fraction"].get<double>() ==
-        doctest::Approx(one["breakdown"]["bubble_s"].get<double>() / ideal));
+        doctest::Approx(one["breakdown"]["bubble_s"].get<double>() / ideal).epsilon(0.005));
   CHECK(bubble("pipeline-gpipe") == doctest::Approx(formula).epsilon(0.05));
-  CHECK(bubble("pipeline-naive") == doctest::Approx(3 * ideal).epsilon(0.05));
+  // One microbatch of sixteen sequences, whose kernels are longer: of its own ideal time.
+  const Json alone = run("pipeline-naive")["breakdown"];
+  CHECK(alone["bubble_fraction"].get<double>() == doctest::Approx(3).epsilon(0.05));
   CHECK(bubble("pipeline-interleaved") == doctest::Approx(formula / 2).epsilon(0.15));  // v = 2
   // tF + tB - tW of tF + tB + tW: a third where all are equal; attention makes tB longer than tW.
   const double first = bubble("pipeline-zb");

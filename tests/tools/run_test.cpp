@@ -147,7 +147,7 @@ TEST_CASE("a zero-bubble schedule on one stage is the step as it is without") {
 }
 
 TEST_CASE("a plan that does not fit says which rank, by how much, why, and what would fit") {
-  const std::string command = run("zero-7b5-0", "--set ignore_memory=false");
+  const std::string command = run("zero-7b5-0", "--set ignore_memory=false --set stack=fused");
   const CommandResult result = run_command(command);
   CHECK(result.status == 1);
   CHECK(result.out.empty());

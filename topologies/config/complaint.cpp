@@ -112,7 +112,9 @@ const QuantityWords& positive_bytes_words() {
 
 const QuantityWords& flop_rate_words() {
   static const QuantityWords kWords{
-      "a peak such as \"312 TFLOP/s\"", false, {"FLOP/s", "GFLOP/s", "TFLOP/s", "PFLOP/s"}};
+      "a peak such as \"312 TFLOP/s\"",
+      false,
+      {"FLOP/s", "kFLOP/s", "MFLOP/s", "GFLOP/s", "TFLOP/s", "PFLOP/s", "EFLOP/s"}};
   return kWords;
 }
 

@@ -1,4 +1,5 @@
 #include "sim/program/kernel.hpp"
+#include "sim/program/kernel_attention.hpp"
 
 #include <doctest/doctest.h>
 
@@ -19,7 +20,7 @@ constexpr AtomId kEp = 3;
 /// A program with one routine, built tensor by tensor.
 class Bed {
  public:
-  Bed() { program_.mesh = Mesh{{{"tp", 2}, {"cp", 4}, {"dp", 2}, {"ep", 2}}}; }
+  Bed() { program_.mesh = Mesh{{{"tp", 2}, {"cp", 4}, {"dp", 2}, {"ep", 2}}, {{"ring", {kCp}}}}; }
 
   Ref tensor(std::vector<Extent> extents, Dtype dtype = Dtype::bf16,
              Category category = Category::activation) {
@@ -41,6 +42,9 @@ class Bed {
 
   [[nodiscard]] Kernel kernel(std::size_t index = 0) const {
     return kernel_of(program_, routine_, index);
+  }
+  [[nodiscard]] double mean_over_busiest(std::size_t index = 0) const {
+    return lockstep::mean_over_busiest(program_, routine_.operations[index]);
   }
 
  private:
@@ -302,6 +306,25 @@ TEST_CASE("attention through a window computes the pairs that see each other") {
   CHECK(bed.kernel().flops == 2.0 * 16 * 256 * 256 * 16);
   operation.visible = {.window = 255};
   CHECK(bed.kernel().flops <= 2.0 * 16 * 256 * 256 * 16);
+}
+
+TEST_CASE("causal attention is the same work however it is cut, in the mean over the ranks") {
+  // 256 tokens: half of 256 * 256 pairs, two products of 2 * 16 each, for 16 heads of 2 sequences.
+  const double all = 4.0 * 16 * 256 * 256 / 2 * 16;
+  const auto total = [](AttentionBed& bed, int parts) {
+    Operation& operation = bed.operation(OperationKind::attention, {bed.q, bed.k, bed.v}, {bed.o});
+    operation.causal = true;
+    double sum = 0;
+    for (operation.ring_offset = 0; operation.ring_offset < parts; ++operation.ring_offset)
+      sum += bed.kernel().flops * bed.mean_over_busiest();
+    return 4 * sum;  // ranks
+  };
+  AttentionBed plain{{kCp}};
+  CHECK(total(plain, 4) == doctest::Approx(all));
+  AttentionBed zigzag{{kCp}, true};
+  CHECK(total(zigzag, 4) == doctest::Approx(all));
+  AttentionBed gathered{{kCp}, false, 256};
+  CHECK(total(gathered, 1) == doctest::Approx(all));
 }
 
 TEST_CASE("unfused attention computes all scores, mask or not") {

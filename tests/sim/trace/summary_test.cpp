@@ -85,6 +85,26 @@ TEST_CASE("the wait for a slower replica is no communication and no bubble") {
   CHECK(rank.bubble.ps() == 0);
 }
 
+TEST_CASE("the ideal time of a stage has its microbatches' communication, not what ends the step") {
+  // Stage 0 computes 300, its messages take 60; (p-1)(tF + tB) = 300 idle.
+  const StepTimeline step = two_stages();
+  const Breakdown stage = breakdown(Peers{step}, 0);
+  CHECK(stage.of_microbatches.ps() == 300 + 60);
+  CHECK(bubble_fraction(stage) == doctest::Approx(300.0 / 360));
+  // Of replicas: neither the sum of gradients (exposed 50) nor the update (10).
+  StepTimeline replicas = two_replicas();
+  Program program = *replicas.program;
+  std::vector<Operation> operations = program.routines[0].operations;
+  program.roles[0].calls.clear();
+  for (Operation& operation : operations)  // what ends the step is in routines of its own
+    program.roles[0].calls.push_back({program.add(Routine{"one", {operation}}), 0, 0});
+  replicas.program = std::make_shared<const Program>(std::move(program));
+  replicas.roles = {unroll(*replicas.program, 0)};
+  const Breakdown replica = breakdown(Peers{replicas}, 0);
+  CHECK(replica.of_microbatches.ps() == 200);
+  CHECK(bubble_fraction(replica) == 0);
+}
+
 /// A product, then two collectives of different groups one after the other on one stream, then a
 /// product that waits for the second; and the step's end 5 ps after it.
 StepTimeline chain() {
@@ -190,6 +210,52 @@ TEST_CASE("the critical path passes from stage to stage with the messages") {
   CHECK(in_order[2].interval.end.ps() == 430);
 }
 
+/// two_stages() where stage 0's host waits for the receive before it launches B, 10 ps later; B of
+/// stage 1 likewise comes 5 ps after F, which nothing waited for.
+StepTimeline two_stages_of_waiting_hosts() {
+  StepTimeline step = timeline_of(
+      two_stage_program(),
+      {{{0, 100}, {100, 130, kF0}, {130, 465, kSend0}, {475, 675, RankTimeline::kHost}},
+       {{0, 130}, {130, 230, kReceive1}, {235, 435, RankTimeline::kHost}, {435, 465, kB1}}});
+  constexpr std::uint32_t kNone = RankTimeline::kNothing;
+  step.launched_after = {{kNone, kNone, kNone, kReceive0},
+                         {kNone, kReceive1, kReceive1, kReceive1}};
+  return step;
+}
+
+TEST_CASE(
+    "where the host waits for a message, the wait is the message's and its own work is issue") {
+  const StepTimeline step = two_stages_of_waiting_hosts();
+  const Peers peers{step};
+  const Breakdown first = breakdown(peers, 0);
+  // Idle from 130 to 475: until the sender comes at 435 a bubble, then the transfer, then the host.
+  CHECK(first.bubble.ps() == 435 - 130);
+  CHECK(first.exposed.at("pp").ps() == 30 + 30);
+  CHECK(first.issue.ps() == 475 - 465);
+  CHECK(first.total() == step.end.since_start());
+  // Of the microbatch: all that is computed, both transfers and the launch.
+  CHECK(first.of_microbatches.ps() == 300 + 60 + 10);
+  CHECK(bubble_fraction(first) == doctest::Approx(305.0 / 370));
+  const Breakdown second = breakdown(peers, 1);
+  CHECK(second.issue.ps() == 235 - 230);
+  CHECK(second.bubble.ps() == 100 + (675 - 465));
+}
+
+TEST_CASE("the critical path goes on from the message that a host has waited for") {
+  const StepTimeline step = two_stages_of_waiting_hosts();
+  const std::vector<PathSegment> path = critical_path(Peers{step});
+  std::vector<std::string> uses;
+  for (const PathSegment& segment : path) uses.push_back(to_string(segment.use));
+  // F of stage 0, its message, then B of stage 1, which its host launched 105 ps after the message:
+  // what F took of that is beside the host. The message back, the launch, B of stage 0.
+  CHECK(uses == std::vector<std::string>{"matmul", "pp communication", "host issue", "matmul",
+                                         "pp communication", "host issue", "matmul"});
+  CHECK(path[2].interval.start.ps() == 130);
+  CHECK(path[2].interval.end.ps() == 235);
+  CHECK(path[5].interval.start.ps() == 465);
+  CHECK(path.front().interval.start.ps() == 0);
+}
+
 TEST_CASE("the critical path goes through the replica that came last") {
   const StepTimeline step = two_replicas();
   const std::vector<PathSegment> path = critical_path(Peers{step});
@@ -252,7 +318,7 @@ TEST_CASE("operations of the compute stream that overlap are refused") {
 }
 
 /// Whatever ran when: streams in order, everything else at random, two stages of two replicas.
-StepTimeline random_step(std::uint32_t seed) {
+StepTimeline random_step(std::uint32_t seed, bool hosts_wait) {
   std::mt19937 draw{seed};
   const auto below = [&](std::uint32_t n) { return static_cast<int>(draw() % n); };
   Program program;
@@ -285,16 +351,24 @@ StepTimeline random_step(std::uint32_t seed) {
       std::uint32_t bound = RankTimeline::kNothing;
       if (below(3) == 0) bound = RankTimeline::kPeer;
       if (i > 0 && below(3) == 0) bound = static_cast<std::uint32_t>(below(i));
+      if (hosts_wait && below(3) == 0) bound = RankTimeline::kHost;
       ran[static_cast<std::size_t>(rank)].push_back({start, free, bound});
     }
   }
-  return timeline_of(program, ran);
+  StepTimeline out = timeline_of(program, ran);
+  for (int stage = 0; hosts_wait && stage < 2; ++stage) {
+    std::vector<std::uint32_t>& after = out.launched_after.emplace_back();
+    for (std::uint32_t i = 0; i < 30; ++i)
+      after.push_back(i == 0 || below(4) == 0 ? RankTimeline::kNothing
+                                              : static_cast<std::uint32_t>(below(i)));
+  }
+  return out;
 }
 
 TEST_CASE("every picosecond of a step counts once, whatever the timeline says") {
-  for (std::uint32_t seed = 1; seed <= 200; ++seed) {
+  for (std::uint32_t seed = 1; seed <= 400; ++seed) {
     CAPTURE(seed);
-    const StepTimeline step = random_step(seed);
+    const StepTimeline step = random_step(seed, seed > 200);
     const Peers peers{step};
     for (std::size_t rank = 0; rank < step.ranks.size(); ++rank) {
       CHECK(breakdown(peers, rank).total() == step.end.since_start());

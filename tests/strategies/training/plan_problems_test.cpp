@@ -108,6 +108,25 @@ TEST_CASE("ranks other than the cluster's") {
   CHECK(odd.at(0).message.find("would fill") == std::string::npos);
 }
 
+TEST_CASE("products of degrees beyond 32 bits are told as they are, and nothing is made of them") {
+  ParallelConfig with;
+  with.tp = with.pp = 65536;  // 2^32, which is 0 in 32 bits
+  const auto square = plan_problems(transformer(gpt()), with, 8, 8);
+  REQUIRE(square.size() == 1);
+  CHECK(square[0].key == "parallel.dp");
+  CHECK(square[0].message ==
+        "dp * pp * cp * tp = 1 * 65536 * 1 * 65536 = 4294967296, but the cluster has 8 GPUs");
+  with.dp = 3033169;  // 3033169 * 24 * 59 = 2^32 + 8, which is 8 in 32 bits
+  with.tp = 24;
+  with.pp = 59;
+  CHECK(plan_problems(transformer(gpt()), with, 8, 8).at(0).message.find("4294967304") !=
+        std::string::npos);
+  with.dp = with.tp = with.pp = with.cp = 1 << 24;  // 2^96
+  CHECK(plan_problems(transformer(gpt()), with, 8, 8)
+            .at(0)
+            .message.find("79228162514264337593543950336") != std::string::npos);
+}
+
 TEST_CASE("degrees below one, and nothing else said before they are mended") {
   for (const char* key : {"dp", "tp", "pp", "cp", "ep", "vpp"}) {
     ParallelConfig with;

@@ -134,7 +134,7 @@ TEST_CASE("the resolved scenario leads to itself") {
       R"({"cluster": {"file": "dgx-a100", "ranks": 2},
           "model": {"file": "mixtral-8x7b", "seq": 2048}, "tokens": 1.5e12,
           "sustained": "28.5 TFLOP/s", "ignore_memory": true, "seed": 7, "parallel": {
-          "stages": [16, 16], "pp": 2, "dp": 1, "cp_kind": "2d", "overlap": ["tp", "dp_gradients"],
+          "stages": [16, 16], "pp": 2, "dp": 1, "cp_kind": null, "overlap": ["tp", "dp_gradients"],
           "algorithms": {"dp": "ring:channels=2"}, "bucket": "40 MB", "ep": 1,
           "state": {"optimizer": "momentum", "offload": true}}})"};
   for (const std::string& text : all) {
@@ -177,13 +177,50 @@ TEST_CASE("what is right in itself may not go together") {
         "--set parallel.precision=fp8: error: /parallel/precision: \"a100-sxm4-80gb\" has no "
         "products in fp8; precision may be fp32, fp16, bf16\n1 error; nothing was run");
   CHECK(error_of_set("parallel.global_batch=4000000") ==
-        "--set parallel.global_batch=4000000: error: /parallel/global_batch: 1000000 microbatches "
-        "a step are more than can be simulated; a global_batch of 1200000 or a larger micro_batch "
-        "would do\n1 error; nothing was run");
+        "--set parallel.global_batch=4000000: error: /parallel/global_batch: 2 layers for 1000000 "
+        "microbatches a step are more than the 300000 that can be simulated; a global_batch of "
+        "600000 or a larger micro_batch would do\n1 error; nothing was run");
+  CHECK(error_of(kSmall, {"sustained=\"313 TFLOP/s\""}) ==
+        "--set sustained=\"313 TFLOP/s\": error: /sustained: sustained = 313 TFLOP/s is above the "
+        "dense bf16 peak of \"a100-sxm4-80gb\", 312 TFLOP/s\n1 error; nothing was run");
   // One mistake is told once: nothing is concluded from a cluster that is wrong.
   CHECK(error_of_set("cluster.gpus=0") ==
         "--set cluster.gpus=0: error: /cluster/gpus: expected an integer from 1 to 16777216, got "
         "the number 0\n1 error; nothing was run");
+}
+
+/// The keys of what is told to be without effect.
+std::vector<std::string> notes_of(const std::vector<std::string>& overrides) {
+  std::vector<std::string> out;
+  for (const ScenarioNote& note : read(kSmall, overrides).notes) out.push_back(note.key);
+  return out;
+}
+
+TEST_CASE("what a plan has no use for is refused, what it merely has no traffic for is told") {
+  using Keys = std::vector<std::string>;
+  CHECK(notes_of({}).empty());
+  for (const std::string set :
+       {"capacity_factor=1.25", "expert_skew=2", "shard_ranks=2", "reshard_after_forward=false",
+        "prefetch=false", "cp_kind=2d", "ulysses=2", "zigzag=false"}) {
+    CAPTURE(set);
+    const std::string key = set.substr(0, set.find('='));
+    CHECK(error_of_set("parallel." + set).find("error: /parallel/" + key + ": ") !=
+          std::string::npos);
+    // Its default may be said.
+    const Scenario usual = read(kSmall);
+    CHECK(read(json_text(usual.resolved)).notes.empty());
+  }
+  CHECK(notes_of({R"(parallel.overlap=["tp", "cp"])"}) == Keys{"parallel.overlap"});
+  CHECK(notes_of({"parallel.bucket=10 MB", "parallel.zero=3"}) == Keys{"parallel.bucket"});
+  CHECK(notes_of({"parallel.tp=1", "parallel.sequence_parallel=true"}) ==
+        Keys{"parallel.sequence_parallel"});
+  CHECK(notes_of({"parallel.recompute=selective"}) == Keys{"parallel.recompute"});
+  CHECK(notes_of({"parallel.algorithms.cp=ring"}) == Keys{"parallel.algorithms.cp"});
+  // ZeRO-1's reduce-scatter and all-gather have no "naive"; its all-reduce beside them has.
+  CHECK(error_of(kSmall, {"parallel.algorithms.dp=naive", "parallel.zero=1"})
+            .find("naive is no algorithm of ") != std::string::npos);
+  CHECK(notes_of({"parallel.algorithms.dp=naive", "parallel.zero=1",
+                  "parallel.scatter_gradients=false"}) == Keys{"parallel.algorithms.dp"});
 }
 
 TEST_CASE("algorithms are those of some collective") {
@@ -272,6 +309,14 @@ TEST_CASE("variants are kept as they are written, and lead to scenarios") {
   CHECK(scenario.parallel.tp == 2);  // the scenario itself is not changed
   CHECK(read(json_text(scenario.resolved)).variants[0].overrides ==
         std::vector<std::string>{"parallel.tp=4", "parallel.pp=1"});
+}
+
+TEST_CASE("overrides are not held against variants, which nobody runs with them") {
+  const std::string text = with_variant(R"("parallel.tp=4", "parallel.pp=1")");
+  // 8 * 2 fill the 16 GPUs; the variant's tp 4 does not.
+  CHECK(error_of(text, {"parallel.pp=1", "parallel.dp=8"}) == "accepted");
+  CHECK(error_of(with_variant(R"("parallel.tq=4")"), {"parallel.micro_batch=2"}) == "accepted");
+  CHECK(error_of(text, {R"(variants.0.set.0=parallel.tq=4)"}).find("tq") != std::string::npos);
 }
 
 TEST_CASE("a variant that is no scenario is told, by its name") {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/program/timeline.hpp"
+#include "sim/units.hpp"
 #include "topologies/cluster.hpp"
 
 namespace lockstep::cli {
@@ -16,9 +16,9 @@ struct LinkUse {
   double busy = 0;  // share of the step for which it carries all that it can, were it alone
 };
 
-/// The busiest links, at most `most`; of equally busy ones those with the lowest ids. Links that
-/// carry nothing are left out.
-[[nodiscard]] std::vector<LinkUse> busiest_links(const StepTimeline& timeline,
+/// The busiest links of a step, at most `most`; of equally busy ones those with the lowest ids.
+/// Links that carry nothing are left out. `carried`: by link.
+[[nodiscard]] std::vector<LinkUse> busiest_links(const std::vector<Bytes>& carried, Duration step,
                                                  const Cluster& cluster, std::size_t most);
 
 }  // namespace lockstep::cli

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "strategies/models/count.hpp"
 #include "strategies/training/build_program.hpp"
 #include "tools/lockstep/cluster_options.hpp"
 #include "tools/lockstep/run/run_step.hpp"
@@ -156,14 +157,28 @@ std::string what_takes_the_room(const RankMemory& memory) {
   return out;
 }
 
-/// Weights, gradients and optimizer states cannot be had with fewer GPUs than this.
-std::string at_least(const RankMemory& memory, int ranks) {
-  const Bytes state = model_state_bytes(memory.account.device.peak.held);
-  const std::int64_t capacity = memory.capacity->count();
-  const std::int64_t gpus = (state.count() * ranks + capacity - 1) / capacity;
+/// What devices keep per parameter.
+std::int64_t state_bytes(const ParallelConfig& parallel) {
+  const StateConfig& state = parallel.state;
+  std::int64_t bytes = bytes_per_element(state.weights) + bytes_per_element(state.gradients);
+  if (state.offload || parallel.exchange == GradientExchange::parameter_server)
+    return bytes;  // the rest is the hosts'
+  if (state.master) bytes += bytes_per_element(Dtype::fp32);
+  const int moments = state.optimizer == Optimizer::adam       ? 2
+                      : state.optimizer == Optimizer::momentum ? 1
+                                                               : 0;
+  return bytes + moments * bytes_per_element(state.moments);
+}
+
+/// Weights, gradients and optimizer states cannot be had with fewer GPUs than this, whoever of them
+/// keeps which: those of every parameter once, replicas not counted.
+std::string at_least(const Scenario& scenario, Bytes capacity) {
+  const Bytes state =
+      Bytes{count_parameters(scenario.model).total()} * state_bytes(scenario.parallel);
+  const std::int64_t gpus = (state.count() + capacity.count() - 1) / capacity.count();
   return fmt::format(
-      "no change that was tried fits; weights, gradients and optimizer states, "
-      "{} on this rank, need {} GPU{} at least where all of them are sharded",
+      "no change that was tried fits; weights, gradients and optimizer states, {} of the whole "
+      "model, need {} GPU{} at least where all of them are sharded",
       to_string(state), gpus, gpus == 1 ? "" : "s");
 }
 
@@ -209,7 +224,7 @@ std::string memory_refusal(const RunQuestion& question, const Scenario& scenario
   for (std::size_t i = 0; i < changes.size(); ++i)
     out += fmt::format("\n{} {}: {}", i == 0 ? "the smallest change that fits," : "or",
                        as_options(changes[i].change), to_string(changes[i].needed));
-  if (changes.empty()) out += "\n" + at_least(memory, scenario.parallel.ranks());
+  if (changes.empty()) out += "\n" + at_least(scenario, capacity);
   return out + "\n--ignore-memory goes on all the same";
 }
 

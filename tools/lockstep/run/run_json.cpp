@@ -98,6 +98,28 @@ Json stack_json(const Scenario& scenario) {
           {"reason", named ? Json(nullptr) : Json(scenario.stack_reason)}};
 }
 
+/// Values of the scenario that changed nothing.
+Json notes_json(const std::vector<ScenarioNote>& notes) {
+  Json out = Json::array();
+  for (const ScenarioNote& note : notes)
+    out.push_back({{"key", note.key}, {"reason", note.message}});
+  return out;
+}
+
+/// The steps of which the result is the mean.
+Json averaging_json(const RunAnswer& answer) {
+  if (!answer.averaging) return nullptr;
+  return {{"every", answer.averaging->every},
+          {"step_with_average_s", answer.averaging->with.seconds()},
+          {"step_without_average_s", answer.averaging->without.seconds()}};
+}
+
+/// Whole numbers as such.
+Json count_json(double count) {
+  const auto whole = static_cast<std::int64_t>(count);
+  return static_cast<double>(whole) == count ? Json(whole) : Json(count);
+}
+
 /// From how far others of its kind were off.
 Json confidence_json(const RunAnswer& answer) {
   if (!answer.confidence) return nullptr;
@@ -128,15 +150,6 @@ Json purposes_of(const Breakdown& rank) {
     if (rank.purpose[i] > Duration{})
       out[to_string(static_cast<Purpose>(i))] = rank.purpose[i].seconds();
   return out;
-}
-
-/// Idle time over what the rank's microbatches take without any: (p-1)/m of GPipe and 1F1B.
-double bubble_fraction(const Breakdown& rank) {
-  const auto of = [&rank](Purpose purpose) {
-    return rank.purpose[static_cast<std::size_t>(purpose)].seconds();
-  };
-  const double ideal = of(Purpose::forward) + of(Purpose::backward) + of(Purpose::recompute);
-  return ideal > 0 ? rank.bubble.seconds() / ideal : 0;
 }
 
 Json exposed_of(const Breakdown& rank) {
@@ -173,7 +186,7 @@ Json breakdown_of(const RunAnswer& answer) {
   Json groups = Json::array();
   for (const GroupTraffic& group : summary.groups)
     groups.push_back({{"group", group.group},
-                      {"operations", group.operations},
+                      {"operations", count_json(group.operations)},
                       {"bytes", group.bytes.count()},
                       {"transfer_s", group.transfer.seconds()},
                       {"waiting_s", group.waiting.seconds()},
@@ -183,7 +196,7 @@ Json breakdown_of(const RunAnswer& answer) {
   for (const PathShare& share : summary.path)
     path.push_back({{"use", to_string(share.use)},
                     {"time_s", share.length.seconds()},
-                    {"operations", share.operations}});
+                    {"operations", count_json(share.operations)}});
   out["critical_path"] = std::move(path);
   out["stages"] = stages_of(answer);
   return out;
@@ -266,6 +279,7 @@ std::string json_of_run(const RunQuestion& question, const RunAnswer& answer) {
   out["fidelity"] = answer.step.fidelity == Fidelity::all_ranks ? "all" : "representatives";
   out["fold"] = fold_of(question, answer);
   add_throughput(answer.throughput, out);
+  out["averaging"] = averaging_json(answer);
   out["confidence"] = confidence_json(answer);
   out["breakdown"] = breakdown_of(answer);
   out["memory"] = memory_of(answer.memory);
@@ -273,6 +287,7 @@ std::string json_of_run(const RunQuestion& question, const RunAnswer& answer) {
   out["links_of_box"] = answer.links_of_box.empty() ? Json(nullptr) : Json(answer.links_of_box);
   out["algorithms"] = answer.step.algorithms;
   out["experts"] = expert_notes(answer.scenario);
+  out["without_effect"] = notes_json(answer.scenario.notes);
   out["rows"] = rows;
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -1,5 +1,7 @@
 #include "tools/lockstep/run/run_render.hpp"
 
+#include <fmt/format.h>
+
 #include "tools/lockstep/run/run_json.hpp"
 #include "tools/lockstep/run/run_row.hpp"
 #include "tools/lockstep/run/run_tables.hpp"
@@ -10,7 +12,9 @@ std::string render_run(const RunQuestion& question, const RunAnswer& answer, For
   switch (format) {
     case Format::json:
       return json_of_run(question, answer);
-    case Format::csv:
+    case Format::csv:  // has no place for notes
+      for (const ScenarioNote& note : answer.scenario.notes)
+        fmt::print(stderr, "note: {}\n", note.text());
       return render(row_of_run(answer), Format::csv);
     case Format::md:
       return markdown_of(tables_of_run(question, answer));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/trace/summary_mean.hpp"
 #include "strategies/box/box_cost.hpp"
 #include "strategies/box/box_links.hpp"
 #include "strategies/training/build_program.hpp"
@@ -77,19 +78,38 @@ SimulatedStep simulated(const RunQuestion& question, const Scenario& scenario,
   }
 }
 
-/// The mean step of `average_every`, of which only the last averages parameters.
-Duration mean_step(const RunQuestion& question, const Scenario& scenario, const CostModel& cost,
-                   Duration averaging) {
+/// What is reported of a step.
+struct Reported {
+  StepSummary summary;
+  std::vector<Bytes> link_bytes{};
+  std::optional<AveragingSteps> averaging{};
+};
+
+std::vector<Bytes> mean_bytes(const std::vector<Bytes>& plain, const std::vector<Bytes>& last,
+                              std::int64_t every) {
+  std::vector<Bytes> out;
+  for (std::size_t i = 0; i < last.size(); ++i)
+    out.push_back(Bytes{(plain[i].count() * (every - 1) + last[i].count() + every / 2) / every});
+  return out;
+}
+
+/// The step; of parameter averaging the mean of `average_every`, of which only the last averages.
+Reported reported(const RunQuestion& question, const Scenario& scenario, const CostModel& cost,
+                  const SimulatedStep& step) {
+  Reported out{summarise(step.timeline), step.timeline.link_bytes, {}};
   const std::int64_t every = scenario.parallel.average_every;
   const bool averages = scenario.parallel.exchange == GradientExchange::parameter_averaging;
-  if (!averages || every == 1) return averaging;
+  if (!averages || every == 1) return out;
   Scenario plain = scenario;
   plain.parallel.averages = false;
   const auto program = std::make_shared<const Program>(
       build_program(plain.model, plain.parallel, plain.cluster.cluster.gpus_per_node()));
-  const Duration without = simulated(question, plain, program, cost).timeline.end.since_start();
-  const Int128 sum = Int128{without.ps()} * (every - 1) + averaging.ps();
-  return Duration::picoseconds(static_cast<std::int64_t>((sum + every / 2) / every));
+  const SimulatedStep without = simulated(question, plain, program, cost);
+  const StepSummary summary = summarise(without.timeline);
+  out.averaging = AveragingSteps{every, out.summary.step, summary.step};
+  out.summary = mean_summary(summary, out.summary, every);
+  out.link_bytes = mean_bytes(without.timeline.link_bytes, out.link_bytes, every);
+  return out;
 }
 
 }  // namespace
@@ -98,6 +118,8 @@ RunAnswer run_step(const RunQuestion& question) {
   Progress progress("run", 5);
   Scenario scenario = load_scenario(question.file, question.overrides, config_folder());
   check_rank_speeds(question.simulation.speeds, scenario.parallel.ranks());
+  if (scenario.seed != kDefaultSeed)
+    scenario.notes.push_back({"seed", "nothing of a simulated step is drawn at random"});
   progress.step();
   const auto box = box_of(question.calibration);
   std::string links_of_box = box ? take_figures(*box, scenario.cluster) : std::string{};
@@ -118,17 +140,17 @@ RunAnswer run_step(const RunQuestion& question) {
   if (!memory.fits() && !question.ignore_memory && !scenario.ignore_memory)
     throw Refusal(memory_refusal(question, scenario, memory));
   progress.step();
-  StepSummary summary = summarise(step.timeline);
-  Throughput throughput =
-      throughput_of(scenario, *program, mean_step(question, scenario, *cost, summary.step));
-  std::vector<LinkUse> links = busiest_links(step.timeline, cluster, kLinksShown);
+  Reported told = reported(question, scenario, *cost, step);
+  const Duration time = told.summary.step;
+  Throughput throughput = throughput_of(scenario, *program, time);
+  std::vector<LinkUse> links = busiest_links(told.link_bytes, time, cluster, kLinksShown);
   if (!question.trace.empty()) write_trace(question, step);
   progress.step();
   std::string nccl = nccl_tuning_of(scenario.stack, config_folder()).stem().string();
   std::optional<Confidence> confidence = run_confidence(scenario, throughput.step);
-  return {std::move(scenario),   std::move(step),       std::move(summary),
-          std::move(throughput), std::move(memory),     std::move(links),
-          std::move(nccl),       std::move(confidence), std::move(links_of_box)};
+  return {std::move(scenario),     std::move(step),  std::move(told.summary), std::move(throughput),
+          std::move(memory),       std::move(links), std::move(nccl),         std::move(confidence),
+          std::move(links_of_box), told.averaging};
 }
 
 }  // namespace lockstep::cli

@@ -32,16 +32,24 @@ struct RunQuestion {
   std::optional<std::pair<TimePoint, TimePoint>> trace_window{};
 };
 
+/// Parameter averaging at the end of one step of several.
+struct AveragingSteps {
+  std::int64_t every = 1;
+  Duration with;     // the step that averages parameters
+  Duration without;  // every other
+};
+
 struct RunAnswer {
   Scenario scenario;
-  SimulatedStep step;
-  StepSummary summary;
+  SimulatedStep step;   // of parameter averaging: the one that averages
+  StepSummary summary;  // of parameter averaging: of the mean step, as all that is reported
   Throughput throughput;
-  RankMemory memory;  // of the rank that needs the most
+  RankMemory memory;  // of the rank that needs the most, in the step that needs the most
   std::vector<LinkUse> links{};
   std::string nccl{};  // version whose tuning was followed
   std::optional<Confidence> confidence{};
-  std::string links_of_box{};  // with a box: which of its links were taken, in words
+  std::string links_of_box{};                 // with a box: which of its links were taken, in words
+  std::optional<AveragingSteps> averaging{};  // where only one step of several averages
 };
 
 /// Throws ConfigError for what the scenario has wrong, Refusal where the memory does not suffice

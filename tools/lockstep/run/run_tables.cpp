@@ -83,10 +83,12 @@ RunTable step_table(const RunQuestion& question, const RunAnswer& answer) {
     table.rows.push_back({std::move(name), std::move(value)});
   };
   add("step time", to_string(speed.step));
-  if (speed.step != answer.summary.step) {
-    add("with the average",
-        fmt::format("{}, one step of {}; the rest of this is about it",
-                    to_string(answer.summary.step), answer.scenario.parallel.average_every));
+  if (const auto& averaging = answer.averaging) {
+    add("of which with the average",
+        fmt::format("{}, one step of {}", to_string(averaging->with), averaging->every));
+    add("and without", to_string(averaging->without));
+    table.notes.push_back(
+        fmt::format("all times and bytes are means over {} steps", averaging->every));
   }
   if (answer.confidence) {
     add("measured, it would be", interval_words(*answer.confidence));
@@ -100,6 +102,7 @@ RunTable step_table(const RunQuestion& question, const RunAnswer& answer) {
   if (const auto hfu = speed.hfu())
     add("HFU", fmt::format("{}, {:.3f} times the model's operations", percent(*hfu),
                            speed.hardware_flops / speed.model_flops));
+  for (const ScenarioNote& note : answer.scenario.notes) table.notes.push_back(note.text());
   for (const std::string& line : answer.step.algorithms) {
     if (line.find("cannot have") != std::string::npos) table.notes.push_back(line);
   }

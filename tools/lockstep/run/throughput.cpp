@@ -3,19 +3,21 @@
 #include <fmt/format.h>
 
 #include "sim/program/kernel.hpp"
+#include "sim/program/kernel_attention.hpp"
 #include "strategies/models/count.hpp"
 
 namespace lockstep::cli {
 
 namespace {
 
-/// Of experts the mean rank's, not the busiest one's, which `factor` times as much comes to.
+/// The mean rank's, not the busiest one's: of experts `factor` times as much comes to that one, of
+/// plain causal runs of a sequence the last rank attends to all before it.
 double flops_of(const Program& program, const Routine& routine) {
   double sum = 0;
   for (std::size_t i = 0; i < routine.operations.size(); ++i) {
     const Operation& operation = routine.operations[i];
     const double busiest = operation.kind == OperationKind::matmul ? operation.factor : 1;
-    sum += kernel_of(program, routine, i).flops / busiest;
+    sum += kernel_of(program, routine, i).flops / busiest * mean_over_busiest(program, operation);
   }
   return sum;
 }

@@ -142,6 +142,7 @@ std::vector<std::string> notes_of(const StrategyQuestion& question, const Strate
                             question.float32 ? "float32" : "float64", name_of(optimizer),
                             answer.seed));
   if (question.shrinks) out.push_back("in the place of the scenario's: " + changes(plan.plan));
+  for (const ScenarioNote& note : plan.scenario.notes) out.push_back(note.text());
   if (!plan.report.collectives.empty()) {
     out.push_back("collectives: " + joined(plan.report.collectives, "; "));
   }
@@ -200,6 +201,13 @@ std::vector<std::string> closing_of(const VerifiedPlan& plan) {
   return out;
 }
 
+Json notes_json(const std::vector<ScenarioNote>& notes) {
+  Json out = Json::array();
+  for (const ScenarioNote& note : notes)
+    out.push_back({{"key", note.key}, {"reason", note.message}});
+  return out;
+}
+
 std::string config_of(const StrategyQuestion& question, const StrategyAnswer& answer) {
   Json out;
   out["file"] = question.file;
@@ -215,6 +223,7 @@ std::string config_of(const StrategyQuestion& question, const StrategyAnswer& an
                      {"model", Json::parse(json_text(json_of(plan.plan.model)))},
                      {"parallel", Json::parse(json_text(json_of(plan.plan.parallel)))},
                      {"gpus_per_node", plan.plan.gpus_per_node},
+                     {"without_effect", notes_json(plan.scenario.notes)},
                      {"collectives", plan.report.collectives}});
   }
   return out.dump(-1, ' ', false, Json::error_handler_t::replace);

@@ -1,0 +1,60 @@
+#include "sim/trace/summary_mean.hpp"
+
+#include <doctest/doctest.h>
+
+#include "tests/sim/trace/pipeline_step.hpp"
+
+namespace lockstep {
+namespace {
+
+Duration total(const std::vector<PathShare>& path) {
+  Duration sum;
+  for (const PathShare& share : path) sum += share.length;
+  return sum;
+}
+
+TEST_CASE("a mean step is the mean of every part, and its parts add up") {
+  // Two replicas alike but for the second's first product: 120 or 227 ps.
+  const StepSummary plain = summarise(two_replicas(120));
+  const StepSummary last = summarise(two_replicas(227));
+  for (const std::int64_t every : {2, 3, 7, 10}) {
+    CAPTURE(every);
+    const StepSummary mean = mean_summary(plain, last, every);
+    CHECK(mean.step == mean_time(plain.step, last.step, every));
+    CHECK(mean.worst.step == mean.step);
+    CHECK(mean.worst.total() == mean.step);
+    CHECK(total(mean.path) == mean.step);
+    Duration purposes;
+    for (const Duration each : mean.worst.purpose) purposes += each;
+    CHECK(purposes == mean.worst.computation_total());
+    REQUIRE(mean.stages.size() == 1);
+    CHECK(mean.stages[0].rank.total() == mean.step);
+  }
+}
+
+TEST_CASE("what only one step of several does counts for its share") {
+  const StepSummary last = summarise(two_replicas());
+  StepSummary plain = last;
+  plain.groups.clear();
+  plain.worst.exposed.clear();  // its 50 ps are computed instead
+  plain.worst.computation[static_cast<std::size_t>(OperationClass::matmul)] +=
+      Duration::picoseconds(50);
+  plain.worst.purpose[static_cast<std::size_t>(Purpose::forward)] += Duration::picoseconds(50);
+  const StepSummary mean = mean_summary(plain, last, 10);
+  CHECK(mean.worst.exposed.at("dp").ps() == 5);
+  REQUIRE(mean.groups.size() == 1);
+  CHECK(mean.groups[0].operations == doctest::Approx(0.1));
+  CHECK(mean.groups[0].bytes == Bytes{1});  // 10 bytes, once in ten steps
+  CHECK(mean.groups[0].transfer.ps() == 13);
+  CHECK(mean.groups[0].exposed.ps() == 5);
+}
+
+TEST_CASE("the mean of steps goes to the nearest picosecond") {
+  const auto ps = [](std::int64_t count) { return Duration::picoseconds(count); };
+  CHECK(mean_time(ps(10), ps(10), 3).ps() == 10);
+  CHECK(mean_time(ps(10), ps(11), 3).ps() == 10);  // 10.33
+  CHECK(mean_time(ps(10), ps(12), 3).ps() == 11);  // 10.67
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,230 @@
+#include <doctest/doctest.h>
+
+#include <map>
+#include <set>
+
+#include "tests/tools/run_command.hpp"
+
+/// Every key of a scenario changes what `lockstep run` says, and where it cannot, that is told: the
+/// key is refused or named in `without_effect`.
+namespace lockstep {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Cheap steps that most keys matter to.
+constexpr const char* kModel = R"("model": {"name": "m", "layers": 4, "hidden": 512, "heads": 8,
+  "seq": 512, "vocab": 1024, "gated_mlp": true MORE})";
+
+/// `more`: further keys of the model.
+std::string scenario(const std::string& cluster, const std::string& parallel,
+                     const std::string& more = "") {
+  return R"({"cluster": )" + cluster + ", " + replaced(kModel, "MORE", more) + R"(, "parallel": )" +
+         parallel + "}";
+}
+
+std::map<std::string, std::string> scenarios() {
+  const std::string two_nodes = R"({"file": "dgx-a100", "nodes": 2})";
+  const std::string figures = R"({"gpu": "a100-sxm4-80gb", "gpus": 16, "gpus_per_node": 8,
+    "nics_per_node": 4, "nic_gbps": 200})";
+  return {
+      {"dense", scenario(two_nodes, "{}")},
+      {"one", scenario(R"({"file": "dgx-a100", "ranks": 1})", "{}")},
+      {"experts", scenario(two_nodes, "{}", R"(, "experts": {"count": 8, "top_k": 2})")},
+      {"tied", scenario(two_nodes, "{}", R"(, "tied_embeddings": true)")},
+      {"figures", scenario(figures, "{}")},
+      {"one node", scenario(replaced(figures, R"("gpus": 16)", R"("gpus": 8)"), "{}")},
+      {"mlp", R"({"cluster": {"file": "dgx-a100", "ranks": 1}, "model": "mlp"})"},
+  };
+}
+
+/// A change of one key: in which scenario, with what set before, and what it is set to.
+struct Change {
+  std::string scenario;
+  std::vector<std::string> before{};
+  std::string value{};  // empty: there is none such
+};
+
+struct Key {
+  std::string key;
+  Change changes;    // the result
+  Change nothing{};  // and that is told
+};
+
+std::vector<Key> keys_of_parallel() {
+  const std::string exchange = "parallel.exchange=";
+  return {
+      {"dp", {}, {"dense", {}, "8"}},  // what the others leave of 16, or refused
+      {"tp", {"dense", {}, "2"}, {}},
+      {"pp", {"dense", {}, "2"}, {}},
+      {"cp", {"dense", {}, "2"}, {}},
+      {"ep", {"experts", {}, "2"}, {"dense", {}, "2"}},
+      {"vpp", {"dense", {"parallel.pp=2", "parallel.global_batch=32"}, "2"}, {"dense", {}, "2"}},
+      {"order",
+       {"dense", {"parallel.tp=2"}, R"(["dp", "tp", "cp", "pp"])"},
+       {"dense", {}, R"(["dp", "tp", "cp", "pp"])"}},
+      {"micro_batch", {"dense", {"parallel.global_batch=32"}, "2"}, {}},
+      {"global_batch", {"dense", {}, "32"}, {}},
+      {"precision", {"dense", {}, "fp32"}, {"dense", {}, "fp8"}},
+      {"recompute", {"dense", {}, "full"}, {"dense", {}, "selective"}},
+      {"sequence_parallel", {"dense", {"parallel.tp=2"}, "true"}, {"dense", {}, "true"}},
+      {"zero", {"dense", {}, "1"}, {"one", {}, "1"}},
+      {"shard_ranks", {"dense", {"parallel.zero=2"}, "8"}, {"dense", {}, "8"}},
+      {"scatter_gradients", {"dense", {"parallel.zero=1"}, "false"}, {"dense", {}, "false"}},
+      {"reshard_after_forward", {"dense", {"parallel.zero=3"}, "false"}, {"dense", {}, "false"}},
+      {"prefetch",
+       {"dense", {"parallel.zero=3", R"(parallel.overlap=["dp_parameters"])"}, "false"},
+       {"dense", {"parallel.zero=3"}, "false"}},
+      {"schedule",
+       {"dense", {"parallel.pp=2", "parallel.global_batch=32"}, "gpipe"},
+       {"dense", {}, "1f1b"}},
+      {"short_edges",
+       {"dense", {"parallel.pp=4", "model.layers=6"}, "true"},
+       {"dense", {}, "true"}},
+      {"stages", {"dense", {"parallel.pp=2"}, "[1, 3]"}, {"dense", {}, "[1, 3]"}},
+      {"cp_kind", {"dense", {"parallel.cp=2"}, "ulysses"}, {"dense", {}, "ulysses"}},
+      {"ulysses",
+       {"dense", {"parallel.cp=4", "parallel.cp_kind=2d"}, "2"},
+       {"dense", {"parallel.cp=4"}, "2"}},
+      {"zigzag",
+       {"dense", {"parallel.cp=2"}, "false"},
+       {"dense", {"parallel.cp=2", "parallel.cp_kind=ulysses"}, "false"}},
+      {"overlap", {"dense", {}, R"(["dp_gradients"])"}, {"dense", {}, R"(["dp_parameters"])"}},
+      {"exchange", {"dense", {}, "parameter_averaging"}, {"one", {}, "parameter_averaging"}},
+      {"servers", {"dense", {exchange + "parameter_server"}, "2"}, {"dense", {}, "2"}},
+      {"average_every", {"dense", {exchange + "parameter_averaging"}, "4"}, {"dense", {}, "4"}},
+      {"bucket", {"dense", {R"(parallel.overlap=["dp_gradients"])"}, "1 MB"}, {"one", {}, "1 MB"}},
+      {"state.weights", {"dense", {}, "fp32"}, {}},
+      {"state.gradients", {"dense", {}, "fp32"}, {}},
+      {"state.master", {"dense", {}, "false"}, {"dense", {"parallel.precision=fp32"}, "true"}},
+      {"state.optimizer", {"dense", {}, "momentum"}, {}},
+      {"state.moments", {"dense", {}, "bf16"}, {"dense", {"parallel.state.optimizer=sgd"}, "bf16"}},
+      {"state.offload", {"dense", {}, "true"}, {}},
+      {"capacity_factor", {"experts", {}, "2"}, {"dense", {}, "2"}},
+      {"expert_skew", {"experts", {"parallel.ep=8"}, "2"}, {"dense", {}, "2"}},
+      {"algorithms.tp", {"dense", {"parallel.tp=8"}, "naive"}, {"dense", {}, "naive"}},
+      {"algorithms.cp",
+       {"dense", {"parallel.cp=8", "parallel.cp_kind=ulysses"}, "bruck"},
+       {"dense", {}, "bruck"}},
+      {"algorithms.ep", {"experts", {"parallel.ep=8"}, "bruck"}, {"dense", {}, "bruck"}},
+      {"algorithms.dp", {"dense", {}, "naive"}, {"dense", {"parallel.zero=2"}, "naive"}},
+      {"algorithms.embedding", {"tied", {"parallel.pp=2"}, "naive"}, {"dense", {}, "naive"}},
+  };
+}
+
+std::vector<Key> other_keys() {
+  return {
+      {"tokens", {"dense", {}, "1e9"}, {"mlp", {}, "1e9"}},
+      {"samples", {"mlp", {}, "1e9"}, {"dense", {}, "1e9"}},
+      {"sustained", {"dense", {}, "100 TFLOP/s"}, {"dense", {}, "313 TFLOP/s"}},
+      {"ignore_memory", {"dense", {"parallel.micro_batch=4096"}, "true"}, {}},
+      {"stack", {"dense", {}, "unfused"}, {}},
+      {"seed", {}, {"dense", {}, "7"}},
+      {"cluster.file", {"dense", {}, "dgx-h100"}, {}},
+      {"cluster.nodes", {"dense", {}, "1"}, {}},
+      {"cluster.ranks", {"one", {}, "2"}, {}},
+      {"cluster.gpu", {"dense", {}, "h100-sxm5-80gb"}, {}},
+      {"cluster.gpus", {"figures", {}, "8"}, {}},
+      {"cluster.gpus_per_node", {"figures", {}, "4"}, {}},
+      {"cluster.intra", {"figures", {}, "pcie"}, {}},
+      {"cluster.nics_per_node", {"figures", {}, "8"}, {}},
+      {"cluster.nic_gbps", {"figures", {}, "100"}, {"one node", {}, "100"}},
+      {"cluster.fabric", {}, {"figures", {}, "roce"}},
+  };
+}
+
+/// Words about a scenario, and what belongs to others: variants to `verify strategy`, `run` to
+/// results.
+const std::set<std::string> kWords{"$schema", "name",  "summary",  "source", "variants",
+                                   "cluster", "model", "parallel", "run"};
+
+class Bench {
+ public:
+  Bench() {
+    for (const auto& [name, text] : scenarios()) files_.emplace(name, text);
+  }
+
+  [[nodiscard]] CommandResult run(const Change& of, const std::string& key) const {
+    std::string command = "lockstep run " + files_.at(of.scenario).path() + " --format json";
+    for (const std::string& set : of.before) command += " --set '" + set + "'";
+    if (!key.empty()) command += " --set '" + key + "=" + of.value + "'";
+    return run_command(command);
+  }
+
+  /// All that a result says but for what was asked.
+  [[nodiscard]] static std::string said(const CommandResult& result) {
+    if (result.status != 0) return result.err;
+    Json out = Json::parse(result.out);
+    for (const char* key : {"config", "seed", "name"}) out.erase(key);
+    return out.dump();
+  }
+
+  void check(const Key& row, const std::string& key) const {
+    CAPTURE(key);
+    if (!row.changes.scenario.empty()) {
+      const CommandResult before = run(row.changes, "");
+      const CommandResult after = run(row.changes, key);
+      CAPTURE(before.err);
+      CAPTURE(after.err);
+      CHECK(after.status == 0);
+      CHECK(said(before) != said(after));
+    }
+    if (row.nothing.scenario.empty()) return;
+    const CommandResult told = run(row.nothing, key);
+    CAPTURE(told.err);
+    if (told.status != 0) {
+      CHECK(told.status == 2);
+      return;
+    }
+    const Json notes = Json::parse(told.out)["without_effect"];
+    CAPTURE(notes.dump());
+    REQUIRE(notes.size() == 1);
+    CHECK(notes[0]["key"] == key);
+  }
+
+ private:
+  std::map<std::string, TemporaryFile> files_;
+};
+
+/// The keys of a schema's object, those of objects within it behind dots.
+void collect(const Json& properties, const std::string& before, std::set<std::string>& out) {
+  for (const auto& [key, value] : properties.items()) {
+    if (value.contains("properties")) {
+      collect(value["properties"], before + key + ".", out);
+    } else {
+      out.insert(before + key);
+    }
+  }
+}
+
+[[nodiscard]] std::set<std::string> names_of(const std::vector<Key>& rows) {
+  std::set<std::string> out;
+  for (const Key& row : rows) out.insert(row.key);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("every key of a scenario's plan has an effect, or is told to have none") {
+  const Json schema = Json::parse(text_of("configs/schema/scenario.schema.json"));
+  std::set<std::string> keys;
+  collect(schema["definitions"]["parallel"]["properties"], "", keys);
+  CHECK(keys == names_of(keys_of_parallel()));
+  const Bench bench;
+  for (const Key& row : keys_of_parallel()) bench.check(row, "parallel." + row.key);
+}
+
+TEST_CASE("every other key of a scenario has an effect, or is told to have none") {
+  const Json schema = Json::parse(text_of("configs/schema/scenario.schema.json"));
+  std::set<std::string> keys;
+  collect(schema["properties"], "", keys);
+  for (const Json& form : schema["definitions"]["cluster"]["oneOf"])
+    if (form.contains("properties")) collect(form["properties"], "cluster.", keys);
+  for (const std::string& word : kWords) keys.erase(word);
+  CHECK(keys == names_of(other_keys()));
+  const Bench bench;
+  for (const Key& row : other_keys()) bench.check(row, row.key);
+}
+
+}  // namespace lockstep
