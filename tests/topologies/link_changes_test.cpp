@@ -172,7 +172,7 @@ TEST_CASE("bandwidth is what is carried; changes act on what the ones before lef
   const auto mixed = set(dgx(1), "node0/gpu0", "bandwidth=50%,latency=1 us").notes;
   CHECK(mixed.at(0) == "node0/gpu0: 4 links, bandwidth to 50%, latency to 1 us");
   CHECK(error_of([&] { return set(before, "gpu0", "bandwidth=1 B/s"); }) == "accepted");
-  const Cluster slow = set(before, "gpu0", "bandwidth=1 b/s").cluster;
+  const Cluster slow = set(before, "gpu0", "bandwidth=8 b/s").cluster;
   CHECK(error_of([&] {
           return set(slow, "gpu0", "bandwidth=0.001%");
         }).find("beyond what a link can have") != std::string::npos);

@@ -27,7 +27,8 @@ TEST_CASE("the best chunk count of a pipeline is that of the formula") {
   CHECK(best_chunks(broadcast::chain_rounds(2), 8_MiB, hop) == 1);
   CHECK(best_chunks(broadcast::chain_rounds(10), 0_B, hop) == 1);
   CHECK(best_chunks(broadcast::chain_rounds(10), 5_B, {Duration{}, 50_GBps, {}}) == 5);
-  // Without latency more would always be better, if by less and less: 256 for each of 8 fixed rounds.
+  // Without latency more would always be better, if by less and less: 256 for each of 8 fixed
+  // rounds.
   CHECK(best_chunks(broadcast::chain_rounds(10), 1_GiB, {Duration{}, 50_GBps, {}}) == 8 * 256);
 }
 
