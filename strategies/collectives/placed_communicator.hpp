@@ -24,7 +24,7 @@ class PlacedCommunicator {
   [[nodiscard]] int size() const { return placement_.ranks; }
   [[nodiscard]] const Cluster& cluster() const { return *cluster_; }
   [[nodiscard]] const Network& network() const { return *network_; }
-  [[nodiscard]] const Placement& placement() const { return placement_; }
+  [[nodiscard]] const MemberPlacement& placement() const { return placement_; }
   [[nodiscard]] const RankLayout& layout() const { return layout_; }
   [[nodiscard]] const std::optional<AlphaBeta>& hop() const { return hop_; }
   /// The node that its ranks are all GPUs of, in their order.
@@ -44,7 +44,7 @@ class PlacedCommunicator {
   const Network* network_;
   const ReducingSwitches* switches_;
   std::optional<std::vector<EndpointId>> ranks_;  // none: all
-  Placement placement_;
+  MemberPlacement placement_;
   RankLayout layout_;
   std::optional<AlphaBeta> hop_;
 };

@@ -36,11 +36,11 @@ EndpointId node_further(const Cluster& cluster, std::span<const EndpointId> memb
 
 }  // namespace
 
-Placement placement_of(const Cluster& cluster, std::span<const EndpointId> members) {
+MemberPlacement placement_of(const Cluster& cluster, std::span<const EndpointId> members) {
   LOCKSTEP_CHECK(!members.empty());
   std::map<int, Members> nodes;
   for (const EndpointId member : members) nodes[node_of(cluster, member)].push_back(member);
-  Placement out;
+  MemberPlacement out;
   out.ranks = static_cast<int>(members.size());
   out.nodes = static_cast<int>(nodes.size());
   out.runs = runs_of(cluster, members);
@@ -61,27 +61,27 @@ Placement placement_of(const Cluster& cluster, std::span<const EndpointId> membe
   return out;
 }
 
-Placement placement_of(const Cluster& cluster) {
+MemberPlacement placement_of(const Cluster& cluster) {
   // Equal nodes show in the first two.
   const int shown = has_equal_nodes(cluster)
                         ? std::min(2 * ranks_of_node(cluster, 0), cluster.ranks())
                         : cluster.ranks();
   Members members;
   for (int rank = 0; rank < shown; ++rank) members.push_back(static_cast<EndpointId>(rank));
-  Placement out = placement_of(cluster, members);
+  MemberPlacement out = placement_of(cluster, members);
   out.ranks = cluster.ranks();
   out.nodes = cluster.nodes();
   return out;
 }
 
-RankLayout layout_of(const Placement& placement) {
+RankLayout layout_of(const MemberPlacement& placement) {
   RankLayout out;
   out.per_node = placement.per_node();
   if (placement.runs.size() > 1) out.node_sizes = placement.runs;
   return out;
 }
 
-std::optional<AlphaBeta> hop_of(const Network& network, const Placement& placement) {
+std::optional<AlphaBeta> hop_of(const Network& network, const MemberPlacement& placement) {
   if (placement.ranks < 2) return std::nullopt;
   Route route;
   if (!network.router->route(placement.first, placement.node_further, route) || route.hops.empty())

@@ -11,7 +11,7 @@
 namespace lockstep {
 
 /// How the members of a communicator lie on the nodes of a cluster.
-struct Placement {
+struct MemberPlacement {
   int ranks = 0;
   int nodes = 0;          // that hold members
   int most_per_node = 0;  // members of the node that holds most
@@ -30,17 +30,19 @@ struct Placement {
 };
 
 /// Of ranks of the cluster, in the communicator's order; at least one.
-[[nodiscard]] Placement placement_of(const Cluster& cluster, std::span<const EndpointId> members);
+[[nodiscard]] MemberPlacement placement_of(const Cluster& cluster,
+                                           std::span<const EndpointId> members);
 /// Of all ranks of the cluster.
-[[nodiscard]] Placement placement_of(const Cluster& cluster);
+[[nodiscard]] MemberPlacement placement_of(const Cluster& cluster);
 
 /// What an algorithm is told of it: nodes, and no switches, rings or dimensions.
-[[nodiscard]] RankLayout layout_of(const Placement& placement);
+[[nodiscard]] RankLayout layout_of(const MemberPlacement& placement);
 
 /// What one hop costs, from the first member to the first on another node (to the second where all
 /// share one): latencies and the sender's overhead, the bandwidth of a transfer that has its route
 /// to itself (a split one takes a part of each link), and the rate of reduction. What chunk counts
 /// are chosen by. Empty for one member, and where there is no route.
-[[nodiscard]] std::optional<AlphaBeta> hop_of(const Network& network, const Placement& placement);
+[[nodiscard]] std::optional<AlphaBeta> hop_of(const Network& network,
+                                              const MemberPlacement& placement);
 
 }  // namespace lockstep

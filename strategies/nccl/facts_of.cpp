@@ -27,7 +27,7 @@ struct Nic {
 
 class Probe {
  public:
-  Probe(const Cluster& cluster, const Placement& placement)
+  Probe(const Cluster& cluster, const MemberPlacement& placement)
       : cluster_{cluster},
         router_{make_router(cluster, RoutePolicy::shortest)},
         members_{placement.fullest} {
@@ -235,7 +235,7 @@ NcclPath worst_nic(const Probe& probe) {
 }  // namespace
 
 NcclFacts nccl_facts_of(const NcclTuning& tuning, const Cluster& cluster, const Device& device,
-                        const Placement& placement) {
+                        const MemberPlacement& placement) {
   const Probe probe{cluster, placement};
   const bool several = placement.nodes > 1;
   const NcclNode node = node_of(probe, several);

@@ -15,7 +15,7 @@ namespace lockstep {
 ///
 /// Beyond a node's 128th GPU nothing is looked at.
 [[nodiscard]] NcclFacts nccl_facts_of(const NcclTuning& tuning, const Cluster& cluster,
-                                      const Device& device, const Placement& placement);
+                                      const Device& device, const MemberPlacement& placement);
 /// Of all ranks of the cluster.
 [[nodiscard]] NcclFacts nccl_facts_of(const NcclTuning& tuning, const Cluster& cluster,
                                       const Device& device);

@@ -26,6 +26,7 @@ class Values {
     check_pipeline();
     check_context();
     check_overlap();
+    check_times();
     check_exchange();
     check_experts();
     return std::move(out_);
@@ -146,10 +147,27 @@ class Values {
     idle(Overlap::dp_parameters, replicas_ == 1, "no weights are gathered, dp * cp is 1");
     idle(Overlap::dp_parameters, replicas_ > 1 && plan_.zero == 0,
          "no weights are gathered, zero is 0");
-    idle(Overlap::dp_parameters, replicas_ > 1 && plan_.zero == 3 && !plan_.prefetch,
-         "prefetch is false");
+    const bool experts = transformer_ != nullptr && transformer_->experts;
+    idle(Overlap::ep, !experts || plan_.ep == 1,
+         experts ? "every rank has all experts, ep is 1" : "the model has no experts");
+    idle(Overlap::hsdp, !has_hybrid_shards(), "all replicas are shards of each other");
+    idle(Overlap::hsdp, has_hybrid_shards() && plan_.zero == 1 && plan_.updates_by_bucket(),
+         "sums of buckets hide already: update is by_bucket");
     idle(Overlap::pp, plan_.pp == 1, "pp is 1");
     idle(Overlap::tp, plan_.tp == 1, "tp is 1");
+  }
+
+  /// Sums over the replicas of shards.
+  [[nodiscard]] bool has_hybrid_shards() const {
+    const bool sums_shards = plan_.zero > 1 || (plan_.zero == 1 && plan_.scatter_gradients);
+    return sums_shards && plan_.shard_ranks > 0 && plan_.shard_ranks < replicas_;
+  }
+
+  /// When weights are updated.
+  void check_times() {
+    const bool alone = replicas_ * plan_.tp * plan_.pp == 1 && !plan_.state.offload;
+    if (plan_.updates_by_bucket() && alone)
+      report("update", "nothing is summed or copied before the update: one rank");
   }
 
   void check_exchange() {

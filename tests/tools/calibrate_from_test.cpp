@@ -57,7 +57,7 @@ TEST_CASE("half of the rows are kept to check with") {
 
 TEST_CASE("run goes by a calibration") {
   const TemporaryFile slow(R"({"name": "slow", "summary": "a test",
-    "stacks": {"fused": {"host_time": "1 ms", "source": "a test"}}})");
+    "stacks": {"fsdp2": {"host_time": "1 ms", "source": "a test"}}})");
   const std::string scenario = "configs/scenarios/mlp-two-gpus.json";
   const Json plain = json_of("lockstep run " + scenario);
   const Json with = json_of("lockstep run " + scenario + " --calibration " + slow.path());

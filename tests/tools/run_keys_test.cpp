@@ -72,6 +72,13 @@ std::vector<Key> keys_of_parallel() {
       {"zero", {"dense", {}, "1"}, {"one", {}, "1"}},
       {"shard_ranks", {"dense", {"parallel.zero=2"}, "8"}, {"dense", {}, "8"}},
       {"scatter_gradients", {"dense", {"parallel.zero=1"}, "false"}, {"dense", {}, "false"}},
+      {"reduce_gradients",
+       {"dense", {"parallel.zero=2", "parallel.global_batch=32"}, "every_microbatch"},
+       {"dense", {}, "every_microbatch"}},
+      {"update", {"dense", {}, "by_bucket"}, {"one", {}, "by_bucket"}},
+      {"algorithms.hsdp",
+       {"dense", {"parallel.zero=2", "parallel.shard_ranks=8"}, "naive"},
+       {"dense", {}, "naive"}},
       {"reshard_after_forward", {"dense", {"parallel.zero=3"}, "false"}, {"dense", {}, "false"}},
       {"prefetch",
        {"dense", {"parallel.zero=3", R"(parallel.overlap=["dp_parameters"])"}, "false"},
@@ -207,7 +214,8 @@ void collect(const Json& properties, const std::string& before, std::set<std::st
 }  // namespace
 
 TEST_CASE("every key of a scenario's plan has an effect, or is told to have none") {
-  const Json schema = Json::parse(text_of("configs/schema/scenario.schema.json"));
+  const Json schema =
+      Json::parse(text_of(LOCKSTEP_SOURCE_DIR "/configs/schema/scenario.schema.json"));
   std::set<std::string> keys;
   collect(schema["definitions"]["parallel"]["properties"], "", keys);
   CHECK(keys == names_of(keys_of_parallel()));
@@ -216,7 +224,8 @@ TEST_CASE("every key of a scenario's plan has an effect, or is told to have none
 }
 
 TEST_CASE("every other key of a scenario has an effect, or is told to have none") {
-  const Json schema = Json::parse(text_of("configs/schema/scenario.schema.json"));
+  const Json schema =
+      Json::parse(text_of(LOCKSTEP_SOURCE_DIR "/configs/schema/scenario.schema.json"));
   std::set<std::string> keys;
   collect(schema["properties"], "", keys);
   for (const Json& form : schema["definitions"]["cluster"]["oneOf"])

@@ -18,27 +18,27 @@ const Cluster& four_nodes() {
 }  // namespace
 
 TEST_CASE("runs of members on one node are what an algorithm takes for nodes") {
-  const Placement all = placement_of(four_nodes());
+  const MemberPlacement all = placement_of(four_nodes());
   CHECK(all.ranks == 32);
   CHECK(all.nodes == 4);
   CHECK(all.per_node() == 8);
   CHECK(all.node_further == 8);
-  const Placement rail = placement_of(four_nodes(), Ranks{3, 11, 19, 27});
+  const MemberPlacement rail = placement_of(four_nodes(), Ranks{3, 11, 19, 27});
   CHECK(rail.nodes == 4);
   CHECK(rail.per_node() == 1);
-  const Placement half = placement_of(four_nodes(), Ranks{4, 5, 6, 7, 12, 13, 14, 15});
+  const MemberPlacement half = placement_of(four_nodes(), Ranks{4, 5, 6, 7, 12, 13, 14, 15});
   CHECK(half.nodes == 2);
   CHECK(half.per_node() == 4);
   CHECK(half.fullest == Ranks{4, 5, 6, 7});
   CHECK(half.next == Ranks{12, 13, 14, 15});
-  const Placement inside = placement_of(four_nodes(), Ranks{9, 11});
+  const MemberPlacement inside = placement_of(four_nodes(), Ranks{9, 11});
   CHECK(inside.nodes == 1);
   CHECK(inside.per_node() == 2);
   CHECK(inside.next.empty());
 }
 
 TEST_CASE("members that share nodes unevenly are nodes of their own sizes") {
-  const Placement uneven = placement_of(four_nodes(), Ranks{0, 8, 9, 10});
+  const MemberPlacement uneven = placement_of(four_nodes(), Ranks{0, 8, 9, 10});
   CHECK(uneven.nodes == 2);
   CHECK_FALSE(uneven.equal_nodes);
   CHECK(uneven.per_node() == 1);

@@ -49,6 +49,7 @@ namespace {
                                 static_cast<int>(of.math.value_or(Dtype::uint8)), of.factor);
   out += fmt::format("{} {} {} {} {}", of.causal, static_cast<int>(of.optimizer), of.dropout,
                      of.ring_offset, of.ahead.value_or(-1));
+  out += fmt::format(" {} ", of.after_all);
   out += text_of(of.reads) + text_of(of.writes);
   return of.communication ? out + text_of(*of.communication) : out;
 }
