@@ -2,9 +2,11 @@
 #include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/push_relabel_max_flow.hpp>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "topologies/analysis.hpp"
+#include "topologies/bisection_classes.hpp"
 
 namespace lockstep {
 namespace {
@@ -37,6 +39,13 @@ std::int64_t bytes_per_second(Rate rate) {
   return static_cast<std::int64_t>((rate.steps() + kOne - 1) >> Rate::kFractionBits);
 }
 
+/// Between vertices that stand for themselves, or for all that are merged into them.
+struct Halves {
+  std::vector<Half> half;           // per vertex
+  std::vector<std::int64_t> reach;  // per vertex: what it can send and receive
+  std::vector<Flow> links;
+};
+
 /// Whether every link has another like it the other way.
 bool is_symmetric(const std::vector<Flow>& links) {
   std::vector<Flow> there = links;
@@ -48,21 +57,15 @@ bool is_symmetric(const std::vector<Flow>& links) {
 }
 
 /// From the lower half to the upper, or the other way.
-double maximum_flow(const Cluster& cluster, const std::vector<Flow>& links, bool up) {
-  const auto ranks = static_cast<EndpointId>(cluster.ranks());
-  const std::size_t source = cluster.vertex_count();
+double maximum_flow(const Halves& halves, bool up) {
+  const std::size_t source = halves.half.size();
   const std::size_t sink = source + 1;
   FlowGraph graph{sink + 1};
-  std::vector<std::int64_t> reach(cluster.vertex_count());  // what can be sent and received
-  for (const auto& [from, to, capacity] : links) {
-    add_pipe(graph, from, to, capacity);
-    reach[from] += capacity;
-    reach[to] += capacity;
-  }
-  for (EndpointId rank = 0; rank < ranks; ++rank) {
-    const VertexId vertex = cluster.vertex_of(rank);
-    const bool sends = (rank < ranks / 2) == up;
-    add_pipe(graph, sends ? source : vertex, sends ? vertex : sink, reach[vertex]);
+  for (const auto& [from, to, capacity] : halves.links) add_pipe(graph, from, to, capacity);
+  for (std::size_t vertex = 0; vertex < halves.half.size(); ++vertex) {
+    if (halves.half[vertex] == Half::none) continue;
+    const bool sends = (halves.half[vertex] == Half::lower) == up;
+    add_pipe(graph, sends ? source : vertex, sends ? vertex : sink, halves.reach[vertex]);
   }
   const auto flow =
       boost::push_relabel_max_flow(graph, source, sink,
@@ -73,29 +76,55 @@ double maximum_flow(const Cluster& cluster, const std::vector<Flow>& links, bool
   return static_cast<double>(flow);
 }
 
-template <typename RateOf>
-std::optional<Bisection> bisect(const Cluster& cluster, const RateOf& rate_of) {
-  if (cluster.ranks() < 2) return std::nullopt;
-  std::vector<Flow> links;
+Bisection bisect(const Halves& halves) {
+  Bisection out;
+  out.up = maximum_flow(halves, true);
+  out.down = is_symmetric(halves.links) ? out.up : maximum_flow(halves, false);
+  return out;
+}
+
+Halves merged(const Cluster& cluster) {
+  BisectionClasses classes = bisection_classes(cluster);
+  Halves out{std::move(classes.half), std::move(classes.reach), {}};
+  for (const auto& [ends, capacity] : classes.capacities)
+    out.links.emplace_back(ends.first, ends.second, capacity);
+  return out;
+}
+
+/// Nothing merged: links may carry anything.
+Halves apart(const Cluster& cluster, const Network& network) {
+  Halves out;
+  out.half.resize(cluster.vertex_count(), Half::none);
+  out.reach.resize(cluster.vertex_count(), 0);
   for (LinkId id = 0; id < cluster.link_count(); ++id) {
     const ClusterLink link = cluster.link(id);
-    links.emplace_back(link.from, link.to, bytes_per_second(rate_of(id, link)));
+    const std::int64_t capacity = bytes_per_second(network.links[id].bandwidth);
+    out.links.emplace_back(link.from, link.to, capacity);
+    out.reach[link.from] += capacity;
+    out.reach[link.to] += capacity;
   }
-  Bisection out;
-  out.up = maximum_flow(cluster, links, true);
-  out.down = is_symmetric(links) ? out.up : maximum_flow(cluster, links, false);
+  for (int rank = 0; rank < cluster.ranks(); ++rank)
+    out.half[cluster.vertex_of(static_cast<EndpointId>(rank))] =
+        rank < cluster.ranks() / 2 ? Half::lower : Half::upper;
   return out;
+}
+
+bool carries_as_built(const Cluster& cluster, const Network& network) {
+  for (LinkId id = 0; id < cluster.link_count(); ++id)
+    if (network.links[id].bandwidth != cluster.link(id).figures.carried()) return false;
+  return true;
 }
 
 }  // namespace
 
 std::optional<Bisection> bisection(const Cluster& cluster) {
-  return bisect(cluster, [](LinkId, const ClusterLink& link) { return link.figures.carried(); });
+  if (cluster.ranks() < 2) return std::nullopt;
+  return bisect(merged(cluster));
 }
 
 std::optional<Bisection> bisection(const Cluster& cluster, const Network& network) {
-  return bisect(cluster,
-                [&](LinkId id, const ClusterLink&) { return network.links[id].bandwidth; });
+  if (cluster.ranks() < 2) return std::nullopt;
+  return bisect(carries_as_built(cluster, network) ? merged(cluster) : apart(cluster, network));
 }
 
 }  // namespace lockstep
