@@ -61,15 +61,14 @@ std::vector<std::string> notes_on(const ChakraIgnored& ignored, int ranks) {
         ignored.absent_controls == 1 ? "is" : "are"));
   if (ignored.cyclic_controls > 0)
     out.push_back(fmt::format(
-        "{} (ctrl_deps) {} ignored: with them nodes wait in a circle, with data_deps alone they do "
-        "not",
+        "{} (ctrl_deps) {} ignored: with them there is a wait cycle, with data_deps alone there is "
+        "none",
         counted(ignored.cyclic_controls, "dependency", "dependencies"),
         ignored.cyclic_controls == 1 ? "is" : "are"));
   if (ignored.cpu_communications > 0)
     out.push_back(
         fmt::format("{} of communication on the CPU (is_cpu_op) skipped: no bytes move for them, "
-                    "their recorded "
-                    "time is the CPU's",
+                    "their recorded time is the CPU's",
                     counted(ignored.cpu_communications, "record", "records")));
   const bool lone = ignored.messages.count > 0 || ignored.collectives.count > 0;
   if (ranks == 1 && lone) out.push_back(lone_rank(ignored));

@@ -70,8 +70,8 @@ TEST_CASE("a circle that only ctrl_deps close is cut by leaving these out") {
   CHECK(trace.ranks[0].nodes[0].after == After{});
   CHECK(trace.ranks[0].nodes[1].after == After{0});
   CHECK(trace.ranks[0].nodes[2].after == After{1});
-  CHECK(trace.notes == Lines{"2 dependencies (ctrl_deps) are ignored: with them nodes wait in a "
-                             "circle, with data_deps alone they do not"});
+  CHECK(trace.notes == Lines{"2 dependencies (ctrl_deps) are ignored: with them there is a wait "
+                             "cycle, with data_deps alone there is none"});
   CHECK(refused([] {
           return parse_chakra_et(trace_bytes({node_after(0, {1}, {1}), node_after(1, {}, {0})}),
                                  "f", 1);
