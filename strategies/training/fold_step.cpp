@@ -92,7 +92,8 @@ std::size_t FoldedStep::role_of(int rank) const {
   return role_played(in_.program, rank);
 }
 
-/// Classes whose ranks are in groups together, by communicator.
+/// Classes whose ranks are in groups together, by communicator. Switches join none: one may play in
+/// several groups that have no rank in common.
 void FoldedStep::find_components() {
   components_.assign(communications_.communicators(), {});
   for (auto& component : components_) {
@@ -103,7 +104,7 @@ void FoldedStep::find_components() {
     while (of[at] != at) at = of[at] = of[of[at]];
     return at;
   };
-  for (int rank = 0; rank < schedule_.ranks(); ++rank) {
+  for (int rank = 0; rank < schedule_.performers(); ++rank) {
     for (const RankPart& part : schedule_.parts(rank)) {
       if (part.chosen == nullptr) continue;
       auto& of = components_[communications_[part.communication].communicator];
@@ -188,7 +189,7 @@ bool FoldedStep::leaves_alone(const Group& group) const {
   return true;
 }
 
-/// Null where a switch plays in other communications of the same ranks alone.
+/// Null where a switch plays for other ranks, or in other communications of these alone.
 const RankPart* FoldedStep::part_in(int rank, std::uint32_t communication,
                                     std::uint32_t component) const {
   if (!is_switch(rank)) return &schedule_.part(rank, communication);
@@ -206,7 +207,6 @@ std::uint64_t FoldedStep::switch_transfers(std::uint32_t communication,
   const auto& of = components_[communications_[communication].communicator];
   std::uint64_t out = 0;
   for (int rank = schedule_.performers(); rank < schedule_.ranks(); ++rank) {
-    if (of[partition_.member_class[static_cast<std::size_t>(rank)]] != component) continue;
     for (const RankPart& part : schedule_.parts(rank)) {
       const auto first = static_cast<std::size_t>(schedule_.player(part, 0));
       const bool here =
@@ -224,9 +224,9 @@ const FoldedStep::Group& FoldedStep::group(std::uint32_t communication, std::uin
   const auto& of = components_[communications_[communication].communicator];
   std::vector<const RankPart*> parts;
   for (std::uint32_t c = 0; c < of.size(); ++c) {
-    if (of[c] != component) continue;
-    const auto* part =
-        part_in(static_cast<int>(partition_.first_member[c]), communication, component);
+    const auto rank = static_cast<int>(partition_.first_member[c]);
+    if (of[c] != component && !is_switch(rank)) continue;
+    const RankPart* part = part_in(rank, communication, component);
     if (part == nullptr) continue;
     out.classes.push_back(c);
     parts.push_back(part);

@@ -2,9 +2,11 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <functional>
 #include <random>
 
 #include "fold_harness.hpp"
+#include "topologies/config/device.hpp"
 
 namespace lockstep::test {
 namespace {
@@ -80,9 +82,10 @@ struct Totals {
   int steps = 0;
 };
 
-/// Random plans on clusters that `place(draw, ranks)` makes.
+/// Random plans on clusters that `place(draw, ranks)` makes; `change` them last.
 template <typename Place>
-Totals hold_all(std::uint64_t seed, const Place& place) {
+Totals hold_all(std::uint64_t seed, const Place& place,
+                const std::function<void(std::mt19937_64&, FoldCase&)>& change = {}) {
   std::mt19937_64 draw{seed};
   Totals out;
   for (const RandomPlan& of : random_plans(seed, cases())) {
@@ -90,7 +93,8 @@ Totals hold_all(std::uint64_t seed, const Place& place) {
     // Some with enough microbatches for collectives to come again and again.
     if (draw() % 4 == 0) plan.parallel.global_batch *= 4;
     if (!possible(plan)) continue;
-    const FoldCase fold_case = drawn(draw, plan, place(draw, plan.parallel.ranks()));
+    FoldCase fold_case = drawn(draw, plan, place(draw, plan.parallel.ranks()));
+    if (change) change(draw, fold_case);
     CAPTURE(fold_case.name);
     const FoldOutcome outcome = hold_against_unfolded(fold_case);
     CHECK(outcome.difference == "");
@@ -122,6 +126,24 @@ TEST_CASE("the same where a link is gone and there is another way") {
 
 TEST_CASE("the same on DGX-1 and on tori") {
   const Totals all = hold_all(20'260'101, drawn_odd_cluster);
+  CHECK(all.classes < all.ranks);
+}
+
+TEST_CASE("the same where one switch reduces for several groups") {
+  const Device device = load_device(LOCKSTEP_SOURCE_DIR "/configs/devices/h100-sxm5-80gb.json");
+  const auto place = [](std::mt19937_64&, int ranks) {
+    return cluster_of("dgx-h100", nodes_full(ranks));
+  };
+  const Totals all = hold_all(17, place, [&](std::mt19937_64& draw, FoldCase& of) {
+    const Device drawn = of.device;
+    of.device = device;
+    of.device.message_overhead = drawn.message_overhead;
+    for (const char* group : {"dp", "tp", "hsdp"}) {
+      if (draw() % 2 == 0) of.plan.parallel.algorithms[group] = "nvls:chunks=2";
+      of.name += fmt::format("; {} by {}", group, of.plan.parallel.algorithms[group]);
+      if (of.plan.parallel.algorithms[group].empty()) of.plan.parallel.algorithms.erase(group);
+    }
+  });
   CHECK(all.classes < all.ranks);
 }
 
