@@ -45,6 +45,7 @@ class TextReader {
  private:
   /// A run without rows has begun behind the last one's: what it skipped is that one's.
   void finish() {
+    if (!run().rows.empty()) take_late_ranks();
     const bool any = std::any_of(runs_.begin(), runs_.end(),
                                  [](const NcclRun& run) { return !run.rows.empty(); });
     if (!any && !problems_.any()) problems_.note({}, "", nothing_found());
@@ -97,15 +98,15 @@ class TextReader {
     run().rows.push_back(std::move(row));
   }
 
-  /// "... comm 0x55 rank 3 nranks 16 cudaDev 3 ...".
+  /// "... comm 0x55 rank 3 nranks 16 cudaDev 3 ...". Ranks write through buffers of their own, and
+  /// NCCL tells of communicators that are destroyed too: behind rows such a line begins no run.
   void read_communicator(const Words& words) {
     for (std::size_t i = 0; i + 1 < words.size(); ++i) {
       if (words[i].text != "nranks") continue;
       const auto ranks = whole_number(words[i + 1].text);
       if (!ranks || *ranks < 1 || *ranks > INT32_MAX) continue;
-      begin_run();
-      run().communicator_ranks =
-          std::max(run().communicator_ranks.value_or(0), static_cast<int>(*ranks));
+      std::optional<int>& most = run().rows.empty() ? run().communicator_ranks : late_ranks_;
+      most = std::max(most.value_or(0), static_cast<int>(*ranks));
     }
   }
 
@@ -233,8 +234,13 @@ class TextReader {
   /// What comes before rows belongs to them.
   void begin_run() {
     if (run().rows.empty()) return;
+    take_late_ranks();
     runs_.emplace_back();
     halves_ = NcclHalves::unknown;
+  }
+  void take_late_ranks() {
+    if (!run().communicator_ranks) run().communicator_ranks = late_ranks_;
+    late_ranks_.reset();
   }
   [[nodiscard]] NcclRun& run() { return runs_.back(); }
 
@@ -250,6 +256,7 @@ class TextReader {
   std::string kept_;     // of the line, where it is not in the text as it is
   bool is_cut_ = false;  // the text ends with this line, and not at its end
   std::uint32_t number_ = 0;
+  std::optional<int> late_ranks_{};  // as NCCL says behind rows of a run
   NcclHalves halves_ = NcclHalves::unknown;
 };
 

@@ -68,11 +68,41 @@ constexpr char kEscape = '\x1b';
   return 0;
 }
 
+/// A word without the brackets around it or around several: "[2024-05-01 12:00:00]".
+[[nodiscard]] std::string_view within_brackets(std::string_view word) {
+  if (word.size() > 1 && word.front() == '[') word.remove_prefix(1);
+  if (word.size() > 1 && word.back() == ':') word.remove_suffix(1);
+  if (word.size() > 1 && word.back() == ']') word.remove_suffix(1);
+  return word;
+}
+
+/// "INFO", "[info]", "WARNING:" behind a time.
+[[nodiscard]] bool is_level(std::string_view word) {
+  constexpr std::array<std::string_view, 8> kLevels{"DEBUG", "INFO", "WARNING", "ERROR",
+                                                    "debug", "info", "warning", "error"};
+  return std::find(kLevels.begin(), kLevels.end(), within_brackets(word)) != kLevels.end();
+}
+
+/// "May  1 12:00:00" of syslog and ts; where "host" or "host program[123]:" follows, that too.
+[[nodiscard]] std::size_t syslog_words(const std::vector<NcclWord>& words, std::size_t at) {
+  constexpr std::array<std::string_view, 12> kMonths{"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                                     "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  const bool dated = at + 2 < words.size() &&
+                     std::find(kMonths.begin(), kMonths.end(), words[at].text) != kMonths.end() &&
+                     words[at + 1].text.size() <= 2 && is_digit(words[at + 1].text.front()) &&
+                     is_time(words[at + 2].text);
+  if (!dated) return 0;
+  const bool named = at + 4 < words.size() && words[at + 4].text.ends_with("]:");
+  return named ? 5 : 3;
+}
+
 /// How many words of a prefix begin there.
 [[nodiscard]] std::size_t prefix_words(const std::vector<NcclWord>& words, std::size_t at) {
   const std::string_view word = words[at].text;
   if (is_bracket(word) || is_label(word)) return 1;
-  if (!is_time(word)) return 0;
+  if (const std::size_t dated = syslog_words(words, at); dated > 0) return dated;
+  if (at > 0 && is_level(word) && is_time(within_brackets(words[at - 1].text))) return 1;
+  if (!is_time(within_brackets(word))) return 0;
   // "stdout F" behind a time: the form of Kubernetes' container logs.
   const bool stream = at + 2 < words.size() &&
                       (words[at + 1].text == "stdout" || words[at + 1].text == "stderr") &&

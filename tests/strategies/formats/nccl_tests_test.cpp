@@ -219,6 +219,20 @@ TEST_CASE("what a log holds besides is skipped and counted, never taken for a ro
   CHECK_FALSE(runs[0].cut_row);
 }
 
+TEST_CASE("what NCCL says of communicators between and behind rows begins no run") {
+  const std::string row = "8 2 float sum -1 1.0 0.0 0.0 0\n";
+  const std::string late = "node7:12:13 [1] NCCL INFO comm 0x55 rank 1 nranks 16 - ";
+  const auto runs =
+      parse_nccl_tests("# nThread 1 nGpus 1\n" + row + late + "Init COMPLETE\n" + row + late +
+                           "Destroy COMPLETE\n" + "# nThread 1 nGpus 8\n" + row,
+                       "f");
+  REQUIRE(runs.size() == 2);
+  CHECK(runs[0].rows.size() == 2);
+  CHECK(runs[0].communicator_ranks == 16);
+  CHECK(runs[1].rows.size() == 1);
+  CHECK_FALSE(runs[1].communicator_ranks);
+}
+
 TEST_CASE("prefixes of launchers and log collectors do not hide rows") {
   const std::string row = "  16   4  float  sum  -1  1.0  0.0  0.0  0";
   for (const std::string prefix : {"",
@@ -234,6 +248,12 @@ TEST_CASE("prefixes of launchers and log collectors do not hide rows") {
                                    "2024-05-01T12:00:00.123456789Z stdout F ",
                                    "2024-05-01 12:00:00.123 ",
                                    "[12:00:00] ",
+                                   "[2024-05-01 12:00:00] ",
+                                   "[2024-05-01 12:00:00]: ",
+                                   "2024-05-01 12:00:00,123 INFO ",
+                                   "2024-05-01 12:00:00 [info] ",
+                                   "May  1 12:00:00 ",
+                                   "May 01 12:00:00 node7 slurmstepd[123]: ",
                                    "[pod/nccl-0/main] ",
                                    "node7: ",
                                    "worker-0  | ",
