@@ -168,6 +168,8 @@ void add_fabric(const JsonValue* scenario, const WholePlan& plan, std::vector<Wi
 std::vector<WithoutEffect> without_effect(ObjectReader& in, const WholePlan& plan) {
   const int per_node = plan.cluster.cluster.gpus_per_node();
   std::vector<WithoutEffect> out = values_without_effect(plan.model, plan.parallel, per_node);
+  for (WithoutEffect& each : model_values_without_effect(plan.model))
+    out.push_back(std::move(each));
   add_fabric(in.self().value(), plan, out);
   if (plan.parallel.algorithms.empty()) return out;
   const Program program = build_program(plan.model, plan.parallel, per_node);

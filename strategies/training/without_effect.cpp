@@ -92,14 +92,21 @@ class Values {
       refuse("prefetch", "only ZeRO-3 gathers weights before they are computed with: zero is {}",
              plan_.zero);
     if (plan_.zero == 0) return;
+    if (plan_.zero >= 2 && plan_.pp == 1 && plan_.microbatches() == 1 && replicas_ > 1)
+      report("reduce_gradients", "the only microbatch of a step is its last: {}", batch());
     if (replicas_ == 1) {
       report("zero", "zero = {} shards over dp * cp, which is 1", plan_.zero);
       const char* alone = "nothing is sharded: dp * cp is 1";
+      if (plan_.zero >= 2) report("reduce_gradients", "{}", alone);
       if (!plan_.scatter_gradients) report("scatter_gradients", "{}", alone);
       if (!plan_.reshard_after_forward) report("reshard_after_forward", "{}", alone);
       if (!plan_.prefetch) report("prefetch", "{}", alone);
     } else if (plan_.zero == 3 && !plan_.prefetch && !plan_.overlaps(Overlap::dp_parameters))
       report("prefetch", "weights are gathered ahead only where overlap names dp_parameters");
+  }
+
+  [[nodiscard]] std::string batch() const {
+    return fmt::format("global_batch = {} is micro_batch * dp", plan_.global_batch);
   }
 
   void check_pipeline() {

@@ -24,6 +24,9 @@ struct WithoutEffect {
                                                                const ParallelConfig& parallel,
                                                                int gpus_per_node);
 
+/// Such values of a model ("model.window.size").
+[[nodiscard]] std::vector<WithoutEffect> model_values_without_effect(const ModelConfig& model);
+
 /// Algorithms for groups that the program has no collective of, and for collectives that have no
 /// algorithm of that name: refused where that leaves nothing of the group, but for what goes
 /// through hosts.

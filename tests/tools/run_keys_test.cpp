@@ -24,6 +24,12 @@ std::string scenario(const std::string& cluster, const std::string& parallel,
          parallel + "}";
 }
 
+/// One GPU with a small model of that kind.
+std::string own(const std::string& kind, const std::string& sizes) {
+  return R"({"cluster": {"file": "dgx-a100", "ranks": 1}, "model": {"name": "m", "kind": ")" +
+         kind + R"(", )" + sizes + R"(}, "parallel": {"global_batch": 2, "micro_batch": 2}})";
+}
+
 std::map<std::string, std::string> scenarios() {
   const std::string two_nodes = R"({"file": "dgx-a100", "nodes": 2})";
   const std::string figures = R"({"gpu": "a100-sxm4-80gb", "gpus": 16, "gpus_per_node": 8,
@@ -36,6 +42,12 @@ std::map<std::string, std::string> scenarios() {
       {"figures", scenario(figures, "{}")},
       {"one node", scenario(replaced(figures, R"("gpus": 16)", R"("gpus": 8)"), "{}")},
       {"mlp", R"({"cluster": {"file": "dgx-a100", "ranks": 1}, "model": "mlp"})"},
+      {"gpt", replaced(scenario(two_nodes, "{}"), "\"gated_mlp\": true", "\"gated_mlp\": false")},
+      {"latent", scenario(two_nodes, "{}", R"(, "latent": {"query_rank": 256, "kv_rank": 128,
+        "key_size": 64, "rotary_size": 32, "value_size": 64})")},
+      {"window", scenario(two_nodes, "{}", R"(, "window": {"size": 128})")},
+      {"own mlp", own("mlp", R"("hidden": 1024)")},
+      {"resnet", own("resnet", R"("image": 64)")},
   };
 }
 
@@ -74,7 +86,7 @@ std::vector<Key> keys_of_parallel() {
       {"scatter_gradients", {"dense", {"parallel.zero=1"}, "false"}, {"dense", {}, "false"}},
       {"reduce_gradients",
        {"dense", {"parallel.zero=2", "parallel.global_batch=32"}, "every_microbatch"},
-       {"dense", {}, "every_microbatch"}},
+       {"dense", {"parallel.zero=2"}, "every_microbatch"}},  // one microbatch
       {"update", {"dense", {}, "by_bucket"}, {"one", {}, "by_bucket"}},
       {"algorithms.hsdp",
        {"dense", {"parallel.zero=2", "parallel.shard_ranks=8"}, "naive"},
@@ -138,6 +150,85 @@ std::vector<Key> other_keys() {
       {"cluster.nics_per_node", {"figures", {}, "8"}, {}},
       {"cluster.nic_gbps", {"figures", {}, "100"}, {"one node", {}, "100"}},
       {"cluster.fabric", {}, {"figures", {}, "roce"}},
+  };
+}
+
+std::vector<Key> keys_of_transformer() {
+  const std::string shared = "model.experts.shared=1";
+  const std::string half = "model.window.size=256";
+  return {
+      {"layers", {"dense", {}, "2"}, {}},
+      {"hidden", {"dense", {}, "1024"}, {}},
+      {"heads", {"dense", {}, "4"}, {}},
+      {"kv_heads", {"dense", {}, "2"}, {"latent", {}, "2"}},
+      {"head_size", {"dense", {}, "128"}, {"latent", {}, "128"}},
+      {"ffn", {"dense", {}, "1024"}, {"experts", {"model.experts.ffn=512"}, "1024"}},
+      {"gated_mlp", {"dense", {}, "false"}, {}},
+      {"seq", {"dense", {}, "256"}, {}},
+      {"vocab", {"dense", {}, "2048"}, {}},
+      {"tied_embeddings", {"dense", {}, "true"}, {"dense", {"model.output_layer=false"}, "true"}},
+      {"norm", {"dense", {}, "layer"}, {}},
+      // That a model's MLP is gated decides what it costs, not by which function.
+      {"activation", {}, {"dense", {}, "relu"}},
+      {"positions", {"dense", {}, "none"}, {}},
+      {"attention", {"dense", {}, "unfused"}, {}},
+      {"bias", {"dense", {}, "true"}, {}},
+      {"qkv_bias", {"dense", {}, "true"}, {"gpt", {}, "true"}},
+      {"out_bias", {"dense", {}, "true"}, {"gpt", {}, "true"}},
+      {"mlp_bias", {"dense", {}, "true"}, {"gpt", {}, "true"}},
+      {"router_bias", {"experts", {}, "true"}, {"dense", {}, "true"}},
+      {"head_bias", {"dense", {}, "true"}, {"dense", {"model.output_layer=false"}, "true"}},
+      {"norm_bias", {"gpt", {}, "false"}, {"dense", {}, "false"}},
+      {"norm_place", {"dense", {}, "around"}, {"dense", {"model.residual=parallel"}, "after"}},
+      {"qk_norm", {"dense", {}, "shared"}, {"latent", {}, "shared"}},
+      {"residual", {"dense", {}, "parallel"}, {}},
+      {"embedding_norm", {"dense", {}, "true"}, {}},
+      {"position_rows", {"gpt", {}, "1024"}, {"dense", {}, "1024"}},
+      {"sinks", {"dense", {}, "true"}, {"latent", {}, "true"}},
+      {"output_layer", {"dense", {}, "false"}, {}},
+      {"window.size", {"dense", {}, "128"}, {"dense", {}, "512"}},
+      {"window.chunked", {"window", {half}, "true"}, {"window", {"model.causal=false"}, "true"}},
+      {"window.first_layer", {"window", {}, "2"}, {}},
+      {"window.full_every", {"window", {}, "2"}, {"window", {}, "5"}},
+      {"window.full_rotary",
+       {"window", {"model.window.full_every=2"}, "false"},
+       {"window", {}, "false"}},
+      {"dropout", {"dense", {}, "0.1"}, {}},
+      {"attention_dropout", {"dense", {"model.attention=unfused"}, "0.1"}, {}},
+      {"causal", {"dense", {}, "false"}, {}},
+      {"experts.count", {"experts", {}, "16"}, {}},
+      {"experts.top_k", {"experts", {}, "4"}, {}},
+      {"experts.ffn", {"experts", {}, "512"}, {}},
+      {"experts.shared", {"experts", {}, "1"}, {}},
+      {"experts.shared_ffn", {"experts", {shared}, "512"}, {"experts", {}, "512"}},
+      {"experts.dense_layers", {"experts", {}, "1"}, {}},
+      {"experts.every", {"experts", {}, "2"}, {}},
+      {"latent.query_rank", {"latent", {}, "128"}, {}},
+      {"latent.kv_rank", {"latent", {}, "256"}, {}},
+      {"latent.key_size", {"latent", {}, "32"}, {}},
+      {"latent.rotary_size", {"latent", {}, "64"}, {}},
+      {"latent.value_size", {"latent", {}, "32"}, {}},
+  };
+}
+
+std::vector<Key> keys_of_mlp() {
+  return {
+      {"hidden", {"own mlp", {}, "2048"}, {}},
+      {"ffn", {"own mlp", {}, "1024"}, {}},
+      {"layers", {"own mlp", {}, "2"}, {}},
+      {"activation", {"own mlp", {}, "relu"}, {"own mlp", {}, "geglu"}},
+      {"bias", {"own mlp", {}, "true"}, {}},
+  };
+}
+
+std::vector<Key> keys_of_resnet() {
+  return {
+      {"stages", {"resnet", {}, "[1, 1, 1, 1]"}, {}},
+      {"width", {"resnet", {}, "32"}, {}},
+      {"image", {"resnet", {}, "32"}, {}},
+      {"classes", {"resnet", {}, "10"}, {}},
+      {"frames", {"resnet", {}, "4"}, {}},
+      {"temporal_shift", {"resnet", {"model.frames=4"}, "true"}, {"resnet", {}, "true"}},
   };
 }
 
@@ -234,6 +325,48 @@ TEST_CASE("every other key of a scenario has an effect, or is told to have none"
   CHECK(keys == names_of(other_keys()));
   const Bench bench;
   for (const Key& row : other_keys()) bench.check(row, row.key);
+}
+
+TEST_CASE("every key of a scenario's model has an effect, or is told to have none") {
+  const Json schema = Json::parse(text_of(LOCKSTEP_SOURCE_DIR "/configs/schema/model.schema.json"));
+  const Bench bench;
+  const auto walk = [&](const std::string& kind, const std::vector<Key>& rows) {
+    std::set<std::string> keys;
+    collect(schema["definitions"][kind]["properties"], "", keys);
+    for (const char* word : {"$schema", "name", "source", "kind"}) keys.erase(word);
+    CHECK(keys == names_of(rows));
+    for (const Key& row : rows) bench.check(row, "model." + row.key);
+  };
+  walk("transformer", keys_of_transformer());
+  walk("mlp", keys_of_mlp());
+  walk("resnet", keys_of_resnet());
+}
+
+TEST_CASE("what says which layers of a model have a window or experts is told where none is left") {
+  const Bench bench;
+  const auto told = [&](const std::string& scenario, const std::vector<std::string>& before,
+                        const std::string& key, const std::string& value) {
+    CAPTURE(key);
+    const CommandResult result = bench.run({scenario, before, value}, key);
+    CAPTURE(result.err);
+    REQUIRE(result.status == 0);
+    std::vector<std::string> out;
+    const Json notes = Json::parse(result.out)["without_effect"];
+    for (const Json& note : notes) out.push_back(note["key"]);
+    return out;
+  };
+  using Keys = std::vector<std::string>;
+  CHECK(told("experts", {}, "model.experts.dense_layers", "4") == Keys{"model.experts"});
+  CHECK(told("experts", {}, "model.experts.every", "5") == Keys{"model.experts"});
+  CHECK(told("experts", {}, "model.experts.every", "4").empty());
+  CHECK(told("window", {}, "model.window.first_layer", "4") == Keys{"model.window"});
+  CHECK(told("window", {"model.window.full_every=2"}, "model.window.size", "512") ==
+        Keys{"model.window.size", "model.window.full_every"});
+  // Layers without the window are those without rotary positions.
+  CHECK(told("window", {"model.window.full_every=2", "model.window.full_rotary=false"},
+             "model.window.size", "512") == Keys{"model.window.size"});
+  CHECK(
+      told("window", {"model.window.full_rotary=false"}, "model.window.first_layer", "4").empty());
 }
 
 }  // namespace lockstep

@@ -109,6 +109,13 @@ struct Reset {
        }},
       {"shard_ranks", "", [](ParallelConfig& p) { p.shard_ranks = 0; }},
       {"scatter_gradients", "", [](ParallelConfig& p) { p.scatter_gradients = true; }},
+      {"reduce_gradients", "",
+       [](ParallelConfig& p) {
+         if (p.zero < 2) return;  // a scenario is refused that says it then
+         const bool last = p.reduce_gradients == GradientReduction::last_microbatch;
+         p.reduce_gradients =
+             last ? GradientReduction::every_microbatch : GradientReduction::last_microbatch;
+       }},
       {"reshard_after_forward", "", [](ParallelConfig& p) { p.reshard_after_forward = true; }},
       {"prefetch", "", [](ParallelConfig& p) { p.prefetch = true; }},
       {"schedule", "", [](ParallelConfig& p) { p.schedule = PipelineOrder::none; }},
