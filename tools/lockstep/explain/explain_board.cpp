@@ -42,10 +42,9 @@ class ChunkBoard final : public ExplainBoard {
 
  private:
   /// Whether what the block `distance` further holds is the same, as much further.
-  [[nodiscard]] bool alike(const Contributions& first, const Contributions& other,
-                           std::int64_t distance) const {
-    if (!first.written() || first.runs()->empty()) return sets_.equal(first, other);
-    return sets_.equal({first.runs(), first.origin() + distance}, other);
+  [[nodiscard]] static bool alike(const Contributions& first, const Contributions& other,
+                                  std::int64_t distance) {
+    return ContributionSets::equal(first.written() ? first.moved(distance) : first, other);
   }
 
   const Schedule& schedule_;

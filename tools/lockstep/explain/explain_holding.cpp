@@ -68,18 +68,10 @@ std::string chunk_name(char prefix, std::int64_t first, std::int64_t count) {
 std::string HoldingText::operator()(const Contributions& held, std::int64_t first,
                                     std::int64_t count) const {
   if (!held.written()) return {};
-  if (held.runs()->empty()) return "zeros";
-  const std::int64_t origin = held.origin() * ranks_;
-  const std::int64_t least = held.runs()->front().first + origin;
-  const std::int64_t block = least / ranks_;
-  std::vector<int> ranks;
-  for (const auto& run : *held.runs())
-    for (std::int64_t id = run.first + origin; id < run.end + origin; ++id) {
-      if (id / ranks_ != block) return "mixed";
-      ranks.push_back(static_cast<int>(id % ranks_));
-    }
+  const std::vector<int> ranks = held.ranks();
+  if (ranks.empty()) return "zeros";
   const std::string text = rank_set_text(ranks, ranks_, sums_);
-  return block == first ? text : text + ":" + chunk_name('c', block, count);
+  return held.block() == first ? text : text + ":" + chunk_name('c', held.block(), count);
 }
 
 }  // namespace lockstep::cli

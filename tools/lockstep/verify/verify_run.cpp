@@ -138,8 +138,10 @@ Outcome judge(const VerifyQuestion& question, const Subject& subject) {
     options.run = move_on_device(*question.device, question.numbers);
   }
   out.verdict = verify(*subject.schedule, subject.contract, options);
+  const ExecuteOutcome& executed = out.verdict.symbols.outcome;
   if (out.verdict.impossible.empty())
-    out.resources = check_resources(*subject.schedule, subject.contract, question.slots);
+    out.resources = check_resources(*subject.schedule, subject.contract, question.slots,
+                                    executed.finished() ? &executed : nullptr);
   // Who waits for whom says more than who waits.
   const bool stuck = out.resources.outcome.kind == ExecuteOutcome::Kind::stuck;
   out.problem =

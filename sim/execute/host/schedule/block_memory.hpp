@@ -14,7 +14,8 @@ namespace lockstep {
 /// Runs of blocks lie within their buffers, and those of a message are equally long at both ends.
 class BlockMemory {
  public:
-  /// What a message carries, in a form that the memory alone knows. It does not change any more.
+  /// What a message carries, in a form that the memory alone knows. It does not change any more,
+  /// and must not outlive the memory.
   using Payload = std::shared_ptr<const void>;
 
   BlockMemory() = default;

@@ -1,9 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <deque>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace lockstep {
@@ -19,79 +20,122 @@ struct Contribution {
 /// "rank 3's block 7".
 [[nodiscard]] std::string to_string(const Contribution& contribution);
 
-/// A set of contributions, which stands for their sum; or nothing at all, where nobody wrote.
-/// Immutable and shared: a copy costs no more than a pointer. Block b of one rank and block c of
-/// the same rank share one set, because members are counted from an origin; so it does not matter
-/// how many blocks a message has.
+class ContributionSets;
+
+/// A set of contributions to one block, which stands for their sum; or nothing at all, where nobody
+/// wrote. Shared: a copy costs no more than a pointer, and blocks that got the same ranks'
+/// contributions share one set. Of one thread; must not outlive the ContributionSets.
 class Contributions {
  public:
-  /// A run of members [first, end), as (block - origin) * ranks + rank.
-  struct Run {
-    std::int64_t first = 0;
-    std::int64_t end = 0;
+  Contributions() = default;
+  Contributions(const Contributions& other) : set_{other.set_}, block_{other.block_} {
+    if (set_ != nullptr) ++set_->users;
+  }
+  Contributions(Contributions&& other) noexcept
+      : set_{std::exchange(other.set_, nullptr)}, block_{other.block_} {}
+  Contributions& operator=(const Contributions& other) { return *this = Contributions{other}; }
+  Contributions& operator=(Contributions&& other) noexcept {
+    std::swap(set_, other.set_);
+    std::swap(block_, other.block_);
+    return *this;
+  }
+  ~Contributions() { leave(); }
+
+  [[nodiscard]] bool written() const { return set_ != nullptr; }
+  [[nodiscard]] std::int64_t block() const { return block_; }
+  /// Whose contributions, ascending; none where nobody wrote.
+  [[nodiscard]] std::vector<int> ranks() const;
+  /// The same ranks' contributions to the block `distance` further; of what is written.
+  [[nodiscard]] Contributions moved(std::int64_t distance) const {
+    return {set_, block_ + distance};
+  }
+  [[nodiscard]] bool shares_set_with(const Contributions& other) const {
+    return set_ == other.set_;
+  }
+
+ private:
+  friend class ContributionSets;
+  struct Run {  // ranks [first, end)
+    int first = 0;
+    int end = 0;
 
     friend bool operator==(const Run&, const Run&) = default;
   };
-  using Runs = std::vector<Run>;  // ascending, neither overlapping nor touching
+  /// Ranks: as runs where those are few, else a bit for each.
+  struct Set {
+    ContributionSets* owner = nullptr;
+    std::uint32_t users = 0;
+    int count = 0;                      // of ranks
+    std::vector<Run> runs{};            // ascending, neither overlapping nor touching
+    std::vector<std::uint64_t> bits{};  // empty: it is runs
+  };
+  Contributions(Set* set, std::int64_t block) : set_{set}, block_{block} { ++set_->users; }
+  inline void leave();
 
-  Contributions() = default;
-  Contributions(std::shared_ptr<const Runs> runs, std::int64_t origin)
-      : runs_{std::move(runs)}, origin_{origin} {}
-
-  [[nodiscard]] bool written() const { return runs_ != nullptr; }
-  [[nodiscard]] const std::shared_ptr<const Runs>& runs() const { return runs_; }
-  [[nodiscard]] std::int64_t origin() const { return origin_; }
-
- private:
-  std::shared_ptr<const Runs> runs_;
-  std::int64_t origin_ = 0;  // a block
+  Set* set_ = nullptr;
+  std::int64_t block_ = 0;
 };
 
 /// Makes and compares sets of contributions of `ranks` ranks.
 class ContributionSets {
  public:
   explicit ContributionSets(int ranks);
+  ContributionSets(const ContributionSets&) = delete;
+  ContributionSets& operator=(const ContributionSets&) = delete;
+  ~ContributionSets() = default;
 
-  [[nodiscard]] Contributions zero() const { return {zero_, 0}; }
+  [[nodiscard]] Contributions zero() const { return zero_; }
   [[nodiscard]] Contributions one(const Contribution& contribution) const;
   /// Every rank's `block`.
-  [[nodiscard]] Contributions all(std::int64_t block) const { return {all_, block}; }
+  [[nodiscard]] Contributions all(std::int64_t block) const { return {all_.set_, block}; }
 
-  struct Sum {
-    Contributions sum;
-    std::optional<Contribution> twice;  // in both; then there is no sum
-  };
-  /// Of two that are written. Remembers the last sum: the blocks of a message mostly agree.
-  [[nodiscard]] Sum add(const Contributions& a, const Contributions& b);
+  /// Whether both have members, and of different blocks: such have no sum.
+  [[nodiscard]] static bool differ_in_block(const Contributions& a, const Contributions& b) {
+    return a.set_->count > 0 && b.set_->count > 0 && a.block_ != b.block_;
+  }
+  /// Of two that are written and do not differ in block. The first member of both where there is
+  /// one; then there is no sum, and `into` stays as it is.
+  [[nodiscard]] std::optional<Contribution> add(Contributions& into, const Contributions& more);
 
   /// The first member; none of an empty set.
-  [[nodiscard]] std::optional<Contribution> least(const Contributions& a) const;
+  [[nodiscard]] static std::optional<Contribution> least(const Contributions& a);
 
-  [[nodiscard]] bool equal(const Contributions& a, const Contributions& b) const;
+  [[nodiscard]] static bool equal(const Contributions& a, const Contributions& b);
   /// Members of `a` that are not in `b`, at most `most`, and how many there are in all.
   struct Difference {
     std::vector<Contribution> first;
     std::int64_t count = 0;
   };
-  [[nodiscard]] Difference difference(const Contributions& a, const Contributions& b,
-                                      std::size_t most) const;
+  [[nodiscard]] static Difference difference(const Contributions& a, const Contributions& b,
+                                             std::size_t most);
 
  private:
-  using Runs = Contributions::Runs;
-  [[nodiscard]] std::int64_t shift_of(const Contributions& a, const Contributions& b) const {
-    return (b.origin() - a.origin()) * ranks_;
-  }
-  [[nodiscard]] Contribution contribution(std::int64_t member, std::int64_t origin) const;
+  friend class Contributions;
+  using Run = Contributions::Run;
+  using Set = Contributions::Set;
 
-  std::int64_t ranks_;
-  std::shared_ptr<const Runs> zero_;
-  std::shared_ptr<const Runs> all_;
-  std::vector<std::shared_ptr<const Runs>> ones_;  // by rank
+  [[nodiscard]] Set& take();
+  void give_back(Set& set) { spare_.push_back(&set); }
+  [[nodiscard]] Contributions of_run(Run run);
+  [[nodiscard]] std::optional<int> unite(const Set& a, const Set& b, Set& sum) const;
+  void become_bits(Set& set) const;
 
-  std::shared_ptr<const Runs> last_a_;
-  std::shared_ptr<const Runs> last_b_;
-  std::int64_t last_shift_ = 0;
-  std::shared_ptr<const Runs> last_sum_;
+  int ranks_;
+  std::size_t most_runs_;  // of a set that is not bits
+  std::deque<Set> sets_;
+  std::vector<Set*> spare_;
+  Contributions zero_;
+  Contributions all_;
+  std::vector<Contributions> ones_;  // by rank
+
+  // The last sum: the blocks of a message mostly agree.
+  Contributions last_a_;
+  Contributions last_b_;
+  Contributions last_sum_;
 };
+
+inline void Contributions::leave() {
+  if (set_ != nullptr && --set_->users == 0) set_->owner->give_back(*set_);
+}
 
 }  // namespace lockstep

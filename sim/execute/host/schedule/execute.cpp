@@ -9,34 +9,42 @@
 
 #include "sim/check.hpp"
 #include "sim/execute/host/schedule/float_blocks.hpp"
+#include "sim/execute/host/schedule/pool.hpp"
 #include "sim/execute/host/schedule/step_problem.hpp"
-#include "sim/fifo.hpp"
 
 namespace lockstep {
 namespace {
 
 constexpr std::size_t kBlockedShown = 8;
+constexpr std::uint32_t kNone = UINT32_MAX;
 
 std::string in_chunks(std::int64_t count) {
   return count == 1 ? "1 chunk" : fmt::format("{} chunks", count);
 }
 
 struct PostedSend {
-  std::size_t lane = 0;     // of the sender, as an index into lanes_
-  std::uint32_t place = 0;  // in Step::sends
+  std::uint32_t next = kNone;  // of those on the connection
+  std::uint32_t lane = 0;      // of the sender, as an index into lanes_
+  std::uint32_t place = 0;     // in Step::sends
+  bool over = false;           // for the sender
   std::int64_t step = 0;
   std::int64_t blocks = 0;
   BlockMemory::Payload payload;
-  bool over = false;  // for the sender
 };
 
 struct PostedReceive {
-  std::size_t lane = 0;
+  std::uint32_t next = kNone;
+  std::uint32_t lane = 0;
   std::uint32_t place = 0;
   Combine combine = Combine::copy;
-  std::int64_t blocks = 0;
-  std::vector<Chunk> runs;
   bool forwarded = false;
+  std::int64_t blocks = 0;
+  Chunk first;
+  std::vector<Chunk> several;  // all runs, where there is more than the first
+
+  [[nodiscard]] std::span<const Chunk> runs() const {
+    return several.empty() ? std::span{&first, 1} : std::span{several};
+  }
 };
 
 /// What waits between two ranks on one channel, both sides in order.
@@ -44,10 +52,60 @@ struct Connection {
   int from = 0;
   int to = 0;
   int channel = 0;
-  Fifo<PostedSend> sends;
-  Fifo<PostedReceive> receives;
+  std::uint32_t next = kNone;  // between the same ranks, on another channel
+  PooledQueue sends;
+  PooledQueue receives;
+  std::uint32_t over = 0;         // sends that are over for their senders: they come first
+  std::uint32_t waiting = kNone;  // the send after those
+  std::uint32_t sender = kNone;   // the lane that sends
+  std::uint32_t receiver = kNone;
   std::size_t held = 0;  // slots of messages that were taken and are being sent on
-  [[nodiscard]] std::size_t used() const { return sends.size() + held; }
+
+  [[nodiscard]] std::size_t used() const { return sends.size + held; }
+};
+
+/// All connections that were ever used, by number.
+class Connections {
+ public:
+  explicit Connections(int ranks) : ranks_{static_cast<std::size_t>(ranks)} {
+    if (ranks_ <= kTabledRanks) table_.assign(ranks_ * ranks_, kNone);
+  }
+
+  [[nodiscard]] Connection& operator[](std::uint32_t number) { return all_[number]; }
+  [[nodiscard]] const std::vector<Connection>& all() const { return all_; }
+
+  [[nodiscard]] std::uint32_t number(int from, int to, int channel) {
+    const std::size_t pair = static_cast<std::size_t>(from) * ranks_ + static_cast<std::size_t>(to);
+    if (channel >= kListedChannels || table_.empty()) {
+      const std::uint64_t key =
+          std::uint64_t{pair} * kMostChannels + static_cast<std::uint64_t>(channel);
+      return number(by_key_.try_emplace(key, kNone).first->second, from, to, channel);
+    }
+    std::uint32_t* at = &table_[pair];
+    while (*at != kNone && all_[*at].channel != channel) at = &all_[*at].next;
+    return number(*at, from, to, channel);
+  }
+
+ private:
+  static constexpr std::size_t kTabledRanks = 2048;  // whose table takes 16 MiB
+  static constexpr int kListedChannels = 16;
+
+  std::uint32_t number(std::uint32_t& known, int from, int to, int channel) {
+    if (known != kNone) return known;
+    const auto added = static_cast<std::uint32_t>(all_.size());
+    known = added;  // first: it may lie in what grows
+    Connection between;
+    between.from = from;
+    between.to = to;
+    between.channel = channel;
+    all_.push_back(between);
+    return added;
+  }
+
+  std::size_t ranks_;
+  std::vector<Connection> all_;
+  std::vector<std::uint32_t> table_;  // by from and to: the first channel that was used
+  std::unordered_map<std::uint64_t, std::uint32_t> by_key_;  // by from, to, channel: all others
 };
 
 /// Where a lane stands.
@@ -57,14 +115,14 @@ struct LaneState {
   std::int64_t pending = 0;     // transfers of the current step that are not over
   bool begun = false;           // the current step has
   bool has_locals = false;      // the current step, that has begun
-  Connection* holds = nullptr;  // a slot that the current step, when done, gives back
-  Connection* took = nullptr;   // one that the next step will give back
+  std::uint32_t holds = kNone;  // whose slot the current step, when done, gives back
+  std::uint32_t took = kNone;   // whose slot the next step will give back
 };
 
-/// A lane that may go on, or a message that can be taken.
+/// A lane that may go on, or a connection whose first message can be taken.
 struct Action {
-  std::size_t lane = 0;
-  Connection* arrival = nullptr;
+  std::uint32_t lane = 0;
+  std::uint32_t arrival = kNone;
 };
 
 /// A lane that waits for another of its rank to finish a step.
@@ -82,7 +140,8 @@ class Executor {
         slots_{static_cast<std::size_t>(options.slots.value_or(schedule.slots()))},
         starved_{lane_index(options.starved_rank, options.starved_lane)},
         observer_{options.observer},
-        ready_{options.order, options.seed} {
+        ready_{options.order, options.seed},
+        connections_{schedule.ranks()} {
     const auto ranks = static_cast<std::size_t>(schedule.ranks());
     outcome_.traffic.sent.resize(ranks);
     outcome_.traffic.received.resize(ranks);
@@ -93,8 +152,8 @@ class Executor {
   ExecuteOutcome run() {
     while (!ready_.empty() && outcome_.finished()) {
       const Action action = ready_.pop();
-      if (action.arrival != nullptr) {
-        take(*action.arrival);
+      if (action.arrival != kNone) {
+        take(action.arrival);
       } else {
         go_on(action.lane);
       }
@@ -128,7 +187,9 @@ class Executor {
     return {rank_of(lane), lane_of(lane), lanes_[lane].done};
   }
 
-  void push(std::size_t lane) { ready_.push({lane, nullptr}, lane == starved_); }
+  void push(std::size_t lane) {
+    ready_.push({static_cast<std::uint32_t>(lane), kNone}, lane == starved_);
+  }
 
   void go_on(std::size_t lane) {
     const LaneState& state = lanes_[lane];
@@ -167,55 +228,86 @@ class Executor {
   void post(std::size_t lane) {
     BlockMemory::Payload payload;  // of the runs in read_; messages with the same share it
     for (std::size_t i = 0; i < step_.sends.size(); ++i) {
-      const Send& send = step_.sends[i];
-      list_runs(send, runs_);
-      if (i == 0 || !std::equal(runs_.begin(), runs_.end(), read_.begin(), read_.end(), same)) {
-        payload = memory_.read(rank_of(lane), runs_);
-        std::swap(read_, runs_);
+      const std::span<const Chunk> runs = runs_of(step_.sends[i]);
+      if (i == 0 || !std::ranges::equal(runs, read_, same)) {
+        payload = memory_.read(rank_of(lane), runs);
+        read_.assign(runs.begin(), runs.end());
       }
-      post_send(lane, i, payload);
+      const bool is_last = i + 1 == step_.sends.size();
+      post_send(lane, i, is_last ? std::move(payload) : payload);
     }
     for (std::size_t i = 0; i < step_.receives.size(); ++i) post_receive(lane, i);
   }
 
+  /// They hold until they are asked for again.
   template <typename Message>
-  void list_runs(const Message& message, std::vector<Chunk>& runs) const {
-    runs.assign(1, message.chunk);
+  [[nodiscard]] std::span<const Chunk> runs_of(const Message& message) {
+    if (message.more.count == 0) return {&message.chunk, 1};
+    runs_.assign(1, message.chunk);
     const auto more = step_.more(message.more);
-    runs.insert(runs.end(), more.begin(), more.end());
+    runs_.insert(runs_.end(), more.begin(), more.end());
+    return runs_;
   }
 
-  void post_send(std::size_t lane, std::size_t place, const BlockMemory::Payload& payload) {
+  void post_send(std::size_t lane, std::size_t place, BlockMemory::Payload payload) {
     const Send& send = step_.sends[place];
     const std::int64_t blocks = step_.blocks_of(send);
-    Connection& between = connection(rank_of(lane), send.peer, send.channel);
+    const std::uint32_t id = connections_.number(rank_of(lane), send.peer, send.channel);
+    Connection& between = connections_[id];
+    note_user(between.sender, lane);
     const bool over = between.used() < slots_;
-    between.sends.push(
-        {lane, static_cast<std::uint32_t>(place), lanes_[lane].done, blocks, payload, over});
+    const std::uint32_t posted = sends_.take();
+    PostedSend& own = sends_[posted];
+    own.lane = static_cast<std::uint32_t>(lane);
+    own.place = static_cast<std::uint32_t>(place);
+    own.over = over;
+    own.step = lanes_[lane].done;
+    own.blocks = blocks;
+    own.payload = std::move(payload);
+    between.sends.push(sends_, posted);
+    if (over) {
+      ++between.over;
+    } else if (between.waiting == kNone) {
+      between.waiting = posted;
+    }
     outcome_.traffic.sent[static_cast<std::size_t>(rank_of(lane))] += blocks;
-    if (between.sends.size() <= between.receives.size()) push(between);
+    if (between.sends.size <= between.receives.size) push_arrival(id);
     note_depth(between);
     if (over) transfer_over(lane);
   }
 
   void post_receive(std::size_t lane, std::size_t place) {
     const Receive& receive = step_.receives[place];
-    PostedReceive posted{lane,
-                         static_cast<std::uint32_t>(place),
-                         receive.combine,
-                         step_.blocks_of(receive),
-                         {},
-                         receive.forwarded};
-    list_runs(receive, posted.runs);
-    Connection& between = connection(receive.peer, rank_of(lane), receive.channel);
-    between.receives.push(std::move(posted));
-    if (between.receives.size() <= between.sends.size()) push(between);
+    const std::uint32_t posted = receives_.take();
+    PostedReceive& own = receives_[posted];
+    own.lane = static_cast<std::uint32_t>(lane);
+    own.place = static_cast<std::uint32_t>(place);
+    own.combine = receive.combine;
+    own.forwarded = receive.forwarded;
+    own.blocks = step_.blocks_of(receive);
+    own.first = receive.chunk;
+    own.several.clear();
+    if (receive.more.count > 0) {
+      const std::span<const Chunk> runs = runs_of(receive);
+      own.several.assign(runs.begin(), runs.end());
+    }
+    const std::uint32_t id = connections_.number(receive.peer, rank_of(lane), receive.channel);
+    Connection& between = connections_[id];
+    note_user(between.receiver, lane);
+    between.receives.push(receives_, posted);
+    if (between.receives.size <= between.sends.size) push_arrival(id);
+  }
+
+  void note_user(std::uint32_t& user, std::size_t lane) {
+    if (user == lane) return;
+    outcome_.shares_channels = outcome_.shares_channels || user != kNone;
+    user = static_cast<std::uint32_t>(lane);
   }
 
   /// A message that both ends have reached; there is one such action for each.
-  void push(Connection& between) {
-    const std::size_t receiver = between.receives[0].lane;
-    ready_.push({receiver, &between}, receiver == starved_);
+  void push_arrival(std::uint32_t id) {
+    const std::uint32_t receiver = receives_[connections_[id].receives.first].lane;
+    ready_.push({receiver, id}, receiver == starved_);
   }
 
   void note_depth(const Connection& between) {
@@ -228,36 +320,55 @@ class Executor {
     traffic.deepest_channel = between.channel;
   }
 
-  void take(Connection& between) {
-    const PostedSend send = between.sends.pop();
-    const PostedReceive receive = between.receives.pop();
+  void take(std::uint32_t id) {
+    Connection& between = connections_[id];
+    const std::uint32_t sent = pop_send(between);
+    const std::uint32_t received = between.receives.pop(receives_);
+    PostedSend& send = sends_[sent];
+    const PostedReceive& receive = receives_[received];
     const StepPlace place = place_of(receive.lane);
     if (receive.blocks != send.blocks)
       return refuse(
           place, fmt::format("expects {} from rank {}, which sends {}", in_chunks(receive.blocks),
                              between.from, in_chunks(send.blocks)));
-    if (const auto mistake = memory_.write(place, receive.runs, send.payload, receive.combine))
+    if (const auto mistake = memory_.write(place, receive.runs(), send.payload, receive.combine))
       return refuse(place, *mistake, ExecuteOutcome::Kind::wrong);
+    send.payload.reset();
     if (observer_ != nullptr)
-      observer_->taken({between.from, lane_of(send.lane), send.step}, place, receive.runs,
+      observer_->taken({between.from, lane_of(send.lane), send.step}, place, receive.runs(),
                        receive.combine);
     ++outcome_.transfers;
     outcome_.traffic.received[static_cast<std::size_t>(place.rank)] += receive.blocks;
     if (receive.forwarded && slots_ > 0) {
       ++between.held;
-      lanes_[receive.lane].took = &between;
+      lanes_[receive.lane].took = id;
     } else {
       give_slot(between);
     }
     if (!send.over) transfer_over(send.lane);
     transfer_over(receive.lane);
+    sends_.give_back(sent);
+    receives_.give_back(received);
+  }
+
+  std::uint32_t pop_send(Connection& between) {
+    const std::uint32_t out = between.sends.pop(sends_);
+    if (between.over > 0) {
+      --between.over;
+    } else {
+      between.waiting = between.sends.size == 0 ? kNone : between.sends.first;
+    }
+    return out;
   }
 
   /// The slot that became free goes to the first send that has none.
   void give_slot(Connection& between) {
     if (slots_ == 0 || between.used() < slots_ || between.held == slots_) return;
-    PostedSend& next = between.sends[slots_ - between.held - 1];
-    if (std::exchange(next.over, true)) return;
+    if (between.over >= slots_ - between.held) return;
+    PostedSend& next = sends_[between.waiting];
+    next.over = true;
+    ++between.over;
+    between.waiting = next.next;
     transfer_over(next.lane);
   }
 
@@ -265,7 +376,7 @@ class Executor {
   /// along a chain of any length.
   void give_held_slots() {
     while (!sent_on_.empty()) {
-      Connection& between = *sent_on_.back();
+      Connection& between = connections_[sent_on_.back()];
       sent_on_.pop_back();
       --between.held;
       give_slot(between);
@@ -302,8 +413,8 @@ class Executor {
     ++state.done;
     state.begun = false;
     if (state.done < state.steps) push(lane);
-    if (state.holds != nullptr) sent_on_.push_back(state.holds);
-    state.holds = std::exchange(state.took, nullptr);
+    if (state.holds != kNone) sent_on_.push_back(state.holds);
+    state.holds = std::exchange(state.took, kNone);
     std::erase_if(waiters_[lane], [&](const Waiter& waiter) {
       if (state.done <= waiter.step) return false;
       push(waiter.lane);
@@ -351,13 +462,13 @@ class Executor {
     std::vector<LanePosition> out;
     out.reserve(lanes_.size());
     for (const LaneState& lane : lanes_) out.push_back({lane.done, lane.begun, {}, {}});
-    for (const auto& [key, between] : connections_) {
-      for (std::size_t i = 0; i < between.sends.size(); ++i) {
-        const PostedSend& send = between.sends[i];
+    for (const Connection& between : connections_.all()) {
+      between.sends.each(sends_, [&](const PostedSend& send) {
         if (!send.over) out[send.lane].open_sends.push_back(send.place);
-      }
-      for (std::size_t i = 0; i < between.receives.size(); ++i)
-        out[between.receives[i].lane].open_receives.push_back(between.receives[i].place);
+      });
+      between.receives.each(receives_, [&](const PostedReceive& receive) {
+        out[receive.lane].open_receives.push_back(receive.place);
+      });
     }
     for (LanePosition& position : out) {
       std::ranges::sort(position.open_sends);
@@ -391,9 +502,9 @@ class Executor {
   void report_left_over() {
     const PostedSend* first = nullptr;
     int to = 0;
-    for (const auto& [key, between] : connections_) {
-      if (between.sends.empty()) continue;
-      const PostedSend& send = between.sends[0];
+    for (const Connection& between : connections_.all()) {
+      if (between.sends.size == 0) continue;
+      const PostedSend& send = sends_[between.sends.first];
       if (first != nullptr && std::pair{first->lane, to} <= std::pair{send.lane, between.to})
         continue;
       first = &send;
@@ -404,21 +515,6 @@ class Executor {
            fmt::format("sends to rank {} what nobody takes", to));
   }
 
-  [[nodiscard]] Connection& connection(int from, int to, int channel) {
-    const auto ranks = static_cast<std::uint64_t>(schedule_.ranks());
-    const std::uint64_t pair =
-        static_cast<std::uint64_t>(from) * ranks + static_cast<std::uint64_t>(to);
-    const auto [found, is_new] =
-        connections_.try_emplace(pair * kMostChannels + static_cast<std::uint64_t>(channel));
-    Connection& between = found->second;
-    if (is_new) {
-      between.from = from;
-      between.to = to;
-      between.channel = channel;
-    }
-    return between;
-  }
-
   const Schedule& schedule_;
   BlockMemory& memory_;
   int lane_count_;
@@ -427,12 +523,14 @@ class Executor {
   ExecuteObserver* observer_;
   std::vector<LaneState> lanes_;
   ReadyPool<Action> ready_;
-  std::unordered_map<std::uint64_t, Connection> connections_;  // by from, to, channel
-  std::vector<std::vector<Waiter>> waiters_;                   // per lane: who waits for it
-  std::vector<Connection*> sent_on_;                           // that hold a slot no longer
-  Step step_;                                                  // the one in hand
-  std::vector<Chunk> runs_;                                    // of the send in hand
-  std::vector<Chunk> read_;                                    // of the last payload
+  Connections connections_;
+  Pool<PostedSend> sends_;
+  Pool<PostedReceive> receives_;
+  std::vector<std::vector<Waiter>> waiters_;  // per lane: who waits for it
+  std::vector<std::uint32_t> sent_on_;        // connections that hold a slot no longer
+  Step step_;                                 // the one in hand
+  std::vector<Chunk> runs_;                   // of the message in hand, where it has several
+  std::vector<Chunk> read_;                   // of the last payload
   ExecuteOutcome outcome_;
 };
 

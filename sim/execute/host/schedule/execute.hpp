@@ -52,6 +52,9 @@ struct ExecuteOutcome {
   std::string problem;               // a sentence naming rank, lane and step; empty when finished
   std::optional<StepPlace> at;       // that step
   Traffic traffic;
+  /// Some channel between two ranks was used by several lanes of one of them: which of their
+  /// messages meet depends on the order of execution.
+  bool shares_channels = false;
 
   [[nodiscard]] bool finished() const { return kind == Kind::finished; }
 };

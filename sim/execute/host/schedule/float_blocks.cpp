@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <functional>
-#include <vector>
 
 #include "sim/check.hpp"
 
 namespace lockstep {
 
-using Floats = std::vector<float>;
+using Floats = SmallRun<float, 16>;
 
 FloatBlocks::FloatBlocks(const Schedule& schedule, HostMemory& memory)
     : schedule_{schedule}, memory_{memory} {
@@ -18,17 +17,16 @@ FloatBlocks::FloatBlocks(const Schedule& schedule, HostMemory& memory)
 }
 
 BlockMemory::Payload FloatBlocks::read(int rank, std::span<const Chunk> runs) {
-  Floats floats;
-  if (runs.size() > 1) {
-    std::int64_t blocks = 0;
-    for (const Chunk& run : runs) blocks += run.count;
-    floats.reserve(static_cast<std::size_t>(blocks * memory_.block_elements));
-  }
+  std::int64_t blocks = 0;
+  for (const Chunk& run : runs) blocks += run.count;
+  const auto floats =
+      std::allocate_shared<Floats>(FreeListAllocator<Floats>{payloads_},
+                                   static_cast<std::size_t>(blocks * memory_.block_elements));
   for (const Chunk& run : runs) {
     const std::span<const float> held = chunk_of(memory_, schedule_, rank, run);
-    floats.insert(floats.end(), held.begin(), held.end());
+    floats->append(held.begin(), held.size());
   }
-  return std::make_shared<const Floats>(std::move(floats));
+  return floats;
 }
 
 std::optional<std::string> FloatBlocks::write(const StepPlace& place, std::span<const Chunk> runs,

@@ -2,6 +2,7 @@
 
 #include "sim/execute/host/schedule/block_memory.hpp"
 #include "sim/execute/host/schedule/host_memory.hpp"
+#include "sim/execute/host/schedule/pool.hpp"
 
 namespace lockstep {
 
@@ -19,6 +20,7 @@ class FloatBlocks final : public BlockMemory {
  private:
   const Schedule& schedule_;
   HostMemory& memory_;
+  FreeList payloads_;
 };
 
 }  // namespace lockstep

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <span>
@@ -43,13 +44,19 @@ std::int64_t blocks_in_memory(const Schedule& schedule) {
   return blocks;
 }
 
+/// Elements of a block, of a schedule that has some: one and a half times the data, since what is
+/// in flight is copied.
+std::int64_t longest_block(const Schedule& schedule, std::int64_t most_floats) {
+  const std::int64_t blocks = blocks_in_memory(schedule);
+  return blocks == 0 ? 0 : most_floats * 2 / 3 / blocks;
+}
+
 /// Nothing where not even one element per chunk fits.
 std::optional<Extent> fit(const Schedule& schedule, std::int64_t count, std::int64_t most_floats) {
   const std::int64_t blocks = schedule.blocks();
   if (blocks == 0) return Extent{};
   const Extent wanted{count, round_up_quotient(count, blocks)};
-  // One and a half times the data: what is under way is copied.
-  const std::int64_t longest = most_floats * 2 / 3 / blocks_in_memory(schedule);
+  const std::int64_t longest = longest_block(schedule, most_floats);
   if (wanted.block <= longest) return wanted;
   if (longest == 0) return std::nullopt;
   const std::int64_t padding = count % blocks == 0 ? 0 : 1;
@@ -70,21 +77,34 @@ class NumericChecker {
     verdict_.count = extent_.count;
     verdict_.reduced = extent_.count != count;
     const int bits = options_.significand;
-    pass(TestNumbers{options_.seed, contract_.ranks, true, bits});
-    if (verdict_.outcome.finished()) {
-      pass(TestNumbers{options_.seed + 1, contract_.ranks, false, bits});
+    const TestNumbers whole{options_.seed, contract_.ranks, true, bits};
+    const TestNumbers random{options_.seed + 1, contract_.ranks, false, bits};
+    if (may_pair()) {
+      pass(std::array{whole, random});
+      return std::move(verdict_);
     }
+    pass(std::array{whole});
+    if (verdict_.outcome.finished()) pass(std::array{random});
     return std::move(verdict_);
   }
 
  private:
-  void pass(const TestNumbers& numbers) {
-    const bool was_right = !verdict_.first_wrong;
+  /// Both passes as one, of blocks that hold the numbers of either, half and half: the schedule
+  /// moves a block as a whole.
+  [[nodiscard]] bool may_pair() const {
+    return !options_.run && extent_.block <= longest_block(schedule_, options_.most_floats) / 2;
+  }
+
+  /// Each of `numbers` has its part of every block.
+  void pass(std::span<const TestNumbers> numbers) {
     HostMemory memory = fill(numbers);
     verdict_.outcome = moved(memory);
     if (!verdict_.outcome.finished()) return;
-    compare(memory, numbers);
-    if (was_right && verdict_.first_wrong) find_writer(numbers, *verdict_.first_wrong);
+    for (std::size_t part = 0; part < numbers.size(); ++part) {
+      const bool was_right = !verdict_.first_wrong;
+      compare(memory, numbers[part], part);
+      if (was_right && verdict_.first_wrong) find_writer(numbers, *verdict_.first_wrong);
+    }
   }
 
   [[nodiscard]] ExecuteOutcome moved(HostMemory& memory) const {
@@ -99,26 +119,27 @@ class NumericChecker {
 
   [[nodiscard]] ExecuteOptions execute_options() const { return {.slots = options_.slots}; }
 
-  [[nodiscard]] HostMemory fill(const TestNumbers& numbers) const {
+  [[nodiscard]] HostMemory fill(std::span<const TestNumbers> numbers) const {
     HostMemory memory;
-    memory.block_elements = extent_.block;
+    memory.block_elements = extent_.block * std::ssize(numbers);
     memory.ranks.resize(static_cast<std::size_t>(schedule_.ranks()));
     for (int rank = 0; rank < schedule_.ranks(); ++rank) {
       std::vector<float>& data = memory.ranks[static_cast<std::size_t>(rank)].data;
-      data.assign(static_cast<std::size_t>(schedule_.blocks() * extent_.block), 0.0F);
+      data.assign(static_cast<std::size_t>(schedule_.blocks() * memory.block_elements), 0.0F);
       if (rank >= contract_.ranks) continue;
+      auto at = data.begin();
       for (std::int64_t block = 0; block < schedule_.blocks(); ++block)
-        fill_block(numbers, rank, block, data);
+        for (const TestNumbers& each : numbers) at = fill_block(each, rank, block, at);
     }
     return memory;
   }
 
-  void fill_block(const TestNumbers& numbers, int rank, std::int64_t block,
-                  std::vector<float>& data) const {
+  std::vector<float>::iterator fill_block(const TestNumbers& numbers, int rank, std::int64_t block,
+                                          std::vector<float>::iterator at) const {
     const bool holds = contract_.holds(rank, block);
     for (std::int64_t i = block * extent_.block; i < (block + 1) * extent_.block; ++i)
-      data[static_cast<std::size_t>(i)] =
-          holds ? number(numbers, rank, i) : std::numeric_limits<float>::quiet_NaN();
+      *at++ = holds ? number(numbers, rank, i) : std::numeric_limits<float>::quiet_NaN();
+    return at;
   }
 
   /// Beyond the message's end there are zeros.
@@ -139,14 +160,15 @@ class NumericChecker {
     return reference;
   }
 
-  void compare(HostMemory& memory, const TestNumbers& numbers) {
+  void compare(HostMemory& memory, const TestNumbers& numbers, std::size_t part) {
     const Reference reference = reduces(contract_.collective) ? add_up(numbers) : Reference{};
     for (int rank = 0; rank < contract_.ranks; ++rank) {
       for (std::int64_t block = 0; block < schedule_.blocks(); ++block) {
         const Expected expected = contract_.expected(rank, block);
         if (expected.anything) continue;
         const Chunk chunk{contract_.result, block, 1};
-        const auto got = chunk_of(memory, schedule_, rank, chunk);
+        const auto length = static_cast<std::size_t>(extent_.block);
+        const auto got = chunk_of(memory, schedule_, rank, chunk).subspan(part * length, length);
         if (expected.all_ranks) {
           compare_sum(rank, chunk, got, expected, numbers, reference);
         } else {
@@ -187,7 +209,7 @@ class NumericChecker {
   }
 
   /// Executes once more, as before, and takes note of who writes.
-  void find_writer(const TestNumbers& numbers, WrongElement& element) const {
+  void find_writer(std::span<const TestNumbers> numbers, WrongElement& element) const {
     HostMemory memory = fill(numbers);
     FloatBlocks blocks{schedule_, memory};
     WriteLog log{schedule_, blocks};

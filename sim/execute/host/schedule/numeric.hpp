@@ -8,8 +8,8 @@
 #include "sim/execute/host/schedule/execute.hpp"
 #include "sim/schedule/contract.hpp"
 
-/// Does a schedule compute the right numbers? It is executed twice on numbers whose result is
-/// known.
+/// Does a schedule compute the right numbers? It is executed on two kinds of numbers whose result
+/// is known.
 namespace lockstep {
 
 struct NumericOptions {

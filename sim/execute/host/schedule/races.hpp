@@ -30,7 +30,8 @@ struct RaceVerdict {
   [[nodiscard]] bool right() const { return !first; }
 };
 
-/// Of a schedule that ends. `most_work`: number of lanes of all ranks times steps and messages.
+/// Of a schedule that ends. `most_work`: number of lanes of all ranks times steps and messages; it
+/// counts only where lanes of a rank meet in memory.
 [[nodiscard]] RaceVerdict check_races(const Schedule& schedule, std::optional<int> slots = {},
                                       std::int64_t most_work = std::int64_t{1} << 29);
 

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "sim/check.hpp"
 #include "sim/execute/host/schedule/no_content.hpp"
 
 namespace lockstep {
@@ -88,10 +89,11 @@ std::string ResourceVerdict::problem() const {
 }
 
 ResourceVerdict check_resources(const Schedule& schedule, const Contract& contract,
-                                std::optional<int> slots) {
+                                std::optional<int> slots, const ExecuteOutcome* finished) {
   ResourceVerdict verdict;
   verdict.slots = slots.value_or(schedule.slots());
-  verdict.outcome = run(schedule, verdict.slots);
+  verdict.outcome = finished != nullptr ? *finished : run(schedule, verdict.slots);
+  LOCKSTEP_CHECK(finished == nullptr || finished->finished());
   const ExecuteOutcome unlimited = run(schedule, std::numeric_limits<int>::max());
   if (verdict.outcome.kind == ExecuteOutcome::Kind::stuck) {
     verdict.waits = describe_waits(schedule, verdict.outcome.waits);

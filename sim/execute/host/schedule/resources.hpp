@@ -43,8 +43,10 @@ struct ResourceVerdict {
   [[nodiscard]] std::string problem() const;
 };
 
-/// Executes without data, at `slots` or at the schedule's own.
+/// Executes without data, at `slots` or at the schedule's own. `finished`: what an execution at
+/// those slots came to that finished, if there was one; then it is not executed again.
 [[nodiscard]] ResourceVerdict check_resources(const Schedule& schedule, const Contract& contract,
-                                              std::optional<int> slots = {});
+                                              std::optional<int> slots = {},
+                                              const ExecuteOutcome* finished = nullptr);
 
 }  // namespace lockstep

@@ -6,6 +6,11 @@
 #include "sim/execute/host/schedule/host_memory.hpp"
 
 namespace lockstep {
+namespace {
+
+using Carried = SmallRun<Contributions, 2>;
+
+}  // namespace
 
 SymbolBlocks::SymbolBlocks(const Schedule& schedule, const Contract& contract,
                            ContributionSets& sets)
@@ -40,17 +45,18 @@ const Contributions& SymbolBlocks::at(int rank, Buffer buffer, std::int64_t bloc
 }
 
 BlockMemory::Payload SymbolBlocks::read(int rank, std::span<const Chunk> runs) {
-  auto read = std::make_shared<Blocks>();
-  for (const Chunk& run : runs) {
-    const auto first = buffer(rank, run.buffer).begin() + run.first;
-    read->insert(read->end(), first, first + run.count);
-  }
+  std::int64_t blocks = 0;
+  for (const Chunk& run : runs) blocks += run.count;
+  const auto read = std::allocate_shared<Carried>(FreeListAllocator<Carried>{payloads_},
+                                                  static_cast<std::size_t>(blocks));
+  for (const Chunk& run : runs)
+    read->append(buffer(rank, run.buffer).begin() + run.first, static_cast<std::size_t>(run.count));
   return read;
 }
 
 std::optional<std::string> SymbolBlocks::write(const StepPlace& place, std::span<const Chunk> runs,
                                                const Payload& payload, Combine combine) {
-  auto arrived = static_cast<const Blocks*>(payload.get())->begin();
+  const Contributions* arrived = static_cast<const Carried*>(payload.get())->data();
   for (const Chunk& run : runs) {
     Blocks& blocks = buffer(place.rank, run.buffer);
     for (std::int64_t block = run.first; block < run.first + run.count; ++block, ++arrived) {
@@ -71,15 +77,12 @@ std::optional<std::string> SymbolBlocks::reduce(Chunk at, Contributions& into,
     return mistake(at, fmt::format("adds to {} what nobody wrote", to_text(at)));
   if (!into.written())
     return mistake(at, fmt::format("adds to {}, which nobody wrote", to_text(at)));
-  const auto here = sets_.least(into);
-  const auto more = sets_.least(arrived);
-  if (here && more && here->block != more->block)
+  if (ContributionSets::differ_in_block(into, arrived))
     return mistake(at, fmt::format("adds {} to {}, which are different chunks, in {}",
-                                   to_string(*more), to_string(*here), to_text(at)));
-  ContributionSets::Sum sum = sets_.add(into, arrived);
-  if (sum.twice)
-    return mistake(at, fmt::format("counts {} twice in {}", to_string(*sum.twice), to_text(at)));
-  into = std::move(sum.sum);
+                                   to_string(*ContributionSets::least(arrived)),
+                                   to_string(*ContributionSets::least(into)), to_text(at)));
+  if (const auto twice = sets_.add(into, arrived))
+    return mistake(at, fmt::format("counts {} twice in {}", to_string(*twice), to_text(at)));
   return std::nullopt;
 }
 

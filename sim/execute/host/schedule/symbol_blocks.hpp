@@ -4,6 +4,7 @@
 
 #include "sim/execute/host/schedule/block_memory.hpp"
 #include "sim/execute/host/schedule/contributions.hpp"
+#include "sim/execute/host/schedule/pool.hpp"
 #include "sim/schedule/contract.hpp"
 
 namespace lockstep {
@@ -39,6 +40,7 @@ class SymbolBlocks final : public BlockMemory {
   ContributionSets& sets_;
   std::vector<Blocks> buffers_;  // rank * kBuffers + buffer; those that no step named are empty
   std::optional<Chunk> mistaken_;
+  FreeList payloads_;
 };
 
 }  // namespace lockstep

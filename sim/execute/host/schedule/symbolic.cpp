@@ -35,6 +35,9 @@ std::int64_t work_of(const ExecuteOutcome& outcome) {
          std::accumulate(blocks.begin(), blocks.end(), std::int64_t{0}) / 16;
 }
 
+/// Of most_work, for orders that cannot show anything else.
+constexpr std::int64_t kShareWhereRuledOut = 16;
+
 class SymbolicChecker {
  public:
   SymbolicChecker(const Schedule& schedule, const Contract& contract,
@@ -44,8 +47,10 @@ class SymbolicChecker {
   SymbolicVerdict run() {
     const ExecuteOptions base{.seed = options_.seed, .slots = options_.slots};
     attempt(base);
-    const auto orders =
-        orders_of(schedule_, base, 1 + options_.most_work / work_of(verdict_.outcome));
+    std::int64_t most = options_.most_work / work_of(verdict_.outcome);
+    if (verdict_.right() && options_.may_race && !options_.may_race(verdict_.outcome))
+      most /= kShareWhereRuledOut;
+    const auto orders = orders_of(schedule_, base, 1 + most);
     for (std::size_t i = 1; i < orders.size() && verdict_.right(); ++i) attempt(orders[i]);
     return std::move(verdict_);
   }
@@ -63,13 +68,39 @@ class SymbolicChecker {
 
   void attempt_blocks(const ExecuteOptions& order) {
     SymbolBlocks blocks{schedule_, contract_, sets_};
-    WriteLog log{schedule_, blocks};
-    verdict_.outcome = execute(schedule_, log, order);
+    verdict_.outcome = execute(schedule_, blocks, order);
     if (blocks.mistaken()) {
       const StepPlace place = verdict_.outcome.at.value_or(StepPlace{});
       verdict_.first_wrong = {place.rank, *blocks.mistaken(), verdict_.outcome.problem, place};
     }
-    if (!verdict_.outcome.finished()) return;
+    if (!verdict_.outcome.finished() || is_right(blocks)) return;
+    explain_wrong(order);
+  }
+
+  /// What rank `rank`'s result must hold in `block`; none: anything.
+  [[nodiscard]] std::optional<Contributions> wanted(int rank, std::int64_t block) const {
+    const Expected expected = contract_.expected(rank, block);
+    if (expected.anything) return std::nullopt;
+    return expected.all_ranks ? sets_.all(expected.block)
+                              : sets_.one({expected.rank, expected.block});
+  }
+
+  [[nodiscard]] bool is_right(const SymbolBlocks& blocks) const {
+    for (int rank = 0; rank < contract_.ranks; ++rank) {
+      for (std::int64_t block = 0; block < schedule_.blocks(); ++block) {
+        const auto must_be = wanted(rank, block);
+        if (must_be && !sets_.equal(blocks.at(rank, contract_.result, block), *must_be))
+          return false;
+      }
+    }
+    return true;
+  }
+
+  /// Executes it once more, as before, and takes note of who writes.
+  void explain_wrong(const ExecuteOptions& order) {
+    SymbolBlocks blocks{schedule_, contract_, sets_};
+    WriteLog log{schedule_, blocks};
+    LOCKSTEP_CHECK(execute(schedule_, log, order).finished());
     first_key_.reset();
     lacking_.reset();
     for (int rank = 0; rank < contract_.ranks; ++rank) compare(rank, blocks, log);
@@ -99,14 +130,11 @@ class SymbolicChecker {
 
   void compare(int rank, const SymbolBlocks& blocks, const WriteLog& log) {
     for (std::int64_t block = 0; block < schedule_.blocks(); ++block) {
-      const Expected expected = contract_.expected(rank, block);
-      if (expected.anything) continue;
-      const Contributions wanted = expected.all_ranks ? sets_.all(expected.block)
-                                                      : sets_.one({expected.rank, expected.block});
+      const auto must_be = wanted(rank, block);
       const Contributions& got = blocks.at(rank, contract_.result, block);
-      if (sets_.equal(got, wanted)) continue;
+      if (!must_be || sets_.equal(got, *must_be)) continue;
       ++verdict_.wrong_blocks;
-      note(rank, block, log, got, wanted);
+      note(rank, block, log, got, *must_be);
     }
   }
 

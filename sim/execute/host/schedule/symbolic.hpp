@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -17,6 +18,9 @@ struct SymbolicOptions {
   /// Other orders of execution are tried as long as all together cost no more than this, counted in
   /// transfers and, where messages are long, in sixteens of blocks.
   std::int64_t most_work = std::int64_t{1} << 22;
+  /// Asked once where the first order was right, with its outcome: whether another might come to
+  /// something else. If not, fewer are tried of a schedule with many messages. None: it might.
+  std::function<bool(const ExecuteOutcome& outcome)> may_race{};
 };
 
 /// Blocks next to each other that are wrong and were last written by the same step: of all such

@@ -44,9 +44,9 @@ struct CollectiveVerdict {
 /// "round 3: rank 1 ...".
 [[nodiscard]] std::string in_round(std::optional<std::int64_t> round, const std::string& what);
 
-/// Whether `schedule` keeps `contract`: on sets of contributions in several orders of execution,
-/// without races between lanes, on whole numbers exactly, on random floats within a bound. A
-/// barrier has no numbers.
+/// Whether `schedule` keeps `contract`: on sets of contributions in several orders of execution
+/// (fewer of large schedules where races are ruled out), without races between lanes,
+/// on whole numbers exactly, on random floats within a bound. A barrier has no numbers.
 [[nodiscard]] CollectiveVerdict verify(const Schedule& schedule, const Contract& contract,
                                        const VerifyOptions& options = {});
 

@@ -78,3 +78,21 @@ TEST_CASE("the same seed gives the same verdict to the bit") {
   CHECK(worst(7) == worst(7));
   CHECK(worst(7) != worst(8));
 }
+
+/// Both kinds of numbers of 2 ranks' 2 blocks of 500 take 4,000 floats, and half as much again on
+/// their way: with 6,000 they are moved at once, with 5,999 one after the other.
+TEST_CASE("both kinds of numbers moved at once or one after the other: the same verdict") {
+  for (const Combine second : {Combine::reduce, Combine::copy}) {
+    const auto at = [&](std::int64_t most_floats) {
+      return check_all_reduce(pair_exchange(second), 2, 1000, {.most_floats = most_floats});
+    };
+    const NumericVerdict at_once = at(6000);
+    const NumericVerdict apart = at(5999);
+    CHECK(at_once.problem() == apart.problem());
+    CHECK(at_once.worst == apart.worst);
+    CHECK(at_once.wrong == apart.wrong);
+    CHECK(at_once.out_of_bound == apart.out_of_bound);
+    CHECK(at_once.count == 1000);
+    CHECK(apart.count == 1000);
+  }
+}

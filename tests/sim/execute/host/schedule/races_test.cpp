@@ -119,10 +119,95 @@ TEST_CASE("a race that only a narrow window shows is found") {
 }
 
 TEST_CASE("what is too large is said not to have been looked at") {
-  const TableSchedule schedule{{{{send(1, data(0))}, {}}, {{receive(0, data(0))}, {}}}};
-  // Two steps and a message, times four lanes.
-  CHECK(check_races(schedule, {}, 12).complete);
-  const RaceVerdict verdict = check_races(schedule, {}, 11);
+  // Rank 0's lane 1 writes what lane 0 sends.
+  const Step put_back{.locals = {{data(1), data(0), Combine::copy}}};
+  const TableSchedule schedule{
+      {{{send(1, data(0))}, {after(put_back, 0, 0)}}, {{receive(0, data(0))}, {}}}, 2};
+  // Three steps and a message, times four lanes.
+  CHECK(check_races(schedule, {}, 16).complete);
+  const RaceVerdict verdict = check_races(schedule, {}, 15);
   CHECK_FALSE(verdict.complete);
   CHECK(verdict.right());
+}
+
+TEST_CASE("one lane races with itself where a step takes two messages that meet") {
+  const auto taken = [](const Receive& first, const Receive& second) {
+    const Step both{.receives = {first, second}};
+    return race_in(TableSchedule{{{{both}},
+                                  {{send(0, data(0, first.chunk.count))}},
+                                  {{send(0, data(0, second.chunk.count))}}},
+                                 4});
+  };
+  const Combine copy = Combine::copy;
+  const Combine sum = Combine::reduce;
+  CHECK(taken({1, data(0, 2), copy}, {2, data(2, 2), copy}).empty());
+  CHECK(taken({1, data(2, 2), copy}, {2, data(0, 2), sum}).empty());
+  CHECK(taken({1, data(0, 3), sum}, {2, data(1, 1), sum}).empty());
+  CHECK(taken({1, {Buffer::output, 0, 2}, copy}, {2, data(0, 2), copy}).empty());
+  for (const Combine other : {copy, sum}) {
+    CHECK_FALSE(taken({1, data(0, 3), copy}, {2, data(2, 2), other}).empty());
+    CHECK_FALSE(taken({1, data(1, 1), copy}, {2, data(0, 4), other}).empty());
+    CHECK_FALSE(taken({1, data(0, 4), copy}, {2, data(3, 1), other}).empty());
+    CHECK_FALSE(taken({1, data(2, 1), copy}, {2, data(2, 1), other}).empty());
+  }
+}
+
+TEST_CASE("lanes that use blocks of their own are never too many to look at") {
+  const auto race = [](const Chunk& other, Combine combine) {
+    // Rank 0's lanes: one adds to chunks 0 and 1, the other sends or takes `other`.
+    const bool sends = combine == Combine::copy;
+    const TableSchedule schedule{
+        {{{receive(1, data(0, 2), Combine::reduce)},
+          {sends ? send(1, other, 1) : receive(1, other, combine, 1)}},
+         {{send(0, data(0, 2))}, {sends ? receive(0, other, combine, 1) : send(0, other, 1)}}},
+        4};
+    return check_races(schedule, {}, 1);  // too little for clocks
+  };
+  for (const Combine combine : {Combine::copy, Combine::reduce}) {
+    CHECK(race(data(2, 2), combine).complete);
+    CHECK(race(data(2, 2), combine).right());
+    CHECK_FALSE(race(data(1, 1), combine).complete);
+    CHECK_FALSE(race(data(1, 3), combine).complete);
+  }
+}
+
+TEST_CASE("fewer orders are tried of a large schedule where races are ruled out") {
+  // 2 ranks that exchange 2 chunks over 2 lanes: 4 messages and 4 blocks are 5 units of work.
+  const auto lane = [](int peer, std::int64_t chunk, Combine combine) {
+    const int channel = static_cast<int>(chunk);
+    return TableSchedule::Lane{{.sends = {{peer, data(chunk), channel}},
+                                .receives = {{peer, data(chunk), combine, channel}}}};
+  };
+  const auto exchange = [&](std::int64_t second) {
+    return TableSchedule{{{lane(1, 0, Combine::reduce), lane(1, second, Combine::reduce)},
+                          {lane(0, 0, Combine::reduce), lane(0, second, Combine::reduce)}},
+                         2};
+  };
+  const auto orders = [](const Schedule& schedule, std::int64_t most_work) {
+    const Contract contract = contract_of(Collective::all_reduce, schedule, 2);
+    return verify(schedule, contract, {.most_work = most_work}).symbols.orders;
+  };
+  // Three orders and four lanes kept back: six beyond the first, 30 units, and 16 times as many
+  // where lanes use blocks of their own.
+  CHECK(orders(exchange(1), 16 * 30) == 7);
+  CHECK(orders(exchange(1), 16 * 30 - 1) < 7);
+  CHECK(orders(exchange(1), 30) == 1);
+}
+
+TEST_CASE("lanes that share a channel are executed in all orders") {
+  // Lane 1 of rank 0 sends after lane 0, both on channel 0: they are in order, but messages meet
+  // receives in the order of execution.
+  const auto schedule = [](int channel) {
+    Step second = send(1, data(1), channel);
+    return TableSchedule{{{{send(1, data(0))}, {second}},
+                          {{receive(0, data(0))}, {receive(0, data(1), Combine::copy, channel)}}},
+                         2};
+  };
+  const auto orders = [](const Schedule& of) {
+    return verify(of, contract_of(Collective::broadcast, of, 2), {.most_work = 18}).symbols.orders;
+  };
+  // 2 messages and 2 blocks are 3 units of work: one order with a sixteenth of 18, up to seven with
+  // all of it.
+  CHECK(orders(schedule(1)) == 1);
+  CHECK(orders(schedule(0)) > 1);
 }

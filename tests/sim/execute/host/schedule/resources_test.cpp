@@ -155,3 +155,15 @@ TEST_CASE("the least that must move is the textbook's") {
   CHECK(least(Collective::barrier, n).sent == 0);
   CHECK(least(Collective::all_reduce, 1).sent == 0);
 }
+
+TEST_CASE("what is known of an execution at these slots need not be found again") {
+  const TableSchedule schedule = eager_ring(3, 3);
+  const Contract contract = contract_of(Collective::send_recv, schedule, 3);
+  ExecuteOutcome known = check_resources(schedule, contract, 3).outcome;
+  REQUIRE(known.finished());
+  known.transfers = 77;  // shows that it was taken
+  const ResourceVerdict verdict = check_resources(schedule, contract, 3, &known);
+  CHECK(verdict.outcome.transfers == 77);
+  CHECK(verdict.deepest_queue == 3);
+  CHECK(verdict.sent == 1);
+}

@@ -1,0 +1,129 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <vector>
+
+namespace lockstep {
+
+/// Items by number, of which those given back are used again: many small ones come and go without
+/// an allocation each. A reference holds until the next take().
+template <typename T>
+class Pool {
+ public:
+  [[nodiscard]] T& operator[](std::uint32_t number) { return items_[number]; }
+  [[nodiscard]] const T& operator[](std::uint32_t number) const { return items_[number]; }
+
+  /// What was given back is as it was then.
+  [[nodiscard]] std::uint32_t take() {
+    if (spare_.empty()) {
+      items_.emplace_back();
+      return static_cast<std::uint32_t>(items_.size() - 1);
+    }
+    const std::uint32_t number = spare_.back();
+    spare_.pop_back();
+    return number;
+  }
+  void give_back(std::uint32_t number) { spare_.push_back(number); }
+
+ private:
+  std::vector<T> items_;
+  std::vector<std::uint32_t> spare_;
+};
+
+/// Items of a Pool in order, linked by their `next`.
+struct PooledQueue {
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+  std::uint32_t first = kNone;
+  std::uint32_t last = kNone;
+  std::uint32_t size = 0;
+
+  template <typename T>
+  void push(Pool<T>& pool, std::uint32_t number) {
+    pool[number].next = kNone;
+    (size == 0 ? first : pool[last].next) = number;
+    last = number;
+    ++size;
+  }
+  template <typename T>
+  std::uint32_t pop(const Pool<T>& pool) {
+    const std::uint32_t number = first;
+    first = pool[number].next;
+    --size;
+    return number;
+  }
+  template <typename T, typename Visit>
+  void each(const Pool<T>& pool, Visit&& visit) const {
+    std::uint32_t number = first;
+    for (std::uint32_t i = 0; i < size; ++i, number = pool[number].next) visit(pool[number]);
+  }
+};
+
+/// Memory for objects of one size, one at a time, that is used again and freed in the end.
+class FreeList {
+ public:
+  FreeList() = default;
+  FreeList(const FreeList&) = delete;
+  FreeList& operator=(const FreeList&) = delete;
+  ~FreeList() {
+    for (void* each : spare_) ::operator delete(each);
+  }
+
+  [[nodiscard]] void* take(std::size_t bytes) {
+    if (spare_.empty()) return ::operator new(bytes);
+    void* out = spare_.back();
+    spare_.pop_back();
+    return out;
+  }
+  void give_back(void* memory) { spare_.push_back(memory); }
+
+ private:
+  std::vector<void*> spare_;
+};
+
+/// For std::allocate_shared of one type: the list must outlive what it allocates.
+template <typename T>
+struct FreeListAllocator {
+  using value_type = T;
+  FreeList* list = nullptr;
+
+  explicit FreeListAllocator(FreeList& from) : list{&from} {}
+  template <typename Other>
+  FreeListAllocator(const FreeListAllocator<Other>& other) : list{other.list} {}  // NOLINT
+
+  [[nodiscard]] T* allocate(std::size_t count) {
+    return static_cast<T*>(list->take(count * sizeof(T)));
+  }
+  void deallocate(T* memory, std::size_t) { list->give_back(memory); }
+  friend bool operator==(const FreeListAllocator& a, const FreeListAllocator& b) {
+    return a.list == b.list;
+  }
+};
+
+/// What a message carries: few items without memory of their own.
+template <typename T, std::size_t kFew>
+class SmallRun {
+ public:
+  explicit SmallRun(std::size_t size) : size_{size} {
+    if (size > kFew) many_.reserve(size);
+  }
+  template <typename Iterator>
+  void append(Iterator first, std::size_t count) {
+    if (size_ > kFew) {
+      many_.insert(many_.end(), first, first + static_cast<std::ptrdiff_t>(count));
+      return;
+    }
+    for (std::size_t i = 0; i < count; ++i, ++first) few_[filled_++] = *first;
+  }
+  [[nodiscard]] const T* data() const { return size_ > kFew ? many_.data() : few_; }
+
+ private:
+  std::size_t size_;
+  std::size_t filled_ = 0;
+  T few_[kFew];  // NOLINT
+  std::vector<T> many_;
+};
+
+}  // namespace lockstep
