@@ -1,6 +1,8 @@
 #include "sim/fold/replay_memory.hpp"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "sim/fold/block_symmetry.hpp"
@@ -92,13 +94,159 @@ class Counter {
   Step step_;
 };
 
-/// Links on the way from the first member to the one in the middle.
-std::uint64_t links_on_a_way(const Network& network, const CollectiveCall& call) {
+std::uint64_t links_between(const Network& network, EndpointId from, EndpointId to) {
   Route route;
-  const EndpointId to = call.members[call.members.size() / 2];
-  if (!network.router->outline(call.members.front(), to, route)) return 0;
+  if (!network.router->outline(from, to, route)) return 0;
   return route.hops.size();
 }
+
+/// Links on the way from the first member to the one in the middle.
+std::uint64_t links_on_a_way(const Network& network, const CollectiveCall& call) {
+  return links_between(network, call.members.front(), call.members[call.members.size() / 2]);
+}
+
+/// Of the first message that a stream sends.
+std::uint64_t links_of_a_send(const Network& network, const Workload& workload) {
+  for (const Stream& stream : workload.streams)
+    for (const Activity& operation : stream.all())
+      if (operation.kind == Activity::Kind::send)
+        return links_between(network, stream.endpoint, stream.end(operation).peer);
+  return 0;
+}
+
+Bytes bytes_of(std::uint64_t bytes) {
+  return Bytes{static_cast<std::int64_t>(std::min<std::uint64_t>(bytes, INT64_MAX))};
+}
+
+std::uint64_t in_flight(std::uint64_t messages, std::uint64_t links) {
+  return messages * (kPerMessage + links * kPerMessageAndLink);
+}
+
+/// Operations of streams by level: one more than the highest level that they wait for.
+class Levels {
+ public:
+  explicit Levels(const Workload& workload) : workload_{workload} {
+    first_.push_back(0);
+    for (const Stream& stream : workload.streams)
+      first_.push_back(first_.back() + stream.all().size());
+    levels_.assign(first_.back(), 0);
+    waits_.assign(first_.back(), 0);
+    find_dependents();
+  }
+
+  /// Calls visit(stream, operation, level) for each that can be reached.
+  template <typename Visit>
+  void visit(Visit&& visit) {
+    std::vector<ActivityRef> ready;
+    for (std::uint32_t s = 0; s < workload_.streams.size(); ++s)
+      for (std::uint32_t i = 0; i < workload_.streams[s].all().size(); ++i)
+        if (waits_[place({s, i})] == 0) ready.push_back({s, i});
+    while (!ready.empty()) {
+      const ActivityRef at = ready.back();
+      ready.pop_back();
+      const std::uint32_t level = levels_[place(at)];
+      const Stream& stream = workload_.streams[at.stream];
+      visit(stream, stream.all()[at.index], level);
+      const auto end_one = [&](ActivityRef after) {
+        std::uint32_t& reached = levels_[place(after)];
+        reached = std::max(reached, level + 1);
+        if (--waits_[place(after)] == 0) ready.push_back(after);
+      };
+      if (at.index + 1 < stream.all().size()) end_one({at.stream, at.index + 1});
+      const std::size_t from = place(at);
+      for (std::size_t i = first_dependent_[from]; i < first_dependent_[from + 1]; ++i)
+        end_one(dependents_[i]);
+    }
+  }
+
+ private:
+  [[nodiscard]] std::size_t place(ActivityRef ref) const { return first_[ref.stream] + ref.index; }
+
+  template <typename Visit>  // visit(operation, what it waits for)
+  void each_dependency(Visit&& visit) const {
+    for (std::uint32_t s = 0; s < workload_.streams.size(); ++s) {
+      const Stream& stream = workload_.streams[s];
+      for (std::uint32_t i = 0; i < stream.all().size(); ++i)
+        for (const ActivityRef after : stream.all()[i].after)
+          visit(ActivityRef{s, i}, stream.named(after));
+    }
+  }
+
+  void find_dependents() {
+    for (std::uint32_t s = 0; s < workload_.streams.size(); ++s)
+      for (std::uint32_t i = 1; i < workload_.streams[s].all().size(); ++i) ++waits_[place({s, i})];
+    first_dependent_.assign(first_.back() + 1, 0);
+    each_dependency([&](ActivityRef operation, ActivityRef after) {
+      ++waits_[place(operation)];
+      ++first_dependent_[place(after) + 1];
+    });
+    for (std::size_t i = 1; i < first_dependent_.size(); ++i)
+      first_dependent_[i] += first_dependent_[i - 1];
+    dependents_.resize(first_dependent_.back());
+    std::vector<std::size_t> next = first_dependent_;
+    each_dependency([&](ActivityRef operation, ActivityRef after) {
+      dependents_[next[place(after)]++] = operation;
+    });
+  }
+
+  const Workload& workload_;
+  std::vector<std::size_t> first_;            // per stream: place of its first operation
+  std::vector<std::uint32_t> levels_;         // per operation
+  std::vector<std::uint32_t> waits_;          // per operation: for so many
+  std::vector<std::size_t> first_dependent_;  // per operation, and the end of the last one
+  std::vector<ActivityRef> dependents_;
+};
+
+/// What streams have in flight, level by level.
+class StreamCounter {
+ public:
+  explicit StreamCounter(const Workload& workload) : workload_{workload} {}
+
+  /// The level with the most messages; nothing where all levels together come to little.
+  Count most() {
+    if (!may_be_large()) return {};
+    std::vector<Count> levels;
+    Levels{workload_}.visit(
+        [&](const Stream& stream, const Activity& operation, std::size_t level) {
+          if (levels.size() <= level) levels.resize(level + 1);
+          const Count own = of(stream, operation);
+          levels[level].pairs += own.pairs;
+          levels[level].posted += own.posted;
+        });
+    return levels.empty() ? Count{} : *std::ranges::max_element(levels, {}, &Count::posted);
+  }
+
+ private:
+  [[nodiscard]] bool may_be_large() {
+    std::uint64_t posted = 0;
+    for (const Stream& stream : workload_.streams)
+      for (const Activity& operation : stream.all()) posted += of(stream, operation).posted;
+    return posted >= kHarmless;
+  }
+
+  /// Members of a call count alike.
+  Count of(const Stream& stream, const Activity& operation) {
+    if (operation.kind == Activity::Kind::send) return {1, 1};
+    if (operation.kind != Activity::Kind::collective) return {};
+    const CollectiveCall& call = workload_.calls[stream.seat(operation).call];
+    if (call.takes) return {};
+    const auto [found, is_new] = known_.try_emplace(call.schedule.get());
+    if (is_new) found->second = of_member(call);
+    return found->second;
+  }
+
+  static Count of_member(const CollectiveCall& call) {
+    Counter counter{call};
+    const int ranks = call.schedule->ranks();
+    if (ranks < 2) return {};
+    const Count all = counter.of_all(ranks);
+    const auto members = static_cast<std::uint64_t>(ranks);
+    return {(all.pairs + members - 1) / members, (all.posted + members - 1) / members};
+  }
+
+  const Workload& workload_;
+  std::map<const Schedule*, Count> known_;  // of one member
+};
 
 }  // namespace
 
@@ -121,10 +269,20 @@ ReplayMemory replay_memory(const Network& network, const Workload& workload, Net
     links = std::max(links, links_on_a_way(network, call));
   }
   const bool folds = may_fold && out.pairs <= options.most_relations;
-  const std::uint64_t bytes = folds ? out.pairs * (kPerPair + links * kPerPairAndLink)
-                                    : out.posted * (kPerMessage + links * kPerMessageAndLink);
-  out.bytes = Bytes{static_cast<std::int64_t>(std::min<std::uint64_t>(bytes, INT64_MAX))};
+  out.bytes = bytes_of(folds ? out.pairs * (kPerPair + links * kPerPairAndLink)
+                             : in_flight(out.posted, links));
   return out;
+}
+
+ReplayMemory stream_memory(const Network& network, const Workload& workload) {
+  const Count most = StreamCounter{workload}.most();
+  if (most.posted < kHarmless) return {};
+  std::uint64_t links = links_of_a_send(network, workload);
+  for (const CollectiveCall& call : workload.calls)
+    if (call.members.size() > 1) links = std::max(links, links_on_a_way(network, call));
+  const std::uint64_t ends = network.endpoints.size();
+  return {std::min(most.pairs, ends * (ends - 1)), most.posted,
+          bytes_of(in_flight(most.posted, links))};
 }
 
 }  // namespace lockstep

@@ -18,4 +18,8 @@ struct ReplayMemory {
 [[nodiscard]] ReplayMemory replay_memory(const Network& network, const Workload& workload,
                                          NetworkModel model, const FoldOptions& options = {});
 
+/// Of replay() of a workload whose streams call its collectives, as if all operations took equally
+/// long: what its streams have in flight at once, at the most.
+[[nodiscard]] ReplayMemory stream_memory(const Network& network, const Workload& workload);
+
 }  // namespace lockstep

@@ -53,4 +53,22 @@ TEST_CASE("what the file of --concurrent says is not to be said beside it") {
   CHECK(run_command("lockstep collective all_gather --concurrent " + kExample).status == 2);
 }
 
+/// Two of 1,600 ranks that each send to all others: 2 * 1,600 * 1,599 messages at once, of half as
+/// many pairs.
+TEST_CASE("collectives at once that need too much memory are refused before they take it") {
+  const TemporaryFile file(R"({"collectives": [
+    {"collective": "all_reduce", "algorithm": "one_shot", "size": "1 MiB"},
+    {"collective": "all_reduce", "algorithm": "one_shot", "size": "2 MiB"}]})");
+  const CommandResult result = run_command("lockstep collective --cluster star --ranks 1600 " +
+                                           ("--max-memory 3G --concurrent " + file.path()));
+  CHECK(result.status == 2);
+  CHECK(contains(result.err, file.path() +
+                                 " on 1600 ranks: a replay needs some 3.19 GiB of memory (about "
+                                 "2.56e+06 pairs of ranks send to each other, 5.12e+06 messages at "
+                                 "once), the limit is 3 GiB; use fewer ranks, an algorithm that "
+                                 "sends less at once, or raise --max-memory of `lockstep "
+                                 "collective`"));
+  CHECK(run_command(kCommand + kExample + " --max-memory 1").status == 0);
+}
+
 }  // namespace lockstep

@@ -1,5 +1,9 @@
 #include "tools/lockstep/sizes.hpp"
 
+#include <fmt/format.h>
+
+#include "tools/lockstep/errors.hpp"
+
 namespace lockstep::cli {
 
 namespace {
@@ -40,6 +44,13 @@ std::optional<Bytes> parse_size(std::string_view text) {
   constexpr std::int64_t kMost = std::int64_t{1} << 50;  // 1 PiB
   if (value > kMost / unit) return std::nullopt;
   return Bytes{value * unit};
+}
+
+Bytes size_option(std::string_view name, std::string_view text) {
+  if (const auto size = parse_size(text)) return *size;
+  throw UsageError(fmt::format(
+      "{}: expected a size such as 8, 64K, 64M or 1G (powers of 1024, at most 1024T), got \"{}\"",
+      name, text));
 }
 
 }  // namespace lockstep::cli

@@ -280,3 +280,53 @@ TEST_CASE("a hub with very many peers is no reason to refuse a replay") {
   CHECK(memory.pairs <= 2 * std::uint64_t{65'535});  // rank 0 and each other one, both ways
   CHECK(memory.bytes < 1_GiB);
 }
+
+/// 2,000 ranks that call a one-shot all-reduce post 2,000 * 1,999 messages at once, 670 bytes each
+/// where routes have two links: 2.49 GiB, and twice that where two calls run in streams of their
+/// own, but not where one follows the other.
+TEST_CASE("collectives of streams take the memory of those that run at once") {
+  const int n = 2000;
+  const Network network = star_of(n);
+  const SchedulePtr one_shot = schedule_of(Collective::all_reduce, "one_shot", n);
+  const Workload call = workload_of(one_shot, n);
+  Workload twice;
+  twice.calls = {call.calls.front(), call.calls.front()};
+  const auto collective = [](std::uint32_t number, std::uint32_t member) {
+    Activity out;
+    out.kind = Activity::Kind::collective;
+    out.call = number;
+    out.member = member;
+    return out;
+  };
+  Workload named = twice;    // in streams of their own, of which the second waits for the first
+  Workload at_once = twice;  // likewise, but nobody waits
+  for (std::uint32_t member = 0; member < n; ++member) {
+    twice.streams.push_back({member, "both", {collective(0, member), collective(1, member)}});
+    for (const std::uint32_t number : {0U, 1U}) {
+      at_once.streams.push_back({member, "one", {collective(number, member)}});
+      named.streams.push_back(at_once.streams.back());
+    }
+    named.streams.back().operations[0].after = {{2 * member, 0}};
+  }
+  const ReplayMemory in_turn = stream_memory(network, twice);
+  CHECK(in_turn.posted == 2000 * 1999);
+  CHECK(in_turn.bytes == Bytes{std::int64_t{2000} * 1999 * 670});
+  CHECK(stream_memory(network, named).bytes == in_turn.bytes);
+  CHECK(stream_memory(network, at_once).posted == 2 * in_turn.posted);
+  CHECK(stream_memory(network, at_once).bytes == Bytes{2 * in_turn.bytes.count()});
+}
+
+TEST_CASE("sends of streams take memory where they are in flight at once") {
+  const std::uint32_t sends = 3'000'000;
+  Activity send;
+  send.kind = Activity::Kind::send;
+  send.peer = 1;
+  Workload chain;
+  chain.streams.push_back({0, "chain", std::vector<Activity>(sends, send)});
+  Workload at_once;
+  for (std::uint32_t i = 0; i < sends; ++i) at_once.streams.push_back({0, "one", {send}});
+  const Network network = star_of(2);
+  CHECK(stream_memory(network, chain).bytes == Bytes{});
+  CHECK(stream_memory(network, at_once).pairs == 2);  // no more than there are
+  CHECK(stream_memory(network, at_once).bytes == Bytes{std::int64_t{sends} * 670});
+}

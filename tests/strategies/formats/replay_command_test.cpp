@@ -92,6 +92,23 @@ TEST_CASE("what of a trace is left out is said in every form of output") {
   CHECK(json_of(kGoal)["notes"].empty());
 }
 
+/// 1,600 ranks that each send to all others: 1,600 * 1,599 messages at once.
+TEST_CASE("a trace that needs too much memory is refused before it takes it") {
+  using namespace test;
+  const TemporaryFolder folder;
+  for (int rank = 0; rank < 1600; ++rank)
+    folder.write("t." + std::to_string(rank) + ".et", trace_bytes({collective_node(0, 0, 1024)}));
+  const std::string replay = "lockstep replay --cluster star --algorithm one_shot " + folder.path();
+  check_refused(replay + " --max-memory 1G", 2,
+                folder.path() +
+                    " on 1600 ranks: a replay needs some 1.6 GiB of memory (about 2.56e+06 pairs "
+                    "of ranks send to each other, 2.56e+06 messages at once), the limit is 1 GiB; "
+                    "use fewer ranks, an algorithm that sends less at once, or raise --max-memory "
+                    "of `lockstep replay`");
+  check_refused(kGoal + " --max-memory much", 2, "--max-memory: expected a size");
+  CHECK(time_of(kGoal + " --max-memory 1") == time_of(kGoal));
+}
+
 TEST_CASE("the bytes of a collective are those of its algorithm") {
   const auto rows = rows_of(kChakra);
   CHECK(rows[1]["sent_bytes"] == 1048576 + 2 * 524288);

@@ -52,13 +52,6 @@ struct Given {
   Format format = Format::table;
 };
 
-Bytes size_option(const std::string& name, const std::string& text) {
-  if (const auto size = parse_size(text)) return *size;
-  throw UsageError(fmt::format(
-      "{}: expected a size such as 8, 64K, 64M or 1G (powers of 1024, at most 1024T), got \"{}\"",
-      name, text));
-}
-
 std::string least_text(const Given& given) {
   if (!given.least.empty()) return given.least;
   return given.crossover ? "8" : "32M";

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "tools/lockstep/collective/collective_run.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/parallel.hpp"
+#include "tools/lockstep/replay_limit.hpp"
 #include "topologies/config/did_you_mean.hpp"
 #include "topologies/config/reader.hpp"
 
@@ -133,7 +135,13 @@ class Concurrent {
     if (!text.empty()) throw UsageError(text);
   }
 
+  /// All together take the most memory.
   Report run() {
+    std::vector<std::size_t> all(jobs_.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    refuse_large_streams(arena_.network(), workload_of(all),
+                         {file_, static_cast<std::size_t>(arena_.ranks()), "lockstep collective"},
+                         question_.most_memory);
     std::vector<std::vector<Duration>> times(jobs_.size() + 1);
     in_parallel(times.size(), [&](std::size_t i) {
       std::vector<std::size_t> chosen;
@@ -191,22 +199,23 @@ class Concurrent {
 
   /// Time from its start to its end, of each chosen job.
   [[nodiscard]] std::vector<Duration> play(const std::vector<std::size_t>& chosen) const {
-    Workload workload;
-    std::vector<std::size_t> first_stream;
-    for (const std::size_t j : chosen) {
-      first_stream.push_back(workload.streams.size());
-      add(placed_[j], workload);
-    }
-    const ReplayResult result = replay(arena_.network(), workload, arena_.model());
+    const ReplayResult result = replay(arena_.network(), workload_of(chosen), arena_.model());
     if (!result.unfinished.empty()) throw Refusal(result.unfinished.front().text);
     std::vector<Duration> out;
-    for (std::size_t i = 0; i < chosen.size(); ++i) {
-      const Job& job = jobs_[chosen[i]];
+    std::size_t stream = 0;
+    for (const std::size_t j : chosen) {
+      const Job& job = jobs_[j];
       TimePoint end;
-      for (std::size_t m = 0; m < job.ranks.size(); ++m)
-        end = std::max(end, result.stream_ends[first_stream[i] + m].back());
+      for (std::size_t m = 0; m < job.ranks.size(); ++m, ++stream)
+        end = std::max(end, result.stream_ends[stream].back());
       out.push_back(end.since_start() - job.start);
     }
+    return out;
+  }
+
+  [[nodiscard]] Workload workload_of(const std::vector<std::size_t>& chosen) const {
+    Workload out;
+    for (const std::size_t j : chosen) add(placed_[j], out);
     return out;
   }
 

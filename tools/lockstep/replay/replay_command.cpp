@@ -10,6 +10,7 @@
 #include "tools/lockstep/format_option.hpp"
 #include "tools/lockstep/number_option.hpp"
 #include "tools/lockstep/replay/replay_run.hpp"
+#include "tools/lockstep/sizes.hpp"
 
 namespace lockstep::cli {
 
@@ -18,6 +19,7 @@ namespace {
 struct Given {
   ReplayQuestion question;
   std::string compute = "as-is";
+  std::string most_memory = "8G";
   Format format = Format::table;
 };
 
@@ -38,6 +40,7 @@ double compute_scale_of(const std::string& text) {
 ReplayQuestion question_of(const Given& given) {
   ReplayQuestion out = given.question;
   out.compute_scale = compute_scale_of(given.compute);
+  out.most_memory = size_option("--max-memory", given.most_memory);
   (void)out.network.parsed();
   (void)out.cluster.policy();
   return out;
@@ -83,6 +86,11 @@ void add_replay(CLI::App& app) {
       [&question](auto n) { question.slots = static_cast<int>(n); },
       "Messages under way from one rank to another on one tag before a sender waits; 0: each waits "
       "for its receiver (default: no limit)");
+  command
+      ->add_option("--max-memory", given->most_memory,
+                   "Refuse replays that need more memory (64M = 64 MiB)")
+      ->type_name("SIZE")
+      ->capture_default_str();
   add_format(*command, given->format);
   command->footer(
       "A send is over when its last byte has left, whether the receiver is there or not. Row all "

@@ -92,6 +92,9 @@ class Run {
         });
     if (question_.slots) workload.slots = *question_.slots;
     scale_computations(workload, question_.compute_scale);
+    refuse_large_streams(arena_.network(), workload,
+                         {question_.trace, members.size(), "lockstep replay"},
+                         question_.most_memory);
     const ReplayResult result = replay(arena_.network(), workload, arena_.model());
     if (!result.unfinished.empty()) throw Refusal(unfinished_text(result.unfinished));
     return {report(result, totals_of(workload, result, trace_.ranks())), trace_.notes()};

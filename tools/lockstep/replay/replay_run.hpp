@@ -6,6 +6,7 @@
 
 #include "tools/lockstep/arena.hpp"
 #include "tools/lockstep/output.hpp"
+#include "tools/lockstep/replay_limit.hpp"
 
 namespace lockstep::cli {
 
@@ -17,6 +18,7 @@ struct ReplayQuestion {
   std::string algorithms;    // of collectives in the trace; empty: the usual ones
   double compute_scale = 1;  // of every computation's duration
   std::optional<int> slots;  // none: sends never wait
+  Bytes most_memory = kMostMemory;
 };
 
 struct ReplayAnswer {
@@ -25,7 +27,8 @@ struct ReplayAnswer {
 };
 
 /// Replays a trace on a cluster. Throws ConfigError for what the files have wrong, UsageError where
-/// the cluster is too small or cannot have an algorithm, Refusal where the trace cannot end.
+/// the cluster is too small, cannot have an algorithm or memory is short, Refusal where the trace
+/// cannot end.
 [[nodiscard]] ReplayAnswer run_replay(const ReplayQuestion& question);
 
 }  // namespace lockstep::cli
