@@ -19,13 +19,17 @@ commands=(
   "complexity all_reduce --ranks 2..4096"
 )
 measured=$(mktemp)
-trap 'rm -f "$measured"' EXIT
+errors=$(mktemp)
+trap 'rm -f "$measured" "$errors"' EXIT
 printf '| command | user CPU (s) | memory (MB) |\n|---|---:|---:|\n'
 for command in "${commands[@]}"; do
   [[ $command == *"$word"* ]] || continue
   read -ra arguments <<<"$command"
   for _ in 1 2 3; do
-    /usr/bin/time -o "$measured" -a -f '%U %M' "$program" "${arguments[@]}" >/dev/null 2>&1
+    /usr/bin/time -o "$measured" -a -f '%U %M' "$program" "${arguments[@]}" >/dev/null 2>"$errors" || {
+      printf 'failed: %s %s\n%s\n' "$program" "$command" "$(<"$errors")" >&2
+      exit 1
+    }
   done
   sort -n "$measured" | awk -v command="$command" \
     'NR == 1 { printf "| `%s` | %.2f | %.0f |\n", command, $1, $2 / 1024 }'
