@@ -1,10 +1,12 @@
 #include "sim/schedule/message_depth.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <unordered_map>
 #include <vector>
 
 #include "sim/schedule/round_depths.hpp"
+#include "sim/schedule/shortened_schedule.hpp"
 
 namespace lockstep {
 
@@ -38,6 +40,9 @@ struct Connection {
   std::uint32_t receiver = kNone;
   std::vector<Depth> sent{};     // when the sender's step began
   std::vector<Depth> awaited{};  // when the receiver's step began
+  // Which steps these were, where that is asked for:
+  std::vector<std::int64_t> sent_in{};
+  std::vector<std::int64_t> awaited_in{};
 };
 
 /// One of a step's messages: the `which`th on its connection.
@@ -61,8 +66,11 @@ struct Lane {
 
 class Depths {
  public:
-  explicit Depths(const Schedule& schedule)
-      : schedule_{schedule}, lanes_a_rank_{static_cast<std::size_t>(schedule.lanes())} {
+  /// `keeps_steps`: for adds_per_step().
+  explicit Depths(const Schedule& schedule, bool keeps_steps = false)
+      : schedule_{schedule},
+        lanes_a_rank_{static_cast<std::size_t>(schedule.lanes())},
+        keeps_steps_{keeps_steps} {
     for (int rank = 0; rank < schedule.ranks(); ++rank)
       for (int lane = 0; lane < schedule.lanes(); ++lane)
         lanes_.push_back({.rank = rank, .lane = lane, .steps = schedule.steps(rank, lane)});
@@ -78,15 +86,55 @@ class Depths {
         go_on(first);
       }
     }
-    Depth most = 0;
-    for (const Lane& lane : lanes_) {
+    for (const Lane& lane : lanes_)
       if (!is_over(lane)) return std::nullopt;
-      if (!lane.done.empty()) most = std::max(most, lane.done.back());
+    return deepest(0, INT64_MAX);
+  }
+
+  /// Of the lanes with `fewest` to `most` steps.
+  [[nodiscard]] Depth deepest(std::int64_t fewest, std::int64_t most) const {
+    Depth out = 0;
+    for (const Lane& lane : lanes_)
+      if (!lane.done.empty() && fewest <= lane.steps && lane.steps <= most)
+        out = std::max(out, lane.done.back());
+    return out;
+  }
+
+  /// By how much every further step of the phase would make all that follows it deeper; empty where
+  /// that does not show. With D_i the depths of all lanes when they have done step i, D_i follows
+  /// from D_i, D_i-1 and D_i-2 alone where the ends of a message are at most a step apart, and from
+  /// D_i-1 + c, D_i-2 + c follows D_i + c. So once D_i-1 = D_i-2 + c and D_i = D_i-1 + c, every
+  /// further step adds c; and so it does to what comes later, if that waits for nothing earlier.
+  [[nodiscard]] std::optional<Depth> adds_per_step(Phase phase) const {
+    if (phase.count < kFewestSteps || !is_close_together(phase)) return std::nullopt;
+    std::optional<Depth> adds;
+    // The last step but one: what the last one meets may lie behind the phase.
+    const auto at = static_cast<std::size_t>(phase.first + phase.count - 2);
+    for (const Lane& lane : lanes_) {
+      if (lane.steps <= phase.first) continue;
+      const Depth last = lane.done[at] - lane.done[at - 1];
+      if (last != lane.done[at - 1] - lane.done[at - 2] || last != adds.value_or(last))
+        return std::nullopt;
+      adds = last;
     }
-    return most;
+    return adds;
   }
 
  private:
+  static constexpr std::int64_t kFewestSteps = 4;
+
+  /// Whether messages meet at most a step apart, and steps wait for earlier ones, those behind the
+  /// phase for none before its last step.
+  [[nodiscard]] bool is_close_together(Phase phase) const {
+    const std::int64_t end = phase.first + phase.count;
+    for (const Connection& connection : connections_)
+      for (std::size_t i = 0; i < connection.sent_in.size(); ++i)
+        if (std::abs(connection.sent_in[i] - connection.awaited_in[i]) > 1) return false;
+    return std::ranges::all_of(waits_, [end](const Wait& wait) {
+      return wait.awaited < wait.step && (wait.step < end || wait.awaited >= end - 1);
+    });
+  }
+
   [[nodiscard]] static bool is_over(const Lane& lane) {
     return std::ssize(lane.done) == lane.steps;
   }
@@ -125,6 +173,7 @@ class Depths {
       lane.blocked = after.step >= std::ssize(others);
       if (lane.blocked) return false;
       start = std::max(start, others[static_cast<std::size_t>(after.step)]);
+      if (keeps_steps_) waits_.push_back({std::ssize(lane.done), after.step});
     }
     lane.posted = true;
     lane.end = start;
@@ -135,6 +184,7 @@ class Depths {
       Connection& connection = find({lane.rank, send.peer, send.channel}, *message);
       message++->which = static_cast<std::uint32_t>(connection.sent.size());
       connection.sent.push_back(start);
+      if (keeps_steps_) connection.sent_in.push_back(std::ssize(lane.done));
       connection.sender = id;
       wake(connection.receiver);
     }
@@ -142,6 +192,7 @@ class Depths {
       Connection& connection = find({receive.peer, lane.rank, receive.channel}, *message);
       message++->which = static_cast<std::uint32_t>(connection.awaited.size());
       connection.awaited.push_back(start);
+      if (keeps_steps_) connection.awaited_in.push_back(std::ssize(lane.done));
       connection.receiver = id;
       wake(connection.sender);
     }
@@ -174,8 +225,16 @@ class Depths {
     return lanes_[static_cast<std::size_t>(rank) * lanes_a_rank_ + static_cast<std::size_t>(lane)];
   }
 
+  /// A step of one lane that waits for one of another.
+  struct Wait {
+    std::int64_t step = 0;
+    std::int64_t awaited = 0;
+  };
+
   const Schedule& schedule_;
   std::size_t lanes_a_rank_;
+  bool keeps_steps_;
+  std::vector<Wait> waits_;
   std::vector<Lane> lanes_;
   std::vector<std::uint32_t> queue_;
   std::vector<Connection> connections_;
@@ -183,14 +242,38 @@ class Depths {
   Step step_;
 };
 
-}  // namespace
-
-std::optional<std::int64_t> message_depth(const Schedule& schedule, std::int64_t most_steps) {
-  if (const auto depth = depth_by_rounds(schedule, most_steps)) return depth;
+std::int64_t steps_of(const Schedule& schedule) {
   std::int64_t steps = 0;
   for (int rank = 0; rank < schedule.ranks(); ++rank)
     for (int lane = 0; lane < schedule.lanes(); ++lane) steps += schedule.steps(rank, lane);
-  if (steps > most_steps) return std::nullopt;
+  return steps;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> steady_depth(const Schedule& schedule, std::int64_t most_steps) {
+  constexpr std::int64_t kFirstTry = 16;
+  const std::vector<Phase> phases = schedule.phases();
+  if (phases.empty()) return std::nullopt;
+  const Phase phase = *std::ranges::max_element(phases, {}, &Phase::count);
+  for (std::int64_t kept = kFirstTry; 2 * kept <= phase.count; kept *= 2) {
+    const ShortenedSchedule shortened{schedule, phase, kept};
+    if (kept == kFirstTry && !shortened.is_complete()) return std::nullopt;
+    if (steps_of(shortened) > most_steps) return std::nullopt;
+    Depths depths{shortened, true};
+    if (!depths.run()) return std::nullopt;
+    const auto adds = depths.adds_per_step(shortened.phase());
+    if (!adds) continue;
+    return std::max(depths.deepest(0, phase.first),
+                    depths.deepest(phase.first + 1, INT64_MAX) + *adds * shortened.left_out());
+  }
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> message_depth(const Schedule& schedule, std::int64_t most_steps) {
+  if (const auto depth = depth_by_rounds(schedule, most_steps)) return depth;
+  if (const auto depth = steady_depth(schedule, most_steps)) return depth;
+  if (steps_of(schedule) > most_steps) return std::nullopt;
   return Depths{schedule}.run();
 }
 

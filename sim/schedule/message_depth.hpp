@@ -15,4 +15,9 @@ namespace lockstep {
 [[nodiscard]] std::optional<std::int64_t> message_depth(const Schedule& schedule,
                                                         std::int64_t most_steps = 20'000'000);
 
+/// The same from the first steps of its longest phase, as soon as each of these is seen to make all
+/// lanes as much deeper as the one before; nothing where that does not show in half of the phase.
+[[nodiscard]] std::optional<std::int64_t> steady_depth(const Schedule& schedule,
+                                                       std::int64_t most_steps = 20'000'000);
+
 }  // namespace lockstep

@@ -245,6 +245,42 @@ TEST_CASE("messages that follow one another are counted the same with and withou
   CHECK(phased > 50);
 }
 
+/// Pipelines meet a step apart. Each step of theirs comes to make all lanes one message deeper, and
+/// those left out of the walk are multiplied.
+TEST_CASE("messages that follow one another are counted from a pipeline's first steps") {
+  int counted = 0;
+  for (const CollectiveAlgorithm& row : collective_algorithms()) {
+    for (const int n : {2, 3, 5, 8, 12, 31, 48}) {
+      for (const std::int64_t chunks : {31, 64, 257}) {
+        AlgorithmInput input{.n = n, .arguments = {{"chunks", chunks}}, .layout = layout_for(n)};
+        if (!validate(row, input).empty()) continue;
+        const Watched schedule{make_schedule(row, input), true};
+        CAPTURE(row.name);
+        CAPTURE(n);
+        CAPTURE(chunks);
+        const auto steady = steady_depth(schedule);
+        if (!steady) continue;
+        ++counted;
+        CHECK(steady == message_depth(Watched{make_schedule(row, input), false}));
+      }
+    }
+  }
+  CHECK(counted > 50);
+}
+
+/// Both trees of 512 ranks are 9 deep: at most 16 + 32 + 64 steps of 4 lanes show what 481 chunks
+/// come to.
+TEST_CASE("messages that follow one another in a double binary tree are counted from a few steps") {
+  const CollectiveAlgorithm* row = find_algorithm(Collective::all_reduce, "double_binary_tree");
+  REQUIRE(row != nullptr);
+  const auto make = [row] {
+    return make_schedule(*row, {.n = 512, .arguments = {{"chunks", std::int64_t{481}}}});
+  };
+  const Watched tree{make()};
+  CHECK(message_depth(tree) == message_depth(Watched{make(), false}));
+  CHECK(tree.asked() <= 512 * 4 * (16 + 32 + 64 + 8));
+}
+
 /// Of the 2 * 63 rounds of 2 lanes of 64 ranks each of two phases needs one: 256 steps, not 16,128.
 TEST_CASE("messages that follow one another are counted once a phase") {
   const CollectiveAlgorithm* row = find_algorithm(Collective::all_reduce, "ring");

@@ -291,10 +291,17 @@ std::optional<ScheduleMeasure> measured(const Schedule& schedule, const FoldRepo
 
 /// Messages that follow one another, where lanes share rounds out: by classes where there are such.
 std::optional<std::int64_t> depth_of(const SchedulePtr& schedule, const FoldReport& fold) {
-  // Beyond so many transfers one by one a second replay takes longer than it tells.
+  // A second replay is quick up to so many transfers one by one; beyond, it is tried last, and with
+  // more than the other number not at all.
+  constexpr std::uint64_t kFewSimulated = 100'000;
   constexpr std::uint64_t kMostSimulated = 20'000'000;
-  if (fold.folded && fold.simulated_transfers <= kMostSimulated)
-    if (const auto depth = folded_message_depth(schedule)) return depth;
+  const auto by_classes = [&](std::uint64_t most) {
+    return fold.folded && fold.simulated_transfers <= most ? folded_message_depth(schedule)
+                                                           : std::nullopt;
+  };
+  if (const auto depth = by_classes(kFewSimulated)) return depth;
+  if (const auto depth = steady_depth(*schedule)) return depth;
+  if (const auto depth = by_classes(kMostSimulated)) return depth;
   return message_depth(*schedule);
 }
 
