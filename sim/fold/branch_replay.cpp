@@ -57,15 +57,35 @@ class History final : public Guest {
   History(const History& other)
       : Guest{},
         engine_{std::make_unique<Engine>(*other.engine_, *this)},
-        next_name_{other.next_name_} {}
+        next_name_{other.next_name_},
+        awaited_{other.awaited_} {}
   History& operator=(const History&) = delete;
   ~History() override = default;
 
-  void done(std::uint32_t name) override { done_.push_back(name); }
+  void done(std::uint32_t name) override {
+    done_.push_back(name);
+    --awaited_;
+  }
 
   [[nodiscard]] Engine& engine() { return *engine_; }
   /// What was posted under these names is through; the reader clears them.
   [[nodiscard]] std::vector<std::uint32_t>& done_names() { return done_; }
+  /// Whether stems wait for anything: if not, nobody learns of what happens until they post again.
+  [[nodiscard]] bool is_awaited() const { return awaited_ > 0; }
+
+  /// Does what was left undone while nobody waited for it: all before `at`, and what of that
+  /// instant comes before the stems' posts.
+  void catch_up(TimePoint at) {
+    for (auto next = engine_->next(); next && *next < at; next = engine_->next())
+      engine_->advance();
+    if (engine_->now() < at && engine_->next() == at) engine_->advance();
+    LOCKSTEP_CHECK(done_.empty());
+  }
+  void finish() {
+    while (engine_->advance()) {
+    }
+    LOCKSTEP_CHECK(done_.empty());
+  }
 
   /// Posts all of it and returns the name of the first; the others' follow.
   std::uint32_t post(TimePoint at, const std::vector<StemPost>& posts) {
@@ -76,17 +96,19 @@ class History final : public Guest {
       post.place = next_name_++;
       engine_->post_at(at, each.member, each.channel, post);
     }
+    awaited_ += posts.size();
     return first;
   }
 
   std::size_t number = 0;
   std::vector<std::uint32_t> branches;
-  std::optional<TimePoint> expected;  // the next instant of the engine as it is queued
+  std::optional<TimePoint> expected;  // the next instant of the engine as it is queued, if at all
 
  private:
   std::unique_ptr<Engine> engine_;
   std::vector<std::uint32_t> done_;
   std::uint32_t next_name_ = 0;
+  std::size_t awaited_ = 0;  // posts that are not through
 };
 
 class Replay final : public Beyond {
@@ -107,17 +129,20 @@ class Replay final : public Beyond {
     call.schedule = std::make_shared<StemSchedule>(call.schedule, std::move(inside));
     engine_ = std::make_unique<Engine>(quotient.network, trunk_, model, *this);
     hand_on(TimePoint{});
+    trunk_next_ = engine_->next();
     for (const auto& history : histories_) expect(*history);
   }
 
   std::optional<BranchReplayResult> run() {
     while (const auto at = next()) {
       advance_histories(*at);
-      if (engine_->next() == at) {
+      if (trunk_next_ == at) {
         engine_->advance();
         hand_on(*at);
+        trunk_next_ = engine_->next();
       }
     }
+    for (const auto& history : histories_) history->finish();
     return result();
   }
 
@@ -158,15 +183,16 @@ class Replay final : public Beyond {
   }
 
   void expect(History& history) {
-    const auto at = history.engine().next();
+    const auto at = history.is_awaited() ? history.engine().next() : std::nullopt;
     if (at && at != history.expected) queue_.push({*at, &history});
     history.expected = at;
   }
 
-  /// The next instant at which anything happens.
+  /// The next instant at which anything happens of which others may learn. What goes on in a branch
+  /// whose stem waits for nothing is done all at once when that posts again.
   [[nodiscard]] std::optional<TimePoint> next() {
     while (!queue_.empty() && queue_.top().history->expected != queue_.top().at) queue_.pop();
-    std::optional<TimePoint> at = engine_->next();
+    std::optional<TimePoint> at = trunk_next_;
     if (!queue_.empty() && (!at || queue_.top().at < *at)) at = queue_.top().at;
     return at;
   }
@@ -197,6 +223,7 @@ class Replay final : public Beyond {
                                     [name](const auto& each) { return each.name == name; });
     LOCKSTEP_CHECK(found != state.waiting.end());
     engine_->finish_at(at, found->post);
+    trunk_next_ = at;
     *found = state.waiting.back();
     state.waiting.pop_back();
   }
@@ -223,6 +250,7 @@ class Replay final : public Beyond {
   }
 
   void hand_on(TimePoint at, History& history, std::span<const std::uint32_t> touched) {
+    if (!history.is_awaited()) history.catch_up(at);
     groups_.clear();
     for (const std::uint32_t id : touched) {
       const auto known = std::find_if(groups_.begin(), groups_.end(), [&](const auto& group) {
@@ -291,9 +319,10 @@ class Replay final : public Beyond {
   const Branches& branches_;
   std::vector<BranchWorkload> workloads_;  // per kind
   std::vector<std::unique_ptr<History>> histories_;
-  std::vector<BranchState> states_;  // per branch
-  Workload trunk_;                   // what is in no branch
-  std::unique_ptr<Engine> engine_;   // of that
+  std::vector<BranchState> states_;      // per branch
+  Workload trunk_;                       // what is in no branch
+  std::unique_ptr<Engine> engine_;       // of that
+  std::optional<TimePoint> trunk_next_;  // the engine's next instant
   std::priority_queue<Expected, std::vector<Expected>, std::greater<>> queue_;
   std::vector<History*> due_;           // histories of this instant
   std::vector<std::uint32_t> touched_;  // branches for which there are posts
