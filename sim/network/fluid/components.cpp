@@ -12,6 +12,15 @@ namespace lockstep::fluid {
 
 namespace {
 
+/// Ends of smaller components are looked through, not listed.
+constexpr std::size_t kFewestLinksForEnds = 24;
+/// Looking at so many flows, and at so large a part of a component's, is near.
+constexpr std::size_t kAlwaysNear = 64;
+constexpr std::size_t kNearPart = 4;
+constexpr std::uint32_t kLongestPause = 64;
+/// With more, those that hold are listed anew.
+constexpr std::size_t kMostEndsALink = 4;
+
 template <typename Ends, typename End>
 void push_end(Ends& ends, const End& end) {
   ends.push_back(end);
@@ -158,7 +167,7 @@ void FluidTransport::release(ComponentId id) {
   component.links.clear();
   component.lists_ends = false;
   component.changed.clear();
-  component.whole = true;
+  component.whole = false;
   component.pauses = 0;
   component.last_pause = 0;
   component.untidy = false;
@@ -173,7 +182,11 @@ void FluidTransport::release(ComponentId id) {
 void FluidTransport::solve(ComponentId id, EventQueue& queue) {
   ++solves_;
   const std::int64_t now_ps = queue.now().ps();
-  const std::int64_t end = solve_near(id, now_ps) ? find_due(id) : solve_whole(id, now_ps);
+  const bool near = solve_near(id, now_ps);
+  if (!near) solve_whole(id, now_ps);
+  const std::int64_t end = near && components_[id].links.size() >= kFewestLinksForEnds
+                               ? next_of_ends(id)
+                               : next_of_all(id);
   Component& component = components_[id];
   component.changed.clear();
   component.whole = false;
@@ -182,35 +195,25 @@ void FluidTransport::solve(ComponentId id, EventQueue& queue) {
                         component.version));
 }
 
-namespace {
-
-/// Smaller components are filled as a whole.
-constexpr std::size_t kFewestLinksForNear = 24;
-/// What looks at more than so large a part of a component's flows is not near.
-constexpr std::size_t kNearPart = 4;
-constexpr std::uint32_t kLongestPause = 64;
-/// With more, those that hold are listed anew.
-constexpr std::size_t kMostEndsALink = 4;
-
-}  // namespace
-
 /// Where changes reach far, as among flows from everybody to everybody, it is tried ever more
 /// rarely.
 bool FluidTransport::solve_near(ComponentId id, std::int64_t now_ps) {
   Component& component = components_[id];
-  if (component.whole || component.links.size() < kFewestLinksForNear) return false;
+  if (component.whole) return false;
   if (component.pauses > 0) {
     --component.pauses;
     return false;
   }
   std::erase_if(component.changed, [&](LinkId link) { return component_of_[link] != id; });
-  if (!sharing_.fill_near(flows_, component.changed, component.flows / kNearPart, now_ps)) {
+  const std::size_t most = kAlwaysNear + component.flows / kNearPart;
+  if (!sharing_.fill_near(flows_, component.changed, most, now_ps)) {
     component.last_pause = std::clamp(2 * component.last_pause, 1U, kLongestPause);
     component.pauses = component.last_pause;
     return false;
   }
   component.last_pause = 0;
   component.history.forget();
+  if (component.links.size() < kFewestLinksForEnds) return true;
   if (!component.lists_ends || component.ends.size() > kMostEndsALink * component.links.size()) {
     list_ends(component);
   } else {
@@ -221,12 +224,17 @@ bool FluidTransport::solve_near(ComponentId id, std::int64_t now_ps) {
   return true;
 }
 
-/// Returns when the next flows end, as find_due() does.
-std::int64_t FluidTransport::solve_whole(ComponentId id, std::int64_t now_ps) {
+void FluidTransport::solve_whole(ComponentId id, std::int64_t now_ps) {
   tidy(id);
   Component& component = components_[id];
   sharing_.advance(component.links, now_ps);
   sharing_.fill(flows_, component.links, component.history);
+}
+
+/// The links on which the next flows end, and when: looked for on all of them.
+std::int64_t FluidTransport::next_of_all(ComponentId id) {
+  tidy(id);
+  Component& component = components_[id];
   component.lists_ends = false;
   std::int64_t earliest = Sharing::kNever;
   for (const LinkId link : component.links) {
@@ -249,8 +257,8 @@ void FluidTransport::list_ends(Component& component) {
   std::make_heap(component.ends.begin(), component.ends.end(), std::greater<>{});
 }
 
-/// The links on which the next flows end, and when.
-std::int64_t FluidTransport::find_due(ComponentId id) {
+/// The same from the list of ends.
+std::int64_t FluidTransport::next_of_ends(ComponentId id) {
   Component& component = components_[id];
   std::vector<End>& ends = component.ends;
   const auto holds = [&](const End& end) {
@@ -279,8 +287,14 @@ std::int64_t FluidTransport::find_due(ComponentId id) {
 /// Splits a component that many flows have left into what is connected now.
 void FluidTransport::rebuild(ComponentId id, EventQueue& queue) {
   tidy(id);
-  const std::vector<LinkId> links = components_[id].links;
+  rebuilt_.swap(components_[id].links);
+  const std::vector<LinkId>& links = rebuilt_;
+  const bool whole = components_[id].whole;
   sharing_.advance(links, queue.now().ps());
+  changed_.swap(components_[id].changed);
+  is_changed_.resize(use_.size(), false);
+  for (const LinkId link : changed_) is_changed_[link] = true;
+  for (const LinkId link : links) component_of_[link] = kNone;
   release(id);
   ++visit_;
   for (const LinkId link : links) {
@@ -288,7 +302,11 @@ void FluidTransport::rebuild(ComponentId id, EventQueue& queue) {
     const ComponentId part = take_component();
     gather(link, components_[part]);
     if (components_[part].flows > 1) {
-      for (const LinkId own : components_[part].links) component_of_[own] = part;
+      components_[part].whole = whole;
+      for (const LinkId own : components_[part].links) {
+        component_of_[own] = part;
+        if (is_changed_[own]) components_[part].changed.push_back(own);
+      }
       solve(part, queue);
       continue;
     }
@@ -298,6 +316,9 @@ void FluidTransport::rebuild(ComponentId id, EventQueue& queue) {
     release(part);
     begin_alone(only, queue);
   }
+  for (const LinkId link : changed_) is_changed_[link] = false;
+  changed_.clear();
+  rebuilt_.clear();
 }
 
 void FluidTransport::gather(LinkId seed, Component& component) {

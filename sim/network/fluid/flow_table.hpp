@@ -67,6 +67,9 @@ class FlowTable {
   [[nodiscard]] std::span<FlowHop> hops(const Flow& flow) {
     return {hops_.data() + flow.first_hop, flow.hop_count};
   }
+  [[nodiscard]] std::span<const FlowHop> hops(const Flow& flow) const {
+    return {hops_.data() + flow.first_hop, flow.hop_count};
+  }
   /// The flows on a link; those of the link's own group come first.
   [[nodiscard]] const std::vector<Crossing>& on_link(LinkId link) const { return on_link_[link]; }
   /// Asks memory for the flows that a walk along `crossings` will want soon: they lie anywhere.

@@ -45,7 +45,7 @@ class FluidTransport final : public Transport {
     std::vector<End> ends;        // heap; entries that hold no more are skipped at the top
     bool lists_ends = false;      // every link's is among them
     std::vector<LinkId> changed;  // since the last filling, by flows that came or went
-    bool whole = true;            // more has changed than these say
+    bool whole = false;           // more has changed than these say
     std::uint32_t pauses = 0;     // fillings to come that do not try to stay near
     std::uint32_t last_pause = 0;
     History history;
@@ -88,9 +88,10 @@ class FluidTransport final : public Transport {
 
   void solve(ComponentId id, EventQueue& queue);
   [[nodiscard]] bool solve_near(ComponentId id, std::int64_t now_ps);
-  [[nodiscard]] std::int64_t solve_whole(ComponentId id, std::int64_t now_ps);
+  void solve_whole(ComponentId id, std::int64_t now_ps);
   void list_ends(Component& component);
-  [[nodiscard]] std::int64_t find_due(ComponentId id);
+  [[nodiscard]] std::int64_t next_of_all(ComponentId id);
+  [[nodiscard]] std::int64_t next_of_ends(ComponentId id);
   void rebuild(ComponentId id, EventQueue& queue);
   void gather(LinkId seed, Component& component);
   void spread(FlowId id, Component& component);
@@ -113,6 +114,9 @@ class FluidTransport final : public Transport {
   std::vector<Hop> spoken_hops_;  // of the links that stand for their twins
   std::uint32_t visit_ = 0;       // marks links and flows while a component is rebuilt
   std::vector<std::uint32_t> visited_;
+  std::vector<LinkId> rebuilt_;   // of the component that is rebuilt
+  std::vector<LinkId> changed_;   // in that
+  std::vector<bool> is_changed_;  // per link
   std::size_t first_cap_link_;
   bool eager_ = false;  // the flow that is starting
   std::uint64_t solves_ = 0;

@@ -10,11 +10,13 @@ namespace lockstep::fluid {
 Sharing::Sharing(std::span<const std::uint64_t> capacities)
     : capacity_(capacities.begin(), capacities.end()),
       groups_(capacities.size()),
+      fair_(capacities.size(), kUnlimited),
       rest_(capacities.size()) {}
 
 LinkId Sharing::add_link(std::uint64_t capacity) {
   capacity_.push_back(capacity);
   groups_.emplace_back();
+  fair_.push_back(kUnlimited);
   rest_.emplace_back();
   return static_cast<LinkId>(capacity_.size() - 1);
 }
@@ -94,6 +96,7 @@ void Sharing::begin_filling(const FlowTable& flows, std::span<const LinkId> link
   for (const LinkId link : links) {
     groups_[link].level = 0;
     groups_[link].next_ps = kUnknown;
+    fair_[link] = kUnlimited;
     const UInt128 capacity = static_cast<UInt128>(capacity_[link]) * flows.unit();
     static_cast<Rest&>(rest_[link]) = Rest::of(capacity, flows.weight(link));
     if (rest_[link].open > 0) bounds_.push_back({rest_[link].level(), link});
@@ -107,6 +110,7 @@ void Sharing::resume_filling(const History::Checkpoint& from, History& history) 
   for (const LinkId link : history.order) rest_[link].frozen = sweep_;
   for (const History::Open& open : from.open) {
     static_cast<Rest&>(rest_[open.link]) = open.rest;
+    fair_[open.link] = kUnlimited;
     if (open.rest.open == 0) continue;  // it may even have left the component
     groups_[open.link].level = 0;
     groups_[open.link].next_ps = kUnknown;
@@ -167,6 +171,7 @@ void Sharing::freeze(FlowTable& flows, LinkId link, std::uint64_t level) {
   rest_[link].frozen = sweep_;
   groups_[link].level = level;
   groups_[link].next_ps = kUnknown;
+  fair_[link] = level;
   const Weight unit = flows.unit();
   std::span<const Crossing> crossings = flows.on_link(link);
   std::size_t grouped = flows.grouped(link);

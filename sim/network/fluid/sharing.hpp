@@ -35,12 +35,12 @@ class Sharing {
   /// the last filling still holds.
   void fill(FlowTable& flows, std::span<const LinkId> links, History& history);
   /// The same where, since the last filling, flows have come to or gone from no links but
-  /// `changed`: works out levels near these, as far as the change reaches. Those of all other links
-  /// hold. False where that would look at more than `most` flows; then nothing has happened, and
-  /// fill() has to.
+  /// `changed`, of which those that have come to these links may have been in no filling yet: works
+  /// out levels as far as the change reaches. Those of all other links hold. False where that would
+  /// look at more than `most` flows; then nothing has happened, and fill() has to.
   [[nodiscard]] bool fill_near(FlowTable& flows, std::span<const LinkId> changed, std::size_t most,
                                std::int64_t now_ps);
-  /// The links that it worked out.
+  /// The links whose level or flows are others now, and more.
   [[nodiscard]] std::span<const LinkId> near() const { return near_; }
   /// What the flows of the link's group get, in rate steps.
   [[nodiscard]] std::uint64_t level(LinkId link) const { return groups_[link].level; }
@@ -78,21 +78,23 @@ class Sharing {
     std::vector<Finish> finishing;  // heap; entries of flows that moved are skipped at the top
   };
   struct Filling : Rest {
-    std::uint32_t frozen = 0;      // the sweep in which the link froze
-    std::uint32_t near = 0;        // the mark of the last fill_near that worked it out
-    std::uint64_t near_level = 0;  // what that came to
+    std::uint32_t frozen = 0;  // the sweep in which the link froze
+    std::uint32_t near = 0;    // the mark of the last fill_near that it was part of
+    bool queued = false;       // that is to work it out
   };
-  /// What fill_near has come to for a flow.
-  struct Nearby {
-    std::uint32_t met = 0;     // the last sweep that did
-    std::uint32_t frozen = 0;  // and that in which it froze
-    std::uint64_t rate = 0;
-    LinkId owner = kNone;
+  static constexpr std::uint64_t kUnlimited = UINT64_MAX;
+  /// What a flow can have of a link at the most by the levels of its others.
+  struct Allowed {
+    std::uint64_t level = 0;
+    Weight weight = 0;
   };
-  struct Held {
-    LinkId owner = 0;
+  struct Replaced {
+    std::uint64_t level = 0;
+    LinkId link = 0;
+  };
+  struct Joining {
     FlowId flow = 0;
-    friend bool operator<(const Held& a, const Held& b) { return a.owner < b.owner; }
+    std::uint64_t rate = 0;
   };
   struct Bound {
     std::uint64_t level;  // never above the link's true level
@@ -111,41 +113,42 @@ class Sharing {
   void freeze_pair(LinkId other, std::uint64_t level, Weight unit);
   void freeze_far(FlowTable& flows, FlowId id, std::uint64_t level);
   void move(FlowTable& flows, FlowId id, LinkId to);
+  void enqueue(LinkId link) {
+    if (rest_[link].queued) return;
+    rest_[link].queued = true;
+    queue_.push_back(link);
+  }
+  void give_up(std::size_t from);
+  void work_out(const FlowTable& flows, LinkId link);
+  [[nodiscard]] std::uint64_t fair_level(const FlowTable& flows, LinkId link);
+  [[nodiscard]] std::uint64_t lowest_on(const FlowTable& flows, FlowId id, LinkId except) const;
   void add_near(LinkId link, std::int64_t now_ps);
-  [[nodiscard]] bool is_near(LinkId link) const { return rest_[link].near == mark_; }
-  /// These return false where there is no work left for them.
-  [[nodiscard]] bool work_out_near(FlowTable& flows);
-  void meet(const FlowTable& flows, FlowId id);
-  void freeze_near(FlowTable& flows, FlowId id, LinkId owner, std::uint64_t level);
-  [[nodiscard]] bool widen(FlowTable& flows, std::int64_t now_ps);
-  [[nodiscard]] bool look_beyond(FlowTable& flows, FlowId id, std::int64_t now_ps);
-  [[nodiscard]] bool has_room(FlowTable& flows, LinkId link) const;
+  void settle_near(FlowTable& flows, std::span<const LinkId> changed, std::int64_t now_ps);
+  /// False where there is no work left for it.
   [[nodiscard]] bool spend(std::size_t flows) {
     if (flows > work_left_) return false;
     work_left_ -= flows;
     return true;
   }
-  [[nodiscard]] std::uint64_t rate_of(const Flow& flow) const {
-    return flow.group == kNone ? 0 : groups_[flow.group].level;
-  }
-  void settle_near(FlowTable& flows);
   void drop_stale(const FlowTable& flows, Group& group);
   void sift_down(std::size_t at);
   bool settle_top();
 
   std::vector<std::uint64_t> capacity_;
   std::vector<Group> groups_;
+  std::vector<std::uint64_t> fair_;  // per link: the level at which it freezes; kUnlimited: never
   std::vector<Filling> rest_;
   std::vector<Bound> bounds_;  // heap by level, then link
   std::vector<LinkId> lowest_;
   std::uint32_t sweep_ = 0;
   // Of fill_near:
   std::uint32_t mark_ = 0;
-  std::size_t work_left_ = 0;   // flows that it may still look at
-  std::vector<LinkId> near_;    // the links that it works out
-  std::vector<FlowId> met_;     // the flows on them
-  std::vector<Nearby> nearby_;  // per flow
-  std::vector<Held> held_;      // flows that links further away limit, by these
+  std::size_t work_left_ = 0;       // flows that it may still look at
+  std::vector<LinkId> near_;        // the links that it concerned
+  std::vector<LinkId> queue_;       // links to be worked out
+  std::vector<Replaced> replaced_;  // levels that were others before
+  std::vector<Allowed> allowed_;    // by flow of the link at hand
+  std::vector<Joining> joining_;
 };
 
 }  // namespace lockstep::fluid
