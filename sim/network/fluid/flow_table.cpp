@@ -1,5 +1,7 @@
 #include "sim/network/fluid/flow_table.hpp"
 
+#include <utility>
+
 #include "sim/check.hpp"
 
 namespace lockstep::fluid {
@@ -27,6 +29,7 @@ FlowId FlowTable::create(TransferId transfer, std::span<const Hop> hops) {
   if (free_flows_.empty()) {
     id = static_cast<FlowId>(flows_.size());
     flows_.emplace_back();
+    group_.push_back(kNone);
   } else {
     id = free_flows_.back();
     free_flows_.pop_back();
@@ -36,7 +39,7 @@ FlowId FlowTable::create(TransferId transfer, std::span<const Hop> hops) {
   flow.transfer = transfer;
   flow.hop_count = count;
   flow.first_hop = take_hops(count);
-  flow.group = kNone;
+  group_[id] = kNone;
   flow.state = Flow::State::travelling;
   const Weight divisor = unit_ == 1 ? kWeightUnit : 1;
   FlowHop* to = hops_.data() + flow.first_hop;
@@ -117,16 +120,15 @@ void FlowTable::detach(FlowId id) {
 }
 
 void FlowTable::set_group(FlowId id, LinkId group) {
-  Flow& flow = flows_[id];
-  if (flow.group == group) return;
-  for (const FlowHop& hop : hops(flow)) {
+  const LinkId before = std::exchange(group_[id], group);
+  if (before == group) return;
+  for (const FlowHop& hop : hops(flows_[id])) {
     if (hop.link == group) {
       swap(hop.link, hop.position, grouped_[hop.link]++);
-    } else if (hop.link == flow.group) {
+    } else if (hop.link == before) {
       swap(hop.link, hop.position, --grouped_[hop.link]);
     }
   }
-  flow.group = group;
 }
 
 void FlowTable::swap(LinkId link, std::uint32_t a, std::uint32_t b) {

@@ -38,7 +38,6 @@ struct Flow {
   TransferId transfer = 0;
   std::uint32_t first_hop = 0;
   std::uint32_t hop_count = 0;
-  LinkId group = kNone;  // sharing: the link that limits it
   std::uint32_t version = 0;
   std::uint32_t visit = 0;  // last rebuilding of a component that met it
   State state = State::travelling;
@@ -90,6 +89,8 @@ class FlowTable {
   [[nodiscard]] Weight unit() const { return unit_; }
 
   LinkId add_link();
+  /// The link that limits a flow that shares, as far as it has been worked out.
+  [[nodiscard]] LinkId group(FlowId id) const { return group_[id]; }
   /// Makes the flow a member of the group of one of its links, or of none.
   void set_group(FlowId id, LinkId group);
 
@@ -100,6 +101,7 @@ class FlowTable {
   void swap(LinkId link, std::uint32_t a, std::uint32_t b);
 
   std::vector<Flow> flows_;
+  std::vector<LinkId> group_;  // per flow: asked for far more often than the rest
   std::vector<FlowId> free_flows_;
   std::vector<FlowHop> hops_;
   std::vector<std::vector<std::uint32_t>> free_hops_;  // by count

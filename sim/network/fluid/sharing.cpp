@@ -192,7 +192,7 @@ void Sharing::freeze(FlowTable& flows, LinkId link, std::uint64_t level) {
       freeze_pair(crossing.other, level, unit);
     } else {
       flows.fetch_ahead(crossings, i);
-      const LinkId owner = flows.flow(crossing.flow).group;
+      const LinkId owner = flows.group(crossing.flow);
       if (owner != kNone && rest_[owner].frozen == sweep_) continue;
       freeze_far(flows, crossing.flow, level);
     }
@@ -237,9 +237,10 @@ void Sharing::move(FlowTable& flows, FlowId id, LinkId to) {
 }
 
 void Sharing::ungroup(FlowTable& flows, FlowId id) {
+  const LinkId owner = flows.group(id);
+  if (owner == kNone) return;
   Flow& flow = flows.flow(id);
-  if (flow.group == kNone) return;
-  Group& group = groups_[flow.group];
+  Group& group = groups_[owner];
   flow.work -= group.service;
   group.next_ps = kUnknown;
   if (group.finishing.front().flow == id) group.front_holds = false;

@@ -49,6 +49,10 @@ class Sharing {
 
   /// When the first flow of the link's group ends; kNever where it has none.
   [[nodiscard]] std::int64_t next_end(const FlowTable& flows, LinkId link);
+  /// Whether that has not been asked since it last changed.
+  [[nodiscard]] bool has_new_end(LinkId link) const {
+    return groups_[link].live > 0 && groups_[link].next_ps == kUnknown;
+  }
   /// What that said last, if it still holds.
   [[nodiscard]] bool ends_at(LinkId link, std::int64_t ps) const {
     return groups_[link].live > 0 && groups_[link].next_ps == ps;
@@ -83,6 +87,7 @@ class Sharing {
     bool queued = false;       // that is to work it out
   };
   static constexpr std::uint64_t kUnlimited = UINT64_MAX;
+  static constexpr std::size_t kFew = 16;  // flows on a link that are looked at at once
   /// What a flow can have of a link at the most by the levels of its others.
   struct Allowed {
     std::uint64_t level = 0;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 
 #include "sim/check.hpp"
 #include "sim/network/fluid/sharing.hpp"
@@ -69,10 +70,45 @@ std::uint64_t Sharing::lowest_on(const FlowTable& flows, FlowId id, LinkId excep
   return lowest;
 }
 
+namespace {
+
+/// The level of a link that only a few flows cross, each once, given what they can have elsewhere;
+/// `none` where that is less for all.
+std::uint64_t level_of_few(std::uint64_t capacity, std::span<std::uint64_t> allowed,
+                           std::uint64_t none) {
+  while (!allowed.empty()) {
+    const std::uint64_t level = capacity / allowed.size();
+    std::size_t open = 0;
+    for (const std::uint64_t each : allowed) {
+      if (each < level) {
+        capacity -= each;
+      } else {
+        allowed[open++] = each;
+      }
+    }
+    if (open == allowed.size()) return level;
+    allowed = allowed.first(open);
+  }
+  return none;
+}
+
+}  // namespace
+
 /// The link's level, given those of the others.
 std::uint64_t Sharing::fair_level(const FlowTable& flows, LinkId link) {
+  const std::vector<Crossing>& crossings = flows.on_link(link);
+  if (flows.unit() == 1 && crossings.size() <= kFew) {
+    std::array<std::uint64_t, kFew> allowed;
+    std::size_t known = 0;
+    while (known < crossings.size() && crossings[known].other != kNone) {
+      allowed[known] = fair_[crossings[known].other];
+      ++known;
+    }
+    if (known == crossings.size())
+      return level_of_few(capacity_[link], {allowed.data(), known}, kUnlimited);
+  }
   allowed_.clear();
-  for (const Crossing crossing : flows.on_link(link)) {
+  for (const Crossing crossing : crossings) {
     if (crossing.other != kNone) {
       allowed_.push_back({fair_[crossing.other], flows.unit()});
       continue;
@@ -120,7 +156,7 @@ void Sharing::settle_near(FlowTable& flows, std::span<const LinkId> changed, std
     // link that it joins, to the back of the one that it leaves.
     joining_.clear();
     for (const Crossing crossing : flows.on_link(link)) {
-      const LinkId owner = flows.flow(crossing.flow).group;
+      const LinkId owner = flows.group(crossing.flow);
       const std::uint64_t other =
           crossing.other != kNone ? fair_[crossing.other] : lowest_on(flows, crossing.flow, link);
       const std::uint64_t rate = std::min(fair_[link], other);
@@ -131,7 +167,7 @@ void Sharing::settle_near(FlowTable& flows, std::span<const LinkId> changed, std
       const auto to = std::find_if(
           hops.begin(), hops.end(),
           [this, level = rate](const FlowHop& hop) { return fair_[hop.link] == level; });
-      const LinkId owner = flows.flow(id).group;
+      const LinkId owner = flows.group(id);
       if (owner != kNone) add_near(owner, now_ps);
       add_near(to->link, now_ps);
       move(flows, id, to->link);
