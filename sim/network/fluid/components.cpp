@@ -14,9 +14,9 @@ namespace {
 
 /// Ends of smaller components are looked through, not listed.
 constexpr std::size_t kFewestLinksForEnds = 24;
-/// Looking at so many flows, and at each of a component so often, costs less than filling it.
+/// Looking at so many flows, and at so large a part of a component's, is near.
 constexpr std::size_t kAlwaysNear = 64;
-constexpr std::size_t kNearTimes = 4;
+constexpr std::size_t kNearPart = 4;
 constexpr std::uint32_t kLongestPause = 64;
 /// With more, those that hold are listed anew.
 constexpr std::size_t kMostEndsALink = 4;
@@ -205,7 +205,7 @@ bool FluidTransport::solve_near(ComponentId id, std::int64_t now_ps) {
     return false;
   }
   std::erase_if(component.changed, [&](LinkId link) { return component_of_[link] != id; });
-  const std::size_t most = kAlwaysNear + kNearTimes * component.flows;
+  const std::size_t most = kAlwaysNear + component.flows / kNearPart;
   if (!sharing_.fill_near(flows_, component.changed, most, now_ps)) {
     component.last_pause = std::clamp(2 * component.last_pause, 1U, kLongestPause);
     component.pauses = component.last_pause;
