@@ -14,6 +14,7 @@ commands=(
   "collective all_gather --cluster star --ranks 16384 --algorithm neighbour_exchange"
   "collective all_reduce --cluster star --ranks 262144 --algorithm naive"
   "collective all_reduce --cluster star --ranks 2048 --algorithm torus"
+  "collective all_reduce --cluster rail-optimised --nodes 512 --algorithm double_binary_tree --size 1G"
   "topology show --cluster rail-optimised --nodes 65536"
   "verify collective all_reduce --ranks 512"
   "complexity all_reduce --ranks 2..4096"

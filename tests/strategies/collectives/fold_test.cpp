@@ -98,6 +98,7 @@ struct Configuration {
   Network network;
   Workload workload;
   NetworkModel model = NetworkModel::fluid;
+  AlgorithmInput input{};
 };
 
 std::optional<Cluster> build(const Fabric& fabric, int ranks, int hosts) {
@@ -259,6 +260,7 @@ std::optional<Configuration> draw_configuration(const CollectiveAlgorithm& row,
   out.text += out.model == NetworkModel::fluid ? " fluid" : " alpha-beta";
   out.text += " size " + std::to_string(size.count());
   add_straggler(draws, out);
+  out.input = std::move(input);
   return out;
 }
 
@@ -348,4 +350,31 @@ TEST_CASE("folded and unfolded replays agree where parts of trees hang on one ra
   }
   CHECK(with_branches > 15);
   CHECK(alike > 10);
+}
+
+/// What hangs on a rank goes on while that rank waits for nothing of it, chunk after chunk, and its
+/// transfers meet those of later chunks.
+TEST_CASE("folded and unfolded replays of pipelines of many chunks give the same instants") {
+  Draws draws{4};
+  int pipelines = 0;
+  int branches = 0;
+  for (const CollectiveAlgorithm& row : collective_algorithms()) {
+    if (played_by_switches(row) || row.helpers == Helpers::hosts) continue;
+    for (int turn = 0; turn < 24; ++turn) {
+      auto drawn =
+          draw_configuration(row, {{"rails", "pods", "rack"}, {16, 24, 32, 40, 48}}, draws);
+      if (!drawn) continue;
+      CollectiveCall& call = drawn->workload.calls.front();
+      AlgorithmInput input = drawn->input;
+      input.arguments.insert_or_assign("chunks", ArgumentValue{std::int64_t{20 + 3 * turn}});
+      if (!validate(row, input).empty()) continue;
+      call.schedule = make_schedule(row, input);
+      call.block = lay_out(16_MiB, *find_element_type("uint8"), call.schedule->blocks()).block;
+      if (call.members.size() != static_cast<std::size_t>(call.schedule->ranks())) continue;
+      ++pipelines;
+      branches += compare(*drawn).branches ? 1 : 0;
+    }
+  }
+  CHECK(pipelines > 80);
+  CHECK(branches > 2);
 }
