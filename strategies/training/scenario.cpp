@@ -32,7 +32,8 @@ struct Parts {
   bool ignore_memory = false;
   std::uint64_t seed = kDefaultSeed;
   std::string stack{};
-  std::string stack_reason{};  // of a default
+  std::string stack_reason{};    // of a default
+  bool usual_reduction = false;  // reduce_gradients is what the stack does
   std::vector<ScenarioVariant> variants{};
   std::vector<ScenarioNote> notes{};
 };
@@ -118,9 +119,13 @@ bool says_gradients(const std::optional<ValueReader>& parallel) {
 }
 
 /// When the stack reduces the gradients of ZeRO-2 and -3; some refuse to under a pipeline.
+const std::optional<GradientReduction>& reduction_of(const SoftwareStack& stack,
+                                                     const ParallelConfig& parallel) {
+  return parallel.pp > 1 ? stack.reduction_with_pipeline : stack.reduction_without_pipeline;
+}
+
 void take_reduction(ObjectReader& in, const SoftwareStack& stack, ParallelConfig& parallel) {
-  const auto& when =
-      parallel.pp > 1 ? stack.reduction_with_pipeline : stack.reduction_without_pipeline;
+  const auto& when = reduction_of(stack, parallel);
   if (when) {
     parallel.reduce_gradients = *when;
     return;
@@ -144,8 +149,9 @@ void take_form_of_stack(ObjectReader& in, const std::optional<ValueReader>& para
     parts.parallel.state.gradients = *stack->gradients;
   if (parts.parallel.zero == 1 && !says(parallel, "scatter_gradients"))
     parts.parallel.scatter_gradients = stack->scatter_gradients;
-  if (parts.parallel.zero >= 2 && !says(parallel, "reduce_gradients"))
-    take_reduction(in, *stack, parts.parallel);
+  if (parts.parallel.zero < 2) return;
+  if (!says(parallel, "reduce_gradients")) take_reduction(in, *stack, parts.parallel);
+  parts.usual_reduction = reduction_of(*stack, parts.parallel) == parts.parallel.reduce_gradients;
 }
 
 void read_variants(ObjectReader& in, Parts& parts) {
@@ -228,6 +234,10 @@ Parts read_parts(ObjectReader& in, const std::string& name, const ScenarioFolder
   if (!parts.cluster || !parts.model || !spread) return parts;
   parts.notes =
       check_together(in, {parts.cluster->cluster, *parts.model, parts.parallel, parts.sustained});
+  // A default is not told, be it written down or not.
+  std::erase_if(parts.notes, [&parts](const ScenarioNote& note) {
+    return parts.usual_reduction && note.key == "parallel.reduce_gradients";
+  });
   return parts;
 }
 

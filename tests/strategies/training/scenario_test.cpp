@@ -88,6 +88,20 @@ TEST_CASE("when ZeRO-2 and -3 reduce gradients goes by the software, unless the 
             .find("only ZeRO-2 and -3") != std::string::npos);
 }
 
+TEST_CASE("a time to reduce gradients that changes nothing is told where it is not the stack's") {
+  const auto notes = [](const std::string& stack, const std::string& said) {
+    return read(kSmall, {"stack=\"" + stack + "\"", "parallel.zero=2", "parallel.pp=1",
+                         "parallel.global_batch=8",  // one microbatch
+                         "parallel.reduce_gradients=" + said})
+        .notes;
+  };
+  REQUIRE(notes("fsdp2", "last_microbatch").size() == 1);
+  CHECK(notes("fsdp2", "last_microbatch")[0].key == "parallel.reduce_gradients");
+  CHECK(notes("fsdp2", "every_microbatch").empty());
+  CHECK(notes("transformer-engine", "every_microbatch").size() == 1);
+  CHECK(notes("transformer-engine", "last_microbatch").empty());
+}
+
 TEST_CASE("the update begins after all gradients, unless the scenario says by bucket") {
   CHECK(read(kSmall).parallel.update == UpdateStart::after_all);
   CHECK(read(kSmall, {"parallel.update=by_bucket"}).parallel.updates_by_bucket());
