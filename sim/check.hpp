@@ -1,14 +1,16 @@
 #pragma once
 
-#include <stdexcept>
+#include <string>
+
+#include "sim/error.hpp"
 
 /// Invariants that stay on in release builds. A failure is a bug in Lockstep, never the user's
 /// mistake: it throws InternalError with file and line, which `main` turns into exit code 3.
 namespace lockstep {
 
-class InternalError : public std::logic_error {
+class InternalError : public Error {
  public:
-  using std::logic_error::logic_error;
+  explicit InternalError(const std::string& message) : Error{ErrorCode::internal, message} {}
 };
 
 namespace detail {

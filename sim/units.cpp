@@ -11,10 +11,10 @@ namespace lockstep {
 
 namespace detail {
 void throw_overflow(const char* what) {
-  throw std::overflow_error(fmt::format("{} out of range", what));
+  throw OutOfRange(fmt::format("{} out of range", what));
 }
 void throw_negative(const char* what) {
-  throw std::overflow_error(fmt::format("{} must not be zero or negative", what));
+  throw OutOfRange(fmt::format("{} must not be zero or negative", what));
 }
 }  // namespace detail
 

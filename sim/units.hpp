@@ -6,8 +6,10 @@
 #include <string>
 #include <string_view>
 
+#include "sim/error.hpp"
+
 /// Quantities as types. Raw numbers carry no unit and cross no function boundary.
-/// All arithmetic is checked: what does not fit throws std::overflow_error.
+/// All arithmetic is checked: what does not fit throws OutOfRange.
 namespace lockstep {
 
 /// 128-bit integers carry progress exactly; GCC and Clang provide them on every 64-bit target.
@@ -107,7 +109,7 @@ class Rate {
   static constexpr int kFractionBits = 16;
   static constexpr std::uint64_t kMaxSteps = std::uint64_t{1} << 63U;
 
-  /// Throws std::overflow_error unless 0 < steps <= 2^63.
+  /// Throws OutOfRange unless 0 < steps <= 2^63.
   [[nodiscard]] static constexpr Rate from_steps(std::uint64_t steps) {
     if (steps == 0) detail::throw_negative("Rate");
     if (steps > kMaxSteps) detail::throw_overflow("Rate");
@@ -152,7 +154,7 @@ inline constexpr Int128 kWorkPerByte = Int128{65536} * 1'000'000'000'000;
 }
 
 /// Time for `work` at `rate`, to the nearest picosecond (halves go up).
-/// Throws std::overflow_error beyond 106 days.
+/// Throws OutOfRange beyond 106 days.
 [[nodiscard]] inline Duration time_for(Int128 work, std::uint64_t rate_steps) {
   const UInt128 rounded = static_cast<UInt128>(work) + rate_steps / 2;
   UInt128 ps = 0;

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Reads every #include of the tree (or of the tree given) and fails on one that points the wrong
-# way: sim <- topologies <- strategies <- tools <- tests. Also keeps Boost.Graph inside topologies,
-# CLI11 inside tools, and nlohmann out of headers (those of tests may have it).
+# way: sim <- topologies <- strategies <- tools/app <- tools/lockstep <- tests. Also keeps
+# Boost.Graph inside topologies, CLI11 inside tools/lockstep, and nlohmann out of headers (those of
+# tests may have it).
 set -euo pipefail
 cd "${1:-$(dirname "${BASH_SOURCE[0]}")/..}"
 
@@ -36,7 +37,9 @@ BEGIN {
 
   if (is_ours && layer in below && index(below[layer], " " top(target) " ") == 0)
     complain(layer " may include only" below[layer] "by path")
-  if (target ~ /^CLI\// && layer != "tools") complain("CLI11 stays inside tools")
+  if (target ~ /^CLI\// && file !~ /^tools\/lockstep\//) complain("CLI11 stays inside tools/lockstep")
+  if (is_ours && file ~ /^tools\/app\// && target ~ /^tools\// && target !~ /^tools\/app\//)
+    complain("use cases know nothing of the command line")
   if (target ~ /^nlohmann\// && is_header && layer != "tests") complain("JSON stays in .cpp files")
   if (target ~ /^boost\/(graph|property_map)\// && layer != "topologies")
     complain("Boost.Graph stays inside topologies")

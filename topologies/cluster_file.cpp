@@ -102,7 +102,7 @@ std::optional<Cluster> or_blame(const Plan& plan, ObjectReader& in, Make&& make)
     return make();
   } catch (const BuildError& error) {
     blame(plan, in, error);
-  } catch (const std::overflow_error& error) {  // such as two links of 100 TB/s taken as one
+  } catch (const OutOfRange& error) {  // such as two links of 100 TB/s taken as one
     in.note(plan.topology ? "topology" : "fabric",
             std::string{error.what()} + " once its figures are put together");
   }

@@ -2,11 +2,11 @@
 
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "sim/error.hpp"
 #include "topologies/cluster.hpp"
 
 /// Links that are slower or later than a cluster was built with, or gone.
@@ -24,9 +24,9 @@ struct LinkChange {
 };
 
 /// A change that cannot be made. The text says what there is instead.
-class LinkChangeError : public std::runtime_error {
+class LinkChangeError : public Error {
  public:
-  using std::runtime_error::runtime_error;
+  explicit LinkChangeError(const std::string& message) : Error{ErrorCode::invalid_input, message} {}
 };
 
 /// Reads "bandwidth=50%,latency=5 us" or "bandwidth=25 GB/s". Throws LinkChangeError.

@@ -74,14 +74,11 @@ class Parameters {
 
 /// A topology that cannot be built as told: `parameter` names what is at fault, "ranks" and "nodes"
 /// included; empty where it is the whole.
-class BuildError : public std::runtime_error {
+class BuildError : public Error {
  public:
   BuildError(std::string parameter, const std::string& message)
-      : std::runtime_error{message}, parameter_{std::move(parameter)} {}
-  [[nodiscard]] const std::string& parameter() const { return parameter_; }
-
- private:
-  std::string parameter_;
+      : Error{ErrorCode::invalid_input, Text{message}, message, std::move(parameter)} {}
+  [[nodiscard]] const std::string& parameter() const { return place(); }
 };
 
 }  // namespace lockstep

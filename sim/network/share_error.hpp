@@ -1,16 +1,16 @@
 #pragma once
 
-#include <stdexcept>
+#include "sim/error.hpp"
 
 namespace lockstep {
 
 /// More transfers share a link than it has steps of rate for: what a user gave, not a bug.
-class ShareError : public std::runtime_error {
+class ShareError : public Error {
  public:
   ShareError()
-      : std::runtime_error{
-            "a link has so little bandwidth for the transfers that share it that each would get "
-            "less than the smallest rate, 2^-16 B/s"} {}
+      : Error{ErrorCode::invalid_input,
+              "a link has so little bandwidth for the transfers that share it that each would get "
+              "less than the smallest rate, 2^-16 B/s"} {}
 };
 
 }  // namespace lockstep

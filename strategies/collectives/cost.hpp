@@ -22,7 +22,7 @@ struct AlphaBeta {
   std::optional<Rate> gamma;  // bytes reduced per second; none: reductions cost no time
 };
 
-/// The work of `bytes`, `times` over. Throws std::overflow_error where it does not fit.
+/// The work of `bytes`, `times` over. Throws OutOfRange where it does not fit.
 [[nodiscard]] Int128 repeated_work(Bytes bytes, std::int64_t times);
 
 /// rounds*alpha + path_blocks*block*beta + reduced_blocks*block*gamma, each term rounded once.

@@ -4,12 +4,12 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "sim/cost/cost_model.hpp"
 #include "sim/engine/replay.hpp"
+#include "sim/error.hpp"
 #include "sim/program/timeline.hpp"
 #include "sim/trace/perfetto.hpp"
 #include "strategies/nccl/cost_data.hpp"
@@ -49,15 +49,15 @@ struct SimulationOptions {
   bool link_series = false;  // what every link carries over time: SimulatedStep::links
 };
 
-class ProgramStuck : public std::runtime_error {
+class ProgramStuck : public Error {
  public:
-  using std::runtime_error::runtime_error;
+  explicit ProgramStuck(const std::string& message) : Error{ErrorCode::negative_result, message} {}
 };
 
 /// More ranks that differ than there is room to simulate.
-class StepTooLarge : public std::runtime_error {
+class StepTooLarge : public Error {
  public:
-  using std::runtime_error::runtime_error;
+  explicit StepTooLarge(const std::string& message) : Error{ErrorCode::negative_result, message} {}
 };
 
 struct SimulatedStep {

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <set>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "sim/error.hpp"
 #include "strategies/models/model_config.hpp"
 #include "strategies/parallel/parallel_config.hpp"
 
@@ -38,9 +38,9 @@ struct ShrunkPlan {
 
 /// Nothing small enough keeps the form of the plan: what() names what stays and what stands in the
 /// way.
-class NotShrinkable : public std::runtime_error {
+class NotShrinkable : public Error {
  public:
-  using std::runtime_error::runtime_error;
+  explicit NotShrinkable(const std::string& message) : Error{ErrorCode::invalid_input, message} {}
 };
 
 /// The plan with fewer ranks, layers, heads and tokens. What decides which operations a program is

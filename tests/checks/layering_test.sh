@@ -39,6 +39,9 @@ expect_refused strategies/a.cpp '"tools/lockstep/b.hpp"'
 expect_refused tools/lockstep/a.cpp '"tests/b.hpp"'
 expect_refused sim/a.cpp '<boost/graph/adjacency_list.hpp>'
 expect_refused strategies/a.cpp '<CLI/CLI.hpp>'
+expect_refused strategies/a.cpp '"tools/app/b.hpp"'
+expect_refused tools/app/a.cpp '"tools/lockstep/b.hpp"'
+expect_refused tools/app/a.cpp '<CLI/CLI.hpp>'
 expect_refused topologies/a.hpp '<nlohmann/json.hpp>'
 
 clear_tree
@@ -48,6 +51,9 @@ plant topologies/route.cpp '"topologies/route.hpp"'
 plant topologies/read.cpp '<nlohmann/json.hpp>'
 plant tools/lockstep/main.cpp '<CLI/CLI.hpp>'
 plant tools/lockstep/main.cpp '"strategies/b.hpp"'
+plant tools/lockstep/main.cpp '"tools/app/b.hpp"'
+plant tools/app/a.cpp '"strategies/b.hpp"'
+plant tools/app/a.cpp '"tools/app/b.hpp"'
 expect_accepted "each library where it belongs"
 
 plant strategies/a.cpp '"topologies/route.hpp"'

@@ -1,9 +1,10 @@
 # `cmake --install` puts libraries, headers, the command and the configs in place;
-# find_package(lockstep) then gives lockstep::sim, lockstep::topologies and lockstep::strategies.
+# find_package(lockstep) then gives lockstep::sim, lockstep::topologies, lockstep::strategies and
+# lockstep::app, the use cases; lockstep_CONFIGS is the folder of the shipped configs.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-foreach(part options warnings sim topologies strategies)
+foreach(part options warnings sim topologies strategies app)
   set_target_properties(lockstep_${part} PROPERTIES EXPORT_NAME ${part})
   install(TARGETS lockstep_${part} EXPORT lockstepTargets)
 endforeach()
@@ -13,6 +14,8 @@ if(TARGET lockstep_cuda)
 endif()
 # The same paths as in the source tree, so that #include "sim/units.hpp" works for users too.
 install(DIRECTORY sim topologies strategies DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lockstep
+  FILES_MATCHING PATTERN "*.hpp")
+install(DIRECTORY tools/app DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lockstep/tools
   FILES_MATCHING PATTERN "*.hpp")
 install(DIRECTORY configs DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep)
 

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <utility>
 
 #include "sim/execute/cuda/open_backend.hpp"
+#include "tools/lockstep/command_parser.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/number_option.hpp"
 
@@ -70,7 +70,7 @@ std::unique_ptr<Backend> BackendOption::open() const {
   }
 }
 
-void add_backend(CLI::App& command, const std::shared_ptr<BackendOption>& option,
+void add_backend(const Command& command, const std::shared_ptr<BackendOption>& option,
                  const std::string& says) {
   command.add_option("--backend", option->name, says)->type_name("host|cuda");
   constexpr int kMostDevices = 1024;

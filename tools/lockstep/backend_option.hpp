@@ -4,6 +4,8 @@
 #include <memory>
 #include <string>
 
+#include "tools/lockstep/command_parser.hpp"
+
 #include "sim/execute/cuda/plan/backend.hpp"
 
 namespace lockstep::cli {
@@ -20,7 +22,7 @@ struct BackendOption {
 };
 
 /// --backend, --devices and --transport; `says`: what it does here.
-void add_backend(CLI::App& command, const std::shared_ptr<BackendOption>& option,
+void add_backend(const Command& command, const std::shared_ptr<BackendOption>& option,
                  const std::string& says);
 
 }  // namespace lockstep::cli

@@ -1,6 +1,10 @@
 #pragma once
 
-#include <stdexcept>
+#include <string>
+
+#include "sim/error.hpp"
+#include "tools/app/errors.hpp"
+#include "tools/lockstep/app.hpp"
 
 namespace lockstep::cli {
 
@@ -11,22 +15,15 @@ inline constexpr int kUsage = 2;     // something is wrong with what was given
 inline constexpr int kInternal = 3;  // a bug
 inline constexpr int kIo = 4;        // writing failed
 
+[[nodiscard]] int exit_code(const Error& error);
+
+/// The error as a command prints it: fields of a request as the options that set them.
+[[nodiscard]] std::string text_of(const Error& error);
+
 /// What was given on the command line cannot be used. The text says what is allowed.
-class UsageError : public std::runtime_error {
+class UsageError : public Error {
  public:
-  using std::runtime_error::runtime_error;
-};
-
-/// The simulation says no: it cannot end, or the result is wrong.
-class Refusal : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
-/// Writing failed.
-class IoError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
+  explicit UsageError(const std::string& message) : Error{ErrorCode::invalid_input, message} {}
 };
 
 }  // namespace lockstep::cli

@@ -1,15 +1,15 @@
 #include "tools/lockstep/format_option.hpp"
 
-#include <CLI/CLI.hpp>
 #include <string>
 
+#include "tools/lockstep/command_parser.hpp"
 #include "tools/lockstep/errors.hpp"
 
 namespace lockstep::cli {
 
-void add_format(CLI::App& command, Format& format) {
+void add_format(const Command& command, Format& format) {
   command
-      .add_option_function<std::string>(
+      .add_option(
           "--format",
           [&format](const std::string& text) {
             if (text == "table") {

@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 
-#include "tools/lockstep/cluster_options.hpp"
+#include "tools/app/inputs/cluster_request.hpp"
+#include "tools/lockstep/command_parser.hpp"
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/format_option.hpp"
@@ -125,14 +125,14 @@ Report registry(const std::string& which) {
 
 }  // namespace
 
-void add_list(CLI::App& app) {
+void add_list(const Command& app) {
   struct Given {
     std::string which;
     ListAlgorithms algorithms;
     Format format = Format::table;
   };
   const auto given = std::make_shared<Given>();
-  CLI::App* command = app.add_subcommand("list", "Prints what there is to choose from");
+  const Command command = app.add_subcommand("list", "Prints what there is to choose from");
   command
       ->add_option("registry", given->which,
                    "algorithms, topologies, devices, clusters, models, scenarios or stacks")

@@ -6,7 +6,7 @@
 #include "strategies/models/model_file.hpp"
 #include "strategies/training/scenario.hpp"
 #include "strategies/training/software_stack.hpp"
-#include "tools/lockstep/cluster_options.hpp"
+#include "tools/app/inputs/cluster_request.hpp"
 
 namespace lockstep::cli {
 

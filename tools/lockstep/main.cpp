@@ -1,12 +1,10 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
-#include <stdexcept>
+#include <new>
 
-#include "sim/execute/cuda/plan/backend.hpp"
-#include "sim/network/share_error.hpp"
+#include "sim/check.hpp"
 #include "tools/lockstep/command_line.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/keep_memory.hpp"
@@ -22,6 +20,11 @@ int fail(int code, const std::string& text) {
   return code;
 }
 
+int report_bug(const std::exception& error) {
+  return fail(lockstep::cli::kInternal,
+              fmt::format("internal: {}; please report this", error.what()));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -32,22 +35,16 @@ int main(int argc, char** argv) {
   } catch (const ConfigError& error) {
     fmt::print(stderr, "{}\n", error.what());
     return cli::kUsage;
-  } catch (const cli::UsageError& error) {
-    return fail(cli::kUsage, error.what());
-  } catch (const cli::Refusal& error) {
-    return fail(cli::kNo, error.what());
-  } catch (const ShareError& error) {
-    return fail(cli::kUsage, error.what());
-  } catch (const DeviceError& error) {
-    return fail(cli::kNo, error.what());
-  } catch (const cli::IoError& error) {
-    return fail(cli::kIo, error.what());
-  } catch (const std::overflow_error& error) {
+  } catch (const OutOfRange& error) {
     return fail(cli::kNo,
                 fmt::format("{}: too large to simulate (times up to 106 days)", error.what()));
+  } catch (const InternalError& error) {
+    return report_bug(error);
+  } catch (const Error& error) {
+    return fail(cli::exit_code(error), cli::text_of(error));
   } catch (const std::bad_alloc&) {
     return fail(cli::kNo, "out of memory");
   } catch (const std::exception& error) {
-    return fail(cli::kInternal, fmt::format("internal: {}; please report this", error.what()));
+    return report_bug(error);
   }
 }

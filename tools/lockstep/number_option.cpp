@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <charconv>
 #include <optional>
 #include <utility>
 
+#include "tools/lockstep/command_parser.hpp"
 #include "tools/lockstep/errors.hpp"
 
 namespace lockstep::cli {
@@ -23,9 +23,9 @@ std::optional<std::uint64_t> whole_number(const std::string& text) {
 
 }  // namespace
 
-CLI::Option* add_whole_number(CLI::App& command, const std::string& names, std::uint64_t least,
-                              std::uint64_t most, std::function<void(std::uint64_t)> take,
-                              const std::string& description) {
+Option add_whole_number(const Command& command, const std::string& names, std::uint64_t least,
+                        std::uint64_t most, std::function<void(std::uint64_t)> take,
+                        const std::string& description) {
   const std::string name = names.substr(0, names.find(','));
   const auto read = [name, least, most, take = std::move(take)](const std::string& text) {
     const auto number = whole_number(text);
@@ -34,7 +34,7 @@ CLI::Option* add_whole_number(CLI::App& command, const std::string& names, std::
                                    least, most, text));
     take(*number);
   };
-  return command.add_option_function<std::string>(names, read, description)->type_name("N");
+  return command.add_option(names, read, description)->type_name("N");
 }
 
 }  // namespace lockstep::cli

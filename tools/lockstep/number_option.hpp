@@ -4,17 +4,14 @@
 #include <functional>
 #include <string>
 
-namespace CLI {
-class App;
-class Option;
-}  // namespace CLI
+#include "tools/lockstep/command_parser.hpp"
 
 namespace lockstep::cli {
 
 /// An option that takes a whole number in [least, most] and hands it to `take`; anything else is
 /// refused in the words of the other options: CLI11 reads -1 as 2^64 - 1 where no sign is wanted.
-CLI::Option* add_whole_number(CLI::App& command, const std::string& names, std::uint64_t least,
-                              std::uint64_t most, std::function<void(std::uint64_t)> take,
-                              const std::string& description);
+Option add_whole_number(const Command& command, const std::string& names, std::uint64_t least,
+                        std::uint64_t most, std::function<void(std::uint64_t)> take,
+                        const std::string& description);
 
 }  // namespace lockstep::cli

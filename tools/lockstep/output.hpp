@@ -8,6 +8,8 @@
 #include <variant>
 #include <vector>
 
+#include "tools/lockstep/app.hpp"
+
 /// The one printer behind every command: aligned tables, JSON, CSV, Markdown.
 namespace lockstep::cli {
 
@@ -57,17 +59,5 @@ struct Report {
 
 /// Writes to stdout; throws IoError where that fails.
 void print(const std::string& text);
-
-/// 64-bit FNV-1a over numbers, in hexadecimal: the same physics, the same fingerprint.
-class Fingerprint {
- public:
-  void add(std::int64_t number);
-  [[nodiscard]] std::string text() const;
-  /// To be added to another.
-  [[nodiscard]] std::int64_t number() const { return static_cast<std::int64_t>(hash_); }
-
- private:
-  std::uint64_t hash_ = 0xcbf29ce484222325ULL;
-};
 
 }  // namespace lockstep::cli

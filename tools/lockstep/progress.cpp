@@ -5,6 +5,8 @@
 
 #include <chrono>
 #include <cstdio>
+#include <memory>
+#include <optional>
 #include <utility>
 
 namespace lockstep::cli {
@@ -56,6 +58,15 @@ void Progress::draw() {
   fmt::print(stderr, "\r{} [{:<30}] {} of {}, {:.0f} s\033[K", what_, std::string(filled, '#'),
              done_, total_, elapsed);
   std::fflush(stderr);
+}
+
+app::OnProgress progress_line(std::string what) {
+  return [what = std::move(what), line = std::make_shared<std::optional<Progress>>()](
+             std::size_t done, std::size_t total) {
+    if (done == 0) line->emplace(what, total);
+    if (done > 0 && line->has_value()) line->value().step();
+    if (done == total) line->reset();
+  };
 }
 
 }  // namespace lockstep::cli

@@ -6,6 +6,8 @@
 #include <string>
 #include <thread>
 
+#include "tools/app/progress.hpp"
+
 namespace lockstep::cli {
 
 /// A line on stderr that says how far a command is and since when: only on a terminal, only after a
@@ -34,5 +36,8 @@ class Progress {
   bool over_ = false;
   std::thread ticker_;
 };
+
+/// Shows a use case's progress on such a line, gone when all is done.
+[[nodiscard]] app::OnProgress progress_line(std::string what);
 
 }  // namespace lockstep::cli

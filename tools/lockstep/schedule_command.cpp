@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -8,17 +7,17 @@
 #include "strategies/collectives/registry.hpp"
 #include "strategies/collectives/sizing.hpp"
 #include "strategies/collectives/spec.hpp"
-#include "strategies/formats/goal_export.hpp"
-#include "strategies/formats/msccl_export.hpp"
-#include "tools/lockstep/collective/contestants_option.hpp"
+#include "tools/app/collective/candidates.hpp"
+#include "tools/app/collective/root.hpp"
+#include "tools/app/explain/export_schedule.hpp"
+#include "tools/app/write_file.hpp"
+#include "tools/lockstep/cluster_options.hpp"
+#include "tools/lockstep/command_parser.hpp"
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/errors.hpp"
-#include "tools/lockstep/explain/explain_stage.hpp"
 #include "tools/lockstep/number_option.hpp"
 #include "tools/lockstep/output.hpp"
-#include "tools/lockstep/root_option.hpp"
 #include "tools/lockstep/sizes.hpp"
-#include "tools/lockstep/write_file.hpp"
 #include "topologies/config/did_you_mean.hpp"
 
 namespace lockstep::cli {
@@ -28,7 +27,7 @@ namespace {
 struct Given {
   std::string collective;
   std::string algorithm = "ring";
-  ClusterOptions cluster;
+  ClusterRequest cluster;
   std::optional<int> ranks_per_node;
   std::optional<int> root;
   std::string size = "1M";
@@ -57,17 +56,19 @@ const ElementType& type_of(const Given& given) {
   throw UsageError(fmt::format("-d: there is no element type \"{}\"", given.type));
 }
 
-/// The schedule that `lockstep collective` would replay: numbers of chunks go by the cluster.
-Stage stage_of(const Given& given, Collective collective) {
+/// Numbers of chunks go by the cluster, as in `lockstep collective`.
+ExportRequest request_of(const Given& given, Collective collective) {
   (void)given.cluster.policy();
-  StageRequest request;
-  request.cluster = given.cluster;
-  request.spec = spec_of(given, collective);
-  request.root = root_of(given.root, collective);
-  request.size = size_of(given);
-  request.type = &type_of(given);
-  request.ranks_per_node = given.ranks_per_node;
-  return make_stage(request);
+  ExportRequest out;
+  out.form = given.to;
+  out.protocol = given.protocol;
+  out.stage.cluster = given.cluster;
+  out.stage.spec = spec_of(given, collective);
+  out.stage.root = root_of(given.root, collective);
+  out.stage.size = size_of(given);
+  out.stage.type = &type_of(given);
+  out.stage.ranks_per_node = given.ranks_per_node;
+  return out;
 }
 
 /// A schedule on file has its number of chunks for good.
@@ -78,54 +79,29 @@ void note_chunks(const Given& given, const Stage& stage) {
   std::cerr << fmt::format(
       "note: chunks are as many as are best for {} on {}; --size, --cluster or {}:chunks=N for "
       "others\n",
-      to_string(size_of(given)), stage.arena->loaded().name, spec.algorithm->name);
-}
-
-std::string as_msccl(const Given& given, Collective collective, const Stage& stage) {
-  MscclExportOptions options;
-  options.collective = collective;
-  options.ranks = stage.input.n;
-  options.root = stage.input.root;
-  options.name = fmt::format("{}_{}", to_string(collective), given.algorithm);
-  options.protocol = given.protocol;
-  MscclExport out = write_msccl(*stage.schedule, options);
-  if (!out.problem.empty()) throw Refusal(out.problem);
-  for (const std::string& warning : out.warnings) std::cerr << "note: " << warning << '\n';
-  return std::move(out.text);
-}
-
-std::string as_goal(const Stage& stage) {
-  GoalExport options;
-  options.block = stage.layout.block;
-  return write_goal(*stage.schedule, options);
+      to_string(size_of(given)), stage.setup->loaded().name, spec.algorithm->name);
 }
 
 std::string exported(const Given& given) {
-  const Collective collective = collective_of(given.collective);
-  if (given.protocol != "Simple" && given.protocol != "LL" && given.protocol != "LL128")
-    throw UsageError(
-        fmt::format("--protocol: expected Simple, LL or LL128, got \"{}\"", given.protocol));
-  if (given.to != "msccl" && given.to != "goal")
-    throw UsageError(fmt::format("--to: expected msccl or goal, got \"{}\"", given.to));
-  const Stage stage = stage_of(given, collective);
-  std::string text = given.to == "goal" ? as_goal(stage) : as_msccl(given, collective, stage);
-  note_chunks(given, stage);
-  return text;
+  ExportResult out = export_schedule(request_of(given, collective_of(given.collective)));
+  for (const std::string& warning : out.warnings) std::cerr << "note: " << warning << '\n';
+  note_chunks(given, out.stage);
+  return std::move(out.text);
 }
 
 }  // namespace
 
-void add_schedule(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("schedule", "Writes schedules for other programs");
+void add_schedule(const Command& app) {
+  const Command command = app.add_subcommand("schedule", "Writes schedules for other programs");
   command->require_subcommand(1);
-  CLI::App* to_file =
+  const Command to_file =
       command->add_subcommand("export", "Writes a collective's schedule as MSCCL XML or as GOAL");
   const auto given = std::make_shared<Given>();
   to_file->add_option("collective", given->collective, "Such as all_reduce")->required();
   to_file->add_option("--algorithm,-a", given->algorithm, "With parameters, as in ring:channels=2")
       ->capture_default_str();
   given->cluster.cluster = "star";
-  given->cluster.add_to(*to_file);
+  add_cluster(*to_file, given->cluster);
   to_file->remove_option(to_file->get_option("--ranks"));
   add_whole_number(
       *to_file, "--ranks,-n", 1, 1 << 16,

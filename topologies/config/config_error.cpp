@@ -39,10 +39,13 @@ std::string on_one_line(std::string_view text, std::size_t most) {
   return out;
 }
 
+std::string place_of(const Problem& problem) {
+  if (problem.at.line == 0) return problem.file;
+  return fmt::format("{}:{}:{}", problem.file, problem.at.line, problem.at.column);
+}
+
 std::string line_of(const Problem& problem) {
-  std::string out = problem.file;
-  if (problem.at.line != 0) out += fmt::format(":{}:{}", problem.at.line, problem.at.column);
-  out += ": error: ";
+  std::string out = place_of(problem) + ": error: ";
   if (!problem.pointer.empty()) out += on_one_line(problem.pointer, kLongestPointer) + ": ";
   return out + problem.message + "\n";
 }
@@ -66,7 +69,10 @@ std::string in_quotes(std::string_view text) {
 }
 
 ConfigError::ConfigError(std::vector<Problem> problems, std::size_t total)
-    : std::runtime_error{text_of(problems, total)}, problems_{std::move(problems)}, total_{total} {}
+    : Error{ErrorCode::invalid_input, Text{text_of(problems, total)}, problems.front().message,
+            place_of(problems.front())},
+      problems_{std::move(problems)},
+      total_{total} {}
 
 ConfigError::ConfigError(Problem problem) : ConfigError{std::vector{std::move(problem)}, 1} {}
 

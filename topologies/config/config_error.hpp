@@ -2,10 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "sim/error.hpp"
 
 /// What is wrong with a file that a user wrote, told all at once and with its place.
 namespace lockstep {
@@ -31,7 +32,7 @@ struct Problem {
 ///   configs/dgx.json:14:20: error: /algorithm: no all-reduce named "rng"; did you mean "ring"?
 ///   1 error; nothing was run
 /// with at most kMostPrinted problems printed.
-class ConfigError : public std::runtime_error {
+class ConfigError : public Error {
  public:
   static constexpr std::size_t kMostPrinted = 50;
 

@@ -207,11 +207,11 @@ std::vector<int> settle_rails_of(Machine& machine, const ImportOptions& options,
                                  const std::string& file) {
   try {
     return settle_nics(machine, asked_for(options));
-  } catch (const std::overflow_error& error) {  // NICs beyond 140 TB/s taken as one
+  } catch (const OutOfRange& error) {  // NICs beyond 140 TB/s taken as one
     refuse(file, {1, 1},
            std::string{error.what()} +
                " once several NICs are taken as one; --nic-speed tells that of each");
-  } catch (const std::runtime_error& error) {
+  } catch (const ImportError& error) {
     refuse(file, {1, 1}, error.what());
   }
 }

@@ -1,11 +1,11 @@
 #pragma once
 
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "sim/error.hpp"
 #include "topologies/config/device.hpp"
 
 /// Topologies as other tools write them, made to cluster files.
@@ -21,9 +21,9 @@ struct ImportOptions {
 };
 
 /// What was asked for does not go with the file.
-class ImportError : public std::runtime_error {
+class ImportError : public Error {
  public:
-  using std::runtime_error::runtime_error;
+  explicit ImportError(const std::string& message) : Error{ErrorCode::invalid_input, message} {}
 };
 
 struct ImportedCluster {

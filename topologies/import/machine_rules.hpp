@@ -21,7 +21,7 @@ void add_nics(Machine& machine, const NicSpeed& speed);
 /// those of rails 0, 1 and so on, in order: those that serve no GPU are gone, several that hang on
 /// the same for the same GPUs are one. All are as fast as is asked for; else those of another speed
 /// than most that serve GPUs are gone as well. Throws std::runtime_error where a GPU reaches no
-/// NIC, std::overflow_error where several as one are too fast.
+/// NIC, OutOfRange where several as one are too fast.
 [[nodiscard]] std::vector<int> settle_nics(Machine& machine,
                                            const std::optional<NicSpeed>& asked_for);
 

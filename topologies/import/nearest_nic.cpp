@@ -6,11 +6,11 @@
 #include <limits>
 #include <map>
 #include <queue>
-#include <stdexcept>
 #include <tuple>
 #include <utility>
 
 #include "sim/check.hpp"
+#include "topologies/import/import.hpp"
 
 namespace lockstep {
 namespace {
@@ -118,7 +118,7 @@ std::vector<NearestNic> nearest_nics(const Machine& machine) {
   for (const std::size_t gpu : machine.of_kind(VertexKind::gpu)) {
     out.push_back({0, best_of(machine, ways.from(gpu))});
     if (out.back().as_near.empty())
-      throw std::runtime_error(
+      throw ImportError(
           fmt::format("the GPU {}: it reaches no NIC through vertices that "
                       "forward",
                       machine.vertices[gpu].source));

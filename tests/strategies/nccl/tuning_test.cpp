@@ -282,7 +282,7 @@ TEST_CASE("a size that no time can hold is an overflow") {
   facts.ring = {1, Rate::bytes_per_second(1), Rate::bytes_per_second(1)};
   CHECK_THROWS_AS(
       (void)nccl_estimates(tuning_of(), facts, Collective::all_reduce, Bytes{INT64_MAX}),
-      std::overflow_error);
+      OutOfRange);
 }
 
 }  // namespace

@@ -1,16 +1,14 @@
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <array>
-#include <cmath>
 #include <filesystem>
 #include <fstream>
 
 #include "strategies/collectives/registry.hpp"
 #include "tests/tools/bounds/random_cluster.hpp"
 #include "tests/tools/new_file.hpp"
-#include "tools/lockstep/collective/collective_run.hpp"
-#include "tools/lockstep/errors.hpp"
+#include "tools/app/collective/run_collective.hpp"
+#include "tools/app/errors.hpp"
 #include "topologies/config/config_error.hpp"
 
 /// No schedule is faster than the bound that is printed beside it, on whatever cluster: the promise
@@ -18,45 +16,26 @@
 namespace lockstep {
 namespace {
 
-using cli::CollectiveQuestion;
+using app::CollectiveRequest;
 using test::Draw;
 
-/// The cell of a row below a key.
-const cli::Cell& cell(const cli::Report& report, const std::vector<cli::Cell>& row,
-                      std::string_view key) {
-  const auto column = std::ranges::find(report.columns, key, &cli::Column::key);
-  REQUIRE(column != report.columns.end());
-  return row[static_cast<std::size_t>(column - report.columns.begin())];
-}
-
-double number(const cli::Report& report, const std::vector<cli::Cell>& row, std::string_view key) {
-  return std::get<double>(cell(report, row, key).value);
-}
-
-std::int64_t picoseconds(double seconds) {
-  return std::llround(seconds * 1e12);
-}
-
 /// How many rows there are.
-std::size_t check(const cli::Report& report) {
-  std::size_t rows = 0;
-  for (const cli::Section& section : report.sections) {
-    for (const auto& row : section.rows) {
-      CAPTURE(std::get<std::string>(cell(report, row, "algorithm").value));
-      CAPTURE(std::get<std::string>(cell(report, row, "collective").value));
-      CAPTURE(std::get<std::int64_t>(cell(report, row, "size_bytes").value));
-      CAPTURE(std::get<std::string>(cell(report, row, "bound_by").value));
-      CHECK(picoseconds(number(report, row, "bound_s")) <=
-            picoseconds(number(report, row, "time_s")));
-      CHECK(number(report, row, "bound_percent") <= 100);
-      CHECK(number(report, row, "busiest_link_percent") <= 100);
+std::size_t check(const app::CollectiveReport& report) {
+  for (std::size_t c = 0; c < report.candidates.size(); ++c) {
+    CAPTURE(report.candidates[c].text());
+    CAPTURE(to_string(report.candidates[c].collective));
+    for (std::size_t s = 0; s < report.sizes.size(); ++s) {
+      const app::CollectiveRow& row = report.row(c, s);
+      CAPTURE(report.sizes[s].count());
+      CAPTURE(row.bound.tightest_cut);
+      CHECK(row.bound.time() <= row.result.time);
+      CHECK(row.result.busy <= 1);
     }
-    rows += section.rows.size();
   }
-  return rows;
+  return report.rows.size();
 }
 
-std::string text_of(const cli::ClusterOptions& cluster) {
+std::string text_of(const app::ClusterRequest& cluster) {
   std::string text = cluster.path() + " routes " + cluster.routes;
   for (const auto& [link, settings] : cluster.set_links)
     text += " --set-link \"" + link + "\" \"" + settings + "\"";
@@ -64,10 +43,10 @@ std::string text_of(const cli::ClusterOptions& cluster) {
   return text;
 }
 
-std::vector<cli::RankSetting> random_settings(int ranks, Draw& draw) {
-  std::vector<cli::RankSetting> out;
+std::vector<app::RankSetting> random_settings(int ranks, Draw& draw) {
+  std::vector<app::RankSetting> out;
   if (!draw.one_in(4)) return out;
-  cli::RankSetting one;
+  app::RankSetting one;
   one.rank = static_cast<int>(draw.number(0, ranks - 1));
   if (draw.one_in(2)) one.start = 3_us;
   if (draw.one_in(2)) one.message_overhead = 700_ns;
@@ -76,9 +55,9 @@ std::vector<cli::RankSetting> random_settings(int ranks, Draw& draw) {
   return out;
 }
 
-CollectiveQuestion random_question(const cli::ClusterOptions& cluster, int ranks, bool with_choices,
-                                   Draw& draw) {
-  CollectiveQuestion out;
+CollectiveRequest random_request(const app::ClusterRequest& cluster, int ranks, bool with_choices,
+                                 Draw& draw) {
+  CollectiveRequest out;
   out.cluster = cluster;
   out.network.model = draw.of(std::array{"fluid", "alpha-beta", "queue"});
   if (out.network.model == "queue" && out.cluster.routes == "auto") out.cluster.routes = "ecmp";
@@ -86,11 +65,10 @@ CollectiveQuestion random_question(const cli::ClusterOptions& cluster, int ranks
   const Collective collective = draw.of(collectives());
   for (const CollectiveAlgorithm& row : collective_algorithms())
     if (row.collective == collective)
-      out.contestants.push_back(
-          {cli::Contestant::Kind::algorithm, collective, {&row, {}}, nullptr});
+      out.candidates.push_back({app::Candidate::Kind::algorithm, collective, {&row, {}}, nullptr});
   if (with_choices) {
-    out.contestants.push_back({cli::Contestant::Kind::nccl, collective, {}, nullptr});
-    out.contestants.push_back({cli::Contestant::Kind::replayed, collective, {}, nullptr});
+    out.candidates.push_back({app::Candidate::Kind::nccl, collective, {}, nullptr});
+    out.candidates.push_back({app::Candidate::Kind::replayed, collective, {}, nullptr});
     out.network.protocol = draw.of(std::array{"", "", "ll", "ll128", "simple"});
   }
   for (const Bytes size : {0_B, 1_B, 737_B, 4096_B, 1_MiB, Bytes{3'000'001}})
@@ -103,24 +81,24 @@ CollectiveQuestion random_question(const cli::ClusterOptions& cluster, int ranks
 }
 
 /// What cannot be built, or leaves ranks without a route, is no case.
-std::size_t check_on(cli::ClusterOptions cluster, std::uint64_t seed, bool with_choices) {
+std::size_t check_on(app::ClusterRequest cluster, std::uint64_t seed, bool with_choices) {
   Draw draw(seed);
   std::size_t rows = 0;
   try {
-    const cli::LoadedCluster loaded = cluster.load();
+    const app::LoadedCluster loaded = cluster.load();
     if (draw.one_in(2)) test::damage(loaded.cluster, draw, cluster);
     for (int round = 0; round < 4; ++round) {
-      const CollectiveQuestion question =
-          random_question(cluster, loaded.cluster.ranks(), with_choices, draw);
+      const CollectiveRequest request =
+          random_request(cluster, loaded.cluster.ranks(), with_choices, draw);
       CAPTURE(text_of(cluster));
-      CAPTURE(question.network.model);
-      CAPTURE(question.root);
-      CAPTURE(question.ranks.size());
+      CAPTURE(request.network.model);
+      CAPTURE(request.root);
+      CAPTURE(request.ranks.size());
       CAPTURE(seed);
-      rows += check(run_collective(question));
+      rows += check(run_collective(request));
     }
-  } catch (const cli::UsageError&) {
-  } catch (const cli::Refusal&) {
+  } catch (const app::RequestError&) {
+  } catch (const app::Refusal&) {
   } catch (const ConfigError&) {
   }
   return rows;
@@ -144,7 +122,7 @@ TEST_CASE("no time is below its bound on random graphs of unequal nodes, damaged
     const NewFile file;
     const std::string path = file.path() + ".json";
     std::ofstream(path) << test::random_graph(draw);
-    cli::ClusterOptions cluster;
+    app::ClusterRequest cluster;
     cluster.cluster = path;
     rows += check_on(cluster, seed, false);
     std::filesystem::remove(path);

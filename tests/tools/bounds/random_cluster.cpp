@@ -8,7 +8,7 @@
 namespace lockstep::test {
 namespace {
 
-using cli::ClusterOptions;
+using app::ClusterRequest;
 
 class GraphText {
  public:
@@ -80,7 +80,7 @@ std::string random_graph(Draw& draw) {
   return GraphText{draw}.run();
 }
 
-ClusterOptions random_shipped(Draw& draw) {
+ClusterRequest random_shipped(Draw& draw) {
   struct Shipped {
     const char* name;
     int most_ranks;  // 0: sized by nodes
@@ -91,7 +91,7 @@ ClusterOptions random_shipped(Draw& draw) {
       Shipped{"pcie-box", 0},  Shipped{"summit", 0},    Shipped{"dgx-h100", 0},
       Shipped{"dgx-a100", 0},  Shipped{"dragonfly", 16}};
   const Shipped& shipped = draw.of(kShipped);
-  ClusterOptions out;
+  ClusterRequest out;
   out.cluster = shipped.name;
   if (shipped.most_ranks > 0) out.ranks = static_cast<int>(draw.number(1, shipped.most_ranks));
   if (out.cluster == "summit" || out.cluster == "dgx-h100")
@@ -100,7 +100,7 @@ ClusterOptions random_shipped(Draw& draw) {
   return out;
 }
 
-void damage(const Cluster& cluster, Draw& draw, ClusterOptions& options) {
+void damage(const Cluster& cluster, Draw& draw, ClusterRequest& options) {
   const auto links = static_cast<std::int64_t>(cluster.link_count());
   for (std::int64_t left = draw.number(0, 3); left > 0 && links > 0; --left) {
     const std::string link = cluster.link_name(static_cast<LinkId>(draw.number(0, links - 1)));

@@ -4,7 +4,7 @@
 #include <random>
 #include <string>
 
-#include "tools/lockstep/cluster_options.hpp"
+#include "tools/app/inputs/cluster_request.hpp"
 
 namespace lockstep::test {
 
@@ -32,9 +32,9 @@ class Draw {
 [[nodiscard]] std::string random_graph(Draw& draw);
 
 /// One of the shipped clusters at a random small size.
-[[nodiscard]] cli::ClusterOptions random_shipped(Draw& draw);
+[[nodiscard]] app::ClusterRequest random_shipped(Draw& draw);
 
 /// Up to three links or cables slowed, delayed or failed, by the names of the loaded cluster.
-void damage(const Cluster& cluster, Draw& draw, cli::ClusterOptions& options);
+void damage(const Cluster& cluster, Draw& draw, app::ClusterRequest& options);
 
 }  // namespace lockstep::test

@@ -1,22 +1,22 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <initializer_list>
 #include <memory>
 
 #include "strategies/box/box_file.hpp"
+#include "tools/app/calibrate/calibration_document.hpp"
+#include "tools/app/calibrate/device_calibrate.hpp"
+#include "tools/app/write_file.hpp"
 #include "tools/lockstep/backend_option.hpp"
 #include "tools/lockstep/calibrate/calibrate_render.hpp"
-#include "tools/lockstep/calibrate/calibration_document.hpp"
-#include "tools/lockstep/calibrate/device_calibrate.hpp"
 #include "tools/lockstep/calibrate/device_render.hpp"
+#include "tools/lockstep/command_parser.hpp"
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/format_option.hpp"
 #include "tools/lockstep/number_option.hpp"
-#include "tools/lockstep/write_file.hpp"
 
 namespace lockstep::cli {
 
@@ -25,70 +25,70 @@ namespace {
 constexpr int kQuickRepeats = 3;
 
 struct Given {
-  DeviceQuestion question;
+  CalibrateDeviceRequest request;
   std::shared_ptr<BackendOption> backend = std::make_shared<BackendOption>();
   std::string out;
   Format format = Format::table;
   std::vector<std::string> from;  // measured results instead of a device
   std::vector<std::string> check;
-  CalibrateQuestion fit;
+  CalibrateRequest fit;
 };
 
 /// Options of one of the two ways to calibrate, given beside the other.
-void refuse(const CLI::App& command, std::initializer_list<const char*> options,
+void refuse(const Command& command, std::initializer_list<const char*> options,
             const std::string& why) {
   for (const char* option : options) {
     if (command.count(option) > 0) throw UsageError(fmt::format("{} {}", option, why));
   }
 }
 
-CalibrateQuestion fit_question_of(const Given& given) {
-  CalibrateQuestion question = given.fit;
-  if (question.split && !given.check.empty())
+CalibrateRequest fit_request_of(const Given& given) {
+  CalibrateRequest request = given.fit;
+  if (request.split && !given.check.empty())
     throw UsageError("--split keeps half of --from to check with: no --check beside it");
-  question.from.assign(given.from.begin(), given.from.end());
-  question.check.assign(given.check.begin(), given.check.end());
-  if (!given.out.empty()) question.name = std::filesystem::path{given.out}.stem().string();
-  return question;
+  request.from.assign(given.from.begin(), given.from.end());
+  request.check.assign(given.check.begin(), given.check.end());
+  if (!given.out.empty()) request.name = std::filesystem::path{given.out}.stem().string();
+  return request;
 }
 
-void calibrate_from(const CLI::App& command, const Given& given) {
+void calibrate_from(const Command& command, const Given& given) {
   refuse(command,
          {"--backend", "--devices", "--transport", "--compare", "--calibration", "--quick",
           "--repeats"},
          "is of a device that is measured: it does not go with --from");
-  const CalibrateQuestion question = fit_question_of(given);
+  const CalibrateRequest request = fit_request_of(given);
   if (!given.out.empty()) check_writable(given.out);
-  const CalibrateAnswer answer = calibrate(question);
-  if (!given.out.empty()) write_file(given.out, calibration_text(answer.calibration));
-  print(render_calibration(question, answer, given.format));
+  const CalibrateResult result = calibrate(request);
+  if (!given.out.empty()) write_file(given.out, calibration_text(result.calibration));
+  print(render_calibration(request, result, given.format));
 }
 
-void calibrate_device(const CLI::App& command, const Given& given) {
+void calibrate_device(const Command& command, const Given& given) {
   refuse(command, {"--check", "--split", "--runs"}, "goes with --from FILE...");
-  DeviceQuestion question = given.question;
-  question.backend = given.backend->name;
-  question.measures = question.file.empty();
-  if (question.quick) question.repeats = std::min(question.repeats, kQuickRepeats);
-  if (question.backend.empty())
+  CalibrateDeviceRequest request = given.request;
+  request.backend = given.backend->name;
+  request.measures = request.file.empty();
+  if (request.quick) request.repeats = std::min(request.repeats, kQuickRepeats);
+  if (request.backend.empty())
     throw UsageError(
         "calibrate: expected --backend host or --backend cuda, or --from FILE... with measured "
         "results to fit to");
-  if (!question.measures && !given.out.empty())
+  if (!request.measures && !given.out.empty())
     throw UsageError("--out: with --calibration nothing is measured anew; leave out one of them");
-  if (!question.measures && !question.compares)
-    throw UsageError("--calibration goes with --compare");
-  question.name = std::filesystem::path{given.out}.stem().string();
+  if (!request.measures && !request.compares) throw UsageError("--calibration goes with --compare");
+  request.name = std::filesystem::path{given.out}.stem().string();
+  request.before = [](const std::string& what) { fmt::print(stderr, "calibrate: {}\n", what); };
   // What is wrong with files is told first, whatever devices there are.
-  if (!question.measures) (void)load_box(question.file);
+  if (!request.measures) (void)load_box(request.file);
   if (!given.out.empty()) check_writable(given.out);
   const std::unique_ptr<Backend> backend = given.backend->open();
-  const DeviceAnswer answer = cli::calibrate_device(question, *backend);
-  if (!given.out.empty()) write_file(given.out, to_json(answer.box));
-  print(render_device(question, answer, given.format));
+  const CalibrateDeviceResult result = app::calibrate_device(request, *backend);
+  if (!given.out.empty()) write_file(given.out, to_json(result.box));
+  print(render_device(request, result, given.format));
 }
 
-void add_sources(CLI::App& command, const std::shared_ptr<Given>& given) {
+void add_sources(const Command& command, const std::shared_ptr<Given>& given) {
   command
       .add_option("--from", given->from,
                   "Files of measured runs, collective tables and device tables "
@@ -107,8 +107,8 @@ void add_sources(CLI::App& command, const std::shared_ptr<Given>& given) {
 
 }  // namespace
 
-void add_calibrate(CLI::App& app) {
-  CLI::App* command = app.add_subcommand(
+void add_calibrate(const Command& app) {
+  const Command command = app.add_subcommand(
       "calibrate",
       "Fits the simulator's figures to a device or to measured results, and shows what is left");
   const auto given = std::make_shared<Given>();
@@ -119,18 +119,18 @@ void add_calibrate(CLI::App& app) {
                    "Writes measurements, figures and machine, for --calibration of `run`, such as "
                    "configs/calibration/NAME.json")
       ->type_name("FILE");
-  command->add_flag("--compare", given->question.compares,
+  command->add_flag("--compare", given->request.compares,
                     "Then runs schedules and small training programs both ways: measured beside "
                     "simulated");
   command
-      ->add_option("--calibration", given->question.file,
+      ->add_option("--calibration", given->request.file,
                    "With --compare: figures of an earlier calibration instead of a new one")
       ->type_name("FILE");
-  command->add_flag("--quick", given->question.quick, "Few sizes, to see that it works");
+  command->add_flag("--quick", given->request.quick, "Few sizes, to see that it works");
   constexpr int kMostRepeats = 1000;
   add_whole_number(
       *command, "--repeats", 1, kMostRepeats,
-      [given](auto n) { given->question.repeats = static_cast<int>(n); },
+      [given](auto n) { given->request.repeats = static_cast<int>(n); },
       "Timed runs of each case, of which the median counts (default 7)");
   add_sources(*command, given);
   add_format(*command, given->format);

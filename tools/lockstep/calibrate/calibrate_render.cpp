@@ -1,4 +1,5 @@
 #include "tools/lockstep/calibrate/calibrate_render.hpp"
+#include "tools/app/fingerprint.hpp"
 
 #include <fmt/format.h>
 
@@ -43,7 +44,7 @@ std::vector<Column> error_columns() {
           {"bias", "bias", "(%)"}};
 }
 
-Report fitted_report(const CalibrateAnswer& answer) {
+Report fitted_report(const CalibrateResult& result) {
   Report out;
   out.columns = {{"what", "fitted", "", true},
                  {"of", "of", "", true},
@@ -51,7 +52,7 @@ Report fitted_report(const CalibrateAnswer& answer) {
                  {"mean_abs_error_before", "before", "(%)"}};
   for (Column& column : error_columns()) out.columns.push_back(std::move(column));
   Section section;
-  for (const FittedFigures& fitted : answer.fitted) {
+  for (const FittedFigures& fitted : result.fitted) {
     std::vector<Cell> row{text(fitted.what), text(fitted.of), text(fitted.figures),
                           share_of(fitted.before, fitted.before.mean)};
     add_errors(fitted.after, row);
@@ -61,14 +62,14 @@ Report fitted_report(const CalibrateAnswer& answer) {
   return out;
 }
 
-Report residual_report(const CalibrateAnswer& answer) {
+Report residual_report(const CalibrateResult& result) {
   Report out;
   out.columns = {{"part", "rows to", "", true},
                  {"quantity", "quantity", "", true},
                  {"group", "group", "", true}};
   for (Column& column : error_columns()) out.columns.push_back(std::move(column));
   Section section;
-  for (const CalibrateResidual& each : answer.residuals) {
+  for (const CalibrateResidual& each : result.residuals) {
     std::vector<Cell> row{text(each.part), text(each.quantity), text(each.group)};
     add_errors(each.errors, row);
     section.rows.push_back(std::move(row));
@@ -82,41 +83,41 @@ Json rows_of(Report report) {
   return Json::parse(render(report, Format::json))["rows"];
 }
 
-std::string config_of(const CalibrateQuestion& question) {
+std::string config_of(const CalibrateRequest& request) {
   Json out;
   out["from"] = Json::array();
-  for (const auto& file : question.from) out["from"].push_back(file.string());
+  for (const auto& file : request.from) out["from"].push_back(file.string());
   out["check"] = Json::array();
-  for (const auto& file : question.check) out["check"].push_back(file.string());
-  out["split"] = question.split;
-  out["runs"] = question.runs;
+  for (const auto& file : request.check) out["check"].push_back(file.string());
+  out["split"] = request.split;
+  out["runs"] = request.runs;
   return out.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-std::string json_text_of(const CalibrateQuestion& question, const CalibrateAnswer& answer) {
-  Report report = fitted_report(answer);
+std::string json_text_of(const CalibrateRequest& request, const CalibrateResult& result) {
+  Report report = fitted_report(result);
   report.schema = "lockstep.calibrate/1";
-  report.config = config_of(question);
+  report.config = config_of(request);
   report.seed = 1;
   Fingerprint fingerprint;
-  for (const FittedFigures& each : answer.fitted)
+  for (const FittedFigures& each : result.fitted)
     fingerprint.add(std::llround(each.after.mean * 1e9));
   report.fingerprint = fingerprint.text();
   Json out = Json::parse(render(report, Format::json));
-  out["residuals"] = rows_of(residual_report(answer));
-  out["left_out"] = rows_of(left_out_report(answer.left_out));
+  out["residuals"] = rows_of(residual_report(result));
+  out["left_out"] = rows_of(left_out_report(result.left_out));
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace
 
-std::string render_calibration(const CalibrateQuestion& question, const CalibrateAnswer& answer,
+std::string render_calibration(const CalibrateRequest& request, const CalibrateResult& result,
                                Format format) {
-  if (format == Format::json) return json_text_of(question, answer);
-  if (format == Format::csv) return render(fitted_report(answer), Format::csv);
+  if (format == Format::json) return json_text_of(request, result);
+  if (format == Format::csv) return render(fitted_report(result), Format::csv);
   std::string out =
-      render(fitted_report(answer), format) + "\n" + render(residual_report(answer), format);
-  if (!answer.left_out.empty()) out += "\n" + render(left_out_report(answer.left_out), format);
+      render(fitted_report(result), format) + "\n" + render(residual_report(result), format);
+  if (!result.left_out.empty()) out += "\n" + render(left_out_report(result.left_out), format);
   return out;
 }
 

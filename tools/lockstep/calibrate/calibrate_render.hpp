@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "tools/lockstep/calibrate/calibrate_question.hpp"
+#include "tools/app/calibrate/calibrate.hpp"
 #include "tools/lockstep/output.hpp"
 
 namespace lockstep::cli {
@@ -10,7 +10,7 @@ namespace lockstep::cli {
 /// For stdout: what was fitted, on how many rows and with what error; what is left in the rows that
 /// were fitted to and in those to check with; what was left out. JSON: rows (what was fitted),
 /// residuals, left_out. CSV: what was fitted.
-[[nodiscard]] std::string render_calibration(const CalibrateQuestion& question,
-                                             const CalibrateAnswer& answer, Format format);
+[[nodiscard]] std::string render_calibration(const CalibrateRequest& request,
+                                             const CalibrateResult& result, Format format);
 
 }  // namespace lockstep::cli

@@ -18,11 +18,11 @@ Cell percent(double share) {
   return Cell{share, fmt::format("{:+.1f}", share * 100)};
 }
 
-std::string config_of(const DeviceQuestion& question) {
-  const Json out{{"backend", question.backend},
-                 {"quick", question.quick},
-                 {"repeats", question.repeats},
-                 {"calibration", question.measures ? Json(nullptr) : Json(question.file)}};
+std::string config_of(const CalibrateDeviceRequest& request) {
+  const Json out{{"backend", request.backend},
+                 {"quick", request.quick},
+                 {"repeats", request.repeats},
+                 {"calibration", request.measures ? Json(nullptr) : Json(request.file)}};
   return out.dump();
 }
 
@@ -82,7 +82,7 @@ Report residual_report(const Box& box) {
   return out;
 }
 
-Report comparison_report(const DeviceAnswer& answer) {
+Report comparison_report(const CalibrateDeviceResult& result) {
   Report out;
   out.columns = {{"group", "group", "", true},
                  {"case", "case", "", true},
@@ -90,18 +90,18 @@ Report comparison_report(const DeviceAnswer& answer) {
                  {"simulated_s", "simulated", "(us)", false},
                  {"error", "error", "(%)", false}};
   Section section;
-  section.notes = about(answer.box);
-  for (const BoxComparison& row : answer.compared) {
+  section.notes = about(result.box);
+  for (const BoxComparison& row : result.compared) {
     section.rows.push_back({Cell{row.group}, Cell{row.what}, time_cell(row.measured),
                             time_cell(row.simulated), percent(row.error())});
   }
   for (const char* group : {"collective", "layer", "step", ""}) {
     section.closing.push_back(fmt::format("mean |error| of {}: {:.1f} %",
                                           *group == '\0' ? "all" : group,
-                                          100 * mean_error(answer.compared, group)));
+                                          100 * mean_error(result.compared, group)));
   }
   section.closing.push_back(
-      answer.box.gpus == 1
+      result.box.gpus == 1
           ? "ranks of collectives are logical ones that share the device: its memory, no links"
           : "ranks of collectives share one GPU, its memory and no links, where no GPUs are named");
   out.sections.push_back(std::move(section));
@@ -110,12 +110,11 @@ Report comparison_report(const DeviceAnswer& answer) {
 
 }  // namespace
 
-std::string render_device(const DeviceQuestion& question, const DeviceAnswer& answer,
-                          Format format) {
-  Report report = question.compares ? comparison_report(answer) : residual_report(answer.box);
-  report.schema =
-      question.compares ? "lockstep.calibrate.compare/1" : "lockstep.calibrate.device/1";
-  report.config = config_of(question);
+std::string render_device(const CalibrateDeviceRequest& request,
+                          const CalibrateDeviceResult& result, Format format) {
+  Report report = request.compares ? comparison_report(result) : residual_report(result.box);
+  report.schema = request.compares ? "lockstep.calibrate.compare/1" : "lockstep.calibrate.device/1";
+  report.config = config_of(request);
   return render(report, format);
 }
 

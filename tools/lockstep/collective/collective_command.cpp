@@ -1,23 +1,24 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <optional>
 
 #include "strategies/collectives/spec.hpp"
-#include "tools/lockstep/collective/against.hpp"
+#include "tools/app/collective/root.hpp"
+#include "tools/lockstep/cluster_options.hpp"
+#include "tools/lockstep/collective/collective_options.hpp"
 #include "tools/lockstep/collective/collective_plot.hpp"
-#include "tools/lockstep/collective/collective_run.hpp"
-#include "tools/lockstep/collective/concurrent.hpp"
-#include "tools/lockstep/collective/contestants_option.hpp"
-#include "tools/lockstep/collective/crossover.hpp"
+#include "tools/lockstep/collective/collective_render.hpp"
+#include "tools/lockstep/collective/other_renders.hpp"
+#include "tools/lockstep/collective/rank_setting_options.hpp"
+#include "tools/lockstep/command_parser.hpp"
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/format_option.hpp"
 #include "tools/lockstep/number_option.hpp"
 #include "tools/lockstep/plot/plot.hpp"
-#include "tools/lockstep/root_option.hpp"
+#include "tools/lockstep/progress.hpp"
 #include "tools/lockstep/sizes.hpp"
 
 namespace lockstep::cli {
@@ -26,10 +27,10 @@ namespace {
 
 /// The options as written.
 struct Given {
-  ContestantOptions contestants;
-  ClusterOptions cluster;
-  NetworkOptions network;
-  NcclOptions nccl;
+  CandidateNames candidates;
+  ClusterRequest cluster;
+  NetworkRequest network;
+  NcclRequest nccl;
   std::optional<int> root;
   std::vector<std::string> sizes;
   std::string least;  // empty, as the next: not given
@@ -48,7 +49,7 @@ struct Given {
   std::string plot;
   std::string fold = "auto";
   bool classes = false;
-  RankSettings ranks;
+  RankSettingOptions ranks;
   Format format = Format::table;
 };
 
@@ -143,21 +144,21 @@ void check_concurrent(const Given& given) {
     throw UsageError("--set-rank and --concurrent exclude each other");
   const bool sized =
       !given.sizes.empty() || !given.least.empty() || !given.most.empty() || given.factor;
-  if (given.contestants.any() || sized)
+  if (given.candidates.any() || sized)
     throw UsageError(
         "--concurrent: its file says which collectives, algorithms and sizes there are; leave them "
         "out here");
 }
 
 /// A root that is given has to be somebody's: imported schedules have theirs for good.
-void check_root(const Given& given, const CollectiveQuestion& question) {
+void check_root(const Given& given, const CollectiveRequest& request) {
   if (!given.root) return;
   if (!given.concurrent.empty())
     throw UsageError("--concurrent: its file says which ranks are roots; leave out --root");
-  if (question.contestants.empty()) return;  // --against: its file names the collective
+  if (request.candidates.empty()) return;  // --against: its file names the collective
   std::vector<Collective> collectives;
   bool free = false;
-  for (const Contestant& each : question.contestants) {
+  for (const Candidate& each : request.candidates) {
     collectives.push_back(each.collective);
     free = free || (!each.import && has_root(each.collective));
   }
@@ -165,15 +166,15 @@ void check_root(const Given& given, const CollectiveQuestion& question) {
   if (!free) throw UsageError("--root: the roots of schedules from files stand in the files");
 }
 
-CollectiveQuestion question_of(const Given& given) {
+CollectiveRequest request_of(const Given& given) {
   const int modes = (given.crossover ? 1 : 0) + (given.concurrent.empty() ? 0 : 1) +
                     (given.against.empty() ? 0 : 1) + (given.plot.empty() ? 0 : 1);
   if (modes > 1)
     throw UsageError("--crossover, --concurrent, --against and --plot exclude each other");
   check_concurrent(given);
-  CollectiveQuestion out;
+  CollectiveRequest out;
   out.cluster = given.cluster;
-  if (given.concurrent.empty() && given.against.empty()) given.contestants.ask(out);
+  if (given.concurrent.empty() && given.against.empty()) add_candidates(given.candidates, out);
   out.sizes = sizes_of(given);
   out.network = given.network;
   out.nccl = given.nccl;
@@ -190,25 +191,29 @@ CollectiveQuestion question_of(const Given& given) {
   if (given.fold != "auto" && given.fold != "off")
     throw UsageError(fmt::format("--fold: expected auto or off, got \"{}\"", given.fold));
   out.fold = given.fold == "auto";
-  out.classes = given.classes;
+  out.on_progress = progress_line(given.crossover         ? "crossover"
+                                  : given.against.empty() ? "collective"
+                                                          : "against");
   out.ranks = given.ranks.parsed();
   return out;
 }
 
-Report answer(const Given& given) {
-  const CollectiveQuestion question = question_of(given);
-  if (!given.concurrent.empty()) return run_concurrent(given.concurrent, question);
+Report result_of(const Given& given) {
+  const CollectiveRequest request = request_of(given);
+  if (!given.concurrent.empty())
+    return report_of(request, run_concurrent(given.concurrent, request), given.concurrent);
   if (!given.against.empty())
-    return run_against({given.against, given.contestants, given.cluster_is_given, given.root},
-                       question);
-  if (given.crossover) return run_crossover(question);
+    return report_of(
+        run_against({given.against, given.candidates, given.cluster_is_given, given.root}, request),
+        given.against);
+  if (given.crossover) return report_of(request, find_crossovers(request));
   if (!given.plot.empty()) check_plot_target(given.plot);
-  Report report = run_collective(question);
+  Report report = report_of(request, run_collective(request), given.classes);
   if (!given.plot.empty()) plot_collective(report, given.plot);
   return report;
 }
 
-void add_sizes(CLI::App& command, const std::shared_ptr<Given>& given) {
+void add_sizes(const Command& command, const std::shared_ptr<Given>& given) {
   command
       .add_option(
           "--size,--sizes", given->sizes,
@@ -233,19 +238,19 @@ void add_sizes(CLI::App& command, const std::shared_ptr<Given>& given) {
 
 }  // namespace
 
-void add_collective(CLI::App& app) {
-  CLI::App* command =
+void add_collective(const Command& app) {
+  const Command command =
       app.add_subcommand("collective", "Times collectives, as nccl-tests would print it");
   const auto given = std::make_shared<Given>();
-  given->contestants.add_to(*command);
+  add_candidate_options(*command, given->candidates);
   given->cluster.cluster = "star";
-  given->cluster.add_to(*command);
+  add_cluster(*command, given->cluster);
   add_whole_number(
       *command, "-r,--root", 0, kMostRanks, [given](auto n) { given->root = static_cast<int>(n); },
       "Root of broadcast, reduce, scatter and gather (default 0)");
   add_sizes(*command, given);
-  given->network.add_to(*command);
-  given->nccl.add_to(*command);
+  add_network(*command, given->network);
+  add_nccl_options(*command, given->nccl);
   command
       ->add_option("--max-memory", given->most_memory,
                    "Refuse replays that need more memory (64M = 64 MiB)")
@@ -320,7 +325,7 @@ void add_collective(CLI::App& app) {
       "  lockstep collective --against tests/data/nccl_tests/allreduce-2xA100.txt");
   command->callback([given, command] {
     given->cluster_is_given = command->count("--cluster") > 0;
-    print(render(answer(*given), given->format));
+    print(render(result_of(*given), given->format));
   });
 }
 

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -9,14 +8,17 @@
 #include <string>
 
 #include "strategies/collectives/registry.hpp"
-#include "tools/lockstep/collective/contestants_option.hpp"
+#include "tools/app/collective/candidates.hpp"
+#include "tools/app/collective/root.hpp"
+#include "tools/lockstep/cluster_options.hpp"
+#include "tools/lockstep/command_parser.hpp"
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/complexity/complexity_render.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/format_option.hpp"
 #include "tools/lockstep/number_option.hpp"
 #include "tools/lockstep/plot/plot.hpp"
-#include "tools/lockstep/root_option.hpp"
+#include "tools/lockstep/progress.hpp"
 #include "tools/lockstep/sizes.hpp"
 
 namespace lockstep::cli {
@@ -28,8 +30,8 @@ constexpr std::string_view kQuantities = "rounds, small_time, busiest, total or 
 /// The options as written.
 struct Given {
   std::string collective;
-  ClusterOptions cluster;
-  NetworkOptions network;
+  ClusterRequest cluster;
+  NetworkRequest network;
   std::string algorithms = "all";
   std::string ranks = "2..1024";
   std::optional<int> points;
@@ -128,8 +130,8 @@ const ElementType* type_of(const std::string& text) {
       fmt::format("--type: expected one of {}, got \"{}\"", fmt::join(names, ", "), text));
 }
 
-ComplexityQuestion question_of(const Given& given) {
-  ComplexityQuestion out;
+ComplexityRequest request_of(const Given& given) {
+  ComplexityRequest out;
   out.collective = collective_of(given.collective);
   out.cluster = given.cluster;
   (void)given.cluster.policy();
@@ -157,43 +159,43 @@ double seconds(const std::optional<Duration>& time) {
   return time ? time->seconds() : 0;
 }
 
-Quantity quantity_of(const Given& given, const ComplexityQuestion& question) {
+Quantity quantity_of(const Given& given, const ComplexityRequest& request) {
   const std::string& name = given.quantity;
   const auto at = [](const char* what, Bytes size) {
     return fmt::format("{} of {}", what, to_string(size));
   };
   if (name == "rounds")
-    return {at("rounds", question.small), PlotUnit::ranks,
+    return {at("rounds", request.small), PlotUnit::ranks,
             [](const auto& point) { return static_cast<double>(point.rounds.value_or(0)); }};
   if (name == "small_time")
-    return {at("time", question.small), PlotUnit::seconds,
+    return {at("time", request.small), PlotUnit::seconds,
             [](const auto& point) { return seconds(point.small_time); }};
   if (name == "busiest")
-    return {at("sent and received by the busiest node", question.large), PlotUnit::bytes,
+    return {at("sent and received by the busiest node", request.large), PlotUnit::bytes,
             [](const auto& point) { return static_cast<double>(point.busiest.count()); }};
   if (name == "total")
-    return {at("sent by all", question.large), PlotUnit::bytes,
+    return {at("sent by all", request.large), PlotUnit::bytes,
             [](const auto& point) { return static_cast<double>(point.total.count()); }};
   if (name == "large_time")
-    return {at("time", question.large), PlotUnit::seconds,
+    return {at("time", request.large), PlotUnit::seconds,
             [](const auto& point) { return seconds(point.large_time); }};
   throw UsageError(fmt::format("--plot-of: expected {}, got \"{}\"", kQuantities, name));
 }
 
-void draw(const Given& given, const ComplexityQuestion& question, const ComplexityResult& result) {
-  const Quantity quantity = quantity_of(given, question);
+void draw(const Given& given, const ComplexityRequest& request, const ComplexityResult& result) {
+  const Quantity quantity = quantity_of(given, request);
   std::vector<PlotSeries> series;
   for (const ComplexityOutcome& outcome : result.outcomes) {
     PlotSeries& one = series.emplace_back(PlotSeries{outcome.spec.text(), {}});
     for (const ComplexityPoint& point : outcome.points)
       one.points.push_back({static_cast<double>(point.ranks), quantity.of(point)});
   }
-  const std::string title = fmt::format("{} on {}", to_string(question.collective), result.cluster);
+  const std::string title = fmt::format("{} on {}", to_string(request.collective), result.cluster);
   plot(series, {title, {"ranks", PlotUnit::ranks}, {quantity.label, quantity.unit}}, given.plot);
 }
 
-void check_plot(const Given& given, const ComplexityQuestion& question) {
-  (void)quantity_of(given, question);
+void check_plot(const Given& given, const ComplexityRequest& request) {
+  (void)quantity_of(given, request);
   if (given.plot.empty()) return;
   if (given.plot == "-" && given.format != Format::table)
     throw UsageError("--plot -: draws below a table only, not with --format");
@@ -201,18 +203,19 @@ void check_plot(const Given& given, const ComplexityQuestion& question) {
 }
 
 void run(const Given& given) {
-  const ComplexityQuestion question = question_of(given);
-  check_plot(given, question);
-  const ComplexityResult result = measure_complexity(question);
-  print(render(question, result, given.measured, given.format));
+  ComplexityRequest request = request_of(given);
+  request.on_progress = progress_line("complexity");
+  check_plot(given, request);
+  const ComplexityResult result = measure_complexity(request);
+  print(render(request, result, given.measured, given.format));
   if (given.plot == "-") print("\n");
-  if (!given.plot.empty()) draw(given, question, result);
+  if (!given.plot.empty()) draw(given, request, result);
 }
 
 }  // namespace
 
-void add_complexity(CLI::App& app) {
-  CLI::App* command = app.add_subcommand(
+void add_complexity(const Command& app) {
+  const Command command = app.add_subcommand(
       "complexity", "Measures how rounds, bytes and times grow with the number of ranks");
   const auto given = std::make_shared<Given>();
   given->cluster.cluster = "star";
@@ -223,7 +226,7 @@ void add_complexity(CLI::App& app) {
                    "parameter_server:shards=4, or all")
       ->type_name("NAME,...")
       ->capture_default_str();
-  given->cluster.add_to(*command);
+  add_cluster(*command, given->cluster);
   command->remove_option(command->get_option("--nodes"));
   command->remove_option(command->get_option("--ranks"));
   command->add_option("--ranks", given->ranks, "Powers of two in this range")
@@ -238,7 +241,7 @@ void add_complexity(CLI::App& app) {
   command->add_option("--size-large", given->large, "Of the message whose bytes count")
       ->type_name("SIZE")
       ->capture_default_str();
-  given->network.add_to(*command);
+  add_network(*command, given->network);
   add_whole_number(
       *command, "--root", 0, kMostRanks - 1, [given](auto n) { given->root = static_cast<int>(n); },
       "Of broadcast, reduce, scatter and gather")

@@ -1,4 +1,5 @@
 #include "tools/lockstep/complexity/complexity_render.hpp"
+#include "tools/app/fingerprint.hpp"
 
 #include <fmt/format.h>
 
@@ -26,7 +27,7 @@ void add(const std::optional<GrowthFit>& fit, std::vector<Cell>& row) {
   row.emplace_back(fit->residual);
 }
 
-std::vector<Column> growth_columns(const ComplexityQuestion& question) {
+std::vector<Column> growth_columns(const ComplexityRequest& request) {
   std::vector<Column> out = {{"algorithm", "algorithm", "", true}};
   const auto three = [&](const std::string& key, const std::string& heading,
                          const std::string& unit) {
@@ -35,16 +36,16 @@ std::vector<Column> growth_columns(const ComplexityQuestion& question) {
     out.push_back({key + "_residual", "", ""});
   };
   three("rounds", "rounds", "");
-  three("small_time", "time", "at " + to_string(question.small));
+  three("small_time", "time", "at " + to_string(request.small));
   three("busiest_bytes", "bandwidth", "busiest node");
   three("total_bytes", "bandwidth", "in total");
-  three("large_time", "time", "at " + to_string(question.large));
+  three("large_time", "time", "at " + to_string(request.large));
   return out;
 }
 
-Report growth_report(const ComplexityQuestion& question, const ComplexityResult& result) {
+Report growth_report(const ComplexityRequest& request, const ComplexityResult& result) {
   Report out;
-  out.columns = growth_columns(question);
+  out.columns = growth_columns(request);
   Section section;
   for (const ComplexityOutcome& outcome : result.outcomes) {
     auto& row = section.rows.emplace_back();
@@ -82,7 +83,7 @@ std::vector<Cell> point_row(const ComplexityOutcome& outcome, const ComplexityPo
           time_cell(point.small_time), time_cell(point.large_time)};
 }
 
-Report point_report(const ComplexityQuestion& question, const ComplexityResult& result) {
+Report point_report(const ComplexityRequest& request, const ComplexityResult& result) {
   Report out;
   out.columns = {{"algorithm", "algorithm", "", true},
                  {"ranks", "ranks", ""},
@@ -90,8 +91,8 @@ Report point_report(const ComplexityQuestion& question, const ComplexityResult& 
                  {"messages", "messages", ""},
                  {"busiest_bytes", "busiest node", "(B)"},
                  {"total_bytes", "in total", "(B)"},
-                 {"small_time_s", "time " + to_string(question.small), "(us)"},
-                 {"large_time_s", "time " + to_string(question.large), "(us)"}};
+                 {"small_time_s", "time " + to_string(request.small), "(us)"},
+                 {"large_time_s", "time " + to_string(request.large), "(us)"}};
   for (const ComplexityOutcome& outcome : result.outcomes) {
     Section section;
     for (const ComplexityPoint& point : outcome.points)
@@ -101,19 +102,19 @@ Report point_report(const ComplexityQuestion& question, const ComplexityResult& 
   return out;
 }
 
-std::string config_of(const ComplexityQuestion& question) {
+std::string config_of(const ComplexityRequest& request) {
   Json out;
-  out["collective"] = to_string(question.collective);
-  out["cluster"] = {{"file", question.cluster.path()}};
-  out["network"] = question.network.model;
-  out["routes"] = question.cluster.routes;
+  out["collective"] = to_string(request.collective);
+  out["cluster"] = {{"file", request.cluster.path()}};
+  out["network"] = request.network.model;
+  out["routes"] = request.cluster.routes;
   out["algorithms"] = Json::array();
-  for (const AlgorithmSpec& spec : question.algorithms) out["algorithms"].push_back(spec.text());
-  out["ranks"] = question.ranks;
-  out["root"] = question.root;
-  out["small_size_bytes"] = question.small.count();
-  out["large_size_bytes"] = question.large.count();
-  out["type"] = question.type->name;
+  for (const AlgorithmSpec& spec : request.algorithms) out["algorithms"].push_back(spec.text());
+  out["ranks"] = request.ranks;
+  out["root"] = request.root;
+  out["small_size_bytes"] = request.small.count();
+  out["large_size_bytes"] = request.large.count();
+  out["type"] = request.type->name;
   // A file's name may be any bytes; JSON's texts are UTF-8.
   return out.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -144,20 +145,20 @@ std::string render_json(Report report, Report points) {
 
 }  // namespace
 
-std::string render(const ComplexityQuestion& question, const ComplexityResult& result,
-                   bool measured, Format format) {
-  const Report points = point_report(question, result);
-  Report report = measured ? points : growth_report(question, result);
+std::string render(const ComplexityRequest& request, const ComplexityResult& result, bool measured,
+                   Format format) {
+  const Report points = point_report(request, result);
+  Report report = measured ? points : growth_report(request, result);
   report.schema = "lockstep.complexity/1";
-  report.config = config_of(question);
-  report.seed = question.cluster.seed;
+  report.config = config_of(request);
+  report.seed = request.cluster.seed;
   report.fingerprint = fingerprint_of(result);
   if (format == Format::json) return render_json(report, points);
   if (!report.sections.empty()) {
     auto& notes = report.sections.front().notes;
     notes.push_back(fmt::format("{}: growth with N = {} to {} ranks on {}",
-                                to_string(question.collective), question.ranks.front(),
-                                question.ranks.back(), result.cluster));
+                                to_string(request.collective), request.ranks.front(),
+                                request.ranks.back(), result.cluster));
     notes.insert(notes.end(), result.left_out.begin(), result.left_out.end());
   }
   return render(report, format);

@@ -2,14 +2,14 @@
 
 #include <string>
 
-#include "tools/lockstep/complexity/complexity_run.hpp"
+#include "tools/app/complexity/complexity.hpp"
 #include "tools/lockstep/output.hpp"
 
 namespace lockstep::cli {
 
 /// Data for stdout: a row per algorithm with its growth, or, where `measured`, a row per algorithm
 /// and number of ranks with what was measured. JSON has the measurements beside the rows.
-[[nodiscard]] std::string render(const ComplexityQuestion& question, const ComplexityResult& result,
+[[nodiscard]] std::string render(const ComplexityRequest& request, const ComplexityResult& result,
                                  bool measured, Format format);
 
 }  // namespace lockstep::cli

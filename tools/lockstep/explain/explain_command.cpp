@@ -1,19 +1,20 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <charconv>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "strategies/collectives/spec.hpp"
-#include "tools/lockstep/collective/contestants_option.hpp"
+#include "tools/app/collective/candidates.hpp"
+#include "tools/app/collective/root.hpp"
+#include "tools/lockstep/cluster_options.hpp"
+#include "tools/lockstep/command_parser.hpp"
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/explain/explain_render.hpp"
 #include "tools/lockstep/format_option.hpp"
 #include "tools/lockstep/number_option.hpp"
-#include "tools/lockstep/root_option.hpp"
 #include "tools/lockstep/sizes.hpp"
 
 namespace lockstep::cli {
@@ -23,8 +24,8 @@ namespace {
 /// The options as written.
 struct Given {
   std::string collective;
-  ClusterOptions cluster;
-  NetworkOptions network;
+  ClusterRequest cluster;
+  NetworkRequest network;
   std::string algorithm;
   std::string size = "64M";
   std::string type = "float";
@@ -99,9 +100,9 @@ std::optional<RoundRange> rounds_of(const std::string& text) {
   return RoundRange{*first, *last};
 }
 
-ExplainQuestion question_of(const Given& given) {
+ExplainRequest request_of(const Given& given) {
   const Collective collective = collective_of(given.collective);
-  ExplainQuestion out;
+  ExplainRequest out;
   out.stage.cluster = given.cluster;
   (void)given.cluster.policy();
   out.stage.network = given.network;
@@ -118,8 +119,8 @@ ExplainQuestion question_of(const Given& given) {
 
 }  // namespace
 
-void add_explain(CLI::App& app) {
-  CLI::App* command =
+void add_explain(const Command& app) {
+  const Command command =
       app.add_subcommand("explain", "Tells round by round what an algorithm sends, adds and costs");
   const auto given = std::make_shared<Given>();
   given->cluster.cluster = "star";
@@ -132,8 +133,8 @@ void add_explain(CLI::App& app) {
   command->add_option("--size,-b", given->size, "Of the message (64M = 64 MiB)")
       ->type_name("SIZE")
       ->capture_default_str();
-  given->cluster.add_to(*command);
-  given->network.add_to(*command);
+  add_cluster(*command, given->cluster);
+  add_network(*command, given->network);
   add_whole_number(
       *command, "--root", 0, kMostRanks - 1, [given](auto n) { given->root = static_cast<int>(n); },
       "Of broadcast, reduce, scatter and gather")
@@ -159,7 +160,7 @@ void add_explain(CLI::App& app) {
       "  lockstep explain all_reduce --algorithm ring --ranks 4 --size 64M\n"
       "  lockstep explain all_reduce --algorithm halving_doubling --ranks 8 --rounds 1..3 --format "
       "md");
-  command->callback([given] { print(render(explain(question_of(*given)), given->format)); });
+  command->callback([given] { print(render(explain(request_of(*given)), given->format)); });
 }
 
 }  // namespace lockstep::cli

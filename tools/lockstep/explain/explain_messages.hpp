@@ -4,15 +4,11 @@
 #include <vector>
 
 #include "sim/execute/host/schedule/rounds.hpp"
+#include "tools/app/explain/explain.hpp"
+#include "tools/lockstep/app.hpp"
 #include "tools/lockstep/explain/explain_words.hpp"
 
 namespace lockstep::cli {
-
-/// What is worth naming.
-struct RoundDetails {
-  bool lanes = false;
-  bool channels = false;
-};
 
 /// A round in words, a line each: "rank 0 -> rank 1: chunk 0 (16 MiB), added". Messages that differ
 /// in their receiver or their sender alone share a line.

@@ -1,4 +1,6 @@
 #include "tools/lockstep/explain/explain_render.hpp"
+#include "tools/app/fingerprint.hpp"
+#include "tools/lockstep/explain/explain_messages.hpp"
 
 #include <fmt/format.h>
 
@@ -16,7 +18,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kWidth = 118;  // of a table, in letters
 
 const CollectiveAlgorithm& algorithm_of(const Explanation& explanation) {
-  return *explanation.question.stage.spec.algorithm;
+  return *explanation.request.stage.spec.algorithm;
 }
 
 // --- what is said in tables and in Markdown
@@ -24,7 +26,7 @@ const CollectiveAlgorithm& algorithm_of(const Explanation& explanation) {
 std::string heading(const Explanation& explanation) {
   const CollectiveAlgorithm& row = algorithm_of(explanation);
   return fmt::format("{} by {}: {}", to_string(row.collective),
-                     explanation.question.stage.spec.text(), row.summary);
+                     explanation.request.stage.spec.text(), row.summary);
 }
 
 std::string parameters(const Explanation& explanation) {
@@ -40,7 +42,7 @@ std::string message_text(const Explanation& explanation) {
   const std::int64_t chunks = stage.schedule->blocks();
   if (algorithm_of(explanation).collective == Collective::barrier) return "messages without data";
   std::string out = fmt::format("message of {} ({} {})", to_string(stage.layout.size),
-                                stage.layout.count, explanation.question.stage.type->name);
+                                stage.layout.count, explanation.request.stage.type->name);
   if (chunks > 0)
     out += fmt::format(", {} chunk{} of {}", chunks, chunks == 1 ? "" : "s",
                        to_string(stage.layout.block));
@@ -51,7 +53,7 @@ std::string message_text(const Explanation& explanation) {
 
 std::vector<std::string> introduction(const Explanation& explanation) {
   const Stage& stage = explanation.stage;
-  std::vector<std::string> out = {stage.arena->text(), message_text(explanation)};
+  std::vector<std::string> out = {stage.setup->text(), message_text(explanation)};
   if (has_root(algorithm_of(explanation).collective))
     out.push_back(fmt::format("root: rank {}", stage.input.root));
   if (const std::string text = parameters(explanation); !text.empty()) out.push_back(text);
@@ -101,8 +103,39 @@ std::vector<std::string> legend(const Explanation& explanation) {
 }
 
 std::string round_heading(const Explanation& explanation, const ExplainedRound& round) {
-  if (round.number == 0) return "before the first round";
-  return fmt::format("round {} of {}", round.number, explanation.total_rounds);
+  if (round.round.number == 0) return "before the first round";
+  return fmt::format("round {} of {}", round.round.number, explanation.total_rounds);
+}
+
+// --- names
+
+ExplainWords words_of(const Explanation& explanation) {
+  const Stage& stage = explanation.stage;
+  return ExplainWords({stage.input.n, algorithm_of(explanation).helpers, stage.schedule->blocks(),
+                       stage.layout.block});
+}
+
+std::vector<std::string> row_labels(const Explanation& explanation) {
+  const ExplainWords words = words_of(explanation);
+  std::vector<std::string> out;
+  for (const auto& rank : explanation.rows) out.push_back(rank ? words.label(*rank) : "...");
+  return out;
+}
+
+/// What happens in a round, as many lines as fit a page.
+struct ShownLines {
+  std::vector<std::string> lines;
+  std::size_t left_out = 0;
+};
+
+ShownLines lines_of(const Explanation& explanation, const Round& round) {
+  constexpr std::size_t kMostLines = 24;
+  ShownLines out{round_lines(round, words_of(explanation), explanation.details), 0};
+  if (out.lines.size() > kMostLines) {
+    out.left_out = out.lines.size() - kMostLines;
+    out.lines.resize(kMostLines);
+  }
+  return out;
 }
 
 // --- the tables of chunks
@@ -124,7 +157,7 @@ std::vector<std::size_t> widths(const Explanation& explanation) {
 std::vector<std::pair<std::size_t, std::size_t>> pieces(const Explanation& explanation,
                                                         const std::vector<std::size_t>& width) {
   std::size_t label = 6;
-  for (const std::string& row : explanation.rows) label = std::max(label, row.size() + 2);
+  for (const std::string& row : row_labels(explanation)) label = std::max(label, row.size() + 2);
   std::vector<std::pair<std::size_t, std::size_t>> out;
   for (std::size_t count = 1; count <= width.size(); ++count) {
     out.clear();
@@ -144,6 +177,7 @@ class HoldingTables {
  public:
   explicit HoldingTables(const Explanation& explanation)
       : explanation_{explanation},
+        labels_{row_labels(explanation)},
         widths_{widths(explanation)},
         pieces_{pieces(explanation, widths_)} {}
 
@@ -168,7 +202,7 @@ class HoldingTables {
     Section section;
     for (std::size_t r = 0; r < table.size(); ++r) {
       auto& row = section.rows.emplace_back();
-      row.emplace_back(explanation_.rows[r]);
+      row.emplace_back(labels_[r]);
       for (std::size_t i = begin; i < end; ++i) row.emplace_back(table[r][i]);
     }
     out.sections.push_back(std::move(section));
@@ -176,6 +210,7 @@ class HoldingTables {
   }
 
   const Explanation& explanation_;
+  std::vector<std::string> labels_;
   std::vector<std::size_t> widths_;
   std::vector<std::pair<std::size_t, std::size_t>> pieces_;
 };
@@ -233,7 +268,7 @@ std::vector<std::string> facts(const Explanation& explanation) {
   std::vector<std::string> out = {fmt::format("rounds: {}", row.rounds),
                                   fmt::format("sent by a rank: {}", row.sent_per_rank)};
   if (const auto& traffic = explanation.cost.traffic) {
-    const auto size = [&](std::int64_t blocks) { return explanation.words.size(blocks); };
+    const auto size = [&](std::int64_t blocks) { return words_of(explanation).size(blocks); };
     const std::int64_t shown = explanation.total_rounds;
     if (shown > 0 || traffic->rounds)
       out[0] += fmt::format("; here {}", shown > 0 ? shown : *traffic->rounds);
@@ -271,11 +306,11 @@ class Page {
 void write_round(const Explanation& explanation, const ExplainedRound& round,
                  const HoldingTables& tables, Format format, Page& page) {
   page.section(round_heading(explanation, round));
-  for (const std::string& line : round.lines) page.line(line);
-  if (round.lines.empty()) page.line("messages leave and wait to be taken");
-  if (round.lines_left_out > 0)
-    page.line(
-        fmt::format("... and {} lines more; --format json has them all", round.lines_left_out));
+  const ShownLines shown = lines_of(explanation, round.round);
+  for (const std::string& line : shown.lines) page.line(line);
+  if (shown.lines.empty()) page.line("messages leave and wait to be taken");
+  if (shown.left_out > 0)
+    page.line(fmt::format("... and {} lines more; --format json has them all", shown.left_out));
   page.gap();
   page.raw(tables.text(round.after, format));
 }
@@ -313,7 +348,7 @@ std::vector<Cell> event(const Explanation& explanation, std::int64_t round, cons
                         const StepPlace& from, const StepPlace& to, int channel,
                         const std::vector<Chunk>& sent, const std::vector<Chunk>& received,
                         std::int64_t blocks, Combine combine) {
-  const ExplainWords& words = explanation.words;
+  const ExplainWords words = words_of(explanation);
   return {Cell{round},
           Cell{std::string{kind}},
           Cell{std::int64_t{from.rank}},
@@ -355,9 +390,9 @@ Report event_report(const Explanation& explanation) {
 }
 
 Json config_of(const Explanation& explanation) {
-  const StageRequest& request = explanation.question.stage;
+  const StageRequest& request = explanation.request.stage;
   const Stage& stage = explanation.stage;
-  const Arena& arena = *stage.arena;
+  const CollectiveSetup& setup = *stage.setup;
   Json out;
   out["collective"] = to_string(algorithm_of(explanation).collective);
   out["algorithm"] = {{"name", request.spec.algorithm->name}, {"parameters", Json::object()}};
@@ -367,13 +402,13 @@ Json config_of(const Explanation& explanation) {
         number != nullptr ? Json(*number) : Json(to_string(value));
   }
   out["cluster"] = {{"file", request.cluster.path()},
-                    {"name", arena.loaded().name},
-                    {"device", arena.loaded().device.id},
-                    {"nodes", arena.cluster().nodes()},
-                    {"ranks", arena.ranks()}};
+                    {"name", setup.loaded().name},
+                    {"device", setup.loaded().device.id},
+                    {"nodes", setup.cluster().nodes()},
+                    {"ranks", setup.ranks()}};
   out["network"] = request.network.model;
-  out["protocol"] = arena.protocol() ? Json(arena.protocol()->id) : Json();
-  out["routes"] = kRoutePolicyNames.at(static_cast<std::size_t>(arena.policy()));
+  out["protocol"] = setup.protocol() ? Json(setup.protocol()->id) : Json();
+  out["routes"] = kRoutePolicyNames.at(static_cast<std::size_t>(setup.policy()));
   out["root"] = stage.input.root;
   out["ranks_per_node"] = stage.input.layout.per_node;
   out["dimensions"] = stage.input.layout.dimensions;
@@ -415,12 +450,13 @@ Json cost_json(const Explanation& explanation) {
 Json tables_json(const Explanation& explanation) {
   Json out;
   out["columns"] = explanation.columns;
-  out["ranks"] = explanation.rows;
+  out["ranks"] = row_labels(explanation);
   out["start"] = explanation.start;
   out["rounds"] = Json::array();
   for (const ExplainedRound& round : explanation.rounds)
-    out["rounds"].push_back(
-        {{"round", round.number}, {"lines", round.lines}, {"after", round.after}});
+    out["rounds"].push_back({{"round", round.round.number},
+                             {"lines", lines_of(explanation, round.round).lines},
+                             {"after", round.after}});
   return out;
 }
 
@@ -440,7 +476,7 @@ std::string render_json(const Explanation& explanation) {
   Report report = event_report(explanation);
   report.schema = "lockstep.explain/1";
   report.config = config_of(explanation).dump(-1, ' ', false, Json::error_handler_t::replace);
-  report.seed = explanation.question.stage.cluster.seed;
+  report.seed = explanation.request.stage.cluster.seed;
   report.fingerprint = fingerprint_of(explanation);
   Json whole = Json::parse(lockstep::cli::render(report, Format::json));
   Json rows = std::move(whole["rows"]);

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "tools/lockstep/explain/explain_run.hpp"
+#include "tools/app/explain/explain.hpp"
 #include "tools/lockstep/output.hpp"
 
 namespace lockstep::cli {

@@ -1,15 +1,16 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <charconv>
 #include <cstdio>
 #include <memory>
 
+#include "tools/lockstep/cluster_options.hpp"
+#include "tools/lockstep/command_parser.hpp"
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/format_option.hpp"
 #include "tools/lockstep/number_option.hpp"
-#include "tools/lockstep/replay/replay_run.hpp"
+#include "tools/lockstep/replay/replay_render.hpp"
 #include "tools/lockstep/sizes.hpp"
 
 namespace lockstep::cli {
@@ -17,7 +18,7 @@ namespace lockstep::cli {
 namespace {
 
 struct Given {
-  ReplayQuestion question;
+  ReplayTraceRequest request;
   std::string compute = "as-is";
   std::string most_memory = "8G";
   Format format = Format::table;
@@ -37,8 +38,8 @@ double compute_scale_of(const std::string& text) {
   return factor;
 }
 
-ReplayQuestion question_of(const Given& given) {
-  ReplayQuestion out = given.question;
+ReplayTraceRequest request_of(const Given& given) {
+  ReplayTraceRequest out = given.request;
   out.compute_scale = compute_scale_of(given.compute);
   out.most_memory = size_option("--max-memory", given.most_memory);
   (void)out.network.parsed();
@@ -48,30 +49,31 @@ ReplayQuestion question_of(const Given& given) {
 
 /// Only tables and JSON have room for notes.
 void run(const Given& given) {
-  const ReplayAnswer answer = run_replay(question_of(given));
+  const ReplayTraceRequest request = request_of(given);
+  const ReplayTraceResult result = replay_trace(request);
   if (given.format == Format::csv || given.format == Format::md)
-    for (const std::string& note : answer.ignored) fmt::print(stderr, "lockstep: note: {}\n", note);
-  print(render(answer.report, given.format));
+    for (const std::string& note : result.notes) fmt::print(stderr, "lockstep: note: {}\n", note);
+  print(render(report_of(request, result), given.format));
 }
 
 }  // namespace
 
-void add_replay(CLI::App& app) {
-  CLI::App* command =
+void add_replay(const Command& app) {
+  const Command command =
       app.add_subcommand("replay", "Replays what another program did: GOAL, Chakra traces");
   const auto given = std::make_shared<Given>();
-  ReplayQuestion& question = given->question;
+  ReplayTraceRequest& request = given->request;
   command
-      ->add_option("trace", question.trace,
+      ->add_option("trace", request.trace,
                    "A GOAL file, or Chakra traces: PREFIX of PREFIX.0.et, PREFIX.1.et, ... (or "
                    ".json), or their folder")
       ->required()
       ->type_name("TRACE");
-  question.cluster.cluster = "star";
-  question.cluster.add_to(*command);
-  question.network.add_to(*command);
+  request.cluster.cluster = "star";
+  add_cluster(*command, request.cluster);
+  add_network(*command, request.network);
   command
-      ->add_option("--algorithm,-a", question.algorithms,
+      ->add_option("--algorithm,-a", request.algorithms,
                    "For the collectives in a trace, one for each kind, separated by commas, as in "
                    "halving_doubling,bruck (default: ring, where there is one)")
       ->type_name("NAME,...");
@@ -82,8 +84,7 @@ void add_replay(CLI::App& app) {
       ->type_name("as-is|zero|FACTOR")
       ->capture_default_str();
   add_whole_number(
-      *command, "--slots", 0, 1 << 20,
-      [&question](auto n) { question.slots = static_cast<int>(n); },
+      *command, "--slots", 0, 1 << 20, [&request](auto n) { request.slots = static_cast<int>(n); },
       "Messages under way from one rank to another on one tag before a sender waits; 0: each waits "
       "for its receiver (default: no limit)");
   command

@@ -1,25 +1,24 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
-#include "tools/lockstep/arena.hpp"
-#include "tools/lockstep/cluster_options.hpp"
+#include "tools/app/inputs/network_request.hpp"
+#include "tools/app/inputs/scenario_file.hpp"
+#include "tools/lockstep/command_parser.hpp"
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/format_option.hpp"
+#include "tools/lockstep/progress.hpp"
 #include "tools/lockstep/rank_list.hpp"
-#include "tools/lockstep/run/rank_speeds.hpp"
+#include "tools/lockstep/run/run_options.hpp"
 #include "tools/lockstep/run/run_render.hpp"
-#include "tools/lockstep/run/trace_file.hpp"
-#include "tools/lockstep/scenario_file.hpp"
 
 namespace lockstep::cli {
 
 namespace {
 
 struct Given {
-  RunQuestion question;
+  RunOptions run;
   std::string ranks;
   std::string window;
   Format format = Format::table;
@@ -39,15 +38,16 @@ Folding folding_of(const std::string& text) {
   throw UsageError(fmt::format("--fold: expected auto or off, got \"{}\"", text));
 }
 
-RunQuestion question_of(const Given& given) {
-  RunQuestion out = given.question;
+StepRequest request_of(const Given& given) {
+  StepRequest out = given.run.step;
   out.file = scenario_file(out.file);
-  out.simulation.fidelity = fidelity_of(out.fidelity);
-  out.simulation.fold = folding_of(out.fold);
-  if (out.classes && out.simulation.fold == Folding::automatic)
+  out.simulation.fidelity = fidelity_of(given.run.fidelity);
+  out.simulation.fold = folding_of(given.run.fold);
+  if (given.run.classes && out.simulation.fold == Folding::automatic)
     out.simulation.fold = Folding::always;
-  out.simulation.speeds = parse_rank_speeds(out.rank_settings);
-  out.simulation.network = NetworkOptions{out.network, {}}.parsed();
+  out.simulation.speeds = parse_rank_speeds(given.run.rank_settings);
+  out.simulation.network = NetworkRequest{given.run.network, {}}.parsed();
+  out.on_progress = progress_line("run");
   if (out.trace.empty() && !(given.ranks.empty() && given.window.empty()))
     throw UsageError("--trace-ranks and --trace-window say what --trace FILE is to hold");
   if (!given.ranks.empty()) out.trace_ranks = parse_rank_list("--trace-ranks", given.ranks, 0);
@@ -55,49 +55,49 @@ RunQuestion question_of(const Given& given) {
   return out;
 }
 
-void add_simulation(CLI::App& command, RunQuestion& question) {
+void add_simulation(const Command& command, RunOptions& run) {
   command
-      .add_option("--fidelity", question.fidelity,
+      .add_option("--fidelity", run.fidelity,
                   "all: every rank and transfer on one network; representatives: one rank of each "
                   "role; auto: all where that is quick, folded or not")
       ->type_name("auto|all|representatives")
       ->capture_default_str();
   command
-      .add_option("--network", question.network,
+      .add_option("--network", run.network,
                   "fluid: max-min fair shares; alpha-beta: only ports limit; queue: whole "
                   "messages, first in first out")
       ->type_name("MODEL")
       ->capture_default_str();
   command
       .add_option(
-          "--calibration", question.calibration,
+          "--calibration", run.step.calibration,
           "File of `lockstep calibrate` whose figures go before the shipped ones: kernel times "
           "of a box and, of several GPUs, its NVLinks; or what was fitted --from results")
       ->type_name("FILE");
-  command.add_flag("--ignore-memory", question.ignore_memory,
+  command.add_flag("--ignore-memory", run.step.ignore_memory,
                    "Go on where a rank needs more memory than its GPU has");
 }
 
-void add_folding(CLI::App& command, RunQuestion& question) {
+void add_folding(const Command& command, RunOptions& run) {
   command
-      .add_option("--fold", question.fold,
+      .add_option("--fold", run.fold,
                   "auto: ranks that cannot differ are simulated once, to the same picosecond; off: "
                   "each for itself")
       ->type_name("auto|off")
       ->capture_default_str();
-  command.add_flag("--classes", question.classes,
+  command.add_flag("--classes", run.classes,
                    "Tells which ranks were folded into one, and in what the others differ");
   command
-      .add_option("--set-rank", question.rank_settings,
+      .add_option("--set-rank", run.rank_settings,
                   "A rank that computes at another speed, as in --set-rank 17 compute=0.8; "
                   "repeatable")
       ->type_name("RANK compute=SPEED")
       ->allow_extra_args(false);
 }
 
-void add_trace(CLI::App& command, Given& given) {
+void add_trace(const Command& command, Given& given) {
   command
-      .add_option("--trace", given.question.trace,
+      .add_option("--trace", given.run.step.trace,
                   "Writes the step as a trace for ui.perfetto.dev: a track for each rank and "
                   "stream, flows from send to receive, memory")
       ->type_name("FILE");
@@ -113,25 +113,25 @@ void add_trace(CLI::App& command, Given& given) {
 
 }  // namespace
 
-void add_run(CLI::App& app) {
-  CLI::App* command = app.add_subcommand(
+void add_run(const Command& app) {
+  const Command command = app.add_subcommand(
       "run", "Simulates a training step: its time, throughput, MFU, memory and where time goes");
   const auto given = std::make_shared<Given>();
-  RunQuestion& question = given->question;
+  StepRequest& request = given->run.step;
   command
       ->add_option(
-          "scenario", question.file,
+          "scenario", request.file,
           "Scenario file, such as configs/scenarios/llama3-70b-dgx-h100.json, or the name of a "
           "shipped one")
       ->required()
       ->type_name("SCENARIO");
   command
-      ->add_option("--set", question.overrides,
+      ->add_option("--set", request.overrides,
                    "Takes the place of a value of the scenario, as in parallel.tp=4; repeatable")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  add_simulation(*command, question);
-  add_folding(*command, question);
+  add_simulation(*command, given->run);
+  add_folding(*command, given->run);
   add_trace(*command, *given);
   add_format(*command, given->format);
   command->footer(
@@ -143,8 +143,8 @@ void add_run(CLI::App& app) {
       "--format json\n"
       "  lockstep run configs/scenarios/zero-7b5-3.json --set-rank 17 compute=0.8 --classes");
   command->callback([given] {
-    const RunQuestion asked = question_of(*given);
-    print(render_run(asked, run_step(asked), given->format));
+    given->run.step = request_of(*given);
+    print(render_run(given->run, run_step(given->run.step), given->format));
   });
 }
 

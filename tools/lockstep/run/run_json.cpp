@@ -1,12 +1,13 @@
 #include "tools/lockstep/run/run_json.hpp"
+#include "tools/app/fingerprint.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include "strategies/models/count.hpp"
 #include "strategies/training/scenario_json.hpp"
 #include "tools/lockstep/run/expert_notes.hpp"
-#include "tools/lockstep/run/rank_classes.hpp"
 #include "tools/lockstep/run/run_row.hpp"
+#include "tools/lockstep/run/step_words.hpp"
 
 namespace lockstep::cli {
 
@@ -29,18 +30,19 @@ Json maybe(const std::optional<double>& number) {
 }
 
 /// What ran: the scenario with every default, which may be fed back, and how it was simulated.
-Json config_of(const RunQuestion& question, const RunAnswer& answer) {
-  Json config = Json::parse(json_text(answer.scenario.resolved));
+Json config_of(const RunOptions& options, const StepResult& result) {
+  Json config = Json::parse(json_text(result.scenario.resolved));
   config["run"] = {
-      {"file", question.file},
-      {"set", question.overrides},
-      {"ignore_memory", question.ignore_memory},
-      {"fidelity", question.fidelity},
-      {"fold", question.fold},
-      {"set_rank", question.rank_settings},
-      {"network", question.network},
-      {"nccl", answer.nccl},
-      {"calibration", question.calibration.empty() ? Json(nullptr) : Json(question.calibration)}};
+      {"file", options.step.file},
+      {"set", options.step.overrides},
+      {"ignore_memory", options.step.ignore_memory},
+      {"fidelity", options.fidelity},
+      {"fold", options.fold},
+      {"set_rank", options.rank_settings},
+      {"network", options.network},
+      {"nccl", result.nccl},
+      {"calibration",
+       options.step.calibration.empty() ? Json(nullptr) : Json(options.step.calibration)}};
   return config;
 }
 
@@ -54,9 +56,9 @@ std::int64_t number_of(const RankTimeline& rank) {
 }
 
 /// Folded or not, that of all ranks is the same.
-std::string fingerprint_of(const RunAnswer& answer) {
+std::string fingerprint_of(const StepResult& result) {
   Fingerprint fingerprint;
-  const StepTimeline& timeline = answer.step.timeline;
+  const StepTimeline& timeline = result.step.timeline;
   fingerprint.add(timeline.end.ps());
   std::vector<std::int64_t> numbers;
   for (const RankTimeline& rank : timeline.ranks) numbers.push_back(number_of(rank));
@@ -70,7 +72,7 @@ std::string fingerprint_of(const RunAnswer& answer) {
   for (std::size_t i = 0; i < timeline.stands_in.size(); ++i)
     add(static_cast<int>(i), timeline.stands_in[i]);
   for (const Bytes bytes : timeline.link_bytes) fingerprint.add(bytes.count());
-  fingerprint.add(answer.memory.needed().count());
+  fingerprint.add(result.memory.needed().count());
   return fingerprint.text();
 }
 
@@ -107,11 +109,11 @@ Json notes_json(const std::vector<ScenarioNote>& notes) {
 }
 
 /// The steps of which the result is the mean.
-Json averaging_json(const RunAnswer& answer) {
-  if (!answer.averaging) return nullptr;
-  return {{"every", answer.averaging->every},
-          {"step_with_average_s", answer.averaging->with.seconds()},
-          {"step_without_average_s", answer.averaging->without.seconds()}};
+Json averaging_json(const StepResult& result) {
+  if (!result.averaging) return nullptr;
+  return {{"every", result.averaging->every},
+          {"step_with_average_s", result.averaging->with.seconds()},
+          {"step_without_average_s", result.averaging->without.seconds()}};
 }
 
 /// Whole numbers as such.
@@ -121,9 +123,9 @@ Json count_json(double count) {
 }
 
 /// From how far others of its kind were off.
-Json confidence_json(const RunAnswer& answer) {
-  if (!answer.confidence) return nullptr;
-  const Confidence& of = *answer.confidence;
+Json confidence_json(const StepResult& result) {
+  if (!result.confidence) return nullptr;
+  const Confidence& of = *result.confidence;
   Json outside = Json::array();
   for (const Unchecked& each : of.outside)
     outside.push_back(
@@ -158,11 +160,11 @@ Json exposed_of(const Breakdown& rank) {
   return out;
 }
 
-Json stages_of(const RunAnswer& answer) {
+Json stages_of(const StepResult& result) {
   Json out = Json::array();
-  for (const StageUse& stage : answer.summary.stages)
+  for (const StageUse& stage : result.summary.stages)
     out.push_back({{"stage", stage.name},
-                   {"rank", answer.step.timeline.ranks[stage.rank.rank].rank},
+                   {"rank", result.step.timeline.ranks[stage.rank.rank].rank},
                    {"computation_s", stage.rank.computation_total().seconds()},
                    {"exposed_communication_s", stage.rank.exposed_total().seconds()},
                    {"bubble_s", stage.rank.bubble.seconds()},
@@ -172,10 +174,10 @@ Json stages_of(const RunAnswer& answer) {
   return out;
 }
 
-Json breakdown_of(const RunAnswer& answer) {
-  const StepSummary& summary = answer.summary;
+Json breakdown_of(const StepResult& result) {
+  const StepSummary& summary = result.summary;
   Json out;
-  out["rank"] = answer.step.timeline.ranks[summary.worst.rank].rank;
+  out["rank"] = result.step.timeline.ranks[summary.worst.rank].rank;
   out["computation_s"] = computation_of(summary.worst);
   out["purpose_s"] = purposes_of(summary.worst);
   out["exposed_communication_s"] = exposed_of(summary.worst);
@@ -198,7 +200,7 @@ Json breakdown_of(const RunAnswer& answer) {
                     {"time_s", share.length.seconds()},
                     {"operations", count_json(share.operations)}});
   out["critical_path"] = std::move(path);
-  out["stages"] = stages_of(answer);
+  out["stages"] = stages_of(result);
   return out;
 }
 
@@ -242,10 +244,10 @@ Json class_of(const ShownClass& each) {
 }
 
 /// How many classes the ranks were folded into; the classes themselves where asked for.
-Json fold_of(const RunQuestion& question, const RunAnswer& answer) {
-  const SimulatedStep& step = answer.step;
+Json fold_of(const RunOptions& options, const StepResult& result) {
+  const SimulatedStep& step = result.step;
   Json out{{"folded", !step.classes.empty()}, {"classes", step.classes.size()}};
-  if (!question.classes) return out;
+  if (!options.classes) return out;
   Json classes = Json::array();
   for (const ShownClass& each : shown_classes(step)) classes.push_back(class_of(each));
   out["members"] = std::move(classes);
@@ -264,30 +266,30 @@ Json links_of(const std::vector<LinkUse>& links) {
 
 }  // namespace
 
-std::string json_of_run(const RunQuestion& question, const RunAnswer& answer) {
-  Report report = row_of_run(answer);
+std::string json_of_run(const RunOptions& options, const StepResult& result) {
+  Report report = row_of_run(result);
   report.schema = "lockstep.run/1";
-  report.config = config_of(question, answer).dump();
-  report.seed = answer.scenario.seed;
-  report.fingerprint = fingerprint_of(answer);
+  report.config = config_of(options, result).dump();
+  report.seed = result.scenario.seed;
+  report.fingerprint = fingerprint_of(result);
   Json out = Json::parse(render(report, Format::json));
   const Json rows = out["rows"];
   out.erase("rows");
-  out["name"] = answer.scenario.name;
-  out["stack"] = stack_json(answer.scenario);
-  out["model"] = model_of(answer.scenario.model);
-  out["fidelity"] = answer.step.fidelity == Fidelity::all_ranks ? "all" : "representatives";
-  out["fold"] = fold_of(question, answer);
-  add_throughput(answer.throughput, out);
-  out["averaging"] = averaging_json(answer);
-  out["confidence"] = confidence_json(answer);
-  out["breakdown"] = breakdown_of(answer);
-  out["memory"] = memory_of(answer.memory);
-  out["links"] = links_of(answer.links);
-  out["links_of_box"] = answer.links_of_box.empty() ? Json(nullptr) : Json(answer.links_of_box);
-  out["algorithms"] = answer.step.algorithms;
-  out["experts"] = expert_notes(answer.scenario);
-  out["without_effect"] = notes_json(answer.scenario.notes);
+  out["name"] = result.scenario.name;
+  out["stack"] = stack_json(result.scenario);
+  out["model"] = model_of(result.scenario.model);
+  out["fidelity"] = result.step.fidelity == Fidelity::all_ranks ? "all" : "representatives";
+  out["fold"] = fold_of(options, result);
+  add_throughput(result.throughput, out);
+  out["averaging"] = averaging_json(result);
+  out["confidence"] = confidence_json(result);
+  out["breakdown"] = breakdown_of(result);
+  out["memory"] = memory_of(result.memory);
+  out["links"] = links_of(result.links);
+  out["links_of_box"] = result.links_of_box.empty() ? Json(nullptr) : Json(result.links_of_box);
+  out["algorithms"] = result.step.algorithms;
+  out["experts"] = expert_notes(result.scenario);
+  out["without_effect"] = notes_json(result.scenario.notes);
   out["rows"] = rows;
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -2,10 +2,10 @@
 
 #include <string>
 
-#include "tools/lockstep/run/run_step.hpp"
+#include "tools/lockstep/run/run_options.hpp"
 
 namespace lockstep::cli {
 
-[[nodiscard]] std::string json_of_run(const RunQuestion& question, const RunAnswer& answer);
+[[nodiscard]] std::string json_of_run(const RunOptions& options, const StepResult& result);
 
 }  // namespace lockstep::cli

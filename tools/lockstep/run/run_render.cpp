@@ -8,18 +8,18 @@
 
 namespace lockstep::cli {
 
-std::string render_run(const RunQuestion& question, const RunAnswer& answer, Format format) {
+std::string render_run(const RunOptions& options, const StepResult& result, Format format) {
   switch (format) {
     case Format::json:
-      return json_of_run(question, answer);
+      return json_of_run(options, result);
     case Format::csv:  // has no place for notes
-      for (const ScenarioNote& note : answer.scenario.notes)
+      for (const ScenarioNote& note : result.scenario.notes)
         fmt::print(stderr, "note: {}\n", note.text());
-      return render(row_of_run(answer), Format::csv);
+      return render(row_of_run(result), Format::csv);
     case Format::md:
-      return markdown_of(tables_of_run(question, answer));
+      return markdown_of(tables_of_run(options, result));
     case Format::table:
-      return text_of(tables_of_run(question, answer));
+      return text_of(tables_of_run(options, result));
   }
   return {};
 }

@@ -10,19 +10,19 @@ Cell maybe(const std::optional<double>& number) {
 
 }  // namespace
 
-Report row_of_run(const RunAnswer& answer) {
-  const Throughput& speed = answer.throughput;
-  const Breakdown& worst = answer.summary.worst;
-  const ParallelConfig& parallel = answer.scenario.parallel;
+Report row_of_run(const StepResult& result) {
+  const Throughput& speed = result.throughput;
+  const Breakdown& worst = result.summary.worst;
+  const ParallelConfig& parallel = result.scenario.parallel;
   Report report;
   std::vector<Cell> row;
   const auto add = [&](const char* key, Cell cell) {
     report.columns.push_back({key, key, {}, false});
     row.push_back(std::move(cell));
   };
-  add("scenario", Cell{answer.scenario.name});
-  add("model", Cell{answer.scenario.model.name});
-  add("cluster", Cell{answer.scenario.cluster.name});
+  add("scenario", Cell{result.scenario.name});
+  add("model", Cell{result.scenario.model.name});
+  add("cluster", Cell{result.scenario.cluster.name});
   add("ranks", Cell{std::int64_t{parallel.ranks()}});
   add("dp", Cell{std::int64_t{parallel.dp}});
   add("tp", Cell{std::int64_t{parallel.tp}});
@@ -30,7 +30,7 @@ Report row_of_run(const RunAnswer& answer) {
   add("cp", Cell{std::int64_t{parallel.cp}});
   add("ep", Cell{std::int64_t{parallel.ep}});
   add("step_time_s", Cell{speed.step_s});
-  const auto& confidence = answer.confidence;
+  const auto& confidence = result.confidence;
   add("step_time_low_s", confidence ? Cell{confidence->low.seconds()} : Cell{});
   add("step_time_high_s", confidence ? Cell{confidence->high.seconds()} : Cell{});
   add("outside_checked", confidence ? Cell{!confidence->outside.empty()} : Cell{});
@@ -44,8 +44,8 @@ Report row_of_run(const RunAnswer& answer) {
   add("bubble_s", Cell{worst.bubble.seconds()});
   add("issue_s", Cell{worst.issue.seconds()});
   add("waiting_s", Cell{worst.waiting.seconds()});
-  add("peak_memory_bytes", Cell{answer.memory.needed().count()});
-  add("fits", Cell{answer.memory.fits()});
+  add("peak_memory_bytes", Cell{result.memory.needed().count()});
+  add("fits", Cell{result.memory.fits()});
   add("training_s", maybe(speed.training_s));
   report.sections.push_back({{}, {std::move(row)}});
   return report;

@@ -6,8 +6,7 @@
 
 #include "strategies/models/count.hpp"
 #include "tools/lockstep/run/expert_notes.hpp"
-#include "tools/lockstep/run/rank_classes.hpp"
-#include "tools/lockstep/run/run_confidence.hpp"
+#include "tools/lockstep/run/step_words.hpp"
 
 namespace lockstep::cli {
 
@@ -57,8 +56,8 @@ void add_model(const ModelConfig& model, std::vector<std::string>& out) {
   for (const std::string& note : model.notes) out.push_back(model.name + ": " + note);
 }
 
-std::vector<std::string> head(const RunQuestion& question, const RunAnswer& answer) {
-  const Scenario& scenario = answer.scenario;
+std::vector<std::string> head(const RunOptions& options, const StepResult& result) {
+  const Scenario& scenario = result.scenario;
   const ParallelConfig& parallel = scenario.parallel;
   std::vector<std::string> out;
   out.push_back(fmt::format("{}: {} on {} {} ({})", scenario.name, scenario.model.name,
@@ -71,28 +70,28 @@ std::vector<std::string> head(const RunQuestion& question, const RunAnswer& answ
                             parallel.microbatches() == 1 ? "" : "es", parallel.micro_batch,
                             parallel.dp));
   if (!scenario.sustained) out.push_back(stack_words(scenario));
-  out.push_back(fmt::format("{}, network {}", how_simulated(answer.step), question.network));
-  if (!answer.links_of_box.empty()) out.push_back("links between GPUs: " + answer.links_of_box);
+  out.push_back(fmt::format("{}, network {}", how_simulated(result.step), options.network));
+  if (!result.links_of_box.empty()) out.push_back("links between GPUs: " + result.links_of_box);
   return out;
 }
 
-RunTable step_table(const RunQuestion& question, const RunAnswer& answer) {
-  const Throughput& speed = answer.throughput;
-  RunTable table{head(question, answer), {"step", ""}, {}, {}};
+RunTable step_table(const RunOptions& options, const StepResult& result) {
+  const Throughput& speed = result.throughput;
+  RunTable table{head(options, result), {"step", ""}, {}, {}};
   const auto add = [&table](std::string name, std::string value) {
     table.rows.push_back({std::move(name), std::move(value)});
   };
   add("step time", to_string(speed.step));
-  if (const auto& averaging = answer.averaging) {
+  if (const auto& averaging = result.averaging) {
     add("of which with the average",
         fmt::format("{}, one step of {}", to_string(averaging->with), averaging->every));
     add("and without", to_string(averaging->without));
     table.notes.push_back(
         fmt::format("all times and bytes are means over {} steps", averaging->every));
   }
-  if (answer.confidence) {
-    add("measured, it would be", interval_words(*answer.confidence));
-    for (const std::string& line : outside_words(*answer.confidence)) table.notes.push_back(line);
+  if (result.confidence) {
+    add("measured, it would be", interval_words(*result.confidence));
+    for (const std::string& line : outside_words(*result.confidence)) table.notes.push_back(line);
   }
   if (speed.tokens_per_s) add("tokens per second", per_second(*speed.tokens_per_s));
   add(speed.sample + "s per second", per_second(speed.samples_per_s));
@@ -102,21 +101,21 @@ RunTable step_table(const RunQuestion& question, const RunAnswer& answer) {
   if (const auto hfu = speed.hfu())
     add("HFU", fmt::format("{}, {:.3f} times the model's operations", percent(*hfu),
                            speed.hardware_flops / speed.model_flops));
-  for (const ScenarioNote& note : answer.scenario.notes) table.notes.push_back(note.text());
-  for (const std::string& line : answer.step.algorithms) {
+  for (const ScenarioNote& note : result.scenario.notes) table.notes.push_back(note.text());
+  for (const std::string& line : result.step.algorithms) {
     if (line.find("cannot have") != std::string::npos) table.notes.push_back(line);
   }
-  for (std::string& line : expert_notes(answer.scenario)) table.notes.push_back(std::move(line));
+  for (std::string& line : expert_notes(result.scenario)) table.notes.push_back(std::move(line));
   if (speed.mfu()) table.notes.push_back("counted for the MFU: " + speed.convention);
   if (speed.training_s) {
     const bool tokens = speed.tokens_per_s.has_value();
-    add(fmt::format("{:.4g} {}", *answer.scenario.samples, tokens ? "tokens" : speed.sample + "s"),
+    add(fmt::format("{:.4g} {}", *result.scenario.samples, tokens ? "tokens" : speed.sample + "s"),
         days(*speed.training_s));
   }
   if (speed.six_n_d)
     add("by 6 N D alone",
         fmt::format("{} for {:.3g} FLOPs at {}", days(*speed.six_n_d_s), *speed.six_n_d,
-                    answer.scenario.sustained ? "the sustained rate" : "the same FLOP/s"));
+                    result.scenario.sustained ? "the sustained rate" : "the same FLOP/s"));
   return table;
 }
 
@@ -124,15 +123,15 @@ std::vector<std::string> time_row(std::string name, Duration time, Duration step
   return {std::move(name), to_string(time), percent(time.seconds() / step.seconds())};
 }
 
-std::string rank_name(const RunAnswer& answer, std::size_t index) {
-  const RankTimeline& rank = answer.step.timeline.ranks[index];
+std::string rank_name(const StepResult& result, std::size_t index) {
+  const RankTimeline& rank = result.step.timeline.ranks[index];
   return fmt::format("rank {} ({})", rank.rank,
-                     answer.step.timeline.program->roles[rank.role].name);
+                     result.step.timeline.program->roles[rank.role].name);
 }
 
-RunTable breakdown_table(const RunAnswer& answer) {
-  const Breakdown& worst = answer.summary.worst;
-  RunTable table{{"where the time goes on " + rank_name(answer, worst.rank) + ", which ends last"},
+RunTable breakdown_table(const StepResult& result) {
+  const Breakdown& worst = result.summary.worst;
+  RunTable table{{"where the time goes on " + rank_name(result, worst.rank) + ", which ends last"},
                  {"time", "", "share"},
                  {}};
   const auto add = [&](std::string name, Duration time) {
@@ -149,16 +148,16 @@ RunTable breakdown_table(const RunAnswer& answer) {
   return table;
 }
 
-RunTable path_table(const RunAnswer& answer) {
+RunTable path_table(const StepResult& result) {
   RunTable table{{"the critical path"}, {"path", "", "share"}, {}};
-  for (const PathShare& share : answer.summary.path)
-    table.rows.push_back(time_row(to_string(share.use), share.length, answer.summary.step));
+  for (const PathShare& share : result.summary.path)
+    table.rows.push_back(time_row(to_string(share.use), share.length, result.summary.step));
   return table;
 }
 
-RunTable stage_table(const RunAnswer& answer) {
+RunTable stage_table(const StepResult& result) {
   RunTable table{{"the stages"}, {"stage", "computes", "exposed", "bubble", "idle"}, {}};
-  for (const StageUse& stage : answer.summary.stages) {
+  for (const StageUse& stage : result.summary.stages) {
     if (table.rows.size() == kStagesShown) break;
     table.rows.push_back({stage.name, to_string(stage.rank.computation_total()),
                           to_string(stage.rank.exposed_total()), to_string(stage.rank.bubble),
@@ -167,8 +166,8 @@ RunTable stage_table(const RunAnswer& answer) {
   return table;
 }
 
-RunTable memory_table(const RunAnswer& answer) {
-  const RankMemory& memory = answer.memory;
+RunTable memory_table(const StepResult& result) {
+  const RankMemory& memory = result.memory;
   const MemoryPeak& peak = memory.account.device.peak;
   std::string note = fmt::format("memory of rank {} ({}), which needs the most: {}", memory.rank,
                                  memory.role, to_string(memory.needed()));
@@ -196,18 +195,18 @@ RunTable memory_table(const RunAnswer& answer) {
   return table;
 }
 
-RunTable link_table(const RunAnswer& answer) {
+RunTable link_table(const StepResult& result) {
   RunTable table{{"the busiest links"}, {"link", "carried", "of", "busy"}, {}};
-  for (const LinkUse& link : answer.links)
+  for (const LinkUse& link : result.links)
     table.rows.push_back(
         {link.link, to_string(link.bytes), to_string(link.carries), percent(link.busy)});
   return table;
 }
 
-RunTable class_table(const RunAnswer& answer) {
+RunTable class_table(const StepResult& result) {
   constexpr std::size_t kClassesShown = 32;
-  RunTable table{{how_simulated(answer.step)}, {"ranks", "of them", "role", "differ"}, {}, {}};
-  const std::vector<ShownClass> classes = shown_classes(answer.step);
+  RunTable table{{how_simulated(result.step)}, {"ranks", "of them", "role", "differ"}, {}, {}};
+  const std::vector<ShownClass> classes = shown_classes(result.step);
   for (std::size_t i = 0; i < std::min(classes.size(), kClassesShown); ++i)
     table.rows.push_back({text_of(classes[i].ranges), fmt::format("{}", classes[i].of.members),
                           classes[i].role, classes[i].of.difference});
@@ -250,13 +249,13 @@ std::string row_in_markdown(const std::vector<std::string>& cells) {
 
 }  // namespace
 
-std::vector<RunTable> tables_of_run(const RunQuestion& question, const RunAnswer& answer) {
-  std::vector<RunTable> tables{step_table(question, answer), breakdown_table(answer),
-                               path_table(answer)};
-  if (answer.summary.stages.size() > 1) tables.push_back(stage_table(answer));
-  tables.push_back(memory_table(answer));
-  if (!answer.links.empty()) tables.push_back(link_table(answer));
-  if (question.classes) tables.push_back(class_table(answer));
+std::vector<RunTable> tables_of_run(const RunOptions& options, const StepResult& result) {
+  std::vector<RunTable> tables{step_table(options, result), breakdown_table(result),
+                               path_table(result)};
+  if (result.summary.stages.size() > 1) tables.push_back(stage_table(result));
+  tables.push_back(memory_table(result));
+  if (!result.links.empty()) tables.push_back(link_table(result));
+  if (options.classes) tables.push_back(class_table(result));
   return tables;
 }
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/lockstep/run/run_step.hpp"
+#include "tools/lockstep/run/run_options.hpp"
 
 namespace lockstep::cli {
 
@@ -16,8 +16,8 @@ struct RunTable {
 };
 
 /// The step, where its time goes, the stages of a pipeline, memory, links.
-[[nodiscard]] std::vector<RunTable> tables_of_run(const RunQuestion& question,
-                                                  const RunAnswer& answer);
+[[nodiscard]] std::vector<RunTable> tables_of_run(const RunOptions& options,
+                                                  const StepResult& result);
 [[nodiscard]] std::string text_of(const std::vector<RunTable>& tables);
 [[nodiscard]] std::string markdown_of(const std::vector<RunTable>& tables);
 

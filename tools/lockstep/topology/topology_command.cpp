@@ -1,18 +1,17 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
+#include "tools/app/inputs/cluster_request.hpp"
+#include "tools/app/topology/topology.hpp"
+#include "tools/app/write_file.hpp"
 #include "tools/lockstep/cluster_options.hpp"
+#include "tools/lockstep/command_parser.hpp"
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/format_option.hpp"
 #include "tools/lockstep/topology/topology_import.hpp"
-#include "tools/lockstep/write_file.hpp"
-#include "topologies/analysis.hpp"
-#include "topologies/export.hpp"
 #include "topologies/nodes.hpp"
 
 namespace lockstep::cli {
@@ -20,7 +19,7 @@ namespace lockstep::cli {
 namespace {
 
 struct Given {
-  ClusterOptions cluster;
+  ClusterRequest cluster;
   Format format = Format::table;
   std::int64_t from = 0;
   std::int64_t to = 1;
@@ -81,14 +80,7 @@ void add_node_sizes(Listing& listing, const Cluster& cluster) {
   listing.add("largest_node_ranks", "", Cell{std::int64_t{largest_node(cluster)}});
 }
 
-void add_failed(Listing& listing, const Cluster& cluster) {
-  std::int64_t failed = 0;
-  for (const LinkState& state : cluster.overlay().all()) failed += state.failed ? 1 : 0;
-  if (failed > 0) listing.add("failed_links", "failed links (directed)", Cell{failed});
-}
-
-void add_bisection(Listing& listing, const Cluster& cluster) {
-  const auto cut = bisection(cluster);
+void add_bisection(Listing& listing, const std::optional<Bisection>& cut) {
   const auto cell = [](double bandwidth) { return Cell{bandwidth, bandwidth_text(bandwidth)}; };
   const bool even = !cut || cut->is_even();
   listing.add("bisection_Bps", even ? "bisection, each way" : "",
@@ -99,9 +91,7 @@ void add_bisection(Listing& listing, const Cluster& cluster) {
               cut ? cell(cut->down) : Cell{});
 }
 
-void add_diameter(Listing& listing, const Cluster& cluster, RoutePolicy policy,
-                  std::uint64_t seed) {
-  const Diameter longest = diameter(cluster, *make_router(cluster, policy, seed));
+void add_diameter(Listing& listing, const Diameter& longest) {
   const std::string sampled = longest.exact ? "" : " at the least (64 ranks looked at)";
   listing.add("diameter_hops", "longest route",
               Cell{longest.hops,
@@ -112,8 +102,8 @@ void add_diameter(Listing& listing, const Cluster& cluster, RoutePolicy policy,
 }
 
 Report show(const Given& given) {
-  const RoutePolicy policy = given.cluster.policy();
-  const LoadedCluster loaded = given.cluster.load();
+  const TopologySummary summary = summarize_topology(given.cluster);
+  const LoadedCluster& loaded = summary.loaded;
   Report out;
   out.schema = "lockstep.topology.show/2";
   out.upright = true;
@@ -125,10 +115,11 @@ Report show(const Given& given) {
   listing.add("nodes", "nodes", Cell{std::int64_t{loaded.cluster.nodes()}});
   add_node_sizes(listing, loaded.cluster);
   listing.add("ranks", "ranks", Cell{std::int64_t{loaded.cluster.ranks()}});
-  add_counts(listing, take_census(loaded.cluster));
-  add_failed(listing, loaded.cluster);
-  add_bisection(listing, loaded.cluster);
-  add_diameter(listing, loaded.cluster, policy, given.cluster.seed);
+  add_counts(listing, summary.census);
+  if (summary.failed_links > 0)
+    listing.add("failed_links", "failed links (directed)", Cell{summary.failed_links});
+  add_bisection(listing, summary.bisection);
+  add_diameter(listing, summary.diameter);
   Section section;
   section.notes = {loaded.summary.empty() ? loaded.name
                                           : fmt::format("{}: {}", loaded.name, loaded.summary)};
@@ -139,15 +130,6 @@ Report show(const Given& given) {
 }
 
 // --- routes
-
-EndpointId endpoint_option(const std::string& name, std::int64_t given, const Cluster& cluster) {
-  if (given >= 0 && given < cluster.endpoints()) return static_cast<EndpointId>(given);
-  std::string text = fmt::format("{}: expected a rank from 0 to {}", name, cluster.ranks() - 1);
-  if (cluster.helpers() > 0)
-    text += fmt::format(" (or a CPU socket or further host, {} to {})", cluster.ranks(),
-                        cluster.endpoints() - 1);
-  throw UsageError(fmt::format("{}, got {}", text, given));
-}
 
 std::vector<Cell> hop_row(const Cluster& cluster, const Hop& hop, bool limits) {
   const ClusterLink link = cluster.link(hop.link);
@@ -165,14 +147,10 @@ std::vector<Cell> hop_row(const Cluster& cluster, const Hop& hop, bool limits) {
 }
 
 Report routes(const Given& given) {
-  const RoutePolicy policy = given.cluster.policy();
-  const LoadedCluster loaded = given.cluster.load();
+  const RouteResult found = find_route({given.cluster, given.from, given.to});
+  const LoadedCluster& loaded = found.loaded;
   const Cluster& cluster = loaded.cluster;
-  const EndpointId from = endpoint_option("--from", given.from, cluster);
-  const EndpointId to = endpoint_option("--to", given.to, cluster);
-  Route route;
-  if (!make_router(cluster, policy, given.cluster.seed)->route(from, to, route))
-    throw Refusal(fmt::format("there is no way from {} to {}", from, to));
+  const Route& route = found.route;
   Report out;
   out.schema = "lockstep.topology.routes/2";
   out.config = config_of(given, loaded);
@@ -187,13 +165,13 @@ Report routes(const Given& given) {
                  {"latency_s", "latency", ""},
                  {"share", "share", ""},
                  {"limits", " ", "", true}};
-  const auto limit = bottleneck(cluster, route);
+  const auto& limit = found.bottleneck;
   Section section;
   section.notes.push_back(fmt::format(
       "{} -> {}: {} path{} of {} link{}, latency {}, {}",
-      cluster.vertex_name(cluster.vertex_of(from)), cluster.vertex_name(cluster.vertex_of(to)),
-      route.paths, route.paths == 1 ? "" : "s", path_length(route),
-      path_length(route) == 1 ? "" : "s", to_string(route.latency),
+      cluster.vertex_name(cluster.vertex_of(found.from)),
+      cluster.vertex_name(cluster.vertex_of(found.to)), route.paths, route.paths == 1 ? "" : "s",
+      path_length(route), path_length(route) == 1 ? "" : "s", to_string(route.latency),
       limit ? fmt::format("{} alone", to_string(limit->rate)) : "nothing to cross"));
   section.notes.insert(section.notes.end(), loaded.link_changes.begin(), loaded.link_changes.end());
   for (const Hop& hop : route.hops)
@@ -205,26 +183,18 @@ Report routes(const Given& given) {
 // --- export
 
 void export_graph(const Given& given) {
-  if (given.as != "dot" && given.as != "graphml")
-    throw UsageError(fmt::format("--as: expected dot or graphml, got \"{}\"", given.as));
-  const LoadedCluster loaded = given.cluster.load();
-  std::ostringstream text;
-  if (given.as == "dot") {
-    write_dot(loaded.cluster, text);
-  } else {
-    write_graphml(loaded.cluster, text);
-  }
+  const std::string text = export_topology(given.cluster, given.as);
   if (given.output.empty()) {
-    print(text.str());
+    print(text);
   } else {
-    write_file(given.output, text.str());
+    write_file(given.output, text);
   }
 }
 
 }  // namespace
 
-void add_topology(CLI::App& app) {
-  CLI::App* topology =
+void add_topology(const Command& app) {
+  const Command topology =
       app.add_subcommand("topology", "Shows a cluster, its routes, its graph; imports machines");
   topology->require_subcommand(1);
   topology->footer(
@@ -234,8 +204,8 @@ void add_topology(CLI::App& app) {
       "11");
   const auto given = std::make_shared<Given>();
 
-  CLI::App* showing = topology->add_subcommand("show", "Counts, bisection bandwidth, diameter");
-  given->cluster.add_to(*showing);
+  const Command showing = topology->add_subcommand("show", "Counts, bisection bandwidth, diameter");
+  add_cluster(*showing, given->cluster);
   add_format(*showing, given->format);
   showing->footer(
       "The bisection is the minimum cut between the lower and the upper half of the ranks.\n\n"
@@ -244,8 +214,8 @@ void add_topology(CLI::App& app) {
       "  lockstep topology show --cluster configs/clusters/dgx-h100.json --nodes 4 --format json");
   showing->callback([given] { print(render(show(*given), given->format)); });
 
-  CLI::App* routing = topology->add_subcommand("routes", "One route, link by link");
-  given->cluster.add_to(*routing);
+  const Command routing = topology->add_subcommand("routes", "One route, link by link");
+  add_cluster(*routing, given->cluster);
   add_format(*routing, given->format);
   routing->add_option("--from", given->from, "Rank that sends")->capture_default_str();
   routing->add_option("--to", given->to, "Rank that receives")->capture_default_str();
@@ -258,8 +228,8 @@ void add_topology(CLI::App& app) {
       "--routes ecmp");
   routing->callback([given] { print(render(routes(*given), given->format)); });
 
-  CLI::App* exporting = topology->add_subcommand("export", "The graph, for other tools");
-  given->cluster.add_to(*exporting);
+  const Command exporting = topology->add_subcommand("export", "The graph, for other tools");
+  add_cluster(*exporting, given->cluster);
   exporting->add_option("--as", given->as, "dot or graphml")
       ->type_name("KIND")
       ->capture_default_str();

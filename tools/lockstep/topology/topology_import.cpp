@@ -2,19 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 
-#include "strategies/formats/read_file.hpp"
-#include "tools/lockstep/cluster_options.hpp"
+#include "tools/app/topology/topology.hpp"
+#include "tools/app/write_file.hpp"
+#include "tools/lockstep/command_parser.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/number_option.hpp"
 #include "tools/lockstep/output.hpp"
-#include "tools/lockstep/write_file.hpp"
-#include "topologies/cluster_file.hpp"
-#include "topologies/import/import.hpp"
 
 namespace lockstep::cli {
 
@@ -30,36 +27,23 @@ struct Given {
   std::string out = "-";
 };
 
-ImportOptions options_of(const Given& given) {
-  ImportOptions options;
-  options.name =
+ImportRequest request_of(const Given& given) {
+  ImportRequest out{given.file, given.device, {}};
+  out.options.name =
       given.name.empty() ? std::filesystem::path(given.file).stem().string() : given.name;
-  if (!given.device.empty()) options.device = find_device("--device", given.device);
   if (!given.nic_speed.empty()) {
-    options.nic_speed = parse_rate(given.nic_speed);
-    if (!options.nic_speed)
+    out.options.nic_speed = parse_rate(given.nic_speed);
+    if (!out.options.nic_speed)
       throw UsageError(fmt::format("--nic-speed: expected a rate such as \"400 Gb/s\", got \"{}\"",
                                    given.nic_speed));
   }
-  options.nvswitch_links = given.nvswitch_links;
-  options.fabric = given.fabric;
-  return options;
-}
-
-ImportedCluster import_file(const Given& given) {
-  constexpr std::size_t kLargest = std::size_t{8} << 20U;  // bytes
-  const std::string text =
-      read_file(given.file, "an NCCL topology or the output of `nvidia-smi topo -m`", kLargest);
-  try {
-    return import_topology(text, given.file, options_of(given));
-  } catch (const ImportError& error) {
-    throw UsageError(error.what());
-  }
+  out.options.nvswitch_links = given.nvswitch_links;
+  out.options.fabric = given.fabric;
+  return out;
 }
 
 void run(const Given& given) {
-  const ImportedCluster imported = import_file(given);
-  (void)read_cluster(parse_json(imported.json, "the imported cluster"));  // it must be one
+  const ImportedCluster imported = import_cluster(request_of(given));
   for (const std::string& note : imported.notes) fmt::print(stderr, "lockstep: note: {}\n", note);
   if (given.out == "-") return print(imported.json);
   write_file(given.out, imported.json);
@@ -68,8 +52,8 @@ void run(const Given& given) {
 
 }  // namespace
 
-void add_topology_import(CLI::App& topology) {
-  CLI::App* command = topology.add_subcommand(
+void add_topology_import(const Command& topology) {
+  const Command command = topology.add_subcommand(
       "import", "Makes a cluster file of an NCCL topology or of nvidia-smi topo -m");
   const auto given = std::make_shared<Given>();
   command

@@ -1,12 +1,10 @@
 #pragma once
 
-namespace CLI {
-class App;
-}
+#include "tools/lockstep/command_parser.hpp"
 
 namespace lockstep::cli {
 
 /// `lockstep topology import`: what other tools say of a machine, as a cluster file.
-void add_topology_import(CLI::App& topology);
+void add_topology_import(const Command& topology);
 
 }  // namespace lockstep::cli

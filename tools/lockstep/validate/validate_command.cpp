@@ -1,18 +1,19 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "strategies/training/software_stack.hpp"
-#include "tools/lockstep/calibrate/calibration_of.hpp"
-#include "tools/lockstep/cluster_options.hpp"
+#include "tools/app/inputs/calibration_of.hpp"
+#include "tools/app/inputs/cluster_request.hpp"
+#include "tools/app/validate/residuals_text.hpp"
+#include "tools/app/write_file.hpp"
+#include "tools/lockstep/command_parser.hpp"
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/format_option.hpp"
 #include "tools/lockstep/number_option.hpp"
-#include "tools/lockstep/validate/residuals_text.hpp"
+#include "tools/lockstep/progress.hpp"
 #include "tools/lockstep/validate/validate_render.hpp"
-#include "tools/lockstep/write_file.hpp"
 
 namespace lockstep::cli {
 
@@ -20,7 +21,7 @@ namespace {
 
 struct Given {
   std::vector<std::string> files;
-  ValidateQuestion question;
+  ValidateRequest request;
   std::string quantity;
   std::string residuals;
   bool every_row = false;
@@ -35,8 +36,8 @@ ComparedQuantity quantity_of(const std::string& text) {
   throw UsageError(fmt::format("--quantity: expected one of {}, got \"{}\"", names, text));
 }
 
-ValidateQuestion question_of(const Given& given) {
-  ValidateQuestion out = given.question;
+ValidateRequest request_of(const Given& given) {
+  ValidateRequest out = given.request;
   for (const std::string& file : given.files) out.files.emplace_back(file);
   if (!given.quantity.empty()) out.quantity = quantity_of(given.quantity);
   if (!out.stack.empty()) (void)find_software_stack(config_folder() + "/stacks", out.stack);
@@ -44,12 +45,12 @@ ValidateQuestion question_of(const Given& given) {
   return out;
 }
 
-void add_choices(CLI::App& command, const std::shared_ptr<Given>& given) {
+void add_choices(const Command& command, const std::shared_ptr<Given>& given) {
   command
-      .add_option("--group", given->question.group,
+      .add_option("--group", given->request.group,
                   "Only the training runs of this group, or the table of this id")
       ->type_name("NAME");
-  command.add_flag("--core", given->question.core, "Only training runs of the short suite");
+  command.add_flag("--core", given->request.core, "Only training runs of the short suite");
   command
       .add_option("--quantity", given->quantity,
                   "Only step_time, layer_forward, layer_backward, peak_memory, collective_time, "
@@ -57,14 +58,14 @@ void add_choices(CLI::App& command, const std::shared_ptr<Given>& given) {
       ->type_name("NAME");
   add_whole_number(
       command, "--limit", 1, 1'000'000'000,
-      [given](auto n) { given->question.limit = static_cast<std::size_t>(n); },
+      [given](auto n) { given->request.limit = static_cast<std::size_t>(n); },
       "Only the first so many runs and tables");
   command
-      .add_option("--stack", given->question.stack,
+      .add_option("--stack", given->request.stack,
                   "Software stack of all runs, in the place of the row's or the rule's")
       ->type_name("ID");
   command
-      .add_option("--calibration", given->question.calibration,
+      .add_option("--calibration", given->request.calibration,
                   "File of `lockstep calibrate` whose figures go before the shipped ones")
       ->type_name("FILE");
   command
@@ -77,8 +78,8 @@ void add_choices(CLI::App& command, const std::shared_ptr<Given>& given) {
 
 }  // namespace
 
-void add_validate(CLI::App& app) {
-  CLI::App* command =
+void add_validate(const Command& app) {
+  const Command command =
       app.add_subcommand("validate", "Simulates what others measured, and shows how far off it is");
   const auto given = std::make_shared<Given>();
   command
@@ -100,10 +101,11 @@ void add_validate(CLI::App& app) {
       "  lockstep validate tests/data/validation/runs.json tests/data/validation/tables.json "
       "--quantity step_time --rows --format md");
   command->callback([given] {
-    const ValidateQuestion question = question_of(*given);
-    const ValidateAnswer answer = validate(question);
-    if (!given->residuals.empty()) write_file(given->residuals, residuals_text(answer.rows));
-    print(render_validation(question, answer, given->format, given->every_row));
+    ValidateRequest request = request_of(*given);
+    request.on_progress = progress_line("validate");
+    const ValidateResult result = validate(request);
+    if (!given->residuals.empty()) write_file(given->residuals, residuals_text(result.rows));
+    print(render_validation(request, result, given->format, given->every_row));
   });
 }
 

@@ -1,4 +1,5 @@
 #include "tools/lockstep/validate/validate_render.hpp"
+#include "tools/app/fingerprint.hpp"
 
 #include <fmt/format.h>
 
@@ -37,8 +38,8 @@ std::vector<Comparison> worst_rows(const std::vector<Comparison>& rows) {
   return out;
 }
 
-std::vector<Part> parts_of(const ValidateAnswer& answer, bool every_row) {
-  const ValidationSummary summary = summarise_comparisons(answer.rows);
+std::vector<Part> parts_of(const ValidateResult& result, bool every_row) {
+  const ValidationSummary summary = summarise_comparisons(result.rows);
   std::vector<Part> out;
   out.push_back({"overall: means over groups, each counting once", overall_report(summary)});
   out.push_back({"|error| by group; flat: one utilisation fitted to the group's own rows",
@@ -49,17 +50,17 @@ std::vector<Part> parts_of(const ValidateAnswer& answer, bool every_row) {
         {"sets that differ in layout alone: rank correlation, and what the layout that is "
          "simulated fastest takes over the truly fastest",
          std::move(ranking)});
-  const std::vector<GroupCoverage> coverage = coverage_by_others(answer.rows);
+  const std::vector<GroupCoverage> coverage = coverage_by_others(result.rows);
   if (!coverage.empty())
     out.push_back(
         {"how many measured step times lie in the 80 % interval that the other groups give",
          coverage_report(coverage)});
-  out.push_back(every_row ? Part{"all rows", comparison_report(answer.rows)}
+  out.push_back(every_row ? Part{"all rows", comparison_report(result.rows)}
                           : Part{"the worst rows of each quantity (--rows shows all)",
-                                 comparison_report(worst_rows(answer.rows))});
-  if (!answer.left_out.empty())
+                                 comparison_report(worst_rows(result.rows))});
+  if (!result.left_out.empty())
     out.push_back(
-        {fmt::format("left out: {}", answer.left_out.size()), left_out_report(answer.left_out)});
+        {fmt::format("left out: {}", result.left_out.size()), left_out_report(result.left_out)});
   return out;
 }
 
@@ -128,16 +129,16 @@ Json json_of(const OverallFigures& overall) {
   return out;
 }
 
-Json config_of(const ValidateQuestion& question) {
+Json config_of(const ValidateRequest& request) {
   Json out;
   Json files = Json::array();
-  for (const auto& file : question.files) files.push_back(file.string());
+  for (const auto& file : request.files) files.push_back(file.string());
   out["files"] = std::move(files);
-  out["group"] = question.group.empty() ? Json(nullptr) : Json(question.group);
-  out["core"] = question.core;
-  out["quantity"] = question.quantity ? Json(to_string(*question.quantity)) : Json(nullptr);
-  out["limit"] = question.limit ? Json(*question.limit) : Json(nullptr);
-  out["stack"] = question.stack.empty() ? Json(nullptr) : Json(question.stack);
+  out["group"] = request.group.empty() ? Json(nullptr) : Json(request.group);
+  out["core"] = request.core;
+  out["quantity"] = request.quantity ? Json(to_string(*request.quantity)) : Json(nullptr);
+  out["limit"] = request.limit ? Json(*request.limit) : Json(nullptr);
+  out["stack"] = request.stack.empty() ? Json(nullptr) : Json(request.stack);
   Json rules = Json::array();
   for (const StackRule& rule : stack_rules())
     rules.push_back({{"when", rule.when},
@@ -148,47 +149,47 @@ Json config_of(const ValidateQuestion& question) {
   return out;
 }
 
-std::string fingerprint_of(const ValidateAnswer& answer) {
+std::string fingerprint_of(const ValidateResult& result) {
   Fingerprint fingerprint;
-  for (const Comparison& row : answer.rows) fingerprint.add(std::llround(row.error() * 1e9));
-  fingerprint.add(static_cast<std::int64_t>(answer.left_out.size()));
+  for (const Comparison& row : result.rows) fingerprint.add(std::llround(row.error() * 1e9));
+  fingerprint.add(static_cast<std::int64_t>(result.left_out.size()));
   return fingerprint.text();
 }
 
-std::string json_text_of(const ValidateQuestion& question, const ValidateAnswer& answer) {
-  Report report = comparison_report(answer.rows);
+std::string json_text_of(const ValidateRequest& request, const ValidateResult& result) {
+  Report report = comparison_report(result.rows);
   report.schema = "lockstep.validate/1";
-  report.config = config_of(question).dump(-1, ' ', false, Json::error_handler_t::replace);
+  report.config = config_of(request).dump(-1, ' ', false, Json::error_handler_t::replace);
   report.seed = 1;
-  report.fingerprint = fingerprint_of(answer);
+  report.fingerprint = fingerprint_of(result);
   Json out = Json::parse(render(report, Format::json));
-  const ValidationSummary summary = summarise_comparisons(answer.rows);
+  const ValidationSummary summary = summarise_comparisons(result.rows);
   Json groups = Json::array();
   for (const GroupFigures& group : summary.groups) groups.push_back(json_of(group));
   Json overall = Json::array();
   for (const OverallFigures& each : summary.overall) overall.push_back(json_of(each));
   out["groups"] = std::move(groups);
   out["overall"] = std::move(overall);
-  out["coverage"] = rows_of(coverage_report(coverage_by_others(answer.rows)));
-  out["left_out"] = rows_of(left_out_report(answer.left_out));
+  out["coverage"] = rows_of(coverage_report(coverage_by_others(result.rows)));
+  out["left_out"] = rows_of(left_out_report(result.left_out));
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace
 
-std::string render_validation(const ValidateQuestion& question, const ValidateAnswer& answer,
+std::string render_validation(const ValidateRequest& request, const ValidateResult& result,
                               Format format, bool every_row) {
   switch (format) {
     case Format::json:
-      return json_text_of(question, answer);
+      return json_text_of(request, result);
     case Format::csv:
-      return render(comparison_report(answer.rows), Format::csv);
+      return render(comparison_report(result.rows), Format::csv);
     case Format::md:
-      return markdown_of(parts_of(answer, every_row));
+      return markdown_of(parts_of(result, every_row));
     case Format::table:
       break;
   }
-  return text_of(parts_of(answer, every_row));
+  return text_of(parts_of(result, every_row));
 }
 
 }  // namespace lockstep::cli

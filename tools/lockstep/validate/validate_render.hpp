@@ -3,16 +3,16 @@
 #include <string>
 
 #include "strategies/validation/summary.hpp"
+#include "tools/app/validate/validate.hpp"
 #include "tools/lockstep/output.hpp"
-#include "tools/lockstep/validate/validate_question.hpp"
 
 namespace lockstep::cli {
 
 /// For stdout. Tables: groups and overall, then the worst rows (`every_row`: all of them), then
 /// what was left out. JSON: schema, tool, config, seed, fingerprint, rows, groups, overall,
 /// left_out. CSV: the rows.
-[[nodiscard]] std::string render_validation(const ValidateQuestion& question,
-                                            const ValidateAnswer& answer, Format format,
+[[nodiscard]] std::string render_validation(const ValidateRequest& request,
+                                            const ValidateResult& result, Format format,
                                             bool every_row);
 
 }  // namespace lockstep::cli

@@ -4,8 +4,8 @@
 
 #include "strategies/validation/coverage.hpp"
 #include "strategies/validation/summary.hpp"
+#include "tools/app/validate/validate.hpp"
 #include "tools/lockstep/output.hpp"
-#include "tools/lockstep/validate/validate_question.hpp"
 
 /// The tables of a validation, for the one printer.
 namespace lockstep::cli {

@@ -2,15 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
+#include "tools/app/inputs/cluster_request.hpp"
+#include "tools/app/inputs/scenario_file.hpp"
 #include "tools/lockstep/backend_option.hpp"
-#include "tools/lockstep/cluster_options.hpp"
+#include "tools/lockstep/command_parser.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/format_option.hpp"
 #include "tools/lockstep/number_option.hpp"
-#include "tools/lockstep/scenario_file.hpp"
+#include "tools/lockstep/progress.hpp"
 #include "tools/lockstep/verify/strategy_render.hpp"
 
 namespace lockstep::cli {
@@ -22,7 +23,7 @@ constexpr int kMostRanks = 4096;
 constexpr int kMostSteps = 10'000;
 
 struct Given {
-  StrategyQuestion question;
+  VerifyStrategyRequest request;
   std::string precision = "float64";
   bool whole = false;
   std::shared_ptr<BackendOption> backend = std::make_shared<BackendOption>();
@@ -30,39 +31,40 @@ struct Given {
 };
 
 void verify_strategy_of(const Given& given) {
-  StrategyQuestion question = given.question;
-  question.file = scenario_file(question.file);
-  question.shrinks = !given.whole;
+  VerifyStrategyRequest request = given.request;
+  request.file = scenario_file(request.file);
+  request.shrinks = !given.whole;
   if (given.precision != "float64" && given.precision != "float32") {
     throw UsageError(
         fmt::format("--precision: expected float64 or float32, got \"{}\"", given.precision));
   }
-  question.float32 = given.precision == "float32";
-  question.nccl_tuning = config_folder() + "/nccl/" + kNcclVersion + ".json";
+  request.float32 = given.precision == "float32";
+  request.nccl_tuning = config_folder() + "/nccl/" + kNcclVersion + ".json";
   const std::unique_ptr<Backend> device = given.backend->open();
-  question.device = device.get();
-  if (device != nullptr) question.devices = device->count();
-  const StrategyAnswer answer = verify_scenario(question);
-  print(render(report_of(question, answer), given.format));
-  const std::string refusal = answer.refusal();
+  request.device = device.get();
+  if (device != nullptr) request.devices = device->count();
+  request.on_progress = progress_line("verify");
+  const VerifyStrategyResult result = verify_scenario(request);
+  print(render(report_of(request, result), given.format));
+  const std::string refusal = result.refusal();
   if (!refusal.empty()) throw Refusal(refusal);
 }
 
-void add_subject(CLI::App& command, const std::shared_ptr<Given>& given) {
+void add_subject(const Command& command, const std::shared_ptr<Given>& given) {
   command
-      .add_option("scenario", given->question.file,
+      .add_option("scenario", given->request.file,
                   "Scenario file, or the name of a shipped one; its variants are verified too")
       ->required()
       ->type_name("SCENARIO");
   command
-      .add_option("--set", given->question.overrides,
+      .add_option("--set", given->request.overrides,
                   "Takes the place of a value of the scenario, as in parallel.tp=4, before it is "
                   "shrunk, and is not shrunk itself; repeatable")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   add_whole_number(
       command, "--ranks,-n", 2, kMostRanks,
-      [given](auto n) { given->question.ranks = static_cast<int>(n); },
+      [given](auto n) { given->request.ranks = static_cast<int>(n); },
       "Shrink to so many ranks at most (default 32)");
   command.add_flag("--no-shrink", given->whole,
                    "Execute model and degrees as the scenario has them");
@@ -70,14 +72,14 @@ void add_subject(CLI::App& command, const std::shared_ptr<Given>& given) {
 
 }  // namespace
 
-void add_verify_strategy(CLI::App& verify) {
-  CLI::App* command = verify.add_subcommand(
+void add_verify_strategy(const Command& verify) {
+  const Command command = verify.add_subcommand(
       "strategy", "Trains a scenario on real numbers, shrunk, and compares it with one device");
   const auto given = std::make_shared<Given>();
   add_subject(*command, given);
   add_whole_number(
       *command, "--steps", 1, kMostSteps,
-      [given](auto n) { given->question.steps = static_cast<int>(n); },
+      [given](auto n) { given->request.steps = static_cast<int>(n); },
       "Training steps (default 3)");
   command
       ->add_option("--precision", given->precision,
@@ -85,7 +87,7 @@ void add_verify_strategy(CLI::App& verify) {
       ->type_name("float64|float32")
       ->capture_default_str();
   add_whole_number(
-      *command, "--seed", 0, INT64_MAX, [given](auto n) { given->question.seed = n; },
+      *command, "--seed", 0, INT64_MAX, [given](auto n) { given->request.seed = n; },
       "Of weights, data and the order of execution (default: the scenario's)");
   add_backend(
       *command, given->backend,

@@ -1,12 +1,10 @@
 #pragma once
 
-namespace CLI {
-class App;
-}
+#include "tools/lockstep/command_parser.hpp"
 
 namespace lockstep::cli {
 
 /// Adds `strategy` to `lockstep verify`.
-void add_verify_strategy(CLI::App& verify);
+void add_verify_strategy(const Command& verify);
 
 }  // namespace lockstep::cli

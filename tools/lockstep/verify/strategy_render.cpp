@@ -1,4 +1,5 @@
 #include "tools/lockstep/verify/strategy_render.hpp"
+#include "tools/app/fingerprint.hpp"
 
 #include <fmt/format.h>
 
@@ -129,19 +130,19 @@ std::string_view name_of(Optimizer optimizer) {
   return "";
 }
 
-std::vector<std::string> notes_of(const StrategyQuestion& question, const StrategyAnswer& answer,
-                                  const VerifiedPlan& plan) {
+std::vector<std::string> notes_of(const VerifyStrategyRequest& request,
+                                  const VerifyStrategyResult& result, const VerifiedPlan& plan) {
   const ParallelConfig& parallel = plan.plan.parallel;
-  const Optimizer optimizer = question.float32 ? Optimizer::sgd : parallel.state.optimizer;
+  const Optimizer optimizer = request.float32 ? Optimizer::sgd : parallel.state.optimizer;
   std::vector<std::string> out;
   const std::string name = plan.name.empty()
                                ? plan.scenario.name
                                : fmt::format("{} ({})", plan.name, joined(plan.overrides, ", "));
   out.push_back(fmt::format("{}: {}, {} steps of {} samples in {} with {}, seed {}", name,
-                            degrees(parallel), question.steps, parallel.global_batch,
-                            question.float32 ? "float32" : "float64", name_of(optimizer),
-                            answer.seed));
-  if (question.shrinks) out.push_back("in the place of the scenario's: " + changes(plan.plan));
+                            degrees(parallel), request.steps, parallel.global_batch,
+                            request.float32 ? "float32" : "float64", name_of(optimizer),
+                            result.seed));
+  if (request.shrinks) out.push_back("in the place of the scenario's: " + changes(plan.plan));
   for (const ScenarioNote& note : plan.scenario.notes) out.push_back(note.text());
   if (!plan.report.collectives.empty()) {
     out.push_back("collectives: " + joined(plan.report.collectives, "; "));
@@ -208,16 +209,16 @@ Json notes_json(const std::vector<ScenarioNote>& notes) {
   return out;
 }
 
-std::string config_of(const StrategyQuestion& question, const StrategyAnswer& answer) {
+std::string config_of(const VerifyStrategyRequest& request, const VerifyStrategyResult& result) {
   Json out;
-  out["file"] = question.file;
-  out["set"] = question.overrides;
-  out["steps"] = question.steps;
-  out["precision"] = question.float32 ? "float32" : "float64";
-  out["ranks"] = question.ranks;
-  out["shrink"] = question.shrinks;
+  out["file"] = request.file;
+  out["set"] = request.overrides;
+  out["steps"] = request.steps;
+  out["precision"] = request.float32 ? "float32" : "float64";
+  out["ranks"] = request.ranks;
+  out["shrink"] = request.shrinks;
   Json& plans = out["plans"] = Json::array();
-  for (const VerifiedPlan& plan : answer.plans) {
+  for (const VerifiedPlan& plan : result.plans) {
     plans.push_back({{"variant", plan.name},
                      {"set", plan.overrides},
                      {"model", Json::parse(json_text(json_of(plan.plan.model)))},
@@ -229,9 +230,9 @@ std::string config_of(const StrategyQuestion& question, const StrategyAnswer& an
   return out.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-std::string fingerprint_of(const StrategyAnswer& answer) {
+std::string fingerprint_of(const VerifyStrategyResult& result) {
   Fingerprint fingerprint;
-  for (const VerifiedPlan& plan : answer.plans) {
+  for (const VerifiedPlan& plan : result.plans) {
     fingerprint.add(plan.report.passed() ? 1 : 0);
     fingerprint.add(plan.report.operations);
     for (const VerifiedStep& step : plan.report.steps) {
@@ -244,15 +245,15 @@ std::string fingerprint_of(const StrategyAnswer& answer) {
 
 }  // namespace
 
-Report report_of(const StrategyQuestion& question, const StrategyAnswer& answer) {
+Report report_of(const VerifyStrategyRequest& request, const VerifyStrategyResult& result) {
   Report out;
   out.schema = "lockstep.verify.strategy/1";
-  out.config = config_of(question, answer);
-  out.seed = answer.seed;
-  out.fingerprint = fingerprint_of(answer);
-  out.columns = columns(answer.plans.size() > 1);
-  for (const VerifiedPlan& plan : answer.plans) {
-    out.sections.push_back({notes_of(question, answer, plan), rows_of(plan), closing_of(plan)});
+  out.config = config_of(request, result);
+  out.seed = result.seed;
+  out.fingerprint = fingerprint_of(result);
+  out.columns = columns(result.plans.size() > 1);
+  for (const VerifiedPlan& plan : result.plans) {
+    out.sections.push_back({notes_of(request, result, plan), rows_of(plan), closing_of(plan)});
   }
   return out;
 }

@@ -1,12 +1,13 @@
 #pragma once
 
+#include "tools/app/verify/strategy_run.hpp"
 #include "tools/lockstep/output.hpp"
-#include "tools/lockstep/verify/strategy_run.hpp"
 
 namespace lockstep::cli {
 
 /// A section per plan: what was executed, the loss of every step beside one device's, and where
 /// the weights differ most.
-[[nodiscard]] Report report_of(const StrategyQuestion& question, const StrategyAnswer& answer);
+[[nodiscard]] Report report_of(const VerifyStrategyRequest& request,
+                               const VerifyStrategyResult& result);
 
 }  // namespace lockstep::cli

@@ -1,22 +1,23 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <memory>
 #include <optional>
 
+#include "tools/app/collective/candidates.hpp"
+#include "tools/app/collective/root.hpp"
 #include "tools/lockstep/backend_option.hpp"
-#include "tools/lockstep/collective/contestants_option.hpp"
+#include "tools/lockstep/command_parser.hpp"
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/format_option.hpp"
 #include "tools/lockstep/number_option.hpp"
+#include "tools/lockstep/progress.hpp"
 #include "tools/lockstep/rank_list.hpp"
-#include "tools/lockstep/root_option.hpp"
 #include "tools/lockstep/sizes.hpp"
 #include "tools/lockstep/verify/strategy_command.hpp"
-#include "tools/lockstep/verify/verify_run.hpp"
+#include "tools/lockstep/verify/verify_render.hpp"
 
 namespace lockstep::cli {
 
@@ -33,7 +34,7 @@ struct Given {
   std::string size;
   std::string root;  // empty: not given
   std::optional<std::int64_t> count;
-  VerifyQuestion question;
+  VerifyCollectiveRequest request;
   std::shared_ptr<BackendOption> backend = std::make_shared<BackendOption>();
   std::string type = "fp32";
   Format format = Format::table;
@@ -72,7 +73,7 @@ std::optional<std::int64_t> count_of(const Given& given) {
   return size->count() / 4;
 }
 
-void add_algorithms(const Given& given, Collective collective, VerifyQuestion& out) {
+void add_algorithms(const Given& given, Collective collective, VerifyCollectiveRequest& out) {
   if (given.algorithms == "all") {
     for (const CollectiveAlgorithm& row : collective_algorithms())
       if (row.collective == collective) out.algorithms.push_back({&row, {}});
@@ -86,9 +87,10 @@ void add_algorithms(const Given& given, Collective collective, VerifyQuestion& o
   std::move(parsed.specs.begin(), parsed.specs.end(), std::back_inserter(out.algorithms));
 }
 
-void add_schedules(const Given& given, std::optional<Collective> asked, VerifyQuestion& out) {
+void add_schedules(const Given& given, std::optional<Collective> asked,
+                   VerifyCollectiveRequest& out) {
   for (const std::string& file : given.schedules) {
-    MscclImport import = read_msccl(file, {given.question.slots});
+    MscclImport import = read_msccl(file, {given.request.slots});
     const std::optional<Collective> does = import.collective ? import.collective : asked;
     if (!does)
       throw UsageError(fmt::format(
@@ -100,7 +102,7 @@ void add_schedules(const Given& given, std::optional<Collective> asked, VerifyQu
   }
 }
 
-void read_root(const Given& given, VerifyQuestion& out) {
+void read_root(const Given& given, VerifyCollectiveRequest& out) {
   if (given.root.empty()) return;
   out.every_root = given.root == "all";
   const auto root = number_of(given.root);
@@ -110,19 +112,19 @@ void read_root(const Given& given, VerifyQuestion& out) {
 }
 
 /// Imported schedules have their roots for good.
-void check_root(const Given& given, const VerifyQuestion& question) {
+void check_root(const Given& given, const VerifyCollectiveRequest& request) {
   if (given.root.empty()) return;
   std::vector<Collective> collectives;
-  for (const AlgorithmSpec& spec : question.algorithms)
+  for (const AlgorithmSpec& spec : request.algorithms)
     if (collectives.empty() || collectives.back() != spec.algorithm->collective)
       collectives.push_back(spec.algorithm->collective);
   if (collectives.empty())
     throw UsageError("--root: the roots of schedules from files stand in the files");
-  (void)root_of(question.root, collectives);
+  (void)root_of(request.root, collectives);
 }
 
-VerifyQuestion question_of(const Given& given) {
-  VerifyQuestion out = given.question;
+VerifyCollectiveRequest request_of(const Given& given) {
+  VerifyCollectiveRequest out = given.request;
   out.ranks = parse_rank_list("--ranks", given.ranks);
   out.dimensions = dimensions_of(given.dimensions);
   out.count = count_of(given);
@@ -149,28 +151,29 @@ NumberType type_of(const std::string& text) {
   throw UsageError(fmt::format("--type: expected fp32, bf16 or fp16, got \"{}\"", text));
 }
 
-void verify_collective(const Given& given) {
-  VerifyQuestion question = question_of(given);
-  question.numbers.type = type_of(given.type);
+void verify_given(const Given& given) {
+  VerifyCollectiveRequest request = request_of(given);
+  request.numbers.type = type_of(given.type);
   const std::unique_ptr<Backend> device = given.backend->open();
-  if (device == nullptr && question.numbers.type != NumberType::fp32)
+  if (device == nullptr && request.numbers.type != NumberType::fp32)
     throw UsageError("--type goes with --backend: the reference executor has fp32 alone");
-  if (device != nullptr && question.slots)
+  if (device != nullptr && request.slots)
     throw UsageError("--slots: devices keep to each schedule's own; leave out --backend");
-  if (device != nullptr) question.numbers.devices = device->count();
-  question.device = device.get();
-  const VerifyAnswer answer = run_verify(question);
-  print(render(answer.report, given.format));
-  if (!answer.refusal.empty()) throw Refusal(answer.refusal);
+  if (device != nullptr) request.numbers.devices = device->count();
+  request.device = device.get();
+  request.on_progress = progress_line("verify");
+  const VerifyCollectiveResult result = verify_collective(request);
+  print(render(report_of(request, result), given.format));
+  if (const std::string refusal = result.refusal(); !refusal.empty()) throw Refusal(refusal);
 }
 
-void add_subject(CLI::App& command, const std::shared_ptr<Given>& given) {
+void add_subject(const Command& command, const std::shared_ptr<Given>& given) {
   command
       .add_option("collective", given->collective,
                   "Such as all_reduce; all: every collective. With --schedule it may be left out")
       ->type_name("NAME");
   command
-      .add_option_function<std::string>(
+      .add_option(
           "--algorithm,-a",
           [given](const std::string& text) {
             given->algorithms = text;
@@ -189,7 +192,7 @@ void add_subject(CLI::App& command, const std::shared_ptr<Given>& given) {
       ->capture_default_str();
   add_whole_number(
       command, "--ranks-per-node", 1, 1 << 16,
-      [given](auto n) { given->question.ranks_per_node = static_cast<int>(n); },
+      [given](auto n) { given->request.ranks_per_node = static_cast<int>(n); },
       "Consecutive ranks that share a node and its switch (default 1)");
   command
       .add_option("--dims", given->dimensions,
@@ -199,8 +202,8 @@ void add_subject(CLI::App& command, const std::shared_ptr<Given>& given) {
 
 }  // namespace
 
-void add_verify(CLI::App& app) {
-  CLI::App* verify =
+void add_verify(const Command& app) {
+  const Command verify =
       app.add_subcommand("verify", "Proves that schedules and strategies do what they promise");
   verify->require_subcommand(1);
   const std::string examples =
@@ -211,7 +214,7 @@ void add_verify(CLI::App& app) {
       "Examples:\n"
       "  lockstep verify collective all_reduce --algorithm ring,halving_doubling --ranks 2..9\n"
       "  lockstep verify strategy configs/scenarios/pipeline-1f1b.json");
-  CLI::App* command = verify->add_subcommand(
+  const Command command = verify->add_subcommand(
       "collective", "Executes schedules on symbols, whole numbers and random floats");
   const auto given = std::make_shared<Given>();
   add_subject(*command, given);
@@ -229,11 +232,11 @@ void add_verify(CLI::App& app) {
       ->default_str("0");
   add_whole_number(
       *command, "--slots", 0, 1 << 20,
-      [given](auto n) { given->question.slots = static_cast<int>(n); },
+      [given](auto n) { given->request.slots = static_cast<int>(n); },
       "Messages under way per connection; 0: each waits for its receiver (default: as the schedule "
       "says)");
   add_whole_number(
-      *command, "--seed", 0, UINT64_MAX, [given](auto n) { given->question.seed = n; },
+      *command, "--seed", 0, UINT64_MAX, [given](auto n) { given->request.seed = n; },
       "Of the numbers and of the shuffled order (default 1)");
   add_backend(
       *command, given->backend,
@@ -251,7 +254,7 @@ void add_verify(CLI::App& app) {
       "n * eps * sum|x|. queue: most messages on a connection. of least: the most that one rank\n"
       "moves over the least that the busiest must.\n\n" +
       examples);
-  command->callback([given] { verify_collective(*given); });
+  command->callback([given] { verify_given(*given); });
   add_verify_strategy(*verify);
 }
 

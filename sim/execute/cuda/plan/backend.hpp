@@ -3,11 +3,11 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "sim/error.hpp"
 #include "sim/execute/cuda/plan/plan.hpp"
 #include "sim/schedule/contract.hpp"
 
@@ -16,9 +16,9 @@ namespace lockstep {
 
 /// What a device could not do, with what was being done ("allocating 12 GiB for rank 3 data: out of
 /// memory").
-class DeviceError : public std::runtime_error {
+class DeviceError : public Error {
  public:
-  using std::runtime_error::runtime_error;
+  explicit DeviceError(const std::string& message) : Error{ErrorCode::negative_result, message} {}
 };
 /// There is no such device here: no GPU, no driver, or built without it.
 class NoDevice : public DeviceError {

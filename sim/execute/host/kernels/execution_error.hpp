@@ -1,14 +1,17 @@
 #pragma once
 
-#include <stdexcept>
+#include <string>
+
+#include "sim/error.hpp"
 
 namespace lockstep {
 
 /// A program that cannot be executed: parts that do not fit, values that nobody has written, ranks
 /// that wait for each other. Says which ranks and operations.
-class ExecutionError : public std::runtime_error {
+class ExecutionError : public Error {
  public:
-  using std::runtime_error::runtime_error;
+  explicit ExecutionError(const std::string& message)
+      : Error{ErrorCode::negative_result, message} {}
 };
 
 }  // namespace lockstep

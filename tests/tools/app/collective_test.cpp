@@ -1,0 +1,112 @@
+#include <doctest/doctest.h>
+
+#include <atomic>
+
+#include "tools/app/collective/candidates.hpp"
+#include "tools/app/collective/concurrent.hpp"
+#include "tools/app/collective/crossover.hpp"
+#include "tools/app/collective/run_collective.hpp"
+#include "tools/app/errors.hpp"
+
+namespace lockstep::app {
+namespace {
+
+using namespace literals;
+
+CollectiveRequest request_of(const std::string& algorithms) {
+  CollectiveRequest out;
+  out.cluster = {.cluster = "star", .ranks = 4};
+  add_candidates({.collectives = "all_reduce", .algorithms = algorithms}, out);
+  out.sizes = {64_MiB};
+  return out;
+}
+
+// A ring of 4 on ports of B bytes/s: 6 rounds of a quarter of the message, one latency a round
+// (Patarasuk and Yuan 2009); the bound is 2 (n-1)/n of the message over a port.
+TEST_CASE("a ring takes what its formula says, and not less than the bound") {
+  const CollectiveReport done = run_collective(request_of("ring"));
+  REQUIRE(done.rows.size() == 1);
+  const CollectiveRow& row = done.row(0, 0);
+  const Network& network = done.setup->network();
+  Route route;
+  REQUIRE(network.router->route(0, 1, route));
+  const Rate port = network.links[route.hops.front().link].bandwidth;
+  const Duration round = route.latency + 16_MiB / port;
+  CHECK(row.result.time == 6 * round);
+  CHECK(row.bound.time() <= row.result.time);
+  CHECK(row.counts.rounds == 6);
+  CHECK(row.fastest);
+}
+
+TEST_CASE("the fastest of several is marked, one at each size") {
+  CollectiveRequest request = request_of("ring,naive,direct");
+  request.sizes = {8_B, 64_MiB};
+  const CollectiveReport done = run_collective(request);
+  REQUIRE(done.candidates.size() == 3);
+  for (std::size_t s = 0; s < 2; ++s) {
+    int marked = 0;
+    for (std::size_t c = 0; c < 3; ++c) {
+      marked += done.row(c, s).fastest ? 1 : 0;
+      if (!done.row(c, s).fastest) continue;
+      for (std::size_t other = 0; other < 3; ++other)
+        CHECK(done.row(c, s).result.time <= done.row(other, s).result.time);
+    }
+    CHECK(marked == 1);
+  }
+}
+
+TEST_CASE("progress is reported from nothing to all") {
+  CollectiveRequest request = request_of("ring,direct");
+  std::size_t last = 99;
+  std::size_t total = 0;
+  request.on_progress = [&](std::size_t done, std::size_t of) {
+    CHECK((done == 0 || done == last + 1));
+    last = done;
+    total = of;
+  };
+  (void)run_collective(request);
+  CHECK(total == 2);
+  CHECK(last == 2);
+}
+
+TEST_CASE("faults name the field of the request") {
+  const auto place = [](const std::function<void()>& act) {
+    try {
+      act();
+    } catch (const RequestError& error) {
+      return error.place();
+    }
+    return std::string{"nothing thrown"};
+  };
+  CHECK(place([] { (void)request_of("rng"); }) == "algorithm");
+  CHECK(place([] { (void)run_collective(request_of("halving_doubling:order=x")); }) == "algorithm");
+  CollectiveRequest none = request_of("ring");
+  none.cluster.cluster = "stra";
+  CHECK(place([&] { (void)run_collective(none); }) == "cluster");
+  CollectiveRequest model = request_of("ring");
+  model.network.model = "magic";
+  CHECK(place([&] { (void)run_collective(model); }) == "network");
+  CollectiveRequest routes = request_of("ring");
+  routes.cluster.routes = "best";
+  CHECK(place([&] { (void)run_collective(routes); }) == "routes");
+  CollectiveRequest torus = request_of("torus");
+  CHECK(place([&] { (void)run_collective(torus); }) == "algorithm torus");
+}
+
+TEST_CASE("a crossover is where the fastest changes, to the element") {
+  CollectiveRequest request = request_of("ring,recursive_doubling");
+  request.sizes = {8_B, 1_GiB};
+  const CrossoverReport done = find_crossovers(request);
+  REQUIRE(done.collectives.size() == 1);
+  REQUIRE(done.collectives[0].changes.size() == 1);
+  const Crossover& change = done.collectives[0].changes[0];
+  CHECK(done.candidates[change.from].text() == "recursive_doubling");
+  CHECK(done.candidates[change.to].text() == "ring");
+  CHECK(change.to_time <= change.from_time);
+  request.sizes = {change.size - request.type->size};
+  const CollectiveReport before = run_collective(request);
+  CHECK(before.row(change.from, 0).fastest);
+}
+
+}  // namespace
+}  // namespace lockstep::app

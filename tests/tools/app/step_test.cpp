@@ -1,0 +1,77 @@
+#include <doctest/doctest.h>
+
+#include "tools/app/errors.hpp"
+#include "tools/app/inputs/config_folder.hpp"
+#include "tools/app/inputs/scenario_file.hpp"
+#include "tools/app/step/memory_changes.hpp"
+#include "tools/app/step/run_step.hpp"
+#include "tools/app/topology/topology.hpp"
+#include "tools/app/verify/verify_run.hpp"
+
+namespace lockstep::app {
+namespace {
+
+TEST_CASE("a step is simulated from a scenario's name, with its figures") {
+  StepRequest request;
+  request.file = scenario_file("mlp-two-gpus");
+  const StepResult done = run_step(request);
+  CHECK(done.summary.step > Duration{});
+  CHECK(done.throughput.step_s == doctest::Approx(done.summary.step.seconds()));
+  CHECK(done.memory.fits());
+}
+
+TEST_CASE("a layout that does not fit is refused with data on what would") {
+  StepRequest request;
+  request.file = scenario_file("zero-7b5-3");
+  request.overrides = {"parallel.zero=0"};
+  try {
+    (void)run_step(request);
+    FAIL("it fits");
+  } catch (const DoesNotFit& error) {
+    const MemoryShortfall& shortfall = error.shortfall();
+    CHECK(error.code() == ErrorCode::negative_result);
+    CHECK(shortfall.memory.needed() > *shortfall.memory.capacity);
+    REQUIRE_FALSE(shortfall.changes.empty());
+    for (const FittingChange& change : shortfall.changes)
+      CHECK(change.needed <= *shortfall.memory.capacity);
+  }
+  request.ignore_memory = true;
+  CHECK_FALSE(run_step(request).memory.fits());
+}
+
+TEST_CASE("the config folder can be chosen") {
+  const std::string before = config_folder();
+  use_config_folder("/nowhere");
+  CHECK(config_folder() == "/nowhere");
+  CHECK_THROWS_AS((void)scenario_file("mlp-two-gpus"), Error);
+  use_config_folder("");
+  CHECK(config_folder() == before);
+}
+
+// 8 GPUs on one switch: every one of 8 * 7 pairs is two links apart.
+TEST_CASE("a topology is summarized, a route found and exported") {
+  const ClusterRequest star{.cluster = "star", .ranks = 8};
+  const TopologySummary summary = summarize_topology(star);
+  CHECK(summary.loaded.cluster.ranks() == 8);
+  CHECK(summary.diameter.hops == 2);
+  REQUIRE(summary.bisection);
+  CHECK(summary.bisection->is_even());
+  const RouteResult found = find_route({star, 0, 7});
+  CHECK(found.route.hops.size() == 2);
+  CHECK_THROWS_AS((void)find_route({star, 0, 8}), RequestError);
+  CHECK(export_topology(star, "dot").find("graph") != std::string::npos);
+  CHECK_THROWS_AS((void)export_topology(star, "svg"), RequestError);
+}
+
+TEST_CASE("schedules are verified, right ones and those that cannot be had") {
+  VerifyCollectiveRequest request;
+  request.algorithms = parse_specs("ring", Collective::all_reduce).specs;
+  request.ranks = {2, 3};
+  const VerifyCollectiveResult done = verify_collective(request);
+  REQUIRE(done.schedules.size() == 2);
+  CHECK(done.refusal().empty());
+  CHECK(done.schedules[1].contract.ranks == 3);
+}
+
+}  // namespace
+}  // namespace lockstep::app

@@ -1,0 +1,138 @@
+#include "tools/app/calibrate/calibration_document.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tools/app/inputs/cluster_request.hpp"
+
+namespace lockstep::app {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kSource = "lockstep calibrate";
+
+std::string duration(Duration time) {
+  return fmt::format("{:.3f} us", time.seconds() * 1e6);
+}
+
+std::string rate(Rate bandwidth) {
+  return fmt::format("{:.2f} GB/s", bandwidth.bytes_per_second() / 1e9);
+}
+
+double rounded(double value) {
+  return std::stod(fmt::format("{:.5g}", value));
+}
+
+Json figure(Json value) {
+  return {{"value", std::move(value)}, {"source", kSource}};
+}
+
+Json cost_json(const NcclCost& cost) {
+  Json out;
+  out["nccl"] = cost.key.version;
+  out["architecture"] = nccl_name(cost.key.architecture);
+  out["collective"] = to_string(cost.key.collective);
+  out["algorithm"] = nccl_name(cost.key.kind);
+  out["protocol"] = nccl_name(cost.key.protocol);
+  out["nodes"] = cost.key.several_nodes ? "several" : "one";
+  out["launch"] = duration(cost.launch);
+  if (cost.hop > Duration{}) out["hop"] = duration(cost.hop);
+  if (cost.network_hop > Duration{}) out["network_hop"] = duration(cost.network_hop);
+  if (cost.wire) out["wire"] = rate(*cost.wire);
+  if (cost.own) out["own"] = rate(*cost.own);
+  out["source"] = cost.source;
+  return out;
+}
+
+Json product_json(const ProductFigures& of) {
+  Json tiles = Json::array();
+  for (const TileShape& tile : of.tiles)
+    tiles.push_back(
+        {{"rows", tile.rows}, {"columns", tile.columns}, {"efficiency", rounded(tile.efficiency)}});
+  return {{"launch", figure(duration(of.launch))},
+          {"tile_start", figure(duration(of.tile_start))},
+          {"depth_grain", figure(of.depth_grain)},
+          {"alignment", figure({{"elements", of.alignment},
+                                {"unaligned", rounded(of.unaligned)},
+                                {"unaligned_batches", rounded(of.unaligned_batches)}})},
+          {"tiles", figure(std::move(tiles))},
+          {"parts", figure({{"most", of.most_parts},
+                            {"shortest", of.shortest_part},
+                            {"traffic", rounded(of.part_traffic)}})},
+          {"load", figure({{"loss", rounded(of.loss_under_load)},
+                           {"half_after", duration(of.half_loss)}})}};
+}
+
+Json overhead_json(const AttentionFigures::Overhead& of) {
+  return {{"full", rounded(of.full)}, {"causal", rounded(of.causal)}};
+}
+
+Json attention_json(const AttentionFigures& of) {
+  Json sizes = Json::array();
+  for (const AttentionFigures::OfHeadSize& size : of.head_sizes)
+    sizes.push_back({{"head_size", size.head_size},
+                     {"forward", rounded(size.forward)},
+                     {"backward", rounded(size.backward)}});
+  return {{"launch", figure(duration(of.launch))},
+          {"block", figure(of.block)},
+          {"head_grain", figure(of.head_grain)},
+          {"head_sizes", figure(std::move(sizes))},
+          {"overhead_keys", figure({{"forward", overhead_json(of.forward)},
+                                    {"backward", overhead_json(of.backward)}})}};
+}
+
+/// Whole, so that it extends nothing.
+Json kernels_json(const KernelFigures& of) {
+  Json out;
+  out["name"] = of.name;
+  out["launch"] = figure(duration(of.launch));
+  Json products = Json::object();
+  for (std::size_t i = 0; i < of.products.size(); ++i)
+    if (of.products[i]) products[to_string(static_cast<Dtype>(i))] = product_json(*of.products[i]);
+  out["products"] = std::move(products);
+  Json attention = Json::object();
+  for (const auto& [name, figures] : of.attention) attention[name] = attention_json(figures);
+  out["attention"] = std::move(attention);
+  Json memory = {{"all", figure(1)}};
+  for (std::size_t i = 0; i < kOperationClasses; ++i) {
+    const auto one = static_cast<OperationClass>(i);
+    if (one == OperationClass::copy || one == OperationClass::communication) continue;
+    memory[to_string(one)] = figure(rounded(of.memory_efficiency[i]));
+  }
+  out["memory_efficiency"] = std::move(memory);
+  out["convolution_efficiency"] = figure(rounded(of.convolution_efficiency));
+  out["slowdown_while_communicating"] = figure(rounded(of.slowdown_while_communicating));
+  return out;
+}
+
+Json stack_json(const StackFit& fit) {
+  Json out = Json::object();
+  if (fit.host_time) out["host_time"] = duration(*fit.host_time);
+  if (fit.slowdown_while_communicating)
+    out["slowdown_while_communicating"] = rounded(*fit.slowdown_while_communicating);
+  out["source"] = kSource;
+  return out;
+}
+
+}  // namespace
+
+std::string calibration_text(const Calibration& calibration) {
+  Json out;
+  out["name"] = calibration.name;
+  out["summary"] = calibration.summary;
+  Json costs = Json::array();
+  for (const NcclCost& cost : calibration.collectives) costs.push_back(cost_json(cost));
+  out["collectives"] = std::move(costs);
+  Json kernels = Json::object();
+  for (const auto& [device, figures] : calibration.kernels) kernels[device] = kernels_json(figures);
+  out["kernels"] = std::move(kernels);
+  Json stacks = Json::object();
+  for (const auto& [stack, fit] : calibration.stacks) stacks[stack] = stack_json(fit);
+  out["stacks"] = std::move(stacks);
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace lockstep::app

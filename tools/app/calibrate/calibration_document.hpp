@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string>
+
+#include "strategies/calibration/calibration.hpp"
+
+namespace lockstep::app {
+
+/// A calibration as its file's text, with sources; what read_calibration() reads.
+[[nodiscard]] std::string calibration_text(const Calibration& calibration);
+
+}  // namespace lockstep::app

@@ -1,0 +1,65 @@
+#include "tools/app/calibrate/device_calibrate.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <ctime>
+
+#include "strategies/box/box_file.hpp"
+#include "strategies/box/fit_box.hpp"
+#include "strategies/box/measure_box.hpp"
+#include "tools/app/errors.hpp"
+
+namespace lockstep::app {
+
+namespace {
+
+[[nodiscard]] std::int64_t multiprocessors_of(const DeviceFacts& facts) {
+  for (const auto& [name, value] : facts) {
+    if (name == "multiprocessors") return std::max(1L, std::strtol(value.c_str(), nullptr, 10));
+  }
+  return 1;
+}
+
+[[nodiscard]] Box measured(const CalibrateDeviceRequest& request, Backend& backend) {
+  Box out;
+  const bool host = request.backend == "host";
+  out.name = request.name.empty() ? request.backend : request.name;
+  out.backend = request.backend;
+  out.device = backend.name();
+  out.gpus = backend.count();
+  out.date = fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)));
+  out.facts = backend.facts();
+  MeasureOptions options;
+  options.quick = request.quick;
+  options.repeats = request.repeats;
+  options.before = request.before;
+  out.measurements = measure_box(backend, host, options);
+  if (request.before) request.before("fitting");
+  out.fit = fit_box(out.measurements, host, multiprocessors_of(out.facts));
+  out.residuals = residuals_of(out.measurements, out.fit);
+  // What is compared, and what others read: the figures as the file has them.
+  return read_box(parse_json(to_json(out), out.name));
+}
+
+}  // namespace
+
+CalibrateDeviceResult calibrate_device(const CalibrateDeviceRequest& request, Backend& backend) {
+  CalibrateDeviceResult out{request.measures ? measured(request, backend) : load_box(request.file),
+                            {}};
+  if (!request.compares) return out;
+  if (out.box.backend != request.backend) {
+    throw RequestError(
+        "calibration " + request.file,
+        fmt::format("it is of a {} backend, not of {}", out.box.backend, request.backend));
+  }
+  CompareOptions options;
+  options.quick = request.quick;
+  options.repeats = request.repeats;
+  options.before = request.before;
+  out.compared = compare_box(backend, out.box, options);
+  return out;
+}
+
+}  // namespace lockstep::app

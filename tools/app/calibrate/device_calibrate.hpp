@@ -1,0 +1,36 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/execute/cuda/plan/backend.hpp"
+#include "strategies/box/box.hpp"
+#include "strategies/box/compare_box.hpp"
+
+/// `lockstep calibrate --backend`: a device measured, and the simulator held against it.
+namespace lockstep::app {
+
+struct CalibrateDeviceRequest {
+  std::string backend{};
+  bool measures = true;  // else the figures of `file`
+  bool compares = false;
+  bool quick = false;
+  int repeats = 7;
+  std::string name{};                                     // of the calibration
+  std::string file{};                                     // of one that was made before
+  std::function<void(const std::string& what)> before{};  // called before each measurement
+};
+
+struct CalibrateDeviceResult {
+  Box box;
+  std::vector<BoxComparison> compared{};
+};
+
+/// Errors: DeviceError for what the device cannot do, ConfigError for the file.
+[[nodiscard]] CalibrateDeviceResult calibrate_device(const CalibrateDeviceRequest& request,
+                                                     Backend& backend);
+
+}  // namespace lockstep::app

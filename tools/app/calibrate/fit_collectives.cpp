@@ -1,0 +1,95 @@
+#include <fmt/format.h>
+
+#include <iterator>
+
+#include "strategies/calibration/fit_costs.hpp"
+#include "tools/app/calibrate/fits.hpp"
+#include "tools/app/collective/collective_setup.hpp"
+#include "tools/app/errors.hpp"
+#include "tools/app/parallel.hpp"
+#include "tools/app/validate/compare.hpp"
+#include "tools/app/validate/table_points.hpp"
+#include "topologies/config/config_error.hpp"
+
+namespace lockstep::app {
+
+namespace {
+
+struct Points {
+  std::vector<CostPoint> points{};
+  std::vector<LeftOut> left_out{};
+};
+
+/// What a table's points take on the links alone.
+Points points_of(const CollectiveTable& table) {
+  Points out;
+  const auto leave_out = [&](const std::string& reason) {
+    out.left_out.push_back({table.origin.id, table.origin.id, reason});
+  };
+  try {
+    for (const TablePoint& point : table_points(table, {})) {
+      if (!point.cost) continue;
+      out.points.push_back({table.origin.id, point.cost->first, point.cost->second,
+                            (point.time - point.beside).seconds(), measured_seconds(table, point)});
+    }
+    if (out.points.empty()) leave_out("no times of an algorithm that NCCL chooses");
+  } catch (const ConfigError& error) {
+    leave_out(reason_of(error));
+  } catch (const RequestError& error) {
+    leave_out(reason_of(error));
+  } catch (const Refusal& error) {
+    leave_out(reason_of(error));
+  }
+  return out;
+}
+
+ProtocolPriors priors() {
+  ProtocolPriors out;
+  for (const NcclProtocol protocol : nccl_values<NcclProtocol>()) {
+    const Protocol of = load_named_protocol(std::string{nccl_name(protocol)});
+    out[protocol] = {of.added(LinkKind::nvlink).seconds(), of.added(LinkKind::network).seconds()};
+  }
+  return out;
+}
+
+std::string name_of(const NcclCostKey& key) {
+  return fmt::format("nccl {} {} {} {} {}, {}", key.version, nccl_name(key.architecture),
+                     to_string(key.collective), nccl_name(key.kind), nccl_name(key.protocol),
+                     key.several_nodes ? "several nodes" : "one node");
+}
+
+std::string rate_text(const char* name, const std::optional<Rate>& rate) {
+  return rate ? fmt::format(", {} {:.4g} GB/s", name, rate->bytes_per_second() / 1e9) : "";
+}
+
+std::string figures_of(const NcclCost& cost) {
+  std::string out = fmt::format("launch {:.4g} us", cost.launch.seconds() * 1e6);
+  if (cost.hop > Duration{}) out += fmt::format(", hop {:.4g} us", cost.hop.seconds() * 1e6);
+  if (cost.network_hop > Duration{})
+    out += fmt::format(", network hop {:.4g} us", cost.network_hop.seconds() * 1e6);
+  return out + rate_text("wire", cost.wire) + rate_text("own", cost.own);
+}
+
+}  // namespace
+
+void fit_collectives(const std::vector<Measured>& rows, CalibrateResult& answer) {
+  std::vector<const CollectiveTable*> tables;
+  for (const Measured& row : rows)
+    if (const auto* table = std::get_if<CollectiveTable>(&row)) tables.push_back(table);
+  std::vector<Points> found(tables.size());
+  in_parallel(tables.size(), [&](std::size_t i) { found[i] = points_of(*tables[i]); });
+  std::vector<CostPoint> points;
+  for (Points& each : found) {
+    std::move(each.points.begin(), each.points.end(), std::back_inserter(points));
+    std::move(each.left_out.begin(), each.left_out.end(), std::back_inserter(answer.left_out));
+  }
+  for (const FittedCost& fitted : fit_costs(points, priors())) {
+    NcclCost cost = fitted.cost;
+    cost.source = fmt::format("lockstep calibrate over {} points: mean error {:.1f} %",
+                              fitted.errors.count, 100 * fitted.errors.mean);
+    answer.fitted.push_back({"collective", name_of(cost.key), figures_of(cost), {}, fitted.errors});
+    answer.calibration.collectives.push_back(std::move(cost));
+  }
+}
+
+}  // namespace lockstep::app

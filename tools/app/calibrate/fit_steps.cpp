@@ -1,0 +1,122 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "strategies/calibration/least_squares.hpp"
+#include "strategies/calibration/split.hpp"
+#include "strategies/training/software_stack.hpp"
+#include "strategies/validation/stack_rule.hpp"
+#include "tools/app/calibrate/fits.hpp"
+#include "tools/app/inputs/cluster_request.hpp"
+#include "tools/app/validate/validate.hpp"
+
+namespace lockstep::app {
+
+namespace {
+
+constexpr int kSections = 6;           // of a figure's range
+constexpr double kShortest = 0.5e-6;   // of the host per kernel
+constexpr double kLongest = 200e-6;    // likewise
+constexpr double kMostSlowdown = 1.5;  // of computation while communicating
+constexpr double kNearEnd = 0.85;
+constexpr std::size_t kFewestRuns = 4;
+
+/// Evenly from the first to the last.
+std::vector<Measured> thinned(const std::vector<const MeasuredRun*>& runs, std::size_t most) {
+  std::vector<Measured> out;
+  const std::size_t count = std::min(most, runs.size());
+  for (std::size_t i = 0; i < count; ++i)
+    out.emplace_back(*runs[count == 1 ? 0 : i * (runs.size() - 1) / (count - 1)]);
+  return out;
+}
+
+/// The host's time per kernel, then the slowdown of computation beside communication, each with the
+/// other held: both lengthen steps, but in different rows.
+class StackFitting {
+ public:
+  StackFitting(const std::string& stack, std::vector<Measured> rows, CalibrateResult& answer)
+      : stack_{stack}, rows_{std::move(rows)}, result_{answer} {
+    request_.quantity = ComparedQuantity::step_time;
+    request_.figures = &answer.calibration;
+  }
+
+  /// Why there is no fit; empty where there is one.
+  std::string run() {
+    const ErrorFigures before = errors();
+    if (before.count < kFewestRuns)
+      return fmt::format("{} runs that can be modelled are too few to fit a stack to",
+                         before.count);
+    StackFit& fit = result_.calibration.stacks[stack_];
+    const auto host = [&](double log) {
+      fit.host_time = Duration::picoseconds(std::llround(std::exp(log) * 1e10) * 100);
+      return errors().mean;
+    };
+    host(least_in(std::log(kShortest), std::log(kLongest), kSections, host));
+    const auto slowdown = [&](double times) {
+      fit.slowdown_while_communicating = std::round(times * 1000) / 1000;
+      return errors().mean;
+    };
+    slowdown(least_in(1, kMostSlowdown, kSections, slowdown));
+    ErrorFigures after = errors();
+    if (const std::string reason = refusal(before, after, fit); !reason.empty()) {
+      result_.calibration.stacks.erase(stack_);
+      return reason;
+    }
+    result_.fitted.push_back(
+        {"stack", stack_,
+         fmt::format("host {:.3g} us per kernel, computation beside communication takes {:.3f}",
+                     fit.host_time->seconds() * 1e6, *fit.slowdown_while_communicating),
+         before, after});
+    return {};
+  }
+
+ private:
+  /// At the end of a range it stands in for something else that is missing.
+  static std::string refusal(const ErrorFigures& before, const ErrorFigures& after,
+                             const StackFit& fit) {
+    if (after.mean >= before.mean) return "no other host time or slowdown is better";
+    if (fit.host_time->seconds() > kNearEnd * kLongest)
+      return "its steps are too fast by more than a host time can explain";
+    if (*fit.slowdown_while_communicating > kNearEnd * kMostSlowdown)
+      return "its steps are too fast by more than a slowdown beside communication can explain";
+    return {};
+  }
+
+  [[nodiscard]] ErrorFigures errors() const {
+    std::vector<double> out;
+    for (const Comparison& row : validate(request_, rows_).rows) out.push_back(row.error());
+    return out.empty() ? ErrorFigures{} : error_figures(out);
+  }
+
+  std::string stack_;
+  std::vector<Measured> rows_;
+  CalibrateResult& result_;
+  ValidateRequest request_{};
+};
+
+}  // namespace
+
+void fit_steps(const std::vector<Measured>& rows, std::size_t runs, CalibrateResult& answer) {
+  std::map<std::string, std::vector<const MeasuredRun*>> by_stack;
+  for (const Measured& row : rows) {
+    const auto* run = std::get_if<MeasuredRun>(&row);
+    if (run == nullptr || !run->step_time) continue;
+    if (run->origin.assumed.empty()) {
+      by_stack[stack_of(*run, config_folder())].push_back(run);
+    } else {
+      answer.left_out.push_back(
+          {run->origin.id, run->group, "its source does not print all of it: nothing is fitted"});
+    }
+  }
+  for (auto& [stack, of] : by_stack) {
+    std::stable_sort(of.begin(), of.end(), [](const MeasuredRun* a, const MeasuredRun* b) {
+      return *a->step_time < *b->step_time;
+    });
+    std::string reason = StackFitting{stack, thinned(of, runs), answer}.run();
+    if (!reason.empty()) answer.left_out.push_back({stack, stack, std::move(reason)});
+  }
+}
+
+}  // namespace lockstep::app

@@ -1,0 +1,31 @@
+#include "tools/app/collective/bounds.hpp"
+
+#include "tools/app/collective/partitions.hpp"
+
+namespace lockstep::app {
+
+CollectiveBound bound_on(const CollectiveSetup& setup, const Network& network,
+                         const BoundCase& played) {
+  const auto ranks = static_cast<std::size_t>(setup.ranks());
+  const bool switches =
+      played.helpers == Helpers::node_switches || played.helpers == Helpers::fabric_switches;
+  const std::size_t hosts = switches ? 0 : played.members.size() - ranks;
+  return CollectiveBound({.collective = played.collective,
+                          .network = network,
+                          .members = played.members.first(ranks),
+                          .helpers = played.members.subspan(ranks),
+                          .partitions = partitions_of(setup.cluster(), network, setup.model(),
+                                                      static_cast<int>(hosts)),
+                          .root = played.root,
+                          .distance = played.distance,
+                          .model = setup.model(),
+                          .switches_reduce = switches});
+}
+
+std::string source_of(const LowerBound& bound) {
+  if (bound.time() == bound.bandwidth && bound.bandwidth > Duration{}) return bound.tightest_cut;
+  return bound.time() == bound.reduction && bound.reduction > bound.latency ? "reduction"
+                                                                            : "latency";
+}
+
+}  // namespace lockstep::app

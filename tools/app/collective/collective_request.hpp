@@ -1,0 +1,45 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "strategies/collectives/sizing.hpp"
+#include "strategies/collectives/spec.hpp"
+#include "tools/app/collective/collective_runner.hpp"
+#include "tools/app/collective/collective_setup.hpp"
+#include "tools/app/collective/rank_settings.hpp"
+#include "tools/app/progress.hpp"
+
+namespace lockstep::app {
+
+/// Candidates and sizes of collectives on a cluster.
+struct CollectiveRequest {
+  ClusterRequest cluster;
+  NetworkRequest network;
+  NcclRequest nccl;
+  std::vector<Candidate> candidates;  // collective by collective
+  bool every_row = false;             // candidates that the cluster cannot have are left out
+  std::vector<Bytes> sizes;
+  const ElementType* type = find_element_type("float");
+  int root = 0;
+
+  /// How its candidates are played.
+  [[nodiscard]] CollectiveRunner::Options play() const {
+    CollectiveRunner::Options out{type,    root, skew,  cluster.seed,
+                                  nullptr, fold, ranks, most_memory};
+    for (const Candidate& each : candidates)
+      if (each.kind == Candidate::Kind::nccl) out.nccl = &nccl;
+    return out;
+  }
+
+  Duration skew;
+  Bytes most_memory = kMostMemory;
+  bool check = false;              // execute on real numbers, too
+  bool load = false;               // compute busiest-link loads, too
+  bool fold = true;                // by equivalence classes
+  std::vector<RankSetting> ranks;  // that have parameters of their own
+  OnProgress on_progress{};
+};
+
+}  // namespace lockstep::app

@@ -1,0 +1,348 @@
+#include "tools/app/collective/collective_runner.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/check.hpp"
+#include "sim/execute/host/schedule/execute.hpp"
+#include "sim/execute/host/schedule/no_content.hpp"
+#include "sim/fold/folded_depth.hpp"
+#include "sim/schedule/message_depth.hpp"
+#include "tools/app/fingerprint.hpp"
+
+namespace lockstep::app {
+
+namespace {
+
+/// Beyond so many messages a candidate is too slow to try for every size.
+constexpr std::int64_t kMostMessages = 2'000'000;
+
+/// Beyond so many messages and steps a closed form has to say how many there are.
+constexpr std::int64_t kMostVisits = 50'000'000;
+
+/// A number in [0, most] for this seed and rank (splitmix64; Steele, Lea and Flood 2014).
+std::int64_t draw(std::uint64_t seed, std::uint64_t rank, std::int64_t most) {
+  std::uint64_t z = (seed * 0x9E3779B97F4A7C15ULL) ^ ((rank + 1) * 0xD1B54A32D192ED03ULL);
+  z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9ULL;
+  z = (z ^ (z >> 27U)) * 0x94D049BB133111EBULL;
+  z ^= z >> 31U;
+  return static_cast<std::int64_t>(z % (static_cast<std::uint64_t>(most) + 1));
+}
+
+/// Who waits for whom in a circle, or for nobody.
+std::string waits_of(const Schedule& schedule) {
+  NoContent nothing;
+  const ExecuteOutcome outcome = execute(schedule, nothing);
+  return outcome.waits.empty() ? outcome.problem : describe_waits(schedule, outcome.waits);
+}
+
+std::string unfinished_text(const ReplayResult& result, const Schedule& schedule) {
+  if (result.unfinished.empty()) return {};
+  std::string text = fmt::format(
+      "the collective cannot end: {}; {} ends of transfers wait for ever:", waits_of(schedule),
+      result.unfinished.size());
+  constexpr std::size_t kShown = 10;
+  for (std::size_t i = 0; i < std::min(kShown, result.unfinished.size()); ++i)
+    text += "\n  " + result.unfinished[i].text;
+  return text;
+}
+
+/// With its own parameters as they fall back, and with more channels where it has some.
+std::vector<AlgorithmSpec> variants(const CollectiveAlgorithm& row) {
+  std::vector<AlgorithmSpec> out{{&row, {}}};
+  if (find_parameter(row, "channels") == nullptr) return out;
+  for (const std::int64_t channels : {2, 4, 8, 16})
+    out.push_back({&row, {{"channels", ArgumentValue{channels}}}});
+  return out;
+}
+
+/// Further hosts, and switches of the network that reduce (SHARP needs InfiniBand switches of that
+/// kind, and a licence), are there only for who asks for them.
+bool at_hand(Helpers helpers) {
+  return helpers == Helpers::none || helpers == Helpers::node_switches;
+}
+
+}  // namespace
+
+std::string Candidate::text() const {
+  switch (kind) {
+    case Kind::algorithm:
+      return spec.text();
+    case Kind::nccl:
+      return "auto:by=nccl";
+    case Kind::replayed:
+      return "auto:by=replay";
+    case Kind::imported:
+      break;
+  }
+  return "schedule:" + import->name;
+}
+
+std::vector<AlgorithmSpec> available_algorithms(const CollectiveSetup& setup, Collective collective,
+                                                int root, std::int64_t most_messages) {
+  std::vector<AlgorithmSpec> out;
+  for (const CollectiveAlgorithm& row : collective_algorithms()) {
+    if (row.collective != collective || !at_hand(row.helpers)) continue;
+    for (AlgorithmSpec& spec : variants(row)) {
+      const AlgorithmInput input = setup.input(spec.arguments, root, 1_MiB);
+      if (!validate(row, input).empty()) continue;
+      const SchedulePtr schedule = make_schedule(row, input);
+      const auto measured = measure(*schedule, most_messages);
+      if (!measured || measured->messages > most_messages) continue;
+      const int helpers = schedule->ranks() - input.n;
+      if (setup.members(row.helpers, helpers).empty()) continue;
+      if (!setup.unreachable(row.helpers, helpers).empty()) continue;
+      out.push_back(std::move(spec));
+    }
+  }
+  return out;
+}
+
+CollectiveRunner::CollectiveRunner(const CollectiveSetup& setup, const Options& options)
+    : setup_{setup}, options_{options}, chunks_{setup.model()}, nccl_chunks_{setup.model()} {
+  check_ranks(options.ranks, setup.ranks());
+  if (options.nccl != nullptr) nccl_.emplace(setup, *options.nccl);
+}
+
+std::vector<std::string> CollectiveRunner::problems(const Candidate& candidate) const {
+  if (candidate.kind == Candidate::Kind::replayed || candidate.kind == Candidate::Kind::nccl)
+    return {};
+  if (candidate.kind == Candidate::Kind::imported) {
+    if (candidate.import->ranks == setup_.ranks()) return {};
+    return {fmt::format("{}: is for {} ranks, the cluster has {}", candidate.import->name,
+                        candidate.import->ranks, setup_.ranks())};
+  }
+  const CollectiveAlgorithm& row = *candidate.spec.algorithm;
+  const AlgorithmInput input = setup_.input(candidate.spec.arguments, options_.root, 1_MiB);
+  std::vector<std::string> out = validate(row, input);
+  if (!out.empty()) return out;
+  const int helpers = helpers_of(row, input);
+  if (!setup_.members(row.helpers, helpers).empty()) {
+    if (const std::string why = setup_.unreachable(row.helpers, helpers); !why.empty())
+      out.push_back(fmt::format("{}: {}", row.name, why));
+    return out;
+  }
+  if (row.helpers == Helpers::hosts) {
+    out.push_back(fmt::format("{}: needs {} more host{}, built where it is asked for by name",
+                              row.name, helpers, helpers == 1 ? "" : "s"));
+  } else {
+    out.push_back(fmt::format("{}: needs {} switches beside the {} ranks; this cluster has {}",
+                              row.name, helpers, input.n, setup_.cluster().helpers()));
+  }
+  return out;
+}
+
+CollectiveRun CollectiveRunner::prepare(const Candidate& candidate, Bytes size) const {
+  switch (candidate.kind) {
+    case Candidate::Kind::algorithm:
+      return prepare_algorithm(candidate.spec, size);
+    case Candidate::Kind::nccl:
+      return prepare_nccl(candidate.collective, size);
+    case Candidate::Kind::replayed:
+      return prepare_fastest(candidate, size);
+    case Candidate::Kind::imported:
+      break;
+  }
+  CollectiveRun out;
+  out.schedule = candidate.import->schedule;
+  out.members = setup_.members(Helpers::none, 0);
+  out.layout = lay_out(size, *options_.type, out.schedule->blocks());
+  return out;
+}
+
+CollectiveRun CollectiveRunner::prepare_algorithm(const AlgorithmSpec& spec, Bytes size) const {
+  return prepared(spec, setup_.input(spec.arguments, options_.root, size), setup_.communicator(),
+                  chunks_);
+}
+
+CollectiveRun CollectiveRunner::prepared(const AlgorithmSpec& spec, const AlgorithmInput& told,
+                                         const PlacedCommunicator& by, ChunkSearch& chunks) const {
+  CollectiveRun out;
+  const AlgorithmInput input = chunks.with_best_chunks(*spec.algorithm, told, by);
+  out.schedule = make_schedule(*spec.algorithm, input);
+  out.helpers = spec.algorithm->helpers;
+  out.members = by.members(out.helpers, out.schedule->ranks() - input.n);
+  LOCKSTEP_CHECK(!out.members.empty());
+  out.layout = lay_out(input.size.value(), *options_.type, out.schedule->blocks());
+  return out;
+}
+
+CollectiveRun CollectiveRunner::prepare_nccl(Collective collective, Bytes size) const {
+  const NcclChooser& nccl = nccl_.value();
+  const NcclPick pick = nccl.pick(collective, size);
+  const NcclCommunicator& by = nccl.communicator();
+  CollectiveRun out = prepared(pick.spec, by.input(pick.spec.arguments, options_.root, size),
+                               by.placed(), nccl_chunks_);
+  out.chosen = pick.text;
+  out.network = nccl.network();
+  out.launch = pick.launch;
+  out.nccl_model = pick.model;
+  out.cost.emplace(pick.cost, pick.terms);
+  return out;
+}
+
+CollectiveRun CollectiveRunner::prepare_fastest(const Candidate& candidate, Bytes size) const {
+  std::optional<CollectiveRun> best;
+  Duration least;
+  for (const AlgorithmSpec& spec :
+       available_algorithms(setup_, candidate.collective, options_.root, kMostMessages)) {
+    CollectiveRun one = prepare_algorithm(spec, size);
+    const CollectiveResult played = play(candidate, one);
+    if (!played.unfinished.empty() || (best && least <= played.time)) continue;
+    one.chosen = spec.text();
+    best = std::move(one);
+    least = played.time;
+  }
+  LOCKSTEP_CHECK(best.has_value());
+  return *std::move(best);
+}
+
+Contract CollectiveRunner::contract_of(const Candidate& candidate, const Schedule& schedule) const {
+  if (candidate.import) return candidate.import->contract().value();
+  const AlgorithmArguments& arguments = candidate.spec.arguments;
+  const auto distance = arguments.find("distance");
+  return lockstep::contract_of(
+      candidate.collective, schedule, setup_.ranks(), options_.root,
+      distance == arguments.end() ? 1 : static_cast<int>(std::get<std::int64_t>(distance->second)));
+}
+
+std::vector<TimePoint> CollectiveRunner::starts(std::size_t members, Duration launch) const {
+  std::vector<TimePoint> out;
+  if (options_.skew != Duration{} || launch != Duration{})
+    for (std::size_t i = 0; i < members; ++i)
+      out.emplace_back(launch + Duration::picoseconds(draw(options_.seed, i, options_.skew.ps())));
+  apply(options_.ranks, members, out);
+  return out;
+}
+
+Network CollectiveRunner::network_of(const CollectiveRun& prepared) const {
+  Network out = prepared.network ? *prepared.network : setup_.network();
+  apply(options_.ranks, out);
+  return out;
+}
+
+/// With the ranks' own figures; a copy only where there are such.
+FoldedReplay CollectiveRunner::replay_on(const Network& network, const Workload& workload) const {
+  FoldOptions options;
+  options.fold = options_.fold;
+  refuse_large_replay(network, workload, setup_.model(), options, options_.most_memory);
+  if (options_.ranks.empty()) return replay_folded(network, workload, setup_.model(), options);
+  Network changed = network;
+  apply(options_.ranks, changed);
+  return replay_folded(changed, workload, setup_.model(), options);
+}
+
+CollectiveResult CollectiveRunner::play(const Candidate& candidate,
+                                        const CollectiveRun& prepared) const {
+  CollectiveCall call;
+  call.name = fmt::format("{} {}", to_string(candidate.collective),
+                          prepared.chosen.empty() ? candidate.text() : prepared.chosen);
+  call.schedule = prepared.schedule;
+  call.members = prepared.members;
+  call.block = prepared.layout.block;
+  call.starts = starts(prepared.members.size(), prepared.launch);
+  Workload workload;
+  workload.calls.push_back(std::move(call));
+  const Network& network = prepared.network ? *prepared.network : setup_.network();
+  FoldedReplay replayed = replay_on(network, workload);
+  const ReplayResult& result = replayed.result;
+  CollectiveResult out;
+  out.fold = std::move(replayed.report);
+  out.unfinished = unfinished_text(result, *prepared.schedule);
+  out.time = result.end.since_start();
+  out.messages = result.transfers;
+  out.ends = result.call_ends[0];
+  find_busiest(result, network, out);
+  Fingerprint fingerprint;
+  for (const TimePoint end : out.ends) fingerprint.add(end.ps());
+  out.fingerprint = fingerprint.text();
+  return out;
+}
+
+void CollectiveRunner::find_busiest(const ReplayResult& result, const Network& network,
+                                    CollectiveResult& out) const {
+  const std::vector<Link>& links = network.links;
+  double most = 0;
+  std::size_t busiest = result.link_bytes.size();
+  for (std::size_t i = 0; i < result.link_bytes.size(); ++i) {
+    // Where only ports limit, what other links would have to carry says nothing.
+    if (setup_.model() == NetworkModel::alpha_beta && !links[i].port) continue;
+    const double seconds =
+        static_cast<double>(result.link_bytes[i].count()) / links[i].bandwidth.bytes_per_second();
+    if (seconds <= most) continue;
+    most = seconds;
+    busiest = i;
+  }
+  if (busiest == result.link_bytes.size() || out.time == Duration{}) return;
+  out.busiest_link = setup_.link_name(static_cast<LinkId>(busiest));
+  // A link may seem to carry more than it can by what its messages end early, at whole picoseconds.
+  out.busy = std::min(1.0, most / out.time.seconds());
+}
+
+namespace {
+
+std::optional<ScheduleMeasure> measured(const Schedule& schedule, const FoldReport& fold,
+                                        int senders) {
+  if (!fold.folded) return measure(schedule, kMostVisits, senders);
+  std::vector<RankMultiple> classes;
+  for (const FoldClass& each : fold.classes) classes.push_back({each.representative, each.members});
+  return measure(schedule, classes, kMostVisits, senders);
+}
+
+/// Messages that follow one another, where lanes share rounds out: by classes where there are such.
+std::optional<std::int64_t> depth_of(const SchedulePtr& schedule, const FoldReport& fold) {
+  // A second replay is quick up to so many transfers one by one; beyond, it is tried last, and with
+  // more than the other number not at all.
+  constexpr std::uint64_t kFewSimulated = 100'000;
+  constexpr std::uint64_t kMostSimulated = 20'000'000;
+  const auto by_classes = [&](std::uint64_t most) {
+    return fold.folded && fold.simulated_transfers <= most ? folded_message_depth(schedule)
+                                                           : std::nullopt;
+  };
+  if (const auto depth = by_classes(kFewSimulated)) return depth;
+  if (const auto depth = steady_depth(*schedule)) return depth;
+  if (const auto depth = by_classes(kMostSimulated)) return depth;
+  return message_depth(*schedule);
+}
+
+}  // namespace
+
+ScheduleCounts CollectiveRunner::count(const Candidate& candidate, const CollectiveRun& prepared,
+                                       const CollectiveResult& played) const {
+  const SchedulePtr& schedule = prepared.schedule;
+  const bool switches =
+      prepared.helpers == Helpers::node_switches || prepared.helpers == Helpers::fabric_switches;
+  const int senders = switches ? setup_.ranks() : schedule->ranks();
+  ScheduleCounts out;
+  if (const auto walked = measured(*schedule, played.fold, senders)) {
+    out = {walked->rounds, walked->sent_blocks};
+  } else if (candidate.kind == Candidate::Kind::algorithm) {
+    const auto cost =
+        cost_of(*candidate.spec.algorithm,
+                setup_.input(candidate.spec.arguments, options_.root, prepared.layout.size));
+    if (cost) out = {cost->rounds, cost->sent_blocks};
+  }
+  // With one lane a round is a step; several lanes, and schedules of others, share rounds out.
+  if (candidate.kind == Candidate::Kind::imported || schedule->lanes() > 1)
+    out.rounds = depth_of(schedule, played.fold);
+  return out;
+}
+
+ScheduleCounts CollectiveRunner::counts_of(const Candidate& candidate,
+                                           const CollectiveRun& prepared,
+                                           const CollectiveResult& played) const {
+  const std::string key = fmt::format("{} {} {} {}", to_string(candidate.collective),
+                                      prepared.chosen.empty() ? candidate.text() : prepared.chosen,
+                                      prepared.schedule->blocks(), prepared.schedule->lanes());
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = counted_.find(key); found != counted_.end()) return found->second;
+  }
+  const ScheduleCounts counts = count(candidate, prepared, played);
+  const std::lock_guard lock(mutex_);
+  return counted_.emplace(key, counts).first->second;
+}
+
+}  // namespace lockstep::app

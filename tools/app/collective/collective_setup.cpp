@@ -1,0 +1,94 @@
+#include "tools/app/collective/collective_setup.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "topologies/lower_with_switches.hpp"
+
+namespace lockstep::app {
+
+namespace {
+
+/// Whole messages are not divided: they take one of the equal paths each.
+RoutePolicy policy_for(NetworkModel model, RoutePolicy asked) {
+  return model == NetworkModel::queue && asked == RoutePolicy::automatic ? RoutePolicy::ecmp
+                                                                         : asked;
+}
+
+}  // namespace
+
+CollectiveSetup::CollectiveSetup(const ClusterRequest& options, const NetworkRequest& network,
+                                 Wants wants)
+    : loaded_{options.load()},
+      seed_{options.seed},
+      model_{network.parsed()},
+      policy_{policy_for(model_, options.policy())},
+      network_name_{network.model} {
+  // Nodes have CPU sockets that can serve; where those are too few, hosts are built beside.
+  if (loaded_.cluster.helpers() < wants.hosts) loaded_ = options.load(wants.hosts);
+  prepare(network.protocol, wants.switches);
+}
+
+CollectiveSetup::CollectiveSetup(LoadedCluster loaded, const NetworkRequest& network, bool switches)
+    : loaded_{std::move(loaded)},
+      model_{network.parsed()},
+      policy_{policy_for(model_, ClusterRequest{}.policy())},
+      network_name_{network.model} {
+  prepare(network.protocol, switches);
+}
+
+void CollectiveSetup::prepare(const std::string& protocol, bool switches) {
+  if (!protocol.empty()) protocol_ = load_named_protocol(protocol);
+  if (switches) switches_ = ReducingSwitches{cluster(), nvswitch_reduces(loaded_.device)};
+  network_ = lowered(protocol_);
+  communicator_.emplace(cluster(), network_, switches_);
+}
+
+Network CollectiveSetup::lowered(const std::optional<Protocol>& protocol) const {
+  Network out = lower_with_switches(cluster(), switches_.forests(), loaded_.device.endpoint(),
+                                    policy_, seed_);
+  if (protocol) apply(*protocol, cluster(), out);
+  return out;
+}
+
+std::string CollectiveSetup::unreachable(Helpers helpers, int count) const {
+  if (count == 0 || !cluster().overlay().any_failed()) return {};
+  const std::vector<EndpointId> all = members(helpers, count);
+  const auto size = static_cast<int>(std::ssize(all));
+  Route route;
+  const auto meet = [&](int a, int b) {
+    const EndpointId one = all[static_cast<std::size_t>(a)];
+    const EndpointId other = all[static_cast<std::size_t>(b)];
+    return network_.router->route(one, other, route) && network_.router->route(other, one, route);
+  };
+  const bool hosts = helpers == Helpers::hosts;
+  const auto text = [&](int rank, int helper) {
+    return fmt::format("no route is left between {} {} and {} {}",
+                       rank < ranks() ? "rank" : "switch", rank < ranks() ? rank : rank - ranks(),
+                       hosts ? "host" : "switch", helper - ranks());
+  };
+  if (hosts) {
+    for (int helper = ranks(); helper < size; ++helper)
+      for (int rank = 0; rank < ranks(); ++rank)
+        if (!meet(rank, helper)) return text(rank, helper);
+    return {};
+  }
+  const std::vector<int>& above =
+      helpers == Helpers::node_switches ? layout().node_switches : layout().fabric_switches;
+  for (int below = 0; below < std::min(size, static_cast<int>(std::ssize(above))); ++below) {
+    const int node_switch = above[static_cast<std::size_t>(below)];
+    if (node_switch >= 0 && node_switch < size && !meet(below, node_switch))
+      return text(below, node_switch);
+  }
+  return {};
+}
+
+std::string CollectiveSetup::text() const {
+  return fmt::format("{} rank{} on {} ({}), network {}, routes {}{}", ranks(),
+                     ranks() == 1 ? "" : "s", loaded_.name, loaded_.device.id, network_name_,
+                     kRoutePolicyNames.at(static_cast<std::size_t>(policy_)),
+                     protocol_ ? ", protocol " + protocol_->id : "");
+}
+
+}  // namespace lockstep::app

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/engine/replay.hpp"
+#include "strategies/collectives/placed_communicator.hpp"
+#include "strategies/collectives/reducing_switches.hpp"
+#include "strategies/collectives/registry.hpp"
+#include "tools/app/inputs/cluster_request.hpp"
+#include "tools/app/inputs/network_request.hpp"
+#include "topologies/protocol.hpp"
+
+namespace lockstep::app {
+
+/// A cluster on which collectives are played: its network, how the ranks sit, and who plays the
+/// ranks that hold no data. Immutable; may be used from several threads at once.
+class CollectiveSetup {
+ public:
+  struct Wants {
+    int hosts = 0;          // beside the ranks, such as parameter servers
+    bool switches = false;  // that reduce in the network
+  };
+  /// Throws as ClusterRequest::load() and load_named_protocol() do.
+  CollectiveSetup(const ClusterRequest& options, const NetworkRequest& network, Wants wants);
+  /// The same of a cluster that is there already, which has no hosts to add; default routes.
+  CollectiveSetup(LoadedCluster loaded, const NetworkRequest& network, bool switches);
+  CollectiveSetup(const CollectiveSetup&) = delete;
+  CollectiveSetup& operator=(const CollectiveSetup&) = delete;
+
+  [[nodiscard]] const LoadedCluster& loaded() const { return loaded_; }
+  [[nodiscard]] const Cluster& cluster() const { return loaded_.cluster; }
+  [[nodiscard]] int ranks() const { return loaded_.cluster.ranks(); }
+  [[nodiscard]] NetworkModel model() const { return model_; }
+  [[nodiscard]] RoutePolicy policy() const { return policy_; }
+  [[nodiscard]] const RankLayout& layout() const { return communicator_->layout(); }
+  [[nodiscard]] const std::optional<Protocol>& protocol() const { return protocol_; }
+  [[nodiscard]] const Network& network() const { return network_; }
+  /// The same network under no protocol.
+  [[nodiscard]] Network bare_network() const { return lowered(std::nullopt); }
+
+  /// All its ranks. It speaks of this setup, which must outlive it.
+  [[nodiscard]] const PlacedCommunicator& communicator() const { return *communicator_; }
+  /// The same on another network of this cluster's, or of some of its ranks.
+  [[nodiscard]] PlacedCommunicator communicator_on(const Network& network) const {
+    return {cluster(), network, switches_};
+  }
+  [[nodiscard]] PlacedCommunicator communicator_of(std::vector<EndpointId> ranks) const {
+    return {cluster(), network_, switches_, std::move(ranks)};
+  }
+  /// What an algorithm is told for all ranks of this cluster.
+  [[nodiscard]] AlgorithmInput input(const AlgorithmArguments& arguments, int root,
+                                     std::optional<Bytes> size) const {
+    return communicator_->input(arguments, root, size);
+  }
+  /// The end points of the ranks, then those of `count` helpers. Empty where there are fewer.
+  [[nodiscard]] std::vector<EndpointId> members(Helpers helpers, int count) const {
+    return communicator_->members(helpers, count);
+  }
+  /// Why `count` helpers cannot play along where links have failed: the first two end points that
+  /// have to talk and have no route left. Empty where all have.
+  [[nodiscard]] std::string unreachable(Helpers helpers, int count) const;
+  /// Links and end points in words, for busiest links and notes.
+  [[nodiscard]] std::string link_name(LinkId link) const { return cluster().link_name(link); }
+  /// "32 ranks on dgx-h100 (h100-sxm5-80gb), network fluid, routes auto".
+  [[nodiscard]] std::string text() const;
+
+ private:
+  [[nodiscard]] Network lowered(const std::optional<Protocol>& protocol) const;
+  void prepare(const std::string& protocol, bool switches);
+
+  LoadedCluster loaded_;
+  std::uint64_t seed_ = 1;
+  NetworkModel model_;
+  RoutePolicy policy_;
+  std::string network_name_;
+  std::optional<Protocol> protocol_;
+  ReducingSwitches switches_;
+  Network network_;
+  std::optional<PlacedCommunicator> communicator_;
+};
+
+}  // namespace lockstep::app

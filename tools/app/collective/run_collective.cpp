@@ -1,0 +1,183 @@
+#include "tools/app/collective/run_collective.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <tuple>
+#include <utility>
+
+#include "sim/engine/link_load.hpp"
+#include "sim/execute/host/schedule/numeric.hpp"
+#include "tools/app/collective/bounds.hpp"
+#include "tools/app/errors.hpp"
+#include "tools/app/fingerprint.hpp"
+#include "tools/app/parallel.hpp"
+#include "topologies/lower.hpp"
+
+namespace lockstep::app {
+
+namespace {
+
+/// Lower bounds by collective and who takes part; made once for each.
+class Bounds {
+ public:
+  explicit Bounds(const CollectiveRunner& runner) : runner_{runner} {}
+
+  [[nodiscard]] LowerBound at(const Contract& contract, const CollectiveRun& prepared) {
+    const Key key{contract.collective, contract.root,           contract.distance,
+                  prepared.helpers,    prepared.members.size(), prepared.network};
+    const std::lock_guard lock(mutex_);
+    auto found = bounds_.find(key);
+    if (found == bounds_.end()) found = bounds_.emplace(key, made(contract, prepared)).first;
+    return found->second.at(prepared.layout.size);
+  }
+
+ private:
+  using Key =
+      std::tuple<Collective, int, int, Helpers, std::size_t, std::shared_ptr<const Network>>;
+
+  [[nodiscard]] CollectiveBound made(const Contract& contract,
+                                     const CollectiveRun& prepared) const {
+    return bound_on(runner_.setup(), runner_.network_of(prepared),
+                    {contract.collective, prepared.members, prepared.helpers, contract.root,
+                     contract.distance});
+  }
+
+  const CollectiveRunner& runner_;
+  std::mutex mutex_;
+  std::map<Key, CollectiveBound> bounds_;
+};
+
+class Run {
+ public:
+  explicit Run(const CollectiveRequest& request)
+      : request_{request},
+        setup_{setup_for(request)},
+        runner_{*setup_, request.play()},
+        bounds_{runner_} {
+    out_.setup = setup_;
+    out_.candidates = allowed(request, runner_, out_.left_out);
+    out_.sizes = request.sizes;
+    if (request.load)
+      single_ = lower(setup_->cluster(), setup_->loaded().device.endpoint(), RoutePolicy::shortest);
+  }
+
+  CollectiveReport run() {
+    const std::size_t sizes = out_.sizes.size();
+    out_.rows.resize(out_.candidates.size() * sizes);
+    std::vector<std::string> refusals(out_.rows.size());
+    ProgressCounter progress(request_.on_progress, out_.rows.size());
+    in_parallel(out_.rows.size(), [&](std::size_t i) {
+      refusals[i] = play(out_.candidates[i / sizes], out_.sizes[i % sizes], out_.rows[i]);
+      progress.step();
+    });
+    for (const std::string& refusal : refusals)
+      if (!refusal.empty()) throw Refusal(refusal);
+    mark_fastest();
+    Fingerprint fingerprint;
+    for (const CollectiveRow& row : out_.rows)
+      for (const char digit : row.result.fingerprint) fingerprint.add(digit);
+    out_.fingerprint = fingerprint.text();
+    return std::move(out_);
+  }
+
+ private:
+  /// Why it cannot be so; empty if it can.
+  [[nodiscard]] std::string play(const Candidate& candidate, Bytes size, CollectiveRow& out) {
+    out.run = runner_.prepare(candidate, size);
+    out.result = runner_.play(candidate, out.run);
+    out.counts = runner_.counts_of(candidate, out.run, out.result);
+    out.bound = bound_on_run(bounds_.at(runner_.contract_of(candidate, *out.run.schedule), out.run),
+                             out.result.time, out.result.messages);
+    if (request_.load && out.run.helpers != Helpers::node_switches &&
+        out.run.helpers != Helpers::fabric_switches)
+      out.load = busiest_link_load(*out.run.schedule, single_, out.run.members);
+    if (!out.result.unfinished.empty() || !request_.check) return out.result.unfinished;
+    return check(candidate, out);
+  }
+
+  [[nodiscard]] std::string check(const Candidate& candidate, CollectiveRow& out) const {
+    const Schedule& schedule = *out.run.schedule;
+    const Contract contract = runner_.contract_of(candidate, schedule);
+    const NumericVerdict checked =
+        check_numbers(schedule, contract, out.run.layout.count, {.seed = request_.cluster.seed});
+    out.wrong = checked.wrong + checked.out_of_bound;
+    if (checked.right()) return {};
+    return fmt::format("{} at {} bytes: {}", candidate.text(), out.run.layout.size.count(),
+                       checked.problem());
+  }
+
+  void mark_fastest() {
+    const std::size_t sizes = out_.sizes.size();
+    for (std::size_t s = 0; s < sizes; ++s) {
+      std::map<Collective, CollectiveRow*> best;
+      for (std::size_t c = 0; c < out_.candidates.size(); ++c) {
+        CollectiveRow& row = out_.rows[c * sizes + s];
+        CollectiveRow*& leader = best[out_.candidates[c].collective];
+        if (leader == nullptr || row.result.time < leader->result.time) leader = &row;
+      }
+      for (const auto& [collective, row] : best) row->fastest = true;
+    }
+  }
+
+  const CollectiveRequest& request_;
+  std::shared_ptr<const CollectiveSetup> setup_;
+  CollectiveRunner runner_;
+  Bounds bounds_;
+  CollectiveReport out_;
+  Network single_;  // for loads: single shortest paths
+};
+
+/// "ring: needs 4 ranks" of an algorithm, "file.xml: is for 4 ranks" of a schedule.
+RequestProblem problem_of(const Candidate& candidate, const std::string& problem) {
+  const std::string field = candidate.import ? "schedule" : "algorithm";
+  const std::size_t colon = problem.find(": ");
+  if (colon == std::string::npos) return {field, problem};
+  return {field + " " + problem.substr(0, colon), problem.substr(colon + 2)};
+}
+
+}  // namespace
+
+std::shared_ptr<const CollectiveSetup> setup_for(const CollectiveRequest& request) {
+  constexpr int kManyRanks = 1 << 20;
+  CollectiveSetup::Wants wants;
+  for (const Candidate& each : request.candidates) {
+    if (each.kind != Candidate::Kind::algorithm || request.every_row) wants.switches = true;
+    if (each.kind != Candidate::Kind::algorithm) continue;
+    const CollectiveAlgorithm& row = *each.spec.algorithm;
+    wants.switches = wants.switches || row.helpers == Helpers::node_switches ||
+                     row.helpers == Helpers::fabric_switches;
+    // Hosts have to be built along with the cluster, before its ranks are known; problems() has
+    // the last word on what is too many.
+    const AlgorithmInput many{kManyRanks, each.spec.arguments};
+    if (row.helpers == Helpers::hosts && validate(row, many).empty())
+      wants.hosts = std::max(wants.hosts, helpers_of(row, many));
+  }
+  if (request.every_row) wants.hosts = 0;
+  return std::make_shared<const CollectiveSetup>(request.cluster, request.network, wants);
+}
+
+std::vector<Candidate> allowed(const CollectiveRequest& request, const CollectiveRunner& runner,
+                               std::vector<std::string>& left_out) {
+  std::vector<Candidate> out;
+  std::vector<RequestProblem> refused;
+  for (const Candidate& each : request.candidates) {
+    const std::vector<std::string> problems = runner.problems(each);
+    if (problems.empty()) out.push_back(each);
+    for (const std::string& problem : problems) {
+      if (request.every_row) left_out.push_back(problem);
+      refused.push_back(problem_of(each, problem));
+    }
+  }
+  if (out.empty() || (!request.every_row && !refused.empty()))
+    throw RequestError(std::move(refused));
+  return out;
+}
+
+CollectiveReport run_collective(const CollectiveRequest& request) {
+  return Run(request).run();
+}
+
+}  // namespace lockstep::app

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "strategies/collectives/collective_bound.hpp"
+#include "tools/app/collective/collective_request.hpp"
+
+namespace lockstep::app {
+
+/// One candidate at one size.
+struct CollectiveRow {
+  CollectiveRun run;
+  CollectiveResult result;
+  ScheduleCounts counts;
+  LowerBound bound;
+  std::optional<std::int64_t> wrong;  // elements, if the request has `check`
+  std::optional<double> load;         // bytes of the busiest link per byte, if it has `load`
+  bool fastest = false;               // of its collective at this size; the first of equals
+};
+
+struct CollectiveReport {
+  std::shared_ptr<const CollectiveSetup> setup;
+  std::vector<Candidate> candidates;  // that the cluster allows
+  std::vector<Bytes> sizes;
+  std::vector<CollectiveRow> rows;    // candidate by candidate, in each size by size
+  std::vector<std::string> left_out;  // candidates that the cluster does not allow, and why
+  std::string fingerprint;            // of all completion times
+
+  [[nodiscard]] const CollectiveRow& row(std::size_t candidate, std::size_t size) const {
+    return rows[candidate * sizes.size() + size];
+  }
+};
+
+/// The cluster with what the request's candidates need: hosts as servers, reducing switches.
+/// Throws as CollectiveSetup does.
+[[nodiscard]] std::shared_ptr<const CollectiveSetup> setup_for(const CollectiveRequest& request);
+
+/// The candidates that the cluster allows. Throws RequestError naming all that it does not, unless
+/// the request has `every_row`: those are then named in `left_out`.
+[[nodiscard]] std::vector<Candidate> allowed(const CollectiveRequest& request,
+                                             const CollectiveRunner& runner,
+                                             std::vector<std::string>& left_out);
+
+/// Replays every candidate at every size. Throws RequestError for a candidate that the cluster does
+/// not allow or a replay that needs too much memory, Refusal for a deadlock or a wrong element.
+[[nodiscard]] CollectiveReport run_collective(const CollectiveRequest& request);
+
+}  // namespace lockstep::app

@@ -1,0 +1,177 @@
+#include "tools/app/complexity/complexity.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "tools/app/errors.hpp"
+#include "tools/app/explain/explain_stage.hpp"
+#include "tools/app/explain/traffic_count.hpp"
+#include "tools/app/parallel.hpp"
+
+namespace lockstep::app {
+
+namespace {
+
+// Beyond these a point would take the engine, or the walk, too long.
+constexpr std::int64_t kMostReplayed = 3'000'000;  // messages
+constexpr std::int64_t kMostVisits = 200'000'000;
+
+/// One algorithm on so many ranks: a point, or why there is none.
+struct Job {
+  std::size_t algorithm = 0;
+  int ranks = 0;
+  std::optional<ComplexityPoint> point;
+  std::vector<RequestProblem> problems;
+};
+
+class Measurer {
+ public:
+  explicit Measurer(const ComplexityRequest& request) : request_{request} {}
+
+  ComplexityResult run() {
+    list_jobs();
+    ProgressCounter progress(request_.on_progress, jobs_.size());
+    in_parallel(jobs_.size(), [&](std::size_t i) {
+      measure(jobs_[i]);
+      progress.step();
+    });
+    ComplexityResult out;
+    for (std::size_t i = 0; i < request_.algorithms.size(); ++i) collect(i, out);
+    out.cluster = cluster_text();
+    return out;
+  }
+
+ private:
+  /// The largest first, so that no thread is left with one in the end.
+  void list_jobs() {
+    for (auto ranks = request_.ranks.rbegin(); ranks != request_.ranks.rend(); ++ranks)
+      for (std::size_t i = 0; i < request_.algorithms.size(); ++i)
+        jobs_.push_back({i, *ranks, {}, {}});
+  }
+
+  [[nodiscard]] Stage stage_of(const Job& job, Bytes size) const {
+    StageRequest request;
+    request.cluster = request_.cluster;
+    request.cluster.ranks = job.ranks;
+    request.network = request_.network;
+    request.spec = request_.algorithms[job.algorithm];
+    request.root = request_.root;
+    request.size = size;
+    request.type = request_.type;
+    return make_stage(request);
+  }
+
+  void measure(Job& job) const {
+    try {
+      job.point = point_of(job);
+    } catch (const RequestError& error) {
+      job.problems = error.problems();
+    }
+  }
+
+  [[nodiscard]] std::optional<ComplexityPoint> point_of(const Job& job) const {
+    ComplexityPoint out;
+    out.ranks = job.ranks;
+    if (!measure_small(job, out) || !measure_large(job, out))
+      throw RequestError("algorithm " + request_.algorithms[job.algorithm].text(),
+                         "too many messages to count");
+    return out;
+  }
+
+  bool measure_small(const Job& job, ComplexityPoint& out) const {
+    const Stage stage = stage_of(job, request_.small);
+    const auto count = count_traffic(*stage.schedule, stage.input.n, kMostVisits);
+    if (!count) return false;
+    out.rounds = count->rounds;
+    if (count->messages <= kMostReplayed)
+      out.small_time = replay_stage(stage, stage.setup->model()).time;
+    return true;
+  }
+
+  bool measure_large(const Job& job, ComplexityPoint& out) const {
+    const Stage stage = stage_of(job, request_.large);
+    const auto count = count_traffic(*stage.schedule, stage.input.n, kMostVisits);
+    if (!count) return false;
+    out.messages = count->messages;
+    out.busiest = stage.layout.block * count->busiest_blocks;
+    out.total = stage.layout.block * count->total_blocks;
+    if (count->messages <= kMostReplayed)
+      out.large_time = replay_stage(stage, stage.setup->model()).time;
+    return true;
+  }
+
+  void collect(std::size_t algorithm, ComplexityResult& out) const {
+    ComplexityOutcome outcome;
+    outcome.spec = request_.algorithms[algorithm];
+    std::vector<const Job*> without;
+    for (auto job = jobs_.rbegin(); job != jobs_.rend(); ++job) {
+      if (job->algorithm != algorithm) continue;
+      if (job->point) {
+        outcome.points.push_back(*job->point);
+      } else {
+        without.push_back(&*job);
+      }
+    }
+    if (outcome.points.empty() && !request_.every_row)
+      throw RequestError(without.front()->problems);
+    if (!without.empty()) out.left_out.push_back(left_out_text(without, outcome));
+    fit(outcome);
+    if (!outcome.points.empty()) out.outcomes.push_back(std::move(outcome));
+  }
+
+  static std::string left_out_text(const std::vector<const Job*>& without,
+                                   const ComplexityOutcome& outcome) {
+    if (outcome.points.empty())
+      return fmt::format("{} is left out: {}", outcome.spec.text(),
+                         without.front()->problems.front().message);
+    return fmt::format("{} is left out at {} numbers of ranks, as at {}: {}", outcome.spec.text(),
+                       without.size(), without.front()->ranks,
+                       without.front()->problems.front().message);
+  }
+
+  static void fit(ComplexityOutcome& outcome) {
+    const auto of = [&](const auto& value_of) {
+      std::vector<GrowthPoint> points;
+      for (const ComplexityPoint& point : outcome.points)
+        if (const std::optional<double> value = value_of(point))
+          points.push_back({static_cast<double>(point.ranks), *value});
+      return fit_growth(points);
+    };
+    using Value = std::optional<double>;
+    const auto seconds = [](const std::optional<Duration>& time) {
+      return time ? Value{time->seconds()} : Value{};
+    };
+    outcome.rounds = of(
+        [](const auto& p) { return p.rounds ? Value{static_cast<double>(*p.rounds)} : Value{}; });
+    outcome.busiest =
+        of([](const auto& p) { return Value{static_cast<double>(p.busiest.count())}; });
+    outcome.total = of([](const auto& p) { return Value{static_cast<double>(p.total.count())}; });
+    outcome.small_time = of([&](const auto& p) { return seconds(p.small_time); });
+    outcome.large_time = of([&](const auto& p) { return seconds(p.large_time); });
+  }
+
+  /// The setup's text without its ranks.
+  [[nodiscard]] std::string cluster_text() const {
+    ClusterRequest cluster = request_.cluster;
+    for (const Job& job : jobs_) {
+      if (!job.point) continue;
+      cluster.ranks = job.ranks;
+      const std::string text = CollectiveSetup(cluster, request_.network, {}).text();
+      return text.substr(text.find(" on ") + 4);
+    }
+    return {};
+  }
+
+  const ComplexityRequest& request_;
+  std::vector<Job> jobs_;
+};
+
+}  // namespace
+
+ComplexityResult measure_complexity(const ComplexityRequest& request) {
+  return Measurer(request).run();
+}
+
+}  // namespace lockstep::app

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/execute/host/schedule/block_memory.hpp"
+#include "sim/schedule/contract.hpp"
+#include "tools/app/explain/explain_columns.hpp"
+
+namespace lockstep::app {
+
+/// What every rank holds while a schedule is played, in words. Of a barrier: whom it has heard of.
+class ExplainBoard {
+ public:
+  ExplainBoard() = default;
+  ExplainBoard(const ExplainBoard&) = delete;
+  ExplainBoard& operator=(const ExplainBoard&) = delete;
+  virtual ~ExplainBoard() = default;
+
+  [[nodiscard]] virtual BlockMemory& memory() = 0;
+  [[nodiscard]] virtual std::vector<std::string> columns() const = 0;
+  [[nodiscard]] virtual std::string cell(int rank, std::size_t column) const = 0;
+};
+
+/// `columns` for what holds chunks. The schedule must outlive the board.
+[[nodiscard]] std::unique_ptr<ExplainBoard> make_board(const Schedule& schedule,
+                                                       const Contract& contract,
+                                                       std::vector<ChunkColumn> columns);
+
+}  // namespace lockstep::app

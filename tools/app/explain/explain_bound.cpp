@@ -1,0 +1,30 @@
+#include "tools/app/explain/explain_bound.hpp"
+
+#include <fmt/format.h>
+
+#include "tools/app/collective/bounds.hpp"
+
+namespace lockstep::app {
+
+LowerBound bound_of(const Stage& stage, const CollectiveAlgorithm& algorithm) {
+  const auto distance = static_cast<int>(stage.input.number("distance").value_or(1));
+  const BoundCase played{algorithm.collective, stage.members, algorithm.helpers, stage.input.root,
+                         distance};
+  return bound_on(*stage.setup, stage.setup->network(), played).at(stage.layout.size);
+}
+
+std::vector<BoundTerm> terms_of(const LowerBound& bound, Helpers helpers) {
+  const bool switches = helpers == Helpers::node_switches || helpers == Helpers::fabric_switches;
+  std::vector<BoundTerm> out = {
+      {"latency", "between the two furthest that must hear of each other", bound.latency}};
+  if (bound.bandwidth > Duration{})
+    out.push_back({"bandwidth",
+                   fmt::format("of the {}{}", bound.tightest_cut,
+                               switches ? ", also where switches add up" : ""),
+                   bound.bandwidth});
+  if (bound.reduction > Duration{})
+    out.push_back({"reduction", "all additions, shared by all", bound.reduction});
+  return out;
+}
+
+}  // namespace lockstep::app

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <vector>
+
+#include "strategies/collectives/collective_bound.hpp"
+#include "tools/app/explain/explain_cost.hpp"
+
+namespace lockstep::app {
+
+/// What no schedule can beat on the stage's cluster.
+[[nodiscard]] LowerBound bound_of(const Stage& stage, const CollectiveAlgorithm& algorithm);
+
+/// Its parts, each with what it comes from.
+[[nodiscard]] std::vector<BoundTerm> terms_of(const LowerBound& bound, Helpers helpers);
+
+}  // namespace lockstep::app

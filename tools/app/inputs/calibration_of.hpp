@@ -1,0 +1,19 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "strategies/box/box.hpp"
+#include "strategies/calibration/calibration.hpp"
+
+/// A file of --calibration is one of two: a box that was measured (`lockstep calibrate --backend`),
+/// or figures that were fitted to measured results (`lockstep calibrate --from`).
+namespace lockstep::app {
+
+/// The box; none where the file is the other, or none is given. Throws ConfigError.
+[[nodiscard]] std::optional<Box> box_of(const std::string& file);
+
+/// What was fitted; nothing where none is given. Throws ConfigError, and RequestError for a box.
+[[nodiscard]] Calibration calibration_of(const std::string& file);
+
+}  // namespace lockstep::app

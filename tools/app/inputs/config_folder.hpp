@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+
+namespace lockstep::app {
+
+/// Folder of the shipped configs, the first of: use_config_folder(), $LOCKSTEP_CONFIGS, ./configs,
+/// ../share/lockstep/configs next to the program's own folder, the source tree that built this.
+[[nodiscard]] std::string config_folder();
+
+/// From now on config_folder() is `path`; empty: searched for again. Not for use while a use case
+/// runs in another thread.
+void use_config_folder(std::string path);
+
+}  // namespace lockstep::app

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+#include "sim/engine/replay.hpp"
+#include "topologies/protocol.hpp"
+
+namespace lockstep::app {
+
+/// How messages travel.
+struct NetworkRequest {
+  std::string model = "fluid";  // fluid, alpha-beta, queue
+  std::string protocol;         // id or file; empty: none
+
+  /// Throws RequestError for another model.
+  [[nodiscard]] NetworkModel parsed() const;
+};
+
+/// A protocol by its id (`lockstep list protocols`) or file. Throws RequestError, ConfigError.
+[[nodiscard]] Protocol load_named_protocol(const std::string& name);
+
+}  // namespace lockstep::app

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <mutex>
+#include <utility>
+
+namespace lockstep::app {
+
+/// Called while a use case runs: `done` of `total` parts, first with done 0. Calls come from
+/// several threads, one at a time.
+using OnProgress = std::function<void(std::size_t done, std::size_t total)>;
+
+/// Counts finished parts for an OnProgress, which may be empty. Thread-safe.
+class ProgressCounter {
+ public:
+  ProgressCounter(OnProgress report, std::size_t total)
+      : report_{std::move(report)}, total_{total} {
+    if (report_) report_(0, total_);
+  }
+  void step() {
+    if (!report_) return;
+    const std::lock_guard lock(mutex_);
+    report_(++done_, total_);
+  }
+
+ private:
+  OnProgress report_;
+  std::size_t total_;
+  std::size_t done_ = 0;
+  std::mutex mutex_;
+};
+
+}  // namespace lockstep::app

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "strategies/collectives/spec.hpp"
+#include "tools/app/collective/collective_setup.hpp"
+#include "tools/app/collective/replay_limit.hpp"
+#include "tools/app/replay/replay_traffic.hpp"
+
+namespace lockstep::app {
+
+/// A trace of another program, and the cluster to replay it on.
+struct ReplayTraceRequest {
+  std::string trace;
+  ClusterRequest cluster;
+  NetworkRequest network;
+  std::string algorithms;    // of collectives in the trace; empty: the usual ones
+  double compute_scale = 1;  // of every computation's duration
+  std::optional<int> slots;  // none: sends never wait
+  Bytes most_memory = kMostMemory;
+};
+
+struct BusiestLink {
+  std::string name;
+  double busy = 0;  // share of the time that it would take the link alone
+};
+
+struct ReplayTraceResult {
+  std::shared_ptr<const CollectiveSetup> setup;
+  std::string form;               // "GOAL", "Chakra"
+  std::vector<RankTotals> ranks;  // of the trace
+  BusiestLink busiest;
+  std::map<Collective, AlgorithmSpec> algorithms;  // of its collectives
+  std::vector<std::string> notes;                  // what of the files is ignored
+  std::string fingerprint;
+};
+
+/// Replays a trace on a cluster. Throws ConfigError for faults of the files, RequestError if the
+/// cluster is too small or does not allow an algorithm, Refusal for a deadlock.
+[[nodiscard]] ReplayTraceResult replay_trace(const ReplayTraceRequest& request);
+
+}  // namespace lockstep::app

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/engine/replay.hpp"
+#include "sim/engine/workload.hpp"
+
+namespace lockstep::app {
+
+/// What one rank did in a replay.
+struct RankTotals {
+  TimePoint end;
+  std::int64_t operations = 0;  // of the trace: one a stream
+  Duration computed;
+  Bytes sent;
+  Bytes received;
+};
+
+/// Totals of the end points 0 to ranks-1. Bytes of collectives are those of their schedules.
+[[nodiscard]] std::vector<RankTotals> totals_of(const Workload& workload,
+                                                const ReplayResult& result, int ranks);
+
+}  // namespace lockstep::app

@@ -1,0 +1,202 @@
+#include "tools/app/step/memory_changes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "strategies/models/count.hpp"
+#include "strategies/training/build_program.hpp"
+#include "tools/app/inputs/cluster_request.hpp"
+#include "tools/app/step/run_step.hpp"
+
+namespace lockstep::app {
+
+namespace {
+
+constexpr std::size_t kShown = 3;  // changes that fit
+constexpr std::size_t kMostTried = 60;
+
+std::string set(const std::string& key, std::int64_t value) {
+  return fmt::format("parallel.{}={}", key, value);
+}
+
+void add_zero(const ParallelConfig& parallel, std::vector<Change>& out) {
+  if (parallel.dp * parallel.cp == 1) return;
+  for (int stage = parallel.zero + 1; stage <= 3; ++stage) out.push_back({set("zero", stage)});
+}
+
+void add_recomputation(const ParallelConfig& parallel, bool full, std::vector<Change>& out) {
+  if (full && parallel.recompute != Recompute::full) out.push_back({"parallel.recompute=full"});
+  if (!full && parallel.recompute == Recompute::none)
+    out.push_back({"parallel.recompute=selective"});
+}
+
+void add_smaller_batches(const ParallelConfig& parallel, std::vector<Change>& out) {
+  for (std::int64_t size = parallel.micro_batch / 2; size >= 1; size /= 2)
+    out.push_back({set("micro_batch", size)});
+}
+
+/// Ranks move from data parallelism to another kind, of `degree` so far and `most` at most.
+void add_more_of(const std::string& axis, int degree, int most, const ParallelConfig& parallel,
+                 std::vector<Change>& out) {
+  for (int factor = 2; factor <= parallel.dp && degree * factor <= most; factor *= 2) {
+    if (parallel.dp % factor != 0) break;
+    Change change{set(axis, std::int64_t{degree} * factor), set("dp", parallel.dp / factor)};
+    if (axis == "pp" && parallel.schedule == PipelineOrder::none)
+      change.emplace_back("parallel.schedule=1f1b");
+    out.push_back(std::move(change));
+  }
+}
+
+bool same_key(const std::string& a, const std::string& b) {
+  return a.substr(0, a.find('=')) == b.substr(0, b.find('='));
+}
+
+/// Both, or nothing where they speak of the same key.
+std::optional<Change> together(const Change& a, const Change& b) {
+  Change out = a;
+  for (const std::string& assignment : b) {
+    for (const std::string& other : a)
+      if (same_key(assignment, other)) return std::nullopt;
+    out.push_back(assignment);
+  }
+  return out;
+}
+
+bool changes_same_keys(const Change& a, const Change& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), same_key);
+}
+
+/// Tries changes of a plan and counts how many.
+class Trial {
+ public:
+  Trial(const StepRequest& request, Bytes capacity) : request_{request}, capacity_{capacity} {}
+
+  /// What the plan then needs; nothing where it is impossible or enough has been tried.
+  std::optional<Bytes> needed(const Change& change) {
+    if (tried_++ >= kMostTried) return std::nullopt;
+    std::vector<std::string> overrides = request_.overrides;
+    overrides.insert(overrides.end(), change.begin(), change.end());
+    try {
+      const Scenario scenario = load_scenario(request_.file, overrides, config_folder());
+      return peak_in_order(build_program(scenario.model, scenario.parallel,
+                                         scenario.cluster.cluster.gpus_per_node()));
+    } catch (const ConfigError&) {
+      return std::nullopt;
+    }
+  }
+
+  [[nodiscard]] std::vector<FittingChange> fitting(const std::vector<Change>& changes) {
+    std::vector<FittingChange> out;
+    for (const Change& change : changes) {
+      if (out.size() == kShown) break;
+      const bool more_of_the_same = !out.empty() && changes_same_keys(out.back().change, change);
+      if (more_of_the_same) continue;
+      const auto bytes = needed(change);
+      if (bytes && *bytes <= capacity_) out.push_back({change, *bytes});
+    }
+    return out;
+  }
+
+ private:
+  const StepRequest& request_;
+  Bytes capacity_;
+  std::size_t tried_ = 0;
+};
+
+/// Of each kind of change the strongest, for combinations.
+std::vector<Change> strongest(const std::vector<Change>& changes) {
+  std::vector<Change> out;
+  for (const Change& change : changes) {
+    if (!out.empty() && same_key(out.back().front(), change.front())) {
+      out.back() = change;
+    } else {
+      out.push_back(change);
+    }
+  }
+  return out;
+}
+
+std::vector<Change> combined(const std::vector<Change>& some, const std::vector<Change>& others) {
+  std::vector<Change> out;
+  for (const Change& a : some) {
+    for (const Change& b : others) {
+      auto both = together(a, b);
+      if (!both) continue;
+      std::vector<std::string> sorted = *both;
+      std::sort(sorted.begin(), sorted.end());
+      const bool known = std::any_of(out.begin(), out.end(), [&sorted](Change other) {
+        std::sort(other.begin(), other.end());
+        return other == sorted;
+      });
+      if (!known) out.push_back(*std::move(both));
+    }
+  }
+  return out;
+}
+
+/// What devices keep per parameter.
+std::int64_t state_bytes(const ParallelConfig& parallel) {
+  const StateConfig& state = parallel.state;
+  std::int64_t bytes = bytes_per_element(state.weights) + bytes_per_element(state.gradients);
+  if (state.offload || parallel.exchange == GradientExchange::parameter_server)
+    return bytes;  // the rest is the hosts'
+  if (state.master) bytes += bytes_per_element(Dtype::fp32);
+  const int moments = state.optimizer == Optimizer::adam       ? 2
+                      : state.optimizer == Optimizer::momentum ? 1
+                                                               : 0;
+  return bytes + moments * bytes_per_element(state.moments);
+}
+
+}  // namespace
+
+std::vector<Change> memory_changes(const Scenario& scenario) {
+  const ParallelConfig& parallel = scenario.parallel;
+  std::vector<Change> out;
+  add_zero(parallel, out);
+  if (parallel.tp > 1 && !parallel.sequence_parallel)
+    out.push_back({"parallel.sequence_parallel=true"});
+  add_recomputation(parallel, false, out);
+  add_smaller_batches(parallel, out);
+  add_recomputation(parallel, true, out);
+  const int node = scenario.cluster.cluster.gpus_per_node();  // tensor parallelism stays inside
+  add_more_of("tp", parallel.tp, node, parallel, out);
+  add_more_of("pp", parallel.pp, 16 * parallel.pp, parallel, out);
+  if (!parallel.state.offload) out.push_back({"parallel.state.offload=true"});
+  return out;
+}
+
+std::vector<FittingChange> fitting_changes(const StepRequest& request, const Scenario& scenario,
+                                           Bytes capacity) {
+  Trial trial(request, capacity);
+  const std::vector<Change> singles = memory_changes(scenario);
+  std::vector<FittingChange> found = trial.fitting(singles);
+  if (!found.empty()) return found;
+  const std::vector<Change> strong = strongest(singles);
+  const std::vector<Change> pairs = combined(strong, strong);
+  found = trial.fitting(pairs);
+  return found.empty() ? trial.fitting(combined(pairs, strong)) : found;
+}
+
+MemoryShortfall memory_shortfall(const StepRequest& request, const Scenario& scenario,
+                                 const RankMemory& memory) {
+  const Bytes capacity = *memory.capacity;
+  MemoryShortfall out;
+  out.memory = memory;
+  out.device = scenario.cluster.device.id;
+  out.changes = fitting_changes(request, scenario, capacity);
+  out.states = Bytes{count_parameters(scenario.model).total()} * state_bytes(scenario.parallel);
+  out.least_gpus = (out.states.count() + capacity.count() - 1) / capacity.count();
+  return out;
+}
+
+DoesNotFit::DoesNotFit(MemoryShortfall shortfall)
+    : Error{ErrorCode::negative_result,
+            fmt::format("rank {} ({}) needs {} of memory, {} more than the {} of {}",
+                        shortfall.memory.rank, shortfall.memory.role,
+                        to_string(shortfall.memory.needed()),
+                        to_string(shortfall.memory.needed() - *shortfall.memory.capacity),
+                        to_string(*shortfall.memory.capacity), shortfall.device)},
+      shortfall_{std::move(shortfall)} {}
+
+}  // namespace lockstep::app

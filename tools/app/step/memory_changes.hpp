@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/error.hpp"
+#include "strategies/training/scenario.hpp"
+#include "tools/app/step/rank_memory.hpp"
+
+/// A plan that does not fit: why, and what would.
+namespace lockstep::app {
+
+struct StepRequest;
+
+/// Overrides that go together, such as parallel.tp=4 and parallel.dp=2.
+using Change = std::vector<std::string>;
+
+/// Changes of a plan that take memory off a rank, those that cost the least time first: more of
+/// ZeRO, sequence parallelism, selective recomputation, smaller microbatches, full recomputation,
+/// more tensor and pipeline parallelism, optimizer states on the host.
+[[nodiscard]] std::vector<Change> memory_changes(const Scenario& scenario);
+
+struct FittingChange {
+  Change change;
+  Bytes needed;  // by the rank that then needs the most
+};
+
+/// The first few changes that fit, one by one, else two and then three together; empty where none
+/// does. Judged by the memory account in the order of issue.
+[[nodiscard]] std::vector<FittingChange> fitting_changes(const StepRequest& request,
+                                                         const Scenario& scenario, Bytes capacity);
+
+/// By how much a layout does not fit, and what would.
+struct MemoryShortfall {
+  RankMemory memory;                     // of the rank that needs the most
+  std::string device;                    // id
+  std::vector<FittingChange> changes{};  // empty if none was found
+  /// Model states of all parameters once, and the GPUs that hold no more than these need: no layout
+  /// needs fewer.
+  Bytes states;
+  std::int64_t least_gpus = 0;
+};
+
+/// Searches the changes; `memory` has a capacity.
+[[nodiscard]] MemoryShortfall memory_shortfall(const StepRequest& request, const Scenario& scenario,
+                                               const RankMemory& memory);
+
+/// A rank needs more memory than its GPU has.
+class DoesNotFit : public Error {
+ public:
+  explicit DoesNotFit(MemoryShortfall shortfall);
+  [[nodiscard]] const MemoryShortfall& shortfall() const { return shortfall_; }
+
+ private:
+  MemoryShortfall shortfall_;
+};
+
+}  // namespace lockstep::app

@@ -1,0 +1,27 @@
+#include "tools/app/step/rank_classes.hpp"
+
+#include <algorithm>
+
+namespace lockstep::app {
+
+std::vector<ShownClass> shown_classes(const SimulatedStep& step) {
+  std::vector<ShownClass> out;
+  for (const RankClass& each : step.classes)
+    out.push_back({each, step.timeline.program->roles[each.role].name, {}});
+  const std::vector<std::uint32_t>& stands_in = step.timeline.stands_in;
+  for (std::size_t rank = 0; rank < stands_in.size(); ++rank) {
+    auto& ranges = out[stands_in[rank]].ranges;
+    const int number = static_cast<int>(rank);
+    if (!ranges.empty() && ranges.back().second + 1 == number) {
+      ranges.back().second = number;
+    } else {
+      ranges.emplace_back(number, number);
+    }
+  }
+  std::stable_sort(out.begin(), out.end(), [](const ShownClass& a, const ShownClass& b) {
+    return a.of.members > b.of.members;
+  });
+  return out;
+}
+
+}  // namespace lockstep::app

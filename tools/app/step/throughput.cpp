@@ -1,0 +1,113 @@
+#include "tools/app/step/throughput.hpp"
+
+#include <fmt/format.h>
+
+#include "sim/program/kernel.hpp"
+#include "sim/program/kernel_attention.hpp"
+#include "strategies/models/count.hpp"
+
+namespace lockstep::app {
+
+namespace {
+
+/// The mean rank's, not the busiest one's: of experts `factor` times as much comes to that one, of
+/// plain causal runs of a sequence the last rank attends to all before it.
+double flops_of(const Program& program, const Routine& routine) {
+  double sum = 0;
+  for (std::size_t i = 0; i < routine.operations.size(); ++i) {
+    const Operation& operation = routine.operations[i];
+    const double busiest = operation.kind == OperationKind::matmul ? operation.factor : 1;
+    sum += kernel_of(program, routine, i).flops / busiest * mean_over_busiest(program, operation);
+  }
+  return sum;
+}
+
+/// How many ranks play a role.
+int players(const Program& program, const Role& role) {
+  int ranks = program.mesh.ranks();
+  for (const auto& [atom, coordinate] : role.fixed) ranks /= program.mesh.atoms()[atom].size;
+  return ranks;
+}
+
+/// fp32 products run as TF32 where there are no others.
+std::pair<std::optional<FlopRate>, std::string> peak_of(const Device& device, Dtype precision) {
+  const auto peak = [&device](Precision of, std::string name) {
+    return std::pair{device.peak(of), std::move(name)};
+  };
+  switch (precision) {
+    case Dtype::fp64:
+      return peak(Precision::kFp64, "fp64");
+    case Dtype::fp32:
+      return peak(Precision::kFp32, "fp32");
+    case Dtype::fp16:
+      return peak(Precision::kFp16, "fp16");
+    case Dtype::fp8:
+      return peak(Precision::kFp8, "fp8");
+    default:
+      return peak(Precision::kBf16, "bf16");
+  }
+}
+
+void add_budget(const Scenario& scenario, Throughput& out) {
+  if (!scenario.samples) return;
+  const double per_second = out.tokens_per_s.value_or(out.samples_per_s);
+  out.training_s = *scenario.samples / per_second;
+  if (scenario.model.transformer() == nullptr) return;
+  const auto parameters = static_cast<double>(count_parameters(scenario.model).active());
+  out.six_n_d = six_n_d(parameters, *scenario.samples);
+  const int ranks = scenario.parallel.ranks();
+  const double rate =
+      scenario.sustained ? scenario.sustained->per_second() : out.model_flops_per_gpu;
+  out.six_n_d_s = *out.six_n_d / (rate * ranks);
+}
+
+}  // namespace
+
+std::optional<double> Throughput::mfu() const {
+  if (!peak_per_gpu) return std::nullopt;
+  return model_flops_per_gpu / *peak_per_gpu;
+}
+
+std::optional<double> Throughput::hfu() const {
+  if (!peak_per_gpu || model_flops <= 0) return std::nullopt;
+  return *mfu() * hardware_flops / model_flops;
+}
+
+double hardware_flops(const Program& program) {
+  std::vector<double> flops;
+  for (const Routine& routine : program.routines) flops.push_back(flops_of(program, routine));
+  double sum = 0;
+  for (const Role& role : program.roles) {
+    if (role.host) continue;
+    double of_role = 0;
+    for (const Call& call : role.calls) of_role += flops[call.routine];
+    sum += of_role * players(program, role);
+  }
+  return sum;
+}
+
+Throughput throughput_of(const Scenario& scenario, const Program& program, Duration step) {
+  const ParallelConfig& parallel = scenario.parallel;
+  const FlopCount count = count_flops(scenario.model);
+  const auto batch = static_cast<double>(parallel.global_batch);
+  Throughput out;
+  out.step = step;
+  out.step_s = step.seconds();
+  out.samples_per_s = batch / out.step_s;
+  out.sample = sample_name(scenario.model);
+  if (scenario.model.transformer() != nullptr)
+    out.tokens_per_s = out.samples_per_s * static_cast<double>(count.tokens);
+  out.model_flops = count.training() * batch;
+  out.hardware_flops = hardware_flops(program);
+  out.model_flops_per_gpu = out.model_flops / out.step_s / parallel.ranks();
+  const auto [peak, name] = peak_of(scenario.cluster.device, parallel.precision);
+  if (peak) {
+    out.peak_per_gpu = peak->per_second();
+    out.peak_words = fmt::format("dense {} peak of {}", name, to_string(*peak));
+  }
+  out.convention = count.convention.words();
+  add_budget(scenario, out);
+  return out;
+}
+
+}  // namespace lockstep::app

@@ -1,0 +1,75 @@
+#include "tools/app/topology/topology.hpp"
+
+#include <fmt/format.h>
+
+#include <sstream>
+
+#include "strategies/formats/read_file.hpp"
+#include "tools/app/errors.hpp"
+#include "topologies/cluster_file.hpp"
+#include "topologies/export.hpp"
+#include "topologies/nodes.hpp"
+
+namespace lockstep::app {
+
+namespace {
+
+EndpointId endpoint_of(const std::string& field, std::int64_t given, const Cluster& cluster) {
+  if (given >= 0 && given < cluster.endpoints()) return static_cast<EndpointId>(given);
+  std::string text = fmt::format("expected a rank from 0 to {}", cluster.ranks() - 1);
+  if (cluster.helpers() > 0)
+    text += fmt::format(" (or a CPU socket or further host, {} to {})", cluster.ranks(),
+                        cluster.endpoints() - 1);
+  throw RequestError(field, fmt::format("{}, got {}", text, given));
+}
+
+}  // namespace
+
+TopologySummary summarize_topology(const ClusterRequest& request) {
+  const RoutePolicy policy = request.policy();
+  TopologySummary out{request.load(), {}, 0, {}, {}};
+  const Cluster& cluster = out.loaded.cluster;
+  out.census = take_census(cluster);
+  for (const LinkState& state : cluster.overlay().all()) out.failed_links += state.failed ? 1 : 0;
+  out.bisection = bisection(cluster);
+  out.diameter = diameter(cluster, *make_router(cluster, policy, request.seed));
+  return out;
+}
+
+RouteResult find_route(const RouteRequest& request) {
+  const RoutePolicy policy = request.cluster.policy();
+  RouteResult out{request.cluster.load(), 0, 0, {}, {}};
+  const Cluster& cluster = out.loaded.cluster;
+  out.from = endpoint_of("from", request.from, cluster);
+  out.to = endpoint_of("to", request.to, cluster);
+  if (!make_router(cluster, policy, request.cluster.seed)->route(out.from, out.to, out.route))
+    throw Refusal(fmt::format("there is no way from {} to {}", out.from, out.to));
+  out.bottleneck = bottleneck(cluster, out.route);
+  return out;
+}
+
+std::string export_topology(const ClusterRequest& request, const std::string& form) {
+  if (form != "dot" && form != "graphml")
+    throw RequestError("as", fmt::format("expected dot or graphml, got \"{}\"", form));
+  const LoadedCluster loaded = request.load();
+  std::ostringstream text;
+  if (form == "dot") {
+    write_dot(loaded.cluster, text);
+  } else {
+    write_graphml(loaded.cluster, text);
+  }
+  return text.str();
+}
+
+ImportedCluster import_cluster(const ImportRequest& request) {
+  constexpr std::size_t kLargest = std::size_t{8} << 20U;  // bytes
+  ImportOptions options = request.options;
+  if (!request.device.empty()) options.device = find_device("device", request.device);
+  const std::string text =
+      read_file(request.file, "an NCCL topology or the output of `nvidia-smi topo -m`", kLargest);
+  ImportedCluster out = import_topology(text, request.file, options);
+  (void)read_cluster(parse_json(out.json, "the imported cluster"));  // it must be one
+  return out;
+}
+
+}  // namespace lockstep::app

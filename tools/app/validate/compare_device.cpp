@@ -1,0 +1,164 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/cost/roofline.hpp"
+#include "strategies/training/cost_of.hpp"
+#include "strategies/training/scenario_names.hpp"
+#include "tools/app/errors.hpp"
+#include "tools/app/inputs/cluster_request.hpp"
+#include "tools/app/validate/compare.hpp"
+#include "tools/app/validate/device_kernels.hpp"
+#include "topologies/config/config_error.hpp"
+#include "topologies/config/device_kernels.hpp"
+
+namespace lockstep::app {
+
+namespace {
+
+/// Copied to measure a bandwidth: much more than caches hold.
+constexpr Bytes kCopied{std::int64_t{1} << 30U};
+
+Dtype dtype_of(const DeviceTable& table) {
+  return named(precision_names(), table.precision).value_or(Dtype::bf16);
+}
+
+}  // namespace
+
+DeviceModel table_model(const DeviceTable& table, const Device& device,
+                        const Calibration& calibration) {
+  const bool unfused = table.implementation == "unfused";
+  DeviceModel model =
+      device_model(device, unfused ? "eager" : "fused", config_folder(), &calibration);
+  model.fp8_casts = {0, 0};
+  if (table.kind != DeviceQuantity::attention || unfused) return model;
+  const auto fitted = calibration.kernels.find(device.id);
+  const KernelFigures kernels =
+      fitted != calibration.kernels.end()
+          ? fitted->second
+          : load_kernel_figures(config_folder() + "/kernels/" + device.kernels + ".json");
+  const auto found = kernels.attention.find(table.implementation);
+  if (found == kernels.attention.end())
+    throw RequestError(fmt::format("configs/kernels/{}.json has no attention by {}", device.kernels,
+                                   table.implementation));
+  model.attention = found->second;
+  return model;
+}
+
+namespace {
+
+/// One point as a comparison, or why there is none.
+struct Point {
+  std::string id{};
+  ComparedQuantity quantity = ComparedQuantity::gemm_time;
+  double measured = 0;
+  double simulated = 0;
+  std::string reason{};
+};
+
+double seconds_of(const CostModel& cost, const std::vector<Kernel>& kernels) {
+  double out = 0;
+  for (const Kernel& kernel : kernels) out += cost.time(kernel).seconds();
+  return out;
+}
+
+std::string shape_of(const DevicePoint& point) {
+  return fmt::format("m{}-n{}-k{}", point.m, point.n, point.k);
+}
+
+Point gemm(const DeviceTable& table, const DevicePoint& point, const CostModel& cost) {
+  const Kernel kernel = product_kernel(point, dtype_of(table));
+  return {shape_of(point), ComparedQuantity::gemm_time, point.time->seconds(),
+          cost.time(kernel).seconds(), ""};
+}
+
+Point limit(const DeviceTable& table, const DevicePoint& point, const CostModel& cost) {
+  if (point.m == 0)
+    return {"", ComparedQuantity::gemm_rate, 0, 0, "the shape that reached it is not printed"};
+  const Kernel kernel = product_kernel(point, dtype_of(table));
+  return {shape_of(point), ComparedQuantity::gemm_rate, point.rate->per_second(),
+          kernel.flops / cost.time(kernel).seconds(), ""};
+}
+
+Point attention(const DeviceTable& table, const DevicePoint& point, const CostModel& cost) {
+  return {fmt::format("seq{}", point.seq), ComparedQuantity::attention_time, point.time->seconds(),
+          seconds_of(cost, attention_kernels(table, point, dtype_of(table))), ""};
+}
+
+Point memory(const DevicePoint& point, const CostModel& cost) {
+  const auto bytes = static_cast<double>(kCopied.count());
+  if (point.op != "device-to-device copy")
+    return {point.op, ComparedQuantity::memory_rate, 0, 0,
+            "the link to the host is no figure of a device"};
+  return {point.op, ComparedQuantity::memory_rate, point.bandwidth->bytes_per_second(),
+          bytes / cost.time(copy_kernel(kCopied)).seconds(), ""};
+}
+
+/// The host issues while the device computes: the slower of both sets the pace.
+Point launch(const DeviceTable& table, const DevicePoint& point, const CostModel& cost) {
+  DevicePoint square = point;
+  square.n = square.k = point.m;
+  const Kernel kernel = product_kernel(square, dtype_of(table));
+  return {fmt::format("m{}", point.m), ComparedQuantity::launch_time, point.time->seconds(),
+          std::max(cost.host_time(kernel), cost.time(kernel)).seconds(), ""};
+}
+
+Point compared(const DeviceTable& table, const DevicePoint& point, const CostModel& cost) {
+  switch (table.kind) {
+    case DeviceQuantity::gemm:
+      return gemm(table, point, cost);
+    case DeviceQuantity::gemm_limit:
+      return limit(table, point, cost);
+    case DeviceQuantity::attention:
+      return attention(table, point, cost);
+    case DeviceQuantity::memory:
+      return memory(point, cost);
+    case DeviceQuantity::launch:
+      return launch(table, point, cost);
+    case DeviceQuantity::sequence_parallel_attention:
+      break;
+  }
+  return {fmt::format("ulysses{}-ring{}-{}{}", point.ulysses, point.ring, point.ring_layout,
+                      point.packed ? "-packed" : ""),
+          ComparedQuantity::attention_time, 0, 0,
+          "one attention over several GPUs is no training step"};
+}
+
+void add(const DeviceTable& table, const Point& point, ValidateResult& out) {
+  const std::string& name = table.origin.id;
+  const std::string id = point.id.empty() ? name : name + "/" + point.id;
+  if (!point.reason.empty()) {
+    out.left_out.push_back({id, name, point.reason});
+    return;
+  }
+  Comparison row;
+  row.id = id;
+  row.group = name;
+  row.quantity = point.quantity;
+  row.measured = point.measured;
+  row.simulated = point.simulated;
+  row.assumed = !table.origin.assumed.empty();
+  out.rows.push_back(std::move(row));
+}
+
+}  // namespace
+
+ValidateResult compare_points(const DeviceTable& table, const DeviceModel& model) {
+  ValidateResult out;
+  const Roofline cost{model};
+  for (const DevicePoint& point : table.points) add(table, compared(table, point, cost), out);
+  return out;
+}
+
+ValidateResult compare_device(const DeviceTable& table, const ValidateRequest& request) {
+  try {
+    const Device device = find_device(table.origin.id, table.gpu);
+    return compare_points(table, table_model(table, device, calibration_of(request)));
+  } catch (const ConfigError& error) {
+    return {{}, {{table.origin.id, table.origin.id, reason_of(error)}}};
+  } catch (const RequestError& error) {
+    return {{}, {{table.origin.id, table.origin.id, reason_of(error)}}};
+  }
+}
+
+}  // namespace lockstep::app

@@ -1,0 +1,171 @@
+#include <fmt/format.h>
+
+#include "strategies/models/count.hpp"
+#include "strategies/training/build_program.hpp"
+#include "strategies/training/cost_of.hpp"
+#include "strategies/training/scenario_json.hpp"
+#include "strategies/training/simulate.hpp"
+#include "strategies/validation/said_slowness.hpp"
+#include "strategies/validation/scenario_of_run.hpp"
+#include "tools/app/inputs/cluster_request.hpp"
+#include "tools/app/step/rank_memory.hpp"
+#include "tools/app/validate/compare.hpp"
+#include "tools/app/validate/layer_times.hpp"
+#include "topologies/config/config_error.hpp"
+
+namespace lockstep::app {
+
+namespace {
+
+SimulatedStep simulated(const Scenario& scenario, const ValidateRequest& request) {
+  const Calibration calibration = calibration_of(request);
+  const Cluster& cluster = scenario.cluster.cluster;
+  const Device& device = scenario.cluster.device;
+  const auto cost = cost_model(device, scenario.stack, scenario.sustained, config_folder(),
+                               &calibration, scenario.parallel.ranks());
+  SimulationOptions options;
+  options.nccl_tuning = nccl_tuning_of(scenario.stack, config_folder());
+  options.costs = calibration.collectives;
+  auto program = std::make_shared<const Program>(
+      build_program(scenario.model, scenario.parallel, cluster.gpus_per_node()));
+  return simulate(std::move(program), scenario.parallel, cluster, device, *cost, options);
+}
+
+std::optional<FlopRate> dense_peak(const Device& device, Dtype precision) {
+  switch (precision) {
+    case Dtype::fp16:
+      return device.peak(Precision::kFp16);
+    case Dtype::bf16:
+      return device.peak(Precision::kBf16);
+    case Dtype::fp8:
+      return device.peak(Precision::kFp8);
+    default:
+      return device.peak(Precision::kFp32);
+  }
+}
+
+/// The model's own operations (products, attention, logits; nothing done again) at the peak of all
+/// GPUs.
+std::optional<double> seconds_at_peak(const Scenario& scenario) {
+  const auto peak = dense_peak(scenario.cluster.device, scenario.parallel.precision);
+  if (!peak) return std::nullopt;
+  const double flops =
+      count_flops(scenario.model).training() * static_cast<double>(scenario.parallel.global_batch);
+  return flops / (peak->per_second() * scenario.parallel.ranks());
+}
+
+std::optional<Bytes> capacity_of(const Scenario& scenario) {
+  const auto& memory = scenario.cluster.device.memory;
+  return memory ? std::optional{memory->size} : std::nullopt;
+}
+
+/// What rows have in common that differ in layout alone.
+std::string layout_set_of(const MeasuredRun& run, const Scenario& scenario) {
+  return fmt::format("{}/{}/{}/{}/{}", run.group, json_text(run.cluster), json_text(run.model),
+                     scenario.parallel.global_batch, run.precision);
+}
+
+class Rows {
+ public:
+  Rows(const MeasuredRun& run, const ValidateRequest& request) : run_{run}, request_{request} {}
+
+  [[nodiscard]] bool wants(ComparedQuantity quantity) const {
+    return !request_.quantity || *request_.quantity == quantity;
+  }
+  [[nodiscard]] bool wants_any() const {
+    return (run_.step_time && wants(ComparedQuantity::step_time)) ||
+           (run_.layer_forward && wants(ComparedQuantity::layer_forward)) ||
+           (run_.layer_backward && wants(ComparedQuantity::layer_backward)) ||
+           (run_.peak_memory && wants(ComparedQuantity::peak_memory));
+  }
+
+  void add(ComparedQuantity quantity, double measured, double simulated, const Scenario& scenario) {
+    if (!wants(quantity)) return;
+    Comparison row;
+    row.id = run_.origin.id;
+    row.group = run_.group;
+    row.quantity = quantity;
+    row.measured = measured;
+    row.simulated = simulated;
+    row.assumed = !run_.origin.assumed.empty();
+    row.core = run_.core;
+    row.stack = scenario.stack;
+    if (quantity != ComparedQuantity::peak_memory) row.said_slow = said_slowness(run_);
+    row.simulated *= 1 + row.said_slow;
+    if (quantity == ComparedQuantity::step_time) {
+      row.layout_set = layout_set_of(run_, scenario);
+      row.at_peak = seconds_at_peak(scenario);
+      row.kind = run_kind_of(scenario);
+    }
+    answer.rows.push_back(std::move(row));
+  }
+
+  void add_time(ComparedQuantity quantity, std::optional<Duration> measured,
+                std::optional<Duration> simulated, const Scenario& scenario) {
+    if (!measured || !wants(quantity)) return;
+    if (simulated)
+      add(quantity, measured->seconds(), simulated->seconds(), scenario);
+    else
+      leave_out(fmt::format("{}: no such layer in its program", to_string(quantity)));
+  }
+
+  void leave_out(std::string reason) {
+    answer.left_out.push_back({run_.origin.id, run_.group, std::move(reason)});
+  }
+
+  ValidateResult answer{};
+
+ private:
+  const MeasuredRun& run_;
+  const ValidateRequest& request_;
+};
+
+void add_rows(const MeasuredRun& run, const ValidateRequest& request, Rows& rows) {
+  const Scenario scenario = scenario_of(run, config_folder(), request.stack);
+  const SimulatedStep step = simulated(scenario, request);
+  rows.add_time(ComparedQuantity::step_time, run.step_time, step.timeline.end.since_start(),
+                scenario);
+  if (run.layer_forward || run.layer_backward) {
+    const LayerTimes layer = layer_times(step.timeline);
+    rows.add_time(ComparedQuantity::layer_forward, run.layer_forward, layer.forward, scenario);
+    rows.add_time(ComparedQuantity::layer_backward, run.layer_backward, layer.backward, scenario);
+  }
+  if (run.peak_memory && rows.wants(ComparedQuantity::peak_memory)) {
+    const Bytes needed = run.memory_is_reserved
+                             ? most_reserved(step.timeline, capacity_of(scenario))
+                             : worst_memory(step.timeline, std::nullopt).needed();
+    rows.add(ComparedQuantity::peak_memory, static_cast<double>(run.peak_memory->count()),
+             static_cast<double>(needed.count()), scenario);
+  }
+}
+
+}  // namespace
+
+std::string reason_of(const std::exception& error) {
+  std::string out;
+  if (const auto* config = dynamic_cast<const ConfigError*>(&error)) {
+    for (const Problem& problem : config->problems())
+      out += (out.empty() ? "" : "; ") + (problem.pointer.empty() ? "" : problem.pointer + ": ") +
+             problem.message;
+    return out;
+  }
+  for (const char* c = error.what(); *c != '\0'; ++c) out += *c == '\n' ? ' ' : *c;
+  return out;
+}
+
+ValidateResult compare_run(const MeasuredRun& run, const ValidateRequest& request) {
+  Rows rows(run, request);
+  if (!rows.wants_any()) return {};
+  try {
+    add_rows(run, request, rows);
+  } catch (const ConfigError& error) {
+    rows.leave_out(reason_of(error));
+  } catch (const ProgramStuck& error) {
+    rows.leave_out(reason_of(error));
+  } catch (const StepTooLarge& error) {
+    rows.leave_out(reason_of(error));
+  }
+  return std::move(rows.answer);
+}
+
+}  // namespace lockstep::app

@@ -1,0 +1,65 @@
+#include "tools/app/validate/residuals_text.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+namespace lockstep::app {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kOfOneGroup = 80;
+
+Json json_of(const RunKind& kind) {
+  return {{"stack", kind.stack},
+          {"gpu", kind.gpu},
+          {"model", kind.model},
+          {"precision", kind.precision},
+          {"recompute", kind.recompute},
+          {"parameters", kind.parameters},
+          {"sequence_tokens", kind.sequence},
+          {"micro_batch", kind.micro_batch},
+          {"gpus", kind.gpus},
+          {"nodes", kind.nodes},
+          {"tp", kind.tp},
+          {"pp", kind.pp},
+          {"cp", kind.cp},
+          {"ep", kind.ep},
+          {"dp", kind.dp},
+          {"zero", kind.zero},
+          {"tp_across_nodes", kind.tp_across_nodes}};
+}
+
+/// Four digits tell an error well enough.
+double rounded(double error) {
+  return std::stod(fmt::format("{:.4f}", error));
+}
+
+std::string line_of(const Comparison& row) {
+  const Json run = {
+      {"group", row.group}, {"error", rounded(row.error())}, {"kind", json_of(*row.kind)}};
+  return "    " + run.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::string residuals_text(const std::vector<Comparison>& rows) {
+  std::map<std::string, std::vector<const Comparison*>> groups;
+  for (const Comparison& row : rows)
+    if (row.kind) groups[row.group].push_back(&row);
+  std::string lines;
+  for (const auto& [group, of] : groups) {
+    const std::size_t every = (of.size() + kOfOneGroup - 1) / kOfOneGroup;
+    for (std::size_t i = 0; i < of.size(); i += every)
+      lines += (lines.empty() ? "" : ",\n") + line_of(*of[i]);
+  }
+  return "{\n  \"$schema\": \"../schema/residuals.schema.json\",\n"
+         "  \"source\": \"lockstep validate --residuals: simulated over measured step time, less "
+         "one\",\n  \"runs\": [\n" +
+         lines + "\n  ]\n}\n";
+}
+
+}  // namespace lockstep::app

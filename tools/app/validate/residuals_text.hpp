@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "strategies/validation/comparison.hpp"
+
+namespace lockstep::app {
+
+/// The errors of step times as a file that load_checked_runs() reads; of groups with many rows
+/// every so many-th, at most 80 of each.
+[[nodiscard]] std::string residuals_text(const std::vector<Comparison>& rows);
+
+}  // namespace lockstep::app

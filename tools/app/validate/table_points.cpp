@@ -1,0 +1,88 @@
+#include "tools/app/validate/table_points.hpp"
+
+#include <fmt/format.h>
+
+#include "strategies/training/scenario_cluster.hpp"
+#include "strategies/validation/library_rule.hpp"
+#include "tools/app/collective/collective_runner.hpp"
+#include "tools/app/collective/collective_setup.hpp"
+#include "tools/app/errors.hpp"
+#include "topologies/config/config_error.hpp"
+
+namespace lockstep::app {
+
+namespace {
+
+/// What stated limits are simulated at: the largest message of nccl-tests' usual range.
+constexpr Bytes kLargeMessage{std::int64_t{16} << 30U};
+
+LoadedCluster cluster_of(const CollectiveTable& table) {
+  Problems problems{table.origin.file};
+  auto read = read_scenario_cluster(ValueReader{&table.cluster, "/cluster", problems}, 0,
+                                    {"", config_folder()});
+  problems.throw_if_any();
+  ScenarioCluster& cluster = read.value().cluster;
+  return {cluster.name, "", std::move(cluster.device), std::move(cluster.cluster), {}};
+}
+
+/// What NCCL would pick, from what the table says was pinned; reduction in the network's switches,
+/// which needs a plugin, as the algorithm that it is.
+struct Asked {
+  Candidate candidate{};
+  NcclRequest nccl{};
+};
+
+Asked asked_by(const CollectiveTable& table, const std::vector<NcclCost>& costs) {
+  Asked out;
+  out.candidate.collective = table.collective;
+  out.candidate.kind = Candidate::Kind::nccl;
+  out.nccl.version = nccl_version_of(table);
+  out.nccl.costs = costs;
+  if (table.algorithm == "sharp") {
+    ParsedSpecs parsed = parse_specs(table.algorithm, table.collective);
+    if (parsed.specs.size() != 1)
+      throw RequestError(fmt::format("no {} by {}", to_string(table.collective), table.algorithm));
+    out.candidate.kind = Candidate::Kind::algorithm;
+    out.candidate.spec = std::move(parsed.specs.front());
+  } else if (!table.algorithm.empty() && table.algorithm != "nvls") {
+    // Where NVLS is stated it was among what NCCL chose from: short messages went by rings.
+    out.nccl.algorithms = table.algorithm;
+  }
+  return out;
+}
+
+}  // namespace
+
+double bus_factor(const CollectiveTable& table) {
+  const double n = table.ranks;
+  return (table.collective == Collective::all_reduce ? 2 : 1) * (n - 1) / n;
+}
+
+double measured_seconds(const CollectiveTable& table, const TablePoint& point) {
+  if (point.measured.time) return point.measured.time->seconds();
+  return static_cast<double>(point.size.count()) * bus_factor(table) /
+         point.measured.bus_bandwidth.value().bytes_per_second();
+}
+
+std::vector<TablePoint> table_points(const CollectiveTable& table,
+                                     const std::vector<NcclCost>& costs) {
+  LoadedCluster cluster = cluster_of(table);
+  if (cluster.cluster.ranks() != table.ranks)
+    throw RequestError(
+        fmt::format("{} ranks on a cluster of {}", table.ranks, cluster.cluster.ranks()));
+  const Asked asked = asked_by(table, costs);
+  const CollectiveSetup setup(std::move(cluster), NetworkRequest{}, true);
+  const CollectiveRunner runner(setup, {find_element_type("float"), 0, Duration{}, 1, &asked.nccl});
+  for (const std::string& problem : runner.problems(asked.candidate)) throw RequestError(problem);
+  std::vector<TablePoint> out;
+  for (const CollectivePoint& point : table.points) {
+    const Bytes size = point.size.value_or(kLargeMessage);
+    const CollectiveRun prepared = runner.prepare(asked.candidate, size);
+    const CollectiveResult played = runner.play(asked.candidate, prepared);
+    if (!played.unfinished.empty()) throw Refusal(played.unfinished);
+    out.push_back({point, size, played.time, prepared.launch, prepared.cost});
+  }
+  return out;
+}
+
+}  // namespace lockstep::app

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "strategies/training/scenario.hpp"
+#include "strategies/verification/shrink.hpp"
+#include "strategies/verification/verification_report.hpp"
+#include "tools/app/progress.hpp"
+
+/// Verification of strategies: a scenario, and its variants, trained on real numbers.
+namespace lockstep {
+class Backend;
+}
+
+namespace lockstep::app {
+
+struct VerifyStrategyRequest {
+  std::string file;
+  std::vector<std::string> overrides{};  // "parallel.tp=4": these keys are not shrunk
+  int steps = 3;
+  std::optional<std::uint64_t> seed{};  // none: the scenario's
+  int ranks = 32;                       // at most
+  bool shrinks = true;
+  bool float32 = false;
+  std::filesystem::path nccl_tuning{};  // of configs/nccl
+  /// Who executes the strategy; null: the host executor. Must outlive the run.
+  Backend* device = nullptr;
+  int devices = 1;
+  OnProgress on_progress{};
+};
+
+/// The scenario itself, or one of its variants.
+struct VerifiedPlan {
+  std::string name;  // empty: the scenario itself
+  std::vector<std::string> overrides{};
+  Scenario scenario;
+  ShrunkPlan plan;
+  VerificationReport report;
+};
+
+struct VerifyStrategyResult {
+  std::vector<VerifiedPlan> plans{};  // the scenario, then its variants
+  std::uint64_t seed = 1;
+  /// The first thing that is wrong; empty where all is right.
+  [[nodiscard]] std::string refusal() const;
+};
+
+/// Throws ConfigError for what the scenario has wrong, RequestError where it cannot be shrunk, or
+/// is too large to be executed as it is.
+[[nodiscard]] VerifyStrategyResult verify_scenario(const VerifyStrategyRequest& request);
+
+}  // namespace lockstep::app

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/execute/cuda/plan/device_numbers.hpp"
+#include "sim/execute/host/schedule/resources.hpp"
+#include "sim/execute/host/schedule/verify.hpp"
+#include "sim/units.hpp"
+#include "strategies/collectives/spec.hpp"
+#include "strategies/formats/msccl.hpp"
+#include "tools/app/progress.hpp"
+
+namespace lockstep::app {
+
+/// A schedule that somebody else wrote, and what it is to be held to.
+struct ImportedSchedule {
+  std::string file;
+  MscclImport import;
+  Collective collective = Collective::all_reduce;
+};
+
+struct VerifyCollectiveRequest {
+  std::vector<AlgorithmSpec> algorithms;
+  std::vector<ImportedSchedule> schedules;
+  std::vector<int> ranks;  // for algorithms
+  int ranks_per_node = 1;
+  std::vector<int> dimensions{};  // of a torus of as many ranks as they multiply to
+  int root = 0;
+  bool every_root = false;
+  std::optional<std::int64_t> count{};  // elements of the message; none: three a block, one missing
+  std::optional<int> slots{};           // none: each schedule's own
+  std::uint64_t seed = 1;
+  /// Who moves the numbers; null: the host executor. Must outlive the run.
+  Backend* device = nullptr;
+  DeviceNumbers numbers{};
+  OnProgress on_progress{};
+};
+
+/// One schedule and what was found.
+struct VerifiedSchedule {
+  std::string name;
+  Collective collective = Collective::all_reduce;
+  SchedulePtr schedule;
+  Contract contract;
+  CollectiveVerdict verdict;
+  ResourceVerdict resources;
+  std::string problem;  // the first; empty if it is right
+};
+
+struct VerifyCollectiveResult {
+  std::vector<VerifiedSchedule> schedules;
+  std::vector<std::string> left_out;  // what cannot be had or is too large, and why
+  std::string fingerprint;
+
+  /// The first fault; empty if all are right.
+  [[nodiscard]] std::string refusal() const;
+};
+
+/// Verifies every algorithm for every number of ranks and every root. Throws RequestError if not
+/// one of them can be had.
+[[nodiscard]] VerifyCollectiveResult verify_collective(const VerifyCollectiveRequest& request);
+
+}  // namespace lockstep::app

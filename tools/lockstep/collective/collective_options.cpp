@@ -1,0 +1,48 @@
+#include "tools/lockstep/collective/collective_options.hpp"
+
+#include "tools/lockstep/command_parser.hpp"
+#include "tools/lockstep/number_option.hpp"
+
+namespace lockstep::cli {
+
+void add_candidate_options(const Command& command, CandidateNames& names) {
+  command
+      .add_option("collective", names.collectives,
+                  "One or several, separated by commas: all_reduce, reduce_scatter, all_gather, "
+                  "broadcast, reduce, scatter, gather, all_to_all, send_recv, barrier")
+      ->type_name("NAME,...");
+  command
+      .add_option("--algorithm,--algorithms,-a", names.algorithms,
+                  "One or several, separated by commas, with parameters as in "
+                  "parameter_server:shards=4; `lockstep list algorithms` names them. all: every "
+                  "one that the cluster allows; auto:by=nccl: what NCCL would pick; "
+                  "auto:by=replay: what replays fastest; auto: both (default: ring)")
+      ->type_name("NAME,...");
+  command
+      .add_option("--schedule", names.schedules,
+                  "A schedule that somebody else wrote, as MSCCL XML; may be given several times")
+      ->type_name("FILE");
+  add_whole_number(
+      command, "--slots", 0, 1 << 20, [&names](auto n) { names.slots = static_cast<int>(n); },
+      "Messages under way per connection of imported schedules; 0: each waits for its receiver "
+      "(default: as the protocol has)");
+}
+
+void add_nccl_options(const Command& command, NcclRequest& request) {
+  command
+      .add_option("--nccl", request.version, "Version of NCCL whose tuning auto:by=nccl follows")
+      ->type_name("VERSION")
+      ->capture_default_str();
+  command
+      .add_option("--nccl-algo", request.algorithms,
+                  "What it may choose from, as in NCCL_ALGO: \"ring,tree;allreduce:^tree\"")
+      ->type_name("LIST");
+  command.add_option("--nccl-proto", request.protocols, "The same for protocols, as in NCCL_PROTO")
+      ->type_name("LIST");
+  command
+      .add_option("--calibration", request.calibration,
+                  "File of `lockstep calibrate` whose costs of collectives auto:by=nccl goes by")
+      ->type_name("FILE");
+}
+
+}  // namespace lockstep::cli

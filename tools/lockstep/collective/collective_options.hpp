@@ -1,0 +1,17 @@
+#pragma once
+
+#include "tools/app/collective/candidates.hpp"
+#include "tools/app/collective/nccl_choice.hpp"
+#include "tools/lockstep/app.hpp"
+#include "tools/lockstep/command_parser.hpp"
+
+/// Options of `lockstep collective` that fill parts of its request, which must outlive the command.
+namespace lockstep::cli {
+
+/// The collective, --algorithm, --schedule and --slots.
+void add_candidate_options(const Command& command, CandidateNames& names);
+
+/// --nccl, --nccl-algo, --nccl-proto and --calibration.
+void add_nccl_options(const Command& command, NcclRequest& request);
+
+}  // namespace lockstep::cli

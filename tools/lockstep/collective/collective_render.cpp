@@ -1,0 +1,323 @@
+#include "tools/lockstep/collective/collective_render.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "tools/app/collective/bounds.hpp"
+#include "tools/lockstep/collective/fold_output.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+/// As nccl-tests fits numbers into a column: 2 decimals, fewer as the number grows.
+std::string fitted(double value) {
+  if (value < 1000) return fmt::format("{:.2f}", value);
+  if (value < 10000) return fmt::format("{:.1f}", value);
+  return fmt::format("{:.0f}", value);
+}
+
+Cell in_microseconds(Duration time) {
+  return Cell{time.seconds(), fitted(time.seconds() * 1e6)};
+}
+
+Cell nothing(std::string shown = "-") {
+  Cell out;
+  out.text = std::move(shown);
+  return out;
+}
+
+/// Nothing where it was not counted.
+Cell counted(const std::optional<std::int64_t>& number, std::int64_t factor) {
+  return number ? Cell{*number * factor} : nothing();
+}
+
+bool not_counted(const CollectiveRow& row) {
+  return !row.counts.rounds || !row.counts.sent_blocks;
+}
+
+/// GB/s times a factor, as bytes per second for programs; nothing where no time passes.
+Cell bandwidth(const std::optional<double>& gb_per_s, double factor) {
+  if (!gb_per_s) return nothing();
+  const double value = gb_per_s.value_or(0) * factor;
+  return Cell{value * 1e9, fitted(value)};
+}
+
+std::vector<Column> columns(bool with_load, bool with_choice, bool has_rivals) {
+  std::vector<Column> out = {{"algorithm", "algorithm", "", true},
+                             {"collective", "", "", true},
+                             {"ranks", "", ""},
+                             {"size_bytes", "size", "(B)"},
+                             {"count", "count", "(elements)"},
+                             {"type", "type", ""},
+                             {"redop", "redop", ""},
+                             {"root", "root", ""},
+                             {"time_s", "time", "(us)"},
+                             {"algbw_Bps", "algbw", "(GB/s)"},
+                             {"busbw_Bps", "busbw", "(GB/s)"},
+                             {"wrong", "#wrong", ""},
+                             {"rounds", "rounds", ""},
+                             {"sent_per_rank_bytes", "sent/rank", "(B)"},
+                             {"bound_s", "bound", "(us)"},
+                             {"bound_percent", "%bound", ""},
+                             {"bound_by", "bound by", "", true},
+                             {"busiest_link_percent", "%busy", ""},
+                             {"busiest_link", "busiest link", "", true},
+                             {"best", has_rivals ? "best" : "", "", true}};
+  if (with_load) out.push_back({"busiest_link_load", "load", "(x size)"});
+  if (with_choice) {
+    out.push_back({"nccl_model_s", "NCCL's model", "(us)"});
+    out.push_back({"chosen", "chosen", "", true});
+  }
+  return out;
+}
+
+void add_bound(const CollectiveRow& row, std::vector<Cell>& out) {
+  const Duration bound = row.bound.time();
+  const Duration time = row.result.time;
+  const double percent = time > Duration{} ? 100 * (bound.seconds() / time.seconds()) : 100;
+  out.push_back(in_microseconds(bound));
+  out.emplace_back(percent, fmt::format("{:.1f}", percent));
+  out.emplace_back(source_of(row.bound));
+}
+
+/// What a user should know of an imported schedule at these sizes and on these links.
+std::vector<std::string> notes_on(const MscclImport& import, const CollectiveRequest& request) {
+  std::vector<std::string> out = import.notes;
+  const Bytes least{import.min_bytes.value_or(0)};
+  const Bytes most{import.max_bytes.value_or(INT64_MAX)};
+  const bool all_meant = std::all_of(request.sizes.begin(), request.sizes.end(),
+                                     [&](Bytes size) { return least <= size && size <= most; });
+  if (!all_meant)
+    out.push_back(fmt::format("it is meant for sizes from {}{}", to_string(least),
+                              import.max_bytes ? " to " + to_string(most) : " on"));
+  if (import.protocol != "Simple" && request.network.protocol.empty())
+    out.push_back(
+        fmt::format("it is written for {}; --protocol {} puts what that costs on the links",
+                    import.protocol, import.protocol == "LL" ? "ll" : "ll128"));
+  return out;
+}
+
+nlohmann::ordered_json parameters_of(const AlgorithmInput& input) {
+  auto out = nlohmann::ordered_json::object();
+  for (const auto& [name, value] : input.arguments) {
+    if (const auto* number = std::get_if<std::int64_t>(&value)) {
+      out[name] = *number;
+    } else {
+      out[name] = to_string(value);
+    }
+  }
+  return out;
+}
+
+nlohmann::ordered_json setting_config(const RankSetting& setting) {
+  nlohmann::ordered_json out = {{"rank", setting.rank}};
+  if (setting.start) out["start_s"] = setting.start->seconds();
+  if (setting.message_overhead) out["message_overhead_s"] = setting.message_overhead->seconds();
+  if (setting.reduce_rate) out["reduce_rate_Bps"] = setting.reduce_rate->bytes_per_second();
+  return out;
+}
+
+nlohmann::ordered_json candidate_config(const Candidate& candidate, const CollectiveSetup& setup,
+                                        int root) {
+  nlohmann::ordered_json out = {{"collective", to_string(candidate.collective)},
+                                {"name", candidate.text()}};
+  if (candidate.kind != Candidate::Kind::algorithm) return out;
+  out["name"] = candidate.spec.algorithm->name;
+  out["parameters"] = parameters_of(
+      complete(*candidate.spec.algorithm, setup.input(candidate.spec.arguments, root, {})));
+  return out;
+}
+
+class Renderer {
+ public:
+  Renderer(const CollectiveRequest& request, const CollectiveReport& done, bool classes)
+      : request_{request},
+        done_{done},
+        classes_{classes},
+        chooses_{std::any_of(done.candidates.begin(), done.candidates.end(), [](const auto& each) {
+          return each.kind == Candidate::Kind::replayed || each.kind == Candidate::Kind::nccl;
+        })} {}
+
+  [[nodiscard]] Report report() const {
+    Report out;
+    out.schema = "lockstep.collective/1";
+    out.config = config_of(request_, *done_.setup, done_.candidates);
+    out.seed = request_.cluster.seed;
+    out.fingerprint = done_.fingerprint;
+    const bool rivals = std::any_of(done_.candidates.begin(), done_.candidates.end(),
+                                    [&](const auto& each) { return has_rivals(each.collective); });
+    out.columns = columns(request_.load, chooses_, rivals);
+    std::string folds;
+    for (std::size_t c = 0; c < done_.candidates.size(); ++c)
+      out.sections.push_back(section(c, folds));
+    out.more.emplace_back("fold", "[" + folds + "]");
+    name_fastest(out);
+    if (std::any_of(done_.rows.begin(), done_.rows.end(), not_counted))
+      out.footer.emplace_back("-: too many messages to be counted");
+    for (const Candidate& each : done_.candidates) {
+      if (!each.import) continue;
+      for (const std::string& note : notes_on(*each.import, request_))
+        out.footer.push_back(each.text() + ": " + note);
+    }
+    for (const std::string& text : done_.left_out) out.footer.push_back("left out: " + text);
+    return out;
+  }
+
+ private:
+  [[nodiscard]] bool has_rivals(Collective collective) const {
+    return std::count_if(done_.candidates.begin(), done_.candidates.end(),
+                         [&](const Candidate& each) { return each.collective == collective; }) > 1;
+  }
+
+  /// A schedule from a file has its root for good.
+  [[nodiscard]] int root_of(const Candidate& candidate) const {
+    return candidate.import ? candidate.import->root : request_.root;
+  }
+
+  [[nodiscard]] Section section(std::size_t c, std::string& folds) const {
+    const Candidate& candidate = done_.candidates[c];
+    Section out;
+    if (c == 0 || candidate.collective != done_.candidates[c - 1].collective)
+      out.notes.push_back(
+          fmt::format("{}: {}", to_string(candidate.collective), done_.setup->text()));
+    if (c == 0) add_link_changes(*done_.setup, out);
+    for (std::size_t s = 0; s < done_.sizes.size(); ++s) {
+      const CollectiveRow& one = done_.row(c, s);
+      out.rows.push_back(row(candidate, one));
+      add_fold(candidate, one, out, folds);
+    }
+    return out;
+  }
+
+  [[nodiscard]] std::vector<Cell> row(const Candidate& candidate, const CollectiveRow& one) const {
+    const MessageLayout& layout = one.run.layout;
+    const int ranks = done_.setup->ranks();
+    const std::optional<double> algbw = algbw_gb_per_s(layout.size, one.result.time);
+    const Collective collective = candidate.collective;
+    std::vector<Cell> out = {
+        Cell{candidate.text()},
+        Cell{std::string{to_string(collective)}},
+        Cell{std::int64_t{ranks}},
+        Cell{layout.size.count()},
+        Cell{layout.count},
+        Cell{std::string{request_.type->name}},
+        Cell{std::string{reduces(collective) ? "sum" : "none"}},
+        Cell{std::int64_t{has_root(collective) ? root_of(candidate) : -1}},
+        in_microseconds(one.result.time),
+        bandwidth(algbw, 1),
+        bandwidth(algbw, bus_factor(collective, ranks)),
+        one.wrong ? Cell{*one.wrong} : nothing("N/A"),
+        counted(one.counts.rounds, 1),
+        counted(one.counts.sent_blocks, layout.block.count()),
+    };
+    add_bound(one, out);
+    out.emplace_back(100 * one.result.busy, fmt::format("{:.1f}", 100 * one.result.busy));
+    out.emplace_back(one.result.busiest_link);
+    out.emplace_back(one.fastest, one.fastest ? "*" : " ");
+    if (request_.load)
+      out.push_back(one.load ? Cell{*one.load, fmt::format("{:.3f}", *one.load)} : nothing());
+    if (chooses_) {
+      out.push_back(one.run.nccl_model ? in_microseconds(*one.run.nccl_model) : nothing());
+      out.emplace_back(one.run.chosen);
+    }
+    return out;
+  }
+
+  /// In the section, if asked for, and for JSON.
+  void add_fold(const Candidate& candidate, const CollectiveRow& one, Section& out,
+                std::string& json) const {
+    const FoldReport& fold = one.result.fold;
+    const Bytes size = one.run.layout.size;
+    json += (json.empty() ? "" : ",") + fold_json(candidate.text(), size, fold, classes_);
+    if (!classes_) return;
+    out.closing.push_back(fmt::format("{} at {}:", candidate.text(), to_string(size)));
+    for (std::string& line : describe_fold(fold)) out.closing.push_back(std::move(line));
+  }
+
+  /// "all_reduce: fastest from 8 B to 64 KiB is ring:channels=2, ...", one line a collective.
+  void name_fastest(Report& out) const {
+    std::vector<Collective> done;
+    for (const Candidate& first : done_.candidates) {
+      const Collective collective = first.collective;
+      if (!has_rivals(collective) || std::find(done.begin(), done.end(), collective) != done.end())
+        continue;
+      done.push_back(collective);
+      out.footer.push_back(
+          fmt::format("fastest {}: {}", to_string(collective), fastest_of(collective)));
+    }
+  }
+
+  /// "ring from 8 B to 64 KiB, tree at 1 MiB".
+  [[nodiscard]] std::string fastest_of(Collective collective) const {
+    std::vector<std::pair<std::string, std::pair<Bytes, Bytes>>> runs;
+    for (std::size_t s = 0; s < done_.sizes.size(); ++s) {
+      for (std::size_t c = 0; c < done_.candidates.size(); ++c) {
+        if (done_.candidates[c].collective != collective || !done_.row(c, s).fastest) continue;
+        const std::string& chosen = done_.row(c, s).run.chosen;
+        const std::string name = chosen.empty() ? done_.candidates[c].text() : chosen;
+        if (runs.empty() || runs.back().first != name)
+          runs.push_back({name, {done_.sizes[s], done_.sizes[s]}});
+        runs.back().second.second = done_.sizes[s];
+      }
+    }
+    std::string text;
+    for (const auto& [name, range] : runs) {
+      const auto& [from, to] = range;
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name,
+                          from == to ? "at " + to_string(from)
+                                     : "from " + to_string(from) + " to " + to_string(to));
+    }
+    return text;
+  }
+
+  const CollectiveRequest& request_;
+  const CollectiveReport& done_;
+  bool classes_;
+  bool chooses_;  // some candidate is an automatic choice
+};
+
+}  // namespace
+
+void add_link_changes(const CollectiveSetup& setup, Section& section) {
+  const std::vector<std::string>& changes = setup.loaded().link_changes;
+  section.notes.insert(section.notes.end(), changes.begin(), changes.end());
+}
+
+std::string config_of(const CollectiveRequest& request, const CollectiveSetup& setup,
+                      const std::vector<Candidate>& candidates) {
+  nlohmann::ordered_json config;
+  config["collective"] = to_string(candidates.front().collective);
+  config["cluster"] = {{"file", request.cluster.path()},
+                       {"name", setup.loaded().name},
+                       {"device", setup.loaded().device.id},
+                       {"nodes", setup.cluster().nodes()},
+                       {"ranks", setup.ranks()}};
+  if (!setup.loaded().link_changes.empty()) config["link_changes"] = setup.loaded().link_changes;
+  config["network"] = request.network.model;
+  config["protocol"] = setup.protocol() ? setup.protocol()->id : "none";
+  config["routes"] = kRoutePolicyNames.at(static_cast<std::size_t>(setup.policy()));
+  auto& algorithms = config["algorithms"] = nlohmann::ordered_json::array();
+  for (const Candidate& each : candidates)
+    algorithms.push_back(candidate_config(each, setup, request.root));
+  auto& sizes = config["sizes_bytes"] = nlohmann::ordered_json::array();
+  for (const Bytes size : request.sizes) sizes.push_back(size.count());
+  config["type"] = request.type->name;
+  config["redop"] = "sum";
+  config["root"] = request.root;
+  config["skew_s"] = request.skew.seconds();
+  for (const RankSetting& rank : request.ranks) config["ranks"].push_back(setting_config(rank));
+  config["check"] = request.check;
+  // A file's name may be any bytes; JSON's texts are UTF-8.
+  return config.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+Report report_of(const CollectiveRequest& request, const CollectiveReport& done, bool classes) {
+  return Renderer(request, done, classes).report();
+}
+
+}  // namespace lockstep::cli

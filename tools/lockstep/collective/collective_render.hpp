@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tools/app/collective/run_collective.hpp"
+#include "tools/lockstep/output.hpp"
+
+namespace lockstep::cli {
+
+/// Notes of a result on changed links.
+void add_link_changes(const CollectiveSetup& setup, Section& section);
+
+/// Everything that led to a result, as JSON.
+[[nodiscard]] std::string config_of(const CollectiveRequest& request, const CollectiveSetup& setup,
+                                    const std::vector<Candidate>& candidates);
+
+/// As nccl-tests prints it, with bound, busiest link and folding. `classes`: of folded ranks, too.
+[[nodiscard]] Report report_of(const CollectiveRequest& request, const CollectiveReport& done,
+                               bool classes);
+
+}  // namespace lockstep::cli

@@ -1,0 +1,78 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "tools/lockstep/collective/collective_render.hpp"
+#include "tools/lockstep/collective/other_renders.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+std::vector<Cell> row(const ConcurrentRow& one) {
+  const auto time = [](Duration d) {
+    return Cell{d.seconds(), fmt::format("{:.2f}", d.seconds() * 1e6)};
+  };
+  const ConcurrentCollective& what = one.collective;
+  const double slowdown = one.alone > Duration{} ? one.together.seconds() / one.alone.seconds() : 1;
+  return {Cell{what.name},        Cell{std::string{to_string(what.collective)}},
+          Cell{what.spec.text()}, Cell{static_cast<std::int64_t>(what.ranks.size())},
+          Cell{one.size.count()}, Cell{what.repeat},
+          time(what.start),       time(one.alone),
+          time(one.together),     Cell{slowdown, fmt::format("{:.3f}", slowdown)}};
+}
+
+std::string config(const CollectiveRequest& request, const ConcurrentReport& done,
+                   const std::string& file) {
+  const CollectiveSetup& setup = *done.setup;
+  nlohmann::ordered_json out;
+  out["concurrent"] = file;
+  out["cluster"] = {{"file", request.cluster.path()},
+                    {"name", setup.loaded().name},
+                    {"device", setup.loaded().device.id},
+                    {"nodes", setup.cluster().nodes()},
+                    {"ranks", setup.ranks()}};
+  out["network"] = request.network.model;
+  out["type"] = request.type->name;
+  auto& list = out["collectives"] = nlohmann::ordered_json::array();
+  for (const ConcurrentRow& one : done.collectives) {
+    const ConcurrentCollective& what = one.collective;
+    list.push_back({{"name", what.name},
+                    {"collective", to_string(what.collective)},
+                    {"algorithm", what.spec.text()},
+                    {"size_bytes", what.size.count()},
+                    {"ranks", what.ranks},
+                    {"start_s", what.start.seconds()},
+                    {"repeat", what.repeat},
+                    {"root", what.root}});
+  }
+  return out.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+}  // namespace
+
+Report report_of(const CollectiveRequest& request, const ConcurrentReport& done,
+                 const std::string& file) {
+  Report out;
+  out.schema = "lockstep.concurrent/1";
+  out.config = config(request, done, file);
+  out.seed = request.cluster.seed;
+  out.fingerprint = done.fingerprint;
+  out.columns = {{"name", "name", "", true},           {"collective", "collective", "", true},
+                 {"algorithm", "algorithm", "", true}, {"ranks", "ranks", ""},
+                 {"size_bytes", "size", "(B)"},        {"repeat", "times", ""},
+                 {"start_s", "start", "(us)"},         {"alone_s", "alone", "(us)"},
+                 {"together_s", "together", "(us)"},   {"slowdown", "slowdown", ""}};
+  Section section;
+  const std::size_t count = done.collectives.size();
+  section.notes.push_back(fmt::format(
+      "{} at once: {}", count == 1 ? "1 collective" : fmt::format("{} collectives", count),
+      done.setup->text()));
+  add_link_changes(*done.setup, section);
+  for (const ConcurrentRow& one : done.collectives) section.rows.push_back(row(one));
+  out.sections.push_back(std::move(section));
+  return out;
+}
+
+}  // namespace lockstep::cli

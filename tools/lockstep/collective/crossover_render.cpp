@@ -1,0 +1,56 @@
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "tools/lockstep/collective/collective_render.hpp"
+#include "tools/lockstep/collective/other_renders.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+std::vector<Cell> row(const CrossoverReport& done, const Crossover& change) {
+  const auto time = [](Duration d) {
+    return Cell{d.seconds(), fmt::format("{:.2f}", d.seconds() * 1e6)};
+  };
+  return {Cell{std::string{to_string(done.candidates[change.to].collective)}},
+          Cell{std::int64_t{done.setup->ranks()}},
+          Cell{change.size.count()},
+          Cell{change.count},
+          Cell{done.candidates[change.from].text()},
+          Cell{done.candidates[change.to].text()},
+          time(change.from_time),
+          time(change.to_time)};
+}
+
+Section section_of(const CrossoverReport& done, const CollectiveCrossovers& one) {
+  Section out;
+  out.notes.push_back(fmt::format("{}: {}", to_string(one.collective), done.setup->text()));
+  add_link_changes(*done.setup, out);
+  out.notes.push_back(
+      fmt::format("at {}: {}", to_string(one.least), done.candidates[one.fastest].text()));
+  for (const Crossover& change : one.changes) out.rows.push_back(row(done, change));
+  if (out.rows.empty())
+    out.notes.emplace_back("the fastest does not change up to the largest size");
+  return out;
+}
+
+}  // namespace
+
+Report report_of(const CollectiveRequest& request, const CrossoverReport& done) {
+  Report out;
+  out.schema = "lockstep.crossover/1";
+  out.config = config_of(request, *done.setup, done.candidates);
+  out.seed = request.cluster.seed;
+  out.fingerprint = done.fingerprint;
+  out.columns = {{"collective", "collective", "", true}, {"ranks", "", ""},
+                 {"size_bytes", "size", "(B)"},          {"count", "count", "(elements)"},
+                 {"from", "up to here", "", true},       {"to", "from here on", "", true},
+                 {"from_s", "its time", "(us)"},         {"to_s", "its time", "(us)"}};
+  for (const CollectiveCrossovers& one : done.collectives)
+    out.sections.push_back(section_of(done, one));
+  for (const std::string& text : done.left_out) out.footer.push_back("left out: " + text);
+  return out;
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,92 @@
+#include "tools/lockstep/collective/rank_setting_options.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <string_view>
+
+#include "tools/lockstep/command_parser.hpp"
+#include "tools/lockstep/errors.hpp"
+#include "topologies/config/did_you_mean.hpp"
+
+namespace lockstep::cli {
+
+using app::RankSetting;
+
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  const auto first = text.find_first_not_of(' ');
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(' ') - first + 1);
+}
+
+[[noreturn]] void refuse(const RankSetting& setting, const std::string& problem) {
+  throw UsageError(fmt::format("--set-rank {}: {}", setting.rank, problem));
+}
+
+template <typename T>
+void read(const RankSetting& setting, std::string_view key, std::string_view value,
+          const std::optional<T>& parsed, std::string_view expected, std::optional<T>& into) {
+  if (into) refuse(setting, fmt::format("{} is given twice", key));
+  if (!parsed) refuse(setting, fmt::format("{}: expected {}, got \"{}\"", key, expected, value));
+  into = parsed;
+}
+
+void read_setting(std::string_view text, RankSetting& out) {
+  const auto equals = text.find('=');
+  const std::string_view key = trimmed(text.substr(0, equals));
+  const std::string_view value =
+      equals == std::string_view::npos ? "" : trimmed(text.substr(equals + 1));
+  if (key == "start")
+    return read(out, key, value, parse_duration(value), "a time such as \"10 us\"", out.start);
+  if (key == "message_overhead")
+    return read(out, key, value, parse_duration(value), "a time such as \"5 us\"",
+                out.message_overhead);
+  if (key == "reduce_rate")
+    return read(out, key, value, parse_rate(value), "a rate such as \"500 GB/s\"", out.reduce_rate);
+  const auto meant = did_you_mean(key, {"start", "message_overhead", "reduce_rate"});
+  refuse(out, fmt::format("expected start, message_overhead or reduce_rate, got \"{}\"{}; links "
+                          "are changed by --set-link",
+                          text, meant ? fmt::format("; did you mean \"{}\"?", *meant) : ""));
+}
+
+int rank_of(const std::string& text) {
+  int rank = -1;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), rank);
+  if (error != std::errc{} || stop != text.data() + text.size() || rank < 0)
+    throw UsageError(fmt::format("--set-rank: expected a rank such as 17, got \"{}\"", text));
+  return rank;
+}
+
+}  // namespace
+
+void RankSettingOptions::add_to(const Command& command) {
+  command
+      .add_option("--set-rank", given,
+                  "Gives a rank figures of its own; SETTINGS are start=\"10 us\", "
+                  "message_overhead=\"5 us\" and reduce_rate=\"500 GB/s\", separated by commas; "
+                  "repeatable")
+      ->type_name("RANK SETTINGS")
+      ->allow_extra_args(false);
+}
+
+std::vector<RankSetting> RankSettingOptions::parsed() const {
+  std::vector<RankSetting> out;
+  for (const auto& [rank, settings] : given) {
+    RankSetting setting{rank_of(rank), {}, {}, {}};
+    for (const RankSetting& before : out)
+      if (before.rank == setting.rank) refuse(setting, "the rank is given twice");
+    std::string_view rest = settings;
+    for (bool more = true; more;) {
+      const auto comma = rest.find(',');
+      more = comma != std::string_view::npos;
+      read_setting(rest.substr(0, comma), setting);
+      if (more) rest.remove_prefix(comma + 1);
+    }
+    out.push_back(setting);
+  }
+  return out;
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tools/app/collective/rank_settings.hpp"
+#include "tools/lockstep/command_parser.hpp"
+
+namespace lockstep::cli {
+
+/// --set-rank RANK SETTINGS, repeatable.
+struct RankSettingOptions {
+  std::vector<std::pair<std::string, std::string>> given;
+
+  void add_to(const Command& command);
+  /// Throws UsageError for what is no such setting; whether there is the rank only the cluster
+  /// knows.
+  [[nodiscard]] std::vector<app::RankSetting> parsed() const;
+};
+
+}  // namespace lockstep::cli

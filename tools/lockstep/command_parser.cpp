@@ -1,0 +1,215 @@
+#include "tools/lockstep/command_parser.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <string_view>
+
+#include "tools/lockstep/errors.hpp"
+#include "topologies/config/did_you_mean.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+/// The command that the words lead to, as far as they name one.
+CLI::App* deepest_command(CLI::App& app) {
+  CLI::App* at = &app;
+  for (;;) {
+    const auto chosen = at->get_subcommands();
+    if (chosen.empty()) return at;
+    at = chosen.front();
+  }
+}
+
+std::vector<std::string> known_words(CLI::App& command) {
+  std::vector<std::string> out;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) out.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) out.push_back("-" + name);
+  }
+  for (const CLI::App* sub : command.get_subcommands([](const CLI::App*) { return true; }))
+    out.push_back(sub->get_name());
+  return out;
+}
+
+/// `"--algoritm" is no option of "collective"; did you mean "--algorithm"?`
+std::string complaint_about(const std::string& word, CLI::App& command) {
+  const auto words = known_words(command);
+  const std::string name = word.substr(0, word.find('='));
+  const std::string text = fmt::format(
+      "\"{}\" is no {} of \"{}\"", name, name.rfind('-', 0) == 0 ? "option" : "argument or command",
+      command.get_display_name().empty() ? "lockstep" : command.get_display_name());
+  const std::vector<std::string_view> candidates(words.begin(), words.end());
+  const auto meant = did_you_mean(name, candidates);
+  if (meant && name.size() > 2)  // any letter is near to any other
+    return fmt::format("{}; did you mean \"{}\"?", text, *meant);
+  return text + "; --help lists what there is";
+}
+
+/// What is said instead of "collective is required" and "A subcommand is required".
+std::string complaint_about_missing(const std::string& said, const CLI::App& command) {
+  std::vector<std::string> commands;
+  for (const CLI::App* sub : command.get_subcommands([](const CLI::App*) { return true; }))
+    commands.push_back(sub->get_name());
+  if (!commands.empty())
+    return fmt::format("expected a command: {}; --help tells more", fmt::join(commands, ", "));
+  const std::string name = said.substr(0, said.find(' '));
+  const CLI::Option* option = command.get_option_no_throw(name);
+  if (option == nullptr || !option->get_positional()) return said + "; --help lists what there is";
+  return fmt::format("expected a {}: {}", name, option->get_description());
+}
+
+/// CLI11 says "--ranks: At Most 1 required but received 2" and
+/// "--cluster: 1 required FILE missing".
+std::string complaint_about_values(const std::string& said) {
+  const std::string name = said.substr(0, said.find(':'));
+  const bool missing = said.size() >= 7 && said.compare(said.size() - 7, 7, "missing") == 0;
+  return fmt::format("{}: {}", name,
+                     missing ? "a value is missing after it" : "given more than once");
+}
+
+/// CLI11 says "Could not convert: --to = x"; options of ours that it converts are whole numbers
+/// and flags.
+std::string complaint_about_conversion(const std::string& said, const CLI::App& command) {
+  const std::size_t colon = said.find(": ");
+  const std::size_t equals = said.find(" = ");
+  if (colon == std::string::npos || equals == std::string::npos) return said;
+  const std::string name = said.substr(colon + 2, equals - colon - 2);
+  const CLI::Option* option = command.get_option_no_throw(name);
+  const bool flag = option != nullptr && option->get_expected_min() == 0;
+  return fmt::format("{}: expected {}, got \"{}\"", name, flag ? "no value" : "a whole number",
+                     said.substr(equals + 3));
+}
+
+std::string explain(const CLI::ParseError& error, CLI::App& app) {
+  CLI::App* command = deepest_command(app);
+  const std::string said = error.what();
+  const bool missing = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+  if (missing || dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+    std::vector<std::string> extras = app.remaining(true);
+    if (!extras.empty()) return complaint_about(extras.front(), *command);
+  }
+  if (missing) return complaint_about_missing(said, *command);
+  if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr)
+    return complaint_about_conversion(said, *command);
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr)
+    return complaint_about_values(said);
+  return said + "; --help lists what there is";
+}
+
+}  // namespace
+
+Option Option::required(bool is) const {
+  return Option{option_->required(is)};
+}
+
+Option Option::type_name(const std::string& name) const {
+  return Option{option_->type_name(name)};
+}
+
+Option Option::default_str(const std::string& text) const {
+  return Option{option_->default_str(text)};
+}
+
+Option Option::capture_default_str() const {
+  return Option{option_->capture_default_str()};
+}
+
+Option Option::delimiter(char separator) const {
+  return Option{option_->delimiter(separator)};
+}
+
+Option Option::allow_extra_args(bool are) const {
+  return Option{option_->allow_extra_args(are)};
+}
+
+Option Command::add_option(const std::string& names, std::string& value,
+                           const std::string& help) const {
+  return Option{app_->add_option(names, value, help)};
+}
+
+Option Command::add_option(const std::string& names, std::int64_t& value,
+                           const std::string& help) const {
+  return Option{app_->add_option(names, value, help)};
+}
+
+Option Command::add_option(const std::string& names, std::vector<std::string>& values,
+                           const std::string& help) const {
+  return Option{app_->add_option(names, values, help)};
+}
+
+Option Command::add_option(const std::string& names,
+                           std::vector<std::pair<std::string, std::string>>& values,
+                           const std::string& help) const {
+  return Option{app_->add_option(names, values, help)};
+}
+
+Option Command::add_option(const std::string& names, std::function<void(const std::string&)> take,
+                           const std::string& help) const {
+  return Option{app_->add_option_function<std::string>(names, std::move(take), help)};
+}
+
+Option Command::add_flag(const std::string& names, bool& value, const std::string& help) const {
+  return Option{app_->add_flag(names, value, help)};
+}
+
+Option Command::get_option(const std::string& name) const {
+  return Option{app_->get_option(name)};
+}
+
+void Command::remove_option(Option option) const {
+  app_->remove_option(option.get());
+}
+
+std::size_t Command::count(const std::string& name) const {
+  return app_->count(name);
+}
+
+Command Command::add_subcommand(const std::string& name, const std::string& help) const {
+  return Command{app_->add_subcommand(name, help)};
+}
+
+void Command::require_subcommand(int count) const {
+  app_->require_subcommand(count);
+}
+
+void Command::footer(const std::string& text) const {
+  app_->footer(text);
+}
+
+void Command::callback(std::function<void()> act) const {
+  app_->callback(std::move(act));
+}
+
+CommandParser::CommandParser(const std::string& name, const std::string& summary,
+                             const std::string& version, const std::string& footer)
+    : app_{std::make_unique<CLI::App>(summary)} {
+  app_->name(name);
+  app_->set_version_flag("--version", version);
+  app_->require_subcommand(1);
+  app_->allow_extras(false);
+  app_->footer(footer);
+}
+
+CommandParser::~CommandParser() = default;
+
+Command CommandParser::root() const {
+  return Command{app_.get()};
+}
+
+std::string CommandParser::parse(int argc, char** argv) const {
+  try {
+    app_->parse(argc, argv);
+  } catch (const CLI::Success& done) {
+    if (dynamic_cast<const CLI::CallForVersion*>(&done) != nullptr)
+      return std::string{done.what()} + "\n";
+    return app_->help();
+  } catch (const CLI::ParseError& error) {
+    throw UsageError(explain(error, *app_));
+  }
+  return {};
+}
+
+}  // namespace lockstep::cli

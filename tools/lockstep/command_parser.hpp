@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+/// The parser of the command line. Everything that knows CLI11 is behind this header.
+namespace lockstep::cli {
+
+/// An option or positional argument that was added. A handle: copies speak of the same.
+class Option {
+ public:
+  explicit Option(CLI::Option* option) : option_{option} {}
+  Option required(bool is = true) const;
+  Option type_name(const std::string& name) const;
+  Option default_str(const std::string& text) const;
+  /// The value now is shown as the default.
+  Option capture_default_str() const;
+  Option delimiter(char separator) const;
+  Option allow_extra_args(bool are) const;
+
+  const Option* operator->() const { return this; }
+  [[nodiscard]] CLI::Option* get() const { return option_; }
+
+ private:
+  CLI::Option* option_;
+};
+
+/// A command or subcommand. A handle: copies speak of the same. What is bound to an option must
+/// live until the command line is parsed and its callbacks are done.
+class Command {
+ public:
+  explicit Command(CLI::App* app) : app_{app} {}
+
+  /// `names`: "--size,-b", or "file" for a positional argument.
+  Option add_option(const std::string& names, std::string& value, const std::string& help) const;
+  Option add_option(const std::string& names, std::int64_t& value, const std::string& help) const;
+  /// Repeatable.
+  Option add_option(const std::string& names, std::vector<std::string>& values,
+                    const std::string& help) const;
+  /// Repeatable, with two values each time.
+  Option add_option(const std::string& names,
+                    std::vector<std::pair<std::string, std::string>>& values,
+                    const std::string& help) const;
+  /// Calls `take` with the text given; throws what it throws.
+  Option add_option(const std::string& names, std::function<void(const std::string&)> take,
+                    const std::string& help) const;
+  Option add_flag(const std::string& names, bool& value, const std::string& help) const;
+  [[nodiscard]] Option get_option(const std::string& name) const;
+  void remove_option(Option option) const;
+  /// How often the option was given.
+  [[nodiscard]] std::size_t count(const std::string& name) const;
+
+  Command add_subcommand(const std::string& name, const std::string& help) const;
+  void require_subcommand(int count) const;
+  void footer(const std::string& text) const;
+  /// Called once all options are read.
+  void callback(std::function<void()> act) const;
+
+  const Command* operator->() const { return this; }
+  const Command& operator*() const { return *this; }
+
+ private:
+  CLI::App* app_;
+};
+
+/// The command line as a whole.
+class CommandParser {
+ public:
+  CommandParser(const std::string& name, const std::string& summary, const std::string& version,
+                const std::string& footer);
+  CommandParser(const CommandParser&) = delete;
+  CommandParser& operator=(const CommandParser&) = delete;
+  ~CommandParser();
+
+  [[nodiscard]] Command root() const;
+  /// Reads the arguments and runs the callbacks. Returns what --help or --version has to print,
+  /// else nothing. Throws UsageError for what cannot be read, and what callbacks throw.
+  [[nodiscard]] std::string parse(int argc, char** argv) const;
+
+ private:
+  std::unique_ptr<CLI::App> app_;
+};
+
+}  // namespace lockstep::cli

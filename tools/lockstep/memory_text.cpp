@@ -1,0 +1,53 @@
+#include "tools/lockstep/memory_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace lockstep::cli {
+
+namespace {
+
+std::string as_options(const Change& change) {
+  std::string out;
+  for (const std::string& assignment : change) {
+    out += (out.empty() ? "" : " ") + ("--set " + assignment);
+  }
+  return out;
+}
+
+std::string what_takes_the_room(const RankMemory& memory) {
+  const CategoryBytes& held = memory.account.device.peak.held;
+  std::string out;
+  for (std::size_t i = 0; i < kCategories; ++i) {
+    const auto category = static_cast<Category>(i);
+    if (held[category].count() == 0) continue;
+    out += fmt::format("\n  {:>10}  {}", to_string(held[category]), to_string(category));
+  }
+  for (std::size_t i = 0; i < std::min<std::size_t>(3, memory.largest.size()); ++i)
+    out += fmt::format("\n  {:>10}  of these {}", to_string(memory.largest_bytes[i]),
+                       memory.largest[i]);
+  return out;
+}
+
+std::string at_least(const MemoryShortfall& shortfall) {
+  return fmt::format(
+      "no change that was tried fits; weights, gradients and optimizer states, {} of the whole "
+      "model, need {} GPU{} at least where all of them are sharded",
+      to_string(shortfall.states), shortfall.least_gpus, shortfall.least_gpus == 1 ? "" : "s");
+}
+
+}  // namespace
+
+std::string text_of(const MemoryShortfall& shortfall) {
+  std::string out = std::string{DoesNotFit{shortfall}.what()} + ":";
+  out += what_takes_the_room(shortfall.memory);
+  const auto& changes = shortfall.changes;
+  for (std::size_t i = 0; i < changes.size(); ++i)
+    out += fmt::format("\n{} {}: {}", i == 0 ? "the smallest change that fits," : "or",
+                       as_options(changes[i].change), to_string(changes[i].needed));
+  if (changes.empty()) out += "\n" + at_least(shortfall);
+  return out + "\n--ignore-memory goes on all the same";
+}
+
+}  // namespace lockstep::cli

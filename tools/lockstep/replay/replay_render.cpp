@@ -1,0 +1,118 @@
+#include "tools/lockstep/replay/replay_render.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace lockstep::cli {
+
+namespace {
+
+Cell in_microseconds(Duration time) {
+  return Cell{time.seconds(), fmt::format("{:.2f}", time.seconds() * 1e6)};
+}
+
+std::vector<Cell> row(Cell rank, const RankTotals& totals, const BusiestLink* link) {
+  std::vector<Cell> out = {std::move(rank),
+                           in_microseconds(totals.end.since_start()),
+                           in_microseconds(totals.computed),
+                           Cell{totals.operations},
+                           Cell{totals.sent.count()},
+                           Cell{totals.received.count()}};
+  if (link == nullptr) {
+    out.resize(out.size() + 2);
+  } else {
+    out.emplace_back(100 * link->busy, fmt::format("{:.1f}", 100 * link->busy));
+    out.emplace_back(link->name);
+  }
+  return out;
+}
+
+RankTotals sum_of(const std::vector<RankTotals>& ranks) {
+  RankTotals out;
+  for (const RankTotals& each : ranks) {
+    out.end = std::max(out.end, each.end);
+    out.operations += each.operations;
+    out.computed += each.computed;
+    out.sent += each.sent;
+    out.received += each.received;
+  }
+  return out;
+}
+
+std::string algorithms_text(const ReplayTraceResult& done) {
+  std::string out;
+  for (const auto& [collective, spec] : done.algorithms)
+    out += fmt::format("{}{} by {}", out.empty() ? "" : ", ", to_string(collective), spec.text());
+  return out;
+}
+
+std::string config_of(const ReplayTraceRequest& request, const ReplayTraceResult& done) {
+  const CollectiveSetup& setup = *done.setup;
+  nlohmann::ordered_json out;
+  out["trace"] = request.trace;
+  out["form"] = done.form;
+  out["trace_ranks"] = done.ranks.size();
+  out["cluster"] = {{"file", request.cluster.path()},
+                    {"name", setup.loaded().name},
+                    {"device", setup.loaded().device.id},
+                    {"nodes", setup.cluster().nodes()},
+                    {"ranks", setup.ranks()}};
+  out["network"] = request.network.model;
+  out["protocol"] = setup.protocol() ? setup.protocol()->id : "none";
+  out["routes"] = kRoutePolicyNames.at(static_cast<std::size_t>(setup.policy()));
+  out["compute_scale"] = request.compute_scale;
+  out["slots"] = request.slots ? nlohmann::ordered_json(*request.slots) : "unlimited";
+  auto& algorithms = out["algorithms"] = nlohmann::ordered_json::object();
+  for (const auto& [collective, spec] : done.algorithms)
+    algorithms[std::string{to_string(collective)}] = spec.text();
+  // A file's name may be any bytes; JSON's texts are UTF-8.
+  return out.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+Section summary(const ReplayTraceRequest& request, const ReplayTraceResult& done) {
+  Section out;
+  const std::size_t ranks = done.ranks.size();
+  out.notes = {fmt::format("{}: {} of {} rank{}; {}", request.trace, done.form, ranks,
+                           ranks == 1 ? "" : "s", done.setup->text())};
+  if (!done.algorithms.empty()) out.notes.push_back("collectives: " + algorithms_text(done));
+  out.notes.insert(out.notes.end(), done.notes.begin(), done.notes.end());
+  for (const std::string& change : done.setup->loaded().link_changes) out.notes.push_back(change);
+  Cell everyone;
+  everyone.text = "all";
+  out.rows.push_back(row(everyone, sum_of(done.ranks), &done.busiest));
+  return out;
+}
+
+}  // namespace
+
+Report report_of(const ReplayTraceRequest& request, const ReplayTraceResult& done) {
+  Report out;
+  out.schema = "lockstep.replay/1";
+  out.config = config_of(request, done);
+  out.seed = request.cluster.seed;
+  out.fingerprint = done.fingerprint;
+  out.columns = {{"rank", "rank", ""},
+                 {"time_s", "time", "(us)"},
+                 {"compute_s", "compute", "(us)"},
+                 {"operations", "operations", ""},
+                 {"sent_bytes", "sent", "(B)"},
+                 {"received_bytes", "received", "(B)"},
+                 {"busiest_link_percent", "%busy", ""},
+                 {"busiest_link", "busiest link", "", true}};
+  out.more.emplace_back("notes", nlohmann::ordered_json(done.notes).dump());
+  Section each;
+  for (std::size_t r = 0; r < done.ranks.size(); ++r)
+    each.rows.push_back(row(Cell{static_cast<std::int64_t>(r)}, done.ranks[r], nullptr));
+  out.sections = {summary(request, done), std::move(each)};
+  const auto slowest =
+      std::max_element(done.ranks.begin(), done.ranks.end(),
+                       [](const RankTotals& a, const RankTotals& b) { return a.end < b.end; });
+  out.footer.push_back(fmt::format("slowest: rank {}, {}", slowest - done.ranks.begin(),
+                                   to_string(slowest->end.since_start())));
+  return out;
+}
+
+}  // namespace lockstep::cli

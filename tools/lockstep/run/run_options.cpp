@@ -1,0 +1,81 @@
+#include "tools/lockstep/run/run_options.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <optional>
+#include <stdexcept>
+
+#include "tools/lockstep/errors.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+constexpr double kSlowest = 0.001;
+constexpr double kFastest = 1000;
+
+int rank_of(const std::string& text) {
+  int rank = -1;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), rank);
+  if (error != std::errc{} || stop != text.data() + text.size() || rank < 0)
+    throw UsageError(fmt::format("--set-rank: expected a rank such as 17, got \"{}\"", text));
+  return rank;
+}
+
+double number_of(const std::string& text) {
+  const bool plain = !text.empty() && text.size() <= 12 &&
+                     text.find_first_not_of("0123456789.") == std::string::npos;
+  std::size_t used = 0;
+  try {
+    const double number = plain ? std::stod(text, &used) : 0;
+    return used == text.size() ? number : 0;
+  } catch (const std::invalid_argument&) {
+    return 0;
+  }
+}
+
+double speed_of(int rank, const std::string& text) {
+  const std::string key = "compute=";
+  const bool known = text.rfind(key, 0) == 0;
+  const double speed = known ? number_of(text.substr(key.size())) : 0;
+  if (speed < kSlowest || speed > kFastest)
+    throw UsageError(fmt::format(
+        "--set-rank {}: expected compute=SPEED with a speed of {} to {}, 1 being that of the "
+        "others, got \"{}\"",
+        rank, kSlowest, kFastest, text));
+  return speed;
+}
+
+std::optional<TimePoint> instant_of(const std::string& text) {
+  const auto duration = parse_duration(text);
+  return duration ? std::optional{TimePoint{*duration}} : std::nullopt;
+}
+
+}  // namespace
+
+std::map<int, double> parse_rank_speeds(
+    const std::vector<std::pair<std::string, std::string>>& given) {
+  std::map<int, double> out;
+  for (const auto& [number, setting] : given) {
+    const int rank = rank_of(number);
+    if (!out.emplace(rank, speed_of(rank, setting)).second)
+      throw UsageError(fmt::format("--set-rank {}: the rank is given twice", rank));
+  }
+  return out;
+}
+
+std::pair<TimePoint, TimePoint> parse_window(const std::string& text) {
+  const std::size_t dots = text.find("..");
+  if (dots != std::string::npos) {
+    const auto from = instant_of(text.substr(0, dots));
+    const auto to = instant_of(text.substr(dots + 2));
+    if (from && to && *from < *to) return {*from, *to};
+  }
+  throw UsageError(fmt::format(
+      "--trace-window: expected two times, the first before the second, such as \"10 ms..12.5 "
+      "ms\", got \"{}\"",
+      text));
+}
+
+}  // namespace lockstep::cli

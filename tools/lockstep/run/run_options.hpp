@@ -1,0 +1,31 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tools/app/step/run_step.hpp"
+#include "tools/lockstep/app.hpp"
+
+namespace lockstep::cli {
+
+/// The options of `lockstep run` as written, and the request that they come to.
+struct RunOptions {
+  StepRequest step;
+  std::string fidelity = "auto";
+  std::string network = "fluid";
+  std::string fold = "auto";
+  bool classes = false;                                              // print them
+  std::vector<std::pair<std::string, std::string>> rank_settings{};  // "17", "compute=0.8"
+};
+
+/// --set-rank RANK compute=SPEED, repeatable: by rank, how fast it computes, 1 being the speed of
+/// the others. Throws UsageError.
+[[nodiscard]] std::map<int, double> parse_rank_speeds(
+    const std::vector<std::pair<std::string, std::string>>& given);
+
+/// "10 ms..12.5 ms". Throws UsageError.
+[[nodiscard]] std::pair<TimePoint, TimePoint> parse_window(const std::string& text);
+
+}  // namespace lockstep::cli

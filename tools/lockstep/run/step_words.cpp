@@ -1,0 +1,56 @@
+#include "tools/lockstep/run/step_words.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace lockstep::cli {
+
+namespace {
+
+constexpr std::size_t kMostRanges = 6;
+
+}  // namespace
+
+std::string text_of(const std::vector<std::pair<int, int>>& ranges) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(ranges.size(), kMostRanges); ++i) {
+    const auto [first, last] = ranges[i];
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", first);
+    if (last > first) text += fmt::format("-{}", last);
+  }
+  return ranges.size() > kMostRanges ? text + ", ..." : text;
+}
+
+std::string how_simulated(const SimulatedStep& step) {
+  if (step.fidelity == Fidelity::representatives && step.classes.empty())
+    return "one rank of each role simulated";
+  if (step.fidelity == Fidelity::representatives)
+    return fmt::format(
+        "one rank of each of {} kinds simulated, each communication apart from other traffic",
+        step.classes.size());
+  if (step.classes.empty()) return "every rank simulated";
+  const int ranks = step.timeline.program->mesh.ranks();
+  const std::size_t hosts = step.timeline.stands_in.size() - static_cast<std::size_t>(ranks);
+  return fmt::format("all {} ranks{}, folded into {} class{}", ranks,
+                     hosts == 0 ? "" : fmt::format(" and {} host{}", hosts, hosts == 1 ? "" : "s"),
+                     step.classes.size(), step.classes.size() == 1 ? "" : "es");
+}
+
+std::string interval_words(const Confidence& confidence) {
+  return fmt::format("{} to {} with {:.0f} %, by the {} nearest checked runs ({})",
+                     to_string(confidence.low), to_string(confidence.high), 100 * confidence.share,
+                     confidence.runs, fmt::join(confidence.groups, ", "));
+}
+
+std::vector<std::string> outside_words(const Confidence& confidence) {
+  std::vector<std::string> out;
+  for (const Unchecked& each : confidence.outside)
+    out.push_back(
+        fmt::format("outside all that was checked against measurements: {} ({}; checked: {})",
+                    each.property, each.value, each.checked));
+  return out;
+}
+
+}  // namespace lockstep::cli
