@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Reads every #include of the tree (or of the tree given) and fails on one that points the wrong
-# way: sim <- topologies <- strategies <- tools/app <- tools/lockstep <- tests. Also keeps
-# Boost.Graph inside topologies, CLI11 inside tools/lockstep, and nlohmann out of headers (those of
-# tests may have it).
+# Reads every #include of the tree (or of the tree given) and fails on one that points the wrong way,
+# sim <- topologies <- strategies <- tools/app <- tools/lockstep <- tests, and on folders that include
+# each other. Also keeps Boost.Graph inside topologies, CLI11 inside tools/lockstep, and nlohmann out
+# of headers (those of tests may have it).
 set -euo pipefail
 cd "${1:-$(dirname "${BASH_SOURCE[0]}")/..}"
 
@@ -16,6 +16,21 @@ find "${folders[@]}" -type f \( -name '*.cpp' -o -name '*.hpp' -o -name '*.cu' -
 function complain(why) {
   printf "%s:%s: error: includes %s: %s\n", file, line, target, why
   errors++
+}
+function folder(path) { sub(/\/[^\/]*$/, "", path); return path }
+# Depth first; `state` is 1 while a folder is on the way, 2 once all behind it is done.
+function visit(room,    next_room) {
+  state[room] = 1
+  for (next_room in rooms) {
+    if (!((room, next_room) in edge)) continue
+    if (state[next_room] == 1) {
+      printf "%s: error: the folders %s and %s include each other, directly or through others\n",
+             why[room, next_room], room, next_room
+      errors++
+    }
+    if (!state[next_room]) visit(next_room)
+  }
+  state[room] = 2
 }
 function top(path) { return substr(path, 1, index(path, "/") - 1) }
 
@@ -46,6 +61,11 @@ BEGIN {
 
   if (target ~ /^boost\/graph\// && is_header) brings_graph[file] = 1
   if (is_ours) { n++; from[n] = file; at[n] = line; to[n] = target }
+  if (is_ours && layer in below && folder(file) != folder(target)) {
+    if (!((folder(file), folder(target)) in edge)) why[folder(file), folder(target)] = file ":" line
+    edge[folder(file), folder(target)] = 1
+    rooms[folder(file)] = rooms[folder(target)] = 1
+  }
 }
 END {
   # A header that includes one with Boost.Graph brings it along.
@@ -62,5 +82,6 @@ END {
       file = from[i]; line = at[i]; target = to[i]
       complain("it brings Boost.Graph, which stays inside topologies")
     }
+  for (room in rooms) if (!state[room]) visit(room)
   exit errors > 0
 }'

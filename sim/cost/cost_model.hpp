@@ -2,8 +2,8 @@
 
 #include <optional>
 
+#include "sim/base/units.hpp"
 #include "sim/program/kernel.hpp"
-#include "sim/units.hpp"
 
 namespace lockstep {
 

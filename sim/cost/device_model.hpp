@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "sim/base/units.hpp"
 #include "sim/program/operation.hpp"
-#include "sim/units.hpp"
 
 /// What roofline.hpp knows about a device and about the software that runs on it: plain figures,
 /// none of them with a default that means anything. They come from configs/devices, configs/kernels

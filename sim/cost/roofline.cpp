@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/check.hpp"
+#include "sim/base/check.hpp"
 #include "sim/cost/attention_time.hpp"
 #include "sim/cost/product_time.hpp"
 #include "sim/cost/seconds.hpp"

@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-#include "sim/check.hpp"
-#include "sim/units.hpp"
+#include "sim/base/check.hpp"
+#include "sim/base/units.hpp"
 
 namespace lockstep {
 

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <unordered_map>
 
+#include "sim/base/fifo.hpp"
 #include "sim/engine/matcher.hpp"
-#include "sim/fifo.hpp"
 #include "sim/network/transport.hpp"
 
 namespace lockstep {

@@ -12,10 +12,10 @@
 #include "sim/engine/known_calls.hpp"
 #include "sim/engine/matcher.hpp"
 #include "sim/engine/replay.hpp"
-#include "sim/engine/route_cache.hpp"
-#include "sim/engine/workload.hpp"
-#include "sim/event_queue.hpp"
+#include "sim/network/event_queue.hpp"
+#include "sim/network/route_cache.hpp"
 #include "sim/network/transport.hpp"
+#include "sim/schedule/workload.hpp"
 
 namespace lockstep {
 

@@ -2,7 +2,7 @@
 #include <limits>
 #include <utility>
 
-#include "sim/check.hpp"
+#include "sim/base/check.hpp"
 #include "sim/engine/engine.hpp"
 #include "sim/engine/replay_reusing.hpp"
 

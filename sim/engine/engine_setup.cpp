@@ -1,6 +1,6 @@
 #include <map>
 
-#include "sim/check.hpp"
+#include "sim/base/check.hpp"
 #include "sim/engine/engine.hpp"
 
 namespace lockstep {

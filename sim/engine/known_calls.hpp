@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "sim/engine/call_kinds.hpp"
 #include "sim/network/transport.hpp"
+#include "sim/symmetry/reuse/call_kinds.hpp"
 
 namespace lockstep {
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "sim/check.hpp"
+#include "sim/base/check.hpp"
 
 namespace lockstep {
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "sim/engine/workload.hpp"
+#include "sim/base/units.hpp"
 #include "sim/network/network.hpp"
-#include "sim/units.hpp"
+#include "sim/schedule/workload.hpp"
 
 /// Replays a workload on a network: when each step starts and ends, and how much each link carried.
 namespace lockstep {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "sim/units.hpp"
+#include "sim/base/units.hpp"
 
 namespace lockstep {
 

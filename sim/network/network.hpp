@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "sim/units.hpp"
+#include "sim/base/units.hpp"
 
 /// The cluster as the engine sees it: directed links as a flat array, the end points that send and
 /// receive, and somebody who answers for routes. Built by `topologies`, or by hand in tests.

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/check.hpp"
+#include "sim/base/check.hpp"
 #include "sim/network/link_calendar.hpp"
 #include "sim/network/transport.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace lockstep {
 

@@ -4,9 +4,9 @@
 #include <memory>
 #include <vector>
 
-#include "sim/event_queue.hpp"
+#include "sim/base/units.hpp"
+#include "sim/network/event_queue.hpp"
 #include "sim/network/network.hpp"
-#include "sim/units.hpp"
 
 namespace lockstep {
 

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/base/units.hpp"
 #include "sim/program/mesh.hpp"
-#include "sim/units.hpp"
 
 /// The tensors of a program: what they hold, how they are cut, how long they live.
 namespace lockstep {

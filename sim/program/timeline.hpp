@@ -3,8 +3,8 @@
 #include <memory>
 #include <vector>
 
+#include "sim/base/units.hpp"
 #include "sim/program/unroll.hpp"
-#include "sim/units.hpp"
 
 /// When everything happened: what simulating a program gives, and what the summary, the memory
 /// account and the trace are made of.

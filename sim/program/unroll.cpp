@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "sim/check.hpp"
+#include "sim/base/check.hpp"
 
 namespace lockstep {
 

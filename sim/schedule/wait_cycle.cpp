@@ -8,7 +8,7 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "sim/check.hpp"
+#include "sim/base/check.hpp"
 
 namespace lockstep {
 namespace {

@@ -4,7 +4,7 @@
 #include <list>
 #include <map>
 
-#include "sim/units.hpp"
+#include "sim/base/units.hpp"
 
 namespace lockstep {
 

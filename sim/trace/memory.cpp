@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "sim/check.hpp"
+#include "sim/base/check.hpp"
 #include "sim/trace/caching_allocator.hpp"
 #include "sim/trace/instance_bytes.hpp"
 

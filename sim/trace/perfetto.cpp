@@ -4,7 +4,7 @@
 #include <cmath>
 #include <ostream>
 
-#include "sim/check.hpp"
+#include "sim/base/check.hpp"
 #include "sim/trace/breakdown.hpp"
 #include "sim/trace/memory.hpp"
 #include "sim/trace/peers.hpp"

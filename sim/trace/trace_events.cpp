@@ -2,7 +2,7 @@
 
 #include <iterator>
 
-#include "sim/check.hpp"
+#include "sim/base/check.hpp"
 
 namespace lockstep {
 

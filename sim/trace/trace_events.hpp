@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/units.hpp"
+#include "sim/base/units.hpp"
 
 namespace lockstep {
 

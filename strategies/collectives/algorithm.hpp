@@ -44,7 +44,8 @@ struct AlgorithmParameter {
 struct RankLayout {
   int per_node = 1;             // consecutive ranks that share a node; 1 where nodes differ in size
   std::vector<int> dimensions;  // of a torus, consecutive ranks along the first; empty: no torus
-  /// Cycles through the ranks of one node along links of their own (topologies/node_rings.hpp).
+  /// Cycles through the ranks of one node along links of their own
+  /// (topologies/routing/node_rings.hpp).
   std::vector<std::vector<int>> node_rings{};
   /// Switches that reduce and multicast, as trees over the ranks: element i < n is the switch above
   /// rank i, element n + k the one above switch k, -1 where there is none; switch k plays rank

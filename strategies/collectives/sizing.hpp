@@ -5,9 +5,9 @@
 #include <span>
 #include <string_view>
 
+#include "sim/base/units.hpp"
 #include "sim/schedule/contract.hpp"
 #include "sim/schedule/schedule.hpp"
-#include "sim/units.hpp"
 
 /// From a message size in bytes to elements and blocks, and from a time to the bandwidths that
 /// nccl-tests prints.

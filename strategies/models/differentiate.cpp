@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/check.hpp"
+#include "sim/base/check.hpp"
 #include "strategies/models/reverse.hpp"
 
 namespace lockstep {

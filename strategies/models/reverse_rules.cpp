@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "sim/check.hpp"
+#include "sim/base/check.hpp"
 #include "strategies/models/reverse.hpp"
 
 namespace lockstep {

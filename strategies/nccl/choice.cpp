@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "topologies/config/complaint.hpp"
+#include "sim/config/complaint.hpp"
 
 namespace lockstep {
 namespace {

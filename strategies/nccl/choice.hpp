@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sim/schedule/contract.hpp"
-#include "strategies/nccl/names.hpp"
+#include "strategies/nccl/cost/names.hpp"
 
 /// What a user allows NCCL to choose from, written as in its environment variables.
 namespace lockstep {

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "sim/units.hpp"
-#include "strategies/nccl/names.hpp"
+#include "sim/base/units.hpp"
+#include "strategies/nccl/cost/names.hpp"
 
 namespace lockstep {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "strategies/nccl/search.hpp"
-#include "topologies/routing.hpp"
+#include "topologies/routing/routing.hpp"
 
 namespace lockstep {
 namespace {

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "strategies/collectives/placement.hpp"
+#include "strategies/collectives/placement/placement.hpp"
 #include "strategies/nccl/facts.hpp"
 #include "strategies/nccl/tuning_data.hpp"
-#include "topologies/cluster.hpp"
-#include "topologies/config/device.hpp"
+#include "topologies/devices/device.hpp"
+#include "topologies/graph/cluster.hpp"
 
 namespace lockstep {
 

@@ -4,11 +4,11 @@
 
 #include <utility>
 
-#include "strategies/collectives/registry.hpp"
+#include "strategies/collectives/registry/registry.hpp"
 #include "strategies/nccl/facts_of.hpp"
 #include "strategies/nccl/tuning.hpp"
-#include "topologies/node_rings.hpp"
-#include "topologies/nodes.hpp"
+#include "topologies/graph/nodes.hpp"
+#include "topologies/routing/node_rings.hpp"
 
 namespace lockstep {
 namespace {

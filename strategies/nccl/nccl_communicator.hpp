@@ -4,14 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "strategies/collectives/placed_communicator.hpp"
-#include "strategies/collectives/spec.hpp"
+#include "strategies/collectives/placement/placed_communicator.hpp"
+#include "strategies/collectives/registry/spec.hpp"
 #include "strategies/nccl/choice.hpp"
 #include "strategies/nccl/cost_terms.hpp"
 #include "strategies/nccl/facts.hpp"
 #include "strategies/nccl/plan.hpp"
 #include "strategies/nccl/tuning_data.hpp"
-#include "topologies/config/device.hpp"
+#include "topologies/devices/device.hpp"
 
 namespace lockstep {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "sim/check.hpp"
+#include "sim/base/check.hpp"
 #include "strategies/nccl/case.hpp"
 
 namespace lockstep {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "sim/check.hpp"
+#include "sim/base/check.hpp"
 #include "strategies/nccl/bandwidth.hpp"
 #include "strategies/nccl/case.hpp"
 #include "strategies/nccl/latency.hpp"

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "sim/units.hpp"
-#include "strategies/nccl/cost_data.hpp"
-#include "strategies/nccl/names.hpp"
+#include "sim/base/units.hpp"
+#include "strategies/nccl/cost/cost_data.hpp"
+#include "strategies/nccl/cost/names.hpp"
 
 /// The figures by which one version of NCCL estimates and chooses, as configs/nccl/*.json has them
 /// with their sources. The formulas that they enter are in tuning.cpp, search.cpp and plan.cpp.

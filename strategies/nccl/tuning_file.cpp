@@ -4,9 +4,9 @@
 #include <system_error>
 #include <utility>
 
-#include "strategies/calibration/calibration.hpp"
-#include "topologies/config/device.hpp"
-#include "topologies/config/reader.hpp"
+#include "sim/config/reader.hpp"
+#include "strategies/measure/calibration/calibration.hpp"
+#include "topologies/devices/device.hpp"
 
 namespace lockstep {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/config/json.hpp"
 #include "strategies/nccl/tuning_data.hpp"
-#include "topologies/config/json.hpp"
 
 namespace lockstep {
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/execute/host/program/execute_program.hpp"
+#include "sim/execute/run_program/execute_program.hpp"
 #include "sim/trace/memory.hpp"
-#include "strategies/training/simulate.hpp"
+#include "strategies/step/simulate.hpp"
 
 namespace lockstep {
 

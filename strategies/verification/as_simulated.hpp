@@ -2,8 +2,8 @@
 
 #include <memory>
 
-#include "sim/execute/host/program/execution_options.hpp"
-#include "strategies/parallel/parallel_config.hpp"
+#include "sim/execute/program/execution_options.hpp"
+#include "strategies/layout/parallel_config.hpp"
 #include "strategies/verification/stage.hpp"
 #include "strategies/verification/verification_report.hpp"
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "sim/execute/host/kernels/part_layout.hpp"
+#include "sim/execute/kernels/part_layout.hpp"
 
 namespace lockstep {
 

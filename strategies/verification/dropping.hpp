@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "sim/execute/host/kernels/kernels.hpp"
+#include "sim/execute/kernels/kernels.hpp"
 #include "sim/program/program.hpp"
 
 namespace lockstep {

@@ -7,10 +7,10 @@
 #include <optional>
 #include <vector>
 
-#include "strategies/collectives/spec.hpp"
+#include "strategies/collectives/registry/spec.hpp"
 #include "strategies/nccl/tuning_file.hpp"
-#include "strategies/training/collective_choice.hpp"
-#include "topologies/lower_with_switches.hpp"
+#include "strategies/step/lowering/collective_choice.hpp"
+#include "topologies/in_network/lower_with_switches.hpp"
 
 namespace lockstep {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/execute/host/program/execution_options.hpp"
+#include "sim/execute/program/execution_options.hpp"
 #include "strategies/collectives/algorithm.hpp"
 #include "strategies/verification/stage.hpp"
 

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "strategies/training/build_program.hpp"
+#include "strategies/step/build_program.hpp"
 
 namespace lockstep {
 

@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <memory>
 
-#include "sim/execute/host/program/execute_program.hpp"
+#include "sim/execute/run_program/execute_program.hpp"
+#include "strategies/layout/parallel_config.hpp"
 #include "strategies/models/model_config.hpp"
-#include "strategies/parallel/parallel_config.hpp"
 
 namespace lockstep {
 

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "sim/execute/host/program/scheduled_exchange.hpp"
+#include "sim/execute/program/scheduled_exchange.hpp"
 
 namespace lockstep {
 

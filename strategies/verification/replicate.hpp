@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "sim/execute/host/program/execute_program.hpp"
+#include "sim/execute/run_program/execute_program.hpp"
 #include "strategies/verification/group_schedules.hpp"
 
 namespace lockstep {

@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "sim/cost/cost_model.hpp"
-#include "topologies/cluster.hpp"
-#include "topologies/config/device.hpp"
+#include "topologies/devices/device.hpp"
+#include "topologies/graph/cluster.hpp"
 
 namespace lockstep {
 

@@ -5,13 +5,13 @@
 #include <memory>
 #include <utility>
 
-#include "sim/check.hpp"
-#include "sim/execute/host/program/execute_program.hpp"
-#include "sim/execute/host/program/first_difference.hpp"
-#include "sim/execute/host/program/weight_bound.hpp"
-#include "strategies/training/build_program.hpp"
-#include "strategies/training/lowering.hpp"
-#include "strategies/training/simulate.hpp"
+#include "sim/base/check.hpp"
+#include "sim/execute/run_program/execute_program.hpp"
+#include "sim/execute/run_program/first_difference.hpp"
+#include "sim/execute/run_program/weight_bound.hpp"
+#include "strategies/step/build_program.hpp"
+#include "strategies/step/lowering/lowering.hpp"
+#include "strategies/step/simulate.hpp"
 #include "strategies/verification/as_simulated.hpp"
 #include "strategies/verification/dropping.hpp"
 #include "strategies/verification/group_schedules.hpp"

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "sim/program/unroll.hpp"
+#include "strategies/layout/parallel_config.hpp"
 #include "strategies/models/model_config.hpp"
-#include "strategies/parallel/parallel_config.hpp"
 #include "strategies/verification/stage.hpp"
 #include "strategies/verification/verification_report.hpp"
 

@@ -6,12 +6,12 @@
 #include <numeric>
 #include <string>
 
-#include "sim/fold/fold.hpp"
-#include "strategies/collectives/registry.hpp"
+#include "sim/symmetry/fold.hpp"
+#include "strategies/collectives/registry/registry.hpp"
 #include "strategies/collectives/sizing.hpp"
 #include "tools/lockstep/keep_memory.hpp"
-#include "topologies/cluster_file.hpp"
-#include "topologies/lower.hpp"
+#include "topologies/files/cluster_file.hpp"
+#include "topologies/routing/lower.hpp"
 
 /// Times one folded all-reduce on so many nodes of a cluster file, topology building included, and
 /// the peak memory of the process: lockstep_fold_bench CLUSTER NODES ALGORITHM BYTES. Devices

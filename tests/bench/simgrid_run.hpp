@@ -1,7 +1,7 @@
 #pragma once
 
-#include "sim/engine/workload.hpp"
 #include "sim/network/network.hpp"
+#include "sim/schedule/workload.hpp"
 
 namespace lockstep {
 

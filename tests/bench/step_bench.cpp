@@ -5,10 +5,10 @@
 #include <ctime>
 #include <string>
 
-#include "strategies/training/build_program.hpp"
-#include "strategies/training/cost_of.hpp"
-#include "strategies/training/scenario.hpp"
-#include "strategies/training/simulate.hpp"
+#include "strategies/scenario/scenario.hpp"
+#include "strategies/stacks/cost_of.hpp"
+#include "strategies/step/build_program.hpp"
+#include "strategies/step/simulate.hpp"
 #include "tools/lockstep/keep_memory.hpp"
 
 /// Times the step of a scenario with all ranks, folded, from reading its files on, and the peak

@@ -2,8 +2,8 @@
 
 #include <memory>
 
-#include "sim/engine/workload.hpp"
 #include "sim/schedule/schedule.hpp"
+#include "sim/schedule/workload.hpp"
 
 namespace lockstep {
 

@@ -45,8 +45,8 @@ expect_refused tools/app/a.cpp '<CLI/CLI.hpp>'
 expect_refused topologies/a.hpp '<nlohmann/json.hpp>'
 
 clear_tree
-plant topologies/graph.hpp '<boost/graph/adjacency_list.hpp>'
-plant topologies/route.hpp '"topologies/graph.hpp"'
+plant topologies/graph/graph.hpp '<boost/graph/adjacency_list.hpp>'
+plant topologies/route.hpp '"topologies/graph/graph.hpp"'
 plant topologies/route.cpp '"topologies/route.hpp"'
 plant topologies/read.cpp '<nlohmann/json.hpp>'
 plant tools/lockstep/main.cpp '<CLI/CLI.hpp>'
@@ -59,6 +59,16 @@ expect_accepted "each library where it belongs"
 plant strategies/a.cpp '"topologies/route.hpp"'
 if "$check" "$tree" >/dev/null; then
   echo "not refused: Boost.Graph brought along by a header"
+  failures=$((failures + 1))
+fi
+
+clear_tree
+plant sim/a/x.hpp '"sim/b/y.hpp"'
+plant sim/b/y.cpp '"sim/c/z.hpp"'
+expect_accepted "folders in a row"
+plant sim/c/z.cpp '"sim/a/x.hpp"'
+if "$check" "$tree" >/dev/null; then
+  echo "not refused: a circle of three folders"
   failures=$((failures + 1))
 fi
 exit $((failures > 0))

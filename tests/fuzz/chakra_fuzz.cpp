@@ -3,7 +3,7 @@
 #include <string_view>
 #include <vector>
 
-#include "strategies/formats/chakra_workload.hpp"
+#include "strategies/interop/chakra/chakra_workload.hpp"
 #include "tests/fuzz/told.hpp"
 
 using namespace lockstep;

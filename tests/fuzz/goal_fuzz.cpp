@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "strategies/formats/goal_workload.hpp"
+#include "strategies/interop/goal/goal_workload.hpp"
 #include "tests/fuzz/told.hpp"
 
 using namespace lockstep;

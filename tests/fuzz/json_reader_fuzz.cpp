@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
-#include "topologies/config/device.hpp"
-#include "topologies/config/json.hpp"
-#include "topologies/config/reader.hpp"
+#include "sim/config/json.hpp"
+#include "sim/config/reader.hpp"
+#include "topologies/devices/device.hpp"
 
 using namespace lockstep;
 

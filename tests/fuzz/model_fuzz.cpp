@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <string_view>
 
+#include "sim/config/json.hpp"
 #include "strategies/models/build_model.hpp"
 #include "strategies/models/count.hpp"
-#include "strategies/models/model_file.hpp"
-#include "topologies/config/json.hpp"
+#include "strategies/models/files/model_file.hpp"
 
 using namespace lockstep;
 

@@ -3,10 +3,10 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "sim/execute/host/schedule/execute.hpp"
-#include "sim/execute/host/schedule/step_problem.hpp"
-#include "strategies/formats/msccl.hpp"
-#include "topologies/config/config_error.hpp"
+#include "sim/config/config_error.hpp"
+#include "sim/execute/schedule/execute.hpp"
+#include "sim/execute/schedule/step_problem.hpp"
+#include "strategies/interop/msccl/msccl.hpp"
 
 using namespace lockstep;
 

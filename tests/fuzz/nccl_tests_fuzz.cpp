@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "strategies/formats/nccl_tests.hpp"
+#include "strategies/interop/nccl_tests/nccl_tests.hpp"
 #include "tests/fuzz/told.hpp"
 
 using namespace lockstep;

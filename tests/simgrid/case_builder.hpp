@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "sim/engine/workload.hpp"
+#include "sim/base/units.hpp"
 #include "sim/network/network.hpp"
-#include "sim/units.hpp"
+#include "sim/schedule/workload.hpp"
 
 /// Traffic on a network, said so plainly that any engine can replay it.
 namespace lockstep {

@@ -1,8 +1,8 @@
 #include <doctest/doctest.h>
 
+#include "sim/config/config_error.hpp"
 #include "tests/tools/run_command.hpp"
-#include "tests/topologies/schema_agreement.hpp"
-#include "topologies/config/config_error.hpp"
+#include "tests/topologies/files/schema_agreement.hpp"
 
 /// Files of collectives that share a cluster, as a user writes them.
 namespace lockstep {

@@ -6,10 +6,10 @@
 
 #include "sim/engine/replay_reusing.hpp"
 #include "strategies/nccl/tuning_file.hpp"
-#include "strategies/training/collective_choice.hpp"
+#include "strategies/step/lowering/collective_choice.hpp"
 #include "tests/tools/run_command.hpp"
-#include "topologies/cluster_file.hpp"
-#include "topologies/lower_with_switches.hpp"
+#include "topologies/files/cluster_file.hpp"
+#include "topologies/in_network/lower_with_switches.hpp"
 
 /// A collective inside a training step costs what `lockstep collective --algorithm auto` prints for
 /// the same ranks.

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 /// What the use cases throw, next to the errors of files (ConfigError) and of the simulator.
 namespace lockstep::app {

@@ -4,7 +4,7 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-foreach(part options warnings sim topologies strategies app)
+foreach(part options warnings config sim topologies strategies app)
   set_target_properties(lockstep_${part} PROPERTIES EXPORT_NAME ${part})
   install(TARGETS lockstep_${part} EXPORT lockstepTargets)
 endforeach()
@@ -12,7 +12,7 @@ install(TARGETS lockstep)
 if(TARGET lockstep_cuda)
   install(TARGETS lockstep_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
-# The same paths as in the source tree, so that #include "sim/units.hpp" works for users too.
+# The same paths as in the source tree, so that #include "sim/base/units.hpp" works for users too.
 install(DIRECTORY sim topologies strategies DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lockstep
   FILES_MATCHING PATTERN "*.hpp")
 install(DIRECTORY tools/app DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lockstep/tools

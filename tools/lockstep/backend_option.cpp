@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/execute/cuda/open_backend.hpp"
+#include "sim/execute/device_plan/open_backend.hpp"
 #include "tools/lockstep/command_parser.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/number_option.hpp"

@@ -6,8 +6,8 @@
 #include <CLI/CLI.hpp>
 #include <string_view>
 
+#include "sim/config/did_you_mean.hpp"
 #include "tools/lockstep/errors.hpp"
-#include "topologies/config/did_you_mean.hpp"
 
 namespace lockstep::cli {
 

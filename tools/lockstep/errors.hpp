@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/lockstep/app.hpp"
 

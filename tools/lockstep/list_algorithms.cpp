@@ -8,10 +8,10 @@
 #include <optional>
 #include <vector>
 
-#include "strategies/collectives/registry.hpp"
-#include "strategies/collectives/spec.hpp"
+#include "sim/config/did_you_mean.hpp"
+#include "strategies/collectives/registry/registry.hpp"
+#include "strategies/collectives/registry/spec.hpp"
 #include "tools/lockstep/errors.hpp"
-#include "topologies/config/did_you_mean.hpp"
 
 namespace lockstep::cli {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "sim/config/did_you_mean.hpp"
 #include "tools/app/inputs/cluster_request.hpp"
 #include "tools/lockstep/command_parser.hpp"
 #include "tools/lockstep/commands.hpp"
@@ -10,9 +11,9 @@
 #include "tools/lockstep/format_option.hpp"
 #include "tools/lockstep/list_algorithms.hpp"
 #include "tools/lockstep/list_training.hpp"
-#include "topologies/config/device.hpp"
-#include "topologies/config/did_you_mean.hpp"
-#include "topologies/registry.hpp"
+#include "topologies/builders/build_cluster.hpp"
+#include "topologies/builders/registry.hpp"
+#include "topologies/devices/device.hpp"
 
 namespace lockstep::cli {
 

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "strategies/models/count.hpp"
-#include "strategies/models/model_file.hpp"
-#include "strategies/training/scenario.hpp"
-#include "strategies/training/software_stack.hpp"
+#include "strategies/models/files/model_file.hpp"
+#include "strategies/scenario/scenario.hpp"
+#include "strategies/stacks/software_stack.hpp"
 #include "tools/app/inputs/cluster_request.hpp"
 
 namespace lockstep::cli {

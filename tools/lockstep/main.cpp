@@ -4,11 +4,11 @@
 #include <exception>
 #include <new>
 
-#include "sim/check.hpp"
+#include "sim/base/check.hpp"
+#include "sim/config/config_error.hpp"
 #include "tools/lockstep/command_line.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/keep_memory.hpp"
-#include "topologies/config/config_error.hpp"
 
 namespace {
 

@@ -4,9 +4,10 @@
 #include <memory>
 #include <optional>
 
-#include "strategies/collectives/registry.hpp"
+#include "sim/config/did_you_mean.hpp"
+#include "strategies/collectives/registry/registry.hpp"
+#include "strategies/collectives/registry/spec.hpp"
 #include "strategies/collectives/sizing.hpp"
-#include "strategies/collectives/spec.hpp"
 #include "tools/app/collective/candidates.hpp"
 #include "tools/app/collective/root.hpp"
 #include "tools/app/explain/export_schedule.hpp"
@@ -18,7 +19,6 @@
 #include "tools/lockstep/number_option.hpp"
 #include "tools/lockstep/output.hpp"
 #include "tools/lockstep/sizes.hpp"
-#include "topologies/config/did_you_mean.hpp"
 
 namespace lockstep::cli {
 

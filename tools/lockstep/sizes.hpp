@@ -3,7 +3,7 @@
 #include <optional>
 #include <string_view>
 
-#include "sim/units.hpp"
+#include "sim/base/units.hpp"
 
 namespace lockstep::cli {
 

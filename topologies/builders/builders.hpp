@@ -1,8 +1,8 @@
 #pragma once
 
-#include "topologies/registry.hpp"
+#include "topologies/builders/registry.hpp"
 
-/// One row per file of this folder; topologies/registry.cpp lists them.
+/// One row per file of this folder; topologies/builders/registry.cpp lists them.
 namespace lockstep {
 
 [[nodiscard]] Builder ring_builder();

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "topologies/blueprint.hpp"
+#include "topologies/graph/blueprint.hpp"
 
 /// Helpers that several builders share.
 namespace lockstep {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "topologies/blueprint.hpp"
+#include "topologies/graph/blueprint.hpp"
 
 namespace lockstep {
 

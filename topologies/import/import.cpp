@@ -5,15 +5,15 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "topologies/config/did_you_mean.hpp"
-#include "topologies/import/known_gpus.hpp"
-#include "topologies/import/link_constants.hpp"
-#include "topologies/import/machine_json.hpp"
-#include "topologies/import/machine_rules.hpp"
-#include "topologies/import/nccl_machine.hpp"
-#include "topologies/import/rate_text.hpp"
-#include "topologies/import/smi_machine.hpp"
-#include "topologies/import/text_places.hpp"
+#include "sim/config/did_you_mean.hpp"
+#include "topologies/import/machine/known_gpus.hpp"
+#include "topologies/import/machine/link_constants.hpp"
+#include "topologies/import/machine/machine_json.hpp"
+#include "topologies/import/machine/machine_rules.hpp"
+#include "topologies/import/machine/rate_text.hpp"
+#include "topologies/import/machine/text_places.hpp"
+#include "topologies/import/nccl/nccl_machine.hpp"
+#include "topologies/import/smi/smi_machine.hpp"
 
 namespace lockstep {
 namespace {

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/error.hpp"
-#include "topologies/config/device.hpp"
+#include "topologies/devices/device.hpp"
+#include "topologies/import/machine/import_error.hpp"
 
 /// Topologies as other tools write them, made to cluster files.
 namespace lockstep {
@@ -18,12 +18,6 @@ struct ImportOptions {
   std::optional<Rate> nic_speed{};
   std::optional<int> nvswitch_links{};  // of every GPU, where the file tells no NVLinks
   std::string fabric{};                 // builder that joins the nodes; empty: what fits
-};
-
-/// What was asked for does not go with the file.
-class ImportError : public Error {
- public:
-  explicit ImportError(const std::string& message) : Error{ErrorCode::invalid_input, message} {}
 };
 
 struct ImportedCluster {

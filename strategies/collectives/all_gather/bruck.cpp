@@ -1,9 +1,9 @@
 #include <algorithm>
 
 #include "strategies/collectives/all_gather/algorithms.hpp"
-#include "strategies/collectives/ceil_lg.hpp"
-#include "strategies/collectives/cyclic_run.hpp"
-#include "strategies/collectives/rotating_schedule.hpp"
+#include "strategies/collectives/schedules/ceil_lg.hpp"
+#include "strategies/collectives/schedules/cyclic_run.hpp"
+#include "strategies/collectives/schedules/rotating_schedule.hpp"
 
 /// Bruck's all-gather: in round k every rank sends all it has to the rank 2^k behind and receives
 /// as much from the rank 2^k ahead. Blocks gather in scratch in the order rank, rank+1, ... and are

@@ -1,5 +1,5 @@
 #include "strategies/collectives/all_gather/algorithms.hpp"
-#include "strategies/collectives/rotating_schedule.hpp"
+#include "strategies/collectives/schedules/rotating_schedule.hpp"
 
 /// Neighbour-exchange all-gather: every rank exchanges with one neighbour, then with the other, and
 /// so on, passing on the two blocks that it received last. Half the rounds of a ring.

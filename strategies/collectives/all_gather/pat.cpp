@@ -1,7 +1,7 @@
 #include "strategies/collectives/all_gather/algorithms.hpp"
-#include "strategies/collectives/block_schedule.hpp"
-#include "strategies/collectives/ceil_lg.hpp"
-#include "strategies/collectives/parallel_trees.hpp"
+#include "strategies/collectives/schedules/block_schedule.hpp"
+#include "strategies/collectives/schedules/ceil_lg.hpp"
+#include "strategies/collectives/schedules/parallel_trees.hpp"
 
 /// PAT (parallel aggregated trees) all-gather: every block goes down a binomial tree of its own,
 /// all trees in step. The furthest ranks come first, when there is one block to send; neighbours

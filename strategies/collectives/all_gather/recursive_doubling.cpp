@@ -1,8 +1,8 @@
 #include <array>
 
 #include "strategies/collectives/all_gather/algorithms.hpp"
-#include "strategies/collectives/block_schedule.hpp"
-#include "strategies/collectives/core_run.hpp"
+#include "strategies/collectives/schedules/block_schedule.hpp"
+#include "strategies/collectives/schedules/core_run.hpp"
 
 /// Recursive-doubling all-gather: in round k every rank exchanges all it has with the rank whose
 /// number differs in bit k.

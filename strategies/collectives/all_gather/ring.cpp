@@ -1,5 +1,5 @@
 #include "strategies/collectives/all_gather/algorithms.hpp"
-#include "strategies/collectives/rotating_schedule.hpp"
+#include "strategies/collectives/schedules/rotating_schedule.hpp"
 
 /// Ring all-gather: blocks go round one cycle of n ranks.
 /// In: n >= 1 ranks, S/n bytes on each. Chunks: n blocks of ceil(count/n) elements.

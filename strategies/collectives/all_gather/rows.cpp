@@ -1,7 +1,7 @@
 #include "strategies/collectives/rows.hpp"
 #include "strategies/collectives/all_gather/algorithms.hpp"
-#include "strategies/collectives/ring_of_parts.hpp"
 #include "strategies/collectives/row_helpers.hpp"
+#include "strategies/collectives/schedules/ring_of_parts.hpp"
 
 namespace lockstep {
 namespace {

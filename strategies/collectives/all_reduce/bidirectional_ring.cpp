@@ -1,5 +1,5 @@
 #include "strategies/collectives/all_reduce/algorithms.hpp"
-#include "strategies/collectives/all_reduce/ring_order.hpp"
+#include "strategies/collectives/schedules/ring_order.hpp"
 
 /// Bidirectional ring all-reduce: half of the data goes round a cycle of n ranks one way, half the
 /// other way, side by side. The cycle is the one of ring's first channel.

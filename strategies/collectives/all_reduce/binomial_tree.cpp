@@ -1,6 +1,6 @@
 #include "strategies/collectives/all_reduce/algorithms.hpp"
-#include "strategies/collectives/block_schedule.hpp"
-#include "strategies/collectives/ceil_lg.hpp"
+#include "strategies/collectives/schedules/block_schedule.hpp"
+#include "strategies/collectives/schedules/ceil_lg.hpp"
 
 /// Binomial-tree all-reduce: a binomial reduce to rank 0, then a binomial broadcast from there. For
 /// short messages among any number of ranks.

@@ -5,7 +5,7 @@
 #include <functional>
 #include <numeric>
 
-#include "strategies/collectives/compose.hpp"
+#include "strategies/collectives/schedules/compose.hpp"
 
 namespace lockstep {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "strategies/collectives/all_reduce/halves.hpp"
 #include "strategies/collectives/cost.hpp"
+#include "strategies/collectives/schedules/halves.hpp"
 
 namespace lockstep {
 

@@ -1,5 +1,5 @@
 #include "strategies/collectives/all_reduce/algorithms.hpp"
-#include "strategies/collectives/rotating_schedule.hpp"
+#include "strategies/collectives/schedules/rotating_schedule.hpp"
 
 /// Direct all-reduce: a reduce-scatter, then an all-gather, each in one round of all-to-all
 /// messages. Also called all-pairs or two-shot.

@@ -1,11 +1,11 @@
 #include <algorithm>
 
 #include "strategies/collectives/all_reduce/algorithms.hpp"
-#include "strategies/collectives/all_reduce/pipeline_rounds.hpp"
-#include "strategies/collectives/all_reduce/pipelined_tree.hpp"
 #include "strategies/collectives/chunk_count.hpp"
-#include "strategies/collectives/compose.hpp"
 #include "strategies/collectives/row_helpers.hpp"
+#include "strategies/collectives/schedules/compose.hpp"
+#include "strategies/collectives/schedules/pipeline_rounds.hpp"
+#include "strategies/collectives/schedules/pipelined_tree.hpp"
 
 /// Double-binary-tree all-reduce, pipelined: half of the data goes up and down one binary tree,
 /// half another, in which (nearly) every inner rank of the first is a leaf, so that all ports are

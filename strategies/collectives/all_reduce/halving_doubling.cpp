@@ -1,5 +1,5 @@
 #include "strategies/collectives/all_reduce/algorithms.hpp"
-#include "strategies/collectives/extra_rank.hpp"
+#include "strategies/collectives/schedules/extra_rank.hpp"
 
 /// Halving-doubling all-reduce (Rabenseifner): a reduce-scatter by recursive halving, then an
 /// all-gather by recursive doubling that retraces its way.

@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
 #include "strategies/collectives/all_reduce/algorithms.hpp"
-#include "strategies/collectives/all_reduce/halves.hpp"
 #include "strategies/collectives/all_reduce/inner.hpp"
 #include "strategies/collectives/chunk_count.hpp"
-#include "strategies/collectives/compose.hpp"
 #include "strategies/collectives/row_helpers.hpp"
+#include "strategies/collectives/schedules/compose.hpp"
+#include "strategies/collectives/schedules/halves.hpp"
 
 /// Hierarchical all-reduce: a reduce-scatter inside every node of g ranks, all-reduces across the
 /// m = n/g nodes, one for each rank of a node on its share, by any other algorithm; an all-gather

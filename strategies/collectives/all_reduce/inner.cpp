@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "strategies/collectives/registry.hpp"
-#include "strategies/collectives/spec.hpp"
+#include "strategies/collectives/registry/registry.hpp"
+#include "strategies/collectives/registry/spec.hpp"
 
 namespace lockstep {
 namespace {

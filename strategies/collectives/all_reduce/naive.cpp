@@ -1,5 +1,5 @@
 #include "strategies/collectives/all_reduce/algorithms.hpp"
-#include "strategies/collectives/block_schedule.hpp"
+#include "strategies/collectives/schedules/block_schedule.hpp"
 
 /// Naive all-reduce: rank 0 takes everybody's data one after the other, then sends the sum one
 /// after the other. The baseline that every textbook improves on.

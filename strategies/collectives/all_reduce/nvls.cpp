@@ -4,10 +4,10 @@
 
 #include "strategies/collectives/all_reduce/algorithms.hpp"
 #include "strategies/collectives/all_reduce/inner.hpp"
-#include "strategies/collectives/all_reduce/pipeline_rounds.hpp"
-#include "strategies/collectives/ceil_lg.hpp"
 #include "strategies/collectives/chunk_count.hpp"
-#include "strategies/collectives/compose.hpp"
+#include "strategies/collectives/schedules/ceil_lg.hpp"
+#include "strategies/collectives/schedules/compose.hpp"
+#include "strategies/collectives/schedules/pipeline_rounds.hpp"
 
 /// NVLS all-reduce: the switch inside every node of g ranks adds up and multicasts. Chunk by chunk
 /// every rank sends all it has up to the switch, which adds and returns share i to the node's rank

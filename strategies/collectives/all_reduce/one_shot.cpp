@@ -1,5 +1,5 @@
 #include "strategies/collectives/all_reduce/algorithms.hpp"
-#include "strategies/collectives/rotating_schedule.hpp"
+#include "strategies/collectives/schedules/rotating_schedule.hpp"
 
 /// One-shot all-reduce: everyone sends everything to everyone, and adds up what comes in.
 /// In: n >= 1 ranks, S bytes on each. Chunks: 1, the whole buffer.

@@ -1,5 +1,5 @@
 #include "strategies/collectives/all_reduce/algorithms.hpp"
-#include "strategies/collectives/block_schedule.hpp"
+#include "strategies/collectives/schedules/block_schedule.hpp"
 
 /// All-reduce through parameter servers: every worker pushes each shard to the server that owns it,
 /// the servers add up, every worker pulls all shards back. Servers are further hosts, ranks

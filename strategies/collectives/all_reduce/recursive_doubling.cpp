@@ -1,5 +1,5 @@
 #include "strategies/collectives/all_reduce/algorithms.hpp"
-#include "strategies/collectives/extra_rank.hpp"
+#include "strategies/collectives/schedules/extra_rank.hpp"
 
 /// Recursive-doubling all-reduce: in round k every rank exchanges everything it has with the rank
 /// whose number differs in bit k, and adds it up. Few rounds, many bytes: for short messages.

@@ -1,6 +1,6 @@
 #include "strategies/collectives/all_reduce/algorithms.hpp"
-#include "strategies/collectives/all_reduce/ring_order.hpp"
-#include "strategies/collectives/block_schedule.hpp"
+#include "strategies/collectives/schedules/block_schedule.hpp"
+#include "strategies/collectives/schedules/ring_order.hpp"
 
 /// Ring all-reduce: a reduce-scatter, then an all-gather, round a cycle of n ranks; with several
 /// channels as many rings side by side, each on its own slice of the data. Cycles by ring_order().

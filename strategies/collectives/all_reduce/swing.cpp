@@ -1,6 +1,6 @@
 #include "strategies/collectives/all_reduce/algorithms.hpp"
 #include "strategies/collectives/all_reduce/swing_peers.hpp"
-#include "strategies/collectives/extra_rank.hpp"
+#include "strategies/collectives/schedules/extra_rank.hpp"
 
 /// Swing all-reduce, bandwidth-optimal: a reduce-scatter by halving and an all-gather that retraces
 /// its way, as in halving_doubling, with peers that swing to and fro: 1, -1, 3, -5, 11, ... away.

@@ -1,6 +1,6 @@
 #include "strategies/collectives/all_reduce/algorithms.hpp"
 #include "strategies/collectives/all_reduce/swing_peers.hpp"
-#include "strategies/collectives/extra_rank.hpp"
+#include "strategies/collectives/schedules/extra_rank.hpp"
 
 /// Swing all-reduce, latency-optimal: every rank exchanges everything it has with peers that swing
 /// to and fro, 1, -1, 3, -5, 11, ... away, and adds it up. Rounds and bytes of recursive_doubling,

@@ -3,7 +3,7 @@
 
 #include "strategies/collectives/all_reduce/algorithms.hpp"
 #include "strategies/collectives/all_reduce/bucket.hpp"
-#include "strategies/collectives/compose.hpp"
+#include "strategies/collectives/schedules/compose.hpp"
 
 /// Torus all-reduce (bucket): ring reduce-scatters along one dimension after the other, then ring
 /// all-gathers back; several copies side by side, each on its own slice of the data. Copy k begins

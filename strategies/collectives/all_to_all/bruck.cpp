@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "strategies/collectives/all_to_all/algorithms.hpp"
-#include "strategies/collectives/ceil_lg.hpp"
-#include "strategies/collectives/rotating_schedule.hpp"
+#include "strategies/collectives/schedules/ceil_lg.hpp"
+#include "strategies/collectives/schedules/rotating_schedule.hpp"
 
 /// Bruck's all-to-all: a block for the rank j ahead travels there by the binary digits of j. Blocks
 /// lie in scratch by j, first turned there from their places, at the end turned back; in round k

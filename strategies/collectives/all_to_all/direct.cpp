@@ -1,5 +1,5 @@
 #include "strategies/collectives/all_to_all/algorithms.hpp"
-#include "strategies/collectives/rotating_schedule.hpp"
+#include "strategies/collectives/schedules/rotating_schedule.hpp"
 
 /// Direct all-to-all: everyone posts all its blocks at once.
 /// In: n >= 1 ranks, S bytes on each. Chunks: n blocks of ceil(count/n) elements; a rank's own is

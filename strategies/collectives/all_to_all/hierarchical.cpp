@@ -1,5 +1,5 @@
 #include "strategies/collectives/all_to_all/algorithms.hpp"
-#include "strategies/collectives/block_schedule.hpp"
+#include "strategies/collectives/schedules/block_schedule.hpp"
 
 /// Hierarchical all-to-all by rails: first the ranks of a node exchange, so that local rank j holds
 /// all that its node sends to the local ranks j of other nodes; then each rail exchanges across

@@ -2,7 +2,7 @@
 
 #include "sim/schedule/schedule_traits.hpp"
 #include "strategies/collectives/all_to_all/algorithms.hpp"
-#include "strategies/collectives/block_schedule.hpp"
+#include "strategies/collectives/schedules/block_schedule.hpp"
 
 /// Pairwise all-to-all: in round s = 1 .. n-1 every rank sends one block and receives one; where n
 /// is a power of two, it exchanges with rank XOR s, else it sends s ranks ahead and receives from s

@@ -1,6 +1,6 @@
 #include "strategies/collectives/barrier/algorithms.hpp"
-#include "strategies/collectives/binomial_tree.hpp"
-#include "strategies/collectives/block_schedule.hpp"
+#include "strategies/collectives/schedules/binomial_tree.hpp"
+#include "strategies/collectives/schedules/block_schedule.hpp"
 
 /// Binomial barrier: ranks are counted up a binomial tree and let go down the same tree.
 /// In: n >= 1 ranks. Chunks: none; messages are empty.

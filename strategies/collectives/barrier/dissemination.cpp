@@ -1,6 +1,6 @@
 #include "strategies/collectives/barrier/algorithms.hpp"
-#include "strategies/collectives/ceil_lg.hpp"
-#include "strategies/collectives/rotating_schedule.hpp"
+#include "strategies/collectives/schedules/ceil_lg.hpp"
+#include "strategies/collectives/schedules/rotating_schedule.hpp"
 
 /// Dissemination barrier: in round k every rank tells the rank 2^k ahead, and hears from the one as
 /// far behind, of all whom it has heard of.

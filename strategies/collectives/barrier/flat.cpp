@@ -1,5 +1,5 @@
 #include "strategies/collectives/barrier/algorithms.hpp"
-#include "strategies/collectives/block_schedule.hpp"
+#include "strategies/collectives/schedules/block_schedule.hpp"
 
 /// Flat barrier: rank 0 counts everybody in, one after the other, then lets everybody go, one after
 /// the other. What a central counter comes to.

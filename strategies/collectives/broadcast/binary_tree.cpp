@@ -2,7 +2,7 @@
 #include <optional>
 
 #include "strategies/collectives/broadcast/algorithms.hpp"
-#include "strategies/collectives/rooted.hpp"
+#include "strategies/collectives/schedules/rooted.hpp"
 
 /// Binary tree broadcast: every rank passes each chunk to its first child, then to its second,
 /// while the next chunk is already on its way to it.

@@ -1,6 +1,6 @@
-#include "strategies/collectives/binomial_tree.hpp"
 #include "strategies/collectives/broadcast/algorithms.hpp"
-#include "strategies/collectives/rooted.hpp"
+#include "strategies/collectives/schedules/binomial_tree.hpp"
+#include "strategies/collectives/schedules/rooted.hpp"
 
 /// Binomial broadcast: in every round all who have the message give it to somebody who has not; the
 /// first goes furthest.

@@ -1,7 +1,7 @@
 #include "sim/schedule/schedule_traits.hpp"
 #include "strategies/collectives/broadcast/algorithms.hpp"
-#include "strategies/collectives/pipelined_chain.hpp"
-#include "strategies/collectives/rooted.hpp"
+#include "strategies/collectives/schedules/pipelined_chain.hpp"
+#include "strategies/collectives/schedules/rooted.hpp"
 
 /// Chain broadcast: root, root+1, ... pass the message on chunk by chunk, each sending one chunk
 /// while it receives the next.

@@ -1,5 +1,5 @@
 #include "strategies/collectives/broadcast/algorithms.hpp"
-#include "strategies/collectives/rooted.hpp"
+#include "strategies/collectives/schedules/rooted.hpp"
 
 /// Flat broadcast: the root sends everything to one rank after the other.
 /// In: n >= 1 ranks, S bytes on the root. Chunks: the whole message, one block.

@@ -1,9 +1,9 @@
 #include <algorithm>
 
-#include "strategies/collectives/binomial_tree.hpp"
-#include "strategies/collectives/cyclic_run.hpp"
 #include "strategies/collectives/gather/algorithms.hpp"
-#include "strategies/collectives/rooted.hpp"
+#include "strategies/collectives/schedules/binomial_tree.hpp"
+#include "strategies/collectives/schedules/cyclic_run.hpp"
+#include "strategies/collectives/schedules/rooted.hpp"
 
 /// Binomial gather: the binomial scatter backwards. In every round half of those who still hold
 /// parts give all of theirs away; the last comes from furthest.

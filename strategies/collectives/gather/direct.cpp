@@ -1,5 +1,5 @@
 #include "strategies/collectives/gather/algorithms.hpp"
-#include "strategies/collectives/rooted.hpp"
+#include "strategies/collectives/schedules/rooted.hpp"
 
 /// Direct gather: every rank sends the root its part at once.
 /// In: n >= 1 ranks, S/n bytes on each. Chunks: n blocks of ceil(count/n) elements.

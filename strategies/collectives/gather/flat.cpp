@@ -1,5 +1,5 @@
 #include "strategies/collectives/gather/algorithms.hpp"
-#include "strategies/collectives/rooted.hpp"
+#include "strategies/collectives/schedules/rooted.hpp"
 
 /// Flat gather: the root takes every rank's part, one after the other.
 /// In: n >= 1 ranks, S/n bytes on each. Chunks: n blocks of ceil(count/n) elements.

@@ -1,6 +1,6 @@
-#include "strategies/collectives/binomial_tree.hpp"
 #include "strategies/collectives/reduce/algorithms.hpp"
-#include "strategies/collectives/rooted.hpp"
+#include "strategies/collectives/schedules/binomial_tree.hpp"
+#include "strategies/collectives/schedules/rooted.hpp"
 
 /// Binomial reduce: the binomial broadcast backwards. In every round half of those who still hold a
 /// sum give it to a rank who adds it to its own; the last comes from furthest.

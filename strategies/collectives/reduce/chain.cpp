@@ -1,7 +1,7 @@
 #include "sim/schedule/schedule_traits.hpp"
-#include "strategies/collectives/pipelined_chain.hpp"
 #include "strategies/collectives/reduce/algorithms.hpp"
-#include "strategies/collectives/rooted.hpp"
+#include "strategies/collectives/schedules/pipelined_chain.hpp"
+#include "strategies/collectives/schedules/rooted.hpp"
 
 /// Chain reduce: sums run from rank root-1 down to root+1 and the root, chunk by chunk; each rank
 /// adds its own to one chunk while it sends the one before.

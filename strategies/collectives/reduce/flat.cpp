@@ -1,5 +1,5 @@
 #include "strategies/collectives/reduce/algorithms.hpp"
-#include "strategies/collectives/rooted.hpp"
+#include "strategies/collectives/schedules/rooted.hpp"
 
 /// Flat reduce: the root takes everybody's data one after the other and adds it up.
 /// In: n >= 1 ranks, S bytes on each. Chunks: the whole message, one block.

@@ -1,9 +1,9 @@
 #include <algorithm>
 
-#include "strategies/collectives/binomial_tree.hpp"
-#include "strategies/collectives/extra_rank.hpp"
 #include "strategies/collectives/reduce/algorithms.hpp"
-#include "strategies/collectives/rooted.hpp"
+#include "strategies/collectives/schedules/binomial_tree.hpp"
+#include "strategies/collectives/schedules/extra_rank.hpp"
+#include "strategies/collectives/schedules/rooted.hpp"
 
 /// Reduce-scatter and gather reduce (Rabenseifner): a reduce-scatter by recursive halving, then the
 /// root gathers the sums up a binomial tree.

@@ -1,9 +1,9 @@
 #include <algorithm>
 
-#include "strategies/collectives/ceil_lg.hpp"
-#include "strategies/collectives/cyclic_run.hpp"
 #include "strategies/collectives/reduce_scatter/algorithms.hpp"
-#include "strategies/collectives/rotating_schedule.hpp"
+#include "strategies/collectives/schedules/ceil_lg.hpp"
+#include "strategies/collectives/schedules/cyclic_run.hpp"
+#include "strategies/collectives/schedules/rotating_schedule.hpp"
 
 /// Bruck's reduce-scatter: his all-gather backwards. In every round a rank gives the further half
 /// of the run of blocks rank, rank+1, ... that it still sums up to the rank as far ahead.

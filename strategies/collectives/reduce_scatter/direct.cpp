@@ -1,5 +1,5 @@
 #include "strategies/collectives/reduce_scatter/algorithms.hpp"
-#include "strategies/collectives/rotating_schedule.hpp"
+#include "strategies/collectives/schedules/rotating_schedule.hpp"
 
 /// Direct reduce-scatter: everyone sends everyone the block that is theirs, all at once.
 /// In: n >= 1 ranks, S bytes on each. Chunks: n blocks of ceil(count/n) elements.

@@ -1,7 +1,7 @@
-#include "strategies/collectives/block_schedule.hpp"
-#include "strategies/collectives/ceil_lg.hpp"
-#include "strategies/collectives/parallel_trees.hpp"
 #include "strategies/collectives/reduce_scatter/algorithms.hpp"
+#include "strategies/collectives/schedules/block_schedule.hpp"
+#include "strategies/collectives/schedules/ceil_lg.hpp"
+#include "strategies/collectives/schedules/parallel_trees.hpp"
 
 /// PAT (parallel aggregated trees) reduce-scatter: its all-gather backwards. Every block is summed
 /// up a binomial tree of its own, all trees in step; neighbours come first with half of everything,

@@ -1,6 +1,6 @@
-#include "strategies/collectives/block_schedule.hpp"
-#include "strategies/collectives/core_run.hpp"
 #include "strategies/collectives/reduce_scatter/algorithms.hpp"
+#include "strategies/collectives/schedules/block_schedule.hpp"
+#include "strategies/collectives/schedules/core_run.hpp"
 
 /// Recursive-halving reduce-scatter: in every round a rank gives half of what it still sums up to
 /// the rank across the halved group, the furthest first.

@@ -1,5 +1,5 @@
 #include "strategies/collectives/reduce_scatter/algorithms.hpp"
-#include "strategies/collectives/rotating_schedule.hpp"
+#include "strategies/collectives/schedules/rotating_schedule.hpp"
 
 /// Ring reduce-scatter: sums go round one cycle of n ranks, each growing by one contribution a hop.
 /// In: n >= 1 ranks, S bytes on each. Chunks: n blocks of ceil(count/n) elements.

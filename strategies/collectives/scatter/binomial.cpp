@@ -1,7 +1,7 @@
-#include "strategies/collectives/binomial_tree.hpp"
-#include "strategies/collectives/cyclic_run.hpp"
-#include "strategies/collectives/rooted.hpp"
 #include "strategies/collectives/scatter/algorithms.hpp"
+#include "strategies/collectives/schedules/binomial_tree.hpp"
+#include "strategies/collectives/schedules/cyclic_run.hpp"
+#include "strategies/collectives/schedules/rooted.hpp"
 
 /// Binomial scatter: whoever holds the parts of a run of ranks gives the further half of the run
 /// away; the first goes furthest.

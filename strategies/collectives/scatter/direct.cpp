@@ -1,5 +1,5 @@
-#include "strategies/collectives/rooted.hpp"
 #include "strategies/collectives/scatter/algorithms.hpp"
+#include "strategies/collectives/schedules/rooted.hpp"
 
 /// Direct scatter: the root posts every rank's part at once.
 /// In: n >= 1 ranks, S bytes on the root. Chunks: n blocks of ceil(count/n) elements.

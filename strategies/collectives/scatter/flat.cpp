@@ -1,5 +1,5 @@
-#include "strategies/collectives/rooted.hpp"
 #include "strategies/collectives/scatter/algorithms.hpp"
+#include "strategies/collectives/schedules/rooted.hpp"
 
 /// Flat scatter: the root sends every rank its part, one after the other.
 /// In: n >= 1 ranks, S bytes on the root. Chunks: n blocks of ceil(count/n) elements.

@@ -1,7 +1,7 @@
 #include "strategies/collectives/rows.hpp"
-#include "strategies/collectives/rooted.hpp"
 #include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/scatter/algorithms.hpp"
+#include "strategies/collectives/schedules/rooted.hpp"
 
 namespace lockstep {
 namespace {

@@ -1,4 +1,4 @@
-#include "strategies/collectives/block_schedule.hpp"
+#include "strategies/collectives/schedules/block_schedule.hpp"
 #include "strategies/collectives/send_recv/algorithms.hpp"
 
 /// Shift: every rank sends all it has to the rank `distance` ahead and receives from the one as far

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/config/reader.hpp"
 #include "strategies/models/model_config.hpp"
-#include "topologies/config/reader.hpp"
 
 namespace lockstep::hugging_face {
 

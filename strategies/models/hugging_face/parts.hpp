@@ -1,7 +1,7 @@
 #pragma once
 
+#include "strategies/models/files/model_readers.hpp"
 #include "strategies/models/hugging_face/keys.hpp"
-#include "strategies/models/model_readers.hpp"
 
 /// What families of config.json have in common. All of them fill a TransformerConfig; defaults are
 /// those of transformers' configuration classes.

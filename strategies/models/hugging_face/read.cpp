@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <array>
 
+#include "strategies/models/files/model_readers.hpp"
 #include "strategies/models/hugging_face/families.hpp"
 #include "strategies/models/hugging_face/keys_without_effect.hpp"
-#include "strategies/models/model_readers.hpp"
 
 namespace lockstep {
 

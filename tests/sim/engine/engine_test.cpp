@@ -5,7 +5,7 @@
 #include <future>
 #include <random>
 
-#include "sim/check.hpp"
+#include "sim/base/check.hpp"
 #include "tests/sim/engine/bed.hpp"
 #include "tests/sim/engine/schedules.hpp"
 #include "tests/sim/engine/star.hpp"

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "tests/sim/execute/host/schedule/table_schedule.hpp"
+#include "tests/sim/execute/schedule/table_schedule.hpp"
 
 using namespace lockstep;
 

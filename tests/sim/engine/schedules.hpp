@@ -5,8 +5,8 @@
 #include <numeric>
 #include <utility>
 
-#include "sim/engine/workload.hpp"
 #include "sim/schedule/schedule.hpp"
+#include "sim/schedule/workload.hpp"
 
 /// Small schedules for tests of the engine, written out here so that they need no registry.
 namespace lockstep::test {

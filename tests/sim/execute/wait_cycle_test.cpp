@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "tests/sim/execute/host/schedule/table_schedule.hpp"
+#include "tests/sim/execute/schedule/table_schedule.hpp"
 
 using namespace lockstep;
 

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "sim/check.hpp"
+#include "sim/base/check.hpp"
 
 using namespace lockstep;
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <random>
 
-#include "sim/check.hpp"
+#include "sim/base/check.hpp"
 #include "tests/sim/trace/step_builder.hpp"
 
 namespace lockstep {

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "sim/check.hpp"
+#include "sim/base/check.hpp"
 #include "tests/sim/trace/pipeline_step.hpp"
 
 namespace lockstep {

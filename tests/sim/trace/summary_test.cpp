@@ -5,7 +5,7 @@
 #include <array>
 #include <random>
 
-#include "sim/check.hpp"
+#include "sim/base/check.hpp"
 #include "tests/sim/trace/pipeline_step.hpp"
 
 namespace lockstep {

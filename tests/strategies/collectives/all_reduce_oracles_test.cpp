@@ -6,9 +6,9 @@
 #include <set>
 #include <vector>
 
-#include "strategies/collectives/all_reduce/pipelined_tree.hpp"
-#include "strategies/collectives/all_reduce/ring_order.hpp"
-#include "strategies/collectives/ceil_lg.hpp"
+#include "strategies/collectives/schedules/ceil_lg.hpp"
+#include "strategies/collectives/schedules/pipelined_tree.hpp"
+#include "strategies/collectives/schedules/ring_order.hpp"
 #include "strategies/collectives/sizing.hpp"
 #include "tests/strategies/collectives/every_row.hpp"
 

@@ -3,12 +3,12 @@
 #include <numeric>
 
 #include "sim/engine/replay.hpp"
-#include "strategies/collectives/reducing_switches.hpp"
+#include "strategies/collectives/placement/reducing_switches.hpp"
+#include "strategies/collectives/registry/spec.hpp"
 #include "strategies/collectives/sizing.hpp"
-#include "strategies/collectives/spec.hpp"
 #include "tests/sim/engine/star.hpp"
-#include "topologies/cluster_file.hpp"
-#include "topologies/lower_with_switches.hpp"
+#include "topologies/files/cluster_file.hpp"
+#include "topologies/in_network/lower_with_switches.hpp"
 
 /// Times of all-reduces without a closed form, against what their ports have to carry.
 using namespace lockstep;

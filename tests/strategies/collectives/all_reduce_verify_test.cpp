@@ -2,7 +2,7 @@
 
 #include <random>
 
-#include "sim/execute/host/schedule/verify.hpp"
+#include "sim/execute/schedule_checks/verify.hpp"
 #include "tests/strategies/collectives/every_row.hpp"
 
 /// Every all-reduce does what it promises, whatever the ranks, their layout and the parameters.

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "strategies/collectives/registry.hpp"
+#include "strategies/collectives/registry/registry.hpp"
 
 namespace lockstep {
 

@@ -5,14 +5,15 @@
 #include <numeric>
 #include <random>
 
-#include "sim/fold/fold.hpp"
-#include "strategies/collectives/reducing_switches.hpp"
+#include "sim/symmetry/fold.hpp"
+#include "strategies/collectives/placement/reducing_switches.hpp"
 #include "strategies/collectives/sizing.hpp"
 #include "tests/strategies/collectives/every_row.hpp"
-#include "tests/topologies/cluster_helpers.hpp"
-#include "topologies/link_changes.hpp"
-#include "topologies/lower_with_switches.hpp"
-#include "topologies/reachability.hpp"
+#include "tests/topologies/graph/cluster_helpers.hpp"
+#include "topologies/builders/build_cluster.hpp"
+#include "topologies/failures/link_changes.hpp"
+#include "topologies/failures/reachability.hpp"
+#include "topologies/in_network/lower_with_switches.hpp"
 
 /// Folded and unfolded replays of random configurations: the same instants for every rank, the same
 /// bytes on every link.

@@ -1,4 +1,4 @@
-#include "sim/fold/folded_depth.hpp"
+#include "sim/symmetry/folded_depth.hpp"
 
 #include <doctest/doctest.h>
 

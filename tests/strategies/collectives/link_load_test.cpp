@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "strategies/collectives/registry.hpp"
+#include "strategies/collectives/registry/registry.hpp"
 
 using namespace lockstep;
 

@@ -8,10 +8,10 @@
 #include <tuple>
 #include <vector>
 
-#include "sim/execute/host/schedule/chunk_text.hpp"
-#include "sim/execute/host/schedule/contributions.hpp"
-#include "sim/execute/host/schedule/host_memory.hpp"
-#include "sim/execute/host/schedule/verify.hpp"
+#include "sim/execute/schedule/chunk_text.hpp"
+#include "sim/execute/schedule/host_memory.hpp"
+#include "sim/execute/schedule_checks/contributions.hpp"
+#include "sim/execute/schedule_checks/verify.hpp"
 #include "tests/strategies/collectives/every_row.hpp"
 #include "tests/strategies/collectives/mutant.hpp"
 #include "tests/strategies/collectives/plain_execution.hpp"

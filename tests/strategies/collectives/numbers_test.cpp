@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "sim/execute/host/schedule/verify.hpp"
+#include "sim/execute/schedule_checks/verify.hpp"
 #include "tests/strategies/collectives/every_row.hpp"
 
 /// Every schedule of the table keeps its contract: on symbols, and on real numbers of any count.

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "strategies/collectives/ceil_lg.hpp"
+#include "strategies/collectives/schedules/ceil_lg.hpp"
 #include "tests/strategies/collectives/rows_under_test.hpp"
 
 using namespace lockstep;

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "sim/execute/host/schedule/verify.hpp"
+#include "sim/execute/schedule_checks/verify.hpp"
 #include "tests/strategies/collectives/every_row.hpp"
 
 /// What the tests of one collective share.

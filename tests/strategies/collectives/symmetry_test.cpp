@@ -3,15 +3,16 @@
 #include <numeric>
 #include <tuple>
 
-#include "sim/fold/fold.hpp"
-#include "sim/fold/relations.hpp"
-#include "sim/fold/replay_memory.hpp"
 #include "sim/schedule/message_depth.hpp"
 #include "sim/schedule/schedule_traits.hpp"
+#include "sim/symmetry/fold.hpp"
+#include "sim/symmetry/partition/relations.hpp"
+#include "sim/symmetry/replay_memory.hpp"
 #include "strategies/collectives/sizing.hpp"
 #include "tests/strategies/collectives/every_row.hpp"
-#include "tests/topologies/cluster_helpers.hpp"
-#include "topologies/lower.hpp"
+#include "tests/topologies/graph/cluster_helpers.hpp"
+#include "topologies/builders/build_cluster.hpp"
+#include "topologies/routing/lower.hpp"
 
 /// What schedules say of themselves so that not all of their steps have to be visited.
 using namespace lockstep;

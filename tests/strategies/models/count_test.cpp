@@ -7,7 +7,7 @@
 #include <set>
 
 #include "strategies/models/build_model.hpp"
-#include "strategies/models/model_file.hpp"
+#include "strategies/models/files/model_file.hpp"
 #include "tests/strategies/models/graph_rules.hpp"
 
 namespace lockstep {

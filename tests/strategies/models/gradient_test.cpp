@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "strategies/models/build_model.hpp"
-#include "tests/sim/execute/host/kernels/kernel_case.hpp"
+#include "tests/sim/execute/kernels/kernel_case.hpp"
 
 // The backward pass against differences of the loss: whatever is forgotten, added twice or read
 // from the wrong place there gives another gradient than moving a weight and looking at the loss.

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "strategies/models/count.hpp"
+#include "strategies/models/files/model_file.hpp"
 #include "strategies/models/hugging_face/families.hpp"
-#include "strategies/models/model_file.hpp"
 
 // Small config.json files of every family. The numbers of parameters follow from transformers'
 // modelling code, term by term as written here.

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "tests/strategies/nccl/nccl_helpers.hpp"
-#include "tests/topologies/cluster_helpers.hpp"
+#include "tests/topologies/graph/cluster_helpers.hpp"
 
 namespace lockstep {
 namespace {

@@ -7,8 +7,8 @@
 #include "strategies/nccl/facts_of.hpp"
 #include "strategies/nccl/tuning.hpp"
 #include "strategies/nccl/tuning_file.hpp"
-#include "topologies/cluster_file.hpp"
-#include "topologies/config/device.hpp"
+#include "topologies/devices/device.hpp"
+#include "topologies/files/cluster_file.hpp"
 
 /// Words for tests of NCCL's model.
 namespace lockstep {

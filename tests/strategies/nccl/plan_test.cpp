@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "tests/strategies/nccl/nccl_helpers.hpp"
-#include "tests/topologies/cluster_helpers.hpp"
-#include "topologies/protocol.hpp"
+#include "tests/topologies/graph/cluster_helpers.hpp"
+#include "topologies/files/protocol.hpp"
 
 namespace lockstep {
 namespace {

@@ -1,4 +1,4 @@
-#include "topologies/protocol.hpp"
+#include "topologies/files/protocol.hpp"
 
 #include <doctest/doctest.h>
 
@@ -7,10 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include "tests/topologies/cluster_helpers.hpp"
-#include "tests/topologies/schema_agreement.hpp"
-#include "topologies/cluster_file.hpp"
-#include "topologies/lower.hpp"
+#include "tests/topologies/files/schema_agreement.hpp"
+#include "tests/topologies/graph/cluster_helpers.hpp"
+#include "topologies/builders/build_cluster.hpp"
+#include "topologies/files/cluster_file.hpp"
+#include "topologies/routing/lower.hpp"
 
 namespace lockstep {
 namespace {

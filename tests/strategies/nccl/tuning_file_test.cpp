@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "sim/config/config_error.hpp"
 #include "tests/strategies/nccl/nccl_helpers.hpp"
-#include "tests/topologies/schema_agreement.hpp"
-#include "topologies/config/config_error.hpp"
+#include "tests/topologies/files/schema_agreement.hpp"
 
 namespace lockstep {
 namespace {

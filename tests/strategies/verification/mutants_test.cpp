@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "strategies/verification/verify_strategy.hpp"
-#include "tests/strategies/training/step_under_test.hpp"
+#include "tests/strategies/step/step_under_test.hpp"
 
 // Programs with one mistake each: verification fails and names the place, that is the operation or
 // the tensor where the mistake is, or the first one that meets what it left behind.

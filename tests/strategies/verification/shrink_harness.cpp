@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "strategies/models/model_file.hpp"
-#include "strategies/training/build_program.hpp"
+#include "strategies/models/files/model_file.hpp"
+#include "strategies/step/build_program.hpp"
 
 namespace lockstep::test {
 

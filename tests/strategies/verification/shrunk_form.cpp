@@ -7,8 +7,8 @@
 #include <set>
 
 #include "strategies/models/count.hpp"
-#include "strategies/parallel/device_mesh.hpp"
-#include "strategies/training/build_program.hpp"
+#include "strategies/sharding/device_mesh.hpp"
+#include "strategies/step/build_program.hpp"
 
 namespace lockstep::test {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "strategies/verification/shrink.hpp"
+#include "strategies/verification/shrink/shrink.hpp"
 
 /// What shrink() promises, asked of a plan before and after.
 namespace lockstep::test {

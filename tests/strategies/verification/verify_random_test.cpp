@@ -3,11 +3,11 @@
 #include <array>
 #include <string>
 
-#include "strategies/training/cost_of.hpp"
+#include "strategies/stacks/cost_of.hpp"
 #include "strategies/verification/verify_strategy.hpp"
-#include "tests/strategies/training/random_plans.hpp"
-#include "tests/strategies/training/step_under_test.hpp"
-#include "topologies/cluster_file.hpp"
+#include "tests/strategies/step/random_plans.hpp"
+#include "tests/strategies/step/step_under_test.hpp"
+#include "topologies/files/cluster_file.hpp"
 
 // Whatever is combined trains as one device does that accumulates nothing, and runs as simulated.
 namespace lockstep {

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "sim/execute/host/program/weight_bound.hpp"
-#include "strategies/training/cost_of.hpp"
-#include "strategies/training/scenario.hpp"
+#include "sim/execute/run_program/weight_bound.hpp"
+#include "strategies/scenario/scenario.hpp"
+#include "strategies/stacks/cost_of.hpp"
 #include "strategies/verification/dropping.hpp"
-#include "strategies/verification/shrink.hpp"
-#include "tests/strategies/training/step_under_test.hpp"
+#include "strategies/verification/shrink/shrink.hpp"
+#include "tests/strategies/step/step_under_test.hpp"
 
 // What `lockstep verify strategy` rests on: the program that is simulated, executed beside its
 // reference. The bounds are DEFINITIONS': 1e-10 in float64, 1e-5 in float32 with SGD.

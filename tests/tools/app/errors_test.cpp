@@ -3,19 +3,19 @@
 #include <memory>
 #include <vector>
 
-#include "sim/check.hpp"
-#include "sim/execute/cuda/plan/backend.hpp"
-#include "sim/execute/host/kernels/execution_error.hpp"
+#include "sim/base/check.hpp"
+#include "sim/config/config_error.hpp"
+#include "sim/execute/device_plan/backend.hpp"
+#include "sim/execute/kernels/execution_error.hpp"
 #include "sim/network/share_error.hpp"
-#include "strategies/training/simulate.hpp"
-#include "strategies/verification/shrink.hpp"
+#include "strategies/step/simulate.hpp"
+#include "strategies/verification/shrink/shrink.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/step/memory_changes.hpp"
 #include "tools/lockstep/errors.hpp"
-#include "topologies/config/config_error.hpp"
+#include "topologies/failures/link_changes.hpp"
+#include "topologies/graph/parameters.hpp"
 #include "topologies/import/import.hpp"
-#include "topologies/link_changes.hpp"
-#include "topologies/parameters.hpp"
 
 namespace lockstep {
 namespace {

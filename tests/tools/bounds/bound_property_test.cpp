@@ -4,12 +4,12 @@
 #include <filesystem>
 #include <fstream>
 
-#include "strategies/collectives/registry.hpp"
+#include "sim/config/config_error.hpp"
+#include "strategies/collectives/registry/registry.hpp"
 #include "tests/tools/bounds/random_cluster.hpp"
 #include "tests/tools/new_file.hpp"
 #include "tools/app/collective/run_collective.hpp"
 #include "tools/app/errors.hpp"
-#include "topologies/config/config_error.hpp"
 
 /// No schedule is faster than the bound that is printed beside it, on whatever cluster: the promise
 /// of the columns `bound` and `%bound`, and of what `explain` says no schedule can beat.

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "tests/topologies/schema_agreement.hpp"
-#include "topologies/cluster_file.hpp"
+#include "tests/topologies/files/schema_agreement.hpp"
+#include "topologies/files/cluster_file.hpp"
 #include "topologies/import/import.hpp"
 
 /// Words for tests that import machines.

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "tests/topologies/cluster_helpers.hpp"
+#include "tests/topologies/graph/cluster_helpers.hpp"
 #include "tests/topologies/import/import_helpers.hpp"
-#include "topologies/analysis.hpp"
+#include "topologies/analysis/analysis.hpp"
 
 /// Machines as people have them, in texts as people paste them.
 namespace lockstep {

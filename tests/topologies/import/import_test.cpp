@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "tests/topologies/cluster_helpers.hpp"
+#include "tests/topologies/graph/cluster_helpers.hpp"
 #include "tests/topologies/import/import_helpers.hpp"
-#include "topologies/analysis.hpp"
+#include "topologies/analysis/analysis.hpp"
 
 namespace lockstep {
 namespace {

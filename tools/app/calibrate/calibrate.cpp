@@ -5,8 +5,8 @@
 #include <map>
 #include <utility>
 
-#include "strategies/calibration/split.hpp"
-#include "strategies/validation/measured_file.hpp"
+#include "strategies/measure/fit/split.hpp"
+#include "strategies/measure/validation/measured_file.hpp"
 #include "tools/app/calibrate/fits.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/validate/validate.hpp"

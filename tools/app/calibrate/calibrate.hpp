@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "strategies/calibration/calibration.hpp"
-#include "strategies/validation/summary.hpp"
+#include "strategies/measure/calibration/calibration.hpp"
+#include "strategies/measure/validation/summary.hpp"
 
 namespace lockstep::app {
 

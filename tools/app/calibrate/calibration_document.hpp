@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "strategies/calibration/calibration.hpp"
+#include "strategies/measure/calibration/calibration.hpp"
 
 namespace lockstep::app {
 

@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <ctime>
 
-#include "strategies/box/box_file.hpp"
-#include "strategies/box/fit_box.hpp"
-#include "strategies/box/measure_box.hpp"
+#include "strategies/measure/machine/box_file.hpp"
+#include "strategies/measure/machine_fit/fit_box.hpp"
+#include "strategies/measure/machine_runs/measure_box.hpp"
 #include "tools/app/errors.hpp"
 
 namespace lockstep::app {

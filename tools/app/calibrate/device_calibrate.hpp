@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "sim/execute/cuda/plan/backend.hpp"
-#include "strategies/box/box.hpp"
-#include "strategies/box/compare_box.hpp"
+#include "sim/execute/device_plan/backend.hpp"
+#include "strategies/measure/machine/box.hpp"
+#include "strategies/measure/machine_runs/compare_box.hpp"
 
 /// `lockstep calibrate --backend`: a device measured, and the simulator held against it.
 namespace lockstep::app {

@@ -2,14 +2,14 @@
 
 #include <iterator>
 
-#include "strategies/calibration/fit_costs.hpp"
+#include "sim/config/config_error.hpp"
+#include "strategies/measure/fit/fit_costs.hpp"
 #include "tools/app/calibrate/fits.hpp"
 #include "tools/app/collective/collective_setup.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/parallel.hpp"
 #include "tools/app/validate/compare.hpp"
 #include "tools/app/validate/table_points.hpp"
-#include "topologies/config/config_error.hpp"
 
 namespace lockstep::app {
 

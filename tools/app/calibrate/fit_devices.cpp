@@ -5,13 +5,13 @@
 #include <set>
 #include <tuple>
 
-#include "strategies/calibration/descent.hpp"
-#include "strategies/training/scenario_names.hpp"
+#include "sim/config/config_error.hpp"
+#include "strategies/layout/scenario_names.hpp"
+#include "strategies/measure/fit/descent.hpp"
 #include "tools/app/calibrate/fits.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/inputs/cluster_request.hpp"
 #include "tools/app/validate/compare.hpp"
-#include "topologies/config/config_error.hpp"
 
 namespace lockstep::app {
 

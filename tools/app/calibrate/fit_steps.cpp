@@ -4,10 +4,10 @@
 #include <cmath>
 #include <map>
 
-#include "strategies/calibration/least_squares.hpp"
-#include "strategies/calibration/split.hpp"
-#include "strategies/training/software_stack.hpp"
-#include "strategies/validation/stack_rule.hpp"
+#include "strategies/measure/fit/least_squares.hpp"
+#include "strategies/measure/fit/split.hpp"
+#include "strategies/measure/validation/stack_rule.hpp"
+#include "strategies/stacks/software_stack.hpp"
 #include "tools/app/calibrate/fits.hpp"
 #include "tools/app/inputs/cluster_request.hpp"
 #include "tools/app/validate/validate.hpp"

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "strategies/validation/measured.hpp"
+#include "strategies/measure/validation/measured.hpp"
 #include "tools/app/calibrate/calibrate.hpp"
 
 /// The fits, one per kind of rows. Each adds what it fitted to the answer and to its calibration;

@@ -11,15 +11,15 @@
 #include <utility>
 #include <vector>
 
-#include "strategies/formats/nccl_tests.hpp"
-#include "strategies/formats/nccl_tests_fit.hpp"
+#include "strategies/interop/nccl_tests/nccl_tests.hpp"
+#include "strategies/interop/nccl_tests/nccl_tests_fit.hpp"
 #include "tools/app/collective/candidates.hpp"
 #include "tools/app/collective/root.hpp"
 #include "tools/app/collective/run_collective.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/fingerprint.hpp"
 #include "tools/app/parallel.hpp"
-#include "topologies/nodes.hpp"
+#include "topologies/graph/nodes.hpp"
 
 namespace lockstep::app {
 

@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "strategies/collectives/collective_bound.hpp"
+#include "strategies/collectives/bounds/collective_bound.hpp"
 #include "tools/app/collective/collective_setup.hpp"
 
 namespace lockstep::app {

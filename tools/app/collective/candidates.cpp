@@ -6,8 +6,8 @@
 #include <memory>
 #include <utility>
 
+#include "sim/config/did_you_mean.hpp"
 #include "tools/app/errors.hpp"
-#include "topologies/config/did_you_mean.hpp"
 
 namespace lockstep::app {
 

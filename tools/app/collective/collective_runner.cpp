@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/check.hpp"
-#include "sim/execute/host/schedule/execute.hpp"
-#include "sim/execute/host/schedule/no_content.hpp"
-#include "sim/fold/folded_depth.hpp"
+#include "sim/base/check.hpp"
+#include "sim/execute/schedule/execute.hpp"
+#include "sim/execute/schedule/no_content.hpp"
 #include "sim/schedule/message_depth.hpp"
+#include "sim/symmetry/folded_depth.hpp"
 #include "tools/app/fingerprint.hpp"
 
 namespace lockstep::app {

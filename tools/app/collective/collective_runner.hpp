@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "sim/fold/fold.hpp"
-#include "strategies/collectives/chunk_search.hpp"
+#include "sim/symmetry/fold.hpp"
+#include "strategies/collectives/placement/chunk_search.hpp"
+#include "strategies/collectives/registry/spec.hpp"
 #include "strategies/collectives/sizing.hpp"
-#include "strategies/collectives/spec.hpp"
-#include "strategies/formats/msccl.hpp"
+#include "strategies/interop/msccl/msccl.hpp"
 #include "tools/app/collective/collective_setup.hpp"
 #include "tools/app/collective/nccl_choice.hpp"
 #include "tools/app/collective/rank_settings.hpp"

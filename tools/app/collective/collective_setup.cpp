@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "topologies/lower_with_switches.hpp"
+#include "topologies/in_network/lower_with_switches.hpp"
 
 namespace lockstep::app {
 

@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "sim/engine/replay.hpp"
-#include "strategies/collectives/placed_communicator.hpp"
-#include "strategies/collectives/reducing_switches.hpp"
-#include "strategies/collectives/registry.hpp"
+#include "strategies/collectives/placement/placed_communicator.hpp"
+#include "strategies/collectives/placement/reducing_switches.hpp"
+#include "strategies/collectives/registry/registry.hpp"
 #include "tools/app/inputs/cluster_request.hpp"
 #include "tools/app/inputs/network_request.hpp"
-#include "topologies/protocol.hpp"
+#include "topologies/files/protocol.hpp"
 
 namespace lockstep::app {
 

@@ -7,14 +7,14 @@
 #include <optional>
 #include <utility>
 
-#include "strategies/collectives/chunk_search.hpp"
+#include "sim/config/did_you_mean.hpp"
+#include "sim/config/reader.hpp"
+#include "strategies/collectives/placement/chunk_search.hpp"
+#include "tools/app/collective/replay_limit.hpp"
 #include "tools/app/collective/run_collective.hpp"
 #include "tools/app/errors.hpp"
-#include "tools/app/collective/replay_limit.hpp"
 #include "tools/app/fingerprint.hpp"
 #include "tools/app/parallel.hpp"
-#include "topologies/config/did_you_mean.hpp"
-#include "topologies/config/reader.hpp"
 
 namespace lockstep::app {
 

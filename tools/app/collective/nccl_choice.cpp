@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "sim/config/did_you_mean.hpp"
 #include "strategies/nccl/tuning_file.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/inputs/calibration_of.hpp"
-#include "topologies/config/did_you_mean.hpp"
 
 namespace lockstep::app {
 

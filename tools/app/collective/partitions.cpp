@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "topologies/analysis.hpp"
+#include "topologies/analysis/analysis.hpp"
 
 namespace lockstep::app {
 

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "sim/engine/replay.hpp"
-#include "strategies/collectives/partition.hpp"
-#include "topologies/cluster.hpp"
+#include "strategies/collectives/bounds/partition.hpp"
+#include "topologies/graph/cluster.hpp"
 
 namespace lockstep::app {
 

@@ -3,8 +3,8 @@
 #include <optional>
 #include <vector>
 
-#include "sim/engine/workload.hpp"
 #include "sim/network/network.hpp"
+#include "sim/schedule/workload.hpp"
 
 namespace lockstep::app {
 

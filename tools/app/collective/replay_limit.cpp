@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/fold/replay_memory.hpp"
+#include "sim/symmetry/replay_memory.hpp"
 #include "tools/app/errors.hpp"
 
 namespace lockstep::app {

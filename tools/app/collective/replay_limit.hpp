@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/fold/fold.hpp"
+#include "sim/symmetry/fold.hpp"
 
 namespace lockstep::app {
 

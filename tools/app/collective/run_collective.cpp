@@ -9,12 +9,12 @@
 #include <utility>
 
 #include "sim/engine/link_load.hpp"
-#include "sim/execute/host/schedule/numeric.hpp"
+#include "sim/execute/schedule_checks/numeric.hpp"
 #include "tools/app/collective/bounds.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/fingerprint.hpp"
 #include "tools/app/parallel.hpp"
-#include "topologies/lower.hpp"
+#include "topologies/routing/lower.hpp"
 
 namespace lockstep::app {
 

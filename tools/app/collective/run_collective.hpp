@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "strategies/collectives/collective_bound.hpp"
+#include "strategies/collectives/bounds/collective_bound.hpp"
 #include "tools/app/collective/collective_request.hpp"
 
 namespace lockstep::app {

@@ -6,9 +6,9 @@
 #include <memory>
 #include <utility>
 
-#include "sim/execute/host/schedule/chunk_text.hpp"
-#include "sim/execute/host/schedule/no_content.hpp"
-#include "sim/execute/host/schedule/symbolic.hpp"
+#include "sim/execute/schedule/chunk_text.hpp"
+#include "sim/execute/schedule/no_content.hpp"
+#include "sim/execute/schedule_checks/symbolic.hpp"
 #include "sim/schedule/contract.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/explain/explain_board.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/execute/host/schedule/rounds.hpp"
+#include "sim/execute/schedule_checks/rounds.hpp"
 #include "tools/app/explain/explain_cost.hpp"
 #include "tools/app/explain/explain_stage.hpp"
 

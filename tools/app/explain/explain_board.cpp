@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "sim/execute/host/schedule/heard_of.hpp"
-#include "sim/execute/host/schedule/host_memory.hpp"
-#include "sim/execute/host/schedule/symbol_blocks.hpp"
+#include "sim/execute/schedule/host_memory.hpp"
+#include "sim/execute/schedule_checks/heard_of.hpp"
+#include "sim/execute/schedule_checks/symbol_blocks.hpp"
 #include "tools/app/explain/explain_holding.hpp"
 
 namespace lockstep::app {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/execute/host/schedule/block_memory.hpp"
+#include "sim/execute/schedule/block_memory.hpp"
 #include "sim/schedule/contract.hpp"
 #include "tools/app/explain/explain_columns.hpp"
 

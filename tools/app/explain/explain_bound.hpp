@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "strategies/collectives/collective_bound.hpp"
+#include "strategies/collectives/bounds/collective_bound.hpp"
 #include "tools/app/explain/explain_cost.hpp"
 
 namespace lockstep::app {

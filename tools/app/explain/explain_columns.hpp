@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/execute/host/schedule/rounds.hpp"
+#include "sim/execute/schedule_checks/rounds.hpp"
 #include "sim/schedule/contract.hpp"
 
 namespace lockstep::app {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "strategies/collectives/registry.hpp"
+#include "strategies/collectives/registry/registry.hpp"
 #include "tools/app/explain/explain_bound.hpp"
 
 namespace lockstep::app {

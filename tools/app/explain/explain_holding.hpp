@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/execute/host/schedule/contributions.hpp"
+#include "sim/execute/schedule_checks/contributions.hpp"
 
 namespace lockstep::app {
 

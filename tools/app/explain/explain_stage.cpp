@@ -6,9 +6,9 @@
 #include <functional>
 #include <numeric>
 
-#include "sim/fold/fold.hpp"
-#include "strategies/collectives/chunk_search.hpp"
-#include "strategies/collectives/registry.hpp"
+#include "sim/symmetry/fold.hpp"
+#include "strategies/collectives/placement/chunk_search.hpp"
+#include "strategies/collectives/registry/registry.hpp"
 #include "tools/app/collective/replay_limit.hpp"
 #include "tools/app/errors.hpp"
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "strategies/collectives/registry/spec.hpp"
 #include "strategies/collectives/sizing.hpp"
-#include "strategies/collectives/spec.hpp"
 #include "tools/app/collective/collective_setup.hpp"
 
 namespace lockstep::app {

@@ -4,8 +4,8 @@
 
 #include <utility>
 
-#include "strategies/formats/goal_export.hpp"
-#include "strategies/formats/msccl_export.hpp"
+#include "strategies/interop/goal/goal_export.hpp"
+#include "strategies/interop/msccl/msccl_export.hpp"
 #include "tools/app/errors.hpp"
 
 namespace lockstep::app {

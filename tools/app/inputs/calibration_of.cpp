@@ -1,6 +1,6 @@
 #include "tools/app/inputs/calibration_of.hpp"
 
-#include "strategies/box/box_file.hpp"
+#include "strategies/measure/machine/box_file.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/inputs/cluster_request.hpp"
 

@@ -3,8 +3,8 @@
 #include <optional>
 #include <string>
 
-#include "strategies/box/box.hpp"
-#include "strategies/calibration/calibration.hpp"
+#include "strategies/measure/calibration/calibration.hpp"
+#include "strategies/measure/machine/box.hpp"
 
 /// A file of --calibration is one of two: a box that was measured (`lockstep calibrate --backend`),
 /// or figures that were fitted to measured results (`lockstep calibrate --from`).

@@ -4,12 +4,12 @@
 #include <filesystem>
 #include <utility>
 
+#include "sim/config/config_error.hpp"
+#include "sim/config/did_you_mean.hpp"
 #include "tools/app/errors.hpp"
-#include "topologies/config/config_error.hpp"
-#include "topologies/config/did_you_mean.hpp"
-#include "topologies/link_changes.hpp"
-#include "topologies/reachability.hpp"
-#include "topologies/rerouted.hpp"
+#include "topologies/failures/link_changes.hpp"
+#include "topologies/failures/reachability.hpp"
+#include "topologies/failures/rerouted.hpp"
 
 namespace lockstep::app {
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "tools/app/inputs/config_folder.hpp"
-#include "topologies/cluster_file.hpp"
-#include "topologies/config/device.hpp"
-#include "topologies/routing.hpp"
+#include "topologies/devices/device.hpp"
+#include "topologies/files/cluster_file.hpp"
+#include "topologies/routing/routing.hpp"
 
 namespace lockstep::app {
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "sim/config/did_you_mean.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/inputs/cluster_request.hpp"
-#include "topologies/config/did_you_mean.hpp"
 
 namespace lockstep::app {
 

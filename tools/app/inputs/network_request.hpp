@@ -3,7 +3,7 @@
 #include <string>
 
 #include "sim/engine/replay.hpp"
-#include "topologies/protocol.hpp"
+#include "topologies/files/protocol.hpp"
 
 namespace lockstep::app {
 

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/config/complaint.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/inputs/cluster_request.hpp"
-#include "topologies/config/complaint.hpp"
 
 namespace lockstep::app {
 

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "sim/config/did_you_mean.hpp"
 #include "tools/app/errors.hpp"
-#include "topologies/config/did_you_mean.hpp"
 
 namespace lockstep::app {
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "strategies/collectives/spec.hpp"
+#include "strategies/collectives/registry/spec.hpp"
 #include "tools/app/collective/collective_setup.hpp"
 
 namespace lockstep::app {

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "strategies/formats/goal_workload.hpp"
+#include "strategies/interop/goal/goal_workload.hpp"
 #include "tools/app/errors.hpp"
 
 namespace lockstep::app {

@@ -5,9 +5,9 @@
 #include <variant>
 #include <vector>
 
-#include "strategies/formats/chakra.hpp"
-#include "strategies/formats/chakra_workload.hpp"
-#include "strategies/formats/goal.hpp"
+#include "strategies/interop/chakra/chakra.hpp"
+#include "strategies/interop/chakra/chakra_workload.hpp"
+#include "strategies/interop/goal/goal.hpp"
 
 namespace lockstep::app {
 

@@ -88,8 +88,7 @@ class Run {
     if (request_.slots) workload.slots = *request_.slots;
     scale_computations(workload, request_.compute_scale);
     refuse_large_streams(setup_->network(), workload,
-                         {request_.trace, members.size(), "lockstep replay"},
-                         request_.most_memory);
+                         {request_.trace, members.size(), "lockstep replay"}, request_.most_memory);
     const ReplayResult result = replay(setup_->network(), workload, setup_->model());
     if (!result.unfinished.empty()) throw Refusal(unfinished_text(result.unfinished));
     ReplayTraceResult out;

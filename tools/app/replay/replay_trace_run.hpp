@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "strategies/collectives/spec.hpp"
+#include "strategies/collectives/registry/spec.hpp"
 #include "tools/app/collective/collective_setup.hpp"
 #include "tools/app/collective/replay_limit.hpp"
 #include "tools/app/replay/replay_traffic.hpp"

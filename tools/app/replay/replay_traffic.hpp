@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "sim/engine/replay.hpp"
-#include "sim/engine/workload.hpp"
+#include "sim/schedule/workload.hpp"
 
 namespace lockstep::app {
 

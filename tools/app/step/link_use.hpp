@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/units.hpp"
-#include "topologies/cluster.hpp"
+#include "sim/base/units.hpp"
+#include "topologies/graph/cluster.hpp"
 
 namespace lockstep::app {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "strategies/models/count.hpp"
-#include "strategies/training/build_program.hpp"
+#include "strategies/step/build_program.hpp"
 #include "tools/app/inputs/cluster_request.hpp"
 #include "tools/app/step/run_step.hpp"
 

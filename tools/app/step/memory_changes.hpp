@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/error.hpp"
-#include "strategies/training/scenario.hpp"
+#include "sim/base/error.hpp"
+#include "strategies/scenario/scenario.hpp"
 #include "tools/app/step/rank_memory.hpp"
 
 /// A plan that does not fit: why, and what would.

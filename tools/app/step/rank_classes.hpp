@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "strategies/training/simulate.hpp"
+#include "strategies/step/simulate.hpp"
 
 namespace lockstep::app {
 

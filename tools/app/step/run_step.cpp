@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include "sim/trace/summary_mean.hpp"
-#include "strategies/box/box_cost.hpp"
-#include "strategies/box/box_links.hpp"
-#include "strategies/training/build_program.hpp"
-#include "strategies/training/cost_of.hpp"
+#include "strategies/measure/machine/box_cost.hpp"
+#include "strategies/measure/machine/box_links.hpp"
+#include "strategies/stacks/cost_of.hpp"
+#include "strategies/step/build_program.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/inputs/calibration_of.hpp"
 #include "tools/app/inputs/cluster_request.hpp"

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "sim/trace/summary.hpp"
-#include "strategies/training/scenario.hpp"
-#include "strategies/training/simulate.hpp"
-#include "strategies/validation/confidence.hpp"
+#include "strategies/measure/confidence/confidence.hpp"
+#include "strategies/scenario/scenario.hpp"
+#include "strategies/step/simulate.hpp"
 #include "tools/app/progress.hpp"
 #include "tools/app/step/link_use.hpp"
 #include "tools/app/step/rank_memory.hpp"

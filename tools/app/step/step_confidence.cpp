@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "strategies/validation/checked_runs.hpp"
+#include "strategies/measure/confidence/checked_runs.hpp"
 #include "tools/app/inputs/cluster_request.hpp"
 
 namespace lockstep::app {

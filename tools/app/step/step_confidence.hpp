@@ -2,8 +2,8 @@
 
 #include <optional>
 
-#include "strategies/training/scenario.hpp"
-#include "strategies/validation/confidence.hpp"
+#include "strategies/measure/confidence/confidence.hpp"
+#include "strategies/scenario/scenario.hpp"
 
 namespace lockstep::app {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "sim/program/program.hpp"
-#include "strategies/training/scenario.hpp"
+#include "strategies/scenario/scenario.hpp"
 
 namespace lockstep::app {
 

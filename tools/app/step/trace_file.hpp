@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "strategies/training/simulate.hpp"
+#include "strategies/step/simulate.hpp"
 
 namespace lockstep::app {
 

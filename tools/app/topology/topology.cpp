@@ -4,11 +4,11 @@
 
 #include <sstream>
 
-#include "strategies/formats/read_file.hpp"
+#include "strategies/interop/text/read_file.hpp"
 #include "tools/app/errors.hpp"
-#include "topologies/cluster_file.hpp"
-#include "topologies/export.hpp"
-#include "topologies/nodes.hpp"
+#include "topologies/analysis/export.hpp"
+#include "topologies/files/cluster_file.hpp"
+#include "topologies/graph/nodes.hpp"
 
 namespace lockstep::app {
 

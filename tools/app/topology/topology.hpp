@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tools/app/inputs/cluster_request.hpp"
-#include "topologies/analysis.hpp"
+#include "topologies/analysis/analysis.hpp"
 #include "topologies/import/import.hpp"
 
 /// What can be said of a cluster without replaying anything on it.

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "sim/cost/device_model.hpp"
-#include "strategies/validation/measured.hpp"
+#include "strategies/measure/validation/measured.hpp"
 #include "tools/app/validate/validate.hpp"
 
 /// One measured run or table beside what is simulated for it. What cannot be modelled comes back

@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
+#include "sim/config/config_error.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/validate/compare.hpp"
 #include "tools/app/validate/table_points.hpp"
-#include "topologies/config/config_error.hpp"
 
 namespace lockstep::app {
 

@@ -2,15 +2,15 @@
 
 #include <algorithm>
 
+#include "sim/config/config_error.hpp"
 #include "sim/cost/roofline.hpp"
-#include "strategies/training/cost_of.hpp"
-#include "strategies/training/scenario_names.hpp"
+#include "strategies/layout/scenario_names.hpp"
+#include "strategies/stacks/cost_of.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/inputs/cluster_request.hpp"
 #include "tools/app/validate/compare.hpp"
 #include "tools/app/validate/device_kernels.hpp"
-#include "topologies/config/config_error.hpp"
-#include "topologies/config/device_kernels.hpp"
+#include "topologies/devices/device_kernels.hpp"
 
 namespace lockstep::app {
 

@@ -1,17 +1,17 @@
 #include <fmt/format.h>
 
+#include "sim/config/config_error.hpp"
+#include "strategies/measure/validation/said_slowness.hpp"
+#include "strategies/measure/validation/scenario_of_run.hpp"
 #include "strategies/models/count.hpp"
-#include "strategies/training/build_program.hpp"
-#include "strategies/training/cost_of.hpp"
-#include "strategies/training/scenario_json.hpp"
-#include "strategies/training/simulate.hpp"
-#include "strategies/validation/said_slowness.hpp"
-#include "strategies/validation/scenario_of_run.hpp"
+#include "strategies/scenario/scenario_json.hpp"
+#include "strategies/stacks/cost_of.hpp"
+#include "strategies/step/build_program.hpp"
+#include "strategies/step/simulate.hpp"
 #include "tools/app/inputs/cluster_request.hpp"
 #include "tools/app/step/rank_memory.hpp"
 #include "tools/app/validate/compare.hpp"
 #include "tools/app/validate/layer_times.hpp"
-#include "topologies/config/config_error.hpp"
 
 namespace lockstep::app {
 

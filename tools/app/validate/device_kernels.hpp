@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "sim/program/kernel.hpp"
-#include "strategies/validation/measured.hpp"
+#include "strategies/measure/validation/measured.hpp"
 
 /// What a device does for one point of a table, as kernels of the cost model.
 namespace lockstep::app {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "strategies/validation/comparison.hpp"
+#include "strategies/measure/validation/comparison.hpp"
 
 namespace lockstep::app {
 

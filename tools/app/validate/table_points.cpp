@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include "strategies/training/scenario_cluster.hpp"
-#include "strategies/validation/library_rule.hpp"
+#include "sim/config/config_error.hpp"
+#include "strategies/measure/validation/library_rule.hpp"
+#include "strategies/scenario/scenario_cluster.hpp"
 #include "tools/app/collective/collective_runner.hpp"
 #include "tools/app/collective/collective_setup.hpp"
 #include "tools/app/errors.hpp"
-#include "topologies/config/config_error.hpp"
 
 namespace lockstep::app {
 

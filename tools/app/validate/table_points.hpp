@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "strategies/measure/validation/measured.hpp"
 #include "strategies/nccl/cost_terms.hpp"
-#include "strategies/validation/measured.hpp"
 
 namespace lockstep::app {
 

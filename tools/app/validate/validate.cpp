@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <iterator>
 
-#include "strategies/validation/measured_file.hpp"
+#include "sim/config/did_you_mean.hpp"
+#include "strategies/measure/validation/measured_file.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/inputs/calibration_of.hpp"
 #include "tools/app/parallel.hpp"
 #include "tools/app/validate/compare.hpp"
-#include "topologies/config/did_you_mean.hpp"
 
 namespace lockstep::app {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "strategies/calibration/calibration.hpp"
-#include "strategies/validation/comparison.hpp"
-#include "strategies/validation/measured.hpp"
+#include "strategies/measure/calibration/calibration.hpp"
+#include "strategies/measure/validation/comparison.hpp"
+#include "strategies/measure/validation/measured.hpp"
 #include "tools/app/progress.hpp"
 
 namespace lockstep::app {

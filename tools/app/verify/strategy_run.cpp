@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "sim/program/unroll.hpp"
-#include "strategies/training/build_program.hpp"
-#include "strategies/training/cost_of.hpp"
+#include "strategies/stacks/cost_of.hpp"
+#include "strategies/step/build_program.hpp"
 #include "strategies/verification/verify_strategy.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/inputs/cluster_request.hpp"

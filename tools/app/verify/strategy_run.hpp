@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "strategies/training/scenario.hpp"
-#include "strategies/verification/shrink.hpp"
+#include "strategies/scenario/scenario.hpp"
+#include "strategies/verification/shrink/shrink.hpp"
 #include "strategies/verification/verification_report.hpp"
 #include "tools/app/progress.hpp"
 

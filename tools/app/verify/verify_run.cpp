@@ -6,8 +6,8 @@
 #include <cmath>
 #include <utility>
 
-#include "sim/execute/host/schedule/resources.hpp"
-#include "sim/execute/host/schedule/verify.hpp"
+#include "sim/execute/schedule_checks/resources.hpp"
+#include "sim/execute/schedule_checks/verify.hpp"
 #include "strategies/collectives/sizing.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/fingerprint.hpp"

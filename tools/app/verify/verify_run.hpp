@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "sim/execute/cuda/plan/device_numbers.hpp"
-#include "sim/execute/host/schedule/resources.hpp"
-#include "sim/execute/host/schedule/verify.hpp"
-#include "sim/units.hpp"
-#include "strategies/collectives/spec.hpp"
-#include "strategies/formats/msccl.hpp"
+#include "sim/base/units.hpp"
+#include "sim/execute/device_plan/device_numbers.hpp"
+#include "sim/execute/schedule_checks/resources.hpp"
+#include "sim/execute/schedule_checks/verify.hpp"
+#include "strategies/collectives/registry/spec.hpp"
+#include "strategies/interop/msccl/msccl.hpp"
 #include "tools/app/progress.hpp"
 
 namespace lockstep::app {

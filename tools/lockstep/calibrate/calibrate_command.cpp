@@ -5,7 +5,7 @@
 #include <initializer_list>
 #include <memory>
 
-#include "strategies/box/box_file.hpp"
+#include "strategies/measure/machine/box_file.hpp"
 #include "tools/app/calibrate/calibration_document.hpp"
 #include "tools/app/calibrate/device_calibrate.hpp"
 #include "tools/app/write_file.hpp"

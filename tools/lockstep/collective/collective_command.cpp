@@ -4,7 +4,7 @@
 #include <memory>
 #include <optional>
 
-#include "strategies/collectives/spec.hpp"
+#include "strategies/collectives/registry/spec.hpp"
 #include "tools/app/collective/root.hpp"
 #include "tools/lockstep/cluster_options.hpp"
 #include "tools/lockstep/collective/collective_options.hpp"

@@ -4,7 +4,7 @@
 #include <variant>
 #include <vector>
 
-#include "sim/check.hpp"
+#include "sim/base/check.hpp"
 #include "tools/lockstep/plot/plot.hpp"
 
 namespace lockstep::cli {

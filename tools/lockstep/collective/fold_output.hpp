@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/fold/fold.hpp"
+#include "sim/symmetry/fold.hpp"
 
 namespace lockstep::cli {
 

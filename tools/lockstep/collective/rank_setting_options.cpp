@@ -5,9 +5,9 @@
 #include <charconv>
 #include <string_view>
 
+#include "sim/config/did_you_mean.hpp"
 #include "tools/lockstep/command_parser.hpp"
 #include "tools/lockstep/errors.hpp"
-#include "topologies/config/did_you_mean.hpp"
 
 namespace lockstep::cli {
 

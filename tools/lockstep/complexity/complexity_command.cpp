@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "strategies/collectives/registry.hpp"
+#include "strategies/collectives/registry/registry.hpp"
 #include "tools/app/collective/candidates.hpp"
 #include "tools/app/collective/root.hpp"
 #include "tools/lockstep/cluster_options.hpp"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "strategies/collectives/spec.hpp"
+#include "strategies/collectives/registry/spec.hpp"
 #include "tools/app/collective/candidates.hpp"
 #include "tools/app/collective/root.hpp"
 #include "tools/lockstep/cluster_options.hpp"

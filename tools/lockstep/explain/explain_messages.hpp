@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/execute/host/schedule/rounds.hpp"
+#include "sim/execute/schedule_checks/rounds.hpp"
 #include "tools/app/explain/explain.hpp"
 #include "tools/lockstep/app.hpp"
 #include "tools/lockstep/explain/explain_words.hpp"

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/units.hpp"
 #include "sim/schedule/schedule.hpp"
-#include "sim/units.hpp"
 #include "strategies/collectives/algorithm.hpp"
 
 namespace lockstep::cli {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "strategies/parallel/expert_load.hpp"
+#include "strategies/sharding/expert_load.hpp"
 
 namespace lockstep::cli {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "strategies/training/scenario.hpp"
+#include "strategies/scenario/scenario.hpp"
 
 namespace lockstep::cli {
 

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "strategies/models/count.hpp"
-#include "strategies/training/scenario_json.hpp"
+#include "strategies/scenario/scenario_json.hpp"
 #include "tools/lockstep/run/expert_notes.hpp"
 #include "tools/lockstep/run/run_row.hpp"
 #include "tools/lockstep/run/step_words.hpp"

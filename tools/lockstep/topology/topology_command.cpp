@@ -12,7 +12,7 @@
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/format_option.hpp"
 #include "tools/lockstep/topology/topology_import.hpp"
-#include "topologies/nodes.hpp"
+#include "topologies/graph/nodes.hpp"
 
 namespace lockstep::cli {
 

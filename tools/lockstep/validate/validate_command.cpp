@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "strategies/training/software_stack.hpp"
+#include "strategies/stacks/software_stack.hpp"
 #include "tools/app/inputs/calibration_of.hpp"
 #include "tools/app/inputs/cluster_request.hpp"
 #include "tools/app/validate/residuals_text.hpp"

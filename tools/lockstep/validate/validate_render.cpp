@@ -7,7 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "strategies/validation/stack_rule.hpp"
+#include "strategies/measure/validation/stack_rule.hpp"
 #include "tools/lockstep/validate/validate_tables.hpp"
 
 namespace lockstep::cli {

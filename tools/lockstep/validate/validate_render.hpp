@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "strategies/validation/summary.hpp"
+#include "strategies/measure/validation/summary.hpp"
 #include "tools/app/validate/validate.hpp"
 #include "tools/lockstep/output.hpp"
 

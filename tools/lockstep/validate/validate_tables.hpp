@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "strategies/validation/coverage.hpp"
-#include "strategies/validation/summary.hpp"
+#include "strategies/measure/confidence/coverage.hpp"
+#include "strategies/measure/validation/summary.hpp"
 #include "tools/app/validate/validate.hpp"
 #include "tools/lockstep/output.hpp"
 

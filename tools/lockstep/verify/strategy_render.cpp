@@ -6,9 +6,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "strategies/training/scenario_json.hpp"
-#include "strategies/training/scenario_model.hpp"
-#include "strategies/training/scenario_parallel.hpp"
+#include "strategies/scenario/scenario_json.hpp"
+#include "strategies/scenario/scenario_model.hpp"
+#include "strategies/scenario/scenario_parallel.hpp"
 
 namespace lockstep::cli {
 

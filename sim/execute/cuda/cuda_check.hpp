@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cublas_v2.h>
+#include <cuda_runtime.h>
+#include <nccl.h>
+
+#include <string>
+
+#include "sim/execute/device_plan/backend.hpp"
+
+/// Every call of CUDA, cuBLAS and NCCL goes through check(): a failure says what was being done.
+namespace lockstep::cuda {
+
+/// The status in words. That of CUDA is taken back, so that the next call does not report it again.
+[[nodiscard]] std::string words_of(cudaError_t status);
+[[nodiscard]] std::string words_of(cublasStatus_t status);
+[[nodiscard]] std::string words_of(ncclResult_t status);
+
+inline bool went_well(cudaError_t status) {
+  return status == cudaSuccess;
+}
+inline bool went_well(cublasStatus_t status) {
+  return status == CUBLAS_STATUS_SUCCESS;
+}
+inline bool went_well(ncclResult_t status) {
+  return status == ncclSuccess;
+}
+
+/// `doing` is called on failure only. Errors: DeviceError.
+template <class Status, class Doing>
+void check(Status status, Doing&& doing) {
+  if (!went_well(status)) throw DeviceError{doing() + ": " + words_of(status)};
+}
+
+/// For check(): a text that is always the same.
+inline auto doing(const char* text) {
+  return [text] { return std::string{text}; };
+}
+
+}  // namespace lockstep::cuda

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+
+#include "sim/execute/device_kernels/values.hpp"
+
+namespace lockstep::kernels {
+
+/// What a kernel is given, by value.
+struct Arguments {
+  static constexpr int kReads = 8;
+  static constexpr int kWrites = 6;
+  static constexpr int kTables = 10;
+  static constexpr int kSizes = 14;
+  static constexpr int kNumbers = 8;
+
+  Values in[kReads];
+  Values out[kWrites];
+  const std::int64_t* table[kTables];
+  std::int64_t size[kSizes];
+  double number[kNumbers];
+  std::uint64_t draw;
+  std::uint32_t adds;  // bit i: result i is added to
+
+  [[nodiscard]] LOCKSTEP_BOTH bool adds_to(int which) const { return (adds >> which & 1U) != 0; }
+  [[nodiscard]] LOCKSTEP_BOTH std::int64_t at(int which, std::int64_t i) const {
+    return table[which] == nullptr ? i : table[which][i];
+  }
+};
+
+/// A result: replaces what is held, or is added to it.
+template <class Real>
+LOCKSTEP_BOTH inline void put(const Arguments& a, int which, std::int64_t i, Real value) {
+  const Values& to = a.out[which];
+  store(to, i, a.adds_to(which) ? load<Real>(to, i) + value : value);
+}
+
+}  // namespace lockstep::kernels

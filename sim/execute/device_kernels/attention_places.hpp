@@ -1,0 +1,110 @@
+#pragma once
+
+#include <cstdint>
+
+#include "sim/execute/device_kernels/arguments.hpp"
+#include "sim/execute/device_kernels/tiles.hpp"
+
+namespace lockstep::kernels {
+
+/// Whether causal attention's query sees a key through a window: of the last keys, of runs of
+/// tokens where it is below zero, of all keys where it is zero.
+[[nodiscard]] LOCKSTEP_BOTH inline bool is_visible(std::int64_t query, std::int64_t key,
+                                                   std::int64_t window) {
+  if (key > query) return false;
+  if (window < 0) return key / -window == query / -window;
+  return window == 0 || query - key < window;
+}
+
+/// Attention's operands. Tables: tokens of queries, tokens of keys, key head of every head, number
+/// in the batch, number of the head. Sizes: queries, keys, heads, key heads, numbers of a head, of
+/// a value, whether causal, whether it goes on from what it reads, heads and tokens of the whole
+/// tensor, first sample, queries and keys that a team takes at a time, keys that a query sees (0:
+/// all before it; below zero: those of its run of so many tokens). Numbers: factor of scores,
+/// dropout.
+template <class Real>
+struct AttentionPlaces {
+  const Arguments& a;
+
+  [[nodiscard]] LOCKSTEP_BOTH std::int64_t queries() const { return a.size[0]; }
+  [[nodiscard]] LOCKSTEP_BOTH std::int64_t keys() const { return a.size[1]; }
+  [[nodiscard]] LOCKSTEP_BOTH std::int64_t heads() const { return a.size[2]; }
+  [[nodiscard]] LOCKSTEP_BOTH int width() const { return static_cast<int>(a.size[4]); }
+  [[nodiscard]] LOCKSTEP_BOTH int value_width() const { return static_cast<int>(a.size[5]); }
+  [[nodiscard]] LOCKSTEP_BOTH Real factor() const { return static_cast<Real>(a.number[0]); }
+  /// Queries, or keys, that are done at a time.
+  [[nodiscard]] LOCKSTEP_BOTH std::int64_t query_side() const { return a.size[11]; }
+  [[nodiscard]] LOCKSTEP_BOTH std::int64_t key_side() const { return a.size[12]; }
+
+  [[nodiscard]] LOCKSTEP_BOTH std::int64_t query_row(std::int64_t b, std::int64_t s,
+                                                     std::int64_t head) const {
+    return (b * queries() + s) * heads() + head;
+  }
+  [[nodiscard]] LOCKSTEP_BOTH std::int64_t key_row(std::int64_t b, std::int64_t t,
+                                                   std::int64_t group) const {
+    return (b * keys() + t) * a.size[3] + group;
+  }
+  [[nodiscard]] LOCKSTEP_BOTH std::int64_t statistic(std::int64_t b, std::int64_t s,
+                                                     std::int64_t head) const {
+    return (b * heads() + head) * queries() + s;
+  }
+  [[nodiscard]] LOCKSTEP_BOTH bool sees(std::int64_t s, std::int64_t t) const {
+    return a.size[6] == 0 || is_visible(a.at(0, s), a.at(1, t), a.size[13]);
+  }
+  /// Whether any of these queries could see any of these keys, windows apart.
+  [[nodiscard]] LOCKSTEP_BOTH bool meet(std::int64_t s, std::int64_t rows, std::int64_t t,
+                                        std::int64_t columns) const {
+    return a.size[6] == 0 || first_of(1, t, columns) <= last_of(0, s, rows);
+  }
+  /// What a probability is multiplied with: 0 where it is dropped.
+  [[nodiscard]] LOCKSTEP_BOTH Real kept(std::int64_t b, std::int64_t s, std::int64_t head,
+                                        std::int64_t t) const {
+    if (a.number[1] == 0) return 1;
+    const auto u = [](std::int64_t i) { return static_cast<std::uint64_t>(i); };
+    std::uint64_t place = u(a.size[10]) + u(a.at(3, b));
+    place = place * u(a.size[8]) + u(a.at(4, head));
+    place = place * u(a.size[9]) + u(a.at(0, s));
+    place = place * u(a.size[9]) + u(a.at(1, t));
+    return unit_of(mixed_bits(a.draw, place)) < a.number[1]
+               ? Real{0}
+               : static_cast<Real>(1 / (1 - a.number[1]));
+  }
+
+ private:
+  [[nodiscard]] LOCKSTEP_BOTH std::int64_t last_of(int table, std::int64_t first,
+                                                   std::int64_t count) const {
+    if (a.table[table] == nullptr) return first + count - 1;
+    std::int64_t out = a.table[table][first];
+    for (std::int64_t i = 1; i < count; ++i) {
+      out = a.table[table][first + i] > out ? a.table[table][first + i] : out;
+    }
+    return out;
+  }
+  [[nodiscard]] LOCKSTEP_BOTH std::int64_t first_of(int table, std::int64_t first,
+                                                    std::int64_t count) const {
+    if (a.table[table] == nullptr) return first;
+    std::int64_t out = a.table[table][first];
+    for (std::int64_t i = 1; i < count; ++i) {
+      out = a.table[table][first + i] < out ? a.table[table][first + i] : out;
+    }
+    return out;
+  }
+};
+
+/// Queries of one head, or keys of one head of keys, that a team works on.
+struct AttentionRows {
+  std::int64_t b;
+  std::int64_t head;
+  std::int64_t first;
+  int count;
+
+  /// The index-th of `heads` heads' blocks of `side` of `length`.
+  LOCKSTEP_BOTH AttentionRows(std::int64_t index, std::int64_t length, std::int64_t side,
+                              std::int64_t heads)
+      : b{index / ((length + side - 1) / side) / heads},
+        head{index / ((length + side - 1) / side) % heads},
+        first{index % ((length + side - 1) / side) * side},
+        count{static_cast<int>(length - first < side ? length - first : side)} {}
+};
+
+}  // namespace lockstep::kernels

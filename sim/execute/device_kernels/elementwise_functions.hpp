@@ -1,0 +1,165 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "sim/execute/device_kernels/arguments.hpp"
+
+/// Number by number, or pair by pair; see functions.hpp.
+namespace lockstep::kernels {
+
+/// Functions by number: 0 relu, 1 gelu (Hendrycks and Gimpel, arXiv 1606.08415, the exact form),
+/// 2 silu, 3 swiglu, 4 relu squared, 5 geglu.
+template <class Real>
+struct Activated {
+  Real value;
+  Real slope;
+  LOCKSTEP_BOTH Activated(std::int64_t function, Real x) {
+    if (function == 0) {
+      value = x > 0 ? x : Real{0};
+      slope = x > 0 ? Real{1} : Real{0};
+    } else if (function == 4) {
+      value = x > 0 ? x * x : Real{0};
+      slope = x > 0 ? 2 * x : Real{0};
+    } else if (function == 1) {
+      const Real below = (1 + std::erf(x / std::sqrt(Real{2}))) / 2;
+      const Real density = std::exp(-x * x / 2) / std::sqrt(2 * std::acos(Real{-1}));
+      value = x * below;
+      slope = below + x * density;
+    } else {
+      const Real s = 1 / (1 + std::exp(-x));
+      value = x * s;
+      slope = s + x * s * (1 - s);
+    }
+  }
+};
+
+/// The function of the gate's number; below zero where there is no gate.
+[[nodiscard]] LOCKSTEP_BOTH inline std::int64_t gate_function(std::int64_t function) {
+  if (function == 3) return 2;
+  return function == 5 ? 1 : -1;
+}
+
+/// [x, (gate)] -> [y]; -; function
+template <class Real>
+struct Activate {
+  Arguments a;
+  LOCKSTEP_BOTH void operator()(std::int64_t i) const {
+    const Real x = load<Real>(a.in[0], i);
+    const std::int64_t gate = gate_function(a.size[0]);
+    put(a, 0, i,
+        gate >= 0 ? x * Activated<Real>{gate, load<Real>(a.in[1], i)}.value
+                  : Activated<Real>{a.size[0], x}.value);
+  }
+};
+
+/// [x, g_y, (gate)] -> [g_x, (g_gate)]; -; function
+template <class Real>
+struct ActivateGradient {
+  Arguments a;
+  LOCKSTEP_BOTH void operator()(std::int64_t i) const {
+    const Real x = load<Real>(a.in[0], i);
+    const Real g = load<Real>(a.in[1], i);
+    const std::int64_t function = gate_function(a.size[0]);
+    if (function < 0) return put(a, 0, i, g * Activated<Real>{a.size[0], x}.slope);
+    const Activated<Real> gate{function, load<Real>(a.in[2], i)};
+    put(a, 0, i, g * gate.value);
+    put(a, 1, i, g * x * gate.slope);
+  }
+};
+
+/// By which a pair of numbers of a token is turned, times a direction.
+template <class Real>
+[[nodiscard]] LOCKSTEP_BOTH inline Real angle_of(const Arguments& a, std::int64_t token,
+                                                 std::int64_t place) {
+  return static_cast<Real>(a.number[0]) * static_cast<Real>(token) /
+         std::pow(Real{10}, static_cast<Real>(place / 2));
+}
+
+/// [x] -> [y]; tokens; rows in `from` per token and in `to`: see below; direction. Turns, pair by
+/// pair, `turned` numbers of each row behind `plain` of it. Sizes: rows per token, tokens, width in
+/// x, width in y, offset in x, offset in y, turned, whether x has one row per token alone.
+template <class Real>
+struct Rotate {
+  Arguments a;
+  LOCKSTEP_BOTH void operator()(std::int64_t i) const {
+    const std::int64_t turned = a.size[6];
+    const std::int64_t row = i / turned;
+    const std::int64_t place = i % turned;
+    const std::int64_t from = (a.size[7] != 0 ? row / a.size[0] : row) * a.size[2] + a.size[4];
+    const Real own = load<Real>(a.in[0], from + place);
+    Real value = own;
+    const std::int64_t partner = place % 2 == 0 ? place + 1 : place - 1;
+    if (partner < turned) {
+      const std::int64_t token = a.at(0, row / a.size[0] % a.size[1]);
+      const Real angle = angle_of<Real>(a, token, place);
+      const Real other = load<Real>(a.in[0], from + partner);
+      value = own * std::cos(angle) + (place % 2 == 0 ? -other : other) * std::sin(angle);
+    }
+    put(a, 0, row * a.size[3] + a.size[5] + place, value);
+  }
+};
+
+/// [g_y] -> [g_shared]: what all heads give to the key that they share, turned back; tokens; heads,
+/// tokens, width in g_y, offset there, turned; direction
+template <class Real>
+struct RotateShared {
+  Arguments a;
+  LOCKSTEP_BOTH void operator()(std::int64_t i) const {
+    const std::int64_t turned = a.size[4];
+    const std::int64_t row = i / turned;
+    const std::int64_t place = i % turned;
+    const std::int64_t partner = place % 2 == 0 ? place + 1 : place - 1;
+    Real value = sum(row, place);
+    if (partner < turned) {
+      const std::int64_t token = a.at(0, row % a.size[1]);
+      const Real angle = angle_of<Real>(a, token, place);
+      const Real other = sum(row, partner);
+      value = value * std::cos(angle) + (place % 2 == 0 ? -other : other) * std::sin(angle);
+    }
+    put(a, 0, i, value);
+  }
+
+ private:
+  [[nodiscard]] LOCKSTEP_BOTH Real sum(std::int64_t row, std::int64_t place) const {
+    Real out = 0;
+    for (std::int64_t head = 0; head < a.size[0]; ++head) {
+      out += load<Real>(a.in[0], (row * a.size[0] + head) * a.size[2] + a.size[3] + place);
+    }
+    return out;
+  }
+};
+
+/// [x] -> [y, mask]; places in the whole tensor; first place; probability
+template <class Real>
+struct Drop {
+  Arguments a;
+  LOCKSTEP_BOTH void operator()(std::int64_t i) const {
+    const auto place = static_cast<std::uint64_t>(a.size[0] + a.at(0, i));
+    const bool kept = unit_of(mixed_bits(a.draw, place)) >= a.number[0];
+    put(a, 1, i, kept ? Real{1} : Real{0});
+    const Real value = load<Real>(a.in[0], i) / static_cast<Real>(1 - a.number[0]);
+    put(a, 0, i, kept ? value : Real{0});
+  }
+};
+
+/// [g_y, mask] -> [g_x]; -; -; probability
+template <class Real>
+struct DropGradient {
+  Arguments a;
+  LOCKSTEP_BOTH void operator()(std::int64_t i) const {
+    put(a, 0, i,
+        load<Real>(a.in[0], i) * load<Real>(a.in[1], i) / static_cast<Real>(1 - a.number[0]));
+  }
+};
+
+/// [a, b] -> [y]
+template <class Real>
+struct Add {
+  Arguments a;
+  LOCKSTEP_BOTH void operator()(std::int64_t i) const {
+    put(a, 0, i, load<Real>(a.in[0], i) + load<Real>(a.in[1], i));
+  }
+};
+
+}  // namespace lockstep::kernels

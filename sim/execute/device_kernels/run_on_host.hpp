@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/execute/device_kernels/arguments.hpp"
+#include "sim/execute/device_kernels/kernel_launch.hpp"
+
+namespace lockstep::kernels {
+
+/// One kernel on the host, in one thread. `reads` and `writes` are its operands in order.
+void run_on_host(const KernelLaunch& launch, const std::vector<Values>& reads,
+                 const std::vector<Values>& writes);
+
+/// to += from, or the larger of both.
+void combine_on_host(bool adds, std::int64_t count, const Values& from, const Values& to);
+
+}  // namespace lockstep::kernels

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "sim/execute/device_kernels/attention_places.hpp"
+
+/// Softmax of scores that are stored; see functions.hpp.
+namespace lockstep::kernels {
+
+/// [scores] -> [probabilities], a team per row; tokens of queries, tokens of keys; keys, queries,
+/// whether causal, keys that a query sees as of AttentionPlaces
+template <class Real>
+struct Softmax {
+  Arguments a;
+  template <class Team>
+  LOCKSTEP_BOTH void operator()(std::int64_t row, Team& team) const {
+    const std::int64_t keys = a.size[0];
+    const std::int64_t token = a.at(0, row % a.size[1]);
+    const auto sees = [&](std::int64_t t) {
+      return a.size[2] == 0 || is_visible(token, a.at(1, t), a.size[3]);
+    };
+    Real most = nothing<Real>();
+    for (std::int64_t t = team.lane(); t < keys; t += team.lanes()) {
+      const Real score = load<Real>(a.in[0], row * keys + t);
+      if (sees(t) && score > most) most = score;
+    }
+    most = team.maximum(most);
+    Real sum = 0;
+    for (std::int64_t t = team.lane(); t < keys; t += team.lanes()) {
+      if (sees(t)) sum += std::exp(load<Real>(a.in[0], row * keys + t) - most);
+    }
+    sum = team.sum(sum);
+    for (std::int64_t t = team.lane(); t < keys; t += team.lanes()) {
+      const Real own = sees(t) ? std::exp(load<Real>(a.in[0], row * keys + t) - most) : Real{0};
+      put(a, 0, row * keys + t, own / sum);
+    }
+  }
+};
+
+/// [probabilities, g_probabilities] -> [g_scores], a team per row; -; keys
+template <class Real>
+struct SoftmaxGradient {
+  Arguments a;
+  template <class Team>
+  LOCKSTEP_BOTH void operator()(std::int64_t row, Team& team) const {
+    const std::int64_t keys = a.size[0];
+    Real mean = 0;
+    for (std::int64_t t = team.lane(); t < keys; t += team.lanes()) {
+      mean += load<Real>(a.in[0], row * keys + t) * load<Real>(a.in[1], row * keys + t);
+    }
+    mean = team.sum(mean);
+    for (std::int64_t t = team.lane(); t < keys; t += team.lanes()) {
+      const Real p = load<Real>(a.in[0], row * keys + t);
+      put(a, 0, row * keys + t, p * (load<Real>(a.in[1], row * keys + t) - mean));
+    }
+  }
+};
+
+}  // namespace lockstep::kernels

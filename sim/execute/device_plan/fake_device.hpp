@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/execute/device_plan/plan.hpp"
+
+/// A device that computes nothing and looks at the order of what it is told. It goes by the waits
+/// and events of a plan alone, as a device with streams does.
+namespace lockstep {
+
+struct PlanFault {
+  CommandId command = 0;
+  std::string what;  // a sentence
+};
+
+/// What is wrong with a plan's order:
+/// - a wait for an event that nobody has recorded when it is issued (such a wait does nothing);
+/// - streams that wait for each other in a ring, or for an event that is never recorded;
+/// - a command that is to come after another (Command::after), and does not;
+/// - two commands that touch the same elements, one of them writing, and neither comes first;
+/// - elements that are outside their buffer, or copies between lengths that differ.
+/// Empty where all is well.
+[[nodiscard]] std::vector<PlanFault> check_plan(const Plan& plan);
+
+/// An order in which a device may begin the commands, drawn from a seed: streams go on as their
+/// waits allow. Errors: InternalError where they cannot.
+[[nodiscard]] std::vector<CommandId> drawn_order(const Plan& plan, std::uint64_t seed);
+
+}  // namespace lockstep

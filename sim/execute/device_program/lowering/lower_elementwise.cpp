@@ -1,0 +1,109 @@
+#include <array>
+
+#include "sim/execute/device_program/lowering/lowering_parts.hpp"
+#include "sim/execute/kernels/kernel_list.hpp"
+
+namespace lockstep::lowering {
+
+namespace {
+
+[[nodiscard]] std::int64_t function_of(const Lowering& to) {
+  return static_cast<std::int64_t>(to.operation().function);
+}
+
+/// Where numbers stand in heads' rows: in what is read, and in what is written.
+struct Turned {
+  std::int64_t from_width;
+  std::int64_t to_width;
+  std::int64_t from = 0;
+  std::int64_t to = 0;
+  std::int64_t count;
+  bool shared = false;   // read from one row for all heads
+  double direction = 1;  // 0: moved as they are
+};
+
+void turn(Lowering& to, const PartLayout& by_head, const Turned& of, LoweredOperand x,
+          LoweredOperand y) {
+  const std::int64_t heads = by_head.axes[2].length();
+  const std::int64_t tokens = by_head.axes[1].length();
+  const std::int64_t rows = by_head.axes[0].length() * tokens * heads;
+  KernelLaunch& launch = to.add(F::rotate, rows * of.count, {x}, {y});
+  launch.sizes = {heads,   tokens, of.from_width, of.to_width,
+                  of.from, of.to,  of.count,      of.shared ? 1 : 0};
+  launch.numbers = {of.direction};
+  launch.tables = {table_of(by_head.axes[1].at)};
+}
+
+void check_widths(const Lowering& to, std::int64_t whole, std::int64_t own,
+                  const PartLayout* shared) {
+  if (whole == own + (shared == nullptr ? 0 : shared->axes[2].length())) return;
+  kernels::refuse(to.call, "the parts of heads are not as long as heads");
+}
+
+}  // namespace
+
+void activation(Lowering& to) {
+  to.each(F::activate).sizes = {function_of(to)};
+}
+
+/// [x, (gate), g_y] -> [g_x, (g_gate)]
+void activation_backward(Lowering& to) {
+  to.each(F::activate_gradient).sizes = {function_of(to)};
+  std::vector<LoweredOperand>& reads = to.out.kernels.back().reads;
+  if (reads.size() > 2) std::swap(reads[1], reads[2]);
+}
+
+void dropout(Lowering& to) {
+  std::int64_t sample = 1;
+  for (const PartAxis& axis : to.in(0).axes) {
+    if (axis.dim != Dim::batch) sample *= axis.size;
+  }
+  KernelLaunch& launch = to.each(F::drop);
+  launch.sizes = {to.call.first_sample * sample};
+  launch.numbers = {to.operation().dropout};
+  launch.tables = {table_of(to.in(0).global_indices())};
+  launch.draw = to.call.draw;
+}
+
+void dropout_backward(Lowering& to) {
+  to.each(F::drop_gradient).numbers = {to.operation().dropout};
+}
+
+void moved(Lowering& to) {
+  const PartLayout& x = to.in(0);
+  const PartLayout& y = to.to(0);
+  const bool alike = x.axes == y.axes && x.is_flat == y.is_flat && x.first_flat == y.first_flat &&
+                     x.flat == y.flat;
+  KernelLaunch& launch = to.each(F::move);
+  launch.numbers = {to.operation().kind == OperationKind::scale ? to.operation().factor : 1};
+  launch.tables = {nullptr, alike ? nullptr : table_of(places_of_common(x, y))};
+}
+
+/// [x, (shared)] -> [y]
+void rotary(Lowering& to) {
+  const std::int64_t own = to.in(0).axes[3].length();
+  const std::int64_t width = to.to(0).axes[3].length();
+  const bool shared = to.reads.size() > 1;
+  check_widths(to, width, own, shared ? &to.in(1) : nullptr);
+  if (!shared) return turn(to, to.to(0), {own, width, 0, 0, own, false, 1}, read(0), written(0));
+  turn(to, to.to(0), {own, width, 0, 0, own, false, 0}, read(0), written(0));
+  turn(to, to.to(0), {width - own, width, 0, own, width - own, true, 1}, read(1), written(0));
+}
+
+/// [g_y] -> [g_x, (g_shared)]
+void rotary_backward(Lowering& to) {
+  const PartLayout& g = to.in(0);
+  const std::int64_t own = to.to(0).axes[3].length();
+  const std::int64_t width = g.axes[3].length();
+  const bool shared = to.writes.size() > 1;
+  check_widths(to, width, own, shared ? &to.to(1) : nullptr);
+  turn(to, g, {width, own, 0, 0, own, false, shared ? 0.0 : -1.0}, read(0), written(0));
+  if (!shared) return;
+  const std::int64_t tokens = g.axes[0].length() * g.axes[1].length();
+  KernelLaunch& launch = to.add(F::rotate_shared, tokens * (width - own), {read(0)}, {written(1)});
+  launch.sizes = {g.axes[2].length(), g.axes[1].length(), width, own, width - own};
+  launch.numbers = {-1};
+  launch.tables = {table_of(g.axes[1].at)};
+}
+
+}  // namespace lockstep::lowering

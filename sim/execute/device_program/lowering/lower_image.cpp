@@ -1,0 +1,161 @@
+#include <algorithm>
+
+#include "sim/execute/device_kernels/image_functions.hpp"
+#include "sim/execute/device_program/lowering/lowering_parts.hpp"
+
+namespace lockstep::lowering {
+
+namespace {
+
+/// Images, or the frames of clips: height, width, channels stand last.
+struct Pixels {
+  explicit Pixels(const PartLayout& layout)
+      : height{layout.axes[layout.axes.size() - 3].length()},
+        width{layout.axes[layout.axes.size() - 2].length()},
+        channels{layout.axes.back().length()},
+        images{layout.unflattened() / std::max<std::int64_t>(1, height * width * channels)} {}
+
+  [[nodiscard]] std::int64_t of_image() const { return height * width; }
+  std::int64_t height;
+  std::int64_t width;
+  std::int64_t channels;
+  std::int64_t images;
+};
+
+[[nodiscard]] std::vector<std::int64_t> windows(const Operation& operation, const Pixels& x,
+                                                const Pixels& y, std::int64_t first_image = 0) {
+  return {operation.window, operation.stride, x.height,   x.width,
+          y.height,         y.width,          x.channels, first_image};
+}
+
+/// A convolution as products of what is under windows (place by tap and channel) with the weight
+/// (tap and channel by channel), some images at a time.
+struct Convolution {
+  Convolution(const Lowering& to, const PartLayout& in, const PartLayout& result)
+      : operation{to.operation()},
+        x{in},
+        y{result},
+        depth{std::int64_t{operation.window} * operation.window * x.channels},
+        together{std::clamp<std::int64_t>(
+            to.most_beside / std::max<std::int64_t>(1, y.of_image() * depth), 1,
+            std::max<std::int64_t>(1, x.images))} {}
+
+  /// Windows of one pixel are the images themselves.
+  [[nodiscard]] bool is_plain() const { return operation.window == 1 && operation.stride == 1; }
+  [[nodiscard]] std::int64_t places(std::int64_t first) const {
+    return std::min(together, x.images - first) * y.of_image();
+  }
+  [[nodiscard]] std::int64_t taps() const { return depth / x.channels; }
+  [[nodiscard]] std::int64_t groups() const { return kernels::channel_groups(x.channels); }
+  [[nodiscard]] LoweredOperand beside(Lowering& to, LoweredBeside of) const {
+    of.elements = together * y.of_image() * depth;
+    return to.beside(of);
+  }
+  /// Where the places of images from this one on begin in y, and in x where it is plain.
+  [[nodiscard]] std::int64_t first_y(std::int64_t image) const {
+    return image * y.of_image() * y.channels;
+  }
+  [[nodiscard]] std::int64_t first_x(std::int64_t image) const {
+    return image * x.of_image() * x.channels;
+  }
+
+  const Operation& operation;
+  Pixels x;
+  Pixels y;
+  std::int64_t depth;
+  std::int64_t together;  // images
+};
+
+/// each(first image, what is under the windows of its images, where that begins).
+template <class Each>
+void for_each_part(Lowering& to, const Convolution& of, Each&& each) {
+  if (of.is_plain()) {
+    for (std::int64_t i = 0; i < of.x.images; i += of.together) each(i, read(0), of.first_x(i));
+    return;
+  }
+  const LoweredOperand taps = of.beside(to, {0, NumberType::fp32, 0});
+  for (std::int64_t i = 0; i < of.x.images; i += of.together) {
+    to.add(F::gather_taps, of.places(i) * of.taps() * of.groups(), {read(0)}, {taps}).sizes =
+        windows(of.operation, of.x, of.y, i);
+    each(i, taps, 0);
+  }
+}
+
+}  // namespace
+
+/// [x, weight] -> [y]
+void convolution(Lowering& to) {
+  const Convolution of{to, to.in(0), to.to(0)};
+  const std::int64_t n = of.y.channels;
+  for_each_part(to, of, [&](std::int64_t image, LoweredOperand taps, std::int64_t first) {
+    matrix_product(to, of.places(image), n, of.depth, {taps, first, of.depth, 1},
+                   {read(1), 0, n, 1}, {written(0), of.first_y(image), n, 1});
+  });
+}
+
+/// [x, g_y] -> [g_weight]
+void convolution_weight_grad(Lowering& to) {
+  const Convolution of{to, to.in(0), to.in(1)};
+  const std::int64_t n = of.y.channels;
+  for_each_part(to, of, [&](std::int64_t image, LoweredOperand taps, std::int64_t first) {
+    KernelLaunch& launch =
+        matrix_product(to, of.depth, n, of.places(image), {taps, first, 1, of.depth},
+                       {read(1), of.first_y(image), n, 1}, {written(0), 0, n, 1});
+    if (image > 0) launch.adds = 1;
+  });
+}
+
+/// [g_y, weight] -> [g_x]
+void convolution_input_grad(Lowering& to) {
+  const Convolution of{to, to.to(0), to.in(0)};
+  const std::int64_t n = of.y.channels;
+  const auto product = [&](std::int64_t image, const Matrix& y) {
+    matrix_product(to, of.places(image), of.depth, n, {read(0), of.first_y(image), n, 1},
+                   {read(1), 0, 1, n}, y);
+  };
+  if (of.is_plain()) {
+    for (std::int64_t i = 0; i < of.x.images; i += of.together) {
+      product(i, {written(0), of.first_x(i), of.depth, 1});
+    }
+    return;
+  }
+  const LoweredOperand taps = of.beside(to, {0, to.computes, {}});
+  for (std::int64_t i = 0; i < of.x.images; i += of.together) {
+    product(i, {taps, 0, of.depth, 1});
+    const std::int64_t images = std::min(of.together, of.x.images - i);
+    to.add(F::sum_taps, images * of.x.of_image() * of.groups(), {taps}, {written(0)}).sizes =
+        windows(of.operation, of.x, of.y, i);
+  }
+}
+
+/// [x] -> [y]
+void pool(Lowering& to) {
+  if (to.operation().window == 0) {
+    to.each(F::pool_mean).sizes = {width_of(to.in(0)),
+                                   to.in(0).unflattened() / to.to(0).unflattened()};
+    return;
+  }
+  to.each(F::pool_maximum).sizes = windows(to.operation(), Pixels{to.in(0)}, Pixels{to.to(0)});
+}
+
+/// [x, y, g_y] -> [g_x]
+void pool_backward(Lowering& to) {
+  if (to.operation().window == 0) {
+    to.each(F::pool_mean_gradient).sizes = {width_of(to.in(0)),
+                                            to.in(0).unflattened() / to.in(1).unflattened()};
+    return;
+  }
+  to.each(F::pool_maximum_gradient).sizes =
+      windows(to.operation(), Pixels{to.in(0)}, Pixels{to.in(1)});
+}
+
+/// [x] -> [y], and its gradient, which goes the other way.
+void temporal_shift(Lowering& to) {
+  const Pixels x{to.in(0)};
+  const bool forward = to.operation().kind == OperationKind::temporal_shift;
+  to.each(F::shift_in_time).sizes = {x.channels, x.of_image() * x.channels,
+                                     to.in(0).find(Dim::time)->length(),
+                                     std::max<std::int64_t>(1, x.channels / 8), forward ? 1 : -1};
+}
+
+}  // namespace lockstep::lowering

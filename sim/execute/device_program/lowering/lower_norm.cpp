@@ -1,0 +1,113 @@
+#include <algorithm>
+
+#include "sim/execute/device_program/lowering/lowering_parts.hpp"
+#include "sim/execute/kernels/kernel_list.hpp"
+
+namespace lockstep::lowering {
+
+namespace {
+
+constexpr double kEpsilon = 1e-5;  // of norms, as the host's kernels have it
+constexpr std::int64_t kRowsOfPart = 256;
+constexpr std::int64_t kMostParts = 64;
+
+[[nodiscard]] bool is_centred(const Lowering& to) {
+  return to.operation().norm == Normalisation::layer;
+}
+
+[[nodiscard]] std::int64_t parts_of(std::int64_t rows) {
+  return std::clamp<std::int64_t>(rows / kRowsOfPart, 1, kMostParts);
+}
+
+void refuse_wide_gain(const Lowering& to) {
+  if (to.in(1).elements() == width_of(to.in(0))) return;
+  kernels::refuse(to.call,
+                  "norms with a gain per head or over all heads are not executed on GPUs; use "
+                  "--backend host");
+}
+
+void channel_statistics(Lowering& to, const PartSums& sums, bool of_squares) {
+  KernelLaunch& launch = to.add(F::channel_statistics, sums.columns, {sums.of}, {written(1)});
+  launch.sizes = {sums.columns, sums.parts, sums.rows, of_squares ? 1 : 0};
+  launch.numbers = {kEpsilon};
+}
+
+/// Sums that become the gradients of gain and bias. Statistics are of rows or of columns.
+[[nodiscard]] PartSums gain_sums(Lowering& to, bool of_columns, bool centred) {
+  const PartLayout& x = to.in(0);
+  const PartSums out = part_sums(to, F::normalise_gain_gradient, rows_of(x), width_of(x), 2,
+                                 {read(0), read(2), read(3)});
+  to.out.kernels.back().launch.sizes = {out.rows, out.columns, out.parts, centred ? 1 : 0,
+                                        of_columns ? 1 : 0};
+  return out;
+}
+
+}  // namespace
+
+PartSums part_sums(Lowering& to, F function, std::int64_t rows, std::int64_t columns,
+                   std::int64_t sums, std::vector<LoweredOperand> from) {
+  constexpr std::int64_t kTogether = 32;  // kernels::kColumnsTogether
+  const std::int64_t parts = parts_of(rows);
+  const PartSums out{to.beside(sums * parts * columns), rows, columns, parts};
+  KernelLaunch& launch =
+      to.add(function, parts * ((columns + kTogether - 1) / kTogether), std::move(from), {out.of});
+  launch.sizes = {rows, columns, parts};
+  launch.scratch = sums * kTeamLanes;
+  return out;
+}
+
+KernelLaunch& add_parts(Lowering& to, const PartSums& sums, std::vector<LoweredOperand> results) {
+  const bool two = results.size() > 1;
+  KernelLaunch& launch = to.add(F::add_parts, sums.columns, {sums.of}, std::move(results));
+  launch.sizes = {sums.columns, sums.parts, two ? 1 : 0};
+  return launch;
+}
+
+/// [x, gain, (bias)] -> [y, statistics]
+void normalisation(Lowering& to) {
+  refuse_wide_gain(to);
+  KernelLaunch& launch = to.each(F::normalise);
+  launch.count = rows_of(to.in(0));
+  launch.sizes = {width_of(to.in(0)), is_centred(to) ? 1 : 0, to.reads.size() > 2 ? 1 : 0};
+  launch.numbers = {kEpsilon};
+}
+
+/// [x, gain, statistics, g_y] -> [g_x, g_gain, (g_bias)]
+void normalisation_backward(Lowering& to) {
+  refuse_wide_gain(to);
+  KernelLaunch& input = to.add(F::normalise_input_gradient, rows_of(to.in(0)),
+                               {read(0), read(1), read(2), read(3)}, {written(0)});
+  input.sizes = {width_of(to.in(0)), is_centred(to) ? 1 : 0};
+  std::vector<LoweredOperand> gains{written(1)};
+  if (to.writes.size() > 2) gains.push_back(written(2));
+  add_parts(to, gain_sums(to, false, is_centred(to)), std::move(gains));
+}
+
+/// [x, gain, bias] -> [y, statistics], over all rows: the mean, then squares beside it.
+void batch_norm(Lowering& to) {
+  const PartLayout& x = to.in(0);
+  const PartSums sums = part_sums(to, F::sum_columns, rows_of(x), width_of(x), 1, {read(0)});
+  Table rows;
+  for (std::int64_t row = 0; row < sums.rows; ++row) rows.push_back(row * sums.columns);
+  to.out.kernels.back().launch.tables = {nullptr, table_of(std::move(rows))};
+  channel_statistics(to, sums, false);
+  channel_statistics(
+      to, part_sums(to, F::square_channels, sums.rows, sums.columns, 1, {read(0), written(1)}),
+      true);
+  to.add(F::normalise_channels, x.elements(), {read(0), read(1), read(2), written(1)}, {written(0)})
+      .sizes = {sums.columns};
+}
+
+/// [x, gain, statistics, g_y] -> [g_x, g_gain, g_bias]
+void batch_norm_backward(Lowering& to) {
+  const PartSums sums = gain_sums(to, true, true);
+  const LoweredOperand gain = to.beside(sums.columns);
+  const LoweredOperand bias = to.beside(sums.columns);
+  add_parts(to, sums, {gain, bias});
+  add_parts(to, sums, {written(1), written(2)});
+  to.add(F::normalise_channels_gradient, to.in(0).elements(),
+         {read(0), read(1), read(2), read(3), gain, bias}, {written(0)})
+      .sizes = {sums.columns, sums.rows};
+}
+
+}  // namespace lockstep::lowering

@@ -1,0 +1,169 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "sim/execute/device_program/lowering/lowering_parts.hpp"
+#include "sim/execute/kernels/execution_error.hpp"
+
+namespace lockstep::lowering {
+
+namespace {
+
+/// Rows [b, s, heads, width] of queries, keys or values beside scores [b, a, s, t].
+struct Rows {
+  Rows(const KernelSettings& call, const PartLayout& rows, const PartLayout& scores)
+      : width{rows.axes[3].length()} {
+    const bool keys = rows.axes[2].dim == Dim::kv_heads;
+    const std::int64_t by_token = rows.axes[2].length() * width;
+    for (const std::int64_t token : scores.axes[keys ? 3 : 2].at) {
+      tokens.push_back(place(call, rows.axes[1], token) * by_token);
+    }
+    Table heads;
+    for (const std::int64_t head : scores.axes[1].at) {
+      const std::int64_t own = head * rows.axes[2].size / scores.axes[1].size;
+      heads.push_back(place(call, rows.axes[2], own) * width);
+    }
+    for (std::int64_t b = 0; b < scores.axes[0].length(); ++b) {
+      for (const std::int64_t head : heads) {
+        batches.push_back(b * rows.axes[1].length() * by_token + head);
+      }
+    }
+    for (std::int64_t i = 0; i < width; ++i) numbers.push_back(i);
+  }
+
+  /// A matrix of tokens by numbers of a head, or the other way round.
+  [[nodiscard]] ProductPlaces by_token() const { return {tokens, numbers, batches}; }
+  [[nodiscard]] ProductPlaces by_number() const { return {numbers, tokens, batches}; }
+
+  [[nodiscard]] static std::int64_t place(const KernelSettings& call, const PartAxis& axis,
+                                          std::int64_t global) {
+    const auto found = std::find(axis.at.begin(), axis.at.end(), global);
+    if (found != axis.at.end()) return found - axis.at.begin();
+    throw ExecutionError{fmt::format("{}: needs {} {}, which is not there", call.operation->name,
+                                     to_string(axis.dim), global)};
+  }
+
+  std::int64_t width;
+  Table tokens{};   // where each token's rows begin
+  Table numbers{};  // of a head
+  Table batches{};  // where each sequence and head begins
+};
+
+/// Scores by query and key.
+struct Scores {
+  explicit Scores(const PartLayout& layout) {
+    const std::int64_t width = layout.axes[3].length();
+    const std::int64_t matrix = layout.axes[2].length() * width;
+    for (std::int64_t s = 0; s < layout.axes[2].length(); ++s) queries.push_back(s * width);
+    for (std::int64_t t = 0; t < width; ++t) keys.push_back(t);
+    const std::int64_t batches_there = layout.axes[0].length() * layout.axes[1].length();
+    for (std::int64_t i = 0; i < batches_there; ++i) batches.push_back(i * matrix);
+  }
+
+  [[nodiscard]] ProductPlaces by_query() const { return {queries, keys, batches}; }
+  [[nodiscard]] ProductPlaces by_key() const { return {keys, queries, batches}; }
+  Table queries{};
+  Table keys{};
+  Table batches{};
+};
+
+[[nodiscard]] Table picked(const Table& from, const std::vector<std::size_t>& which) {
+  Table out;
+  for (const std::size_t i : which) out.push_back(from[i]);
+  return out;
+}
+
+/// Batches whose results are all different: several heads may share one, and then take turns.
+[[nodiscard]] std::vector<std::vector<std::size_t>> turns_of(const Table& results) {
+  std::map<std::int64_t, std::size_t> seen;
+  std::vector<std::vector<std::size_t>> out;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const std::size_t turn = seen[results[i]]++;
+    if (out.size() <= turn) out.emplace_back();
+    out[turn].push_back(i);
+  }
+  return out;
+}
+
+/// A product whose results several heads may share; what belongs to no head is zero.
+void product_by_heads(Lowering& to, const ProductOperand& a, const ProductOperand& b,
+                      const ProductOperand& y, double factor = 1) {
+  const auto turns = turns_of(y.at.batches);
+  const auto matrix = static_cast<std::int64_t>(y.at.rows.size() * y.at.columns.size());
+  const auto reached = turns.empty() ? 0 : static_cast<std::int64_t>(turns[0].size()) * matrix;
+  const bool is_whole = reached == to.to(y.of.index).elements();
+  if (!is_whole) to.clear(y.of.index);
+  for (std::size_t i = 0; i < turns.size(); ++i) {
+    const auto of_turn = [&](const ProductOperand& of) {
+      return ProductOperand{of.of, {of.at.rows, of.at.columns, picked(of.at.batches, turns[i])}};
+    };
+    KernelLaunch& launch = product(to, of_turn(a), of_turn(b), of_turn(y), factor);
+    if (i > 0 || !is_whole) launch.adds = 1;
+  }
+}
+
+[[nodiscard]] double factor_of(const PartLayout& q) {
+  return 1 / std::sqrt(static_cast<double>(q.axes[3].size));
+}
+
+}  // namespace
+
+/// [q, k] -> [scores]
+void attention_scores(Lowering& to) {
+  const Rows q{to.call, to.in(0), to.to(0)};
+  const Rows k{to.call, to.in(1), to.to(0)};
+  product(to, {read(0), q.by_token()}, {read(1), k.by_number()},
+          {written(0), Scores{to.to(0)}.by_query()}, factor_of(to.in(0)));
+}
+
+/// [q, k, g_scores] -> [g_q, g_k]
+void attention_scores_backward(Lowering& to) {
+  const Rows q{to.call, to.in(0), to.in(2)};
+  const Rows k{to.call, to.in(1), to.in(2)};
+  const Scores scores{to.in(2)};
+  const double factor = factor_of(to.in(0));
+  product_by_heads(to, {read(2), scores.by_query()}, {read(1), k.by_token()},
+                   {written(0), q.by_token()}, factor);
+  product_by_heads(to, {read(2), scores.by_key()}, {read(0), q.by_token()},
+                   {written(1), k.by_token()}, factor);
+}
+
+/// [probabilities, v] -> [o]
+void attention_context(Lowering& to) {
+  const Rows v{to.call, to.in(1), to.in(0)};
+  const Rows o{to.call, to.to(0), to.in(0)};
+  product_by_heads(to, {read(0), Scores{to.in(0)}.by_query()}, {read(1), v.by_token()},
+                   {written(0), o.by_token()});
+}
+
+/// [probabilities, v, g_o] -> [g_probabilities, g_v]
+void attention_context_backward(Lowering& to) {
+  const Rows v{to.call, to.in(1), to.in(0)};
+  const Rows o{to.call, to.in(2), to.in(0)};
+  const Scores scores{to.in(0)};
+  product(to, {read(2), o.by_token()}, {read(1), v.by_number()}, {written(0), scores.by_query()});
+  product_by_heads(to, {read(0), scores.by_key()}, {read(2), o.by_token()},
+                   {written(1), v.by_token()});
+}
+
+void softmax(Lowering& to) {
+  const PartLayout& scores = to.to(0);
+  const PartAxis& keys = scores.axes.back();
+  const PartAxis* queries = scores.find(Dim::sequence);
+  KernelLaunch& launch = to.each(F::softmax);
+  launch.count = rows_of(scores);
+  launch.sizes = {keys.length(), queries == nullptr ? 1 : queries->length(),
+                  to.operation().causal ? 1 : 0, window_of(to.operation())};
+  launch.tables = {queries == nullptr ? nullptr : table_of(queries->at), table_of(keys.at)};
+}
+
+/// [probabilities, g_probabilities] -> [g_scores]
+void softmax_backward(Lowering& to) {
+  KernelLaunch& launch = to.each(F::softmax_gradient);
+  launch.count = rows_of(to.in(0));
+  launch.sizes = {width_of(to.in(0))};
+}
+
+}  // namespace lockstep::lowering

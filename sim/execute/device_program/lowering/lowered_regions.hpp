@@ -1,0 +1,38 @@
+#pragma once
+
+#include <vector>
+
+#include "sim/execute/device_plan/plan.hpp"
+#include "sim/execute/device_program/lowering/lower_operation.hpp"
+
+namespace lockstep {
+
+/// Where the operands of a lowered operation lie.
+struct LoweredRegions {
+  std::vector<Region> reads{};
+  std::vector<Region> writes{};
+  std::vector<Region> beside{};
+
+  [[nodiscard]] const Region& of(const LoweredOperand& operand) const {
+    switch (operand.of) {
+      case LoweredOperand::Of::reads:
+        return reads.at(operand.index);
+      case LoweredOperand::Of::writes:
+        return writes.at(operand.index);
+      case LoweredOperand::Of::beside:
+        break;
+    }
+    return beside.at(operand.index);
+  }
+  [[nodiscard]] std::vector<Region> of(const std::vector<LoweredOperand>& operands) const {
+    std::vector<Region> out;
+    for (const LoweredOperand& each : operands) out.push_back(of(each));
+    return out;
+  }
+  /// The type of a buffer beside, in this plan.
+  [[nodiscard]] NumberType type_of(const LoweredBeside& of, const Plan& plan) const {
+    return of.as_read ? plan.buffers[reads.at(*of.as_read).buffer].type : of.type;
+  }
+};
+
+}  // namespace lockstep

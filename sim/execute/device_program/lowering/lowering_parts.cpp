@@ -1,0 +1,87 @@
+#include "sim/execute/device_program/lowering/lowering_parts.hpp"
+
+#include <cmath>
+
+#include "sim/base/check.hpp"
+
+namespace lockstep::lowering {
+
+KernelLaunch& Lowering::add(F function, std::int64_t count, std::vector<LoweredOperand> from,
+                            std::vector<LoweredOperand> results) {
+  LoweredKernel kernel;
+  kernel.launch = launch_of(function, count);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const bool own = results[i].of == LoweredOperand::Of::writes && adds_to(results[i].index);
+    kernel.launch.adds |= own ? 1U << i : 0U;
+  }
+  kernel.reads = std::move(from);
+  kernel.writes = std::move(results);
+  out.kernels.push_back(std::move(kernel));
+  return out.kernels.back().launch;
+}
+
+KernelLaunch& Lowering::each(F function) {
+  std::vector<LoweredOperand> from;
+  std::vector<LoweredOperand> results;
+  for (std::size_t i = 0; i < reads.size(); ++i) from.push_back(read(i));
+  for (std::size_t i = 0; i < writes.size(); ++i) results.push_back(written(i));
+  return add(function, to(0).elements(), std::move(from), std::move(results));
+}
+
+LoweredOperand Lowering::beside(std::int64_t elements) {
+  return beside(LoweredBeside{elements, computes, {}});
+}
+
+LoweredOperand Lowering::beside(LoweredBeside of) {
+  out.beside.push_back(of);
+  return {LoweredOperand::Of::beside, out.beside.size() - 1};
+}
+
+void Lowering::clear(std::size_t result) {
+  if (adds_to(result)) return;
+  add(F::fill, to(result).elements(), {}, {written(result)}).numbers = {0};
+}
+
+KernelLaunch launch_of(KernelFunction function, std::int64_t count) {
+  KernelLaunch out;
+  out.function = function;
+  out.count = count;
+  return out;
+}
+
+TablePtr table_of(Table places) {
+  bool identity = true;
+  for (std::size_t i = 0; i < places.size() && identity; ++i) {
+    identity = places[i] == static_cast<std::int64_t>(i);
+  }
+  return identity ? nullptr : std::make_shared<const Table>(std::move(places));
+}
+
+TablePtr inverse_of(const PartAxis& axis) {
+  Table out(static_cast<std::size_t>(axis.size), -1);
+  for (std::size_t i = 0; i < axis.at.size(); ++i) {
+    if (axis.at[i] >= 0) out[static_cast<std::size_t>(axis.at[i])] = static_cast<std::int64_t>(i);
+  }
+  return table_of(std::move(out));
+}
+
+std::int64_t width_of(const PartLayout& layout) {
+  return layout.axes.back().length();
+}
+
+std::int64_t rows_of(const PartLayout& layout) {
+  const std::int64_t width = width_of(layout);
+  return width == 0 ? 0 : layout.elements() / width;
+}
+
+Table places_of_common(const PartLayout& from, const PartLayout& to) {
+  std::vector<double> numbers(static_cast<std::size_t>(from.elements()));
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<double>(i) + 1;
+  std::vector<double> found(static_cast<std::size_t>(to.elements()), 0);
+  copy_common(from, numbers, to, found, false);
+  Table out;
+  for (const double number : found) out.push_back(std::llround(number) - 1);
+  return out;
+}
+
+}  // namespace lockstep::lowering

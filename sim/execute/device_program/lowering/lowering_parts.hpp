@@ -1,0 +1,146 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "sim/execute/device_program/lowering/lower_operation.hpp"
+
+/// For the sources of this folder that lower operations, one per family.
+namespace lockstep::lowering {
+
+using Table = KernelLaunch::Table;
+using TablePtr = std::shared_ptr<const Table>;
+using F = KernelFunction;
+
+inline LoweredOperand read(std::size_t i) {
+  return {LoweredOperand::Of::reads, i};
+}
+inline LoweredOperand written(std::size_t i) {
+  return {LoweredOperand::Of::writes, i};
+}
+
+/// An operation with how its operands lie.
+struct Lowering {
+  const KernelSettings& call;
+  std::vector<const PartLayout*> reads{};
+  std::vector<const PartLayout*> writes{};
+  std::vector<const Tensor*> read_tensors{};
+  std::vector<const Tensor*> tensors{};  // written
+  std::vector<bool> adds{};              // to what each result holds
+  NumberType computes = NumberType::fp32;
+  std::int64_t most_beside = kMostBeside;  // elements
+  LoweredOperation out{};
+
+  [[nodiscard]] const Operation& operation() const { return *call.operation; }
+  [[nodiscard]] const PartLayout& in(std::size_t i) const { return *reads.at(i); }
+  [[nodiscard]] const PartLayout& to(std::size_t i) const { return *writes.at(i); }
+  [[nodiscard]] bool adds_to(std::size_t i) const { return adds.at(i); }
+
+  /// One more kernel. Its bits of what it adds to are those of the operation's results that it
+  /// writes.
+  KernelLaunch& add(F function, std::int64_t count, std::vector<LoweredOperand> from,
+                    std::vector<LoweredOperand> results);
+  /// Index by index of the first result; all operands in order.
+  KernelLaunch& each(F function);
+  /// A buffer beside, in what is computed in.
+  LoweredOperand beside(std::int64_t elements);
+  LoweredOperand beside(LoweredBeside of);
+  /// A result that kernels add to bit by bit: zeros, unless it is added to in any case.
+  void clear(std::size_t result);
+};
+
+/// Which keys causal attention's queries see: see kernels::is_visible.
+[[nodiscard]] inline std::int64_t window_of(const Operation& attention) {
+  return attention.visible.chunked ? -attention.visible.window : attention.visible.window;
+}
+
+[[nodiscard]] KernelLaunch launch_of(KernelFunction function, std::int64_t count);
+/// Null where the table is 0, 1, 2 ...
+[[nodiscard]] TablePtr table_of(Table places);
+/// Local index by global one, -1 where it is not here; null where all are.
+[[nodiscard]] TablePtr inverse_of(const PartAxis& axis);
+[[nodiscard]] std::int64_t rows_of(const PartLayout& layout);
+[[nodiscard]] std::int64_t width_of(const PartLayout& layout);
+/// Indices of an operand of what is copied, -1 where `from` has it not: per element of `to`.
+[[nodiscard]] Table places_of_common(const PartLayout& from, const PartLayout& to);
+
+/// Where the elements of a matrix stand: element (i, k) of a batch at rows[i] + columns[k] + where
+/// the batch begins.
+struct ProductPlaces {
+  Table rows;
+  Table columns;
+  Table batches;
+};
+/// An operand, and where its matrices stand in it.
+struct ProductOperand {
+  LoweredOperand of;
+  ProductPlaces at;
+};
+/// y = factor a b for every batch.
+KernelLaunch& product(Lowering& to, const ProductOperand& a, const ProductOperand& b,
+                      const ProductOperand& y, double factor = 1);
+
+/// One matrix that lies with constant distances.
+struct Matrix {
+  LoweredOperand of;
+  std::int64_t first = 0;
+  std::int64_t by_row = 0;
+  std::int64_t by_column = 1;
+};
+/// y (m x n) = a (m x k) b.
+KernelLaunch& matrix_product(Lowering& to, std::int64_t m, std::int64_t n, std::int64_t k,
+                             const Matrix& a, const Matrix& b, const Matrix& y);
+
+/// Sums of `parts` parts of the rows of a matrix, beside; `sums` of them for each column.
+struct PartSums {
+  LoweredOperand of;
+  std::int64_t rows;
+  std::int64_t columns;
+  std::int64_t parts;
+};
+[[nodiscard]] PartSums part_sums(Lowering& to, F function, std::int64_t rows, std::int64_t columns,
+                                 std::int64_t sums, std::vector<LoweredOperand> from);
+/// The sums of all rows, to one or two results.
+KernelLaunch& add_parts(Lowering& to, const PartSums& sums, std::vector<LoweredOperand> results);
+
+// One function per family.
+void matmul(Lowering& to);
+void bias_gradient(Lowering& to);
+void attention(Lowering& to);
+void attention_backward(Lowering& to);
+// Scores that are stored.
+void attention_scores(Lowering& to);
+void attention_scores_backward(Lowering& to);
+void attention_context(Lowering& to);
+void attention_context_backward(Lowering& to);
+void softmax(Lowering& to);
+void softmax_backward(Lowering& to);
+void normalisation(Lowering& to);
+void normalisation_backward(Lowering& to);
+void batch_norm(Lowering& to);
+void batch_norm_backward(Lowering& to);
+void activation(Lowering& to);
+void activation_backward(Lowering& to);
+void rotary(Lowering& to);
+void rotary_backward(Lowering& to);
+void dropout(Lowering& to);
+void dropout_backward(Lowering& to);
+void moved(Lowering& to);  // scale, cast, slice, host_copy
+void embedding(Lowering& to);
+void embedding_backward(Lowering& to);
+void losses(Lowering& to);
+void router(Lowering& to);
+void router_backward(Lowering& to);
+void dispatch(Lowering& to);
+void dispatch_backward(Lowering& to);
+void combine(Lowering& to);
+void combine_backward(Lowering& to);
+void convolution(Lowering& to);
+void convolution_input_grad(Lowering& to);
+void convolution_weight_grad(Lowering& to);
+void pool(Lowering& to);
+void pool_backward(Lowering& to);
+void temporal_shift(Lowering& to);
+void update(Lowering& to);
+
+}  // namespace lockstep::lowering

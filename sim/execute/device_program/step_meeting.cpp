@@ -1,0 +1,81 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/execute/device_program/collective_planner.hpp"
+#include "sim/execute/device_program/step_planner.hpp"
+#include "sim/execute/kernels/execution_error.hpp"
+
+namespace lockstep::execution {
+
+/// Everyone has come: what they bring is exchanged.
+template <class Real>
+void StepPlanner<Real>::meet(Meeting& meeting) {
+  CollectiveTensors<Real> tensors;
+  tensors.members = meeting.members;
+  tensors.root = meeting.root;
+  const Player& first = state_.player(meeting.members[0]);
+  const RoleOperation& what = first.operation(meeting.operations[0]);
+  tensors.how = &*what.operation->communication;
+  for (std::size_t k = 0; k < meeting.members.size(); ++k) {
+    const Player& player = state_.player(meeting.members[k]);
+    const std::uint32_t operation = meeting.operations[k];
+    const RoleOperation& own = player.operation(operation);
+    const Communication& other = *own.operation->communication;
+    if (other.collective != tensors.how->collective || other.reduction != tensors.how->reduction ||
+        other.cut != tensors.how->cut || other.joined != tensors.how->joined) {
+      throw ExecutionError{fmt::format("{} meets {}", state_.who(first, meeting.operations[0]),
+                                       state_.who(player, operation))};
+    }
+    tensors.streams.push_back(stream_of(player, operation));
+    const std::size_t count = std::max(own.reads.size(), own.writes.size());
+    if (tensors.parts.size() < count) {
+      tensors.parts.resize(count);
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      tensors.parts[i].resize(meeting.members.size());
+      CollectivePart& part = tensors.parts[i][k];
+      if (i < own.reads.size()) {
+        part.from = &needs_.layout(player, operation, own.reads[i]);
+        part.brought = whole(read(player, operation, own.reads[i]));
+      }
+    }
+  }
+  for (auto& parts : tensors.parts) parts.resize(meeting.members.size());
+  for (std::size_t k = 0; k < meeting.members.size(); ++k) {
+    const Player& player = state_.player(meeting.members[k]);
+    const std::uint32_t operation = meeting.operations[k];
+    const RoleOperation& own = player.operation(operation);
+    for (std::size_t i = 0; i < own.writes.size(); ++i) {
+      CollectivePart& part = tensors.parts[i][k];
+      part.to = &needs_.layout(player, operation, own.writes[i]);
+      part.got = whole(buffer(player.rank, own.writes[i]));
+      part.adds = store(player, operation, own.writes[i], own.operation->accumulate);
+      held(player.rank, own.writes[i]).written = true;
+    }
+  }
+  const auto schedule = needs_.schedule_of && meeting.members.size() > 1
+                            ? needs_.schedule_of(*first.role, what, meeting.members, meeting.root)
+                            : nullptr;
+  CollectiveRoom room;
+  room.launch = [this](StreamIndex stream, const KernelLaunch& kernel, std::vector<Region> reads,
+                       std::vector<Region> writes) {
+    return launch(stream, kernel, std::move(reads), std::move(writes));
+  };
+  room.spare = [this](int rank, StreamIndex stream, std::size_t which, std::int64_t elements,
+                      NumberType type) { return spare(rank, stream, which, elements, type); };
+  room.lane = [this](int rank, StreamIndex own, int lane) { return lane_stream(rank, own, lane); };
+  room.builder = builder_.get();
+  try {
+    plan_collective<Real>(tensors, schedule.get(), room);
+  } catch (const ExecutionError& error) {
+    throw ExecutionError{fmt::format("{} with {} others: {}",
+                                     state_.who(first, meeting.operations[0]),
+                                     meeting.members.size() - 1, error.what())};
+  }
+}
+
+template void StepPlanner<float>::meet(Meeting&);
+template void StepPlanner<double>::meet(Meeting&);
+
+}  // namespace lockstep::execution

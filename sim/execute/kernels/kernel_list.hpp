@@ -1,0 +1,125 @@
+#pragma once
+
+#include "sim/execute/kernels/kernels.hpp"
+
+/// One function per kind of operation; shapes as in sim/program/operation.hpp.
+namespace lockstep::kernels {
+
+// product.cpp: a b (+ bias) over any dimensions; sums over those that the result has not.
+template <class Real>
+void matmul(KernelCall<Real>& call);
+template <class Real>
+void bias_gradient(KernelCall<Real>& call);
+
+// attention.cpp: q [b, s, a, d], k [b, t, g, d], v [b, t, g, e], o [b, s, a, e], statistics
+// [b, a, s]: the logarithm of the sum of exp(score).
+template <class Real>
+void attention(KernelCall<Real>& call);
+template <class Real>
+void attention_backward(KernelCall<Real>& call);
+
+// attention_unfused.cpp: scores and probabilities [b, a, s, t].
+template <class Real>
+void attention_scores(KernelCall<Real>& call);
+template <class Real>
+void attention_scores_backward(KernelCall<Real>& call);
+template <class Real>
+void softmax(KernelCall<Real>& call);
+template <class Real>
+void softmax_backward(KernelCall<Real>& call);
+template <class Real>
+void attention_context(KernelCall<Real>& call);
+template <class Real>
+void attention_context_backward(KernelCall<Real>& call);
+
+// norm.cpp
+template <class Real>
+void normalisation(KernelCall<Real>& call);
+template <class Real>
+void normalisation_backward(KernelCall<Real>& call);
+template <class Real>
+void batch_norm(KernelCall<Real>& call);
+template <class Real>
+void batch_norm_backward(KernelCall<Real>& call);
+
+// elementwise.cpp
+template <class Real>
+void activation(KernelCall<Real>& call);
+template <class Real>
+void activation_backward(KernelCall<Real>& call);
+template <class Real>
+void rotary(KernelCall<Real>& call);
+template <class Real>
+void rotary_backward(KernelCall<Real>& call);
+template <class Real>
+void dropout(KernelCall<Real>& call);
+template <class Real>
+void dropout_backward(KernelCall<Real>& call);
+template <class Real>
+void add(KernelCall<Real>& call);
+template <class Real>
+void scale(KernelCall<Real>& call);
+template <class Real>
+void copy(KernelCall<Real>& call);
+
+// loss.cpp
+template <class Real>
+void embedding(KernelCall<Real>& call);
+template <class Real>
+void embedding_backward(KernelCall<Real>& call);
+template <class Real>
+void loss_maximum(KernelCall<Real>& call);
+template <class Real>
+void loss_sum(KernelCall<Real>& call);
+template <class Real>
+void loss(KernelCall<Real>& call);
+template <class Real>
+void loss_backward(KernelCall<Real>& call);
+
+// experts.cpp
+template <class Real>
+void router(KernelCall<Real>& call);
+template <class Real>
+void router_backward(KernelCall<Real>& call);
+template <class Real>
+void dispatch(KernelCall<Real>& call);
+template <class Real>
+void dispatch_backward(KernelCall<Real>& call);
+template <class Real>
+void combine(KernelCall<Real>& call);
+template <class Real>
+void combine_backward(KernelCall<Real>& call);
+
+// image.cpp
+template <class Real>
+void convolution(KernelCall<Real>& call);
+template <class Real>
+void convolution_input_grad(KernelCall<Real>& call);
+template <class Real>
+void convolution_weight_grad(KernelCall<Real>& call);
+template <class Real>
+void pool(KernelCall<Real>& call);
+template <class Real>
+void pool_backward(KernelCall<Real>& call);
+template <class Real>
+void temporal_shift(KernelCall<Real>& call);
+template <class Real>
+void temporal_shift_backward(KernelCall<Real>& call);
+
+// update.cpp
+template <class Real>
+void update(KernelCall<Real>& call);
+
+// kernels.cpp: errors of operands.
+[[noreturn]] void refuse(const KernelSettings& call, const std::string& why);
+/// Dimensions that both have must hold the same indices. Slots of experts are a bag: their number
+/// alone has to agree.
+void check_aligned(const KernelSettings& call, const Tensor& a, const PartLayout& in_a,
+                   const Tensor& b, const PartLayout& in_b);
+/// A dimension that has to be whole on the rank.
+void check_whole(const KernelSettings& call, const Tensor& tensor, const PartAxis& axis);
+/// The dimension, which the part must have.
+[[nodiscard]] const PartAxis& axis_of(const KernelSettings& call, const Tensor& tensor,
+                                      const PartLayout& layout, Dim dim);
+
+}  // namespace lockstep::kernels

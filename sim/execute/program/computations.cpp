@@ -1,0 +1,158 @@
+#include "sim/execute/program/computations.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <string>
+#include <string_view>
+
+#include "sim/execute/kernels/execution_error.hpp"
+#include "sim/execute/kernels/random_bits.hpp"
+
+namespace lockstep::execution {
+
+namespace {
+
+using Kind = OperationKind;
+
+/// Replicas of the loss may differ by rounding.
+template <class Real>
+constexpr double kSameLoss = sizeof(Real) == sizeof(double) ? 1e-9 : 1e-4;
+
+/// Those that carry numbers on do not add to gradients of their own accord.
+[[nodiscard]] bool makes_gradients(Kind kind) {
+  switch (kind) {
+    case Kind::scale:
+    case Kind::cast:
+    case Kind::slice:
+    case Kind::host_copy:
+    case Kind::update:
+    case Kind::add:
+      return false;
+    default:
+      return true;
+  }
+}
+
+/// What attention parts and recomputed operations are parts and copies of.
+[[nodiscard]] std::string drawn_as(const Operation& operation) {
+  if (operation.kind == Kind::attention || operation.kind == Kind::attention_backward) {
+    return "attention";
+  }
+  constexpr std::string_view kAgain = ".again";
+  std::string name = operation.name;
+  if (name.ends_with(kAgain)) name.resize(name.size() - kAgain.size());
+  return name;
+}
+
+}  // namespace
+
+template <class Real>
+void Computations<Real>::begin_step(int step) {
+  step_ = step;
+  losses_.clear();
+}
+
+template <class Real>
+void Computations<Real>::run(const Player& player, std::uint32_t index) {
+  const RoleOperation& what = player.operation(index);
+  const Operation& operation = *what.operation;
+  KernelCall<Real> call = kernel_call(player, index);
+  try {
+    run_kernel(call);
+  } catch (const ExecutionError& error) {
+    throw ExecutionError{fmt::format("{}: {}", state_.who(player, index), error.what())};
+  }
+  for (std::size_t i = 0; i < what.writes.size(); ++i) {
+    values_.store(player, index, what.writes[i], std::move(call.write(i).values),
+                  adds(operation, *call.write(i).tensor));
+  }
+  if (operation.kind != Kind::loss) return;
+  losses_[{player.rank, index}] =
+      static_cast<double>(values_.held(player.rank, what.writes[0]).values.at(0));
+}
+
+template <class Real>
+bool Computations<Real>::adds(const Operation& operation, const Tensor& written) {
+  const bool gradient = written.category == Category::gradient && makes_gradients(operation.kind);
+  return !combines_itself(operation) && (operation.accumulate || gradient);
+}
+
+template <class Real>
+KernelSettings Computations<Real>::settings(const Player& player, std::uint32_t index) const {
+  const RoleOperation& what = player.operation(index);
+  KernelSettings out;
+  out.operation = what.operation;
+  out.optimizer = options_.optimizer;
+  out.step = step_;
+  out.dropping = options_.dropping;
+  if (what.operation->kind == Kind::matmul) {
+    const Atoms& partial = player.role->tensor(what.writes[0]).partial;
+    out.adds_bias = state_.program().mesh.coordinate(player.rank, partial) == 0;
+  }
+  if (what.operation->dropout > 0) {
+    out.draw = draw_of(what);
+    out.first_sample = first_sample(what, player.role->tensor(what.reads[0]));
+  }
+  return out;
+}
+
+template <class Real>
+KernelCall<Real> Computations<Real>::kernel_call(const Player& player, std::uint32_t index) {
+  const RoleOperation& what = player.operation(index);
+  KernelCall<Real> call;
+  static_cast<KernelSettings&>(call) = settings(player, index);
+  for (const std::uint32_t read : what.reads) {
+    call.reads.push_back({&player.role->tensor(read), &values_.layout(player, index, read),
+                          &values_.read(player, index, read)});
+  }
+  for (const std::uint32_t write : what.writes) {
+    const PartLayout& part = values_.layout(player, index, write);
+    call.writes.push_back({&player.role->tensor(write), &part,
+                           std::vector<Real>(static_cast<std::size_t>(part.elements()), 0)});
+  }
+  return call;
+}
+
+/// The same on every rank, for a part of an operation and for its recomputation.
+template <class Real>
+std::uint64_t Computations<Real>::draw_of(const RoleOperation& what) const {
+  std::uint64_t draw = mixed(options_.seed, drawn_as(*what.operation));
+  draw = mixed(draw, static_cast<std::uint64_t>(step_));
+  return mixed(draw, static_cast<std::uint64_t>(what.call.position));
+}
+
+/// Where its microbatch begins among the samples of the step: a sample is dropped the same elements
+/// of, however samples are dealt out to microbatches and replicas.
+template <class Real>
+std::int64_t Computations<Real>::first_sample(const RoleOperation& what,
+                                              const Tensor& tensor) const {
+  const Extent* batch = find_extent(tensor, Dim::batch);
+  const std::int64_t size = batch == nullptr ? 1 : batch->size;
+  if (options_.sample_of) return options_.sample_of(what.call.microbatch, 0, size);
+  return std::int64_t{what.call.microbatch} * size;
+}
+
+template <class Real>
+double Computations<Real>::loss() const {
+  std::map<std::vector<int>, double> found;  // per set of ranks that have it together
+  for (const auto& [place, value] : losses_) {
+    const Player& player = state_.player(place.first);
+    const Tensor& tensor = player.role->tensor(player.operation(place.second).writes[0]);
+    found[state_.program().mesh.members(player.rank, tensor.partial)] += value;
+  }
+  if (found.empty()) throw ExecutionError{"no rank computes a loss"};
+  const double out = found.begin()->second;
+  for (const auto& [ranks, value] : found) {
+    if (std::abs(value - out) <= kSameLoss<Real> * std::abs(out)) continue;
+    throw ExecutionError{
+        fmt::format("ranks from {} on have a loss of {}, those from {} on one of {}",
+                    found.begin()->first.front(), out, ranks.front(), value)};
+  }
+  return out;
+}
+
+template class Computations<float>;
+template class Computations<double>;
+
+}  // namespace lockstep::execution

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "sim/execute/schedule/block_memory.hpp"
+#include "sim/program/operation.hpp"
+
+namespace lockstep {
+
+/// What a schedule's ranks hold while it moves float or double numbers. Output and scratch are NaN
+/// until somebody writes them.
+template <class Real>
+class RealBlocks final : public BlockMemory {
+ public:
+  RealBlocks(const Schedule& schedule, std::int64_t block_elements, Reduction reduction);
+
+  /// All of a rank's buffer.
+  [[nodiscard]] std::vector<Real>& buffer(int rank, Buffer which);
+
+  [[nodiscard]] Payload read(int rank, std::span<const Chunk> runs) override;
+  [[nodiscard]] std::optional<std::string> write(const StepPlace& place,
+                                                 std::span<const Chunk> runs,
+                                                 const Payload& payload, Combine combine) override;
+
+ private:
+  std::int64_t block_elements_;
+  Reduction reduction_;
+  std::vector<std::array<std::vector<Real>, 3>> ranks_{};
+};
+
+}  // namespace lockstep

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "sim/execute/program/execution_options.hpp"
+#include "sim/execute/program/execution_state.hpp"
+
+namespace lockstep::execution {
+
+/// One instance of a tensor as a rank holds it.
+template <class Real>
+struct HeldValues {
+  std::vector<Real> values{};
+  bool written = false;
+  bool kept = false;                    // from step to step
+  bool read_first = false;              // before anything writes it
+  std::uint32_t writer = kNoOperation;  // the last of this step
+};
+
+/// What all ranks hold.
+template <class Real>
+class ValueStore {
+ public:
+  /// What is kept from step to step begins with its first values.
+  ValueStore(const ExecutionState& state, const ExecutionOptions& options);
+
+  void begin_step(int step);
+
+  /// How an operand lies on the rank of an operation.
+  [[nodiscard]] const PartLayout& layout(const Player& player, std::uint32_t operation,
+                                         std::uint32_t instance);
+  /// Errors: ExecutionError for what nobody has written.
+  [[nodiscard]] const std::vector<Real>& read(const Player& player, std::uint32_t operation,
+                                              std::uint32_t instance) const;
+  /// `add`: to what is held. Errors: ExecutionError for sums of different lengths.
+  void store(const Player& player, std::uint32_t operation, std::uint32_t instance,
+             std::vector<Real> values, bool add);
+
+  /// NaN wherever the rank holds something of the instance; returns how many elements.
+  std::int64_t allocate(const Player& player, std::uint32_t instance);
+  void release(const Player& player, std::uint32_t instance);
+
+  [[nodiscard]] HeldValues<Real>& held(int rank, std::uint32_t instance) {
+    return held_[static_cast<std::size_t>(rank)][instance];
+  }
+  [[nodiscard]] const HeldValues<Real>& held(int rank, std::uint32_t instance) const {
+    return held_[static_cast<std::size_t>(rank)][instance];
+  }
+  [[nodiscard]] const PartLayout& layout_of(TensorId tensor, int rank) {
+    return layouts_.of(tensor, rank);
+  }
+
+ private:
+  void begin(const Player& player);
+  void note_first_uses(const Player& player);
+  void begin_instance(const Player& player, std::uint32_t instance, int step);
+
+  const ExecutionState& state_;
+  const ExecutionOptions& options_;
+  std::map<TensorId, ProgramInput> inputs_;
+  LayoutTable layouts_;
+  std::vector<std::vector<HeldValues<Real>>> held_{};  // per rank and instance
+};
+
+/// Whether a tensor is a weight or a copy or shard of one, and of which.
+[[nodiscard]] bool is_weight(const Program& program, const Tensor& tensor);
+[[nodiscard]] const Tensor& original(const Program& program, const Tensor& tensor);
+
+}  // namespace lockstep::execution

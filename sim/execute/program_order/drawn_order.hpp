@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/execute/program/operation_runner.hpp"
+
+namespace lockstep::execution {
+
+/// Interleaves the operations of all ranks and streams in an order drawn from a seed; only what the
+/// program orders is ordered.
+class DrawnOrder {
+ public:
+  DrawnOrder(ExecutionState& state, OperationRunner& runner, std::uint64_t seed);
+
+  /// One step. Errors: ExecutionError where nobody can go on, with who waits for whom.
+  void run();
+
+ private:
+  struct Lane {
+    Player* player = nullptr;
+    std::size_t stream = 0;
+  };
+
+  [[nodiscard]] std::int64_t sweep(bool patient);
+  [[nodiscard]] bool advance(const Lane& lane);
+  [[nodiscard]] bool may_begin(const Player& player, std::uint32_t operation) const;
+
+  ExecutionState& state_;
+  OperationRunner& runner_;
+  std::vector<Lane> lanes_{};
+  std::uint64_t draws_;
+};
+
+}  // namespace lockstep::execution

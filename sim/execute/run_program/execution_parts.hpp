@@ -1,0 +1,54 @@
+#pragma once
+
+#include <memory>
+
+#include "sim/execute/device_program/device_step.hpp"
+#include "sim/execute/program/computations.hpp"
+#include "sim/execute/program/exchanges.hpp"
+#include "sim/execute/program_order/drawn_order.hpp"
+#include "sim/execute/run_program/simulated_order.hpp"
+
+/// What an execution is made of: for the sources of this folder alone.
+namespace lockstep::execution {
+
+template <class Real>
+class ExecutionParts final : public OperationRunner {
+ public:
+  ExecutionParts(const Program& program, ExecutionOptions options);
+
+  double step();
+
+  void begin(Player& player, std::uint32_t operation) override {
+    exchanges_.begin(player, operation);
+  }
+  [[nodiscard]] bool end(Player& player, std::uint32_t operation) override;
+  [[nodiscard]] std::int64_t allocate(Player& player, std::uint32_t instance) override {
+    return values_.allocate(player, instance);
+  }
+  [[nodiscard]] std::int64_t elements(const Player& player, std::uint32_t instance) const override {
+    return std::ssize(values_.held(player.rank, instance).values);
+  }
+  void release(Player& player, std::uint32_t instance) override {
+    values_.release(player, instance);
+  }
+
+  [[nodiscard]] const ExecutionState& state() const { return state_; }
+  [[nodiscard]] ValueStore<Real>& values() { return values_; }
+  [[nodiscard]] const ValueStore<Real>& values() const { return values_; }
+  [[nodiscard]] const SimulatedOrder* simulated() const { return simulated_.get(); }
+  [[nodiscard]] int steps() const { return steps_; }
+  void set_steps(int steps) { steps_ = steps; }
+
+ private:
+  ExecutionOptions options_;
+  ExecutionState state_;
+  ValueStore<Real> values_;
+  Computations<Real> computations_;
+  Exchanges<Real> exchanges_;
+  DrawnOrder drawn_;
+  std::unique_ptr<SimulatedOrder> simulated_{};    // null: in a drawn order
+  std::unique_ptr<DeviceStep<Real>> on_device_{};  // null: the host computes
+  int steps_ = 0;
+};
+
+}  // namespace lockstep::execution

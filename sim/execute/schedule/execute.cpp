@@ -1,0 +1,550 @@
+#include "sim/execute/schedule/execute.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+#include <unordered_map>
+#include <utility>
+
+#include "sim/base/check.hpp"
+#include "sim/execute/schedule/float_blocks.hpp"
+#include "sim/execute/schedule/pool.hpp"
+#include "sim/execute/schedule/step_problem.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr std::size_t kBlockedShown = 8;
+constexpr std::uint32_t kNone = UINT32_MAX;
+
+std::string in_chunks(std::int64_t count) {
+  return count == 1 ? "1 chunk" : fmt::format("{} chunks", count);
+}
+
+struct PostedSend {
+  std::uint32_t next = kNone;  // of those on the connection
+  std::uint32_t lane = 0;      // of the sender, as an index into lanes_
+  std::uint32_t place = 0;     // in Step::sends
+  bool over = false;           // for the sender
+  std::int64_t step = 0;
+  std::int64_t blocks = 0;
+  BlockMemory::Payload payload;
+};
+
+struct PostedReceive {
+  std::uint32_t next = kNone;
+  std::uint32_t lane = 0;
+  std::uint32_t place = 0;
+  Combine combine = Combine::copy;
+  bool forwarded = false;
+  std::int64_t blocks = 0;
+  Chunk first;
+  std::vector<Chunk> several;  // all runs, where there is more than the first
+
+  [[nodiscard]] std::span<const Chunk> runs() const {
+    return several.empty() ? std::span{&first, 1} : std::span{several};
+  }
+};
+
+/// What waits between two ranks on one channel, both sides in order.
+struct Connection {
+  int from = 0;
+  int to = 0;
+  int channel = 0;
+  std::uint32_t next = kNone;  // between the same ranks, on another channel
+  PooledQueue sends;
+  PooledQueue receives;
+  std::uint32_t over = 0;         // sends that are over for their senders: they come first
+  std::uint32_t waiting = kNone;  // the send after those
+  std::uint32_t sender = kNone;   // the lane that sends
+  std::uint32_t receiver = kNone;
+  std::size_t held = 0;  // slots of messages that were taken and are being sent on
+
+  [[nodiscard]] std::size_t used() const { return sends.size + held; }
+};
+
+/// All connections that were ever used, by number.
+class Connections {
+ public:
+  explicit Connections(int ranks) : ranks_{static_cast<std::size_t>(ranks)} {
+    if (ranks_ <= kTabledRanks) table_.assign(ranks_ * ranks_, kNone);
+  }
+
+  [[nodiscard]] Connection& operator[](std::uint32_t number) { return all_[number]; }
+  [[nodiscard]] const std::vector<Connection>& all() const { return all_; }
+
+  [[nodiscard]] std::uint32_t number(int from, int to, int channel) {
+    const std::size_t pair = static_cast<std::size_t>(from) * ranks_ + static_cast<std::size_t>(to);
+    if (channel >= kListedChannels || table_.empty()) {
+      const std::uint64_t key =
+          std::uint64_t{pair} * kMostChannels + static_cast<std::uint64_t>(channel);
+      return number(by_key_.try_emplace(key, kNone).first->second, from, to, channel);
+    }
+    std::uint32_t* at = &table_[pair];
+    while (*at != kNone && all_[*at].channel != channel) at = &all_[*at].next;
+    return number(*at, from, to, channel);
+  }
+
+ private:
+  static constexpr std::size_t kTabledRanks = 2048;  // whose table takes 16 MiB
+  static constexpr int kListedChannels = 16;
+
+  std::uint32_t number(std::uint32_t& known, int from, int to, int channel) {
+    if (known != kNone) return known;
+    const auto added = static_cast<std::uint32_t>(all_.size());
+    known = added;  // first: it may lie in what grows
+    Connection between;
+    between.from = from;
+    between.to = to;
+    between.channel = channel;
+    all_.push_back(between);
+    return added;
+  }
+
+  std::size_t ranks_;
+  std::vector<Connection> all_;
+  std::vector<std::uint32_t> table_;  // by from and to: the first channel that was used
+  std::unordered_map<std::uint64_t, std::uint32_t> by_key_;  // by from, to, channel: all others
+};
+
+/// Where a lane stands.
+struct LaneState {
+  std::int64_t done = 0;        // steps finished
+  std::int64_t steps = 0;       // in all
+  std::int64_t pending = 0;     // transfers of the current step that are not over
+  bool begun = false;           // the current step has
+  bool has_locals = false;      // the current step, that has begun
+  std::uint32_t holds = kNone;  // whose slot the current step, when done, gives back
+  std::uint32_t took = kNone;   // whose slot the next step will give back
+};
+
+/// A lane that may go on, or a connection whose first message can be taken.
+struct Action {
+  std::uint32_t lane = 0;
+  std::uint32_t arrival = kNone;
+};
+
+/// A lane that waits for another of its rank to finish a step.
+struct Waiter {
+  std::size_t lane = 0;
+  std::int64_t step = 0;
+};
+
+class Executor {
+ public:
+  Executor(const Schedule& schedule, BlockMemory& memory, const ExecuteOptions& options)
+      : schedule_{schedule},
+        memory_{memory},
+        lane_count_{schedule.lanes()},
+        slots_{static_cast<std::size_t>(options.slots.value_or(schedule.slots()))},
+        starved_{lane_index(options.starved_rank, options.starved_lane)},
+        observer_{options.observer},
+        ready_{options.order, options.seed},
+        connections_{schedule.ranks()} {
+    const auto ranks = static_cast<std::size_t>(schedule.ranks());
+    outcome_.traffic.sent.resize(ranks);
+    outcome_.traffic.received.resize(ranks);
+    for (int rank = 0; rank < schedule.ranks(); ++rank) add_lanes(rank);
+    waiters_.resize(lanes_.size());
+  }
+
+  ExecuteOutcome run() {
+    while (!ready_.empty() && outcome_.finished()) {
+      const Action action = ready_.pop();
+      if (action.arrival != kNone) {
+        take(action.arrival);
+      } else {
+        go_on(action.lane);
+      }
+      give_held_slots();
+    }
+    if (outcome_.finished()) report_blocked();
+    if (outcome_.finished()) report_left_over();
+    return std::move(outcome_);
+  }
+
+ private:
+  void add_lanes(int rank) {
+    for (int lane = 0; lane < lane_count_; ++lane) {
+      const std::int64_t steps = schedule_.steps(rank, lane);
+      lanes_.push_back({.steps = steps});
+      if (steps > 0) push(lanes_.size() - 1);
+    }
+  }
+
+  [[nodiscard]] int rank_of(std::size_t lane) const {
+    return static_cast<int>(lane / static_cast<std::size_t>(lane_count_));
+  }
+  [[nodiscard]] int lane_of(std::size_t lane) const {
+    return static_cast<int>(lane % static_cast<std::size_t>(lane_count_));
+  }
+  [[nodiscard]] std::size_t lane_index(int rank, int lane) const {
+    return static_cast<std::size_t>(rank) * static_cast<std::size_t>(lane_count_) +
+           static_cast<std::size_t>(lane);
+  }
+  [[nodiscard]] StepPlace place_of(std::size_t lane) const {
+    return {rank_of(lane), lane_of(lane), lanes_[lane].done};
+  }
+
+  void push(std::size_t lane) {
+    ready_.push({static_cast<std::uint32_t>(lane), kNone}, lane == starved_);
+  }
+
+  void go_on(std::size_t lane) {
+    const LaneState& state = lanes_[lane];
+    if (state.done == state.steps) return;
+    if (!state.begun) {
+      begin(lane);
+    } else if (state.pending == 0) {
+      do_locals(lane);
+    }
+  }
+
+  /// Begins the lane's next step if what it waits for is done.
+  void begin(std::size_t lane) {
+    LaneState& state = lanes_[lane];
+    load(lane, step_);
+    if (const auto problem = step_problem(schedule_, rank_of(lane), step_))
+      return refuse(place_of(lane), *problem);
+    if (const StepRef* missing = first_missing(lane, step_)) {
+      waiters_[lane_index(rank_of(lane), missing->lane)].push_back({lane, missing->step});
+      return;
+    }
+    state.begun = true;
+    state.has_locals = !step_.locals.empty();
+    state.pending = std::ssize(step_.sends) + std::ssize(step_.receives);
+    if (observer_ != nullptr) observer_->begun(place_of(lane), step_);
+    if (state.pending == 0) return transfers_over(lane);
+    post(lane);
+  }
+
+  void load(std::size_t lane, Step& step) const {
+    step.clear();
+    schedule_.step(rank_of(lane), lane_of(lane), lanes_[lane].done, step);
+  }
+
+  /// All that the current step sends is read before any of it is received.
+  void post(std::size_t lane) {
+    BlockMemory::Payload payload;  // of the runs in read_; messages with the same share it
+    for (std::size_t i = 0; i < step_.sends.size(); ++i) {
+      const std::span<const Chunk> runs = runs_of(step_.sends[i]);
+      if (i == 0 || !std::ranges::equal(runs, read_, same)) {
+        payload = memory_.read(rank_of(lane), runs);
+        read_.assign(runs.begin(), runs.end());
+      }
+      const bool is_last = i + 1 == step_.sends.size();
+      post_send(lane, i, is_last ? std::move(payload) : payload);
+    }
+    for (std::size_t i = 0; i < step_.receives.size(); ++i) post_receive(lane, i);
+  }
+
+  /// They hold until they are asked for again.
+  template <typename Message>
+  [[nodiscard]] std::span<const Chunk> runs_of(const Message& message) {
+    if (message.more.count == 0) return {&message.chunk, 1};
+    runs_.assign(1, message.chunk);
+    const auto more = step_.more(message.more);
+    runs_.insert(runs_.end(), more.begin(), more.end());
+    return runs_;
+  }
+
+  void post_send(std::size_t lane, std::size_t place, BlockMemory::Payload payload) {
+    const Send& send = step_.sends[place];
+    const std::int64_t blocks = step_.blocks_of(send);
+    const std::uint32_t id = connections_.number(rank_of(lane), send.peer, send.channel);
+    Connection& between = connections_[id];
+    note_user(between.sender, lane);
+    const bool over = between.used() < slots_;
+    const std::uint32_t posted = sends_.take();
+    PostedSend& own = sends_[posted];
+    own.lane = static_cast<std::uint32_t>(lane);
+    own.place = static_cast<std::uint32_t>(place);
+    own.over = over;
+    own.step = lanes_[lane].done;
+    own.blocks = blocks;
+    own.payload = std::move(payload);
+    between.sends.push(sends_, posted);
+    if (over) {
+      ++between.over;
+    } else if (between.waiting == kNone) {
+      between.waiting = posted;
+    }
+    outcome_.traffic.sent[static_cast<std::size_t>(rank_of(lane))] += blocks;
+    if (between.sends.size <= between.receives.size) push_arrival(id);
+    note_depth(between);
+    if (over) transfer_over(lane);
+  }
+
+  void post_receive(std::size_t lane, std::size_t place) {
+    const Receive& receive = step_.receives[place];
+    const std::uint32_t posted = receives_.take();
+    PostedReceive& own = receives_[posted];
+    own.lane = static_cast<std::uint32_t>(lane);
+    own.place = static_cast<std::uint32_t>(place);
+    own.combine = receive.combine;
+    own.forwarded = receive.forwarded;
+    own.blocks = step_.blocks_of(receive);
+    own.first = receive.chunk;
+    own.several.clear();
+    if (receive.more.count > 0) {
+      const std::span<const Chunk> runs = runs_of(receive);
+      own.several.assign(runs.begin(), runs.end());
+    }
+    const std::uint32_t id = connections_.number(receive.peer, rank_of(lane), receive.channel);
+    Connection& between = connections_[id];
+    note_user(between.receiver, lane);
+    between.receives.push(receives_, posted);
+    if (between.receives.size <= between.sends.size) push_arrival(id);
+  }
+
+  void note_user(std::uint32_t& user, std::size_t lane) {
+    if (user == lane) return;
+    outcome_.shares_channels = outcome_.shares_channels || user != kNone;
+    user = static_cast<std::uint32_t>(lane);
+  }
+
+  /// A message that both ends have reached; there is one such action for each.
+  void push_arrival(std::uint32_t id) {
+    const std::uint32_t receiver = receives_[connections_[id].receives.first].lane;
+    ready_.push({receiver, id}, receiver == starved_);
+  }
+
+  void note_depth(const Connection& between) {
+    const auto depth = static_cast<std::int64_t>(between.used());
+    Traffic& traffic = outcome_.traffic;
+    if (depth <= traffic.deepest_queue) return;
+    traffic.deepest_queue = depth;
+    traffic.deepest_from = between.from;
+    traffic.deepest_to = between.to;
+    traffic.deepest_channel = between.channel;
+  }
+
+  void take(std::uint32_t id) {
+    Connection& between = connections_[id];
+    const std::uint32_t sent = pop_send(between);
+    const std::uint32_t received = between.receives.pop(receives_);
+    PostedSend& send = sends_[sent];
+    const PostedReceive& receive = receives_[received];
+    const StepPlace place = place_of(receive.lane);
+    if (receive.blocks != send.blocks)
+      return refuse(
+          place, fmt::format("expects {} from rank {}, which sends {}", in_chunks(receive.blocks),
+                             between.from, in_chunks(send.blocks)));
+    if (const auto mistake = memory_.write(place, receive.runs(), send.payload, receive.combine))
+      return refuse(place, *mistake, ExecuteOutcome::Kind::wrong);
+    send.payload.reset();
+    if (observer_ != nullptr)
+      observer_->taken({between.from, lane_of(send.lane), send.step}, place, receive.runs(),
+                       receive.combine);
+    ++outcome_.transfers;
+    outcome_.traffic.received[static_cast<std::size_t>(place.rank)] += receive.blocks;
+    if (receive.forwarded && slots_ > 0) {
+      ++between.held;
+      lanes_[receive.lane].took = id;
+    } else {
+      give_slot(between);
+    }
+    if (!send.over) transfer_over(send.lane);
+    transfer_over(receive.lane);
+    sends_.give_back(sent);
+    receives_.give_back(received);
+  }
+
+  std::uint32_t pop_send(Connection& between) {
+    const std::uint32_t out = between.sends.pop(sends_);
+    if (between.over > 0) {
+      --between.over;
+    } else {
+      between.waiting = between.sends.size == 0 ? kNone : between.sends.first;
+    }
+    return out;
+  }
+
+  /// The slot that became free goes to the first send that has none.
+  void give_slot(Connection& between) {
+    if (slots_ == 0 || between.used() < slots_ || between.held == slots_) return;
+    if (between.over >= slots_ - between.held) return;
+    PostedSend& next = sends_[between.waiting];
+    next.over = true;
+    ++between.over;
+    between.waiting = next.next;
+    transfer_over(next.lane);
+  }
+
+  /// Of messages that have been sent on. One by one: a slot may end a step that gives back another,
+  /// along a chain of any length.
+  void give_held_slots() {
+    while (!sent_on_.empty()) {
+      Connection& between = connections_[sent_on_.back()];
+      sent_on_.pop_back();
+      --between.held;
+      give_slot(between);
+    }
+  }
+
+  void transfer_over(std::size_t lane) {
+    if (--lanes_[lane].pending == 0) transfers_over(lane);
+  }
+
+  void transfers_over(std::size_t lane) {
+    if (lanes_[lane].has_locals) {
+      push(lane);
+    } else {
+      finish_step(lane);
+    }
+  }
+
+  void do_locals(std::size_t lane) {
+    load(lane, step_);
+    for (const LocalOperation& local : step_.locals) {
+      const auto payload = memory_.read(rank_of(lane), {&local.from, 1});
+      if (const auto mistake =
+              memory_.write(place_of(lane), {&local.to, 1}, payload, local.combine))
+        return refuse(place_of(lane), *mistake, ExecuteOutcome::Kind::wrong);
+      if (observer_ != nullptr) observer_->worked(place_of(lane), local);
+    }
+    finish_step(lane);
+  }
+
+  void finish_step(std::size_t lane) {
+    LaneState& state = lanes_[lane];
+    if (observer_ != nullptr) observer_->finished(place_of(lane));
+    ++state.done;
+    state.begun = false;
+    if (state.done < state.steps) push(lane);
+    if (state.holds != kNone) sent_on_.push_back(state.holds);
+    state.holds = std::exchange(state.took, kNone);
+    std::erase_if(waiters_[lane], [&](const Waiter& waiter) {
+      if (state.done <= waiter.step) return false;
+      push(waiter.lane);
+      return true;
+    });
+  }
+
+  void refuse(const StepPlace& place, const std::string& what,
+              ExecuteOutcome::Kind kind = ExecuteOutcome::Kind::malformed) {
+    outcome_.kind = kind;
+    outcome_.at = place;
+    outcome_.problem =
+        fmt::format("rank {}, lane {}, step {} {}", place.rank, place.lane, place.step, what);
+  }
+
+  [[nodiscard]] const StepRef* first_missing(std::size_t lane, const Step& step) const {
+    for (const StepRef& after : step.after) {
+      if (lanes_[lane_index(rank_of(lane), after.lane)].done <= after.step) return &after;
+    }
+    return nullptr;
+  }
+
+  [[nodiscard]] static bool same(const Chunk& a, const Chunk& b) {
+    return a.buffer == b.buffer && a.first == b.first && a.count == b.count;
+  }
+
+  // The end.
+
+  void report_blocked() {
+    const std::vector<LanePosition> stand = positions();
+    for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
+      if (lanes_[lane].done == lanes_[lane].steps) continue;
+      ++outcome_.blocked_lanes;
+      if (outcome_.blocked.size() < kBlockedShown)
+        outcome_.blocked.push_back(blocked(lane, stand[lane]));
+    }
+    if (outcome_.blocked.empty()) return;
+    const BlockedLane& first = outcome_.blocked.front();
+    refuse({first.rank, first.lane, first.step}, "waits " + first.waits_for,
+           ExecuteOutcome::Kind::stuck);
+    outcome_.waits = wait_cycle(schedule_, stand);
+  }
+
+  [[nodiscard]] std::vector<LanePosition> positions() const {
+    std::vector<LanePosition> out;
+    out.reserve(lanes_.size());
+    for (const LaneState& lane : lanes_) out.push_back({lane.done, lane.begun, {}, {}});
+    for (const Connection& between : connections_.all()) {
+      between.sends.each(sends_, [&](const PostedSend& send) {
+        if (!send.over) out[send.lane].open_sends.push_back(send.place);
+      });
+      between.receives.each(receives_, [&](const PostedReceive& receive) {
+        out[receive.lane].open_receives.push_back(receive.place);
+      });
+    }
+    for (LanePosition& position : out) {
+      std::ranges::sort(position.open_sends);
+      std::ranges::sort(position.open_receives);
+    }
+    return out;
+  }
+
+  [[nodiscard]] BlockedLane blocked(std::size_t lane, const LanePosition& position) {
+    load(lane, step_);
+    const StepRef* missing = position.begun ? nullptr : first_missing(lane, step_);
+    const std::string waits_for = missing != nullptr ? fmt::format("for lane {} to finish step {}",
+                                                                   missing->lane, missing->step)
+                                                     : open_transfer(position);
+    return {rank_of(lane), lane_of(lane), lanes_[lane].done, waits_for};
+  }
+
+  /// The first transfer of the loaded step that is not over.
+  [[nodiscard]] std::string open_transfer(const LanePosition& position) const {
+    if (!position.open_sends.empty()) {
+      const Send& send = step_.sends[position.open_sends.front()];
+      return fmt::format("to send {} to rank {}", in_chunks(step_.blocks_of(send)), send.peer);
+    }
+    LOCKSTEP_CHECK(!position.open_receives.empty());
+    const Receive& receive = step_.receives[position.open_receives.front()];
+    return fmt::format("to receive {} from rank {}", in_chunks(step_.blocks_of(receive)),
+                       receive.peer);
+  }
+
+  /// With slots a message may have left and never be taken. Names the sender of lowest rank.
+  void report_left_over() {
+    const PostedSend* first = nullptr;
+    int to = 0;
+    for (const Connection& between : connections_.all()) {
+      if (between.sends.size == 0) continue;
+      const PostedSend& send = sends_[between.sends.first];
+      if (first != nullptr && std::pair{first->lane, to} <= std::pair{send.lane, between.to})
+        continue;
+      first = &send;
+      to = between.to;
+    }
+    if (first == nullptr) return;
+    refuse({rank_of(first->lane), lane_of(first->lane), first->step},
+           fmt::format("sends to rank {} what nobody takes", to));
+  }
+
+  const Schedule& schedule_;
+  BlockMemory& memory_;
+  int lane_count_;
+  std::size_t slots_;
+  std::size_t starved_;
+  ExecuteObserver* observer_;
+  std::vector<LaneState> lanes_;
+  ReadyPool<Action> ready_;
+  Connections connections_;
+  Pool<PostedSend> sends_;
+  Pool<PostedReceive> receives_;
+  std::vector<std::vector<Waiter>> waiters_;  // per lane: who waits for it
+  std::vector<std::uint32_t> sent_on_;        // connections that hold a slot no longer
+  Step step_;                                 // the one in hand
+  std::vector<Chunk> runs_;                   // of the message in hand, where it has several
+  std::vector<Chunk> read_;                   // of the last payload
+  ExecuteOutcome outcome_;
+};
+
+}  // namespace
+
+ExecuteOutcome execute(const Schedule& schedule, BlockMemory& memory,
+                       const ExecuteOptions& options) {
+  return Executor{schedule, memory, options}.run();
+}
+
+ExecuteOutcome execute(const Schedule& schedule, HostMemory& memory,
+                       const ExecuteOptions& options) {
+  FloatBlocks blocks{schedule, memory};
+  return execute(schedule, blocks, options);
+}
+
+}  // namespace lockstep

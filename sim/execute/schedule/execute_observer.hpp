@@ -1,0 +1,28 @@
+#pragma once
+
+#include <span>
+
+#include "sim/execute/schedule/step_place.hpp"
+#include "sim/schedule/schedule.hpp"
+
+namespace lockstep {
+
+/// Is told what happens while a schedule is executed, in the order in which it does.
+class ExecuteObserver {
+ public:
+  ExecuteObserver() = default;
+  ExecuteObserver(const ExecuteObserver&) = delete;
+  ExecuteObserver& operator=(const ExecuteObserver&) = delete;
+  virtual ~ExecuteObserver() = default;
+
+  /// A step begins: what it waits for is done, what it sends is read.
+  virtual void begun(const StepPlace& place, const Step& step) = 0;
+  /// What one step sent is written by another.
+  virtual void taken(const StepPlace& sender, const StepPlace& receiver,
+                     std::span<const Chunk> runs, Combine combine) = 0;
+  /// One of a step's local operations, which come in order when its transfers are over.
+  virtual void worked(const StepPlace& place, const LocalOperation& local) = 0;
+  virtual void finished(const StepPlace& place) = 0;
+};
+
+}  // namespace lockstep

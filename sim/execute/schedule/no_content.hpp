@@ -1,0 +1,17 @@
+#pragma once
+
+#include "sim/execute/schedule/block_memory.hpp"
+
+namespace lockstep {
+
+/// Blocks without content, for executions that only ask what happens and in which order.
+class NoContent final : public BlockMemory {
+ public:
+  [[nodiscard]] Payload read(int, std::span<const Chunk>) override { return nullptr; }
+  [[nodiscard]] std::optional<std::string> write(const StepPlace&, std::span<const Chunk>,
+                                                 const Payload&, Combine) override {
+    return std::nullopt;
+  }
+};
+
+}  // namespace lockstep

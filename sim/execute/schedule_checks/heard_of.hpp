@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/execute/schedule/block_memory.hpp"
+
+namespace lockstep {
+
+/// In place of blocks, whom each rank has heard of, directly or through others: what a barrier is
+/// about. Every message tells, also one of no blocks.
+class HeardOf final : public BlockMemory {
+ public:
+  explicit HeardOf(int ranks);
+
+  [[nodiscard]] Payload read(int rank, std::span<const Chunk> runs) override;
+  [[nodiscard]] std::optional<std::string> write(const StepPlace& place,
+                                                 std::span<const Chunk> runs,
+                                                 const Payload& payload, Combine combine) override;
+
+  [[nodiscard]] bool has(int rank, int other) const;
+
+ private:
+  using Set = std::vector<std::uint64_t>;  // a bit per rank
+
+  std::vector<Set> known_;
+};
+
+}  // namespace lockstep

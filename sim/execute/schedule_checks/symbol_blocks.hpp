@@ -1,0 +1,46 @@
+#pragma once
+
+#include <vector>
+
+#include "sim/execute/schedule/block_memory.hpp"
+#include "sim/execute/schedule/pool.hpp"
+#include "sim/execute/schedule_checks/contributions.hpp"
+#include "sim/schedule/contract.hpp"
+
+namespace lockstep {
+
+/// Blocks that hold, in place of numbers, the contributions that they are the sum of. What the
+/// contract says a rank holds is there at the start, helpers hold zeros, all else nobody wrote.
+/// A reduction that counts a contribution twice, adds up different blocks of the message, or takes
+/// in what nobody wrote, is a mistake.
+class SymbolBlocks final : public BlockMemory {
+ public:
+  /// All three must outlive this.
+  SymbolBlocks(const Schedule& schedule, const Contract& contract, ContributionSets& sets);
+
+  [[nodiscard]] Payload read(int rank, std::span<const Chunk> runs) override;
+  [[nodiscard]] std::optional<std::string> write(const StepPlace& place,
+                                                 std::span<const Chunk> runs,
+                                                 const Payload& payload, Combine combine) override;
+
+  [[nodiscard]] const Contributions& at(int rank, Buffer buffer, std::int64_t block) const;
+  /// Where the write that was a mistake went: one block.
+  [[nodiscard]] const std::optional<Chunk>& mistaken() const { return mistaken_; }
+
+ private:
+  using Blocks = std::vector<Contributions>;
+  static constexpr std::size_t kBuffers = 3;
+
+  [[nodiscard]] Blocks& buffer(int rank, Buffer buffer);
+  [[nodiscard]] std::optional<std::string> reduce(Chunk at, Contributions& into,
+                                                  const Contributions& arrived);
+  [[nodiscard]] std::string mistake(Chunk at, const std::string& what);
+
+  const Schedule& schedule_;
+  ContributionSets& sets_;
+  std::vector<Blocks> buffers_;  // rank * kBuffers + buffer; those that no step named are empty
+  std::optional<Chunk> mistaken_;
+  FreeList payloads_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,116 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "sim/base/check.hpp"
+#include "sim/base/units.hpp"
+
+namespace lockstep {
+
+/// Something that happens at an instant. What `kind` and `id` mean is up to who pushed it;
+/// `version` lets the pusher recognise an event that was overtaken by a later one.
+struct Event {
+  std::int64_t at_ps = 0;
+  std::uint32_t id = 0;
+  std::uint32_t kind : 4 = 0;
+  std::uint32_t version : 28 = 0;
+};
+
+/// Versions wrap within the bits that an event has for them.
+inline constexpr std::uint32_t kVersionMask = (1U << 28U) - 1;
+
+template <typename Kind>
+[[nodiscard]] Event make_event(Kind kind, std::uint32_t id, TimePoint at,
+                               std::uint32_t version = 0) {
+  Event event;
+  event.at_ps = at.ps();
+  event.id = id;
+  event.kind = static_cast<std::uint32_t>(kind) & 15U;
+  event.version = version & kVersionMask;
+  return event;
+}
+
+/// Events by (time, order of pushing), for a clock that never goes back: a radix heap. An event
+/// sits in the bucket of the highest bit in which its time differs from the clock; when the clock
+/// moves on, the first bucket in use is dealt out to lower ones, in order, so that equal times
+/// always share a bucket and keep their order. Amortised O(log(time span)) sequential moves an
+/// event, without comparisons of distant memory. Copyable.
+class EventQueue {
+ public:
+  /// Throws InternalError for a time before `now()`.
+  void push(const Event& event) {
+    LOCKSTEP_CHECK(event.at_ps >= now_ps_);
+    put(event);
+    ++size_;
+  }
+
+  [[nodiscard]] bool empty() const { return size_ == 0; }
+  [[nodiscard]] TimePoint now() const { return TimePoint{Duration::picoseconds(now_ps_)}; }
+
+  /// When the next event is; empty where there is none.
+  [[nodiscard]] std::optional<TimePoint> next() const {
+    if (size_ == 0) return std::nullopt;
+    if (has_now()) return now();
+    const std::uint64_t later = used_ & ~std::uint64_t{1};
+    const auto& bucket = buckets_[static_cast<std::size_t>(std::countr_zero(later))];
+    std::int64_t earliest = bucket.front().at_ps;
+    for (const Event& event : bucket) earliest = std::min(earliest, event.at_ps);
+    return TimePoint{Duration::picoseconds(earliest)};
+  }
+
+  /// Moves the clock to the next event. Requires !empty().
+  void advance() {
+    if (cursor_ < buckets_[0].size()) return;
+    buckets_[0].clear();
+    cursor_ = 0;
+    used_ &= ~std::uint64_t{1};
+    LOCKSTEP_CHECK(used_ != 0);
+    deal_out(static_cast<std::size_t>(std::countr_zero(used_)));
+  }
+
+  /// Whether the present instant has events left.
+  [[nodiscard]] bool has_now() const { return cursor_ < buckets_[0].size(); }
+
+  /// Takes the next event of the present instant, if there is one left.
+  [[nodiscard]] bool pop_now(Event& event) {
+    if (cursor_ >= buckets_[0].size()) return false;
+    event = buckets_[0][cursor_++];
+    --size_;
+    return true;
+  }
+
+ private:
+  static constexpr std::size_t kBuckets = 64;
+
+  void put(const Event& event) {
+    const auto differing = static_cast<std::uint64_t>(event.at_ps ^ now_ps_);
+    const auto bucket = static_cast<std::size_t>(std::bit_width(differing));
+    buckets_[bucket].push_back(event);
+    used_ |= std::uint64_t{1} << bucket;
+  }
+
+  void deal_out(std::size_t bucket) {
+    std::vector<Event>& from = buckets_[bucket];
+    std::int64_t earliest = from.front().at_ps;
+    for (const Event& event : from)
+      if (event.at_ps < earliest) earliest = event.at_ps;
+    now_ps_ = earliest;
+    used_ &= ~(std::uint64_t{1} << bucket);
+    for (const Event& event : from) put(event);
+    from.clear();
+  }
+
+  // A time has at most 63 bits, so the highest bucket is 63.
+  std::array<std::vector<Event>, kBuckets> buckets_;
+  std::uint64_t used_ = 0;  // which buckets hold something
+  std::size_t cursor_ = 0;  // next unread event of bucket 0
+  std::size_t size_ = 0;
+  std::int64_t now_ps_ = 0;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,115 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sim/base/units.hpp"
+#include "sim/network/network.hpp"
+#include "sim/network/transport.hpp"
+
+namespace lockstep::fluid {
+
+using FlowId = std::uint32_t;
+using ComponentId = std::uint32_t;
+inline constexpr std::uint32_t kNone = UINT32_MAX;
+
+/// A flow on its way over one link, with its place in that link's list.
+struct FlowHop {
+  LinkId link = 0;
+  std::uint32_t position = 0;
+  Weight weight = 0;  // in units of FlowTable::unit()
+};
+
+/// A flow in a link's list. Most flows cross two links with the plain weight of a single path:
+/// `other` then names the second link, so that the filling need not look at the flow.
+struct Crossing {
+  FlowId flow = 0;
+  LinkId other = kNone;
+};
+
+struct Flow {
+  enum class State : std::uint8_t { gone, travelling, joining, alone, sharing };
+
+  Int128 size = 0;            // of the whole transfer, as work
+  Int128 work = 0;            // alone: left at since_ps; in a group: the service at which it ends
+  std::int64_t since_ps = 0;  // alone
+  std::uint64_t rate = 0;     // alone, in rate steps
+  TransferId transfer = 0;
+  std::uint32_t first_hop = 0;
+  std::uint32_t hop_count = 0;
+  std::uint32_t version = 0;
+  std::uint32_t visit = 0;  // last rebuilding of a component that met it
+  State state = State::travelling;
+  bool keep = false;   // stays when it has arrived, to set out again
+  bool eager = false;  // takes its latency after its last byte has left, and announces that
+  Duration latency;
+};
+
+/// Flows, the links they cross, and for every link the flows on it. Indices only, so it copies.
+class FlowTable {
+ public:
+  explicit FlowTable(std::size_t links);
+
+  /// A flow over `hops`, not on its links yet.
+  FlowId create(TransferId transfer, std::span<const Hop> hops);
+  void destroy(FlowId id);
+
+  /// The flow crosses `added` too, just as it crosses `known`.
+  void add_hop(FlowId id, LinkId known, LinkId added);
+
+  void attach(FlowId id);  // puts it on its links
+  void detach(FlowId id);
+
+  [[nodiscard]] Flow& flow(FlowId id) { return flows_[id]; }
+  [[nodiscard]] const Flow& flow(FlowId id) const { return flows_[id]; }
+  [[nodiscard]] std::span<FlowHop> hops(const Flow& flow) {
+    return {hops_.data() + flow.first_hop, flow.hop_count};
+  }
+  [[nodiscard]] std::span<const FlowHop> hops(const Flow& flow) const {
+    return {hops_.data() + flow.first_hop, flow.hop_count};
+  }
+  /// The flows on a link; those of the link's own group come first.
+  [[nodiscard]] const std::vector<Crossing>& on_link(LinkId link) const { return on_link_[link]; }
+  /// Asks memory for the flows that a walk along `crossings` will want soon: they lie anywhere.
+  void fetch_ahead(std::span<const Crossing> crossings, std::size_t at) const {
+    constexpr std::size_t kFlowsAhead = 16;
+    constexpr std::size_t kHopsAhead = 8;
+    if (at + kFlowsAhead >= crossings.size()) return;
+    __builtin_prefetch(&flows_[crossings[at + kFlowsAhead].flow].first_hop);
+    __builtin_prefetch(&hops_[flows_[crossings[at + kHopsAhead].flow].first_hop]);
+  }
+  [[nodiscard]] std::size_t grouped(LinkId link) const { return grouped_[link]; }
+  /// How many flows have the link among their hops, on their way or not.
+  [[nodiscard]] std::uint32_t users(LinkId link) const { return users_[link]; }
+  [[nodiscard]] std::size_t size() const { return flows_.size(); }
+  [[nodiscard]] Weight weight(LinkId link) const { return weight_[link]; }
+  /// One path's weight: 1 until the first split route shows up, then kWeightUnit. Shares do not
+  /// depend on it; without split routes the arithmetic stays within 64 bits.
+  [[nodiscard]] Weight unit() const { return unit_; }
+
+  LinkId add_link();
+  /// The link that limits a flow that shares, as far as it has been worked out.
+  [[nodiscard]] LinkId group(FlowId id) const { return group_[id]; }
+  /// Makes the flow a member of the group of one of its links, or of none.
+  void set_group(FlowId id, LinkId group);
+
+ private:
+  [[nodiscard]] std::uint32_t take_hops(std::uint32_t count);
+  void rescale();
+  void put(LinkId link, std::uint32_t position, const Crossing& crossing);
+  void swap(LinkId link, std::uint32_t a, std::uint32_t b);
+
+  std::vector<Flow> flows_;
+  std::vector<LinkId> group_;  // per flow: asked for far more often than the rest
+  std::vector<FlowId> free_flows_;
+  std::vector<FlowHop> hops_;
+  std::vector<std::vector<std::uint32_t>> free_hops_;  // by count
+  std::vector<std::vector<Crossing>> on_link_;
+  std::vector<std::uint32_t> grouped_;  // per link
+  std::vector<std::uint32_t> users_;    // per link
+  std::vector<Weight> weight_;
+  Weight unit_ = 1;
+};
+
+}  // namespace lockstep::fluid

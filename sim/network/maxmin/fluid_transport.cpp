@@ -1,0 +1,273 @@
+#include "sim/network/maxmin/fluid_transport.hpp"
+
+#include <algorithm>
+
+#include "sim/base/check.hpp"
+
+namespace lockstep {
+
+namespace fluid {
+
+namespace {
+
+std::vector<std::uint64_t> capacities(const Network& network) {
+  std::vector<std::uint64_t> out;
+  out.reserve(network.links.size());
+  for (const Link& link : network.links) out.push_back(link.bandwidth.steps());
+  return out;
+}
+
+}  // namespace
+
+FluidTransport::FluidTransport(const Network& network, bool ports_only)
+    : ports_only_{ports_only},
+      twins_(capacities(network), network.may_have_twins),
+      flows_(network.links.size()),
+      sharing_(capacities(network)),
+      component_of_(network.links.size(), kNone),
+      use_(network.links.size()),
+      visited_(network.links.size(), 0),
+      first_cap_link_{network.links.size()} {
+  port_.reserve(network.links.size());
+  for (const Link& link : network.links) port_.push_back(link.port);
+}
+
+std::unique_ptr<Transport> FluidTransport::clone() const {
+  return std::make_unique<FluidTransport>(*this);
+}
+
+std::uint32_t FluidTransport::start(TransferId transfer, const Route& route, Bytes size,
+                                    TimePoint at, bool keep, EventQueue& queue) {
+  const Weight unit = flows_.unit();
+  const FlowId id = create_flow(transfer, route);
+  if (flows_.unit() != unit)  // what fillings remember is in the old unit
+    for (Component& component : components_) {
+      component.history.forget();
+      component.whole = true;
+    }
+  Flow& flow = flows_.flow(id);
+  flow.size = route.hops.empty() ? 0 : work_of(size);
+  flow.latency = route.latency;
+  flow.keep = keep;
+  flow.eager = eager_;
+  start_again(id, at, queue);
+  return id;
+}
+
+void FluidTransport::start_eager(TransferId transfer, const Route& route, Bytes size, TimePoint at,
+                                 EventQueue& queue) {
+  eager_ = true;
+  (void)start(transfer, route, size, at, false, queue);
+  eager_ = false;
+}
+
+void FluidTransport::start_again(std::uint32_t kept, TimePoint at, EventQueue& queue) {
+  Flow& flow = flows_.flow(kept);
+  flow.work = flow.size;
+  flow.state = Flow::State::travelling;
+  const auto kind = flow.size == 0 ? TransportEvent::delivered : TransportEvent::arrive;
+  const Duration before = flow.eager ? Duration{} : flow.latency;
+  queue.push(make_event(kind, kept, at + before, flow.version));
+}
+
+void FluidTransport::drop(std::uint32_t kept) {
+  destroy(kept);
+}
+
+void FluidTransport::destroy(FlowId id) {
+  if (ports_only_)
+    for (const FlowHop& hop : flows_.hops(flows_.flow(id)))
+      if (hop.link >= first_cap_link_) {
+        leave_component(hop.link);
+        cap_links_.push_back(hop.link);
+      }
+  flows_.destroy(id);
+}
+
+FlowId FluidTransport::create_flow(TransferId transfer, const Route& route) {
+  std::span<const Hop> hops = route.hops;
+  if (ports_only_) {
+    own_hops_.clear();
+    for (const Hop& hop : route.hops)
+      if (port_[hop.link]) own_hops_.push_back(hop);
+    hops = own_hops_;
+  }
+  twins_.resolve(hops, spoken_hops_,
+                 [this](const LinkTwins::Parting& parting) { follow(parting); });
+  if (ports_only_)
+    if (const std::uint64_t cap = cap_beyond_ports(route); cap != 0)
+      spoken_hops_.push_back({take_cap_link(cap), kWeightUnit});
+  return flows_.create(transfer, spoken_hops_);
+}
+
+/// A link that stood for itself and a twin now has the twin at its side, in the same state.
+void FluidTransport::follow(const LinkTwins::Parting& parting) {
+  const auto [known, added] = parting;
+  if (flows_.users(known) == 0) return;
+  use_[added] = use_[known];
+  component_of_[added] = component_of_[known];
+  if (const ComponentId owner = component_of_[added]; owner != kNone) {
+    components_[owner].links.push_back(added);
+    components_[owner].history.forget();
+    components_[owner].whole = true;
+  }
+  if (flows_.users(known) == flows_.on_link(known).size()) {
+    for (const Crossing crossing : flows_.on_link(known))
+      flows_.add_hop(crossing.flow, known, added);
+    return;
+  }
+  for (FlowId id = 0; id < flows_.size(); ++id) {
+    if (flows_.flow(id).state == Flow::State::gone) continue;
+    const auto hops = flows_.hops(flows_.flow(id));
+    if (std::any_of(hops.begin(), hops.end(),
+                    [&](const FlowHop& hop) { return hop.link == known; }))
+      flows_.add_hop(id, known, added);
+  }
+}
+
+/// The route's smallest bandwidth in rate steps where no port on it is as small; else 0.
+std::uint64_t FluidTransport::cap_beyond_ports(const Route& route) const {
+  std::uint64_t cap = UINT64_MAX;
+  std::uint64_t ports = UINT64_MAX;
+  for (const Hop& hop : route.hops) {
+    const auto alone = static_cast<std::uint64_t>(std::min<UInt128>(
+        static_cast<UInt128>(sharing_.capacity(hop.link)) * kWeightUnit / hop.weight,
+        Rate::kMaxSteps));
+    cap = std::min(cap, alone);
+    if (port_[hop.link]) ports = std::min(ports, alone);
+  }
+  return cap < ports ? cap : 0;
+}
+
+LinkId FluidTransport::take_cap_link(std::uint64_t capacity) {
+  if (!cap_links_.empty()) {
+    const LinkId link = cap_links_.back();
+    cap_links_.pop_back();
+    sharing_.set_capacity(link, capacity);
+    return link;
+  }
+  component_of_.push_back(kNone);
+  use_.emplace_back();
+  visited_.push_back(0);
+  flows_.add_link();
+  return sharing_.add_link(capacity);
+}
+
+void FluidTransport::handle(const Event& event, EventQueue& queue,
+                            std::vector<TransferId>& arrived) {
+  switch (static_cast<TransportEvent>(event.kind)) {
+    case TransportEvent::delivered:
+      deliver(event.id, queue, arrived);
+      return;
+    case TransportEvent::arrive:
+      arrive(event.id);
+      return;
+    case TransportEvent::flow_ends:
+      if (flows_.flow(event.id).version == event.version) end_alone(event.id, queue, arrived);
+      return;
+    case TransportEvent::left:
+      break;
+    case TransportEvent::group_ends:
+      if ((components_[event.id].version & kVersionMask) == event.version)
+        end_in_component(event.id, queue, arrived);
+      return;
+  }
+  LOCKSTEP_CHECK(false);
+}
+
+void FluidTransport::arrive(FlowId id) {
+  Flow& flow = flows_.flow(id);
+  flow.state = Flow::State::joining;
+  for (const FlowHop& hop : flows_.hops(flow)) ++use_[hop.link].crossing;
+  joining_.push_back(id);
+}
+
+void FluidTransport::end_alone(FlowId id, EventQueue& queue, std::vector<TransferId>& arrived) {
+  for (const FlowHop& hop : flows_.hops(flows_.flow(id))) use_[hop.link].alone = kNone;
+  retire(id, queue, arrived);
+}
+
+/// The flow's last byte is through: it leaves its links, and one that is kept is on none.
+void FluidTransport::retire(FlowId id, EventQueue& queue, std::vector<TransferId>& arrived) {
+  Flow& flow = flows_.flow(id);
+  if (flow.state == Flow::State::sharing) flows_.detach(id);
+  flow.state = Flow::State::travelling;
+  for (const FlowHop& hop : flows_.hops(flow)) --use_[hop.link].crossing;
+  deliver(id, queue, arrived);
+}
+
+void FluidTransport::deliver(FlowId id, EventQueue& queue, std::vector<TransferId>& arrived) {
+  Flow& flow = flows_.flow(id);
+  if (flow.eager) {  // on its way still, but off its links
+    flow.eager = false;
+    queue.push(make_event(TransportEvent::left, flow.transfer, queue.now()));
+    queue.push(make_event(TransportEvent::delivered, id, queue.now() + flow.latency));
+    return;
+  }
+  arrived.push_back(flow.transfer);
+  if (!flow.keep) destroy(id);
+}
+
+void FluidTransport::end_in_component(ComponentId id, EventQueue& queue,
+                                      std::vector<TransferId>& arrived) {
+  Component& component = components_[id];
+  ended_.clear();
+  for (const LinkId link : component.due) {
+    const std::size_t before = ended_.size();
+    sharing_.take_ended(flows_, link, queue.now().ps(), ended_);
+    for (std::size_t i = before; i < ended_.size(); ++i)
+      for (const FlowHop& hop : flows_.hops(flows_.flow(ended_[i]))) {
+        component.history.change(hop.link, hop.weight, false, sharing_.level(link));
+        component.changed.push_back(hop.link);
+      }
+  }
+  LOCKSTEP_CHECK(!ended_.empty());
+  const auto count = static_cast<std::uint32_t>(ended_.size());
+  component.flows -= count;
+  component.left_since_built += count;
+  for (const FlowId flow : ended_) retire(flow, queue, arrived);
+  touch(id);
+}
+
+void FluidTransport::touch(ComponentId id) {
+  Component& component = components_[id];
+  if (component.dirty) return;
+  component.dirty = true;
+  dirty_.push_back(id);
+}
+
+void FluidTransport::settle(EventQueue& queue) {
+  for (const FlowId id : joining_) {
+    if (crosses_nobody(id)) {
+      begin_alone(id, queue);
+    } else {
+      join(id, queue.now());
+    }
+  }
+  joining_.clear();
+  for (const ComponentId id : dirty_) {
+    Component& component = components_[id];
+    if (!component.dirty) continue;  // merged into another
+    component.dirty = false;
+    if (component.flows == 0) {
+      release(id);
+    } else if (component.left_since_built >= component.flows) {
+      rebuild(id, queue);
+    } else {
+      solve(id, queue);
+    }
+  }
+  dirty_.clear();
+}
+
+}  // namespace fluid
+
+std::unique_ptr<Transport> make_fluid_transport(const Network& network) {
+  return std::make_unique<fluid::FluidTransport>(network, false);
+}
+
+std::unique_ptr<Transport> make_alpha_beta_transport(const Network& network) {
+  return std::make_unique<fluid::FluidTransport>(network, true);
+}
+
+}  // namespace lockstep

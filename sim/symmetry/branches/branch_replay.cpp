@@ -1,0 +1,339 @@
+#include "sim/symmetry/branches/branch_replay.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <queue>
+
+#include "sim/base/check.hpp"
+#include "sim/engine/engine.hpp"
+#include "sim/symmetry/branches/branch_schedule.hpp"
+
+namespace lockstep::fold {
+namespace {
+
+/// An end of a transfer to which a stem has come, in the branch's own numbers.
+struct StemPost {
+  std::uint32_t member = 0;  // at the other end
+  std::uint32_t channel = 0;
+  Post post{};
+
+  /// Posts of one channel and direction keep their order.
+  [[nodiscard]] friend bool before(const StemPost& a, const StemPost& b) {
+    return a.channel != b.channel ? a.channel < b.channel : a.post.sending < b.post.sending;
+  }
+  [[nodiscard]] friend bool alike(const StemPost& a, const StemPost& b) {
+    return a.channel == b.channel && a.post.sending == b.post.sending &&
+           a.post.bytes == b.post.bytes && a.post.times == b.post.times &&
+           a.post.reduces == b.post.reduces;
+  }
+};
+
+bool alike(const std::vector<StemPost>& a, const std::vector<StemPost>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const StemPost& x, const StemPost& y) { return alike(x, y); });
+}
+
+class History;
+
+/// Where one branch stands.
+struct BranchState {
+  History* history = nullptr;
+  std::size_t place = 0;           // among the branches of its history
+  std::vector<StemPost> posted{};  // in this instant
+  /// What its stem waits for: what the history calls it, and the post as the stem's engine knows
+  /// it.
+  struct Waiting {
+    std::uint32_t name = 0;
+    Post post{};
+  };
+  std::vector<Waiting> waiting{};
+};
+
+/// What some branches have met so far, and its engine.
+class History final : public Guest {
+ public:
+  explicit History(const BranchWorkload& of, NetworkModel model)
+      : engine_{std::make_unique<Engine>(of.network, of.workload, model, *this, of.stem)} {}
+  History(const History& other)
+      : Guest{},
+        engine_{std::make_unique<Engine>(*other.engine_, *this)},
+        next_name_{other.next_name_},
+        awaited_{other.awaited_} {}
+  History& operator=(const History&) = delete;
+  ~History() override = default;
+
+  void done(std::uint32_t name) override {
+    done_.push_back(name);
+    --awaited_;
+  }
+
+  [[nodiscard]] Engine& engine() { return *engine_; }
+  /// What was posted under these names is through; the reader clears them.
+  [[nodiscard]] std::vector<std::uint32_t>& done_names() { return done_; }
+  /// Whether stems wait for anything: if not, nobody learns of what happens until they post again.
+  [[nodiscard]] bool is_awaited() const { return awaited_ > 0; }
+
+  /// Does what was left undone while nobody waited for it: all before `at`, and what of that
+  /// instant comes before the stems' posts.
+  void catch_up(TimePoint at) {
+    for (auto next = engine_->next(); next && *next < at; next = engine_->next())
+      engine_->advance();
+    if (engine_->now() < at && engine_->next() == at) engine_->advance();
+    LOCKSTEP_CHECK(done_.empty());
+  }
+  void finish() {
+    while (engine_->advance()) {
+    }
+    LOCKSTEP_CHECK(done_.empty());
+  }
+
+  /// Posts all of it and returns the name of the first; the others' follow.
+  std::uint32_t post(TimePoint at, const std::vector<StemPost>& posts) {
+    const std::uint32_t first = next_name_;
+    for (const StemPost& each : posts) {
+      Post post = each.post;
+      post.repeats = false;
+      post.place = next_name_++;
+      engine_->post_at(at, each.member, each.channel, post);
+    }
+    awaited_ += posts.size();
+    return first;
+  }
+
+  std::size_t number = 0;
+  std::vector<std::uint32_t> branches;
+  std::optional<TimePoint> expected;  // the next instant of the engine as it is queued, if at all
+
+ private:
+  std::unique_ptr<Engine> engine_;
+  std::vector<std::uint32_t> done_;
+  std::uint32_t next_name_ = 0;
+  std::size_t awaited_ = 0;  // posts that are not through
+};
+
+class Replay final : public Beyond {
+ public:
+  Replay(const Quotient& quotient, const Branches& branches, NetworkModel model)
+      : quotient_{quotient}, branches_{branches}, states_(branches.all.size()) {
+    for (const std::uint32_t first : branches.first_of_kind)
+      workloads_.push_back(make_branch_workload(quotient, branches.all[first]));
+    for (const BranchWorkload& workload : workloads_)
+      add(std::make_unique<History>(workload, model));
+    for (std::uint32_t i = 0; i < branches.all.size(); ++i)
+      put(i, *histories_[branches.all[i].kind]);
+    trunk_ = quotient.workload;
+    CollectiveCall& call = trunk_.calls.front();
+    std::vector<bool> inside(call.members.size(), false);
+    for (std::uint32_t m = 0; m < branches.inside.size(); ++m)
+      inside[quotient.seats[m].rank] = branches.inside[m];
+    call.schedule = std::make_shared<StemSchedule>(call.schedule, std::move(inside));
+    engine_ = std::make_unique<Engine>(quotient.network, trunk_, model, *this);
+    hand_on(TimePoint{});
+    trunk_next_ = engine_->next();
+    for (const auto& history : histories_) expect(*history);
+  }
+
+  std::optional<BranchReplayResult> run() {
+    while (const auto at = next()) {
+      advance_histories(*at);
+      if (trunk_next_ == at) {
+        engine_->advance();
+        hand_on(*at);
+        trunk_next_ = engine_->next();
+      }
+    }
+    for (const auto& history : histories_) history->finish();
+    return result();
+  }
+
+  // Of the engine of what is in no branch:
+  [[nodiscard]] bool carries(std::uint32_t channel) const override {
+    return branches_.pairs[channel / quotient_.channels].branch != Branches::kNone;
+  }
+  void take(std::uint32_t channel, const Post& post) override {
+    const Branches::Place& place = branches_.pairs[channel / quotient_.channels];
+    BranchState& state = states_[place.branch];
+    if (state.posted.empty()) touched_.push_back(place.branch);
+    state.posted.push_back(
+        {place.member, place.number * quotient_.channels + channel % quotient_.channels, post});
+  }
+
+ private:
+  struct Expected {
+    TimePoint at;
+    History* history;
+    friend bool operator>(const Expected& a, const Expected& b) { return a.at > b.at; }
+  };
+
+  void add(std::unique_ptr<History> history) {
+    history->number = histories_.size();
+    histories_.push_back(std::move(history));
+  }
+  void put(std::uint32_t id, History& history) {
+    states_[id].history = &history;
+    states_[id].place = history.branches.size();
+    history.branches.push_back(id);
+  }
+  void take_out(std::uint32_t id) {
+    std::vector<std::uint32_t>& list = states_[id].history->branches;
+    const std::size_t place = states_[id].place;
+    list[place] = list.back();
+    states_[list[place]].place = place;
+    list.pop_back();
+  }
+
+  void expect(History& history) {
+    const auto at = history.is_awaited() ? history.engine().next() : std::nullopt;
+    if (at && at != history.expected) queue_.push({*at, &history});
+    history.expected = at;
+  }
+
+  /// The next instant at which anything happens of which others may learn. What goes on in a branch
+  /// whose stem waits for nothing is done all at once when that posts again.
+  [[nodiscard]] std::optional<TimePoint> next() {
+    while (!queue_.empty() && queue_.top().history->expected != queue_.top().at) queue_.pop();
+    std::optional<TimePoint> at = trunk_next_;
+    if (!queue_.empty() && (!at || queue_.top().at < *at)) at = queue_.top().at;
+    return at;
+  }
+
+  /// All histories of this instant, whose stems hear of what is done. Each once: what then happens
+  /// at the same instant, as where a transfer takes less than a picosecond, comes after what the
+  /// stems do now.
+  void advance_histories(TimePoint at) {
+    due_.clear();
+    while (!queue_.empty() && queue_.top().at == at) {
+      History& history = *queue_.top().history;
+      queue_.pop();
+      if (history.expected != at) continue;
+      history.expected.reset();
+      due_.push_back(&history);
+    }
+    for (History* history : due_) {
+      history->engine().advance();
+      for (const std::uint32_t name : history->done_names())
+        for (const std::uint32_t id : history->branches) finish(at, states_[id], name);
+      history->done_names().clear();
+      expect(*history);
+    }
+  }
+
+  void finish(TimePoint at, BranchState& state, std::uint32_t name) {
+    const auto found = std::find_if(state.waiting.begin(), state.waiting.end(),
+                                    [name](const auto& each) { return each.name == name; });
+    LOCKSTEP_CHECK(found != state.waiting.end());
+    engine_->finish_at(at, found->post);
+    trunk_next_ = at;
+    *found = state.waiting.back();
+    state.waiting.pop_back();
+  }
+
+  /// What stems have posted in this instant goes to the engines of their branches' histories, which
+  /// part where it is not the same for all.
+  void hand_on(TimePoint at) {
+    for (const std::uint32_t id : touched_) {
+      auto& posted = states_[id].posted;
+      std::stable_sort(posted.begin(), posted.end(),
+                       [](const StemPost& a, const StemPost& b) { return before(a, b); });
+    }
+    std::stable_sort(touched_.begin(), touched_.end(), [this](std::uint32_t a, std::uint32_t b) {
+      return states_[a].history->number < states_[b].history->number;
+    });
+    for (std::size_t first = 0; first < touched_.size();) {
+      History* history = states_[touched_[first]].history;
+      std::size_t last = first;
+      while (last < touched_.size() && states_[touched_[last]].history == history) ++last;
+      hand_on(at, *history, std::span{touched_}.subspan(first, last - first));
+      first = last;
+    }
+    touched_.clear();
+  }
+
+  void hand_on(TimePoint at, History& history, std::span<const std::uint32_t> touched) {
+    if (!history.is_awaited()) history.catch_up(at);
+    groups_.clear();
+    for (const std::uint32_t id : touched) {
+      const auto known = std::find_if(groups_.begin(), groups_.end(), [&](const auto& group) {
+        return alike(states_[group.front()].posted, states_[id].posted);
+      });
+      if (known == groups_.end()) {
+        groups_.push_back({id});
+      } else {
+        known->push_back(id);
+      }
+    }
+    // Whom nothing has happened to go on as before; else the first do.
+    const bool all = touched.size() == history.branches.size();
+    for (std::size_t g = all ? 1 : 0; g < groups_.size(); ++g) {
+      add(std::make_unique<History>(history));
+      for (const std::uint32_t id : groups_[g]) {
+        take_out(id);
+        put(id, *histories_.back());
+      }
+      post(at, groups_[g]);
+    }
+    if (all) post(at, groups_.front());
+  }
+
+  void post(TimePoint at, const std::vector<std::uint32_t>& group) {
+    History& history = *states_[group.front()].history;
+    const std::uint32_t first = history.post(at, states_[group.front()].posted);
+    for (const std::uint32_t id : group) {
+      BranchState& state = states_[id];
+      for (std::uint32_t i = 0; i < state.posted.size(); ++i)
+        state.waiting.push_back({first + i, state.posted[i].post});
+      state.posted.clear();
+    }
+    expect(history);
+  }
+
+  [[nodiscard]] std::optional<BranchReplayResult> result() {
+    BranchReplayResult out;
+    const auto members = static_cast<std::uint32_t>(quotient_.seats.size());
+    out.ends.resize(members);
+    ReplayResult trunk = engine_->take_result();
+    out.transfers = trunk.transfers;
+    out.solves = trunk.solves;
+    out.histories = histories_.size();
+    for (std::uint32_t m = 0; m < members; ++m) {
+      const std::uint32_t rank = quotient_.seats[m].rank;
+      if (!engine_->has_ended(rank)) return std::nullopt;
+      out.ends[m] = trunk.call_ends.front()[rank];
+    }
+    for (const auto& history : histories_) {
+      const ReplayResult own = history->engine().result();
+      out.transfers += own.transfers;
+      out.solves += own.solves;
+      for (const std::uint32_t id : history->branches) {
+        const std::vector<std::uint32_t>& inside = branches_.all[id].members;
+        for (std::uint32_t i = 0; i < inside.size(); ++i) {
+          if (!history->engine().has_ended(i)) return std::nullopt;
+          out.ends[inside[i]] = own.call_ends.front()[i];
+        }
+      }
+    }
+    return out;
+  }
+
+  const Quotient& quotient_;
+  const Branches& branches_;
+  std::vector<BranchWorkload> workloads_;  // per kind
+  std::vector<std::unique_ptr<History>> histories_;
+  std::vector<BranchState> states_;      // per branch
+  Workload trunk_;                       // what is in no branch
+  std::unique_ptr<Engine> engine_;       // of that
+  std::optional<TimePoint> trunk_next_;  // the engine's next instant
+  std::priority_queue<Expected, std::vector<Expected>, std::greater<>> queue_;
+  std::vector<History*> due_;           // histories of this instant
+  std::vector<std::uint32_t> touched_;  // branches for which there are posts
+  std::vector<std::vector<std::uint32_t>> groups_;
+};
+
+}  // namespace
+
+std::optional<BranchReplayResult> replay_branches(const Quotient& quotient,
+                                                  const Branches& branches, NetworkModel model) {
+  return Replay{quotient, branches, model}.run();
+}
+
+}  // namespace lockstep::fold

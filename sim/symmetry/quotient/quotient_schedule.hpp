@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "sim/schedule/schedule_traits.hpp"
+#include "sim/schedule/workload.hpp"
+
+namespace lockstep::fold {
+
+/// A peer of a representative, and what its messages with it are in the quotient.
+struct FoldedPeer {
+  int peer = 0;             // in the schedule of its call
+  std::uint32_t rank = 0;   // the rank that the peer's class is
+  std::uint32_t pairs = 0;  // the class of the pair
+  std::int64_t times = 1;   // how many such peers there are
+};
+
+/// A rank of a folded schedule: a representative and whom it talks to. Of peers in the same class
+/// of pairs only the first is here; the others' messages are these ones' likes.
+struct FoldedRank {
+  const CollectiveCall* call = nullptr;
+  int rank = 0;                    // of the representative, in that call
+  std::vector<FoldedPeer> to{};    // by peer
+  std::vector<FoldedPeer> from{};  // likewise
+};
+
+/// The steps of representatives, in bytes: a block is one byte. Channel c of the class of pairs p
+/// is channel p * channels + c.
+class QuotientSchedule final : public Schedule, public LateSchedule {
+ public:
+  QuotientSchedule(std::vector<FoldedRank> ranks, int channels);
+
+  [[nodiscard]] int ranks() const override { return static_cast<int>(ranks_.size()); }
+  [[nodiscard]] int lanes() const override { return lanes_; }
+  [[nodiscard]] int slots() const override { return slots_; }
+  [[nodiscard]] std::int64_t blocks() const override { return 1; }
+  [[nodiscard]] std::int64_t steps(int rank, int lane) const override;
+  [[nodiscard]] std::int64_t first_step(int rank, int lane) const override;
+  void step(int rank, int lane, std::int64_t index, Step& step) const override;
+  [[nodiscard]] std::vector<Phase> phases() const override { return phases_; }
+
+ private:
+  std::vector<FoldedRank> ranks_;
+  int channels_;
+  int lanes_ = 1;
+  int slots_ = 0;
+  std::vector<Phase> phases_;
+};
+
+}  // namespace lockstep::fold

@@ -1,0 +1,82 @@
+#include "strategies/collectives/placement/placed_communicator.hpp"
+#include "topologies/graph/nodes.hpp"
+
+#include <numeric>
+#include <utility>
+
+namespace lockstep {
+
+PlacedCommunicator::PlacedCommunicator(const Cluster& cluster, const Network& network,
+                                       const ReducingSwitches& switches,
+                                       std::vector<EndpointId> ranks)
+    : cluster_{&cluster},
+      network_{&network},
+      switches_{&switches},
+      ranks_{std::move(ranks)},
+      placement_{placement_of(cluster, *ranks_)},
+      layout_{layout_of(placement_)},
+      hop_{hop_of(network, placement_)} {
+  switches.add_to(layout_, *ranks_);
+}
+
+PlacedCommunicator::PlacedCommunicator(const Cluster& cluster, const Network& network,
+                                       const ReducingSwitches& switches)
+    : cluster_{&cluster},
+      network_{&network},
+      switches_{&switches},
+      placement_{placement_of(cluster)},
+      layout_{layout_of(placement_)},
+      hop_{hop_of(network, placement_)} {
+  layout_.dimensions = cluster.dimensions();
+  switches.add_to(layout_);
+}
+
+std::optional<int> PlacedCommunicator::whole_node() const {
+  const int node = node_of(*cluster_, placement_.first);
+  const int first = first_rank_of_node(*cluster_, node);
+  if (placement_.nodes != 1 || placement_.ranks != ranks_of_node(*cluster_, node))
+    return std::nullopt;
+  for (int i = 0; i < placement_.ranks; ++i)
+    if (placement_.fullest[static_cast<std::size_t>(i)] != static_cast<EndpointId>(first + i))
+      return std::nullopt;
+  return node;
+}
+
+AlgorithmInput PlacedCommunicator::input(const AlgorithmArguments& arguments, int root,
+                                         std::optional<Bytes> size) const {
+  AlgorithmInput out;
+  out.n = placement_.ranks;
+  out.arguments = arguments;
+  out.root = root;
+  out.layout = layout_;
+  out.size = size;
+  out.hop = hop_;
+  return out;
+}
+
+std::vector<EndpointId> PlacedCommunicator::ranks() const {
+  if (ranks_) return *ranks_;
+  std::vector<EndpointId> out(static_cast<std::size_t>(placement_.ranks));
+  std::iota(out.begin(), out.end(), EndpointId{0});
+  return out;
+}
+
+std::vector<EndpointId> PlacedCommunicator::members(Helpers helpers, int count) const {
+  std::vector<EndpointId> out = ranks();
+  if (count == 0) return out;
+  std::vector<EndpointId> others;
+  if (helpers == Helpers::hosts) {
+    others.resize(static_cast<std::size_t>(cluster_->helpers()));
+    std::iota(others.begin(), others.end(), static_cast<EndpointId>(cluster_->ranks()));
+  } else if (ranks_) {
+    others = switches_->above(helpers, *ranks_).switches;
+  } else {
+    const auto all = switches_->endpoints(helpers);
+    others.assign(all.begin(), all.end());
+  }
+  if (others.size() < static_cast<std::size_t>(count)) return {};
+  out.insert(out.end(), others.begin(), others.begin() + count);
+  return out;
+}
+
+}  // namespace lockstep

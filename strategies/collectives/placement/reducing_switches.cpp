@@ -1,0 +1,75 @@
+#include "strategies/collectives/placement/reducing_switches.hpp"
+
+#include <map>
+#include <utility>
+
+namespace lockstep {
+
+bool nvswitch_reduces(const Device& device) {
+  return device.peak(Precision::kFp8).has_value();
+}
+
+ReducingSwitches::ReducingSwitches(const Cluster& cluster, bool nvswitches) {
+  if (nvswitches) add(cluster, SwitchTier::nvswitch, in_nodes_);
+  add(cluster, SwitchTier::fabric, in_fabric_);
+}
+
+ReducingSwitches ReducingSwitches::in_nodes(const Cluster& cluster, const Device& device) {
+  ReducingSwitches out;
+  if (nvswitch_reduces(device)) out.add(cluster, SwitchTier::nvswitch, out.in_nodes_);
+  return out;
+}
+
+void ReducingSwitches::add(const Cluster& cluster, SwitchTier tier,
+                           std::optional<std::size_t>& index) {
+  int before = 0;
+  for (const SwitchForest& forest : forests_) before += static_cast<int>(forest.switches.size());
+  auto forest = switch_forest(cluster, tier, before);
+  if (!forest) return;
+  index = forests_.size();
+  forests_.push_back(*std::move(forest));
+}
+
+void ReducingSwitches::add_to(RankLayout& layout) const {
+  if (in_nodes_) layout.node_switches = forests_[*in_nodes_].parent;
+  if (in_fabric_) layout.fabric_switches = forests_[*in_fabric_].parent;
+}
+
+void ReducingSwitches::add_to(RankLayout& layout, std::span<const EndpointId> ranks) const {
+  layout.node_switches = above(Helpers::node_switches, ranks).parent;
+  layout.fabric_switches = above(Helpers::fabric_switches, ranks).parent;
+}
+
+const SwitchForest* ReducingSwitches::forest_of(Helpers helpers) const {
+  if (helpers == Helpers::node_switches && in_nodes_) return &forests_[*in_nodes_];
+  if (helpers == Helpers::fabric_switches && in_fabric_) return &forests_[*in_fabric_];
+  return nullptr;
+}
+
+std::span<const EndpointId> ReducingSwitches::endpoints(Helpers helpers) const {
+  const SwitchForest* forest = forest_of(helpers);
+  return forest == nullptr ? std::span<const EndpointId>{} : forest->switches;
+}
+
+ReducingSwitches::Above ReducingSwitches::above(Helpers helpers,
+                                                std::span<const EndpointId> ranks) const {
+  const SwitchForest* forest = forest_of(helpers);
+  if (forest == nullptr) return {};
+  const std::size_t all = forest->parent.size() - forest->switches.size();  // ranks of the cluster
+  const auto parent_of = [&](std::size_t node) { return forest->parent[node]; };
+  std::map<int, int> number;  // of a switch, by its node in the forest
+  for (const EndpointId rank : ranks)
+    for (int at = parent_of(rank); at >= 0; at = parent_of(static_cast<std::size_t>(at)))
+      if (!number.try_emplace(at, 0).second) break;
+  Above out;
+  for (auto& [node, own] : number) {
+    own = static_cast<int>(ranks.size() + out.switches.size());
+    out.switches.push_back(forest->switches[static_cast<std::size_t>(node) - all]);
+  }
+  const auto add = [&](int above) { out.parent.push_back(above < 0 ? -1 : number.at(above)); };
+  for (const EndpointId rank : ranks) add(parent_of(rank));
+  for (const auto& [node, own] : number) add(parent_of(static_cast<std::size_t>(node)));
+  return out;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,94 @@
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "strategies/collectives/schedules/compose.hpp"
+#include "strategies/collectives/schedules/compose_names.hpp"
+
+namespace lockstep {
+namespace {
+
+/// The steps that lie in a phase of either.
+std::vector<Phase> common(const std::vector<Phase>& a, const std::vector<Phase>& b) {
+  std::vector<Phase> both;
+  for (auto [i, j] = std::pair{a.begin(), b.begin()}; i != a.end() && j != b.end();) {
+    const std::int64_t first = std::max(i->first, j->first);
+    const std::int64_t end = std::min(i->first + i->count, j->first + j->count);
+    if (end - first > 1) both.push_back({first, end - first});
+    i->first + i->count == end ? ++i : ++j;
+  }
+  return both;
+}
+
+class Stripes final : public Schedule {
+ public:
+  explicit Stripes(std::vector<Stripe> stripes) : stripes_{std::move(stripes)} {
+    LOCKSTEP_CHECK(!stripes_.empty());
+    for (const Stripe& stripe : stripes_) {
+      check_part(*stripe.part);
+      LOCKSTEP_CHECK(stripe.part->ranks() == ranks());
+      slice_ = std::lcm(slice_, stripe.part->blocks());
+      for (int lane = 0; lane < stripe.part->lanes(); ++lane)
+        stripe_of_.push_back(first_lane_.size());
+      first_lane_.push_back(static_cast<int>(std::ssize(stripe_of_)) - stripe.part->lanes());
+    }
+  }
+
+  [[nodiscard]] int ranks() const override { return stripes_.front().part->ranks(); }
+  [[nodiscard]] int lanes() const override { return static_cast<int>(std::ssize(stripe_of_)); }
+  [[nodiscard]] std::int64_t blocks() const override { return std::ssize(stripes_) * slice_; }
+  [[nodiscard]] std::int64_t scratch_blocks(int rank) const override {
+    return scratch_before(rank, stripes_.size());
+  }
+  [[nodiscard]] std::int64_t steps(int rank, int lane) const override {
+    const std::size_t s = stripe_of_[static_cast<std::size_t>(lane)];
+    return stripes_[s].part->steps(place_of(s, rank), lane - first_lane_[s]);
+  }
+
+  void step(int rank, int lane, std::int64_t index, Step& step) const override {
+    const std::size_t s = stripe_of_[static_cast<std::size_t>(lane)];
+    const Stripe& stripe = stripes_[s];
+    stripe.part->step(place_of(s, rank), lane - first_lane_[s], index, step);
+    const Renaming names{.offset = static_cast<std::int64_t>(s) * slice_,
+                         .scratch = scratch_before(rank, s),
+                         .scale = slice_ / stripe.part->blocks(),
+                         .part = static_cast<int>(s),
+                         .parts = static_cast<int>(stripes_.size()),
+                         .lane = first_lane_[s]};
+    rename(step, names,
+           [&](int place) { return stripe.order.rank_at ? stripe.order.rank_at(place) : place; });
+  }
+
+  [[nodiscard]] std::vector<Phase> phases() const override {
+    std::vector<Phase> shared = stripes_.front().part->phases();
+    for (const Stripe& stripe : stripes_) shared = common(shared, stripe.part->phases());
+    return shared;
+  }
+
+ private:
+  [[nodiscard]] int place_of(std::size_t s, int rank) const {
+    const RankOrder& order = stripes_[s].order;
+    return order.place_of ? order.place_of(rank) : rank;
+  }
+  [[nodiscard]] std::int64_t scratch_before(int rank, std::size_t end) const {
+    std::int64_t sum = 0;
+    for (std::size_t s = 0; s < end; ++s) {
+      const Schedule& part = *stripes_[s].part;
+      sum += slice_ / part.blocks() * part.scratch_blocks(place_of(s, rank));
+    }
+    return sum;
+  }
+
+  std::vector<Stripe> stripes_;
+  std::int64_t slice_ = 1;              // blocks of a stripe
+  std::vector<std::size_t> stripe_of_;  // per lane
+  std::vector<int> first_lane_;         // per stripe
+};
+
+}  // namespace
+
+SchedulePtr side_by_side(std::vector<Stripe> stripes) {
+  return std::make_shared<Stripes>(std::move(stripes));
+}
+
+}  // namespace lockstep

@@ -1,0 +1,78 @@
+#include "strategies/layout/scenario_names.hpp"
+
+namespace lockstep {
+
+const Names<Recompute>& recompute_names() {
+  static const Names<Recompute> names{{"none", Recompute::none},
+                                      {"selective", Recompute::selective},
+                                      {"every-second-product", Recompute::every_second_product},
+                                      {"every-second-layer", Recompute::every_second_layer},
+                                      {"full", Recompute::full}};
+  return names;
+}
+
+const Names<PipelineOrder>& pipeline_names() {
+  static const Names<PipelineOrder> names{{"none", PipelineOrder::none},
+                                          {"naive", PipelineOrder::naive},
+                                          {"gpipe", PipelineOrder::gpipe},
+                                          {"1f1b", PipelineOrder::one_f_one_b},
+                                          {"interleaved", PipelineOrder::interleaved},
+                                          {"zb-h1", PipelineOrder::zb_h1},
+                                          {"zb-h2", PipelineOrder::zb_h2},
+                                          {"zb-1p", PipelineOrder::zb_1p},
+                                          {"zb-2p", PipelineOrder::zb_2p}};
+  return names;
+}
+
+const Names<ContextKind>& context_names() {
+  static const Names<ContextKind> names{
+      {"ring", ContextKind::ring}, {"ulysses", ContextKind::ulysses}, {"2d", ContextKind::both}};
+  return names;
+}
+
+const Names<GradientExchange>& exchange_names() {
+  static const Names<GradientExchange> names{
+      {"all_reduce", GradientExchange::all_reduce},
+      {"parameter_server", GradientExchange::parameter_server},
+      {"host_average", GradientExchange::host_average},
+      {"parameter_averaging", GradientExchange::parameter_averaging}};
+  return names;
+}
+
+const Names<Overlap>& overlap_names() {
+  static const Names<Overlap> names{{"cp", Overlap::cp},
+                                    {"dp_gradients", Overlap::dp_gradients},
+                                    {"dp_parameters", Overlap::dp_parameters},
+                                    {"ep", Overlap::ep},
+                                    {"hsdp", Overlap::hsdp},
+                                    {"pp", Overlap::pp},
+                                    {"tp", Overlap::tp}};
+  return names;
+}
+
+const Names<GradientReduction>& reduction_names() {
+  static const Names<GradientReduction> names{
+      {"every_microbatch", GradientReduction::every_microbatch},
+      {"last_microbatch", GradientReduction::last_microbatch}};
+  return names;
+}
+
+const Names<UpdateStart>& update_names() {
+  static const Names<UpdateStart> names{{"after_all", UpdateStart::after_all},
+                                        {"by_bucket", UpdateStart::by_bucket}};
+  return names;
+}
+
+const Names<Optimizer>& optimizer_names() {
+  static const Names<Optimizer> names{
+      {"sgd", Optimizer::sgd}, {"momentum", Optimizer::momentum}, {"adam", Optimizer::adam}};
+  return names;
+}
+
+const Names<Dtype>& precision_names() {
+  static const Names<Dtype> names{
+      {"fp32", Dtype::fp32}, {"fp16", Dtype::fp16}, {"bf16", Dtype::bf16}, {"fp8", Dtype::fp8}};
+  return names;
+}
+
+}  // namespace lockstep

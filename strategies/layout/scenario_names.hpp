@@ -1,0 +1,51 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "strategies/layout/parallel_config.hpp"
+
+/// How scenario files write the choices of a ParallelConfig.
+namespace lockstep {
+
+template <class T>
+using Names = std::vector<std::pair<std::string_view, T>>;
+
+[[nodiscard]] const Names<Recompute>& recompute_names();
+[[nodiscard]] const Names<PipelineOrder>& pipeline_names();
+[[nodiscard]] const Names<ContextKind>& context_names();
+[[nodiscard]] const Names<GradientExchange>& exchange_names();
+[[nodiscard]] const Names<Overlap>& overlap_names();
+[[nodiscard]] const Names<GradientReduction>& reduction_names();
+[[nodiscard]] const Names<UpdateStart>& update_names();
+[[nodiscard]] const Names<Optimizer>& optimizer_names();
+/// fp32, fp16, bf16, fp8.
+[[nodiscard]] const Names<Dtype>& precision_names();
+
+template <class T>
+[[nodiscard]] std::vector<std::string_view> keys_of(const Names<T>& names) {
+  std::vector<std::string_view> keys;
+  for (const auto& [key, value] : names) keys.push_back(key);
+  return keys;
+}
+
+/// Empty where the value has no name.
+template <class T>
+[[nodiscard]] std::string_view name_of(const Names<T>& names, T value) {
+  for (const auto& [key, named] : names) {
+    if (named == value) return key;
+  }
+  return {};
+}
+
+template <class T>
+[[nodiscard]] std::optional<T> named(const Names<T>& names, std::string_view name) {
+  for (const auto& [key, value] : names) {
+    if (key == name) return value;
+  }
+  return std::nullopt;
+}
+
+}  // namespace lockstep

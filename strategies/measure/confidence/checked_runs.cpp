@@ -1,0 +1,65 @@
+#include "strategies/measure/confidence/checked_runs.hpp"
+
+#include "sim/config/reader.hpp"
+
+namespace lockstep {
+
+namespace {
+
+constexpr std::int64_t kMost = 1'000'000'000;
+constexpr double kMostParameters = 1e18;
+constexpr double kMostError = 1e6;
+
+int count(ObjectReader& in, std::string_view key) {
+  return static_cast<int>(in.integer(key, 1, kMost));
+}
+
+RunKind read_kind(ObjectReader& in) {
+  RunKind out;
+  out.stack = in.string("stack");
+  out.gpu = in.string("gpu");
+  out.model = in.string("model");
+  out.precision = in.string("precision");
+  out.recompute = in.string("recompute");
+  out.parameters = in.number("parameters", 1, kMostParameters);
+  out.sequence = in.integer("sequence_tokens", 1, kMost);
+  out.micro_batch = in.integer("micro_batch", 1, kMost);
+  out.gpus = count(in, "gpus");
+  out.nodes = count(in, "nodes");
+  out.tp = count(in, "tp");
+  out.pp = count(in, "pp");
+  out.cp = count(in, "cp");
+  out.ep = count(in, "ep");
+  out.dp = count(in, "dp");
+  out.zero = static_cast<int>(in.integer("zero", 0, 3));
+  out.tp_across_nodes = in.boolean("tp_across_nodes");
+  return out;
+}
+
+}  // namespace
+
+std::vector<CheckedRun> read_checked_runs(const JsonDocument& document) {
+  return read_document(document, [](ObjectReader& in) {
+    (void)in.string("source");
+    std::vector<CheckedRun> out;
+    in.array(
+        "runs",
+        [&out](const ValueReader& one) {
+          one.object([&out](ObjectReader& run) {
+            CheckedRun checked;
+            checked.group = run.string("group");
+            checked.error = run.number("error", -0.999, kMostError);
+            checked.kind = run.object("kind", read_kind);
+            out.push_back(std::move(checked));
+          });
+        },
+        1);
+    return out;
+  });
+}
+
+std::vector<CheckedRun> load_checked_runs(const std::filesystem::path& path) {
+  return read_checked_runs(read_json(path));
+}
+
+}  // namespace lockstep

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "sim/config/json.hpp"
+#include "strategies/measure/confidence/confidence.hpp"
+
+namespace lockstep {
+
+/// Runs that were measured and the errors of their simulated step times
+/// (configs/validation/residuals.json, schema configs/schema/residuals.schema.json); `lockstep
+/// validate --residuals` writes such files. Throws ConfigError with everything that is wrong.
+[[nodiscard]] std::vector<CheckedRun> load_checked_runs(const std::filesystem::path& path);
+
+/// The same from a document in memory.
+[[nodiscard]] std::vector<CheckedRun> read_checked_runs(const JsonDocument& document);
+
+}  // namespace lockstep

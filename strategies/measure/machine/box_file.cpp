@@ -1,0 +1,309 @@
+#include "strategies/measure/machine/box_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <string_view>
+
+#include "sim/config/reader.hpp"
+
+namespace lockstep {
+
+namespace {
+
+using Kind = BoxMeasurement::Kind;
+
+constexpr std::array<std::string_view, 11> kKindNames{
+    "kernel", "copy",      "add",     "launch", "graph_node", "empty_copy",
+    "beside", "from_host", "to_host", "peer",   "peers"};
+constexpr std::string_view kLibrary = "library";  // the last
+
+constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+constexpr double kHuge = 1e30;
+constexpr std::array kDtypeList{Dtype::fp64, Dtype::fp32, Dtype::bf16,
+                                Dtype::fp16, Dtype::fp8,  Dtype::int32};
+constexpr std::array kNumberTypes{NumberType::fp64, NumberType::fp32, NumberType::bf16,
+                                  NumberType::fp16};
+
+[[nodiscard]] std::vector<std::string_view> kind_names() {
+  std::vector<std::string_view> out(kKindNames.begin(), kKindNames.end());
+  out.push_back(kLibrary);
+  return out;
+}
+
+[[nodiscard]] std::vector<std::string_view> operation_names() {
+  std::vector<std::string_view> out;
+  for (std::size_t i = 0; i < kOperationKinds; ++i) {
+    out.push_back(to_string(static_cast<OperationKind>(i)));
+  }
+  return out;
+}
+
+[[nodiscard]] OperationKind operation_of(std::string_view name) {
+  const auto names = operation_names();
+  const auto found = std::find(names.begin(), names.end(), name);
+  return static_cast<OperationKind>(found == names.end() ? 0 : found - names.begin());
+}
+
+[[nodiscard]] Dtype read_dtype(ObjectReader& in) {
+  std::vector<std::string_view> names;
+  for (const Dtype dtype : kDtypeList) names.push_back(to_string(dtype));
+  const std::string name = in.one_of("precision", "precision", names);
+  const auto found = std::find(names.begin(), names.end(), name);
+  return kDtypeList[static_cast<std::size_t>(found - names.begin()) % kDtypeList.size()];
+}
+
+[[nodiscard]] Kernel read_kernel(ObjectReader& in) {
+  Kernel out;
+  out.kind = operation_of(in.one_of("operation", "operation", operation_names()));
+  out.of = class_of(out.kind);
+  out.math = read_dtype(in);
+  out.flops = in.number("flops", 0, kHuge);
+  out.moved_bytes = in.number("moved_bytes", 0, kHuge);
+  out.m = in.integer("m", 0, kMost);
+  out.n = in.integer("n", 0, kMost);
+  out.k = in.integer("k", 0, kMost);
+  out.batches = in.integer("batches", 1, kMost);
+  out.causal = in.boolean("causal", false);
+  out.backward = in.boolean("backward", false);
+  out.bias = in.boolean("bias", false);
+  return out;
+}
+
+[[nodiscard]] BoxMeasurement read_measurement(ObjectReader& in) {
+  BoxMeasurement out;
+  out.kind = parse_box_measurement(in.one_of("kind", "kind of measurement", kind_names()))
+                 .value_or(Kind::kernel);
+  out.what = in.string("what", "");
+  out.seconds = in.duration("time").seconds();
+  out.shared = in.boolean("shared");
+  if (out.kind == Kind::kernel) {
+    out.kernel = in.object("kernel", read_kernel);
+    out.kernels = static_cast<int>(in.integer("kernels", 1, 1000));
+  }
+  if (const auto size = in.optional_bytes("size")) out.bytes = size->count();
+  out.from = static_cast<int>(in.integer("from", 0, 1 << 20, 0));
+  out.to = static_cast<int>(in.integer("to", 0, 1 << 20, 0));
+  out.ratio = in.number("ratio", 0, kHuge, 0);
+  return out;
+}
+
+[[nodiscard]] KindFigures read_figures(ObjectReader& in) {
+  KindFigures out;
+  out.kernels = in.number("kernels", 0, 1e6);
+  out.traffic = in.number("traffic", 0, kHuge);
+  return out;
+}
+
+[[nodiscard]] TileShape read_tile(ObjectReader& in) {
+  TileShape out;
+  out.rows = in.integer("rows", 1, 1 << 20);
+  out.columns = in.integer("columns", 1, 1 << 20);
+  out.efficiency = in.number("efficiency", 0.001, 1);
+  return out;
+}
+
+[[nodiscard]] ProductFigures read_product(ObjectReader& in) {
+  ProductFigures out;
+  out.launch = in.duration("launch");
+  out.tile_start = in.duration("tile_start");
+  out.depth_grain = in.integer("depth_grain", 1, 1 << 20);
+  out.alignment = in.integer("alignment", 1, 1 << 20);
+  out.most_parts = in.integer("most_parts", 1, 1024);
+  out.shortest_part = in.integer("shortest_part", 1, 1 << 20);
+  out.part_traffic = in.number("part_traffic", 0, kHuge);
+  out.half_loss = in.duration("half_loss");
+  in.array(
+      "tiles", [&out](const ValueReader& one) { out.tiles.push_back(one.object(read_tile)); }, 1);
+  return out;
+}
+
+[[nodiscard]] AttentionFigures::Overhead read_overhead(ObjectReader& in) {
+  return {in.number("full", 0, kHuge), in.number("causal", 0, kHuge)};
+}
+
+[[nodiscard]] AttentionFigures read_attention(ObjectReader& in) {
+  AttentionFigures out;
+  out.launch = in.duration("launch");
+  out.block = in.integer("block", 1, 1 << 20);
+  out.head_grain = in.integer("head_grain", 1, 1 << 20);
+  out.forward = in.object("forward_overhead", read_overhead);
+  out.backward = in.object("backward_overhead", read_overhead);
+  in.array(
+      "head_sizes",
+      [&out](const ValueReader& one) {
+        out.head_sizes.push_back(one.object([](ObjectReader& size) {
+          AttentionFigures::OfHeadSize row;
+          row.head_size = size.integer("head_size", 1, 1 << 20);
+          row.forward = size.number("forward", 0.0001, 1);
+          row.backward = size.number("backward", 0.0001, 1);
+          return row;
+        }));
+      },
+      1);
+  return out;
+}
+
+[[nodiscard]] MemoryCurve read_curve(const ValueReader& at) {
+  MemoryCurve out;
+  at.array(
+      [&out](const ValueReader& one) {
+        const auto point = one.object([](ObjectReader& in) {
+          return std::pair{in.positive_bytes("size").count(), in.duration("time").seconds()};
+        });
+        if (!out.points.empty() && point.first <= out.points.back().first) {
+          one.note("sizes stand in ascending order, each once");
+        }
+        out.points.push_back(point);
+      },
+      1);
+  return out;
+}
+
+[[nodiscard]] BoxLinks read_links(ObjectReader& in) {
+  BoxLinks out;
+  out.port = in.optional_rate("port");
+  out.both_ways = in.number("both_ways", 1, 100);
+  in.array("pairs", [&out](const ValueReader& one) {
+    out.pairs.push_back(one.object([](ObjectReader& pair) {
+      BoxLink link;
+      link.from = static_cast<int>(pair.integer("from", 0, 1023));
+      link.to = static_cast<int>(pair.integer("to", 0, 1023));
+      link.latency = pair.duration("latency");
+      link.bandwidth = pair.rate("bandwidth");
+      if (link.latency > 1000_ms) {
+        pair.note("latency", "expected at most 1 s, got " + to_string(link.latency));
+      }
+      if (link.from == link.to) pair.note("a link between two GPUs");
+      return link;
+    }));
+  });
+  return out;
+}
+
+[[nodiscard]] BoxFit read_fit(ObjectReader& in) {
+  BoxFit out;
+  out.serial = in.one_of("sharing", "way to share a device", {"serial", "bandwidth"}) == "serial";
+  out.model.multiprocessors = in.integer("multiprocessors", 1, 1 << 20);
+  out.model.memory_bandwidth = in.rate("memory_bandwidth");
+  out.model.launch = in.duration("launch");
+  out.model.host_time = in.duration("host_time");
+  out.empty_copy = in.duration("empty_copy");
+  out.model.slowdown_while_communicating = in.number("slowdown_while_communicating", 1, 100);
+  out.model.memory_efficiency.fill(1);
+  out.model.kinds.fill({1, 1});
+  out.model.bias = in.object("bias", read_figures);
+  out.model.convolution_efficiency = in.number("convolution_efficiency", 0.0001, 1);
+  in.object("peaks", [&out](ObjectReader& peaks) {
+    for (const Dtype dtype : kDtypeList) {
+      out.model.peaks[static_cast<std::size_t>(dtype)] = peaks.optional_flop_rate(to_string(dtype));
+    }
+    return true;
+  });
+  in.object("products", [&out](ObjectReader& products) {
+    for (const Dtype dtype : kDtypeList) {
+      out.model.products[static_cast<std::size_t>(dtype)] =
+          products.optional_object(to_string(dtype), read_product);
+    }
+    return true;
+  });
+  out.model.attention = in.object("attention", read_attention);
+  in.object("operations", [&out](ObjectReader& kinds) {
+    for (std::size_t i = 0; i < kOperationKinds; ++i) {
+      const auto own =
+          kinds.optional_object(to_string(static_cast<OperationKind>(i)), read_figures);
+      if (own) out.model.kinds[i] = *own;
+    }
+    return true;
+  });
+  out.copy = read_curve(in.required("copy"));
+  out.links = in.object("links", read_links);
+  in.object("add", [&out](ObjectReader& types) {
+    for (const NumberType type : kNumberTypes) {
+      const auto own = types.optional(to_string(type));
+      if (own) out.add[static_cast<std::size_t>(type)] = read_curve(*own);
+    }
+    return true;
+  });
+  return out;
+}
+
+/// At least one precision has a peak and products: all others go by it.
+void complete(ObjectReader& in, DeviceModel& model) {
+  const auto first = std::find_if(model.products.begin(), model.products.end(),
+                                  [](const auto& one) { return one.has_value(); });
+  const bool peak = std::any_of(model.peaks.begin(), model.peaks.end(),
+                                [](const auto& one) { return one.has_value(); });
+  if (first == model.products.end() || !peak) {
+    return in.note("expected a peak and products of one precision at least");
+  }
+  const ProductFigures any = **first;
+  const FlopRate rate = **std::find_if(model.peaks.begin(), model.peaks.end(),
+                                       [](const auto& one) { return one.has_value(); });
+  for (const Dtype dtype : kDtypeList) {
+    const auto i = static_cast<std::size_t>(dtype);
+    if (!model.products[i]) model.products[i] = any;
+    if (!model.peaks[i]) model.peaks[i] = rate;
+  }
+}
+
+}  // namespace
+
+std::string to_string(BoxMeasurement::Kind kind) {
+  return std::string{kind_names()[static_cast<std::size_t>(kind)]};
+}
+
+std::optional<BoxMeasurement::Kind> parse_box_measurement(const std::string& text) {
+  const auto names = kind_names();
+  const auto found = std::find(names.begin(), names.end(), text);
+  if (found == names.end()) return std::nullopt;
+  return static_cast<Kind>(found - names.begin());
+}
+
+bool is_box(const JsonDocument& document) {
+  const auto* object = document.root.get_if<JsonObject>();
+  return object != nullptr && find_member(*object, "backend") != nullptr;
+}
+
+Box read_box(const JsonDocument& document) {
+  if (!is_box(document)) {
+    throw ConfigError{Problem{
+        document.file, {}, "", "expected a device that `lockstep calibrate --backend` measured"}};
+  }
+  return read_document(document, [](ObjectReader& in) {
+    Box out;
+    out.name = in.string("name");
+    out.backend = in.one_of("backend", "backend", {"host", "cuda"});
+    out.device = in.string("device");
+    out.gpus = static_cast<int>(in.integer("gpus", 1, 1024));
+    out.date = in.string("date");
+    in.array("machine", [&out](const ValueReader& one) {
+      out.facts.push_back(one.object([](ObjectReader& fact) {
+        return std::pair{fact.string("name"), fact.string("value")};
+      }));
+    });
+    in.array("measurements", [&out](const ValueReader& one) {
+      out.measurements.push_back(one.object(read_measurement));
+    });
+    out.fit = in.object("fit", read_fit);
+    complete(in, out.fit.model);
+    in.array("residuals", [&out](const ValueReader& one) {
+      out.residuals.push_back(one.object([](ObjectReader& row) {
+        BoxResidual of;
+        of.of = row.string("of");
+        of.rows = row.integer("rows", 1, kMost);
+        of.median = row.number("median", 0, kHuge);
+        of.p90 = row.number("p90", 0, kHuge);
+        of.bias = row.number("bias", -1, kHuge);
+        return of;
+      }));
+    });
+    return out;
+  });
+}
+
+Box load_box(const std::filesystem::path& path) {
+  return read_box(read_json(path));
+}
+
+}  // namespace lockstep

@@ -1,0 +1,139 @@
+#include "strategies/measure/machine/box_links.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <memory>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sim/execute/device_plan/backend.hpp"
+#include "topologies/analysis/analysis.hpp"
+#include "topologies/graph/gpu_links.hpp"
+#include "topologies/graph/nodes.hpp"
+#include "topologies/routing/routing.hpp"
+
+namespace lockstep {
+
+namespace {
+
+/// "NVIDIA H100 80GB HBM3": nvidia, h100, 80gb, hbm3.
+std::set<std::string> words_of(std::string_view text) {
+  std::set<std::string> out;
+  std::string word;
+  for (const char each : std::string{text} + " ") {
+    const auto letter = static_cast<unsigned char>(each);
+    if (std::isalnum(letter) != 0) {
+      word += static_cast<char>(std::tolower(letter));
+    } else if (!word.empty()) {
+      out.insert(std::exchange(word, {}));
+    }
+  }
+  return out;
+}
+
+/// What one GPU sends another alone.
+struct Path {
+  Rate rate = Rate::bytes_per_second(1);
+  Duration latency{};
+
+  [[nodiscard]] std::string text() const {
+    return fmt::format("{:.4g} GB/s after {}", rate.bytes_per_second() / 1e9, to_string(latency));
+  }
+};
+
+/// Between two GPUs that NVLink joins; else none.
+std::optional<Path> path_of(const Cluster& cluster, const Router& router, const BoxLink& pair) {
+  Route route;
+  const auto from = static_cast<EndpointId>(pair.from);
+  if (!router.route(from, static_cast<EndpointId>(pair.to), route)) return std::nullopt;
+  const bool nvlink = std::all_of(route.hops.begin(), route.hops.end(), [&](const Hop& hop) {
+    return cluster.link(hop.link).kind == LinkKind::nvlink;
+  });
+  const auto limit = bottleneck(cluster, route);
+  if (!nvlink || !limit) return std::nullopt;
+  return Path{limit->rate, route.latency};
+}
+
+struct Pair {
+  BoxLink measured;
+  Path built;
+};
+
+/// The box's pairs that a node has, over NVLink.
+std::vector<Pair> pairs_of(const BoxFit& fit, const Cluster& cluster) {
+  std::vector<Pair> out;
+  const auto router = make_router(cluster);
+  const int gpus = ranks_of_node(cluster, 0);
+  for (const BoxLink& link : fit.links.pairs) {
+    if (link.from >= gpus || link.to >= gpus) continue;
+    if (const auto path = path_of(cluster, *router, link)) out.push_back({link, *path});
+  }
+  return out;
+}
+
+/// Latencies stay where copies between GPUs start no later than those within one.
+GpuLinkFactors factors_of(const std::vector<Pair>& pairs, Duration start) {
+  std::vector<double> bandwidth;
+  std::vector<double> latency;
+  for (const auto& [measured, built] : pairs) {
+    bandwidth.push_back(measured.bandwidth.bytes_per_second() / built.rate.bytes_per_second());
+    if (measured.latency > start && built.latency > Duration{})
+      latency.push_back((measured.latency - start).seconds() / built.latency.seconds());
+  }
+  const bool most = 2 * latency.size() > pairs.size();
+  return {median(bandwidth), most ? median(latency) : 1};
+}
+
+std::string range_of(const std::vector<Pair>& pairs) {
+  const auto slower = [](const Pair& a, const Pair& b) {
+    return a.measured.bandwidth < b.measured.bandwidth;
+  };
+  const auto [least, most] = std::minmax_element(pairs.begin(), pairs.end(), slower);
+  const auto text = [](const Pair& of) {
+    return fmt::format("{:.4g}", of.measured.bandwidth.bytes_per_second() / 1e9);
+  };
+  if (text(*least) == text(*most)) return {};
+  return fmt::format(", of {} to {} GB/s", text(*least), text(*most));
+}
+
+std::string taken(const std::vector<Pair>& pairs, const Cluster& cluster) {
+  const Pair& first = pairs.front();
+  const auto path = path_of(cluster, *make_router(cluster), first.measured);
+  return fmt::format(
+      "NVLinks as measured, {} from GPU {} to GPU {} (else {}): the median of {} pair{}{}",
+      path.value_or(first.built).text(), first.measured.from, first.measured.to, first.built.text(),
+      pairs.size(), pairs.size() == 1 ? "" : "s", range_of(pairs));
+}
+
+}  // namespace
+
+bool is_of_kind(const Box& box, const Device& device) {
+  const auto box_words = words_of(box.device);
+  const auto id_words = words_of(device.id);
+  for (const char* form : {"pcie", "nvl"}) {
+    if (box_words.count(form) != id_words.count(form)) return false;
+  }
+  const std::string model = device.id.substr(0, device.id.find('-'));
+  return box_words.count(model) == 1 && device.multiprocessors == box.fit.model.multiprocessors;
+}
+
+ClusterOfBox with_links_of(const Box& box, const Cluster& cluster, const Device& device) {
+  const std::string stay = "as the cluster has them: ";
+  if (box.backend == "host") return {cluster, stay + "the calibration is of a host"};
+  if (!is_of_kind(box, device)) {
+    return {cluster,
+            fmt::format("{}the calibration is of {}, not of {}", stay, box.device, device.id)};
+  }
+  if (box.fit.links.pairs.empty()) return {cluster, stay + "the calibration is of one GPU"};
+  const std::vector<Pair> pairs = pairs_of(box.fit, cluster);
+  if (pairs.empty()) return {cluster, stay + "no two GPUs of a node are joined by NVLink alone"};
+  Cluster out = with_gpu_links(cluster, factors_of(pairs, box.fit.empty_copy));
+  std::string words = taken(pairs, out);
+  return {std::move(out), std::move(words)};
+}
+
+}  // namespace lockstep

@@ -1,0 +1,193 @@
+#include <fmt/format.h>
+
+#include "strategies/measure/machine/box_file.hpp"
+
+namespace lockstep {
+
+namespace {
+
+/// Text as a JSON string: what machines say of themselves may hold anything.
+[[nodiscard]] std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+  }
+  return out + "\"";
+}
+
+[[nodiscard]] std::string time(double seconds) {
+  std::string out = fmt::format("{:.6f}", seconds * 1e6);  // to the picosecond
+  out.erase(out.find_last_not_of('0') + 1);
+  if (out.back() == '.') out.pop_back();
+  return "\"" + out + " us\"";
+}
+[[nodiscard]] std::string time(Duration duration) {
+  return time(duration.seconds());
+}
+[[nodiscard]] std::string number(double value) {
+  return fmt::format("{:.6g}", value);
+}
+
+/// Joins lines of an array or object, indented.
+[[nodiscard]] std::string lines(const std::vector<std::string>& each, const char* open,
+                                const char* close, const std::string& indent) {
+  if (each.empty()) return std::string{open} + close;
+  std::string out = open;
+  for (std::size_t i = 0; i < each.size(); ++i) {
+    out += (i == 0 ? "\n" : ",\n") + indent + "  " + each[i];
+  }
+  return out + "\n" + indent + close;
+}
+
+[[nodiscard]] std::string measurement(const BoxMeasurement& of) {
+  std::string out = fmt::format("{{\"kind\": \"{}\", \"what\": {}, \"time\": {}, \"shared\": {}",
+                                to_string(of.kind), quoted(of.what), time(of.seconds), of.shared);
+  if (of.kind == BoxMeasurement::Kind::kernel) {
+    const Kernel& kernel = of.kernel;
+    out += fmt::format(
+        ", \"kernels\": {}, \"kernel\": {{\"operation\": \"{}\", \"precision\": \"{}\", \"flops\": "
+        "{}, \"moved_bytes\": {}, \"m\": {}, \"n\": {}, \"k\": {}, \"batches\": {}, \"causal\": "
+        "{}, \"backward\": {}, \"bias\": {}}}",
+        of.kernels, to_string(kernel.kind), to_string(kernel.math),
+        fmt::format("{:.17g}", kernel.flops), fmt::format("{:.17g}", kernel.moved_bytes), kernel.m,
+        kernel.n, kernel.k, kernel.batches, kernel.causal, kernel.backward, kernel.bias);
+  }
+  if (of.bytes > 0) out += fmt::format(", \"size\": \"{} B\"", of.bytes);
+  if (of.from != 0 || of.to != 0) {
+    out += fmt::format(", \"from\": {}, \"to\": {}", of.from, of.to);
+  }
+  if (of.ratio > 0) out += ", \"ratio\": " + number(of.ratio);
+  return out + "}";
+}
+
+[[nodiscard]] std::string figures(const KindFigures& of) {
+  return fmt::format("{{\"kernels\": {}, \"traffic\": {}}}", number(of.kernels),
+                     number(of.traffic));
+}
+
+[[nodiscard]] std::string product(const ProductFigures& of) {
+  std::string tiles;
+  for (const TileShape& tile : of.tiles) {
+    tiles +=
+        fmt::format("{}{{\"rows\": {}, \"columns\": {}, \"efficiency\": {}}}",
+                    tiles.empty() ? "" : ", ", tile.rows, tile.columns, number(tile.efficiency));
+  }
+  return fmt::format(
+      "{{\"launch\": {}, \"tile_start\": {}, \"depth_grain\": {}, \"alignment\": {}, "
+      "\"most_parts\": {}, \"shortest_part\": {}, \"part_traffic\": {}, \"half_loss\": {}, "
+      "\"tiles\": [{}]}}",
+      time(of.launch), time(of.tile_start), of.depth_grain, of.alignment, of.most_parts,
+      of.shortest_part, number(of.part_traffic), time(of.half_loss), tiles);
+}
+
+[[nodiscard]] std::string overhead(const AttentionFigures::Overhead& of) {
+  return fmt::format("{{\"full\": {}, \"causal\": {}}}", number(of.full), number(of.causal));
+}
+
+[[nodiscard]] std::string attention(const AttentionFigures& of) {
+  std::string sizes;
+  for (const AttentionFigures::OfHeadSize& size : of.head_sizes) {
+    sizes += fmt::format("{}{{\"head_size\": {}, \"forward\": {}, \"backward\": {}}}",
+                         sizes.empty() ? "" : ", ", size.head_size, number(size.forward),
+                         number(size.backward));
+  }
+  return fmt::format(
+      "{{\"launch\": {}, \"block\": {}, \"head_grain\": {}, \"forward_overhead\": {}, "
+      "\"backward_overhead\": {}, \"head_sizes\": [{}]}}",
+      time(of.launch), of.block, of.head_grain, overhead(of.forward), overhead(of.backward), sizes);
+}
+
+[[nodiscard]] std::string curve(const MemoryCurve& of) {
+  std::string out;
+  for (const auto& [bytes, seconds] : of.points) {
+    out += fmt::format("{}{{\"size\": \"{} B\", \"time\": {}}}", out.empty() ? "" : ", ", bytes,
+                       time(seconds));
+  }
+  return "[" + out + "]";
+}
+
+[[nodiscard]] std::string rate(Rate of) {
+  return fmt::format("\"{:.6f} GB/s\"", of.bytes_per_second() / 1e9);
+}
+
+[[nodiscard]] std::string links(const BoxLinks& of) {
+  std::vector<std::string> pairs;
+  for (const BoxLink& each : of.pairs) {
+    pairs.push_back(fmt::format("{{\"from\": {}, \"to\": {}, \"latency\": {}, \"bandwidth\": {}}}",
+                                each.from, each.to, time(each.latency), rate(each.bandwidth)));
+  }
+  const std::string port = of.port ? "\"port\": " + rate(*of.port) + ", " : "";
+  return fmt::format("{{{}\"both_ways\": {}, \"pairs\": {}}}", port, number(of.both_ways),
+                     lines(pairs, "[", "]", "    "));
+}
+
+[[nodiscard]] std::string fit(const BoxFit& of) {
+  const DeviceModel& model = of.model;
+  std::vector<std::string> peaks;
+  std::vector<std::string> products;
+  for (std::size_t i = 0; i < kDtypes; ++i) {
+    const auto dtype = to_string(static_cast<Dtype>(i));
+    if (model.peaks[i]) {
+      peaks.push_back(
+          fmt::format("\"{}\": \"{:.3f} GFLOP/s\"", dtype, model.peaks[i]->per_second() / 1e9));
+    }
+    if (model.products[i]) {
+      products.push_back(fmt::format("\"{}\": {}", dtype, product(*model.products[i])));
+    }
+  }
+  std::vector<std::string> kinds;
+  for (std::size_t i = 0; i < kOperationKinds; ++i) {
+    const KindFigures& own = model.kinds[i];
+    if (own.kernels == 1 && own.traffic == 1) continue;
+    kinds.push_back(
+        fmt::format("\"{}\": {}", to_string(static_cast<OperationKind>(i)), figures(own)));
+  }
+  std::vector<std::string> add;
+  for (std::size_t i = 0; i < of.add.size(); ++i) {
+    if (of.add[i].points.empty()) continue;
+    add.push_back(
+        fmt::format("\"{}\": {}", to_string(static_cast<NumberType>(i)), curve(of.add[i])));
+  }
+  return lines(
+      {fmt::format("\"sharing\": \"{}\"", of.serial ? "serial" : "bandwidth"),
+       fmt::format("\"multiprocessors\": {}", model.multiprocessors),
+       "\"memory_bandwidth\": " + rate(model.memory_bandwidth), "\"launch\": " + time(model.launch),
+       "\"host_time\": " + time(model.host_time), "\"empty_copy\": " + time(of.empty_copy),
+       "\"slowdown_while_communicating\": " + number(model.slowdown_while_communicating),
+       "\"bias\": " + figures(model.bias),
+       "\"convolution_efficiency\": " + number(model.convolution_efficiency),
+       "\"peaks\": " + lines(peaks, "{", "}", "    "),
+       "\"products\": " + lines(products, "{", "}", "    "),
+       "\"attention\": " + attention(model.attention),
+       "\"operations\": " + lines(kinds, "{", "}", "    "), "\"copy\": " + curve(of.copy),
+       "\"add\": " + lines(add, "{", "}", "    "), "\"links\": " + links(of.links)},
+      "{", "}", "  ");
+}
+
+}  // namespace
+
+std::string to_json(const Box& box) {
+  std::vector<std::string> facts;
+  for (const auto& [name, value] : box.facts) {
+    facts.push_back(fmt::format("{{\"name\": {}, \"value\": {}}}", quoted(name), quoted(value)));
+  }
+  std::vector<std::string> measurements;
+  for (const BoxMeasurement& each : box.measurements) measurements.push_back(measurement(each));
+  std::vector<std::string> residuals;
+  for (const BoxResidual& each : box.residuals) {
+    residuals.push_back(fmt::format(
+        "{{\"of\": {}, \"rows\": {}, \"median\": {}, \"p90\": {}, \"bias\": {}}}", quoted(each.of),
+        each.rows, number(each.median), number(each.p90), number(each.bias)));
+  }
+  return lines({"\"$schema\": \"../schema/box.schema.json\"", "\"name\": " + quoted(box.name),
+                "\"backend\": " + quoted(box.backend), "\"device\": " + quoted(box.device),
+                fmt::format("\"gpus\": {}", box.gpus), "\"date\": " + quoted(box.date),
+                "\"machine\": " + lines(facts, "[", "]", "  "),
+                "\"measurements\": " + lines(measurements, "[", "]", "  "),
+                "\"fit\": " + fit(box.fit), "\"residuals\": " + lines(residuals, "[", "]", "  ")},
+               "{", "}", "") +
+         "\n";
+}
+
+}  // namespace lockstep

@@ -1,0 +1,195 @@
+#include "strategies/measure/machine_runs/measure_box.hpp"
+
+#include <algorithm>
+
+#include "sim/execute/device_kernels/kernel_launch.hpp"
+#include "sim/execute/device_plan/plan_builder.hpp"
+#include "strategies/measure/machine_runs/box_programs.hpp"
+#include "strategies/measure/machine_runs/measure_links.hpp"
+#include "strategies/measure/machine_runs/time_operation.hpp"
+
+namespace lockstep {
+
+namespace {
+
+using Kind = BoxMeasurement::Kind;
+
+constexpr int kChain = 64;
+constexpr std::int64_t kPlaces = 8;  // of blocks that are moved one after the other
+constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+
+class Measuring {
+ public:
+  Measuring(Backend& backend, bool is_host, const MeasureOptions& options)
+      : backend_{backend}, is_host_{is_host}, options_{options} {}
+
+  std::vector<BoxMeasurement> run() {
+    tell("launches");
+    launches();
+    tell("memory");
+    memory();
+    const ProgramsToMeasure programs = programs_to_measure(is_host_, options_.quick);
+    tell("products");
+    operations(programs.products);
+    tell("attention");
+    operations(programs.attentions);
+    tell("the rest of training steps");
+    operations(programs.steps);
+    tell("computation beside copies");
+    beside();
+    tell("host and device");
+    host_copies();
+    tell("links between GPUs");
+    for (BoxMeasurement& each : measure_links(backend_, options_)) out_.push_back(std::move(each));
+    return std::move(out_);
+  }
+
+ private:
+  void tell(const std::string& what) const {
+    if (options_.before) options_.before(what);
+  }
+  [[nodiscard]] double time(const Plan& plan, bool graph = true) {
+    LoadOptions load;
+    load.graph = graph;
+    const auto loaded = backend_.load(plan, load);
+    for (BufferId i = 0; i < plan.buffers.size(); ++i) loaded->scatter_numbers(i, {}, i + 1);
+    return median(loaded->seconds(2, options_.repeats));
+  }
+  BoxMeasurement& add(Kind kind, std::string what, double seconds) {
+    BoxMeasurement& out = out_.emplace_back();
+    out.kind = kind;
+    out.what = std::move(what);
+    out.seconds = seconds;
+    out.shared = true;  // of one GPU; links say otherwise
+    return out;
+  }
+  // One after the other on one stream.
+
+  void launches() {
+    PlanBuilder kernels{1};
+    PlanBuilder copies{1};
+    for (PlanBuilder* plan : {&kernels, &copies}) {
+      plan->add_stream("timed", 0);
+      plan->add_buffer("a", 0, NumberType::fp32, 1);
+      plan->add_buffer("b", 0, NumberType::fp32, 1);
+    }
+    KernelLaunch fill;
+    fill.function = KernelFunction::fill;
+    fill.count = 1;
+    fill.numbers = {1};
+    const auto kernel = std::make_shared<const KernelLaunch>(fill);
+    for (int i = 0; i < kChain; ++i) {
+      kernels.launch(0, {{}, {{0, 0, 1}}, kernel});
+      copies.copy(0, {1, 0, 1}, {0, 0, 1});
+    }
+    add(Kind::launch, "kernel", time(kernels.plan(), false) / kChain);
+    add(Kind::graph_node, "kernel", time(kernels.plan(), true) / kChain);
+    add(Kind::empty_copy, "copy", time(copies.plan(), true) / kChain);
+  }
+
+  void memory() {
+    const std::int64_t most = options_.quick ? 4 * kMiB : is_host_ ? 64 * kMiB : 1024 * kMiB;
+    for (std::int64_t bytes = 1024; bytes <= most; bytes *= 4) {
+      move(Kind::copy, NumberType::fp32, bytes);
+      move(Kind::add, NumberType::fp32, bytes);
+      if (is_host_) continue;
+      move(Kind::add, NumberType::bf16, bytes);
+      move(Kind::add, NumberType::fp16, bytes);
+    }
+  }
+  void move(Kind kind, NumberType type, std::int64_t bytes) {
+    PlanBuilder plan{1};
+    plan.add_stream("timed", 0);
+    const std::int64_t count = bytes / bytes_of(type);
+    // As in a collective, whose ranks hold many such blocks, no two of them the same.
+    const auto places = static_cast<int>(
+        std::clamp<std::int64_t>((is_host_ ? 64 : 1024) * kMiB / bytes, 1, kPlaces));
+    plan.add_buffer("from", 0, type, places * count);
+    plan.add_buffer("to", 0, type, places * count);
+    const int times = std::max(4, places);
+    for (int i = 0; i < times; ++i) {
+      const Region from{0, i % places * count, count};
+      const Region to{1, i % places * count, count};
+      if (kind == Kind::copy) {
+        plan.copy(0, to, from);
+      } else {
+        plan.combine(0, Command::Kind::add, to, from);
+      }
+    }
+    add(kind, std::string{to_string(type)}, time(plan.plan()) / times).bytes = bytes;
+  }
+
+  // Operations.
+
+  void operations(const std::vector<Program>& programs) {
+    TimingOptions timing;
+    timing.repeats = options_.repeats;
+    for (const Program& program : programs) {
+      for (const auto& [routine, index] : distinct_operations(program)) {
+        const TimedOperation timed = time_operation(backend_, program, routine, index, timing);
+        BoxMeasurement& out =
+            add(Kind::kernel, std::string{to_string(timed.kernel.kind)}, timed.seconds);
+        out.kernel = timed.kernel;
+        out.kernels = timed.kernels;
+      }
+    }
+  }
+
+  /// Products alone, and while another stream copies for as long as they take.
+  void beside() {
+    constexpr int kProducts = 8;
+    const double alone = products_and_copies(kProducts, 0);
+    const double copy = products_and_copies(0, kChain) / kChain;
+    const int copies = static_cast<int>(std::clamp(alone / copy, 1.0, 4096.0));
+    // A host does one thing after the other: what it copies beside, it does instead.
+    const double both = is_host_ ? alone : products_and_copies(kProducts, copies);
+    add(Kind::beside, "products while copies run", both).ratio = std::max(1.0, both / alone);
+  }
+  [[nodiscard]] double products_and_copies(int products, int copies) {
+    const std::int64_t size = is_host_ ? 128 : 4096;
+    const NumberType type = is_host_ ? NumberType::fp32 : NumberType::bf16;
+    PlanBuilder plan{1};
+    const StreamIndex computing = plan.add_stream("products", 0);
+    const StreamIndex copying = plan.add_stream("copies", 0);
+    for (const char* name : {"a", "b", "y", "from", "to"}) {
+      plan.add_buffer(name, 0, type, size * size);
+    }
+    KernelLaunch gemm;
+    gemm.function = KernelFunction::gemm;
+    gemm.name = "product";
+    gemm.count = size * size;
+    gemm.sizes = {size, size, size, 1, size, 1, size, 1, size, 1};
+    gemm.numbers = {1};
+    const auto begin = std::make_shared<const KernelLaunch::Table>(KernelLaunch::Table{0});
+    gemm.tables = {begin, begin, begin};
+    const auto kernel = std::make_shared<const KernelLaunch>(gemm);
+    const auto all = [size](BufferId of) { return Region{of, 0, size * size}; };
+    for (int i = 0; i < copies; ++i) plan.copy(copying, all(4), all(3));
+    for (int i = 0; i < products; ++i) plan.launch(computing, {{all(0), all(1)}, {all(2)}, kernel});
+    return time(plan.plan());
+  }
+
+  void host_copies() {
+    for (std::int64_t bytes = 64 * 1024; bytes <= 256 * kMiB; bytes *= 16) {
+      for (const bool to_device : {true, false}) {
+        const auto seconds = backend_.host_copy_seconds(bytes, to_device, options_.repeats);
+        if (seconds.empty()) return;
+        add(to_device ? Kind::from_host : Kind::to_host, "pinned", median(seconds)).bytes = bytes;
+      }
+    }
+  }
+
+  Backend& backend_;
+  bool is_host_;
+  const MeasureOptions& options_;
+  std::vector<BoxMeasurement> out_{};
+};
+
+}  // namespace
+
+std::vector<BoxMeasurement> measure_box(Backend& backend, bool is_host,
+                                        const MeasureOptions& options) {
+  return Measuring{backend, is_host, options}.run();
+}
+
+}  // namespace lockstep

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "sim/execute/device_plan/backend.hpp"
+#include "strategies/measure/machine/box.hpp"
+
+namespace lockstep {
+
+struct MeasureOptions {
+  bool quick = false;  // few sizes: to see that it works
+  int repeats = 7;
+  std::function<void(const std::string& what)> before{};  // told before each group
+};
+
+/// Measures memory, launches, products, attention, everything else that programs are made of, and,
+/// on several GPUs, the links between them. Never on zeros; medians after a warm-up. Errors:
+/// DeviceError.
+[[nodiscard]] std::vector<BoxMeasurement> measure_box(Backend& backend, bool is_host,
+                                                      const MeasureOptions& options = {});
+
+}  // namespace lockstep

@@ -1,0 +1,124 @@
+#include "strategies/measure/machine_runs/measure_links.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/execute/device_plan/plan_builder.hpp"
+
+namespace lockstep {
+
+namespace {
+
+using Kind = BoxMeasurement::Kind;
+
+constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+constexpr int kChain = 8;  // copies one after the other
+
+class MeasuringLinks {
+ public:
+  MeasuringLinks(Backend& backend, const MeasureOptions& options)
+      : backend_{backend}, options_{options}, large_{(options.quick ? 16 : 256) * kMiB} {}
+
+  std::vector<BoxMeasurement> run() {
+    for (const bool nccl : {false, true}) {
+      for (const std::int64_t bytes : {std::int64_t{8}, kMiB, large_}) {
+        for_each_pair([&](int from, int to) { alone(from, to, bytes, nccl); });
+      }
+    }
+    for_each_pair([&](int from, int to) {
+      if (from < to) both_ways(from, to);
+    });
+    everyone("ring", [&](int from, int to) { return to == (from + 1) % backend_.count(); });
+    everyone("everyone", [](int from, int to) { return from != to; });
+    for (std::int64_t bytes = 8; bytes <= large_; bytes *= 32) {
+      for (const Collective each : {Collective::all_reduce, Collective::all_gather,
+                                    Collective::reduce_scatter, Collective::broadcast}) {
+        library(each, bytes);
+      }
+    }
+    return std::move(out_);
+  }
+
+ private:
+  template <class Each>
+  void for_each_pair(Each&& each) const {
+    for (int from = 0; from < backend_.count(); ++from) {
+      for (int to = 0; to < backend_.count(); ++to) {
+        if (from != to) each(from, to);
+      }
+    }
+  }
+  [[nodiscard]] double time(const Plan& plan, bool nccl = false) {
+    LoadOptions load;
+    load.nccl = nccl;
+    const auto loaded = backend_.load(plan, load);
+    for (BufferId i = 0; i < plan.buffers.size(); ++i) loaded->scatter_numbers(i, {}, i + 1);
+    return median(loaded->seconds(2, options_.repeats));
+  }
+  BoxMeasurement& add(Kind kind, std::string what, double seconds, std::int64_t bytes) {
+    BoxMeasurement& out = out_.emplace_back();
+    out.kind = kind;
+    out.what = std::move(what);
+    out.seconds = seconds;
+    out.bytes = bytes;
+    return out;
+  }
+
+  /// A stream of copies from one GPU to another.
+  static void copies(PlanBuilder& plan, int from, int to, std::int64_t bytes, int times) {
+    const std::int64_t count = std::max<std::int64_t>(1, bytes / 4);
+    const StreamIndex sender = plan.add_stream("from", from);
+    const StreamIndex receiver = plan.add_stream("to", to);
+    const BufferId here = plan.add_buffer("from", from, NumberType::fp32, count);
+    const BufferId there = plan.add_buffer("to", to, NumberType::fp32, count);
+    for (int i = 0; i < times; ++i)
+      plan.copy(receiver, {there, 0, count}, {here, 0, count}, sender);
+  }
+  void alone(int from, int to, std::int64_t bytes, bool nccl) {
+    PlanBuilder plan{backend_.count()};
+    copies(plan, from, to, bytes, kChain);
+    BoxMeasurement& out =
+        add(Kind::peer, nccl ? "NCCL" : "copy", time(plan.plan(), nccl) / kChain, bytes);
+    out.from = from;
+    out.to = to;
+  }
+  void both_ways(int a, int b) {
+    PlanBuilder plan{backend_.count()};
+    copies(plan, a, b, large_, 1);
+    copies(plan, b, a, large_, 1);
+    BoxMeasurement& out = add(Kind::peers, "both ways", time(plan.plan()), large_);
+    out.from = a;
+    out.to = b;
+  }
+  /// All pairs that belong to it at once; `bytes` each.
+  template <class Belongs>
+  void everyone(const char* what, Belongs&& belongs) {
+    const std::int64_t bytes = large_ / backend_.count();
+    PlanBuilder plan{backend_.count()};
+    for_each_pair([&](int from, int to) {
+      if (belongs(from, to)) copies(plan, from, to, bytes, 1);
+    });
+    add(Kind::peers, what, time(plan.plan()), bytes).to = backend_.count();
+  }
+  void library(Collective collective, std::int64_t bytes) {
+    const auto seconds =
+        backend_.library_seconds(collective, bytes, backend_.count(), options_.repeats);
+    if (seconds.empty()) return;
+    add(Kind::library, std::string{to_string(collective)}, median(seconds), bytes).to =
+        backend_.count();
+  }
+
+  Backend& backend_;
+  const MeasureOptions& options_;
+  std::int64_t large_;
+  std::vector<BoxMeasurement> out_{};
+};
+
+}  // namespace
+
+std::vector<BoxMeasurement> measure_links(Backend& backend, const MeasureOptions& options) {
+  if (backend.count() < 2) return {};
+  return MeasuringLinks{backend, options}.run();
+}
+
+}  // namespace lockstep

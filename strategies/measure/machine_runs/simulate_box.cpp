@@ -1,0 +1,140 @@
+#include "strategies/measure/machine_runs/simulate_box.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "sim/base/check.hpp"
+#include "sim/cost/roofline.hpp"
+#include "sim/engine/replay.hpp"
+#include "sim/program/unroll.hpp"
+#include "strategies/measure/machine/box_network.hpp"
+
+namespace lockstep {
+
+namespace {
+
+class PlanWorkload {
+ public:
+  PlanWorkload(const Plan& plan, const BoxFit& fit) : plan_{plan}, fit_{fit} {}
+
+  Workload run() {
+    workload_.streams.resize(plan_.streams.size());
+    for (std::size_t i = 0; i < plan_.streams.size(); ++i) {
+      workload_.streams[i].endpoint = ranks_of(plan_.streams[i].device);
+      workload_.streams[i].name = plan_.streams[i].name;
+    }
+    for (const Command& command : plan_.commands) add(command);
+    return std::move(workload_);
+  }
+
+ private:
+  void add(const Command& command) {
+    LOCKSTEP_CHECK(command.kind != Command::Kind::launch);
+    Activity activity;
+    for (const CommandId before : command.waits) {
+      activity.after.push_back(places_[before]);
+    }
+    places_.push_back({command.stream, static_cast<std::uint32_t>(
+                                           workload_.streams[command.stream].operations.size())});
+    const bool moves = command.kind != Command::Kind::mark;
+    if (fit_.serial || !moves) {
+      activity.duration = moves ? time(command) : Duration{};
+      activity.processor = fit_.serial ? 0 : Activity::kOwnProcessor;
+    } else {
+      const int here = plan_.streams[command.stream].device;
+      const int there =
+          plan_.buffers[fetches(command) ? command.from.buffer : command.to.buffer].device;
+      activity.kind = Activity::Kind::send;
+      activity.peer = memory_of(there);
+      activity.tag = command.stream;
+      activity.size = Bytes{here == there ? traffic(command) : bytes(command)};
+      Activity arrival = activity;
+      arrival.kind = Activity::Kind::receive;
+      arrival.peer = ranks_of(here);
+      arrival.after.clear();
+      memory_stream(command.stream, there).operations.push_back(arrival);
+    }
+    workload_.streams[command.stream].operations.push_back(std::move(activity));
+  }
+  [[nodiscard]] static bool fetches(const Command& command) {
+    return command.kind == Command::Kind::peer_copy;
+  }
+  /// The memory's side of what a stream moves there.
+  [[nodiscard]] Stream& memory_stream(StreamIndex of, int device) {
+    const auto [found, is_new] = memories_.try_emplace({of, device}, workload_.streams.size());
+    if (is_new) {
+      Stream& out = workload_.streams.emplace_back();
+      out.endpoint = memory_of(device);
+      out.name = "memory";
+    }
+    return workload_.streams[found->second];
+  }
+
+  [[nodiscard]] const MemoryCurve& curve(const Command& command) const {
+    if (command.kind == Command::Kind::copy || command.kind == Command::Kind::peer_copy) {
+      return fit_.copy;
+    }
+    const auto type = static_cast<std::size_t>(plan_.buffers[command.to.buffer].type);
+    return fit_.add[type].points.empty() ? fit_.add[static_cast<std::size_t>(NumberType::fp32)]
+                                         : fit_.add[type];
+  }
+  [[nodiscard]] std::int64_t bytes(const Command& command) const {
+    return command.to.count * bytes_of(plan_.buffers[command.to.buffer].type);
+  }
+  [[nodiscard]] Duration time(const Command& command) const {
+    return Duration::picoseconds(std::llround(curve(command).seconds(bytes(command)) * 1e12));
+  }
+  /// Bytes that the memory moves, at the rate that this size reaches when it is alone.
+  [[nodiscard]] std::int64_t traffic(const Command& command) const {
+    const double alone =
+        std::max(0.0, curve(command).seconds(bytes(command)) - fit_.empty_copy.seconds());
+    return std::llround(alone * fit_.model.memory_bandwidth.bytes_per_second());
+  }
+
+  const Plan& plan_;
+  const BoxFit& fit_;
+  Workload workload_{};
+  std::vector<ActivityRef> places_{};  // per command
+  std::map<std::pair<StreamIndex, int>, std::size_t> memories_{};
+};
+
+[[nodiscard]] Duration end_of(const Network& network, const Workload& workload) {
+  const ReplayResult result = replay(network, workload, NetworkModel::fluid);
+  LOCKSTEP_CHECK(result.unfinished.empty());
+  return result.end.since_start();
+}
+
+}  // namespace
+
+Duration simulate_plan(const Plan& plan, const BoxFit& fit) {
+  return end_of(box_network(fit, plan.devices), PlanWorkload{plan, fit}.run());
+}
+
+Duration simulate_program(const Program& program, const BoxFit& fit) {
+  const Roofline cost{fit.model};
+  const RoleProgram role = unroll(program, 0);
+  Workload workload;
+  workload.streams.resize(program.streams.size());
+  for (std::size_t i = 0; i < program.streams.size(); ++i) {
+    workload.streams[i].endpoint = ranks_of(0);
+    workload.streams[i].name = program.streams[i];
+  }
+  std::vector<ActivityRef> places;
+  for (const RoleOperation& operation : role.operations) {
+    const StreamId stream = operation.operation->stream;
+    Activity activity;
+    activity.duration = cost.time(
+        kernel_of(program, program.routines[operation.call.routine], operation.index_in_routine));
+    activity.processor = 0;
+    for (const std::uint32_t before : operation.after) activity.after.push_back(places[before]);
+    places.push_back(
+        {stream, static_cast<std::uint32_t>(workload.streams[stream].operations.size())});
+    workload.streams[stream].operations.push_back(std::move(activity));
+  }
+  return end_of(box_network(fit, 1), workload);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "strategies/scenario/scenario.hpp"
+
+namespace lockstep {
+
+/// What a training run is, as far as its error may depend on it.
+struct RunKind {
+  std::string stack{};  // software
+  std::string gpu{};
+  std::string model{};  // "transformer", "mixture of experts", or another family
+  std::string precision{};
+  std::string recompute{};  // as scenarios name it
+  double parameters = 1;
+  std::int64_t sequence = 1;  // tokens
+  std::int64_t micro_batch = 1;
+  int gpus = 1;
+  int nodes = 1;
+  int tp = 1;
+  int pp = 1;
+  int cp = 1;
+  int ep = 1;
+  int dp = 1;
+  int zero = 0;
+  bool tp_across_nodes = false;
+
+  friend bool operator==(const RunKind&, const RunKind&) = default;
+};
+
+[[nodiscard]] RunKind run_kind_of(const Scenario& scenario);
+
+}  // namespace lockstep

@@ -1,0 +1,16 @@
+#include "strategies/measure/validation/said_slowness.hpp"
+
+#include <regex>
+
+namespace lockstep {
+
+double said_slowness(const MeasuredRun& run) {
+  static const std::regex words{R"((\d+(?:\.\d+)?)(?:-(\d+(?:\.\d+)?))? ?% slow\b)"};
+  std::smatch found;
+  if (!std::regex_search(run.origin.notes, found, words)) return 0;
+  const double least = std::stod(found[1]);
+  const double most = found[2].matched ? std::stod(found[2]) : least;
+  return (least + most) / 2 / 100;
+}
+
+}  // namespace lockstep

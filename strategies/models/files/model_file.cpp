@@ -1,0 +1,63 @@
+#include "strategies/models/files/model_file.hpp"
+
+#include <algorithm>
+#include <system_error>
+
+#include "strategies/models/files/model_readers.hpp"
+
+namespace lockstep {
+
+namespace {
+
+ModelConfig read_own_form(ObjectReader& in, bool with_source) {
+  ModelConfig model;
+  model.name = in.string("name");
+  model.source = with_source ? in.string("source") : in.string("source", "given with the scenario");
+  std::string kind = "transformer";
+  if (in.optional("kind")) {
+    kind = in.kind("kind", "kind of model", {"transformer", "mlp", "resnet"}).value_or("");
+  }
+  if (kind == "transformer") {
+    model.shape = read_transformer(in);
+  } else if (kind == "mlp") {
+    model.shape = read_mlp(in);
+  } else if (kind == "resnet") {
+    model.shape = read_resnet(in);
+  }
+  return model;
+}
+
+ModelConfig read_either_form(ObjectReader& in, bool with_source) {
+  return is_hugging_face(in.self()) ? read_hugging_face(in) : read_own_form(in, with_source);
+}
+
+}  // namespace
+
+ModelConfig read_model(const ValueReader& value) {
+  return value.object([](ObjectReader& in) { return read_either_form(in, false); });
+}
+
+ModelConfig read_model(const JsonDocument& document) {
+  return read_document(document, [](ObjectReader& in) { return read_either_form(in, true); });
+}
+
+ModelConfig load_model(const std::filesystem::path& path) {
+  return read_model(read_json(path, JsonNumbers::python));
+}
+
+std::vector<std::string> model_ids(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::vector<std::string> ids;
+  std::filesystem::directory_iterator at{folder, error};
+  while (!error && at != std::filesystem::directory_iterator{}) {
+    if (at->path().extension() == ".json") ids.push_back(at->path().stem().string());
+    at.increment(error);
+  }
+  if (error) {
+    throw ConfigError{Problem{folder.string(), {}, "", "cannot be read: " + error.message()}};
+  }
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sim/config/reader.hpp"
+#include "strategies/models/model_config.hpp"
+
+namespace lockstep {
+
+/// The enumerator at the place of the name that `key` has; `fallback` where the key is absent.
+template <class Enum>
+[[nodiscard]] Enum named(ObjectReader& in, std::string_view key, std::string_view noun,
+                         const std::vector<std::pair<std::string_view, Enum>>& values,
+                         Enum fallback) {
+  std::vector<std::string_view> names;
+  for (const auto& [name, value] : values) names.push_back(name);
+  const auto given = in.optional(key);
+  if (!given) return fallback;
+  const auto name = given->known_name(noun, names);
+  for (const auto& [known, value] : values) {
+    if (name == known) return value;
+  }
+  return fallback;
+}
+
+[[nodiscard]] inline ActivationFunction read_activation(ObjectReader& in,
+                                                        ActivationFunction fallback) {
+  return named<ActivationFunction>(in, "activation", "activation",
+                                   {{"relu", ActivationFunction::relu},
+                                    {"gelu", ActivationFunction::gelu},
+                                    {"silu", ActivationFunction::silu},
+                                    {"squared_relu", ActivationFunction::squared_relu},
+                                    {"swiglu", ActivationFunction::swiglu},
+                                    {"geglu", ActivationFunction::geglu}},
+                                   fallback);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,213 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "strategies/models/files/model_readers.hpp"
+#include "strategies/models/files/read_names.hpp"
+
+namespace lockstep {
+
+namespace {
+
+/// Of a layer: what GPT has, or Llama where MLPs are gated.
+void read_style(ObjectReader& in, TransformerConfig& config) {
+  const bool gated = config.gated;
+  config.norm = named<Normalisation>(in, "norm", "norm",
+                                     {{"layer", Normalisation::layer}, {"rms", Normalisation::rms}},
+                                     gated ? Normalisation::rms : Normalisation::layer);
+  config.function =
+      read_activation(in, gated ? ActivationFunction::swiglu : ActivationFunction::gelu);
+  config.positions = named<Positions>(
+      in, "positions", "kind of positions",
+      {{"learned", Positions::learned}, {"rotary", Positions::rotary}, {"none", Positions::none}},
+      gated ? Positions::rotary : Positions::learned);
+  config.attention = named<AttentionKind>(
+      in, "attention", "attention",
+      {{"flash", AttentionKind::flash}, {"unfused", AttentionKind::unfused}}, AttentionKind::flash);
+  config.dropout = in.number("dropout", 0, 0.999, 0);
+  config.attention_dropout = in.optional_number("attention_dropout", 0, 0.999);
+  config.causal = in.boolean("causal", true);
+  if (gated != is_gated(config.function)) {
+    in.note("activation", gated ? R"(a gated MLP has the activation "swiglu" or "geglu")"
+                                : R"("swiglu" and "geglu" are activations of gated MLPs alone)");
+  }
+}
+
+void read_biases(ObjectReader& in, TransformerConfig& config) {
+  config.bias = in.boolean("bias", !config.gated);
+  config.qkv_bias = in.boolean("qkv_bias", false);
+  config.out_bias = in.boolean("out_bias", false);
+  config.mlp_bias = in.boolean("mlp_bias", false);
+  config.router_bias = in.boolean("router_bias", false);
+  config.head_bias = in.boolean("head_bias", false);
+  config.norm_bias = in.boolean("norm_bias", true);
+  if (!config.norm_bias && config.norm == Normalisation::rms) {
+    in.note("norm_bias", "rms norms have no bias to leave out");
+  }
+}
+
+/// What distinguishes families of models: where norms stand, what else is in attention.
+void read_features(ObjectReader& in, TransformerConfig& config) {
+  config.norm_place = named<NormPlace>(
+      in, "norm_place", "place of norms",
+      {{"before", NormPlace::before}, {"after", NormPlace::after}, {"around", NormPlace::around}},
+      NormPlace::before);
+  config.qk_norm = named<QueryKeyNorm>(in, "qk_norm", "norm of queries and keys",
+                                       {{"none", QueryKeyNorm::none},
+                                        {"shared", QueryKeyNorm::shared},
+                                        {"per_head", QueryKeyNorm::per_head},
+                                        {"all_heads", QueryKeyNorm::all_heads}},
+                                       QueryKeyNorm::none);
+  config.residual = named<Residual>(in, "residual", "residual",
+                                    {{"sequential", Residual::sequential},
+                                     {"parallel", Residual::parallel},
+                                     {"parallel_two_norms", Residual::parallel_two_norms}},
+                                    Residual::sequential);
+  config.embedding_norm = in.boolean("embedding_norm", false);
+  config.position_rows = in.integer("position_rows", 0, kLongestSequence, 0);
+  config.sinks = in.boolean("sinks", false);
+  config.output_layer = in.boolean("output_layer", true);
+}
+
+AttentionWindow read_window(ObjectReader& in) {
+  AttentionWindow window;
+  window.size = in.integer("size", 1, kLongestSequence);
+  window.chunked = in.boolean("chunked", false);
+  window.first_layer = in.integer("first_layer", 0, kMostLayers, 0);
+  window.full_every = in.integer("full_every", 0, kMostLayers, 0);
+  window.full_rotary = in.boolean("full_rotary", true);
+  if (window.full_every == 1) in.note("full_every", "then no layer has the window");
+  return window;
+}
+
+ExpertsConfig read_experts(ObjectReader& in, const TransformerConfig& config) {
+  ExpertsConfig experts;
+  experts.experts = in.integer("count", 2, kMostExperts);
+  experts.top_k = in.integer("top_k", 1, kMostExperts);
+  experts.ffn = in.integer("ffn", 1, 4 * kWidest, config.ffn);
+  experts.shared = in.integer("shared", 0, kMostExperts, 0);
+  experts.shared_ffn = in.integer("shared_ffn", 1, 4 * kWidest, experts.ffn);
+  if (experts.shared == 0 && experts.shared_ffn != experts.ffn)
+    in.note("shared_ffn", "there are no shared experts: \"shared\" is 0");
+  experts.dense_layers = in.integer("dense_layers", 0, kMostLayers, 0);
+  experts.every = in.integer("every", 1, kMostLayers, 1);
+  if (experts.top_k > experts.experts) {
+    in.note("top_k", fmt::format("at most the {} experts that there are", experts.experts));
+  }
+  return experts;
+}
+
+LatentAttention read_latent(ObjectReader& in) {
+  LatentAttention latent;
+  latent.query_rank = in.integer("query_rank", 0, kWidest, 0);
+  latent.kv_rank = in.integer("kv_rank", 1, kWidest);
+  latent.key_size = in.integer("key_size", 1, kWidest);
+  latent.rotary_size = in.integer("rotary_size", 1, kWidest);
+  latent.value_size = in.integer("value_size", 1, kWidest);
+  return latent;
+}
+
+/// An upper bound of the number of parameters, in floating point, where 64 bits might not do.
+[[nodiscard]] double most_parameters(const TransformerConfig& config) {
+  const auto hidden = static_cast<double>(config.hidden);
+  const auto heads = static_cast<double>(config.heads);
+  double rows =
+      4 * heads * static_cast<double>(config.head_size) + 3 * static_cast<double>(config.ffn);
+  if (config.latent) {
+    const LatentAttention& latent = *config.latent;
+    const auto ranks = static_cast<double>(latent.query_rank + latent.kv_rank);
+    const auto sizes =
+        static_cast<double>(latent.key_size + latent.rotary_size + latent.value_size);
+    rows += ranks + (ranks / hidden + 2) * heads * sizes;
+  }
+  if (config.experts) {
+    const ExpertsConfig& experts = *config.experts;
+    rows += static_cast<double>(experts.experts) * (3 * static_cast<double>(experts.ffn) + 1) +
+            3 * static_cast<double>(experts.shared) * static_cast<double>(experts.shared_ffn);
+  }
+  return static_cast<double>(config.layers) * hidden * rows;
+}
+
+/// Notes `message` at `key` where that is so.
+void note_if(ObjectReader& in, bool wrong, std::string_view key, std::string_view message) {
+  if (wrong) in.note(key, std::string{message});
+}
+
+void check_attention(ObjectReader& in, const TransformerConfig& config) {
+  note_if(in, config.window && !config.causal, "window", "windows are of causal attention alone");
+  note_if(in, config.sinks && config.attention != AttentionKind::flash, "sinks",
+          "sinks need the attention \"flash\"");
+  note_if(in, config.latent && config.sinks, "sinks", "latent attention has no sinks");
+  note_if(in, config.latent && config.qk_norm != QueryKeyNorm::none, "qk_norm",
+          "latent attention has norms of its own");
+}
+
+void check_rest(ObjectReader& in, const TransformerConfig& config) {
+  note_if(in, config.residual != Residual::sequential && config.norm_place != NormPlace::before,
+          "norm_place", "attention and MLP side by side have their norms before");
+  note_if(in, config.tied_embeddings && !config.output_layer, "output_layer",
+          "tied embeddings need an output layer");
+  note_if(in, config.head_bias && !config.output_layer, "head_bias",
+          "a model without an output layer has no bias of it");
+  note_if(in, config.router_bias && !config.experts, "router_bias",
+          "a model without experts has no router");
+  note_if(in, config.position_rows > 0 && config.positions != Positions::learned, "position_rows",
+          "only learned positions have a table");
+  if (config.position_rows > 0 && config.position_rows < config.sequence) {
+    in.note("position_rows", fmt::format("{} positions are fewer than the {} tokens of a sequence",
+                                         config.position_rows, config.sequence));
+  }
+}
+
+}  // namespace
+
+bool is_too_large(const TransformerConfig& config) {
+  return most_parameters(config) > kMostParameters;
+}
+
+void check_transformer(ObjectReader& in, const TransformerConfig& config,
+                       std::string_view kv_heads) {
+  if (config.heads % config.kv_heads != 0) {
+    in.note(kv_heads, fmt::format("{} heads are not divisible by {} heads of keys and values",
+                                  config.heads, config.kv_heads));
+  }
+  if (config.latent && config.kv_heads != config.heads) {
+    in.note(kv_heads, "latent attention has as many heads of keys and values as of queries");
+  }
+  check_attention(in, config);
+  check_rest(in, config);
+  if (is_too_large(config)) {
+    in.note(fmt::format("a model of more than {:g} parameters", kMostParameters));
+  }
+}
+
+TransformerConfig read_transformer(ObjectReader& in) {
+  TransformerConfig config;
+  config.layers = in.integer("layers", 1, kMostLayers);
+  config.hidden = in.integer("hidden", 1, kWidest);
+  config.heads = in.integer("heads", 1, kMostHeads);
+  config.kv_heads = in.integer("kv_heads", 1, kMostHeads, config.heads);
+  config.ffn = in.integer("ffn", 1, 4 * kWidest, 4 * config.hidden);
+  config.gated = in.boolean("gated_mlp", false);
+  config.sequence = in.integer("seq", 1, kLongestSequence);
+  config.vocabulary = in.integer("vocab", 1, kMostWords, 1);
+  config.tied_embeddings = in.boolean("tied_embeddings", false);
+  read_style(in, config);
+  read_biases(in, config);
+  read_features(in, config);
+  config.window = in.optional_object("window", read_window);
+  config.latent = in.optional_object("latent", read_latent);
+  const auto size = in.optional_integer("head_size", 1, kWidest);
+  if (!size && !config.latent && config.hidden % config.heads != 0) {
+    in.note("heads", fmt::format("a hidden size of {} is not divisible by {} heads; give head_size",
+                                 config.hidden, config.heads));
+  }
+  config.head_size = size.value_or(std::max<std::int64_t>(1, config.hidden / config.heads));
+  if (config.latent) config.head_size = config.latent->key_size + config.latent->rotary_size;
+  config.experts = in.optional_object(
+      "experts", [&config](ObjectReader& experts) { return read_experts(experts, config); });
+  check_transformer(in, config);
+  return config;
+}
+
+}  // namespace lockstep

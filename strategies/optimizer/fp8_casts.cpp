@@ -1,0 +1,113 @@
+#include <map>
+#include <set>
+#include <vector>
+
+#include "strategies/layout/step_assembly.hpp"
+
+namespace lockstep {
+
+namespace {
+
+[[nodiscard]] bool casts_weights_once(const ParallelConfig& parallel) {
+  return parallel.precision == Dtype::fp8 && parallel.form.fp8_casts.weights_once;
+}
+
+/// A product whose second operand comes in 8 bits from a cast before it.
+[[nodiscard]] bool takes_cast_weight(const Operation& operation) {
+  return operation.kind == OperationKind::matmul && operation.math == Dtype::fp8 &&
+         operation.at_hand[1];
+}
+
+/// Inserts a call that casts the weights of a block before its first forward call on every stage:
+/// in the first microbatch, as Transformer Engine does.
+class WeightCasts {
+ public:
+  explicit WeightCasts(StepAssembly& step) : step_{step} {}
+
+  void run() {
+    for (StageScript& stage : step_.stages) {
+      std::set<int> cast;
+      std::vector<ScriptCall> out;
+      for (const ScriptCall& call : stage.calls) {
+        const bool first = call.work == Work::forward && cast.insert(call.call.position).second;
+        if (first) add(call.call, out);
+        out.push_back(call);
+      }
+      stage.calls = std::move(out);
+    }
+  }
+
+ private:
+  void add(const Call& before, std::vector<ScriptCall>& out) {
+    const int block = step_.graph.chain[static_cast<std::size_t>(before.position)];
+    auto found = routines_.find(block);
+    if (found == routines_.end()) {
+      found =
+          routines_.emplace(block, step_.program.add(routine(step_.block(before.position)))).first;
+    }
+    if (step_.program.routines[found->second].operations.empty()) return;
+    out.push_back({Work::other, {found->second, before.position, before.microbatch}});
+  }
+
+  /// One cast for each product, or each group of them that is one kernel.
+  [[nodiscard]] static Routine routine(const Block& block) {
+    Routine out{block.name + ".cast_weights", {}};
+    std::map<int, std::size_t> groups;
+    for (const Operation& product : block.forward) {
+      if (!takes_cast_weight(product)) continue;
+      const bool joined = product.fused > 0 && groups.contains(product.fused);
+      if (!joined) {
+        if (product.fused > 0) groups[product.fused] = out.operations.size();
+        out.operations.push_back(cast(product));
+      }
+      Operation& operation =
+          joined ? out.operations[groups.at(product.fused)] : out.operations.back();
+      operation.reads.push_back(product.reads[1]);
+    }
+    // The block runs, and casts, when its input is there.
+    for (Operation& operation : out.operations) {
+      if (block.input) operation.reads.push_back({.tensor = *block.input});
+    }
+    return out;
+  }
+
+  [[nodiscard]] static Operation cast(const Operation& product) {
+    Operation out;
+    out.kind = OperationKind::cast;
+    out.name = product.name + ".cast_weight";
+    out.math = product.math;
+    return out;
+  }
+
+  StepAssembly& step_;
+  std::map<int, RoutineId> routines_;
+};
+
+}  // namespace
+
+void cast_gathered_weights(StepAssembly& step) {
+  if (step.parallel.zero != 3 || !casts_weights_once(step.parallel)) return;
+  std::set<TensorId> gathered;
+  for (const auto& block : step.weights) {
+    for (const TrainedWeight& weight : block) {
+      if (!weight.shard.empty()) gathered.insert(weight.weight);
+    }
+  }
+  for (const auto& [weight, again] : step.backward_weights) gathered.insert(again);
+  for (Block& block : step.graph.blocks) {
+    std::set<TensorId> cast;
+    for (auto* operations : {&block.forward, &block.backward}) {
+      for (Operation& operation : *operations) {
+        if (!takes_cast_weight(operation) || !gathered.contains(operation.reads[1].tensor))
+          continue;
+        operation.at_hand[1] = !cast.insert(operation.reads[1].tensor).second;
+      }
+    }
+  }
+}
+
+void cast_weights(StepAssembly& step) {
+  if (casts_weights_once(step.parallel)) WeightCasts{step}.run();
+}
+
+}  // namespace lockstep

@@ -1,0 +1,204 @@
+#include <algorithm>
+#include <map>
+
+#include "strategies/optimizer/gradient_parts.hpp"
+#include "strategies/sharding/cuts.hpp"
+#include "strategies/sharding/relay.hpp"
+
+namespace lockstep {
+
+namespace {
+
+/// ZeRO-0 and -1: buckets of gradients, filled in the order in which backward is done with them.
+class Buckets {
+ public:
+  Buckets(StepAssembly& step, StageScript& stage) : step_{step}, stage_{stage} {}
+
+  void run() {
+    const bool overlaps = step_.parallel.overlaps(Overlap::dp_gradients);
+    const std::size_t end = stage_.calls.size() - 1;
+    for (const auto& [position, after] : finished_positions(stage_)) {
+      for (const TrainedWeight& weight : step_.trained_at(position)) {
+        if (!weight.over.empty()) add({weight, position}, overlaps ? after : end);
+      }
+    }
+    for (auto& [over, bucket] : open_) flush(bucket);
+    insert(stage_, insertions_);
+  }
+
+ private:
+  struct Bucket {
+    std::vector<PlacedGradient> gradients{};
+    std::int64_t bytes = 0;
+    std::size_t after = 0;
+  };
+
+  void add(PlacedGradient gradient, std::size_t after) {
+    Bucket& bucket = open_[gradient.weight.over];
+    bucket.bytes +=
+        local_bytes(step_.program.mesh, step_.graph.tensors[gradient.weight.gradient]).count();
+    bucket.after = after;
+    bucket.gradients.push_back(std::move(gradient));
+    if (bucket.bytes >= step_.parallel.bucket.count()) flush(bucket);
+  }
+
+  void flush(Bucket& bucket) {
+    if (bucket.gradients.empty()) return;
+    const RoutineId routine = step_.program.add(reduction(bucket.gradients));
+    insertions_.emplace(bucket.after, ScriptCall{Work::other, {routine, 0, 0}});
+    bucket = {};
+  }
+
+  [[nodiscard]] Routine reduction(const std::vector<PlacedGradient>& gradients) const {
+    const TrainedWeight& first = gradients.front().weight;
+    Routine out{"reduce_gradients", {}};
+    const bool sharded = first.summed != first.gradient;
+    Operation sum =
+        collective_of(step_, sharded ? Collective::reduce_scatter : Collective::all_reduce,
+                      sharded ? first.shard : first.over, "reduce_gradients");
+    sum.stream = stream_of(step_, "dp", hides(Overlap::dp_gradients));
+    if (!step_.parallel.overlaps(Overlap::dp_gradients)) sum.ahead = 0;
+    for (const auto& [weight, position] : gradients) {
+      sum.reads.push_back(step_.at(weight.gradient, weight, position));
+      sum.writes.push_back(step_.at(weight.summed, weight, position));
+    }
+    out.operations.push_back(std::move(sum));
+    if (sharded && !first.replicate.empty()) {
+      out.operations.push_back(sum_of_replicas(step_, gradients, hides(Overlap::hsdp)));
+    }
+    return out;
+  }
+
+  [[nodiscard]] bool hides(Overlap what) const {
+    return step_.parallel.overlaps(what) || step_.parallel.updates_by_bucket();
+  }
+
+  StepAssembly& step_;
+  StageScript& stage_;
+  std::map<Atoms, Bucket> open_;
+  Insertions insertions_;
+};
+
+/// Every weight that a stage trains, with its place.
+[[nodiscard]] std::vector<PlacedGradient> all_of(const StepAssembly& step,
+                                                 const StageScript& stage) {
+  std::vector<PlacedGradient> out;
+  for (const auto& [position, after] : finished_positions(stage)) {
+    for (TrainedWeight& weight : step.trained_at(position)) {
+      out.push_back({std::move(weight), position});
+    }
+  }
+  return out;
+}
+
+/// One in-place all-reduce per set of atoms, of the summed gradients that have one.
+void sum_over(StepAssembly& step, StageScript& stage, Atoms TrainedWeight::*by, const char* name) {
+  std::map<Atoms, Operation> sums;
+  for (const auto& [weight, position] : all_of(step, stage)) {
+    const Atoms& over = weight.*by;
+    if (over.empty()) continue;
+    auto found = sums.find(over);
+    if (found == sums.end()) {
+      found = sums.emplace(over, collective_of(step, Collective::all_reduce, over, name)).first;
+    }
+    const Ref ref = step.at(weight.summed, weight, position);
+    found->second.reads.push_back(ref);
+    found->second.writes.push_back(ref);
+  }
+  for (auto& [over, sum] : sums) {
+    sum.after_all = !step.parallel.updates_by_bucket();
+    const RoutineId routine = step.program.add(Routine{name, {std::move(sum)}});
+    stage.calls.push_back({Work::other, {routine, 0, 0}});
+  }
+}
+
+/// The first and the last stage each have a copy of tied embeddings.
+void sum_tied(StepAssembly& step) {
+  const auto& tied = step.graph.tied;
+  if (!tied) return;
+  const int first = step.stage_of(tied->first);
+  const int second = step.stage_of(tied->second);
+  if (first == second) return;
+  for (const int stage : {first, second}) {
+    const int position = stage == first ? tied->first : tied->second;
+    for (const TrainedWeight& weight : step.trained_at(position)) {
+      if (weight.weight != tied->weight) continue;
+      Operation sum = collective_of(step, Collective::all_reduce, step.program.mesh.axis("pp"),
+                                    "reduce_tied_gradients");
+      sum.communication->only = {first, second};
+      sum.communication->group = "embedding";
+      sum.stream = stream_of(step, "embedding", step.parallel.updates_by_bucket());
+      sum.after_all = !step.parallel.updates_by_bucket();
+      const Ref ref = step.at(weight.summed, weight, position);
+      sum.reads = {ref};
+      sum.writes = {ref};
+      const RoutineId routine = step.program.add(Routine{"reduce_tied_gradients", {sum}});
+      step.stages[static_cast<std::size_t>(stage)].calls.push_back({Work::other, {routine, 0, 0}});
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::pair<int, std::size_t>> finished_positions(const StageScript& stage) {
+  std::map<int, std::size_t> last;
+  for (std::size_t i = 0; i < stage.calls.size(); ++i) {
+    const ScriptCall& call = stage.calls[i];
+    if (call.work == Work::backward || call.work == Work::weight_gradient) {
+      last[call.call.position] = i;
+    }
+  }
+  std::vector<std::pair<int, std::size_t>> out{last.begin(), last.end()};
+  std::sort(out.begin(), out.end(),
+            [](const auto& a, const auto& b) { return a.second < b.second; });
+  return out;
+}
+
+std::vector<std::pair<Atoms, std::vector<TrainedWeight>>> grouped(
+    const std::vector<TrainedWeight>& weights, Atoms TrainedWeight::*by) {
+  std::vector<std::pair<Atoms, std::vector<TrainedWeight>>> out;
+  for (const TrainedWeight& weight : weights) {
+    const auto found = std::find_if(out.begin(), out.end(),
+                                    [&](const auto& group) { return group.first == weight.*by; });
+    if (found == out.end()) {
+      out.emplace_back(weight.*by, std::vector<TrainedWeight>{weight});
+    } else {
+      found->second.push_back(weight);
+    }
+  }
+  return out;
+}
+
+Operation collective_of(const StepAssembly& step, Collective collective, const Atoms& over,
+                        std::string name) {
+  Operation out;
+  out.kind = OperationKind::collective;
+  out.name = std::move(name);
+  out.purpose = Purpose::communication;
+  Communication how;
+  how.collective = collective;
+  how.over = over;
+  const std::string group = group_of(step.program.mesh, over);
+  how.group = group == "cp" ? "dp" : group;  // replicas of weights, all of them
+  out.communication = std::move(how);
+  return out;
+}
+
+void exchange_gradients(StepAssembly& step) {
+  for (StageScript& stage : step.stages) {
+    if (step.parallel.zero < 2) {
+      Buckets{step, stage}.run();
+    } else {
+      scatter_gradients(step, stage);
+    }
+  }
+}
+
+void finish_gradients(StepAssembly& step) {
+  for (StageScript& stage : step.stages) {
+    sum_over(step, stage, &TrainedWeight::within, "reduce_within_tp");
+  }
+  sum_tied(step);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,31 @@
+#include "strategies/optimizer/gradient_parts.hpp"
+
+namespace lockstep {
+
+void insert(StageScript& stage, const Insertions& insertions) {
+  std::vector<ScriptCall> out;
+  for (std::size_t i = 0; i < stage.calls.size(); ++i) {
+    out.push_back(stage.calls[i]);
+    const auto [first, last] = insertions.equal_range(i);
+    for (auto it = first; it != last; ++it) out.push_back(it->second);
+  }
+  stage.calls = std::move(out);
+}
+
+Operation sum_of_replicas(const StepAssembly& step, const std::vector<PlacedGradient>& gradients,
+                          bool hides) {
+  const TrainedWeight& first = gradients.front().weight;
+  Operation sum =
+      collective_of(step, Collective::all_reduce, first.replicate, "reduce_over_replicas");
+  std::string& group = sum.communication->group;
+  if (!first.shard.empty()) group = "hsdp";
+  sum.stream = stream_of(step, group, hides);
+  for (const auto& [weight, position] : gradients) {
+    const Ref ref = step.at(weight.summed, weight, position);
+    sum.reads.push_back(ref);
+    sum.writes.push_back(ref);
+  }
+  return sum;
+}
+
+}  // namespace lockstep

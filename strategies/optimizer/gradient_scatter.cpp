@@ -1,0 +1,97 @@
+#include <algorithm>
+
+#include "strategies/optimizer/gradient_parts.hpp"
+
+namespace lockstep {
+
+namespace {
+
+class Scatters {
+ public:
+  Scatters(StepAssembly& step, StageScript& stage) : step_{step}, stage_{stage} {
+    for (const auto& [position, after] : finished_positions(stage)) last_[position] = after;
+  }
+
+  void run() {
+    for (std::size_t i = 0; i < stage_.calls.size(); ++i) {
+      const ScriptCall& call = stage_.calls[i];
+      const auto last = last_.find(call.call.position);
+      if (last == last_.end() || stage_.calls[last->second].work != call.work) continue;
+      const bool is_last = last->second == i;
+      if (is_last || step_.parallel.scatters_every_microbatch()) add(call.call, i, is_last);
+    }
+    insert(stage_, insertions_);
+  }
+
+ private:
+  void add(const Call& call, std::size_t index, bool is_last) {
+    Routine out{"scatter_gradients", {}};
+    for (const auto& [over, weights] :
+         grouped(step_.trained_at(call.position), &TrainedWeight::shard)) {
+      if (!over.empty()) out.operations.push_back(scatter(over, weights, call.position));
+      if (is_last) sum_replicas(weights, call.position, out);
+    }
+    if (out.operations.empty()) return;
+    const RoutineId routine = step_.program.add(std::move(out));
+    insertions_.emplace(place(call.position, index),
+                        ScriptCall{Work::other, {routine, call.position, call.microbatch}});
+  }
+
+  [[nodiscard]] Operation scatter(const Atoms& over, const std::vector<TrainedWeight>& weights,
+                                  int position) const {
+    Operation sum = collective_of(step_, Collective::reduce_scatter, over, "scatter_gradients");
+    sum.stream = stream_of(step_, "dp", step_.parallel.overlaps(Overlap::dp_gradients));
+    sum.accumulate = true;
+    for (const TrainedWeight& weight : weights) {
+      sum.reads.push_back(step_.at(weight.gradient, weight, position));
+      sum.writes.push_back(step_.at(weight.summed, weight, position));
+    }
+    return sum;
+  }
+
+  /// Shards of several replicas (hybrid sharding), and weights whose replicas all lie beyond the
+  /// shards, such as those of experts that are cut along them: their gradients are whole.
+  void sum_replicas(const std::vector<TrainedWeight>& weights, int position, Routine& out) const {
+    for (const auto& [replicate, some] : grouped(weights, &TrainedWeight::replicate)) {
+      if (replicate.empty()) continue;
+      std::vector<PlacedGradient> placed;
+      for (const TrainedWeight& weight : some) placed.push_back({weight, position});
+      const Overlap what = some.front().shard.empty() ? Overlap::dp_gradients : Overlap::hsdp;
+      out.operations.push_back(sum_of_replicas(step_, placed, step_.parallel.overlaps(what)));
+    }
+  }
+
+  /// The call after which a position's gradients are exchanged. Once a step under a pipeline: those
+  /// of a whole chunk when it is done with backward (PyTorch distributed/pipelining/schedules.py,
+  /// _add_reduce_grad; Megatron-Core pipeline_parallel/schedules.py, grad_sync_func), or of all at
+  /// the end where nothing may hide. Else block by block, so that few whole ones are held.
+  [[nodiscard]] std::size_t place(int position, std::size_t index) const {
+    if (step_.parallel.pp == 1 || step_.parallel.scatters_every_microbatch()) return index;
+    if (!step_.parallel.overlaps(Overlap::dp_gradients)) return stage_.calls.size() - 1;
+    return end_of_chunk(position);
+  }
+
+  [[nodiscard]] std::size_t end_of_chunk(int position) const {
+    const auto chunk =
+        std::find_if(step_.chunks.begin(), step_.chunks.end(), [&](const auto& positions) {
+          return positions.first <= position && position < positions.second;
+        });
+    std::size_t out = 0;
+    for (auto it = last_.lower_bound(chunk->first); it != last_.lower_bound(chunk->second); ++it)
+      out = std::max(out, it->second);
+    return out;
+  }
+
+  StepAssembly& step_;
+  StageScript& stage_;
+  std::map<int, std::size_t> last_;  // by position: the call that is done with it for good
+  Insertions insertions_;
+};
+
+}  // namespace
+
+void scatter_gradients(StepAssembly& step, StageScript& stage) {
+  Scatters{step, stage}.run();
+}
+
+}  // namespace lockstep

@@ -1,0 +1,232 @@
+#include <algorithm>
+#include <map>
+
+#include "sim/base/check.hpp"
+#include "strategies/layout/step_assembly.hpp"
+#include "strategies/pipeline/pipeline_order.hpp"
+#include "strategies/sharding/cuts.hpp"
+
+namespace lockstep {
+
+namespace {
+
+[[nodiscard]] bool starts_chain(const ModelGraph& graph) {
+  return !graph.blocks[static_cast<std::size_t>(graph.chain.front())].input;
+}
+
+[[nodiscard]] bool ends_chain(const ModelGraph& graph) {
+  return !graph.blocks[static_cast<std::size_t>(graph.chain.back())].output;
+}
+
+[[nodiscard]] std::vector<int> layers_of_chunks(int layers, const ParallelConfig& parallel) {
+  if (!parallel.stages.empty()) return parallel.stages;
+  const int chunks = parallel.pp * parallel.vpp;
+  const int missing = parallel.short_edges ? 2 : 0;
+  LOCKSTEP_CHECK((layers + missing) % chunks == 0);
+  std::vector<int> out(static_cast<std::size_t>(chunks), (layers + missing) / chunks);
+  if (parallel.short_edges) {
+    --out.front();
+    --out.back();
+  }
+  return out;
+}
+
+/// Writes the calls of one stage after another.
+class Pipeline {
+ public:
+  explicit Pipeline(StepAssembly& step) : step_{step} {}
+
+  void order() {
+    for (int stage = 0; stage < step_.parallel.pp; ++stage) {
+      StageScript script;
+      script.role = static_cast<std::size_t>(stage);
+      out_ = &script.calls;
+      for (const PipelineStep& next : steps_of(stage)) add(stage, next);
+      step_.stages.push_back(std::move(script));
+    }
+  }
+
+ private:
+  [[nodiscard]] std::vector<PipelineStep> steps_of(int stage) const {
+    const auto microbatches = static_cast<int>(step_.parallel.microbatches());
+    if (step_.parallel.pp > 1) {
+      return pipeline_order(step_.parallel.schedule, step_.parallel.pp, stage, step_.parallel.vpp,
+                            microbatches);
+    }
+    std::vector<PipelineStep> out;
+    for (int m = 0; m < microbatches; ++m) {
+      out.push_back({PipelineStep::Work::forward, m, 0});
+      out.push_back({PipelineStep::Work::backward, m, 0});
+    }
+    return out;
+  }
+
+  void add(int stage, const PipelineStep& next) {
+    const int chunk = next.chunk * step_.parallel.pp + stage;
+    const auto [first, last] = step_.chunks[static_cast<std::size_t>(chunk)];
+    switch (next.work) {
+      case PipelineStep::Work::forward:
+        forward(first, last, next.microbatch);
+        return;
+      case PipelineStep::Work::backward:
+        backward(first, last, next.microbatch);
+        if (step_.parallel.pp > 1 && step_.parallel.schedule >= PipelineOrder::zb_h1) {
+          weight_gradients(first, last, next.microbatch);
+        }
+        return;
+      case PipelineStep::Work::input_gradient:
+        backward(first, last, next.microbatch);
+        return;
+      case PipelineStep::Work::weight_gradient:
+        weight_gradients(first, last, next.microbatch);
+        return;
+    }
+  }
+
+  void forward(int first, int last, int microbatch) {
+    if (first > 0) out_->push_back(transfer(first, microbatch, true, false));
+    for (int position = first; position < last; ++position) {
+      out_->push_back({Work::forward, {routines(position).forward, position, microbatch}});
+    }
+    if (last < positions()) out_->push_back(transfer(last, microbatch, true, true));
+  }
+
+  void backward(int first, int last, int microbatch) {
+    if (last < positions()) out_->push_back(transfer(last, microbatch, false, false));
+    for (int position = last; position-- > first;) {
+      out_->push_back({Work::backward, {routines(position).backward, position, microbatch}});
+    }
+    if (first > 0) out_->push_back(transfer(first, microbatch, false, true));
+  }
+
+  void weight_gradients(int first, int last, int microbatch) {
+    for (int position = last; position-- > first;) {
+      out_->push_back(
+          {Work::weight_gradient, {routines(position).weight_gradients, position, microbatch}});
+    }
+  }
+
+  [[nodiscard]] int positions() const { return static_cast<int>(step_.graph.chain.size()); }
+  [[nodiscard]] const StepAssembly::BlockRoutines& routines(int position) const {
+    return step_
+        .routines[static_cast<std::size_t>(step_.graph.chain[static_cast<std::size_t>(position)])];
+  }
+
+  /// The residual stream that enters `position`, or its gradient, sent or received.
+  [[nodiscard]] ScriptCall transfer(int position, int microbatch, bool forward, bool send) {
+    const Block& block = step_.block(position);
+    const TensorId tensor = forward ? *block.input : *block.input_gradient;
+    const auto key = std::tuple{tensor, forward, send};
+    auto found = transfers_.find(key);
+    if (found == transfers_.end()) {
+      found = transfers_.emplace(key, make_transfer(tensor, forward, send)).first;
+    }
+    return {Work::other, {found->second, position, microbatch}};
+  }
+
+  [[nodiscard]] RoutineId make_transfer(TensorId tensor, bool forward, bool send) {
+    Operation operation;
+    operation.kind = send ? OperationKind::send : OperationKind::receive;
+    operation.name = std::string{send ? "send." : "receive."} + (forward ? "forward" : "backward");
+    operation.purpose = Purpose::communication;
+    Communication how;
+    how.over = step_.program.mesh.axis("pp");
+    how.offset = send == forward ? 1 : -1;
+    how.group = "pp";
+    operation.communication = how;
+    const bool overlaps = step_.parallel.overlaps(Overlap::pp);
+    if (!send) operation.ahead = overlaps ? 1 : 0;
+    if (!send || overlaps) operation.stream = step_.program.stream("pp." + operation.name);
+    const std::optional<TensorId> part = part_of(tensor);
+    (send ? operation.reads : operation.writes) = {Ref{.tensor = part.value_or(tensor)}};
+    Routine out{operation.name, {operation}};
+    if (part && send) {
+      out.operations.insert(out.operations.begin(), slice(tensor, *part));
+    } else if (part) {
+      out.operations.push_back(gather(*part, tensor));
+    }
+    return step_.program.add(std::move(out));
+  }
+
+  /// Ranks along tp that all have the same residual stream send a part of it each, and put it
+  /// together on the other side (Narayanan et al., arXiv 2104.04473, section 4.1). None where it is
+  /// cut anyway, or cannot be.
+  [[nodiscard]] std::optional<TensorId> part_of(TensorId tensor) {
+    const Atoms tp = step_.program.mesh.axis("tp");
+    const Extent* sequence = find_extent(step_.graph.tensors[tensor], Dim::sequence);
+    if (tp.empty() || sequence == nullptr || !common(sequence->shards, tp).empty()) return {};
+    const int parts = step_.program.mesh.size(joined(sequence->shards, tp));
+    if (sequence->zigzag || sequence->size % parts != 0) return {};
+    const auto known = parts_.find(tensor);
+    if (known != parts_.end()) return known->second;
+    Tensor part = step_.graph.tensors[tensor];
+    part.name += ".part";
+    part.category = Category::buffer;
+    for (Extent& extent : part.extents) {
+      if (extent.dim == Dim::sequence) extent.shards = joined(extent.shards, tp);
+    }
+    const auto id = static_cast<TensorId>(step_.graph.tensors.size());
+    step_.graph.tensors.push_back(std::move(part));
+    parts_.emplace(tensor, id);
+    return id;
+  }
+
+  [[nodiscard]] static Operation slice(TensorId tensor, TensorId part) {
+    Operation out;
+    out.kind = OperationKind::slice;
+    out.name = "send.slice";
+    out.purpose = Purpose::communication;
+    out.reads = {Ref{.tensor = tensor}};
+    out.writes = {Ref{.tensor = part}};
+    return out;
+  }
+
+  [[nodiscard]] Operation gather(TensorId part, TensorId tensor) const {
+    Operation out = collective_of(step_, Collective::all_gather, step_.program.mesh.axis("tp"),
+                                  "receive.gather");
+    out.communication->cut = Dim::sequence;
+    out.reads = {Ref{.tensor = part}};
+    out.writes = {Ref{.tensor = tensor}};
+    return out;
+  }
+
+  StepAssembly& step_;
+  std::vector<ScriptCall>* out_ = nullptr;
+  std::map<std::tuple<TensorId, bool, bool>, RoutineId> transfers_;
+  std::map<TensorId, TensorId> parts_;
+};
+
+}  // namespace
+
+std::vector<std::pair<int, int>> chunk_positions(const ModelGraph& graph,
+                                                 const ParallelConfig& parallel) {
+  const int begin = starts_chain(graph) && graph.chain.size() > 1 ? 1 : 0;
+  const int end =
+      static_cast<int>(graph.chain.size()) - (ends_chain(graph) && graph.chain.size() > 1 ? 1 : 0);
+  std::vector<std::pair<int, int>> out;
+  int position = begin;
+  for (const int layers : layers_of_chunks(end - begin, parallel)) {
+    out.emplace_back(position, position + layers);
+    position += layers;
+  }
+  LOCKSTEP_CHECK(position == end);
+  out.front().first = 0;
+  out.back().second = static_cast<int>(graph.chain.size());
+  return out;
+}
+
+int StepAssembly::stage_of(int position) const {
+  for (std::size_t chunk = 0; chunk < chunks.size(); ++chunk) {
+    if (position >= chunks[chunk].first && position < chunks[chunk].second) {
+      return static_cast<int>(chunk) % parallel.pp;
+    }
+  }
+  LOCKSTEP_CHECK(!"every position has a stage");
+  return 0;
+}
+
+void order_pipeline(StepAssembly& step) {
+  Pipeline{step}.order();
+}
+
+}  // namespace lockstep

@@ -1,0 +1,42 @@
+#include "strategies/pipeline/split_backward.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace lockstep {
+
+namespace {
+
+[[nodiscard]] bool writes_gradients_alone(const ModelGraph& graph, const Operation& operation) {
+  return !operation.writes.empty() &&
+         std::all_of(operation.writes.begin(), operation.writes.end(), [&](const Ref& ref) {
+           return graph.tensors[ref.tensor].category == Category::gradient;
+         });
+}
+
+}  // namespace
+
+SplitBackward split_backward(const ModelGraph& graph, const Block& block) {
+  // Backwards: an operation belongs to the first half where that reads what it writes, or where it
+  // makes the gradient of the block's input.
+  using Key = std::pair<TensorId, int>;
+  std::set<Key> first_half_reads;
+  if (block.input_gradient) first_half_reads.insert({*block.input_gradient, 0});
+  std::vector<bool> first(block.backward.size(), false);
+  for (std::size_t i = block.backward.size(); i-- > 0;) {
+    const Operation& operation = block.backward[i];
+    if (writes_gradients_alone(graph, operation)) continue;
+    first[i] = std::any_of(operation.writes.begin(), operation.writes.end(), [&](const Ref& ref) {
+      return first_half_reads.contains({ref.tensor, ref.further});
+    });
+    if (!first[i]) continue;
+    for (const Ref& ref : operation.reads) first_half_reads.insert({ref.tensor, ref.further});
+  }
+  SplitBackward out;
+  for (std::size_t i = 0; i < block.backward.size(); ++i) {
+    (first[i] ? out.input_gradients : out.weight_gradients).push_back(block.backward[i]);
+  }
+  return out;
+}
+
+}  // namespace lockstep

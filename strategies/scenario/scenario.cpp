@@ -1,0 +1,348 @@
+#include "strategies/scenario/scenario.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "strategies/scenario/scenario_checks.hpp"
+#include "strategies/scenario/scenario_cluster.hpp"
+#include "strategies/scenario/scenario_json.hpp"
+#include "strategies/scenario/scenario_model.hpp"
+#include "strategies/scenario/scenario_overlay.hpp"
+#include "strategies/scenario/scenario_parallel.hpp"
+#include "strategies/stacks/default_stack.hpp"
+#include "strategies/stacks/software_stack.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr double kMostSamples = 1e18;
+
+/// What has been read so far; the parts that are wrong are not there.
+struct Parts {
+  std::string name;
+  std::string summary;
+  std::string source;
+  std::optional<ReadCluster> cluster{};
+  std::optional<ModelConfig> model{};
+  ParallelConfig parallel{};
+  std::optional<double> samples{};
+  std::optional<FlopRate> sustained{};
+  bool ignore_memory = false;
+  std::uint64_t seed = kDefaultSeed;
+  std::string stack{};
+  std::string stack_reason{};    // of a default
+  bool usual_reduction = false;  // reduce_gradients is what the stack does
+  std::vector<ScenarioVariant> variants{};
+  std::vector<ScenarioNote> notes{};
+};
+
+[[noreturn]] void refuse(const JsonDocument& document, std::string message) {
+  throw ConfigError{Problem{document.file, document.root.at, "", std::move(message)}};
+}
+
+/// Other files of this tool, and a Hugging Face config.json, are told from scenarios at once.
+void refuse_other_files(const JsonDocument& document) {
+  const auto* root = document.root.get_if<JsonObject>();
+  if (root == nullptr) return;
+  const auto has = [root](std::string_view key) { return find_member(*root, key) != nullptr; };
+  if (has("cluster") || has("parallel")) return;
+  if (has("model_type") || has("architectures")) {
+    refuse(document,
+           "this is a model's config.json of Hugging Face, not a scenario; a scenario names it as "
+           R"("model": {"file": "config.json"}, beside a "cluster" and a "parallel")");
+  }
+  if (has("hidden") || (has("kind") && has("layers"))) {
+    refuse(document, R"(this is a model, not a scenario; a scenario names it as its "model")");
+  }
+  if (has("topology") || has("graph") || has("node")) {
+    refuse(document, R"(this is a cluster, not a scenario; a scenario names it as its "cluster")");
+  }
+}
+
+/// The parameter servers that a scenario wants, read ahead: the cluster needs hosts for them.
+int servers_of(const ValueReader* parallel) {
+  const JsonValue* value = parallel == nullptr ? nullptr : parallel->value();
+  const auto* members = value == nullptr ? nullptr : value->get_if<JsonObject>();
+  if (members == nullptr) return 0;
+  const JsonValue* exchange = find_member(*members, "exchange");
+  const auto* way = exchange == nullptr ? nullptr : exchange->get_if<std::string>();
+  if (way == nullptr || *way != "parameter_server") return 0;
+  const JsonValue* servers = find_member(*members, "servers");
+  const auto* count = servers == nullptr ? nullptr : servers->get_if<std::int64_t>();
+  return count == nullptr ? 1 : static_cast<int>(std::clamp<std::int64_t>(*count, 1, kMostNodes));
+}
+
+/// Tokens of a transformer, else samples.
+void read_budget(ObjectReader& in, Parts& parts) {
+  const auto tokens = in.optional_number("tokens", 1, kMostSamples);
+  const auto samples = in.optional_number("samples", 1, kMostSamples);
+  if (tokens && samples) in.note("samples", "\"tokens\" is there already: one of both");
+  if (parts.model) {
+    const bool transformer = parts.model->transformer() != nullptr;
+    if (tokens && !transformer) in.note("tokens", "this model sees no tokens: say \"samples\"");
+    if (samples && transformer) in.note("samples", "a transformer's budget is said in \"tokens\"");
+  }
+  parts.samples = tokens ? tokens : samples;
+}
+
+void read_stack(ObjectReader& in, Parts& parts, const ScenarioFolders& folders) {
+  const auto at = in.optional("stack");
+  if (!at) return;
+  parts.stack = at->string();
+  if (at->is_string()) (void)find_file(*at, parts.stack, "software stack", "stacks", folders);
+}
+
+/// The default where the scenario names no stack.
+void choose_stack(Parts& parts) {
+  if (!parts.stack.empty() || !parts.cluster || !parts.model) return;
+  DefaultStack chosen =
+      default_stack({parts.cluster->cluster.device.kernels, parts.parallel.precision,
+                     parts.parallel.zero, parts.model->transformer() != nullptr});
+  parts.stack = std::move(chosen.id);
+  parts.stack_reason = std::move(chosen.reason);
+}
+
+/// Whether a scenario has this key of `parallel`.
+bool says(const std::optional<ValueReader>& parallel, std::string_view key) {
+  const auto* members = parallel ? parallel->value()->get_if<JsonObject>() : nullptr;
+  return members != nullptr && find_member(*members, key) != nullptr;
+}
+
+/// Whether a scenario says what gradients are kept in.
+bool says_gradients(const std::optional<ValueReader>& parallel) {
+  const auto* members = parallel ? parallel->value()->get_if<JsonObject>() : nullptr;
+  const JsonValue* state = members != nullptr ? find_member(*members, "state") : nullptr;
+  const auto* kept = state != nullptr ? state->get_if<JsonObject>() : nullptr;
+  return kept != nullptr && find_member(*kept, "gradients") != nullptr;
+}
+
+/// When the stack reduces the gradients of ZeRO-2 and -3; some refuse to under a pipeline.
+const std::optional<GradientReduction>& reduction_of(const SoftwareStack& stack,
+                                                     const ParallelConfig& parallel) {
+  return parallel.pp > 1 ? stack.reduction_with_pipeline : stack.reduction_without_pipeline;
+}
+
+void take_reduction(ObjectReader& in, const SoftwareStack& stack, ParallelConfig& parallel) {
+  const auto& when = reduction_of(stack, parallel);
+  if (when) {
+    parallel.reduce_gradients = *when;
+    return;
+  }
+  in.note("stack", fmt::format("{} refuses ZeRO-{} with a pipeline (pp = {}): zero 0 or 1, pp 1, "
+                               "another stack, or reduce_gradients every_microbatch or "
+                               "last_microbatch would be possible",
+                               in_quotes(stack.id), parallel.zero, parallel.pp));
+}
+
+/// How the stack lays the model down; a stack that is not there has been noted.
+void take_form_of_stack(ObjectReader& in, const std::optional<ValueReader>& parallel, Parts& parts,
+                        const ScenarioFolders& folders) {
+  const std::filesystem::path stacks = folders.configs / "stacks";
+  if (!std::filesystem::exists(stacks / (parts.stack + ".json"))) return;
+  const auto stack =
+      or_noted(in.self().problems(), [&] { return find_software_stack(stacks, parts.stack); });
+  if (!stack) return;
+  parts.parallel.form = stack->form;
+  if (stack->gradients && !says_gradients(parallel))
+    parts.parallel.state.gradients = *stack->gradients;
+  if (parts.parallel.zero == 1 && !says(parallel, "scatter_gradients"))
+    parts.parallel.scatter_gradients = stack->scatter_gradients;
+  if (parts.parallel.zero < 2) return;
+  if (!says(parallel, "reduce_gradients")) take_reduction(in, *stack, parts.parallel);
+  parts.usual_reduction = reduction_of(*stack, parts.parallel) == parts.parallel.reduce_gradients;
+}
+
+void read_variants(ObjectReader& in, Parts& parts) {
+  const auto at = in.optional("variants");
+  if (!at) return;
+  at->array([&](const ValueReader& each) {
+    each.object([&](ObjectReader& variant) {
+      ScenarioVariant out{variant.string("name"), {}};
+      variant.array(
+          "set", [&](const ValueReader& one) { out.overrides.push_back(one.string()); }, 1);
+      parts.variants.push_back(std::move(out));
+    });
+  });
+}
+
+/// What `read(ValueReader)` makes of a value; nothing where it notes a problem.
+template <class Read>
+auto read_whole(ObjectReader& in, const JsonValue* value, std::string pointer, Read&& read)
+    -> std::optional<decltype(read(std::declval<ValueReader>()))> {
+  Problems own{in.self().problems().file()};
+  auto result = read(ValueReader{value, std::move(pointer), own});
+  const auto clean = or_noted(in.self().problems(), [&own] {
+    own.throw_if_any();
+    return true;
+  });
+  if (!clean) return std::nullopt;
+  return result;
+}
+
+void read_cluster_of(ObjectReader& in, const std::optional<ValueReader>& parallel,
+                     const ScenarioFolders& folders, Parts& parts) {
+  const ValueReader at = in.required("cluster");
+  if (at.value() == nullptr) return;
+  const int servers = servers_of(parallel ? &*parallel : nullptr);
+  auto cluster = read_whole(in, at.value(), at.pointer(), [&](const ValueReader& value) {
+    return read_scenario_cluster(value, servers, folders);
+  });
+  if (cluster) parts.cluster = *std::move(cluster);
+}
+
+void read_model_of(ObjectReader& in, const ScenarioFolders& folders, Parts& parts) {
+  const ValueReader at = in.required("model");
+  if (at.value() == nullptr) return;
+  auto model = read_whole(in, at.value(), at.pointer(), [&](const ValueReader& value) {
+    return read_scenario_model(value, folders);
+  });
+  if (model) parts.model = *std::move(model);
+}
+
+/// Whether `parallel` could be read as it stands.
+bool read_parallel_of(ObjectReader& in, const std::optional<ValueReader>& given, Parts& parts) {
+  const int ranks = parts.cluster ? parts.cluster->cluster.cluster.ranks() : 0;
+  const JsonValue nothing = json_object({});
+  const JsonValue* value = given ? given->value() : &nothing;
+  const auto parallel = read_whole(in, value, "/parallel", [ranks](const ValueReader& at) {
+    return at.object([ranks](ObjectReader& members) { return read_parallel(members, ranks); });
+  });
+  if (parallel) parts.parallel = *parallel;
+  return parallel.has_value();
+}
+
+Parts read_parts(ObjectReader& in, const std::string& name, const ScenarioFolders& folders) {
+  Parts parts;
+  parts.name = in.string("name", name);
+  parts.summary = in.string("summary", "");
+  parts.source = in.string("source", "");
+  const auto parallel = in.optional("parallel");
+  read_cluster_of(in, parallel, folders, parts);
+  read_model_of(in, folders, parts);
+  const bool spread = read_parallel_of(in, parallel, parts);
+  read_budget(in, parts);
+  parts.sustained = in.optional_flop_rate("sustained");
+  parts.ignore_memory = in.boolean("ignore_memory", false);
+  parts.seed = static_cast<std::uint64_t>(in.integer("seed", 0, INT64_MAX, kDefaultSeed));
+  read_stack(in, parts, folders);
+  choose_stack(parts);
+  take_form_of_stack(in, parallel, parts, folders);
+  read_variants(in, parts);
+  in.ignore("run");
+  if (!parts.cluster || !parts.model || !spread) return parts;
+  parts.notes =
+      check_together(in, {parts.cluster->cluster, *parts.model, parts.parallel, parts.sustained});
+  // A default is not told, be it written down or not.
+  std::erase_if(parts.notes, [&parts](const ScenarioNote& note) {
+    return parts.usual_reduction && note.key == "parallel.reduce_gradients";
+  });
+  return parts;
+}
+
+JsonValue json_of_variants(const std::vector<ScenarioVariant>& variants) {
+  std::vector<JsonValue> out;
+  for (const ScenarioVariant& variant : variants) {
+    std::vector<JsonValue> set;
+    for (const std::string& each : variant.overrides) set.push_back(json_of(each));
+    out.push_back(json_object({{"name", json_of(variant.name)}, {"set", json_of(std::move(set))}}));
+  }
+  return json_of(std::move(out));
+}
+
+JsonValue resolve(const Parts& parts) {
+  JsonObject out;
+  set_member(out, "name", json_of(parts.name));
+  if (!parts.summary.empty()) set_member(out, "summary", json_of(parts.summary));
+  if (!parts.source.empty()) set_member(out, "source", json_of(parts.source));
+  set_member(out, "cluster", parts.cluster->resolved);
+  set_member(out, "model", json_of(*parts.model));
+  set_member(out, "parallel", json_of(parts.parallel));
+  if (parts.samples) {
+    set_member(out, parts.model->transformer() != nullptr ? "tokens" : "samples",
+               json_of(*parts.samples));
+  }
+  if (parts.sustained) {
+    set_member(out, "sustained",
+               json_of(fmt::format("{:.0f} FLOP/s", parts.sustained->per_second())));
+  }
+  set_member(out, "ignore_memory", json_of(parts.ignore_memory));
+  if (!parts.stack.empty()) set_member(out, "stack", json_of(parts.stack));
+  set_member(out, "seed", json_of(static_cast<std::int64_t>(parts.seed)));
+  if (!parts.variants.empty()) set_member(out, "variants", json_of_variants(parts.variants));
+  return {{}, std::move(out)};
+}
+
+Scenario read_alone(JsonDocument document, const std::string& name,
+                    const std::vector<std::string>& overrides,
+                    const std::filesystem::path& configs) {
+  Overlay overlay;
+  for (const std::string& assignment : overrides) overlay.apply(assignment, document.root);
+  const ScenarioFolders folders{std::filesystem::path{document.file}.parent_path(), configs};
+  try {
+    Parts parts =
+        read_document(document, [&](ObjectReader& in) { return read_parts(in, name, folders); });
+    JsonValue resolved = resolve(parts);
+    return {
+        std::move(parts.name),   std::move(parts.summary),      std::move(parts.cluster->cluster),
+        *std::move(parts.model), std::move(parts.parallel),     parts.samples,
+        parts.sustained,         parts.ignore_memory,           parts.seed,
+        std::move(parts.stack),  std::move(parts.stack_reason), std::move(parts.variants),
+        std::move(resolved),     std::move(parts.notes)};
+  } catch (const ConfigError& error) {
+    throw overlay.attributed(error);
+  }
+}
+
+/// Whether variants are to be read along: nobody has asked for another plan than the file's, or the
+/// variants are what has been changed.
+bool reads_variants(const std::vector<std::string>& overrides) {
+  return overrides.empty() || std::any_of(overrides.begin(), overrides.end(), [](const auto& each) {
+           return each.rfind("variants", 0) == 0;
+         });
+}
+
+/// Every variant must be a scenario too.
+void check_variant(const JsonDocument& document, const ScenarioVariant& variant,
+                   std::vector<std::string> overrides, const std::filesystem::path& configs) {
+  overrides.insert(overrides.end(), variant.overrides.begin(), variant.overrides.end());
+  try {
+    (void)read_alone(document, variant.name, overrides, configs);
+  } catch (const ConfigError& error) {
+    std::vector<Problem> problems = error.problems();
+    for (Problem& problem : problems) {
+      problem.message = fmt::format("variant {}: {}", in_quotes(variant.name), problem.message);
+    }
+    throw ConfigError{std::move(problems), error.total()};
+  }
+}
+
+}  // namespace
+
+Scenario read_scenario(JsonDocument document, const std::string& name,
+                       const std::vector<std::string>& overrides,
+                       const std::filesystem::path& configs) {
+  refuse_other_files(document);
+  Scenario out = read_alone(document, name, overrides, configs);
+  if (!reads_variants(overrides)) return out;
+  for (const ScenarioVariant& variant : out.variants) {
+    check_variant(document, variant, overrides, configs);
+  }
+  return out;
+}
+
+Scenario load_variant(const std::filesystem::path& path, const ScenarioVariant& variant,
+                      std::vector<std::string> overrides, const std::filesystem::path& configs) {
+  overrides.insert(overrides.end(), variant.overrides.begin(), variant.overrides.end());
+  Scenario out = read_alone(read_json(path), path.stem().string(), overrides, configs);
+  out.variants.clear();
+  return out;
+}
+
+Scenario load_scenario(const std::filesystem::path& path, const std::vector<std::string>& overrides,
+                       const std::filesystem::path& configs) {
+  return read_scenario(read_json(path), path.stem().string(), overrides, configs);
+}
+
+}  // namespace lockstep

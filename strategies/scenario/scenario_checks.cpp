@@ -1,0 +1,192 @@
+#include "strategies/scenario/scenario_checks.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "strategies/layout/scenario_names.hpp"
+#include "strategies/scenario/without_effect.hpp"
+#include "strategies/step/build_program.hpp"
+
+namespace lockstep {
+namespace {
+
+/// Notes a problem at the member of `in` that a key with dots leads to, or at the object where it
+/// is left out.
+void note_at(ObjectReader& in, std::string_view key, const std::string& message) {
+  const std::size_t dot = key.find('.');
+  if (dot == std::string_view::npos) return in.note(key, message);
+  const auto at = in.optional(key.substr(0, dot));
+  if (!at || !at->is_object()) return in.note(key.substr(0, dot), message);
+  at->object([&](ObjectReader& members) {
+    (void)members.all();
+    note_at(members, key.substr(dot + 1), message);
+  });
+}
+
+/// Whether the scenario itself says something there.
+bool is_given(const JsonValue* at, std::string_view key) {
+  const auto* members = at == nullptr ? nullptr : at->get_if<JsonObject>();
+  if (members == nullptr) return false;
+  const std::size_t dot = key.find('.');
+  const JsonValue* found = find_member(*members, key.substr(0, dot));
+  if (dot == std::string_view::npos) return found != nullptr;
+  return is_given(found, key.substr(dot + 1));
+}
+
+/// Why this model cannot be spread so over this cluster, at the key that is to blame.
+void note_plan_problems(ObjectReader& in, const WholePlan& plan) {
+  const Cluster& cluster = plan.cluster.cluster;
+  for (const PlanProblem& problem :
+       plan_problems(plan.model, plan.parallel, cluster.ranks(), cluster.gpus_per_node()))
+    note_at(in, problem.key, problem.message);
+}
+
+/// The fastest dense products in a precision; those of fp32 may go through TF32.
+std::optional<FlopRate> peak_of(const Device& device, Dtype precision) {
+  const std::string_view name = name_of(precision_names(), precision);
+  const auto at = std::find(kPrecisionNames.begin(), kPrecisionNames.end(), name);
+  const auto peak = device.peak(static_cast<Precision>(at - kPrecisionNames.begin()));
+  if (precision != Dtype::fp32) return peak;
+  return std::max(peak, device.peak(Precision::kTf32));
+}
+
+/// A GPU without such products cannot be asked for them, nor for more than it has.
+void check_precision(ObjectReader& in, const WholePlan& plan) {
+  const Device& device = plan.cluster.device;
+  const Dtype precision = plan.parallel.precision;
+  const auto peak = peak_of(device, precision);
+  if (!peak) {
+    std::vector<std::string_view> possible;
+    for (const auto& [name, dtype] : precision_names())
+      if (peak_of(device, dtype)) possible.push_back(name);
+    note_at(in, "parallel.precision",
+            fmt::format("{} has no products in {}; precision may be {}", in_quotes(device.id),
+                        name_of(precision_names(), precision), fmt::join(possible, ", ")));
+  } else if (plan.sustained && *plan.sustained > *peak) {
+    note_at(in, "sustained",
+            fmt::format("sustained = {} is above the dense {} peak of {}, {}",
+                        to_string(*plan.sustained), name_of(precision_names(), precision),
+                        in_quotes(device.id), to_string(*peak)));
+  }
+}
+
+double layers_of(const ModelConfig& model) {
+  if (const auto* transformer = model.transformer()) {
+    return static_cast<double>(transformer->layers);
+  }
+  const auto* mlp = std::get_if<MlpConfig>(&model.shape);
+  return mlp == nullptr ? 64 : static_cast<double>(mlp->layers);  // ResNets have fewer blocks
+}
+
+/// More layers, and more times a layer and a microbatch, than a step is written out with: each of
+/// these takes some tenths of a millisecond and a few kilobytes.
+void check_length(ObjectReader& in, const WholePlan& plan) {
+  constexpr double kMostLayers = 10'000;
+  constexpr double kMostCalls = 300'000;
+  const double layers = layers_of(plan.model);
+  if (layers > kMostLayers)
+    return note_at(in, "model.layers",
+                   fmt::format("layers = {}; a step of at most {} layers can be simulated", layers,
+                               kMostLayers));
+  const auto microbatches = static_cast<double>(plan.parallel.microbatches());
+  if (layers * microbatches <= kMostCalls) return;
+  note_at(in, "parallel.global_batch",
+          fmt::format("{} layers for {} microbatches a step are more than the {} that can be "
+                      "simulated; a global_batch of {} or a larger micro_batch would do",
+                      layers, plan.parallel.microbatches(), kMostCalls,
+                      static_cast<std::int64_t>(kMostCalls / layers) * plan.parallel.micro_batch *
+                          plan.parallel.dp));
+}
+
+/// Numbers of the widest tensors of a microbatch, all replicas together.
+double numbers_of(const WholePlan& plan) {
+  const auto samples =
+      static_cast<double>(plan.parallel.micro_batch) * static_cast<double>(plan.parallel.dp);
+  if (const auto* mlp = std::get_if<MlpConfig>(&plan.model.shape))
+    return samples * static_cast<double>(std::max(mlp->hidden, mlp->ffn));
+  if (const auto* of = plan.model.transformer()) {
+    const auto tokens = static_cast<double>(of->sequence);
+    const double scores =
+        of->attention == AttentionKind::unfused ? static_cast<double>(of->heads) * tokens : 0;
+    const auto width = static_cast<double>(
+        std::max({of->hidden, of->ffn, of->vocabulary, 2 * of->heads * of->head_size}));
+    const double copies = of->experts ? static_cast<double>(of->experts->top_k) : 1;
+    return samples * tokens * std::max(scores, width * copies);
+  }
+  const auto& net = std::get<ResNetConfig>(plan.model.shape);
+  return samples * static_cast<double>(net.frames) * static_cast<double>(net.image) *
+         static_cast<double>(net.image) * static_cast<double>(net.width);
+}
+
+/// Bytes are counted in 63 bits.
+void check_size(ObjectReader& in, const WholePlan& plan) {
+  constexpr double kMostNumbers = 1e15;
+  const double numbers = numbers_of(plan);
+  if (numbers <= kMostNumbers) return;
+  note_at(in, "parallel.micro_batch",
+          fmt::format("micro_batch = {} on each of dp = {} replicas: one tensor has {:.3g} "
+                      "numbers; at most {:.0e} can be counted",
+                      plan.parallel.micro_batch, plan.parallel.dp, numbers, kMostNumbers));
+}
+
+/// Refuses what contradicts the plan; returns the rest of what changes nothing, where the scenario
+/// itself says it.
+std::vector<ScenarioNote> sorted_out(ObjectReader& in, const std::vector<WithoutEffect>& found) {
+  std::vector<ScenarioNote> out;
+  for (const WithoutEffect& each : found) {
+    if (each.refused) {
+      note_at(in, each.key, each.message);
+    } else if (is_given(in.self().value(), each.key)) {
+      out.push_back({each.key, each.message});
+    }
+  }
+  return out;
+}
+
+/// Figures of a network that nothing is sent over, and makes of fabric that are taken alike.
+void add_fabric(const JsonValue* scenario, const WholePlan& plan, std::vector<WithoutEffect>& out) {
+  const auto* members = scenario == nullptr ? nullptr : scenario->get_if<JsonObject>();
+  const JsonValue* at = members == nullptr ? nullptr : find_member(*members, "cluster");
+  const auto* cluster = at == nullptr ? nullptr : at->get_if<JsonObject>();
+  if (cluster == nullptr) return;
+  const JsonValue* fabric = find_member(*cluster, "fabric");
+  const auto* name = fabric == nullptr ? nullptr : fabric->get_if<std::string>();
+  const char* alone = "all GPUs are in one node, nothing goes through NICs";
+  const bool one_node = plan.cluster.cluster.nodes() == 1;
+  if (name != nullptr && *name != "infiniband")
+    out.push_back({"cluster.fabric",
+                   one_node ? std::string{alone}
+                            : fmt::format("no latencies of {} are shipped, those of InfiniBand "
+                                          "stand for them; bandwidth is nic_gbps",
+                                          *name)});
+  if (one_node && find_member(*cluster, "nic_gbps") != nullptr)
+    out.push_back({"cluster.nic_gbps", alone});
+}
+
+std::vector<WithoutEffect> without_effect(ObjectReader& in, const WholePlan& plan) {
+  const int per_node = plan.cluster.cluster.gpus_per_node();
+  std::vector<WithoutEffect> out = values_without_effect(plan.model, plan.parallel, per_node);
+  for (WithoutEffect& each : model_values_without_effect(plan.model))
+    out.push_back(std::move(each));
+  add_fabric(in.self().value(), plan, out);
+  if (plan.parallel.algorithms.empty()) return out;
+  const Program program = build_program(plan.model, plan.parallel, per_node);
+  for (WithoutEffect& each : algorithms_without_effect(program, plan.parallel))
+    out.push_back(std::move(each));
+  return out;
+}
+
+}  // namespace
+
+std::vector<ScenarioNote> check_together(ObjectReader& in, const WholePlan& plan) {
+  check_precision(in, plan);
+  check_length(in, plan);
+  check_size(in, plan);
+  note_plan_problems(in, plan);
+  if (in.self().problems().any()) return {};
+  return sorted_out(in, without_effect(in, plan));
+}
+
+}  // namespace lockstep

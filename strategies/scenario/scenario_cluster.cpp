@@ -1,0 +1,137 @@
+#include "strategies/scenario/scenario_cluster.hpp"
+
+#include <fmt/format.h>
+
+#include "strategies/scenario/scenario_json.hpp"
+#include "strategies/scenario/scenario_node.hpp"
+#include "topologies/files/cluster_file.hpp"
+
+namespace lockstep {
+namespace {
+
+/// A named cluster file with what the scenario says of its size and device.
+struct NamedCluster {
+  std::string name;  // as written
+  std::optional<std::filesystem::path> path;
+  ClusterSize size;
+  std::optional<std::string> gpu;
+};
+
+std::optional<int> read_count(ObjectReader& in, std::string_view key, std::int64_t most) {
+  const auto count = in.optional_integer(key, 1, most);
+  return count ? std::optional{static_cast<int>(*count)} : std::nullopt;
+}
+
+NamedCluster read_named(const ValueReader& at, const ScenarioFolders& folders) {
+  NamedCluster named;
+  const auto read_name = [&](const ValueReader& name) {
+    named.name = name.string();
+    named.path = find_file(name, named.name, "cluster", "clusters", folders);
+  };
+  if (at.is_string()) {
+    read_name(at);
+    return named;
+  }
+  at.object([&](ObjectReader& in) {
+    read_name(in.required("file"));
+    named.size.nodes = read_count(in, "nodes", kMostNodes);
+    named.size.ranks = read_count(in, "ranks", kMostRanks);
+    named.gpu = in.optional_string("gpu");
+  });
+  return named;
+}
+
+/// With room for the servers: single GPUs on a fabric get extra hosts.
+std::optional<ClusterFile> load(const ValueReader& at, const NamedCluster& named, int servers) {
+  return or_noted(at.problems(), [&] {
+    ClusterFile file = load_cluster(*named.path, named.size);
+    if (servers <= file.cluster.helpers()) return file;
+    ClusterSize size = named.size;
+    size.extra_hosts = servers;
+    try {
+      return load_cluster(*named.path, size);
+    } catch (const ConfigError&) {
+      throw ConfigError{Problem{
+          at.problems().file(), at.value()->at, at.pointer(),
+          fmt::format("{} parameter servers need as many hosts; this cluster has {} CPU sockets",
+                      servers, file.cluster.helpers())}};
+    }
+  });
+}
+
+std::optional<Device> find_device(const ValueReader& at, const std::string& id,
+                                  const std::filesystem::path& cluster,
+                                  const ScenarioFolders& folders) {
+  std::error_code ignored;
+  const auto beside = cluster.parent_path() / "../devices" / (id + ".json");
+  const bool there = std::filesystem::exists(beside, ignored);
+  const auto path = there ? beside : find_file(at, id, "device", "devices", folders);
+  if (!path) return std::nullopt;
+  auto device = or_noted(at.problems(), [&] { return load_device(*path); });
+  if (!device || device->kind == DeviceKind::kGpu) return device;
+  at.note(fmt::format("{} computes nothing: name a \"gpu\" in its place", in_quotes(id)));
+  return std::nullopt;
+}
+
+JsonValue resolved_name(const NamedCluster& named, const ClusterFile& file, const Device& device) {
+  const bool single = file.cluster.gpus_per_node() == 1;
+  JsonValue out = json_object({{"file", json_of(named.name)}});
+  auto& members = *std::get_if<JsonObject>(&out.data);
+  const bool part_of_node = file.cluster.ranks() < file.cluster.gpus_per_node();
+  if (single || part_of_node) {
+    set_member(members, "ranks", json_of(file.cluster.ranks()));
+  } else {
+    set_member(members, "nodes", json_of(file.cluster.nodes()));
+  }
+  set_member(members, "gpu", json_of(device.id));
+  return out;
+}
+
+std::optional<ReadCluster> read_file(const ValueReader& at, int servers,
+                                     const ScenarioFolders& folders) {
+  const NamedCluster named = read_named(at, folders);
+  if (!named.path) return std::nullopt;
+  auto file = load(at, named, servers);
+  if (!file) return std::nullopt;
+  auto device = find_device(at, named.gpu.value_or(file->device), *named.path, folders);
+  if (!device) return std::nullopt;
+  JsonValue resolved = resolved_name(named, *file, *device);
+  return ReadCluster{{file->name, std::move(file->cluster), *std::move(device)},
+                     std::move(resolved)};
+}
+
+std::optional<ReadCluster> read_figures(const ValueReader& at, int servers,
+                                        const ScenarioFolders& folders) {
+  const auto figures = at.object([&](ObjectReader& in) { return read_node_figures(in, folders); });
+  if (!figures) return std::nullopt;
+  try {
+    ClusterSize size;
+    if (figures->gpus < figures->gpus_per_node) size.ranks = static_cast<int>(figures->gpus);
+    ClusterFile file = read_cluster(cluster_document(*figures, folders), size);
+    if (servers > file.cluster.helpers()) {
+      at.note(
+          fmt::format("{} parameter servers need as many hosts; these nodes have {} CPU sockets",
+                      servers, file.cluster.helpers()));
+    }
+    const std::string name = fmt::format("{} x {}", figures->device.id, figures->gpus);
+    return ReadCluster{{name, std::move(file.cluster), figures->device}, json_of(*figures)};
+  } catch (const ConfigError& error) {
+    for (const Problem& problem : error.problems()) at.note(problem.message);
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::optional<ReadCluster> read_scenario_cluster(const ValueReader& at, int servers,
+                                                 const ScenarioFolders& folders) {
+  const JsonObject* members = at.value() == nullptr ? nullptr : at.value()->get_if<JsonObject>();
+  if (at.is_string() || (members != nullptr && find_member(*members, "file") != nullptr)) {
+    return read_file(at, servers, folders);
+  }
+  if (members != nullptr) return read_figures(at, servers, folders);
+  at.refuse(R"(a cluster: the name of one, such as "dgx-h100", or an object)");
+  return std::nullopt;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,130 @@
+#include "strategies/scenario/scenario_overlay.hpp"
+
+#include <charconv>
+#include <utility>
+
+#include "sim/config/complaint.hpp"
+#include "sim/config/pointer.hpp"
+#include "strategies/scenario/scenario_json.hpp"
+
+namespace lockstep {
+namespace {
+
+[[noreturn]] void refuse(const std::string& file, std::string pointer, std::string message) {
+  throw ConfigError{Problem{file, {}, std::move(pointer), std::move(message)}};
+}
+
+std::vector<std::string> split_at_dots(const std::string& key) {
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  for (;;) {
+    const std::size_t dot = key.find('.', begin);
+    parts.push_back(key.substr(begin, dot - begin));
+    if (dot == std::string::npos) return parts;
+    begin = dot + 1;
+  }
+}
+
+/// All places become none: the value stands in no file.
+void forget_places(JsonValue& value) {
+  value.at = {};
+  if (auto* array = std::get_if<JsonArray>(&value.data)) {
+    for (JsonValue& element : *array) forget_places(element);
+  }
+  if (auto* object = std::get_if<JsonObject>(&value.data)) {
+    for (JsonMember& member : *object) {
+      member.key_at = {};
+      forget_places(member.value);
+    }
+  }
+}
+
+/// `4`, `true`, `["tp", "pp"]`, `{"nodes": 2}`; whatever is no JSON is a text: `zb-h1`.
+JsonValue value_of(const std::string& text, const std::string& file) {
+  const bool json_only = !text.empty() && (text[0] == '{' || text[0] == '[' || text[0] == '"');
+  try {
+    JsonValue value = parse_json(text, file).root;
+    forget_places(value);
+    return value;
+  } catch (const ConfigError& error) {
+    if (json_only) refuse(file, "", error.problems().front().message);
+    return json_of(text);
+  }
+}
+
+JsonValue* element_of(JsonArray& array, const std::string& key) {
+  std::size_t index = 0;
+  const char* end = key.data() + key.size();
+  const auto [stop, error] = std::from_chars(key.data(), end, index);
+  const bool whole = error == std::errc{} && stop == end;
+  return whole && index < array.size() ? &array[index] : nullptr;
+}
+
+/// The member of `at`, made (and said to be) where it is not there; nullptr where `at` can have
+/// none.
+JsonValue* child(JsonValue& at, const std::string& key, bool& made) {
+  if (auto* array = std::get_if<JsonArray>(&at.data)) return element_of(*array, key);
+  auto* object = std::get_if<JsonObject>(&at.data);
+  if (object == nullptr) return nullptr;
+  for (JsonMember& member : *object) {
+    if (member.key == key) return &member.value;
+  }
+  made = true;
+  object->push_back({key, {}, {{}, JsonObject{}}});
+  return &object->back().value;
+}
+
+/// A cluster or model that is named becomes an object that names it.
+void name_to_object(JsonValue& value) {
+  if (const auto* name = value.get_if<std::string>())
+    value = json_object({{"file", json_of(*name)}});
+}
+
+}  // namespace
+
+void Overlay::apply(const std::string& assignment, JsonValue& root) {
+  const std::string file = "--set " + assignment;
+  const std::size_t equals = assignment.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    refuse(file, "", "expected KEY=VALUE such as parallel.tp=4");
+  }
+  const std::vector<std::string> keys = split_at_dots(assignment.substr(0, equals));
+  JsonValue* at = &root;
+  std::string pointer;
+  std::string patched;  // the outermost that is new, else the whole way
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (keys[i].empty()) refuse(file, "", "expected keys with dots between, such as parallel.tp");
+    if (i == 1 && (keys[0] == "cluster" || keys[0] == "model")) name_to_object(*at);
+    const std::string got = shown(*at);
+    bool made = false;
+    at = child(*at, keys[i], made);
+    if (at == nullptr) refuse(file, pointer, got + " has no member " + in_quotes(keys[i]));
+    pointer = child_pointer(pointer, keys[i]);
+    if (made && patched.empty()) patched = pointer;
+  }
+  *at = value_of(assignment.substr(equals + 1), file);
+  patches_.push_back({patched.empty() ? pointer : patched, file});
+}
+
+void Overlay::set(JsonValue& root, std::string_view key, const JsonValue& value,
+                  const std::string& file) {
+  auto* object = std::get_if<JsonObject>(&root.data);
+  if (object == nullptr) return;
+  set_member(*object, key, value);
+  patches_.push_back({child_pointer("", key), file});
+}
+
+ConfigError Overlay::attributed(const ConfigError& error) const {
+  std::vector<Problem> problems = error.problems();
+  for (Problem& problem : problems) {
+    for (const Patch& patch : patches_) {  // the last one that covers it
+      const bool covers = problem.pointer.rfind(patch.pointer, 0) == 0 &&
+                          (problem.pointer.size() == patch.pointer.size() ||
+                           problem.pointer[patch.pointer.size()] == '/');
+      if (covers) problem.file = patch.file;
+    }
+  }
+  return {std::move(problems), error.total()};
+}
+
+}  // namespace lockstep

@@ -1,0 +1,226 @@
+#include "strategies/scenario/without_effect.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "strategies/layout/scenario_names.hpp"
+#include "strategies/sharding/device_mesh.hpp"
+
+namespace lockstep {
+
+namespace {
+
+class Values {
+ public:
+  Values(const ModelConfig& model, const ParallelConfig& parallel, int gpus_per_node)
+      : transformer_{model.transformer()}, plan_{parallel}, replicas_{parallel.dp * parallel.cp} {
+    ring_ = plan_.cp / std::max(1, ulysses_degree(plan_, gpus_per_node));
+  }
+
+  [[nodiscard]] std::vector<WithoutEffect> found() {
+    check_order();
+    check_recomputation();
+    check_tensor();
+    check_sharding();
+    check_pipeline();
+    check_context();
+    check_overlap();
+    check_times();
+    check_exchange();
+    check_experts();
+    return std::move(out_);
+  }
+
+ private:
+  template <class... Args>
+  void refuse(std::string_view key, fmt::format_string<Args...> text, Args&&... args) {
+    add(key, fmt::format(text, std::forward<Args>(args)...), true);
+  }
+  template <class... Args>
+  void report(std::string_view key, fmt::format_string<Args...> text, Args&&... args) {
+    add(key, fmt::format(text, std::forward<Args>(args)...), false);
+  }
+  void add(std::string_view key, std::string message, bool refused) {
+    out_.push_back({fmt::format("parallel.{}", key), std::move(message), refused});
+  }
+
+  [[nodiscard]] int degree(std::string_view axis) const {
+    if (axis == "tp") return plan_.tp;
+    if (axis == "cp") return plan_.cp;
+    return axis == "dp" ? plan_.dp : plan_.pp;
+  }
+
+  /// Axes of several ranks, in the order given.
+  [[nodiscard]] std::vector<std::string> axes(const std::vector<std::string>& order) const {
+    std::vector<std::string> out;
+    for (const std::string& axis : order)
+      if (degree(axis) > 1) out.push_back(axis);
+    return out;
+  }
+
+  void check_order() {
+    const ParallelConfig usual;
+    if (plan_.order != usual.order && axes(plan_.order) == axes(usual.order))
+      report("order", "axes of more than one rank stand in this order by default");
+  }
+
+  void check_recomputation() {
+    const std::string_view name = name_of(recompute_names(), plan_.recompute);
+    const bool core = plan_.recompute == Recompute::selective;
+    if (core && (transformer_ == nullptr || transformer_->attention == AttentionKind::flash))
+      report(
+          "recompute",
+          "{} does the core of unfused attention again; fused attention keeps no scores and does "
+          "so in any case",
+          name);
+  }
+
+  void check_tensor() {
+    if (plan_.sequence_parallel && plan_.tp == 1)
+      report("sequence_parallel", "cuts what tensor parallelism leaves whole: tp is 1");
+  }
+
+  void check_sharding() {
+    if (plan_.shard_ranks > 0 && plan_.zero == 0)
+      refuse("shard_ranks", "shard_ranks = {}, but nothing is sharded: zero is 0",
+             plan_.shard_ranks);
+    if (!plan_.reshard_after_forward && plan_.zero < 3)
+      refuse("reshard_after_forward",
+             "only ZeRO-3 shards weights that are computed with: zero is {}", plan_.zero);
+    if (!plan_.prefetch && plan_.zero < 3)
+      refuse("prefetch", "only ZeRO-3 gathers weights before they are computed with: zero is {}",
+             plan_.zero);
+    if (plan_.zero == 0) return;
+    if (plan_.zero >= 2 && plan_.pp == 1 && plan_.microbatches() == 1 && replicas_ > 1)
+      report("reduce_gradients", "the only microbatch of a step is its last: {}", batch());
+    if (replicas_ == 1) {
+      report("zero", "zero = {} shards over dp * cp, which is 1", plan_.zero);
+      const char* alone = "nothing is sharded: dp * cp is 1";
+      if (plan_.zero >= 2) report("reduce_gradients", "{}", alone);
+      if (!plan_.scatter_gradients) report("scatter_gradients", "{}", alone);
+      if (!plan_.reshard_after_forward) report("reshard_after_forward", "{}", alone);
+      if (!plan_.prefetch) report("prefetch", "{}", alone);
+    } else if (plan_.zero == 3 && !plan_.prefetch && !plan_.overlaps(Overlap::dp_parameters))
+      report("prefetch", "weights are gathered ahead only where overlap names dp_parameters");
+  }
+
+  [[nodiscard]] std::string batch() const {
+    return fmt::format("global_batch = {} is micro_batch * dp", plan_.global_batch);
+  }
+
+  void check_pipeline() {
+    if (plan_.pp > 1) {
+      if (plan_.short_edges && plan_.pp * plan_.vpp == 2)
+        report("short_edges", "both of two parts are at an edge");
+      return;
+    }
+    if (plan_.schedule != PipelineOrder::none)
+      report("schedule", "{} orders the work of several stages: pp is 1",
+             name_of(pipeline_names(), plan_.schedule));
+    if (plan_.short_edges)
+      refuse("short_edges",
+             "short_edges makes the first and the last of several chunks shorter: "
+             "pp is 1");
+  }
+
+  void check_context() {
+    if (plan_.cp == 1) {
+      if (plan_.cp_kind != ContextKind::ring)
+        refuse("cp_kind", "cp_kind = {}, but no sequence is cut: cp is 1",
+               name_of(context_names(), plan_.cp_kind));
+    }
+    if (plan_.ulysses > 0 && (plan_.cp == 1 || plan_.cp_kind != ContextKind::both))
+      refuse("ulysses", "ulysses = {} goes with cp_kind 2d and cp above 1", plan_.ulysses);
+    if (plan_.zigzag) return;
+    if (ring_ == 1) {
+      refuse("zigzag", "zigzag says how a ring cuts sequences, and there is no ring: cp = {}{}",
+             plan_.cp, plan_.cp > 1 ? ", all of them in one all-to-all" : "");
+    } else if (transformer_ != nullptr && !transformer_->causal) {
+      refuse("zigzag", "a zigzag balances causal attention; causal is false");
+    }
+  }
+
+  void check_overlap() {
+    const auto idle = [this](Overlap what, bool has_none, std::string_view why) {
+      if (plan_.overlaps(what) && has_none)
+        report("overlap", "\"{}\" hides nothing: {}", name_of(overlap_names(), what), why);
+    };
+    const bool averages = plan_.exchange == GradientExchange::parameter_averaging;
+    idle(Overlap::cp, plan_.cp == 1, "cp is 1");
+    idle(Overlap::dp_gradients, replicas_ == 1, "no gradients are summed, dp * cp is 1");
+    idle(Overlap::dp_gradients, replicas_ > 1 && averages,
+         "replicas that train apart sum no gradients");
+    idle(Overlap::dp_parameters, replicas_ == 1, "no weights are gathered, dp * cp is 1");
+    idle(Overlap::dp_parameters, replicas_ > 1 && plan_.zero == 0,
+         "no weights are gathered, zero is 0");
+    const bool experts = transformer_ != nullptr && transformer_->experts;
+    idle(Overlap::ep, !experts || plan_.ep == 1,
+         experts ? "every rank has all experts, ep is 1" : "the model has no experts");
+    idle(Overlap::hsdp, !has_hybrid_shards(), "all replicas are shards of each other");
+    idle(Overlap::hsdp, has_hybrid_shards() && plan_.zero == 1 && plan_.updates_by_bucket(),
+         "sums of buckets hide already: update is by_bucket");
+    idle(Overlap::pp, plan_.pp == 1, "pp is 1");
+    idle(Overlap::tp, plan_.tp == 1, "tp is 1");
+  }
+
+  /// Sums over the replicas of shards.
+  [[nodiscard]] bool has_hybrid_shards() const {
+    const bool sums_shards = plan_.zero > 1 || (plan_.zero == 1 && plan_.scatter_gradients);
+    return sums_shards && plan_.shard_ranks > 0 && plan_.shard_ranks < replicas_;
+  }
+
+  /// When weights are updated.
+  void check_times() {
+    const bool alone = replicas_ * plan_.tp * plan_.pp == 1 && !plan_.state.offload;
+    if (plan_.updates_by_bucket() && alone)
+      report("update", "nothing is summed or copied before the update: one rank");
+  }
+
+  void check_exchange() {
+    const ParallelConfig usual;
+    const bool averages = plan_.exchange == GradientExchange::parameter_averaging;
+    const std::string_view name = name_of(exchange_names(), plan_.exchange);
+    if (averages && plan_.dp == 1) {
+      report("exchange", "{} needs replicas: dp is 1", name);
+      if (plan_.average_every > 1) report("average_every", "nothing is averaged: dp is 1");
+    }
+    if (plan_.bucket != usual.bucket) {
+      if (replicas_ == 1) {
+        report("bucket", "no gradients are summed: dp * cp is 1");
+      } else if (plan_.exchange != GradientExchange::all_reduce) {
+        report("bucket", "{} goes weight by weight, without buckets", name);
+      } else if (plan_.zero >= 2) {
+        report("bucket", "ZeRO-{} reduces the gradients of one layer at a time", plan_.zero);
+      }
+    }
+    if (plan_.state.optimizer == Optimizer::sgd && plan_.state.moments != usual.state.moments)
+      refuse("state.moments", "moments = {}, but sgd keeps none",
+             name_of(precision_names(), plan_.state.moments));
+  }
+
+  void check_experts() {
+    if (transformer_ != nullptr && transformer_->experts) return;
+    if (plan_.capacity_factor > 0)
+      refuse("capacity_factor", "capacity_factor = {}, but the model has no experts",
+             plan_.capacity_factor);
+    if (plan_.expert_skew)
+      refuse("expert_skew", "expert_skew = {}, but the model has no experts", *plan_.expert_skew);
+  }
+
+  const TransformerConfig* transformer_;
+  const ParallelConfig& plan_;
+  int replicas_;
+  int ring_ = 1;
+  std::vector<WithoutEffect> out_;
+};
+
+}  // namespace
+
+std::vector<WithoutEffect> values_without_effect(const ModelConfig& model,
+                                                 const ParallelConfig& parallel,
+                                                 int gpus_per_node) {
+  return Values{model, parallel, gpus_per_node}.found();
+}
+
+}  // namespace lockstep

@@ -1,0 +1,12 @@
+#include "strategies/sharding/cut_rules.hpp"
+
+namespace lockstep {
+
+void cut_for_context_parallelism(CutRules& rules, const Mesh& mesh) {
+  rules.cuts[Dim::sequence] = mesh.axis("cp");
+  rules.attention_sequence = mesh.axis("ring");
+  rules.attention_heads = mesh.axis("ulysses");
+  rules.attention_kv_heads = mesh.axis("ulysses_kv");
+}
+
+}  // namespace lockstep

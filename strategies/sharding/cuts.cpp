@@ -1,0 +1,59 @@
+#include "strategies/sharding/cuts.hpp"
+
+#include <algorithm>
+
+#include "sim/base/check.hpp"
+
+namespace lockstep {
+
+bool contains(const Atoms& atoms, AtomId atom) {
+  return std::find(atoms.begin(), atoms.end(), atom) != atoms.end();
+}
+
+Atoms without(const Atoms& a, const Atoms& b) {
+  Atoms out;
+  for (const AtomId atom : a) {
+    if (!contains(b, atom)) out.push_back(atom);
+  }
+  return out;
+}
+
+Atoms common(const Atoms& a, const Atoms& b) {
+  Atoms out;
+  for (const AtomId atom : a) {
+    if (contains(b, atom)) out.push_back(atom);
+  }
+  return out;
+}
+
+Atoms joined(const Atoms& a, const Atoms& b) {
+  Atoms out = a;
+  for (const AtomId atom : b) {
+    if (!contains(a, atom)) out.push_back(atom);
+  }
+  return out;
+}
+
+Placement placement_of(const Tensor& tensor) {
+  Placement out;
+  for (const Extent& extent : tensor.extents) out.cuts.push_back(extent.shards);
+  out.partial = tensor.partial;
+  return out;
+}
+
+void place(Tensor& tensor, const Placement& placement) {
+  LOCKSTEP_CHECK(placement.cuts.size() == tensor.extents.size());
+  for (std::size_t i = 0; i < placement.cuts.size(); ++i) {
+    tensor.extents[i].shards = placement.cuts[i];
+  }
+  tensor.partial = placement.partial;
+}
+
+Atoms cut_of(const Tensor& tensor, const Placement& placement, Dim dim) {
+  for (std::size_t i = 0; i < tensor.extents.size(); ++i) {
+    if (tensor.extents[i].dim == dim) return placement.cuts[i];
+  }
+  return {};
+}
+
+}  // namespace lockstep

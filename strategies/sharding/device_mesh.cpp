@@ -1,0 +1,185 @@
+#include "strategies/sharding/device_mesh.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+#include <vector>
+
+#include "sim/base/check.hpp"
+
+namespace lockstep {
+
+namespace {
+
+/// A factor of the number of ranks and the axes that it belongs to.
+struct Factor {
+  int size = 1;
+  std::set<std::string> axes;
+};
+
+/// Innermost first.
+using Factors = std::vector<Factor>;
+
+void append(Factors& factors, int size, std::set<std::string> axes) {
+  if (size > 1) factors.push_back({size, std::move(axes)});
+}
+
+/// Tensor parallelism: the outer part cuts keys and values.
+[[nodiscard]] Factors tensor_factors(int tp, std::int64_t kv_heads) {
+  const int cut = kv_heads == 0 ? tp : static_cast<int>(std::gcd<std::int64_t>(tp, kv_heads));
+  Factors out;
+  append(out, tp / cut, {"tp"});
+  append(out, cut, {"tp", "tp_kv"});
+  return out;
+}
+
+/// The all-to-all inside, the ring outside.
+[[nodiscard]] Factors context_factors(int ulysses, int ring, std::int64_t kv_heads_left) {
+  const int cut = kv_heads_left == 0
+                      ? ulysses
+                      : static_cast<int>(std::gcd<std::int64_t>(ulysses, kv_heads_left));
+  Factors out;
+  append(out, ulysses / cut, {"cp", "ulysses"});
+  append(out, cut, {"cp", "ulysses", "ulysses_kv"});
+  append(out, ring, {"cp", "ring"});
+  return out;
+}
+
+[[nodiscard]] bool is_replica(const Factor& factor) {
+  return factor.axes.contains("dp") || factor.axes.contains("cp");
+}
+
+/// Names the innermost `inner` of the replicas one thing and the rest another, cutting a factor in
+/// two where that is needed. False where it cannot be done.
+[[nodiscard]] bool divide_replicas(Factors& factors, int inner, const std::string& inner_name,
+                                   const std::string& outer_name) {
+  int product = 1;
+  for (std::size_t i = 0; i < factors.size(); ++i) {
+    if (!is_replica(factors[i])) continue;
+    if (product == inner) {
+      factors[i].axes.insert(outer_name);
+      continue;
+    }
+    const int left = inner / product;
+    if (left % factors[i].size != 0) {
+      if (factors[i].size % left != 0) return false;
+      Factor outer = factors[i];
+      outer.size /= left;
+      factors[i].size = left;
+      factors.insert(factors.begin() + static_cast<std::ptrdiff_t>(i) + 1, outer);
+    }
+    product *= factors[i].size;
+    factors[i].axes.insert(inner_name);
+  }
+  return product == inner;
+}
+
+[[nodiscard]] Factors factors_of(const ParallelConfig& parallel, std::int64_t kv_heads,
+                                 int ulysses) {
+  const std::int64_t kv_left =
+      kv_heads == 0 ? 0 : kv_heads / std::gcd<std::int64_t>(kv_heads, parallel.tp);
+  Factors out;
+  for (const std::string& axis : parallel.order) {
+    Factors some;
+    if (axis == "tp") some = tensor_factors(parallel.tp, kv_heads);
+    if (axis == "cp") some = context_factors(ulysses, parallel.cp / ulysses, kv_left);
+    if (axis == "dp") append(some, parallel.dp, {"dp"});
+    if (axis == "pp") append(some, parallel.pp, {"pp"});
+    out.insert(out.end(), some.begin(), some.end());
+  }
+  for (Factor& factor : out) {
+    if (is_replica(factor)) factor.axes.insert("dp_cp");
+  }
+  return out;
+}
+
+[[nodiscard]] int shard_size(const ParallelConfig& parallel) {
+  return parallel.shard_ranks > 0 ? parallel.shard_ranks : parallel.dp * parallel.cp;
+}
+
+[[nodiscard]] bool divide(Factors& factors, const ParallelConfig& parallel) {
+  return divide_replicas(factors, parallel.ep, "ep", "edp") &&
+         divide_replicas(factors, shard_size(parallel), "shard", "replicate");
+}
+
+/// "dp", or "dp.0", "dp.1" where there are several.
+[[nodiscard]] std::vector<Mesh::Atom> named(const Factors& factors) {
+  static constexpr std::array kFirst{"tp", "cp", "dp", "pp"};
+  const auto base = [](const Factor& factor) -> std::string {
+    for (const char* axis : kFirst) {
+      if (factor.axes.contains(axis)) return axis;
+    }
+    return "rank";
+  };
+  std::map<std::string, int> count;
+  for (const Factor& factor : factors) ++count[base(factor)];
+  std::map<std::string, int> next;
+  std::vector<Mesh::Atom> out;
+  for (const Factor& factor : factors) {
+    const std::string name = base(factor);
+    out.push_back({count[name] > 1 ? fmt::format("{}.{}", name, next[name]++) : name, factor.size});
+  }
+  return out;
+}
+
+}  // namespace
+
+int ulysses_degree(const ParallelConfig& parallel, int gpus_per_node) {
+  switch (parallel.cp_kind) {
+    case ContextKind::ring:
+      return 1;
+    case ContextKind::ulysses:
+      return parallel.cp;
+    case ContextKind::both:
+      if (parallel.ulysses > 0) return parallel.ulysses;
+      return std::gcd(parallel.cp, std::max(1, gpus_per_node / parallel.tp));
+  }
+  return 1;
+}
+
+std::optional<std::string> mesh_problem(const ParallelConfig& parallel, std::int64_t kv_heads,
+                                        int gpus_per_node) {
+  const int replicas = parallel.dp * parallel.cp;
+  if (replicas % parallel.ep != 0) {
+    return fmt::format("ep = {} does not divide dp * cp = {}", parallel.ep, replicas);
+  }
+  if (replicas % shard_size(parallel) != 0) {
+    return fmt::format("shard_ranks = {} does not divide dp * cp = {}", parallel.shard_ranks,
+                       replicas);
+  }
+  const int ulysses = ulysses_degree(parallel, gpus_per_node);
+  if (parallel.cp % ulysses != 0) {
+    return fmt::format("ulysses = {} does not divide cp = {}", ulysses, parallel.cp);
+  }
+  Factors factors = factors_of(parallel, kv_heads, ulysses);
+  if (!divide(factors, parallel)) {
+    return fmt::format(
+        "ep = {} and {} shards cannot both be cut out of dp = {} and cp = {} (all-to-alls of {}, "
+        "rings of {}); factors of the fastest of them in the order, or of all, would be possible",
+        parallel.ep, shard_size(parallel), parallel.dp, parallel.cp, ulysses,
+        parallel.cp / ulysses);
+  }
+  return std::nullopt;
+}
+
+Mesh device_mesh(const ParallelConfig& parallel, std::int64_t kv_heads, int gpus_per_node) {
+  Factors factors = factors_of(parallel, kv_heads, ulysses_degree(parallel, gpus_per_node));
+  LOCKSTEP_CHECK(divide(factors, parallel));
+  static constexpr std::array kAxes{"tp",   "cp",    "dp",        "pp",        "dp_cp",
+                                    "ep",   "edp",   "shard",     "replicate", "ulysses",
+                                    "ring", "tp_kv", "ulysses_kv"};
+  std::vector<std::pair<std::string, Atoms>> axes;
+  for (const char* axis : kAxes) {
+    Atoms atoms;
+    for (std::size_t i = factors.size(); i-- > 0;) {
+      if (factors[i].axes.contains(axis)) atoms.push_back(static_cast<AtomId>(i));
+    }
+    axes.emplace_back(axis, std::move(atoms));
+  }
+  return Mesh{named(factors), std::move(axes)};
+}
+
+}  // namespace lockstep

@@ -1,0 +1,370 @@
+#include "strategies/sharding/operand_placement.hpp"
+
+#include <algorithm>
+#include <functional>
+
+#include "sim/base/check.hpp"
+
+namespace lockstep {
+
+namespace {
+
+using Kind = OperationKind;
+
+[[nodiscard]] bool has(const Tensor& tensor, Dim dim) {
+  return find_extent(tensor, dim) != nullptr;
+}
+
+[[nodiscard]] bool is_gradient(const Operand& operand) {
+  return operand.tensor->category == Category::gradient;
+}
+
+[[nodiscard]] Placement placed(const Tensor& tensor, const std::function<Atoms(Dim)>& cut) {
+  Placement out;
+  for (const Extent& extent : tensor.extents) out.cuts.push_back(cut(extent.dim));
+  return out;
+}
+
+[[nodiscard]] Atoms cut_by(const CutRules& rules, Dim dim) {
+  const auto found = rules.cuts.find(dim);
+  return found == rules.cuts.end() ? Atoms{} : found->second;
+}
+
+/// Sums of parts: the gradient of a weight is one over every cut dimension that it does not have.
+[[nodiscard]] Placement gradient_placement(const Operand& gradient, const Operand& of,
+                                           const Placement& as) {
+  Placement out = gradient.placement;
+  out.partial.clear();
+  for (std::size_t i = 0; i < of.tensor->extents.size(); ++i) {
+    if (!has(*gradient.tensor, of.tensor->extents[i].dim)) {
+      out.partial = joined(out.partial, as.cuts[i]);
+    }
+  }
+  return out;
+}
+
+/// Everything lies like the main result: elementwise operations, norms, convolutions, losses.
+class Alike {
+ public:
+  /// `whole`: dimensions that must not be cut.
+  Alike(const std::vector<Operand>& reads, const std::vector<Operand>& writes,
+        const std::vector<Dim>& whole = {})
+      : reads_{reads}, writes_{writes} {
+    const bool result_leads = !writes.empty() && writes[0].settled && !is_gradient(writes[0]);
+    lead_ = result_leads ? &writes[0] : &reads[0];
+    as_ = lead_->placement;
+    as_.partial.clear();
+    for (std::size_t i = 0; i < as_.cuts.size(); ++i) {
+      const Dim dim = lead_->tensor->extents[i].dim;
+      if (std::find(whole.begin(), whole.end(), dim) != whole.end()) as_.cuts[i].clear();
+    }
+  }
+
+  [[nodiscard]] OperandPlacements placements() const {
+    OperandPlacements out;
+    for (const Operand& read : reads_) out.reads.push_back(like_lead(read));
+    for (const Operand& write : writes_) {
+      out.writes.push_back(is_gradient(write) ? gradient_placement(write, *lead_, as_)
+                                              : like_lead(write));
+    }
+    return out;
+  }
+
+ private:
+  /// Weights stay as they lie; all else is cut as the lead is, dimension by dimension.
+  [[nodiscard]] Placement like_lead(const Operand& operand) const {
+    if (operand.tensor->category == Category::weight) return operand.placement;
+    return placed(*operand.tensor, [&](Dim dim) {
+      if (has(*lead_->tensor, dim)) return cut_of(*lead_->tensor, as_, dim);
+      return cut_of(*operand.tensor, operand.placement, dim);
+    });
+  }
+
+  const std::vector<Operand>& reads_;
+  const std::vector<Operand>& writes_;
+  const Operand* lead_;
+  Placement as_;
+};
+
+/// Keys that all heads share get a part of their gradient from every head.
+[[nodiscard]] OperandPlacements rotary_backward_placements(const std::vector<Operand>& reads,
+                                                           const std::vector<Operand>& writes) {
+  OperandPlacements out = Alike{reads, writes}.placements();
+  for (std::size_t i = 1; i < writes.size(); ++i) {
+    for (std::size_t k = 0; k < writes[0].tensor->extents.size(); ++k) {
+      if (has(*writes[i].tensor, writes[0].tensor->extents[k].dim)) continue;
+      out.writes[i].partial = joined(out.writes[i].partial, out.writes[0].cuts[k]);
+    }
+  }
+  return out;
+}
+
+/// The cut as far as none of `atoms` cuts: what lies inside a cut that is not made yet cannot be
+/// cut before it.
+[[nodiscard]] Atoms up_to(const Atoms& cut, const Atoms& atoms) {
+  Atoms out;
+  for (const AtomId atom : cut) {
+    if (contains(atoms, atom)) break;
+    out.push_back(atom);
+  }
+  return out;
+}
+
+/// A product cuts what it contracts as the operands agree, and what it keeps as the result wants.
+class Product {
+ public:
+  Product(const Operand& a, const Operand& b, const Operand& y) : a_{a}, b_{b}, y_{y} {
+    for (const Extent& extent : a.tensor->extents) {
+      if (has(*b.tensor, extent.dim) && !has(*y.tensor, extent.dim)) contract(extent.dim);
+    }
+    for (const Extent& extent : y.tensor->extents) {
+      result_.cuts.push_back(up_to(wanted(extent.dim), result_.partial));
+    }
+  }
+
+  [[nodiscard]] const Placement& result() const { return result_; }
+
+  [[nodiscard]] Placement operand(const Operand& of) const {
+    return placed(*of.tensor, [&](Dim dim) {
+      if (has(*y_.tensor, dim)) return cut_of(*y_.tensor, result_, dim);
+      const auto found = contracted_.find(dim);
+      return found == contracted_.end() ? cut_of(*of.tensor, of.placement, dim) : found->second;
+    });
+  }
+
+ private:
+  [[nodiscard]] Atoms in_a(Dim dim) const { return cut_of(*a_.tensor, a_.placement, dim); }
+  [[nodiscard]] Atoms in_b(Dim dim) const { return cut_of(*b_.tensor, b_.placement, dim); }
+
+  /// Atoms by which a gradient of a weight is cut cannot cut what is contracted too.
+  void contract(Dim dim) {
+    Atoms cut;
+    if (b_.tensor->category == Category::weight) {
+      cut = in_b(dim);
+    } else if (a_.tensor->category == Category::weight) {
+      cut = in_a(dim);
+    } else {
+      cut = common(in_a(dim), in_b(dim));
+      for (const Extent& kept : y_.tensor->extents) {
+        cut = without(cut, wanted(kept.dim));
+      }
+    }
+    contracted_.emplace(dim, cut);
+    result_.partial = joined(result_.partial, cut);
+  }
+
+  [[nodiscard]] Atoms wanted(Dim dim) const {
+    if (y_.settled) return cut_of(*y_.tensor, y_.placement, dim);
+    return has(*a_.tensor, dim) ? in_a(dim) : in_b(dim);
+  }
+
+  const Operand& a_;
+  const Operand& b_;
+  const Operand& y_;
+  std::map<Dim, Atoms> contracted_;
+  Placement result_;
+};
+
+[[nodiscard]] OperandPlacements product_placements(const std::vector<Operand>& reads,
+                                                   const std::vector<Operand>& writes) {
+  const Product product{reads[0], reads[1], writes[0]};
+  OperandPlacements out{{product.operand(reads[0]), product.operand(reads[1])}, {product.result()}};
+  for (std::size_t i = 2; i < reads.size(); ++i) out.reads.push_back(reads[i].placement);
+  return out;
+}
+
+/// Attention wants the sequence whole, or cut along the ring alone, and has its heads cut instead.
+[[nodiscard]] Placement in_attention(const Operand& operand, const CutRules& rules) {
+  return placed(*operand.tensor, [&](Dim dim) -> Atoms {
+    switch (dim) {
+      case Dim::sequence:
+        return rules.attention_sequence;
+      case Dim::heads:
+        return joined(cut_by(rules, dim), rules.attention_heads);
+      case Dim::kv_heads:
+        return joined(cut_by(rules, dim), rules.attention_kv_heads);
+      default:
+        return cut_by(rules, dim);
+    }
+  });
+}
+
+/// Where queries' heads are cut further than those of keys, every rank has only its queries' share
+/// of the gradients of keys and values.
+[[nodiscard]] Atoms shared_heads(const CutRules& rules) {
+  return without(joined(cut_by(rules, Dim::heads), rules.attention_heads),
+                 joined(cut_by(rules, Dim::kv_heads), rules.attention_kv_heads));
+}
+
+[[nodiscard]] bool is_backward_of_attention(Kind kind) {
+  return kind == Kind::attention_backward || kind == Kind::attention_scores_backward ||
+         kind == Kind::attention_context_backward;
+}
+
+[[nodiscard]] OperandPlacements attention_placements(const Operation& operation,
+                                                     const std::vector<Operand>& reads,
+                                                     const std::vector<Operand>& writes,
+                                                     const CutRules& rules) {
+  OperandPlacements out;
+  for (const Operand& read : reads) out.reads.push_back(in_attention(read, rules));
+  for (const Operand& write : writes) {
+    out.writes.push_back(in_attention(write, rules));
+    if (is_backward_of_attention(operation.kind) && has(*write.tensor, Dim::kv_heads)) {
+      out.writes.back().partial = shared_heads(rules);
+    }
+    if (is_gradient(write)) {  // of sinks
+      out.writes.back() = gradient_placement(write, reads[0], out.reads[0]);
+    }
+  }
+  return out;
+}
+
+/// Rows of a cut table are found on one rank and are zero on the others.
+[[nodiscard]] OperandPlacements embedding_placements(const std::vector<Operand>& reads,
+                                                     const std::vector<Operand>& writes) {
+  const Operand& table = reads[1];
+  const Atoms rows = table.placement.cuts[0];
+  OperandPlacements out;
+  Placement result = writes[0].placement;
+  result.partial = rows;
+  for (Atoms& cut : result.cuts) cut = without(cut, rows);
+  out.reads.push_back(
+      placed(*reads[0].tensor, [&](Dim dim) { return cut_of(*writes[0].tensor, result, dim); }));
+  out.reads.push_back(table.placement);
+  out.writes.push_back(std::move(result));
+  return out;
+}
+
+[[nodiscard]] OperandPlacements embedding_backward_placements(const std::vector<Operand>& reads,
+                                                              const std::vector<Operand>& writes) {
+  const Atoms rows = writes[0].placement.cuts[0];
+  OperandPlacements out;
+  Placement gradient = reads[1].placement;
+  for (Atoms& cut : gradient.cuts) cut = without(cut, rows);
+  out.reads.push_back(
+      placed(*reads[0].tensor, [&](Dim dim) { return cut_of(*reads[1].tensor, gradient, dim); }));
+  out.reads.push_back(gradient);
+  out.writes.push_back(gradient_placement(writes[0], reads[1], gradient));
+  return out;
+}
+
+/// Over a cut vocabulary every rank has a maximum or a sum of its own.
+[[nodiscard]] OperandPlacements loss_part_placements(const std::vector<Operand>& reads,
+                                                     const std::vector<Operand>& writes) {
+  OperandPlacements out = Alike{reads, {}}.placements();
+  const Operand& logits = reads[0];
+  for (const Operand& write : writes) {
+    Placement result = placed(
+        *write.tensor, [&](Dim dim) { return cut_of(*logits.tensor, logits.placement, dim); });
+    result.partial = cut_of(*logits.tensor, logits.placement, Dim::vocabulary);
+    out.writes.push_back(std::move(result));
+  }
+  return out;
+}
+
+/// Tokens go to slots of their own rank; whoever holds the experts gets them from there.
+[[nodiscard]] Placement slots_of_tokens(const Operand& slots, const Operand& tokens) {
+  Atoms all;
+  for (const Atoms& cut : tokens.placement.cuts) all = joined(all, cut);
+  // Slots are a bag: in the order in which they and the experts lie anyway, so that nothing seems
+  // to move and what goes to an expert's rank comes back from there.
+  Atoms order = common(cut_of(*slots.tensor, slots.placement, Dim::slot), all);
+  order = joined(order, common(cut_of(*slots.tensor, slots.placement, Dim::expert), all));
+  all = joined(order, all);
+  return placed(*slots.tensor, [&](Dim dim) { return dim == Dim::slot ? all : Atoms{}; });
+}
+
+/// `tokens` is the operand with the shape of the residual stream; those with slots lie as it does.
+[[nodiscard]] OperandPlacements routing_placements(const std::vector<Operand>& reads,
+                                                   const std::vector<Operand>& writes,
+                                                   const Operand& tokens) {
+  const auto place_one = [&](const Operand& operand) {
+    if (has(*operand.tensor, Dim::slot)) return slots_of_tokens(operand, tokens);
+    return placed(*operand.tensor,
+                  [&](Dim dim) { return cut_of(*tokens.tensor, tokens.placement, dim); });
+  };
+  OperandPlacements out;
+  for (const Operand& read : reads) out.reads.push_back(place_one(read));
+  for (const Operand& write : writes) out.writes.push_back(place_one(write));
+  return out;
+}
+
+/// The whole loss is a sum over all tokens.
+[[nodiscard]] OperandPlacements loss_placements(const std::vector<Operand>& reads,
+                                                const std::vector<Operand>& writes) {
+  OperandPlacements out = Alike{reads, {}}.placements();
+  Placement result = placed(*writes[0].tensor, [](Dim) { return Atoms{}; });
+  for (const Atoms& cut : out.reads[0].cuts) result.partial = joined(result.partial, cut);
+  out.writes.push_back(std::move(result));
+  return out;
+}
+
+}  // namespace
+
+std::optional<Placement> declared_placement(const Tensor& tensor, const CutRules& rules) {
+  const bool stored = tensor.category == Category::weight || tensor.category == Category::gradient;
+  // Of a router's weights experts are the columns.
+  const bool by_expert =
+      stored && tensor.extents.size() > 1 && tensor.extents[0].dim == Dim::expert;
+  const bool holds_experts =
+      has(tensor, Dim::expert) && (has(tensor, Dim::slot) || has(tensor, Dim::ffn) || by_expert);
+  const bool sized = has(tensor, Dim::head_size) || has(tensor, Dim::value_size);
+  const bool in_attention = !sized && has(tensor, Dim::heads) && has(tensor, Dim::sequence);
+  if (in_attention) return std::nullopt;  // scores and statistics never leave it
+  const bool inner = has(tensor, Dim::heads) || has(tensor, Dim::kv_heads) ||
+                     has(tensor, Dim::ffn) || has(tensor, Dim::vocabulary) || holds_experts;
+  const bool stream = has(tensor, Dim::hidden) || has(tensor, Dim::kv_rank) ||
+                      has(tensor, Dim::query_rank) || has(tensor, Dim::head_size) ||
+                      has(tensor, Dim::expert) || has(tensor, Dim::channels);
+  if (!stored && !inner && !stream && !tensor.resident) return std::nullopt;
+  return placed(tensor, [&](Dim dim) {
+    if (dim == Dim::expert && !holds_experts) return Atoms{};
+    Atoms cut = cut_by(rules, dim);
+    if (dim == Dim::sequence && !inner && stream) cut = joined(cut, rules.between);
+    // What is cut by the experts' inner dimension has all slots that sequence parallelism cuts.
+    if (dim == Dim::slot && has(tensor, Dim::ffn)) cut = without(cut, cut_by(rules, Dim::ffn));
+    return cut;
+  });
+}
+
+OperandPlacements operand_placements(const Operation& operation, const std::vector<Operand>& reads,
+                                     const std::vector<Operand>& writes, const CutRules& rules) {
+  switch (operation.kind) {
+    case Kind::matmul:
+      return product_placements(reads, writes);
+    case Kind::attention:
+    case Kind::attention_backward:
+    case Kind::attention_scores:
+    case Kind::attention_scores_backward:
+    case Kind::softmax:
+    case Kind::softmax_backward:
+    case Kind::attention_context:
+    case Kind::attention_context_backward:
+      return attention_placements(operation, reads, writes, rules);
+    case Kind::embedding:
+      return embedding_placements(reads, writes);
+    case Kind::embedding_backward:
+      return embedding_backward_placements(reads, writes);
+    case Kind::loss_maximum:
+    case Kind::loss_sum:
+      return loss_part_placements(reads, writes);
+    case Kind::loss:
+      return loss_placements(reads, writes);
+    case Kind::rotary_backward:
+      return rotary_backward_placements(reads, writes);
+    case Kind::normalisation:
+    case Kind::normalisation_backward:
+      return Alike{reads, writes, operation.over}.placements();
+    case Kind::dispatch:
+      return routing_placements(reads, writes, reads[0]);
+    case Kind::dispatch_backward:
+    case Kind::combine:
+      return routing_placements(reads, writes, writes[0]);
+    case Kind::combine_backward:
+      return routing_placements(reads, writes, reads[3]);
+    default:
+      return Alike{reads, writes}.placements();
+  }
+}
+
+}  // namespace lockstep

@@ -1,0 +1,133 @@
+#include "strategies/sharding/ring_attention.hpp"
+
+#include <fmt/format.h>
+
+#include "strategies/sharding/cuts.hpp"
+
+namespace lockstep {
+
+namespace {
+
+using Kind = OperationKind;
+
+class Ring {
+ public:
+  Ring(ModelGraph& graph, const Mesh& mesh) : graph_{graph}, atoms_{mesh.axis("ring")} {
+    members_ = mesh.size(atoms_);
+  }
+
+  void forward(const Operation& attention, std::vector<Operation>& out) {
+    std::vector<Ref> keys{attention.reads[1], attention.reads[2]};
+    for (int hop = 0; hop < members_; ++hop) {
+      std::vector<Ref> next;
+      if (hop + 1 < members_) next = pass_on(attention, keys, hop, out);
+      Operation part = attention;
+      part.name += fmt::format(".part{}", hop);
+      part.ring_offset = hop;
+      part.reads = {attention.reads[0], keys[0], keys[1]};
+      if (hop > 0) {
+        part.accumulate = true;
+        part.reads.insert(part.reads.end(), attention.writes.begin(), attention.writes.end());
+      }
+      out.push_back(std::move(part));
+      keys = std::move(next);
+    }
+  }
+
+  void backward(const Operation& attention, std::vector<Operation>& out) {
+    std::vector<Ref> keys{attention.reads[1], attention.reads[2]};
+    std::vector<Ref> gradients;
+    for (int hop = 0; hop < members_; ++hop) {
+      std::vector<Ref> next;
+      if (hop + 1 < members_) next = pass_on(attention, keys, hop, out);
+      gradients = hop == 0 ? copies(own_gradients(attention), fmt::format(".ring{}", hop))
+                           : pass_on(attention, gradients, hop, out);
+      Operation part = attention;
+      part.name += fmt::format(".part{}", hop);
+      part.ring_offset = hop;
+      part.accumulate = hop > 0;
+      part.reads[1] = keys[0];
+      part.reads[2] = keys[1];
+      part.writes = {attention.writes[0], gradients[0], gradients[1]};
+      out.push_back(std::move(part));
+      keys = std::move(next);
+    }
+    const std::vector<Ref> home = own_gradients(attention);
+    (void)pass_on(attention, gradients, members_, out, &home);
+  }
+
+ private:
+  [[nodiscard]] static std::vector<Ref> own_gradients(const Operation& attention) {
+    return {attention.writes[1], attention.writes[2]};
+  }
+
+  [[nodiscard]] std::vector<Ref> copies(const std::vector<Ref>& of, const std::string& suffix) {
+    std::vector<Ref> out;
+    for (Ref ref : of) {
+      Tensor copy = graph_.tensors[ref.tensor];
+      copy.name += suffix;
+      copy.category = Category::buffer;
+      copy.resident = false;
+      ref.tensor = static_cast<TensorId>(graph_.tensors.size());
+      graph_.tensors.push_back(std::move(copy));
+      out.push_back(ref);
+    }
+    return out;
+  }
+
+  /// To the next member of the ring; what comes is what the one before had.
+  [[nodiscard]] std::vector<Ref> pass_on(const Operation& attention, const std::vector<Ref>& what,
+                                         int hop, std::vector<Operation>& out,
+                                         const std::vector<Ref>* into = nullptr) {
+    Operation pass;
+    pass.kind = Kind::collective;
+    pass.name = fmt::format("{}.ring{}", attention.name, hop);
+    pass.purpose = Purpose::communication;
+    pass.reads = what;
+    pass.writes = into != nullptr ? *into : copies(what, fmt::format(".hop{}", hop));
+    Communication how;
+    how.collective = Collective::send_recv;
+    how.over = atoms_;
+    how.group = "cp";
+    pass.communication = how;
+    out.push_back(pass);
+    return pass.writes;
+  }
+
+  ModelGraph& graph_;
+  Atoms atoms_;
+  int members_ = 1;
+};
+
+}  // namespace
+
+void ring_attention(ModelGraph& graph, const Mesh& mesh, bool zigzag) {
+  const Atoms atoms = mesh.axis("ring");
+  if (atoms.empty()) return;
+  Ring ring{graph, mesh};
+  const auto rewrite = [&](std::vector<Operation>& body) {
+    std::vector<Operation> out;
+    for (const Operation& operation : body) {
+      if (operation.kind == Kind::attention) {
+        ring.forward(operation, out);
+      } else if (operation.kind == Kind::attention_backward) {
+        ring.backward(operation, out);
+      } else {
+        out.push_back(operation);
+      }
+    }
+    body = std::move(out);
+  };
+  for (Block& block : graph.blocks) {
+    rewrite(block.forward);
+    rewrite(block.backward);
+  }
+  if (!zigzag) return;
+  for (Tensor& tensor : graph.tensors) {
+    for (Extent& extent : tensor.extents) {
+      if (extent.dim == Dim::sequence) extent.zigzag = !common(extent.shards, atoms).empty();
+    }
+  }
+}
+
+}  // namespace lockstep

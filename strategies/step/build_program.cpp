@@ -1,0 +1,122 @@
+#include "strategies/step/build_program.hpp"
+
+#include "sim/base/check.hpp"
+#include "strategies/layout/step_assembly.hpp"
+#include "strategies/models/build_model.hpp"
+#include "strategies/pipeline/recompute.hpp"
+#include "strategies/pipeline/split_backward.hpp"
+#include "strategies/sharding/cut_rules.hpp"
+#include "strategies/sharding/device_mesh.hpp"
+#include "strategies/sharding/expert_load.hpp"
+#include "strategies/sharding/ring_attention.hpp"
+
+namespace lockstep {
+
+namespace {
+
+[[nodiscard]] BuildOptions build_options(const ParallelConfig& parallel) {
+  const bool fp8 = parallel.precision == Dtype::fp8;
+  const Dtype kept = fp8 ? Dtype::bf16 : parallel.precision;
+  BuildOptions out;
+  out.batch = parallel.micro_batch * parallel.dp;
+  out.activations = kept;
+  out.weights = parallel.state.weights;
+  out.gradients = parallel.state.gradients;
+  out.math = parallel.precision;
+  out.microbatches = parallel.microbatches();
+  out.capacity_factor = parallel.capacity_factor;
+  out.token_parts =
+      std::int64_t{parallel.dp} * parallel.cp * (parallel.sequence_parallel ? parallel.tp : 1);
+  out.form = parallel.form;
+  return out;
+}
+
+void make_routines(StepAssembly& step) {
+  const bool split = step.parallel.pp > 1 && step.parallel.schedule >= PipelineOrder::zb_h1;
+  for (const Block& block : step.graph.blocks) {
+    StepAssembly::BlockRoutines routines;
+    routines.forward = step.program.add(Routine{block.name + ".forward", block.forward});
+    if (split) {
+      SplitBackward halves = split_backward(step.graph, block);
+      routines.backward = step.program.add(
+          Routine{block.name + ".input_gradients", std::move(halves.input_gradients)});
+      routines.weight_gradients = step.program.add(
+          Routine{block.name + ".weight_gradients", std::move(halves.weight_gradients)});
+    } else {
+      routines.backward = step.program.add(Routine{block.name + ".backward", block.backward});
+    }
+    step.routines.push_back(routines);
+  }
+}
+
+void make_roles(StepAssembly& step) {
+  const Atoms pp = step.program.mesh.axis("pp");
+  for (int stage = 0; stage < step.parallel.pp; ++stage) {
+    Role role;
+    role.name = step.parallel.pp > 1 ? "stage " + std::to_string(stage) : "rank";
+    if (!pp.empty()) role.fixed.emplace_back(pp.front(), stage);
+    step.program.roles.push_back(std::move(role));
+  }
+}
+
+/// What becomes of gradients and weights.
+void train(StepAssembly& step) {
+  switch (step.parallel.exchange) {
+    case GradientExchange::parameter_server:
+      train_on_servers(step);
+      return;
+    case GradientExchange::host_average:
+      average_on_host(step);
+      break;
+    case GradientExchange::parameter_averaging:
+      scale_for_averaging(step);
+      break;
+    case GradientExchange::all_reduce:
+      exchange_gradients(step);
+      break;
+  }
+  finish_gradients(step);
+  update_weights(step);
+  const bool averages = step.parallel.exchange == GradientExchange::parameter_averaging;
+  if (averages && step.parallel.averages) average_weights(step);
+}
+
+void finish(StepAssembly& step) {
+  step.program.tensors = std::move(step.graph.tensors);
+  for (const StageScript& stage : step.stages) {
+    for (const ScriptCall& call : stage.calls) {
+      step.program.roles[stage.role].calls.push_back(call.call);
+    }
+  }
+  assign_streams(step.program, step.parallel);
+}
+
+}  // namespace
+
+Program build_program(const ModelConfig& model, const ParallelConfig& parallel, int gpus_per_node) {
+  const TransformerConfig* transformer = model.transformer();
+  Program program;
+  program.mesh = device_mesh(parallel, transformer ? transformer->kv_heads : 0, gpus_per_node);
+  ModelGraph graph = build_model(model, build_options(parallel));
+  lay_out(graph, program.mesh, cut_rules(parallel, program.mesh));
+  if (transformer != nullptr) load_experts(graph, program.mesh, parallel, *transformer);
+  ring_attention(graph, program.mesh,
+                 parallel.zigzag && transformer != nullptr && transformer->causal);
+  recompute(graph, parallel.recompute, parallel.form.stops_early);
+
+  StepAssembly step{parallel, graph, program};
+  step.chunks = chunk_positions(graph, parallel);
+  find_trained_weights(step);
+  reshard_after_forward(step);
+  cast_gathered_weights(step);
+  make_routines(step);
+  make_roles(step);
+  order_pipeline(step);
+  gather_weights(step);
+  cast_weights(step);
+  train(step);
+  finish(step);
+  return program;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,203 @@
+#include "strategies/step/lowering/collective_choice.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <utility>
+
+#include "sim/base/check.hpp"
+#include "strategies/collectives/placement/chunk_search.hpp"
+#include "strategies/collectives/sizing.hpp"
+#include "topologies/graph/nodes.hpp"
+
+namespace lockstep {
+
+namespace {
+
+/// What messages are cut into multiples of: floats, as `collective` cuts them if not told
+/// otherwise, where they are as long; else single bytes. Element types are the program's own
+/// affair.
+[[nodiscard]] const ElementType& element_of(Bytes message) {
+  return *find_element_type(message.count() % 4 == 0 ? "float" : "uint8");
+}
+
+constexpr int kLongestRing = 256;
+
+[[nodiscard]] std::optional<AlgorithmSpec> parsed(const std::string& text, Collective collective) {
+  ParsedSpecs specs = parse_specs(text, collective);
+  if (!specs.errors.empty() || specs.specs.size() != 1) return std::nullopt;
+  return std::move(specs.specs.front());
+}
+
+/// All that a schedule follows from, and what it costs to launch.
+[[nodiscard]] std::string key_of(const AlgorithmSpec& spec, const AlgorithmInput& input,
+                                 const std::string& group, Duration launch) {
+  const RankLayout& layout = input.layout;
+  std::string key = fmt::format(
+      "{} {} {} {} {} {} {} {} {} {} {} {}\n", group, to_string(spec.algorithm->collective),
+      spec.algorithm->name, input.n, input.root, input.size->count(), launch.ps(), layout.per_node,
+      fmt::join(layout.node_sizes, ","), fmt::join(layout.dimensions, ","),
+      fmt::join(layout.node_switches, ","), layout.node_rings.size());
+  for (const auto& ring : layout.node_rings) key += fmt::format("{} ", fmt::join(ring, ","));
+  for (const auto& [name, value] : input.arguments)
+    key += fmt::format("{}={} ", name, to_string(value));
+  return key;
+}
+
+/// Beyond the ranks only switches inside nodes play in a step.
+[[nodiscard]] bool playable(const CollectiveAlgorithm& row) {
+  return row.helpers == Helpers::none || row.helpers == Helpers::node_switches;
+}
+
+}  // namespace
+
+CollectiveChoice::CollectiveChoice(const Cluster& cluster, const Network& network,
+                                   const ReducingSwitches& switches, const Device& device,
+                                   NcclTuning tuning, std::map<std::string, std::string> algorithms,
+                                   NetworkModel model)
+    : cluster_{cluster},
+      network_{network},
+      switches_{switches},
+      device_{device},
+      tuning_{std::move(tuning)},
+      algorithms_{std::move(algorithms)},
+      model_{model} {}
+
+/// Where the ranks are, from the first one's node on where nodes are equal.
+fold::Key CollectiveChoice::shape_of(const std::vector<EndpointId>& ranks) const {
+  fold::KeyBuilder key;
+  const int first = has_equal_nodes(cluster_) ? node_of(cluster_, ranks.front()) : 0;
+  for (const EndpointId rank : ranks) {
+    const int node = node_of(cluster_, rank);
+    key.add(node - first).add(static_cast<int>(rank) - first_rank_of_node(cluster_, node));
+  }
+  return key.key();
+}
+
+const NcclCommunicator& CollectiveChoice::communicator(const std::vector<EndpointId>& ranks) {
+  const fold::Key shape = shape_of(ranks);
+  const auto found = communicators_.find(shape);
+  if (found != communicators_.end()) return found->second;
+  PlacedCommunicator placed{cluster_, network_, switches_, ranks};
+  return communicators_
+      .emplace(shape, NcclCommunicator{tuning_, NcclChoices{}, device_, std::move(placed)})
+      .first->second;
+}
+
+/// A host among the members sits on no GPU's place: nothing is said of nodes.
+AlgorithmInput CollectiveChoice::input_with_host(const NcclCommunicator& ranks,
+                                                 const std::vector<EndpointId>& members) const {
+  AlgorithmInput out = ranks.placed().input({}, 0, std::nullopt);
+  out.n = static_cast<int>(members.size());
+  out.layout = {};
+  return out;
+}
+
+AlgorithmSpec CollectiveChoice::fallback(const Call& call, const NcclFacts& facts) const {
+  const Collective collective = call.collective;
+  if (call.host) {
+    if (const CollectiveAlgorithm* flat = find_algorithm(collective, "flat")) return {flat, {}};
+  }
+  // A ring of many ranks has as many rounds, which nobody would wait for.
+  if (collective == Collective::all_reduce && facts.ranks > kLongestRing) {
+    return {find_algorithm(collective, "halving_doubling"), {}};
+  }
+  static constexpr std::array kUsual{"ring", "direct", "shift"};
+  for (const char* name : kUsual) {
+    const CollectiveAlgorithm* row = find_algorithm(collective, name);
+    if (row == nullptr) continue;
+    // Between nodes as many rings as there are ranks, and so NICs, in each.
+    if (facts.nodes == 1 || find_parameter(*row, "channels") == nullptr) return {row, {}};
+    const std::int64_t channels = std::min(facts.ranks_per_node(), 64);
+    return {row, {{"channels", ArgumentValue{channels}}}};
+  }
+  return {find_algorithm(collective, algorithm_names(collective).front()), {}};
+}
+
+AlgorithmSpec CollectiveChoice::named(Collective collective, const std::string& group) const {
+  const auto given = algorithms_.find(group);
+  if (given == algorithms_.end()) return {};
+  return parsed(given->second, collective).value_or(AlgorithmSpec{});
+}
+
+const ChosenCollective& CollectiveChoice::make(const Call& call,
+                                               const std::vector<EndpointId>& members) {
+  const std::vector<EndpointId> ranks{members.begin(), members.end() - (call.host ? 1 : 0)};
+  const NcclCommunicator& communicator = this->communicator(ranks);
+  AlgorithmSpec spec = named(call.collective, call.group);
+  const bool named = spec.algorithm != nullptr;
+  std::optional<NcclPick> pick;
+  if (!call.host) pick = communicator.pick(call.collective, call.message);
+  if (pick && !named) spec = pick->spec;
+  // A ring that a scenario names goes by rank; NCCL's go along NVLinks.
+  const auto asked_input = [&] {
+    AlgorithmInput in;
+    if (call.host) {
+      in = input_with_host(communicator, members);
+    } else {
+      in = named ? communicator.placed().input({}, 0, std::nullopt)
+                 : communicator.input({}, 0, std::nullopt);
+    }
+    in.arguments = spec.arguments;
+    in.root = call.root;
+    in.size = call.message;
+    return in;
+  };
+  const auto fits = [&] {
+    return spec.algorithm != nullptr && playable(*spec.algorithm) &&
+           validate(*spec.algorithm, asked_input()).empty();
+  };
+  const std::string refused = named && !fits() ? spec.text() : std::string{};
+  if (!fits()) spec = fallback(call, communicator.facts());
+  LOCKSTEP_CHECK(fits());
+  ChosenCollective out;
+  if (pick) out.launch = named ? communicator.base_latency(pick->plan) : pick->launch;
+  AlgorithmInput input = asked_input();
+  if (!call.host)
+    input = ChunkSearch{model_}.with_best_chunks(*spec.algorithm, std::move(input),
+                                                 communicator.placed());
+  out.text = spec.text();
+  if (!refused.empty()) out.text += ", as these ranks cannot have " + refused;
+  // Groups that sit alike have one schedule, so that folding can take them for one.
+  const auto [found, is_new] =
+      made_.try_emplace(key_of(spec, input, call.group, out.launch) + out.text);
+  if (!is_new) return found->second;
+  out.schedule = make_schedule(*spec.algorithm, input);
+  out.block = lay_out(call.message, element_of(call.message), out.schedule->blocks()).block;
+  report_.push_back(fmt::format("{}: {} of {} bytes among {} by {}", call.group,
+                                to_string(call.collective), call.message.count(), members.size(),
+                                out.text));
+  found->second = std::move(out);
+  return found->second;
+}
+
+const ChosenCollective& CollectiveChoice::choose(Collective collective, const std::string& group,
+                                                 const std::vector<EndpointId>& members, int root,
+                                                 bool host, Bytes message) {
+  const std::vector<EndpointId> ranks{members.begin(), members.end() - (host ? 1 : 0)};
+  const fold::Key shape = shape_of(ranks);
+  fold::KeyBuilder builder;
+  builder.add(shape.high).add(shape.low).add(static_cast<std::uint64_t>(collective));
+  for (const char letter : group) builder.add(static_cast<std::uint64_t>(letter));
+  builder.add(root).add(host ? 1 : 0).add(message.count());
+  const fold::Key key = builder.key();
+  const auto known = known_.find(key);
+  if (known != known_.end()) return *known->second;
+  return *known_.emplace(key, &make({collective, group, root, host, message}, members))
+              .first->second;
+}
+
+std::vector<EndpointId> CollectiveChoice::players(const ChosenCollective& chosen,
+                                                  std::vector<EndpointId> members) const {
+  const auto more = static_cast<std::size_t>(chosen.schedule->ranks()) - members.size();
+  if (more == 0) return members;
+  const auto switches = switches_.above(Helpers::node_switches, members).switches;
+  LOCKSTEP_CHECK(switches.size() == more);
+  members.insert(members.end(), switches.begin(), switches.end());
+  return members;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "sim/network/network.hpp"
+#include "sim/schedule/schedule.hpp"
+#include "strategies/step/lowering/collective_choice.hpp"
+#include "strategies/step/lowering/fold_communications.hpp"
+
+namespace lockstep {
+
+/// The steps of one rank of a collective, those that repeat once: in bytes, peers by their
+/// positions.
+struct OwnSteps {
+  std::vector<Step> steps{};
+  std::int64_t messages = 0;  // that it sends, repetitions too
+};
+
+/// What one rank, or host, does in one of the step's communications.
+struct RankPart {
+  std::uint32_t communication = 0;
+  const ChosenCollective* chosen = nullptr;  // of collectives
+  const OwnSteps* own = nullptr;             // likewise
+  int group_of = 0;                          // a rank of its group: of a rank's part, itself
+  int position = 0;                          // in its group; switches that reduce come last
+  std::uint32_t first_step = 0;              // in StepSchedule
+  std::uint32_t steps = 0;  // none of them twice; 0: those of an earlier part again
+};
+
+/// All communications of a training step, one after the other, each once: a schedule of all ranks,
+/// then hosts, then the switches that reduce in collectives of some group. It says who is in touch
+/// with whom, and how; not when. A block is one byte.
+class StepSchedule final : public Schedule {
+ public:
+  /// `speeds`: of ranks that do not compute like the others. `endpoint`: of a rank or host.
+  StepSchedule(const Program& program, const StepCommunications& communications,
+               CollectiveChoice& choice, const std::function<EndpointId(int)>& endpoint,
+               const std::map<int, double>& speeds);
+
+  [[nodiscard]] int ranks() const override { return static_cast<int>(parts_.size()); }
+  [[nodiscard]] std::int64_t blocks() const override { return 1; }
+  [[nodiscard]] std::int64_t steps(int rank, int lane) const override;
+  void step(int rank, int lane, std::int64_t index, Step& step) const override;
+
+  [[nodiscard]] const std::vector<RankPart>& parts(int rank) const {
+    return parts_[static_cast<std::size_t>(rank)];
+  }
+  /// The rank's part in a communication of its role.
+  [[nodiscard]] const RankPart& part(int rank, std::uint32_t communication) const;
+  /// Ranks and hosts; the others are switches.
+  [[nodiscard]] int performers() const { return performers_; }
+  [[nodiscard]] EndpointId switch_at(int rank) const {
+    return switches_[static_cast<std::size_t>(rank - performers_)];
+  }
+  /// Ranks of the schedule of the group that a part belongs to, and who plays one of them.
+  [[nodiscard]] int players(const RankPart& part) const;
+  [[nodiscard]] int player(const RankPart& part, int position) const;
+  /// Most channels that one of the collectives has.
+  [[nodiscard]] int channels() const { return channels_; }
+
+ private:
+  [[nodiscard]] const OwnSteps& own_steps(const ChosenCollective& chosen, int position);
+  [[nodiscard]] bool says_nothing_new(const std::vector<RankPart>& before, const RankPart& part);
+  [[nodiscard]] bool alike(const ChosenCollective& a, const ChosenCollective& b);
+  /// A group's communication, told apart by its first member.
+  using GroupKey = std::pair<std::uint32_t, int>;
+  struct ChosenGroup {
+    const ChosenCollective* chosen = nullptr;
+    std::vector<EndpointId> switches{};  // that play the ranks beyond its members
+  };
+  void add_switches();
+  void add_switch_part(const GroupKey& key, const ChosenGroup& group, std::size_t index);
+  void add_rank(int rank, std::size_t role, const std::function<EndpointId(int)>& endpoint,
+                CollectiveChoice& choice, double speed);
+  [[nodiscard]] const ChosenCollective* choose(std::uint32_t id, int rank,
+                                               const std::function<EndpointId(int)>& endpoint,
+                                               CollectiveChoice& choice);
+  void add_inner(const RankPart& part, std::int64_t index, Step& step) const;
+
+  const Program& program_;
+  const StepCommunications& communications_;
+  std::vector<std::vector<RankPart>> parts_;  // per rank
+  std::vector<std::int64_t> kind_;            // per rank: equal where roles, speeds, parts are
+  std::map<std::pair<const ChosenCollective*, int>, OwnSteps> own_steps_;
+  std::map<GroupKey, ChosenGroup> chosen_;
+  int performers_ = 0;
+  std::vector<EndpointId> switches_;       // in order
+  std::map<EndpointId, int> switch_rank_;  // of those, in this schedule
+  std::map<std::pair<const ChosenCollective*, const ChosenCollective*>, bool> alike_;
+  /// Per role's communication and what was chosen for it.
+  std::map<std::tuple<std::size_t, std::uint32_t, const ChosenCollective*>, bool> nothing_new_;
+  std::map<std::vector<std::uint64_t>, std::int64_t> kinds_;
+  int channels_ = 1;
+};
+
+}  // namespace lockstep

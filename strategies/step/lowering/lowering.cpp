@@ -1,0 +1,435 @@
+#include "strategies/step/lowering/lowering.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/base/check.hpp"
+#include "sim/program/kernel.hpp"
+#include "strategies/step/lowering/call_order.hpp"
+#include "strategies/step/lowering/chunked_products.hpp"
+#include "strategies/step/lowering/lower_folded.hpp"
+#include "strategies/step/lowering/rank_kinds.hpp"
+#include "strategies/step/lowering/role_costs.hpp"
+
+namespace lockstep {
+
+namespace {
+
+using Kind = OperationKind;
+
+constexpr std::uint32_t kNowhere = UINT32_MAX;
+
+/// Which happening of which communicator a call belongs to.
+using MeetingKey = std::tuple<std::vector<int>, std::size_t>;
+
+class Lowerer {
+ public:
+  explicit Lowerer(const LoweringInput& input) : in_{input} {
+    for (std::size_t i = 0; i < in_.ranks.size(); ++i) index_.emplace(in_.ranks[i], i);
+    costs_.resize(in_.roles.size());
+  }
+
+  [[nodiscard]] LoweredProgram run() {
+    out_.workload.slots = Workload::kNoLimit;
+    out_.workload.slowed_permille = std::llround(in_.slowdown * 1000);
+    for (const int rank : in_.ranks) add_rank(rank);
+    if (in_.times == nullptr) order_calls();
+    for (std::size_t i = 0; i < in_.ranks.size(); ++i) link(i);
+    for (std::vector<ActivityRef>& places : places_)
+      out_.places.push_back(
+          {std::make_shared<const std::vector<ActivityRef>>(std::move(places)), 0});
+    for (RoleCosts& costs : costs_) out_.issued.push_back(std::move(costs.issued));
+    return std::move(out_);
+  }
+
+ private:
+  [[nodiscard]] const RoleProgram& role_of(int rank) const {
+    return in_.roles[role_played(in_.program, rank)];
+  }
+
+  /// Where a rank's streams run.
+  [[nodiscard]] EndpointId place_of(int rank) const { return in_.endpoint(rank); }
+
+  /// Streams without their dependencies.
+  void add_rank(int rank) {
+    const RoleProgram& role = role_of(rank);
+    const auto speed = in_.speeds.find(rank);
+    speed_ = speed == in_.speeds.end() ? 1 : speed->second;
+    stream_of_.assign(in_.program.streams.size(), kNowhere);
+    met_.clear();
+    if (costs_[role.role].issued.empty()) costs_[role.role] = role_costs(role, in_.kernels);
+    std::vector<ActivityRef> places;
+    places.reserve(role.operations.size());
+    std::vector<ActivityRef> begins;
+    begins.reserve(role.operations.size());
+    for (const RoleOperation& operation : role.operations) {
+      Stream& stream = stream_for(rank, role, operation.operation->stream);
+      begins.push_back({stream_of_[operation.operation->stream],
+                        static_cast<std::uint32_t>(stream.operations.size())});
+      add_operation(rank, role, operation, stream);
+      places.push_back({stream_of_[operation.operation->stream],
+                        static_cast<std::uint32_t>(stream.operations.size() - 1)});
+      if (operation.operation->kind == Kind::send && in_.times != nullptr) {
+        sends_.emplace(message_key(rank, role, operation),
+                       timed_send(rank, role, operation, places.back()));
+      }
+    }
+    places_.push_back(std::move(places));
+    begins_.push_back(std::move(begins));
+  }
+
+  Stream& stream_for(int rank, const RoleProgram& role, StreamId stream) {
+    if (stream_of_[stream] == kNowhere) {
+      stream_of_[stream] = static_cast<std::uint32_t>(out_.workload.streams.size());
+      out_.workload.streams.push_back({place_of(rank), in_.program.streams[stream], {}});
+      out_.workload.streams.back().operations.reserve(costs_[role.role].longest[stream]);
+    }
+    return out_.workload.streams[stream_of_[stream]];
+  }
+
+  void add_operation(int rank, const RoleProgram& role, const RoleOperation& operation,
+                     Stream& stream) {
+    switch (operation.operation->kind) {
+      case Kind::collective:
+        add_collective(rank, role, operation, stream);
+        return;
+      case Kind::send:
+      case Kind::receive:
+        add_transfer(rank, role, operation, stream);
+        return;
+      default:
+        stream.operations.push_back(
+            computation(at_speed(costs_[role.role].kernels[index_of(role, operation)], speed_)));
+    }
+  }
+
+  [[nodiscard]] static std::size_t index_of(const RoleProgram& role,
+                                            const RoleOperation& operation) {
+    return static_cast<std::size_t>(&operation - role.operations.data());
+  }
+
+  [[nodiscard]] static Activity computation(Duration time) {
+    Activity out;
+    out.duration = time;
+    return out;
+  }
+
+  // Collectives.
+
+  void add_collective(int rank, const RoleProgram& role, const RoleOperation& operation,
+                      Stream& stream) {
+    const Bytes message = costs_[role.role].messages[index_of(role, operation)];
+    Activity activity;
+    activity.kind = Activity::Kind::collective;
+    Communicator who = communicator_of(in_.program, rank, *operation.operation->communication);
+    if (who.members.size() < 2 || message == Bytes{}) {
+      stream.operations.push_back(computation({}));
+      return;
+    }
+    if (in_.times != nullptr) {
+      activity.call = timed_call(rank, role, operation, who);
+      activity.member = position_in_call(activity.call, rank);
+    } else {
+      activity.call = played_call(operation, who, met_[who.members]++, message, stream);
+      activity.member = static_cast<std::uint32_t>(who.own);
+    }
+    order_.note(activity.call, role.role, index_of(role, operation));
+    stream.operations.push_back(activity);
+  }
+
+  /// The call of this meeting, and whether it is new.
+  [[nodiscard]] std::pair<std::uint32_t, bool> call_of(MeetingKey key) {
+    const auto [found, is_new] =
+        calls_.try_emplace(std::move(key), static_cast<std::uint32_t>(out_.workload.calls.size()));
+    return {found->second, is_new};
+  }
+
+  void order_calls() {
+    const std::vector<std::uint32_t> place = order_.apply(out_.workload.calls);
+    for (Stream& stream : out_.workload.streams)
+      for (Activity& activity : stream.operations)
+        if (activity.kind == Activity::Kind::collective) activity.call = place[activity.call];
+  }
+
+  [[nodiscard]] std::uint32_t position_in_call(std::uint32_t call, int rank) const {
+    const auto& members = out_.workload.calls[call].members;
+    const auto found = std::find(members.begin(), members.end(), in_.endpoint(rank));
+    LOCKSTEP_CHECK(found != members.end());
+    return static_cast<std::uint32_t>(found - members.begin());
+  }
+
+  /// Who is simulated of a group.
+  [[nodiscard]] std::vector<int> simulated(const std::vector<int>& members) const {
+    std::vector<int> out;
+    for (const int member : members) {
+      const int rank = stand_in(member);
+      if (index_.contains(rank) && std::find(out.begin(), out.end(), rank) == out.end())
+        out.push_back(rank);
+    }
+    std::sort(out.begin(), out.end());
+    return out;
+  }
+
+  [[nodiscard]] int stand_in(int rank) const {
+    return in_.kinds == nullptr ? rank : in_.kinds->stand_in(rank);
+  }
+
+  /// What groups of the same kinds have in common, and those of other communicators have not.
+  [[nodiscard]] std::vector<int> group_of(const std::vector<int>& members) const {
+    if (in_.kinds == nullptr) return members;
+    std::vector<int> out;
+    for (const int member : members)
+      out.push_back(member < in_.program.mesh.ranks() ? member - members.front() : member);
+    for (const int rank : simulated(members)) out.push_back(rank);
+    return out;
+  }
+
+  [[nodiscard]] std::uint32_t timed_call(int rank, const RoleProgram& role,
+                                         const RoleOperation& operation, const Communicator& who) {
+    std::vector<int> group = group_of(who.members);
+    const std::size_t count = met_[group]++;
+    const auto [id, is_new] = call_of({std::move(group), count});
+    if (!is_new) return id;
+    CollectiveCall call;
+    call.name = operation.operation->name;
+    for (const int member : simulated(who.members)) call.members.push_back(in_.endpoint(member));
+    call.takes = in_.times->collective(rank, role, operation);
+    out_.workload.calls.push_back(std::move(call));
+    return id;
+  }
+
+  [[nodiscard]] std::uint32_t played_call(const RoleOperation& operation, const Communicator& who,
+                                          std::size_t count, Bytes message, Stream& stream) {
+    std::vector<EndpointId> members;
+    for (const int member : who.members) members.push_back(in_.endpoint(member));
+    const Communication& how = *operation.operation->communication;
+    const ChosenCollective& chosen = in_.choice.choose(how.collective, how.group, members, who.root,
+                                                       how.host.has_value(), message);
+    if (chosen.launch > Duration{}) stream.operations.push_back(computation(chosen.launch));
+    const auto [id, is_new] = call_of({who.members, count});
+    if (!is_new) return id;
+    CollectiveCall call;
+    call.name = operation.operation->name;
+    call.members = in_.choice.players(chosen, std::move(members));
+    call.schedule = chosen.schedule;
+    call.block = chosen.block;
+    out_.workload.calls.push_back(std::move(call));
+    return id;
+  }
+
+  // Sends and receives.
+
+  using MessageKey = std::tuple<int, int, TensorInstance>;
+
+  /// From whom to whom, and which tensor.
+  [[nodiscard]] MessageKey message_key(int rank, const RoleProgram& role,
+                                       const RoleOperation& operation) const {
+    const Communication& how = *operation.operation->communication;
+    const Mesh& mesh = in_.program.mesh;
+    const int size = mesh.size(how.over);
+    const int peer =
+        mesh.moved(rank, how.over, (mesh.coordinate(rank, how.over) + how.offset + size) % size);
+    const bool sends = operation.operation->kind == Kind::send;
+    const std::uint32_t tensor = sends ? operation.reads[0] : operation.writes[0];
+    return {sends ? rank : stand_in(peer), sends ? stand_in(peer) : rank, role.instances[tensor]};
+  }
+
+  void add_transfer(int rank, const RoleProgram& role, const RoleOperation& operation,
+                    Stream& stream) {
+    const bool sends = operation.operation->kind == Kind::send;
+    Activity activity;
+    if (in_.times != nullptr) {
+      stream.operations.push_back(activity);
+      return;
+    }
+    const MessageKey key = message_key(rank, role, operation);
+    activity.kind = sends ? Activity::Kind::send : Activity::Kind::receive;
+    activity.peer = in_.endpoint(sends ? std::get<1>(key) : std::get<0>(key));
+    activity.tag = tags_.try_emplace(std::get<2>(key), tags_.size()).first->second;
+    activity.size = local_bytes(in_.program.mesh,
+                                role.tensor(sends ? operation.reads[0] : operation.writes[0]));
+    stream.operations.push_back(activity);
+  }
+
+  /// Gives a send its time; returns where the message has arrived, after the sender has gone on.
+  [[nodiscard]] ActivityRef timed_send(int rank, const RoleProgram& role,
+                                       const RoleOperation& operation, ActivityRef sent) {
+    const MessageTime time = in_.times->message(rank, role, operation);
+    out_.workload.streams[sent.stream].operations[sent.index].duration = time.sending;
+    Activity flight = computation(time.latency);
+    flight.after = {sent};
+    const auto stream = static_cast<std::uint32_t>(out_.workload.streams.size());
+    out_.workload.streams.push_back({in_.endpoint(rank), "flight", {std::move(flight)}});
+    return {stream, 0};
+  }
+
+  // Dependencies, once every operation has its place.
+
+  void link(std::size_t index) {
+    const int rank = in_.ranks[index];
+    const RoleProgram& role = role_of(rank);
+    const std::vector<ActivityRef>& places = places_[index];
+    for (std::size_t i = 0; i < role.operations.size(); ++i) {
+      const ActivityRef begin = begins_[index][i];
+      Activity& activity = out_.workload.streams[begin.stream].operations[begin.index];
+      activity.after.reserve(role.operations[i].after.size() + 1);
+      issue(activity, costs_[role.role].issued[i], begin.stream, places);
+      for (const std::uint32_t after : role.operations[i].after) {
+        activity.after.push_back(places[after]);
+      }
+      if (in_.times == nullptr || role.operations[i].operation->kind != Kind::receive) continue;
+      const auto sent = sends_.find(message_key(rank, role, role.operations[i]));
+      if (sent == sends_.end()) {
+        throw InternalError{fmt::format("{} of rank {}: nobody sends it",
+                                        role.name(static_cast<std::uint32_t>(i)), rank)};
+      }
+      activity.after.push_back(sent->second);
+    }
+  }
+
+  const LoweringInput& in_;
+  LoweredProgram out_;
+  std::vector<std::vector<ActivityRef>> places_;  // per rank and operation, where it ends
+  std::vector<std::vector<ActivityRef>> begins_;  // likewise
+  std::map<int, std::size_t> index_;
+  double speed_ = 1;                             // of the rank being added
+  std::vector<std::uint32_t> stream_of_;         // likewise
+  std::map<std::vector<int>, std::size_t> met_;  // likewise: calls so far per communicator
+  std::map<MeetingKey, std::uint32_t> calls_;
+  std::vector<RoleCosts> costs_;  // of the roles that were met
+  CallOrder order_;
+  std::map<TensorInstance, std::uint32_t> tags_;
+  std::map<MessageKey, ActivityRef> sends_;
+};
+
+/// What the host waited for last before it launched each operation of a role; empty where it never
+/// waits.
+[[nodiscard]] std::vector<std::uint32_t> launched_after(const std::vector<Issue>& issued) {
+  static_assert(Issue::kStart == RankTimeline::kNothing);
+  if (issued.empty() || issued.back().after == Issue::kStart) return {};
+  std::vector<std::uint32_t> out;
+  out.reserve(issued.size());
+  for (const Issue& each : issued) out.push_back(each.after);
+  return out;
+}
+
+[[nodiscard]] TimePoint end_at(const std::vector<std::vector<TimePoint>>& ends, ActivityRef at) {
+  return ends[at.stream][at.index];
+}
+
+/// Starts are when everything that an operation waits for has ended.
+[[nodiscard]] RankTimeline rank_timeline(const RoleProgram& role, int rank,
+                                         const LoweredProgram::Places& places,
+                                         const std::vector<Issue>& issued,
+                                         const std::vector<std::vector<TimePoint>>& ends,
+                                         std::size_t streams) {
+  RankTimeline out;
+  out.rank = rank;
+  out.role = role.role;
+  std::vector<std::uint32_t> last(streams, RankTimeline::kNothing);
+  for (std::uint32_t i = 0; i < role.operations.size(); ++i) {
+    const StreamId stream = role.operations[i].operation->stream;
+    TimePoint start;
+    std::uint32_t bound = RankTimeline::kNothing;
+    const auto wait_for = [&](std::uint32_t before) {
+      if (bound != RankTimeline::kNothing && out.operations[before].end <= start) return;
+      start = std::max(start, out.operations[before].end);
+      bound = before;
+    };
+    if (last[stream] != RankTimeline::kNothing) wait_for(last[stream]);
+    for (const std::uint32_t before : role.operations[i].after) wait_for(before);
+    const Issue& issue = issued[i];
+    const TimePoint from =
+        issue.after == Issue::kStart ? TimePoint{} : out.operations[issue.after].end;
+    const TimePoint by_host = from + (issue.at - TimePoint{});
+    if (by_host > start) {
+      start = by_host;
+      bound = RankTimeline::kHost;
+    }
+    last[stream] = i;
+    out.operations.push_back({start, end_at(ends, places.of(i))});
+    out.bound_by.push_back(bound);
+  }
+  return out;
+}
+
+}  // namespace
+
+Bytes message_of(const RoleProgram& role, const RoleOperation& operation) {
+  const auto total = [&](const std::vector<std::uint32_t>& instances) {
+    Bytes sum;
+    for (const std::uint32_t instance : instances) {
+      sum += local_bytes(role.program->mesh, role.tensor(instance));
+    }
+    return sum;
+  };
+  return std::max(total(operation.reads), total(operation.writes));
+}
+
+KernelTimes::KernelTimes(const Program& program, const CostModel& cost, Host host)
+    : program_{program}, host_{host}, host_waits_{cost.host_waits_for_messages()} {
+  for (const Routine& routine : program.routines) {
+    std::vector<Duration> times;
+    std::vector<Duration> issues;
+    for (std::size_t i = 0; i < routine.operations.size(); ++i) {
+      const bool kernel = class_of(routine.operations[i].kind) != OperationClass::communication;
+      const Kernel work = kernel_of(program, routine, i);
+      times.push_back(kernel ? cost.time(work) : Duration{});
+      issues.push_back(cost.host_time(work));
+    }
+    chunk_products(program, routine, cost, times);
+    times_.push_back(std::move(times));
+    issues_.push_back(std::move(issues));
+  }
+}
+
+bool KernelTimes::host_waits(const Operation& operation) const {
+  if (!host_waits_) return false;
+  const bool sends = operation.kind == Kind::send && operation.stream == kComputeStream;
+  const bool receives = operation.kind == Kind::receive && operation.ahead == 0;
+  return sends || receives;
+}
+
+Duration KernelTimes::of(const RoleProgram& role, const RoleOperation& operation) const {
+  const bool on_host =
+      std::any_of(operation.writes.begin(), operation.writes.end(),
+                  [&](std::uint32_t instance) { return role.tensor(instance).on_host; });
+  const bool copies = operation.operation->kind == Kind::host_copy;
+  if (!on_host && !copies) return times_[operation.call.routine][operation.index_in_routine];
+  const bool is_host = program_.roles[role.role].host;
+  const std::optional<Rate> rate = copies ? host_.link : is_host ? host_.memory : host_.share;
+  if (!rate) return {};
+  double bytes = 0;
+  for (const auto* operands : {&operation.reads, &operation.writes}) {
+    for (const std::uint32_t instance : *operands) {
+      bytes += static_cast<double>(local_bytes(program_.mesh, role.tensor(instance)).count());
+    }
+  }
+  if (copies) bytes /= 2;  // what is read is what is written
+  return Duration::picoseconds(std::llround(bytes / rate->bytes_per_second() * 1e12));
+}
+
+LoweredProgram lower_program(const LoweringInput& input) {
+  return input.fold != nullptr ? lower_folded(input) : Lowerer{input}.run();
+}
+
+StepTimeline timeline_of(std::shared_ptr<const Program> program, std::vector<RoleProgram> roles,
+                         const std::vector<int>& ranks, const LoweredProgram& lowered,
+                         const std::vector<std::vector<TimePoint>>& stream_ends) {
+  StepTimeline out;
+  out.program = std::move(program);
+  out.roles = std::move(roles);
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    out.ranks.push_back(rank_timeline(out.roles[role_played(*out.program, ranks[i])], ranks[i],
+                                      lowered.places[i],
+                                      lowered.issued[role_played(*out.program, ranks[i])],
+                                      stream_ends, out.program->streams.size()));
+  }
+  for (const std::vector<Issue>& issued : lowered.issued)
+    out.launched_after.push_back(launched_after(issued));
+  return out;
+}
+
+}  // namespace lockstep

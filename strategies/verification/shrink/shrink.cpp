@@ -1,0 +1,134 @@
+#include "strategies/verification/shrink/shrink.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "strategies/sharding/device_mesh.hpp"
+#include "strategies/step/build_program.hpp"
+#include "strategies/verification/shrink/shrink_parts.hpp"
+
+namespace lockstep {
+
+namespace {
+
+using shrinking::SizedPlan;
+
+/// How much is lost by a smaller degree, or of time by a large one.
+[[nodiscard]] int loss_of(int from, int to, int small = 8) {
+  if (to > small) return 8;
+  if (from == to) return 0;
+  switch (to) {
+    case 2:
+      return 6;  // the next and the previous rank are one
+    case 3:
+      return 3;
+    case 4:
+      return 2;
+    default:
+      return 4;
+  }
+}
+
+/// Every stage and chunk is a layer at least, and more stages are more microbatches.
+constexpr int kStages = 4;
+[[nodiscard]] int loss_of_chunks(int from, int to) {
+  constexpr int kChunks = 3;
+  if (to > kChunks) return 4;
+  return from == to || to > 2 ? 0 : 1;
+}
+
+[[nodiscard]] int loss_of_degrees(const SizedPlan& whole, const SizedPlan& small) {
+  const ParallelConfig& from = whole.parallel;
+  const ParallelConfig& to = small.parallel;
+  const int ulysses_from = ulysses_degree(from, whole.gpus_per_node);
+  const int ulysses_to = ulysses_degree(to, small.gpus_per_node);
+  return loss_of(from.tp, to.tp) + loss_of(from.pp, to.pp, kStages) + loss_of(from.dp, to.dp) +
+         loss_of(ulysses_from, ulysses_to) + loss_of(from.cp / ulysses_from, to.cp / ulysses_to) +
+         loss_of_chunks(from.vpp, to.vpp);
+}
+
+struct Candidate {
+  SizedPlan plan{};
+  int loss = 0;
+  [[nodiscard]] bool operator<(const Candidate& other) const {
+    if (loss != other.loss) return loss < other.loss;
+    return plan.parallel.ranks() < other.plan.parallel.ranks();
+  }
+};
+
+[[nodiscard]] std::vector<Candidate> candidates(const SizedPlan& whole,
+                                                const ShrinkLimits& limits) {
+  const shrinking::Form form = form_of(whole);
+  std::vector<Candidate> out;
+  for (SizedPlan& small : with_fewer_ranks(whole, limits)) {
+    shrink_model(small, whole, limits);
+    shrink_batch(small, whole, limits);
+    const int loss = loss_of_degrees(whole, small) + 2 * distance(form, form_of(small));
+    out.push_back({std::move(small), loss});
+  }
+  std::stable_sort(out.begin(), out.end());
+  return out;
+}
+
+[[nodiscard]] std::string what_stays(const ShrinkLimits& limits) {
+  std::vector<std::string> out;
+  for (const std::string& key : limits.kept) {
+    if (key.starts_with("model.") || key.starts_with("parallel.")) out.push_back(key);
+  }
+  if (!limits.model) out.emplace_back("the model");
+  if (!limits.degrees) out.emplace_back("the degrees");
+  return out.empty() ? "" : fmt::format(" with {} as it is", fmt::join(out, ", "));
+}
+
+[[noreturn]] void refuse(const ShrinkLimits& limits, const std::string& why) {
+  throw NotShrinkable{fmt::format("cannot be shrunk to {} ranks or fewer{}: {}", limits.ranks,
+                                  what_stays(limits), why)};
+}
+
+/// Why there are no degrees at all.
+[[nodiscard]] std::string why_none(const SizedPlan& whole, const ShrinkLimits& limits) {
+  const ParallelConfig& plan = whole.parallel;
+  const auto least = [&](const char* key, int degree) {
+    return shrinking::stays(limits, key) ? degree : std::min(degree, 2);
+  };
+  const int ulysses = ulysses_degree(plan, whole.gpus_per_node);
+  const int levels = std::min(ulysses, 2) * std::min(plan.cp / ulysses, 2);
+  const std::array degrees{least("parallel.dp", plan.dp), least("parallel.pp", plan.pp),
+                           shrinking::stays(limits, "parallel.cp") ? plan.cp : levels,
+                           least("parallel.tp", plan.tp)};
+  std::int64_t ranks = 1;
+  for (const int degree : degrees) ranks *= degree;
+  if (ranks > limits.ranks) {
+    return fmt::format("dp * pp * cp * tp is {} = {} at least", fmt::join(degrees, " * "), ranks);
+  }
+  return fmt::format("ep = {} and shard_ranks = {} stay such parts of the dp * cp = {} replicas",
+                     plan.ep, plan.shard_ranks, plan.dp * plan.cp);
+}
+
+[[nodiscard]] std::string text_of(const PlanProblem& problem) {
+  return fmt::format("{}: {}", problem.key, problem.message);
+}
+
+}  // namespace
+
+ShrunkPlan shrink(const ModelConfig& model, const ParallelConfig& parallel, int gpus_per_node,
+                  const ShrinkLimits& limits) {
+  const SizedPlan whole{model, parallel, gpus_per_node};
+  std::optional<std::string> why;
+  for (const auto& [plan, loss] : candidates(whole, limits)) {
+    const auto problems =
+        plan_problems(plan.model, plan.parallel, plan.parallel.ranks(), plan.gpus_per_node);
+    if (problems.empty()) {
+      return {plan.model, plan.parallel, plan.gpus_per_node, changes_between(whole, plan)};
+    }
+    if (!why) why = text_of(problems.front());
+  }
+  refuse(limits, why ? *why : why_none(whole, limits));
+}
+
+}  // namespace lockstep

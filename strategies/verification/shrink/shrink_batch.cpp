@@ -1,0 +1,58 @@
+#include "strategies/models/count.hpp"
+#include "strategies/verification/shrink/shrink_parts.hpp"
+
+namespace lockstep::shrinking {
+
+namespace {
+
+/// Fewer, the same or more than stages, as they were; enough to keep all of them busy for a while
+/// if there were. Interleaved schedules want multiples of pp.
+[[nodiscard]] std::int64_t fewer_microbatches(std::int64_t was, const ParallelConfig& whole,
+                                              const ParallelConfig& small) {
+  const std::int64_t pp = small.pp;
+  if (was <= 3) return small.schedule == PipelineOrder::interleaved ? std::max(was, pp) : was;
+  if (pp == 1) return 3;
+  if (was >= 2 * std::int64_t{whole.pp}) return 2 * pp;
+  if (was == whole.pp || small.schedule == PipelineOrder::interleaved) return pp;
+  return was > whole.pp ? pp + 1 : std::clamp<std::int64_t>(pp - 1, 2, was);
+}
+
+/// Of the gradients that one rank has summed with others', about.
+[[nodiscard]] double gradient_bytes(const SizedPlan& plan) {
+  const ParameterCount count = count_parameters(plan.model);
+  const auto experts = static_cast<double>(count.experts) / plan.parallel.ep;
+  const auto all = static_cast<double>(count.total() - count.experts) + experts;
+  return all / plan.parallel.tp / plan.parallel.pp *
+         static_cast<double>(bytes_per_element(plan.parallel.state.gradients));
+}
+
+/// Several buckets stay several, four at most.
+[[nodiscard]] Bytes smaller_bucket(Bytes was, const SizedPlan& whole, const SizedPlan& small) {
+  const double buckets = gradient_bytes(whole) / static_cast<double>(was.count());
+  if (buckets <= 1) return was;
+  const double bytes = gradient_bytes(small) / std::min(buckets, 4.0);
+  return Bytes{std::clamp<std::int64_t>(static_cast<std::int64_t>(bytes), 1, was.count())};
+}
+
+}  // namespace
+
+void shrink_batch(SizedPlan& small, const SizedPlan& whole, const ShrinkLimits& limits) {
+  ParallelConfig& plan = small.parallel;
+  if (!stays(limits, "parallel.micro_batch")) {
+    plan.micro_batch = std::min<std::int64_t>(plan.micro_batch, 2);
+  }
+  if (!stays(limits, "parallel.global_batch")) {
+    const std::int64_t microbatches =
+        fewer_microbatches(whole.parallel.microbatches(), whole.parallel, plan);
+    plan.global_batch = plan.micro_batch * plan.dp * microbatches;
+  }
+  if (!stays(limits, "parallel.average_every")) {
+    plan.average_every = std::min(plan.average_every, 2);
+  }
+  const bool buckets = plan.zero < 2 && plan.exchange == GradientExchange::all_reduce;
+  if (buckets && plan.dp * plan.cp > 1 && !stays(limits, "parallel.bucket")) {
+    plan.bucket = smaller_bucket(plan.bucket, whole, small);
+  }
+}
+
+}  // namespace lockstep::shrinking

@@ -1,0 +1,75 @@
+#include <numeric>
+
+#include "strategies/sharding/device_mesh.hpp"
+#include "strategies/verification/shrink/shrink_parts.hpp"
+
+namespace lockstep::shrinking {
+
+namespace {
+
+void append(Form& form, const Form& more) {
+  form.must.insert(form.must.end(), more.must.begin(), more.must.end());
+  form.should.insert(form.should.end(), more.should.begin(), more.should.end());
+}
+
+/// Whether a is less than, equal to or more than b.
+void compare(std::vector<bool>& form, std::int64_t a, std::int64_t b) {
+  form.push_back(a < b);
+  form.push_back(a > b);
+}
+
+/// Groups of ranks that lie inside, across or on one another.
+[[nodiscard]] Form group_form(const ParallelConfig& plan) {
+  Form out;
+  const int shards = plan.shard_ranks > 0 ? plan.shard_ranks : plan.dp * plan.cp;
+  for (const int group : {plan.ep, shards}) {
+    compare(out.should, group, plan.dp);
+    compare(out.should, group, plan.cp);
+  }
+  compare(out.should, plan.ep, shards);
+  out.should.push_back(plan.pp > 2);  // stages that are neither the first nor the last
+  return out;
+}
+
+[[nodiscard]] Form expert_form(const ExpertsConfig& experts, int ep) {
+  Form out;
+  out.must = {experts.top_k > 1, experts.experts > experts.top_k, experts.experts > ep,
+              experts.shared > 0, experts.shared > 1};
+  return out;
+}
+
+[[nodiscard]] int mismatches(const std::vector<bool>& a, const std::vector<bool>& b) {
+  int out = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) out += a[i] == b[i] ? 0 : 1;
+  return out;
+}
+
+}  // namespace
+
+Form head_form(std::int64_t heads, std::int64_t kv_heads, std::int64_t tp, std::int64_t ulysses) {
+  const std::int64_t tp_cut = std::gcd(tp, kv_heads);
+  const std::int64_t ulysses_cut = std::gcd(ulysses, kv_heads / tp_cut);
+  Form out;
+  out.must = {kv_heads == 1, kv_heads == heads, kv_heads < tp * ulysses};
+  out.should = {
+      heads > tp * ulysses, kv_heads > tp * ulysses, tp_cut > 1, tp > tp_cut,
+      ulysses_cut > 1,      ulysses > ulysses_cut,   heads > 1,  heads / kv_heads > tp / tp_cut};
+  return out;
+}
+
+Form form_of(const SizedPlan& plan) {
+  Form out = group_form(plan.parallel);
+  append(out, algorithm_form(plan.parallel));
+  const TransformerConfig* model = plan.model.transformer();
+  if (model == nullptr) return out;
+  append(out, head_form(model->heads, model->kv_heads, plan.parallel.tp,
+                        ulysses_degree(plan.parallel, plan.gpus_per_node)));
+  if (model->experts) append(out, expert_form(*model->experts, plan.parallel.ep));
+  return out;
+}
+
+int distance(const Form& a, const Form& b) {
+  return 100 * mismatches(a.must, b.must) + 2 * mismatches(a.should, b.should);
+}
+
+}  // namespace lockstep::shrinking

@@ -1,0 +1,51 @@
+#include "tests/sim/execute/kernels/gradient_case.hpp"
+
+namespace lockstep {
+
+namespace {
+
+constexpr std::int64_t kHidden = 6;
+
+[[nodiscard]] Shape tokens(Dim last, std::int64_t size) {
+  return {{Dim::batch, 2}, {Dim::sequence, 3}, {last, size}};
+}
+
+[[nodiscard]] GradientCase norm(std::string name, Normalisation norm, bool has_bias) {
+  GradientCase out;
+  out.forward = operation_of(OperationKind::normalisation, std::move(name));
+  out.forward.norm = norm;
+  out.reads = {spread("x", tokens(Dim::hidden, kHidden)), spread("gain", {{Dim::hidden, kHidden}})};
+  if (has_bias) out.reads.push_back(spread("bias", {{Dim::hidden, kHidden}}));
+  out.results = {zeros("y", tokens(Dim::hidden, kHidden)),
+                 zeros("statistics", tokens(Dim::statistic, norm == Normalisation::layer ? 2 : 1))};
+  out.backward = OperationKind::normalisation_backward;
+  out.backward_reads = {x(0), x(1), y(1), gradient(0)};
+  out.gradients_of = {0, 1};
+  if (has_bias) out.gradients_of.push_back(2);
+  out.terms = 2 * static_cast<int>(kHidden) + 6;  // mean and variance; tokens
+  return out;
+}
+
+[[nodiscard]] GradientCase batch_norm() {
+  const Shape image{{Dim::batch, 2}, {Dim::height, 3}, {Dim::width, 2}, {Dim::channels, 4}};
+  GradientCase out;
+  out.forward = operation_of(OperationKind::batch_norm, "batch norm");
+  out.reads = {spread("x", image), spread("gain", {{Dim::channels, 4}}),
+               spread("bias", {{Dim::channels, 4}})};
+  out.results = {zeros("y", image), zeros("statistics", {{Dim::channels, 4}, {Dim::statistic, 2}})};
+  out.backward = OperationKind::batch_norm_backward;
+  out.backward_reads = {x(0), x(1), y(1), gradient(0)};
+  out.gradients_of = {0, 1, 2};
+  out.terms = 3 * 12;  // mean, variance and backward over the pixels of the batch
+  return out;
+}
+
+}  // namespace
+
+GradientCases norm_cases() {
+  return {norm("layer norm", Normalisation::layer, true),
+          norm("layer norm without bias", Normalisation::layer, false),
+          norm("RMS norm", Normalisation::rms, false), batch_norm()};
+}
+
+}  // namespace lockstep

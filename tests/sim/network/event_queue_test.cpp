@@ -1,0 +1,58 @@
+#include "sim/network/event_queue.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <random>
+#include <tuple>
+
+using namespace lockstep;
+
+namespace {
+Event event(std::int64_t at, std::uint32_t id) {
+  Event out;
+  out.at_ps = at;
+  out.id = id;
+  return out;
+}
+}  // namespace
+
+TEST_CASE("events come in the order of time, and of pushing within an instant") {
+  // Against a stable sort of everything pushed, with pushes between the pops, many at equal times.
+  std::mt19937_64 draw(7);
+  EventQueue queue;
+  std::vector<std::pair<std::int64_t, std::uint32_t>> pushed;
+  std::vector<std::pair<std::int64_t, std::uint32_t>> popped;
+  std::uint32_t next = 0;
+  const auto push = [&](std::int64_t at) {
+    pushed.emplace_back(at, next);
+    queue.push(event(at, next++));
+  };
+  for (int i = 0; i < 500; ++i) push(static_cast<std::int64_t>(draw() % 50));
+  while (!queue.empty()) {
+    const auto expected = queue.next();
+    queue.advance();
+    REQUIRE(expected == queue.now());
+    REQUIRE(queue.next() == queue.now());
+    Event out;
+    while (queue.pop_now(out)) {
+      popped.emplace_back(out.at_ps, out.id);
+      REQUIRE(queue.now().ps() == out.at_ps);
+      if (next < 20'000) {
+        const std::int64_t reach = std::int64_t{1} << (draw() % 40);
+        push(out.at_ps + static_cast<std::int64_t>(draw() % static_cast<std::uint64_t>(reach)));
+      }
+    }
+  }
+  std::stable_sort(pushed.begin(), pushed.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  CHECK(popped == pushed);
+  CHECK(queue.next() == std::nullopt);
+}
+
+TEST_CASE("the past cannot be scheduled") {
+  EventQueue queue;
+  queue.push(event(10, 0));
+  queue.advance();
+  CHECK_THROWS_AS(queue.push(event(9, 1)), InternalError);
+}

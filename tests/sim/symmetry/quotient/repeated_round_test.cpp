@@ -1,0 +1,74 @@
+#include "sim/symmetry/quotient/repeated_round.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <random>
+
+using namespace lockstep;
+using fold::RoundTransfer;
+
+namespace {
+
+/// Round by round, by the definition: a transfer starts when both ends have reached it, a lane goes
+/// on when its transfers, and the reduction of what it took, are done.
+std::vector<std::int64_t> by_definition(const std::vector<RoundTransfer>& round, std::int64_t times,
+                                        std::vector<std::int64_t> reached) {
+  for (std::int64_t i = 0; i < times; ++i) {
+    std::vector<std::int64_t> next = reached;
+    for (const RoundTransfer& each : round) {
+      const std::int64_t done = std::max(reached[each.from], reached[each.to]) + each.takes_ps;
+      next[each.from] = std::max(next[each.from], done);
+      next[each.to] = std::max(next[each.to], done + each.reduces_ps);
+    }
+    reached = next;
+  }
+  return reached;
+}
+
+}  // namespace
+
+TEST_CASE("cycles and paths of lanes advance by the definition") {
+  std::mt19937_64 random{7};
+  for (int turn = 0; turn < 300; ++turn) {
+    const auto lanes = static_cast<std::uint32_t>(1 + random() % 12);
+    std::vector<std::uint32_t> order(lanes);
+    for (std::uint32_t i = 0; i < lanes; ++i) order[i] = i;
+    std::shuffle(order.begin(), order.end(), random);
+    std::vector<RoundTransfer> round;
+    for (std::uint32_t i = 0; i < lanes; ++i) {
+      if (random() % 6 == 0) continue;  // cuts the cycle
+      round.push_back({i, order[i], static_cast<std::int64_t>(random() % 1000),
+                       static_cast<std::int64_t>(random() % 3 == 0 ? random() % 50 : 0)});
+    }
+    std::vector<std::int64_t> reached(lanes);
+    for (std::int64_t& at : reached) at = static_cast<std::int64_t>(random() % 3000);
+    for (const std::int64_t times : {1, 2, 5, 40, 300}) {
+      CAPTURE(times);
+      std::vector<std::int64_t> advanced = reached;
+      const std::int64_t skipped = fold::repeat_round(round, times, advanced);
+      CHECK(advanced == by_definition(round, times, reached));
+      CHECK(skipped >= 0);
+    }
+  }
+}
+
+TEST_CASE("the rest of a cycle's rounds is one multiplication once its slowest transfer leads") {
+  // Lane 0's transfer is slowest; both its ends wait for it from the first round on, the others as
+  // soon as it has reached them, one lane a round from either end.
+  const std::vector<RoundTransfer> round{{0, 1, 10, 0}, {1, 2, 1, 0}, {2, 3, 1, 0}, {3, 0, 1, 0}};
+  std::vector<std::int64_t> reached(4, 0);
+  const std::int64_t skipped = fold::repeat_round(round, 1'000'000, reached);
+  CHECK(skipped > 999'900);
+  // After 1 round 10, 10, 1, 1; from the second on everybody gains 10 a round: lanes 2 and 3 wait
+  // for lanes 1 and 0, 10 + 1 at the second.
+  CHECK(reached == std::vector<std::int64_t>{10'000'000, 10'000'000, 9'999'991, 9'999'991});
+}
+
+TEST_CASE("instants beyond what a double holds are advanced in whole numbers") {
+  const std::int64_t late = (std::int64_t{1} << 53) + 1;
+  const std::vector<RoundTransfer> round{{0, 1, 3, 0}};
+  std::vector<std::int64_t> reached{late, 0};
+  CHECK(fold::repeat_round(round, 2, reached) == 0);
+  CHECK(reached == std::vector<std::int64_t>{late + 6, late + 6});
+}

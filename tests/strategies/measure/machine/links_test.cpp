@@ -1,0 +1,101 @@
+#include <doctest/doctest.h>
+
+#include "strategies/measure/machine_fit/fit_box.hpp"
+#include "strategies/measure/machine_fit/fit_links.hpp"
+#include "strategies/measure/machine_runs/compare_box.hpp"
+#include "strategies/measure/machine_runs/measure_box.hpp"
+#include "strategies/measure/machine_runs/simulate_box.hpp"
+#include "tests/strategies/measure/machine/known_gpus.hpp"
+
+/// Several GPUs whose figures are known: what measuring, fitting and comparing make of them.
+namespace lockstep {
+namespace {
+
+using Kind = BoxMeasurement::Kind;
+
+std::vector<BoxMeasurement> measured(KnownGpus& gpus) {
+  MeasureOptions options;
+  options.quick = true;
+  options.repeats = 1;
+  return measure_box(gpus, false, options);
+}
+
+TEST_CASE("links of known GPUs are found again, alone, both ways and all at once") {
+  KnownGpus gpus{4, known_figures()};
+  const BoxLinks links = fit_links(measured(gpus));
+  REQUIRE(links.pairs.size() == 12);
+  for (const BoxLink& each : links.pairs) {
+    CAPTURE(each.from);
+    CAPTURE(each.to);
+    const double rate = each.from == 0 && each.to == 1 ? 100e9 : 200e9;
+    CHECK(each.bandwidth.bytes_per_second() == doctest::Approx(rate).epsilon(0.01));
+    CHECK(each.latency.seconds() == doctest::Approx(3e-6).epsilon(0.01));
+  }
+  // 4 MiB to each of three others at 300 GB/s in all: 42 us, and 3 us of latency.
+  CHECK(links.port->bytes_per_second() == doctest::Approx(300e9 * 42 / 45).epsilon(0.01));
+  CHECK(links.both_ways == doctest::Approx(1.5).epsilon(0.1));
+}
+
+TEST_CASE(
+    "what several GPUs were measured to do is not marked as of one, and the other way round") {
+  KnownGpus gpus{2, known_figures()};
+  std::size_t links = 0;
+  for (const BoxMeasurement& each : measured(gpus)) {
+    const bool of_links =
+        each.kind == Kind::peer || each.kind == Kind::peers || each.kind == Kind::library;
+    CAPTURE(to_string(each.kind));
+    CHECK(each.shared == !of_links);
+    links += of_links ? 1 : 0;
+  }
+  CHECK(links > 10);
+  KnownGpus one{1, known_figures()};
+  for (const BoxMeasurement& each : measured(one)) CHECK(each.shared);
+}
+
+TEST_CASE("a host's time per kernel is fitted for GPUs, which it issues to") {
+  KnownGpus gpus{1, known_figures()};
+  CHECK(fit_box(measured(gpus), false, 132).model.host_time == 5_us);
+  CHECK(fit_box(measured(gpus), true, 1).model.host_time == Duration{});
+}
+
+TEST_CASE("collectives on known GPUs take what the fit says, on one and over their links") {
+  KnownGpus gpus{4, known_figures()};
+  Box box;
+  box.backend = "cuda";
+  box.gpus = 4;
+  box.measurements = measured(gpus);
+  box.fit = fit_box(box.measurements, false, 132);
+  CompareOptions options;
+  options.quick = true;
+  options.repeats = 1;
+  std::size_t over_links = 0;
+  const auto rows = compare_box(gpus, box, options);
+  for (const BoxComparison& each : rows) over_links += each.what.find("GPUs") != std::string::npos;
+  CHECK(over_links >= 5);
+  CHECK(mean_error(rows, "collective") < 0.05);
+}
+
+/// A GPU that gets from two others at once shares what it gets, not its links.
+TEST_CASE("copies share a GPU's port") {
+  Plan plan;
+  plan.devices = 4;
+  for (int device = 0; device < 3; ++device) {
+    plan.streams.push_back({"stream", device == 0 ? 3 : device});
+    plan.buffers.push_back({"from", device, NumberType::fp32, 7'500'000});
+    plan.buffers.push_back({"to", 3, NumberType::fp32, 7'500'000});
+  }
+  plan.streams.push_back({"stream", 3});
+  for (const BufferId pair : {BufferId{1}, BufferId{2}}) {
+    Command copy;
+    copy.kind = Command::Kind::peer_copy;
+    copy.stream = pair == 1 ? 0 : 3;
+    copy.from = {2 * pair, 0, 7'500'000};
+    copy.to = {2 * pair + 1, 0, 7'500'000};
+    plan.commands.push_back(copy);
+  }
+  // 3 us, then 60 MB at 300 GB/s.
+  CHECK(simulate_plan(plan, known_figures()) == 203_us);
+}
+
+}  // namespace
+}  // namespace lockstep

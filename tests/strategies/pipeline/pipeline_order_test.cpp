@@ -1,0 +1,330 @@
+#include "strategies/pipeline/pipeline_order.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <random>
+#include <tuple>
+
+namespace lockstep {
+namespace {
+
+using Work = PipelineStep::Work;
+
+struct Times {
+  int forward = 1;          // tF
+  int input_gradient = 1;   // tB
+  int weight_gradient = 1;  // tW
+
+  /// Of one chunk; in all orders but the zero-bubble ones B and W are one step.
+  [[nodiscard]] int of(Work work) const {
+    switch (work) {
+      case Work::forward:
+        return forward;
+      case Work::input_gradient:
+        return input_gradient;
+      case Work::weight_gradient:
+        return weight_gradient;
+      case Work::backward:
+        return input_gradient + weight_gradient;
+    }
+    return 0;
+  }
+};
+
+struct Pipeline {
+  PipelineOrder order = PipelineOrder::gpipe;
+  int stages = 1;
+  int chunks = 1;
+  int microbatches = 1;
+
+  [[nodiscard]] std::vector<PipelineStep> of(int stage) const {
+    return pipeline_order(order, stages, stage, chunks, microbatches);
+  }
+};
+
+/// A piece of work for which others wait: forward or the gradient of the input.
+using Piece = std::tuple<bool, int, int>;  // forward?, number of the chunk of all, microbatch
+
+/// Every stage in its order; a step begins when the stage is free and what it needs has arrived.
+class Replay {
+ public:
+  Replay(const Pipeline& pipeline, Times times) : pipeline_(pipeline), times_(times) {
+    for (int s = 0; s < pipeline.stages; ++s) stages_.push_back({pipeline.of(s), 0, 0, 0});
+    while (advance()) {
+    }
+  }
+
+  [[nodiscard]] bool ended() const {
+    return std::all_of(stages_.begin(), stages_.end(),
+                       [](const Stage& s) { return s.next == s.steps.size(); });
+  }
+  /// Idle time of the stage that has most of it, between its first step and its last.
+  [[nodiscard]] int bubble() const {
+    int most = 0;
+    for (const Stage& s : stages_) most = std::max(most, s.free_at - s.began - work(s));
+    return most;
+  }
+
+ private:
+  struct Stage {
+    std::vector<PipelineStep> steps;
+    std::size_t next = 0;
+    int free_at = 0;
+    int began = 0;
+  };
+
+  [[nodiscard]] int work(const Stage& stage) const {
+    int sum = 0;
+    for (const PipelineStep& step : stage.steps) sum += times_.of(step.work);
+    return sum;
+  }
+
+  /// When what a step needs is there; -1: not yet known.
+  [[nodiscard]] int arrival(int stage, const PipelineStep& step) const {
+    const int all = pipeline_.stages * pipeline_.chunks;
+    const int number = step.chunk * pipeline_.stages + stage;
+    if (step.work == Work::forward) {
+      return number == 0 ? 0 : end_of({true, number - 1, step.microbatch});
+    }
+    if (step.work == Work::weight_gradient) return end_of({false, number, step.microbatch});
+    const int own = end_of({true, number, step.microbatch});
+    if (number == all - 1 || own < 0) return own;
+    return end_of({false, number + 1, step.microbatch});
+  }
+
+  [[nodiscard]] int end_of(const Piece& piece) const {
+    const auto found = ends_.find(piece);
+    return found == ends_.end() ? -1 : found->second;
+  }
+
+  bool advance() {
+    bool moved = false;
+    for (int s = 0; s < pipeline_.stages; ++s) {
+      Stage& stage = stages_[static_cast<std::size_t>(s)];
+      while (stage.next < stage.steps.size()) {
+        const PipelineStep step = stage.steps[stage.next];
+        const int ready = arrival(s, step);
+        if (ready < 0) break;
+        const int start = std::max(stage.free_at, ready);
+        if (stage.next++ == 0) stage.began = start;
+        stage.free_at = start + times_.of(step.work);
+        if (step.work != Work::weight_gradient) {
+          ends_[{step.work == Work::forward, step.chunk * pipeline_.stages + s, step.microbatch}] =
+              stage.free_at;
+        }
+        moved = true;
+      }
+    }
+    return moved;
+  }
+
+  Pipeline pipeline_;
+  Times times_;
+  std::vector<Stage> stages_{};
+  std::map<Piece, int> ends_{};
+};
+
+int bubble(PipelineOrder order, int stages, int microbatches, Times times = {}, int chunks = 1) {
+  const Replay replay({order, stages, chunks, microbatches}, times);
+  CHECK(replay.ended());
+  return replay.bubble();
+}
+
+/// The most chunks of microbatches whose activations a stage holds at once: from their forward pass
+/// to the gradient of their weights.
+int held(const Pipeline& pipeline, int stage) {
+  int now = 0;
+  int most = 0;
+  for (const PipelineStep& step : pipeline.of(stage)) {
+    if (step.work == Work::forward) most = std::max(most, ++now);
+    if (step.work == Work::backward || step.work == Work::weight_gradient) --now;
+  }
+  return most;
+}
+
+constexpr std::initializer_list<PipelineOrder> kOneChunk{
+    PipelineOrder::naive, PipelineOrder::gpipe, PipelineOrder::one_f_one_b, PipelineOrder::zb_h1,
+    PipelineOrder::zb_h2, PipelineOrder::zb_1p, PipelineOrder::zb_2p};
+
+/// Every (work, microbatch, chunk) exactly once; forward before backward before weight gradient.
+void check_complete(const Pipeline& pipeline) {
+  for (int stage = 0; stage < pipeline.stages; ++stage) {
+    std::map<std::pair<int, int>, int> forward;
+    std::map<std::pair<int, int>, int> input;
+    std::map<std::pair<int, int>, int> weight;
+    for (const PipelineStep& step : pipeline.of(stage)) {
+      REQUIRE(step.chunk >= 0);
+      REQUIRE(step.chunk < pipeline.chunks);
+      REQUIRE(step.microbatch >= 0);
+      REQUIRE(step.microbatch < pipeline.microbatches);
+      const std::pair key{step.microbatch, step.chunk};
+      const bool whole = step.work == Work::backward;
+      if (step.work == Work::forward) REQUIRE(++forward[key] == 1);
+      if (whole || step.work == Work::input_gradient) {
+        REQUIRE(forward[key] == 1);
+        REQUIRE(++input[key] == 1);
+      }
+      if (whole || step.work == Work::weight_gradient) {
+        REQUIRE(input[key] == 1);
+        REQUIRE(++weight[key] == 1);
+      }
+    }
+    const auto all = static_cast<std::size_t>(pipeline.microbatches * pipeline.chunks);
+    CHECK(forward.size() == all);
+    CHECK(input.size() == all);
+    CHECK(weight.size() == all);
+  }
+}
+
+TEST_CASE("every order does all work once, and none waits for itself") {
+  std::mt19937_64 random(20241);
+  const auto draw = [&random](int least, int most) {
+    return least + static_cast<int>(random() % static_cast<std::uint64_t>(most - least + 1));
+  };
+  for (int round = 0; round < 60; ++round) {
+    const int stages = draw(1, 9);
+    const int microbatches = draw(1, 30);
+    const Times times{draw(1, 5), draw(1, 5), draw(1, 5)};
+    CAPTURE(stages);
+    CAPTURE(microbatches);
+    for (const PipelineOrder order : kOneChunk) {
+      CAPTURE(static_cast<int>(order));
+      const Pipeline pipeline{order, stages, 1, microbatches};
+      check_complete(pipeline);
+      CHECK(Replay(pipeline, times).ended());
+    }
+    const Pipeline interleaved{PipelineOrder::interleaved, stages + 1, draw(2, 5),
+                               (stages + 1) * draw(1, 4)};
+    CAPTURE(interleaved.chunks);
+    check_complete(interleaved);
+    CHECK(Replay(interleaved, times).ended());
+  }
+}
+
+TEST_CASE("idle time of GPipe and 1F1B is (p-1)(tF + tB) with a whole backward pass tB") {
+  const Times times{3, 4, 2};  // whole backward pass 6
+  for (const int p : {1, 2, 4, 7}) {
+    for (const int m : {p, p + 1, 3 * p}) {
+      CHECK(bubble(PipelineOrder::gpipe, p, m, times) == (p - 1) * (3 + 6));
+      CHECK(bubble(PipelineOrder::one_f_one_b, p, m, times) == (p - 1) * (3 + 6));
+    }
+  }
+}
+
+TEST_CASE("without a pipeline's overlap each microbatch costs (p-1)(tF + tB)") {
+  CHECK(bubble(PipelineOrder::naive, 4, 1, {1, 1, 1}) == 3 * 3);
+  CHECK(bubble(PipelineOrder::naive, 4, 5, {1, 1, 1}) == 5 * 3 * 3);
+}
+
+TEST_CASE("interleaving divides the idle time by the number of chunks") {
+  // A chunk takes tF / v and tB / v; here 1 and 2 whatever v, so the idle time is (p-1)(1 + 2).
+  for (const int p : {2, 4, 8}) {
+    for (const int v : {2, 3, 5}) {
+      for (const int groups : {1, 2, 5}) {
+        CHECK(bubble(PipelineOrder::interleaved, p, groups * p, {1, 1, 1}, v) == (p - 1) * 3);
+      }
+    }
+  }
+}
+
+TEST_CASE("idle time of ZB-H1 is (p-1)(tF + tB - tW), of ZB-H2 (p-1)(tF + tB - 2tW)") {
+  for (const int p : {2, 4, 8}) {
+    for (const int m : {2 * p, 3 * p + 1, 8 * p}) {
+      CAPTURE(p);
+      CAPTURE(m);
+      CHECK(bubble(PipelineOrder::zb_h1, p, m) == (p - 1) * (1 + 1 - 1));
+      CHECK(bubble(PipelineOrder::zb_h2, p, m) == (p - 1) * (1 + 1 - 2));
+    }
+  }
+}
+
+TEST_CASE("the heuristic is as good as the handcrafted orders with their memory") {
+  for (const int p : {2, 4, 8}) {
+    for (const int m : {2 * p, 3 * p + 1, 8 * p}) {
+      CAPTURE(p);
+      CAPTURE(m);
+      CHECK(bubble(PipelineOrder::zb_1p, p, m) <= bubble(PipelineOrder::zb_h1, p, m));
+      CHECK(bubble(PipelineOrder::zb_2p, p, m) <= bubble(PipelineOrder::zb_h2, p, m));
+    }
+  }
+}
+
+TEST_CASE("microbatches whose activations a stage holds") {
+  for (const int p : {2, 4, 8}) {
+    for (const int m : {1, p - 1, p, 4 * p}) {
+      for (int stage = 0; stage < p; ++stage) {
+        CAPTURE(p);
+        CAPTURE(m);
+        CAPTURE(stage);
+        CHECK(held({PipelineOrder::naive, p, 1, m}, stage) == 1);
+        CHECK(held({PipelineOrder::gpipe, p, 1, m}, stage) == m);
+        CHECK(held({PipelineOrder::one_f_one_b, p, 1, m}, stage) == std::min(m, p - stage));
+        // As the first stage of 1F1B, on every stage: later ones hold inputs of W instead.
+        CHECK(held({PipelineOrder::zb_h1, p, 1, m}, stage) == std::min(m, p));
+        CHECK(held({PipelineOrder::zb_1p, p, 1, m}, stage) <= std::min(m, p));
+        CHECK(held({PipelineOrder::zb_h2, p, 1, m}, stage) == std::min(m, 2 * p - 1));
+        CHECK(held({PipelineOrder::zb_2p, p, 1, m}, stage) <= std::min(m, 2 * p));
+      }
+    }
+  }
+}
+
+TEST_CASE("interleaving's first stage holds p (1 + (p-1)/(p v)) microbatches' worth") {
+  for (const int p : {2, 4, 8}) {
+    for (const int v : {2, 3}) {
+      // In chunks, of which v make a whole stage: p v + p - 1.
+      CHECK(held({PipelineOrder::interleaved, p, v, 4 * p}, 0) == p * v + p - 1);
+    }
+  }
+}
+
+TEST_CASE("the interleaved order of two stages with two chunks, written out") {
+  const Pipeline pipeline{PipelineOrder::interleaved, 2, 2, 2};
+  // Stage 0 warms up with 2 (2-1-0) + (2-1) 2 = 4 chunks, which is all of them.
+  const std::vector<PipelineStep> first{
+      {Work::forward, 0, 0},  {Work::forward, 1, 0},  {Work::forward, 0, 1},
+      {Work::forward, 1, 1},  {Work::backward, 0, 1}, {Work::backward, 1, 1},
+      {Work::backward, 0, 0}, {Work::backward, 1, 0},
+  };
+  CHECK(pipeline.of(0) == first);
+  const std::vector<PipelineStep> second{
+      {Work::forward, 0, 0}, {Work::forward, 1, 0},  {Work::forward, 0, 1},  {Work::backward, 0, 1},
+      {Work::forward, 1, 1}, {Work::backward, 1, 1}, {Work::backward, 0, 0}, {Work::backward, 1, 0},
+  };
+  CHECK(pipeline.of(1) == second);
+}
+
+TEST_CASE("one stage does not cut its backward pass in two") {
+  const std::vector<PipelineStep> plain = Pipeline{PipelineOrder::none, 1, 1, 3}.of(0);
+  for (const PipelineOrder order :
+       {PipelineOrder::zb_h1, PipelineOrder::zb_h2, PipelineOrder::zb_1p, PipelineOrder::zb_2p}) {
+    CHECK(Pipeline{order, 1, 1, 3}.of(0) == plain);
+  }
+}
+
+TEST_CASE("a pipeline that cannot be says what would do") {
+  const auto problem = [](PipelineOrder order, int stages, int chunks, int microbatches) {
+    return pipeline_problem(order, stages, chunks, microbatches).value_or("");
+  };
+  CHECK(problem(PipelineOrder::one_f_one_b, 4, 1, 8).empty());
+  CHECK(problem(PipelineOrder::none, 4, 1, 8) ==
+        "4 stages need a schedule: naive, gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-1p or zb-2p");
+  CHECK(problem(PipelineOrder::gpipe, 4, 2, 8) ==
+        "2 chunks a stage (vpp) need the schedule interleaved; others have 1");
+  CHECK(problem(PipelineOrder::interleaved, 4, 1, 8) ==
+        "interleaved needs at least 2 chunks a stage (vpp); with one the schedule is 1f1b");
+  CHECK(problem(PipelineOrder::interleaved, 1, 2, 8) ==
+        "interleaved needs at least 2 stages (pp); with one stage the schedule is none");
+  CHECK(problem(PipelineOrder::interleaved, 4, 2, 10) ==
+        "interleaved needs microbatches in multiples of pp; of 4 stages 8 or 12, not 10");
+  CHECK(problem(PipelineOrder::interleaved, 4, 2, 3) ==
+        "interleaved needs microbatches in multiples of pp; of 4 stages 4, not 3");
+  CHECK(problem(PipelineOrder::gpipe, 4, 1, 0) == "a pipeline needs at least one microbatch");
+}
+
+}  // namespace
+}  // namespace lockstep

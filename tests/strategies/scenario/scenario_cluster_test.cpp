@@ -1,0 +1,146 @@
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "strategies/scenario/scenario.hpp"
+#include "topologies/routing/routing.hpp"
+
+/// Clusters in a few figures, as tables of measured runs give them.
+namespace lockstep {
+namespace {
+
+const std::string kConfigs = LOCKSTEP_SOURCE_DIR "/configs";
+
+/// Every GPU has such products.
+const std::string kFp16 = R"({"precision": "fp16"})";
+
+Scenario read(const std::string& cluster, const std::string& parallel = kFp16) {
+  const std::string text = R"({"cluster": )" + cluster +
+                           R"(, "model": {"name": "m", "layers": 2, "hidden": 64, "heads": 4, )" +
+                           R"("seq": 32}, "parallel": )" + parallel + "}";
+  return read_scenario(parse_json(text, "s.json"), "s", {}, kConfigs);
+}
+
+Cluster cluster_of(const std::string& cluster) {
+  return read(cluster).cluster.cluster;
+}
+
+std::string error_of(const std::string& cluster, const std::string& parallel = kFp16) {
+  try {
+    (void)read(cluster, parallel);
+  } catch (const ConfigError& error) {
+    return error.problems().front().pointer + ": " + error.problems().front().message;
+  }
+  return "accepted";
+}
+
+/// The first link of a kind from a vertex of a kind.
+LinkFigures link_from(const Cluster& cluster, VertexKind from, LinkKind kind) {
+  for (LinkId id = 0; id < cluster.link_count(); ++id) {
+    const ClusterLink link = cluster.link(id);
+    if (link.kind == kind && cluster.vertex(link.from).kind == from) return link.figures;
+  }
+  FAIL("no such link");
+  return {};
+}
+
+int count_of(const Cluster& cluster, VertexKind kind) {
+  int count = 0;
+  for (VertexId v = 0; v < cluster.vertex_count(); ++v) count += cluster.vertex(v).kind == kind;
+  return count;
+}
+
+TEST_CASE("eight GPUs and NICs are the shipped node of that GPU") {
+  const Cluster few = cluster_of(R"({"gpu": "h100-sxm5-80gb", "gpus": 16, "gpus_per_node": 8,
+    "intra": "nvswitch", "nics_per_node": 8, "nic_gbps": 400, "fabric": "infiniband"})");
+  const Cluster shipped = cluster_of(R"({"file": "dgx-h100", "nodes": 2})");
+  REQUIRE(few.vertex_count() == shipped.vertex_count());
+  REQUIRE(few.link_count() == shipped.link_count());
+  for (LinkId id = 0; id < few.link_count(); ++id) {
+    CHECK(few.link_name(id) == shipped.link_name(id));
+    CHECK(few.link(id).figures.carried() == shipped.link(id).figures.carried());
+    CHECK(few.link(id).figures.latency == shipped.link(id).figures.latency);
+  }
+}
+
+TEST_CASE("fewer NICs share a node's GPUs evenly, one rail each") {
+  const Cluster cluster = cluster_of(R"({"gpu": "a100-sxm4-80gb", "gpus": 384, "gpus_per_node": 8,
+    "nics_per_node": 4, "nic_gbps": 100, "fabric": "omnipath"})");
+  CHECK(cluster.nodes() == 48);
+  CHECK(cluster.gpus_per_node() == 8);
+  CHECK(count_of(cluster, VertexKind::nic) == 48 * 4);
+  CHECK(cluster.vertex(cluster.vertex_of(7)).rail == 3);  // 7 * 4 / 8
+  const LinkFigures nic = link_from(cluster, VertexKind::nic, LinkKind::network);
+  CHECK(nic.bandwidth == Rate::bytes_per_second(100'000'000'000 / 8));
+  // NVLink 3: 12 links of 25 GB/s.
+  const LinkFigures nvlink = link_from(cluster, VertexKind::gpu, LinkKind::nvlink);
+  CHECK(nvlink.bandwidth == Rate::bytes_per_second(300'000'000'000));
+}
+
+TEST_CASE("sixteen V100 on NVSwitches take their latency from direct cables, halved") {
+  // DGX-2: six links of 25 GB/s into the switches; configs/clusters/dgx1.json has 600 ns from GPU
+  // to GPU.
+  const Cluster cluster =
+      cluster_of(R"({"gpu": "v100-sxm3-32gb", "gpus": 32, "gpus_per_node": 16})");
+  CHECK(cluster.nodes() == 2);
+  CHECK(cluster.gpus_per_node() == 16);
+  const LinkFigures nvlink = link_from(cluster, VertexKind::gpu, LinkKind::nvlink);
+  CHECK(nvlink.bandwidth == Rate::bytes_per_second(150'000'000'000));
+  CHECK(nvlink.latency == 300_ns);
+}
+
+TEST_CASE("a mesh spreads a GPU's links over the others") {
+  const Cluster cluster = cluster_of(
+      R"({"gpu": "a100-sxm4-40gb", "gpus": 4, "gpus_per_node": 4, "intra": "nvlink-mesh"})");
+  const LinkFigures nvlink = link_from(cluster, VertexKind::gpu, LinkKind::nvlink);
+  CHECK(nvlink.bandwidth == Rate::bytes_per_second(100'000'000'000));  // 12 / 3 links of 25 GB/s
+  CHECK(nvlink.latency == 600_ns);  // one cable for two of 300 ns through a switch
+}
+
+TEST_CASE("without NVLink GPUs meet over PCIe") {
+  const Cluster cluster = cluster_of(
+      R"({"gpu": "h100-pcie-80gb", "gpus": 8, "gpus_per_node": 4, "intra": "pcie",
+          "nics_per_node": 1})");
+  CHECK(count_of(cluster, VertexKind::nvswitch) == 0);
+  const LinkFigures pcie = link_from(cluster, VertexKind::gpu, LinkKind::pcie);
+  CHECK(pcie.bandwidth == Rate::bytes_per_second(64'000'000'000));  // PCIe 5.0, 16 lanes
+}
+
+TEST_CASE("part of a node, racks, and more NICs than GPUs") {
+  CHECK(cluster_of(R"({"gpu": "h100-sxm5-80gb", "gpus": 2, "gpus_per_node": 8})").ranks() == 2);
+  CHECK(cluster_of(R"({"gpu": "gb200-nvl72", "gpus": 144, "intra": "nvl72"})").nodes() == 2);
+  const Cluster twice = cluster_of(R"({"gpu": "h100-sxm5-80gb", "gpus": 8, "gpus_per_node": 4,
+    "nics_per_node": 8, "nic_gbps": 100})");
+  CHECK(count_of(twice, VertexKind::nic) == 8);  // one for each GPU, as fast as two
+  CHECK(link_from(twice, VertexKind::nic, LinkKind::network).bandwidth ==
+        Rate::bytes_per_second(25'000'000'000));
+}
+
+TEST_CASE("parameter servers need hosts") {
+  const std::string servers =
+      R"({"exchange": "parameter_server", "servers": 3, "precision": "fp16"})";
+  CHECK(read(R"({"file": "star", "ranks": 4, "gpu": "v100-sxm2-32gb"})", servers)
+            .cluster.cluster.helpers() == 3);
+  CHECK(read(R"({"file": "dgx-a100", "nodes": 2})", servers).cluster.cluster.helpers() == 4);
+  CHECK(error_of(R"({"file": "dgx-a100", "nodes": 1})", servers) ==
+        "/cluster: 3 parameter servers need as many hosts; this cluster has 2 CPU sockets");
+}
+
+TEST_CASE("a cluster that cannot be says what would do") {
+  CHECK(error_of(R"({"gpu": "h100-sxm5-80gb", "gpus": 12})") ==
+        "/cluster/gpus: 12 GPUs are no whole number of nodes of 8: 8 or 16 are");
+  CHECK(error_of(R"({"gpu": "a100-sxm4-80gb", "gpus": 16, "gpus_per_node": 16,
+                     "intra": "nvlink-mesh"})") ==
+        "/cluster/intra: GPUs with 12 links each reach at most 12 others directly; gpus_per_node "
+        "up to 13, or \"nvswitch\"");
+  CHECK(error_of(R"({"gpu": "gb200-nvl72", "gpus": 8, "gpus_per_node": 8, "intra": "nvl72"})") ==
+        "/cluster/gpus_per_node: a rack of nvl72 has 72 GPUs, got 8");
+  CHECK(error_of(R"({"file": "star", "ranks": 4})") ==
+        "/cluster: \"host\" computes nothing: name a \"gpu\" in its place");
+  CHECK(error_of("7") ==
+        "/cluster: expected a cluster: the name of one, such as \"dgx-h100\", or an object, got "
+        "the number 7");
+}
+
+}  // namespace
+}  // namespace lockstep

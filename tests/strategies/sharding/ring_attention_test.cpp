@@ -1,0 +1,135 @@
+#include "strategies/sharding/ring_attention.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "strategies/models/build_model.hpp"
+#include "strategies/sharding/cut_rules.hpp"
+#include "strategies/sharding/device_mesh.hpp"
+
+namespace lockstep {
+namespace {
+
+struct Laid {
+  Mesh mesh;
+  ModelGraph graph;
+
+  [[nodiscard]] const Block& layer() const {
+    return graph.blocks[static_cast<std::size_t>(graph.chain[1])];
+  }
+};
+
+[[nodiscard]] Laid ring_of(int n, bool zigzag, ContextKind kind = ContextKind::ring) {
+  TransformerConfig shape;
+  shape.hidden = 32;
+  shape.heads = 4;
+  shape.kv_heads = 4;
+  shape.head_size = 8;
+  shape.ffn = 128;
+  shape.sequence = 64;
+  shape.vocabulary = 64;
+  ModelConfig model;
+  model.shape = shape;
+  ParallelConfig with;
+  with.cp = n;
+  with.cp_kind = kind;
+  with.ulysses = 2;
+  Laid out{device_mesh(with, 4, 8), build_model(model, {})};
+  lay_out(out.graph, out.mesh, cut_rules(with, out.mesh));
+  ring_attention(out.graph, out.mesh, zigzag);
+  return out;
+}
+
+[[nodiscard]] std::vector<Operation> of_kind(const std::vector<Operation>& body,
+                                             OperationKind kind) {
+  std::vector<Operation> out;
+  std::copy_if(body.begin(), body.end(), std::back_inserter(out),
+               [kind](const Operation& one) { return one.kind == kind; });
+  return out;
+}
+
+[[nodiscard]] std::vector<Operation> hops(const std::vector<Operation>& body) {
+  std::vector<Operation> out;
+  for (const Operation& one : of_kind(body, OperationKind::collective)) {
+    if (one.communication->collective == Collective::send_recv) out.push_back(one);
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("forward: a part for every member, the first its own, the others added to it") {
+  const Laid laid = ring_of(4, true);
+  const auto parts = of_kind(laid.layer().forward, OperationKind::attention);
+  REQUIRE(parts.size() == 4);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    CHECK(parts[i].ring_offset == static_cast<int>(i));
+    CHECK(parts[i].accumulate == (i > 0));
+    CHECK(parts[i].writes == parts[0].writes);
+    // A running softmax reads what it adds to.
+    CHECK(parts[i].reads.size() == (i > 0 ? 5 : 3));
+  }
+}
+
+TEST_CASE("forward: each hop passes on what the last one brought, before that is worked on") {
+  const Laid laid = ring_of(4, true);
+  const auto& body = laid.layer().forward;
+  const auto passed = hops(body);
+  REQUIRE(passed.size() == 3);
+  CHECK(passed[1].reads == passed[0].writes);
+  CHECK(passed[2].reads == passed[1].writes);
+  const auto parts = of_kind(body, OperationKind::attention);
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    CHECK(parts[i].reads[1] == passed[i - 1].writes[0]);
+    CHECK(parts[i].reads[2] == passed[i - 1].writes[1]);
+  }
+}
+
+TEST_CASE("backward: gradients travel with their keys and come home") {
+  const Laid laid = ring_of(4, true);
+  const auto& body = laid.layer().backward;
+  const auto parts = of_kind(body, OperationKind::attention_backward);
+  const auto passed = hops(body);
+  REQUIRE(parts.size() == 4);
+  CHECK(passed.size() == 3 + 4);
+  // What the last hop brings is the gradient that the projections read.
+  const std::vector<Ref>& home = passed.back().writes;
+  std::set<TensorId> read;
+  for (const Operation& operation : body) {
+    for (const Ref& ref : operation.reads) read.insert(ref.tensor);
+  }
+  CHECK(read.contains(home[0].tensor));
+  CHECK(read.contains(home[1].tensor));
+  for (const Operation& part : parts) CHECK(part.writes[0] == parts[0].writes[0]);  // g_q adds up
+}
+
+TEST_CASE("zigzag marks every sequence that the ring cuts, and no other dimension") {
+  for (const bool zigzag : {false, true}) {
+    const Laid laid = ring_of(4, zigzag);
+    const Atoms ring = laid.mesh.axis("ring");
+    for (const Tensor& tensor : laid.graph.tensors) {
+      for (const Extent& extent : tensor.extents) {
+        const bool cut = std::any_of(extent.shards.begin(), extent.shards.end(), [&](AtomId atom) {
+          return std::find(ring.begin(), ring.end(), atom) != ring.end();
+        });
+        CHECK(extent.zigzag == (zigzag && cut && extent.dim == Dim::sequence));
+      }
+    }
+  }
+}
+
+TEST_CASE("both kinds: as many parts as the ring has members") {
+  const Laid laid = ring_of(4, true, ContextKind::both);
+  CHECK(of_kind(laid.layer().forward, OperationKind::attention).size() == 2);
+  CHECK(hops(laid.layer().forward).size() == 1);
+}
+
+TEST_CASE("without a ring nothing changes") {
+  const Laid laid = ring_of(4, true, ContextKind::ulysses);
+  CHECK(hops(laid.layer().forward).empty());
+  CHECK(of_kind(laid.layer().forward, OperationKind::attention).size() == 1);
+}
+
+}  // namespace lockstep

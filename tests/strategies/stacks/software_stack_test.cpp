@@ -1,0 +1,114 @@
+#include "strategies/stacks/software_stack.hpp"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/topologies/files/schema_agreement.hpp"
+
+using namespace lockstep;
+
+namespace {
+
+const std::filesystem::path kConfigs = LOCKSTEP_SOURCE_DIR "/configs";
+const std::filesystem::path kStacks = kConfigs / "stacks";
+
+SoftwareStack stack_from(std::string_view text) {
+  return read_software_stack(parse_json(text, "s.json"), "s");
+}
+
+std::string good() {
+  return text_of_file(kStacks / "fused.json");
+}
+
+}  // namespace
+
+TEST_CASE("every figure of a software stack names its source") {
+  for (const std::string& id : software_stack_ids(kStacks)) {
+    CAPTURE(id);
+    const SoftwareStack stack = find_software_stack(kStacks, id);
+    CHECK(stack.id == id);
+    CHECK_FALSE(stack.attention.empty());
+    for (const FigureSource& figure : stack.sources) {
+      CAPTURE(figure.pointer);
+      CHECK(figure.source.size() >= 8);
+    }
+  }
+}
+
+TEST_CASE("an operation that a stack does not mention is one kernel that moves its tensors") {
+  const SoftwareStack stack = find_software_stack(kStacks, "fused");
+  const KindFigures& norm = stack.kinds[static_cast<std::size_t>(OperationKind::normalisation)];
+  CHECK(norm.kernels == 1);
+  CHECK(norm.traffic == 1);
+  const KindFigures& dropout = stack.kinds[static_cast<std::size_t>(OperationKind::dropout)];
+  CHECK(dropout.kernels == 0);
+}
+
+// Transformer Engine's source, and pytorch/ao's: see the files.
+TEST_CASE("a cast serves what the software has it serve") {
+  const ModelForm engine = find_software_stack(kStacks, "transformer-engine").form;
+  CHECK(engine.fp8_casts.inputs_once);
+  CHECK(engine.fp8_casts.weights_once);
+  CHECK_FALSE(engine.fp8_output_layer);
+  const ModelForm torch = find_software_stack(kStacks, "fsdp2").form;
+  CHECK_FALSE(torch.fp8_casts.inputs_once);
+  CHECK_FALSE(torch.fp8_casts.weights_once);
+  CHECK(torch.fp8_output_layer);
+}
+
+TEST_CASE("an unknown stack is one error with the nearest name") {
+  CHECK_THROWS_WITH_AS(
+      (void)find_software_stack(kStacks, "fusd"),
+      (kStacks.string() + ": error: no software stack named \"fusd\"; did you mean \"fused\"?\n"
+                          "1 error; nothing was run")
+          .c_str(),
+      ConfigError);
+}
+
+TEST_CASE("schema and reader accept all shipped stacks and refuse the same changes") {
+  const SchemaAgreement both{kConfigs / "schema/stack.schema.json",
+                             [](std::string_view text) { (void)stack_from(text); }};
+  for (const std::string& id : software_stack_ids(kStacks)) {
+    CAPTURE(id);
+    CHECK(both.verdict(text_of_file(kStacks / (id + ".json"))) == "both accept");
+  }
+  for (const Mutation& m : std::vector<Mutation>{
+           {"unknown key", "/hosttime", "1"},
+           {"missing name", "/name", ""},
+           {"missing host time", "/host_time", ""},
+           {"host time as number", "/host_time/value", "7"},
+           {"missing source", "/bias/source", ""},
+           {"unknown extent of a cast", "/fp8_casts/value/inputs", "\"once_a_step\""},
+           {"another unknown extent", "/fp8_casts/value/weights", "\"once\""},
+           {"extent of a cast as flag", "/fp8_casts/value/weights", "true"},
+           {"missing kernels of a cast", "/fp8_casts/value/kernels", ""},
+           {"output layer without source", "/fp8_output_layer", R"({"value": true})"},
+           {"output layer as number", "/fp8_output_layer/value", "1"},
+           {"missing sum of gradients", "/gradient_sum", ""},
+           {"missing wait", "/host_waits_for", ""},
+           {"unknown wait", "/host_waits_for/value", "\"messges\""},
+           {"missing form of the loss", "/loss_keeps", ""},
+           {"unknown form of the loss", "/loss_keeps/value", "\"wide\""},
+           {"gradients in 8 bits", "/gradients", R"({"value": "fp8", "source": "x"})"},
+           {"gradients without source", "/gradients", R"({"value": "fp32"})"},
+           {"reduction at another time", "/reduces_gradients/value/with_pipeline", "\"never\""},
+           {"reduction without a time", "/reduces_gradients/value/with_pipeline", ""},
+           {"reduction without source", "/reduces_gradients/source", ""},
+           {"joined products as number", "/joined_products/value", "1"},
+           {"missing end of recomputation", "/recomputation_stops_early", ""},
+           {"wait as flag", "/host_waits_for/value", "true"},
+           {"no attention", "/attention/value", "[]"},
+           {"unknown attention", "/attention/value", "[\"flash\"]"},
+           {"unknown operation", "/kinds/droput", R"({"value": {}, "source": "x"})"},
+           {"communication", "/kinds/collective",
+            R"({"value": {"kernels": 1, "traffic": 1}, "source": "x"})"},
+           {"missing traffic", "/kinds/dropout/value/traffic", ""},
+           {"fewer than no kernels", "/kinds/dropout/value/kernels", "-1"}}) {
+    CAPTURE(m.name);
+    CHECK(both.verdict(mutated(good(), m)) == "both refuse");
+  }
+}

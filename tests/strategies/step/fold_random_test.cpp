@@ -1,0 +1,150 @@
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <functional>
+#include <random>
+
+#include "fold_harness.hpp"
+#include "topologies/devices/device.hpp"
+
+namespace lockstep::test {
+namespace {
+
+constexpr int kFast = 120;  // configurations
+
+/// LOCKSTEP_FOLD_CASES=2000 for more of them.
+int cases() {
+  const char* text = std::getenv("LOCKSTEP_FOLD_CASES");
+  return text != nullptr ? std::atoi(text) : kFast;
+}
+
+/// Whole nodes of eight.
+int nodes_full(int ranks) {
+  return (ranks + 7) / 8 * 8;
+}
+
+Cluster drawn_cluster(std::mt19937_64& draw, int ranks) {
+  switch (draw() % 6) {
+    case 0:
+      return cluster_of("dgx1", nodes_full(ranks));
+    case 1:
+      return cluster_of("ring", std::max(ranks, 3));
+    case 2:
+    case 3:
+      return cluster_of("dgx-h100", nodes_full(ranks));
+    default:
+      return switched(ranks);
+  }
+}
+
+/// Nodes of eight GPUs in two halves, or a torus: where ranks sit tells most of them apart.
+Cluster drawn_odd_cluster(std::mt19937_64& draw, int ranks) {
+  if (draw() % 2 == 0) return cluster_of("dgx1", nodes_full(ranks));
+  return torus(2 + static_cast<int>(draw() % 3), ranks);
+}
+
+/// A straggler, a slow link, software that takes time, another network model: each now and then.
+FoldCase drawn(std::mt19937_64& draw, RandomPlan plan, Cluster cluster) {
+  const int ranks = plan.parallel.ranks();
+  FoldCase out{to_string(plan), std::move(plan), std::move(cluster)};
+  const std::uint64_t stragglers = draw() % 3 == 0 ? 1 + draw() % 2 : 0;
+  for (std::uint64_t i = 0; i < stragglers; ++i) {
+    const auto rank = static_cast<int>(draw() % static_cast<std::uint64_t>(ranks));
+    out.options.speeds[rank] = draw() % 2 == 0 ? 0.8 : 1.25;
+    out.name += fmt::format("; rank {} at {}", rank, out.options.speeds[rank]);
+  }
+  if (draw() % 3 == 0) {
+    const std::uint64_t seed = draw();
+    out.cluster = with_slow_link(out.cluster, seed);
+    out.name += fmt::format("; slow link {}", seed % out.cluster.link_count());
+  }
+  if (draw() % 3 == 0) {
+    out.options.network = NetworkModel::alpha_beta;
+    out.name += "; alpha-beta";
+  }
+  if (draw() % 3 == 0) {
+    out.device.message_overhead = Duration::picoseconds(300'000);
+    out.device.reduce_rate = Rate::bytes_per_second(20'000'000'000);
+    out.slowdown = 1.25;
+    out.name += "; overheads";
+  }
+  return out;
+}
+
+}  // namespace
+
+namespace {
+
+struct Totals {
+  std::size_t ranks = 0;
+  std::size_t classes = 0;
+  int steps = 0;
+};
+
+/// Random plans on clusters that `place(draw, ranks)` makes; `change` them last.
+template <typename Place>
+Totals hold_all(std::uint64_t seed, const Place& place,
+                const std::function<void(std::mt19937_64&, FoldCase&)>& change = {}) {
+  std::mt19937_64 draw{seed};
+  Totals out;
+  for (const RandomPlan& of : random_plans(seed, cases())) {
+    RandomPlan plan = shrunk(of);
+    // Some with enough microbatches for collectives to come again and again.
+    if (draw() % 4 == 0) plan.parallel.global_batch *= 4;
+    if (!possible(plan)) continue;
+    FoldCase fold_case = drawn(draw, plan, place(draw, plan.parallel.ranks()));
+    if (change) change(draw, fold_case);
+    CAPTURE(fold_case.name);
+    const FoldOutcome outcome = hold_against_unfolded(fold_case);
+    CHECK(outcome.difference == "");
+    out.ranks += outcome.ranks;
+    out.classes += outcome.classes;
+    ++out.steps;
+  }
+  MESSAGE(out.steps << " steps, " << out.ranks << " ranks in " << out.classes << " classes");
+  CHECK(out.steps >= cases() * 9 / 10);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("folded steps have the times of all ranks, whatever is drawn") {
+  const Totals all = hold_all(4711, drawn_cluster);
+  // Not by comparing every rank with itself.
+  CHECK(10 * all.classes < 9 * all.ranks);
+}
+
+TEST_CASE("the same where a link is gone and there is another way") {
+  const Totals all = hold_all(20'261'122, [](std::mt19937_64& draw, int ranks) {
+    const Cluster cluster =
+        draw() % 2 == 0 ? drawn_odd_cluster(draw, ranks) : cluster_of("fat-tree", ranks + 24);
+    return with_failed_link(cluster, draw());
+  });
+  CHECK(all.classes < all.ranks);
+}
+
+TEST_CASE("the same on DGX-1 and on tori") {
+  const Totals all = hold_all(20'260'101, drawn_odd_cluster);
+  CHECK(all.classes < all.ranks);
+}
+
+TEST_CASE("the same where one switch reduces for several groups") {
+  const Device device = load_device(LOCKSTEP_SOURCE_DIR "/configs/devices/h100-sxm5-80gb.json");
+  const auto place = [](std::mt19937_64&, int ranks) {
+    return cluster_of("dgx-h100", nodes_full(ranks));
+  };
+  const Totals all = hold_all(17, place, [&](std::mt19937_64& draw, FoldCase& of) {
+    const Device drawn = of.device;
+    of.device = device;
+    of.device.message_overhead = drawn.message_overhead;
+    for (const char* group : {"dp", "tp", "hsdp"}) {
+      if (draw() % 2 == 0) of.plan.parallel.algorithms[group] = "nvls:chunks=2";
+      of.name += fmt::format("; {} by {}", group, of.plan.parallel.algorithms[group]);
+      if (of.plan.parallel.algorithms[group].empty()) of.plan.parallel.algorithms.erase(group);
+    }
+  });
+  CHECK(all.classes < all.ranks);
+}
+
+}  // namespace lockstep::test

@@ -1,0 +1,207 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "random_plans.hpp"
+#include "sim/trace/breakdown.hpp"
+#include "step_under_test.hpp"
+#include "strategies/step/simulate.hpp"
+#include "topologies/files/cluster_file.hpp"
+
+/// What may hide behind computation: nothing but what a plan's `overlap` names.
+
+namespace lockstep::test {
+namespace {
+
+/// Messages take about as long as computation.
+[[nodiscard]] Cluster star(int ranks, int hosts) {
+  const std::string text = R"({"name": "star", "summary": "test", "device": "host", "ranks": )" +
+                           std::to_string(ranks) +
+                           R"(, "topology": {"builder": "star", "link": {"bandwidth": "10 GB/s",
+                           "latency": "1 us", "source": "by definition"}}})";
+  const ClusterSize size{std::nullopt, ranks, hosts};
+  return read_cluster(parse_json(text, "star.json"), size).cluster;
+}
+
+/// 1e12 operations and 1e11 bytes a second.
+class Linear final : public CostModel {
+ public:
+  [[nodiscard]] Duration time(const Kernel& kernel) const override {
+    return Duration::picoseconds(std::llround(kernel.flops + 10 * kernel.moved_bytes));
+  }
+  [[nodiscard]] double slowdown_while_communicating() const override { return 1; }
+};
+
+[[nodiscard]] SimulatedStep simulated(const ModelConfig& model, const ParallelConfig& with,
+                                      Fidelity fidelity = Fidelity::all_ranks) {
+  const auto program = std::make_shared<const Program>(build_program(model, with, 8));
+  SimulationOptions options;
+  options.fidelity = fidelity;
+  options.nccl_tuning = LOCKSTEP_SOURCE_DIR "/configs/nccl/2.30.json";
+  const auto hosts = std::count_if(program->roles.begin(), program->roles.end(),
+                                   [](const Role& role) { return role.host; });
+  const Cluster cluster = star(with.ranks(), static_cast<int>(hosts));
+  return simulate(program, with, cluster, Device{}, Linear{}, options);
+}
+
+/// By group, in picoseconds: what one simulated rank's transfers take less what its step waits for.
+using Hidden = std::map<std::string, std::int64_t>;
+
+[[nodiscard]] Hidden hidden(const SimulatedStep& step, std::size_t rank) {
+  const Peers peers{step.timeline};
+  Hidden out;
+  for (const GroupTraffic& each : traffic_by_group(peers, breakdown(peers, rank)))
+    out[each.group] = (each.transfer - each.exposed).ps();
+  return out;
+}
+
+[[nodiscard]] Hidden hidden(const ModelConfig& model, const ParallelConfig& with) {
+  return hidden(simulated(model, with), 0);
+}
+
+[[nodiscard]] ModelConfig gpt() {
+  TransformerConfig out;
+  out.layers = 4;
+  out.hidden = 64;
+  out.heads = 8;
+  out.sequence = 64;
+  out.vocabulary = 128;
+  return transformer(out);
+}
+
+[[nodiscard]] ModelConfig with_experts() {
+  TransformerConfig shape = *gpt().transformer();
+  shape.experts = ExpertsConfig{};
+  shape.experts->experts = 8;
+  shape.experts->ffn = 128;
+  shape.experts->shared = 1;  // has gradients to compute while tokens are on their way
+  shape.experts->shared_ffn = 128;
+  return transformer(shape);
+}
+
+[[nodiscard]] ParallelConfig replicas(int zero) {
+  ParallelConfig out;
+  out.dp = 8;
+  out.zero = zero;
+  out.global_batch = 16;
+  out.bucket = Bytes{50'000};
+  return out;
+}
+
+}  // namespace
+
+// The optimizer, and what clips gradients before it, begins when all gradients are there: with many
+// buckets as with one.
+TEST_CASE(
+    "without overlap sums of gradients and gathers of weights are exposed, every picosecond") {
+  for (const int zero : {0, 1, 2, 3}) {
+    for (const int shards : {0, 2}) {
+      if (zero == 0 && shards > 0) continue;
+      CAPTURE(zero);
+      CAPTURE(shards);
+      ParallelConfig with = replicas(zero);
+      with.shard_ranks = shards;
+      for (const auto& each : hidden(gpt(), with)) {
+        CAPTURE(each.first);
+        CHECK(each.second == 0);
+      }
+    }
+  }
+}
+
+TEST_CASE("without overlap nothing hides, whatever the plan") {
+  for (RandomPlan plan : random_plans(29, 60)) {
+    plan.parallel.overlap.clear();
+    plan.parallel.update = UpdateStart::after_all;
+    CAPTURE(to_string(plan));
+    const SimulatedStep step = simulated(plan.model, plan.parallel);
+    for (std::size_t rank = 0; rank < step.timeline.ranks.size(); ++rank) {
+      CAPTURE(rank);
+      for (const auto& each : hidden(step, rank)) {
+        CAPTURE(each.first);
+        CHECK(each.second == 0);
+      }
+    }
+  }
+}
+
+TEST_CASE("other ways to bring replicas together hide nothing either") {
+  for (const GradientExchange exchange :
+       {GradientExchange::host_average, GradientExchange::parameter_averaging,
+        GradientExchange::parameter_server}) {
+    CAPTURE(static_cast<int>(exchange));
+    ParallelConfig with = replicas(0);
+    with.exchange = exchange;
+    for (const auto& each : hidden(gpt(), with)) {
+      CAPTURE(each.first);
+      CHECK(each.second == 0);
+    }
+  }
+}
+
+// A bucket is full when backward has filled it, the last one when backward is over: its sum is what
+// the update waits for.
+TEST_CASE("buckets hide in the backward pass, but never the last one") {
+  for (const int zero : {0, 1, 2, 3}) {
+    CAPTURE(zero);
+    ParallelConfig with = replicas(zero);
+    with.overlap = {Overlap::dp_gradients, Overlap::dp_parameters};
+    const SimulatedStep step = simulated(gpt(), with);
+    const Peers peers{step.timeline};
+    const auto traffic = traffic_by_group(peers, breakdown(peers, 0));
+    REQUIRE(traffic.size() == 1);
+    CHECK(traffic[0].exposed > Duration{});
+    CHECK(traffic[0].exposed < traffic[0].transfer);
+    // The update begins after all sums.
+    const RoleProgram& role = step.timeline.roles[0];
+    TimePoint sums;
+    TimePoint update = step.timeline.end;
+    for (std::size_t i = 0; i < role.operations.size(); ++i) {
+      const Operation& operation = *role.operations[i].operation;
+      const Interval& when = step.timeline.ranks[0].operations[i];
+      const bool reduces =
+          operation.name == "reduce_gradients" || operation.name == "scatter_gradients";
+      if (reduces) sums = std::max(sums, when.end);
+      if (operation.kind == OperationKind::update) update = std::min(update, when.start);
+    }
+    CHECK(update >= sums);
+  }
+}
+
+TEST_CASE("updates by bucket overtake the sums of later buckets, where a plan asks for it") {
+  for (const int zero : {0, 1}) {
+    CAPTURE(zero);
+    ParallelConfig with = replicas(zero);
+    const Duration after_all = simulated(gpt(), with).timeline.end.since_start();
+    CHECK(hidden(gpt(), with).at("dp") == 0);
+    with.update = UpdateStart::by_bucket;
+    CHECK(hidden(gpt(), with).at("dp") > 0);
+    CHECK(simulated(gpt(), with).timeline.end.since_start() < after_all);
+  }
+}
+
+TEST_CASE("experts' all-to-alls hide where the plan says ep, nowhere else") {
+  ParallelConfig with = replicas(0);
+  with.ep = 4;
+  CHECK(hidden(with_experts(), with).at("ep") == 0);
+  with.overlap = {Overlap::cp, Overlap::dp_gradients, Overlap::dp_parameters,
+                  Overlap::pp, Overlap::tp,           Overlap::hsdp};
+  CHECK(hidden(with_experts(), with).at("ep") == 0);
+  with.overlap = {Overlap::ep};
+  CHECK(hidden(with_experts(), with).at("ep") > 0);
+}
+
+TEST_CASE("sums over replicas of hybrid shards hide where the plan says hsdp, nowhere else") {
+  ParallelConfig with = replicas(2);
+  with.shard_ranks = 2;
+  with.overlap = {Overlap::dp_gradients, Overlap::dp_parameters};
+  CHECK(hidden(gpt(), with).at("hsdp") == 0);
+  with.overlap = {Overlap::hsdp};
+  const Hidden alone = hidden(gpt(), with);
+  CHECK(alone.at("hsdp") > 0);
+  CHECK(alone.at("dp") == 0);
+}
+
+}  // namespace lockstep::test

@@ -1,0 +1,85 @@
+#include "strategies/step/lowering/collective_choice.hpp"
+
+#include <doctest/doctest.h>
+
+#include "strategies/nccl/tuning_file.hpp"
+#include "topologies/files/cluster_file.hpp"
+#include "topologies/routing/lower.hpp"
+
+namespace lockstep::test {
+namespace {
+
+class Bed {
+ public:
+  explicit Bed(std::map<std::string, std::string> algorithms = {}, int ranks = 16)
+      : cluster_{load_cluster(LOCKSTEP_SOURCE_DIR "/configs/clusters/dgx-h100.json",
+                              ClusterSize{std::nullopt, ranks, 0})
+                     .cluster},
+        device_{load_device(LOCKSTEP_SOURCE_DIR "/configs/devices/h100-sxm5-80gb.json")},
+        network_{lower(cluster_, device_.endpoint(), RoutePolicy::automatic)},
+        choice_{cluster_,
+                network_,
+                switches_,
+                device_,
+                load_nccl_tuning(LOCKSTEP_SOURCE_DIR "/configs/nccl/2.30.json"),
+                std::move(algorithms)} {}
+
+  const ChosenCollective& choose(Collective collective, const std::string& group,
+                                 std::vector<EndpointId> members, Bytes message,
+                                 bool host = false) {
+    return choice_.choose(collective, group, members,
+                          host ? static_cast<int>(members.size()) - 1 : 0, host, message);
+  }
+  [[nodiscard]] const std::vector<std::string>& report() const { return choice_.report(); }
+
+ private:
+  Cluster cluster_;
+  Device device_;
+  ReducingSwitches switches_;
+  Network network_;
+  CollectiveChoice choice_;
+};
+
+const std::vector<EndpointId> kNode{0, 1, 2, 3, 4, 5, 6, 7};
+
+}  // namespace
+
+TEST_CASE("a group gets the algorithm that the scenario names for it, others do not") {
+  Bed bed{{{"dp", "recursive_doubling"}}};
+  CHECK(bed.choose(Collective::all_reduce, "dp", kNode, 1_MiB).text == "recursive_doubling");
+  CHECK(bed.choose(Collective::all_reduce, "tp", kNode, 1_MiB).text != "recursive_doubling");
+}
+
+TEST_CASE("where the named algorithm does not know the collective or the ranks another is taken") {
+  Bed bed{{{"dp", "recursive_doubling"}}};
+  // There is no broadcast of that name.
+  CHECK(bed.choose(Collective::broadcast, "dp", kNode, 1_MiB).text != "recursive_doubling");
+}
+
+TEST_CASE("without a name NCCL's tuning decides, and says what a launch costs") {
+  Bed bed;
+  const ChosenCollective& small = bed.choose(Collective::all_reduce, "tp", kNode, 1_KiB);
+  CHECK(small.launch > Duration{});
+  CHECK(small.schedule->ranks() == 8);
+}
+
+TEST_CASE("a host at the root is served all at once") {
+  Bed bed;
+  std::vector<EndpointId> members = kNode;
+  members.push_back(16);
+  const ChosenCollective& chosen = bed.choose(Collective::reduce, "dp", members, 1_MiB, true);
+  CHECK(chosen.text == "flat");
+  CHECK(chosen.launch == Duration{});
+}
+
+TEST_CASE("a message is covered by its blocks, and what is chosen is reported once") {
+  Bed bed;
+  for (const std::int64_t bytes : {1, 1000, 1'000'003}) {
+    const ChosenCollective& chosen = bed.choose(Collective::all_gather, "dp", kNode, Bytes{bytes});
+    CHECK(chosen.block.count() * chosen.schedule->blocks() >= bytes);
+  }
+  (void)bed.choose(Collective::all_gather, "dp", {8, 9, 10, 11, 12, 13, 14, 15}, Bytes{1000});
+  CHECK(bed.report().size() == 3);  // another node is the same again
+}
+
+}  // namespace lockstep::test

@@ -1,0 +1,118 @@
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/strategies/step/numbers/numbers_harness.hpp"
+
+// What families of models differ in, each under every way of cutting a model, against one device.
+namespace lockstep::test {
+namespace {
+
+using Change = std::function<void(TransformerConfig&)>;
+
+/// What most families have not, by name: set in GPT where it is of layer norms, else in Llama.
+std::vector<std::pair<std::string, Change>> features() {
+  const auto window = [](AttentionWindow of) {
+    return [of](TransformerConfig& shape) { shape.window = of; };
+  };
+  return {
+      {"windows", window({.size = 3})},
+      {"windows in every other layer", window({.size = 3, .full_every = 2})},
+      {"windows in later layers", window({.size = 3, .first_layer = 2})},
+      {"chunks", window({.size = 3, .chunked = true, .full_every = 4, .full_rotary = false})},
+      {"sinks", [](TransformerConfig& shape) { shape.sinks = true; }},
+      {"norms after", [](TransformerConfig& shape) { shape.norm_place = NormPlace::after; }},
+      {"norms around", [](TransformerConfig& shape) { shape.norm_place = NormPlace::around; }},
+      {"head norms, shared",
+       [](TransformerConfig& shape) { shape.qk_norm = QueryKeyNorm::shared; }},
+      {"head norms, own", [](TransformerConfig& shape) { shape.qk_norm = QueryKeyNorm::per_head; }},
+      {"norms of all heads",
+       [](TransformerConfig& shape) { shape.qk_norm = QueryKeyNorm::all_heads; }},
+      {"side by side", [](TransformerConfig& shape) { shape.residual = Residual::parallel; }},
+      {"side by side with two norms",
+       [](TransformerConfig& shape) { shape.residual = Residual::parallel_two_norms; }},
+      {"biases here and there",
+       [](TransformerConfig& shape) {
+         shape.bias = false;
+         shape.out_bias = shape.mlp_bias = shape.head_bias = true;
+       }},
+      {"a norm behind the embedding",
+       [](TransformerConfig& shape) { shape.embedding_norm = true; }},
+      {"no output layer", [](TransformerConfig& shape) { shape.output_layer = false; }},
+      {"dropout in attention alone",
+       [](TransformerConfig& shape) { shape.attention_dropout = 0.2; }},
+  };
+}
+
+ParallelConfig pipeline() {
+  ParallelConfig out = plan(2);
+  out.pp = 2;
+  out.schedule = PipelineOrder::one_f_one_b;
+  out.recompute = Recompute::full;
+  return out;
+}
+
+/// One way of cutting each.
+std::vector<ParallelConfig> plans() {
+  std::vector<ParallelConfig> out{plan(2), plan(), plan(2), pipeline()};
+  out[0].zero = 3;
+  out[1].tp = 4;  // more ranks than Llama's heads of keys and values
+  out[2].tp = 2;
+  out[2].sequence_parallel = true;
+  out[2].recompute = Recompute::selective;
+  return out;
+}
+
+TEST_CASE("features of families compute what one device does, however the model is cut") {
+  for (const auto& [name, change] : features()) {
+    CAPTURE(name);
+    for (TransformerConfig shape : {gpt(), llama()}) {
+      change(shape);
+      for (const ParallelConfig& parallel : plans()) check(model_of(shape), parallel);
+      if (!shape.sinks) check(model_of(shape), context(ContextKind::ulysses, 2, false));
+    }
+  }
+}
+
+TEST_CASE("windows and the dropout of attention are the same where scores are stored") {
+  for (TransformerConfig shape : {gpt(), llama()}) {
+    shape.attention = AttentionKind::unfused;
+    shape.attention_dropout = 0.2;
+    shape.window = AttentionWindow{.size = 3, .full_every = 2};
+    for (const ParallelConfig& parallel : plans()) check(model_of(shape), parallel);
+  }
+}
+
+TEST_CASE("experts with biases of theirs and of the router compute what one device does") {
+  TransformerConfig shape = experts(llama());
+  shape.mlp_bias = shape.router_bias = true;
+  shape.window = AttentionWindow{.size = 3, .full_every = 2};
+  shape.experts->every = 2;  // four kinds of layers
+  for (const ParallelConfig& parallel : plans()) check(model_of(shape), parallel);
+  ParallelConfig expert = plan(4);
+  expert.ep = 4;
+  check(model_of(shape), expert);
+}
+
+TEST_CASE("activations of families compute what one device does") {
+  TransformerConfig shape = llama();
+  shape.function = ActivationFunction::geglu;
+  TransformerConfig plain = gpt();
+  plain.function = ActivationFunction::squared_relu;
+  for (const ParallelConfig& parallel : plans()) {
+    check(model_of(shape), parallel);
+    check(model_of(plain), parallel);
+  }
+}
+
+TEST_CASE("a table with more positions than tokens computes what one device does") {
+  TransformerConfig shape = gpt();
+  shape.position_rows = shape.sequence + 2;
+  for (const ParallelConfig& parallel : plans()) check(model_of(shape), parallel);
+}
+
+}  // namespace
+}  // namespace lockstep::test

@@ -1,0 +1,76 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <string>
+
+#include "shown_scenario.hpp"
+#include "strategies/models/count.hpp"
+#include "strategies/step/build_program.hpp"
+
+/// Model states of 7.5e9 parameters on 64 GPUs: Rajbhandari et al., ZeRO, arXiv 1910.02054,
+/// figure 1.
+namespace lockstep::test {
+namespace {
+
+struct Stage {
+  int zero;
+  double bytes_per_parameter;
+  double paper_gb;  // 1e9 bytes
+};
+
+constexpr double kRanks = 64;
+
+const Stage kStages[] = {
+    {0, 16, 120}, {1, 4 + 12 / kRanks, 31.4}, {2, 2 + 14 / kRanks, 16.6}, {3, 16 / kRanks, 1.9}};
+
+/// Weights, gradients and optimizer states that a rank keeps through the step.
+[[nodiscard]] double states_gb(const Scenario& scenario) {
+  const Program program =
+      build_program(scenario.model, scenario.parallel, scenario.cluster.cluster.gpus_per_node());
+  return static_cast<double>(model_state_bytes(resident_bytes(unroll(program, 0))).count()) / 1e9;
+}
+
+}  // namespace
+
+TEST_CASE("zero-7b5: 120, 31.4, 16.6 and 1.9 GB of model states") {
+  for (const Stage& stage : kStages) {
+    CAPTURE(stage.zero);
+    const Scenario scenario = shipped_scenario("zero-7b5-" + std::to_string(stage.zero));
+    CHECK(scenario.parallel.zero == stage.zero);
+    const auto n = static_cast<double>(count_parameters(scenario.model).total());
+    CHECK(within(n, 7.5e9, 0.01));
+    const double gb = states_gb(scenario);
+    // Every tensor is cut into 64 equal parts: padding of less than 64 elements each.
+    CHECK(within(gb, stage.bytes_per_parameter * n / 1e9, 1e-4));
+    // The paper's N is 7.5e9 and its figures are rounded to one digit.
+    CHECK(std::abs(gb * 7.5e9 / n - stage.paper_gb) < 0.05);
+  }
+}
+
+TEST_CASE("zero-7b5: only what is sharded fits an A100 of 80 GB") {
+  for (const Stage& stage : kStages) {
+    CAPTURE(stage.zero);
+    const Shown shown("zero-7b5-" + std::to_string(stage.zero));
+    CHECK((shown.peak_bytes() <= shown.gpu_bytes()) == (stage.zero > 0));
+    // With activations recomputed, what is beside the states is a few blocks' worth.
+    const auto peak = static_cast<double>(shown.peak_bytes()) / 1e9;
+    CHECK(peak > states_gb(shown.scenario()));
+    CHECK(peak < states_gb(shown.scenario()) + 6);
+  }
+}
+
+TEST_CASE("zero-7b5: rings between nodes take all eight NICs of a node") {
+  // Reduce-scatter and all-gather bring 63/64 of the gradients and of the weights over every hop
+  // between nodes, fp16 both, an eighth of it over each NIC; ZeRO-3 gathers weights once more.
+  for (const Stage& stage : kStages) {
+    CAPTURE(stage.zero);
+    const Shown shown("zero-7b5-" + std::to_string(stage.zero));
+    const auto n = static_cast<double>(count_parameters(shown.scenario().model).total());
+    const double passes = stage.zero == 3 ? 3 : 2;
+    const double expected = passes * 2 * n * 63 / 64 / 8;
+    CHECK(static_cast<double>(shown.link_bytes("node1/nic0 -> node1/pcie_switch0")) <
+          1.5 * expected);
+  }
+}
+
+}  // namespace lockstep::test

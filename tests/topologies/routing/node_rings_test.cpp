@@ -1,0 +1,71 @@
+#include "topologies/routing/node_rings.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "topologies/failures/link_changes.hpp"
+#include "topologies/files/cluster_file.hpp"
+
+namespace lockstep {
+
+namespace {
+
+Cluster shipped(const std::string& name) {
+  return load_cluster(std::string{LOCKSTEP_SOURCE_DIR} + "/configs/clusters/" + name + ".json")
+      .cluster;
+}
+
+}  // namespace
+
+TEST_CASE("a DGX-1V has three cycles along its NVLinks, and no GPU's six links are used twice") {
+  // 16 pairs with 24 links among 8 GPUs (Li et al., arXiv:1903.04611, figure 1): three cycles of 8.
+  const auto rings = nvlink_rings(shipped("dgx1"));
+  REQUIRE(rings.size() == 3);
+  // The pairs that two links join.
+  const std::vector<std::pair<int, int>> twice{{0, 3}, {0, 4}, {1, 2}, {1, 5},
+                                               {2, 3}, {4, 7}, {5, 6}, {6, 7}};
+  const std::vector<std::pair<int, int>> once{{0, 1}, {0, 2}, {1, 3}, {2, 6},
+                                              {3, 7}, {4, 5}, {4, 6}, {5, 7}};
+  std::map<std::pair<int, int>, int> used;
+  for (const std::vector<int>& ring : rings) {
+    std::vector<int> sorted = ring;
+    std::sort(sorted.begin(), sorted.end());
+    CHECK(sorted == std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7});
+    for (std::size_t i = 0; i < ring.size(); ++i) {
+      const int a = ring[i];
+      const int b = ring[(i + 1) % ring.size()];
+      ++used[{std::min(a, b), std::max(a, b)}];
+    }
+  }
+  for (const auto& [pair, times] : used) {
+    const bool is_twice = std::find(twice.begin(), twice.end(), pair) != twice.end();
+    const bool is_once = std::find(once.begin(), once.end(), pair) != once.end();
+    CHECK((is_twice || is_once));
+    CHECK(times <= (is_twice ? 2 : 1));
+  }
+}
+
+TEST_CASE("cycles go round an NVLink that has failed, and bear one that is all but gone") {
+  // GPU 0 then has five links: two cycles at the most.
+  LinkChange change;
+  change.links = "node0/gpu0--node0/gpu1";
+  change.failed = true;
+  const auto rings = nvlink_rings(change_links(shipped("dgx1"), {&change, 1}).cluster);
+  REQUIRE(rings.size() == 2);
+  for (const std::vector<int>& ring : rings)
+    for (std::size_t i = 0; i < ring.size(); ++i) CHECK(ring[i] + ring[(i + 1) % ring.size()] > 1);
+  change.failed = false;
+  change.bandwidth_factor = 1e-9;
+  CHECK_FALSE(nvlink_rings(change_links(shipped("dgx1"), {&change, 1}).cluster).empty());
+}
+
+TEST_CASE("where a switch joins the GPUs, or no cycle passes all of them, there are none") {
+  CHECK(nvlink_rings(shipped("dgx-a100")).empty());
+  CHECK(nvlink_rings(shipped("summit")).empty());  // two sockets, joined by their CPUs alone
+  CHECK(nvlink_rings(shipped("pcie-box")).empty());
+}
+
+}  // namespace lockstep

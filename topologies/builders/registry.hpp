@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "topologies/graph/parameters.hpp"
+
+/// The table of topology builders; one file each under topologies/builders/.
+namespace lockstep {
+
+struct NodeBlueprint;
+struct FabricBlueprint;
+struct FabricDemand;
+
+/// A cluster of single GPUs joined directly, each a node of its own. `ranks` as the user wants
+/// them, 0: as the parameters say.
+using DirectBuilder = NodeBlueprint (*)(const Parameters& parameters, int ranks);
+/// One node; a fabric joins several.
+using NodeBuilder = NodeBlueprint (*)(const Parameters& parameters);
+/// Switches between the nodes' NICs; used as a topology of its own, between single GPUs.
+using FabricBuilder = FabricBlueprint (*)(const Parameters& parameters, const FabricDemand& demand);
+
+struct Builder {
+  std::string_view name;
+  std::string_view summary;
+  std::vector<Parameter> parameters;
+  std::string_view example;  // the JSON object of a cluster file
+  std::string_view source;
+  std::variant<DirectBuilder, NodeBuilder, FabricBuilder> build;
+
+  [[nodiscard]] bool is_direct() const { return std::holds_alternative<DirectBuilder>(build); }
+  [[nodiscard]] bool is_node() const { return std::holds_alternative<NodeBuilder>(build); }
+  [[nodiscard]] bool is_fabric() const { return std::holds_alternative<FabricBuilder>(build); }
+};
+
+[[nodiscard]] const std::vector<Builder>& topology_builders();
+/// nullptr where there is none of that name.
+[[nodiscard]] const Builder* find_topology_builder(std::string_view name);
+
+}  // namespace lockstep

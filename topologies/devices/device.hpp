@@ -1,0 +1,99 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/units.hpp"
+#include "sim/config/json.hpp"
+#include "sim/network/network.hpp"
+
+/// What computes: GPUs by their datasheets, and plain hosts. One JSON file each
+/// (configs/devices/*.json, schema configs/schema/device.schema.json); a figure there is
+/// {"value": ..., "source": ...}, and one without its source is an error.
+namespace lockstep {
+
+enum class Precision { kFp64, kFp32, kTf32, kFp16, kBf16, kFp8, kInt8 };
+
+/// Names as written in files, in the order of Precision.
+inline constexpr std::array<std::string_view, 7> kPrecisionNames = {"fp64", "fp32", "tf32", "fp16",
+                                                                    "bf16", "fp8",  "int8"};
+
+enum class DeviceKind { kGpu, kHost };
+
+/// Electric power in whole watts, above zero.
+class Watts {
+ public:
+  constexpr explicit Watts(std::int64_t count) : count_{count} {}
+  [[nodiscard]] constexpr std::int64_t count() const { return count_; }
+  friend constexpr auto operator<=>(Watts, Watts) = default;
+
+ private:
+  std::int64_t count_;
+};
+
+struct DeviceMemory {
+  Bytes size;
+  Rate bandwidth;  // reads and writes together
+};
+
+/// Direct links to other devices, or to the switch that joins them.
+struct PeerLinks {
+  std::string kind;  // nvlink or xgmi
+  std::int64_t count = 0;
+  Rate bandwidth;  // of one link in one direction
+};
+
+/// Where a figure comes from.
+struct FigureSource {
+  std::string pointer;  // "/memory/bandwidth"
+  std::string source;
+};
+
+struct Device {
+  std::string id;    // the file's name without .json
+  std::string name;  // as its maker calls it
+  DeviceKind kind = DeviceKind::kHost;
+  std::optional<DeviceMemory> memory;
+  /// Fastest dense matrix products by precision (no sparsity); empty where the device has none.
+  /// int8 operations count like floating-point ones.
+  std::array<std::optional<FlopRate>, kPrecisionNames.size()> peaks;
+  std::optional<std::int64_t> multiprocessors;  // SMs; compute units on AMD
+  std::optional<PeerLinks> peer_links;
+  std::optional<std::int64_t> pcie_generation;
+  std::optional<Watts> max_power;
+  Duration message_overhead;        // of the sender, per message
+  std::optional<Rate> reduce_rate;  // bytes reduced per second; none: reductions cost no time
+  /// Which figures its kernels go by (configs/kernels/, the file's name without .json); empty:
+  /// none.
+  std::string kernels;
+  std::filesystem::path configs;  // the folder above that of the device's file
+  std::vector<FigureSource> sources;
+
+  [[nodiscard]] std::optional<FlopRate> peak(Precision precision) const {
+    return peaks.at(static_cast<std::size_t>(precision));
+  }
+  /// A byte copied is read once and written once.
+  [[nodiscard]] Endpoint endpoint() const {
+    Endpoint out{message_overhead, reduce_rate};
+    if (memory) out.copy_rate = memory->bandwidth.scaled(0.5);
+    return out;
+  }
+};
+
+/// Reads one device. Throws ConfigError with everything that is wrong with the file.
+[[nodiscard]] Device load_device(const std::filesystem::path& path);
+
+/// The same from a document in memory.
+[[nodiscard]] Device read_device(const JsonDocument& document, std::string id);
+
+/// The ids of the devices in a folder (names of its .json files), sorted.
+/// Throws ConfigError where it cannot be read.
+[[nodiscard]] std::vector<std::string> device_ids(const std::filesystem::path& folder);
+
+}  // namespace lockstep

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "topologies/graph/cluster.hpp"
+
+namespace lockstep {
+
+/// Some links by the name that the user gave them.
+struct NamedLinks {
+  std::string name;  // "a -> b", "a -- b", "rail0/leaf0"
+  std::vector<LinkId> ids;
+};
+
+/// The links that a text names: "a -> b" (one direction), "a--b" (both), a vertex (all its links)
+/// or "node3" (all with an end in that node), in order of id. Throws LinkChangeError where there
+/// are none, with what there is.
+[[nodiscard]] NamedLinks links_named(const Cluster& cluster, std::string_view text);
+
+}  // namespace lockstep

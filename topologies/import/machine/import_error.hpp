@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+
+#include "sim/base/error.hpp"
+
+namespace lockstep {
+
+/// The request and the file do not go together.
+class ImportError : public Error {
+ public:
+  explicit ImportError(const std::string& message) : Error{ErrorCode::invalid_input, message} {}
+};
+
+}  // namespace lockstep

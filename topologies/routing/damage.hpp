@@ -1,0 +1,27 @@
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "topologies/graph/fabric_ports.hpp"
+#include "topologies/routing/node_routes.hpp"
+
+namespace lockstep {
+
+/// What one copy of the node has lost.
+struct NodeDamage {
+  std::vector<bool> links;  // of the node, marked where failed; empty: none
+  ClosedTerminals closed;
+
+  friend auto operator<=>(const NodeDamage&, const NodeDamage&) = default;
+};
+
+/// The links of a cluster that have failed, by where they are. Internal: needs Boost.
+struct Damage {
+  std::map<std::size_t, NodeDamage> nodes;          // by copy
+  std::map<std::size_t, std::vector<bool>> planes;  // links between switches, marked where failed
+};
+
+[[nodiscard]] Damage damage_of(const Cluster& cluster, const FabricPorts& ports);
+
+}  // namespace lockstep

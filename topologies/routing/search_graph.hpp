@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "topologies/routing/path_graph.hpp"
+#include "topologies/routing/routing.hpp"
+#include "topologies/routing/shared_route_cache.hpp"
+
+namespace lockstep {
+
+/// Appends a stretch to a route: its hops with `first_link` added to their ids, its latency, and as
+/// many times the paths.
+void append_stretch(Route& route, const std::vector<Hop>& hops, Duration latency,
+                    std::int64_t paths, LinkId first_link);
+
+/// What draws among equal paths for ecmp.
+[[nodiscard]] inline std::uint64_t route_hash(EndpointId from, EndpointId to, std::uint64_t seed) {
+  return (std::uint64_t{from} << 32U | to) ^ seed * 0x9e3779b97f4a7c15U;
+}
+
+/// A graph in which ways are searched by a policy and remembered. Thread-safe. Internal: needs
+/// Boost.
+class SearchGraph {
+ public:
+  /// As if the links that are marked in `failed` (empty: none) were not there.
+  SearchGraph(const Graph& graph, RoutePolicy policy, const std::vector<bool>& failed = {})
+      : paths_{graph, failed}, policy_{policy} {}
+
+  /// Appends the best ways between two vertices; `hash` draws one of them for ecmp. False, and
+  /// `route` as it was, where there is none.
+  [[nodiscard]] bool append(VertexId from, VertexId to, LinkId first_link, std::uint64_t hash,
+                            Route& route) const;
+  /// The same for a stretch that is known, in links of this graph.
+  void append(const std::vector<Hop>& hops, Duration latency, std::int64_t paths, LinkId first_link,
+              std::uint64_t hash, Route& route) const;
+
+  [[nodiscard]] const PathGraph& paths() const { return paths_; }
+
+ private:
+  PathGraph paths_;
+  RoutePolicy policy_;
+  mutable SharedRouteCache cache_;
+};
+
+}  // namespace lockstep
