@@ -8,7 +8,7 @@
 namespace lockstep {
 
 /// How long kernels take on one device. Implementations: roofline.hpp, and rates that a measured
-/// box was calibrated with.
+/// machine was calibrated with.
 class CostModel {
  public:
   virtual ~CostModel() = default;

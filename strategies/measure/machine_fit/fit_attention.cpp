@@ -24,7 +24,7 @@ namespace {
 
 }  // namespace
 
-void attention(const Measurements& kernels, BoxFit& fit) {
+void attention(const Measurements& kernels, MachineFit& fit) {
   AttentionFigures& figures = fit.model.attention;
   std::set<std::int64_t> sizes;
   Measurements rows;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "strategies/measure/fit/descent.hpp"
-#include "strategies/measure/machine/box.hpp"
+#include "strategies/measure/machine/measured_machine.hpp"
 
 /// For the sources of this folder that fit figures, one per kind of kernel. Each puts into the
 /// model what it finds, and takes what those before it have put there: memory, products, then the
@@ -32,11 +32,11 @@ using Measurements = std::vector<BoxMeasurement>;
 }
 
 /// Peaks and figures of products, by precision; what kernels that add biases take beside.
-void products(const Measurements& kernels, BoxFit& fit);
+void products(const Measurements& kernels, MachineFit& fit);
 /// Convolutions, as shares of the rate of the products that they amount to.
-void convolutions(const Measurements& kernels, BoxFit& fit);
+void convolutions(const Measurements& kernels, MachineFit& fit);
 /// Fused attention.
-void attention(const Measurements& kernels, BoxFit& fit);
+void attention(const Measurements& kernels, MachineFit& fit);
 
 /// Whether a kind of operation is fitted by one of these, not by the bytes that it moves.
 [[nodiscard]] bool is_product(OperationKind kind);

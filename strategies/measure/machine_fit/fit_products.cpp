@@ -34,7 +34,7 @@ namespace {
 }
 
 /// The best rate seen is the peak; tiles reach shares of it.
-void of_precision(const Measurements& kernels, BoxFit& fit, Dtype dtype) {
+void of_precision(const Measurements& kernels, MachineFit& fit, Dtype dtype) {
   const Measurements rows = products_in(kernels, dtype);
   if (rows.empty()) return;
   double peak = 0;
@@ -98,7 +98,7 @@ void of_precision(const Measurements& kernels, BoxFit& fit, Dtype dtype) {
 }
 
 /// What a kernel of its own takes that adds the bias, over reading and writing the result.
-void biases(const Measurements& kernels, BoxFit& fit) {
+void biases(const Measurements& kernels, MachineFit& fit) {
   std::vector<double> traffic;
   for (const BoxMeasurement& each : kernels) {
     const Kernel& of = each.kernel;
@@ -117,7 +117,7 @@ void biases(const Measurements& kernels, BoxFit& fit) {
 
 }  // namespace
 
-void products(const Measurements& kernels, BoxFit& fit) {
+void products(const Measurements& kernels, MachineFit& fit) {
   std::set<Dtype> precisions;
   for (const BoxMeasurement& each : kernels) {
     if (each.kernel.kind == OperationKind::matmul) precisions.insert(each.kernel.math);
@@ -126,7 +126,7 @@ void products(const Measurements& kernels, BoxFit& fit) {
   biases(kernels, fit);
 }
 
-void convolutions(const Measurements& kernels, BoxFit& fit) {
+void convolutions(const Measurements& kernels, MachineFit& fit) {
   std::vector<double> shares;
   for (const BoxMeasurement& each : kernels) {
     const Kernel& of = each.kernel;

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "strategies/measure/machine/box.hpp"
+#include "strategies/measure/machine/measured_machine.hpp"
 
 namespace lockstep {
 

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "strategies/measure/machine_runs/measure_box.hpp"
+#include "strategies/measure/machine_runs/measure_machine.hpp"
 
 namespace lockstep {
 

@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <ctime>
 
-#include "strategies/measure/machine/box_file.hpp"
-#include "strategies/measure/machine_fit/fit_box.hpp"
-#include "strategies/measure/machine_runs/measure_box.hpp"
+#include "strategies/measure/machine/machine_file.hpp"
+#include "strategies/measure/machine_fit/fit_machine.hpp"
+#include "strategies/measure/machine_runs/measure_machine.hpp"
 #include "tools/app/errors.hpp"
 
 namespace lockstep::app {
@@ -22,8 +22,8 @@ namespace {
   return 1;
 }
 
-[[nodiscard]] Box measured(const CalibrateDeviceRequest& request, Backend& backend) {
-  Box out;
+[[nodiscard]] MeasuredMachine measured(const CalibrateDeviceRequest& request, Backend& backend) {
+  MeasuredMachine out;
   const bool host = request.backend == "host";
   out.name = request.name.empty() ? request.backend : request.name;
   out.backend = request.backend;
@@ -35,30 +35,30 @@ namespace {
   options.quick = request.quick;
   options.repeats = request.repeats;
   options.before = request.before;
-  out.measurements = measure_box(backend, host, options);
+  out.measurements = measure_machine(backend, host, options);
   if (request.before) request.before("fitting");
-  out.fit = fit_box(out.measurements, host, multiprocessors_of(out.facts));
+  out.fit = fit_machine(out.measurements, host, multiprocessors_of(out.facts));
   out.residuals = residuals_of(out.measurements, out.fit);
   // What is compared, and what others read: the figures as the file has them.
-  return read_box(parse_json(to_json(out), out.name));
+  return read_machine(parse_json(to_json(out), out.name));
 }
 
 }  // namespace
 
 CalibrateDeviceResult calibrate_device(const CalibrateDeviceRequest& request, Backend& backend) {
-  CalibrateDeviceResult out{request.measures ? measured(request, backend) : load_box(request.file),
-                            {}};
+  CalibrateDeviceResult out{
+      request.measures ? measured(request, backend) : load_machine(request.file), {}};
   if (!request.compares) return out;
-  if (out.box.backend != request.backend) {
+  if (out.machine.backend != request.backend) {
     throw RequestError(
         "calibration " + request.file,
-        fmt::format("it is of a {} backend, not of {}", out.box.backend, request.backend));
+        fmt::format("it is of a {} backend, not of {}", out.machine.backend, request.backend));
   }
   CompareOptions options;
   options.quick = request.quick;
   options.repeats = request.repeats;
   options.before = request.before;
-  out.compared = compare_box(backend, out.box, options);
+  out.compared = compare_machine(backend, out.machine, options);
   return out;
 }
 

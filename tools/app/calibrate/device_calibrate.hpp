@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "sim/execute/device_plan/backend.hpp"
-#include "strategies/measure/machine/box.hpp"
-#include "strategies/measure/machine_runs/compare_box.hpp"
+#include "strategies/measure/machine/measured_machine.hpp"
+#include "strategies/measure/machine_runs/compare_machine.hpp"
 
 /// `lockstep calibrate --backend`: a device measured, and the simulator held against it.
 namespace lockstep::app {
@@ -25,8 +25,8 @@ struct CalibrateDeviceRequest {
 };
 
 struct CalibrateDeviceResult {
-  Box box;
-  std::vector<BoxComparison> compared{};
+  MeasuredMachine machine;
+  std::vector<MachineComparison> compared{};
 };
 
 /// Errors: DeviceError for what the device cannot do, ConfigError for the file.

@@ -4,16 +4,17 @@
 #include <string>
 
 #include "strategies/measure/calibration/calibration.hpp"
-#include "strategies/measure/machine/box.hpp"
+#include "strategies/measure/machine/measured_machine.hpp"
 
-/// A file of --calibration is one of two: a box that was measured (`lockstep calibrate --backend`),
-/// or figures that were fitted to measured results (`lockstep calibrate --from`).
+/// A file of --calibration is one of two: a machine that was measured (`lockstep calibrate
+/// --backend`), or figures that were fitted to measured results (`lockstep calibrate --from`).
 namespace lockstep::app {
 
-/// The box; none where the file is the other, or none is given. Throws ConfigError.
-[[nodiscard]] std::optional<Box> box_of(const std::string& file);
+/// The machine; none where the file is the other, or none is given. Throws ConfigError.
+[[nodiscard]] std::optional<MeasuredMachine> machine_of(const std::string& file);
 
-/// What was fitted; nothing where none is given. Throws ConfigError, and RequestError for a box.
+/// What was fitted; nothing where none is given. Throws ConfigError, and RequestError for a
+/// machine.
 [[nodiscard]] Calibration calibration_of(const std::string& file);
 
 }  // namespace lockstep::app

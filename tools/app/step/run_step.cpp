@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "sim/trace/summary_mean.hpp"
-#include "strategies/measure/machine/box_cost.hpp"
-#include "strategies/measure/machine/box_links.hpp"
+#include "strategies/measure/machine/machine_cost.hpp"
+#include "strategies/measure/machine/machine_links.hpp"
 #include "strategies/stacks/cost_of.hpp"
 #include "strategies/step/build_program.hpp"
 #include "tools/app/errors.hpp"
@@ -38,23 +38,26 @@ std::optional<Rate> host_link(const Cluster& cluster) {
 }
 
 /// Attention of a GPU as shipped, where it is.
-std::unique_ptr<CostModel> cost_of(const Box& box, const Device& device, const std::string& stack) {
-  if (box.backend == "host" || device.kernels.empty()) return cost_model(box.fit);
-  return cost_model(box.fit, device_model(device, stack, config_folder()));
+std::unique_ptr<CostModel> cost_of(const MeasuredMachine& machine, const Device& device,
+                                   const std::string& stack) {
+  if (machine.backend == "host" || device.kernels.empty()) return cost_model(machine.fit);
+  return cost_model(machine.fit, device_model(device, stack, config_folder()));
 }
 
-/// The cluster with the box's figures in the place of its own; which links it has then, in words.
-std::string take_figures(const Box& box, ScenarioCluster& of) {
-  ClusterOfBox linked = with_links_of(box, of.cluster, of.device);
+/// The cluster with the machine's figures in the place of its own; which links it has then, in
+/// words.
+std::string take_figures(const MeasuredMachine& machine, ScenarioCluster& of) {
+  ClusterOfMachine linked = with_links_of(machine, of.cluster, of.device);
   of.cluster = std::move(linked.cluster);
-  of.device = calibrated(of.device, box.fit);
+  of.device = calibrated(of.device, machine.fit);
   return std::move(linked.links);
 }
 
 SimulationOptions options_for(const StepRequest& request, const Scenario& scenario) {
   const Cluster& cluster = scenario.cluster.cluster;
   SimulationOptions options = request.simulation;
-  if (!box_of(request.calibration)) options.costs = calibration_of(request.calibration).collectives;
+  if (!machine_of(request.calibration))
+    options.costs = calibration_of(request.calibration).collectives;
   options.nccl_tuning = nccl_tuning_of(scenario.stack, config_folder());
   options.host_link = host_link(cluster);
   const Device host = load_device(config_folder() + "/devices/" + kHostDevice + ".json");
@@ -119,13 +122,13 @@ StepResult run_step(const StepRequest& request) {
   if (scenario.seed != kDefaultSeed)
     scenario.notes.push_back({"seed", "nothing of a simulated step is drawn at random"});
   progress.step();
-  const auto box = box_of(request.calibration);
-  std::string links_of_box = box ? take_figures(*box, scenario.cluster) : std::string{};
+  const auto machine = machine_of(request.calibration);
+  std::string machine_links = machine ? take_figures(*machine, scenario.cluster) : std::string{};
   const Device& device = scenario.cluster.device;
   const Cluster& cluster = scenario.cluster.cluster;
-  const Calibration fitted = box ? Calibration{} : calibration_of(request.calibration);
-  const auto cost = box && !scenario.sustained
-                        ? cost_of(*box, device, scenario.stack)
+  const Calibration fitted = machine ? Calibration{} : calibration_of(request.calibration);
+  const auto cost = machine && !scenario.sustained
+                        ? cost_of(*machine, device, scenario.stack)
                         : cost_model(device, scenario.stack, scenario.sustained, config_folder(),
                                      &fitted, scenario.parallel.ranks());
   const auto program = std::make_shared<const Program>(
@@ -146,9 +149,10 @@ StepResult run_step(const StepRequest& request) {
   progress.step();
   std::string nccl = nccl_tuning_of(scenario.stack, config_folder()).stem().string();
   std::optional<Confidence> confidence = run_confidence(scenario, throughput.step);
-  return {std::move(scenario),     std::move(step),  std::move(told.summary), std::move(throughput),
-          std::move(memory),       std::move(links), std::move(nccl),         std::move(confidence),
-          std::move(links_of_box), told.averaging};
+  return {std::move(scenario),   std::move(step),       std::move(told.summary),
+          std::move(throughput), std::move(memory),     std::move(links),
+          std::move(nccl),       std::move(confidence), std::move(machine_links),
+          told.averaging};
 }
 
 }  // namespace lockstep::app

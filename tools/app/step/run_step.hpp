@@ -45,7 +45,7 @@ struct StepResult {
   std::vector<LinkUse> links{};
   std::string nccl{};  // version whose tuning was followed
   std::optional<Confidence> confidence{};
-  std::string links_of_box{};                 // with a box: which of its links were taken, in words
+  std::string machine_links{};  // with a machine: which of its links were taken, in words
   std::optional<AveragingSteps> averaging{};  // where only one step of several averages
 };
 

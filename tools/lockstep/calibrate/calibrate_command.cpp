@@ -5,7 +5,7 @@
 #include <initializer_list>
 #include <memory>
 
-#include "strategies/measure/machine/box_file.hpp"
+#include "strategies/measure/machine/machine_file.hpp"
 #include "tools/app/calibrate/calibration_document.hpp"
 #include "tools/app/calibrate/device_calibrate.hpp"
 #include "tools/app/write_file.hpp"
@@ -80,11 +80,11 @@ void calibrate_device(const Command& command, const Given& given) {
   request.name = std::filesystem::path{given.out}.stem().string();
   request.before = [](const std::string& what) { fmt::print(stderr, "calibrate: {}\n", what); };
   // What is wrong with files is told first, whatever devices there are.
-  if (!request.measures) (void)load_box(request.file);
+  if (!request.measures) (void)load_machine(request.file);
   if (!given.out.empty()) check_writable(given.out);
   const std::unique_ptr<Backend> backend = given.backend->open();
   const CalibrateDeviceResult result = app::calibrate_device(request, *backend);
-  if (!given.out.empty()) write_file(given.out, to_json(result.box));
+  if (!given.out.empty()) write_file(given.out, to_json(result.machine));
   print(render_device(request, result, given.format));
 }
 

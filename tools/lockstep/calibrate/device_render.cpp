@@ -41,31 +41,32 @@ std::vector<std::string> about_links(const BoxLinks& of) {
   return out;
 }
 
-std::vector<std::string> about(const Box& box) {
+std::vector<std::string> about(const MeasuredMachine& machine) {
   std::vector<std::string> out;
-  out.push_back(fmt::format("{}: {} ({}), {}", box.name, box.device, box.backend, box.date));
-  for (const auto& [name, value] : box.facts) out.push_back(fmt::format("{}: {}", name, value));
+  out.push_back(
+      fmt::format("{}: {} ({}), {}", machine.name, machine.device, machine.backend, machine.date));
+  for (const auto& [name, value] : machine.facts) out.push_back(fmt::format("{}: {}", name, value));
   out.push_back(fmt::format("memory {:.4g} GB/s read and written, launch {:.3g} us, copy {:.3g} us",
-                            box.fit.model.memory_bandwidth.bytes_per_second() / 1e9,
-                            box.fit.model.launch.seconds() * 1e6,
-                            box.fit.empty_copy.seconds() * 1e6));
-  for (std::string& line : about_links(box.fit.links)) out.push_back(std::move(line));
+                            machine.fit.model.memory_bandwidth.bytes_per_second() / 1e9,
+                            machine.fit.model.launch.seconds() * 1e6,
+                            machine.fit.empty_copy.seconds() * 1e6));
+  for (std::string& line : about_links(machine.fit.links)) out.push_back(std::move(line));
   for (std::size_t i = 0; i < kDtypes; ++i) {
     bool measured = false;
-    for (const BoxMeasurement& each : box.measurements) {
+    for (const BoxMeasurement& each : machine.measurements) {
       const bool product =
           each.kind == BoxMeasurement::Kind::kernel && each.kernel.kind == OperationKind::matmul;
       measured = measured || (product && each.kernel.math == static_cast<Dtype>(i));
     }
-    if (!measured || !box.fit.model.peaks[i]) continue;
+    if (!measured || !machine.fit.model.peaks[i]) continue;
     out.push_back(fmt::format("products in {}: {:.4g} TFLOP/s at most",
                               to_string(static_cast<Dtype>(i)),
-                              box.fit.model.peaks[i]->per_second() / 1e12));
+                              machine.fit.model.peaks[i]->per_second() / 1e12));
   }
   return out;
 }
 
-Report residual_report(const Box& box) {
+Report residual_report(const MeasuredMachine& machine) {
   Report out;
   out.columns = {{"of", "operation", "", true},
                  {"rows", "rows", "", false},
@@ -73,8 +74,8 @@ Report residual_report(const Box& box) {
                  {"p90_error", "p90", "(%)", false},
                  {"mean_error", "mean", "(%)", false}};
   Section section;
-  section.notes = about(box);
-  for (const BoxResidual& each : box.residuals) {
+  section.notes = about(machine);
+  for (const MachineResidual& each : machine.residuals) {
     section.rows.push_back({Cell{each.of}, Cell{each.rows}, percent(each.median), percent(each.p90),
                             percent(each.bias)});
   }
@@ -90,8 +91,8 @@ Report comparison_report(const CalibrateDeviceResult& result) {
                  {"simulated_s", "simulated", "(us)", false},
                  {"error", "error", "(%)", false}};
   Section section;
-  section.notes = about(result.box);
-  for (const BoxComparison& row : result.compared) {
+  section.notes = about(result.machine);
+  for (const MachineComparison& row : result.compared) {
     section.rows.push_back({Cell{row.group}, Cell{row.what}, time_cell(row.measured),
                             time_cell(row.simulated), percent(row.error())});
   }
@@ -101,7 +102,7 @@ Report comparison_report(const CalibrateDeviceResult& result) {
                                           100 * mean_error(result.compared, group)));
   }
   section.closing.push_back(
-      result.box.gpus == 1
+      result.machine.gpus == 1
           ? "ranks of collectives are logical ones that share the device: its memory, no links"
           : "ranks of collectives share one GPU, its memory and no links, where no GPUs are named");
   out.sections.push_back(std::move(section));
@@ -112,7 +113,7 @@ Report comparison_report(const CalibrateDeviceResult& result) {
 
 std::string render_device(const CalibrateDeviceRequest& request,
                           const CalibrateDeviceResult& result, Format format) {
-  Report report = request.compares ? comparison_report(result) : residual_report(result.box);
+  Report report = request.compares ? comparison_report(result) : residual_report(result.machine);
   report.schema = request.compares ? "lockstep.calibrate.compare/1" : "lockstep.calibrate.device/1";
   report.config = config_of(request);
   return render(report, format);

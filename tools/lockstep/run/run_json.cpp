@@ -286,7 +286,7 @@ std::string json_of_run(const RunOptions& options, const StepResult& result) {
   out["breakdown"] = breakdown_of(result);
   out["memory"] = memory_of(result.memory);
   out["links"] = links_of(result.links);
-  out["links_of_box"] = result.links_of_box.empty() ? Json(nullptr) : Json(result.links_of_box);
+  out["links_of_box"] = result.machine_links.empty() ? Json(nullptr) : Json(result.machine_links);
   out["algorithms"] = result.step.algorithms;
   out["experts"] = expert_notes(result.scenario);
   out["without_effect"] = notes_json(result.scenario.notes);

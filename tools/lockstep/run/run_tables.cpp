@@ -71,7 +71,7 @@ std::vector<std::string> head(const RunOptions& options, const StepResult& resul
                             parallel.dp));
   if (!scenario.sustained) out.push_back(stack_words(scenario));
   out.push_back(fmt::format("{}, network {}", how_simulated(result.step), options.network));
-  if (!result.links_of_box.empty()) out.push_back("links between GPUs: " + result.links_of_box);
+  if (!result.machine_links.empty()) out.push_back("links between GPUs: " + result.machine_links);
   return out;
 }
 

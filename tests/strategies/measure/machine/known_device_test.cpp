@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "sim/cost/roofline.hpp"
-#include "strategies/measure/machine_fit/fit_box.hpp"
-#include "strategies/measure/machine_runs/box_programs.hpp"
-#include "strategies/measure/machine_runs/simulate_box.hpp"
+#include "strategies/measure/machine_fit/fit_machine.hpp"
+#include "strategies/measure/machine_runs/machine_programs.hpp"
+#include "strategies/measure/machine_runs/simulate_machine.hpp"
 #include "strategies/measure/machine_runs/time_operation.hpp"
 #include "strategies/stacks/cost_of.hpp"
 
@@ -61,8 +61,8 @@ TEST_CASE("calibrated on its kernels, a known GPU's layers and steps are within 
   for (const char* device : {"h100-sxm5-80gb", "a100-sxm4-80gb"}) {
     CAPTURE(device);
     const DeviceModel model = shipped(device);
-    const BoxFit fit = fit_box(measured(model), false, model.multiprocessors);
-    BoxFit truth = fit;
+    const MachineFit fit = fit_machine(measured(model), false, model.multiprocessors);
+    MachineFit truth = fit;
     truth.model = model;
     double sum = 0;
     const auto programs = programs_to_compare(false, false);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "strategies/measure/machine_runs/simulate_box.hpp"
+#include "strategies/measure/machine_runs/simulate_machine.hpp"
 
 namespace lockstep {
 
@@ -34,8 +34,8 @@ std::unique_ptr<LoadedPlan> KnownGpus::load(const Plan& plan, const LoadOptions&
   return std::make_unique<KnownPlan>(options.nccl ? 2 * seconds : seconds);
 }
 
-BoxFit known_figures() {
-  BoxFit out;
+MachineFit known_figures() {
+  MachineFit out;
   out.serial = false;
   out.empty_copy = 1_us;
   out.model.memory_bandwidth = 3000_GBps;

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "sim/execute/device_plan/backend.hpp"
-#include "strategies/measure/machine/box.hpp"
+#include "strategies/measure/machine/measured_machine.hpp"
 
 namespace lockstep {
 
@@ -9,7 +9,7 @@ namespace lockstep {
 /// 5 us each, for transfers by NCCL twice as long. They hold no numbers.
 class KnownGpus final : public Backend {
  public:
-  KnownGpus(int count, BoxFit fit) : count_{count}, fit_{std::move(fit)} {}
+  KnownGpus(int count, MachineFit fit) : count_{count}, fit_{std::move(fit)} {}
 
   [[nodiscard]] std::string name() const override { return "known GPU"; }
   [[nodiscard]] int count() const override { return count_; }
@@ -25,11 +25,11 @@ class KnownGpus final : public Backend {
 
  private:
   int count_;
-  BoxFit fit_;
+  MachineFit fit_;
 };
 
 /// Four GPUs with 200 GB/s between two, half of it from 0 to 1, 300 GB/s in all from or to one,
 /// 1.5 times as long with both ways at once, each copy 3 us late; memories of 3 TB/s behind 1 us.
-[[nodiscard]] BoxFit known_figures();
+[[nodiscard]] MachineFit known_figures();
 
 }  // namespace lockstep

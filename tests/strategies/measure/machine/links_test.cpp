@@ -1,10 +1,10 @@
 #include <doctest/doctest.h>
 
-#include "strategies/measure/machine_fit/fit_box.hpp"
 #include "strategies/measure/machine_fit/fit_links.hpp"
-#include "strategies/measure/machine_runs/compare_box.hpp"
-#include "strategies/measure/machine_runs/measure_box.hpp"
-#include "strategies/measure/machine_runs/simulate_box.hpp"
+#include "strategies/measure/machine_fit/fit_machine.hpp"
+#include "strategies/measure/machine_runs/compare_machine.hpp"
+#include "strategies/measure/machine_runs/measure_machine.hpp"
+#include "strategies/measure/machine_runs/simulate_machine.hpp"
 #include "tests/strategies/measure/machine/known_gpus.hpp"
 
 /// Several GPUs whose figures are known: what measuring, fitting and comparing make of them.
@@ -17,7 +17,7 @@ std::vector<BoxMeasurement> measured(KnownGpus& gpus) {
   MeasureOptions options;
   options.quick = true;
   options.repeats = 1;
-  return measure_box(gpus, false, options);
+  return measure_machine(gpus, false, options);
 }
 
 TEST_CASE("links of known GPUs are found again, alone, both ways and all at once") {
@@ -54,23 +54,24 @@ TEST_CASE(
 
 TEST_CASE("a host's time per kernel is fitted for GPUs, which it issues to") {
   KnownGpus gpus{1, known_figures()};
-  CHECK(fit_box(measured(gpus), false, 132).model.host_time == 5_us);
-  CHECK(fit_box(measured(gpus), true, 1).model.host_time == Duration{});
+  CHECK(fit_machine(measured(gpus), false, 132).model.host_time == 5_us);
+  CHECK(fit_machine(measured(gpus), true, 1).model.host_time == Duration{});
 }
 
 TEST_CASE("collectives on known GPUs take what the fit says, on one and over their links") {
   KnownGpus gpus{4, known_figures()};
-  Box box;
-  box.backend = "cuda";
-  box.gpus = 4;
-  box.measurements = measured(gpus);
-  box.fit = fit_box(box.measurements, false, 132);
+  MeasuredMachine machine;
+  machine.backend = "cuda";
+  machine.gpus = 4;
+  machine.measurements = measured(gpus);
+  machine.fit = fit_machine(machine.measurements, false, 132);
   CompareOptions options;
   options.quick = true;
   options.repeats = 1;
   std::size_t over_links = 0;
-  const auto rows = compare_box(gpus, box, options);
-  for (const BoxComparison& each : rows) over_links += each.what.find("GPUs") != std::string::npos;
+  const auto rows = compare_machine(gpus, machine, options);
+  for (const MachineComparison& each : rows)
+    over_links += each.what.find("GPUs") != std::string::npos;
   CHECK(over_links >= 5);
   CHECK(mean_error(rows, "collective") < 0.05);
 }

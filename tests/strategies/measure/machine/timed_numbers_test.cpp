@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "sim/execute/device_plan/host_backend.hpp"
-#include "strategies/measure/machine_runs/box_programs.hpp"
+#include "strategies/measure/machine_runs/machine_programs.hpp"
 #include "strategies/measure/machine_runs/time_operation.hpp"
 
 /// What is timed computes with numbers: a step whose values have become NaN or zero would show

@@ -1,4 +1,4 @@
-#include "strategies/measure/machine/box_file.hpp"
+#include "strategies/measure/machine/machine_file.hpp"
 
 #include <algorithm>
 #include <array>
@@ -181,8 +181,8 @@ constexpr std::array kNumberTypes{NumberType::fp64, NumberType::fp32, NumberType
   return out;
 }
 
-[[nodiscard]] BoxFit read_fit(ObjectReader& in) {
-  BoxFit out;
+[[nodiscard]] MachineFit read_fit(ObjectReader& in) {
+  MachineFit out;
   out.serial = in.one_of("sharing", "way to share a device", {"serial", "bandwidth"}) == "serial";
   out.model.multiprocessors = in.integer("multiprocessors", 1, 1 << 20);
   out.model.memory_bandwidth = in.rate("memory_bandwidth");
@@ -260,18 +260,18 @@ std::optional<BoxMeasurement::Kind> parse_box_measurement(const std::string& tex
   return static_cast<Kind>(found - names.begin());
 }
 
-bool is_box(const JsonDocument& document) {
+bool is_machine(const JsonDocument& document) {
   const auto* object = document.root.get_if<JsonObject>();
   return object != nullptr && find_member(*object, "backend") != nullptr;
 }
 
-Box read_box(const JsonDocument& document) {
-  if (!is_box(document)) {
+MeasuredMachine read_machine(const JsonDocument& document) {
+  if (!is_machine(document)) {
     throw ConfigError{Problem{
         document.file, {}, "", "expected a device that `lockstep calibrate --backend` measured"}};
   }
   return read_document(document, [](ObjectReader& in) {
-    Box out;
+    MeasuredMachine out;
     out.name = in.string("name");
     out.backend = in.one_of("backend", "backend", {"host", "cuda"});
     out.device = in.string("device");
@@ -289,7 +289,7 @@ Box read_box(const JsonDocument& document) {
     complete(in, out.fit.model);
     in.array("residuals", [&out](const ValueReader& one) {
       out.residuals.push_back(one.object([](ObjectReader& row) {
-        BoxResidual of;
+        MachineResidual of;
         of.of = row.string("of");
         of.rows = row.integer("rows", 1, kMost);
         of.median = row.number("median", 0, kHuge);
@@ -302,8 +302,8 @@ Box read_box(const JsonDocument& document) {
   });
 }
 
-Box load_box(const std::filesystem::path& path) {
-  return read_box(read_json(path));
+MeasuredMachine load_machine(const std::filesystem::path& path) {
+  return read_machine(read_json(path));
 }
 
 }  // namespace lockstep

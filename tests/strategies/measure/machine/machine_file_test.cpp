@@ -1,21 +1,21 @@
-#include "strategies/measure/machine/box_file.hpp"
+#include "strategies/measure/machine/machine_file.hpp"
 
 #include <doctest/doctest.h>
 
 #include "tests/topologies/files/schema_agreement.hpp"
 
-/// Files of boxes: written, read, refused.
+/// Files of machines: written, read, refused.
 namespace lockstep {
 namespace {
 
-Box some_box() {
-  Box box;
-  box.name = "test";
-  box.backend = "cuda";
-  box.device = "A \"GPU\"";
-  box.gpus = 2;
-  box.date = "2026-11-22";
-  box.facts = {{"driver", "580.1"}};
+MeasuredMachine some_machine() {
+  MeasuredMachine machine;
+  machine.name = "test";
+  machine.backend = "cuda";
+  machine.device = "A \"GPU\"";
+  machine.gpus = 2;
+  machine.date = "2026-11-22";
+  machine.facts = {{"driver", "580.1"}};
   BoxMeasurement kernel;
   kernel.what = "matmul";
   kernel.kernel.kind = OperationKind::matmul;
@@ -31,8 +31,8 @@ Box some_box() {
   peer.bytes = 8;
   peer.to = 1;
   peer.seconds = 9e-6;
-  box.measurements = {kernel, peer};
-  DeviceModel& model = box.fit.model;
+  machine.measurements = {kernel, peer};
+  DeviceModel& model = machine.fit.model;
   model.multiprocessors = 132;
   model.memory_bandwidth = 4800_GBps;
   model.memory_efficiency.fill(1);
@@ -54,33 +54,33 @@ Box some_box() {
   model.attention.block = 4;
   model.attention.head_grain = 1;
   model.attention.head_sizes = {{64, 0.125, 0.25}};
-  box.fit.serial = false;
-  box.fit.empty_copy = 1_us;
-  box.fit.model.host_time = 2500_ns;
-  box.fit.links.pairs = {{0, 1, 4_us, 300_GBps}, {1, 0, 5_us, 250_GBps}};
-  box.fit.links.port = 310_GBps;
-  box.fit.links.both_ways = 1.25;
-  box.fit.copy.points = {{1024, 1e-6}, {4096, 2e-6}};
-  box.fit.add[static_cast<std::size_t>(NumberType::bf16)].points = {{1024, 3e-6}};
-  box.residuals = {{"matmul bf16", 1, 0.02, 0.02, -0.02}};
-  return box;
+  machine.fit.serial = false;
+  machine.fit.empty_copy = 1_us;
+  machine.fit.model.host_time = 2500_ns;
+  machine.fit.links.pairs = {{0, 1, 4_us, 300_GBps}, {1, 0, 5_us, 250_GBps}};
+  machine.fit.links.port = 310_GBps;
+  machine.fit.links.both_ways = 1.25;
+  machine.fit.copy.points = {{1024, 1e-6}, {4096, 2e-6}};
+  machine.fit.add[static_cast<std::size_t>(NumberType::bf16)].points = {{1024, 3e-6}};
+  machine.residuals = {{"matmul bf16", 1, 0.02, 0.02, -0.02}};
+  return machine;
 }
 
-Box read(std::string_view text) {
-  return read_box(parse_json(text, "box.json"));
+MeasuredMachine read(std::string_view text) {
+  return read_machine(parse_json(text, "box.json"));
 }
 
 TEST_CASE("a box that is written and read is the same, and so is its text") {
-  const Box box = some_box();
-  const std::string text = to_json(box);
-  const Box again = read(text);
-  CHECK(again.device == box.device);
+  const MeasuredMachine machine = some_machine();
+  const std::string text = to_json(machine);
+  const MeasuredMachine again = read(text);
+  CHECK(again.device == machine.device);
   CHECK(again.measurements[0].kernel.m == 1000);
   CHECK(again.measurements[0].seconds == doctest::Approx(12.5e-6));
   CHECK(again.measurements[1].kind == BoxMeasurement::Kind::peer);
   CHECK_FALSE(again.measurements[1].shared);
   CHECK(again.fit.model.kinds[static_cast<std::size_t>(OperationKind::add)].traffic == 1.25);
-  CHECK(again.fit.copy.points == box.fit.copy.points);
+  CHECK(again.fit.copy.points == machine.fit.copy.points);
   // What is not measured goes by what is.
   CHECK(again.fit.model.peaks[static_cast<std::size_t>(Dtype::fp32)]->per_second() == 800e12);
   CHECK(to_json(read(to_json(again))) == to_json(again));
@@ -89,7 +89,7 @@ TEST_CASE("a box that is written and read is the same, and so is its text") {
 TEST_CASE("schema and reader accept a box and refuse the same changes") {
   const SchemaAgreement both{LOCKSTEP_SOURCE_DIR "/configs/schema/box.schema.json",
                              [](std::string_view text) { (void)read(text); }};
-  const std::string good = to_json(some_box());
+  const std::string good = to_json(some_machine());
   CHECK(both.verdict(good) == "both accept");
   const Mutation mutations[] = {{"no backend", "/backend", ""},
                                 {"another backend", "/backend", "\"rocm\""},
@@ -109,7 +109,7 @@ TEST_CASE("schema and reader accept a box and refuse the same changes") {
 TEST_CASE("a link later than a cluster may have is refused") {
   const Mutation late{"late", "/fit/links/pairs/0/latency", "\"1.5 s\""};
   try {
-    (void)read(mutated(to_json(some_box()), late));
+    (void)read(mutated(to_json(some_machine()), late));
     FAIL("accepted");
   } catch (const ConfigError& error) {
     CHECK(error.problems()[0].message == "expected at most 1 s, got 1.5 s");
@@ -118,7 +118,7 @@ TEST_CASE("a link later than a cluster may have is refused") {
 }
 
 TEST_CASE("a box is told from other files") {
-  CHECK(is_box(parse_json(to_json(some_box()), "box.json")));
+  CHECK(is_machine(parse_json(to_json(some_machine()), "box.json")));
   CHECK_FALSE(is_box(parse_json(R"({"name": "a"})", "other.json")));
 }
 

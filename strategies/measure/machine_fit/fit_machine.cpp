@@ -1,4 +1,4 @@
-#include "strategies/measure/machine_fit/fit_box.hpp"
+#include "strategies/measure/machine_fit/fit_machine.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -42,7 +42,7 @@ class Fitting {
     fit_.model.multiprocessors = multiprocessors;
   }
 
-  BoxFit run() {
+  MachineFit run() {
     memory();
     fit_.links = fit_links(all_);
     fit_.model.memory_efficiency.fill(1);
@@ -94,13 +94,13 @@ class Fitting {
 
   const Measurements& all_;
   Measurements kernels_;
-  BoxFit fit_{};
+  MachineFit fit_{};
 };
 
 }  // namespace
 
-BoxFit fit_box(const std::vector<BoxMeasurement>& measurements, bool is_host,
-               std::int64_t multiprocessors) {
+MachineFit fit_machine(const std::vector<BoxMeasurement>& measurements, bool is_host,
+                       std::int64_t multiprocessors) {
   return Fitting{measurements, is_host, multiprocessors}.run();
 }
 

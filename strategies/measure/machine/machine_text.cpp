@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "strategies/measure/machine/box_file.hpp"
+#include "strategies/measure/machine/machine_file.hpp"
 
 namespace lockstep {
 
@@ -122,7 +122,7 @@ namespace {
                      lines(pairs, "[", "]", "    "));
 }
 
-[[nodiscard]] std::string fit(const BoxFit& of) {
+[[nodiscard]] std::string fit(const MachineFit& of) {
   const DeviceModel& model = of.model;
   std::vector<std::string> peaks;
   std::vector<std::string> products;
@@ -167,26 +167,27 @@ namespace {
 
 }  // namespace
 
-std::string to_json(const Box& box) {
+std::string to_json(const MeasuredMachine& machine) {
   std::vector<std::string> facts;
-  for (const auto& [name, value] : box.facts) {
+  for (const auto& [name, value] : machine.facts) {
     facts.push_back(fmt::format("{{\"name\": {}, \"value\": {}}}", quoted(name), quoted(value)));
   }
   std::vector<std::string> measurements;
-  for (const BoxMeasurement& each : box.measurements) measurements.push_back(measurement(each));
+  for (const BoxMeasurement& each : machine.measurements) measurements.push_back(measurement(each));
   std::vector<std::string> residuals;
-  for (const BoxResidual& each : box.residuals) {
+  for (const MachineResidual& each : machine.residuals) {
     residuals.push_back(fmt::format(
         "{{\"of\": {}, \"rows\": {}, \"median\": {}, \"p90\": {}, \"bias\": {}}}", quoted(each.of),
         each.rows, number(each.median), number(each.p90), number(each.bias)));
   }
-  return lines({"\"$schema\": \"../schema/box.schema.json\"", "\"name\": " + quoted(box.name),
-                "\"backend\": " + quoted(box.backend), "\"device\": " + quoted(box.device),
-                fmt::format("\"gpus\": {}", box.gpus), "\"date\": " + quoted(box.date),
-                "\"machine\": " + lines(facts, "[", "]", "  "),
-                "\"measurements\": " + lines(measurements, "[", "]", "  "),
-                "\"fit\": " + fit(box.fit), "\"residuals\": " + lines(residuals, "[", "]", "  ")},
-               "{", "}", "") +
+  return lines(
+             {"\"$schema\": \"../schema/box.schema.json\"", "\"name\": " + quoted(machine.name),
+              "\"backend\": " + quoted(machine.backend), "\"device\": " + quoted(machine.device),
+              fmt::format("\"gpus\": {}", machine.gpus), "\"date\": " + quoted(machine.date),
+              "\"machine\": " + lines(facts, "[", "]", "  "),
+              "\"measurements\": " + lines(measurements, "[", "]", "  "),
+              "\"fit\": " + fit(machine.fit), "\"residuals\": " + lines(residuals, "[", "]", "  ")},
+             "{", "}", "") +
          "\n";
 }
 

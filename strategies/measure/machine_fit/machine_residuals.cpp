@@ -4,8 +4,8 @@
 
 #include "sim/cost/roofline.hpp"
 #include "sim/execute/device_plan/backend.hpp"
-#include "strategies/measure/machine_fit/fit_box.hpp"
 #include "strategies/measure/machine_fit/fit_links.hpp"
+#include "strategies/measure/machine_fit/fit_machine.hpp"
 
 namespace lockstep {
 
@@ -28,8 +28,8 @@ void add_links(const Measurements& measurements, const BoxLinks& links,
 
 }  // namespace
 
-std::vector<BoxResidual> residuals_of(const std::vector<BoxMeasurement>& measurements,
-                                      const BoxFit& fit) {
+std::vector<MachineResidual> residuals_of(const std::vector<BoxMeasurement>& measurements,
+                                          const MachineFit& fit) {
   const Roofline cost{fit.model};
   std::map<std::string, std::vector<double>> errors;
   for (const BoxMeasurement& each : measurements) {
@@ -38,7 +38,7 @@ std::vector<BoxResidual> residuals_of(const std::vector<BoxMeasurement>& measure
     errors[of].push_back(cost.time(each.kernel).seconds() / each.seconds - 1);
   }
   add_links(measurements, fit.links, errors);
-  std::vector<BoxResidual> out;
+  std::vector<MachineResidual> out;
   for (const auto& [of, values] : errors) {
     std::vector<double> sizes;
     double sum = 0;

@@ -1,4 +1,4 @@
-#include "strategies/measure/machine_runs/compare_box.hpp"
+#include "strategies/measure/machine_runs/compare_machine.hpp"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 
 #include "sim/execute/device_plan/schedule_plan.hpp"
 #include "strategies/collectives/registry/registry.hpp"
-#include "strategies/measure/machine_runs/box_programs.hpp"
-#include "strategies/measure/machine_runs/simulate_box.hpp"
+#include "strategies/measure/machine_runs/machine_programs.hpp"
+#include "strategies/measure/machine_runs/simulate_machine.hpp"
 #include "strategies/measure/machine_runs/time_operation.hpp"
 
 namespace lockstep {
@@ -17,10 +17,10 @@ namespace {
 
 class Comparing {
  public:
-  Comparing(Backend& backend, const Box& box, const CompareOptions& options)
-      : backend_{backend}, box_{box}, options_{options}, host_{box.backend == "host"} {}
+  Comparing(Backend& backend, const MeasuredMachine& machine, const CompareOptions& options)
+      : backend_{backend}, machine_{machine}, options_{options}, host_{machine.backend == "host"} {}
 
-  std::vector<BoxComparison> run() {
+  std::vector<MachineComparison> run() {
     collectives();
     programs();
     return std::move(out_);
@@ -37,7 +37,7 @@ class Comparing {
   // Logical ranks on one device; on several GPUs also dealt out to them.
 
   [[nodiscard]] int devices() const {
-    const std::vector<BoxLink>& links = box_.fit.links.pairs;
+    const std::vector<BoxLink>& links = machine_.fit.links.pairs;
     const auto all = static_cast<std::size_t>(backend_.count());
     return links.size() >= all * (all - 1) ? backend_.count() : 1;
   }
@@ -100,7 +100,7 @@ class Comparing {
     const auto loaded = backend_.load(plan);
     for (BufferId i = 0; i < plan.buffers.size(); ++i) loaded->scatter_numbers(i, {}, i + 1);
     add("collective", what, median(loaded->seconds(2, options_.repeats)),
-        simulate_plan(plan, box_.fit));
+        simulate_plan(plan, machine_.fit));
   }
 
   // Programs of one rank.
@@ -111,28 +111,28 @@ class Comparing {
     for (const ProgramToCompare& each : programs_to_compare(host_, options_.quick)) {
       tell(each.what);
       const double measured = time_program(backend_, each.program, timing);
-      add(each.group, each.what, measured, simulate_program(each.program, box_.fit));
+      add(each.group, each.what, measured, simulate_program(each.program, machine_.fit));
     }
   }
 
   Backend& backend_;
-  const Box& box_;
+  const MeasuredMachine& machine_;
   const CompareOptions& options_;
   bool host_;
-  std::vector<BoxComparison> out_{};
+  std::vector<MachineComparison> out_{};
 };
 
 }  // namespace
 
-std::vector<BoxComparison> compare_box(Backend& backend, const Box& box,
-                                       const CompareOptions& options) {
-  return Comparing{backend, box, options}.run();
+std::vector<MachineComparison> compare_machine(Backend& backend, const MeasuredMachine& machine,
+                                               const CompareOptions& options) {
+  return Comparing{backend, machine, options}.run();
 }
 
-double mean_error(const std::vector<BoxComparison>& rows, std::string_view group) {
+double mean_error(const std::vector<MachineComparison>& rows, std::string_view group) {
   double sum = 0;
   std::int64_t count = 0;
-  for (const BoxComparison& row : rows) {
+  for (const MachineComparison& row : rows) {
     if (!group.empty() && row.group != group) continue;
     sum += std::abs(row.error());
     ++count;

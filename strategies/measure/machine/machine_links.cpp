@@ -1,4 +1,4 @@
-#include "strategies/measure/machine/box_links.hpp"
+#include "strategies/measure/machine/machine_links.hpp"
 
 #include <fmt/format.h>
 
@@ -63,8 +63,8 @@ struct Pair {
   Path built;
 };
 
-/// The box's pairs that a node has, over NVLink.
-std::vector<Pair> pairs_of(const BoxFit& fit, const Cluster& cluster) {
+/// The machine's pairs that a node has, over NVLink.
+std::vector<Pair> pairs_of(const MachineFit& fit, const Cluster& cluster) {
   std::vector<Pair> out;
   const auto router = make_router(cluster);
   const int gpus = ranks_of_node(cluster, 0);
@@ -111,27 +111,28 @@ std::string taken(const std::vector<Pair>& pairs, const Cluster& cluster) {
 
 }  // namespace
 
-bool is_of_kind(const Box& box, const Device& device) {
-  const auto box_words = words_of(box.device);
+bool is_of_kind(const MeasuredMachine& machine, const Device& device) {
+  const auto box_words = words_of(machine.device);
   const auto id_words = words_of(device.id);
   for (const char* form : {"pcie", "nvl"}) {
     if (box_words.count(form) != id_words.count(form)) return false;
   }
   const std::string model = device.id.substr(0, device.id.find('-'));
-  return box_words.count(model) == 1 && device.multiprocessors == box.fit.model.multiprocessors;
+  return box_words.count(model) == 1 && device.multiprocessors == machine.fit.model.multiprocessors;
 }
 
-ClusterOfBox with_links_of(const Box& box, const Cluster& cluster, const Device& device) {
+ClusterOfMachine with_links_of(const MeasuredMachine& machine, const Cluster& cluster,
+                               const Device& device) {
   const std::string stay = "as the cluster has them: ";
-  if (box.backend == "host") return {cluster, stay + "the calibration is of a host"};
-  if (!is_of_kind(box, device)) {
+  if (machine.backend == "host") return {cluster, stay + "the calibration is of a host"};
+  if (!is_of_kind(machine, device)) {
     return {cluster,
-            fmt::format("{}the calibration is of {}, not of {}", stay, box.device, device.id)};
+            fmt::format("{}the calibration is of {}, not of {}", stay, machine.device, device.id)};
   }
-  if (box.fit.links.pairs.empty()) return {cluster, stay + "the calibration is of one GPU"};
-  const std::vector<Pair> pairs = pairs_of(box.fit, cluster);
+  if (machine.fit.links.pairs.empty()) return {cluster, stay + "the calibration is of one GPU"};
+  const std::vector<Pair> pairs = pairs_of(machine.fit, cluster);
   if (pairs.empty()) return {cluster, stay + "no two GPUs of a node are joined by NVLink alone"};
-  Cluster out = with_gpu_links(cluster, factors_of(pairs, box.fit.empty_copy));
+  Cluster out = with_gpu_links(cluster, factors_of(pairs, machine.fit.empty_copy));
   std::string words = taken(pairs, out);
   return {std::move(out), std::move(words)};
 }

@@ -1,4 +1,4 @@
-#include "strategies/measure/machine/box_cost.hpp"
+#include "strategies/measure/machine/machine_cost.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,11 +8,11 @@
 
 namespace lockstep {
 
-std::unique_ptr<CostModel> cost_model(const BoxFit& fit) {
+std::unique_ptr<CostModel> cost_model(const MachineFit& fit) {
   return std::make_unique<Roofline>(fit.model);
 }
 
-std::unique_ptr<CostModel> cost_model(const BoxFit& fit, const DeviceModel& shipped) {
+std::unique_ptr<CostModel> cost_model(const MachineFit& fit, const DeviceModel& shipped) {
   constexpr auto kPrecision = static_cast<std::size_t>(Dtype::bf16);
   DeviceModel model = fit.model;
   const auto& own = model.peaks[kPrecision];
@@ -26,7 +26,7 @@ std::unique_ptr<CostModel> cost_model(const BoxFit& fit, const DeviceModel& ship
   return std::make_unique<Roofline>(std::move(model));
 }
 
-Device calibrated(Device device, const BoxFit& fit) {
+Device calibrated(Device device, const MachineFit& fit) {
   const MemoryCurve& adding = fit.add[static_cast<std::size_t>(NumberType::fp32)];
   if (adding.points.empty()) return device;
   const auto& [bytes, seconds] = adding.points.back();

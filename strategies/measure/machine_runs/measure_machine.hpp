@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "sim/execute/device_plan/backend.hpp"
-#include "strategies/measure/machine/box.hpp"
+#include "strategies/measure/machine/measured_machine.hpp"
 
 namespace lockstep {
 
@@ -18,7 +18,7 @@ struct MeasureOptions {
 /// Measures memory, launches, products, attention, everything else that programs are made of, and,
 /// on several GPUs, the links between them. Never on zeros; medians after a warm-up. Errors:
 /// DeviceError.
-[[nodiscard]] std::vector<BoxMeasurement> measure_box(Backend& backend, bool is_host,
-                                                      const MeasureOptions& options = {});
+[[nodiscard]] std::vector<BoxMeasurement> measure_machine(Backend& backend, bool is_host,
+                                                          const MeasureOptions& options = {});
 
 }  // namespace lockstep

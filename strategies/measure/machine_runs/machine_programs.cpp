@@ -1,4 +1,4 @@
-#include "strategies/measure/machine_runs/box_programs.hpp"
+#include "strategies/measure/machine_runs/machine_programs.hpp"
 
 #include <fmt/format.h>
 

@@ -1,29 +1,30 @@
-#include "strategies/measure/machine/box_links.hpp"
+#include "strategies/measure/machine/machine_links.hpp"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
 
 #include "sim/engine/replay.hpp"
-#include "strategies/measure/machine_fit/fit_box.hpp"
-#include "strategies/measure/machine_runs/measure_box.hpp"
+#include "strategies/measure/machine_fit/fit_machine.hpp"
+#include "strategies/measure/machine_runs/measure_machine.hpp"
 #include "tests/strategies/measure/machine/known_gpus.hpp"
 #include "topologies/files/cluster_file.hpp"
 #include "topologies/routing/lower.hpp"
 
-/// Links of a box in the place of a cluster's. The box is the one of known_figures(): 200 GB/s
-/// between most GPUs, 3 us until a copy between two is there, of which 1 us is any copy's start.
+/// Links of a machine in the place of a cluster's. The machine is the one of known_figures(): 200
+/// GB/s between most GPUs, 3 us until a copy between two is there, of which 1 us is any copy's
+/// start.
 namespace lockstep {
 namespace {
 
-Box known_box(const std::string& device = "NVIDIA H100 80GB HBM3") {
-  Box box;
-  box.backend = "cuda";
-  box.device = device;
-  box.gpus = 4;
-  box.fit = known_figures();
-  box.fit.model.multiprocessors = 132;
-  return box;
+MeasuredMachine known_machine(const std::string& device = "NVIDIA H100 80GB HBM3") {
+  MeasuredMachine machine;
+  machine.backend = "cuda";
+  machine.device = device;
+  machine.gpus = 4;
+  machine.fit = known_figures();
+  machine.fit.model.multiprocessors = 132;
+  return machine;
 }
 
 Device device(const std::string& id) {
@@ -57,7 +58,7 @@ const Bytes kSize = Bytes{100'000'000};
 
 TEST_CASE("what one GPU sends another alone takes what the box's links say, in every node") {
   const Cluster built = cluster("dgx-h100", 2);
-  const ClusterOfBox of = with_links_of(known_box(), built, device("h100-sxm5-80gb"));
+  const ClusterOfMachine of = with_links_of(known_machine(), built, device("h100-sxm5-80gb"));
   CHECK(of.links ==
         "NVLinks as measured, 200 GB/s after 2 us from GPU 0 to GPU 1 (else 370.8 GB/s after "
         "600 ns): the median of 12 pairs, of 100 to 200 GB/s");
@@ -70,7 +71,7 @@ TEST_CASE("what one GPU sends another alone takes what the box's links say, in e
 
 TEST_CASE("between nodes on one rail nothing changes, over another rail's NIC the NVLinks do") {
   const Cluster built = cluster("dgx-h100", 2);
-  const Cluster of = with_links_of(known_box(), built, device("h100-sxm5-80gb")).cluster;
+  const Cluster of = with_links_of(known_machine(), built, device("h100-sxm5-80gb")).cluster;
   CHECK(seconds(of, 0, 8, kSize) == seconds(built, 0, 8, kSize));
   CHECK(std::abs(seconds(of, 0, 9, Bytes{0}) - seconds(built, 0, 9, Bytes{0}) - 1.4e-6) < 1e-9);
 }
@@ -80,53 +81,54 @@ TEST_CASE("links that were measured through copies are taken as they were fitted
   MeasureOptions options;
   options.quick = true;
   options.repeats = 1;
-  Box box = known_box();
-  box.fit = fit_box(measure_box(gpus, false, options), false, 132);
-  const Cluster of = with_links_of(box, cluster("dgx-h100", 1), device("h100-sxm5-80gb")).cluster;
+  MeasuredMachine machine = known_machine();
+  machine.fit = fit_machine(measure_machine(gpus, false, options), false, 132);
+  const Cluster of =
+      with_links_of(machine, cluster("dgx-h100", 1), device("h100-sxm5-80gb")).cluster;
   CHECK(seconds(of, 1, 2, kSize) == doctest::Approx(kAlone).epsilon(0.01));
 }
 
 TEST_CASE("GPUs that are cabled to each other keep how their links differ") {
-  Box box = known_box("Tesla V100-SXM2-32GB");
-  box.fit.model.multiprocessors = 80;
+  MeasuredMachine machine = known_machine("Tesla V100-SXM2-32GB");
+  machine.fit.model.multiprocessors = 80;
   // One NVLink from 0 to 1, two from 0 to 3 (DGX-1): measured, all carry half of what is shipped.
   const Cluster built = cluster("dgx1", 1);
   const double one = seconds(built, 0, 1, kSize) - seconds(built, 0, 1, Bytes{0});
   const double two = seconds(built, 0, 3, kSize) - seconds(built, 0, 3, Bytes{0});
   CHECK(one == doctest::Approx(2 * two));
-  box.fit.links.pairs = {{0, 1, 3_us, Rate::bytes_per_second(std::llround(0.5e8 / one))},
-                         {0, 3, 3_us, Rate::bytes_per_second(std::llround(0.5e8 / two))}};
-  const Cluster of = with_links_of(box, built, device("v100-sxm2-32gb")).cluster;
+  machine.fit.links.pairs = {{0, 1, 3_us, Rate::bytes_per_second(std::llround(0.5e8 / one))},
+                             {0, 3, 3_us, Rate::bytes_per_second(std::llround(0.5e8 / two))}};
+  const Cluster of = with_links_of(machine, built, device("v100-sxm2-32gb")).cluster;
   CHECK(seconds(of, 0, 1, kSize) == doctest::Approx(2 * one + 2e-6));
   CHECK(seconds(of, 0, 3, kSize) == doctest::Approx(2 * two + 2e-6));
 }
 
 TEST_CASE("copies between GPUs that start no later than within one leave latencies as they were") {
-  Box box = known_box();
-  for (BoxLink& pair : box.fit.links.pairs) pair.latency = box.fit.empty_copy;
+  MeasuredMachine machine = known_machine();
+  for (BoxLink& pair : machine.fit.links.pairs) pair.latency = machine.fit.empty_copy;
   const Cluster built = cluster("dgx-h100", 1);
-  const Cluster of = with_links_of(box, built, device("h100-sxm5-80gb")).cluster;
+  const Cluster of = with_links_of(machine, built, device("h100-sxm5-80gb")).cluster;
   CHECK(seconds(of, 1, 2, Bytes{0}) == seconds(built, 1, 2, Bytes{0}));
 }
 
 TEST_CASE("links stay as they are, and why is said") {
   const Cluster dgx = cluster("dgx-h100", 1);
   const Device h100 = device("h100-sxm5-80gb");
-  const auto check = [](const Box& box, const Cluster& built, const Device& of,
+  const auto check = [](const MeasuredMachine& machine, const Cluster& built, const Device& of,
                         const std::string& why) {
-    const ClusterOfBox out = with_links_of(box, built, of);
+    const ClusterOfMachine out = with_links_of(machine, built, of);
     CHECK(out.links == "as the cluster has them: " + why);
     CHECK(out.cluster.overlay().all().empty());
   };
-  Box one = known_box();
+  MeasuredMachine one = known_machine();
   one.gpus = 1;
   one.fit.links = {};
   check(one, dgx, h100, "the calibration is of one GPU");
   one.backend = "host";
   check(one, dgx, h100, "the calibration is of a host");
-  check(known_box("NVIDIA A100-SXM4-80GB"), dgx, h100,
+  check(known_machine("NVIDIA A100-SXM4-80GB"), dgx, h100,
         "the calibration is of NVIDIA A100-SXM4-80GB, not of h100-sxm5-80gb");
-  Box pcie = known_box("NVIDIA A100 80GB PCIe");
+  MeasuredMachine pcie = known_machine("NVIDIA A100 80GB PCIe");
   pcie.fit.model.multiprocessors = 108;
   check(pcie, cluster("pcie-box", 1), device("a100-pcie-80gb"),
         "no two GPUs of a node are joined by NVLink alone");
@@ -135,9 +137,9 @@ TEST_CASE("links stay as they are, and why is said") {
 /// Names as CUDA has them (cudaDeviceProp::name).
 TEST_CASE("a GPU's own name tells which device it is") {
   const auto is = [](const std::string& name, std::int64_t multiprocessors, const std::string& id) {
-    Box box = known_box(name);
-    box.fit.model.multiprocessors = multiprocessors;
-    return is_of_kind(box, device(id));
+    MeasuredMachine machine = known_machine(name);
+    machine.fit.model.multiprocessors = multiprocessors;
+    return is_of_kind(machine, device(id));
   };
   CHECK(is("NVIDIA H100 80GB HBM3", 132, "h100-sxm5-80gb"));
   CHECK(is("NVIDIA H200", 132, "h200-sxm5-141gb"));

@@ -1,4 +1,4 @@
-#include "strategies/measure/machine/box_cost.hpp"
+#include "strategies/measure/machine/machine_cost.hpp"
 
 #include <doctest/doctest.h>
 
@@ -12,7 +12,7 @@ namespace {
 TEST_CASE("a GPU's attention is the shipped one, its products are the measured ones") {
   const DeviceModel shipped =
       device_model(load_device(LOCKSTEP_SOURCE_DIR "/configs/devices/h100-sxm5-80gb.json"));
-  BoxFit fit;
+  MachineFit fit;
   fit.serial = false;
   fit.model = shipped;
   // A card with half of the rate, whose backend does attention at a hundredth of it.
@@ -25,7 +25,7 @@ TEST_CASE("a GPU's attention is the shipped one, its products are the measured o
   };
   const Program attention = attention_program({}, Dtype::bf16);
   const Program product = product_program(4096, 4096, 4096, Dtype::bf16);
-  BoxFit full = fit;
+  MachineFit full = fit;
   full.model = shipped;
   const auto shipped_cost = cost_model(full);
   const auto own = cost_model(fit);

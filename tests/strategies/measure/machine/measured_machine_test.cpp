@@ -5,21 +5,21 @@
 #include "sim/cost/roofline.hpp"
 #include "sim/execute/device_plan/host_backend.hpp"
 #include "sim/execute/device_plan/plan_builder.hpp"
-#include "strategies/measure/machine_fit/fit_box.hpp"
-#include "strategies/measure/machine_runs/measure_box.hpp"
-#include "strategies/measure/machine_runs/simulate_box.hpp"
+#include "strategies/measure/machine_fit/fit_machine.hpp"
+#include "strategies/measure/machine_runs/measure_machine.hpp"
+#include "strategies/measure/machine_runs/simulate_machine.hpp"
 #include "strategies/measure/machine_runs/small_programs.hpp"
 #include "strategies/measure/machine_runs/time_operation.hpp"
 
-/// Measuring, fitting and simulating a box.
+/// Measuring, fitting and simulating a machine.
 namespace lockstep {
 namespace {
 
 using Kind = BoxMeasurement::Kind;
 
 /// A memory of 100 GB/s, read and written, behind 1 us.
-BoxFit known_memory(bool serial) {
-  BoxFit out;
+MachineFit known_memory(bool serial) {
+  MachineFit out;
   out.serial = serial;
   out.empty_copy = 1_us;
   out.model.memory_bandwidth = 100_GBps;
@@ -104,12 +104,12 @@ TEST_CASE("a fit finds the figures of a known device again") {
   add(Kind::empty_copy, 1e-6, 0);
   add(Kind::copy, 1.02e-6, 1000);
   add(Kind::copy, 20e-6, 1'000'000);  // 2 MB moved in 20 us: 100 GB/s
-  const BoxFit fit = fit_box(measurements, true, 1);
+  const MachineFit fit = fit_machine(measurements, true, 1);
   CHECK(fit.model.memory_bandwidth.bytes_per_second() == doctest::Approx(100e9));
   // Bytes moved, over the least, of what memory bounds: 3, as the device was made.
   CHECK(fit.model.kinds[static_cast<std::size_t>(OperationKind::normalisation)].traffic ==
         doctest::Approx(3).epsilon(0.01));
-  for (const BoxResidual& each : residuals_of(measurements, fit)) {
+  for (const MachineResidual& each : residuals_of(measurements, fit)) {
     CAPTURE(each.of);
     // A search along one figure at a time may stop beside the very best.
     CHECK(each.median < 0.1);
@@ -133,7 +133,7 @@ TEST_CASE("times between measured sizes lie on a straight line of the logarithms
 
 TEST_CASE("programs take the sum of their kernels where one stream does them") {
   const Program program = product_program(64, 64, 64, Dtype::fp32);
-  BoxFit fit = known_memory(true);
+  MachineFit fit = known_memory(true);
   fit.model = known_device();
   const Roofline cost{fit.model};
   CHECK(simulate_program(program, fit) == cost.time(kernel_of(program, program.routines[0], 0)));
@@ -145,7 +145,7 @@ TEST_CASE("a host is measured on numbers that are not zero, and everything takes
   options.quick = true;
   options.repeats = 1;
   std::size_t kernels = 0;
-  for (const BoxMeasurement& each : measure_box(*host, true, options)) {
+  for (const BoxMeasurement& each : measure_machine(*host, true, options)) {
     CAPTURE(to_string(each.kind));
     CAPTURE(each.what);
     CHECK(each.shared);

@@ -1,10 +1,10 @@
-#include "strategies/measure/machine_runs/measure_box.hpp"
+#include "strategies/measure/machine_runs/measure_machine.hpp"
 
 #include <algorithm>
 
 #include "sim/execute/device_kernels/kernel_launch.hpp"
 #include "sim/execute/device_plan/plan_builder.hpp"
-#include "strategies/measure/machine_runs/box_programs.hpp"
+#include "strategies/measure/machine_runs/machine_programs.hpp"
 #include "strategies/measure/machine_runs/measure_links.hpp"
 #include "strategies/measure/machine_runs/time_operation.hpp"
 
@@ -187,8 +187,8 @@ class Measuring {
 
 }  // namespace
 
-std::vector<BoxMeasurement> measure_box(Backend& backend, bool is_host,
-                                        const MeasureOptions& options) {
+std::vector<BoxMeasurement> measure_machine(Backend& backend, bool is_host,
+                                            const MeasureOptions& options) {
   return Measuring{backend, is_host, options}.run();
 }
 

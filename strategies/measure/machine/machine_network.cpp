@@ -1,4 +1,4 @@
-#include "strategies/measure/machine/box_network.hpp"
+#include "strategies/measure/machine/machine_network.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -53,7 +53,7 @@ class BoxRouter final : public Router {
 
 class Building {
  public:
-  Building(const BoxFit& fit, int devices) : fit_{fit} {
+  Building(const MachineFit& fit, int devices) : fit_{fit} {
     const Rate port = fit.links.port.value_or(fit.model.memory_bandwidth);
     for (int device = 0; device < devices; ++device) {
       out_.links.push_back({fit.model.memory_bandwidth, fit.empty_copy, true});
@@ -97,14 +97,14 @@ class Building {
     return std::max(rate, sum / fit_.links.both_ways);
   }
 
-  const BoxFit& fit_;
+  const MachineFit& fit_;
   Network out_{};
   std::map<std::pair<int, int>, PairWay> pairs_{};
 };
 
 }  // namespace
 
-Network box_network(const BoxFit& fit, int devices) {
+Network box_network(const MachineFit& fit, int devices) {
   return Building{fit, devices}.take();
 }
 

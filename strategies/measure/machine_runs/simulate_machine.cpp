@@ -1,4 +1,4 @@
-#include "strategies/measure/machine_runs/simulate_box.hpp"
+#include "strategies/measure/machine_runs/simulate_machine.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,7 @@
 #include "sim/cost/roofline.hpp"
 #include "sim/engine/replay.hpp"
 #include "sim/program/unroll.hpp"
-#include "strategies/measure/machine/box_network.hpp"
+#include "strategies/measure/machine/machine_network.hpp"
 
 namespace lockstep {
 
@@ -18,7 +18,7 @@ namespace {
 
 class PlanWorkload {
  public:
-  PlanWorkload(const Plan& plan, const BoxFit& fit) : plan_{plan}, fit_{fit} {}
+  PlanWorkload(const Plan& plan, const MachineFit& fit) : plan_{plan}, fit_{fit} {}
 
   Workload run() {
     workload_.streams.resize(plan_.streams.size());
@@ -95,7 +95,7 @@ class PlanWorkload {
   }
 
   const Plan& plan_;
-  const BoxFit& fit_;
+  const MachineFit& fit_;
   Workload workload_{};
   std::vector<ActivityRef> places_{};  // per command
   std::map<std::pair<StreamIndex, int>, std::size_t> memories_{};
@@ -109,11 +109,11 @@ class PlanWorkload {
 
 }  // namespace
 
-Duration simulate_plan(const Plan& plan, const BoxFit& fit) {
+Duration simulate_plan(const Plan& plan, const MachineFit& fit) {
   return end_of(box_network(fit, plan.devices), PlanWorkload{plan, fit}.run());
 }
 
-Duration simulate_program(const Program& program, const BoxFit& fit) {
+Duration simulate_program(const Program& program, const MachineFit& fit) {
   const Roofline cost{fit.model};
   const RoleProgram role = unroll(program, 0);
   Workload workload;

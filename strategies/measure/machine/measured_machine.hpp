@@ -12,8 +12,8 @@
 #include "sim/execute/device_kernels/number_type.hpp"
 #include "sim/program/kernel.hpp"
 
-/// A box that was measured: what it is, what was measured on it, and the figures that were fitted
-/// to that (configs/calibration, schema configs/schema/box.schema.json).
+/// A machine that was measured: what it is, what was measured on it, and the figures that were
+/// fitted to that (configs/calibration, schema configs/schema/machine.schema.json).
 namespace lockstep {
 
 /// What a kernel, a copy, a launch or a collective took: the median of several.
@@ -67,7 +67,7 @@ struct BoxLinks {
 };
 
 /// Figures of the cost model, and of memory that logical ranks share.
-struct BoxFit {
+struct MachineFit {
   DeviceModel model{};
   /// Of a stream, until a copy or kernel that waited for another begins.
   Duration empty_copy{};
@@ -80,7 +80,7 @@ struct BoxFit {
 };
 
 /// How far the fit is from what it was fitted to: simulated / measured - 1.
-struct BoxResidual {
+struct MachineResidual {
   std::string of{};  // "matmul fp32"
   std::int64_t rows = 0;
   double median = 0;  // of the absolute value
@@ -88,7 +88,7 @@ struct BoxResidual {
   double bias = 0;  // mean
 };
 
-struct Box {
+struct MeasuredMachine {
   std::string name{};
   std::string backend{};  // host, cuda
   std::string device{};   // as its maker calls it
@@ -96,8 +96,8 @@ struct Box {
   std::string date{};                                        // "2026-11-22"
   std::vector<std::pair<std::string, std::string>> facts{};  // driver, clocks, power ...
   std::vector<BoxMeasurement> measurements{};
-  BoxFit fit{};
-  std::vector<BoxResidual> residuals{};
+  MachineFit fit{};
+  std::vector<MachineResidual> residuals{};
 };
 
 [[nodiscard]] std::string to_string(BoxMeasurement::Kind kind);

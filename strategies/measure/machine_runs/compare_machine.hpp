@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "sim/execute/device_plan/backend.hpp"
-#include "strategies/measure/machine/box.hpp"
+#include "strategies/measure/machine/measured_machine.hpp"
 
 namespace lockstep {
 
-/// One case, measured and simulated with the figures of a box.
-struct BoxComparison {
+/// One case, measured and simulated with the figures of a machine.
+struct MachineComparison {
   std::string group{};  // collective, layer, step
   std::string what{};   // "all_reduce ring, 4 ranks, 1 MiB fp32"
   double measured = 0;
@@ -28,11 +28,12 @@ struct CompareOptions {
 /// Cases that calibration has not seen: collectives of 2 to 8 logical ranks by several algorithms
 /// and sizes; layers of GPT and Llama, forward and backward; training steps. At least 30 where not
 /// quick. Errors: DeviceError.
-[[nodiscard]] std::vector<BoxComparison> compare_box(Backend& backend, const Box& box,
-                                                     const CompareOptions& options = {});
+[[nodiscard]] std::vector<MachineComparison> compare_machine(Backend& backend,
+                                                             const MeasuredMachine& machine,
+                                                             const CompareOptions& options = {});
 
 /// Mean |error|, over all or over a group.
-[[nodiscard]] double mean_error(const std::vector<BoxComparison>& rows,
+[[nodiscard]] double mean_error(const std::vector<MachineComparison>& rows,
                                 std::string_view group = {});
 
 }  // namespace lockstep
