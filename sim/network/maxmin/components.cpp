@@ -236,14 +236,14 @@ std::int64_t FluidTransport::next_of_all(ComponentId id) {
   tidy(id);
   Component& component = components_[id];
   component.lists_ends = false;
-  std::int64_t earliest = Sharing::kNever;
+  std::int64_t earliest = MaxMinSolver::kNever;
   for (const LinkId link : component.links) {
     const std::int64_t end = sharing_.next_end(flows_, link);
     if (end < earliest) {
       earliest = end;
       component.due.clear();
     }
-    if (end == earliest && end != Sharing::kNever) component.due.push_back(link);
+    if (end == earliest && end != MaxMinSolver::kNever) component.due.push_back(link);
   }
   return earliest;
 }
@@ -252,7 +252,7 @@ void FluidTransport::list_ends(Component& component) {
   component.lists_ends = true;
   component.ends.clear();
   for (const LinkId link : component.links)
-    if (const std::int64_t end = sharing_.next_end(flows_, link); end != Sharing::kNever)
+    if (const std::int64_t end = sharing_.next_end(flows_, link); end != MaxMinSolver::kNever)
       component.ends.push_back({end, link});
   std::make_heap(component.ends.begin(), component.ends.end(), std::greater<>{});
 }

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "sim/network/maxmin/flow_table.hpp"
-#include "sim/network/maxmin/sharing.hpp"
+#include "sim/network/maxmin/max_min_solver.hpp"
 #include "sim/network/transport.hpp"
 #include "sim/symmetry/reuse/link_twins.hpp"
 
@@ -48,7 +48,7 @@ class FluidTransport final : public Transport {
     bool whole = false;           // more has changed than these say
     std::uint32_t pauses = 0;     // fillings to come that do not try to stay near
     std::uint32_t last_pause = 0;
-    History history;
+    SolveCheckpoints history;
     std::uint32_t flows = 0;
     std::uint32_t left_since_built = 0;
     std::uint32_t version = 0;
@@ -100,7 +100,7 @@ class FluidTransport final : public Transport {
   std::vector<bool> port_;
   LinkTwins twins_;
   FlowTable flows_;
-  Sharing sharing_;
+  MaxMinSolver sharing_;
   std::vector<ComponentId> component_of_;  // per link
   std::vector<LinkUse> use_;               // per link
   std::vector<LinkId> cap_links_;          // spare private links that cap a transfer

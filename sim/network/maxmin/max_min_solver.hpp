@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "sim/network/maxmin/flow_table.hpp"
-#include "sim/network/maxmin/history.hpp"
+#include "sim/network/maxmin/solve_checkpoints.hpp"
 
 namespace lockstep::fluid {
 
@@ -15,10 +15,10 @@ namespace lockstep::fluid {
 /// level as its rate. A group counts the service that each of its flows has had (level times
 /// time, exactly); a flow ends when that count reaches its own mark, so a change of level
 /// re-keys a group and not its flows. Only a flow that comes to be limited elsewhere moves.
-class Sharing {
+class MaxMinSolver {
  public:
   /// Capacities in rate steps, by link.
-  explicit Sharing(std::span<const std::uint64_t> capacities);
+  explicit MaxMinSolver(std::span<const std::uint64_t> capacities);
 
   LinkId add_link(std::uint64_t capacity);
   void set_capacity(LinkId link, std::uint64_t capacity) { capacity_[link] = capacity; }
@@ -33,7 +33,7 @@ class Sharing {
   /// Works out the levels of `links`, which must hold every link of every flow on them.
   /// Flows without a group bring their work left in Flow::work. Begins where `history` says that
   /// the last filling still holds.
-  void fill(FlowTable& flows, std::span<const LinkId> links, History& history);
+  void fill(FlowTable& flows, std::span<const LinkId> links, SolveCheckpoints& history);
   /// The same where, since the last filling, flows have come to or gone from no links but
   /// `changed`, of which those that have come to these links may have been in no filling yet: works
   /// out levels as far as the change reaches. Those of all other links hold. False where that would
@@ -81,7 +81,7 @@ class Sharing {
     bool front_holds = false;       // the first of `finishing` has been seen to be no leftover
     std::vector<Finish> finishing;  // heap; entries of flows that moved are skipped at the top
   };
-  struct Filling : Rest {
+  struct Filling : ResidualCapacity {
     std::uint32_t frozen = 0;  // the sweep in which the link froze
     std::uint32_t near = 0;    // the mark of the last fill_near that it was part of
     bool queued = false;       // that is to work it out
@@ -110,9 +110,11 @@ class Sharing {
   [[nodiscard]] static bool sinks_below(const Bound& a, const Bound& b) {
     return a.level != b.level ? a.level > b.level : a.link > b.link;
   }
-  void begin_filling(const FlowTable& flows, std::span<const LinkId> links, History& history);
-  void resume_filling(const History::Checkpoint& from, History& history);
-  void remember(std::span<const LinkId> links, History& history, std::uint64_t level) const;
+  void begin_filling(const FlowTable& flows, std::span<const LinkId> links,
+                     SolveCheckpoints& history);
+  void resume_filling(const SolveCheckpoints::Checkpoint& from, SolveCheckpoints& history);
+  void remember(std::span<const LinkId> links, SolveCheckpoints& history,
+                std::uint64_t level) const;
   void drop_top();
   void freeze(FlowTable& flows, LinkId link, std::uint64_t level);
   void freeze_pair(LinkId other, std::uint64_t level, Weight unit);

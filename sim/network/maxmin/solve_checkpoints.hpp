@@ -10,14 +10,14 @@
 namespace lockstep::fluid {
 
 /// What is left of a link while the water rises.
-struct Rest {
+struct ResidualCapacity {
   // Capacity times FlowTable::unit(), as two halves: without split routes the high one stays 0 and
   // the filling leaves it alone.
   std::uint64_t low = 0;
   std::uint64_t high = 0;
   Weight open = 0;  // weight of the flows not frozen yet
 
-  static Rest of(UInt128 capacity, Weight open) {
+  static ResidualCapacity of(UInt128 capacity, Weight open) {
     return {static_cast<std::uint64_t>(capacity), static_cast<std::uint64_t>(capacity >> 64U),
             open};
   }
@@ -32,11 +32,11 @@ struct Rest {
 /// How the last filling of a component went, so that the next one can begin where it would differ.
 /// A flow that leaves had no part in what froze below its own level, and a flow that joins has none
 /// below the level that its links could fall to: up to there the filling is the same.
-class History {
+class SolveCheckpoints {
  public:
   struct Open {
     LinkId link;
-    Rest rest;
+    ResidualCapacity rest;
   };
   /// The links still open after the first `frozen` ones, just before those at `level` froze.
   struct Checkpoint {

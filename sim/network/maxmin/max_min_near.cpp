@@ -2,7 +2,7 @@
 #include <array>
 
 #include "sim/base/check.hpp"
-#include "sim/network/maxmin/sharing.hpp"
+#include "sim/network/maxmin/max_min_solver.hpp"
 #include "sim/network/share_error.hpp"
 
 namespace lockstep::fluid {
@@ -18,8 +18,8 @@ namespace lockstep::fluid {
 // level concerns, which are the ones above the lower of the old and the new level, until nothing
 // changes. Each does come to rest, from the lowest level up.
 
-bool Sharing::fill_near(FlowTable& flows, std::span<const LinkId> changed, std::size_t most,
-                        std::int64_t now_ps) {
+bool MaxMinSolver::fill_near(FlowTable& flows, std::span<const LinkId> changed, std::size_t most,
+                             std::int64_t now_ps) {
   ++mark_;
   near_.clear();
   queue_.clear();
@@ -39,12 +39,12 @@ bool Sharing::fill_near(FlowTable& flows, std::span<const LinkId> changed, std::
   return true;
 }
 
-void Sharing::give_up(std::size_t from) {
+void MaxMinSolver::give_up(std::size_t from) {
   for (std::size_t i = from; i < queue_.size(); ++i) rest_[queue_[i]].queued = false;
   for (std::size_t i = replaced_.size(); i-- > 0;) fair_[replaced_[i].link] = replaced_[i].level;
 }
 
-void Sharing::work_out(const FlowTable& flows, LinkId link) {
+void MaxMinSolver::work_out(const FlowTable& flows, LinkId link) {
   const std::uint64_t before = fair_[link];
   const std::uint64_t level = fair_level(flows, link);
   if (level == before) return;
@@ -63,7 +63,7 @@ void Sharing::work_out(const FlowTable& flows, LinkId link) {
 }
 
 /// The lowest level of the flow's links, but for `except`.
-std::uint64_t Sharing::lowest_on(const FlowTable& flows, FlowId id, LinkId except) const {
+std::uint64_t MaxMinSolver::lowest_on(const FlowTable& flows, FlowId id, LinkId except) const {
   std::uint64_t lowest = kUnlimited;
   for (const FlowHop& hop : flows.hops(flows.flow(id)))
     if (hop.link != except) lowest = std::min(lowest, fair_[hop.link]);
@@ -95,7 +95,7 @@ std::uint64_t level_of_few(std::uint64_t capacity, std::span<std::uint64_t> allo
 }  // namespace
 
 /// The link's level, given those of the others.
-std::uint64_t Sharing::fair_level(const FlowTable& flows, LinkId link) {
+std::uint64_t MaxMinSolver::fair_level(const FlowTable& flows, LinkId link) {
   const std::vector<Crossing>& crossings = flows.on_link(link);
   if (flows.unit() == 1 && crossings.size() <= kFew) {
     std::array<std::uint64_t, kFew> allowed;
@@ -118,7 +118,8 @@ std::uint64_t Sharing::fair_level(const FlowTable& flows, LinkId link) {
                                   [link](const FlowHop& hop) { return hop.link == link; });
     allowed_.push_back({lowest_on(flows, crossing.flow, link), own->weight});
   }
-  Rest rest = Rest::of(static_cast<UInt128>(capacity_[link]) * flows.unit(), flows.weight(link));
+  ResidualCapacity rest = ResidualCapacity::of(static_cast<UInt128>(capacity_[link]) * flows.unit(),
+                                               flows.weight(link));
   while (rest.open > 0) {
     const std::uint64_t level = rest.level();
     const std::size_t open = allowed_.size();
@@ -137,7 +138,7 @@ std::uint64_t Sharing::fair_level(const FlowTable& flows, LinkId link) {
   return kUnlimited;
 }
 
-void Sharing::add_near(LinkId link, std::int64_t now_ps) {
+void MaxMinSolver::add_near(LinkId link, std::int64_t now_ps) {
   if (rest_[link].near == mark_) return;
   rest_[link].near = mark_;
   near_.push_back(link);
@@ -146,7 +147,8 @@ void Sharing::add_near(LinkId link, std::int64_t now_ps) {
 
 /// Flows on links whose level is a new one, and those that have come, join the groups that they are
 /// now limited by.
-void Sharing::settle_near(FlowTable& flows, std::span<const LinkId> changed, std::int64_t now_ps) {
+void MaxMinSolver::settle_near(FlowTable& flows, std::span<const LinkId> changed,
+                               std::int64_t now_ps) {
   for (const LinkId link : changed) add_near(link, now_ps);
   for (const Replaced& each : replaced_) add_near(each.link, now_ps);
   const std::size_t concerned = near_.size();

@@ -1,4 +1,4 @@
-#include "sim/network/maxmin/sharing.hpp"
+#include "sim/network/maxmin/max_min_solver.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -7,13 +7,13 @@
 
 namespace lockstep::fluid {
 
-Sharing::Sharing(std::span<const std::uint64_t> capacities)
+MaxMinSolver::MaxMinSolver(std::span<const std::uint64_t> capacities)
     : capacity_(capacities.begin(), capacities.end()),
       groups_(capacities.size()),
       fair_(capacities.size(), kUnlimited),
       rest_(capacities.size()) {}
 
-LinkId Sharing::add_link(std::uint64_t capacity) {
+LinkId MaxMinSolver::add_link(std::uint64_t capacity) {
   capacity_.push_back(capacity);
   groups_.emplace_back();
   fair_.push_back(kUnlimited);
@@ -21,7 +21,7 @@ LinkId Sharing::add_link(std::uint64_t capacity) {
   return static_cast<LinkId>(capacity_.size() - 1);
 }
 
-std::uint64_t Sharing::rate_alone(FlowTable& flows, const Flow& flow) const {
+std::uint64_t MaxMinSolver::rate_alone(FlowTable& flows, const Flow& flow) const {
   std::uint64_t rate = Rate::kMaxSteps;
   const Weight unit = flows.unit();
   for (const FlowHop& hop : flows.hops(flow)) {
@@ -35,7 +35,7 @@ std::uint64_t Sharing::rate_alone(FlowTable& flows, const Flow& flow) const {
   return rate;
 }
 
-void Sharing::advance(std::span<const LinkId> links, std::int64_t now_ps) {
+void MaxMinSolver::advance(std::span<const LinkId> links, std::int64_t now_ps) {
   for (const LinkId link : links) {
     Group& group = groups_[link];
     group.service += static_cast<Int128>(group.level) * (now_ps - group.since_ps);
@@ -43,9 +43,9 @@ void Sharing::advance(std::span<const LinkId> links, std::int64_t now_ps) {
   }
 }
 
-std::uint64_t Sharing::least_level(const FlowTable& flows, LinkId link) const {
+std::uint64_t MaxMinSolver::least_level(const FlowTable& flows, LinkId link) const {
   const UInt128 capacity = static_cast<UInt128>(capacity_[link]) * flows.unit();
-  return Rest::of(capacity, flows.weight(link)).level();
+  return ResidualCapacity::of(capacity, flows.weight(link)).level();
 }
 
 namespace {
@@ -59,10 +59,11 @@ constexpr std::size_t kCheckpoints = 12;
 // Levels only rise while the water does: when flows freeze at level x on a link whose own level
 // is above x, what remains per flow cannot fall. So a level worked out earlier is a bound from
 // below, and a link is worked out anew only when its bound is the least of all.
-void Sharing::fill(FlowTable& flows, std::span<const LinkId> links, History& history) {
+void MaxMinSolver::fill(FlowTable& flows, std::span<const LinkId> links,
+                        SolveCheckpoints& history) {
   ++sweep_;
   bounds_.clear();
-  if (const History::Checkpoint* from = history.resume()) {
+  if (const SolveCheckpoints::Checkpoint* from = history.resume()) {
     resume_filling(*from, history);
   } else {
     begin_filling(flows, links, history);
@@ -90,26 +91,28 @@ void Sharing::fill(FlowTable& flows, std::span<const LinkId> links, History& his
   }
 }
 
-void Sharing::begin_filling(const FlowTable& flows, std::span<const LinkId> links,
-                            History& history) {
+void MaxMinSolver::begin_filling(const FlowTable& flows, std::span<const LinkId> links,
+                                 SolveCheckpoints& history) {
   history.order.clear();
   for (const LinkId link : links) {
     groups_[link].level = 0;
     groups_[link].next_ps = kUnknown;
     fair_[link] = kUnlimited;
     const UInt128 capacity = static_cast<UInt128>(capacity_[link]) * flows.unit();
-    static_cast<Rest&>(rest_[link]) = Rest::of(capacity, flows.weight(link));
+    static_cast<ResidualCapacity&>(rest_[link]) =
+        ResidualCapacity::of(capacity, flows.weight(link));
     if (rest_[link].open > 0) bounds_.push_back({rest_[link].level(), link});
   }
   std::make_heap(bounds_.begin(), bounds_.end(), sinks_below);
 }
 
 /// Takes up the filling at a checkpoint: what froze before it stays as it is.
-void Sharing::resume_filling(const History::Checkpoint& from, History& history) {
+void MaxMinSolver::resume_filling(const SolveCheckpoints::Checkpoint& from,
+                                  SolveCheckpoints& history) {
   history.order.resize(from.frozen);
   for (const LinkId link : history.order) rest_[link].frozen = sweep_;
-  for (const History::Open& open : from.open) {
-    static_cast<Rest&>(rest_[open.link]) = open.rest;
+  for (const SolveCheckpoints::Open& open : from.open) {
+    static_cast<ResidualCapacity&>(rest_[open.link]) = open.rest;
     fair_[open.link] = kUnlimited;
     if (open.rest.open == 0) continue;  // it may even have left the component
     groups_[open.link].level = 0;
@@ -119,8 +122,9 @@ void Sharing::resume_filling(const History::Checkpoint& from, History& history) 
   std::make_heap(bounds_.begin(), bounds_.end(), sinks_below);
 }
 
-void Sharing::remember(std::span<const LinkId> links, History& history, std::uint64_t level) const {
-  History::Checkpoint& checkpoint = history.add_checkpoint();
+void MaxMinSolver::remember(std::span<const LinkId> links, SolveCheckpoints& history,
+                            std::uint64_t level) const {
+  SolveCheckpoints::Checkpoint& checkpoint = history.add_checkpoint();
   checkpoint.frozen = history.order.size();
   checkpoint.level = level;
   checkpoint.open.clear();
@@ -129,15 +133,15 @@ void Sharing::remember(std::span<const LinkId> links, History& history, std::uin
     if (rest_[link].frozen != sweep_) checkpoint.open.push_back({link, rest_[link]});
 }
 
-void Sharing::drop_top() {
+void MaxMinSolver::drop_top() {
   bounds_.front() = bounds_.back();
   bounds_.pop_back();
   if (!bounds_.empty()) sift_down(0);
 }
 
 /// Makes the top bound exact. True if it then still is the top; otherwise it has sunk or gone.
-bool Sharing::settle_top() {
-  const Rest& rest = rest_[bounds_.front().link];
+bool MaxMinSolver::settle_top() {
+  const ResidualCapacity& rest = rest_[bounds_.front().link];
   if (rest.open == 0) {
     drop_top();
     return false;
@@ -149,7 +153,7 @@ bool Sharing::settle_top() {
   return false;
 }
 
-void Sharing::sift_down(std::size_t at) {
+void MaxMinSolver::sift_down(std::size_t at) {
   const Bound sinking = bounds_[at];
   const std::size_t size = bounds_.size();
   for (;;) {
@@ -166,7 +170,7 @@ void Sharing::sift_down(std::size_t at) {
 /// The link is full: its flows that are still open get its level. Those of its own group are: if a
 /// link had frozen one before, it would have taken it over. Of the others those are open whose own
 /// link is: they join this group now.
-void Sharing::freeze(FlowTable& flows, LinkId link, std::uint64_t level) {
+void MaxMinSolver::freeze(FlowTable& flows, LinkId link, std::uint64_t level) {
   if (level == 0) throw ShareError{};
   rest_[link].frozen = sweep_;
   groups_[link].level = level;
@@ -200,7 +204,7 @@ void Sharing::freeze(FlowTable& flows, LinkId link, std::uint64_t level) {
   }
 }
 
-inline void Sharing::freeze_pair(LinkId other, std::uint64_t level, Weight unit) {
+inline void MaxMinSolver::freeze_pair(LinkId other, std::uint64_t level, Weight unit) {
   Filling& rest = rest_[other];
   if (unit == 1) {
     rest.low -= level;
@@ -211,7 +215,7 @@ inline void Sharing::freeze_pair(LinkId other, std::uint64_t level, Weight unit)
 }
 
 /// The same for a flow over any number of links with any weights.
-void Sharing::freeze_far(FlowTable& flows, FlowId id, std::uint64_t level) {
+void MaxMinSolver::freeze_far(FlowTable& flows, FlowId id, std::uint64_t level) {
   const auto hops = flows.hops(flows.flow(id));
   if (flows.unit() == 1) {
     for (const FlowHop& hop : hops) {
@@ -224,7 +228,7 @@ void Sharing::freeze_far(FlowTable& flows, FlowId id, std::uint64_t level) {
     rest_[hop.link].take(static_cast<UInt128>(level) * hop.weight, hop.weight);
 }
 
-void Sharing::move(FlowTable& flows, FlowId id, LinkId to) {
+void MaxMinSolver::move(FlowTable& flows, FlowId id, LinkId to) {
   ungroup(flows, id);
   flows.set_group(id, to);
   Flow& flow = flows.flow(id);
@@ -236,7 +240,7 @@ void Sharing::move(FlowTable& flows, FlowId id, LinkId to) {
   std::push_heap(group.finishing.begin(), group.finishing.end(), std::greater<>{});
 }
 
-void Sharing::ungroup(FlowTable& flows, FlowId id) {
+void MaxMinSolver::ungroup(FlowTable& flows, FlowId id) {
   const LinkId owner = flows.group(id);
   if (owner == kNone) return;
   Flow& flow = flows.flow(id);
@@ -251,7 +255,7 @@ void Sharing::ungroup(FlowTable& flows, FlowId id) {
   group.front_holds = false;
 }
 
-void Sharing::drop_stale(const FlowTable& flows, Group& group) {
+void MaxMinSolver::drop_stale(const FlowTable& flows, Group& group) {
   if (group.front_holds) return;
   group.front_holds = true;
   auto& heap = group.finishing;
@@ -261,7 +265,7 @@ void Sharing::drop_stale(const FlowTable& flows, Group& group) {
   }
 }
 
-std::int64_t Sharing::next_end(const FlowTable& flows, LinkId link) {
+std::int64_t MaxMinSolver::next_end(const FlowTable& flows, LinkId link) {
   Group& group = groups_[link];
   if (group.live == 0) return kNever;
   if (group.next_ps == kUnknown) {
@@ -272,8 +276,8 @@ std::int64_t Sharing::next_end(const FlowTable& flows, LinkId link) {
   return group.next_ps;
 }
 
-void Sharing::take_ended(FlowTable& flows, LinkId link, std::int64_t now_ps,
-                         std::vector<FlowId>& ended) {
+void MaxMinSolver::take_ended(FlowTable& flows, LinkId link, std::int64_t now_ps,
+                              std::vector<FlowId>& ended) {
   Group& group = groups_[link];
   group.next_ps = kUnknown;
   while (group.live > 0) {
