@@ -6,7 +6,7 @@
 
 namespace lockstep {
 
-Mesh::Mesh(std::vector<Atom> atoms, std::vector<std::pair<std::string, Atoms>> axes)
+Mesh::Mesh(std::vector<Atom> atoms, std::vector<std::pair<std::string, MeshSubAxes>> axes)
     : atoms_{std::move(atoms)}, axes_{std::move(axes)} {
   for (const Atom& atom : atoms_) {
     LOCKSTEP_CHECK(atom.size >= 1);
@@ -16,15 +16,15 @@ Mesh::Mesh(std::vector<Atom> atoms, std::vector<std::pair<std::string, Atoms>> a
   for (std::size_t i = 0; i < atoms_.size(); ++i) {
     const bool named = std::any_of(axes_.begin(), axes_.end(),
                                    [&](const auto& axis) { return axis.first == atoms_[i].name; });
-    if (!named) axes_.emplace_back(atoms_[i].name, Atoms(1, static_cast<AtomId>(i)));
+    if (!named) axes_.emplace_back(atoms_[i].name, MeshSubAxes(1, static_cast<AtomId>(i)));
   }
 }
 
-Atoms Mesh::axis(std::string_view name) const {
+MeshSubAxes Mesh::axis(std::string_view name) const {
   const auto found = std::find_if(axes_.begin(), axes_.end(),
                                   [&](const auto& axis) { return axis.first == name; });
   if (found == axes_.end()) return {};
-  Atoms out;
+  MeshSubAxes out;
   for (const AtomId atom : found->second) {
     if (atoms_[atom].size > 1) out.push_back(atom);
   }
@@ -63,7 +63,7 @@ std::vector<int> Mesh::members(int rank, std::span<const AtomId> atoms) const {
 
 std::string Mesh::name(std::span<const AtomId> atoms) const {
   for (const auto& [name, unused] : axes_) {
-    const Atoms members = axis(name);
+    const MeshSubAxes members = axis(name);
     if (std::is_permutation(members.begin(), members.end(), atoms.begin(), atoms.end())) {
       return name;
     }

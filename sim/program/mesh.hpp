@@ -12,7 +12,7 @@ namespace lockstep {
 /// A factor of the number of ranks. Axes that users name are lists of atoms, because some cut
 /// through others: expert parallelism divides dp * cp, a 2D sequence group is ulysses * ring.
 using AtomId = std::uint8_t;
-using Atoms = std::vector<AtomId>;  // outermost (slowest) first
+using MeshSubAxes = std::vector<AtomId>;  // outermost (slowest) first
 
 /// How ranks are numbered: one digit per atom. Immutable once built.
 class Mesh {
@@ -23,14 +23,17 @@ class Mesh {
   };
   /// `atoms`: innermost first, that is, neighbouring ranks differ in the first. `axes`: names for
   /// lists of atoms, outermost first, such as dp, cp, ep, edp; an atom's own name is an axis too.
-  explicit Mesh(std::vector<Atom> atoms = {}, std::vector<std::pair<std::string, Atoms>> axes = {});
+  explicit Mesh(std::vector<Atom> atoms = {},
+                std::vector<std::pair<std::string, MeshSubAxes>> axes = {});
 
   [[nodiscard]] int ranks() const { return ranks_; }
   [[nodiscard]] const std::vector<Atom>& atoms() const { return atoms_; }
   /// In the order in which they were given, those with a name of their own first.
-  [[nodiscard]] const std::vector<std::pair<std::string, Atoms>>& axes() const { return axes_; }
+  [[nodiscard]] const std::vector<std::pair<std::string, MeshSubAxes>>& axes() const {
+    return axes_;
+  }
   /// Empty where there is no such axis, or where it has one member only.
-  [[nodiscard]] Atoms axis(std::string_view name) const;
+  [[nodiscard]] MeshSubAxes axis(std::string_view name) const;
   /// Product of the sizes; 1 of none.
   [[nodiscard]] int size(std::span<const AtomId> atoms) const;
   /// Position of a rank along some atoms taken together, outermost first.
@@ -46,7 +49,7 @@ class Mesh {
  private:
   std::vector<Atom> atoms_;
   std::vector<int> strides_;
-  std::vector<std::pair<std::string, Atoms>> axes_;
+  std::vector<std::pair<std::string, MeshSubAxes>> axes_;
   int ranks_ = 1;
 };
 

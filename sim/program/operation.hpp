@@ -128,7 +128,7 @@ struct Ref {
 /// Who talks to whom, by mesh axes, never by rank.
 struct Communication {
   Collective collective = Collective::all_reduce;
-  Atoms over{};  // the communicator: the ranks that differ along these, outermost first
+  MeshSubAxes over{};  // the communicator: the ranks that differ along these, outermost first
   /// Only these positions along `over` take part; empty: all.
   std::vector<int> only{};
   /// A host takes part too, after the ranks, and is the root: the number of its role among those of

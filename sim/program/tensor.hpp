@@ -53,7 +53,7 @@ enum class Dim : std::uint8_t {
 struct Extent {
   Dim dim = Dim::batch;
   std::int64_t size = 1;
-  Atoms shards{};
+  MeshSubAxes shards{};
   /// Of n parts, part r consists of the 2n-ths r and 2n-1-r: a balanced cut for causal attention.
   bool zigzag = false;
 
@@ -76,10 +76,10 @@ struct Tensor {
   Dtype dtype = Dtype::bf16;
   std::vector<Extent> extents{};
   /// Each rank along these atoms has a summand of the tensor; the tensor is their sum.
-  Atoms partial{};
+  MeshSubAxes partial{};
   /// The rank's part (after `extents`), laid out flat and padded, is cut once more along these:
   /// what ZeRO does with weights, gradients and optimizer states.
-  Atoms flat{};
+  MeshSubAxes flat{};
   /// Lives for the whole step, from before its first operation on; others from the start of the
   /// operation that first writes them to the end of the last that uses them.
   bool resident = false;

@@ -22,7 +22,7 @@ namespace lockstep {
 /// A communicator and, of sends and receives, by how much further the receiver stands.
 struct Channel {
   bool collective = true;
-  Atoms over{};
+  MeshSubAxes over{};
   std::vector<int> only{};
   std::optional<int> host{};
   std::string group{};

@@ -116,7 +116,7 @@ const ElementType* find_element_type(std::string_view name) {
   return found == kElementTypes.end() ? nullptr : found;
 }
 
-MessageLayout lay_out(Bytes size, const ElementType& type, std::int64_t blocks) {
+MessageLayout divide_message(Bytes size, const ElementType& type, std::int64_t blocks) {
   const std::int64_t count = size.count() / type.size.count();
   const std::int64_t per_block = count / blocks + (count % blocks == 0 ? 0 : 1);
   const Bytes block = per_block * type.size;

@@ -32,7 +32,8 @@ struct MessageLayout {
   Bytes padded;            // blocks * block
 };
 
-[[nodiscard]] MessageLayout lay_out(Bytes size, const ElementType& type, std::int64_t blocks);
+[[nodiscard]] MessageLayout divide_message(Bytes size, const ElementType& type,
+                                           std::int64_t blocks);
 
 /// What a schedule does, found by walking it.
 struct ScheduleMeasure {

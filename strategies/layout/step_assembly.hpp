@@ -10,8 +10,8 @@
 #include "strategies/layout/parallel_config.hpp"
 #include "strategies/models/model_graph.hpp"
 
-/// A training step while it is put together: the passes that follow lay_out() order the blocks'
-/// routines into roles and add what belongs to no block.
+/// A training step while it is put together: the passes that follow propagate_sharding() order the
+/// blocks' routines into roles and add what belongs to no block.
 namespace lockstep {
 
 enum class Work : std::uint8_t { forward, backward, weight_gradient, other };
@@ -33,10 +33,10 @@ struct StageScript {
 struct TrainedWeight {
   TensorId weight = 0;    // what the model reads
   TensorId gradient = 0;  // what backward writes
-  Atoms over{};
-  Atoms within{};
-  Atoms shard{};
-  Atoms replicate{};  // over without shard
+  MeshSubAxes over{};
+  MeshSubAxes within{};
+  MeshSubAxes shard{};
+  MeshSubAxes replicate{};  // over without shard
   TensorId summed{};  // the gradient (or the rank's shard of it) that is summed over all ranks
   TensorId share{};   // what the optimizer reads of it: all of `summed`, or a shard cut from it
   TensorId kept{};    // the weight (or shard) that the optimizer writes
@@ -121,11 +121,11 @@ void average_weights(StepAssembly& step);
 /// the index of the call after which it is.
 [[nodiscard]] std::vector<std::pair<int, std::size_t>> finished_positions(const StageScript& stage);
 /// Groups weights by a set of atoms.
-[[nodiscard]] std::vector<std::pair<Atoms, std::vector<TrainedWeight>>> grouped(
-    const std::vector<TrainedWeight>& weights, Atoms TrainedWeight::*by);
+[[nodiscard]] std::vector<std::pair<MeshSubAxes, std::vector<TrainedWeight>>> grouped(
+    const std::vector<TrainedWeight>& weights, MeshSubAxes TrainedWeight::*by);
 /// A collective over `over` on tensors of several weights, in one message.
 [[nodiscard]] Operation collective_of(const StepAssembly& step, Collective collective,
-                                      const Atoms& over, std::string name);
+                                      const MeshSubAxes& over, std::string name);
 
 /// The stream that a group's traffic has where it may hide behind computation, else the compute
 /// stream, where it runs in the order of issue.

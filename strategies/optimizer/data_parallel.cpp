@@ -1,13 +1,13 @@
-#include "strategies/sharding/cut_rules.hpp"
+#include "strategies/sharding/sharding_rules.hpp"
 
 namespace lockstep {
 
-void cut_for_data_parallelism(CutRules& rules, const Mesh& mesh) {
+void cut_for_data_parallelism(ShardingRules& rules, const Mesh& mesh) {
   rules.cuts[Dim::batch] = mesh.axis("dp");
 }
 
-CutRules cut_rules(const ParallelConfig& parallel, const Mesh& mesh) {
-  CutRules rules;
+ShardingRules sharding_rules(const ParallelConfig& parallel, const Mesh& mesh) {
+  ShardingRules rules;
   cut_for_data_parallelism(rules, mesh);
   cut_for_tensor_parallelism(rules, mesh);
   cut_for_context_parallelism(rules, mesh);

@@ -3,7 +3,7 @@
 
 #include "strategies/optimizer/gradient_parts.hpp"
 #include "strategies/sharding/cuts.hpp"
-#include "strategies/sharding/relay.hpp"
+#include "strategies/sharding/redistribute.hpp"
 
 namespace lockstep {
 
@@ -75,7 +75,7 @@ class Buckets {
 
   StepAssembly& step_;
   StageScript& stage_;
-  std::map<Atoms, Bucket> open_;
+  std::map<MeshSubAxes, Bucket> open_;
   Insertions insertions_;
 };
 
@@ -92,10 +92,11 @@ class Buckets {
 }
 
 /// One in-place all-reduce per set of atoms, of the summed gradients that have one.
-void sum_over(StepAssembly& step, StageScript& stage, Atoms TrainedWeight::*by, const char* name) {
-  std::map<Atoms, Operation> sums;
+void sum_over(StepAssembly& step, StageScript& stage, MeshSubAxes TrainedWeight::*by,
+              const char* name) {
+  std::map<MeshSubAxes, Operation> sums;
   for (const auto& [weight, position] : all_of(step, stage)) {
-    const Atoms& over = weight.*by;
+    const MeshSubAxes& over = weight.*by;
     if (over.empty()) continue;
     auto found = sums.find(over);
     if (found == sums.end()) {
@@ -154,9 +155,9 @@ std::vector<std::pair<int, std::size_t>> finished_positions(const StageScript& s
   return out;
 }
 
-std::vector<std::pair<Atoms, std::vector<TrainedWeight>>> grouped(
-    const std::vector<TrainedWeight>& weights, Atoms TrainedWeight::*by) {
-  std::vector<std::pair<Atoms, std::vector<TrainedWeight>>> out;
+std::vector<std::pair<MeshSubAxes, std::vector<TrainedWeight>>> grouped(
+    const std::vector<TrainedWeight>& weights, MeshSubAxes TrainedWeight::*by) {
+  std::vector<std::pair<MeshSubAxes, std::vector<TrainedWeight>>> out;
   for (const TrainedWeight& weight : weights) {
     const auto found = std::find_if(out.begin(), out.end(),
                                     [&](const auto& group) { return group.first == weight.*by; });
@@ -169,7 +170,7 @@ std::vector<std::pair<Atoms, std::vector<TrainedWeight>>> grouped(
   return out;
 }
 
-Operation collective_of(const StepAssembly& step, Collective collective, const Atoms& over,
+Operation collective_of(const StepAssembly& step, Collective collective, const MeshSubAxes& over,
                         std::string name) {
   Operation out;
   out.kind = OperationKind::collective;

@@ -37,8 +37,8 @@ class Scatters {
                         ScriptCall{Work::other, {routine, call.position, call.microbatch}});
   }
 
-  [[nodiscard]] Operation scatter(const Atoms& over, const std::vector<TrainedWeight>& weights,
-                                  int position) const {
+  [[nodiscard]] Operation scatter(const MeshSubAxes& over,
+                                  const std::vector<TrainedWeight>& weights, int position) const {
     Operation sum = collective_of(step_, Collective::reduce_scatter, over, "scatter_gradients");
     sum.stream = stream_of(step_, "dp", step_.parallel.overlaps(Overlap::dp_gradients));
     sum.accumulate = true;

@@ -2,7 +2,7 @@
 #include <map>
 
 #include "strategies/layout/step_assembly.hpp"
-#include "strategies/sharding/relay.hpp"
+#include "strategies/sharding/redistribute.hpp"
 
 namespace lockstep {
 
@@ -172,7 +172,7 @@ class Hosts {
   }
 
   StepAssembly& step_;
-  Atoms over_;
+  MeshSubAxes over_;
   std::vector<std::int64_t> bytes_;              // per host
   std::vector<std::vector<RoutineId>> answers_;  // per host
   std::vector<std::size_t> roles_;

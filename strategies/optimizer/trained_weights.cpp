@@ -42,7 +42,7 @@ class Finder {
 
   void cut(TrainedWeight& out) const {
     const Mesh& mesh = step_.program.mesh;
-    const Atoms partial = tensor(out.gradient).partial;
+    const MeshSubAxes partial = tensor(out.gradient).partial;
     out.over = common(partial, mesh.axis("dp_cp"));
     out.within = without(partial, out.over);
     if (step_.parallel.zero > 0) out.shard = common(out.over, mesh.axis("shard"));

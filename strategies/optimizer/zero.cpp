@@ -1,7 +1,7 @@
 #include <map>
 
 #include "strategies/layout/step_assembly.hpp"
-#include "strategies/sharding/relay.hpp"
+#include "strategies/sharding/redistribute.hpp"
 
 namespace lockstep {
 

@@ -152,7 +152,7 @@ class Pipeline {
   /// together on the other side (Narayanan et al., arXiv 2104.04473, section 4.1). None where it is
   /// cut anyway, or cannot be.
   [[nodiscard]] std::optional<TensorId> part_of(TensorId tensor) {
-    const Atoms tp = step_.program.mesh.axis("tp");
+    const MeshSubAxes tp = step_.program.mesh.axis("tp");
     const Extent* sequence = find_extent(step_.graph.tensors[tensor], Dim::sequence);
     if (tp.empty() || sequence == nullptr || !common(sequence->shards, tp).empty()) return {};
     const int parts = step_.program.mesh.size(joined(sequence->shards, tp));

@@ -6,28 +6,28 @@
 
 namespace lockstep {
 
-bool contains(const Atoms& atoms, AtomId atom) {
+bool contains(const MeshSubAxes& atoms, AtomId atom) {
   return std::find(atoms.begin(), atoms.end(), atom) != atoms.end();
 }
 
-Atoms without(const Atoms& a, const Atoms& b) {
-  Atoms out;
+MeshSubAxes without(const MeshSubAxes& a, const MeshSubAxes& b) {
+  MeshSubAxes out;
   for (const AtomId atom : a) {
     if (!contains(b, atom)) out.push_back(atom);
   }
   return out;
 }
 
-Atoms common(const Atoms& a, const Atoms& b) {
-  Atoms out;
+MeshSubAxes common(const MeshSubAxes& a, const MeshSubAxes& b) {
+  MeshSubAxes out;
   for (const AtomId atom : a) {
     if (contains(b, atom)) out.push_back(atom);
   }
   return out;
 }
 
-Atoms joined(const Atoms& a, const Atoms& b) {
-  Atoms out = a;
+MeshSubAxes joined(const MeshSubAxes& a, const MeshSubAxes& b) {
+  MeshSubAxes out = a;
   for (const AtomId atom : b) {
     if (!contains(a, atom)) out.push_back(atom);
   }
@@ -49,7 +49,7 @@ void place(Tensor& tensor, const Placement& placement) {
   tensor.partial = placement.partial;
 }
 
-Atoms cut_of(const Tensor& tensor, const Placement& placement, Dim dim) {
+MeshSubAxes cut_of(const Tensor& tensor, const Placement& placement, Dim dim) {
   for (std::size_t i = 0; i < tensor.extents.size(); ++i) {
     if (tensor.extents[i].dim == dim) return placement.cuts[i];
   }

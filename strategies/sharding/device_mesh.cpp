@@ -171,9 +171,9 @@ Mesh device_mesh(const ParallelConfig& parallel, std::int64_t kv_heads, int gpus
   static constexpr std::array kAxes{"tp",   "cp",    "dp",        "pp",        "dp_cp",
                                     "ep",   "edp",   "shard",     "replicate", "ulysses",
                                     "ring", "tp_kv", "ulysses_kv"};
-  std::vector<std::pair<std::string, Atoms>> axes;
+  std::vector<std::pair<std::string, MeshSubAxes>> axes;
   for (const char* axis : kAxes) {
-    Atoms atoms;
+    MeshSubAxes atoms;
     for (std::size_t i = factors.size(); i-- > 0;) {
       if (factors[i].axes.contains(axis)) atoms.push_back(static_cast<AtomId>(i));
     }

@@ -27,7 +27,7 @@ class ExpertLoad {
 /// busiest expert. What experts on a rank take in (Dim::slot of tensors whose experts are cut) is
 /// as many times as long as that rank is loaded: their products, the messages that bring it, the
 /// memory that holds it. Tokens on the rank that they come from are as many as ever. The products
-/// are marked with that load over the mean rank's (Operation::factor). After lay_out().
+/// are marked with that load over the mean rank's (Operation::factor). After propagate_sharding().
 void load_experts(ModelGraph& graph, const Mesh& mesh, const ParallelConfig& parallel,
                   const TransformerConfig& model);
 

@@ -19,15 +19,15 @@ using Kind = OperationKind;
   return operand.tensor->category == Category::gradient;
 }
 
-[[nodiscard]] Placement placed(const Tensor& tensor, const std::function<Atoms(Dim)>& cut) {
+[[nodiscard]] Placement placed(const Tensor& tensor, const std::function<MeshSubAxes(Dim)>& cut) {
   Placement out;
   for (const Extent& extent : tensor.extents) out.cuts.push_back(cut(extent.dim));
   return out;
 }
 
-[[nodiscard]] Atoms cut_by(const CutRules& rules, Dim dim) {
+[[nodiscard]] MeshSubAxes cut_by(const ShardingRules& rules, Dim dim) {
   const auto found = rules.cuts.find(dim);
-  return found == rules.cuts.end() ? Atoms{} : found->second;
+  return found == rules.cuts.end() ? MeshSubAxes{} : found->second;
 }
 
 /// Sums of parts: the gradient of a weight is one over every cut dimension that it does not have.
@@ -101,8 +101,8 @@ class Alike {
 
 /// The cut as far as none of `atoms` cuts: what lies inside a cut that is not made yet cannot be
 /// cut before it.
-[[nodiscard]] Atoms up_to(const Atoms& cut, const Atoms& atoms) {
-  Atoms out;
+[[nodiscard]] MeshSubAxes up_to(const MeshSubAxes& cut, const MeshSubAxes& atoms) {
+  MeshSubAxes out;
   for (const AtomId atom : cut) {
     if (contains(atoms, atom)) break;
     out.push_back(atom);
@@ -133,12 +133,12 @@ class Product {
   }
 
  private:
-  [[nodiscard]] Atoms in_a(Dim dim) const { return cut_of(*a_.tensor, a_.placement, dim); }
-  [[nodiscard]] Atoms in_b(Dim dim) const { return cut_of(*b_.tensor, b_.placement, dim); }
+  [[nodiscard]] MeshSubAxes in_a(Dim dim) const { return cut_of(*a_.tensor, a_.placement, dim); }
+  [[nodiscard]] MeshSubAxes in_b(Dim dim) const { return cut_of(*b_.tensor, b_.placement, dim); }
 
-  /// Atoms by which a gradient of a weight is cut cannot cut what is contracted too.
+  /// MeshSubAxes by which a gradient of a weight is cut cannot cut what is contracted too.
   void contract(Dim dim) {
-    Atoms cut;
+    MeshSubAxes cut;
     if (b_.tensor->category == Category::weight) {
       cut = in_b(dim);
     } else if (a_.tensor->category == Category::weight) {
@@ -153,7 +153,7 @@ class Product {
     result_.partial = joined(result_.partial, cut);
   }
 
-  [[nodiscard]] Atoms wanted(Dim dim) const {
+  [[nodiscard]] MeshSubAxes wanted(Dim dim) const {
     if (y_.settled) return cut_of(*y_.tensor, y_.placement, dim);
     return has(*a_.tensor, dim) ? in_a(dim) : in_b(dim);
   }
@@ -161,7 +161,7 @@ class Product {
   const Operand& a_;
   const Operand& b_;
   const Operand& y_;
-  std::map<Dim, Atoms> contracted_;
+  std::map<Dim, MeshSubAxes> contracted_;
   Placement result_;
 };
 
@@ -174,8 +174,8 @@ class Product {
 }
 
 /// Attention wants the sequence whole, or cut along the ring alone, and has its heads cut instead.
-[[nodiscard]] Placement in_attention(const Operand& operand, const CutRules& rules) {
-  return placed(*operand.tensor, [&](Dim dim) -> Atoms {
+[[nodiscard]] Placement in_attention(const Operand& operand, const ShardingRules& rules) {
+  return placed(*operand.tensor, [&](Dim dim) -> MeshSubAxes {
     switch (dim) {
       case Dim::sequence:
         return rules.attention_sequence;
@@ -191,7 +191,7 @@ class Product {
 
 /// Where queries' heads are cut further than those of keys, every rank has only its queries' share
 /// of the gradients of keys and values.
-[[nodiscard]] Atoms shared_heads(const CutRules& rules) {
+[[nodiscard]] MeshSubAxes shared_heads(const ShardingRules& rules) {
   return without(joined(cut_by(rules, Dim::heads), rules.attention_heads),
                  joined(cut_by(rules, Dim::kv_heads), rules.attention_kv_heads));
 }
@@ -204,7 +204,7 @@ class Product {
 [[nodiscard]] OperandPlacements attention_placements(const Operation& operation,
                                                      const std::vector<Operand>& reads,
                                                      const std::vector<Operand>& writes,
-                                                     const CutRules& rules) {
+                                                     const ShardingRules& rules) {
   OperandPlacements out;
   for (const Operand& read : reads) out.reads.push_back(in_attention(read, rules));
   for (const Operand& write : writes) {
@@ -223,11 +223,11 @@ class Product {
 [[nodiscard]] OperandPlacements embedding_placements(const std::vector<Operand>& reads,
                                                      const std::vector<Operand>& writes) {
   const Operand& table = reads[1];
-  const Atoms rows = table.placement.cuts[0];
+  const MeshSubAxes rows = table.placement.cuts[0];
   OperandPlacements out;
   Placement result = writes[0].placement;
   result.partial = rows;
-  for (Atoms& cut : result.cuts) cut = without(cut, rows);
+  for (MeshSubAxes& cut : result.cuts) cut = without(cut, rows);
   out.reads.push_back(
       placed(*reads[0].tensor, [&](Dim dim) { return cut_of(*writes[0].tensor, result, dim); }));
   out.reads.push_back(table.placement);
@@ -237,10 +237,10 @@ class Product {
 
 [[nodiscard]] OperandPlacements embedding_backward_placements(const std::vector<Operand>& reads,
                                                               const std::vector<Operand>& writes) {
-  const Atoms rows = writes[0].placement.cuts[0];
+  const MeshSubAxes rows = writes[0].placement.cuts[0];
   OperandPlacements out;
   Placement gradient = reads[1].placement;
-  for (Atoms& cut : gradient.cuts) cut = without(cut, rows);
+  for (MeshSubAxes& cut : gradient.cuts) cut = without(cut, rows);
   out.reads.push_back(
       placed(*reads[0].tensor, [&](Dim dim) { return cut_of(*reads[1].tensor, gradient, dim); }));
   out.reads.push_back(gradient);
@@ -264,14 +264,14 @@ class Product {
 
 /// Tokens go to slots of their own rank; whoever holds the experts gets them from there.
 [[nodiscard]] Placement slots_of_tokens(const Operand& slots, const Operand& tokens) {
-  Atoms all;
-  for (const Atoms& cut : tokens.placement.cuts) all = joined(all, cut);
+  MeshSubAxes all;
+  for (const MeshSubAxes& cut : tokens.placement.cuts) all = joined(all, cut);
   // Slots are a bag: in the order in which they and the experts lie anyway, so that nothing seems
   // to move and what goes to an expert's rank comes back from there.
-  Atoms order = common(cut_of(*slots.tensor, slots.placement, Dim::slot), all);
+  MeshSubAxes order = common(cut_of(*slots.tensor, slots.placement, Dim::slot), all);
   order = joined(order, common(cut_of(*slots.tensor, slots.placement, Dim::expert), all));
   all = joined(order, all);
-  return placed(*slots.tensor, [&](Dim dim) { return dim == Dim::slot ? all : Atoms{}; });
+  return placed(*slots.tensor, [&](Dim dim) { return dim == Dim::slot ? all : MeshSubAxes{}; });
 }
 
 /// `tokens` is the operand with the shape of the residual stream; those with slots lie as it does.
@@ -293,15 +293,15 @@ class Product {
 [[nodiscard]] OperandPlacements loss_placements(const std::vector<Operand>& reads,
                                                 const std::vector<Operand>& writes) {
   OperandPlacements out = Alike{reads, {}}.placements();
-  Placement result = placed(*writes[0].tensor, [](Dim) { return Atoms{}; });
-  for (const Atoms& cut : out.reads[0].cuts) result.partial = joined(result.partial, cut);
+  Placement result = placed(*writes[0].tensor, [](Dim) { return MeshSubAxes{}; });
+  for (const MeshSubAxes& cut : out.reads[0].cuts) result.partial = joined(result.partial, cut);
   out.writes.push_back(std::move(result));
   return out;
 }
 
 }  // namespace
 
-std::optional<Placement> declared_placement(const Tensor& tensor, const CutRules& rules) {
+std::optional<Placement> declared_placement(const Tensor& tensor, const ShardingRules& rules) {
   const bool stored = tensor.category == Category::weight || tensor.category == Category::gradient;
   // Of a router's weights experts are the columns.
   const bool by_expert =
@@ -318,8 +318,8 @@ std::optional<Placement> declared_placement(const Tensor& tensor, const CutRules
                       has(tensor, Dim::expert) || has(tensor, Dim::channels);
   if (!stored && !inner && !stream && !tensor.resident) return std::nullopt;
   return placed(tensor, [&](Dim dim) {
-    if (dim == Dim::expert && !holds_experts) return Atoms{};
-    Atoms cut = cut_by(rules, dim);
+    if (dim == Dim::expert && !holds_experts) return MeshSubAxes{};
+    MeshSubAxes cut = cut_by(rules, dim);
     if (dim == Dim::sequence && !inner && stream) cut = joined(cut, rules.between);
     // What is cut by the experts' inner dimension has all slots that sequence parallelism cuts.
     if (dim == Dim::slot && has(tensor, Dim::ffn)) cut = without(cut, cut_by(rules, Dim::ffn));
@@ -328,7 +328,8 @@ std::optional<Placement> declared_placement(const Tensor& tensor, const CutRules
 }
 
 OperandPlacements operand_placements(const Operation& operation, const std::vector<Operand>& reads,
-                                     const std::vector<Operand>& writes, const CutRules& rules) {
+                                     const std::vector<Operand>& writes,
+                                     const ShardingRules& rules) {
   switch (operation.kind) {
     case Kind::matmul:
       return product_placements(reads, writes);

@@ -4,7 +4,7 @@
 
 #include "sim/program/operation.hpp"
 #include "strategies/sharding/cuts.hpp"
-#include "strategies/sharding/lay_out.hpp"
+#include "strategies/sharding/propagate_sharding.hpp"
 
 namespace lockstep {
 
@@ -25,10 +25,10 @@ struct Operand {
 [[nodiscard]] OperandPlacements operand_placements(const Operation& operation,
                                                    const std::vector<Operand>& reads,
                                                    const std::vector<Operand>& writes,
-                                                   const CutRules& rules);
+                                                   const ShardingRules& rules);
 
 /// How a tensor should lie by the rules; none: as the operation that writes it leaves it.
 [[nodiscard]] std::optional<Placement> declared_placement(const Tensor& tensor,
-                                                          const CutRules& rules);
+                                                          const ShardingRules& rules);
 
 }  // namespace lockstep

@@ -95,14 +95,14 @@ class Ring {
   }
 
   ModelGraph& graph_;
-  Atoms atoms_;
+  MeshSubAxes atoms_;
   int members_ = 1;
 };
 
 }  // namespace
 
 void ring_attention(ModelGraph& graph, const Mesh& mesh, bool zigzag) {
-  const Atoms atoms = mesh.axis("ring");
+  const MeshSubAxes atoms = mesh.axis("ring");
   if (atoms.empty()) return;
   Ring ring{graph, mesh};
   const auto rewrite = [&](std::vector<Operation>& body) {

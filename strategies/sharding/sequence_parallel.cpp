@@ -1,8 +1,8 @@
-#include "strategies/sharding/cut_rules.hpp"
+#include "strategies/sharding/sharding_rules.hpp"
 
 namespace lockstep {
 
-void cut_for_sequence_parallelism(CutRules& rules, const Mesh& mesh) {
+void cut_for_sequence_parallelism(ShardingRules& rules, const Mesh& mesh) {
   rules.between = mesh.axis("tp");
 }
 

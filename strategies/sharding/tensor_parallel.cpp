@@ -1,9 +1,9 @@
-#include "strategies/sharding/cut_rules.hpp"
+#include "strategies/sharding/sharding_rules.hpp"
 
 namespace lockstep {
 
-void cut_for_tensor_parallelism(CutRules& rules, const Mesh& mesh) {
-  const Atoms tp = mesh.axis("tp");
+void cut_for_tensor_parallelism(ShardingRules& rules, const Mesh& mesh) {
+  const MeshSubAxes tp = mesh.axis("tp");
   rules.cuts[Dim::heads] = tp;
   rules.cuts[Dim::ffn] = tp;
   rules.cuts[Dim::vocabulary] = tp;

@@ -5,10 +5,10 @@
 #include "strategies/models/build_model.hpp"
 #include "strategies/pipeline/recompute.hpp"
 #include "strategies/pipeline/split_backward.hpp"
-#include "strategies/sharding/cut_rules.hpp"
 #include "strategies/sharding/device_mesh.hpp"
 #include "strategies/sharding/expert_load.hpp"
 #include "strategies/sharding/ring_attention.hpp"
+#include "strategies/sharding/sharding_rules.hpp"
 
 namespace lockstep {
 
@@ -50,7 +50,7 @@ void make_routines(StepAssembly& step) {
 }
 
 void make_roles(StepAssembly& step) {
-  const Atoms pp = step.program.mesh.axis("pp");
+  const MeshSubAxes pp = step.program.mesh.axis("pp");
   for (int stage = 0; stage < step.parallel.pp; ++stage) {
     Role role;
     role.name = step.parallel.pp > 1 ? "stage " + std::to_string(stage) : "rank";
@@ -98,7 +98,7 @@ Program build_program(const ModelConfig& model, const ParallelConfig& parallel, 
   Program program;
   program.mesh = device_mesh(parallel, transformer ? transformer->kv_heads : 0, gpus_per_node);
   ModelGraph graph = build_model(model, build_options(parallel));
-  lay_out(graph, program.mesh, cut_rules(parallel, program.mesh));
+  divide_message(graph, program.mesh, sharding_rules(parallel, program.mesh));
   if (transformer != nullptr) load_experts(graph, program.mesh, parallel, *transformer);
   ring_attention(graph, program.mesh,
                  parallel.zigzag && transformer != nullptr && transformer->causal);

@@ -42,7 +42,7 @@ void run(const std::string& file, int nodes, const std::string& algorithm, Bytes
   const CollectiveAlgorithm* row = find_algorithm(Collective::all_reduce, algorithm);
   CollectiveCall call;
   call.schedule = make_schedule(*row, input);
-  call.block = lay_out(size, *find_element_type("float"), call.schedule->blocks()).block;
+  call.block = divide_message(size, *find_element_type("float"), call.schedule->blocks()).block;
   call.members.resize(static_cast<std::size_t>(cluster.ranks()));
   std::iota(call.members.begin(), call.members.end(), EndpointId{0});
   Workload workload;

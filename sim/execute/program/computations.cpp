@@ -87,7 +87,7 @@ KernelSettings Computations<Real>::settings(const Player& player, std::uint32_t 
   out.step = step_;
   out.dropping = options_.dropping;
   if (what.operation->kind == Kind::matmul) {
-    const Atoms& partial = player.role->tensor(what.writes[0]).partial;
+    const MeshSubAxes& partial = player.role->tensor(what.writes[0]).partial;
     out.adds_bias = state_.program().mesh.coordinate(player.rank, partial) == 0;
   }
   if (what.operation->dropout > 0) {

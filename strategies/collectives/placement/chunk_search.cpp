@@ -59,7 +59,8 @@ Duration replayed(const CollectiveAlgorithm& algorithm, const AlgorithmInput& in
   call.schedule = schedule;
   call.members = placed.members(algorithm.helpers, schedule->ranks() - input.n);
   LOCKSTEP_CHECK(!call.members.empty());
-  call.block = lay_out(input.size.value(), *find_element_type("float"), schedule->blocks()).block;
+  call.block =
+      divide_message(input.size.value(), *find_element_type("float"), schedule->blocks()).block;
   Workload workload;
   workload.calls.push_back(std::move(call));
   return replay_folded(placed.network(), workload, model).result.end.since_start();

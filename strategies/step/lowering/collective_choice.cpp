@@ -166,7 +166,7 @@ const ChosenCollective& CollectiveChoice::make(const Call& call,
       made_.try_emplace(key_of(spec, input, call.group, out.launch) + out.text);
   if (!is_new) return found->second;
   out.schedule = make_schedule(*spec.algorithm, input);
-  out.block = lay_out(call.message, element_of(call.message), out.schedule->blocks()).block;
+  out.block = divide_message(call.message, element_of(call.message), out.schedule->blocks()).block;
   report_.push_back(fmt::format("{}: {} of {} bytes among {} by {}", call.group,
                                 to_string(call.collective), call.message.count(), members.size(),
                                 out.text));

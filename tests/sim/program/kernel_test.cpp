@@ -218,7 +218,7 @@ namespace {
 /// Queries of 2 sequences, 8 heads of 16; keys and values of 2 heads. `shards` cut the tokens.
 class AttentionBed : public Bed {
  public:
-  explicit AttentionBed(Atoms shards = {}, bool zigzag = false, std::int64_t keys = 0)
+  explicit AttentionBed(MeshSubAxes shards = {}, bool zigzag = false, std::int64_t keys = 0)
       : q{heads(Dim::heads, 8, {Dim::sequence, 256, shards, zigzag})},
         k{heads(Dim::kv_heads, 2,
                 keys > 0 ? Extent{Dim::keys, keys} : Extent{Dim::sequence, 256, shards, zigzag})},

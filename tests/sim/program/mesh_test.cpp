@@ -14,7 +14,7 @@ namespace {
               {{"dp_cp", {3, 1}}, {"tp", {0}}, {"none", {}}}};
 }
 
-[[nodiscard]] std::vector<Atoms> every_list() {
+[[nodiscard]] std::vector<MeshSubAxes> every_list() {
   return {{0}, {1}, {2}, {3}, {3, 1}, {1, 3}, {3, 2, 1, 0}, {2, 0}, {}};
 }
 
@@ -34,15 +34,15 @@ TEST_CASE("ranks are numbered with the first atom fastest") {
 TEST_CASE("a position along several atoms counts the first as the slowest") {
   const Mesh on = mesh();
   CHECK(on.coordinate(29, on.axis("dp_cp")) == 2 * 3 + 2);
-  CHECK(on.coordinate(29, Atoms{1, 3}) == 2 * 4 + 2);
-  CHECK(on.coordinate(29, Atoms{}) == 0);
+  CHECK(on.coordinate(29, MeshSubAxes{1, 3}) == 2 * 4 + 2);
+  CHECK(on.coordinate(29, MeshSubAxes{}) == 0);
   CHECK(on.size(on.axis("dp_cp")) == 12);
-  CHECK(on.size(Atoms{}) == 1);
+  CHECK(on.size(MeshSubAxes{}) == 1);
 }
 
 TEST_CASE("moving to one's own position is staying, and every position is reached once") {
   const Mesh on = mesh();
-  for (const Atoms& along : every_list()) {
+  for (const MeshSubAxes& along : every_list()) {
     for (int rank = 0; rank < on.ranks(); ++rank) {
       CHECK(on.moved(rank, along, on.coordinate(rank, along)) == rank);
       const std::vector<int> members = on.members(rank, along);
@@ -59,7 +59,7 @@ TEST_CASE("moving to one's own position is staying, and every position is reache
 
 TEST_CASE("communicators along the same atoms are disjoint and cover all ranks") {
   const Mesh on = mesh();
-  for (const Atoms& along : every_list()) {
+  for (const MeshSubAxes& along : every_list()) {
     std::set<std::vector<int>> groups;
     std::size_t ranks = 0;
     for (int rank = 0; rank < on.ranks(); ++rank) groups.insert(on.members(rank, along));
@@ -70,13 +70,13 @@ TEST_CASE("communicators along the same atoms are disjoint and cover all ranks")
 
 TEST_CASE("axes: named lists, atoms by their own names, nothing where there is one member") {
   const Mesh on{{{"tp", 2}, {"cp", 1}, {"dp", 4}}, {{"dp_cp", {2, 1}}}};
-  CHECK(on.axis("dp_cp") == Atoms{2});
-  CHECK(on.axis("tp") == Atoms{0});
+  CHECK(on.axis("dp_cp") == MeshSubAxes{2});
+  CHECK(on.axis("tp") == MeshSubAxes{0});
   CHECK(on.axis("cp").empty());
   CHECK(on.axis("pp").empty());
-  CHECK(on.name(Atoms{0}) == "tp");
-  CHECK(mesh().name(Atoms{1, 3}) == "dp_cp");  // in any order
-  CHECK(mesh().name(Atoms{2, 0}) == "pp_tp");
+  CHECK(on.name(MeshSubAxes{0}) == "tp");
+  CHECK(mesh().name(MeshSubAxes{1, 3}) == "dp_cp");  // in any order
+  CHECK(mesh().name(MeshSubAxes{2, 0}) == "pp_tp");
 }
 
 TEST_CASE("a mesh of nothing is one rank") {

@@ -45,7 +45,7 @@ inline Operation communication_of(OperationKind kind, std::string name, Ref tens
   return operation;
 }
 
-inline Communication group_of(std::string group, Atoms over, int offset = 0) {
+inline Communication group_of(std::string group, MeshSubAxes over, int offset = 0) {
   Communication communication;
   communication.group = std::move(group);
   communication.over = std::move(over);

@@ -66,7 +66,7 @@ Duration time_of(const Bed& bed, std::string_view text, Bytes size) {
                                                                .size = size,
                                                                .hop = bed.hop});
   CollectiveCall call{spec.text(), schedule, {}, {}, {}};
-  call.block = lay_out(size, *find_element_type("uint8"), schedule->blocks()).block;
+  call.block = divide_message(size, *find_element_type("uint8"), schedule->blocks()).block;
   call.members.resize(static_cast<std::size_t>(bed.n));
   std::iota(call.members.begin(), call.members.end(), EndpointId{0});
   if (schedule->ranks() > bed.n) {
@@ -148,7 +148,7 @@ TEST_CASE("where there is no closed form the estimate is near") {
         const auto estimate = estimate_of(*spec.algorithm, input);
         REQUIRE(estimate.has_value());
         const std::int64_t blocks = make_schedule(*spec.algorithm, input)->blocks();
-        const Bytes block = lay_out(size, *find_element_type("uint8"), blocks).block;
+        const Bytes block = divide_message(size, *find_element_type("uint8"), blocks).block;
         const Duration near = ideal_time(*estimate, block, bed.hop);
         const double ratio = time_of(bed, text, size).seconds() / near.seconds();
         CHECK(ratio > 0.7);

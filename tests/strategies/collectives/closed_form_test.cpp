@@ -66,7 +66,7 @@ TEST_CASE("what always sends the whole buffer has one block, of the message's tr
     const SchedulePtr schedule = each.make();
     if (!sends_the_whole(*schedule)) continue;
     CHECK(schedule->blocks() == 1);
-    CHECK(lay_out(8_B, *find_element_type("float"), schedule->blocks()).padded == 8_B);
+    CHECK(divide_message(8_B, *find_element_type("float"), schedule->blocks()).padded == 8_B);
   }
 }
 

@@ -32,7 +32,7 @@ void compare(NetworkModel network, const AlphaBeta& model) {
     if (!cost) continue;
     const std::int64_t blocks = row.make()->blocks();
     for (const Bytes size : {0_B, 1_B, 1001_B, 64_MiB}) {
-      const Bytes block = lay_out(size, *find_element_type("uint8"), blocks).block;
+      const Bytes block = divide_message(size, *find_element_type("uint8"), blocks).block;
       const Duration ideal = ideal_time(*cost, block, model);
       CAPTURE(row.name());
       CAPTURE(size.count());

@@ -253,8 +253,10 @@ std::optional<Configuration> draw_configuration(const CollectiveAlgorithm& row,
   out.model = draws.one_in(3) ? NetworkModel::alpha_beta : NetworkModel::fluid;
   const SchedulePtr schedule = make_schedule(row, input);
   const Bytes size = draws.of(std::vector<Bytes>{0_B, 1_B, 1000_B, 100'003_B, 8_MiB, 64_MiB});
-  CollectiveCall call{
-      "call", schedule, {}, lay_out(size, *find_element_type("uint8"), schedule->blocks()).block};
+  CollectiveCall call{"call",
+                      schedule,
+                      {},
+                      divide_message(size, *find_element_type("uint8"), schedule->blocks()).block};
   call.members = members_of(row, input, *ground, switches);
   out.workload.calls.push_back(std::move(call));
   out.text += " routes " + std::string{kRoutePolicyNames.at(static_cast<std::size_t>(policy))};
@@ -370,7 +372,8 @@ TEST_CASE("folded and unfolded replays of pipelines of many chunks give the same
       input.arguments.insert_or_assign("chunks", ArgumentValue{std::int64_t{20 + 3 * turn}});
       if (!validate(row, input).empty()) continue;
       call.schedule = make_schedule(row, input);
-      call.block = lay_out(16_MiB, *find_element_type("uint8"), call.schedule->blocks()).block;
+      call.block =
+          divide_message(16_MiB, *find_element_type("uint8"), call.schedule->blocks()).block;
       if (call.members.size() != static_cast<std::size_t>(call.schedule->ranks())) continue;
       ++pipelines;
       branches += compare(*drawn).branches ? 1 : 0;

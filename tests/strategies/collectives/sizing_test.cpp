@@ -7,15 +7,15 @@ using namespace lockstep;
 TEST_CASE("a message is cut into whole elements and equal blocks") {
   const ElementType& floats = *find_element_type("float");
   // 4099 B are 1024 floats and 3 bytes nobody sends; 3 blocks of ceil(1024 / 3) = 342 floats.
-  const MessageLayout layout = lay_out(Bytes{4099}, floats, 3);
+  const MessageLayout layout = divide_message(Bytes{4099}, floats, 3);
   CHECK(layout.count == 1024);
   CHECK(layout.size == 4096_B);
   CHECK(layout.block == Bytes{342 * 4});
   CHECK(layout.padded == Bytes{3 * 342 * 4});
   // 8 bytes over 64 ranks: a block is still one element.
-  CHECK(lay_out(8_B, floats, 64).padded == 256_B);
-  CHECK(lay_out(0_B, floats, 64).block == 0_B);
-  CHECK(lay_out(3_B, floats, 1).count == 0);
+  CHECK(divide_message(8_B, floats, 64).padded == 256_B);
+  CHECK(divide_message(0_B, floats, 64).block == 0_B);
+  CHECK(divide_message(3_B, floats, 1).count == 0);
 }
 
 TEST_CASE("element types are those of nccl-tests") {

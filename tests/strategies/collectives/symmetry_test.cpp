@@ -67,8 +67,10 @@ bool all_blocks_do_alike(const Schedule& schedule, const BlockMoves& moves) {
 }
 
 Workload workload_of(const SchedulePtr& schedule, int n) {
-  CollectiveCall call{
-      "call", schedule, {}, lay_out(1_MiB, *find_element_type("uint8"), schedule->blocks()).block};
+  CollectiveCall call{"call",
+                      schedule,
+                      {},
+                      divide_message(1_MiB, *find_element_type("uint8"), schedule->blocks()).block};
   call.members.resize(static_cast<std::size_t>(n));
   std::iota(call.members.begin(), call.members.end(), EndpointId{0});
   Workload out;

@@ -7,8 +7,8 @@
 
 #include "strategies/models/build_model.hpp"
 #include "strategies/pipeline/split_backward.hpp"
-#include "strategies/sharding/cut_rules.hpp"
 #include "strategies/sharding/device_mesh.hpp"
+#include "strategies/sharding/sharding_rules.hpp"
 
 namespace lockstep {
 namespace {
@@ -138,7 +138,7 @@ TEST_CASE("what was communicated forward is communicated again") {
   with.tp = 2;
   const Mesh mesh = device_mesh(with, 4, 8);
   ModelGraph graph = gpt(AttentionKind::flash);
-  lay_out(graph, mesh, cut_rules(with, mesh));
+  divide_message(graph, mesh, sharding_rules(with, mesh));
   recompute(graph, Recompute::full);
   std::int64_t sent_again = 0;
   for (const Operation& operation : layer(graph).backward) {

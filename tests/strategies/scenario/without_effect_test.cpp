@@ -20,7 +20,7 @@ namespace {
 
 // A program as a text, so that two can be compared.
 
-[[nodiscard]] std::string text_of(const Atoms& atoms) {
+[[nodiscard]] std::string text_of(const MeshSubAxes& atoms) {
   std::string out;
   for (const AtomId atom : atoms) out += fmt::format("{},", atom);
   return out + "/";

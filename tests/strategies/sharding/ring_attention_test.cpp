@@ -6,8 +6,8 @@
 #include <set>
 
 #include "strategies/models/build_model.hpp"
-#include "strategies/sharding/cut_rules.hpp"
 #include "strategies/sharding/device_mesh.hpp"
+#include "strategies/sharding/sharding_rules.hpp"
 
 namespace lockstep {
 namespace {
@@ -37,7 +37,7 @@ struct Laid {
   with.cp_kind = kind;
   with.ulysses = 2;
   Laid out{device_mesh(with, 4, 8), build_model(model, {})};
-  lay_out(out.graph, out.mesh, cut_rules(with, out.mesh));
+  divide_message(out.graph, out.mesh, sharding_rules(with, out.mesh));
   ring_attention(out.graph, out.mesh, zigzag);
   return out;
 }
@@ -108,7 +108,7 @@ TEST_CASE("backward: gradients travel with their keys and come home") {
 TEST_CASE("zigzag marks every sequence that the ring cuts, and no other dimension") {
   for (const bool zigzag : {false, true}) {
     const Laid laid = ring_of(4, zigzag);
-    const Atoms ring = laid.mesh.axis("ring");
+    const MeshSubAxes ring = laid.mesh.axis("ring");
     for (const Tensor& tensor : laid.graph.tensors) {
       for (const Extent& extent : tensor.extents) {
         const bool cut = std::any_of(extent.shards.begin(), extent.shards.end(), [&](AtomId atom) {

@@ -11,15 +11,15 @@
 namespace lockstep::test {
 namespace {
 
-[[nodiscard]] std::vector<AtomId> sorted(Atoms atoms) {
+[[nodiscard]] std::vector<AtomId> sorted(MeshSubAxes atoms) {
   std::sort(atoms.begin(), atoms.end());
   return atoms;
 }
 
 /// The atoms that cut a dimension of a tensor, in order; none where it does not have it.
-[[nodiscard]] Atoms cut(const Tensor& tensor, Dim dim) {
+[[nodiscard]] MeshSubAxes cut(const Tensor& tensor, Dim dim) {
   const Extent* extent = find_extent(tensor, dim);
-  return extent == nullptr ? Atoms{} : extent->shards;
+  return extent == nullptr ? MeshSubAxes{} : extent->shards;
 }
 
 [[nodiscard]] bool has(const Tensor& tensor, Dim dim) {
@@ -27,14 +27,14 @@ namespace {
 }
 
 /// Slots of experts are a bag: their order means nothing.
-[[nodiscard]] bool alike(Dim dim, const Atoms& a, const Atoms& b) {
+[[nodiscard]] bool alike(Dim dim, const MeshSubAxes& a, const MeshSubAxes& b) {
   return dim == Dim::slot ? sorted(a) == sorted(b) : a == b;
 }
 
 /// A product: what both operands have is cut alike, what the result keeps is cut as the operand is,
 /// and the result is a sum over the atoms that cut what is contracted.
 [[nodiscard]] bool product_fits(const Tensor& a, const Tensor& b, const Tensor& y) {
-  Atoms sums;
+  MeshSubAxes sums;
   for (const Tensor* operand : {&a, &b}) {
     for (const Extent& extent : operand->extents) {
       const bool kept = has(y, extent.dim);
@@ -91,7 +91,7 @@ TEST_CASE("every plan: an atom cuts a tensor once, and nothing that is a sum ove
     CAPTURE(to_string(plan));
     const Program program = build_program(plan.model, plan.parallel, 8);
     for (const Tensor& tensor : program.tensors) {
-      Atoms all = tensor.partial;
+      MeshSubAxes all = tensor.partial;
       for (const Extent& extent : tensor.extents) {
         all.insert(all.end(), extent.shards.begin(), extent.shards.end());
       }

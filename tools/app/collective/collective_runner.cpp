@@ -148,7 +148,7 @@ CollectiveRun CollectiveRunner::prepare(const Candidate& candidate, Bytes size) 
   CollectiveRun out;
   out.schedule = candidate.import->schedule;
   out.members = setup_.members(Helpers::none, 0);
-  out.layout = lay_out(size, *options_.type, out.schedule->blocks());
+  out.layout = divide_message(size, *options_.type, out.schedule->blocks());
   return out;
 }
 
@@ -165,7 +165,7 @@ CollectiveRun CollectiveRunner::prepared(const AlgorithmSpec& spec, const Algori
   out.helpers = spec.algorithm->helpers;
   out.members = by.members(out.helpers, out.schedule->ranks() - input.n);
   LOCKSTEP_CHECK(!out.members.empty());
-  out.layout = lay_out(input.size.value(), *options_.type, out.schedule->blocks());
+  out.layout = divide_message(input.size.value(), *options_.type, out.schedule->blocks());
   return out;
 }
 

@@ -163,7 +163,7 @@ class Concurrent {
     for (const std::string& problem : validate(row, input)) return refuse(problem);
     input = ChunkSearch{setup_->model()}.with_best_chunks(row, std::move(input), by);
     schedules_.push_back(make_schedule(row, input));
-    layouts_.push_back(lay_out(job.size, *request_.type, schedules_.back()->blocks()));
+    layouts_.push_back(divide_message(job.size, *request_.type, schedules_.back()->blocks()));
   }
 
   /// Time from its start to its end, of each chosen job.

@@ -83,7 +83,7 @@ Stage make_stage(const StageRequest& request) {
   if (const std::string why = out.setup->unreachable(row_of(request).helpers, helpers);
       !why.empty())
     throw RequestError("algorithm " + request.spec.text(), why);
-  out.layout = lay_out(request.size, *request.type, out.schedule->blocks());
+  out.layout = divide_message(request.size, *request.type, out.schedule->blocks());
   return out;
 }
 

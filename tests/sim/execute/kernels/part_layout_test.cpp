@@ -17,7 +17,7 @@ Program mesh_of_six() {
 constexpr AtomId kInner = 0;
 constexpr AtomId kOuter = 1;
 
-TensorId add(Program& program, std::vector<Extent> extents, Atoms flat = {}) {
+TensorId add(Program& program, std::vector<Extent> extents, MeshSubAxes flat = {}) {
   Tensor tensor;
   tensor.name = "x";
   tensor.extents = std::move(extents);

@@ -56,7 +56,8 @@ void compare(const std::vector<int>& ranks, const std::vector<NetworkModel>& mod
     const SchedulePtr schedule = row.make();
     const Network network = network_for(schedule->ranks());
     const LowerBound bound = bound_of(row, network, partitions_for(row, network)).at(1_MiB);
-    const Bytes block = lay_out(1_MiB, *find_element_type("uint8"), schedule->blocks()).block;
+    const Bytes block =
+        divide_message(1_MiB, *find_element_type("uint8"), schedule->blocks()).block;
     CAPTURE(row.name());
     for (const NetworkModel model : models)
       CHECK(bound.time() <= replayed(row, network, block, model));
@@ -155,7 +156,8 @@ TEST_CASE("no algorithm beats the bound on a star") {
                                  model.alpha, {Duration{}, model.gamma});
     const CollectiveBound bound = bound_of(row, network);
     for (const Bytes size : {0_B, 1_B, 8_B, 1000_B, 1_MiB, 1_GiB}) {
-      const MessageLayout layout = lay_out(size, *find_element_type("uint8"), schedule->blocks());
+      const MessageLayout layout =
+          divide_message(size, *find_element_type("uint8"), schedule->blocks());
       const Duration ideal = ideal_time(*row.cost(), layout.block, model);
       CAPTURE(row.name());
       CAPTURE(size.count());

@@ -1,4 +1,4 @@
-#include "strategies/sharding/relay.hpp"
+#include "strategies/sharding/redistribute.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,10 +11,10 @@ namespace lockstep {
 namespace {
 
 /// Takes a tensor from placement to placement, one communication after the other.
-class Relay {
+class Redistribution {
  public:
-  Relay(const Mesh& mesh, std::vector<Tensor>& tensors, std::vector<Operation>& body,
-        const Operation& because, const Ref& from)
+  Redistribution(const Mesh& mesh, std::vector<Tensor>& tensors, std::vector<Operation>& body,
+                 const Operation& because, const Ref& from)
       : mesh_{mesh},
         tensors_{tensors},
         body_{body},
@@ -51,7 +51,7 @@ class Relay {
   /// Sums become cuts; not yet where an all-to-all has to bring an outer cut first.
   void scatter(const Placement& target) {
     for (std::size_t i = 0; i < dims(); ++i) {
-      const Atoms over = common(without(target.cuts[i], now_.cuts[i]), now_.partial);
+      const MeshSubAxes over = common(without(target.cuts[i], now_.cuts[i]), now_.partial);
       if (over.empty() || !comes_next(i, over, target)) continue;
       now_.cuts[i] = joined(now_.cuts[i], over);
       now_.partial = without(now_.partial, over);
@@ -61,9 +61,10 @@ class Relay {
     }
   }
 
-  [[nodiscard]] bool comes_next(std::size_t i, const Atoms& over, const Placement& target) const {
-    const Atoms before = joined(now_.cuts[i], over);
-    const Atoms& wanted = target.cuts[i];
+  [[nodiscard]] bool comes_next(std::size_t i, const MeshSubAxes& over,
+                                const Placement& target) const {
+    const MeshSubAxes before = joined(now_.cuts[i], over);
+    const MeshSubAxes& wanted = target.cuts[i];
     if (dim(i) == Dim::slot) return true;
     return std::equal(
         before.begin(), before.end(), wanted.begin(),
@@ -71,7 +72,7 @@ class Relay {
   }
 
   void reduce(const Placement& target) {
-    const Atoms rest = without(now_.partial, target.partial);
+    const MeshSubAxes rest = without(now_.partial, target.partial);
     if (rest.empty()) return;
     now_.partial = without(now_.partial, rest);
     Communication how = communication(Collective::all_reduce, rest, {});
@@ -83,8 +84,8 @@ class Relay {
   void exchange(const Placement& target) {
     for (std::size_t whole = 0; whole < dims(); ++whole) {
       for (std::size_t cut = 0; cut < dims(); ++cut) {
-        const Atoms over = common(without(now_.cuts[whole], target.cuts[whole]),
-                                  without(target.cuts[cut], now_.cuts[cut]));
+        const MeshSubAxes over = common(without(now_.cuts[whole], target.cuts[whole]),
+                                        without(target.cuts[cut], now_.cuts[cut]));
         if (over.empty() || whole == cut) continue;
         gather_within(whole, over, target);
         check_suffix(whole, over);
@@ -100,19 +101,19 @@ class Relay {
 
   /// Cuts inside those of `over` that are to go too: of keys with fewer heads than ranks, which
   /// some of the ranks share.
-  void gather_within(std::size_t i, const Atoms& over, const Placement& target) {
+  void gather_within(std::size_t i, const MeshSubAxes& over, const Placement& target) {
     if (dim(i) == Dim::slot) return;
-    const Atoms& cut = now_.cuts[i];
+    const MeshSubAxes& cut = now_.cuts[i];
     const auto outer =
         std::find_if(cut.begin(), cut.end(), [&](AtomId atom) { return contains(over, atom); });
-    gather(i, without(without(Atoms(outer, cut.end()), over), target.cuts[i]));
+    gather(i, without(without(MeshSubAxes(outer, cut.end()), over), target.cuts[i]));
   }
 
   void gather(const Placement& target) {
     for (std::size_t i = 0; i < dims(); ++i) gather(i, without(now_.cuts[i], target.cuts[i]));
   }
 
-  void gather(std::size_t i, const Atoms& over) {
+  void gather(std::size_t i, const MeshSubAxes& over) {
     if (over.empty()) return;
     check_suffix(i, over);
     now_.cuts[i] = without(now_.cuts[i], over);
@@ -124,7 +125,7 @@ class Relay {
   void slice(const Placement& target) {
     bool any = false;
     for (std::size_t i = 0; i < dims(); ++i) {
-      const Atoms more = without(target.cuts[i], now_.cuts[i]);
+      const MeshSubAxes more = without(target.cuts[i], now_.cuts[i]);
       any = any || !more.empty();
       now_.cuts[i] = joined(now_.cuts[i], more);
     }
@@ -138,9 +139,9 @@ class Relay {
 
   /// Slots of experts are a bag, their order means nothing; all else is put together inner cuts
   /// first.
-  void check_suffix(std::size_t i, const Atoms& over) const {
+  void check_suffix(std::size_t i, const MeshSubAxes& over) const {
     if (dim(i) == Dim::slot) return;
-    const Atoms& cut = now_.cuts[i];
+    const MeshSubAxes& cut = now_.cuts[i];
     LOCKSTEP_CHECK(cut.size() >= over.size());
     for (std::size_t k = 0; k < over.size(); ++k) {
       LOCKSTEP_CHECK(contains(over, cut[cut.size() - 1 - k]));
@@ -148,7 +149,7 @@ class Relay {
   }
 
   /// `cuts`: the dimensions whose cut it changes.
-  [[nodiscard]] Communication communication(Collective collective, const Atoms& over,
+  [[nodiscard]] Communication communication(Collective collective, const MeshSubAxes& over,
                                             std::initializer_list<Dim> cuts) const {
     Communication out;
     out.collective = collective;
@@ -195,14 +196,14 @@ class Relay {
 
 }  // namespace
 
-Ref relay(const Mesh& mesh, std::vector<Tensor>& tensors, std::vector<Operation>& body,
-          const Ref& from, const Placement& to, const Operation& because, const Ref* into) {
-  Relay relay{mesh, tensors, body, because, from};
-  relay.to(to);
-  return relay.finish(into);
+Ref redistribute(const Mesh& mesh, std::vector<Tensor>& tensors, std::vector<Operation>& body,
+                 const Ref& from, const Placement& to, const Operation& because, const Ref* into) {
+  Redistribution redistribute{mesh, tensors, body, because, from};
+  redistribute.to(to);
+  return redistribute.finish(into);
 }
 
-std::string group_of(const Mesh& mesh, const Atoms& atoms) {
+std::string group_of(const Mesh& mesh, const MeshSubAxes& atoms) {
   static constexpr std::array kAxes{"tp", "cp", "dp", "pp"};
   for (const char* axis : kAxes) {
     if (without(atoms, mesh.axis(axis)).empty()) return axis;

@@ -12,13 +12,13 @@ namespace lockstep {
 /// all-gathers, and slices of what everybody has. New tensors are added to `tensors`; what comes
 /// out is the last of them, or `into` where that is given. Errors: InternalError for an inner cut
 /// that would be gathered before an outer one.
-[[nodiscard]] Ref relay(const Mesh& mesh, std::vector<Tensor>& tensors,
-                        std::vector<Operation>& body, const Ref& from, const Placement& to,
-                        const Operation& because, const Ref* into = nullptr);
+[[nodiscard]] Ref redistribute(const Mesh& mesh, std::vector<Tensor>& tensors,
+                               std::vector<Operation>& body, const Ref& from, const Placement& to,
+                               const Operation& because, const Ref* into = nullptr);
 
 /// What reports call the communicator along some atoms: tp, cp, dp or pp where one of them has all
 /// the atoms, else dp (gradients over dp and cp). relay() calls what moves experts' slots within ep
 /// `ep`, whichever axes ep is cut from.
-[[nodiscard]] std::string group_of(const Mesh& mesh, const Atoms& atoms);
+[[nodiscard]] std::string group_of(const Mesh& mesh, const MeshSubAxes& atoms);
 
 }  // namespace lockstep

@@ -7,19 +7,19 @@
 
 namespace lockstep {
 
-/// Which dimension is cut along which atoms of the mesh. Strategies say this, and lay_out() finds
-/// what has to be communicated: data parallelism cuts `batch`, tensor parallelism `heads`,
-/// `kv_heads`, `ffn` and `vocabulary`, sequence parallelism the `sequence` of what lies between,
-/// Ulysses the heads inside attention, expert parallelism `expert`.
-struct CutRules {
-  std::map<Dim, Atoms> cuts{};  // outermost first
+/// Which dimension is cut along which atoms of the mesh. Strategies say this, and
+/// propagate_sharding() finds what has to be communicated: data parallelism cuts `batch`, tensor
+/// parallelism `heads`, `kv_heads`, `ffn` and `vocabulary`, sequence parallelism the `sequence` of
+/// what lies between, Ulysses the heads inside attention, expert parallelism `expert`.
+struct ShardingRules {
+  std::map<Dim, MeshSubAxes> cuts{};  // outermost first
   /// The residual stream, its norms and whatever else is not cut by heads, ffn or vocabulary: its
   /// sequence is cut along these as well (Megatron's sequence parallelism).
-  Atoms between{};
+  MeshSubAxes between{};
   /// Inside attention: further cuts of heads and of kv_heads, and the only cuts of the sequence.
-  Atoms attention_heads{};
-  Atoms attention_kv_heads{};
-  Atoms attention_sequence{};
+  MeshSubAxes attention_heads{};
+  MeshSubAxes attention_kv_heads{};
+  MeshSubAxes attention_sequence{};
 };
 
 /// Cuts every tensor of a model by the rules and inserts what makes neighbours fit: where a product
@@ -32,6 +32,6 @@ struct CutRules {
 /// What is gathered is not kept from forward to backward: it is gathered again. What an all-to-all
 /// has brought is kept, as attention keeps what it has read: it is no larger than what it was.
 /// Errors: InternalError for operations that cannot be cut so.
-void lay_out(ModelGraph& graph, const Mesh& mesh, const CutRules& rules);
+void propagate_sharding(ModelGraph& graph, const Mesh& mesh, const ShardingRules& rules);
 
 }  // namespace lockstep

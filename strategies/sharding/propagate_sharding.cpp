@@ -1,11 +1,11 @@
-#include "strategies/sharding/lay_out.hpp"
+#include "strategies/sharding/propagate_sharding.hpp"
 
 #include <algorithm>
 #include <optional>
 
 #include "sim/base/check.hpp"
 #include "strategies/sharding/operand_placement.hpp"
-#include "strategies/sharding/relay.hpp"
+#include "strategies/sharding/redistribute.hpp"
 
 namespace lockstep {
 
@@ -22,8 +22,8 @@ struct Known {
 class BodyLayout {
  public:
   /// `known`: what bodies before this one have left.
-  BodyLayout(ModelGraph& graph, const Mesh& mesh, const CutRules& rules, std::vector<bool>& settled,
-             std::vector<Operation> body, std::vector<Known> known = {})
+  BodyLayout(ModelGraph& graph, const Mesh& mesh, const ShardingRules& rules,
+             std::vector<bool>& settled, std::vector<Operation> body, std::vector<Known> known = {})
       : graph_{graph},
         mesh_{mesh},
         rules_{rules},
@@ -34,7 +34,7 @@ class BodyLayout {
   [[nodiscard]] std::vector<Operation> run() {
     for (at_ = 0; at_ < in_.size(); ++at_) {
       Operation operation = in_[at_];
-      lay_out(operation);
+      propagate_sharding(operation);
     }
     return std::move(out_);
   }
@@ -61,7 +61,7 @@ class BodyLayout {
     return out;
   }
 
-  void lay_out(Operation& operation) {
+  void propagate_sharding(Operation& operation) {
     const OperandPlacements wanted = operand_placements(operation, operands(operation.reads),
                                                         operands(operation.writes), rules_);
     for (std::size_t i = 0; i < operation.reads.size(); ++i) {
@@ -83,7 +83,7 @@ class BodyLayout {
     });
     if (known != known_.end()) return known->ref;
     const std::size_t before = out_.size();
-    const Ref got = relay(mesh_, graph_.tensors, out_, ref, wanted, because);
+    const Ref got = redistribute(mesh_, graph_.tensors, out_, ref, wanted, because);
     settled_.resize(graph_.tensors.size(), true);
     known_.push_back({ref, wanted, got});
     if (exchanged_since(before)) keep({ref, wanted, got});
@@ -172,13 +172,13 @@ class BodyLayout {
     const Placement home = placement_of(tensor(pending.tensor));
     if (!is_written(pending.tensor)) {
       const std::size_t before = out_.size();
-      (void)relay(mesh_, graph_.tensors, out_, pending.raw, home, because, &pending.tensor);
+      (void)redistribute(mesh_, graph_.tensors, out_, pending.raw, home, because, &pending.tensor);
       written_.push_back(pending.tensor);
       if (pending.placement.partial.empty() && exchanged_since(before)) {
         keep({pending.tensor, pending.placement, pending.raw});
       }
     } else {
-      const Ref arrived = relay(mesh_, graph_.tensors, out_, pending.raw, home, because);
+      const Ref arrived = redistribute(mesh_, graph_.tensors, out_, pending.raw, home, because);
       Operation sum;
       sum.kind = OperationKind::add;
       sum.name = because.name + ".sum";
@@ -192,7 +192,7 @@ class BodyLayout {
 
   ModelGraph& graph_;
   const Mesh& mesh_;
-  const CutRules& rules_;
+  const ShardingRules& rules_;
   std::vector<bool>& settled_;
   std::vector<Operation> in_;
   std::vector<Operation> out_;
@@ -220,7 +220,7 @@ void renumber_core(Block& block, const std::vector<Operation>& before) {
 
 }  // namespace
 
-void lay_out(ModelGraph& graph, const Mesh& mesh, const CutRules& rules) {
+void propagate_sharding(ModelGraph& graph, const Mesh& mesh, const ShardingRules& rules) {
   std::vector<bool> settled;
   for (Tensor& tensor : graph.tensors) {
     const std::optional<Placement> declared = declared_placement(tensor, rules);
