@@ -29,21 +29,21 @@ struct TileShape {
 
 /// Dense matrix products of one precision.
 struct ProductFigures {
-  Duration launch{};           // of a kernel that has nothing to do
-  Duration tile_start{};       // of each block, until its units are busy, and to write it out
-  std::int64_t depth_grain{};  // the depth is done in steps of this length
+  Duration launch{};             // of a kernel that has nothing to do
+  Duration tile_start{};         // of each block, until its units are busy, and to write it out
+  std::int64_t k_granularity{};  // the depth is done in steps of this length
   /// Rows of the operands begin at multiples of this many elements in fast kernels; others reach
   /// only `unaligned` of the rate.
   std::int64_t alignment{};
   Share unaligned = 1;
   Share unaligned_batches = 1;  // of several products in one kernel
   std::vector<TileShape> tiles{};
-  std::int64_t most_parts{};     // into which a library cuts the depth, a power of two
-  std::int64_t shortest_part{};  // of the depth
-  double part_traffic{};         // bytes moved to add parts up, over those of reading and writing
-                                 // every part in fp32
-  double loss_under_load{};      // share of the rate that long products lose (clocks go down)
-  Duration half_loss{};          // half of it is lost by one that takes this long at the peak
+  std::int64_t max_split_k{};      // into which a library cuts the depth, a power of two
+  std::int64_t min_k_per_split{};  // of the depth
+  double split_k_traffic{};        // bytes moved to add parts up, over those of reading and writing
+                                   // every part in fp32
+  double throttling_loss{};        // share of the rate that long products lose (clocks go down)
+  Duration throttling_half_time{};  // half of it is lost by one that takes this long at the peak
 };
 
 /// Fused attention by one implementation.

@@ -5,7 +5,7 @@
 
 #include "sim/base/check.hpp"
 #include "sim/cost/attention_time.hpp"
-#include "sim/cost/product_time.hpp"
+#include "sim/cost/gemm_time.hpp"
 #include "sim/cost/seconds.hpp"
 
 namespace lockstep {

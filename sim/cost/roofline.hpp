@@ -6,7 +6,7 @@
 namespace lockstep {
 
 /// Times from shapes. Products and attention take the longer of what the multiprocessors need
-/// (product_time.hpp, attention_time.hpp) and what moving their tensors takes; everything else
+/// (gemm_time.hpp, attention_time.hpp) and what moving their tensors takes; everything else
 /// moves its tensors at the efficiency of its class; each kernel is launched first. No kernel is
 /// faster than the device's peak or its memory.
 class Roofline final : public CostModel {

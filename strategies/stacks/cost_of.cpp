@@ -98,7 +98,7 @@ void apply(const StackFit& fit, DeviceModel& model) {
 /// down as well.
 DeviceModel under_load(DeviceModel model) {
   for (auto& figures : model.products) {
-    if (figures) figures->half_loss = {};
+    if (figures) figures->throttling_half_time = {};
   }
   return model;
 }

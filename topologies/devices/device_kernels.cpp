@@ -53,14 +53,14 @@ void read_alignment(ObjectReader& in, ProductFigures& out) {
 }
 
 void read_parts(ObjectReader& in, ProductFigures& out) {
-  out.most_parts = in.integer("most", 1, kMostParts);
-  out.shortest_part = in.integer("shortest", 1, kLongest);
-  out.part_traffic = in.number("traffic", 0, kMost);
+  out.max_split_k = in.integer("most", 1, kMostParts);
+  out.min_k_per_split = in.integer("shortest", 1, kLongest);
+  out.split_k_traffic = in.number("traffic", 0, kMost);
 }
 
 void read_load(ObjectReader& in, ProductFigures& out) {
-  out.loss_under_load = in.number("loss", 0, kMostLoss);
-  out.half_loss = in.duration("half_after");
+  out.throttling_loss = in.number("loss", 0, kMostLoss);
+  out.throttling_half_time = in.duration("half_after");
 }
 
 AttentionFigures::OfHeadSize read_head_size(ObjectReader& in) {
@@ -145,7 +145,7 @@ class KernelReader {
     ProductFigures out;
     out.launch = reader_.figure(in, "launch", duration);
     out.tile_start = reader_.figure(in, "tile_start", duration);
-    out.depth_grain = reader_.figure(in, "depth_grain", length);
+    out.k_granularity = reader_.figure(in, "depth_grain", length);
     reader_.figure(in, "tiles", [&out](const ValueReader& value) {
       value.array([&out](const ValueReader& one) { out.tiles.push_back(one.object(read_tile)); },
                   1);

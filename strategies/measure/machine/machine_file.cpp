@@ -107,12 +107,12 @@ constexpr std::array kNumberTypes{NumberType::fp64, NumberType::fp32, NumberType
   ProductFigures out;
   out.launch = in.duration("launch");
   out.tile_start = in.duration("tile_start");
-  out.depth_grain = in.integer("depth_grain", 1, 1 << 20);
+  out.k_granularity = in.integer("depth_grain", 1, 1 << 20);
   out.alignment = in.integer("alignment", 1, 1 << 20);
-  out.most_parts = in.integer("most_parts", 1, 1024);
-  out.shortest_part = in.integer("shortest_part", 1, 1 << 20);
-  out.part_traffic = in.number("part_traffic", 0, kHuge);
-  out.half_loss = in.duration("half_loss");
+  out.max_split_k = in.integer("most_parts", 1, 1024);
+  out.min_k_per_split = in.integer("shortest_part", 1, 1 << 20);
+  out.split_k_traffic = in.number("part_traffic", 0, kHuge);
+  out.throttling_half_time = in.duration("half_loss");
   in.array(
       "tiles", [&out](const ValueReader& one) { out.tiles.push_back(one.object(read_tile)); }, 1);
   return out;

@@ -77,8 +77,8 @@ namespace {
       "{{\"launch\": {}, \"tile_start\": {}, \"depth_grain\": {}, \"alignment\": {}, "
       "\"most_parts\": {}, \"shortest_part\": {}, \"part_traffic\": {}, \"half_loss\": {}, "
       "\"tiles\": [{}]}}",
-      time(of.launch), time(of.tile_start), of.depth_grain, of.alignment, of.most_parts,
-      of.shortest_part, number(of.part_traffic), time(of.half_loss), tiles);
+      time(of.launch), time(of.tile_start), of.k_granularity, of.alignment, of.max_split_k,
+      of.min_k_per_split, number(of.split_k_traffic), time(of.throttling_half_time), tiles);
 }
 
 [[nodiscard]] std::string overhead(const AttentionFigures::Overhead& of) {

@@ -1,7 +1,7 @@
 #include <limits>
 #include <set>
 
-#include "sim/cost/product_time.hpp"
+#include "sim/cost/gemm_time.hpp"
 #include "sim/execute/device_plan/backend.hpp"
 #include "strategies/measure/machine_fit/fit_parts.hpp"
 
@@ -55,12 +55,12 @@ void of_precision(const Measurements& kernels, MachineFit& fit, Dtype dtype) {
   const auto put = [&] {
     figures.launch = duration(launch);
     figures.tile_start = duration(start);
-    figures.depth_grain = host ? 1 : 64;
+    figures.k_granularity = host ? 1 : 64;
     figures.alignment = host ? 1 : 8;
-    figures.most_parts = host ? 1 : 16;
-    figures.shortest_part = 256;
-    figures.part_traffic = 1;
-    figures.half_loss = duration(1e-3);
+    figures.max_split_k = host ? 1 : 16;
+    figures.min_k_per_split = 256;
+    figures.split_k_traffic = 1;
+    figures.throttling_half_time = duration(1e-3);
     const std::int64_t side = host ? 32 : 128;
     figures.tiles = {{side, side, large}, {side, side / 2, small}, {side / 2, side / 2, thin}};
   };

@@ -10,14 +10,14 @@ namespace lockstep {
 
 inline ProductFigures plain_products() {
   ProductFigures out;
-  out.depth_grain = 64;
+  out.k_granularity = 64;
   out.alignment = 8;
   out.unaligned = 0.25;
   out.unaligned_batches = 0.125;
   out.tiles = {{128, 128, 1.0}};
-  out.most_parts = 1;
-  out.shortest_part = 256;
-  out.part_traffic = 1;
+  out.max_split_k = 1;
+  out.min_k_per_split = 256;
+  out.split_k_traffic = 1;
   return out;
 }
 

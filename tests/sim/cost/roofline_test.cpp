@@ -66,7 +66,7 @@ TEST_CASE("the library picks the tile that is fastest, either way round") {
 
 TEST_CASE("a deep product with few tiles is cut into parts that are added up") {
   DeviceModel model = plain_device(1000_GBps);
-  model.products[static_cast<std::size_t>(Dtype::bf16)]->most_parts = 4;
+  model.products[static_cast<std::size_t>(Dtype::bf16)]->max_split_k = 4;
   const Roofline device{model};
   // 32 tiles; 4 parts make 128. Each part is written and read once in fp32.
   const double adding = 4.0 * (128 * 8) * (128 * 4) * 8 / 1e12;
@@ -97,10 +97,10 @@ TEST_CASE("rows that begin anywhere make a product slow") {
 TEST_CASE("products lose part of their rate under load, half of it at half_after") {
   DeviceModel model = plain_device();
   auto& products = *model.products[static_cast<std::size_t>(Dtype::bf16)];
-  products.loss_under_load = 0.2;
+  products.throttling_loss = 0.2;
   const Kernel kernel = product_kernel(128 * 12, 128 * 11, 65536);
   const double at_peak = tile_seconds(65536);  // exactly one wave
-  products.half_loss = Duration::picoseconds(static_cast<std::int64_t>(at_peak * 1e12));
+  products.throttling_half_time = Duration::picoseconds(static_cast<std::int64_t>(at_peak * 1e12));
   CHECK(Roofline{model}.time(kernel).seconds() == doctest::Approx(at_peak / 0.9));
 }
 

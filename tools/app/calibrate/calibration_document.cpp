@@ -54,16 +54,16 @@ Json product_json(const ProductFigures& of) {
         {{"rows", tile.rows}, {"columns", tile.columns}, {"efficiency", rounded(tile.efficiency)}});
   return {{"launch", figure(duration(of.launch))},
           {"tile_start", figure(duration(of.tile_start))},
-          {"depth_grain", figure(of.depth_grain)},
+          {"depth_grain", figure(of.k_granularity)},
           {"alignment", figure({{"elements", of.alignment},
                                 {"unaligned", rounded(of.unaligned)},
                                 {"unaligned_batches", rounded(of.unaligned_batches)}})},
           {"tiles", figure(std::move(tiles))},
-          {"parts", figure({{"most", of.most_parts},
-                            {"shortest", of.shortest_part},
-                            {"traffic", rounded(of.part_traffic)}})},
-          {"load", figure({{"loss", rounded(of.loss_under_load)},
-                           {"half_after", duration(of.half_loss)}})}};
+          {"parts", figure({{"most", of.max_split_k},
+                            {"shortest", of.min_k_per_split},
+                            {"traffic", rounded(of.split_k_traffic)}})},
+          {"load", figure({{"loss", rounded(of.throttling_loss)},
+                           {"half_after", duration(of.throttling_half_time)}})}};
 }
 
 Json overhead_json(const AttentionFigures::Overhead& of) {

@@ -43,7 +43,7 @@ struct FreeProduct {
   ProductFigures& figures;
   double launch = figures.launch.seconds();
   double tile_start = figures.tile_start.seconds();
-  double half_loss = figures.half_loss.seconds();
+  double throttling_half_time = figures.throttling_half_time.seconds();
 
   void put_back() const {
     const auto duration = [](double s) {
@@ -51,7 +51,7 @@ struct FreeProduct {
     };
     figures.launch = duration(launch);
     figures.tile_start = duration(tile_start);
-    figures.half_loss = duration(half_loss);
+    figures.throttling_half_time = duration(throttling_half_time);
   }
 };
 
@@ -106,9 +106,9 @@ class DeviceFit {
     FreeProduct free{*own};
     std::vector<FreeFigure> figures{{&free.launch, 1e-7, 1e-3},
                                     {&free.tile_start, 1e-8, 1e-4},
-                                    {&free.half_loss, 1e-5, 1},
-                                    {&own->loss_under_load, 0, 0.5},
-                                    {&own->part_traffic, 0.1, 10}};
+                                    {&free.throttling_half_time, 1e-5, 1},
+                                    {&own->throttling_loss, 0, 0.5},
+                                    {&own->split_k_traffic, 0.1, 10}};
     for (TileShape& tile : own->tiles) figures.push_back({&tile.efficiency, 0.01, 1});
     descend(figures, [&] {
       free.put_back();
@@ -118,7 +118,7 @@ class DeviceFit {
     text_ = fmt::format("launch {:.3g} us, tile start {:.3g} us, tiles", free.launch * 1e6,
                         free.tile_start * 1e6);
     for (const TileShape& tile : own->tiles) text_ += fmt::format(" {:.3f}", tile.efficiency);
-    text_ += fmt::format(", {:.3f} lost under load", own->loss_under_load);
+    text_ += fmt::format(", {:.3f} lost under load", own->throttling_loss);
   }
 
   void fit_attention() {

@@ -41,12 +41,12 @@ MeasuredMachine some_machine() {
   model.launch = 1500_ns;
   ProductFigures figures;
   figures.launch = 2_us;
-  figures.depth_grain = 64;
+  figures.k_granularity = 64;
   figures.alignment = 8;
-  figures.most_parts = 16;
-  figures.shortest_part = 256;
-  figures.part_traffic = 1;
-  figures.half_loss = 1_ms;
+  figures.max_split_k = 16;
+  figures.min_k_per_split = 256;
+  figures.split_k_traffic = 1;
+  figures.throttling_half_time = 1_ms;
   figures.tiles = {{128, 128, 0.75}};
   model.products[static_cast<std::size_t>(Dtype::bf16)] = figures;
   model.peaks[static_cast<std::size_t>(Dtype::bf16)] = FlopRate{800e12};

@@ -74,9 +74,9 @@ DeviceModel known_device() {
   ProductFigures figures;
   figures.launch = 1_us;
   figures.tile_start = 20_ns;
-  figures.depth_grain = figures.alignment = figures.most_parts = 1;
-  figures.shortest_part = 256;
-  figures.half_loss = 1_ms;
+  figures.k_granularity = figures.alignment = figures.max_split_k = 1;
+  figures.min_k_per_split = 256;
+  figures.throttling_half_time = 1_ms;
   figures.tiles = {{32, 32, 0.9}};
   model.products[static_cast<std::size_t>(Dtype::fp32)] = figures;
   model.attention.launch = 2_us;

@@ -1,4 +1,4 @@
-#include "sim/cost/product_time.hpp"
+#include "sim/cost/gemm_time.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -40,17 +40,17 @@ class Product {
     const double at_peak = 2.0 * static_cast<double>(shape.batches) *
                            static_cast<double>(shape.rows) * static_cast<double>(shape.columns) *
                            static_cast<double>(shape.depth) / peak.per_second();
-    const double load = at_peak / (at_peak + figures.half_loss.seconds());
+    const double load = at_peak / (at_peak + figures.throttling_half_time.seconds());
     const bool aligned = shape.columns % figures.alignment == 0 &&
                          (shape.over_tokens || shape.depth % figures.alignment == 0);
     const Share unaligned = shape.batches > 1 ? figures.unaligned_batches : figures.unaligned;
-    return (1 - figures.loss_under_load * load) * (aligned ? 1 : unaligned);
+    return (1 - figures.throttling_loss * load) * (aligned ? 1 : unaligned);
   }
 
   [[nodiscard]] double with_any_parts(const TileShape& tile) const {
     double best = with_parts(tile, 1);
-    for (std::int64_t parts = 2; parts <= figures_.most_parts; parts *= 2) {
-      if (shape_.depth < parts * figures_.shortest_part) break;
+    for (std::int64_t parts = 2; parts <= figures_.max_split_k; parts *= 2) {
+      if (shape_.depth < parts * figures_.min_k_per_split) break;
       best = std::min(best, with_parts(tile, parts));
     }
     return best;
@@ -61,7 +61,7 @@ class Product {
                                blocks(shape_.columns, tile.columns) * parts;
     const auto waves = static_cast<double>(blocks(tiles, multiprocessors_));
     const std::int64_t depth =
-        blocks(blocks(shape_.depth, parts), figures_.depth_grain) * figures_.depth_grain;
+        blocks(blocks(shape_.depth, parts), figures_.k_granularity) * figures_.k_granularity;
     const double flops =
         2.0 * static_cast<double>(tile.rows * tile.columns) * static_cast<double>(depth);
     const double tile_time = flops / (rate_ * tile.efficiency) + figures_.tile_start.seconds();
@@ -72,7 +72,7 @@ class Product {
     if (parts == 1) return 0;
     const double results = static_cast<double>(shape_.batches) * static_cast<double>(shape_.rows) *
                            static_cast<double>(shape_.columns);
-    return static_cast<double>(parts) * results * kPartialSumBytes * figures_.part_traffic /
+    return static_cast<double>(parts) * results * kPartialSumBytes * figures_.split_k_traffic /
            memory_;
   }
 
