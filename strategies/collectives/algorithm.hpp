@@ -76,7 +76,7 @@ struct AlgorithmInput {
 };
 
 /// What plays the ranks beyond those that hold data.
-enum class Helpers : std::uint8_t { none, hosts, node_switches, fabric_switches };
+enum class AuxiliaryRanks : std::uint8_t { none, hosts, node_switches, fabric_switches };
 
 /// One row. In the formulas n is the number of ranks that hold data, S the bytes of the message,
 /// alpha, beta and gamma the seconds per message, per byte sent and per byte reduced,
@@ -101,7 +101,7 @@ struct CollectiveAlgorithm {
   std::optional<CollectiveCost> (*estimate)(const AlgorithmInput& complete) = nullptr;
   /// What is wrong with an input whose arguments are each in their range; null: nothing ever.
   std::optional<std::string> (*refusal)(const AlgorithmInput& complete) = nullptr;
-  Helpers helpers = Helpers::none;
+  AuxiliaryRanks auxiliary_ranks = AuxiliaryRanks::none;
 };
 
 }  // namespace lockstep

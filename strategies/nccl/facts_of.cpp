@@ -73,7 +73,7 @@ class Probe {
   /// The link between the node's first two sockets, where there is one.
   [[nodiscard]] std::optional<Rate> socket_link() const {
     const auto first = static_cast<EndpointId>(cluster_.ranks());
-    if (cluster_.helpers() < 2 || kind_of(first) != VertexKind::cpu) return std::nullopt;
+    if (cluster_.auxiliary_ranks() < 2 || kind_of(first) != VertexKind::cpu) return std::nullopt;
     const Way found = way(first, first + 1);
     if (found.size() != 1 || found.front().second.kind != LinkKind::cpu) return std::nullopt;
     return found.front().second.figures.carried();

@@ -45,7 +45,7 @@ NamedCluster read_named(const ValueReader& at, const ScenarioFolders& folders) {
 std::optional<ClusterFile> load(const ValueReader& at, const NamedCluster& named, int servers) {
   return or_noted(at.problems(), [&] {
     ClusterFile file = load_cluster(*named.path, named.size);
-    if (servers <= file.cluster.helpers()) return file;
+    if (servers <= file.cluster.auxiliary_ranks()) return file;
     ClusterSize size = named.size;
     size.extra_hosts = servers;
     try {
@@ -54,7 +54,7 @@ std::optional<ClusterFile> load(const ValueReader& at, const NamedCluster& named
       throw ConfigError{Problem{
           at.problems().file(), at.value()->at, at.pointer(),
           fmt::format("{} parameter servers need as many hosts; this cluster has {} CPU sockets",
-                      servers, file.cluster.helpers())}};
+                      servers, file.cluster.auxiliary_ranks())}};
     }
   });
 }
@@ -108,10 +108,10 @@ std::optional<ReadCluster> read_figures(const ValueReader& at, int servers,
     ClusterSize size;
     if (figures->gpus < figures->gpus_per_node) size.ranks = static_cast<int>(figures->gpus);
     ClusterFile file = read_cluster(cluster_document(*figures, folders), size);
-    if (servers > file.cluster.helpers()) {
+    if (servers > file.cluster.auxiliary_ranks()) {
       at.note(
           fmt::format("{} parameter servers need as many hosts; these nodes have {} CPU sockets",
-                      servers, file.cluster.helpers()));
+                      servers, file.cluster.auxiliary_ranks()));
     }
     const std::string name = fmt::format("{} x {}", figures->device.id, figures->gpus);
     return ReadCluster{{name, std::move(file.cluster), figures->device}, json_of(*figures)};

@@ -42,7 +42,7 @@ std::string parameters_of(const CollectiveAlgorithm& algorithm) {
 std::string command_of(const CollectiveAlgorithm& row) {
   std::string out =
       fmt::format("lockstep collective {} --algorithm {}", to_string(row.collective), row.example);
-  if (row.helpers == Helpers::node_switches) out += " --cluster dgx-h100";
+  if (row.auxiliary_ranks == AuxiliaryRanks::node_switches) out += " --cluster dgx-h100";
   const ParsedSpecs parsed = parse_specs(row.example, row.collective);
   const auto dims = parsed.specs.at(0).arguments.find("dims");
   if (dims == parsed.specs.at(0).arguments.end()) return out;

@@ -2,7 +2,7 @@
 
 #include "topologies/graph/blueprint.hpp"
 
-/// Helpers that several builders share.
+/// AuxiliaryRanks that several builders share.
 namespace lockstep {
 
 /// Appends `ranks` GPUs, each a node of its own.

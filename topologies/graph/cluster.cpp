@@ -87,7 +87,7 @@ int Cluster::ranks() const {
   return data_->rank_count;
 }
 
-int Cluster::helpers() const {
+int Cluster::auxiliary_ranks() const {
   return data_->helper_count;
 }
 

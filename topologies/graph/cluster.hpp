@@ -39,8 +39,8 @@ class Cluster {
   [[nodiscard]] int ranks() const;
   /// Further end points, from id ranks() on: extra hosts where the builder made such, else the CPU
   /// sockets, node by node.
-  [[nodiscard]] int helpers() const;
-  [[nodiscard]] int endpoints() const { return ranks() + helpers(); }
+  [[nodiscard]] int auxiliary_ranks() const;
+  [[nodiscard]] int endpoints() const { return ranks() + auxiliary_ranks(); }
   [[nodiscard]] VertexId vertex_of(EndpointId endpoint) const;
 
   [[nodiscard]] std::size_t vertex_count() const;

@@ -32,7 +32,7 @@ struct ClusterData {
   std::vector<int> node_ends{};     // per node the rank after its last; empty: all are equal
   bool names_of_node = false;       // vertices' names are those within a node
   std::vector<VertexId> gpus;       // of the node, in order
-  std::vector<VertexId> cpus;       // of the node, in order: the helpers' places
+  std::vector<VertexId> cpus;       // of the node, in order: the auxiliary_ranks' places
   std::vector<VertexId> terminals;  // of the node: what the fabric is cabled to
   LinkTable links;                  // of the node
 

@@ -14,8 +14,8 @@ struct CollectiveMembers {
 };
 
 /// The messages of one collective in a plan: room for them, what moves into and out of them, and
-/// the schedule that moves them. Ranks of the schedule beyond the members are helpers, which are
-/// where the first member is.
+/// the schedule that moves them. Ranks of the schedule beyond the members are auxiliary_ranks,
+/// which are where the first member is.
 class CollectiveMessages {
  public:
   using Table = KernelLaunch::Table;

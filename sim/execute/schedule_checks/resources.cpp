@@ -105,10 +105,10 @@ ResourceVerdict check_resources(const Schedule& schedule, const Contract& contra
   const auto ranks = static_cast<std::size_t>(contract.ranks);
   verdict.sent = most(sent.first(ranks), schedule.blocks());
   verdict.received = most(received.first(ranks), schedule.blocks());
-  verdict.sent_by_helper = most(sent.subspan(ranks), schedule.blocks());
-  verdict.received_by_helper = most(received.subspan(ranks), schedule.blocks());
+  verdict.sent_by_auxiliary = most(sent.subspan(ranks), schedule.blocks());
+  verdict.received_by_auxiliary = most(received.subspan(ranks), schedule.blocks());
   verdict.least = least_traffic(contract);
-  verdict.helpers = schedule.ranks() > contract.ranks;
+  verdict.auxiliary_ranks = schedule.ranks() > contract.ranks;
   return verdict;
 }
 

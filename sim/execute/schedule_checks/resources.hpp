@@ -31,12 +31,12 @@ struct ResourceVerdict {
   /// The most of any rank that holds data, as multiples of the message; then of any helper.
   double sent = 0;
   double received = 0;
-  double sent_by_helper = 0;
-  double received_by_helper = 0;
+  double sent_by_auxiliary = 0;
+  double received_by_auxiliary = 0;
   LeastTraffic least;
-  /// Helpers take part. They may add up on the way, as switches do, so that ranks move less than
-  /// `least`, which holds without them.
-  bool helpers = false;
+  /// AuxiliaryRanks take part. They may add up on the way, as switches do, so that ranks move less
+  /// than `least`, which holds without them.
+  bool auxiliary_ranks = false;
 
   [[nodiscard]] bool ends() const { return outcome.finished(); }
   /// Why not, with who waits for whom; empty where it ends.

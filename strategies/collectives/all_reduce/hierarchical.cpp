@@ -11,7 +11,8 @@
 /// m = n/g nodes, one for each rank of a node on its share, by any other algorithm; an all-gather
 /// inside every node. With several chunks the three follow one another for each, at the same time
 /// for different ones.
-/// In: n >= 1 ranks, S bytes on each; group g divides n; inner, an all-reduce without helpers;
+/// In: n >= 1 ranks, S bytes on each; group g divides n; inner, an all-reduce without
+/// auxiliary_ranks;
 ///   intra, ring or direct. Chunks: c*g times the blocks of inner.
 /// Rounds 2(g-1), or 2 with direct, and those of inner; sent per rank 2(g-1)/g*S and inner's for
 ///   S/g: with rings or direct 2(n-1)/n*S.

@@ -34,14 +34,15 @@ std::optional<CollectiveCost> inner_cost(const AlgorithmInput& input, int nodes,
 
 namespace {
 
-/// Inner all-reduces work side by side, each on one rank of every node; helpers are there once.
-std::string_view why_not_inner(Helpers helpers) {
-  switch (helpers) {
-    case Helpers::node_switches:
+/// Inner all-reduces work side by side, each on one rank of every node; auxiliary_ranks are there
+/// once.
+std::string_view why_not_inner(AuxiliaryRanks auxiliary_ranks) {
+  switch (auxiliary_ranks) {
+    case AuxiliaryRanks::node_switches:
       return "which reduces in a node's switches: inner works across nodes; nvls:inner=ring "
              "reduces "
              "in the nodes' switches and across nodes with a ring";
-    case Helpers::fabric_switches:
+    case AuxiliaryRanks::fabric_switches:
       return "which needs switches for every group of ranks across nodes; sharp by itself reduces "
              "inside nodes first and across them in the switches";
     default:
@@ -53,9 +54,9 @@ std::string_view why_not_inner(Helpers helpers) {
 
 std::optional<std::string> inner_problem(const AlgorithmInput& input, int nodes, int parts) {
   const AlgorithmSpec inner = inner_of(input);
-  if (inner.algorithm->helpers != Helpers::none)
+  if (inner.algorithm->auxiliary_ranks != AuxiliaryRanks::none)
     return fmt::format("inner cannot be {}, {}", inner.algorithm->name,
-                       why_not_inner(inner.algorithm->helpers));
+                       why_not_inner(inner.algorithm->auxiliary_ranks));
   const std::vector<std::string> problems =
       validate(*inner.algorithm, input_of(inner, input, nodes, parts));
   if (problems.empty()) return std::nullopt;

@@ -15,8 +15,8 @@
 /// each stores its share in the switch, which multicasts it to all (a multimem store). Several
 /// chunks are under way at once, one in each stage.
 /// In: n >= 1 ranks, S bytes on each, in nodes whose ranks share a switch; inner, an all-reduce
-///   without helpers; c chunks. The switches are ranks n, n+1, ... Chunks: c*g times the blocks of
-///   inner.
+///   without auxiliary_ranks; c chunks. The switches are ranks n, n+1, ... Chunks: c*g times the
+///   blocks of inner.
 /// Rounds 4 per chunk and those of inner; sent per rank S + S/g, and inner's for S/g; received as
 ///   much. A switch sends S + S/g to every rank.
 /// Ideal time about (c + 3)*alpha + (1 + 1/g)*S*beta on one node (alpha s per message, beta s per

@@ -93,7 +93,7 @@ std::vector<CollectiveAlgorithm> all_reduce_rows() {
        .cost = [](const AlgorithmInput& input) -> std::optional<CollectiveCost> {
          return parameter_server_cost(input.n);
        },
-       .helpers = Helpers::hosts},
+       .auxiliary_ranks = AuxiliaryRanks::hosts},
       {.collective = Collective::all_reduce,
        .name = "one_shot",
        .summary = "everyone sends everything to everyone, in one round",
@@ -336,7 +336,7 @@ std::vector<CollectiveAlgorithm> all_reduce_rows() {
        .make = make_nvls,
        .estimate = nvls_estimate,
        .refusal = nvls_refusal,
-       .helpers = Helpers::node_switches},
+       .auxiliary_ranks = AuxiliaryRanks::node_switches},
       {.collective = Collective::all_reduce,
        .name = "sharp",
        .summary = "the network's switches add up and multicast, shares of nodes rail by rail",
@@ -351,7 +351,7 @@ std::vector<CollectiveAlgorithm> all_reduce_rows() {
        .make = make_sharp,
        .estimate = sharp_estimate,
        .refusal = sharp_refusal,
-       .helpers = Helpers::fabric_switches},
+       .auxiliary_ranks = AuxiliaryRanks::fabric_switches},
   };
 }
 

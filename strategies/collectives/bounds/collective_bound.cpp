@@ -32,7 +32,7 @@ CollectiveBound::CollectiveBound(BoundRequest request)
   for (const Partition& partition : partitions_)
     LOCKSTEP_CHECK(partition.members() == demand_.members());
   std::vector<EndpointId> all{members.begin(), members.end()};
-  all.insert(all.end(), request.helpers.begin(), request.helpers.end());
+  all.insert(all.end(), request.auxiliary_ranks.begin(), request.auxiliary_ranks.end());
   if (!switches_reduce_) reduce_steps_ = total_reduce_steps(request.network, all);
   if (all.size() > kAllPairs) {
     latency_ = farthest_probe(request.network, members, demand_);

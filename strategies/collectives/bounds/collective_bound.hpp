@@ -47,14 +47,15 @@ struct LowerBound {
 struct BoundRequest {
   Collective collective = Collective::all_reduce;
   const Network& network;
-  std::span<const EndpointId> members;    // that hold data, N of them
-  std::span<const EndpointId> helpers{};  // what else takes part (switches that reduce, too)
+  std::span<const EndpointId> members;  // that hold data, N of them
+  std::span<const EndpointId>
+      auxiliary_ranks{};  // what else takes part (switches that reduce, too)
   /// Tried next to the one into single end points; each deals all N members.
   std::vector<Partition> partitions{};
   int root = 0;      // index into `members`
   int distance = 1;  // send_recv's
   NetworkModel model = NetworkModel::fluid;
-  bool switches_reduce = false;  // helpers are switches that reduce or multicast
+  bool switches_reduce = false;  // auxiliary_ranks are switches that reduce or multicast
 };
 
 /// What a network allows; made once, asked for any number of message sizes.

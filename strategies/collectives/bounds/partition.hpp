@@ -18,9 +18,9 @@ struct EdgeTimes {
   [[nodiscard]] Duration longest() const { return each < together ? together : each; }
 };
 
-/// Disjoint groups of end points that hold all members (and helpers), with the bandwidth of all
-/// links that leave and enter each. Members are dealt in their order: the first group added holds
-/// the first of them, and so on. Filled group by group or, for equal ones, many at once.
+/// Disjoint groups of end points that hold all members (and auxiliary_ranks), with the bandwidth of
+/// all links that leave and enter each. Members are dealt in their order: the first group added
+/// holds the first of them, and so on. Filled group by group or, for equal ones, many at once.
 class Partition {
  public:
   explicit Partition(std::string name) : name_{std::move(name)} {}
@@ -28,9 +28,9 @@ class Partition {
   void add(Rate leaving, Rate entering, std::int64_t groups = 1, std::int64_t members = 1);
   /// The next `members` lie in groups whose edges are not known.
   void skip(std::int64_t members);
-  /// Helpers lie in groups whose edges are not known.
+  /// AuxiliaryRanks lie in groups whose edges are not known.
   void skip_helpers() { complete_ = false; }
-  /// Groups that hold helpers only.
+  /// Groups that hold auxiliary_ranks only.
   void add_helpers(Rate leaving, Rate entering, std::int64_t groups = 1);
 
   [[nodiscard]] const std::string& name() const { return name_; }

@@ -57,7 +57,7 @@ Duration replayed(const CollectiveAlgorithm& algorithm, const AlgorithmInput& in
   CollectiveCall call;
   call.name = algorithm.name;
   call.schedule = schedule;
-  call.members = placed.members(algorithm.helpers, schedule->ranks() - input.n);
+  call.members = placed.members(algorithm.auxiliary_ranks, schedule->ranks() - input.n);
   LOCKSTEP_CHECK(!call.members.empty());
   call.block =
       divide_message(input.size.value(), *find_element_type("float"), schedule->blocks()).block;

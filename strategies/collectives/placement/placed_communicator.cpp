@@ -61,17 +61,18 @@ std::vector<EndpointId> PlacedCommunicator::ranks() const {
   return out;
 }
 
-std::vector<EndpointId> PlacedCommunicator::members(Helpers helpers, int count) const {
+std::vector<EndpointId> PlacedCommunicator::members(AuxiliaryRanks auxiliary_ranks,
+                                                    int count) const {
   std::vector<EndpointId> out = ranks();
   if (count == 0) return out;
   std::vector<EndpointId> others;
-  if (helpers == Helpers::hosts) {
-    others.resize(static_cast<std::size_t>(cluster_->helpers()));
+  if (auxiliary_ranks == AuxiliaryRanks::hosts) {
+    others.resize(static_cast<std::size_t>(cluster_->auxiliary_ranks()));
     std::iota(others.begin(), others.end(), static_cast<EndpointId>(cluster_->ranks()));
   } else if (ranks_) {
-    others = switches_->above(helpers, *ranks_).switches;
+    others = switches_->above(auxiliary_ranks, *ranks_).switches;
   } else {
-    const auto all = switches_->endpoints(helpers);
+    const auto all = switches_->endpoints(auxiliary_ranks);
     others.assign(all.begin(), all.end());
   }
   if (others.size() < static_cast<std::size_t>(count)) return {};

@@ -34,8 +34,8 @@ class PlacedCommunicator {
   [[nodiscard]] AlgorithmInput input(const AlgorithmArguments& arguments, int root,
                                      std::optional<Bytes> size) const;
   /// The end points that play the ranks of a schedule: its own, then `count` of those that
-  /// `helpers` names. Empty where there are fewer.
-  [[nodiscard]] std::vector<EndpointId> members(Helpers helpers, int count) const;
+  /// `auxiliary_ranks` names. Empty where there are fewer.
+  [[nodiscard]] std::vector<EndpointId> members(AuxiliaryRanks auxiliary_ranks, int count) const;
 
  private:
   [[nodiscard]] std::vector<EndpointId> ranks() const;

@@ -36,24 +36,25 @@ void ReducingSwitches::add_to(RankLayout& layout) const {
 }
 
 void ReducingSwitches::add_to(RankLayout& layout, std::span<const EndpointId> ranks) const {
-  layout.node_switches = above(Helpers::node_switches, ranks).parent;
-  layout.fabric_switches = above(Helpers::fabric_switches, ranks).parent;
+  layout.node_switches = above(AuxiliaryRanks::node_switches, ranks).parent;
+  layout.fabric_switches = above(AuxiliaryRanks::fabric_switches, ranks).parent;
 }
 
-const SwitchForest* ReducingSwitches::forest_of(Helpers helpers) const {
-  if (helpers == Helpers::node_switches && in_nodes_) return &forests_[*in_nodes_];
-  if (helpers == Helpers::fabric_switches && in_fabric_) return &forests_[*in_fabric_];
+const SwitchForest* ReducingSwitches::forest_of(AuxiliaryRanks auxiliary_ranks) const {
+  if (auxiliary_ranks == AuxiliaryRanks::node_switches && in_nodes_) return &forests_[*in_nodes_];
+  if (auxiliary_ranks == AuxiliaryRanks::fabric_switches && in_fabric_)
+    return &forests_[*in_fabric_];
   return nullptr;
 }
 
-std::span<const EndpointId> ReducingSwitches::endpoints(Helpers helpers) const {
-  const SwitchForest* forest = forest_of(helpers);
+std::span<const EndpointId> ReducingSwitches::endpoints(AuxiliaryRanks auxiliary_ranks) const {
+  const SwitchForest* forest = forest_of(auxiliary_ranks);
   return forest == nullptr ? std::span<const EndpointId>{} : forest->switches;
 }
 
-ReducingSwitches::Above ReducingSwitches::above(Helpers helpers,
+ReducingSwitches::Above ReducingSwitches::above(AuxiliaryRanks auxiliary_ranks,
                                                 std::span<const EndpointId> ranks) const {
-  const SwitchForest* forest = forest_of(helpers);
+  const SwitchForest* forest = forest_of(auxiliary_ranks);
   if (forest == nullptr) return {};
   const std::size_t all = forest->parent.size() - forest->switches.size();  // ranks of the cluster
   const auto parent_of = [&](std::size_t node) { return forest->parent[node]; };

@@ -35,15 +35,16 @@ class ReducingSwitches {
   /// switches[k].
   struct Above {
     std::vector<int> parent;           // per node; -1: none
-    std::vector<EndpointId> switches;  // that play such helpers
+    std::vector<EndpointId> switches;  // that play such auxiliary_ranks
   };
   /// Empty where there are no such switches.
-  [[nodiscard]] Above above(Helpers helpers, std::span<const EndpointId> ranks) const;
-  /// The end points of those that play for such helpers; empty where there are none.
-  [[nodiscard]] std::span<const EndpointId> endpoints(Helpers helpers) const;
+  [[nodiscard]] Above above(AuxiliaryRanks auxiliary_ranks,
+                            std::span<const EndpointId> ranks) const;
+  /// The end points of those that play for such auxiliary_ranks; empty where there are none.
+  [[nodiscard]] std::span<const EndpointId> endpoints(AuxiliaryRanks auxiliary_ranks) const;
 
  private:
-  [[nodiscard]] const SwitchForest* forest_of(Helpers helpers) const;
+  [[nodiscard]] const SwitchForest* forest_of(AuxiliaryRanks auxiliary_ranks) const;
   void add(const Cluster& cluster, SwitchTier tier, std::optional<std::size_t>& index);
 
   std::vector<SwitchForest> forests_;

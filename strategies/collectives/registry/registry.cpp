@@ -68,7 +68,8 @@ std::optional<std::string> dimensions_problem(const CollectiveAlgorithm& algorit
 std::vector<std::string_view> played_alone(Collective collective) {
   std::vector<std::string_view> names;
   for (const CollectiveAlgorithm& row : table())
-    if (row.collective == collective && row.helpers == Helpers::none) names.push_back(row.name);
+    if (row.collective == collective && row.auxiliary_ranks == AuxiliaryRanks::none)
+      names.push_back(row.name);
   return names;
 }
 
@@ -188,7 +189,7 @@ std::optional<CollectiveCost> estimate_of(const CollectiveAlgorithm& algorithm,
   return algorithm.estimate(complete(algorithm, input));
 }
 
-int helpers_of(const CollectiveAlgorithm& algorithm, const AlgorithmInput& input) {
+int auxiliary_ranks_of(const CollectiveAlgorithm& algorithm, const AlgorithmInput& input) {
   return make_schedule(algorithm, input)->ranks() - input.n;
 }
 

@@ -45,6 +45,7 @@ namespace lockstep {
 [[nodiscard]] std::optional<CollectiveCost> estimate_of(const CollectiveAlgorithm& algorithm,
                                                         const AlgorithmInput& input);
 /// Ranks beyond the n that hold data, such as parameter servers.
-[[nodiscard]] int helpers_of(const CollectiveAlgorithm& algorithm, const AlgorithmInput& input);
+[[nodiscard]] int auxiliary_ranks_of(const CollectiveAlgorithm& algorithm,
+                                     const AlgorithmInput& input);
 
 }  // namespace lockstep

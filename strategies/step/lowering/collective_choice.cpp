@@ -49,7 +49,8 @@ constexpr int kLongestRing = 256;
 
 /// Beyond the ranks only switches inside nodes play in a step.
 [[nodiscard]] bool playable(const CollectiveAlgorithm& row) {
-  return row.helpers == Helpers::none || row.helpers == Helpers::node_switches;
+  return row.auxiliary_ranks == AuxiliaryRanks::none ||
+         row.auxiliary_ranks == AuxiliaryRanks::node_switches;
 }
 
 }  // namespace
@@ -194,7 +195,7 @@ std::vector<EndpointId> CollectiveChoice::players(const ChosenCollective& chosen
                                                   std::vector<EndpointId> members) const {
   const auto more = static_cast<std::size_t>(chosen.schedule->ranks()) - members.size();
   if (more == 0) return members;
-  const auto switches = switches_.above(Helpers::node_switches, members).switches;
+  const auto switches = switches_.above(AuxiliaryRanks::node_switches, members).switches;
   LOCKSTEP_CHECK(switches.size() == more);
   members.insert(members.end(), switches.begin(), switches.end());
   return members;

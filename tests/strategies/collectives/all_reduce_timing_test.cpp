@@ -70,7 +70,7 @@ Duration time_of(const Bed& bed, std::string_view text, Bytes size) {
   call.members.resize(static_cast<std::size_t>(bed.n));
   std::iota(call.members.begin(), call.members.end(), EndpointId{0});
   if (schedule->ranks() > bed.n) {
-    const auto switches = bed.switches.endpoints(spec.algorithm->helpers);
+    const auto switches = bed.switches.endpoints(spec.algorithm->auxiliary_ranks);
     REQUIRE(std::ssize(switches) == schedule->ranks() - bed.n);
     call.members.insert(call.members.end(), switches.begin(), switches.end());
   }

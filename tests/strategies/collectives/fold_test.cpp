@@ -105,7 +105,7 @@ struct Configuration {
 std::optional<Cluster> build(const Fabric& fabric, int ranks, int hosts) {
   try {
     Cluster cluster = fabric.build(ranks, hosts);
-    if (cluster.ranks() < ranks || cluster.helpers() < hosts) return std::nullopt;
+    if (cluster.ranks() < ranks || cluster.auxiliary_ranks() < hosts) return std::nullopt;
     return cluster;
   } catch (const BuildError&) {
     return std::nullopt;  // not of this size
@@ -177,7 +177,8 @@ Endpoint draw_endpoint(Draws& draws) {
 }
 
 bool played_by_switches(const CollectiveAlgorithm& row) {
-  return row.helpers == Helpers::node_switches || row.helpers == Helpers::fabric_switches;
+  return row.auxiliary_ranks == AuxiliaryRanks::node_switches ||
+         row.auxiliary_ranks == AuxiliaryRanks::fabric_switches;
 }
 
 AlgorithmInput draw_input(const CollectiveAlgorithm& row, const Cluster& cluster, int n,
@@ -200,13 +201,13 @@ std::vector<EndpointId> members_of(const CollectiveAlgorithm& row, const Algorit
                                    const Cluster& cluster, const ReducingSwitches& switches) {
   std::vector<EndpointId> out(static_cast<std::size_t>(input.n));
   std::iota(out.begin(), out.end(), EndpointId{0});
-  const auto helpers = static_cast<std::size_t>(helpers_of(row, input));
+  const auto auxiliary_ranks = static_cast<std::size_t>(auxiliary_ranks_of(row, input));
   if (played_by_switches(row)) {
-    const auto of_tier = switches.endpoints(row.helpers);
-    REQUIRE(of_tier.size() == helpers);
+    const auto of_tier = switches.endpoints(row.auxiliary_ranks);
+    REQUIRE(of_tier.size() == auxiliary_ranks);
     out.insert(out.end(), of_tier.begin(), of_tier.end());
   } else {
-    for (std::size_t i = 0; i < helpers; ++i)
+    for (std::size_t i = 0; i < auxiliary_ranks; ++i)
       out.push_back(static_cast<EndpointId>(static_cast<std::size_t>(cluster.ranks()) + i));
   }
   return out;
@@ -235,13 +236,14 @@ std::optional<Configuration> draw_configuration(const CollectiveAlgorithm& row,
   if (!cluster) return std::nullopt;
   if (played_by_switches(row)) n = cluster->ranks();  // switches are found for all
   AlgorithmInput input = draw_input(row, *cluster, n, draws);
-  if (row.helpers == Helpers::hosts) {
+  if (row.auxiliary_ranks == AuxiliaryRanks::hosts) {
     if (!validate(row, input).empty()) return std::nullopt;
-    cluster = build(fabric, n, helpers_of(row, input));
+    cluster = build(fabric, n, auxiliary_ranks_of(row, input));
     if (!cluster) return std::nullopt;
   }
   Configuration out{RowCase{&row, input}.name() + " on " + fabric.name, {}, {}};
-  const auto ground = damaged(*cluster, row.helpers != Helpers::hosts, draws, out.text);
+  const auto ground =
+      damaged(*cluster, row.auxiliary_ranks != AuxiliaryRanks::hosts, draws, out.text);
   if (!ground) return std::nullopt;
   const auto switches =
       played_by_switches(row) ? ReducingSwitches{*ground, true} : ReducingSwitches{};
@@ -321,7 +323,8 @@ TEST_CASE("folded and unfolded replays agree where switches reduce") {
                           {2, 3, 4, 8, 12, 16, 24, 32, 48, 64}};
   for (const CollectiveAlgorithm& row : collective_algorithms()) {
     if (!played_by_switches(row)) continue;
-    const Choices& choices = row.helpers == Helpers::node_switches ? in_nodes : in_fabric;
+    const Choices& choices =
+        row.auxiliary_ranks == AuxiliaryRanks::node_switches ? in_nodes : in_fabric;
     int played = 0;
     for (int turn = 0; turn < 160; ++turn) {
       const auto drawn = draw_configuration(row, choices, draws);
@@ -362,7 +365,7 @@ TEST_CASE("folded and unfolded replays of pipelines of many chunks give the same
   int pipelines = 0;
   int branches = 0;
   for (const CollectiveAlgorithm& row : collective_algorithms()) {
-    if (played_by_switches(row) || row.helpers == Helpers::hosts) continue;
+    if (played_by_switches(row) || row.auxiliary_ranks == AuxiliaryRanks::hosts) continue;
     for (int turn = 0; turn < 24; ++turn) {
       auto drawn =
           draw_configuration(row, {{"rails", "pods", "rack"}, {16, 24, 32, 40, 48}}, draws);

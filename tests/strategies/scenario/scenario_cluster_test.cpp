@@ -120,7 +120,7 @@ TEST_CASE("parameter servers need hosts") {
   const std::string servers =
       R"({"exchange": "parameter_server", "servers": 3, "precision": "fp16"})";
   CHECK(read(R"({"file": "star", "ranks": 4, "gpu": "v100-sxm2-32gb"})", servers)
-            .cluster.cluster.helpers() == 3);
+            .cluster.cluster.auxiliary_ranks() == 3);
   CHECK(read(R"({"file": "dgx-a100", "nodes": 2})", servers).cluster.cluster.helpers() == 4);
   CHECK(error_of(R"({"file": "dgx-a100", "nodes": 1})", servers) ==
         "/cluster: 3 parameter servers need as many hosts; this cluster has 2 CPU sockets");

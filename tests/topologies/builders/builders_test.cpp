@@ -122,7 +122,7 @@ TEST_CASE("DGX A100 and H100: all NVLinks of a GPU to one NVSwitch vertex, a NIC
     CHECK(census.count(VertexKind::nic) == 8);
     CHECK(census.count(VertexKind::pcie_switch) == (std::string{name} == "dgx_a100" ? 4 : 8));
     CHECK(out_bandwidth(box, 3, LinkKind::nvlink) == 450e9);
-    CHECK(box.helpers() == 2);
+    CHECK(box.auxiliary_ranks() == 2);
   }
 }
 
@@ -234,7 +234,7 @@ TEST_CASE("nodes and ranks: what can be had, and one sentence on what cannot") {
   const Cluster three = build_cluster(box, std::nullopt, ranks(3));
   CHECK(three.ranks() == 3);
   CHECK(three.gpus_per_node() == 8);
-  CHECK(three.helpers() == 2);
+  CHECK(three.auxiliary_ranks() == 2);
   CHECK(build_cluster(box, rails(), ranks(24)).nodes() == 3);
   CHECK(error_of(box, rails(), ranks(12)) ==
         "ranks: a node has 8 GPUs: expected 1 to 8, or a multiple such as 8 or 16, got 12");

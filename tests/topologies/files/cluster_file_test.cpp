@@ -114,7 +114,7 @@ TEST_CASE("every figure of a shipped cluster has a source") {
 TEST_CASE("star.json is the textbook's: 400 Gb/s each way, 2 us end to end, any size") {
   const Cluster star = shipped("star", {{}, 5, 2}).cluster;
   CHECK(star.ranks() == 5);
-  CHECK(star.helpers() == 2);
+  CHECK(star.auxiliary_ranks() == 2);
   CHECK(route_of(*make_router(star), 4, 6).latency == 2_us);
   CHECK(star.link(0).figures.carried() == 50_GBps);
 }
@@ -277,7 +277,7 @@ TEST_CASE("a cluster written out takes its ranks node by node, hosts behind them
   CHECK(walk(cluster, route_of(*make_router(cluster), 0, 1)) == "box0/gpu0 box0/gpu1");
   CHECK(walk(cluster, route_of(*make_router(cluster), 1, 2)) ==
         "box0/gpu1 box0/cpu box0/nic switch box1/nic box1/cpu box1/gpu0");
-  CHECK(cluster.helpers() == 2);  // the sockets
+  CHECK(cluster.auxiliary_ranks() == 2);  // the sockets
 }
 
 TEST_CASE("a misspelt builder is named with the one that was meant") {

@@ -120,7 +120,7 @@ TEST_CASE("a node written out is the builder's node, alone and joined by any fab
 TEST_CASE("rails that are not told: NICs in order, GPUs with the nearest NIC that has fewest") {
   const Cluster cluster = read(kSmall);
   CHECK(cluster.ranks() == 4);
-  CHECK(cluster.helpers() == 2);
+  CHECK(cluster.auxiliary_ranks() == 2);
   CHECK(walk(cluster, route_of(*make_router(cluster), 1, 3)) ==
         "node0/gpu1 node0/cpu0 node0/nic1 rail1/leaf0 node1/nic1 node1/cpu0 node1/gpu1");
   CHECK(walk(cluster, route_of(*make_router(cluster), 0, 3)) ==

@@ -122,7 +122,7 @@ TEST_CASE("several hosts that NVLink joins are one node, reached over its GPUs")
   const Cluster& cluster = file.cluster;
   CHECK(file.device == "gb200-nvl72");
   CHECK(cluster.gpus_per_node() == 2);
-  CHECK(cluster.helpers() == 4);
+  CHECK(cluster.auxiliary_ranks() == 4);
   CHECK(carried(cluster, "gpu0", "cpu0") == doctest::Approx(225));  // 10 times 22500 MB/s
   CHECK(carried(cluster, "gpu1", "nvswitch0") == doctest::Approx(18 * 40.1));
   CHECK(way(cluster, 0, 3) ==

@@ -115,7 +115,7 @@ TEST_CASE("star: up and down, whichever hosts") {
   const auto router = make_router(star);
   CHECK(walk(star, route_of(*router, 0, 3)) == "gpu0 leaf0 gpu3");
   CHECK(route_of(*router, 0, 3).latency == 2_us);
-  CHECK(star.helpers() == 2);
+  CHECK(star.auxiliary_ranks() == 2);
   CHECK(walk(star, route_of(*router, 1, 5)) == "gpu1 leaf0 host1");
 }
 
@@ -145,7 +145,7 @@ TEST_CASE("rail first to and from a CPU's memory: the GPU's own rail") {
   const Cluster cluster = build_cluster(hgx("dgx_h100"), rails(), nodes(2));
   const auto router = make_router(cluster);
   REQUIRE(cluster.ranks() == 16);
-  REQUIRE(cluster.helpers() == 4);
+  REQUIRE(cluster.auxiliary_ranks() == 4);
   CHECK(walk(cluster, route_of(*router, 2, 16 + 2)) ==  // helper 2: socket 0 of node 1
         "node0/gpu2 node0/pcie_switch2 node0/nic2 rail2/leaf0 node1/nic2 node1/pcie_switch2 "
         "node1/cpu0");

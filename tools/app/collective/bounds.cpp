@@ -7,13 +7,13 @@ namespace lockstep::app {
 CollectiveBound bound_on(const CollectiveSetup& setup, const Network& network,
                          const BoundCase& played) {
   const auto ranks = static_cast<std::size_t>(setup.ranks());
-  const bool switches =
-      played.helpers == Helpers::node_switches || played.helpers == Helpers::fabric_switches;
+  const bool switches = played.auxiliary_ranks == AuxiliaryRanks::node_switches ||
+                        played.auxiliary_ranks == AuxiliaryRanks::fabric_switches;
   const std::size_t hosts = switches ? 0 : played.members.size() - ranks;
   return CollectiveBound({.collective = played.collective,
                           .network = network,
                           .members = played.members.first(ranks),
-                          .helpers = played.members.subspan(ranks),
+                          .auxiliary_ranks = played.members.subspan(ranks),
                           .partitions = partitions_of(setup.cluster(), network, setup.model(),
                                                       static_cast<int>(hosts)),
                           .root = played.root,

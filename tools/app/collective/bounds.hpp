@@ -10,8 +10,8 @@ namespace lockstep::app {
 /// A collective as it is played on an setup.
 struct BoundCase {
   Collective collective = Collective::all_reduce;
-  std::span<const EndpointId> members;  // all ranks, then `helpers`
-  Helpers helpers = Helpers::none;
+  std::span<const EndpointId> members;  // all ranks, then `auxiliary_ranks`
+  AuxiliaryRanks auxiliary_ranks = AuxiliaryRanks::none;
   int root = 0;
   int distance = 1;  // send_recv's
 };

@@ -60,8 +60,9 @@ std::vector<AlgorithmSpec> variants(const CollectiveAlgorithm& row) {
 
 /// Further hosts, and switches of the network that reduce (SHARP needs InfiniBand switches of that
 /// kind, and a licence), are there only for who asks for them.
-bool at_hand(Helpers helpers) {
-  return helpers == Helpers::none || helpers == Helpers::node_switches;
+bool at_hand(AuxiliaryRanks auxiliary_ranks) {
+  return auxiliary_ranks == AuxiliaryRanks::none ||
+         auxiliary_ranks == AuxiliaryRanks::node_switches;
 }
 
 }  // namespace
@@ -84,16 +85,16 @@ std::vector<AlgorithmSpec> available_algorithms(const CollectiveSetup& setup, Co
                                                 int root, std::int64_t most_messages) {
   std::vector<AlgorithmSpec> out;
   for (const CollectiveAlgorithm& row : collective_algorithms()) {
-    if (row.collective != collective || !at_hand(row.helpers)) continue;
+    if (row.collective != collective || !at_hand(row.auxiliary_ranks)) continue;
     for (AlgorithmSpec& spec : variants(row)) {
       const AlgorithmInput input = setup.input(spec.arguments, root, 1_MiB);
       if (!validate(row, input).empty()) continue;
       const SchedulePtr schedule = make_schedule(row, input);
       const auto measured = measure(*schedule, most_messages);
       if (!measured || measured->messages > most_messages) continue;
-      const int helpers = schedule->ranks() - input.n;
-      if (setup.members(row.helpers, helpers).empty()) continue;
-      if (!setup.unreachable(row.helpers, helpers).empty()) continue;
+      const int auxiliary_ranks = schedule->ranks() - input.n;
+      if (setup.members(row.auxiliary_ranks, auxiliary_ranks).empty()) continue;
+      if (!setup.unreachable(row.auxiliary_ranks, auxiliary_ranks).empty()) continue;
       out.push_back(std::move(spec));
     }
   }
@@ -118,18 +119,20 @@ std::vector<std::string> CollectiveRunner::problems(const Candidate& candidate) 
   const AlgorithmInput input = setup_.input(candidate.spec.arguments, options_.root, 1_MiB);
   std::vector<std::string> out = validate(row, input);
   if (!out.empty()) return out;
-  const int helpers = helpers_of(row, input);
-  if (!setup_.members(row.helpers, helpers).empty()) {
-    if (const std::string why = setup_.unreachable(row.helpers, helpers); !why.empty())
+  const int auxiliary_ranks = auxiliary_ranks_of(row, input);
+  if (!setup_.members(row.auxiliary_ranks, auxiliary_ranks).empty()) {
+    if (const std::string why = setup_.unreachable(row.auxiliary_ranks, auxiliary_ranks);
+        !why.empty())
       out.push_back(fmt::format("{}: {}", row.name, why));
     return out;
   }
-  if (row.helpers == Helpers::hosts) {
+  if (row.auxiliary_ranks == AuxiliaryRanks::hosts) {
     out.push_back(fmt::format("{}: needs {} more host{}, built where it is asked for by name",
-                              row.name, helpers, helpers == 1 ? "" : "s"));
+                              row.name, auxiliary_ranks, auxiliary_ranks == 1 ? "" : "s"));
   } else {
     out.push_back(fmt::format("{}: needs {} switches beside the {} ranks; this cluster has {}",
-                              row.name, helpers, input.n, setup_.cluster().helpers()));
+                              row.name, auxiliary_ranks, input.n,
+                              setup_.cluster().auxiliary_ranks()));
   }
   return out;
 }
@@ -147,7 +150,7 @@ CollectiveRun CollectiveRunner::prepare(const Candidate& candidate, Bytes size) 
   }
   CollectiveRun out;
   out.schedule = candidate.import->schedule;
-  out.members = setup_.members(Helpers::none, 0);
+  out.members = setup_.members(AuxiliaryRanks::none, 0);
   out.layout = divide_message(size, *options_.type, out.schedule->blocks());
   return out;
 }
@@ -162,8 +165,8 @@ CollectiveRun CollectiveRunner::prepared(const AlgorithmSpec& spec, const Algori
   CollectiveRun out;
   const AlgorithmInput input = chunks.with_best_chunks(*spec.algorithm, told, by);
   out.schedule = make_schedule(*spec.algorithm, input);
-  out.helpers = spec.algorithm->helpers;
-  out.members = by.members(out.helpers, out.schedule->ranks() - input.n);
+  out.auxiliary_ranks = spec.algorithm->auxiliary_ranks;
+  out.members = by.members(out.auxiliary_ranks, out.schedule->ranks() - input.n);
   LOCKSTEP_CHECK(!out.members.empty());
   out.layout = divide_message(input.size.value(), *options_.type, out.schedule->blocks());
   return out;
@@ -312,8 +315,8 @@ std::optional<std::int64_t> depth_of(const SchedulePtr& schedule, const FoldRepo
 ScheduleCounts CollectiveRunner::count(const Candidate& candidate, const CollectiveRun& prepared,
                                        const CollectiveResult& played) const {
   const SchedulePtr& schedule = prepared.schedule;
-  const bool switches =
-      prepared.helpers == Helpers::node_switches || prepared.helpers == Helpers::fabric_switches;
+  const bool switches = prepared.auxiliary_ranks == AuxiliaryRanks::node_switches ||
+                        prepared.auxiliary_ranks == AuxiliaryRanks::fabric_switches;
   const int senders = switches ? setup_.ranks() : schedule->ranks();
   ScheduleCounts out;
   if (const auto walked = measured(*schedule, played.fold, senders)) {

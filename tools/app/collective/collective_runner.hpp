@@ -43,7 +43,7 @@ struct CollectiveRun {
   std::string chosen;  // what an automatic choice came to
   SchedulePtr schedule;
   std::vector<EndpointId> members;
-  Helpers helpers = Helpers::none;
+  AuxiliaryRanks auxiliary_ranks = AuxiliaryRanks::none;
   MessageLayout layout;
   Duration launch;                                              // before anybody begins
   std::shared_ptr<const Network> network;                       // none: the setup's

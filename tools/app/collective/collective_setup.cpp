@@ -26,7 +26,7 @@ CollectiveSetup::CollectiveSetup(const ClusterRequest& options, const NetworkReq
       policy_{policy_for(model_, options.policy())},
       network_name_{network.model} {
   // Nodes have CPU sockets that can serve; where those are too few, hosts are built beside.
-  if (loaded_.cluster.helpers() < wants.hosts) loaded_ = options.load(wants.hosts);
+  if (loaded_.cluster.auxiliary_ranks() < wants.hosts) loaded_ = options.load(wants.hosts);
   prepare(network.protocol, wants.switches);
 }
 
@@ -52,9 +52,9 @@ Network CollectiveSetup::lowered(const std::optional<Protocol>& protocol) const 
   return out;
 }
 
-std::string CollectiveSetup::unreachable(Helpers helpers, int count) const {
+std::string CollectiveSetup::unreachable(AuxiliaryRanks auxiliary_ranks, int count) const {
   if (count == 0 || !cluster().overlay().any_failed()) return {};
-  const std::vector<EndpointId> all = members(helpers, count);
+  const std::vector<EndpointId> all = members(auxiliary_ranks, count);
   const auto size = static_cast<int>(std::ssize(all));
   Route route;
   const auto meet = [&](int a, int b) {
@@ -62,7 +62,7 @@ std::string CollectiveSetup::unreachable(Helpers helpers, int count) const {
     const EndpointId other = all[static_cast<std::size_t>(b)];
     return network_.router->route(one, other, route) && network_.router->route(other, one, route);
   };
-  const bool hosts = helpers == Helpers::hosts;
+  const bool hosts = auxiliary_ranks == AuxiliaryRanks::hosts;
   const auto text = [&](int rank, int helper) {
     return fmt::format("no route is left between {} {} and {} {}",
                        rank < ranks() ? "rank" : "switch", rank < ranks() ? rank : rank - ranks(),
@@ -74,8 +74,9 @@ std::string CollectiveSetup::unreachable(Helpers helpers, int count) const {
         if (!meet(rank, helper)) return text(rank, helper);
     return {};
   }
-  const std::vector<int>& above =
-      helpers == Helpers::node_switches ? layout().node_switches : layout().fabric_switches;
+  const std::vector<int>& above = auxiliary_ranks == AuxiliaryRanks::node_switches
+                                      ? layout().node_switches
+                                      : layout().fabric_switches;
   for (int below = 0; below < std::min(size, static_cast<int>(std::ssize(above))); ++below) {
     const int node_switch = above[static_cast<std::size_t>(below)];
     if (node_switch >= 0 && node_switch < size && !meet(below, node_switch))

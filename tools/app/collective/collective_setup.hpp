@@ -55,13 +55,14 @@ class CollectiveSetup {
                                      std::optional<Bytes> size) const {
     return communicator_->input(arguments, root, size);
   }
-  /// The end points of the ranks, then those of `count` helpers. Empty where there are fewer.
-  [[nodiscard]] std::vector<EndpointId> members(Helpers helpers, int count) const {
-    return communicator_->members(helpers, count);
+  /// The end points of the ranks, then those of `count` auxiliary_ranks. Empty where there are
+  /// fewer.
+  [[nodiscard]] std::vector<EndpointId> members(AuxiliaryRanks auxiliary_ranks, int count) const {
+    return communicator_->members(auxiliary_ranks, count);
   }
-  /// Why `count` helpers cannot play along where links have failed: the first two end points that
-  /// have to talk and have no route left. Empty where all have.
-  [[nodiscard]] std::string unreachable(Helpers helpers, int count) const;
+  /// Why `count` auxiliary_ranks cannot play along where links have failed: the first two end
+  /// points that have to talk and have no route left. Empty where all have.
+  [[nodiscard]] std::string unreachable(AuxiliaryRanks auxiliary_ranks, int count) const;
   /// Links and end points in words, for busiest links and notes.
   [[nodiscard]] std::string link_name(LinkId link) const { return cluster().link_name(link); }
   /// "32 ranks on dgx-h100 (h100-sxm5-80gb), network fluid, routes auto".

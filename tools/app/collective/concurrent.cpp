@@ -149,7 +149,7 @@ class Concurrent {
     const auto refuse = [&](const std::string& why) {
       problems.push_back({{}, fmt::format("{}: {}: {}", file_, job.name, why)});
     };
-    if (job.ranks.empty()) job.ranks = setup_->members(Helpers::none, 0);
+    if (job.ranks.empty()) job.ranks = setup_->members(AuxiliaryRanks::none, 0);
     for (const EndpointId rank : job.ranks)
       if (rank >= static_cast<EndpointId>(setup_->ranks()))
         return refuse(
@@ -157,7 +157,7 @@ class Concurrent {
     const PlacedCommunicator by = setup_->communicator_of(job.ranks);
     AlgorithmInput input = by.input(job.spec.arguments, job.root, job.size);
     const CollectiveAlgorithm& row = *job.spec.algorithm;
-    if (row.helpers != Helpers::none)
+    if (row.auxiliary_ranks != AuxiliaryRanks::none)
       return refuse(
           fmt::format("{} needs more than the ranks; not among concurrent collectives", row.name));
     for (const std::string& problem : validate(row, input)) return refuse(problem);

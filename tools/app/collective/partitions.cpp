@@ -34,12 +34,12 @@ struct Edge {
 /// The end points that take part, and how the vertices are grouped.
 class Cuts {
  public:
-  Cuts(const Cluster& cluster, const Network& network, NetworkModel model, int helpers)
+  Cuts(const Cluster& cluster, const Network& network, NetworkModel model, int auxiliary_ranks)
       : cluster_{cluster},
         network_{network},
         ports_only_{model == NetworkModel::alpha_beta},
         ranks_{static_cast<EndpointId>(cluster.ranks())},
-        end_points_{ranks_ + static_cast<EndpointId>(helpers)} {}
+        end_points_{ranks_ + static_cast<EndpointId>(auxiliary_ranks)} {}
 
   /// Every end point a group of its own; none where two share a vertex.
   [[nodiscard]] std::optional<Partition> into_end_points() const {
@@ -157,14 +157,14 @@ class Cuts {
   const Network& network_;
   bool ports_only_;
   EndpointId ranks_;
-  EndpointId end_points_;  // ranks, then helpers
+  EndpointId end_points_;  // ranks, then auxiliary_ranks
 };
 
 }  // namespace
 
 std::vector<Partition> partitions_of(const Cluster& cluster, const Network& network,
-                                     NetworkModel model, int helpers) {
-  const Cuts cuts(cluster, network, model, helpers);
+                                     NetworkModel model, int auxiliary_ranks) {
+  const Cuts cuts(cluster, network, model, auxiliary_ranks);
   std::vector<Partition> out;
   for (auto cut : {cuts.into_end_points(), cuts.into_halves(), cuts.into_nodes()})
     if (cut) out.push_back(*std::move(cut));

@@ -26,8 +26,8 @@ class Bounds {
   explicit Bounds(const CollectiveRunner& runner) : runner_{runner} {}
 
   [[nodiscard]] LowerBound at(const Contract& contract, const CollectiveRun& prepared) {
-    const Key key{contract.collective, contract.root,           contract.distance,
-                  prepared.helpers,    prepared.members.size(), prepared.network};
+    const Key key{contract.collective,      contract.root,           contract.distance,
+                  prepared.auxiliary_ranks, prepared.members.size(), prepared.network};
     const std::lock_guard lock(mutex_);
     auto found = bounds_.find(key);
     if (found == bounds_.end()) found = bounds_.emplace(key, made(contract, prepared)).first;
@@ -36,12 +36,12 @@ class Bounds {
 
  private:
   using Key =
-      std::tuple<Collective, int, int, Helpers, std::size_t, std::shared_ptr<const Network>>;
+      std::tuple<Collective, int, int, AuxiliaryRanks, std::size_t, std::shared_ptr<const Network>>;
 
   [[nodiscard]] CollectiveBound made(const Contract& contract,
                                      const CollectiveRun& prepared) const {
     return bound_on(runner_.setup(), runner_.network_of(prepared),
-                    {contract.collective, prepared.members, prepared.helpers, contract.root,
+                    {contract.collective, prepared.members, prepared.auxiliary_ranks, contract.root,
                      contract.distance});
   }
 
@@ -91,8 +91,8 @@ class Run {
     out.counts = runner_.counts_of(candidate, out.run, out.result);
     out.bound = bound_on_run(bounds_.at(runner_.contract_of(candidate, *out.run.schedule), out.run),
                              out.result.time, out.result.messages);
-    if (request_.load && out.run.helpers != Helpers::node_switches &&
-        out.run.helpers != Helpers::fabric_switches)
+    if (request_.load && out.run.auxiliary_ranks != AuxiliaryRanks::node_switches &&
+        out.run.auxiliary_ranks != AuxiliaryRanks::fabric_switches)
       out.load = busiest_link_load(*out.run.schedule, single_, out.run.members);
     if (!out.result.unfinished.empty() || !request_.check) return out.result.unfinished;
     return check(candidate, out);
@@ -147,13 +147,13 @@ std::shared_ptr<const CollectiveSetup> setup_for(const CollectiveRequest& reques
     if (each.kind != Candidate::Kind::algorithm || request.every_row) wants.switches = true;
     if (each.kind != Candidate::Kind::algorithm) continue;
     const CollectiveAlgorithm& row = *each.spec.algorithm;
-    wants.switches = wants.switches || row.helpers == Helpers::node_switches ||
-                     row.helpers == Helpers::fabric_switches;
+    wants.switches = wants.switches || row.auxiliary_ranks == AuxiliaryRanks::node_switches ||
+                     row.auxiliary_ranks == AuxiliaryRanks::fabric_switches;
     // Hosts have to be built along with the cluster, before its ranks are known; problems() has
     // the last word on what is too many.
     const AlgorithmInput many{kManyRanks, each.spec.arguments};
-    if (row.helpers == Helpers::hosts && validate(row, many).empty())
-      wants.hosts = std::max(wants.hosts, helpers_of(row, many));
+    if (row.auxiliary_ranks == AuxiliaryRanks::hosts && validate(row, many).empty())
+      wants.hosts = std::max(wants.hosts, auxiliary_ranks_of(row, many));
   }
   if (request.every_row) wants.hosts = 0;
   return std::make_shared<const CollectiveSetup>(request.cluster, request.network, wants);

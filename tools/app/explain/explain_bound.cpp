@@ -8,13 +8,14 @@ namespace lockstep::app {
 
 LowerBound bound_of(const Stage& stage, const CollectiveAlgorithm& algorithm) {
   const auto distance = static_cast<int>(stage.input.number("distance").value_or(1));
-  const BoundCase played{algorithm.collective, stage.members, algorithm.helpers, stage.input.root,
-                         distance};
+  const BoundCase played{algorithm.collective, stage.members, algorithm.auxiliary_ranks,
+                         stage.input.root, distance};
   return bound_on(*stage.setup, stage.setup->network(), played).at(stage.layout.size);
 }
 
-std::vector<BoundTerm> terms_of(const LowerBound& bound, Helpers helpers) {
-  const bool switches = helpers == Helpers::node_switches || helpers == Helpers::fabric_switches;
+std::vector<BoundTerm> terms_of(const LowerBound& bound, AuxiliaryRanks auxiliary_ranks) {
+  const bool switches = auxiliary_ranks == AuxiliaryRanks::node_switches ||
+                        auxiliary_ranks == AuxiliaryRanks::fabric_switches;
   std::vector<BoundTerm> out = {
       {"latency", "between the two furthest that must hear of each other", bound.latency}};
   if (bound.bandwidth > Duration{})

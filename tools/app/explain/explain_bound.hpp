@@ -11,6 +11,7 @@ namespace lockstep::app {
 [[nodiscard]] LowerBound bound_of(const Stage& stage, const CollectiveAlgorithm& algorithm);
 
 /// Its parts, each with what it comes from.
-[[nodiscard]] std::vector<BoundTerm> terms_of(const LowerBound& bound, Helpers helpers);
+[[nodiscard]] std::vector<BoundTerm> terms_of(const LowerBound& bound,
+                                              AuxiliaryRanks auxiliary_ranks);
 
 }  // namespace lockstep::app

@@ -110,12 +110,13 @@ std::vector<BoundTerm> bounds_of(const Stage& stage, const CollectiveAlgorithm& 
                                  const std::optional<StageReplay>& simulated) {
   LowerBound bound = bound_of(stage, algorithm);
   if (simulated) bound = bound_on_run(std::move(bound), simulated->time, simulated->messages);
-  return terms_of(bound, algorithm.helpers);
+  return terms_of(bound, algorithm.auxiliary_ranks);
 }
 
 /// Whose sending counts: not that of switches.
 int senders_of(const Stage& stage, const CollectiveAlgorithm& algorithm) {
-  return algorithm.helpers == Helpers::hosts ? stage.schedule->ranks() : stage.input.n;
+  return algorithm.auxiliary_ranks == AuxiliaryRanks::hosts ? stage.schedule->ranks()
+                                                            : stage.input.n;
 }
 
 }  // namespace

@@ -21,8 +21,9 @@ const CollectiveAlgorithm& row_of(const StageRequest& request) {
 }
 
 std::shared_ptr<const CollectiveSetup> setup_of(const StageRequest& request, int hosts) {
-  const Helpers helpers = row_of(request).helpers;
-  const bool switches = helpers == Helpers::node_switches || helpers == Helpers::fabric_switches;
+  const AuxiliaryRanks auxiliary_ranks = row_of(request).auxiliary_ranks;
+  const bool switches = auxiliary_ranks == AuxiliaryRanks::node_switches ||
+                        auxiliary_ranks == AuxiliaryRanks::fabric_switches;
   return std::make_shared<const CollectiveSetup>(request.cluster, request.network,
                                                  CollectiveSetup::Wants{hosts, switches});
 }
@@ -68,19 +69,20 @@ Stage make_stage(const StageRequest& request) {
   out.input = ChunkSearch{out.setup->model()}.with_best_chunks(row_of(request), out.input,
                                                                out.setup->communicator());
   out.schedule = make_schedule(row_of(request), out.input);
-  const int helpers = out.schedule->ranks() - out.input.n;
-  out.members = out.setup->members(row_of(request).helpers, helpers);
+  const int auxiliary_ranks = out.schedule->ranks() - out.input.n;
+  out.members = out.setup->members(row_of(request).auxiliary_ranks, auxiliary_ranks);
   // Hosts for parameter servers are built along with the cluster.
-  if (out.members.empty() && row_of(request).helpers == Helpers::hosts) {
-    out.setup = setup_of(request, helpers);
-    out.members = out.setup->members(Helpers::hosts, helpers);
+  if (out.members.empty() && row_of(request).auxiliary_ranks == AuxiliaryRanks::hosts) {
+    out.setup = setup_of(request, auxiliary_ranks);
+    out.members = out.setup->members(AuxiliaryRanks::hosts, auxiliary_ranks);
   }
   if (out.members.empty())
     throw RequestError(
         "algorithm " + request.spec.text(),
-        fmt::format("needs {} more beside the {} ranks, which this cluster does not have", helpers,
-                    out.input.n));
-  if (const std::string why = out.setup->unreachable(row_of(request).helpers, helpers);
+        fmt::format("needs {} more beside the {} ranks, which this cluster does not have",
+                    auxiliary_ranks, out.input.n));
+  if (const std::string why =
+          out.setup->unreachable(row_of(request).auxiliary_ranks, auxiliary_ranks);
       !why.empty())
     throw RequestError("algorithm " + request.spec.text(), why);
   out.layout = divide_message(request.size, *request.type, out.schedule->blocks());

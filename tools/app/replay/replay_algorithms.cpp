@@ -68,7 +68,7 @@ SchedulePtr ReplayAlgorithms::choose(Collective collective, std::span<const int>
                        fmt::format("{} (for {} of {} bytes among {} ranks)", why,
                                    to_string(collective), message.count(), ranks.size()));
   };
-  if (spec.algorithm->helpers != Helpers::none)
+  if (spec.algorithm->auxiliary_ranks != AuxiliaryRanks::none)
     refuse_it("needs more than the ranks; not for the collectives of a trace");
   for (const std::string& problem : validate(*spec.algorithm, input)) refuse_it(problem);
   return make_schedule(*spec.algorithm, input);

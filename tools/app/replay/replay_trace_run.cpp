@@ -79,7 +79,7 @@ class Run {
   }
 
   ReplayTraceResult run() {
-    std::vector<EndpointId> members = setup_->members(Helpers::none, 0);
+    std::vector<EndpointId> members = setup_->members(AuxiliaryRanks::none, 0);
     members.resize(static_cast<std::size_t>(trace_.ranks()));
     Workload workload =
         trace_.workload(members, [this](Collective collective, auto ranks, Bytes message) {

@@ -17,7 +17,7 @@ namespace {
 EndpointId endpoint_of(const std::string& field, std::int64_t given, const Cluster& cluster) {
   if (given >= 0 && given < cluster.endpoints()) return static_cast<EndpointId>(given);
   std::string text = fmt::format("expected a rank from 0 to {}", cluster.ranks() - 1);
-  if (cluster.helpers() > 0)
+  if (cluster.auxiliary_ranks() > 0)
     text += fmt::format(" (or a CPU socket or further host, {} to {})", cluster.ranks(),
                         cluster.endpoints() - 1);
   throw RequestError(field, fmt::format("{}, got {}", text, given));

@@ -111,8 +111,8 @@ std::string round_heading(const Explanation& explanation, const ExplainedRound& 
 
 ExplainWords words_of(const Explanation& explanation) {
   const Stage& stage = explanation.stage;
-  return ExplainWords({stage.input.n, algorithm_of(explanation).helpers, stage.schedule->blocks(),
-                       stage.layout.block});
+  return ExplainWords({stage.input.n, algorithm_of(explanation).auxiliary_ranks,
+                       stage.schedule->blocks(), stage.layout.block});
 }
 
 std::vector<std::string> row_labels(const Explanation& explanation) {

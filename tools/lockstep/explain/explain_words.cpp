@@ -46,7 +46,7 @@ std::string buffer_text(const std::vector<Chunk>& runs, std::size_t begin, std::
 }  // namespace
 
 std::string ExplainWords::helper() const {
-  return setting_.helpers == Helpers::hosts ? "server" : "switch";
+  return setting_.auxiliary_ranks == AuxiliaryRanks::hosts ? "server" : "switch";
 }
 
 std::string ExplainWords::name(int rank) const {

@@ -14,8 +14,8 @@ namespace lockstep::cli {
 class ExplainWords {
  public:
   struct Setting {
-    int ranks = 1;  // that hold data; helpers follow
-    Helpers helpers = Helpers::none;
+    int ranks = 1;  // that hold data; auxiliary_ranks follow
+    AuxiliaryRanks auxiliary_ranks = AuxiliaryRanks::none;
     std::int64_t chunks = 1;  // of the whole message
     Bytes chunk;              // length of one
   };

@@ -62,7 +62,8 @@ Cell multiple(double value) {
 /// Nothing where the least is nothing; marked where it need not hold.
 Cell of_least(const ResourceVerdict& resources, double value, double least) {
   if (least == 0) return nothing();
-  return Cell{value / least, fmt::format("{:.3f}{}", value / least, resources.helpers ? " *" : "")};
+  return Cell{value / least,
+              fmt::format("{:.3f}{}", value / least, resources.auxiliary_ranks ? " *" : "")};
 }
 
 void add_numbers(const NumericVerdict& numbers, bool were_run, bool adds, std::vector<Cell>& row) {
@@ -83,8 +84,8 @@ void add_resources(const ResourceVerdict& resources, std::vector<Cell>& row) {
   row.push_back(of_least(resources, resources.sent, resources.least.sent));
   row.push_back(multiple(resources.received));
   row.push_back(of_least(resources, resources.received, resources.least.received));
-  row.push_back(multiple(resources.sent_by_helper));
-  row.push_back(multiple(resources.received_by_helper));
+  row.push_back(multiple(resources.sent_by_auxiliary));
+  row.push_back(multiple(resources.received_by_auxiliary));
 }
 
 /// The first wrong rank, chunk and round, and in an imported schedule the lane and step.
@@ -159,7 +160,7 @@ std::vector<std::string> footer_of(const std::vector<VerifiedSchedule>& outcomes
                     [](const VerifiedSchedule& each) { return !each.problem.empty(); });
   std::vector<std::string> out{fmt::format("{} verified, {} wrong", outcomes.size(), wrong)};
   if (std::any_of(outcomes.begin(), outcomes.end(),
-                  [](const VerifiedSchedule& each) { return each.resources.helpers; }))
+                  [](const VerifiedSchedule& each) { return each.resources.auxiliary_ranks; }))
     out.emplace_back(
         "* servers or switches add up on the way: ranks may move less than the least that holds "
         "where they add up themselves");

@@ -109,7 +109,7 @@ TEST_CASE("traffic is counted for the rank that moves most") {
   const ResourceVerdict verdict =
       check_resources(schedule, contract_of(Collective::all_reduce, schedule, 3));
   CHECK(verdict.ends());
-  CHECK_FALSE(verdict.helpers);
+  CHECK_FALSE(verdict.auxiliary_ranks);
   CHECK(verdict.sent == 2);
   CHECK(verdict.received == 2);
   CHECK(verdict.least.sent == doctest::Approx(4.0 / 3));
@@ -125,10 +125,10 @@ TEST_CASE("a helper's traffic is counted apart, and takes the least away") {
       3};
   const ResourceVerdict verdict =
       check_resources(schedule, contract_of(Collective::all_reduce, schedule, 2));
-  CHECK(verdict.helpers);
+  CHECK(verdict.auxiliary_ranks);
   CHECK(verdict.sent == 1);
-  CHECK(verdict.sent_by_helper == 2);
-  CHECK(verdict.received_by_helper == 2);
+  CHECK(verdict.sent_by_auxiliary == 2);
+  CHECK(verdict.received_by_auxiliary == 2);
 }
 
 TEST_CASE("the least that must move is the textbook's") {

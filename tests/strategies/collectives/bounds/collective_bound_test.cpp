@@ -29,7 +29,7 @@ CollectiveBound bound_of(Collective collective, const Network& network, std::siz
   return CollectiveBound({.collective = collective,
                           .network = network,
                           .members = std::span{all}.first(members),
-                          .helpers = std::span{all}.subspan(members),
+                          .auxiliary_ranks = std::span{all}.subspan(members),
                           .partitions = std::move(partitions),
                           .root = root,
                           .distance = distance});
@@ -104,7 +104,7 @@ Network pairs_network(int ranks) {
   return network;
 }
 
-/// n is even; helpers follow in pairs of their own.
+/// n is even; auxiliary_ranks follow in pairs of their own.
 std::vector<Partition> pairs_partition(const RowCase& row, const Network& network) {
   Partition pairs{"pairs"};
   pairs.add(20_GBps, 20_GBps, row.n() / 2, 2);
@@ -135,8 +135,9 @@ Partition random_runs(int members, const Network& network, std::mt19937_64& rand
     runs.add(rate(first, count, 0), rate(first, count, 1), 1, count);
     first += count;
   }
-  const int helpers = static_cast<int>(network.endpoints.size()) - members;
-  if (helpers > 0) runs.add_helpers(rate(members, helpers, 0), rate(members, helpers, 1));
+  const int auxiliary_ranks = static_cast<int>(network.endpoints.size()) - members;
+  if (auxiliary_ranks > 0)
+    runs.add_helpers(rate(members, auxiliary_ranks, 0), rate(members, auxiliary_ranks, 1));
   return runs;
 }
 

@@ -23,10 +23,11 @@ std::vector<EndpointId> ids(std::span<const EndpointId> endpoints) {
 
 TEST_CASE("switches of nodes come behind the cluster's end points, those of the fabric after") {
   const ReducingSwitches switches{four_nodes(), true};
-  CHECK(ids(switches.endpoints(Helpers::node_switches)) == std::vector<EndpointId>{40, 41, 42, 43});
-  CHECK(ids(switches.endpoints(Helpers::fabric_switches)) ==
+  CHECK(ids(switches.endpoints(AuxiliaryRanks::node_switches)) ==
+        std::vector<EndpointId>{40, 41, 42, 43});
+  CHECK(ids(switches.endpoints(AuxiliaryRanks::fabric_switches)) ==
         std::vector<EndpointId>{44, 45, 46, 47, 48, 49, 50, 51});
-  CHECK(switches.endpoints(Helpers::hosts).empty());
+  CHECK(switches.endpoints(AuxiliaryRanks::hosts).empty());
   RankLayout layout;
   switches.add_to(layout);
   CHECK(layout.node_switches[9] == 32 + 1);    // the second node's
@@ -38,8 +39,8 @@ TEST_CASE("switches of nodes come behind the cluster's end points, those of the 
 
 TEST_CASE("where NVSwitches cannot reduce there are those of the fabric alone, or none") {
   const ReducingSwitches fabric{four_nodes(), false};
-  CHECK(fabric.endpoints(Helpers::node_switches).empty());
-  CHECK(fabric.endpoints(Helpers::fabric_switches).front() == 40);
+  CHECK(fabric.endpoints(AuxiliaryRanks::node_switches).empty());
+  CHECK(fabric.endpoints(AuxiliaryRanks::fabric_switches).front() == 40);
   const Cluster ring = direct("ring", 4);
   const ReducingSwitches none{ring, true};
   RankLayout layout;
@@ -53,12 +54,12 @@ TEST_CASE("where NVSwitches cannot reduce there are those of the fabric alone, o
 TEST_CASE("switches above some of the ranks are numbered behind these") {
   const ReducingSwitches switches{four_nodes(), true};
   const std::vector<EndpointId> ranks{8, 9, 10, 11, 24, 25, 26, 27};
-  const auto above = switches.above(Helpers::node_switches, ranks);
+  const auto above = switches.above(AuxiliaryRanks::node_switches, ranks);
   // The second and the fourth node's switches, as ranks 8 and 9 of a schedule of eight.
   CHECK(above.switches == std::vector<EndpointId>{41, 43});
   CHECK(above.parent == std::vector<int>{8, 8, 8, 8, 9, 9, 9, 9, -1, -1});
   RankLayout layout;
   switches.add_to(layout, ranks);
   CHECK(layout.node_switches == above.parent);
-  CHECK(ReducingSwitches{}.above(Helpers::node_switches, ranks).parent.empty());
+  CHECK(ReducingSwitches{}.above(AuxiliaryRanks::node_switches, ranks).parent.empty());
 }

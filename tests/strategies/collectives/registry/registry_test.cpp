@@ -59,9 +59,9 @@ TEST_CASE("every row is complete and its example is itself") {
 }
 
 TEST_CASE("helpers are the servers") {
-  CHECK(helpers_of(row("parameter_server"), {8, {}}) == 1);
-  CHECK(helpers_of(row("parameter_server"), {8, {{"shards", 4}}}) == 4);
-  CHECK(helpers_of(row("ring"), {8, {}}) == 0);
+  CHECK(auxiliary_ranks_of(row("parameter_server"), {8, {}}) == 1);
+  CHECK(auxiliary_ranks_of(row("parameter_server"), {8, {{"shards", 4}}}) == 4);
+  CHECK(auxiliary_ranks_of(row("ring"), {8, {}}) == 0);
 }
 
 TEST_CASE("arguments are held to their ranges") {
