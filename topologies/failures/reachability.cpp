@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "topologies/routing/stretches.hpp"
+#include "topologies/routing/route_segments.hpp"
 
 namespace lockstep {
 namespace {
@@ -98,7 +98,7 @@ class Sorts {
 
  private:
   std::shared_ptr<const ClusterData> data_;
-  Stretches stretches_;
+  RouteSegments stretches_;
   std::map<std::size_t, std::vector<int>> islands_;  // by plane
 };
 

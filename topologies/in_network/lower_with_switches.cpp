@@ -5,7 +5,7 @@
 
 #include "sim/base/check.hpp"
 #include "topologies/routing/delayed_router.hpp"
-#include "topologies/routing/stretches.hpp"
+#include "topologies/routing/route_segments.hpp"
 
 namespace lockstep {
 namespace {
@@ -113,7 +113,7 @@ class SwitchRouter final : public Router {
   Cluster cluster_;
   std::vector<SwitchForest> forests_;
   std::uint64_t seed_;
-  Stretches stretches_;
+  RouteSegments stretches_;
   std::shared_ptr<const Router> others_;
 };
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "topologies/in_network/switch_tree.hpp"
-#include "topologies/routing/stretches.hpp"
+#include "topologies/routing/route_segments.hpp"
 
 namespace lockstep {
 namespace {
@@ -86,7 +86,7 @@ VertexId vertex_of(const ClusterData& data, const FabricPort& port) {
 }
 
 /// Where the NIC of a rank's own rail is cabled to.
-std::optional<FabricPort> port_of(const ClusterData& data, const Stretches& stretches,
+std::optional<FabricPort> port_of(const ClusterData& data, const RouteSegments& stretches,
                                   EndpointId rank) {
   const auto [copy, place] = place_of(data, rank);
   const int rail = stretches.tables().rail_of(place);
@@ -96,7 +96,7 @@ std::optional<FabricPort> port_of(const ClusterData& data, const Stretches& stre
 
 std::optional<Trees> trees_in_planes(const Cluster& cluster) {
   const ClusterData& data = cluster.data();
-  const Stretches stretches{cluster, RoutePolicy::shortest};
+  const RouteSegments stretches{cluster, RoutePolicy::shortest};
   const Damage damage = damage_of(cluster, stretches.ports());
   const SwitchGraph usual{*data.fabric.plane};
   std::map<std::size_t, std::set<VertexId>> leaves;  // per plane
@@ -131,7 +131,7 @@ std::vector<VertexId> leaves_of(const Graph& graph) {
 }
 
 /// The leaf that a rank reaches in fewest hops, then least latency, then of lowest id.
-std::optional<VertexId> nearest(const Stretches& stretches, VertexId rank,
+std::optional<VertexId> nearest(const RouteSegments& stretches, VertexId rank,
                                 const std::vector<VertexId>& leaves) {
   std::optional<VertexId> best;
   std::pair<std::size_t, Duration> least;
@@ -149,7 +149,7 @@ std::optional<VertexId> nearest(const Stretches& stretches, VertexId rank,
 /// In a cluster that is one graph, what is joined stands for a plane.
 std::optional<Trees> trees_in_graph(const Cluster& cluster) {
   const Graph& whole = *cluster.data().node.graph;
-  const Stretches stretches{cluster, RoutePolicy::shortest};
+  const RouteSegments stretches{cluster, RoutePolicy::shortest};
   Damage damage = damage_of(cluster, stretches.ports());
   const SwitchGraph graph{whole, damage.nodes[0].links};
   const auto component = graph.components();

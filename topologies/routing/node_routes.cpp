@@ -47,7 +47,7 @@ void NodeRoutes::find_rails() {
   entry_.resize(slots);
   near_.resize(slots);
   for (std::size_t place = 0; place < places_.size(); ++place) {
-    for (int rail = 0; rail < rails_; ++rail) find_ways(place, rail);
+    for (int rail = 0; rail < rails_; ++rail) search_routes(place, rail);
     settle_rail(place);
   }
 }
@@ -68,14 +68,14 @@ void NodeRoutes::settle_rail(std::size_t place) {
   rail_.push_back(is_gpu(place) ? (*data_->node.graph)[places_[place]].rail : nearest);
 }
 
-void NodeRoutes::find_ways(std::size_t place, int rail) {
+void NodeRoutes::search_routes(std::size_t place, int rail) {
   const VertexId start = places_[place];
-  const Way direct = way_in(start, rail);
+  const Way direct = ingress(start, rail);
   if (direct.there) in_[at(place, rail)] = to_slot(direct.route);
   entry_[at(place, rail)] = direct.terminal;
 
   const std::size_t relay = gpu_towards(place, rail);
-  Way way = way_out(places_[relay], rail);
+  Way way = egress(places_[relay], rail);
   if (way.there) {
     Slot whole = between_[place * places_.size() + relay];
     const Slot rest = to_slot(std::move(way.route));
@@ -106,13 +106,13 @@ NodeRoutes::Way NodeRoutes::nearest(int rail, const std::vector<bool>& closed, F
   return best;
 }
 
-NodeRoutes::Way NodeRoutes::way_out(VertexId from, int rail) const {
+NodeRoutes::Way NodeRoutes::egress(VertexId from, int rail) const {
   return nearest(rail, closed_.out, [&](VertexId terminal, Route& route) {
     return graph_->find(from, terminal, route);
   });
 }
 
-NodeRoutes::Way NodeRoutes::way_in(VertexId to, int rail) const {
+NodeRoutes::Way NodeRoutes::ingress(VertexId to, int rail) const {
   return nearest(rail, closed_.in, [&](VertexId terminal, Route& route) {
     return graph_->find(graph_->arrived_from_network(terminal), to, route);
   });

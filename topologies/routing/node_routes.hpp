@@ -75,10 +75,10 @@ class NodeRoutes {
   }
   void find_between();
   void find_rails();
-  void find_ways(std::size_t place, int rail);
+  void search_routes(std::size_t place, int rail);
   void settle_rail(std::size_t place);
-  [[nodiscard]] Way way_out(VertexId from, int rail) const;
-  [[nodiscard]] Way way_in(VertexId to, int rail) const;
+  [[nodiscard]] Way egress(VertexId from, int rail) const;
+  [[nodiscard]] Way ingress(VertexId to, int rail) const;
   template <class Find>
   [[nodiscard]] Way nearest(int rail, const std::vector<bool>& closed, Find&& find) const;
   [[nodiscard]] std::size_t gpu_towards(std::size_t place, int rail) const;

@@ -8,7 +8,7 @@
 #include "topologies/graph/node_blocks.hpp"
 #include "topologies/routing/delayed_router.hpp"
 #include "topologies/routing/merge_routes.hpp"
-#include "topologies/routing/stretches.hpp"
+#include "topologies/routing/route_segments.hpp"
 
 namespace lockstep {
 namespace {
@@ -134,7 +134,7 @@ class ClusterRouter final : public Router, public BlockRouter {
   Cluster cluster_;
   RoutePolicy policy_;
   std::uint64_t seed_;
-  Stretches stretches_;
+  RouteSegments stretches_;
   mutable std::once_flag looked_for_blocks_;
   mutable std::optional<NodeBlocks> blocks_;  // looked for when first asked for
 };

@@ -17,7 +17,7 @@ class Graph {
       : members_{static_cast<std::uint32_t>(partition.first_member.size())},
         pairs_{static_cast<std::uint32_t>(partition.first_pair.size())} {
     std::vector<std::uint32_t> users(quotient.network.links.size(), 0);
-    for (const ClassWay& way : quotient.ways)
+    for (const ClassRoute& way : quotient.ways)
       for (const Hop& hop : way.route.hops) ++users[hop.link];
     const auto each_edge = [&](const auto& add) {
       for (std::uint32_t c = 0; c < pairs_; ++c) {
@@ -220,7 +220,7 @@ class Finder {
     std::map<LinkId, std::uint64_t> links;
     for (const std::uint32_t c : branch.pairs) {
       const Pair& each = pair(c);
-      const ClassWay& way = quotient_.ways[c];
+      const ClassRoute& way = quotient_.ways[c];
       facts.insert(facts.end(),
                    {local(each.sender), local(each.receiver), each.key.low, each.key.high,
                     static_cast<std::uint64_t>(way.route.latency.ps()), way.route.hops.size()});

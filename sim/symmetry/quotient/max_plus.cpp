@@ -198,7 +198,7 @@ class Recursion {
       const Endpoint& sender = quotient_.network.endpoints[call_.members[from / lanes_]];
       const Endpoint& receiver = quotient_.network.endpoints[call_.members[each.lane / lanes_]];
       Duration takes = sender.message_overhead;
-      const ClassWay& way = quotient_.ways[each.channel / quotient_.channels];
+      const ClassRoute& way = quotient_.ways[each.channel / quotient_.channels];
       takes += way.route.latency;
       if (way.alone > 0) takes += time_for(work_of(Bytes{each.bytes}), way.alone);
       Duration reduces;
@@ -267,7 +267,7 @@ bool nobody_limits(const Relations& relations, const Partition& partition, const
   };
   std::vector<UInt128> wanted(partition.first_link.size(), 0);
   for (std::size_t c = 0; c < quotient.ways.size(); ++c) {
-    const ClassWay& way = quotient.ways[c];
+    const ClassRoute& way = quotient.ways[c];
     const std::uint64_t parallel = relations.pairs[partition.first_pair[c]].parallel;
     if (way.own != UINT64_MAX && static_cast<UInt128>(way.alone) * parallel > way.own) return false;
     for (const Hop& hop : way.route.hops)

@@ -35,7 +35,7 @@ class QuotientRouter final : public Router {
 
 void set_router(Quotient& quotient) {
   std::vector<Route> routes;
-  for (const ClassWay& way : quotient.ways) routes.push_back(way.route);
+  for (const ClassRoute& way : quotient.ways) routes.push_back(way.route);
   quotient.network.router = make_channel_router(std::move(routes), quotient.channels);
 }
 
@@ -78,7 +78,7 @@ class Builder {
   /// only the tightest can ever tell.
   void add_way(std::uint32_t c) {
     const std::uint32_t p = partition_.first_pair[c];
-    ClassWay way;
+    ClassRoute way;
     way.route.latency = relations_.pairs[p].latency;
     std::map<std::uint32_t, Weight> shared;
     std::uint64_t own = UINT64_MAX;
@@ -250,7 +250,7 @@ std::shared_ptr<const Router> make_channel_router(std::vector<Route> routes,
 
 void leave_out_slack_links(Quotient& quotient, NetworkModel model) {
   std::vector<Route*> routes;
-  for (ClassWay& way : quotient.ways) routes.push_back(&way.route);
+  for (ClassRoute& way : quotient.ways) routes.push_back(&way.route);
   drop_slack_links(routes, quotient.network.links, model == NetworkModel::alpha_beta);
   set_router(quotient);
 }

@@ -9,7 +9,7 @@
 namespace lockstep::fold {
 
 /// How the transfers of one class of pairs travel.
-struct ClassWay {
+struct ClassRoute {
   Route route;              // over links of the quotient, with the weight of the whole class
   std::uint64_t alone = 0;  // the rate of a transfer that shares with nobody, in rate steps; 0: no
                             // links, hence no time but the latency
@@ -22,8 +22,8 @@ struct ClassWay {
 /// class does: its replay gives every class the times of its members.
 struct Quotient {
   Network network;
-  Workload workload;           // one call for all calls of equal slots
-  std::vector<ClassWay> ways;  // per class of pairs
+  Workload workload;             // one call for all calls of equal slots
+  std::vector<ClassRoute> ways;  // per class of pairs
   /// Which rank of which call a class of members plays.
   struct Seat {
     std::uint32_t call = 0;

@@ -23,7 +23,7 @@ constexpr std::int64_t kMostWritten = 1 << 16;
 /// the others, one each, to messages.
 class PairRouter final : public Router {
  public:
-  PairRouter(const std::vector<fold::ClassWay>& ways, int channels)
+  PairRouter(const std::vector<fold::ClassRoute>& ways, int channels)
       : ways_{ways}, channels_{static_cast<std::uint32_t>(channels)} {}
 
   [[nodiscard]] std::uint32_t add_channel(std::uint32_t pair_class) {
@@ -46,7 +46,7 @@ class PairRouter final : public Router {
   }
 
  private:
-  const std::vector<fold::ClassWay>& ways_;
+  const std::vector<fold::ClassRoute>& ways_;
   std::uint32_t channels_;
   std::vector<std::uint32_t> of_message_;
 };

@@ -1,4 +1,4 @@
-#include "topologies/routing/stretches.hpp"
+#include "topologies/routing/route_segments.hpp"
 
 namespace lockstep {
 namespace {
@@ -8,7 +8,7 @@ constexpr std::size_t kMostTabled = 128;
 
 }  // namespace
 
-Stretches::Stretches(const Cluster& cluster, RoutePolicy policy)
+RouteSegments::RouteSegments(const Cluster& cluster, RoutePolicy policy)
     : data_{cluster.shared()},
       ports_{*data_},
       policy_{policy},
@@ -23,7 +23,7 @@ Stretches::Stretches(const Cluster& cluster, RoutePolicy policy)
   }
 }
 
-Stretches::View Stretches::make_view(const NodeDamage& damage) const {
+RouteSegments::View RouteSegments::make_view(const NodeDamage& damage) const {
   View view;
   if (!damage.links.empty())
     view.own = std::make_unique<SearchGraph>(*data_->node.graph, policy_, damage.links);
@@ -34,30 +34,30 @@ Stretches::View Stretches::make_view(const NodeDamage& damage) const {
   return view;
 }
 
-void Stretches::add_view(std::size_t copy, const NodeDamage& damage,
-                         std::map<NodeDamage, std::size_t>& known) {
+void RouteSegments::add_view(std::size_t copy, const NodeDamage& damage,
+                             std::map<NodeDamage, std::size_t>& known) {
   const auto [found, is_new] = known.try_emplace(damage, damaged_.size() + 1);
   if (is_new) damaged_.push_back(make_view(damage));
   damage_[copy] = found->second;
 }
 
-std::size_t Stretches::damage(std::size_t copy) const {
+std::size_t RouteSegments::damage(std::size_t copy) const {
   const auto found = damage_.find(copy);
   return found == damage_.end() ? 0 : found->second;
 }
 
-const Stretches::View& Stretches::view(std::size_t copy) const {
+const RouteSegments::View& RouteSegments::view(std::size_t copy) const {
   const std::size_t number = damage(copy);
   return number == 0 ? built_ : damaged_[number - 1];
 }
 
-const SearchGraph& Stretches::plane_graph(std::size_t plane) const {
+const SearchGraph& RouteSegments::plane_graph(std::size_t plane) const {
   const auto found = damaged_planes_.find(plane);
   return found == damaged_planes_.end() ? plane_ : found->second;
 }
 
-bool Stretches::between(std::size_t copy, std::size_t from, std::size_t to, std::uint64_t hash,
-                        Route& route) const {
+bool RouteSegments::between(std::size_t copy, std::size_t from, std::size_t to, std::uint64_t hash,
+                            Route& route) const {
   const View& node = view(copy);
   if (!node.tables) return inside(copy, vertex_of(from), vertex_of(to), hash, route);
   const Leg* leg = node.tables->between(from, to);
@@ -66,27 +66,28 @@ bool Stretches::between(std::size_t copy, std::size_t from, std::size_t to, std:
   return true;
 }
 
-bool Stretches::inside(std::size_t copy, VertexId from, VertexId to, std::uint64_t hash,
-                       Route& route) const {
+bool RouteSegments::inside(std::size_t copy, VertexId from, VertexId to, std::uint64_t hash,
+                           Route& route) const {
   return view(copy).graph->append(from, to, first_link(copy), hash, route);
 }
 
-std::optional<FabricPort> Stretches::exit(std::size_t copy, std::size_t place, int rail) const {
+std::optional<FabricPort> RouteSegments::exit(std::size_t copy, std::size_t place, int rail) const {
   const NodeRoutes& node = *view(copy).tables;
   if (node.out(place, rail) == nullptr) return std::nullopt;
   const std::size_t terminal = node.exit(place, rail);
   return FabricPort{ports_.plane(terminal), ports_.leaf(copy, terminal)};
 }
 
-std::optional<FabricPort> Stretches::entry(std::size_t copy, std::size_t place, int rail) const {
+std::optional<FabricPort> RouteSegments::entry(std::size_t copy, std::size_t place,
+                                               int rail) const {
   const NodeRoutes& node = *view(copy).tables;
   if (node.in(place, rail) == nullptr) return std::nullopt;
   const std::size_t terminal = node.entry(place, rail);
   return FabricPort{ports_.plane(terminal), ports_.leaf(copy, terminal)};
 }
 
-bool Stretches::leave(std::size_t copy, std::size_t place, int rail, std::uint64_t hash,
-                      Route& route) const {
+bool RouteSegments::leave(std::size_t copy, std::size_t place, int rail, std::uint64_t hash,
+                          Route& route) const {
   const View& node = view(copy);
   const Leg* leg = node.tables->out(place, rail);
   if (leg == nullptr) return false;
@@ -96,8 +97,8 @@ bool Stretches::leave(std::size_t copy, std::size_t place, int rail, std::uint64
   return true;
 }
 
-bool Stretches::arrive(std::size_t copy, std::size_t place, int rail, std::uint64_t hash,
-                       Route& route) const {
+bool RouteSegments::arrive(std::size_t copy, std::size_t place, int rail, std::uint64_t hash,
+                           Route& route) const {
   const View& node = view(copy);
   const Leg* leg = node.tables->in(place, rail);
   if (leg == nullptr) return false;
@@ -107,13 +108,13 @@ bool Stretches::arrive(std::size_t copy, std::size_t place, int rail, std::uint6
   return true;
 }
 
-bool Stretches::across(std::size_t plane, VertexId from, VertexId to, std::uint64_t hash,
-                       Route& route) const {
+bool RouteSegments::across(std::size_t plane, VertexId from, VertexId to, std::uint64_t hash,
+                           Route& route) const {
   if (from == to) return true;
   return plane_graph(plane).append(from, to, ports_.first_switch_link(plane), hash, route);
 }
 
-const LinkBundles& Stretches::bundles() const {
+const LinkBundles& RouteSegments::bundles() const {
   std::call_once(bundled_, [this] {
     std::vector<bool> has_terminals(data_->plane_vertices(), false);
     for (const VertexId leaf : data_->fabric.switch_of) has_terminals[leaf] = true;
@@ -122,7 +123,7 @@ const LinkBundles& Stretches::bundles() const {
   return *bundles_;
 }
 
-bool Stretches::outline(std::size_t plane, VertexId from, VertexId to, Route& route) const {
+bool RouteSegments::outline(std::size_t plane, VertexId from, VertexId to, Route& route) const {
   if (from == to) return true;
   const std::uint64_t pair = std::uint64_t{from} << 32U | to;
   const auto use = [&](const Route& known) {
@@ -138,7 +139,7 @@ bool Stretches::outline(std::size_t plane, VertexId from, VertexId to, Route& ro
   return true;
 }
 
-LinkId Stretches::stands_for(LinkId link) const {
+LinkId RouteSegments::stands_for(LinkId link) const {
   if (data_->planes == 0 || link < data_->first_plane_link()) return link;
   const std::size_t in_plane = (link - data_->first_plane_link()) % data_->plane_links();
   if (in_plane < data_->host_links()) return link;

@@ -27,9 +27,9 @@ struct FabricPort {
 /// does, lets `hash` draw for ecmp, and returns false where there is no way; links that have failed
 /// are not used, latencies are those that the cluster was built with. Thread-safe. Internal: needs
 /// Boost.
-class Stretches {
+class RouteSegments {
  public:
-  Stretches(const Cluster& cluster, RoutePolicy policy);
+  RouteSegments(const Cluster& cluster, RoutePolicy policy);
 
   /// Between two places of a node (GPUs, then CPUs).
   bool between(std::size_t copy, std::size_t from, std::size_t to, std::uint64_t hash,
