@@ -26,11 +26,12 @@ std::unique_ptr<Transport> make_transport(const Network& network, NetworkModel m
 Engine::Engine(const Network& network, const Workload& workload, NetworkModel model, bool reuses)
     : Engine{network, workload, model, reuses, Left{}} {}
 
-Engine::Engine(const Network& network, const Workload& workload, NetworkModel model, Beyond& beyond)
+Engine::Engine(const Network& network, const Workload& workload, NetworkModel model,
+               ExternalTransport& beyond)
     : Engine{network, workload, model, false, Left{.beyond = &beyond}} {}
 
-Engine::Engine(const Network& network, const Workload& workload, NetworkModel model, Guest& guest,
-               std::uint32_t member)
+Engine::Engine(const Network& network, const Workload& workload, NetworkModel model,
+               ExternalMember& guest, std::uint32_t member)
     : Engine{network, workload, model, false, Left{.guest = &guest, .member = member}} {}
 
 Engine::Engine(const Network& network, const Workload& workload, NetworkModel model, bool reuses,

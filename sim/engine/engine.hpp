@@ -30,14 +30,15 @@ class Engine {
   /// nothing can touch are replayed once for all that are alike, where can_reuse().
   Engine(const Network& network, const Workload& workload, NetworkModel model, bool reuses = false);
   /// Replays one call without slots but for what `beyond` carries, which must outlive the engine.
-  Engine(const Network& network, const Workload& workload, NetworkModel model, Beyond& beyond);
+  Engine(const Network& network, const Workload& workload, NetworkModel model,
+         ExternalTransport& beyond);
   /// Replays one call without slots but for `member`, which never begins here: `guest` replays it,
   /// and must outlive the engine.
-  Engine(const Network& network, const Workload& workload, NetworkModel model, Guest& guest,
-         std::uint32_t member);
+  Engine(const Network& network, const Workload& workload, NetworkModel model,
+         ExternalMember& guest, std::uint32_t member);
   Engine(const Engine& other);
   /// A copy with a guest of its own.
-  Engine(const Engine& other, Guest& guest) : Engine{other} { guest_ = &guest; }
+  Engine(const Engine& other, ExternalMember& guest) : Engine{other} { guest_ = &guest; }
   Engine& operator=(const Engine&) = delete;
   ~Engine() = default;
 
@@ -166,15 +167,15 @@ class Engine {
     Backlog copies;
   };
   /// What others than this engine have done.
-  struct FromBeyond {
+  struct FromExternal {
     Post post;  // of the guest, or what was handed over and is through
     ConnectionKey key{};
     bool finished = false;
   };
   /// What an engine leaves to others.
   struct Left {
-    Beyond* beyond = nullptr;
-    Guest* guest = nullptr;
+    ExternalTransport* beyond = nullptr;
+    ExternalMember* guest = nullptr;
     std::uint32_t member = UINT32_MAX;  // that the guest replays
   };
   Engine(const Network& network, const Workload& workload, NetworkModel model, bool reuses,
@@ -240,7 +241,7 @@ class Engine {
   [[nodiscard]] std::uint32_t list_of(ActivityRef ref, const Stream& waiting) const;
 
   // Transfers.
-  void push_from_beyond(TimePoint at, const FromBeyond& what);
+  void push_from_beyond(TimePoint at, const FromExternal& what);
   void take_from_beyond(std::uint32_t id);
   [[nodiscard]] std::uint32_t guest_track() const {
     return calls_.front().first_lane + guest_member_ * calls_.front().lanes;
@@ -342,10 +343,10 @@ class Engine {
   std::uint64_t transfer_count_ = 0;
   std::vector<LoggedTransfer> log_;
   std::optional<KnownCalls> known_;
-  Beyond* beyond_ = nullptr;
-  Guest* guest_ = nullptr;
+  ExternalTransport* beyond_ = nullptr;
+  ExternalMember* guest_ = nullptr;
   std::uint32_t guest_member_ = kNone;
-  std::vector<FromBeyond> from_beyond_;
+  std::vector<FromExternal> from_beyond_;
   std::vector<std::uint32_t> spare_from_beyond_;
 };
 

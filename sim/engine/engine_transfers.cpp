@@ -254,7 +254,7 @@ void Engine::post_at(TimePoint at, std::uint32_t member, std::uint32_t channel, 
   const ConnectionKey key = post.sending
                                 ? ConnectionKey{party + guest_member_, party + member, channel}
                                 : ConnectionKey{party + member, party + guest_member_, channel};
-  FromBeyond what{post, key, false};
+  FromExternal what{post, key, false};
   what.post.track = guest_track();
   push_from_beyond(at, what);
 }
@@ -263,7 +263,7 @@ void Engine::finish_at(TimePoint at, const Post& post) {
   push_from_beyond(at, {post, {}, true});
 }
 
-void Engine::push_from_beyond(TimePoint at, const FromBeyond& what) {
+void Engine::push_from_beyond(TimePoint at, const FromExternal& what) {
   std::uint32_t id = 0;
   if (spare_from_beyond_.empty()) {
     id = static_cast<std::uint32_t>(from_beyond_.size());
@@ -277,7 +277,7 @@ void Engine::push_from_beyond(TimePoint at, const FromBeyond& what) {
 }
 
 void Engine::take_from_beyond(std::uint32_t id) {
-  FromBeyond what = from_beyond_[id];
+  FromExternal what = from_beyond_[id];
   spare_from_beyond_.push_back(id);
   if (!what.finished) {
     what.post.instant = instant_;

@@ -6,7 +6,7 @@
 
 #include "sim/config/complaint.hpp"
 #include "sim/cost/roofline.hpp"
-#include "sim/cost/slowest.hpp"
+#include "sim/cost/slowest_of_n.hpp"
 #include "sim/cost/sustained.hpp"
 #include "strategies/measure/calibration/calibration.hpp"
 #include "strategies/stacks/default_stack.hpp"

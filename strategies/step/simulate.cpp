@@ -214,7 +214,7 @@ class Simulation {
     out_.timeline = timeline_of(program_, std::move(roles_), ranks, lowered, result.stream_ends);
     out_.timeline.end = result.end;
     out_.algorithms = choice_->report();
-    if (fold_) return tell_of_classes(result);
+    if (fold_) return report_classes(result);
     if (kinds_) {
       out_.timeline.stands_in = kinds_->kind_of();
       out_.classes = kinds_->describe();
@@ -232,7 +232,7 @@ class Simulation {
     return {options_.host_memory, share, options_.host_link};
   }
 
-  void tell_of_classes(const ReplayResult& result) {
+  void report_classes(const ReplayResult& result) {
     out_.timeline.stands_in = fold_->class_of();
     out_.timeline.link_bytes = fold_->link_bytes(result);
     out_.transfers = fold_->transfers();

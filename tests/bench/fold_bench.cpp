@@ -9,7 +9,7 @@
 #include "sim/symmetry/fold.hpp"
 #include "strategies/collectives/registry/registry.hpp"
 #include "strategies/collectives/sizing.hpp"
-#include "tools/lockstep/keep_memory.hpp"
+#include "tools/lockstep/malloc_tuning.hpp"
 #include "topologies/files/cluster_file.hpp"
 #include "topologies/routing/lower.hpp"
 
@@ -63,7 +63,7 @@ void run(const std::string& file, int nodes, const std::string& algorithm, Bytes
 
 int main(int argc, char** argv) {
   if (argc != 5) return 2;
-  lockstep::cli::keep_memory();
+  lockstep::cli::tune_malloc();
   lockstep::run(argv[1], std::atoi(argv[2]), argv[3], lockstep::Bytes{std::atoll(argv[4])});
   return 0;
 }

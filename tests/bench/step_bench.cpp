@@ -9,7 +9,7 @@
 #include "strategies/stacks/cost_of.hpp"
 #include "strategies/step/build_program.hpp"
 #include "strategies/step/simulate.hpp"
-#include "tools/lockstep/keep_memory.hpp"
+#include "tools/lockstep/malloc_tuning.hpp"
 
 /// Times the step of a scenario with all ranks, folded, from reading its files on, and the peak
 /// memory of the process: lockstep_step_bench CONFIGS SCENARIO [RANK SPEED].
@@ -42,7 +42,7 @@ void run(const std::string& configs, const std::string& name, const std::map<int
 
 int main(int argc, char** argv) {
   if (argc != 3 && argc != 5) return 2;
-  lockstep::cli::keep_memory();
+  lockstep::cli::tune_malloc();
   try {
     std::map<int, double> speeds;
     if (argc == 5) speeds[std::atoi(argv[3])] = std::atof(argv[4]);

@@ -8,7 +8,7 @@
 #include "sim/config/config_error.hpp"
 #include "tools/lockstep/command_line.hpp"
 #include "tools/lockstep/errors.hpp"
-#include "tools/lockstep/keep_memory.hpp"
+#include "tools/lockstep/malloc_tuning.hpp"
 
 namespace {
 
@@ -29,7 +29,7 @@ int report_bug(const std::exception& error) {
 
 int main(int argc, char** argv) {
   using namespace lockstep;
-  cli::keep_memory();
+  cli::tune_malloc();
   try {
     return cli::run_command_line(argc, argv);
   } catch (const ConfigError& error) {

@@ -10,7 +10,7 @@ namespace lockstep::execution {
 
 /// Everyone has come: what they bring is exchanged.
 template <class Real>
-void StepPlanner<Real>::meet(Meeting& meeting) {
+void StepPlanner<Real>::meet(CollectiveInstance& meeting) {
   CollectiveTensors<Real> tensors;
   tensors.members = meeting.members;
   tensors.root = meeting.root;
@@ -75,7 +75,7 @@ void StepPlanner<Real>::meet(Meeting& meeting) {
   }
 }
 
-template void StepPlanner<float>::meet(Meeting&);
-template void StepPlanner<double>::meet(Meeting&);
+template void StepPlanner<float>::meet(CollectiveInstance&);
+template void StepPlanner<double>::meet(CollectiveInstance&);
 
 }  // namespace lockstep::execution

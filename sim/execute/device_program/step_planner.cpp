@@ -185,7 +185,7 @@ void StepPlanner<Real>::begin(Player& player, std::uint32_t operation) {
   for (const std::uint32_t read : player.operation(operation).reads) {
     (void)this->read(player, operation, read);
   }
-  Meeting& meeting = *player.meetings[operation];
+  CollectiveInstance& meeting = *player.meetings[operation];
   meeting.here[meeting.place_of(player.rank)] = true;
   ++meeting.come;
 }
@@ -194,7 +194,7 @@ template <class Real>
 bool StepPlanner<Real>::end(Player& player, std::uint32_t operation) {
   switch (player.kind(operation)) {
     case OperationKind::collective: {
-      Meeting& meeting = *player.meetings[operation];
+      CollectiveInstance& meeting = *player.meetings[operation];
       if (!meeting.complete()) return false;
       if (!std::exchange(met_[&meeting], true)) meet(meeting);
       break;

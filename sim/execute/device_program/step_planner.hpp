@@ -111,7 +111,7 @@ class StepPlanner final : public OperationRunner {
   void compute(const Player& player, std::uint32_t operation);
   void send(const Player& player, std::uint32_t operation);
   [[nodiscard]] bool receive(const Player& player, std::uint32_t operation);
-  void meet(Meeting& meeting);
+  void meet(CollectiveInstance& meeting);
 
   ExecutionState& state_;
   StepPlanNeeds<Real> needs_;
@@ -121,7 +121,7 @@ class StepPlanner final : public OperationRunner {
   std::map<std::pair<StreamIndex, int>, StreamIndex> lanes_{};
   std::map<std::tuple<int, StreamIndex, std::size_t, std::int64_t, NumberType>, BufferId> spares_{};
   std::vector<Use> uses_{};  // per buffer
-  std::map<const Meeting*, bool> met_{};
+  std::map<const CollectiveInstance*, bool> met_{};
   std::vector<CommandId> ended_{};                                // scratch
   std::map<std::pair<int, std::uint32_t>, CommandId> last_of_{};  // per rank and operation
 };

@@ -44,19 +44,19 @@ bool Exchanges<Real>::end(const Player& player, std::uint32_t operation) {
 // Collectives.
 
 template <class Real>
-const RoleOperation& Exchanges<Real>::operation_of(const Meeting& meeting,
+const RoleOperation& Exchanges<Real>::operation_of(const CollectiveInstance& meeting,
                                                    std::size_t member) const {
   return state_.player(meeting.members[member]).operation(meeting.operations[member]);
 }
 
 template <class Real>
-std::string Exchanges<Real>::who(const Meeting& meeting, std::size_t member) const {
+std::string Exchanges<Real>::who(const CollectiveInstance& meeting, std::size_t member) const {
   return state_.who(state_.player(meeting.members[member]), meeting.operations[member]);
 }
 
 template <class Real>
 void Exchanges<Real>::come(const Player& player, std::uint32_t operation) {
-  Meeting& meeting = *player.meetings[operation];
+  CollectiveInstance& meeting = *player.meetings[operation];
   Gathering& gathering = gatherings_[&meeting];
   gathering.brought.resize(meeting.members.size());
   const std::size_t own = meeting.place_of(player.rank);
@@ -69,7 +69,7 @@ void Exchanges<Real>::come(const Player& player, std::uint32_t operation) {
 
 template <class Real>
 bool Exchanges<Real>::leave(const Player& player, std::uint32_t operation) {
-  const Meeting& meeting = *player.meetings[operation];
+  const CollectiveInstance& meeting = *player.meetings[operation];
   const Communication& how = *player.operation(operation).operation->communication;
   const std::size_t own = meeting.place_of(player.rank);
   if (!meeting.complete() && (all_at_once_ || !has_sources(meeting, how, own))) return false;
@@ -87,7 +87,7 @@ bool Exchanges<Real>::leave(const Player& player, std::uint32_t operation) {
 }
 
 template <class Real>
-bool Exchanges<Real>::has_sources(const Meeting& meeting, const Communication& how,
+bool Exchanges<Real>::has_sources(const CollectiveInstance& meeting, const Communication& how,
                                   std::size_t member) const {
   for (std::size_t k = 0; k < meeting.members.size(); ++k) {
     const bool needed = gets_from(how, meeting.root, meeting.members.size(), member, k);
@@ -98,7 +98,7 @@ bool Exchanges<Real>::has_sources(const Meeting& meeting, const Communication& h
 
 /// Everyone has come: what they bring is exchanged.
 template <class Real>
-void Exchanges<Real>::hold(const Meeting& meeting, Gathering& gathering) {
+void Exchanges<Real>::hold(const CollectiveInstance& meeting, Gathering& gathering) {
   check_agreement(meeting);
   gathering.results = parts_of(meeting, gathering);
   gathering.held = true;
@@ -111,13 +111,14 @@ void Exchanges<Real>::hold(const Meeting& meeting, Gathering& gathering) {
 }
 
 template <class Real>
-std::shared_ptr<const Schedule> Exchanges<Real>::schedule_of(const Meeting& meeting) const {
+std::shared_ptr<const Schedule> Exchanges<Real>::schedule_of(
+    const CollectiveInstance& meeting) const {
   return options_.schedule_of(*state_.player(meeting.members.front()).role,
                               operation_of(meeting, 0), meeting.members, meeting.root);
 }
 
 template <class Real>
-void Exchanges<Real>::exchange_all(const Meeting& meeting, Parts& parts) {
+void Exchanges<Real>::exchange_all(const CollectiveInstance& meeting, Parts& parts) {
   const Communication& how = *operation_of(meeting, 0).operation->communication;
   for (const auto& tensor : parts) check_order(how, tensor);
   const auto schedule =
@@ -132,7 +133,7 @@ void Exchanges<Real>::exchange_all(const Meeting& meeting, Parts& parts) {
 
 /// All call the same collective.
 template <class Real>
-void Exchanges<Real>::check_agreement(const Meeting& meeting) const {
+void Exchanges<Real>::check_agreement(const CollectiveInstance& meeting) const {
   const Communication& how = *operation_of(meeting, 0).operation->communication;
   for (std::size_t k = 1; k < meeting.members.size(); ++k) {
     const Communication& other = *operation_of(meeting, k).operation->communication;
@@ -146,7 +147,7 @@ void Exchanges<Real>::check_agreement(const Meeting& meeting) const {
 
 /// What each member that has come brings and takes.
 template <class Real>
-auto Exchanges<Real>::parts_of(const Meeting& meeting, Gathering& gathering) -> Parts {
+auto Exchanges<Real>::parts_of(const CollectiveInstance& meeting, Gathering& gathering) -> Parts {
   std::size_t tensors = 0;
   for (std::size_t k = 0; k < meeting.members.size(); ++k) {
     if (!meeting.here[k]) continue;

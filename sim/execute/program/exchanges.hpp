@@ -40,24 +40,26 @@ class Exchanges {
 
   void come(const Player& player, std::uint32_t operation);
   [[nodiscard]] bool leave(const Player& player, std::uint32_t operation);
-  [[nodiscard]] bool has_sources(const Meeting& meeting, const Communication& how,
+  [[nodiscard]] bool has_sources(const CollectiveInstance& meeting, const Communication& how,
                                  std::size_t member) const;
-  void hold(const Meeting& meeting, Gathering& gathering);
-  [[nodiscard]] std::shared_ptr<const Schedule> schedule_of(const Meeting& meeting) const;
-  void exchange_all(const Meeting& meeting, Parts& parts);
-  [[nodiscard]] Parts parts_of(const Meeting& meeting, Gathering& gathering);
-  void check_agreement(const Meeting& meeting) const;
+  void hold(const CollectiveInstance& meeting, Gathering& gathering);
+  [[nodiscard]] std::shared_ptr<const Schedule> schedule_of(
+      const CollectiveInstance& meeting) const;
+  void exchange_all(const CollectiveInstance& meeting, Parts& parts);
+  [[nodiscard]] Parts parts_of(const CollectiveInstance& meeting, Gathering& gathering);
+  void check_agreement(const CollectiveInstance& meeting) const;
   void take(const Player& player, std::uint32_t operation, Parts& parts, std::size_t member);
   [[nodiscard]] bool receive(const Player& player, std::uint32_t operation);
-  [[nodiscard]] const RoleOperation& operation_of(const Meeting& meeting, std::size_t member) const;
-  [[nodiscard]] std::string who(const Meeting& meeting, std::size_t member) const;
+  [[nodiscard]] const RoleOperation& operation_of(const CollectiveInstance& meeting,
+                                                  std::size_t member) const;
+  [[nodiscard]] std::string who(const CollectiveInstance& meeting, std::size_t member) const;
 
   ExecutionState& state_;
   const ExecutionOptions& options_;
   ValueStore<Real>& values_;
   bool all_at_once_;
-  std::map<const Meeting*, Gathering> gatherings_{};  // looked up, never gone through
-  std::uint64_t draws_;                               // of the order within schedules
+  std::map<const CollectiveInstance*, Gathering> gatherings_{};  // looked up, never gone through
+  std::uint64_t draws_;                                          // of the order within schedules
 };
 
 }  // namespace lockstep::execution

@@ -9,7 +9,7 @@
 
 namespace lockstep::execution {
 
-std::size_t Meeting::place_of(int rank) const {
+std::size_t CollectiveInstance::place_of(int rank) const {
   return static_cast<std::size_t>(std::find(members.begin(), members.end(), rank) -
                                   members.begin());
 }
@@ -44,9 +44,9 @@ void ExecutionState::plan_meetings(Player& player) {
     check_members(program_, player.rank, how, who(player, i));
     Communicator with = communicator_of(program_, player.rank, how);
     const std::size_t count = met[with.members]++;
-    std::unique_ptr<Meeting>& meeting = meetings_[{with.members, count}];
+    std::unique_ptr<CollectiveInstance>& meeting = meetings_[{with.members, count}];
     if (meeting == nullptr) {
-      meeting = std::make_unique<Meeting>();
+      meeting = std::make_unique<CollectiveInstance>();
       meeting->root = with.root;
       meeting->operations.assign(with.members.size(), kNoOperation);
       meeting->members = std::move(with.members);

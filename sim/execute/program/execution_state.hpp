@@ -18,7 +18,7 @@ namespace lockstep::execution {
 inline constexpr std::uint32_t kNoOperation = UINT32_MAX;
 
 /// One call of a collective.
-struct Meeting {
+struct CollectiveInstance {
   std::vector<int> members{};               // ranks; hosts: ranks of the mesh + their number
   std::vector<std::uint32_t> operations{};  // as members; kNoOperation: has none that comes to it
   int root = 0;                             // a place among the members
@@ -60,7 +60,7 @@ struct Player {
   std::vector<bool> begun{};                          // per operation
   std::vector<bool> done{};                           // likewise
   std::vector<std::uint64_t> ended_as{};              // likewise: the how manieth of all ranks
-  std::vector<Meeting*> meetings{};                   // likewise; null: no collective
+  std::vector<CollectiveInstance*> meetings{};        // likewise; null: no collective
   std::vector<PlannedMessage*> messages{};            // likewise; null: no send or receive
 
   [[nodiscard]] const RoleOperation& operation(std::uint32_t index) const {
@@ -121,7 +121,8 @@ class ExecutionState {
   std::vector<RoleProgram> roles_;
   std::size_t slots_;
   std::vector<Player> players_{};
-  std::map<std::pair<std::vector<int>, std::size_t>, std::unique_ptr<Meeting>> meetings_{};
+  std::map<std::pair<std::vector<int>, std::size_t>, std::unique_ptr<CollectiveInstance>>
+      meetings_{};
   std::vector<std::unique_ptr<PlannedMessage>> messages_{};
   std::map<std::tuple<int, int, int, int>, Connection> connections_{};  // ranks, then streams
   std::uint64_t ended_ = 0;

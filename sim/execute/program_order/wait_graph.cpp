@@ -47,7 +47,7 @@ void WaitGraph::add_waits(const Player& player, std::uint32_t operation,
       out.push_back(for_room(*player.messages[operation]));
       return;
     case OperationKind::collective: {
-      const Meeting& meeting = *player.meetings[operation];
+      const CollectiveInstance& meeting = *player.meetings[operation];
       for (std::size_t k = 0; k < meeting.members.size(); ++k) {
         if (!meeting.here[k]) out.push_back(for_member(meeting, k));
       }
@@ -85,7 +85,7 @@ HeadWait WaitGraph::for_room(const PlannedMessage& message) const {
                                    state_.name_of(message.to), text_of(first.what)));
 }
 
-HeadWait WaitGraph::for_member(const Meeting& meeting, std::size_t member) const {
+HeadWait WaitGraph::for_member(const CollectiveInstance& meeting, std::size_t member) const {
   const std::string name = state_.name_of(meeting.members[member]);
   const std::uint32_t operation = meeting.operations[member];
   if (operation != kNoOperation) return {name, head_of(meeting.members[member], operation)};

@@ -34,7 +34,7 @@ class WaitGraph {
   [[nodiscard]] HeadWait for_message(const PlannedMessage& message) const;
   [[nodiscard]] HeadWait behind(const PlannedMessage& other, std::string what) const;
   [[nodiscard]] HeadWait for_room(const PlannedMessage& message) const;
-  [[nodiscard]] HeadWait for_member(const Meeting& meeting, std::size_t member) const;
+  [[nodiscard]] HeadWait for_member(const CollectiveInstance& meeting, std::size_t member) const;
   [[nodiscard]] std::string other_sends(const PlannedMessage& wanted) const;
   [[nodiscard]] std::string text_of(const TensorInstance& instance) const;
 

@@ -83,7 +83,7 @@ void SimulatedOrder::refuse_end(const Event& event) const {
   };
   if (const PlannedMessage* message = player.messages[event.operation]) {
     add(message->from, message->send);
-  } else if (const Meeting* meeting = player.meetings[event.operation]) {
+  } else if (const CollectiveInstance* meeting = player.meetings[event.operation]) {
     for (std::size_t k = 0; k < meeting->members.size(); ++k) {
       if (!meeting->here[k]) add(meeting->members[k], meeting->operations[k]);
     }

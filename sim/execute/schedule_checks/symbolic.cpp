@@ -9,9 +9,9 @@
 #include "sim/execute/schedule/chunk_text.hpp"
 #include "sim/execute/schedule/orders.hpp"
 #include "sim/execute/schedule/write_log.hpp"
+#include "sim/execute/schedule_checks/barrier_reach.hpp"
 #include "sim/execute/schedule_checks/contribution_trace.hpp"
 #include "sim/execute/schedule_checks/contributions.hpp"
-#include "sim/execute/schedule_checks/heard_of.hpp"
 #include "sim/execute/schedule_checks/symbol_blocks.hpp"
 
 namespace lockstep {

@@ -50,12 +50,12 @@ struct BranchState {
 };
 
 /// What some branches have met so far, and its engine.
-class History final : public Guest {
+class History final : public ExternalMember {
  public:
   explicit History(const BranchWorkload& of, NetworkModel model)
       : engine_{std::make_unique<Engine>(of.network, of.workload, model, *this, of.stem)} {}
   History(const History& other)
-      : Guest{},
+      : ExternalMember{},
         engine_{std::make_unique<Engine>(*other.engine_, *this)},
         next_name_{other.next_name_},
         awaited_{other.awaited_} {}
@@ -111,7 +111,7 @@ class History final : public Guest {
   std::size_t awaited_ = 0;  // posts that are not through
 };
 
-class Replay final : public Beyond {
+class Replay final : public ExternalTransport {
  public:
   Replay(const Quotient& quotient, const Branches& branches, NetworkModel model)
       : quotient_{quotient}, branches_{branches}, states_(branches.all.size()) {

@@ -25,12 +25,12 @@ struct Quotient {
   Workload workload;             // one call for all calls of equal slots
   std::vector<ClassRoute> ways;  // per class of pairs
   /// Which rank of which call a class of members plays.
-  struct Seat {
+  struct MemberSlot {
     std::uint32_t call = 0;
     std::uint32_t rank = 0;
   };
-  std::vector<Seat> seats;     // per class of members
-  std::uint32_t channels = 1;  // channel / channels is the class of pairs
+  std::vector<MemberSlot> seats;  // per class of members
+  std::uint32_t channels = 1;     // channel / channels is the class of pairs
 };
 
 /// `relations` and the workload that they come from must outlive it.

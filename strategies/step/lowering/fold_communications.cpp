@@ -88,12 +88,12 @@ std::uint32_t StepCommunications::intern(const RoleProgram& role, const RoleOper
     all_.pop_back();
     return kNone;
   }
-  name_ends(all_.back());
+  assign_channels(all_.back());
   return id;
 }
 
 /// Both ends of a message find each other by how much further the receiver stands.
-void StepCommunications::name_ends(StepCommunication& of) {
+void StepCommunications::assign_channels(StepCommunication& of) {
   of.channel = channels_;
   if (of.kind == Kind::collective) {
     const auto known =

@@ -53,7 +53,7 @@ class StepCommunications {
 
  private:
   [[nodiscard]] std::uint32_t intern(const RoleProgram& role, const RoleOperation& operation);
-  void name_ends(StepCommunication& of);
+  void assign_channels(StepCommunication& of);
 
   const Program& program_;
   std::vector<StepCommunication> all_;

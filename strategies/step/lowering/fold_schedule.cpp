@@ -91,7 +91,7 @@ void StepSchedule::add_rank(int rank, std::size_t role,
       kind.push_back(reinterpret_cast<std::uintptr_t>(part.chosen));
       kind.push_back(part.steps);
       const auto [nothing, is_new] = nothing_new_.try_emplace({role, id, part.chosen}, false);
-      if (is_new) nothing->second = says_nothing_new(parts, part);
+      if (is_new) nothing->second = is_redundant(parts, part);
       if (nothing->second) part.steps = 0;
     }
     next += part.steps;
@@ -116,7 +116,7 @@ bool within_roles(const Program& program, const Communication& how) {
 
 /// Whether an earlier part of the rank, and so of its whole group, is the same but for the amounts:
 /// then it tells nobody apart whom that one does not.
-bool StepSchedule::says_nothing_new(const std::vector<RankPart>& before, const RankPart& part) {
+bool StepSchedule::is_redundant(const std::vector<RankPart>& before, const RankPart& part) {
   if (!within_roles(program_, communications_[part.communication].how)) return false;
   const std::uint32_t communicator = communications_[part.communication].communicator;
   return std::any_of(before.begin(), before.end(), [&](const RankPart& earlier) {

@@ -65,7 +65,7 @@ class StepSchedule final : public Schedule {
 
  private:
   [[nodiscard]] const OwnSteps& own_steps(const ChosenCollective& chosen, int position);
-  [[nodiscard]] bool says_nothing_new(const std::vector<RankPart>& before, const RankPart& part);
+  [[nodiscard]] bool is_redundant(const std::vector<RankPart>& before, const RankPart& part);
   [[nodiscard]] bool alike(const ChosenCollective& a, const ChosenCollective& b);
   /// A group's communication, told apart by its first member.
   using GroupKey = std::pair<std::uint32_t, int>;

@@ -243,14 +243,14 @@ const FoldedStep::Group& FoldedStep::group(std::uint32_t communication, std::uin
   return out;
 }
 
-std::optional<FoldedStep::Seat> FoldedStep::collective(int rank, const Operation& operation) {
+std::optional<FoldedStep::MemberSlot> FoldedStep::collective(int rank, const Operation& operation) {
   const std::uint32_t id = communications_.of(operation);
   if (id == StepCommunications::kNone) return std::nullopt;
   const std::uint32_t own = class_of()[static_cast<std::size_t>(rank)];
   const std::uint32_t communicator = communications_[id].communicator;
   const std::uint32_t component = components_[communicator][own];
   const RankPart& part = schedule_.part(rank, id);
-  Seat out;
+  MemberSlot out;
   out.group = &group(id, component);
   const std::vector<EndpointId>& classes = out.group->classes;
   out.member = static_cast<std::uint32_t>(std::lower_bound(classes.begin(), classes.end(), own) -

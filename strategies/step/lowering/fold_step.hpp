@@ -80,7 +80,7 @@ class FoldedStep {
     /// one call may stand for every time that it happens.
     bool repeats = false;
   };
-  struct Seat {
+  struct MemberSlot {
     const Group* group = nullptr;
     std::uint32_t member = 0;  // the rank's class in it
     Duration launch;
@@ -90,9 +90,9 @@ class FoldedStep {
     std::uint64_t transfers = 0;  // of all ranks of the class
   };
   /// None of groups of one, or where nothing is sent.
-  [[nodiscard]] std::optional<Seat> collective(int rank, const Operation& operation);
+  [[nodiscard]] std::optional<MemberSlot> collective(int rank, const Operation& operation);
   /// Counts what a collective that a rank has a seat in sends when it happens once more.
-  void again(const Seat& seat) { transfers_ += seat.transfers; }
+  void again(const MemberSlot& seat) { transfers_ += seat.transfers; }
   struct Message {
     EndpointId peer = 0;
     std::uint32_t tag = 0;

@@ -129,7 +129,7 @@ class PatternWriter {
 };
 
 /// What a class calls and sends, per stream.
-struct Talk {
+struct Communications {
   std::vector<std::vector<CallSeat>> calls;
   std::vector<std::vector<Correspondent>> messages;
   std::vector<std::optional<Duration>> launches{};  // per collective
@@ -148,7 +148,7 @@ class FoldedLowerer {
     for (Stream& stream : out_.workload.streams)
       for (CallSeat& seat : stream.calls) seat.call = place[seat.call];
     for (std::optional<RolePlan>& plan : plans_)
-      out_.issued.push_back(plan ? std::move(plan->costs.issued) : std::vector<Issue>{});
+      out_.issued.push_back(plan ? std::move(plan->costs.issued) : std::vector<HostLaunch>{});
     return std::move(out_);
   }
 
@@ -157,7 +157,7 @@ class FoldedLowerer {
     const RoleProgram& role = in_.roles[role_played(in_.program, rank)];
     std::optional<RolePlan>& plan = plans_[role.role];
     if (!plan) plan = plan_of(role, in_.kernels);
-    Talk talk = talk_of(rank, role, *plan);
+    Communications talk = talk_of(rank, role, *plan);
     const RankPattern& pattern = pattern_of(rank, role, *plan, std::move(talk.launches));
     const auto first = static_cast<std::uint32_t>(out_.workload.streams.size());
     for (std::size_t s = 0; s < plan->streams.size(); ++s)
@@ -182,8 +182,8 @@ class FoldedLowerer {
     return known.back();
   }
 
-  Talk talk_of(int rank, const RoleProgram& role, const RolePlan& plan) {
-    Talk out;
+  Communications talk_of(int rank, const RoleProgram& role, const RolePlan& plan) {
+    Communications out;
     out.calls.resize(plan.streams.size());
     out.messages.resize(plan.streams.size());
     met_.clear();
@@ -205,7 +205,7 @@ class FoldedLowerer {
   }
 
   /// One call for all groups of the same classes.
-  void add_call(int rank, const RoleProgram& role, std::uint32_t index, Talk& talk,
+  void add_call(int rank, const RoleProgram& role, std::uint32_t index, Communications& talk,
                 std::vector<CallSeat>& seats) {
     const Operation& operation = *role.operations[index].operation;
     if (const auto known = alone_.find(&operation); known != alone_.end()) {
@@ -214,7 +214,7 @@ class FoldedLowerer {
       seats.push_back({known->second.call, 0});
       return;
     }
-    const std::optional<FoldedStep::Seat> seat = in_.fold->collective(rank, operation);
+    const std::optional<FoldedStep::MemberSlot> seat = in_.fold->collective(rank, operation);
     talk.launches.push_back(seat ? std::optional{seat->launch} : std::nullopt);
     if (!seat) return;
     std::vector<std::uint32_t>& calls = calls_[seat->meeting];
@@ -234,7 +234,7 @@ class FoldedLowerer {
 
   /// A call that only one class takes part in, as often as it likes.
   struct Alone {
-    FoldedStep::Seat seat;
+    FoldedStep::MemberSlot seat;
     std::uint32_t call = 0;
   };
 

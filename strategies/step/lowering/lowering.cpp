@@ -306,12 +306,12 @@ class Lowerer {
 
 /// What the host waited for last before it launched each operation of a role; empty where it never
 /// waits.
-[[nodiscard]] std::vector<std::uint32_t> launched_after(const std::vector<Issue>& issued) {
-  static_assert(Issue::kStart == RankTimeline::kNothing);
-  if (issued.empty() || issued.back().after == Issue::kStart) return {};
+[[nodiscard]] std::vector<std::uint32_t> launched_after(const std::vector<HostLaunch>& issued) {
+  static_assert(HostLaunch::kStart == RankTimeline::kNothing);
+  if (issued.empty() || issued.back().after == HostLaunch::kStart) return {};
   std::vector<std::uint32_t> out;
   out.reserve(issued.size());
-  for (const Issue& each : issued) out.push_back(each.after);
+  for (const HostLaunch& each : issued) out.push_back(each.after);
   return out;
 }
 
@@ -322,7 +322,7 @@ class Lowerer {
 /// Starts are when everything that an operation waits for has ended.
 [[nodiscard]] RankTimeline rank_timeline(const RoleProgram& role, int rank,
                                          const LoweredProgram::Places& places,
-                                         const std::vector<Issue>& issued,
+                                         const std::vector<HostLaunch>& issued,
                                          const std::vector<std::vector<TimePoint>>& ends,
                                          std::size_t streams) {
   RankTimeline out;
@@ -340,9 +340,9 @@ class Lowerer {
     };
     if (last[stream] != RankTimeline::kNothing) wait_for(last[stream]);
     for (const std::uint32_t before : role.operations[i].after) wait_for(before);
-    const Issue& issue = issued[i];
+    const HostLaunch& issue = issued[i];
     const TimePoint from =
-        issue.after == Issue::kStart ? TimePoint{} : out.operations[issue.after].end;
+        issue.after == HostLaunch::kStart ? TimePoint{} : out.operations[issue.after].end;
     const TimePoint by_host = from + (issue.at - TimePoint{});
     if (by_host > start) {
       start = by_host;
@@ -427,7 +427,7 @@ StepTimeline timeline_of(std::shared_ptr<const Program> program, std::vector<Rol
                                       lowered.issued[role_played(*out.program, ranks[i])],
                                       stream_ends, out.program->streams.size()));
   }
-  for (const std::vector<Issue>& issued : lowered.issued)
+  for (const std::vector<HostLaunch>& issued : lowered.issued)
     out.launched_after.push_back(launched_after(issued));
   return out;
 }

@@ -66,7 +66,7 @@ class RankKinds;
 
 /// When a host has issued an operation: at a time, or so long after the end of a message that it
 /// has waited for (an operation of the same role).
-struct Issue {
+struct HostLaunch {
   static constexpr std::uint32_t kStart = UINT32_MAX;
   TimePoint at;
   std::uint32_t after = kStart;
@@ -87,7 +87,7 @@ struct LoweredProgram {
   };
   std::vector<Places> places;
   /// Per role that is simulated, likewise: when the host has issued it.
-  std::vector<std::vector<Issue>> issued;
+  std::vector<std::vector<HostLaunch>> issued;
 };
 
 struct LoweringInput {

@@ -74,7 +74,7 @@ bool RankKinds::refine() {
   std::vector<fold::KeyBuilder> keys(role_.size());
   for (std::size_t rank = 0; rank < role_.size(); ++rank) keys[rank].add(kind_of_[rank]);
   std::vector<fold::Key> sums;
-  for (const Touch& touch : touches_) {
+  for (const Peering& touch : touches_) {
     const bool meets = touch.how->kind == Kind::collective;
     sums.assign(role_.size(), {});
     for (std::size_t rank = 0; meets && rank < role_.size(); ++rank)
@@ -102,7 +102,7 @@ void RankKinds::number() {
 }
 
 /// The others that a rank is in touch with, in order.
-std::vector<std::uint32_t> RankKinds::company(const Touch& touch, std::uint32_t rank) const {
+std::vector<std::uint32_t> RankKinds::company(const Peering& touch, std::uint32_t rank) const {
   if (touch.with[rank] == kNobody) return {};
   if (touch.how->kind != Kind::collective) return {touch.with[rank]};
   std::vector<std::uint32_t> out;
@@ -116,9 +116,9 @@ std::string RankKinds::difference(std::uint32_t of, std::uint32_t usual) const {
   const int other = representatives_[usual];
   if (speed(own) != speed(other)) return fmt::format("computes at {} of the speed", speed(own));
   // What it is in touch with and the other is not: the rarest.
-  const Touch* by = nullptr;
+  const Peering* by = nullptr;
   std::uint32_t rarest = kNobody;
-  for (const Touch& touch : touches_) {
+  for (const Peering& touch : touches_) {
     std::set<std::uint32_t> known{of};
     for (const std::uint32_t rank : company(touch, static_cast<std::uint32_t>(other)))
       known.insert(kind_of_[rank]);

@@ -35,7 +35,7 @@ class RankKinds {
 
   /// One way in which ranks are in touch: per rank, the first of its group, or whom it sends to or
   /// receives from; kNobody where it is not in touch so.
-  struct Touch {
+  struct Peering {
     const StepCommunication* how = nullptr;
     std::vector<std::uint32_t> with;
   };
@@ -44,7 +44,7 @@ class RankKinds {
   void begin();
   bool refine();
   void number();
-  [[nodiscard]] std::vector<std::uint32_t> company(const Touch& touch, std::uint32_t rank) const;
+  [[nodiscard]] std::vector<std::uint32_t> company(const Peering& touch, std::uint32_t rank) const;
   [[nodiscard]] std::string difference(std::uint32_t of, std::uint32_t usual) const;
   [[nodiscard]] double speed(int rank) const;
 
@@ -52,7 +52,7 @@ class RankKinds {
   const std::map<int, double>& speeds_;
   StepCommunications communications_;
   std::vector<std::size_t> role_;  // per rank, then per host
-  std::vector<Touch> touches_;
+  std::vector<Peering> touches_;
   std::size_t colours_ = 0;
   std::vector<std::uint32_t> kind_of_;
   std::vector<int> representatives_;

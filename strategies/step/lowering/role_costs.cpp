@@ -9,12 +9,13 @@ Duration at_speed(Duration time, double speed) {
   return Duration::picoseconds(std::llround(static_cast<double>(time.ps()) / speed));
 }
 
-void issue(Activity& activity, const Issue& issued, std::uint32_t stream,
+void issue(Activity& activity, const HostLaunch& issued, std::uint32_t stream,
            const std::vector<ActivityRef>& places) {
   activity.not_before = issued.at;
-  if (issued.after == Issue::kStart) return;
-  activity.issued_after = places[issued.after];
-  if (activity.issued_after->stream != stream) activity.after.push_back(*activity.issued_after);
+  if (issued.after == HostLaunch::kStart) return;
+  activity.activity_launched_after = places[issued.after];
+  if (activity.activity_launched_after->stream != stream)
+    activity.after.push_back(*activity.activity_launched_after);
 }
 
 RoleCosts role_costs(const RoleProgram& role, const KernelTimes& kernels) {
@@ -22,7 +23,7 @@ RoleCosts role_costs(const RoleProgram& role, const KernelTimes& kernels) {
   const bool is_host = program.roles[role.role].host;
   RoleCosts out;
   out.longest.resize(program.streams.size());
-  Issue issued;
+  HostLaunch issued;
   for (const RoleOperation& operation : role.operations) {
     const Operation& of = *operation.operation;
     const bool calls = of.kind == OperationKind::collective;

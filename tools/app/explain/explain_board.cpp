@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "sim/execute/schedule/host_memory.hpp"
-#include "sim/execute/schedule_checks/heard_of.hpp"
+#include "sim/execute/schedule_checks/barrier_reach.hpp"
 #include "sim/execute/schedule_checks/symbol_blocks.hpp"
 #include "tools/app/explain/explain_holding.hpp"
 

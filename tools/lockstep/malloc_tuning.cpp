@@ -1,4 +1,4 @@
-#include "tools/lockstep/keep_memory.hpp"
+#include "tools/lockstep/malloc_tuning.hpp"
 
 #include <malloc.h>
 
@@ -6,7 +6,7 @@
 
 namespace lockstep::cli {
 
-void keep_memory() {
+void tune_malloc() {
   constexpr int kPiece = 64 << 20;
   // The largest threshold that glibc takes (malloc.c, HEAP_MAX_SIZE / 2).
   constexpr int kLargestThreshold = 32 << 20;

@@ -1,4 +1,4 @@
-#include "sim/execute/schedule_checks/heard_of.hpp"
+#include "sim/execute/schedule_checks/barrier_reach.hpp"
 
 namespace lockstep {
 namespace {

@@ -1,4 +1,4 @@
-#include "sim/cost/slowest.hpp"
+#include "sim/cost/slowest_of_n.hpp"
 
 #include <doctest/doctest.h>
 
