@@ -40,7 +40,7 @@ cmake --build "$build" --target lockstep lockstep_cuda tests_cuda > /dev/null ||
 
 mkdir -p "$folder/lib" "$folder/results"
 cp "$build/lockstep" "$build/liblockstep_cuda.so" "$folder/"
-cp "$build/tests/strategies/execute_device/tests_cuda" "$folder/"
+cp "$build/tests/strategies/tests_cuda" "$folder/"
 cp -r "$root/configs" "$folder/configs"
 
 # fmt and pugixml are Debian's; CUDA's own are large but nothing else is needed then.

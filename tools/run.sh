@@ -7,8 +7,13 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 main_job=(run configs/scenarios/llama3-70b-dgx-h100.json)
 
 tools/setup.sh
+# Tests need packages of their own: tools/test.sh turns them on, and they stay on.
+options=()
+if [[ ! -e build/release/CMakeCache.txt ]]; then
+  options=(-DLOCKSTEP_TESTS=OFF -DLOCKSTEP_BENCHES=OFF)
+fi
 {
-  cmake --preset release
+  cmake --preset release "${options[@]}"
   cmake --build --preset release --target lockstep
 } >&2
 if [[ $# -eq 0 ]]; then set -- "${main_job[@]}"; fi

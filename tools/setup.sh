@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what building and testing Lockstep needs on Debian 12. A machine that has it all is left
-# alone, without network and without root.
+# Installs what building Lockstep needs on Debian 12; with --tests also what its tests, benches and
+# checks need. A machine that has it all is left alone, without network and without root.
 set -euo pipefail
 
 packages=(
@@ -8,11 +8,22 @@ packages=(
   libfmt-dev nlohmann-json3-dev libcli11-dev          # libraries of the product
   libboost-graph-dev libpugixml-dev libprotobuf-dev protobuf-compiler libeigen3-dev
   gnuplot-nox                                         # plots of the command line, growth curves
-  doctest-dev libbenchmark-dev                        # tests and benches
-  libsimgrid-dev libvalijson-dev
-  valgrind time                                       # instruction counts, growth curves
-  clang clang-format clang-tidy libclang-rt-14-dev    # format check, lint, fuzzing
 )
+case "${1:-}" in
+  "") ;;
+  --tests)
+    packages+=(
+      doctest-dev libbenchmark-dev                    # tests and benches
+      libsimgrid-dev libvalijson-dev
+      valgrind time                                   # instruction counts, growth curves
+      clang clang-format clang-tidy libclang-rt-14-dev  # format check, lint, fuzzing
+    )
+    ;;
+  *)
+    echo "setup: expected nothing or --tests, got \"$1\"" >&2
+    exit 2
+    ;;
+esac
 
 is_installed() {
   [[ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" == installed ]]

@@ -13,7 +13,7 @@ fi
 jobs=$(nproc)
 
 build() {
-  cmake --preset "$1"
+  cmake --preset "$1" -DLOCKSTEP_TESTS=ON "${@:2}"
   cmake --build --preset "$1" --parallel "$jobs"
 }
 
@@ -23,8 +23,8 @@ run_tests() {
   ctest --preset "$preset" --parallel "$jobs" --no-tests=error --no-label-summary "$@"
 }
 
-tools/setup.sh
-build release
+tools/setup.sh --tests
+build release -DLOCKSTEP_BENCHES=ON
 status=0
 if [[ $sanitize == yes ]]; then
   build dev

@@ -25,8 +25,8 @@ void Engine::run_stream(std::uint32_t stream) {
 TimePoint Engine::issued_at(std::uint32_t stream) const {
   const Stream& of = workload_->streams[stream];
   const Activity& operation = of.all()[streams_[stream].index];
-  if (!operation.activity_launched_after) return operation.not_before;
-  const ActivityRef from = of.named(*operation.activity_launched_after);
+  if (!operation.launched_after) return operation.not_before;
+  const ActivityRef from = of.named(*operation.launched_after);
   return stream_ends_[from.stream][from.index] + (operation.not_before - TimePoint{});
 }
 

@@ -48,7 +48,7 @@ struct Expected {
 
 struct Contract {
   Collective collective = Collective::all_reduce;
-  int ranks = 1;            // that hold data; auxiliary_ranks follow them and begin with zeros
+  int ranks = 1;            // that hold data; auxiliary ranks follow them and begin with zeros
   std::int64_t blocks = 1;  // of the whole message, a multiple of `ranks` where parts matter
   int root = 0;
   int distance = 1;  // of send_recv

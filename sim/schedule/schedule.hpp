@@ -124,7 +124,7 @@ class Schedule {
  public:
   virtual ~Schedule() = default;
 
-  /// All that take part: the N that hold data, then auxiliary_ranks such as parameter servers.
+  /// All that take part: the N that hold data, then auxiliary ranks such as parameter servers.
   [[nodiscard]] virtual int ranks() const = 0;
   [[nodiscard]] virtual int lanes() const { return 1; }  // at least one
   /// 0: a transfer starts when both ends have reached it and ends for both on arrival. k >= 1: a

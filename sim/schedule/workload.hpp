@@ -51,7 +51,7 @@ struct Activity {
   TimePoint not_before{};            // when whoever issues it has done so
   /// Where there is one: `not_before` counts from the end of this operation, which must be done
   /// first anyway.
-  std::optional<ActivityRef> activity_launched_after{};
+  std::optional<ActivityRef> launched_after{};
 };
 
 /// A member of a call.

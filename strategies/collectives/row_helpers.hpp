@@ -18,6 +18,11 @@ std::optional<CollectiveCost> of_n(const AlgorithmInput& input) {
   return cost(input.n);
 }
 
+template <std::optional<CollectiveCost> (*cost)(int)>
+std::optional<CollectiveCost> of_n(const AlgorithmInput& input) {
+  return cost(input.n);
+}
+
 /// A whole number that the row has a fallback for.
 inline int number(const AlgorithmInput& input, std::string_view name) {
   return static_cast<int>(input.number(name).value());

@@ -8,7 +8,7 @@
 #include "sim/program/tensor.hpp"
 
 /// A model as one device computes it: a chain of blocks with their forward and backward operations
-/// on whole tensors. Strategies rewrite it (strategies/parallel).
+/// on whole tensors. Strategies rewrite it (strategies/sharding).
 namespace lockstep {
 
 /// What the model does at one position of the chain. Operations name tensors of this position

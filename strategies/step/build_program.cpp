@@ -98,7 +98,7 @@ Program build_program(const ModelConfig& model, const ParallelConfig& parallel, 
   Program program;
   program.mesh = device_mesh(parallel, transformer ? transformer->kv_heads : 0, gpus_per_node);
   ModelGraph graph = build_model(model, build_options(parallel));
-  divide_message(graph, program.mesh, sharding_rules(parallel, program.mesh));
+  propagate_sharding(graph, program.mesh, sharding_rules(parallel, program.mesh));
   if (transformer != nullptr) load_experts(graph, program.mesh, parallel, *transformer);
   ring_attention(graph, program.mesh,
                  parallel.zigzag && transformer != nullptr && transformer->causal);

@@ -21,4 +21,9 @@ struct BuilderCall {
                                     const std::optional<BuilderCall>& fabric,
                                     const ClusterSize& size);
 
+/// Copies of a node that a file has written out, its rails settled, joined by a fabric where there
+/// is more than one. Throws BuildError.
+[[nodiscard]] Cluster cluster_of_nodes(NodeBlueprint node, const std::optional<BuilderCall>& fabric,
+                                       const ClusterSize& size);
+
 }  // namespace lockstep

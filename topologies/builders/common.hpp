@@ -2,7 +2,7 @@
 
 #include "topologies/graph/blueprint.hpp"
 
-/// AuxiliaryRanks that several builders share.
+/// Auxiliary ranks that several builders share.
 namespace lockstep {
 
 /// Appends `ranks` GPUs, each a node of its own.

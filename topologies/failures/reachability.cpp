@@ -1,6 +1,7 @@
 #include "topologies/failures/reachability.hpp"
 
 #include <algorithm>
+#include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/strong_components.hpp>
 #include <map>
 #include <set>

@@ -6,7 +6,7 @@
 #include "topologies/graph/graph.hpp"
 #include "topologies/graph/parameters.hpp"
 
-/// What builders draw; topologies/graph/cluster.cpp makes a cluster of it. Internal: needs Boost.
+/// What builders draw; topologies/graph/cluster.cpp makes a cluster of it. Internal.
 namespace lockstep {
 
 /// One node, or a whole cluster without a fabric; GPUs first, in the order of their ranks.

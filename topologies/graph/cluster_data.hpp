@@ -5,7 +5,7 @@
 #include "topologies/graph/blueprint.hpp"
 #include "topologies/graph/cluster.hpp"
 
-/// What is behind a Cluster. Internal: needs Boost.
+/// What is behind a Cluster. Internal.
 namespace lockstep {
 
 /// A graph's links by their id.
@@ -32,7 +32,7 @@ struct ClusterData {
   std::vector<int> node_ends{};     // per node the rank after its last; empty: all are equal
   bool names_of_node = false;       // vertices' names are those within a node
   std::vector<VertexId> gpus;       // of the node, in order
-  std::vector<VertexId> cpus;       // of the node, in order: the auxiliary_ranks' places
+  std::vector<VertexId> cpus;       // of the node, in order: the auxiliary ranks' places
   std::vector<VertexId> terminals;  // of the node: what the fabric is cabled to
   LinkTable links;                  // of the node
 
@@ -63,11 +63,6 @@ struct EndpointPlace {
   std::size_t place = 0;
 };
 [[nodiscard]] EndpointPlace place_of(const ClusterData& data, EndpointId endpoint);
-
-/// Copies of a node that a file has written out, its rails settled, joined by a fabric where there
-/// is more than one. Throws BuildError.
-[[nodiscard]] Cluster cluster_of_nodes(NodeBlueprint node, const std::optional<BuilderCall>& fabric,
-                                       const ClusterSize& size);
 
 /// A cluster made of one graph alone, such as a free-form one; GPUs need not come first.
 [[nodiscard]] Cluster cluster_of(std::unique_ptr<Graph> graph);

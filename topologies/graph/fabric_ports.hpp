@@ -10,7 +10,7 @@ namespace lockstep {
 
 /// Where the nodes' terminals stand in the planes of the fabric, and their links to the switches.
 /// A terminal is named by its index in ClusterData::terminals and by the copy of the node.
-/// Internal: needs Boost.
+/// Internal.
 class FabricPorts {
  public:
   /// `data` must outlive this.

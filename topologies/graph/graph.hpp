@@ -1,12 +1,11 @@
 #pragma once
 
-#include <boost/graph/adjacency_list.hpp>
 #include <cstddef>
+#include <utility>
+#include <vector>
 
 #include "topologies/graph/elements.hpp"
 
-/// The property graph. Boost.Graph takes seconds to compile: only the .cpp files of topologies/
-/// include this.
 namespace lockstep {
 
 struct GraphLink {
@@ -15,19 +14,40 @@ struct GraphLink {
   LinkId id = 0;  // running index in the order of creation
 };
 
-/// Boost counts the edges of such a graph one vertex at a time; this remembers.
-struct GraphTotals {
-  LinkId links = 0;
+/// The property graph: vertices and directed links in the order of their creation. What needs
+/// algorithms of Boost.Graph makes a graph of its own from it.
+class Graph {
+ public:
+  [[nodiscard]] Vertex& operator[](std::size_t id) { return vertices_[id]; }
+  [[nodiscard]] const Vertex& operator[](std::size_t id) const { return vertices_[id]; }
+  [[nodiscard]] std::size_t vertex_count() const { return vertices_.size(); }
+  [[nodiscard]] std::size_t link_count() const { return links_; }
+
+  VertexId add_vertex(Vertex vertex);
+  LinkId add_link(VertexId from, VertexId to, LinkKind kind, const LinkFigures& figures);
+
+  /// Calls `visit(from, to, link)` for every link, in order of source vertex, then of creation.
+  template <class Visit>
+  void for_each_link(Visit&& visit) const {
+    for (VertexId from = 0; from < vertices_.size(); ++from)
+      for (const Out& out : out_[from]) visit(from, out.to, out.link);
+  }
+
+ private:
+  struct Out {
+    VertexId to = 0;
+    GraphLink link;
+  };
+  std::vector<Vertex> vertices_;
+  std::vector<std::vector<Out>> out_;  // by source vertex
+  LinkId links_ = 0;
 };
 
-using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, Vertex, GraphLink,
-                                    GraphTotals>;
-
 [[nodiscard]] inline std::size_t vertex_count(const Graph& graph) {
-  return boost::num_vertices(graph);
+  return graph.vertex_count();
 }
 [[nodiscard]] inline std::size_t link_count(const Graph& graph) {
-  return graph[boost::graph_bundle].links;
+  return graph.link_count();
 }
 
 VertexId add_vertex(Graph& graph, Vertex vertex);
@@ -38,15 +58,9 @@ LinkId add_link(Graph& graph, VertexId from, VertexId to, LinkKind kind,
 void add_cable(Graph& graph, VertexId first, VertexId second, LinkKind kind,
                const LinkFigures& figures);
 
-/// Calls `visit(from, to, link)` for every link, in order of source vertex.
 template <class Visit>
 void for_each_link(const Graph& graph, Visit&& visit) {
-  for (VertexId from = 0; from < vertex_count(graph); ++from) {
-    const auto [first, last] = boost::out_edges(from, graph);
-    for (auto edge = first; edge != last; ++edge) {
-      visit(from, static_cast<VertexId>(boost::target(*edge, graph)), graph[*edge]);
-    }
-  }
+  graph.for_each_link(std::forward<Visit>(visit));
 }
 
 }  // namespace lockstep

@@ -7,8 +7,7 @@
 namespace lockstep {
 
 /// The links between the switches of a plane that no route can cross one without the others: routes
-/// run between switches with terminals and split evenly over all their best paths. Internal: needs
-/// Boost.
+/// run between switches with terminals and split evenly over all their best paths. Internal.
 ///
 /// Switches are coloured until those of one colour have equally many cables of each kind to every
 /// colour, switches with terminals each having a colour of its own. Then as many walks of a given

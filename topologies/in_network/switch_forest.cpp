@@ -86,23 +86,23 @@ VertexId vertex_of(const ClusterData& data, const FabricPort& port) {
 }
 
 /// Where the NIC of a rank's own rail is cabled to.
-std::optional<FabricPort> port_of(const ClusterData& data, const RouteSegments& stretches,
+std::optional<FabricPort> port_of(const ClusterData& data, const RouteSegments& segments,
                                   EndpointId rank) {
   const auto [copy, place] = place_of(data, rank);
-  const int rail = stretches.tables().rail_of(place);
-  const auto exit = stretches.exit(copy, place, rail);
-  return exit == stretches.entry(copy, place, rail) ? exit : std::nullopt;
+  const int rail = segments.tables().rail_of(place);
+  const auto exit = segments.exit(copy, place, rail);
+  return exit == segments.entry(copy, place, rail) ? exit : std::nullopt;
 }
 
 std::optional<Trees> trees_in_planes(const Cluster& cluster) {
   const ClusterData& data = cluster.data();
-  const RouteSegments stretches{cluster, RoutePolicy::shortest};
-  const Damage damage = damage_of(cluster, stretches.ports());
+  const RouteSegments segments{cluster, RoutePolicy::shortest};
+  const Damage damage = damage_of(cluster, segments.ports());
   const SwitchGraph usual{*data.fabric.plane};
   std::map<std::size_t, std::set<VertexId>> leaves;  // per plane
   Trees trees;
   for (EndpointId rank = 0; rank < static_cast<EndpointId>(cluster.ranks()); ++rank) {
-    const auto port = port_of(data, stretches, rank);
+    const auto port = port_of(data, segments, rank);
     if (!port) return std::nullopt;
     leaves[port->plane].insert(port->leaf);
     trees.above_rank.push_back(vertex_of(data, *port));
@@ -131,13 +131,13 @@ std::vector<VertexId> leaves_of(const Graph& graph) {
 }
 
 /// The leaf that a rank reaches in fewest hops, then least latency, then of lowest id.
-std::optional<VertexId> nearest(const RouteSegments& stretches, VertexId rank,
+std::optional<VertexId> nearest(const RouteSegments& segments, VertexId rank,
                                 const std::vector<VertexId>& leaves) {
   std::optional<VertexId> best;
   std::pair<std::size_t, Duration> least;
   for (const VertexId leaf : leaves) {
     Route route;
-    if (!stretches.inside(0, rank, leaf, 0, route)) continue;
+    if (!segments.inside(0, rank, leaf, 0, route)) continue;
     const std::pair length{route.hops.size(), route.latency};
     if (best && length >= least) continue;
     best = leaf;
@@ -149,15 +149,15 @@ std::optional<VertexId> nearest(const RouteSegments& stretches, VertexId rank,
 /// In a cluster that is one graph, what is joined stands for a plane.
 std::optional<Trees> trees_in_graph(const Cluster& cluster) {
   const Graph& whole = *cluster.data().node.graph;
-  const RouteSegments stretches{cluster, RoutePolicy::shortest};
-  Damage damage = damage_of(cluster, stretches.ports());
+  const RouteSegments segments{cluster, RoutePolicy::shortest};
+  Damage damage = damage_of(cluster, segments.ports());
   const SwitchGraph graph{whole, damage.nodes[0].links};
   const auto component = graph.components();
   const auto all = leaves_of(whole);
   std::map<int, std::set<VertexId>> leaves;  // per component
   Trees trees;
   for (EndpointId rank = 0; rank < static_cast<EndpointId>(cluster.ranks()); ++rank) {
-    const auto leaf = nearest(stretches, cluster.vertex_of(rank), all);
+    const auto leaf = nearest(segments, cluster.vertex_of(rank), all);
     if (!leaf) return std::nullopt;
     leaves[component[*leaf]].insert(*leaf);
     trees.above_rank.push_back(*leaf);

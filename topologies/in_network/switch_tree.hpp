@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-/// Switches by the one above them; the root has none. Internal: needs Boost.
+/// Switches by the one above them; the root has none. Internal.
 using SwitchTree = std::map<VertexId, std::optional<VertexId>>;
 
 /// Which switches of a graph are joined by cables, both directions of which work.

@@ -16,7 +16,7 @@ struct NodeDamage {
   friend auto operator<=>(const NodeDamage&, const NodeDamage&) = default;
 };
 
-/// The links of a cluster that have failed, by where they are. Internal: needs Boost.
+/// The links of a cluster that have failed, by where they are. Internal.
 struct Damage {
   std::map<std::size_t, NodeDamage> nodes;          // by copy
   std::map<std::size_t, std::vector<bool>> planes;  // links between switches, marked where failed

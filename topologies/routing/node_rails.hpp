@@ -17,7 +17,7 @@ struct RailProblem {
 /// each; a GPU that of the nearest NIC (fewest hops, then latency), where several are as near that
 /// with the fewest GPUs so far. GPUs of a node without NICs, which are cabled to the fabric
 /// themselves, are all on rail 0. Returns what is then wrong: rails that leave gaps, GPUs that
-/// reach no NIC of their rail. Internal: needs Boost.
+/// reach no NIC of their rail. Internal.
 [[nodiscard]] std::vector<RailProblem> settle_rails(Graph& node);
 
 }  // namespace lockstep

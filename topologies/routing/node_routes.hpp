@@ -6,7 +6,7 @@
 #include "topologies/routing/path_graph.hpp"
 #include "topologies/routing/routing.hpp"
 
-/// The ways inside one node, which are the same in every copy of it. Internal: needs Boost.
+/// The ways inside one node, which are the same in every copy of it. Internal.
 namespace lockstep {
 
 /// A stretch of a route: links numbered as in the node, distances from the front.

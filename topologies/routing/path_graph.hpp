@@ -6,7 +6,7 @@
 #include "sim/network/network.hpp"
 #include "topologies/graph/graph.hpp"
 
-/// A graph laid out for searching paths. Internal: needs Boost.
+/// A graph laid out for searching paths. Internal.
 namespace lockstep {
 
 /// Where a search stands. A NIC has two: whoever reached it from its node may only leave into the

@@ -22,11 +22,10 @@ struct FabricPort {
   friend bool operator==(const FabricPort&, const FabricPort&) = default;
 };
 
-/// What the routes of a cluster are put together from: stretches inside a node, between a place and
+/// What the routes of a cluster are put together from: segments inside a node, between a place and
 /// the fabric, and across a plane of it. Each verb appends to `route`, numbers links as the cluster
 /// does, lets `hash` draw for ecmp, and returns false where there is no way; links that have failed
-/// are not used, latencies are those that the cluster was built with. Thread-safe. Internal: needs
-/// Boost.
+/// are not used, latencies are those that the cluster was built with. Thread-safe. Internal.
 class RouteSegments {
  public:
   RouteSegments(const Cluster& cluster, RoutePolicy policy);

@@ -19,8 +19,7 @@ void append_stretch(Route& route, const std::vector<Hop>& hops, Duration latency
   return (std::uint64_t{from} << 32U | to) ^ seed * 0x9e3779b97f4a7c15U;
 }
 
-/// A graph in which ways are searched by a policy and remembered. Thread-safe. Internal: needs
-/// Boost.
+/// A graph in which ways are searched by a policy and remembered. Thread-safe. Internal.
 class SearchGraph {
  public:
   /// As if the links that are marked in `failed` (empty: none) were not there.

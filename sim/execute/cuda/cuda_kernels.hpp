@@ -7,7 +7,7 @@
 #include "sim/execute/device_kernels/arguments.hpp"
 #include "sim/execute/device_kernels/kernel_launch.hpp"
 
-/// The kernels of sim/execute/cuda/kernels on a GPU. Tables lie on the GPU.
+/// The kernels of sim/execute/device_kernels on a GPU. Tables lie on the GPU.
 namespace lockstep::cuda {
 
 /// Errors: DeviceError, with the kernel's name.

@@ -15,5 +15,5 @@
 /// What kernels compute, once for the host and for GPUs: a function of an index, or of a team of
 /// threads and what it works on. A team has lane(), lanes(), sum(), maximum() (over all its lanes,
 /// to all of them), wait() and scratch(). Formulas are those of the host's reference kernels
-/// (sim/execute/host/kernels). In front of each: in, out; tables; sizes; numbers.
+/// (sim/execute/kernels). In front of each: in, out; tables; sizes; numbers.
 namespace lockstep::kernels {}

@@ -14,7 +14,7 @@ struct CollectiveMembers {
 };
 
 /// The messages of one collective in a plan: room for them, what moves into and out of them, and
-/// the schedule that moves them. Ranks of the schedule beyond the members are auxiliary_ranks,
+/// the schedule that moves them. Ranks of the schedule beyond the members are auxiliary ranks,
 /// which are where the first member is.
 class CollectiveMessages {
  public:

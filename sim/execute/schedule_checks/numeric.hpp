@@ -53,7 +53,7 @@ struct NumericVerdict {
 
 /// A message of `count` elements is cut into the schedule's blocks of ceil(count / blocks)
 /// elements; what is missing in the last ones is padded with zeros. Every rank begins with what the
-/// contract says it holds and with NaN where it holds nothing; auxiliary_ranks begin with zeros.
+/// contract says it holds and with NaN where it holds nothing; auxiliary ranks begin with zeros.
 /// First pass: whole numbers so small that every order of addition is exact, so that one missing,
 /// doubled or misplaced contribution shows. Second pass: numbers in [-1, 1), sums to within n * eps
 /// * sum|x| of the sum in double precision (eps = 2^(1 - significand); Higham 2002, section 4.2),

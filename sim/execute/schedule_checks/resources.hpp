@@ -34,7 +34,7 @@ struct ResourceVerdict {
   double sent_by_auxiliary = 0;
   double received_by_auxiliary = 0;
   LeastTraffic least;
-  /// AuxiliaryRanks take part. They may add up on the way, as switches do, so that ranks move less
+  /// Auxiliary ranks take part. They may add up on the way, as switches do, so that ranks move less
   /// than `least`, which holds without them.
   bool auxiliary_ranks = false;
 

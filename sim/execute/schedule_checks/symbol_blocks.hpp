@@ -10,7 +10,7 @@
 namespace lockstep {
 
 /// Blocks that hold, in place of numbers, the contributions that they are the sum of. What the
-/// contract says a rank holds is there at the start, auxiliary_ranks hold zeros, all else nobody
+/// contract says a rank holds is there at the start, auxiliary ranks hold zeros, all else nobody
 /// wrote. A reduction that counts a contribution twice, adds up different blocks of the message, or
 /// takes in what nobody wrote, is a mistake.
 class SymbolBlocks final : public BlockMemory {

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "strategies/collectives/all_gather/algorithms.hpp"
+#include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/ceil_lg.hpp"
 #include "strategies/collectives/schedules/cyclic_run.hpp"
 #include "strategies/collectives/schedules/rotating_schedule.hpp"
@@ -9,11 +10,8 @@
 /// as much from the rank 2^k ahead. Blocks gather in scratch in the order rank, rank+1, ... and are
 /// turned into their places at the end.
 /// In: n >= 1 ranks, S/n bytes on each. Chunks: n blocks of ceil(count/n) elements.
-/// Rounds ceil(lg n); sent per rank n-1 blocks; copied at the end n-1 blocks.
-/// Ideal time ceil(lg n)*alpha + (n-1)/n*S*beta, copies not counted (alpha s per message, beta s
-///   per byte sent).
-/// Errors: none after validate(). Source: Bruck, Ho, Kipnis, Upfal and Weathersby 1997, section 4;
-///   Thakur, Rabenseifner and Gropp 2005, section 4.
+/// The ideal time does not count the n-1 blocks that are copied at the end.
+/// Reference: also Thakur, Rabenseifner and Gropp 2005, section 4.
 namespace lockstep::all_gather {
 namespace {
 
@@ -48,15 +46,34 @@ class Bruck final : public RotatingSchedule {
   int rounds_;
 };
 
+CollectiveCost bruck_cost(int n) {
+  const std::int64_t others = n - 1;
+  return {.rounds = ceil_lg(n), .path_blocks = others, .reduced_blocks = 0, .sent_blocks = others};
+}
+
 }  // namespace
 
 SchedulePtr make_bruck(int n) {
   return std::make_shared<Bruck>(n);
 }
 
-CollectiveCost bruck_cost(int n) {
-  const std::int64_t others = n - 1;
-  return {.rounds = ceil_lg(n), .path_blocks = others, .reduced_blocks = 0, .sent_blocks = others};
+}  // namespace lockstep::all_gather
+
+namespace lockstep {
+
+CollectiveAlgorithm all_gather_bruck_row() {
+  return {.collective = Collective::all_gather,
+          .name = "bruck",
+          .summary = "send all there is 1, 2, 4, ... ranks back; turn the blocks round at the end",
+          .limits = rows::kAnyRanks,
+          .rounds = "ceil(lg n)",
+          .sent_per_rank = "(n-1)/n*S",
+          .time = "ceil(lg n)*alpha + (n-1)/n*S*beta",
+          .example = "bruck",
+          .source = "Bruck, Ho, Kipnis, Upfal and Weathersby 1997, section 4",
+          .file = "bruck.cpp",
+          .make = rows::of_n<all_gather::make_bruck>,
+          .cost = rows::of_n<all_gather::bruck_cost>};
 }
 
-}  // namespace lockstep::all_gather
+}  // namespace lockstep

@@ -1,11 +1,9 @@
-#include "strategies/collectives/all_gather/algorithms.hpp"
+#include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/rotating_schedule.hpp"
 
 /// Direct all-gather: everyone sends its block to everyone, all at once. Also called all-pairs.
 /// In: n >= 1 ranks, S/n bytes on each. Chunks: n blocks of ceil(count/n) elements.
-/// Rounds 1; sent per rank n-1 blocks, in the order rank+1, rank+2, ... mod n.
-/// Ideal time alpha + (n-1)/n*S*beta (alpha s per message, beta s per byte sent).
-/// Errors: none after validate(). Source: MSCCL all-pairs; Open MPI's linear all-gather.
+/// Messages leave in the order rank+1, rank+2, ... mod n.
 namespace lockstep::all_gather {
 namespace {
 
@@ -24,8 +22,6 @@ class Direct final : public RotatingSchedule {
   }
 };
 
-}  // namespace
-
 SchedulePtr make_direct(int n) {
   return std::make_shared<Direct>(n);
 }
@@ -36,4 +32,25 @@ CollectiveCost direct_cost(int n) {
       .rounds = n > 1 ? 1 : 0, .path_blocks = others, .reduced_blocks = 0, .sent_blocks = others};
 }
 
+}  // namespace
+
 }  // namespace lockstep::all_gather
+
+namespace lockstep {
+
+CollectiveAlgorithm all_gather_direct_row() {
+  return {.collective = Collective::all_gather,
+          .name = "direct",
+          .summary = "everyone sends its block to everyone, all at once",
+          .limits = rows::kAnyRanks,
+          .rounds = "1",
+          .sent_per_rank = "(n-1)/n*S",
+          .time = "alpha + (n-1)/n*S*beta",
+          .example = "direct",
+          .source = "MSCCL all-pairs; Open MPI's linear all-gather",
+          .file = "direct.cpp",
+          .make = rows::of_n<all_gather::make_direct>,
+          .cost = rows::of_n<all_gather::direct_cost>};
+}
+
+}  // namespace lockstep

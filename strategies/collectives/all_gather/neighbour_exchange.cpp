@@ -1,13 +1,12 @@
 #include "strategies/collectives/all_gather/algorithms.hpp"
+#include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/rotating_schedule.hpp"
 
 /// Neighbour-exchange all-gather: every rank exchanges with one neighbour, then with the other, and
 /// so on, passing on the two blocks that it received last. Half the rounds of a ring.
 /// In: n = 1 or even ranks, S/n bytes on each. Chunks: n blocks of ceil(count/n) elements.
-/// Rounds n/2 (0 for n = 1); sent per rank n-1 blocks.
-/// Ideal time n/2*alpha + (n-1)/n*S*beta (alpha s per message, beta s per byte sent).
-/// Errors: odd n > 1 is refused. Source: Chen, Zhang, Zhang and Yuan 2005 (Performance evaluation
-///   of allgather algorithms on terascale Linux cluster with Fast Ethernet).
+/// Reference: Chen, Zhang, Zhang and Yuan 2005 (Performance evaluation of allgather algorithms on
+///   terascale Linux cluster with Fast Ethernet).
 namespace lockstep::all_gather {
 namespace {
 
@@ -44,15 +43,40 @@ class NeighbourExchange final : public RotatingSchedule {
   }
 };
 
+CollectiveCost neighbour_exchange_cost(int n) {
+  const std::int64_t others = n - 1;
+  return {.rounds = n / 2, .path_blocks = others, .reduced_blocks = 0, .sent_blocks = others};
+}
+
+std::optional<std::string> odd_ranks(const AlgorithmInput& input) {
+  if (input.n == 1 || input.n % 2 == 0) return std::nullopt;
+  return "needs an even number of ranks, got " + std::to_string(input.n);
+}
+
 }  // namespace
 
 SchedulePtr make_neighbour_exchange(int n) {
   return std::make_shared<NeighbourExchange>(n);
 }
 
-CollectiveCost neighbour_exchange_cost(int n) {
-  const std::int64_t others = n - 1;
-  return {.rounds = n / 2, .path_blocks = others, .reduced_blocks = 0, .sent_blocks = others};
+}  // namespace lockstep::all_gather
+
+namespace lockstep {
+
+CollectiveAlgorithm all_gather_neighbour_exchange_row() {
+  return {.collective = Collective::all_gather,
+          .name = "neighbour_exchange",
+          .summary = "exchange with one neighbour, then the other: half the rounds of a ring",
+          .limits = "n even, or 1",
+          .rounds = "n/2; 0 for n = 1",
+          .sent_per_rank = "(n-1)/n*S",
+          .time = "n/2*alpha + (n-1)/n*S*beta",
+          .example = "neighbour_exchange",
+          .source = "Chen, Zhang, Zhang and Yuan 2005",
+          .file = "neighbour_exchange.cpp",
+          .make = rows::of_n<all_gather::make_neighbour_exchange>,
+          .cost = rows::of_n<all_gather::neighbour_exchange_cost>,
+          .refusal = all_gather::odd_ranks};
 }
 
-}  // namespace lockstep::all_gather
+}  // namespace lockstep

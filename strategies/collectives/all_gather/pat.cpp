@@ -1,4 +1,5 @@
 #include "strategies/collectives/all_gather/algorithms.hpp"
+#include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/block_schedule.hpp"
 #include "strategies/collectives/schedules/ceil_lg.hpp"
 #include "strategies/collectives/schedules/parallel_trees.hpp"
@@ -8,11 +9,8 @@
 /// come last and get half of everything.
 /// In: n >= 1 ranks, S/n bytes on each. Chunks: n blocks of ceil(count/n) elements; a message to
 ///   the rank 2^k ahead has ceil((n - 2^k) / 2^(k+1)) of them, one piece each.
-/// Rounds ceil(lg n); sent per rank n-1 blocks.
-/// Ideal time ceil(lg n)*alpha + (n-1)/n*S*beta (alpha s per message, beta s per byte sent).
 /// This is the algorithm with buffers for all blocks; with few buffers the last rounds are cut into
 /// several of the same trees, one after the other.
-/// Errors: none after validate(). Source: Jeaugey 2025 (PAT, arXiv 2506.20252).
 namespace lockstep::all_gather {
 namespace {
 
@@ -34,15 +32,35 @@ class Pat final : public BlockSchedule {
   ParallelTrees trees_;
 };
 
+CollectiveCost pat_cost(int n) {
+  const std::int64_t others = n - 1;
+  return {.rounds = ceil_lg(n), .path_blocks = others, .reduced_blocks = 0, .sent_blocks = others};
+}
+
 }  // namespace
 
 SchedulePtr make_pat(int n) {
   return std::make_shared<Pat>(n);
 }
 
-CollectiveCost pat_cost(int n) {
-  const std::int64_t others = n - 1;
-  return {.rounds = ceil_lg(n), .path_blocks = others, .reduced_blocks = 0, .sent_blocks = others};
+}  // namespace lockstep::all_gather
+
+namespace lockstep {
+
+CollectiveAlgorithm all_gather_pat_row() {
+  return {.collective = Collective::all_gather,
+          .name = "pat",
+          .summary =
+              "parallel aggregated trees: far ranks first with little, neighbours last with much",
+          .limits = rows::kAnyRanks,
+          .rounds = "ceil(lg n)",
+          .sent_per_rank = "(n-1)/n*S",
+          .time = "ceil(lg n)*alpha + (n-1)/n*S*beta",
+          .example = "pat",
+          .source = "Jeaugey 2025, arXiv 2506.20252",
+          .file = "pat.cpp",
+          .make = rows::of_n<all_gather::make_pat>,
+          .cost = rows::of_n<all_gather::pat_cost>};
 }
 
-}  // namespace lockstep::all_gather
+}  // namespace lockstep

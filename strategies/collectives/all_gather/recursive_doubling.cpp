@@ -1,6 +1,7 @@
 #include <array>
 
 #include "strategies/collectives/all_gather/algorithms.hpp"
+#include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/block_schedule.hpp"
 #include "strategies/collectives/schedules/core_run.hpp"
 
@@ -9,11 +10,6 @@
 /// In: n >= 1 ranks, S/n bytes on each. Chunks: n blocks of ceil(count/n) elements. Where n is not
 ///   a power of two, n-N' extra ranks first give their block to a partner and in the end get all
 ///   the others from it; between, N' = 2^floor(lg n) ranks exchange, partners for two.
-/// Rounds lg n, or lg N' + 2; sent per rank n-1 blocks, or at most those of the path below.
-/// Ideal time lg n*alpha + (n-1)/n*S*beta; where n is not a power of two, with e = n-N' extra
-///   ranks, (lg N' + 2)*alpha + (n + N'-1 + sum of min(2^k, e) over k < lg N')/n*S*beta, which is
-///   less than 3*S*beta (alpha s per message, beta s per byte sent).
-/// Errors: none after validate(). Source: Thakur, Rabenseifner and Gropp 2005, section 4.
 namespace lockstep::all_gather {
 namespace {
 
@@ -68,11 +64,11 @@ class RecursiveDoubling final : public BlockSchedule {
   PowerOfTwoCore core_;
 };
 
-}  // namespace
-
 SchedulePtr make_recursive_doubling(int n) {
   return std::make_shared<RecursiveDoubling>(PowerOfTwoCore{n}, n);
 }
+
+}  // namespace
 
 /// The path is that of rank 0, which in every round has most to send and to receive.
 CollectiveCost recursive_doubling_cost(int n) {
@@ -87,3 +83,25 @@ CollectiveCost recursive_doubling_cost(int n) {
 }
 
 }  // namespace lockstep::all_gather
+
+namespace lockstep {
+
+CollectiveAlgorithm all_gather_recursive_doubling_row() {
+  return {
+      .collective = Collective::all_gather,
+      .name = "recursive_doubling",
+      .summary = "exchange all there is with ranks 1, 2, 4, ... away",
+      .limits = rows::kAnyRanks,
+      .rounds = "lg n; lg N' + 2 where n is not a power of two",
+      .sent_per_rank = "(n-1)/n*S; less than three times as much by the partner of an extra rank",
+      .time =
+          "lg n*alpha + (n-1)/n*S*beta; where n is not a power of two (lg N' + 2)*alpha + "
+          "(n + N'-1 + sum over k < lg N' of min(2^k, n-N'))/n*S*beta",
+      .example = "recursive_doubling",
+      .source = rows::kThakur,
+      .file = "recursive_doubling.cpp",
+      .make = rows::of_n<all_gather::make_recursive_doubling>,
+      .cost = rows::of_n<all_gather::recursive_doubling_cost>};
+}
+
+}  // namespace lockstep

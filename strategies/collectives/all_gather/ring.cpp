@@ -1,12 +1,11 @@
-#include "strategies/collectives/all_gather/algorithms.hpp"
+#include "strategies/collectives/row_helpers.hpp"
+#include "strategies/collectives/schedules/ring_of_parts.hpp"
 #include "strategies/collectives/schedules/rotating_schedule.hpp"
 
 /// Ring all-gather: blocks go round one cycle of n ranks.
 /// In: n >= 1 ranks, S/n bytes on each. Chunks: n blocks of ceil(count/n) elements.
-/// Rounds n-1; sent per rank n-1 blocks.
-/// Ideal time (n-1)*alpha + (n-1)/n*S*beta (alpha s per message, beta s per byte sent).
-/// Errors: none after validate(). Source: Chan, Heimlich, Purkayastha and van de Geijn 2007
-///   (bucket); Thakur, Rabenseifner and Gropp 2005, section 4.
+/// Reference: bucket in Chan, Heimlich, Purkayastha and van de Geijn 2007; also Thakur,
+///   Rabenseifner and Gropp 2005, section 4.
 namespace lockstep::all_gather {
 namespace {
 
@@ -29,8 +28,6 @@ class Ring final : public RotatingSchedule {
   }
 };
 
-}  // namespace
-
 SchedulePtr make_ring(int n) {
   return std::make_shared<Ring>(n);
 }
@@ -40,4 +37,39 @@ CollectiveCost ring_cost(int n) {
   return {.rounds = others, .path_blocks = others, .reduced_blocks = 0, .sent_blocks = others};
 }
 
+}  // namespace
+
 }  // namespace lockstep::all_gather
+
+namespace lockstep {
+
+CollectiveAlgorithm all_gather_ring_row() {
+  return {.collective = Collective::all_gather,
+          .name = "ring",
+          .summary = "block by block round one cycle or several",
+          .parameters = {ring_channels_parameter()},
+          .limits = rows::kAnyRanks,
+          .rounds = "n-1",
+          .sent_per_rank = "(n-1)/n*S",
+          .time =
+              "(n-1)*alpha + (n-1)/n*S*beta; channels that share no link divide beta by their "
+              "number",
+          .example = "ring:channels=8",
+          .source = "Chan, Heimlich, Purkayastha and van de Geijn 2007",
+          .file = "ring.cpp",
+          .make =
+              [](const AlgorithmInput& input) {
+                const int channels = rows::number(input, "channels");
+                return channels == 1 ? all_gather::make_ring(input.n)
+                                     : make_ring_of_parts(input.n, channels, input.layout, false);
+              },
+          .cost = [](const AlgorithmInput& input) -> std::optional<CollectiveCost> {
+            if (rows::number(input, "channels") > 1) return std::nullopt;
+            return all_gather::ring_cost(input.n);
+          },
+          .estimate = [](const AlgorithmInput& input) -> std::optional<CollectiveCost> {
+            return ring_of_parts_estimate(input.n, rows::number(input, "channels"), false);
+          }};
+}
+
+}  // namespace lockstep

@@ -1,14 +1,10 @@
-#include "strategies/collectives/all_reduce/algorithms.hpp"
+#include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/block_schedule.hpp"
 #include "strategies/collectives/schedules/ceil_lg.hpp"
 
 /// Binomial-tree all-reduce: a binomial reduce to rank 0, then a binomial broadcast from there. For
 /// short messages among any number of ranks.
 /// In: n >= 1 ranks, S bytes on each. Chunks: the whole buffer, one block.
-/// Rounds 2*ceil(lg n); sent per rank at most ceil(lg n)*S, by rank 0.
-/// Ideal time 2*ceil(lg n)*(alpha + S*beta) + ceil(lg n)*S*gamma
-///   (alpha s per message, beta s per byte sent, gamma s per byte reduced).
-/// Errors: none after validate(). Source: Thakur, Rabenseifner and Gropp 2005, section 4.
 namespace lockstep {
 namespace {
 
@@ -37,8 +33,6 @@ class BinomialTree final : public BlockSchedule {
   int depth_;
 };
 
-}  // namespace
-
 SchedulePtr make_binomial_tree(int n) {
   return std::make_shared<BinomialTree>(n);
 }
@@ -47,6 +41,23 @@ CollectiveCost binomial_tree_cost(int n) {
   const std::int64_t depth = ceil_lg(n);
   return {
       .rounds = 2 * depth, .path_blocks = 2 * depth, .reduced_blocks = depth, .sent_blocks = depth};
+}
+
+}  // namespace
+
+CollectiveAlgorithm all_reduce_binomial_tree_row() {
+  return {.collective = Collective::all_reduce,
+          .name = "binomial_tree",
+          .summary = "binomial reduce to rank 0, then binomial broadcast: for short messages",
+          .limits = rows::kAnyRanks,
+          .rounds = "2 ceil(lg n)",
+          .sent_per_rank = "ceil(lg n)*S by rank 0",
+          .time = "2 ceil(lg n)*(alpha + S*beta) + ceil(lg n)*S*gamma",
+          .example = "binomial_tree",
+          .source = rows::kThakur,
+          .file = "binomial_tree.cpp",
+          .make = rows::of_n<make_binomial_tree>,
+          .cost = rows::of_n<binomial_tree_cost>};
 }
 
 }  // namespace lockstep

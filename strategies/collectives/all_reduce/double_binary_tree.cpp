@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "strategies/collectives/all_reduce/algorithms.hpp"
+#include "strategies/collectives/all_reduce/row_parts.hpp"
 #include "strategies/collectives/chunk_count.hpp"
 #include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/compose.hpp"
@@ -15,14 +15,10 @@
 /// on its own slice of the data; in channel k's every node begins with its rank k, so that they use
 /// other NICs.
 /// In: n >= 1 ranks, S bytes on each. Chunks: 2*channels*c blocks; c in every tree.
-/// Rounds c+1 of each rank, about c + 2d from the first leaf to the last, where the depth d is
-///   ceil(lg n), or ceil(lg m) + g-1; sent per rank at most 2S (1.5S where n = 3, S where n = 2),
-///   on several nodes 2S by a node's first rank to other nodes.
-/// Ideal time about (c + 2d)*(alpha + 2S/c*beta) (alpha s per message, beta s per byte sent), beta
-///   divided by channels with NICs of their own; c = sqrt(2d * 2S*beta/alpha) if not given, d
-///   without the chains but for one step of them.
-/// Errors: none after validate(). Source: Sanders, Speck and Traeff 2009; NCCL 2.30.7,
-///   src/graph/trees.cc and connect.cc.
+/// The depth d is ceil(lg n), or ceil(lg m) + g-1 on nodes, whose first rank sends 2S to other
+///   nodes. Channels with NICs of their own divide beta. If c is not given it is sqrt(2d *
+///   2S*beta/alpha), with one step of the chains in d.
+/// Reference: NCCL 2.30.7, src/graph/trees.cc and connect.cc.
 namespace lockstep {
 namespace {
 
@@ -51,16 +47,6 @@ RankOrder turned(int per_node, int turn) {
           [=](int rank) { return turn_by(rank, per_node - forth); }};
 }
 
-}  // namespace
-
-/// Every round takes alpha and twice the bytes of a chunk, so that each counts for two; channels
-/// divide them as long as they have NICs of their own.
-PipelineRounds double_binary_tree_rounds(const AlgorithmInput& input) {
-  const NodeTree tree{input.n, input.layout.per_node};
-  return {.fixed = 2 * 2 * tree.depth(),
-          .per_chunk = std::min(rows::number(input, "channels"), tree.per_node())};
-}
-
 SchedulePtr make_double_binary_tree(const AlgorithmInput& input) {
   const NodeTree tree{input.n, input.layout.per_node};
   const int channels = rows::number(input, "channels");
@@ -83,6 +69,33 @@ std::optional<CollectiveCost> double_binary_tree_estimate(const AlgorithmInput& 
   const std::int64_t twice = 2 * 2 * channels;  // the blocks of two chunks
   return CollectiveCost{
       .rounds = rounds, .path_blocks = twice * rounds, .sent_blocks = twice * chunks};
+}
+
+}  // namespace
+
+/// Every round takes alpha and twice the bytes of a chunk, so that each counts for two; channels
+/// divide them as long as they have NICs of their own.
+PipelineRounds double_binary_tree_rounds(const AlgorithmInput& input) {
+  const NodeTree tree{input.n, input.layout.per_node};
+  return {.fixed = 2 * 2 * tree.depth(),
+          .per_chunk = std::min(rows::number(input, "channels"), tree.per_node())};
+}
+
+CollectiveAlgorithm all_reduce_double_binary_tree_row() {
+  return {
+      .collective = Collective::all_reduce,
+      .name = "double_binary_tree",
+      .summary = "half up and down one binary tree, half another whose inner ranks are its leaves",
+      .parameters = {chunks_parameter(), rows::channels_parameter()},
+      .limits = rows::kAnyRanks,
+      .rounds = "chunks - 1 + 2 ceil(lg n)",
+      .sent_per_rank = "2S; 1.5S where n is 3, S where n is 2",
+      .time = "about (chunks - 1 + 2 ceil(lg n))*(alpha + 2S/chunks*beta) with one rank a node",
+      .example = "double_binary_tree:channels=8,chunks=64",
+      .source = "Sanders, Speck and Traeff 2009; as in NCCL",
+      .file = "double_binary_tree.cpp",
+      .make = make_double_binary_tree,
+      .estimate = double_binary_tree_estimate};
 }
 
 }  // namespace lockstep

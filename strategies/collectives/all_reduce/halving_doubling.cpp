@@ -1,20 +1,19 @@
 #include "strategies/collectives/all_reduce/algorithms.hpp"
+#include "strategies/collectives/all_reduce/row_parts.hpp"
+#include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/extra_rank.hpp"
 
 /// Halving-doubling all-reduce (Rabenseifner): a reduce-scatter by recursive halving, then an
 /// all-gather by recursive doubling that retraces its way.
 /// In: n >= 1 ranks, S bytes on each; where n is not a power of two, folded to N' = 2^floor(lg n)
 ///   by the extra-rank method. Chunks: N' blocks of ceil(count/N') elements.
-/// Rounds 2*lg n, or 2*lg N' + 2; sent per rank 2(N'-1) blocks, by the partner of an extra rank
-///   N' blocks more.
-/// Ideal time 2*lg n*alpha + 2(n-1)/n*S*beta + (n-1)/n*S*gamma, or
-///   (2*lg N' + 2)*alpha + 2(1 + (N'-1)/N')*S*beta + (1 + (N'-1)/N')*S*gamma
-///   (alpha s per message, beta s per byte sent, gamma s per byte reduced).
 /// Two orders: the far peer first (the largest blocks go furthest, as published), or the near peer
 /// first (the largest blocks go to the neighbour: far less load on a ring or a tapered tree).
-/// Errors: none after validate(). Source: Thakur, Rabenseifner and Gropp 2005, section 4.
 namespace lockstep {
 namespace {
+
+/// Which peer the largest blocks go to.
+enum class PeerOrder { far_first, near_first };
 
 /// Blocks are dealt by position: the rank at position p ends its halving with block p, and in every
 /// round sends one run of blocks. With the far peer first a position is an index in the core; with
@@ -67,11 +66,16 @@ class HalvingDoubling final : public ExtraRankSchedule {
   PeerOrder order_;
 };
 
-}  // namespace
-
 SchedulePtr make_halving_doubling(int n, PeerOrder order) {
   return std::make_shared<HalvingDoubling>(PowerOfTwoCore{n}, n, order);
 }
+
+template <PeerOrder order>
+SchedulePtr halving(const AlgorithmInput& input) {
+  return make_halving_doubling(input.n, order);
+}
+
+}  // namespace
 
 CollectiveCost halving_doubling_cost(int n) {
   const PowerOfTwoCore core{n};
@@ -82,6 +86,37 @@ CollectiveCost halving_doubling_cost(int n) {
           .path_blocks = 2 * others + 2 * fold * all,
           .reduced_blocks = others + fold * all,
           .sent_blocks = 2 * others + fold * all};
+}
+
+CollectiveAlgorithm all_reduce_halving_doubling_row() {
+  return {.collective = Collective::all_reduce,
+          .name = "halving_doubling",
+          .summary = "recursive halving, then recursive doubling; the largest blocks go furthest",
+          .limits = rows::kAnyRanks,
+          .rounds = rows::kHalvingRounds,
+          .sent_per_rank = rows::kHalvingSent,
+          .time = rows::kHalvingTime,
+          .example = "halving_doubling",
+          .source = rows::kThakur,
+          .file = "halving_doubling.cpp",
+          .make = halving<PeerOrder::far_first>,
+          .cost = rows::of_n<halving_doubling_cost>};
+}
+
+CollectiveAlgorithm all_reduce_halving_doubling_near_row() {
+  return {
+      .collective = Collective::all_reduce,
+      .name = "halving_doubling_near",
+      .summary = "recursive halving, then recursive doubling; the largest blocks go to neighbours",
+      .limits = rows::kAnyRanks,
+      .rounds = rows::kHalvingRounds,
+      .sent_per_rank = rows::kHalvingSent,
+      .time = rows::kHalvingTime,
+      .example = "halving_doubling_near",
+      .source = rows::kThakur,
+      .file = "halving_doubling.cpp",
+      .make = halving<PeerOrder::near_first>,
+      .cost = rows::of_n<halving_doubling_cost>};
 }
 
 }  // namespace lockstep

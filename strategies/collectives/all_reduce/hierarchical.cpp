@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
-#include "strategies/collectives/all_reduce/algorithms.hpp"
 #include "strategies/collectives/all_reduce/inner.hpp"
+#include "strategies/collectives/all_reduce/row_parts.hpp"
 #include "strategies/collectives/chunk_count.hpp"
 #include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/compose.hpp"
@@ -11,15 +11,10 @@
 /// m = n/g nodes, one for each rank of a node on its share, by any other algorithm; an all-gather
 /// inside every node. With several chunks the three follow one another for each, at the same time
 /// for different ones.
-/// In: n >= 1 ranks, S bytes on each; group g divides n; inner, an all-reduce without
-/// auxiliary_ranks;
-///   intra, ring or direct. Chunks: c*g times the blocks of inner.
-/// Rounds 2(g-1), or 2 with direct, and those of inner; sent per rank 2(g-1)/g*S and inner's for
-///   S/g: with rings or direct 2(n-1)/n*S.
-/// Ideal time 2(g-1)*alpha + 2(g-1)/g*S*beta + (g-1)/g*S*gamma and inner's for S/g (alpha s per
-///   message, beta s per byte sent, gamma s per byte reduced) for one chunk.
-/// Errors: none after validate(). Source: Horovod, horovod/common/ops/nccl_operations.cc
-///   (NCCLHierarchicalAllreduce); Jia et al. 2018 (arXiv 1807.11205).
+/// In: n >= 1 ranks, S bytes on each; group g divides n; inner, an all-reduce without auxiliary
+///   ranks; intra, ring or direct. Chunks: c*g times the blocks of inner.
+/// With a ring or direct as inner a rank sends 2(n-1)/n*S.
+/// Reference: NCCLHierarchicalAllreduce in Horovod, horovod/common/ops/nccl_operations.cc.
 namespace lockstep {
 namespace {
 
@@ -30,8 +25,6 @@ int group_of(const AlgorithmInput& input) {
 bool direct_inside(const AlgorithmInput& input) {
   return input.text("intra").value() == "direct";
 }
-
-}  // namespace
 
 SchedulePtr make_hierarchical(const AlgorithmInput& input) {
   const int group = group_of(input);
@@ -76,6 +69,42 @@ std::optional<std::string> hierarchical_refusal(const AlgorithmInput& input) {
   if (intra != "ring" && intra != "direct")
     return fmt::format("intra is ring or direct, got \"{}\"", intra);
   return inner_problem(input, input.n / group, group);
+}
+
+}  // namespace
+
+CollectiveAlgorithm all_reduce_hierarchical_row() {
+  return {
+      .collective = Collective::all_reduce,
+      .name = "hierarchical",
+      .summary = "reduce-scatter in every node, all-reduces across nodes, all-gather in every node",
+      .parameters = {{.name = "group",
+                      .meaning =
+                          "consecutive ranks that make a node; those of the cluster's if not "
+                          "given"},
+                     rows::inner_parameter(),
+                     {.name = "intra",
+                      .meaning = "ring or direct inside nodes",
+                      .kind = ParameterKind::algorithm,
+                      .fallback = "ring"},
+                     {.name = "chunks",
+                      .meaning = "parts of the message that follow one another through the stages",
+                      .fallback = 1,
+                      .most = kMostChunks}},
+      .limits =
+          "group divides n; inner is not nvls, sharp (both hierarchies by themselves) or "
+          "parameter_server",
+      .rounds = "2(group-1), or 2 with intra=direct, and inner's",
+      .sent_per_rank = "2(group-1)/group*S and inner's of S/group",
+      .time =
+          "2(group-1)*alpha + 2(group-1)/group*S*beta + (group-1)/group*S*gamma and inner's "
+          "for S/group",
+      .example = "hierarchical:group=8,inner=ring:channels=2",
+      .source = "Horovod NCCLHierarchicalAllreduce; Jia et al. 2018 (arXiv 1807.11205)",
+      .file = "hierarchical.cpp",
+      .make = make_hierarchical,
+      .cost = hierarchical_cost,
+      .refusal = hierarchical_refusal};
 }
 
 }  // namespace lockstep

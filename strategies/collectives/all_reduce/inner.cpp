@@ -34,7 +34,7 @@ std::optional<CollectiveCost> inner_cost(const AlgorithmInput& input, int nodes,
 
 namespace {
 
-/// Inner all-reduces work side by side, each on one rank of every node; auxiliary_ranks are there
+/// Inner all-reduces work side by side, each on one rank of every node; auxiliary ranks are there
 /// once.
 std::string_view why_not_inner(AuxiliaryRanks auxiliary_ranks) {
   switch (auxiliary_ranks) {

@@ -1,14 +1,9 @@
-#include "strategies/collectives/all_reduce/algorithms.hpp"
+#include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/block_schedule.hpp"
 
 /// Naive all-reduce: rank 0 takes everybody's data one after the other, then sends the sum one
 /// after the other. The baseline that every textbook improves on.
 /// In: n >= 1 ranks, S bytes on each. Chunks: 1, the whole buffer.
-/// Rounds 2(n-1), all of them rank 0's; sent by rank 0 (n-1)S, by every other rank S.
-/// Ideal time 2(n-1)*(alpha + S*beta) + (n-1)*S*gamma
-///   (alpha s per message, beta s per byte sent, gamma s per byte reduced).
-/// Errors: none after validate(). Source: Chan, Heimlich, Purkayastha and van de Geijn 2007,
-///   section 2 (what an all-reduce is; this is its definition carried out).
 namespace lockstep {
 namespace {
 
@@ -40,8 +35,6 @@ class Naive final : public BlockSchedule {
   }
 };
 
-}  // namespace
-
 SchedulePtr make_naive(int n) {
   return std::make_shared<Naive>(n);
 }
@@ -52,6 +45,23 @@ CollectiveCost naive_cost(int n) {
           .path_blocks = 2 * leaves,
           .reduced_blocks = leaves,
           .sent_blocks = leaves};
+}
+
+}  // namespace
+
+CollectiveAlgorithm all_reduce_naive_row() {
+  return {.collective = Collective::all_reduce,
+          .name = "naive",
+          .summary = "rank 0 takes everybody's data one by one, then sends the sum one by one",
+          .limits = rows::kAnyRanks,
+          .rounds = "2(n-1)",
+          .sent_per_rank = "(n-1)*S by rank 0, S by every other",
+          .time = "2(n-1)*(alpha + S*beta) + (n-1)*S*gamma",
+          .example = "naive",
+          .source = "Chan, Heimlich, Purkayastha and van de Geijn 2007, section 2",
+          .file = "naive.cpp",
+          .make = rows::of_n<make_naive>,
+          .cost = rows::of_n<naive_cost>};
 }
 
 }  // namespace lockstep

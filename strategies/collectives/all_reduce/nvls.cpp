@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
-#include "strategies/collectives/all_reduce/algorithms.hpp"
 #include "strategies/collectives/all_reduce/inner.hpp"
+#include "strategies/collectives/all_reduce/row_parts.hpp"
 #include "strategies/collectives/chunk_count.hpp"
+#include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/ceil_lg.hpp"
 #include "strategies/collectives/schedules/compose.hpp"
 #include "strategies/collectives/schedules/pipeline_rounds.hpp"
@@ -17,12 +18,9 @@
 /// In: n >= 1 ranks, S bytes on each, in nodes whose ranks share a switch; inner, an all-reduce
 ///   without auxiliary_ranks; c chunks. The switches are ranks n, n+1, ... Chunks: c*g times the
 ///   blocks of inner.
-/// Rounds 4 per chunk and those of inner; sent per rank S + S/g, and inner's for S/g; received as
-///   much. A switch sends S + S/g to every rank.
-/// Ideal time about (c + 3)*alpha + (1 + 1/g)*S*beta on one node (alpha s per message, beta s per
-///   byte sent); c by size, alpha and beta if not given.
-/// Errors: none after validate(). Source: NCCL 2.30.7, src/device/all_reduce.h (NVLS); bytes per
-///   port N+1 over N: NVIDIA nccl-tests issue 212.
+/// A rank receives as many bytes as it sends; a switch sends S + S/g to every rank. If c is not
+///   given it follows from size, alpha and beta.
+/// Reference: bytes per port, N+1 over N, in NVIDIA nccl-tests issue 212.
 namespace lockstep {
 namespace {
 
@@ -106,18 +104,6 @@ class SwitchHalf final : public Schedule {
   std::vector<int> served_;  // per switch, the first rank of its node; -1: none
 };
 
-}  // namespace
-
-/// What a chunk's rounds cost: over the switch as many as its bytes and the stages have, across
-/// nodes inner's, with a node's ranks side by side.
-PipelineRounds nvls_rounds(const AlgorithmInput& input) {
-  const int group = input.layout.per_node;
-  if (group == input.n) return {.fixed = 3};
-  const auto across = inner_cost(input, input.n / group, group);
-  const std::int64_t rounds = across ? across->rounds : 2 * ceil_lg(input.n / group);
-  return {.fixed = 3, .per_chunk = group * std::max<std::int64_t>(1, rounds)};
-}
-
 SchedulePtr make_nvls(const AlgorithmInput& input) {
   const int n = input.n;
   const int group = input.layout.per_node;
@@ -171,6 +157,38 @@ std::optional<std::string> nvls_refusal(const AlgorithmInput& input) {
       return fmt::format("needs a switch that reduces for every node of {} ranks alone", group);
   }
   return inner_problem(input, n / group, group);
+}
+
+}  // namespace
+
+/// What a chunk's rounds cost: over the switch as many as its bytes and the stages have, across
+/// nodes inner's, with a node's ranks side by side.
+PipelineRounds nvls_rounds(const AlgorithmInput& input) {
+  const int group = input.layout.per_node;
+  if (group == input.n) return {.fixed = 3};
+  const auto across = inner_cost(input, input.n / group, group);
+  const std::int64_t rounds = across ? across->rounds : 2 * ceil_lg(input.n / group);
+  return {.fixed = 3, .per_chunk = group * std::max<std::int64_t>(1, rounds)};
+}
+
+CollectiveAlgorithm all_reduce_nvls_row() {
+  return {
+      .collective = Collective::all_reduce,
+      .name = "nvls",
+      .summary = "the nodes' switches add up and multicast; across nodes an all-reduce of shares",
+      .parameters = {chunks_parameter(), rows::inner_parameter()},
+      .limits =
+          "switches that reduce inside the nodes; inner is not nvls, sharp or parameter_server",
+      .rounds = "chunks + 3 on one node; across nodes inner's between the four of each chunk",
+      .sent_per_rank = "(1 + 1/G)*S and inner's of S/G in nodes of G",
+      .time = "about (chunks + 3)*alpha + (1 + 1/n)*S*beta on one node",
+      .example = "nvls:chunks=16",
+      .source = "NCCL 2.30.7, src/device/all_reduce.h; NVIDIA nccl-tests issue 212",
+      .file = "nvls.cpp",
+      .make = make_nvls,
+      .estimate = nvls_estimate,
+      .refusal = nvls_refusal,
+      .auxiliary_ranks = AuxiliaryRanks::node_switches};
 }
 
 }  // namespace lockstep

@@ -1,15 +1,11 @@
-#include "strategies/collectives/all_reduce/algorithms.hpp"
+#include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/rotating_schedule.hpp"
 
 /// One-shot all-reduce: everyone sends everything to everyone, and adds up what comes in.
 /// In: n >= 1 ranks, S bytes on each. Chunks: 1, the whole buffer.
-/// Rounds 1; sent per rank (n-1)S, in the order rank+1, rank+2, ... mod n.
-/// Ideal time alpha + (n-1)*S*beta + (n-1)*S*gamma
-///   (alpha s per message, beta s per byte sent, gamma s per byte reduced).
 /// Arrivals are added to the data while copies of what it held at the start are still under way, so
 /// an implementation keeps its input apart; the order of addition differs from rank to rank.
-/// Errors: none after validate(). Source: MSCCL all-pairs one-pass; vLLM and TensorRT-LLM one-shot
-///   custom all-reduce.
+/// Messages leave in the order rank+1, rank+2, ... mod n.
 namespace lockstep {
 namespace {
 
@@ -27,8 +23,6 @@ class OneShot final : public RotatingSchedule {
   }
 };
 
-}  // namespace
-
 SchedulePtr make_one_shot(int n) {
   return std::make_shared<OneShot>(n);
 }
@@ -39,6 +33,23 @@ CollectiveCost one_shot_cost(int n) {
           .path_blocks = others,
           .reduced_blocks = others,
           .sent_blocks = others};
+}
+
+}  // namespace
+
+CollectiveAlgorithm all_reduce_one_shot_row() {
+  return {.collective = Collective::all_reduce,
+          .name = "one_shot",
+          .summary = "everyone sends everything to everyone, in one round",
+          .limits = rows::kAnyRanks,
+          .rounds = "1",
+          .sent_per_rank = "(n-1)*S",
+          .time = "alpha + (n-1)*S*beta + (n-1)*S*gamma",
+          .example = "one_shot",
+          .source = "MSCCL all-pairs one-pass; vLLM and TensorRT-LLM one-shot",
+          .file = "one_shot.cpp",
+          .make = rows::of_n<make_one_shot>,
+          .cost = rows::of_n<one_shot_cost>};
 }
 
 }  // namespace lockstep

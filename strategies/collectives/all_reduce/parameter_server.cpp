@@ -1,4 +1,4 @@
-#include "strategies/collectives/all_reduce/algorithms.hpp"
+#include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/block_schedule.hpp"
 
 /// All-reduce through parameter servers: every worker pushes each shard to the server that owns it,
@@ -6,12 +6,8 @@
 /// n .. n+shards-1; their data begins as zeros, to which pushes are added.
 /// In: n >= 1 workers, S bytes on each; shards servers, 1 <= shards <= n. Chunks: a shard of
 ///   ceil(count/shards) elements for each server.
-/// Rounds 2; sent by a worker S, by a server n*S/shards (its shard to all).
-/// Ideal time 2*alpha + 2*n/shards*S*beta + n/shards*S*gamma (alpha s per message,
-///   beta s per byte sent, gamma s per byte reduced).
 /// Worker w issues to servers w, w+1, ... mod shards, so that FIFO ports do not pile up.
-/// Errors: none after validate(). Source: Li et al. 2014 (Scaling Distributed Machine Learning with
-///   the Parameter Server), sections 2-3.
+/// Reference: Li et al. 2014 (Scaling Distributed Machine Learning with the Parameter Server).
 namespace lockstep {
 namespace {
 
@@ -58,14 +54,38 @@ class ParameterServer final : public BlockSchedule {
   int shards_;
 };
 
-}  // namespace
-
 SchedulePtr make_parameter_server(int n, int shards) {
   return std::make_shared<ParameterServer>(n, shards);
 }
 
 CollectiveCost parameter_server_cost(int n) {
   return {.rounds = 2, .path_blocks = 2 * std::int64_t{n}, .reduced_blocks = n, .sent_blocks = n};
+}
+
+}  // namespace
+
+CollectiveAlgorithm all_reduce_parameter_server_row() {
+  return {.collective = Collective::all_reduce,
+          .name = "parameter_server",
+          .summary = "workers push shards to dedicated servers, which add up and send back",
+          .parameters = {{.name = "shards",
+                          .meaning = "servers, each a further host that owns one shard",
+                          .fallback = 1}},
+          .limits = "n >= 1 workers, shards <= n",
+          .rounds = "2",
+          .sent_per_rank = "S by a worker, n*S/shards by a server",
+          .time = "2*alpha + 2*n/shards*S*beta + n/shards*S*gamma",
+          .example = "parameter_server:shards=4",
+          .source = "Li et al. 2014, sections 2-3",
+          .file = "parameter_server.cpp",
+          .make =
+              [](const AlgorithmInput& input) {
+                return make_parameter_server(input.n, rows::number(input, "shards"));
+              },
+          .cost = [](const AlgorithmInput& input) -> std::optional<CollectiveCost> {
+            return parameter_server_cost(input.n);
+          },
+          .auxiliary_ranks = AuxiliaryRanks::hosts};
 }
 
 }  // namespace lockstep

@@ -1,15 +1,12 @@
 #include "strategies/collectives/all_reduce/algorithms.hpp"
+#include "strategies/collectives/all_reduce/row_parts.hpp"
+#include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/extra_rank.hpp"
 
 /// Recursive-doubling all-reduce: in round k every rank exchanges everything it has with the rank
 /// whose number differs in bit k, and adds it up. Few rounds, many bytes: for short messages.
 /// In: n >= 1 ranks, S bytes on each; where n is not a power of two, folded to N' = 2^floor(lg n)
 ///   by the extra-rank method. Chunks: 1, the whole buffer.
-/// Rounds lg n, or lg N' + 2; sent per rank S*lg n, by the partner of an extra rank S*(lg N' + 1).
-/// Ideal time lg n*(alpha + S*beta + S*gamma), or
-///   (lg N' + 2)*(alpha + S*beta) + (lg N' + 1)*S*gamma
-///   (alpha s per message, beta s per byte sent, gamma s per byte reduced).
-/// Errors: none after validate(). Source: Thakur, Rabenseifner and Gropp 2005, section 4.
 namespace lockstep {
 namespace {
 
@@ -27,11 +24,11 @@ class RecursiveDoubling final : public ExtraRankSchedule {
   }
 };
 
-}  // namespace
-
 SchedulePtr make_recursive_doubling(int n) {
   return std::make_shared<RecursiveDoubling>(n);
 }
+
+}  // namespace
 
 CollectiveCost recursive_doubling_cost(int n) {
   const PowerOfTwoCore core{n};
@@ -41,6 +38,21 @@ CollectiveCost recursive_doubling_cost(int n) {
           .path_blocks = exchanges + 2 * fold,
           .reduced_blocks = exchanges + fold,
           .sent_blocks = exchanges + fold};
+}
+
+CollectiveAlgorithm all_reduce_recursive_doubling_row() {
+  return {.collective = Collective::all_reduce,
+          .name = "recursive_doubling",
+          .summary = "exchange everything with ranks 1, 2, 4, ... away: few rounds, many bytes",
+          .limits = rows::kAnyRanks,
+          .rounds = rows::kDoublingRounds,
+          .sent_per_rank = rows::kDoublingSent,
+          .time = rows::kDoublingTime,
+          .example = "recursive_doubling",
+          .source = rows::kThakur,
+          .file = "recursive_doubling.cpp",
+          .make = rows::of_n<make_recursive_doubling>,
+          .cost = rows::of_n<recursive_doubling_cost>};
 }
 
 }  // namespace lockstep

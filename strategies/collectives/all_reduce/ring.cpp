@@ -1,4 +1,6 @@
 #include "strategies/collectives/all_reduce/algorithms.hpp"
+#include "strategies/collectives/all_reduce/row_parts.hpp"
+#include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/block_schedule.hpp"
 #include "strategies/collectives/schedules/ring_order.hpp"
 
@@ -6,12 +8,7 @@
 /// channels as many rings side by side, each on its own slice of the data. Cycles by ring_order().
 /// In: n >= 1 ranks, S bytes on each. Chunks: n blocks of ceil(count/n) elements; with C channels
 ///   C*n blocks.
-/// Rounds 2(n-1); sent per rank 2(n-1) blocks of every channel, 2(n-1)/n*S in all.
-/// Ideal time 2(n-1)*alpha + 2(n-1)/n*S*beta + (n-1)/n*S*gamma
-///   (alpha s per message, beta s per byte sent, gamma s per byte reduced); rings that share no
-///   link divide beta by their number.
-/// Errors: none after validate(). Source: Patarasuk and Yuan 2009, section 3; rings of several
-///   channels as in NCCL 2.30.7 (src/graph/rings.cc, connect.cc).
+/// Reference: rings of several channels in NCCL 2.30.7, src/graph/rings.cc and connect.cc.
 namespace lockstep {
 namespace {
 
@@ -42,6 +39,11 @@ class Ring final : public BlockSchedule {
   [[nodiscard]] std::int64_t half() const { return std::int64_t{n()} - 1; }
 };
 
+std::optional<CollectiveCost> ring_cost(int n, int channels) {
+  if (channels > 1) return std::nullopt;  // a short message's rounds overlap
+  return ring_estimate(n, 1);
+}
+
 }  // namespace
 
 SchedulePtr make_plain_ring(int n) {
@@ -57,17 +59,39 @@ SchedulePtr make_ring(int n, int channels, const RankLayout& layout) {
   return side_by_side(std::move(stripes));
 }
 
-std::optional<CollectiveCost> ring_cost(int n, int channels) {
-  if (channels > 1) return std::nullopt;  // a short message's rounds overlap
-  return ring_estimate(n, 1);
-}
-
 CollectiveCost ring_estimate(int n, int channels) {
   const std::int64_t others = n - 1;
   return {.rounds = 2 * others,
           .path_blocks = 2 * others * channels,
           .reduced_blocks = others * channels,
           .sent_blocks = 2 * others * channels};
+}
+
+CollectiveAlgorithm all_reduce_ring_row() {
+  return {.collective = Collective::all_reduce,
+          .name = "ring",
+          .summary = "reduce-scatter, then all-gather, block by block round one cycle or several",
+          .parameters = {rows::channels_parameter()},
+          .limits = rows::kAnyRanks,
+          .rounds = "2(n-1)",
+          .sent_per_rank = "2(n-1)/n*S",
+          .time =
+              "2(n-1)*alpha + 2(n-1)/n*S*beta + (n-1)/n*S*gamma; channels that share no link "
+              "divide beta by their number",
+          .example = "ring:channels=8",
+          .source = "Patarasuk and Yuan 2009, section 3; channels as in NCCL",
+          .file = "ring.cpp",
+          .make =
+              [](const AlgorithmInput& input) {
+                return make_ring(input.n, rows::number(input, "channels"), input.layout);
+              },
+          .cost =
+              [](const AlgorithmInput& input) {
+                return ring_cost(input.n, rows::number(input, "channels"));
+              },
+          .estimate = [](const AlgorithmInput& input) -> std::optional<CollectiveCost> {
+            return ring_estimate(input.n, rows::number(input, "channels"));
+          }};
 }
 
 }  // namespace lockstep

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "strategies/collectives/all_reduce/algorithms.hpp"
 #include "strategies/collectives/chunk_count.hpp"
+#include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/compose.hpp"
 #include "strategies/collectives/schedules/halves.hpp"
 #include "strategies/collectives/schedules/pipeline_rounds.hpp"
@@ -15,26 +15,16 @@
 /// Several chunks are under way at once, one in each stage.
 /// In: n >= 1 ranks, S bytes on each; ranks of the same place in their nodes below one tree of
 ///   switches, d levels of them; c chunks. The switches are ranks n, n+1, ... Chunks: c*g blocks.
-/// Rounds 2d, and 2 inside nodes, per chunk; sent per rank S/g to the network and 2(g-1)/g*S inside
-///   the node. A switch sends every share once up and once down to each below it.
-/// Ideal time about (c + 2d + 1)*alpha + S/g*beta over the network (alpha s per message, beta s per
-///   byte sent); c by size, alpha and beta if not given.
-/// Errors: none after validate(). Source: Graham et al. 2016 (SHArP); NCCL 2.30.7 CollNet
-///   direct, src/device/all_reduce.h.
+/// A switch sends every share once up and once down to each below it. Over the network chunks take
+///   about (c + 2d + 1)*alpha + S/g*beta; if c is not given it follows from size, alpha and beta.
+/// Reference: CollNet direct in NCCL 2.30.7, src/device/all_reduce.h.
 namespace lockstep {
-
 namespace {
 
 /// A chunk's round takes alpha and 1/group of its bytes.
 PipelineRounds rounds_of(const ReductionTrees& trees) {
   const int group = trees.per_node();
   return {.fixed = 2 * trees.depth() + (group > 1 ? 2 : 0), .per_chunk = group};
-}
-
-}  // namespace
-
-PipelineRounds sharp_rounds(const AlgorithmInput& input) {
-  return rounds_of({input.n, input.layout.per_node, input.layout.fabric_switches});
 }
 
 SchedulePtr make_sharp(const AlgorithmInput& input) {
@@ -71,6 +61,30 @@ std::optional<std::string> sharp_refusal(const AlgorithmInput& input) {
   if (n % group != 0)
     return fmt::format("needs nodes that are alike; {} ranks are no whole nodes of {}", n, group);
   return ReductionTrees{n, group, input.layout.fabric_switches}.problem();
+}
+
+}  // namespace
+
+PipelineRounds sharp_rounds(const AlgorithmInput& input) {
+  return rounds_of({input.n, input.layout.per_node, input.layout.fabric_switches});
+}
+
+CollectiveAlgorithm all_reduce_sharp_row() {
+  return {.collective = Collective::all_reduce,
+          .name = "sharp",
+          .summary = "the network's switches add up and multicast, shares of nodes rail by rail",
+          .parameters = {chunks_parameter()},
+          .limits = "switches that reduce in the network",
+          .rounds = "chunks - 1 + 2 per level of switches, and 2 inside nodes",
+          .sent_per_rank = "S/G to the network and 2(G-1)/G*S inside nodes of G",
+          .time = "about (chunks - 1 + 2 levels)*alpha + S*beta with one rank a node",
+          .example = "sharp:chunks=16",
+          .source = "Graham et al. 2016 (SHArP)",
+          .file = "sharp.cpp",
+          .make = make_sharp,
+          .estimate = sharp_estimate,
+          .refusal = sharp_refusal,
+          .auxiliary_ranks = AuxiliaryRanks::fabric_switches};
 }
 
 }  // namespace lockstep

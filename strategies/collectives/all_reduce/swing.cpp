@@ -1,5 +1,7 @@
 #include "strategies/collectives/all_reduce/algorithms.hpp"
+#include "strategies/collectives/all_reduce/row_parts.hpp"
 #include "strategies/collectives/all_reduce/swing_peers.hpp"
+#include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/extra_rank.hpp"
 
 /// Swing all-reduce, bandwidth-optimal: a reduce-scatter by halving and an all-gather that retraces
@@ -7,13 +9,6 @@
 /// On rings and tori blocks travel less far than with peers 1, 2, 4, ... away.
 /// In: n >= 1 ranks, S bytes on each; where n is not a power of two, folded to N' = 2^floor(lg n)
 ///   by the extra-rank method. Chunks: N' blocks of ceil(count/N') elements.
-/// Rounds 2*lg n, or 2*lg N' + 2; sent per rank 2(N'-1) blocks, by the partner of an extra rank
-///   N' blocks more.
-/// Ideal time 2*lg n*alpha + 2(n-1)/n*S*beta + (n-1)/n*S*gamma, or
-///   (2*lg N' + 2)*alpha + 2(1 + (N'-1)/N')*S*beta + (1 + (N'-1)/N')*S*gamma
-///   (alpha s per message, beta s per byte sent, gamma s per byte reduced).
-/// Errors: none after validate(). Source: De Sensi et al. 2024 (Swing, arXiv
-///   2401.09356), section 3.
 namespace lockstep {
 namespace {
 
@@ -64,10 +59,26 @@ class Swing final : public ExtraRankSchedule {
   }
 };
 
-}  // namespace
-
 SchedulePtr make_swing(int n) {
   return std::make_shared<Swing>(PowerOfTwoCore{n}, n);
+}
+
+}  // namespace
+
+CollectiveAlgorithm all_reduce_swing_row() {
+  return {.collective = Collective::all_reduce,
+          .name = "swing",
+          .summary =
+              "halving and doubling with peers 1, -1, 3, -5, 11, ... away: near on rings and tori",
+          .limits = rows::kAnyRanks,
+          .rounds = rows::kHalvingRounds,
+          .sent_per_rank = rows::kHalvingSent,
+          .time = rows::kHalvingTime,
+          .example = "swing",
+          .source = rows::kSwing,
+          .file = "swing.cpp",
+          .make = rows::of_n<make_swing>,
+          .cost = rows::of_n<halving_doubling_cost>};
 }
 
 }  // namespace lockstep

@@ -1,5 +1,7 @@
 #include "strategies/collectives/all_reduce/algorithms.hpp"
+#include "strategies/collectives/all_reduce/row_parts.hpp"
 #include "strategies/collectives/all_reduce/swing_peers.hpp"
+#include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/extra_rank.hpp"
 
 /// Swing all-reduce, latency-optimal: every rank exchanges everything it has with peers that swing
@@ -7,12 +9,6 @@
 /// over shorter ways on rings and tori.
 /// In: n >= 1 ranks, S bytes on each; where n is not a power of two, folded to N' = 2^floor(lg n)
 ///   by the extra-rank method. Chunks: 1, the whole buffer.
-/// Rounds lg n, or lg N' + 2; sent per rank S*lg n, by the partner of an extra rank S*(lg N' + 1).
-/// Ideal time lg n*(alpha + S*beta + S*gamma), or
-///   (lg N' + 2)*(alpha + S*beta) + (lg N' + 1)*S*gamma
-///   (alpha s per message, beta s per byte sent, gamma s per byte reduced).
-/// Errors: none after validate(). Source: De Sensi et al. 2024 (Swing, arXiv
-///   2401.09356), section 3.
 namespace lockstep {
 namespace {
 
@@ -30,10 +26,25 @@ class SwingLatency final : public ExtraRankSchedule {
   }
 };
 
-}  // namespace
-
 SchedulePtr make_swing_latency(int n) {
   return std::make_shared<SwingLatency>(n);
+}
+
+}  // namespace
+
+CollectiveAlgorithm all_reduce_swing_latency_row() {
+  return {.collective = Collective::all_reduce,
+          .name = "swing_latency",
+          .summary = "exchange everything with ranks 1, -1, 3, -5, 11, ... away",
+          .limits = rows::kAnyRanks,
+          .rounds = rows::kDoublingRounds,
+          .sent_per_rank = rows::kDoublingSent,
+          .time = rows::kDoublingTime,
+          .example = "swing_latency",
+          .source = rows::kSwing,
+          .file = "swing_latency.cpp",
+          .make = rows::of_n<make_swing_latency>,
+          .cost = rows::of_n<recursive_doubling_cost>};
 }
 
 }  // namespace lockstep

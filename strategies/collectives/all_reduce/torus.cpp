@@ -1,8 +1,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include "strategies/collectives/all_reduce/algorithms.hpp"
 #include "strategies/collectives/all_reduce/bucket.hpp"
+#include "strategies/collectives/all_reduce/row_parts.hpp"
+#include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/compose.hpp"
 
 /// Torus all-reduce (bucket): ring reduce-scatters along one dimension after the other, then ring
@@ -11,12 +12,8 @@
 /// of equal dimensions use all links alike all the time.
 /// In: n >= 1 ranks, S bytes on each; dims, whose product is n, D of them longer than one rank.
 ///   Chunks: copies*n blocks.
-/// Rounds 2*sum(p-1); sent per rank 2(n-1) blocks of every copy, 2(n-1)/n*S in all.
-/// Ideal time 2*sum(p-1)*alpha + 2(n-1)/n*S*beta + (n-1)/n*S*gamma for one copy
-///   (alpha s per message, beta s per byte sent, gamma s per byte reduced); copies that share no
-///   link divide beta by their number.
-/// Errors: none after validate(). Source: Jain and Sabharwal 2010 (optimal bucket algorithms on
-///   tori); Mikami et al. 2018 (2D-torus all-reduce).
+/// Reference: Jain and Sabharwal 2010 (optimal bucket algorithms on tori); Mikami et al. 2018
+///   (2D-torus all-reduce).
 namespace lockstep {
 namespace {
 
@@ -36,8 +33,6 @@ std::int64_t most_copies(const std::vector<int>& sizes) {
 std::int64_t copies_of(const AlgorithmInput& input) {
   return input.number("copies").value_or(most_copies(grid_of(input)));
 }
-
-}  // namespace
 
 SchedulePtr make_torus(const AlgorithmInput& input) {
   const std::vector<int> sizes = grid_of(input);
@@ -76,6 +71,32 @@ std::optional<std::string> torus_refusal(const AlgorithmInput& input) {
   if (copies <= most) return std::nullopt;
   return "copies is 1 to " + std::to_string(most) + " (both ways along every dimension), got " +
          std::to_string(copies);
+}
+
+}  // namespace
+
+CollectiveAlgorithm all_reduce_torus_row() {
+  return {
+      .collective = Collective::all_reduce,
+      .name = "torus",
+      .summary = "blueconnect in several copies that begin with other dimensions and ways round",
+      .parameters = {{.name = "copies",
+                      .meaning = "both ways along every dimension if not given; one per dimension: "
+                                 "one way"},
+                     rows::dims_parameter()},
+      .limits = "n is the product of dims; copies <= 2 per dimension",
+      .rounds = "2 sum(p-1) over dimensions p",
+      .sent_per_rank = "2(n-1)/n*S",
+      .time =
+          "2*sum(p-1)*alpha + 2(n-1)/n*S*beta + (n-1)/n*S*gamma for one copy; copies that "
+          "share no link divide beta by their number",
+      .example = "torus:copies=4,dims=4x4",
+      .source = "Jain and Sabharwal 2010; Mikami et al. 2018 (arXiv 1811.05233)",
+      .file = "torus.cpp",
+      .make = make_torus,
+      .cost = torus_cost,
+      .estimate = torus_estimate,
+      .refusal = torus_refusal};
 }
 
 }  // namespace lockstep

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "strategies/collectives/all_to_all/algorithms.hpp"
+#include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/ceil_lg.hpp"
 #include "strategies/collectives/schedules/rotating_schedule.hpp"
 
@@ -9,12 +10,9 @@
 /// all those whose j has digit k go 2^k ranks ahead.
 /// In: n >= 1 ranks, S bytes on each. Chunks: n blocks of ceil(count/n) elements; runs of 2^k
 ///   blocks with digit k are pieces of one message.
-/// Rounds ceil(lg n); sent per rank as many blocks as the numbers 1 .. n-1 have ones in binary,
-///   n/2*lg n where n is a power of two; copied n/2 blocks first, n in the end.
-/// Ideal time ceil(lg n)*alpha + ceil(lg n)/2*S*beta, less where n is not a power of two, copies
-///   not counted (alpha s per message, beta s per byte sent).
-/// Errors: none after validate(). Source: Bruck, Ho, Kipnis, Upfal and Weathersby 1997, section 3;
-///   Thakur, Rabenseifner and Gropp 2005, section 4.
+/// A rank sends as many blocks as the numbers 1 .. n-1 have ones in binary. It copies n/2 blocks
+///   first and n at the end, which the ideal time does not count.
+/// Reference: also Thakur, Rabenseifner and Gropp 2005, section 4.
 namespace lockstep::all_to_all {
 namespace {
 
@@ -70,11 +68,11 @@ class Bruck final : public RotatingSchedule {
   int rounds_;
 };
 
-}  // namespace
-
 SchedulePtr make_bruck(int n) {
   return std::make_shared<Bruck>(n);
 }
+
+}  // namespace
 
 std::optional<CollectiveCost> bruck_cost(int n) {
   if (n == 1) return std::nullopt;
@@ -86,3 +84,24 @@ std::optional<CollectiveCost> bruck_cost(int n) {
 }
 
 }  // namespace lockstep::all_to_all
+
+namespace lockstep {
+
+CollectiveAlgorithm all_to_all_bruck_row() {
+  return {.collective = Collective::all_to_all,
+          .name = "bruck",
+          .summary = "blocks travel by the binary digits of their way: few rounds, more bytes",
+          .limits = rows::kAnyRanks,
+          .rounds = "ceil(lg n)",
+          .sent_per_rank = "lg n/2*S; less where n is not a power of two",
+          .time =
+              "ceil(lg n)*alpha + lg n/2*S*beta; less where n is not a power "
+              "of two",
+          .example = "bruck",
+          .source = "Bruck, Ho, Kipnis, Upfal and Weathersby 1997, section 3",
+          .file = "bruck.cpp",
+          .make = rows::of_n<all_to_all::make_bruck>,
+          .cost = rows::of_n<all_to_all::bruck_cost>};
+}
+
+}  // namespace lockstep

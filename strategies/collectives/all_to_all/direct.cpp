@@ -1,14 +1,13 @@
 #include "strategies/collectives/all_to_all/algorithms.hpp"
+#include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/rotating_schedule.hpp"
 
 /// Direct all-to-all: everyone posts all its blocks at once.
 /// In: n >= 1 ranks, S bytes on each. Chunks: n blocks of ceil(count/n) elements; a rank's own is
 ///   copied.
-/// Rounds 1; sent per rank n-1 blocks, in the order rank+1, rank+2, ... mod n.
-/// Ideal time alpha + (n-1)/n*S*beta, the copy not counted (alpha s per message, beta s per byte
-///   sent).
-/// Errors: none after validate(). Source: NCCL, documentation of point-to-point communication
-///   (all-to-all as grouped sends and receives); Open MPI's linear all-to-all.
+/// Messages leave in the order rank+1, rank+2, ... mod n. The ideal time does not count the copy.
+/// Reference: NCCL, documentation of point-to-point communication (all-to-all as grouped sends and
+///   receives).
 namespace lockstep::all_to_all {
 namespace {
 
@@ -30,11 +29,11 @@ class Direct final : public RotatingSchedule {
   }
 };
 
-}  // namespace
-
 SchedulePtr make_direct(int n) {
   return std::make_shared<Direct>(n);
 }
+
+}  // namespace
 
 std::optional<CollectiveCost> direct_cost(int n) {
   if (n == 1) return std::nullopt;
@@ -44,3 +43,22 @@ std::optional<CollectiveCost> direct_cost(int n) {
 }
 
 }  // namespace lockstep::all_to_all
+
+namespace lockstep {
+
+CollectiveAlgorithm all_to_all_direct_row() {
+  return {.collective = Collective::all_to_all,
+          .name = "direct",
+          .summary = "everyone posts all its blocks at once",
+          .limits = rows::kAnyRanks,
+          .rounds = "1",
+          .sent_per_rank = "(n-1)/n*S",
+          .time = "alpha + (n-1)/n*S*beta",
+          .example = "direct",
+          .source = "NCCL, grouped sends and receives; Open MPI's linear all-to-all",
+          .file = "direct.cpp",
+          .make = rows::of_n<all_to_all::make_direct>,
+          .cost = rows::of_n<all_to_all::direct_cost>};
+}
+
+}  // namespace lockstep

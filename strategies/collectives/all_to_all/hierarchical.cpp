@@ -1,4 +1,7 @@
+#include <fmt/format.h>
+
 #include "strategies/collectives/all_to_all/algorithms.hpp"
+#include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/block_schedule.hpp"
 
 /// Hierarchical all-to-all by rails: first the ranks of a node exchange, so that local rank j holds
@@ -6,13 +9,10 @@
 /// nodes, one message per pair. What stays in the node goes to its place at once.
 /// In: n >= 1 ranks in nodes of g, S bytes on each. Chunks: n blocks of ceil(count/n) elements;
 ///   what is sent within a node is n/g pieces of one block, across nodes one piece of g.
-/// Rounds 2; 1 where g = 1 or g = n. Sent per rank (g-1)*n/g + (n/g-1)*g blocks, each round's in
-///   the order of the next local rank or node, the one after, ... round their cycle.
-/// Ideal time 2*alpha + ((g-1)/g + (n/g-1)*g/n)*S*beta, copies not counted (alpha s per message,
-///   beta s per byte sent).
-/// Errors: g that does not divide n is refused. Source: NCCL 2.12 (PXN, "Doubling all2all
-///   performance with NVIDIA Collective Communication Library 2.12", 2022); MSCCL's two-step
-///   all-to-all.
+/// Messages of a round leave in the order of the next local rank or node, the one after, ... round
+///   their cycle. The ideal time does not count copies.
+/// Reference: PXN in NCCL 2.12 ("Doubling all2all performance with NVIDIA Collective Communication
+///   Library 2.12", 2022).
 namespace lockstep::all_to_all {
 namespace {
 
@@ -85,6 +85,19 @@ class Hierarchical final : public BlockSchedule {
   int nodes_;
 };
 
+int group_of(const AlgorithmInput& input) {
+  return static_cast<int>(input.number("group").value_or(input.layout.per_node));
+}
+
+std::optional<std::string> uneven_nodes(const AlgorithmInput& input) {
+  const auto unequal = input.layout.unequal_nodes();
+  if (unequal && !input.number("group"))
+    return *unequal + "; needs equal groups: say of how many, as in group=2";
+  const int group = group_of(input);
+  if (input.n % group == 0) return std::nullopt;
+  return fmt::format("nodes of {} ranks do not divide {} ranks", group, input.n);
+}
+
 }  // namespace
 
 SchedulePtr make_hierarchical(int n, int group) {
@@ -102,3 +115,31 @@ std::optional<CollectiveCost> hierarchical_cost(int n, int group) {
 }
 
 }  // namespace lockstep::all_to_all
+
+namespace lockstep {
+
+CollectiveAlgorithm all_to_all_hierarchical_row() {
+  return {
+      .collective = Collective::all_to_all,
+      .name = "hierarchical",
+      .summary = "within nodes to the rail of the receiver, then across nodes along rails",
+      .parameters = {{.name = "group", .meaning = "ranks of a node; the cluster's if not given"}},
+      .limits = "n >= 1, group divides n",
+      .rounds = "2; 1 where group is 1 or n",
+      .sent_per_rank = "((group-1)/group + (n-group)/n)*S",
+      .time = "2*alpha + ((group-1)/group + (n-group)/n)*S*beta",
+      .example = "hierarchical:group=8",
+      .source = "NCCL 2.12 (PXN); MSCCL two-step all-to-all",
+      .file = "hierarchical.cpp",
+      .make =
+          [](const AlgorithmInput& input) {
+            return all_to_all::make_hierarchical(input.n, all_to_all::group_of(input));
+          },
+      .cost =
+          [](const AlgorithmInput& input) {
+            return all_to_all::hierarchical_cost(input.n, all_to_all::group_of(input));
+          },
+      .refusal = all_to_all::uneven_nodes};
+}
+
+}  // namespace lockstep

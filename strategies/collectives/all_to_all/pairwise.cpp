@@ -2,6 +2,7 @@
 
 #include "sim/schedule/schedule_traits.hpp"
 #include "strategies/collectives/all_to_all/algorithms.hpp"
+#include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/block_schedule.hpp"
 
 /// Pairwise all-to-all: in round s = 1 .. n-1 every rank sends one block and receives one; where n
@@ -9,10 +10,7 @@
 /// behind.
 /// In: n >= 1 ranks, S bytes on each. Chunks: n blocks of ceil(count/n) elements; a rank's own is
 ///   copied.
-/// Rounds n-1; sent per rank n-1 blocks.
-/// Ideal time (n-1)*alpha + (n-1)/n*S*beta, the copy not counted (alpha s per message, beta s per
-///   byte sent).
-/// Errors: none after validate(). Source: Thakur, Rabenseifner and Gropp 2005, section 4.
+/// The ideal time does not count the copy.
 namespace lockstep::all_to_all {
 namespace {
 
@@ -56,3 +54,22 @@ std::optional<CollectiveCost> pairwise_cost(int n) {
 }
 
 }  // namespace lockstep::all_to_all
+
+namespace lockstep {
+
+CollectiveAlgorithm all_to_all_pairwise_row() {
+  return {.collective = Collective::all_to_all,
+          .name = "pairwise",
+          .summary = "one block to one rank, one from one, in every round",
+          .limits = rows::kAnyRanks,
+          .rounds = "n-1",
+          .sent_per_rank = "(n-1)/n*S",
+          .time = "(n-1)*alpha + (n-1)/n*S*beta",
+          .example = "pairwise",
+          .source = rows::kThakur,
+          .file = "pairwise.cpp",
+          .make = rows::of_n<all_to_all::make_pairwise>,
+          .cost = rows::of_n<all_to_all::pairwise_cost>};
+}
+
+}  // namespace lockstep

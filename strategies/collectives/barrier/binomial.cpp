@@ -1,13 +1,13 @@
 #include "strategies/collectives/barrier/algorithms.hpp"
+#include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/binomial_tree.hpp"
 #include "strategies/collectives/schedules/block_schedule.hpp"
 
 /// Binomial barrier: ranks are counted up a binomial tree and let go down the same tree.
 /// In: n >= 1 ranks. Chunks: none; messages are empty.
-/// Rounds 2*ceil(lg n); messages sent per rank at most ceil(lg n), by rank 0.
-/// Ideal time 2*ceil(lg n)*alpha (alpha s per message).
-/// Errors: none after validate(). Source: Mellor-Crummey and Scott 1991 (Algorithms for scalable
-///   synchronization on shared-memory multiprocessors), section 3.2 (combining tree).
+/// Rank 0 sends most messages, ceil(lg n).
+/// Reference: combining tree in Mellor-Crummey and Scott 1991 (Algorithms for scalable
+///   synchronization on shared-memory multiprocessors).
 namespace lockstep::barrier {
 namespace {
 
@@ -35,14 +35,33 @@ class Binomial final : public BlockSchedule {
   BinomialTree tree_;
 };
 
-}  // namespace
-
 SchedulePtr make_binomial(int n) {
   return std::make_shared<Binomial>(n);
 }
+
+}  // namespace
 
 CollectiveCost binomial_cost(int n) {
   return {.rounds = 2 * std::int64_t{ceil_lg(n)}};
 }
 
 }  // namespace lockstep::barrier
+
+namespace lockstep {
+
+CollectiveAlgorithm barrier_binomial_row() {
+  return {.collective = Collective::barrier,
+          .name = "binomial",
+          .summary = "ranks are counted up a binomial tree and let go down the same tree",
+          .limits = rows::kAnyRanks,
+          .rounds = "2*ceil(lg n)",
+          .sent_per_rank = "0 (messages are empty)",
+          .time = "2*ceil(lg n)*alpha",
+          .example = "binomial",
+          .source = "Mellor-Crummey and Scott 1991, section 3.2",
+          .file = "binomial.cpp",
+          .make = rows::of_n<barrier::make_binomial>,
+          .cost = rows::of_n<barrier::binomial_cost>};
+}
+
+}  // namespace lockstep

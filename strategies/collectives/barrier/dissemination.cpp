@@ -1,14 +1,13 @@
 #include "strategies/collectives/barrier/algorithms.hpp"
+#include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/ceil_lg.hpp"
 #include "strategies/collectives/schedules/rotating_schedule.hpp"
 
-/// Dissemination barrier: in round k every rank tells the rank 2^k ahead, and hears from the one as
-/// far behind, of all whom it has heard of.
+/// Dissemination barrier: in round k every rank sends to the rank 2^k ahead and receives from the
+/// rank 2^k behind.
 /// In: n >= 1 ranks. Chunks: none; messages are empty.
-/// Rounds ceil(lg n); messages sent per rank ceil(lg n).
-/// Ideal time ceil(lg n)*alpha (alpha s per message).
-/// Errors: none after validate(). Source: Hensgen, Finkel and Manber 1988 (Two algorithms for
-///   barrier synchronization).
+/// Every rank sends ceil(lg n) messages.
+/// Reference: Hensgen, Finkel and Manber 1988 (Two algorithms for barrier synchronization).
 namespace lockstep::barrier {
 namespace {
 
@@ -35,3 +34,22 @@ CollectiveCost dissemination_cost(int n) {
 }
 
 }  // namespace lockstep::barrier
+
+namespace lockstep {
+
+CollectiveAlgorithm barrier_dissemination_row() {
+  return {.collective = Collective::barrier,
+          .name = "dissemination",
+          .summary = "tell the ranks 1, 2, 4, ... ahead of all one has heard of",
+          .limits = rows::kAnyRanks,
+          .rounds = "ceil(lg n)",
+          .sent_per_rank = "0 (messages are empty)",
+          .time = "ceil(lg n)*alpha",
+          .example = "dissemination",
+          .source = "Hensgen, Finkel and Manber 1988",
+          .file = "dissemination.cpp",
+          .make = rows::of_n<barrier::make_dissemination>,
+          .cost = rows::of_n<barrier::dissemination_cost>};
+}
+
+}  // namespace lockstep

@@ -1,13 +1,13 @@
 #include "strategies/collectives/barrier/algorithms.hpp"
+#include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/block_schedule.hpp"
 
 /// Flat barrier: rank 0 counts everybody in, one after the other, then lets everybody go, one after
 /// the other. What a central counter comes to.
 /// In: n >= 1 ranks. Chunks: none; messages are empty.
-/// Rounds 2(n-1), all of them rank 0's; messages sent by rank 0 n-1, by every other rank 1.
-/// Ideal time 2(n-1)*alpha (alpha s per message).
-/// Errors: none after validate(). Source: Mellor-Crummey and Scott 1991 (Algorithms for scalable
-///   synchronization on shared-memory multiprocessors), section 3.1.
+/// Rank 0 sends n-1 messages, every other rank one.
+/// Reference: Mellor-Crummey and Scott 1991 (Algorithms for scalable synchronization on
+///   shared-memory multiprocessors).
 namespace lockstep::barrier {
 namespace {
 
@@ -30,14 +30,33 @@ class Flat final : public BlockSchedule {
   }
 };
 
-}  // namespace
-
 SchedulePtr make_flat(int n) {
   return std::make_shared<Flat>(n);
 }
+
+}  // namespace
 
 CollectiveCost flat_cost(int n) {
   return {.rounds = 2 * (std::int64_t{n} - 1)};
 }
 
 }  // namespace lockstep::barrier
+
+namespace lockstep {
+
+CollectiveAlgorithm barrier_flat_row() {
+  return {.collective = Collective::barrier,
+          .name = "flat",
+          .summary = "rank 0 counts everybody in one by one, then lets everybody go one by one",
+          .limits = rows::kAnyRanks,
+          .rounds = "2(n-1)",
+          .sent_per_rank = "0 (messages are empty)",
+          .time = "2(n-1)*alpha",
+          .example = "flat",
+          .source = "Mellor-Crummey and Scott 1991, section 3.1",
+          .file = "flat.cpp",
+          .make = rows::of_n<barrier::make_flat>,
+          .cost = rows::of_n<barrier::flat_cost>};
+}
+
+}  // namespace lockstep

@@ -55,7 +55,7 @@ struct BoundRequest {
   int root = 0;      // index into `members`
   int distance = 1;  // send_recv's
   NetworkModel model = NetworkModel::fluid;
-  bool switches_reduce = false;  // auxiliary_ranks are switches that reduce or multicast
+  bool switches_reduce = false;  // auxiliary ranks are switches that reduce or multicast
 };
 
 /// What a network allows; made once, asked for any number of message sizes.

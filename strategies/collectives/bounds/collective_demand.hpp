@@ -5,7 +5,7 @@
 #include "sim/schedule/contract.hpp"
 
 /// What a collective asks of a network with any schedule at all. Setting: N members of the
-/// collective hold data, auxiliary_ranks may relay and add up. S is the length of the message as
+/// collective hold data, auxiliary ranks may relay and add up. S is the length of the message as
 /// nccl-tests counts it: each rank's own data, or, where parts matter (scatter, gather, all_gather,
 /// reduce_scatter), all parts together; parts are equally long. A message goes from one end point
 /// to another and carries, per byte, one byte of somebody's data or, where the collective reduces,
@@ -29,7 +29,7 @@
 ///    all_reduce both are the whole message, for reduce_scatter the parts summed up outside and
 ///    inside. The shift by d of a run of m neighbours round the cycle of N keeps max(0, m-d) +
 ///    max(0, m-(N-d)) of them inside. This holds too where switches reduce or multicast.
-/// 2. P disjoint groups of members together, next to groups of auxiliary_ranks: crossings between
+/// 2. P disjoint groups of members together, next to groups of auxiliary ranks: crossings between
 /// groups,
 ///    per byte.
 ///      all_reduce: 2(P-1). Let v be the first end point that holds the complete sum (ties broken

@@ -18,7 +18,7 @@ struct EdgeTimes {
   [[nodiscard]] Duration longest() const { return each < together ? together : each; }
 };
 
-/// Disjoint groups of end points that hold all members (and auxiliary_ranks), with the bandwidth of
+/// Disjoint groups of end points that hold all members (and auxiliary ranks), with the bandwidth of
 /// all links that leave and enter each. Members are dealt in their order: the first group added
 /// holds the first of them, and so on. Filled group by group or, for equal ones, many at once.
 class Partition {
@@ -28,9 +28,9 @@ class Partition {
   void add(Rate leaving, Rate entering, std::int64_t groups = 1, std::int64_t members = 1);
   /// The next `members` lie in groups whose edges are not known.
   void skip(std::int64_t members);
-  /// AuxiliaryRanks lie in groups whose edges are not known.
+  /// Auxiliary ranks lie in groups whose edges are not known.
   void skip_helpers() { complete_ = false; }
-  /// Groups that hold auxiliary_ranks only.
+  /// Groups that hold auxiliary ranks only.
   void add_helpers(Rate leaving, Rate entering, std::int64_t groups = 1);
 
   [[nodiscard]] const std::string& name() const { return name_; }

@@ -2,20 +2,20 @@
 #include <optional>
 
 #include "strategies/collectives/broadcast/algorithms.hpp"
+#include "strategies/collectives/chunk_count.hpp"
+#include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/rooted.hpp"
 
 /// Binary tree broadcast: every rank passes each chunk to its first child, then to its second,
 /// while the next chunk is already on its way to it.
 /// In: n >= 1 ranks, S bytes on the root; counted from the root, the children of rank p are 2p+1
 ///   and 2p+2. Chunks: k blocks of ceil(count/k); where k is not given the best.
-/// Rounds h + 2k-1, h the longest way down, a first child one round after its parent and a second
-///   child two: at most 2*floor(lg n) - 1 + 2k. With n = 2 nobody has a second child: k rounds.
-///   Sent per rank at most 2S.
-/// Ideal time (h + 2k-1)*(alpha + S/k*beta) (alpha s per message, beta s per byte sent).
 /// One port sends everything twice, so that at best half of its bandwidth tells; a chain has the
 /// whole of it, a binomial tree the fewest rounds.
-/// Errors: none after validate(). Source: Pjesivac-Grbovic et al. 2007 (Performance analysis of MPI
-///   collective operations), binary tree; Sanders, Speck and Traeff 2009, section 2.
+/// h is the number of rounds to the last rank: a first child receives one round after its parent, a
+///   second child two. With n = 2 no rank has a second child.
+/// Reference: binary tree in Pjesivac-Grbovic et al. 2007 (Performance analysis of MPI collective
+///   operations); Sanders, Speck and Traeff 2009, section 2.
 namespace lockstep::broadcast {
 namespace {
 
@@ -78,11 +78,11 @@ class BinaryTree final : public RootedSchedule {
   std::int64_t rounds_per_chunk_;
 };
 
-}  // namespace
-
 SchedulePtr make_binary_tree(int n, int root, std::int64_t chunks) {
   return std::make_shared<BinaryTree>(n, root, chunks);
 }
+
+}  // namespace
 
 CollectiveCost binary_tree_cost(int n, std::int64_t chunks) {
   if (n == 1) return {};
@@ -100,3 +100,33 @@ PipelineRounds binary_tree_rounds(int n) {
 }
 
 }  // namespace lockstep::broadcast
+
+namespace lockstep {
+
+CollectiveAlgorithm broadcast_binary_tree_row() {
+  return {.collective = Collective::broadcast,
+          .name = "binary_tree",
+          .summary = "down a tree with two children each, chunk after chunk",
+          .parameters = {chunks_parameter()},
+          .limits = rows::kAnyRanks,
+          .rounds =
+              "h + 2*chunks - 1, h at most 2*floor(lg n) - 1 rounds to the last rank; chunks for "
+              "n = 2",
+          .sent_per_rank = "2*S; S for n = 2",
+          .time = "(h + 2*chunks - 1)*(alpha + S/chunks*beta)",
+          .example = "binary_tree:chunks=16",
+          .source = "Pjesivac-Grbovic et al. 2007",
+          .file = "binary_tree.cpp",
+          .make =
+              [](const AlgorithmInput& input) {
+                return broadcast::make_binary_tree(
+                    input.n, input.root,
+                    chunk_count(input, broadcast::binary_tree_rounds(input.n)));
+              },
+          .cost = [](const AlgorithmInput& input) -> std::optional<CollectiveCost> {
+            return broadcast::binary_tree_cost(
+                input.n, chunk_count(input, broadcast::binary_tree_rounds(input.n)));
+          }};
+}
+
+}  // namespace lockstep

@@ -1,14 +1,11 @@
-#include "strategies/collectives/broadcast/algorithms.hpp"
+#include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/binomial_tree.hpp"
 #include "strategies/collectives/schedules/rooted.hpp"
 
 /// Binomial broadcast: in every round all who have the message give it to somebody who has not; the
 /// first goes furthest.
 /// In: n >= 1 ranks, S bytes on the root. Chunks: the whole message, one block.
-/// Rounds ceil(lg n); sent by the root S*ceil(lg n), by every other rank less.
-/// Ideal time ceil(lg n)*(alpha + S*beta) (alpha s per message, beta s per byte sent).
-/// Errors: none after validate(). Source: Thakur, Rabenseifner and Gropp 2005, section 4; Chan,
-///   Heimlich, Purkayastha and van de Geijn 2007 (minimum spanning tree).
+/// Reference: minimum spanning tree in Chan, Heimlich, Purkayastha and van de Geijn 2007.
 namespace lockstep::broadcast {
 namespace {
 
@@ -33,8 +30,6 @@ class Binomial final : public RootedSchedule {
   BinomialTree tree_;
 };
 
-}  // namespace
-
 SchedulePtr make_binomial(int n, int root) {
   return std::make_shared<Binomial>(n, root);
 }
@@ -44,4 +39,25 @@ CollectiveCost binomial_cost(int n) {
   return {.rounds = rounds, .path_blocks = rounds, .reduced_blocks = 0, .sent_blocks = rounds};
 }
 
+}  // namespace
+
 }  // namespace lockstep::broadcast
+
+namespace lockstep {
+
+CollectiveAlgorithm broadcast_binomial_row() {
+  return {.collective = Collective::broadcast,
+          .name = "binomial",
+          .summary = "who has the message gives it on: twice as many have it after every round",
+          .limits = rows::kAnyRanks,
+          .rounds = "ceil(lg n)",
+          .sent_per_rank = "ceil(lg n)*S by the root, less by others",
+          .time = "ceil(lg n)*(alpha + S*beta)",
+          .example = "binomial",
+          .source = rows::kThakur,
+          .file = "binomial.cpp",
+          .make = rows::of_root<broadcast::make_binomial>,
+          .cost = rows::of_n<broadcast::binomial_cost>};
+}
+
+}  // namespace lockstep

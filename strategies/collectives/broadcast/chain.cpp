@@ -1,5 +1,7 @@
 #include "sim/schedule/schedule_traits.hpp"
 #include "strategies/collectives/broadcast/algorithms.hpp"
+#include "strategies/collectives/chunk_count.hpp"
+#include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/pipelined_chain.hpp"
 #include "strategies/collectives/schedules/rooted.hpp"
 
@@ -7,11 +9,10 @@
 /// while it receives the next.
 /// In: n >= 1 ranks, S bytes on the root. Chunks: k blocks of ceil(count/k); where k is not given
 ///   the best, sqrt((n-2)*S*beta/alpha) rounded to the better side.
-/// Rounds n-2+k (0 for n = 1); sent per rank S, by the last of the chain nothing.
-/// Ideal time (n-2+k)*(alpha + S/k*beta), with the best k about (sqrt((n-2)*alpha) +
-///   sqrt(S*beta))^2 (alpha s per message, beta s per byte sent).
-/// Errors: none after validate(). Source: Pjesivac-Grbovic et al. 2007 (Performance analysis of MPI
-///   collective operations), pipeline; NCCL's ring broadcast.
+/// With the best k the time is about (sqrt((n-2)*alpha) + sqrt(S*beta))^2. The last of the chain
+///   sends nothing.
+/// Reference: pipeline in Pjesivac-Grbovic et al. 2007 (Performance analysis of MPI collective
+///   operations); NCCL's ring broadcast.
 namespace lockstep::broadcast {
 namespace {
 
@@ -42,8 +43,6 @@ class Chain final : public RootedSchedule, public LateSchedule {
   PipelinedChain chain_;
 };
 
-}  // namespace
-
 SchedulePtr make_chain(int n, int root, std::int64_t chunks) {
   return std::make_shared<Chain>(n, root, chunks);
 }
@@ -56,8 +55,39 @@ CollectiveCost chain_cost(int n, std::int64_t chunks) {
           .sent_blocks = n > 1 ? chunks : 0};
 }
 
+}  // namespace
+
 PipelineRounds chain_rounds(int n) {
   return {.fixed = n - 2, .per_chunk = 1};
 }
 
 }  // namespace lockstep::broadcast
+
+namespace lockstep {
+
+CollectiveAlgorithm broadcast_chain_row() {
+  return {.collective = Collective::broadcast,
+          .name = "chain",
+          .summary = "from rank to rank, chunk after chunk: the whole bandwidth of every port",
+          .parameters = {chunks_parameter()},
+          .limits = rows::kAnyRanks,
+          .rounds = "n-2 + chunks; 0 for n = 1",
+          .sent_per_rank = "S",
+          .time =
+              "(n-2 + chunks)*(alpha + S/chunks*beta); best with "
+              "chunks = sqrt((n-2)*S*beta/alpha)",
+          .example = "chain:chunks=16",
+          .source = "Pjesivac-Grbovic et al. 2007",
+          .file = "chain.cpp",
+          .make =
+              [](const AlgorithmInput& input) {
+                return broadcast::make_chain(input.n, input.root,
+                                             chunk_count(input, broadcast::chain_rounds(input.n)));
+              },
+          .cost = [](const AlgorithmInput& input) -> std::optional<CollectiveCost> {
+            return broadcast::chain_cost(input.n,
+                                         chunk_count(input, broadcast::chain_rounds(input.n)));
+          }};
+}
+
+}  // namespace lockstep

@@ -1,12 +1,9 @@
-#include "strategies/collectives/broadcast/algorithms.hpp"
+#include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/rooted.hpp"
 
 /// Flat broadcast: the root sends everything to one rank after the other.
 /// In: n >= 1 ranks, S bytes on the root. Chunks: the whole message, one block.
-/// Rounds n-1, all of them the root's; sent by the root (n-1)S, in the order root+1, root+2, ...
-/// Ideal time (n-1)*(alpha + S*beta) (alpha s per message, beta s per byte sent).
-/// Errors: none after validate(). Source: Chan, Heimlich, Purkayastha and van de Geijn 2007,
-///   section 2 (what a broadcast is; this is its definition carried out).
+/// The order is root+1, root+2, ...
 namespace lockstep::broadcast {
 namespace {
 
@@ -27,8 +24,6 @@ class Flat final : public RootedSchedule {
   }
 };
 
-}  // namespace
-
 SchedulePtr make_flat(int n, int root) {
   return std::make_shared<Flat>(n, root);
 }
@@ -38,4 +33,25 @@ CollectiveCost flat_cost(int n) {
   return {.rounds = leaves, .path_blocks = leaves, .reduced_blocks = 0, .sent_blocks = leaves};
 }
 
+}  // namespace
+
 }  // namespace lockstep::broadcast
+
+namespace lockstep {
+
+CollectiveAlgorithm broadcast_flat_row() {
+  return {.collective = Collective::broadcast,
+          .name = "flat",
+          .summary = "the root sends everything to one rank after the other",
+          .limits = rows::kAnyRanks,
+          .rounds = "n-1",
+          .sent_per_rank = "(n-1)*S by the root",
+          .time = "(n-1)*(alpha + S*beta)",
+          .example = "flat",
+          .source = "Chan, Heimlich, Purkayastha and van de Geijn 2007, section 2",
+          .file = "flat.cpp",
+          .make = rows::of_root<broadcast::make_flat>,
+          .cost = rows::of_n<broadcast::flat_cost>};
+}
+
+}  // namespace lockstep

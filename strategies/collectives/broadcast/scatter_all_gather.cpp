@@ -1,4 +1,4 @@
-#include "strategies/collectives/broadcast/algorithms.hpp"
+#include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/binomial_tree.hpp"
 #include "strategies/collectives/schedules/extra_rank.hpp"
 #include "strategies/collectives/schedules/rooted.hpp"
@@ -7,13 +7,7 @@
 /// tree, then everybody gathers all of it, either round a ring or by recursive doubling.
 /// In: n >= 1 ranks, S bytes on the root. Chunks: n blocks of ceil(count/n) elements; by recursive
 ///   doubling N' = 2^floor(lg n) blocks over N' ranks, who give all of it to the n-N' others.
-/// Rounds ceil(lg n) + n-1, by doubling 2*lg N', and 1 more where n is not a power of two; sent by
-///   the root 2(n-1)/n*S, by doubling 2(N'-1)/N'*S, and S more where n is not a power of two.
-/// Ideal time (ceil(lg n) + n-1)*alpha + 2(n-1)/n*S*beta, by doubling 2*lg N'*alpha +
-///   2(N'-1)/N'*S*beta, and alpha + S*beta more where n is not a power of two (alpha s per message,
-///   beta s per byte sent).
-/// Errors: none after validate(). Source: Barnett et al. 1994 (Interprocessor collective
-///   communication library); Thakur, Rabenseifner and Gropp 2005, section 4.
+/// Reference: Barnett et al. 1994 (Interprocessor collective communication library).
 namespace lockstep::broadcast {
 namespace {
 
@@ -102,8 +96,6 @@ class ScatterDoubling final : public RootedSchedule {
   BinomialTree tree_;
 };
 
-}  // namespace
-
 SchedulePtr make_scatter_ring(int n, int root) {
   return std::make_shared<ScatterRing>(n, root);
 }
@@ -131,4 +123,42 @@ CollectiveCost scatter_doubling_cost(int n) {
           .sent_blocks = sent};
 }
 
+}  // namespace
+
 }  // namespace lockstep::broadcast
+
+namespace lockstep {
+
+CollectiveAlgorithm broadcast_scatter_all_gather_row() {
+  return {.collective = Collective::broadcast,
+          .name = "scatter_all_gather",
+          .summary = "scatter down a binomial tree, then all-gather round a ring (van de Geijn)",
+          .limits = rows::kAnyRanks,
+          .rounds = "ceil(lg n) + n-1",
+          .sent_per_rank = "2(n-1)/n*S by the root, less by others",
+          .time = "(ceil(lg n) + n-1)*alpha + 2(n-1)/n*S*beta",
+          .example = "scatter_all_gather",
+          .source = "Barnett et al. 1994; Thakur, Rabenseifner and Gropp 2005, section 4",
+          .file = "scatter_all_gather.cpp",
+          .make = rows::of_root<broadcast::make_scatter_ring>,
+          .cost = rows::of_n<broadcast::scatter_ring_cost>};
+}
+
+CollectiveAlgorithm broadcast_scatter_doubling_row() {
+  return {.collective = Collective::broadcast,
+          .name = "scatter_doubling",
+          .summary = "scatter down a binomial tree, then all-gather by recursive doubling",
+          .limits = rows::kAnyRanks,
+          .rounds = "2 lg n; 2 lg N' + 1 where n is not a power of two",
+          .sent_per_rank = "2(n-1)/n*S by the root; S more where n is not a power of two",
+          .time =
+              "2 lg n*alpha + 2(n-1)/n*S*beta; where n is not a power of two "
+              "(2 lg N' + 1)*alpha + (1 + 2(N'-1)/N')*S*beta",
+          .example = "scatter_doubling",
+          .source = rows::kThakur,
+          .file = "scatter_all_gather.cpp",
+          .make = rows::of_root<broadcast::make_scatter_doubling>,
+          .cost = rows::of_n<broadcast::scatter_doubling_cost>};
+}
+
+}  // namespace lockstep

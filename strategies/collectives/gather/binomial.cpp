@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "strategies/collectives/gather/algorithms.hpp"
+#include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/binomial_tree.hpp"
 #include "strategies/collectives/schedules/cyclic_run.hpp"
 #include "strategies/collectives/schedules/rooted.hpp"
@@ -10,11 +10,9 @@
 /// In: n >= 1 ranks, S/n bytes on each. Chunks: n blocks of ceil(count/n) elements; ranks on the
 ///   way keep those of others in their places. Where a run of ranks counted from the root passes
 ///   rank n-1, its blocks are two pieces of one message.
-/// Rounds ceil(lg n); sent per rank as many blocks as its subtree has ranks, at most max(n - N/2,
-///   N/4) with N = 2^ceil(lg n).
-/// Ideal time ceil(lg n)*alpha + (n-1)/n*S*beta (alpha s per message, beta s per byte sent).
-/// Errors: none after validate(). Source: Chan, Heimlich, Purkayastha and van de Geijn 2007
-///   (minimum spanning tree); Thakur, Rabenseifner and Gropp 2005, section 4.
+/// A rank sends as many blocks as its subtree has ranks.
+/// Reference: minimum spanning tree in Chan, Heimlich, Purkayastha and van de Geijn 2007; also
+///   Thakur, Rabenseifner and Gropp 2005, section 4.
 namespace lockstep::gather {
 namespace {
 
@@ -40,8 +38,6 @@ class Binomial final : public RootedSchedule {
   BinomialTree tree_;
 };
 
-}  // namespace
-
 SchedulePtr make_binomial(int n, int root) {
   return std::make_shared<Binomial>(n, root);
 }
@@ -55,4 +51,25 @@ CollectiveCost binomial_cost(int n) {
           .sent_blocks = std::max(n - half, half / 2)};
 }
 
+}  // namespace
+
 }  // namespace lockstep::gather
+
+namespace lockstep {
+
+CollectiveAlgorithm gather_binomial_row() {
+  return {.collective = Collective::gather,
+          .name = "binomial",
+          .summary = "pairs put their parts together, then pairs of pairs",
+          .limits = rows::kAnyRanks,
+          .rounds = "ceil(lg n)",
+          .sent_per_rank = "max(n - N/2, N/4)/n*S at most, N = 2^ceil(lg n)",
+          .time = "ceil(lg n)*alpha + (n-1)/n*S*beta",
+          .example = "binomial",
+          .source = "Chan, Heimlich, Purkayastha and van de Geijn 2007",
+          .file = "binomial.cpp",
+          .make = rows::of_root<gather::make_binomial>,
+          .cost = rows::of_n<gather::binomial_cost>};
+}
+
+}  // namespace lockstep

@@ -1,13 +1,11 @@
-#include "strategies/collectives/gather/algorithms.hpp"
+#include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/rooted.hpp"
 
 /// Direct gather: every rank sends the root its part at once.
 /// In: n >= 1 ranks, S/n bytes on each. Chunks: n blocks of ceil(count/n) elements.
-/// Rounds 1; sent by every rank but the root one block.
-/// Ideal time alpha + (n-1)/n*S*beta, all of it through the root's port (alpha s per message, beta
-///   s per byte sent).
-/// Errors: none after validate(). Source: NCCL, documentation of point-to-point communication
-///   (all-to-one as grouped sends and receives).
+/// All blocks cross the root's port.
+/// Reference: NCCL, documentation of point-to-point communication (all-to-one as grouped sends and
+///   receives).
 namespace lockstep::gather {
 namespace {
 
@@ -29,8 +27,6 @@ class Direct final : public RootedSchedule {
   }
 };
 
-}  // namespace
-
 SchedulePtr make_direct(int n, int root) {
   return std::make_shared<Direct>(n, root);
 }
@@ -40,4 +36,25 @@ CollectiveCost direct_cost(int n) {
   return {.rounds = any, .path_blocks = n - 1, .reduced_blocks = 0, .sent_blocks = any};
 }
 
+}  // namespace
+
 }  // namespace lockstep::gather
+
+namespace lockstep {
+
+CollectiveAlgorithm gather_direct_row() {
+  return {.collective = Collective::gather,
+          .name = "direct",
+          .summary = "every rank sends the root its part at once",
+          .limits = rows::kAnyRanks,
+          .rounds = "1",
+          .sent_per_rank = "S/n by all but the root",
+          .time = "alpha + (n-1)/n*S*beta",
+          .example = "direct",
+          .source = "NCCL, grouped sends and receives",
+          .file = "direct.cpp",
+          .make = rows::of_root<gather::make_direct>,
+          .cost = rows::of_n<gather::direct_cost>};
+}
+
+}  // namespace lockstep

@@ -1,13 +1,9 @@
-#include "strategies/collectives/gather/algorithms.hpp"
+#include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/rooted.hpp"
 
 /// Flat gather: the root takes every rank's part, one after the other.
 /// In: n >= 1 ranks, S/n bytes on each. Chunks: n blocks of ceil(count/n) elements.
-/// Rounds n-1, all of them the root's; sent by every other rank one block, in the order root+1,
-///   root+2, ...
-/// Ideal time (n-1)*alpha + (n-1)/n*S*beta (alpha s per message, beta s per byte sent).
-/// Errors: none after validate(). Source: Chan, Heimlich, Purkayastha and van de Geijn 2007,
-///   section 2 (what a gather is; this is its definition carried out).
+/// The order is root+1, root+2, ...
 namespace lockstep::gather {
 namespace {
 
@@ -29,8 +25,6 @@ class Flat final : public RootedSchedule {
   }
 };
 
-}  // namespace
-
 SchedulePtr make_flat(int n, int root) {
   return std::make_shared<Flat>(n, root);
 }
@@ -41,4 +35,25 @@ CollectiveCost flat_cost(int n) {
       .rounds = leaves, .path_blocks = leaves, .reduced_blocks = 0, .sent_blocks = n > 1 ? 1 : 0};
 }
 
+}  // namespace
+
 }  // namespace lockstep::gather
+
+namespace lockstep {
+
+CollectiveAlgorithm gather_flat_row() {
+  return {.collective = Collective::gather,
+          .name = "flat",
+          .summary = "the root takes every rank's part, one after the other",
+          .limits = rows::kAnyRanks,
+          .rounds = "n-1",
+          .sent_per_rank = "S/n by all but the root",
+          .time = "(n-1)*alpha + (n-1)/n*S*beta",
+          .example = "flat",
+          .source = "Chan, Heimlich, Purkayastha and van de Geijn 2007, section 2",
+          .file = "flat.cpp",
+          .make = rows::of_root<gather::make_flat>,
+          .cost = rows::of_n<gather::flat_cost>};
+}
+
+}  // namespace lockstep

@@ -35,12 +35,12 @@ class ReducingSwitches {
   /// switches[k].
   struct Above {
     std::vector<int> parent;           // per node; -1: none
-    std::vector<EndpointId> switches;  // that play such auxiliary_ranks
+    std::vector<EndpointId> switches;  // that play such auxiliary ranks
   };
   /// Empty where there are no such switches.
   [[nodiscard]] Above above(AuxiliaryRanks auxiliary_ranks,
                             std::span<const EndpointId> ranks) const;
-  /// The end points of those that play for such auxiliary_ranks; empty where there are none.
+  /// The end points of those that play for such auxiliary ranks; empty where there are none.
   [[nodiscard]] std::span<const EndpointId> endpoints(AuxiliaryRanks auxiliary_ranks) const;
 
  private:

@@ -1,15 +1,11 @@
-#include "strategies/collectives/reduce/algorithms.hpp"
+#include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/binomial_tree.hpp"
 #include "strategies/collectives/schedules/rooted.hpp"
 
 /// Binomial reduce: the binomial broadcast backwards. In every round half of those who still hold a
 /// sum give it to a rank who adds it to its own; the last comes from furthest.
 /// In: n >= 1 ranks, S bytes on each. Chunks: the whole message, one block.
-/// Rounds ceil(lg n); sent by every rank but the root S.
-/// Ideal time ceil(lg n)*(alpha + S*beta + S*gamma) (alpha s per message, beta s per byte sent,
-///   gamma s per byte reduced).
-/// Errors: none after validate(). Source: Thakur, Rabenseifner and Gropp 2005, section 4; Chan,
-///   Heimlich, Purkayastha and van de Geijn 2007 (minimum spanning tree).
+/// Reference: minimum spanning tree in Chan, Heimlich, Purkayastha and van de Geijn 2007.
 namespace lockstep::reduce {
 namespace {
 
@@ -34,8 +30,6 @@ class Binomial final : public RootedSchedule {
   BinomialTree tree_;
 };
 
-}  // namespace
-
 SchedulePtr make_binomial(int n, int root) {
   return std::make_shared<Binomial>(n, root);
 }
@@ -48,4 +42,25 @@ CollectiveCost binomial_cost(int n) {
           .sent_blocks = n > 1 ? 1 : 0};
 }
 
+}  // namespace
+
 }  // namespace lockstep::reduce
+
+namespace lockstep {
+
+CollectiveAlgorithm reduce_binomial_row() {
+  return {.collective = Collective::reduce,
+          .name = "binomial",
+          .summary = "pairs add up, then pairs of pairs: half as many sums after every round",
+          .limits = rows::kAnyRanks,
+          .rounds = "ceil(lg n)",
+          .sent_per_rank = "S by all but the root",
+          .time = "ceil(lg n)*(alpha + S*beta + S*gamma)",
+          .example = "binomial",
+          .source = rows::kThakur,
+          .file = "binomial.cpp",
+          .make = rows::of_root<reduce::make_binomial>,
+          .cost = rows::of_n<reduce::binomial_cost>};
+}
+
+}  // namespace lockstep

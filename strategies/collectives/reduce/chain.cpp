@@ -1,5 +1,7 @@
 #include "sim/schedule/schedule_traits.hpp"
+#include "strategies/collectives/chunk_count.hpp"
 #include "strategies/collectives/reduce/algorithms.hpp"
+#include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/pipelined_chain.hpp"
 #include "strategies/collectives/schedules/rooted.hpp"
 
@@ -7,11 +9,8 @@
 /// adds its own to one chunk while it sends the one before.
 /// In: n >= 1 ranks, S bytes on each. Chunks: k blocks of ceil(count/k); where k is not given the
 ///   best, sqrt((n-2)*S*(beta+gamma)/alpha) rounded to the better side.
-/// Rounds n-2+k (0 for n = 1); sent by every rank but the root S.
-/// Ideal time (n-2+k)*(alpha + S/k*beta + S/k*gamma) (alpha s per message, beta s per byte sent,
-///   gamma s per byte reduced).
-/// Errors: none after validate(). Source: Pjesivac-Grbovic et al. 2007 (Performance analysis of MPI
-///   collective operations), pipeline; NCCL's ring reduce.
+/// Reference: pipeline in Pjesivac-Grbovic et al. 2007 (Performance analysis of MPI collective
+///   operations); NCCL's ring reduce.
 namespace lockstep::reduce {
 namespace {
 
@@ -45,8 +44,6 @@ class Chain final : public RootedSchedule, public LateSchedule {
   PipelinedChain chain_;
 };
 
-}  // namespace
-
 SchedulePtr make_chain(int n, int root, std::int64_t chunks) {
   return std::make_shared<Chain>(n, root, chunks);
 }
@@ -59,8 +56,39 @@ CollectiveCost chain_cost(int n, std::int64_t chunks) {
           .sent_blocks = n > 1 ? chunks : 0};
 }
 
+}  // namespace
+
 PipelineRounds chain_rounds(int n) {
   return {.fixed = n - 2, .per_chunk = 1, .reduces = true};
 }
 
 }  // namespace lockstep::reduce
+
+namespace lockstep {
+
+CollectiveAlgorithm reduce_chain_row() {
+  return {
+      .collective = Collective::reduce,
+      .name = "chain",
+      .summary = "sums run from rank to rank, chunk after chunk: the whole bandwidth of every port",
+      .parameters = {chunks_parameter()},
+      .limits = rows::kAnyRanks,
+      .rounds = "n-2 + chunks; 0 for n = 1",
+      .sent_per_rank = "S by all but the root",
+      .time =
+          "(n-2 + chunks)*(alpha + S/chunks*beta + S/chunks*gamma); best with "
+          "chunks = sqrt((n-2)*S*(beta + gamma)/alpha)",
+      .example = "chain:chunks=16",
+      .source = "Pjesivac-Grbovic et al. 2007",
+      .file = "chain.cpp",
+      .make =
+          [](const AlgorithmInput& input) {
+            return reduce::make_chain(input.n, input.root,
+                                      chunk_count(input, reduce::chain_rounds(input.n)));
+          },
+      .cost = [](const AlgorithmInput& input) -> std::optional<CollectiveCost> {
+        return reduce::chain_cost(input.n, chunk_count(input, reduce::chain_rounds(input.n)));
+      }};
+}
+
+}  // namespace lockstep

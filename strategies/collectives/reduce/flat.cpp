@@ -1,13 +1,9 @@
-#include "strategies/collectives/reduce/algorithms.hpp"
+#include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/rooted.hpp"
 
 /// Flat reduce: the root takes everybody's data one after the other and adds it up.
 /// In: n >= 1 ranks, S bytes on each. Chunks: the whole message, one block.
-/// Rounds n-1, all of them the root's; sent by every other rank S, in the order root+1, root+2, ...
-/// Ideal time (n-1)*(alpha + S*beta + S*gamma) (alpha s per message, beta s per byte sent, gamma s
-///   per byte reduced).
-/// Errors: none after validate(). Source: Chan, Heimlich, Purkayastha and van de Geijn 2007,
-///   section 2 (what a reduce is; this is its definition carried out).
+/// The order is root+1, root+2, ...
 namespace lockstep::reduce {
 namespace {
 
@@ -28,8 +24,6 @@ class Flat final : public RootedSchedule {
   }
 };
 
-}  // namespace
-
 SchedulePtr make_flat(int n, int root) {
   return std::make_shared<Flat>(n, root);
 }
@@ -42,4 +36,25 @@ CollectiveCost flat_cost(int n) {
           .sent_blocks = n > 1 ? 1 : 0};
 }
 
+}  // namespace
+
 }  // namespace lockstep::reduce
+
+namespace lockstep {
+
+CollectiveAlgorithm reduce_flat_row() {
+  return {.collective = Collective::reduce,
+          .name = "flat",
+          .summary = "the root takes everybody's data one after the other and adds it up",
+          .limits = rows::kAnyRanks,
+          .rounds = "n-1",
+          .sent_per_rank = "S by all but the root",
+          .time = "(n-1)*(alpha + S*beta + S*gamma)",
+          .example = "flat",
+          .source = "Chan, Heimlich, Purkayastha and van de Geijn 2007, section 2",
+          .file = "flat.cpp",
+          .make = rows::of_root<reduce::make_flat>,
+          .cost = rows::of_n<reduce::flat_cost>};
+}
+
+}  // namespace lockstep

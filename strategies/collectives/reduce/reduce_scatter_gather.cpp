@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "strategies/collectives/reduce/algorithms.hpp"
+#include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/binomial_tree.hpp"
 #include "strategies/collectives/schedules/extra_rank.hpp"
 #include "strategies/collectives/schedules/rooted.hpp"
@@ -9,13 +9,8 @@
 /// root gathers the sums up a binomial tree.
 /// In: n >= 1 ranks, S bytes on each; where n is not a power of two, n-N' ranks first give their
 ///   data to a partner, so that N' = 2^floor(lg n) remain. Chunks: N' blocks of ceil(count/N').
-/// Rounds 2*lg N', 1 more where n is not a power of two; sent per rank at most (N'-1)/N'*S + S/2,
-///   by those who gave theirs away S.
-/// Ideal time 2*lg N'*alpha + 2(N'-1)/N'*S*beta + (N'-1)/N'*S*gamma, and alpha + S*beta + S*gamma
-///   more where n is not a power of two (alpha s per message, beta s per byte sent, gamma s per
-///   byte reduced).
-/// Errors: none after validate(). Source: Rabenseifner 2004 (Optimization of collective reduction
-///   operations); Thakur, Rabenseifner and Gropp 2005, section 4.
+/// Ranks that gave their data to a partner send S.
+/// Reference: Rabenseifner 2004 (Optimization of collective reduction operations).
 namespace lockstep::reduce {
 namespace {
 
@@ -77,8 +72,6 @@ class ReduceScatterGather final : public RootedSchedule {
   BinomialTree tree_;
 };
 
-}  // namespace
-
 SchedulePtr make_reduce_scatter_gather(int n, int root) {
   return std::make_shared<ReduceScatterGather>(PowerOfTwoCore{n}, n, root);
 }
@@ -93,4 +86,27 @@ CollectiveCost reduce_scatter_gather_cost(int n) {
           .sent_blocks = std::max(all - 1 + all / 2, fold * all)};
 }
 
+}  // namespace
+
 }  // namespace lockstep::reduce
+
+namespace lockstep {
+
+CollectiveAlgorithm reduce_reduce_scatter_gather_row() {
+  return {.collective = Collective::reduce,
+          .name = "reduce_scatter_gather",
+          .summary = "recursive halving, then a binomial gather (Rabenseifner)",
+          .limits = rows::kAnyRanks,
+          .rounds = "2 lg n; 2 lg N' + 1 where n is not a power of two",
+          .sent_per_rank = "(N'-1)/N'*S + S/2 at most",
+          .time =
+              "2 lg n*alpha + 2(n-1)/n*S*beta + (n-1)/n*S*gamma; where n is not a power of two "
+              "(2 lg N' + 1)*alpha + (1 + 2(N'-1)/N')*S*beta + (1 + (N'-1)/N')*S*gamma",
+          .example = "reduce_scatter_gather",
+          .source = "Rabenseifner 2004; Thakur, Rabenseifner and Gropp 2005, section 4",
+          .file = "reduce_scatter_gather.cpp",
+          .make = rows::of_root<reduce::make_reduce_scatter_gather>,
+          .cost = rows::of_n<reduce::reduce_scatter_gather_cost>};
+}
+
+}  // namespace lockstep

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "strategies/collectives/reduce_scatter/algorithms.hpp"
+#include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/ceil_lg.hpp"
 #include "strategies/collectives/schedules/cyclic_run.hpp"
 #include "strategies/collectives/schedules/rotating_schedule.hpp"
@@ -9,11 +9,7 @@
 /// of the run of blocks rank, rank+1, ... that it still sums up to the rank as far ahead.
 /// In: n >= 1 ranks, S bytes on each. Chunks: n blocks of ceil(count/n) elements; a run that passes
 ///   block n-1 is two pieces of one message, so that nothing need be turned round in memory.
-/// Rounds ceil(lg n); sent per rank n-1 blocks.
-/// Ideal time ceil(lg n)*alpha + (n-1)/n*S*beta + (n-1)/n*S*gamma (alpha s per message, beta s per
-///   byte sent, gamma s per byte reduced).
-/// Errors: none after validate(). Source: Bruck, Ho, Kipnis, Upfal and Weathersby 1997, section 4
-///   (the all-gather); Traeff 2024 (arXiv 2410.14234) for sums.
+/// Reference: the all-gather in Bruck, Ho, Kipnis, Upfal and Weathersby 1997; sums in Traeff 2024.
 namespace lockstep::reduce_scatter {
 namespace {
 
@@ -36,8 +32,6 @@ class Bruck final : public RotatingSchedule {
   int rounds_;
 };
 
-}  // namespace
-
 SchedulePtr make_bruck(int n) {
   return std::make_shared<Bruck>(n);
 }
@@ -48,4 +42,27 @@ CollectiveCost bruck_cost(int n) {
       .rounds = ceil_lg(n), .path_blocks = others, .reduced_blocks = others, .sent_blocks = others};
 }
 
+}  // namespace
+
 }  // namespace lockstep::reduce_scatter
+
+namespace lockstep {
+
+CollectiveAlgorithm reduce_scatter_bruck_row() {
+  return {.collective = Collective::reduce_scatter,
+          .name = "bruck",
+          .summary = "give half of the run of blocks that is left to the rank as far ahead",
+          .limits = rows::kAnyRanks,
+          .rounds = "ceil(lg n)",
+          .sent_per_rank = "(n-1)/n*S",
+          .time = "ceil(lg n)*alpha + (n-1)/n*S*beta + (n-1)/n*S*gamma",
+          .example = "bruck",
+          .source =
+              "Bruck, Ho, Kipnis, Upfal and Weathersby 1997, section 4; Traeff 2024, "
+              "arXiv 2410.14234",
+          .file = "bruck.cpp",
+          .make = rows::of_n<reduce_scatter::make_bruck>,
+          .cost = rows::of_n<reduce_scatter::bruck_cost>};
+}
+
+}  // namespace lockstep

@@ -1,13 +1,10 @@
-#include "strategies/collectives/reduce_scatter/algorithms.hpp"
+#include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/rotating_schedule.hpp"
 
 /// Direct reduce-scatter: everyone sends everyone the block that is theirs, all at once.
 /// In: n >= 1 ranks, S bytes on each. Chunks: n blocks of ceil(count/n) elements.
-/// Rounds 1; sent per rank n-1 blocks, in the order rank+1, rank+2, ... mod n.
-/// Ideal time alpha + (n-1)/n*S*beta + (n-1)/n*S*gamma (alpha s per message, beta s per byte sent,
-///   gamma s per byte reduced).
-/// Errors: none after validate(). Source: MSCCL all-pairs; the first half of TensorRT-LLM's and
-///   vLLM's two-shot all-reduce.
+/// Messages leave in the order rank+1, rank+2, ... mod n.
+/// Reference: also the first half of TensorRT-LLM's and vLLM's two-shot all-reduce.
 namespace lockstep::reduce_scatter {
 namespace {
 
@@ -26,8 +23,6 @@ class Direct final : public RotatingSchedule {
   }
 };
 
-}  // namespace
-
 SchedulePtr make_direct(int n) {
   return std::make_shared<Direct>(n);
 }
@@ -40,4 +35,25 @@ CollectiveCost direct_cost(int n) {
           .sent_blocks = others};
 }
 
+}  // namespace
+
 }  // namespace lockstep::reduce_scatter
+
+namespace lockstep {
+
+CollectiveAlgorithm reduce_scatter_direct_row() {
+  return {.collective = Collective::reduce_scatter,
+          .name = "direct",
+          .summary = "everyone sends everyone the block that is theirs, all at once",
+          .limits = rows::kAnyRanks,
+          .rounds = "1",
+          .sent_per_rank = "(n-1)/n*S",
+          .time = "alpha + (n-1)/n*S*beta + (n-1)/n*S*gamma",
+          .example = "direct",
+          .source = "MSCCL all-pairs",
+          .file = "direct.cpp",
+          .make = rows::of_n<reduce_scatter::make_direct>,
+          .cost = rows::of_n<reduce_scatter::direct_cost>};
+}
+
+}  // namespace lockstep

@@ -1,4 +1,4 @@
-#include "strategies/collectives/reduce_scatter/algorithms.hpp"
+#include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/block_schedule.hpp"
 #include "strategies/collectives/schedules/ceil_lg.hpp"
 #include "strategies/collectives/schedules/parallel_trees.hpp"
@@ -8,12 +8,8 @@
 /// the furthest ranks last with one block.
 /// In: n >= 1 ranks, S bytes on each. Chunks: n blocks of ceil(count/n) elements; a message to the
 ///   rank 2^k behind has ceil((n - 2^k) / 2^(k+1)) of them, one piece each.
-/// Rounds ceil(lg n); sent per rank n-1 blocks.
-/// Ideal time ceil(lg n)*alpha + (n-1)/n*S*beta + (n-1)/n*S*gamma (alpha s per message, beta s per
-///   byte sent, gamma s per byte reduced).
 /// This is the algorithm with buffers for all blocks; with few buffers the first rounds are cut
 /// into several of the same trees, one after the other.
-/// Errors: none after validate(). Source: Jeaugey 2025 (PAT, arXiv 2506.20252).
 namespace lockstep::reduce_scatter {
 namespace {
 
@@ -35,8 +31,6 @@ class Pat final : public BlockSchedule {
   ParallelTrees trees_;
 };
 
-}  // namespace
-
 SchedulePtr make_pat(int n) {
   return std::make_shared<Pat>(n);
 }
@@ -47,4 +41,26 @@ CollectiveCost pat_cost(int n) {
       .rounds = ceil_lg(n), .path_blocks = others, .reduced_blocks = others, .sent_blocks = others};
 }
 
+}  // namespace
+
 }  // namespace lockstep::reduce_scatter
+
+namespace lockstep {
+
+CollectiveAlgorithm reduce_scatter_pat_row() {
+  return {.collective = Collective::reduce_scatter,
+          .name = "pat",
+          .summary =
+              "parallel aggregated trees: neighbours first with much, far ranks last with little",
+          .limits = rows::kAnyRanks,
+          .rounds = "ceil(lg n)",
+          .sent_per_rank = "(n-1)/n*S",
+          .time = "ceil(lg n)*alpha + (n-1)/n*S*beta + (n-1)/n*S*gamma",
+          .example = "pat",
+          .source = "Jeaugey 2025, arXiv 2506.20252",
+          .file = "pat.cpp",
+          .make = rows::of_n<reduce_scatter::make_pat>,
+          .cost = rows::of_n<reduce_scatter::pat_cost>};
+}
+
+}  // namespace lockstep

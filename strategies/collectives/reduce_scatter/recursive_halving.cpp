@@ -1,4 +1,5 @@
 #include "strategies/collectives/reduce_scatter/algorithms.hpp"
+#include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/block_schedule.hpp"
 #include "strategies/collectives/schedules/core_run.hpp"
 
@@ -7,12 +8,7 @@
 /// In: n >= 1 ranks, S bytes on each. Chunks: n blocks of ceil(count/n) elements. Where n is not a
 ///   power of two, n-N' extra ranks first give all their data to a partner and in the end get their
 ///   block of the sum from it; between, N' = 2^floor(lg n) ranks halve, partners for two.
-/// Rounds lg n, or lg N' + 2; sent per rank n-1 blocks, by an extra rank n.
-/// Ideal time lg n*alpha + (n-1)/n*S*(beta + gamma); where n is not a power of two, with e = n-N'
-///   extra ranks and p = n + N'-1 + sum of min(2^k, e) over k < lg N', which is less than 3n, (lg
-///   N' + 2)*alpha + (p+1)/n*S*beta + p/n*S*gamma (alpha s per message, beta s per byte sent, gamma
-///   s per byte reduced).
-/// Errors: none after validate(). Source: Thakur, Rabenseifner and Gropp 2005, section 4.
+/// p in the row's time is less than 3n.
 namespace lockstep::reduce_scatter {
 namespace {
 
@@ -60,11 +56,11 @@ class RecursiveHalving final : public BlockSchedule {
   PowerOfTwoCore core_;
 };
 
-}  // namespace
-
 SchedulePtr make_recursive_halving(int n) {
   return std::make_shared<RecursiveHalving>(PowerOfTwoCore{n}, n);
 }
+
+}  // namespace
 
 /// The path is that of rank 0, which in every round has most to receive and to add up.
 CollectiveCost recursive_halving_cost(int n) {
@@ -79,3 +75,25 @@ CollectiveCost recursive_halving_cost(int n) {
 }
 
 }  // namespace lockstep::reduce_scatter
+
+namespace lockstep {
+
+CollectiveAlgorithm reduce_scatter_recursive_halving_row() {
+  return {.collective = Collective::reduce_scatter,
+          .name = "recursive_halving",
+          .summary = "give half of what is left to the rank across the group, then halve the group",
+          .limits = rows::kAnyRanks,
+          .rounds = "lg n; lg N' + 2 where n is not a power of two",
+          .sent_per_rank = "(n-1)/n*S; S by an extra rank",
+          .time =
+              "lg n*alpha + (n-1)/n*S*(beta + gamma); where n is not a power of two "
+              "(lg N' + 2)*alpha + (p+1)/n*S*beta + p/n*S*gamma, "
+              "p = n + N'-1 + sum over k < lg N' of min(2^k, n-N')",
+          .example = "recursive_halving",
+          .source = rows::kThakur,
+          .file = "recursive_halving.cpp",
+          .make = rows::of_n<reduce_scatter::make_recursive_halving>,
+          .cost = rows::of_n<reduce_scatter::recursive_halving_cost>};
+}
+
+}  // namespace lockstep

@@ -1,13 +1,10 @@
-#include "strategies/collectives/reduce_scatter/algorithms.hpp"
+#include "strategies/collectives/row_helpers.hpp"
+#include "strategies/collectives/schedules/ring_of_parts.hpp"
 #include "strategies/collectives/schedules/rotating_schedule.hpp"
 
 /// Ring reduce-scatter: sums go round one cycle of n ranks, each growing by one contribution a hop.
 /// In: n >= 1 ranks, S bytes on each. Chunks: n blocks of ceil(count/n) elements.
-/// Rounds n-1; sent per rank n-1 blocks.
-/// Ideal time (n-1)*alpha + (n-1)/n*S*beta + (n-1)/n*S*gamma (alpha s per message, beta s per byte
-///   sent, gamma s per byte reduced).
-/// Errors: none after validate(). Source: Chan, Heimlich, Purkayastha and van de Geijn 2007
-///   (bucket); Patarasuk and Yuan 2009, section 3.
+/// Reference: bucket in Chan, Heimlich, Purkayastha and van de Geijn 2007.
 namespace lockstep::reduce_scatter {
 namespace {
 
@@ -30,8 +27,6 @@ class Ring final : public RotatingSchedule {
   }
 };
 
-}  // namespace
-
 SchedulePtr make_ring(int n) {
   return std::make_shared<Ring>(n);
 }
@@ -41,4 +36,39 @@ CollectiveCost ring_cost(int n) {
   return {.rounds = others, .path_blocks = others, .reduced_blocks = others, .sent_blocks = others};
 }
 
+}  // namespace
+
 }  // namespace lockstep::reduce_scatter
+
+namespace lockstep {
+
+CollectiveAlgorithm reduce_scatter_ring_row() {
+  return {.collective = Collective::reduce_scatter,
+          .name = "ring",
+          .summary = "sums go round one cycle and grow by one contribution a hop",
+          .parameters = {ring_channels_parameter()},
+          .limits = rows::kAnyRanks,
+          .rounds = "n-1",
+          .sent_per_rank = "(n-1)/n*S",
+          .time =
+              "(n-1)*alpha + (n-1)/n*S*beta + (n-1)/n*S*gamma; channels that share no link "
+              "divide beta by their number",
+          .example = "ring:channels=8",
+          .source = "Patarasuk and Yuan 2009, section 3",
+          .file = "ring.cpp",
+          .make =
+              [](const AlgorithmInput& input) {
+                const int channels = rows::number(input, "channels");
+                return channels == 1 ? reduce_scatter::make_ring(input.n)
+                                     : make_ring_of_parts(input.n, channels, input.layout, true);
+              },
+          .cost = [](const AlgorithmInput& input) -> std::optional<CollectiveCost> {
+            if (rows::number(input, "channels") > 1) return std::nullopt;
+            return reduce_scatter::ring_cost(input.n);
+          },
+          .estimate = [](const AlgorithmInput& input) -> std::optional<CollectiveCost> {
+            return ring_of_parts_estimate(input.n, rows::number(input, "channels"), true);
+          }};
+}
+
+}  // namespace lockstep

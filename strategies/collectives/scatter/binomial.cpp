@@ -1,4 +1,4 @@
-#include "strategies/collectives/scatter/algorithms.hpp"
+#include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/binomial_tree.hpp"
 #include "strategies/collectives/schedules/cyclic_run.hpp"
 #include "strategies/collectives/schedules/rooted.hpp"
@@ -8,10 +8,8 @@
 /// In: n >= 1 ranks, S bytes on the root. Chunks: n blocks of ceil(count/n) elements; ranks on the
 ///   way keep those of others in their places. Where a run of ranks counted from the root passes
 ///   rank n-1, its blocks are two pieces of one message.
-/// Rounds ceil(lg n); sent by the root n-1 blocks, by every other rank less.
-/// Ideal time ceil(lg n)*alpha + (n-1)/n*S*beta (alpha s per message, beta s per byte sent).
-/// Errors: none after validate(). Source: Chan, Heimlich, Purkayastha and van de Geijn 2007
-///   (minimum spanning tree); Thakur, Rabenseifner and Gropp 2005, section 4.
+/// Reference: minimum spanning tree in Chan, Heimlich, Purkayastha and van de Geijn 2007; also
+///   Thakur, Rabenseifner and Gropp 2005, section 4.
 namespace lockstep::scatter {
 namespace {
 
@@ -37,8 +35,6 @@ class Binomial final : public RootedSchedule {
   BinomialTree tree_;
 };
 
-}  // namespace
-
 SchedulePtr make_binomial(int n, int root) {
   return std::make_shared<Binomial>(n, root);
 }
@@ -48,4 +44,25 @@ CollectiveCost binomial_cost(int n) {
   return {.rounds = ceil_lg(n), .path_blocks = others, .reduced_blocks = 0, .sent_blocks = others};
 }
 
+}  // namespace
+
 }  // namespace lockstep::scatter
+
+namespace lockstep {
+
+CollectiveAlgorithm scatter_binomial_row() {
+  return {.collective = Collective::scatter,
+          .name = "binomial",
+          .summary = "whoever holds the parts of a run of ranks gives half of them away",
+          .limits = rows::kAnyRanks,
+          .rounds = "ceil(lg n)",
+          .sent_per_rank = "(n-1)/n*S by the root, less by others",
+          .time = "ceil(lg n)*alpha + (n-1)/n*S*beta",
+          .example = "binomial",
+          .source = "Chan, Heimlich, Purkayastha and van de Geijn 2007",
+          .file = "binomial.cpp",
+          .make = rows::of_root<scatter::make_binomial>,
+          .cost = rows::of_n<scatter::binomial_cost>};
+}
+
+}  // namespace lockstep

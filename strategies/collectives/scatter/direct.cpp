@@ -1,12 +1,11 @@
-#include "strategies/collectives/scatter/algorithms.hpp"
+#include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/rooted.hpp"
 
 /// Direct scatter: the root posts every rank's part at once.
 /// In: n >= 1 ranks, S bytes on the root. Chunks: n blocks of ceil(count/n) elements.
-/// Rounds 1; sent by the root n-1 blocks, in the order root+1, root+2, ...
-/// Ideal time alpha + (n-1)/n*S*beta (alpha s per message, beta s per byte sent).
-/// Errors: none after validate(). Source: NCCL, documentation of point-to-point communication
-///   (one-to-all as grouped sends and receives).
+/// Messages leave in the order root+1, root+2, ...
+/// Reference: NCCL, documentation of point-to-point communication (one-to-all as grouped sends and
+///   receives).
 namespace lockstep::scatter {
 namespace {
 
@@ -28,8 +27,6 @@ class Direct final : public RootedSchedule {
   }
 };
 
-}  // namespace
-
 SchedulePtr make_direct(int n, int root) {
   return std::make_shared<Direct>(n, root);
 }
@@ -40,4 +37,25 @@ CollectiveCost direct_cost(int n) {
       .rounds = n > 1 ? 1 : 0, .path_blocks = leaves, .reduced_blocks = 0, .sent_blocks = leaves};
 }
 
+}  // namespace
+
 }  // namespace lockstep::scatter
+
+namespace lockstep {
+
+CollectiveAlgorithm scatter_direct_row() {
+  return {.collective = Collective::scatter,
+          .name = "direct",
+          .summary = "the root posts every rank's part at once",
+          .limits = rows::kAnyRanks,
+          .rounds = "1",
+          .sent_per_rank = "(n-1)/n*S by the root",
+          .time = "alpha + (n-1)/n*S*beta",
+          .example = "direct",
+          .source = "NCCL, grouped sends and receives",
+          .file = "direct.cpp",
+          .make = rows::of_root<scatter::make_direct>,
+          .cost = rows::of_n<scatter::direct_cost>};
+}
+
+}  // namespace lockstep

@@ -1,13 +1,9 @@
-#include "strategies/collectives/scatter/algorithms.hpp"
+#include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/rooted.hpp"
 
 /// Flat scatter: the root sends every rank its part, one after the other.
 /// In: n >= 1 ranks, S bytes on the root. Chunks: n blocks of ceil(count/n) elements.
-/// Rounds n-1, all of them the root's; sent by the root n-1 blocks, in the order root+1, root+2,
-///   ...
-/// Ideal time (n-1)*alpha + (n-1)/n*S*beta (alpha s per message, beta s per byte sent).
-/// Errors: none after validate(). Source: Chan, Heimlich, Purkayastha and van de Geijn 2007,
-///   section 2 (what a scatter is; this is its definition carried out).
+/// The order is root+1, root+2, ...
 namespace lockstep::scatter {
 namespace {
 
@@ -29,8 +25,6 @@ class Flat final : public RootedSchedule {
   }
 };
 
-}  // namespace
-
 SchedulePtr make_flat(int n, int root) {
   return std::make_shared<Flat>(n, root);
 }
@@ -40,4 +34,25 @@ CollectiveCost flat_cost(int n) {
   return {.rounds = leaves, .path_blocks = leaves, .reduced_blocks = 0, .sent_blocks = leaves};
 }
 
+}  // namespace
+
 }  // namespace lockstep::scatter
+
+namespace lockstep {
+
+CollectiveAlgorithm scatter_flat_row() {
+  return {.collective = Collective::scatter,
+          .name = "flat",
+          .summary = "the root sends every rank its part, one after the other",
+          .limits = rows::kAnyRanks,
+          .rounds = "n-1",
+          .sent_per_rank = "(n-1)/n*S by the root",
+          .time = "(n-1)*alpha + (n-1)/n*S*beta",
+          .example = "flat",
+          .source = "Chan, Heimlich, Purkayastha and van de Geijn 2007, section 2",
+          .file = "flat.cpp",
+          .make = rows::of_root<scatter::make_flat>,
+          .cost = rows::of_n<scatter::flat_cost>};
+}
+
+}  // namespace lockstep

@@ -2,8 +2,8 @@
 
 #include "strategies/collectives/algorithm.hpp"
 
-/// Every send-receive: a function that makes its schedule, and its closed form, described in the
-/// file of its name. The result lies in the output buffer.
+/// Functions of send-receive algorithms that other files use; each is described in the file of its
+/// name. The result lies in the output buffer.
 namespace lockstep::send_recv {
 
 /// n >= 1, distance >= 0. A distance of n, or none, is a copy, for which there is no closed form.

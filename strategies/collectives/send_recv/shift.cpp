@@ -1,13 +1,11 @@
+#include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/block_schedule.hpp"
 #include "strategies/collectives/send_recv/algorithms.hpp"
 
 /// Shift: every rank sends all it has to the rank `distance` ahead and receives from the one as far
 /// behind. What a pipeline's stages do, and what nccl-tests' sendrecv measures with distance 1.
 /// In: n >= 1 ranks, S bytes on each. Chunks: the whole message, one block.
-/// Rounds 1; sent per rank S.
-/// Ideal time alpha + S*beta (alpha s per message, beta s per byte sent).
-/// Errors: none after validate(). Source: NVIDIA nccl-tests, src/sendrecv.cu; MPI-4.0, section 3.10
-///   (send-receive, shift).
+/// Reference: MPI-4.0, section 3.10 (send-receive, shift).
 namespace lockstep::send_recv {
 namespace {
 
@@ -44,3 +42,31 @@ std::optional<CollectiveCost> shift_cost(int n, int distance) {
 }
 
 }  // namespace lockstep::send_recv
+
+namespace lockstep {
+
+CollectiveAlgorithm send_recv_shift_row() {
+  return {.collective = Collective::send_recv,
+          .name = "shift",
+          .summary = "everyone sends to the rank `distance` ahead, receives from as far behind",
+          .parameters = {{.name = "distance",
+                          .meaning = "ranks from sender to receiver, round the cycle of n",
+                          .fallback = 1}},
+          .limits = rows::kAnyRanks,
+          .rounds = "1",
+          .sent_per_rank = "S",
+          .time = "alpha + S*beta",
+          .example = "shift:distance=4",
+          .source = "NVIDIA nccl-tests, src/sendrecv.cu",
+          .file = "shift.cpp",
+          .make =
+              [](const AlgorithmInput& input) {
+                return send_recv::make_shift(input.n, rows::number(input, "distance"));
+              },
+          .cost =
+              [](const AlgorithmInput& input) {
+                return send_recv::shift_cost(input.n, rows::number(input, "distance"));
+              }};
+}
+
+}  // namespace lockstep

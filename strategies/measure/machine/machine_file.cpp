@@ -11,7 +11,7 @@ namespace lockstep {
 
 namespace {
 
-using Kind = BoxMeasurement::Kind;
+using Kind = MachineMeasurement::Kind;
 
 constexpr std::array<std::string_view, 11> kKindNames{
     "kernel", "copy",      "add",     "launch", "graph_node", "empty_copy",
@@ -70,8 +70,8 @@ constexpr std::array kNumberTypes{NumberType::fp64, NumberType::fp32, NumberType
   return out;
 }
 
-[[nodiscard]] BoxMeasurement read_measurement(ObjectReader& in) {
-  BoxMeasurement out;
+[[nodiscard]] MachineMeasurement read_measurement(ObjectReader& in) {
+  MachineMeasurement out;
   out.kind = parse_box_measurement(in.one_of("kind", "kind of measurement", kind_names()))
                  .value_or(Kind::kernel);
   out.what = in.string("what", "");
@@ -160,13 +160,13 @@ constexpr std::array kNumberTypes{NumberType::fp64, NumberType::fp32, NumberType
   return out;
 }
 
-[[nodiscard]] BoxLinks read_links(ObjectReader& in) {
-  BoxLinks out;
+[[nodiscard]] MachineLinks read_links(ObjectReader& in) {
+  MachineLinks out;
   out.port = in.optional_rate("port");
   out.both_ways = in.number("both_ways", 1, 100);
   in.array("pairs", [&out](const ValueReader& one) {
     out.pairs.push_back(one.object([](ObjectReader& pair) {
-      BoxLink link;
+      MachineLink link;
       link.from = static_cast<int>(pair.integer("from", 0, 1023));
       link.to = static_cast<int>(pair.integer("to", 0, 1023));
       link.latency = pair.duration("latency");
@@ -249,11 +249,11 @@ void complete(ObjectReader& in, DeviceModel& model) {
 
 }  // namespace
 
-std::string to_string(BoxMeasurement::Kind kind) {
+std::string to_string(MachineMeasurement::Kind kind) {
   return std::string{kind_names()[static_cast<std::size_t>(kind)]};
 }
 
-std::optional<BoxMeasurement::Kind> parse_box_measurement(const std::string& text) {
+std::optional<MachineMeasurement::Kind> parse_box_measurement(const std::string& text) {
   const auto names = kind_names();
   const auto found = std::find(names.begin(), names.end(), text);
   if (found == names.end()) return std::nullopt;

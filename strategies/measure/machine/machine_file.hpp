@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-/// As JSON (schema configs/schema/machine.schema.json), the same bytes for the same machine.
+/// As JSON (schema configs/schema/box.schema.json), the same bytes for the same machine.
 [[nodiscard]] std::string to_json(const MeasuredMachine& machine);
 
 /// Throws ConfigError with everything that is wrong with the file.

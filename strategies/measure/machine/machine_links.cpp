@@ -46,7 +46,7 @@ struct Path {
 };
 
 /// Between two GPUs that NVLink joins; else none.
-std::optional<Path> path_of(const Cluster& cluster, const Router& router, const BoxLink& pair) {
+std::optional<Path> path_of(const Cluster& cluster, const Router& router, const MachineLink& pair) {
   Route route;
   const auto from = static_cast<EndpointId>(pair.from);
   if (!router.route(from, static_cast<EndpointId>(pair.to), route)) return std::nullopt;
@@ -59,7 +59,7 @@ std::optional<Path> path_of(const Cluster& cluster, const Router& router, const 
 }
 
 struct Pair {
-  BoxLink measured;
+  MachineLink measured;
   Path built;
 };
 
@@ -68,7 +68,7 @@ std::vector<Pair> pairs_of(const MachineFit& fit, const Cluster& cluster) {
   std::vector<Pair> out;
   const auto router = make_router(cluster);
   const int gpus = ranks_of_node(cluster, 0);
-  for (const BoxLink& link : fit.links.pairs) {
+  for (const MachineLink& link : fit.links.pairs) {
     if (link.from >= gpus || link.to >= gpus) continue;
     if (const auto path = path_of(cluster, *router, link)) out.push_back({link, *path});
   }

@@ -18,9 +18,9 @@ struct PairWay {
   Duration latency{};
 };
 
-class BoxRouter final : public Router {
+class MachineRouter final : public Router {
  public:
-  BoxRouter(Duration latency, std::map<std::pair<int, int>, PairWay> pairs)
+  MachineRouter(Duration latency, std::map<std::pair<int, int>, PairWay> pairs)
       : latency_{latency}, pairs_{std::move(pairs)} {}
 
   /// Whoever runs on a GPU fetches from a memory.
@@ -61,13 +61,13 @@ class Building {
       out_.links.push_back({port, Duration{}, true});
     }
     out_.endpoints.resize(2 * static_cast<std::size_t>(devices));
-    for (const BoxLink& link : fit.links.pairs) {
+    for (const MachineLink& link : fit.links.pairs) {
       if (link.from < devices && link.to < devices) add(link);
     }
   }
 
   [[nodiscard]] Network take() {
-    out_.router = std::make_shared<const BoxRouter>(fit_.empty_copy, std::move(pairs_));
+    out_.router = std::make_shared<const MachineRouter>(fit_.empty_copy, std::move(pairs_));
     return std::move(out_);
   }
 
@@ -77,7 +77,7 @@ class Building {
         {Rate::bytes_per_second(std::max<std::int64_t>(1, std::llround(rate))), Duration{}, true});
     return static_cast<LinkId>(out_.links.size() - 1);
   }
-  void add(const BoxLink& link) {
+  void add(const MachineLink& link) {
     PairWay way;
     way.way = add_link(link.bandwidth.bytes_per_second());
     way.latency = link.latency;
@@ -86,10 +86,10 @@ class Building {
     pairs_[{link.from, link.to}] = way;
   }
   /// What a pair carries both ways together, no less than either alone.
-  [[nodiscard]] double both_ways(const BoxLink& link) const {
+  [[nodiscard]] double both_ways(const MachineLink& link) const {
     double rate = link.bandwidth.bytes_per_second();
     double sum = 2 * rate;
-    for (const BoxLink& each : fit_.links.pairs) {
+    for (const MachineLink& each : fit_.links.pairs) {
       if (each.from != link.to || each.to != link.from) continue;
       sum = rate + each.bandwidth.bytes_per_second();
       rate = std::max(rate, each.bandwidth.bytes_per_second());

@@ -40,10 +40,10 @@ namespace {
   return out + "\n" + indent + close;
 }
 
-[[nodiscard]] std::string measurement(const BoxMeasurement& of) {
+[[nodiscard]] std::string measurement(const MachineMeasurement& of) {
   std::string out = fmt::format("{{\"kind\": \"{}\", \"what\": {}, \"time\": {}, \"shared\": {}",
                                 to_string(of.kind), quoted(of.what), time(of.seconds), of.shared);
-  if (of.kind == BoxMeasurement::Kind::kernel) {
+  if (of.kind == MachineMeasurement::Kind::kernel) {
     const Kernel& kernel = of.kernel;
     out += fmt::format(
         ", \"kernels\": {}, \"kernel\": {{\"operation\": \"{}\", \"precision\": \"{}\", \"flops\": "
@@ -111,9 +111,9 @@ namespace {
   return fmt::format("\"{:.6f} GB/s\"", of.bytes_per_second() / 1e9);
 }
 
-[[nodiscard]] std::string links(const BoxLinks& of) {
+[[nodiscard]] std::string links(const MachineLinks& of) {
   std::vector<std::string> pairs;
-  for (const BoxLink& each : of.pairs) {
+  for (const MachineLink& each : of.pairs) {
     pairs.push_back(fmt::format("{{\"from\": {}, \"to\": {}, \"latency\": {}, \"bandwidth\": {}}}",
                                 each.from, each.to, time(each.latency), rate(each.bandwidth)));
   }
@@ -173,7 +173,8 @@ std::string to_json(const MeasuredMachine& machine) {
     facts.push_back(fmt::format("{{\"name\": {}, \"value\": {}}}", quoted(name), quoted(value)));
   }
   std::vector<std::string> measurements;
-  for (const BoxMeasurement& each : machine.measurements) measurements.push_back(measurement(each));
+  for (const MachineMeasurement& each : machine.measurements)
+    measurements.push_back(measurement(each));
   std::vector<std::string> residuals;
   for (const MachineResidual& each : machine.residuals) {
     residuals.push_back(fmt::format(

@@ -13,11 +13,11 @@
 #include "sim/program/kernel.hpp"
 
 /// A machine that was measured: what it is, what was measured on it, and the figures that were
-/// fitted to that (configs/calibration, schema configs/schema/machine.schema.json).
+/// fitted to that (configs/calibration, schema configs/schema/box.schema.json).
 namespace lockstep {
 
 /// What a kernel, a copy, a launch or a collective took: the median of several.
-struct BoxMeasurement {
+struct MachineMeasurement {
   enum class Kind : std::uint8_t {
     kernel,      // one operation of a program
     copy,        // `bytes` within one memory
@@ -53,17 +53,17 @@ struct MemoryCurve {
 };
 
 /// From the memory of one GPU to that of another, alone.
-struct BoxLink {
+struct MachineLink {
   int from = 0;
   int to = 0;
   Duration latency{};
   Rate bandwidth = Rate::bytes_per_second(1);
 };
 /// Between several GPUs; empty where logical ranks shared one.
-struct BoxLinks {
-  std::vector<BoxLink> pairs{};  // every ordered pair
-  std::optional<Rate> port{};    // of all that a GPU sends, or gets, at once
-  double both_ways = 1;          // time of a copy while one comes the other way, over alone
+struct MachineLinks {
+  std::vector<MachineLink> pairs{};  // every ordered pair
+  std::optional<Rate> port{};        // of all that a GPU sends, or gets, at once
+  double both_ways = 1;              // time of a copy while one comes the other way, over alone
 };
 
 /// Figures of the cost model, and of memory that logical ranks share.
@@ -76,7 +76,7 @@ struct MachineFit {
   /// Whether streams are done one after the other (a host), or share the memory's bandwidth (a
   /// GPU).
   bool serial = true;
-  BoxLinks links{};
+  MachineLinks links{};
 };
 
 /// How far the fit is from what it was fitted to: simulated / measured - 1.
@@ -95,12 +95,13 @@ struct MeasuredMachine {
   int gpus = 1;
   std::string date{};                                        // "2026-11-22"
   std::vector<std::pair<std::string, std::string>> facts{};  // driver, clocks, power ...
-  std::vector<BoxMeasurement> measurements{};
+  std::vector<MachineMeasurement> measurements{};
   MachineFit fit{};
   std::vector<MachineResidual> residuals{};
 };
 
-[[nodiscard]] std::string to_string(BoxMeasurement::Kind kind);
-[[nodiscard]] std::optional<BoxMeasurement::Kind> parse_box_measurement(const std::string& text);
+[[nodiscard]] std::string to_string(MachineMeasurement::Kind kind);
+[[nodiscard]] std::optional<MachineMeasurement::Kind> parse_box_measurement(
+    const std::string& text);
 
 }  // namespace lockstep

@@ -28,7 +28,7 @@ void attention(const Measurements& kernels, MachineFit& fit) {
   AttentionFigures& figures = fit.model.attention;
   std::set<std::int64_t> sizes;
   Measurements rows;
-  for (const BoxMeasurement& each : kernels) {
+  for (const MachineMeasurement& each : kernels) {
     if (each.kernel.of != OperationClass::attention) continue;
     const bool fused = each.kernel.kind == OperationKind::attention ||
                        each.kernel.kind == OperationKind::attention_backward;
@@ -60,7 +60,7 @@ void attention(const Measurements& kernels, MachineFit& fit) {
   const auto error = [&] {
     put();
     double sum = 0;
-    for (const BoxMeasurement& each : rows) {
+    for (const MachineMeasurement& each : rows) {
       sum += std::abs(std::log(attention_time(fit.model, each.kernel) / each.seconds));
     }
     return sum;

@@ -9,14 +9,14 @@ namespace lockstep {
 
 namespace {
 
-using Kind = BoxMeasurement::Kind;
+using Kind = MachineMeasurement::Kind;
 using Sizes = std::map<std::int64_t, double>;  // seconds by bytes
 
 /// The least size is its latency, the largest the rest.
-[[nodiscard]] BoxLink link_of(int from, int to, const Sizes& sizes) {
+[[nodiscard]] MachineLink link_of(int from, int to, const Sizes& sizes) {
   const auto& [least, latency] = *sizes.begin();
   const auto& [most, time] = *sizes.rbegin();
-  BoxLink out;
+  MachineLink out;
   out.from = from;
   out.to = to;
   out.latency = Duration::picoseconds(std::llround(latency * 1e12));
@@ -25,18 +25,19 @@ using Sizes = std::map<std::int64_t, double>;  // seconds by bytes
   return out;
 }
 
-[[nodiscard]] const BoxLink* find(const BoxLinks& links, int from, int to) {
-  for (const BoxLink& each : links.pairs) {
+[[nodiscard]] const MachineLink* find(const MachineLinks& links, int from, int to) {
+  for (const MachineLink& each : links.pairs) {
     if (each.from == from && each.to == to) return &each;
   }
   return nullptr;
 }
 
 /// What all that one GPU sends to all others at once adds up to; no less than one link.
-void add_port(const std::vector<BoxMeasurement>& measurements, BoxLinks& out) {
+void add_port(const std::vector<MachineMeasurement>& measurements, MachineLinks& out) {
   double rate = 0;
-  for (const BoxLink& link : out.pairs) rate = std::max(rate, link.bandwidth.bytes_per_second());
-  for (const BoxMeasurement& each : measurements) {
+  for (const MachineLink& link : out.pairs)
+    rate = std::max(rate, link.bandwidth.bytes_per_second());
+  for (const MachineMeasurement& each : measurements) {
     if (each.kind != Kind::peers || each.what != "everyone") continue;
     rate = std::max(rate, static_cast<double>(each.bytes) * (each.to - 1) / each.seconds);
   }
@@ -44,13 +45,13 @@ void add_port(const std::vector<BoxMeasurement>& measurements, BoxLinks& out) {
 }
 
 /// The mean of what a copy takes while one comes the other way, over what it takes alone.
-void add_both_ways(const std::vector<BoxMeasurement>& measurements, BoxLinks& out) {
+void add_both_ways(const std::vector<MachineMeasurement>& measurements, MachineLinks& out) {
   double sum = 0;
   double count = 0;
-  for (const BoxMeasurement& each : measurements) {
+  for (const MachineMeasurement& each : measurements) {
     if (each.kind != Kind::peers || each.what != "both ways") continue;
-    const BoxLink* one = find(out, each.from, each.to);
-    const BoxLink* other = find(out, each.to, each.from);
+    const MachineLink* one = find(out, each.from, each.to);
+    const MachineLink* other = find(out, each.to, each.from);
     if (one == nullptr || other == nullptr) continue;
     sum += each.seconds / std::max(seconds_of(*one, each.bytes), seconds_of(*other, each.bytes));
     ++count;
@@ -60,17 +61,17 @@ void add_both_ways(const std::vector<BoxMeasurement>& measurements, BoxLinks& ou
 
 }  // namespace
 
-double seconds_of(const BoxLink& link, std::int64_t bytes) {
+double seconds_of(const MachineLink& link, std::int64_t bytes) {
   return link.latency.seconds() + static_cast<double>(bytes) / link.bandwidth.bytes_per_second();
 }
 
-BoxLinks fit_links(const std::vector<BoxMeasurement>& measurements) {
+MachineLinks fit_links(const std::vector<MachineMeasurement>& measurements) {
   std::map<std::pair<int, int>, Sizes> pairs;
-  for (const BoxMeasurement& each : measurements) {
+  for (const MachineMeasurement& each : measurements) {
     if (each.kind != Kind::peer || each.what != "copy") continue;
     pairs[{each.from, each.to}][each.bytes] = each.seconds;
   }
-  BoxLinks out;
+  MachineLinks out;
   for (const auto& [pair, sizes] : pairs) {
     out.pairs.push_back(link_of(pair.first, pair.second, sizes));
   }

@@ -13,7 +13,7 @@ namespace lockstep {
 
 namespace {
 
-using Kind = BoxMeasurement::Kind;
+using Kind = MachineMeasurement::Kind;
 using fitting::duration;
 using fitting::Measurements;
 using fitting::of_kind;
@@ -27,7 +27,7 @@ constexpr double kLeastTraffic = 1e-3;
 
 [[nodiscard]] MemoryCurve curve_of(const Measurements& all, Kind kind, std::string_view type) {
   MemoryCurve out;
-  for (const BoxMeasurement& each : of_kind(all, kind)) {
+  for (const MachineMeasurement& each : of_kind(all, kind)) {
     if (each.what == type) out.points.emplace_back(each.bytes, each.seconds);
   }
   std::sort(out.points.begin(), out.points.end());
@@ -51,7 +51,7 @@ class Fitting {
     fitting::attention(kernels_, fit_);
     fitting::convolutions(kernels_, fit_);
     others();
-    for (const BoxMeasurement& each : of_kind(all_, Kind::beside)) {
+    for (const MachineMeasurement& each : of_kind(all_, Kind::beside)) {
       fit_.model.slowdown_while_communicating = std::max(1.0, each.ratio);
     }
     return std::move(fit_);
@@ -79,7 +79,7 @@ class Fitting {
   void others() {
     std::map<OperationKind, std::vector<double>> traffic;
     std::map<OperationKind, std::vector<double>> kernels;
-    for (const BoxMeasurement& each : kernels_) {
+    for (const MachineMeasurement& each : kernels_) {
       const Kernel& of = each.kernel;
       if (fitting::is_product(of.kind) || of.moved_bytes <= 0) continue;
       const double left = each.seconds - each.kernels * fit_.model.launch.seconds();
@@ -99,7 +99,7 @@ class Fitting {
 
 }  // namespace
 
-MachineFit fit_machine(const std::vector<BoxMeasurement>& measurements, bool is_host,
+MachineFit fit_machine(const std::vector<MachineMeasurement>& measurements, bool is_host,
                        std::int64_t multiprocessors) {
   return Fitting{measurements, is_host, multiprocessors}.run();
 }

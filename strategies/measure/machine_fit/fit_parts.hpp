@@ -13,16 +13,16 @@
 /// rest.
 namespace lockstep::fitting {
 
-using Measurements = std::vector<BoxMeasurement>;
+using Measurements = std::vector<MachineMeasurement>;
 
 [[nodiscard]] inline Duration duration(double seconds) {
   return Duration::picoseconds(std::llround(std::max(0.0, seconds) * 1e12));
 }
 
-[[nodiscard]] inline Measurements of_kind(const Measurements& all, BoxMeasurement::Kind kind) {
+[[nodiscard]] inline Measurements of_kind(const Measurements& all, MachineMeasurement::Kind kind) {
   Measurements out;
   std::copy_if(all.begin(), all.end(), std::back_inserter(out),
-               [kind](const BoxMeasurement& each) { return each.kind == kind; });
+               [kind](const MachineMeasurement& each) { return each.kind == kind; });
   return out;
 }
 

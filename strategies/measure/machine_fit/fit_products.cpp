@@ -11,7 +11,7 @@ namespace {
 
 [[nodiscard]] Measurements products_in(const Measurements& kernels, Dtype dtype) {
   Measurements out;
-  for (const BoxMeasurement& each : kernels) {
+  for (const MachineMeasurement& each : kernels) {
     const Kernel& of = each.kernel;
     if (of.kind == OperationKind::matmul && of.math == dtype && !of.bias) {
       out.push_back(each);
@@ -39,7 +39,7 @@ void of_precision(const Measurements& kernels, MachineFit& fit, Dtype dtype) {
   if (rows.empty()) return;
   double peak = 0;
   double quickest = 1;
-  for (const BoxMeasurement& each : rows) {
+  for (const MachineMeasurement& each : rows) {
     peak = std::max(peak, flops_of(each.kernel) / each.seconds);
     quickest = std::min(quickest, each.seconds);
   }
@@ -67,7 +67,7 @@ void of_precision(const Measurements& kernels, MachineFit& fit, Dtype dtype) {
   const auto error = [&] {
     put();
     double sum = 0;
-    for (const BoxMeasurement& each : rows) {
+    for (const MachineMeasurement& each : rows) {
       sum += std::abs(std::log(product_time(fit.model, each.kernel, figures, rate) / each.seconds));
     }
     return sum;
@@ -100,7 +100,7 @@ void of_precision(const Measurements& kernels, MachineFit& fit, Dtype dtype) {
 /// What a kernel of its own takes that adds the bias, over reading and writing the result.
 void biases(const Measurements& kernels, MachineFit& fit) {
   std::vector<double> traffic;
-  for (const BoxMeasurement& each : kernels) {
+  for (const MachineMeasurement& each : kernels) {
     const Kernel& of = each.kernel;
     const auto& figures = fit.model.products[static_cast<std::size_t>(of.math)];
     if (of.kind != OperationKind::matmul || !of.bias || !figures) continue;
@@ -119,7 +119,7 @@ void biases(const Measurements& kernels, MachineFit& fit) {
 
 void products(const Measurements& kernels, MachineFit& fit) {
   std::set<Dtype> precisions;
-  for (const BoxMeasurement& each : kernels) {
+  for (const MachineMeasurement& each : kernels) {
     if (each.kernel.kind == OperationKind::matmul) precisions.insert(each.kernel.math);
   }
   for (const Dtype dtype : precisions) of_precision(kernels, fit, dtype);
@@ -128,7 +128,7 @@ void products(const Measurements& kernels, MachineFit& fit) {
 
 void convolutions(const Measurements& kernels, MachineFit& fit) {
   std::vector<double> shares;
-  for (const BoxMeasurement& each : kernels) {
+  for (const MachineMeasurement& each : kernels) {
     const Kernel& of = each.kernel;
     const auto& figures = fit.model.products[static_cast<std::size_t>(of.math)];
     if (of.of != OperationClass::convolution || !figures) continue;

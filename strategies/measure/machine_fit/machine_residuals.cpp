@@ -11,15 +11,15 @@ namespace lockstep {
 
 namespace {
 
-using Kind = BoxMeasurement::Kind;
-using Measurements = std::vector<BoxMeasurement>;
+using Kind = MachineMeasurement::Kind;
+using Measurements = std::vector<MachineMeasurement>;
 
 /// Of copies between GPUs, the sizes that their figures do not come from too.
-void add_links(const Measurements& measurements, const BoxLinks& links,
+void add_links(const Measurements& measurements, const MachineLinks& links,
                std::map<std::string, std::vector<double>>& errors) {
-  for (const BoxMeasurement& each : measurements) {
+  for (const MachineMeasurement& each : measurements) {
     if (each.kind != Kind::peer || each.what != "copy") continue;
-    for (const BoxLink& link : links.pairs) {
+    for (const MachineLink& link : links.pairs) {
       if (link.from != each.from || link.to != each.to) continue;
       errors["copies between GPUs"].push_back(seconds_of(link, each.bytes) / each.seconds - 1);
     }
@@ -28,11 +28,11 @@ void add_links(const Measurements& measurements, const BoxLinks& links,
 
 }  // namespace
 
-std::vector<MachineResidual> residuals_of(const std::vector<BoxMeasurement>& measurements,
+std::vector<MachineResidual> residuals_of(const std::vector<MachineMeasurement>& measurements,
                                           const MachineFit& fit) {
   const Roofline cost{fit.model};
   std::map<std::string, std::vector<double>> errors;
-  for (const BoxMeasurement& each : measurements) {
+  for (const MachineMeasurement& each : measurements) {
     if (each.kind != Kind::kernel) continue;
     const std::string of = each.what + " " + std::string{to_string(each.kernel.math)};
     errors[of].push_back(cost.time(each.kernel).seconds() / each.seconds - 1);

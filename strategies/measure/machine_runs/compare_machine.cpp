@@ -37,7 +37,7 @@ class Comparing {
   // Logical ranks on one device; on several GPUs also dealt out to them.
 
   [[nodiscard]] int devices() const {
-    const std::vector<BoxLink>& links = machine_.fit.links.pairs;
+    const std::vector<MachineLink>& links = machine_.fit.links.pairs;
     const auto all = static_cast<std::size_t>(backend_.count());
     return links.size() >= all * (all - 1) ? backend_.count() : 1;
   }

@@ -9,7 +9,7 @@ namespace lockstep {
 
 namespace {
 
-using Kind = BoxMeasurement::Kind;
+using Kind = MachineMeasurement::Kind;
 
 constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 constexpr int kChain = 8;  // copies one after the other
@@ -19,7 +19,7 @@ class MeasuringLinks {
   MeasuringLinks(Backend& backend, const MeasureOptions& options)
       : backend_{backend}, options_{options}, large_{(options.quick ? 16 : 256) * kMiB} {}
 
-  std::vector<BoxMeasurement> run() {
+  std::vector<MachineMeasurement> run() {
     for (const bool nccl : {false, true}) {
       for (const std::int64_t bytes : {std::int64_t{8}, kMiB, large_}) {
         for_each_pair([&](int from, int to) { alone(from, to, bytes, nccl); });
@@ -55,8 +55,8 @@ class MeasuringLinks {
     for (BufferId i = 0; i < plan.buffers.size(); ++i) loaded->scatter_numbers(i, {}, i + 1);
     return median(loaded->seconds(2, options_.repeats));
   }
-  BoxMeasurement& add(Kind kind, std::string what, double seconds, std::int64_t bytes) {
-    BoxMeasurement& out = out_.emplace_back();
+  MachineMeasurement& add(Kind kind, std::string what, double seconds, std::int64_t bytes) {
+    MachineMeasurement& out = out_.emplace_back();
     out.kind = kind;
     out.what = std::move(what);
     out.seconds = seconds;
@@ -77,7 +77,7 @@ class MeasuringLinks {
   void alone(int from, int to, std::int64_t bytes, bool nccl) {
     PlanBuilder plan{backend_.count()};
     copies(plan, from, to, bytes, kChain);
-    BoxMeasurement& out =
+    MachineMeasurement& out =
         add(Kind::peer, nccl ? "NCCL" : "copy", time(plan.plan(), nccl) / kChain, bytes);
     out.from = from;
     out.to = to;
@@ -86,7 +86,7 @@ class MeasuringLinks {
     PlanBuilder plan{backend_.count()};
     copies(plan, a, b, large_, 1);
     copies(plan, b, a, large_, 1);
-    BoxMeasurement& out = add(Kind::peers, "both ways", time(plan.plan()), large_);
+    MachineMeasurement& out = add(Kind::peers, "both ways", time(plan.plan()), large_);
     out.from = a;
     out.to = b;
   }
@@ -111,12 +111,12 @@ class MeasuringLinks {
   Backend& backend_;
   const MeasureOptions& options_;
   std::int64_t large_;
-  std::vector<BoxMeasurement> out_{};
+  std::vector<MachineMeasurement> out_{};
 };
 
 }  // namespace
 
-std::vector<BoxMeasurement> measure_links(Backend& backend, const MeasureOptions& options) {
+std::vector<MachineMeasurement> measure_links(Backend& backend, const MeasureOptions& options) {
   if (backend.count() < 2) return {};
   return MeasuringLinks{backend, options}.run();
 }

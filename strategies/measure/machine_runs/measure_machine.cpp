@@ -12,7 +12,7 @@ namespace lockstep {
 
 namespace {
 
-using Kind = BoxMeasurement::Kind;
+using Kind = MachineMeasurement::Kind;
 
 constexpr int kChain = 64;
 constexpr std::int64_t kPlaces = 8;  // of blocks that are moved one after the other
@@ -23,7 +23,7 @@ class Measuring {
   Measuring(Backend& backend, bool is_host, const MeasureOptions& options)
       : backend_{backend}, is_host_{is_host}, options_{options} {}
 
-  std::vector<BoxMeasurement> run() {
+  std::vector<MachineMeasurement> run() {
     tell("launches");
     launches();
     tell("memory");
@@ -40,7 +40,8 @@ class Measuring {
     tell("host and device");
     host_copies();
     tell("links between GPUs");
-    for (BoxMeasurement& each : measure_links(backend_, options_)) out_.push_back(std::move(each));
+    for (MachineMeasurement& each : measure_links(backend_, options_))
+      out_.push_back(std::move(each));
     return std::move(out_);
   }
 
@@ -55,8 +56,8 @@ class Measuring {
     for (BufferId i = 0; i < plan.buffers.size(); ++i) loaded->scatter_numbers(i, {}, i + 1);
     return median(loaded->seconds(2, options_.repeats));
   }
-  BoxMeasurement& add(Kind kind, std::string what, double seconds) {
-    BoxMeasurement& out = out_.emplace_back();
+  MachineMeasurement& add(Kind kind, std::string what, double seconds) {
+    MachineMeasurement& out = out_.emplace_back();
     out.kind = kind;
     out.what = std::move(what);
     out.seconds = seconds;
@@ -127,7 +128,7 @@ class Measuring {
     for (const Program& program : programs) {
       for (const auto& [routine, index] : distinct_operations(program)) {
         const TimedOperation timed = time_operation(backend_, program, routine, index, timing);
-        BoxMeasurement& out =
+        MachineMeasurement& out =
             add(Kind::kernel, std::string{to_string(timed.kernel.kind)}, timed.seconds);
         out.kernel = timed.kernel;
         out.kernels = timed.kernels;
@@ -182,13 +183,13 @@ class Measuring {
   Backend& backend_;
   bool is_host_;
   const MeasureOptions& options_;
-  std::vector<BoxMeasurement> out_{};
+  std::vector<MachineMeasurement> out_{};
 };
 
 }  // namespace
 
-std::vector<BoxMeasurement> measure_machine(Backend& backend, bool is_host,
-                                            const MeasureOptions& options) {
+std::vector<MachineMeasurement> measure_machine(Backend& backend, bool is_host,
+                                                const MeasureOptions& options) {
   return Measuring{backend, is_host, options}.run();
 }
 

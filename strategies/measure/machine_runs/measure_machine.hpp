@@ -18,7 +18,7 @@ struct MeasureOptions {
 /// Measures memory, launches, products, attention, everything else that programs are made of, and,
 /// on several GPUs, the links between them. Never on zeros; medians after a warm-up. Errors:
 /// DeviceError.
-[[nodiscard]] std::vector<BoxMeasurement> measure_machine(Backend& backend, bool is_host,
-                                                          const MeasureOptions& options = {});
+[[nodiscard]] std::vector<MachineMeasurement> measure_machine(Backend& backend, bool is_host,
+                                                              const MeasureOptions& options = {});
 
 }  // namespace lockstep

@@ -111,9 +111,9 @@ void read_llama4(Keys& keys, TransformerConfig& config) {
   config.experts->every = keys.size("interleave_moe_layer_step", kMostLayers, 1);
   config.ffn = keys.size("intermediate_size_mlp", 4 * kWidest, 16'384);
   check_expert_layers(keys, config);
-  if (keys.flag("use_qk_norm", true)) {
-    keys.say("use_qk_norm: these norms have no parameters and are left out");
-  }
+  static const std::string kNoParameters =
+      "use_qk_norm: these norms have no parameters and are left out";
+  if (keys.flag("use_qk_norm", true)) keys.say(kNoParameters);
   read_chunks(keys, config);
 }
 

@@ -13,9 +13,8 @@ void issue(Activity& activity, const HostLaunch& issued, std::uint32_t stream,
            const std::vector<ActivityRef>& places) {
   activity.not_before = issued.at;
   if (issued.after == HostLaunch::kStart) return;
-  activity.activity_launched_after = places[issued.after];
-  if (activity.activity_launched_after->stream != stream)
-    activity.after.push_back(*activity.activity_launched_after);
+  activity.launched_after = places[issued.after];
+  if (activity.launched_after->stream != stream) activity.after.push_back(*activity.launched_after);
 }
 
 RoleCosts role_costs(const RoleProgram& role, const KernelTimes& kernels) {

@@ -99,13 +99,13 @@ TEST_CASE("an operation is issued at a time, or so long after the end of one bef
   const Network network = star(1, 1_GBps, 0_us);
   Workload workload;
   Activity next = compute(1_us);
-  next.activity_launched_after = ActivityRef{0, 0};
+  next.launched_after = ActivityRef{0, 0};
   next.not_before = TimePoint{2_us};
   Activity timed = compute(1_us);
   timed.not_before = TimePoint{5_us};
   Activity beside = compute(1_us);
   beside.after = {{0, 1}};
-  beside.activity_launched_after = ActivityRef{0, 1};
+  beside.launched_after = ActivityRef{0, 1};
   beside.not_before = TimePoint{4_us};
   workload.streams.push_back({0, "a", {compute(3_us), next}});
   workload.streams.push_back({0, "b", {timed, beside}});

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "sim/trace/memory.hpp"
-#include "step_under_test.hpp"
 #include "strategies/models/count.hpp"
+#include "tests/strategies/step/step_under_test.hpp"
 
 /// ZeRO (Rajbhandari et al., arXiv 1910.02054): what is communicated and what is kept.
 

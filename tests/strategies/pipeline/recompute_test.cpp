@@ -138,7 +138,7 @@ TEST_CASE("what was communicated forward is communicated again") {
   with.tp = 2;
   const Mesh mesh = device_mesh(with, 4, 8);
   ModelGraph graph = gpt(AttentionKind::flash);
-  divide_message(graph, mesh, sharding_rules(with, mesh));
+  propagate_sharding(graph, mesh, sharding_rules(with, mesh));
   recompute(graph, Recompute::full);
   std::int64_t sent_again = 0;
   for (const Operation& operation : layer(graph).backward) {

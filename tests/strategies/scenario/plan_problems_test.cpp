@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "step_under_test.hpp"
+#include "tests/strategies/step/step_under_test.hpp"
 
 /// Plans that cannot be: one sentence each, with the key, the value and what would be possible.
 

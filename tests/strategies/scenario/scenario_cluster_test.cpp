@@ -121,7 +121,8 @@ TEST_CASE("parameter servers need hosts") {
       R"({"exchange": "parameter_server", "servers": 3, "precision": "fp16"})";
   CHECK(read(R"({"file": "star", "ranks": 4, "gpu": "v100-sxm2-32gb"})", servers)
             .cluster.cluster.auxiliary_ranks() == 3);
-  CHECK(read(R"({"file": "dgx-a100", "nodes": 2})", servers).cluster.cluster.helpers() == 4);
+  CHECK(read(R"({"file": "dgx-a100", "nodes": 2})", servers).cluster.cluster.auxiliary_ranks() ==
+        4);
   CHECK(error_of(R"({"file": "dgx-a100", "nodes": 1})", servers) ==
         "/cluster: 3 parameter servers need as many hosts; this cluster has 2 CPU sockets");
 }

@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <functional>
 
-#include "random_plans.hpp"
-#include "step_under_test.hpp"
 #include "strategies/layout/scenario_names.hpp"
 #include "strategies/scenario/scenario_json.hpp"
 #include "strategies/scenario/scenario_parallel.hpp"
 #include "strategies/sharding/device_mesh.hpp"
+#include "tests/strategies/step/random_plans.hpp"
+#include "tests/strategies/step/step_under_test.hpp"
 
 /// Values that change nothing are told, and only those.
 namespace lockstep::test {

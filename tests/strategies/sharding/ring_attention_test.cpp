@@ -37,7 +37,7 @@ struct Laid {
   with.cp_kind = kind;
   with.ulysses = 2;
   Laid out{device_mesh(with, 4, 8), build_model(model, {})};
-  divide_message(out.graph, out.mesh, sharding_rules(with, out.mesh));
+  propagate_sharding(out.graph, out.mesh, sharding_rules(with, out.mesh));
   ring_attention(out.graph, out.mesh, zigzag);
   return out;
 }

@@ -4,11 +4,11 @@
 #include <map>
 #include <tuple>
 
-#include "random_plans.hpp"
 #include "sim/program/kernel.hpp"
-#include "step_under_test.hpp"
 #include "strategies/models/count.hpp"
 #include "strategies/step/lowering/lowering.hpp"
+#include "tests/strategies/step/random_plans.hpp"
+#include "tests/strategies/step/step_under_test.hpp"
 
 /// What holds for every training step, whatever the plan.
 

@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-#include "step_under_test.hpp"
+#include "tests/strategies/step/step_under_test.hpp"
 
 // A verification that fails says where: the first operation that writes what one device has
 // otherwise.

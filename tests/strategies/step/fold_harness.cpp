@@ -1,4 +1,4 @@
-#include "fold_harness.hpp"
+#include "tests/strategies/step/fold_harness.hpp"
 
 #include <fmt/format.h>
 

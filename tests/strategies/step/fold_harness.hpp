@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <string>
 
-#include "random_plans.hpp"
 #include "strategies/step/simulate.hpp"
+#include "tests/strategies/step/random_plans.hpp"
 
 /// Steps folded and not, held against each other.
 namespace lockstep::test {

@@ -5,7 +5,7 @@
 #include <functional>
 #include <random>
 
-#include "fold_harness.hpp"
+#include "tests/strategies/step/fold_harness.hpp"
 #include "topologies/devices/device.hpp"
 
 namespace lockstep::test {

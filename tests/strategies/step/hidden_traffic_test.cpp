@@ -4,10 +4,10 @@
 #include <cmath>
 #include <map>
 
-#include "random_plans.hpp"
 #include "sim/trace/breakdown.hpp"
-#include "step_under_test.hpp"
 #include "strategies/step/simulate.hpp"
+#include "tests/strategies/step/random_plans.hpp"
+#include "tests/strategies/step/step_under_test.hpp"
 #include "topologies/files/cluster_file.hpp"
 
 /// What may hide behind computation: nothing but what a plan's `overlap` names.

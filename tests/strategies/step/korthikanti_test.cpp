@@ -4,7 +4,7 @@
 #include <set>
 
 #include "sim/trace/memory.hpp"
-#include "step_under_test.hpp"
+#include "tests/strategies/step/step_under_test.hpp"
 
 /// The figures of Korthikanti et al., arXiv 2205.05198, as planners repeat them: GiB per GPU of
 /// parameters with their optimizer, and of activations without recomputation and with sequence

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "sim/trace/memory.hpp"
-#include "step_under_test.hpp"
 #include "strategies/models/count.hpp"
+#include "tests/strategies/step/step_under_test.hpp"
 
 /// Memory against closed forms. Symbols: s sequence, b microbatch, h hidden, a heads, t = tp, p =
 /// pp, v = vpp, L layers. Source: Korthikanti et al., Reducing Activation Recomputation in Large

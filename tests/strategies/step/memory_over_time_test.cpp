@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "sim/trace/memory.hpp"
-#include "step_under_test.hpp"
 #include "strategies/models/count.hpp"
 #include "strategies/step/simulate.hpp"
+#include "tests/strategies/step/step_under_test.hpp"
 #include "topologies/files/cluster_file.hpp"
 
 /// Memory while a step runs: activations by schedule, weights that ZeRO-3 gathers.

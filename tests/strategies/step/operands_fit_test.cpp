@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "random_plans.hpp"
-#include "step_under_test.hpp"
 #include "strategies/sharding/cuts.hpp"
+#include "tests/strategies/step/random_plans.hpp"
+#include "tests/strategies/step/step_under_test.hpp"
 
 /// Whether the parts that a rank holds fit together, in every operation of every plan.
 

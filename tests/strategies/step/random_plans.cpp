@@ -1,11 +1,11 @@
-#include "random_plans.hpp"
+#include "tests/strategies/step/random_plans.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <random>
 
-#include "step_under_test.hpp"
+#include "tests/strategies/step/step_under_test.hpp"
 
 namespace lockstep::test {
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "random_plans.hpp"
-#include "step_under_test.hpp"
+#include "tests/strategies/step/random_plans.hpp"
+#include "tests/strategies/step/step_under_test.hpp"
 #include "topologies/files/cluster_file.hpp"
 
 namespace lockstep::test {

@@ -8,13 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include "random_plans.hpp"
 #include "sim/execute/run_program/execute_program.hpp"
 #include "sim/trace/memory.hpp"
-#include "step_under_test.hpp"
 #include "strategies/nccl/tuning_file.hpp"
 #include "strategies/step/lowering/lowering.hpp"
 #include "strategies/step/simulate.hpp"
+#include "tests/strategies/step/random_plans.hpp"
+#include "tests/strategies/step/step_under_test.hpp"
 #include "topologies/files/cluster_file.hpp"
 #include "topologies/routing/lower.hpp"
 

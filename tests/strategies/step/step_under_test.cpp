@@ -1,4 +1,4 @@
-#include "step_under_test.hpp"
+#include "tests/strategies/step/step_under_test.hpp"
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "sim/execute/run_program/execute_program.hpp"
-#include "step_under_test.hpp"
+#include "tests/strategies/step/step_under_test.hpp"
 
 // An execution goes on where another one has stopped; float32 does what float64 does, as far as it
 // can.

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "step_under_test.hpp"
 #include "strategies/models/count.hpp"
+#include "tests/strategies/step/step_under_test.hpp"
 
 /// How often a strategy communicates, and how much, against closed forms. Symbols: s sequence,
 /// b sequences of a microbatch on one data-parallel rank, h hidden, d head size, V vocabulary, L

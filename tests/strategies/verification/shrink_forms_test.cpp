@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "shrink_harness.hpp"
+#include "tests/strategies/verification/shrink_harness.hpp"
 
 // Forms that no shipped scenario has.
 namespace lockstep {

@@ -1,4 +1,4 @@
-#include "shrink_harness.hpp"
+#include "tests/strategies/verification/shrink_harness.hpp"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "shrunk_form.hpp"
+#include "tests/strategies/verification/shrunk_form.hpp"
 
 /// Plans to be shrunk.
 namespace lockstep::test {

@@ -1,4 +1,4 @@
-#include "shrunk_form.hpp"
+#include "tests/strategies/verification/shrunk_form.hpp"
 
 #include <fmt/format.h>
 

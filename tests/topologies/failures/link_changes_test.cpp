@@ -315,7 +315,7 @@ TEST_CASE("ranks without a route are found, whichever links are gone") {
   CHECK(first_cut_off(mesh) == std::pair<EndpointId, EndpointId>{251, 17});
 }
 
-/// The search through everything as one graph knows nothing of stretches.
+/// The search through everything as one graph knows nothing of segments.
 TEST_CASE("with any links of a fabric gone, routes are those of a search through what is left") {
   const Cluster three_levels =
       build_cluster(call("fat_tree", {{"link", plain_link()}, {"radix", std::int64_t{4}}}),

@@ -249,7 +249,7 @@ TEST_CASE("all single paths of all kinds of nodes on all kinds of fabrics hold t
 }
 
 /// Nobody's structure used: the best paths of the whole cluster as one graph.
-TEST_CASE("routes put together from stretches are those of a search through everything") {
+TEST_CASE("routes put together from segments are those of a search through everything") {
   const std::vector<Cluster> clusters{
       build_cluster(hgx("dgx1"), call("star", {{"link", plain_link()}}), nodes(2)),
       build_cluster(hgx("summit"),

@@ -7,7 +7,7 @@
 
 namespace lockstep::app {
 
-/// A collective as it is played on an setup.
+/// A collective as it is played on a setup.
 struct BoundCase {
   Collective collective = Collective::all_reduce;
   std::span<const EndpointId> members;  // all ranks, then `auxiliary_ranks`

@@ -69,7 +69,7 @@ struct ScheduleCounts {
   std::optional<std::int64_t> sent_blocks;  // by one rank, switches not counted
 };
 
-/// Prepares and plays candidates on an setup. Thread-safe.
+/// Prepares and plays candidates on a setup. Thread-safe.
 class CollectiveRunner {
  public:
   struct Options {

@@ -55,12 +55,12 @@ class CollectiveSetup {
                                      std::optional<Bytes> size) const {
     return communicator_->input(arguments, root, size);
   }
-  /// The end points of the ranks, then those of `count` auxiliary_ranks. Empty where there are
+  /// The end points of the ranks, then those of `count` auxiliary ranks. Empty where there are
   /// fewer.
   [[nodiscard]] std::vector<EndpointId> members(AuxiliaryRanks auxiliary_ranks, int count) const {
     return communicator_->members(auxiliary_ranks, count);
   }
-  /// Why `count` auxiliary_ranks cannot play along where links have failed: the first two end
+  /// Why `count` auxiliary ranks cannot play along where links have failed: the first two end
   /// points that have to talk and have no route left. Empty where all have.
   [[nodiscard]] std::string unreachable(AuxiliaryRanks auxiliary_ranks, int count) const;
   /// Links and end points in words, for busiest links and notes.

@@ -22,7 +22,7 @@ struct NcclRequest {
   void check() const;
 };
 
-/// What NCCL would do on an setup, size by size: its tuning model's pick, which is then replayed
+/// What NCCL would do on a setup, size by size: its tuning model's pick, which is then replayed
 /// on the links after what it was measured to cost beside them. Thread-safe.
 class NcclChooser {
  public:

@@ -157,7 +157,7 @@ class Cuts {
   const Network& network_;
   bool ports_only_;
   EndpointId ranks_;
-  EndpointId end_points_;  // ranks, then auxiliary_ranks
+  EndpointId end_points_;  // ranks, then auxiliary ranks
 };
 
 }  // namespace

@@ -32,7 +32,7 @@ struct ComplexityPoint {
   int ranks = 0;
   std::optional<std::int64_t> rounds;  // of a small message; none: too many to follow
   std::int64_t messages = 0;           // this and the rest: of a large message
-  Bytes busiest;  // sent and received by the node that does most, auxiliary_ranks included
+  Bytes busiest;  // sent and received by the node that does most, auxiliary ranks included
   Bytes total;    // sent by all
   std::optional<Duration> small_time;  // none: too many messages for the engine
   std::optional<Duration> large_time;

@@ -7,7 +7,7 @@
 
 namespace lockstep::app {
 
-/// What a schedule moves, in messages and blocks, auxiliary_ranks included.
+/// What a schedule moves, in messages and blocks, auxiliary ranks included.
 struct TrafficCount {
   /// Messages that follow one another; none: too many to follow.
   std::optional<std::int64_t> rounds = 0;

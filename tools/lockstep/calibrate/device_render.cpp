@@ -26,9 +26,9 @@ std::string config_of(const CalibrateDeviceRequest& request) {
   return out.dump();
 }
 
-std::vector<std::string> about_links(const BoxLinks& of) {
+std::vector<std::string> about_links(const MachineLinks& of) {
   std::vector<std::string> out;
-  for (const BoxLink& link : of.pairs) {
+  for (const MachineLink& link : of.pairs) {
     out.push_back(fmt::format("GPU {} to GPU {}: {:.4g} GB/s after {:.3g} us", link.from, link.to,
                               link.bandwidth.bytes_per_second() / 1e9,
                               link.latency.seconds() * 1e6));
@@ -53,9 +53,9 @@ std::vector<std::string> about(const MeasuredMachine& machine) {
   for (std::string& line : about_links(machine.fit.links)) out.push_back(std::move(line));
   for (std::size_t i = 0; i < kDtypes; ++i) {
     bool measured = false;
-    for (const BoxMeasurement& each : machine.measurements) {
-      const bool product =
-          each.kind == BoxMeasurement::Kind::kernel && each.kernel.kind == OperationKind::matmul;
+    for (const MachineMeasurement& each : machine.measurements) {
+      const bool product = each.kind == MachineMeasurement::Kind::kernel &&
+                           each.kernel.kind == OperationKind::matmul;
       measured = measured || (product && each.kernel.math == static_cast<Dtype>(i));
     }
     if (!measured || !machine.fit.model.peaks[i]) continue;

@@ -14,7 +14,7 @@ namespace lockstep::cli {
 class ExplainWords {
  public:
   struct Setting {
-    int ranks = 1;  // that hold data; auxiliary_ranks follow
+    int ranks = 1;  // that hold data; auxiliary ranks follow
     AuxiliaryRanks auxiliary_ranks = AuxiliaryRanks::none;
     std::int64_t chunks = 1;  // of the whole message
     Bytes chunk;              // length of one

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "ranks_under_test.hpp"
+#include "tests/sim/execute/program/ranks_under_test.hpp"
 
 // Programs that cannot go on end with one error that names ranks, operations and who waits for
 // whom.

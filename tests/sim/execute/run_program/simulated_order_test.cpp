@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "ranks_under_test.hpp"
+#include "tests/sim/execute/program/ranks_under_test.hpp"
 
 // A program executed when a timeline says so: what begins before its inputs exist is named, what is
 // allocated is counted.

@@ -104,7 +104,7 @@ Network pairs_network(int ranks) {
   return network;
 }
 
-/// n is even; auxiliary_ranks follow in pairs of their own.
+/// n is even; auxiliary ranks follow in pairs of their own.
 std::vector<Partition> pairs_partition(const RowCase& row, const Network& network) {
   Partition pairs{"pairs"};
   pairs.add(20_GBps, 20_GBps, row.n() / 2, 2);

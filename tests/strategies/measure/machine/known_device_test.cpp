@@ -14,7 +14,7 @@
 namespace lockstep {
 namespace {
 
-using Kind = BoxMeasurement::Kind;
+using Kind = MachineMeasurement::Kind;
 
 /// Mean error of what the fit has not seen: what is left of the goal of 8 % (configs/calibration)
 /// is for what these kernels do not have, noise and caches.
@@ -28,21 +28,21 @@ DeviceModel shipped(const std::string& device) {
   return out;
 }
 
-std::vector<BoxMeasurement> measured(const DeviceModel& model) {
+std::vector<MachineMeasurement> measured(const DeviceModel& model) {
   const Roofline cost{model};
-  std::vector<BoxMeasurement> out;
+  std::vector<MachineMeasurement> out;
   const ProgramsToMeasure programs = programs_to_measure(false, false);
   for (const auto* some : {&programs.products, &programs.attentions, &programs.steps}) {
     for (const Program& program : *some) {
       for (const auto& [routine, index] : distinct_operations(program)) {
-        BoxMeasurement& each = out.emplace_back();
+        MachineMeasurement& each = out.emplace_back();
         each.kernel = kernel_of(program, program.routines[routine], index);
         each.seconds = cost.time(each.kernel).seconds();
       }
     }
   }
   const auto add = [&](Kind kind, double seconds, std::int64_t bytes) {
-    BoxMeasurement& each = out.emplace_back();
+    MachineMeasurement& each = out.emplace_back();
     each.kind = kind;
     each.what = "fp32";
     each.seconds = seconds;

@@ -11,9 +11,9 @@
 namespace lockstep {
 namespace {
 
-using Kind = BoxMeasurement::Kind;
+using Kind = MachineMeasurement::Kind;
 
-std::vector<BoxMeasurement> measured(KnownGpus& gpus) {
+std::vector<MachineMeasurement> measured(KnownGpus& gpus) {
   MeasureOptions options;
   options.quick = true;
   options.repeats = 1;
@@ -22,9 +22,9 @@ std::vector<BoxMeasurement> measured(KnownGpus& gpus) {
 
 TEST_CASE("links of known GPUs are found again, alone, both ways and all at once") {
   KnownGpus gpus{4, known_figures()};
-  const BoxLinks links = fit_links(measured(gpus));
+  const MachineLinks links = fit_links(measured(gpus));
   REQUIRE(links.pairs.size() == 12);
-  for (const BoxLink& each : links.pairs) {
+  for (const MachineLink& each : links.pairs) {
     CAPTURE(each.from);
     CAPTURE(each.to);
     const double rate = each.from == 0 && each.to == 1 ? 100e9 : 200e9;
@@ -40,7 +40,7 @@ TEST_CASE(
     "what several GPUs were measured to do is not marked as of one, and the other way round") {
   KnownGpus gpus{2, known_figures()};
   std::size_t links = 0;
-  for (const BoxMeasurement& each : measured(gpus)) {
+  for (const MachineMeasurement& each : measured(gpus)) {
     const bool of_links =
         each.kind == Kind::peer || each.kind == Kind::peers || each.kind == Kind::library;
     CAPTURE(to_string(each.kind));
@@ -49,7 +49,7 @@ TEST_CASE(
   }
   CHECK(links > 10);
   KnownGpus one{1, known_figures()};
-  for (const BoxMeasurement& each : measured(one)) CHECK(each.shared);
+  for (const MachineMeasurement& each : measured(one)) CHECK(each.shared);
 }
 
 TEST_CASE("a host's time per kernel is fitted for GPUs, which it issues to") {

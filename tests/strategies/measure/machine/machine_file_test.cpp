@@ -16,7 +16,7 @@ MeasuredMachine some_machine() {
   machine.gpus = 2;
   machine.date = "2026-11-22";
   machine.facts = {{"driver", "580.1"}};
-  BoxMeasurement kernel;
+  MachineMeasurement kernel;
   kernel.what = "matmul";
   kernel.kernel.kind = OperationKind::matmul;
   kernel.kernel.of = OperationClass::matmul;
@@ -25,8 +25,8 @@ MeasuredMachine some_machine() {
   kernel.kernel.m = kernel.kernel.n = kernel.kernel.k = 1000;
   kernel.seconds = 12.5e-6;
   kernel.shared = true;
-  BoxMeasurement peer;
-  peer.kind = BoxMeasurement::Kind::peer;
+  MachineMeasurement peer;
+  peer.kind = MachineMeasurement::Kind::peer;
   peer.what = "copy";
   peer.bytes = 8;
   peer.to = 1;
@@ -77,7 +77,7 @@ TEST_CASE("a box that is written and read is the same, and so is its text") {
   CHECK(again.device == machine.device);
   CHECK(again.measurements[0].kernel.m == 1000);
   CHECK(again.measurements[0].seconds == doctest::Approx(12.5e-6));
-  CHECK(again.measurements[1].kind == BoxMeasurement::Kind::peer);
+  CHECK(again.measurements[1].kind == MachineMeasurement::Kind::peer);
   CHECK_FALSE(again.measurements[1].shared);
   CHECK(again.fit.model.kinds[static_cast<std::size_t>(OperationKind::add)].traffic == 1.25);
   CHECK(again.fit.copy.points == machine.fit.copy.points);
@@ -119,7 +119,7 @@ TEST_CASE("a link later than a cluster may have is refused") {
 
 TEST_CASE("a box is told from other files") {
   CHECK(is_machine(parse_json(to_json(some_machine()), "box.json")));
-  CHECK_FALSE(is_box(parse_json(R"({"name": "a"})", "other.json")));
+  CHECK_FALSE(is_machine(parse_json(R"({"name": "a"})", "other.json")));
 }
 
 }  // namespace

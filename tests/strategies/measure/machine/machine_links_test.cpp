@@ -105,7 +105,7 @@ TEST_CASE("GPUs that are cabled to each other keep how their links differ") {
 
 TEST_CASE("copies between GPUs that start no later than within one leave latencies as they were") {
   MeasuredMachine machine = known_machine();
-  for (BoxLink& pair : machine.fit.links.pairs) pair.latency = machine.fit.empty_copy;
+  for (MachineLink& pair : machine.fit.links.pairs) pair.latency = machine.fit.empty_copy;
   const Cluster built = cluster("dgx-h100", 1);
   const Cluster of = with_links_of(machine, built, device("h100-sxm5-80gb")).cluster;
   CHECK(seconds(of, 1, 2, Bytes{0}) == seconds(built, 1, 2, Bytes{0}));

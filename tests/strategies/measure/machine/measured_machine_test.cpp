@@ -15,7 +15,7 @@
 namespace lockstep {
 namespace {
 
-using Kind = BoxMeasurement::Kind;
+using Kind = MachineMeasurement::Kind;
 
 /// A memory of 100 GB/s, read and written, behind 1 us.
 MachineFit known_memory(bool serial) {
@@ -41,12 +41,12 @@ Plan two_copies() {
 }
 
 /// Kernels of small programs with the times of a known device: what a fit has to find again.
-std::vector<BoxMeasurement> known_kernels(const DeviceModel& model) {
+std::vector<MachineMeasurement> known_kernels(const DeviceModel& model) {
   const Roofline cost{model};
-  std::vector<BoxMeasurement> out;
+  std::vector<MachineMeasurement> out;
   const auto add = [&](const Program& program) {
     for (const auto& [routine, index] : distinct_operations(program)) {
-      BoxMeasurement& each = out.emplace_back();
+      MachineMeasurement& each = out.emplace_back();
       each.kernel = kernel_of(program, program.routines[routine], index);
       each.what = std::string{to_string(each.kernel.kind)};
       each.seconds = cost.time(each.kernel).seconds();
@@ -92,9 +92,9 @@ DeviceModel known_device() {
 }
 
 TEST_CASE("a fit finds the figures of a known device again") {
-  std::vector<BoxMeasurement> measurements = known_kernels(known_device());
+  std::vector<MachineMeasurement> measurements = known_kernels(known_device());
   const auto add = [&](Kind kind, double seconds, std::int64_t bytes) {
-    BoxMeasurement& each = measurements.emplace_back();
+    MachineMeasurement& each = measurements.emplace_back();
     each.kind = kind;
     each.what = "fp32";
     each.seconds = seconds;
@@ -145,7 +145,7 @@ TEST_CASE("a host is measured on numbers that are not zero, and everything takes
   options.quick = true;
   options.repeats = 1;
   std::size_t kernels = 0;
-  for (const BoxMeasurement& each : measure_machine(*host, true, options)) {
+  for (const MachineMeasurement& each : measure_machine(*host, true, options)) {
     CAPTURE(to_string(each.kind));
     CAPTURE(each.what);
     CHECK(each.shared);

@@ -6,11 +6,11 @@
 #include <numeric>
 #include <random>
 
-#include "fold_harness.hpp"
 #include "sim/program/communicator.hpp"
-#include "step_under_test.hpp"
 #include "strategies/nccl/tuning_file.hpp"
 #include "strategies/step/replayed_times.hpp"
+#include "tests/strategies/step/fold_harness.hpp"
+#include "tests/strategies/step/step_under_test.hpp"
 #include "topologies/routing/lower.hpp"
 
 namespace lockstep::test {

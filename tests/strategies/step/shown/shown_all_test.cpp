@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "shown_scenario.hpp"
+#include "tests/strategies/step/shown/shown_scenario.hpp"
 
 /// What holds for every scenario that ships.
 namespace lockstep::test {

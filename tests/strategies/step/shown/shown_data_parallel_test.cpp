@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "shown_scenario.hpp"
 #include "strategies/models/count.hpp"
+#include "tests/strategies/step/shown/shown_scenario.hpp"
 
 /// How gradients come together. N parameters, W workers, R bytes per second of a link.
 namespace lockstep::test {

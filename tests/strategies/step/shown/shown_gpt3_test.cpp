@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
-#include "shown_scenario.hpp"
 #include "strategies/models/count.hpp"
+#include "tests/strategies/step/shown/shown_scenario.hpp"
 
 /// GPT-3 on one GPU: how long, and how large. N parameters, D tokens.
 namespace lockstep::test {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "shown_scenario.hpp"
+#include "tests/strategies/step/shown/shown_scenario.hpp"
 
 /// TSM-ResNet-50 on Kinetics-400, on 1 to 256 nodes of Summit with six V100 each. Measured: Lin,
 /// Gan and Han, Training Kinetics in 15 Minutes, arXiv 1910.00932.

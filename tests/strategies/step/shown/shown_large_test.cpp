@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
-#include "shown_scenario.hpp"
 #include "strategies/models/count.hpp"
+#include "tests/strategies/step/shown/shown_scenario.hpp"
 
 /// Large models as they were trained, against what was measured.
 namespace lockstep::test {

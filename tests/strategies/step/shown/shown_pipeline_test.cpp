@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "shown_scenario.hpp"
+#include "tests/strategies/step/shown/shown_scenario.hpp"
 
 /// Pipelines side by side: p stages, m microbatches, v chunks a stage. Times of one microbatch on
 /// one stage: tF forward, tB the gradient of the input, tW that of the weights.

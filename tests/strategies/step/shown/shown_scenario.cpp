@@ -1,4 +1,4 @@
-#include "shown_scenario.hpp"
+#include "tests/strategies/step/shown/shown_scenario.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "shown_scenario.hpp"
+#include "tests/strategies/step/shown/shown_scenario.hpp"
 
 /// Long sequences of Llama 2 7B over n GPUs of n/8 nodes. s tokens, h = 4096 hidden, L = 32 layers,
 /// one sequence; queries, keys and values are all h wide, bf16.

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "shown_scenario.hpp"
+#include "tests/strategies/step/shown/shown_scenario.hpp"
 
 /// Layers over two GPUs: Shoeybi et al., Megatron-LM, arXiv 1909.08053, section 3.
 namespace lockstep::test {

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <string>
 
-#include "shown_scenario.hpp"
 #include "strategies/models/count.hpp"
 #include "strategies/step/build_program.hpp"
+#include "tests/strategies/step/shown/shown_scenario.hpp"
 
 /// Model states of 7.5e9 parameters on 64 GPUs: Rajbhandari et al., ZeRO, arXiv 1910.02054,
 /// figure 1.

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "shrink_harness.hpp"
 #include "strategies/step/build_program.hpp"
+#include "tests/strategies/verification/shrink_harness.hpp"
 
 // What stays when it is asked to, and what is said where that cannot be.
 namespace lockstep {

@@ -7,11 +7,11 @@
 #include <random>
 #include <set>
 
-#include "shrink_harness.hpp"
 #include "strategies/models/files/model_file.hpp"
 #include "strategies/scenario/scenario.hpp"
 #include "strategies/step/build_program.hpp"
 #include "tests/strategies/step/random_plans.hpp"
+#include "tests/strategies/verification/shrink_harness.hpp"
 
 // A shrunk plan has the form of the whole one: shrunk_form.hpp says what that is. Every scenario,
 // every model and many drawn plans.
