@@ -1,4 +1,5 @@
 #include "tests/simgrid/simgrid_platform.hpp"
+#include "sim/base/check.hpp"
 
 #include <fmt/format.h>
 
@@ -44,7 +45,7 @@ void SimgridPlatform::add_route(EndpointId from, EndpointId to) {
   if (!routed_.insert({from, to}).second) return;
   Route route;
   if (!network_.router->route(from, to, route) || route.paths != 1) {
-    throw std::logic_error("SimGrid needs one path from each sender to its receiver");
+    throw InternalError("SimGrid needs one path from each sender to its receiver");
   }
   std::vector<s4u::LinkInRoute> path;
   for (const Hop& hop : route.hops) path.emplace_back(links_[hop.link]);

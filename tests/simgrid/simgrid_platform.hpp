@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/base/check.hpp"
 #include "sim/network/network.hpp"
 
 namespace lockstep {
@@ -26,7 +27,7 @@ class SimgridPlatform {
   SimgridPlatform(const std::string& name, const Network& network, SimgridLatency latency,
                   simgrid::s4u::NetZone* parent);
 
-  /// Does nothing for a pair that has its route. Throws std::logic_error where there is none, or
+  /// Does nothing for a pair that has its route. Throws InternalError where there is none, or
   /// where it is split over several paths.
   void add_route(EndpointId from, EndpointId to);
   /// Nothing can be added afterwards.

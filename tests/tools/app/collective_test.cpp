@@ -89,8 +89,8 @@ TEST_CASE("faults name the field of the request") {
   CollectiveRequest routes = request_of("ring");
   routes.cluster.routes = "best";
   CHECK(place([&] { (void)run_collective(routes); }) == "routes");
-  CollectiveRequest torus = request_of("torus");
-  CHECK(place([&] { (void)run_collective(torus); }) == "algorithm torus");
+  CollectiveRequest nvls = request_of("nvls");
+  CHECK(place([&] { (void)run_collective(nvls); }) == "algorithm nvls");
 }
 
 TEST_CASE("a crossover is where the fastest changes, to the element") {

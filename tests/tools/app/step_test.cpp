@@ -22,8 +22,8 @@ TEST_CASE("a step is simulated from a scenario's name, with its figures") {
 
 TEST_CASE("a layout that does not fit is refused with data on what would") {
   StepRequest request;
-  request.file = scenario_file("zero-7b5-3");
-  request.overrides = {"parallel.zero=0"};
+  request.file = scenario_file("zero-7b5-0");
+  request.overrides = {"ignore_memory=false", "stack=fused"};
   try {
     (void)run_step(request);
     FAIL("it fits");

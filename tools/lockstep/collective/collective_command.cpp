@@ -174,7 +174,11 @@ CollectiveRequest request_of(const Given& given) {
   check_concurrent(given);
   CollectiveRequest out;
   out.cluster = given.cluster;
-  if (given.concurrent.empty() && given.against.empty()) add_candidates(given.candidates, out);
+  if (given.concurrent.empty() && given.against.empty()) {
+    if (given.candidates.collectives.empty() && given.candidates.schedules.empty())
+      throw UsageError("expected a collective, such as all_reduce, or --schedule");
+    add_candidates(given.candidates, out);
+  }
   out.sizes = sizes_of(given);
   out.network = given.network;
   out.nccl = given.nccl;

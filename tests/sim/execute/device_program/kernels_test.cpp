@@ -4,6 +4,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "sim/base/check.hpp"
 #include "sim/execute/device_kernels/arguments_of.hpp"
 #include "sim/execute/device_kernels/dispatch.hpp"
 #include "sim/execute/device_plan/host_backend.hpp"
@@ -203,7 +204,7 @@ TEST_CASE("lanes that do not wait for each other are found") {
   CHECK_THROWS_AS(lanes.run([&](int lane) {
     if (lane == 3) lanes.wait();
   }),
-                  std::logic_error);
+                  InternalError);
 }
 
 }  // namespace

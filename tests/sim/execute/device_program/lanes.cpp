@@ -1,4 +1,5 @@
 #include "tests/sim/execute/device_program/lanes.hpp"
+#include "sim/base/check.hpp"
 
 #include <ucontext.h>
 
@@ -118,7 +119,7 @@ void Lanes::run(const std::function<void(int)>& body) {
     for (const int lane : of.order()) of.go_on(lane);
     const auto ended = std::count(of.ended.begin(), of.ended.end(), true);
     if (ended == count()) return;
-    if (ended > 0) throw std::logic_error{"some lanes have ended while others wait for them"};
+    if (ended > 0) throw InternalError{"some lanes have ended while others wait for them"};
   }
 }
 

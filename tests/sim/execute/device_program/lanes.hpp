@@ -20,7 +20,7 @@ class Lanes {
   Lanes& operator=(const Lanes&) = delete;
 
   [[nodiscard]] int count() const;
-  /// body(lane) in every lane. Errors: std::logic_error where some end while others wait.
+  /// body(lane) in every lane. Errors: InternalError where some end while others wait.
   void run(const std::function<void(int lane)>& body);
   /// Within run(): until all lanes wait.
   void wait();

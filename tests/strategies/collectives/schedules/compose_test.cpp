@@ -1,4 +1,5 @@
 #include "strategies/collectives/schedules/compose.hpp"
+#include "sim/base/check.hpp"
 
 #include <doctest/doctest.h>
 
@@ -224,8 +225,8 @@ TEST_CASE("compositions can be parts again") {
 TEST_CASE("parts that cannot be composed are caught") {
   const auto slotted =
       std::make_shared<TableSchedule>(std::vector<TableSchedule::Rank>{{{}}, {{}}}, 1, 1);
-  CHECK_THROWS_AS((void)side_by_side({{slotted}}), std::logic_error);
-  CHECK_THROWS_AS((void)in_sequence(2, 1, {{.part = slotted, .members = 2}}), std::logic_error);
-  CHECK_THROWS_AS((void)in_sequence(3, 1, {{.part = sends(1), .members = 3}}), std::logic_error);
-  CHECK_THROWS_AS((void)side_by_side({}), std::logic_error);
+  CHECK_THROWS_AS((void)side_by_side({{slotted}}), InternalError);
+  CHECK_THROWS_AS((void)in_sequence(2, 1, {{.part = slotted, .members = 2}}), InternalError);
+  CHECK_THROWS_AS((void)in_sequence(3, 1, {{.part = sends(1), .members = 3}}), InternalError);
+  CHECK_THROWS_AS((void)side_by_side({}), InternalError);
 }

@@ -169,9 +169,10 @@ TEST_CASE("the cluster is as large as the trace unless somebody says otherwise")
   CHECK(
       json_of("lockstep replay tests/data/goal/pair.goal --cluster custom-graph")["rows"].size() ==
       3);
-  check_refused(kGoal + " --ranks 1", 2,
-                "tests/data/goal/pair.goal has 2 ranks, the cluster 1; --nodes or --ranks makes it "
-                "larger");
+  check_refused(
+      kGoal + " --ranks 1", 2,
+      "tests/data/goal/pair.goal has 2 ranks, the cluster 1; nodes or ranks make it larger "
+      "if its size is free");
 }
 
 TEST_CASE("every form of output is there") {
