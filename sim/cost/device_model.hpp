@@ -28,7 +28,7 @@ struct TileShape {
 };
 
 /// Dense matrix products of one precision.
-struct ProductFigures {
+struct GemmParameters {
   Duration launch{};             // of a kernel that has nothing to do
   Duration tile_start{};         // of each block, until its units are busy, and to write it out
   std::int64_t k_granularity{};  // the depth is done in steps of this length
@@ -81,7 +81,7 @@ struct DeviceModel {
   std::array<std::optional<FlopRate>, kDtypes> peaks{};
   Rate memory_bandwidth = Rate::bytes_per_second(1);
   std::int64_t multiprocessors = 1;
-  std::array<std::optional<ProductFigures>, kDtypes> products{};  // as `peaks`
+  std::array<std::optional<GemmParameters>, kDtypes> products{};  // as `peaks`
   AttentionFigures attention{};
   Duration launch{};                                         // of kernels that memory bounds
   std::array<Share, kOperationClasses> memory_efficiency{};  // by class

@@ -15,7 +15,7 @@ std::int64_t blocks(std::int64_t length, std::int64_t block) {
 
 class Product {
  public:
-  Product(const ProductShape& shape, const ProductFigures& figures, FlopRate peak,
+  Product(const GemmShape& shape, const GemmParameters& figures, FlopRate peak,
           std::int64_t multiprocessors, double memory)
       : shape_{shape},
         figures_{figures},
@@ -36,7 +36,7 @@ class Product {
 
  private:
   /// What is left of the rate under load and with rows that begin anywhere.
-  static double loss(const ProductShape& shape, const ProductFigures& figures, FlopRate peak) {
+  static double loss(const GemmShape& shape, const GemmParameters& figures, FlopRate peak) {
     const double at_peak = 2.0 * static_cast<double>(shape.batches) *
                            static_cast<double>(shape.rows) * static_cast<double>(shape.columns) *
                            static_cast<double>(shape.depth) / peak.per_second();
@@ -76,8 +76,8 @@ class Product {
            memory_;
   }
 
-  const ProductShape& shape_;
-  const ProductFigures& figures_;
+  const GemmShape& shape_;
+  const GemmParameters& figures_;
   std::int64_t multiprocessors_;
   double rate_;    // of one multiprocessor
   double memory_;  // bytes per second
@@ -85,7 +85,7 @@ class Product {
 
 }  // namespace
 
-double product_seconds(const ProductShape& shape, const ProductFigures& figures, FlopRate peak,
+double product_seconds(const GemmShape& shape, const GemmParameters& figures, FlopRate peak,
                        std::int64_t multiprocessors, double memory) {
   return Product{shape, figures, peak, multiprocessors, memory}.fastest();
 }

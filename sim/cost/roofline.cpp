@@ -36,7 +36,7 @@ const auto& of_precision(const Values& values, Dtype math) {
   return *values.front();
 }
 
-ProductShape shape_of(const Kernel& kernel) {
+GemmShape shape_of(const Kernel& kernel) {
   return {kernel.batches, kernel.m, kernel.n, kernel.k, kernel.over_tokens};
 }
 
@@ -120,7 +120,7 @@ double Roofline::moved(double bytes, OperationClass of) const {
 }
 
 double Roofline::product(const Kernel& kernel) const {
-  const ProductFigures& figures = of_precision(model_.products, kernel.math);
+  const GemmParameters& figures = of_precision(model_.products, kernel.math);
   const double computing =
       product_seconds(shape_of(kernel), figures, of_precision(model_.peaks, kernel.math),
                       model_.multiprocessors, model_.memory_bandwidth.bytes_per_second());
@@ -144,7 +144,7 @@ double Roofline::casting(const Kernel& kernel) const {
 }
 
 double Roofline::convolution(const Kernel& kernel) const {
-  const ProductFigures& figures = of_precision(model_.products, kernel.math);
+  const GemmParameters& figures = of_precision(model_.products, kernel.math);
   const double computing =
       product_seconds(shape_of(kernel), figures, of_precision(model_.peaks, kernel.math),
                       model_.multiprocessors, model_.memory_bandwidth.bytes_per_second());
@@ -164,11 +164,11 @@ double Roofline::attention(const Kernel& kernel) const {
 
 /// Products of the scores' shape (queries * keys, deep as a head) or that reduce over keys.
 double Roofline::unfused_attention(const Kernel& kernel) const {
-  const ProductShape scores{kernel.batches, kernel.m, kernel.n, kernel.k};
-  const ProductShape over_keys{kernel.batches, kernel.m, kernel.k, kernel.n};
-  const ProductShape over_queries{kernel.batches, kernel.n, kernel.k, kernel.m};
-  const ProductFigures& figures = of_precision(model_.products, kernel.math);
-  const auto one = [&](const ProductShape& shape) {
+  const GemmShape scores{kernel.batches, kernel.m, kernel.n, kernel.k};
+  const GemmShape over_keys{kernel.batches, kernel.m, kernel.k, kernel.n};
+  const GemmShape over_queries{kernel.batches, kernel.n, kernel.k, kernel.m};
+  const GemmParameters& figures = of_precision(model_.products, kernel.math);
+  const auto one = [&](const GemmShape& shape) {
     return product_seconds(shape, figures, of_precision(model_.peaks, kernel.math),
                            model_.multiprocessors, model_.memory_bandwidth.bytes_per_second());
   };

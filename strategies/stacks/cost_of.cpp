@@ -69,7 +69,7 @@ const AttentionFigures& attention_of(const KernelFigures& kernels, const Softwar
 }
 
 /// A precision without figures of its own goes by those of 16 bits.
-std::array<std::optional<ProductFigures>, kDtypes> products_of(const KernelFigures& kernels) {
+std::array<std::optional<GemmParameters>, kDtypes> products_of(const KernelFigures& kernels) {
   auto out = kernels.products;
   const auto& bf16 = out[at(Dtype::bf16)];
   const auto& fp16 = out[at(Dtype::fp16)];

@@ -27,7 +27,7 @@ struct Calibration;
                                        std::int64_t devices = 1);
 
 /// How long kernels take on a device in a training step: from their shapes, products at the clocks
-/// that long products leave (ProductFigures::throttling_loss), whatever their own length; or
+/// that long products leave (GemmParameters::throttling_loss), whatever their own length; or
 /// everything at one `sustained` rate.
 /// Errors as device_model(); none where a rate is given.
 [[nodiscard]] std::unique_ptr<CostModel> cost_model(const Device& device, const std::string& stack,

@@ -127,12 +127,12 @@ Report registry(const std::string& which) {
 }  // namespace
 
 void add_list(const Command& app) {
-  struct Given {
+  struct Options {
     std::string which;
     ListAlgorithms algorithms;
     Format format = Format::table;
   };
-  const auto given = std::make_shared<Given>();
+  const auto given = std::make_shared<Options>();
   const Command command = app.add_subcommand("list", "Prints what there is to choose from");
   command
       ->add_option("registry", given->which,

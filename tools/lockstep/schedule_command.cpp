@@ -24,7 +24,7 @@ namespace lockstep::cli {
 
 namespace {
 
-struct Given {
+struct Options {
   std::string collective;
   std::string algorithm = "ring";
   ClusterRequest cluster;
@@ -37,7 +37,7 @@ struct Given {
   std::string out;
 };
 
-AlgorithmSpec spec_of(const Given& given, Collective collective) {
+AlgorithmSpec spec_of(const Options& given, Collective collective) {
   ParsedSpecs parsed = parse_specs(given.algorithm, collective);
   if (!parsed.errors.empty()) throw UsageError("--algorithm: " + parsed.errors.front().message);
   if (parsed.specs.size() != 1)
@@ -45,19 +45,19 @@ AlgorithmSpec spec_of(const Given& given, Collective collective) {
   return std::move(parsed.specs.front());
 }
 
-Bytes size_of(const Given& given) {
+Bytes size_of(const Options& given) {
   if (const auto size = parse_size(given.size)) return *size;
   throw UsageError(
       fmt::format("--size: expected a size such as 64K or 64M, got \"{}\"", given.size));
 }
 
-const ElementType& type_of(const Given& given) {
+const ElementType& type_of(const Options& given) {
   if (const ElementType* type = find_element_type(given.type)) return *type;
   throw UsageError(fmt::format("-d: there is no element type \"{}\"", given.type));
 }
 
 /// Numbers of chunks go by the cluster, as in `lockstep collective`.
-ExportRequest request_of(const Given& given, Collective collective) {
+ExportRequest request_of(const Options& given, Collective collective) {
   (void)given.cluster.policy();
   ExportRequest out;
   out.form = given.to;
@@ -72,7 +72,7 @@ ExportRequest request_of(const Given& given, Collective collective) {
 }
 
 /// A schedule on file has its number of chunks for good.
-void note_chunks(const Given& given, const Stage& stage) {
+void note_chunks(const Options& given, const Stage& stage) {
   const AlgorithmSpec spec = spec_of(given, collective_of(given.collective));
   const AlgorithmParameter* chunks = find_parameter(*spec.algorithm, "chunks");
   if (chunks == nullptr || chunks->fallback || spec.arguments.contains("chunks")) return;
@@ -82,7 +82,7 @@ void note_chunks(const Given& given, const Stage& stage) {
       to_string(size_of(given)), stage.setup->loaded().name, spec.algorithm->name);
 }
 
-std::string exported(const Given& given) {
+std::string exported(const Options& given) {
   ExportResult out = export_schedule(request_of(given, collective_of(given.collective)));
   for (const std::string& warning : out.warnings) std::cerr << "note: " << warning << '\n';
   note_chunks(given, out.stage);
@@ -96,7 +96,7 @@ void add_schedule(const Command& app) {
   command->require_subcommand(1);
   const Command to_file =
       command->add_subcommand("export", "Writes a collective's schedule as MSCCL XML or as GOAL");
-  const auto given = std::make_shared<Given>();
+  const auto given = std::make_shared<Options>();
   to_file->add_option("collective", given->collective, "Such as all_reduce")->required();
   to_file->add_option("--algorithm,-a", given->algorithm, "With parameters, as in ring:channels=2")
       ->capture_default_str();

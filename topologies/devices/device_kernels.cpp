@@ -46,19 +46,19 @@ TileShape read_tile(ObjectReader& in) {
   return tile;
 }
 
-void read_alignment(ObjectReader& in, ProductFigures& out) {
+void read_alignment(ObjectReader& in, GemmParameters& out) {
   out.alignment = in.integer("elements", 1, kLongest);
   out.unaligned = share_of(in, "unaligned");
   out.unaligned_batches = share_of(in, "unaligned_batches");
 }
 
-void read_parts(ObjectReader& in, ProductFigures& out) {
+void read_parts(ObjectReader& in, GemmParameters& out) {
   out.max_split_k = in.integer("most", 1, kMostParts);
   out.min_k_per_split = in.integer("shortest", 1, kLongest);
   out.split_k_traffic = in.number("traffic", 0, kMost);
 }
 
-void read_load(ObjectReader& in, ProductFigures& out) {
+void read_load(ObjectReader& in, GemmParameters& out) {
   out.throttling_loss = in.number("loss", 0, kMostLoss);
   out.throttling_half_time = in.duration("half_after");
 }
@@ -141,8 +141,8 @@ class KernelReader {
     });
   }
 
-  ProductFigures read_product(ObjectReader& in) {
-    ProductFigures out;
+  GemmParameters read_product(ObjectReader& in) {
+    GemmParameters out;
     out.launch = reader_.figure(in, "launch", duration);
     out.tile_start = reader_.figure(in, "tile_start", duration);
     out.k_granularity = reader_.figure(in, "depth_grain", length);

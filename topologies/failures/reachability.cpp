@@ -81,14 +81,14 @@ class Sorts {
  public:
   explicit Sorts(const Cluster& cluster)
       : data_{cluster.shared()}, stretches_{cluster, RoutePolicy::shortest} {
-    for (const auto& [plane, failed] : damage_of(cluster, stretches_.ports()).planes) {
+    for (const auto& [plane, failed] : failed_links_of(cluster, stretches_.ports()).planes) {
       islands_[plane] = islands(*data_->fabric.plane, failed);
     }
   }
 
   [[nodiscard]] Sort of(std::size_t copy) const {
     const FabricPorts& ports = stretches_.ports();
-    Sort sort{stretches_.damage(copy), {}};
+    Sort sort{stretches_.failed_links(copy), {}};
     for (std::size_t t = 0; t < data_->terminals.size(); ++t) {
       const auto found = islands_.find(ports.plane(t));
       const bool whole = found == islands_.end();

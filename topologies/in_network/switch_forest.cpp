@@ -60,7 +60,7 @@ std::optional<Trees> trees_in_nodes(const Cluster& cluster) {
   const Graph& graph = *data.node.graph;
   const auto usual = nvswitches(graph, {});
   std::map<std::size_t, std::vector<std::optional<VertexId>>> damaged;  // by copy
-  for (const auto& [copy, lost] : damage_of(cluster, FabricPorts{data}).nodes) {
+  for (const auto& [copy, lost] : failed_links_of(cluster, FabricPorts{data}).nodes) {
     damaged[copy] = nvswitches(graph, lost.links);
   }
   Trees trees;
@@ -97,7 +97,7 @@ std::optional<FabricPort> port_of(const ClusterData& data, const RouteSegments& 
 std::optional<Trees> trees_in_planes(const Cluster& cluster) {
   const ClusterData& data = cluster.data();
   const RouteSegments segments{cluster, RoutePolicy::shortest};
-  const Damage damage = damage_of(cluster, segments.ports());
+  const FailedLinks failed_links = failed_links_of(cluster, segments.ports());
   const SwitchGraph usual{*data.fabric.plane};
   std::map<std::size_t, std::set<VertexId>> leaves;  // per plane
   Trees trees;
@@ -108,8 +108,8 @@ std::optional<Trees> trees_in_planes(const Cluster& cluster) {
     trees.above_rank.push_back(vertex_of(data, *port));
   }
   for (const auto& [plane, of_plane] : leaves) {
-    const auto lost = damage.planes.find(plane);
-    const bool whole = lost == damage.planes.end();
+    const auto lost = failed_links.planes.find(plane);
+    const bool whole = lost == failed_links.planes.end();
     const std::vector<VertexId> below{of_plane.begin(), of_plane.end()};
     const auto tree = whole ? usual.tree_over(below)
                             : SwitchGraph{*data.fabric.plane, lost->second}.tree_over(below);
@@ -150,8 +150,8 @@ std::optional<VertexId> nearest(const RouteSegments& segments, VertexId rank,
 std::optional<Trees> trees_in_graph(const Cluster& cluster) {
   const Graph& whole = *cluster.data().node.graph;
   const RouteSegments segments{cluster, RoutePolicy::shortest};
-  Damage damage = damage_of(cluster, segments.ports());
-  const SwitchGraph graph{whole, damage.nodes[0].links};
+  FailedLinks failed_links = failed_links_of(cluster, segments.ports());
+  const SwitchGraph graph{whole, failed_links.nodes[0].links};
   const auto component = graph.components();
   const auto all = leaves_of(whole);
   std::map<int, std::set<VertexId>> leaves;  // per component

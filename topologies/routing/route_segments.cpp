@@ -15,39 +15,39 @@ RouteSegments::RouteSegments(const Cluster& cluster, RoutePolicy policy)
       node_{*data_->node.graph, policy},
       plane_{*data_->fabric.plane, policy},
       built_{make_view({})} {
-  const Damage damage = damage_of(cluster, ports_);
+  const FailedLinks failed_links = failed_links_of(cluster, ports_);
   std::map<NodeDamage, std::size_t> known;
-  for (const auto& [copy, lost] : damage.nodes) add_view(copy, lost, known);
-  for (const auto& [plane, failed] : damage.planes) {
+  for (const auto& [copy, lost] : failed_links.nodes) add_view(copy, lost, known);
+  for (const auto& [plane, failed] : failed_links.planes) {
     damaged_planes_.try_emplace(plane, *data_->fabric.plane, policy_, failed);
   }
 }
 
-RouteSegments::View RouteSegments::make_view(const NodeDamage& damage) const {
+RouteSegments::View RouteSegments::make_view(const NodeDamage& failed_links) const {
   View view;
-  if (!damage.links.empty())
-    view.own = std::make_unique<SearchGraph>(*data_->node.graph, policy_, damage.links);
+  if (!failed_links.links.empty())
+    view.own = std::make_unique<SearchGraph>(*data_->node.graph, policy_, failed_links.links);
   view.graph = view.own ? view.own.get() : &node_;
   const std::size_t places = data_->gpus.size() + data_->cpus.size();
   if (places <= kMostTabled || data_->planes != 0)
-    view.tables.emplace(*data_, view.graph->paths(), policy_, damage.closed);
+    view.tables.emplace(*data_, view.graph->paths(), policy_, failed_links.closed);
   return view;
 }
 
-void RouteSegments::add_view(std::size_t copy, const NodeDamage& damage,
+void RouteSegments::add_view(std::size_t copy, const NodeDamage& failed_links,
                              std::map<NodeDamage, std::size_t>& known) {
-  const auto [found, is_new] = known.try_emplace(damage, damaged_.size() + 1);
-  if (is_new) damaged_.push_back(make_view(damage));
-  damage_[copy] = found->second;
+  const auto [found, is_new] = known.try_emplace(failed_links, damaged_.size() + 1);
+  if (is_new) damaged_.push_back(make_view(failed_links));
+  failed_links_[copy] = found->second;
 }
 
-std::size_t RouteSegments::damage(std::size_t copy) const {
-  const auto found = damage_.find(copy);
-  return found == damage_.end() ? 0 : found->second;
+std::size_t RouteSegments::failed_links(std::size_t copy) const {
+  const auto found = failed_links_.find(copy);
+  return found == failed_links_.end() ? 0 : found->second;
 }
 
 const RouteSegments::View& RouteSegments::view(std::size_t copy) const {
-  const std::size_t number = damage(copy);
+  const std::size_t number = failed_links(copy);
   return number == 0 ? built_ : damaged_[number - 1];
 }
 

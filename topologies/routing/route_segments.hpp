@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "topologies/graph/link_bundles.hpp"
-#include "topologies/routing/damage.hpp"
+#include "topologies/routing/failed_links.hpp"
 #include "topologies/routing/search_graph.hpp"
 
 namespace lockstep {
@@ -59,7 +59,7 @@ class RouteSegments {
   [[nodiscard]] const NodeRoutes& tables() const { return *built_.tables; }
 
   /// Copies with the same number have lost the same links.
-  [[nodiscard]] std::size_t damage(std::size_t copy) const;
+  [[nodiscard]] std::size_t failed_links(std::size_t copy) const;
   [[nodiscard]] const FabricPorts& ports() const { return ports_; }
 
  private:
@@ -69,9 +69,9 @@ class RouteSegments {
     const SearchGraph* graph = nullptr;
     std::optional<NodeRoutes> tables;
   };
-  void add_view(std::size_t copy, const NodeDamage& damage,
+  void add_view(std::size_t copy, const NodeDamage& failed_links,
                 std::map<NodeDamage, std::size_t>& known);
-  [[nodiscard]] View make_view(const NodeDamage& damage) const;
+  [[nodiscard]] View make_view(const NodeDamage& failed_links) const;
   [[nodiscard]] const View& view(std::size_t copy) const;
   [[nodiscard]] const SearchGraph& plane_graph(std::size_t plane) const;
   [[nodiscard]] const LinkBundles& bundles() const;
@@ -90,7 +90,7 @@ class RouteSegments {
   SearchGraph plane_;
   View built_;
   std::vector<View> damaged_;
-  std::unordered_map<std::size_t, std::size_t> damage_;  // by copy: 1 + index in damaged_
+  std::unordered_map<std::size_t, std::size_t> failed_links_;  // by copy: 1 + index in damaged_
   std::map<std::size_t, SearchGraph> damaged_planes_;
   mutable std::once_flag bundled_;
   mutable std::optional<LinkBundles> bundles_;  // made when first asked for

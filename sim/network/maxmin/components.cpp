@@ -5,7 +5,7 @@
 #include "sim/base/check.hpp"
 #include "sim/network/maxmin/fluid_transport.hpp"
 
-namespace lockstep::fluid {
+namespace lockstep::maxmin {
 
 // Who shares with whom: flows alone on their links, components of flows that share, how these
 // grow together and fall apart.
@@ -341,4 +341,4 @@ void FluidTransport::spread(FlowId id, Component& component) {
   }
 }
 
-}  // namespace lockstep::fluid
+}  // namespace lockstep::maxmin

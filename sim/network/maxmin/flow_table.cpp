@@ -4,7 +4,7 @@
 
 #include "sim/base/check.hpp"
 
-namespace lockstep::fluid {
+namespace lockstep::maxmin {
 
 FlowTable::FlowTable(std::size_t links)
     : on_link_(links), grouped_(links, 0), users_(links, 0), weight_(links, 0) {}
@@ -153,4 +153,4 @@ void FlowTable::rescale() {
   for (Weight& weight : weight_) weight *= kWeightUnit;
 }
 
-}  // namespace lockstep::fluid
+}  // namespace lockstep::maxmin

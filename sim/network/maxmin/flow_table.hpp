@@ -8,7 +8,7 @@
 #include "sim/network/network.hpp"
 #include "sim/network/transport.hpp"
 
-namespace lockstep::fluid {
+namespace lockstep::maxmin {
 
 using FlowId = std::uint32_t;
 using ComponentId = std::uint32_t;
@@ -112,4 +112,4 @@ class FlowTable {
   Weight unit_ = 1;
 };
 
-}  // namespace lockstep::fluid
+}  // namespace lockstep::maxmin

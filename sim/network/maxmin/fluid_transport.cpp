@@ -6,7 +6,7 @@
 
 namespace lockstep {
 
-namespace fluid {
+namespace maxmin {
 
 namespace {
 
@@ -260,14 +260,14 @@ void FluidTransport::settle(EventQueue& queue) {
   dirty_.clear();
 }
 
-}  // namespace fluid
+}  // namespace maxmin
 
 std::unique_ptr<Transport> make_fluid_transport(const Network& network) {
-  return std::make_unique<fluid::FluidTransport>(network, false);
+  return std::make_unique<maxmin::FluidTransport>(network, false);
 }
 
 std::unique_ptr<Transport> make_alpha_beta_transport(const Network& network) {
-  return std::make_unique<fluid::FluidTransport>(network, true);
+  return std::make_unique<maxmin::FluidTransport>(network, true);
 }
 
 }  // namespace lockstep

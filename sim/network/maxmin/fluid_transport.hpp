@@ -8,7 +8,7 @@
 #include "sim/network/transport.hpp"
 #include "sim/symmetry/reuse/link_twins.hpp"
 
-namespace lockstep::fluid {
+namespace lockstep::maxmin {
 
 /// The fluid model, and alpha-beta as the same with every link but the ports unlimited.
 ///
@@ -126,4 +126,4 @@ class FluidTransport final : public Transport {
   Duration memo_time_;
 };
 
-}  // namespace lockstep::fluid
+}  // namespace lockstep::maxmin

@@ -5,7 +5,7 @@
 #include "sim/network/maxmin/max_min_solver.hpp"
 #include "sim/network/share_error.hpp"
 
-namespace lockstep::fluid {
+namespace lockstep::maxmin {
 
 // Levels near a change. In a filling, a link L freezes at
 //   level(L) = floor((capacity - sum of w_f r_f) / sum of the other flows' w),
@@ -184,4 +184,4 @@ void MaxMinSolver::settle_near(FlowTable& flows, std::span<const LinkId> changed
   }
 }
 
-}  // namespace lockstep::fluid
+}  // namespace lockstep::maxmin

@@ -5,7 +5,7 @@
 
 #include "sim/network/share_error.hpp"
 
-namespace lockstep::fluid {
+namespace lockstep::maxmin {
 
 MaxMinSolver::MaxMinSolver(std::span<const std::uint64_t> capacities)
     : capacity_(capacities.begin(), capacities.end()),
@@ -294,4 +294,4 @@ void MaxMinSolver::take_ended(FlowTable& flows, LinkId link, std::int64_t now_ps
   }
 }
 
-}  // namespace lockstep::fluid
+}  // namespace lockstep::maxmin

@@ -7,7 +7,7 @@
 #include "sim/network/maxmin/flow_table.hpp"
 #include "sim/network/maxmin/solve_checkpoints.hpp"
 
-namespace lockstep::fluid {
+namespace lockstep::maxmin {
 
 /// Max-min fair shares of the flows on a set of links, by filling level by level.
 ///
@@ -158,4 +158,4 @@ class MaxMinSolver {
   std::vector<Joining> joining_;
 };
 
-}  // namespace lockstep::fluid
+}  // namespace lockstep::maxmin

@@ -7,7 +7,7 @@
 #include "sim/base/units.hpp"
 #include "sim/network/network.hpp"
 
-namespace lockstep::fluid {
+namespace lockstep::maxmin {
 
 /// What is left of a link while the water rises.
 struct ResidualCapacity {
@@ -96,4 +96,4 @@ class SolveCheckpoints {
   std::vector<Change> changes_;
 };
 
-}  // namespace lockstep::fluid
+}  // namespace lockstep::maxmin

@@ -4,7 +4,7 @@
 #include <tuple>
 #include <unordered_map>
 
-namespace lockstep::fluid {
+namespace lockstep::maxmin {
 
 LinkTwins::LinkTwins(std::span<const std::uint64_t> capacities, bool looks)
     : looks_{looks}, class_of_(capacities.size()), position_(capacities.size()) {
@@ -70,4 +70,4 @@ std::uint32_t LinkTwins::part(std::uint32_t from, std::size_t first, std::size_t
   return own;
 }
 
-}  // namespace lockstep::fluid
+}  // namespace lockstep::maxmin

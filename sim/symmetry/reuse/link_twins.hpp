@@ -7,7 +7,7 @@
 
 #include "sim/network/network.hpp"
 
-namespace lockstep::fluid {
+namespace lockstep::maxmin {
 
 /// Links that cannot differ: as wide as each other, and crossed so far by the very same flows with
 /// the same weights (the cables of one trunk, a GPU's cable and the one behind it). One of them
@@ -82,4 +82,4 @@ class LinkTwins {
   std::vector<Hop> shared_;
 };
 
-}  // namespace lockstep::fluid
+}  // namespace lockstep::maxmin

@@ -9,8 +9,8 @@
 #include "strategies/collectives/algorithm.hpp"
 
 /// The table of algorithms: `list`, `explain`, the documentation and the tests all read it. A new
-/// algorithm is one file in its collective's folder, its functions in that folder's algorithms.hpp,
-/// and one row in its rows.cpp.
+/// algorithm is one file in its collective's folder, which ends with its row, and a line for that
+/// row in the folder's rows.cpp.
 namespace lockstep {
 
 [[nodiscard]] std::span<const CollectiveAlgorithm> collective_algorithms();

@@ -40,13 +40,13 @@ std::string family(const std::string& gpu) {
 
 struct Near {
   double distance = 0;
-  const CheckedRun* run = nullptr;
+  const ValidatedRun* run = nullptr;
 };
 
 /// The nearest, few of each group.
-std::vector<Near> nearest(const RunKind& kind, const std::vector<CheckedRun>& checked) {
+std::vector<Near> nearest(const RunKind& kind, const std::vector<ValidatedRun>& checked) {
   std::vector<Near> all;
-  for (const CheckedRun& run : checked) all.push_back({distance_between(kind, run.kind), &run});
+  for (const ValidatedRun& run : checked) all.push_back({distance_between(kind, run.kind), &run});
   std::stable_sort(all.begin(), all.end(),
                    [](const Near& a, const Near& b) { return a.distance < b.distance; });
   std::map<std::string, std::size_t> taken;
@@ -104,7 +104,7 @@ std::string count_text(double count) {
 
 class Outside {
  public:
-  Outside(const RunKind& kind, const std::vector<CheckedRun>& checked)
+  Outside(const RunKind& kind, const std::vector<ValidatedRun>& checked)
       : kind_{kind}, checked_{checked} {}
 
   std::vector<Unchecked> find() {
@@ -126,7 +126,7 @@ class Outside {
  private:
   void word(const char* property, std::string RunKind::*member) {
     std::set<std::string> there;
-    for (const CheckedRun& run : checked_) there.insert(run.kind.*member);
+    for (const ValidatedRun& run : checked_) there.insert(run.kind.*member);
     if (there.contains(kind_.*member)) return;
     out_.push_back({property, kind_.*member, fmt::format("{}", fmt::join(there, ", "))});
   }
@@ -134,13 +134,13 @@ class Outside {
   template <class Get>
   void number(const char* property, Get get) {
     double most = 0;
-    for (const CheckedRun& run : checked_) most = std::max(most, get(run.kind));
+    for (const ValidatedRun& run : checked_) most = std::max(most, get(run.kind));
     if (get(kind_) > most * kSlack)
       out_.push_back({property, count_text(get(kind_)), "up to " + count_text(most)});
   }
 
   const RunKind& kind_;
-  const std::vector<CheckedRun>& checked_;
+  const std::vector<ValidatedRun>& checked_;
   std::vector<Unchecked> out_{};
 };
 
@@ -162,13 +162,14 @@ double distance_between(const RunKind& a, const RunKind& b) {
   return out;
 }
 
-MeasuredRange measured_over_simulated(const RunKind& kind, const std::vector<CheckedRun>& checked) {
+MeasuredRange measured_over_simulated(const RunKind& kind,
+                                      const std::vector<ValidatedRun>& checked) {
   LOCKSTEP_CHECK(!checked.empty());
   return middle_of(nearest(kind, checked));
 }
 
 Confidence confidence_of(Duration step, const RunKind& kind,
-                         const std::vector<CheckedRun>& checked) {
+                         const std::vector<ValidatedRun>& checked) {
   LOCKSTEP_CHECK(!checked.empty());
   const std::vector<Near> runs = nearest(kind, checked);
   Confidence out;

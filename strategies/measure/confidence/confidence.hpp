@@ -11,7 +11,7 @@
 namespace lockstep {
 
 /// A measured run and the error of its simulated step time, signed and relative.
-struct CheckedRun {
+struct ValidatedRun {
   RunKind kind{};
   std::string group{};
   double error = 0;
@@ -44,11 +44,11 @@ struct MeasuredRange {
 /// logarithms of GPUs, parameters and microbatch; of one group at most a third of them, so that no
 /// single source decides. `checked` has at least one run.
 [[nodiscard]] MeasuredRange measured_over_simulated(const RunKind& kind,
-                                                    const std::vector<CheckedRun>& checked);
+                                                    const std::vector<ValidatedRun>& checked);
 
 /// The same for a simulated step time, with where it comes from.
 [[nodiscard]] Confidence confidence_of(Duration step, const RunKind& kind,
-                                       const std::vector<CheckedRun>& checked);
+                                       const std::vector<ValidatedRun>& checked);
 
 /// How far apart two kinds are; 0 of equal ones.
 [[nodiscard]] double distance_between(const RunKind& a, const RunKind& b);

@@ -17,8 +17,8 @@ ByGroup step_times(std::span<const Comparison> rows) {
   return out;
 }
 
-std::vector<CheckedRun> all_but(const ByGroup& groups, const std::string& left_out) {
-  std::vector<CheckedRun> out;
+std::vector<ValidatedRun> all_but(const ByGroup& groups, const std::string& left_out) {
+  std::vector<ValidatedRun> out;
   for (const auto& [group, rows] : groups) {
     if (group == left_out) continue;
     for (const Comparison* row : rows) out.push_back({*row->kind, group, row->error()});
@@ -33,7 +33,7 @@ std::vector<GroupCoverage> coverage_by_others(std::span<const Comparison> rows) 
   std::vector<GroupCoverage> out;
   if (groups.size() < 2) return out;
   for (const auto& [group, members] : groups) {
-    const std::vector<CheckedRun> others = all_but(groups, group);
+    const std::vector<ValidatedRun> others = all_but(groups, group);
     GroupCoverage coverage{group, members.size(), 0};
     for (const Comparison* row : members) {
       const MeasuredRange range = measured_over_simulated(*row->kind, others);

@@ -103,8 +103,8 @@ constexpr std::array kNumberTypes{NumberType::fp64, NumberType::fp32, NumberType
   return out;
 }
 
-[[nodiscard]] ProductFigures read_product(ObjectReader& in) {
-  ProductFigures out;
+[[nodiscard]] GemmParameters read_product(ObjectReader& in) {
+  GemmParameters out;
   out.launch = in.duration("launch");
   out.tile_start = in.duration("tile_start");
   out.k_granularity = in.integer("depth_grain", 1, 1 << 20);
@@ -237,7 +237,7 @@ void complete(ObjectReader& in, DeviceModel& model) {
   if (first == model.products.end() || !peak) {
     return in.note("expected a peak and products of one precision at least");
   }
-  const ProductFigures any = **first;
+  const GemmParameters any = **first;
   const FlopRate rate = **std::find_if(model.peaks.begin(), model.peaks.end(),
                                        [](const auto& one) { return one.has_value(); });
   for (const Dtype dtype : kDtypeList) {

@@ -66,7 +66,7 @@ namespace {
                      number(of.traffic));
 }
 
-[[nodiscard]] std::string product(const ProductFigures& of) {
+[[nodiscard]] std::string product(const GemmParameters& of) {
   std::string tiles;
   for (const TileShape& tile : of.tiles) {
     tiles +=

@@ -26,7 +26,7 @@ namespace {
 }
 
 [[nodiscard]] double product_time(const DeviceModel& model, const Kernel& kernel,
-                                  const ProductFigures& figures, FlopRate peak) {
+                                  const GemmParameters& figures, FlopRate peak) {
   const double memory = model.memory_bandwidth.bytes_per_second();
   const double computing = product_seconds({kernel.batches, kernel.m, kernel.n, kernel.k}, figures,
                                            peak, model.multiprocessors, memory);
@@ -50,7 +50,7 @@ void of_precision(const Measurements& kernels, MachineFit& fit, Dtype dtype) {
   double large = 1;
   double small = 1;
   double thin = 1;
-  ProductFigures figures;
+  GemmParameters figures;
   const bool host = fit.serial;
   const auto put = [&] {
     figures.launch = duration(launch);
@@ -74,7 +74,7 @@ void of_precision(const Measurements& kernels, MachineFit& fit, Dtype dtype) {
   };
   // From several places: one figure may stand in for another for a long way.
   double best = std::numeric_limits<double>::infinity();
-  ProductFigures found;
+  GemmParameters found;
   for (const double of_launch : {0.5, 0.02}) {
     for (const double of_small : {0.9, 0.5, 0.2}) {
       launch = of_launch * quickest;

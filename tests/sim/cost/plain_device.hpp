@@ -8,8 +8,8 @@
 /// otherwise.
 namespace lockstep {
 
-inline ProductFigures plain_products() {
-  ProductFigures out;
+inline GemmParameters plain_products() {
+  GemmParameters out;
   out.k_granularity = 64;
   out.alignment = 8;
   out.unaligned = 0.25;

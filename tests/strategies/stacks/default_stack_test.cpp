@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "strategies/measure/confidence/checked_runs.hpp"
+#include "strategies/measure/confidence/validated_runs.hpp"
 #include "strategies/scenario/scenario.hpp"
 #include "topologies/devices/device.hpp"
 
@@ -44,7 +44,8 @@ TEST_CASE("the default stack goes by device, precision and sharded weights") {
 }
 
 TEST_CASE("validated runs were simulated with every default stack") {
-  const std::vector<CheckedRun> runs = load_checked_runs(kConfigs / "validation/residuals.json");
+  const std::vector<ValidatedRun> runs =
+      load_validated_runs(kConfigs / "validation/residuals.json");
   for (const std::string& id : device_ids(kConfigs / "devices")) {
     const Device device = load_device(kConfigs / "devices" / (id + ".json"));
     for (const Dtype precision : {Dtype::fp32, Dtype::fp16, Dtype::bf16, Dtype::fp8}) {
@@ -52,7 +53,7 @@ TEST_CASE("validated runs were simulated with every default stack") {
         CAPTURE(id);
         const std::string stack = stack_on(device.kernels, precision, zero);
         CHECK(std::any_of(runs.begin(), runs.end(),
-                          [&stack](const CheckedRun& run) { return run.kind.stack == stack; }));
+                          [&stack](const ValidatedRun& run) { return run.kind.stack == stack; }));
       }
     }
   }

@@ -47,7 +47,7 @@ Json cost_json(const NcclCost& cost) {
   return out;
 }
 
-Json product_json(const ProductFigures& of) {
+Json product_json(const GemmParameters& of) {
   Json tiles = Json::array();
   for (const TileShape& tile : of.tiles)
     tiles.push_back(

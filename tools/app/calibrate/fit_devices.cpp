@@ -40,7 +40,7 @@ using Tables = std::vector<const DeviceTable*>;
 
 /// Figures as numbers while they are fitted: durations in seconds.
 struct FreeProduct {
-  ProductFigures& figures;
+  GemmParameters& figures;
   double launch = figures.launch.seconds();
   double tile_start = figures.tile_start.seconds();
   double throttling_half_time = figures.throttling_half_time.seconds();

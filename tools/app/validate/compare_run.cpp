@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "sim/config/config_error.hpp"
-#include "strategies/measure/validation/said_slowness.hpp"
+#include "strategies/measure/validation/reported_slowdown.hpp"
 #include "strategies/measure/validation/scenario_of_run.hpp"
 #include "strategies/models/count.hpp"
 #include "strategies/scenario/scenario_json.hpp"
@@ -90,7 +90,7 @@ class Rows {
     row.assumed = !run_.origin.assumed.empty();
     row.core = run_.core;
     row.stack = scenario.stack;
-    if (quantity != ComparedQuantity::peak_memory) row.said_slow = said_slowness(run_);
+    if (quantity != ComparedQuantity::peak_memory) row.said_slow = reported_slowdown(run_);
     row.simulated *= 1 + row.said_slow;
     if (quantity == ComparedQuantity::step_time) {
       row.layout_set = layout_set_of(run_, scenario);

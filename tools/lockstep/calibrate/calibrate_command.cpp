@@ -24,7 +24,7 @@ namespace {
 
 constexpr int kQuickRepeats = 3;
 
-struct Given {
+struct Options {
   CalibrateDeviceRequest request;
   std::shared_ptr<BackendOption> backend = std::make_shared<BackendOption>();
   std::string out;
@@ -42,7 +42,7 @@ void refuse(const Command& command, std::initializer_list<const char*> options,
   }
 }
 
-CalibrateRequest fit_request_of(const Given& given) {
+CalibrateRequest fit_request_of(const Options& given) {
   CalibrateRequest request = given.fit;
   if (request.split && !given.check.empty())
     throw UsageError("--split keeps half of --from to check with: no --check beside it");
@@ -52,7 +52,7 @@ CalibrateRequest fit_request_of(const Given& given) {
   return request;
 }
 
-void calibrate_from(const Command& command, const Given& given) {
+void calibrate_from(const Command& command, const Options& given) {
   refuse(command,
          {"--backend", "--devices", "--transport", "--compare", "--calibration", "--quick",
           "--repeats"},
@@ -64,7 +64,7 @@ void calibrate_from(const Command& command, const Given& given) {
   print(render_calibration(request, result, given.format));
 }
 
-void calibrate_device(const Command& command, const Given& given) {
+void calibrate_device(const Command& command, const Options& given) {
   refuse(command, {"--check", "--split", "--runs"}, "goes with --from FILE...");
   CalibrateDeviceRequest request = given.request;
   request.backend = given.backend->name;
@@ -88,7 +88,7 @@ void calibrate_device(const Command& command, const Given& given) {
   print(render_device(request, result, given.format));
 }
 
-void add_sources(const Command& command, const std::shared_ptr<Given>& given) {
+void add_sources(const Command& command, const std::shared_ptr<Options>& given) {
   command
       .add_option("--from", given->from,
                   "Files of measured runs, collective tables and device tables "
@@ -111,7 +111,7 @@ void add_calibrate(const Command& app) {
   const Command command = app.add_subcommand(
       "calibrate",
       "Fits the simulator's figures to a device or to measured results, and shows what is left");
-  const auto given = std::make_shared<Given>();
+  const auto given = std::make_shared<Options>();
   add_backend(*command, given->backend,
               "What is measured: host: this machine's processor and memory; cuda: its GPUs");
   command

@@ -26,7 +26,7 @@ namespace lockstep::cli {
 namespace {
 
 /// The options as written.
-struct Given {
+struct Options {
   CandidateNames candidates;
   ClusterRequest cluster;
   NetworkRequest network;
@@ -53,12 +53,12 @@ struct Given {
   Format format = Format::table;
 };
 
-std::string least_text(const Given& given) {
+std::string least_text(const Options& given) {
   if (!given.least.empty()) return given.least;
   return given.crossover ? "8" : "32M";
 }
 
-Bytes largest_size(const Given& given, Bytes least) {
+Bytes largest_size(const Options& given, Bytes least) {
   const bool is_given = !given.most.empty();
   const std::string text = is_given ? given.most : given.crossover ? "1G" : "32M";
   const Bytes most = size_option("-e", text);
@@ -69,7 +69,7 @@ Bytes largest_size(const Given& given, Bytes least) {
   return most;
 }
 
-void check_steps(const Given& given, Bytes least, Bytes most) {
+void check_steps(const Options& given, Bytes least, Bytes most) {
   if (given.factor && !given.step.empty())
     throw UsageError("-f and -i exclude each other: multiply or add");
   if (given.factor && least.count() == 0 && most.count() > 0)
@@ -92,7 +92,7 @@ std::vector<Bytes> stepped(Bytes least, Bytes most, std::optional<std::int64_t> 
 }
 
 /// Doubled, unless steps are given, from what is above nothing; both ends are among them.
-std::vector<Bytes> sizes_to_cross(const Given& given, Bytes least, Bytes most, Bytes step) {
+std::vector<Bytes> sizes_to_cross(const Options& given, Bytes least, Bytes most, Bytes step) {
   std::optional<std::int64_t> factor = given.factor;
   if (!factor && given.step.empty()) factor = 2;
   const Bytes first = factor && least.count() == 0 ? std::min(8_B, most) : least;
@@ -103,7 +103,7 @@ std::vector<Bytes> sizes_to_cross(const Given& given, Bytes least, Bytes most, B
 }
 
 /// Those that are named one by one, as they stand.
-std::vector<Bytes> named_sizes(const Given& given) {
+std::vector<Bytes> named_sizes(const Options& given) {
   if (!given.least.empty() || !given.most.empty() || given.factor || !given.step.empty())
     throw UsageError("--size names every size: leave out -b, -e, -f and -i");
   if (given.crossover) throw UsageError("--crossover looks between -b and -e: leave out --size");
@@ -112,7 +112,7 @@ std::vector<Bytes> named_sizes(const Given& given) {
   return out;
 }
 
-std::vector<Bytes> sizes_of(const Given& given) {
+std::vector<Bytes> sizes_of(const Options& given) {
   if (!given.sizes.empty()) return named_sizes(given);
   const Bytes least = size_option("-b", least_text(given));
   const Bytes most = largest_size(given, least);
@@ -123,13 +123,13 @@ std::vector<Bytes> sizes_of(const Given& given) {
                          : stepped(least, most, given.factor, step);
 }
 
-Duration skew_of(const Given& given) {
+Duration skew_of(const Options& given) {
   if (const auto skew = parse_duration(given.skew)) return *skew;
   throw UsageError(
       fmt::format("--skew: expected a time such as \"10 us\", got \"{}\"", given.skew));
 }
 
-const ElementType* type_of(const Given& given) {
+const ElementType* type_of(const Options& given) {
   if (const ElementType* type = find_element_type(given.type)) return type;
   std::vector<std::string_view> names;
   for (const ElementType& type : element_types()) names.push_back(type.name);
@@ -138,7 +138,7 @@ const ElementType* type_of(const Given& given) {
 }
 
 /// What the file of --concurrent says itself, or cannot have.
-void check_concurrent(const Given& given) {
+void check_concurrent(const Options& given) {
   if (given.concurrent.empty()) return;
   if (!given.ranks.given.empty())
     throw UsageError("--set-rank and --concurrent exclude each other");
@@ -151,7 +151,7 @@ void check_concurrent(const Given& given) {
 }
 
 /// A root that is given has to be somebody's: imported schedules have theirs for good.
-void check_root(const Given& given, const CollectiveRequest& request) {
+void check_root(const Options& given, const CollectiveRequest& request) {
   if (!given.root) return;
   if (!given.concurrent.empty())
     throw UsageError("--concurrent: its file says which ranks are roots; leave out --root");
@@ -166,7 +166,7 @@ void check_root(const Given& given, const CollectiveRequest& request) {
   if (!free) throw UsageError("--root: the roots of schedules from files stand in the files");
 }
 
-CollectiveRequest request_of(const Given& given) {
+CollectiveRequest request_of(const Options& given) {
   const int modes = (given.crossover ? 1 : 0) + (given.concurrent.empty() ? 0 : 1) +
                     (given.against.empty() ? 0 : 1) + (given.plot.empty() ? 0 : 1);
   if (modes > 1)
@@ -202,7 +202,7 @@ CollectiveRequest request_of(const Given& given) {
   return out;
 }
 
-Report result_of(const Given& given) {
+Report result_of(const Options& given) {
   const CollectiveRequest request = request_of(given);
   if (!given.concurrent.empty())
     return report_of(request, run_concurrent(given.concurrent, request), given.concurrent);
@@ -217,7 +217,7 @@ Report result_of(const Given& given) {
   return report;
 }
 
-void add_sizes(const Command& command, const std::shared_ptr<Given>& given) {
+void add_sizes(const Command& command, const std::shared_ptr<Options>& given) {
   command
       .add_option(
           "--size,--sizes", given->sizes,
@@ -245,7 +245,7 @@ void add_sizes(const Command& command, const std::shared_ptr<Given>& given) {
 void add_collective(const Command& app) {
   const Command command =
       app.add_subcommand("collective", "Times collectives, as nccl-tests would print it");
-  const auto given = std::make_shared<Given>();
+  const auto given = std::make_shared<Options>();
   add_candidate_options(*command, given->candidates);
   given->cluster.cluster = "star";
   add_cluster(*command, given->cluster);

@@ -28,7 +28,7 @@ namespace {
 constexpr std::string_view kQuantities = "rounds, small_time, busiest, total or large_time";
 
 /// The options as written.
-struct Given {
+struct Options {
   std::string collective;
   ClusterRequest cluster;
   NetworkRequest network;
@@ -90,7 +90,7 @@ std::vector<int> ratios(const Range& range, int points) {
   return out;
 }
 
-std::vector<int> ranks_of(const Given& given) {
+std::vector<int> ranks_of(const Options& given) {
   const Range range = range_of(given.ranks);
   std::vector<int> out = given.points ? ratios(range, *given.points) : powers(range);
   if (out.empty())
@@ -100,7 +100,7 @@ std::vector<int> ranks_of(const Given& given) {
   return out;
 }
 
-std::vector<AlgorithmSpec> algorithms_of(const Given& given, Collective collective) {
+std::vector<AlgorithmSpec> algorithms_of(const Options& given, Collective collective) {
   if (given.algorithms != "all") {
     ParsedSpecs parsed = parse_specs(given.algorithms, collective);
     if (parsed.errors.empty()) return std::move(parsed.specs);
@@ -130,7 +130,7 @@ const ElementType* type_of(const std::string& text) {
       fmt::format("--type: expected one of {}, got \"{}\"", fmt::join(names, ", "), text));
 }
 
-ComplexityRequest request_of(const Given& given) {
+ComplexityRequest request_of(const Options& given) {
   ComplexityRequest out;
   out.collective = collective_of(given.collective);
   out.cluster = given.cluster;
@@ -159,7 +159,7 @@ double seconds(const std::optional<Duration>& time) {
   return time ? time->seconds() : 0;
 }
 
-Quantity quantity_of(const Given& given, const ComplexityRequest& request) {
+Quantity quantity_of(const Options& given, const ComplexityRequest& request) {
   const std::string& name = given.quantity;
   const auto at = [](const char* what, Bytes size) {
     return fmt::format("{} of {}", what, to_string(size));
@@ -182,7 +182,7 @@ Quantity quantity_of(const Given& given, const ComplexityRequest& request) {
   throw UsageError(fmt::format("--plot-of: expected {}, got \"{}\"", kQuantities, name));
 }
 
-void draw(const Given& given, const ComplexityRequest& request, const ComplexityResult& result) {
+void draw(const Options& given, const ComplexityRequest& request, const ComplexityResult& result) {
   const Quantity quantity = quantity_of(given, request);
   std::vector<PlotSeries> series;
   for (const ComplexityOutcome& outcome : result.outcomes) {
@@ -194,7 +194,7 @@ void draw(const Given& given, const ComplexityRequest& request, const Complexity
   plot(series, {title, {"ranks", PlotUnit::ranks}, {quantity.label, quantity.unit}}, given.plot);
 }
 
-void check_plot(const Given& given, const ComplexityRequest& request) {
+void check_plot(const Options& given, const ComplexityRequest& request) {
   (void)quantity_of(given, request);
   if (given.plot.empty()) return;
   if (given.plot == "-" && given.format != Format::table)
@@ -202,7 +202,7 @@ void check_plot(const Given& given, const ComplexityRequest& request) {
   check_plot_target(given.plot);
 }
 
-void run(const Given& given) {
+void run(const Options& given) {
   ComplexityRequest request = request_of(given);
   request.on_progress = progress_line("complexity");
   check_plot(given, request);
@@ -217,7 +217,7 @@ void run(const Given& given) {
 void add_complexity(const Command& app) {
   const Command command = app.add_subcommand(
       "complexity", "Measures how rounds, bytes and times grow with the number of ranks");
-  const auto given = std::make_shared<Given>();
+  const auto given = std::make_shared<Options>();
   given->cluster.cluster = "star";
   command->add_option("collective", given->collective, "all_reduce, broadcast, ...")->required();
   command

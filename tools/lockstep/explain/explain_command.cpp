@@ -22,7 +22,7 @@ namespace lockstep::cli {
 namespace {
 
 /// The options as written.
-struct Given {
+struct Options {
   std::string collective;
   ClusterRequest cluster;
   NetworkRequest network;
@@ -100,7 +100,7 @@ std::optional<RoundRange> rounds_of(const std::string& text) {
   return RoundRange{*first, *last};
 }
 
-ExplainRequest request_of(const Given& given) {
+ExplainRequest request_of(const Options& given) {
   const Collective collective = collective_of(given.collective);
   ExplainRequest out;
   out.stage.cluster = given.cluster;
@@ -122,7 +122,7 @@ ExplainRequest request_of(const Given& given) {
 void add_explain(const Command& app) {
   const Command command =
       app.add_subcommand("explain", "Tells round by round what an algorithm sends, adds and costs");
-  const auto given = std::make_shared<Given>();
+  const auto given = std::make_shared<Options>();
   given->cluster.cluster = "star";
   command->add_option("collective", given->collective, "all_reduce, broadcast, ...")->required();
   command

@@ -17,7 +17,7 @@ namespace lockstep::cli {
 
 namespace {
 
-struct Given {
+struct Options {
   ReplayTraceRequest request;
   std::string compute = "as-is";
   std::string most_memory = "8G";
@@ -38,7 +38,7 @@ double compute_scale_of(const std::string& text) {
   return factor;
 }
 
-ReplayTraceRequest request_of(const Given& given) {
+ReplayTraceRequest request_of(const Options& given) {
   ReplayTraceRequest out = given.request;
   out.compute_scale = compute_scale_of(given.compute);
   out.most_memory = size_option("--max-memory", given.most_memory);
@@ -48,7 +48,7 @@ ReplayTraceRequest request_of(const Given& given) {
 }
 
 /// Only tables and JSON have room for notes.
-void run(const Given& given) {
+void run(const Options& given) {
   const ReplayTraceRequest request = request_of(given);
   const ReplayTraceResult result = replay_trace(request);
   if (given.format == Format::csv || given.format == Format::md)
@@ -61,7 +61,7 @@ void run(const Given& given) {
 void add_replay(const Command& app) {
   const Command command =
       app.add_subcommand("replay", "Replays what another program did: GOAL, Chakra traces");
-  const auto given = std::make_shared<Given>();
+  const auto given = std::make_shared<Options>();
   ReplayTraceRequest& request = given->request;
   command
       ->add_option("trace", request.trace,

@@ -17,7 +17,7 @@ namespace lockstep::cli {
 
 namespace {
 
-struct Given {
+struct Options {
   RunOptions run;
   std::string ranks;
   std::string window;
@@ -38,7 +38,7 @@ Folding folding_of(const std::string& text) {
   throw UsageError(fmt::format("--fold: expected auto or off, got \"{}\"", text));
 }
 
-StepRequest request_of(const Given& given) {
+StepRequest request_of(const Options& given) {
   StepRequest out = given.run.step;
   out.file = scenario_file(out.file);
   out.simulation.fidelity = fidelity_of(given.run.fidelity);
@@ -95,7 +95,7 @@ void add_folding(const Command& command, RunOptions& run) {
       ->allow_extra_args(false);
 }
 
-void add_trace(const Command& command, Given& given) {
+void add_trace(const Command& command, Options& given) {
   command
       .add_option("--trace", given.run.step.trace,
                   "Writes the step as a trace for ui.perfetto.dev: a track for each rank and "
@@ -116,7 +116,7 @@ void add_trace(const Command& command, Given& given) {
 void add_run(const Command& app) {
   const Command command = app.add_subcommand(
       "run", "Simulates a training step: its time, throughput, MFU, memory and where time goes");
-  const auto given = std::make_shared<Given>();
+  const auto given = std::make_shared<Options>();
   StepRequest& request = given->run.step;
   command
       ->add_option(

@@ -18,7 +18,7 @@ namespace lockstep::cli {
 
 namespace {
 
-struct Given {
+struct Options {
   ClusterRequest cluster;
   Format format = Format::table;
   std::int64_t from = 0;
@@ -27,7 +27,7 @@ struct Given {
   std::string output;
 };
 
-std::string config_of(const Given& given, const LoadedCluster& loaded) {
+std::string config_of(const Options& given, const LoadedCluster& loaded) {
   nlohmann::ordered_json config;
   config["cluster"] = {{"file", given.cluster.path()},
                        {"name", loaded.name},
@@ -101,7 +101,7 @@ void add_diameter(Listing& listing, const Diameter& longest) {
   listing.add("diameter_exact", "", Cell{longest.exact});
 }
 
-Report show(const Given& given) {
+Report show(const Options& given) {
   const TopologySummary summary = summarize_topology(given.cluster);
   const LoadedCluster& loaded = summary.loaded;
   Report out;
@@ -146,7 +146,7 @@ std::vector<Cell> hop_row(const Cluster& cluster, const Hop& hop, bool limits) {
           Cell{limits, limits ? "<- limits" : " "}};
 }
 
-Report routes(const Given& given) {
+Report routes(const Options& given) {
   const RouteResult found = find_route({given.cluster, given.from, given.to});
   const LoadedCluster& loaded = found.loaded;
   const Cluster& cluster = loaded.cluster;
@@ -182,7 +182,7 @@ Report routes(const Given& given) {
 
 // --- export
 
-void export_graph(const Given& given) {
+void export_graph(const Options& given) {
   const std::string text = export_topology(given.cluster, given.as);
   if (given.output.empty()) {
     print(text);
@@ -202,7 +202,7 @@ void add_topology(const Command& app) {
       "  lockstep topology show --cluster configs/clusters/dgx1.json\n"
       "  lockstep topology routes --cluster configs/clusters/dgx-h100.json --nodes 2 --from 0 --to "
       "11");
-  const auto given = std::make_shared<Given>();
+  const auto given = std::make_shared<Options>();
 
   const Command showing = topology->add_subcommand("show", "Counts, bisection bandwidth, diameter");
   add_cluster(*showing, given->cluster);

@@ -17,7 +17,7 @@ namespace lockstep::cli {
 
 namespace {
 
-struct Given {
+struct Options {
   std::string file;
   std::string device;
   std::string name;
@@ -27,7 +27,7 @@ struct Given {
   std::string out = "-";
 };
 
-ImportRequest request_of(const Given& given) {
+ImportRequest request_of(const Options& given) {
   ImportRequest out{given.file, given.device, {}};
   out.options.name =
       given.name.empty() ? std::filesystem::path(given.file).stem().string() : given.name;
@@ -42,7 +42,7 @@ ImportRequest request_of(const Given& given) {
   return out;
 }
 
-void run(const Given& given) {
+void run(const Options& given) {
   const ImportedCluster imported = import_cluster(request_of(given));
   for (const std::string& note : imported.notes) fmt::print(stderr, "lockstep: note: {}\n", note);
   if (given.out == "-") return print(imported.json);
@@ -55,7 +55,7 @@ void run(const Given& given) {
 void add_topology_import(const Command& topology) {
   const Command command = topology.add_subcommand(
       "import", "Makes a cluster file of an NCCL topology or of nvidia-smi topo -m");
-  const auto given = std::make_shared<Given>();
+  const auto given = std::make_shared<Options>();
   command
       ->add_option("file", given->file,
                    "NCCL_TOPO_FILE or NCCL_TOPO_DUMP_FILE (XML), or what `nvidia-smi topo -m` "

@@ -19,7 +19,7 @@ namespace lockstep::cli {
 
 namespace {
 
-struct Given {
+struct Options {
   std::vector<std::string> files;
   ValidateRequest request;
   std::string quantity;
@@ -36,7 +36,7 @@ ComparedQuantity quantity_of(const std::string& text) {
   throw UsageError(fmt::format("--quantity: expected one of {}, got \"{}\"", names, text));
 }
 
-ValidateRequest request_of(const Given& given) {
+ValidateRequest request_of(const Options& given) {
   ValidateRequest out = given.request;
   for (const std::string& file : given.files) out.files.emplace_back(file);
   if (!given.quantity.empty()) out.quantity = quantity_of(given.quantity);
@@ -45,7 +45,7 @@ ValidateRequest request_of(const Given& given) {
   return out;
 }
 
-void add_choices(const Command& command, const std::shared_ptr<Given>& given) {
+void add_choices(const Command& command, const std::shared_ptr<Options>& given) {
   command
       .add_option("--group", given->request.group,
                   "Only the training runs of this group, or the table of this id")
@@ -81,7 +81,7 @@ void add_choices(const Command& command, const std::shared_ptr<Given>& given) {
 void add_validate(const Command& app) {
   const Command command =
       app.add_subcommand("validate", "Simulates what others measured, and shows how far off it is");
-  const auto given = std::make_shared<Given>();
+  const auto given = std::make_shared<Options>();
   command
       ->add_option("files", given->files,
                    "Files of measured training runs, collective tables and device tables "

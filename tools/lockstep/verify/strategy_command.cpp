@@ -22,7 +22,7 @@ constexpr const char* kNcclVersion = "2.30";
 constexpr int kMostRanks = 4096;
 constexpr int kMostSteps = 10'000;
 
-struct Given {
+struct Options {
   VerifyStrategyRequest request;
   std::string precision = "float64";
   bool whole = false;
@@ -30,7 +30,7 @@ struct Given {
   Format format = Format::table;
 };
 
-void verify_strategy_of(const Given& given) {
+void verify_strategy_of(const Options& given) {
   VerifyStrategyRequest request = given.request;
   request.file = scenario_file(request.file);
   request.shrinks = !given.whole;
@@ -50,7 +50,7 @@ void verify_strategy_of(const Given& given) {
   if (!refusal.empty()) throw Refusal(refusal);
 }
 
-void add_subject(const Command& command, const std::shared_ptr<Given>& given) {
+void add_subject(const Command& command, const std::shared_ptr<Options>& given) {
   command
       .add_option("scenario", given->request.file,
                   "Scenario file, or the name of a shipped one; its variants are verified too")
@@ -75,7 +75,7 @@ void add_subject(const Command& command, const std::shared_ptr<Given>& given) {
 void add_verify_strategy(const Command& verify) {
   const Command command = verify.add_subcommand(
       "strategy", "Trains a scenario on real numbers, shrunk, and compares it with one device");
-  const auto given = std::make_shared<Given>();
+  const auto given = std::make_shared<Options>();
   add_subject(*command, given);
   add_whole_number(
       *command, "--steps", 1, kMostSteps,

@@ -24,7 +24,7 @@ namespace lockstep::cli {
 namespace {
 
 /// The options as written.
-struct Given {
+struct Options {
   std::string collective;
   std::string algorithms = "all";
   bool algorithms_given = false;
@@ -63,7 +63,7 @@ std::vector<int> dimensions_of(const std::string& text) {
 }
 
 /// Messages are of single-precision floats.
-std::optional<std::int64_t> count_of(const Given& given) {
+std::optional<std::int64_t> count_of(const Options& given) {
   if (given.size.empty()) return given.count;
   if (given.count) throw UsageError("--size and --count exclude each other");
   const auto size = parse_size(given.size);
@@ -73,7 +73,7 @@ std::optional<std::int64_t> count_of(const Given& given) {
   return size->count() / 4;
 }
 
-void add_algorithms(const Given& given, Collective collective, VerifyCollectiveRequest& out) {
+void add_algorithms(const Options& given, Collective collective, VerifyCollectiveRequest& out) {
   if (given.algorithms == "all") {
     for (const CollectiveAlgorithm& row : collective_algorithms())
       if (row.collective == collective) out.algorithms.push_back({&row, {}});
@@ -87,7 +87,7 @@ void add_algorithms(const Given& given, Collective collective, VerifyCollectiveR
   std::move(parsed.specs.begin(), parsed.specs.end(), std::back_inserter(out.algorithms));
 }
 
-void add_schedules(const Given& given, std::optional<Collective> asked,
+void add_schedules(const Options& given, std::optional<Collective> asked,
                    VerifyCollectiveRequest& out) {
   for (const std::string& file : given.schedules) {
     MscclImport import = read_msccl(file, {given.request.slots});
@@ -102,7 +102,7 @@ void add_schedules(const Given& given, std::optional<Collective> asked,
   }
 }
 
-void read_root(const Given& given, VerifyCollectiveRequest& out) {
+void read_root(const Options& given, VerifyCollectiveRequest& out) {
   if (given.root.empty()) return;
   out.every_root = given.root == "all";
   const auto root = number_of(given.root);
@@ -112,7 +112,7 @@ void read_root(const Given& given, VerifyCollectiveRequest& out) {
 }
 
 /// Imported schedules have their roots for good.
-void check_root(const Given& given, const VerifyCollectiveRequest& request) {
+void check_root(const Options& given, const VerifyCollectiveRequest& request) {
   if (given.root.empty()) return;
   std::vector<Collective> collectives;
   for (const AlgorithmSpec& spec : request.algorithms)
@@ -123,7 +123,7 @@ void check_root(const Given& given, const VerifyCollectiveRequest& request) {
   (void)root_of(request.root, collectives);
 }
 
-VerifyCollectiveRequest request_of(const Given& given) {
+VerifyCollectiveRequest request_of(const Options& given) {
   VerifyCollectiveRequest out = given.request;
   out.ranks = parse_rank_list("--ranks", given.ranks);
   out.dimensions = dimensions_of(given.dimensions);
@@ -151,7 +151,7 @@ NumberType type_of(const std::string& text) {
   throw UsageError(fmt::format("--type: expected fp32, bf16 or fp16, got \"{}\"", text));
 }
 
-void verify_given(const Given& given) {
+void verify_given(const Options& given) {
   VerifyCollectiveRequest request = request_of(given);
   request.numbers.type = type_of(given.type);
   const std::unique_ptr<Backend> device = given.backend->open();
@@ -167,7 +167,7 @@ void verify_given(const Given& given) {
   if (const std::string refusal = result.refusal(); !refusal.empty()) throw Refusal(refusal);
 }
 
-void add_subject(const Command& command, const std::shared_ptr<Given>& given) {
+void add_subject(const Command& command, const std::shared_ptr<Options>& given) {
   command
       .add_option("collective", given->collective,
                   "Such as all_reduce; all: every collective. With --schedule it may be left out")
@@ -216,7 +216,7 @@ void add_verify(const Command& app) {
       "  lockstep verify strategy configs/scenarios/pipeline-1f1b.json");
   const Command command = verify->add_subcommand(
       "collective", "Executes schedules on symbols, whole numbers and random floats");
-  const auto given = std::make_shared<Given>();
+  const auto given = std::make_shared<Options>();
   add_subject(*command, given);
   command
       ->add_option("--size", given->size,

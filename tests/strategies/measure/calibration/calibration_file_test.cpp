@@ -2,7 +2,7 @@
 
 #include "sim/config/config_error.hpp"
 #include "strategies/measure/calibration/calibration.hpp"
-#include "strategies/measure/confidence/checked_runs.hpp"
+#include "strategies/measure/confidence/validated_runs.hpp"
 #include "strategies/measure/fit/split.hpp"
 #include "strategies/measure/validation/measured_file.hpp"
 #include "strategies/nccl/tuning_file.hpp"

@@ -25,9 +25,9 @@ RunKind a_kind() {
   return out;
 }
 
-std::vector<CheckedRun> runs(const std::string& group, const RunKind& kind, int count,
-                             double error) {
-  return std::vector<CheckedRun>(static_cast<std::size_t>(count), {kind, group, error});
+std::vector<ValidatedRun> runs(const std::string& group, const RunKind& kind, int count,
+                               double error) {
+  return std::vector<ValidatedRun>(static_cast<std::size_t>(count), {kind, group, error});
 }
 
 bool tells(const Confidence& confidence, const std::string& property) {
@@ -52,11 +52,11 @@ TEST_CASE("nearer runs decide") {
   far.stack = "unfused";
   far.gpu = "v100-sxm2-32gb";
   far.pp = 8;
-  std::vector<CheckedRun> all;
+  std::vector<ValidatedRun> all;
   for (const char* group : {"a", "b", "c"})
-    for (const CheckedRun& run : runs(group, a_kind(), 8, 0)) all.push_back(run);
+    for (const ValidatedRun& run : runs(group, a_kind(), 8, 0)) all.push_back(run);
   for (const char* group : {"d", "e", "f"})
-    for (const CheckedRun& run : runs(group, far, 8, 1)) all.push_back(run);
+    for (const ValidatedRun& run : runs(group, far, 8, 1)) all.push_back(run);
   const Confidence of = confidence_of(1000_ms, a_kind(), all);
   CHECK(of.low == 1000_ms);
   CHECK(of.high == 1000_ms);
@@ -65,9 +65,9 @@ TEST_CASE("nearer runs decide") {
 }
 
 TEST_CASE("the interval holds the middle, not the extremes") {
-  std::vector<CheckedRun> all;
+  std::vector<ValidatedRun> all;
   for (int i = 0; i < 8; ++i) {
-    CheckedRun run{a_kind(), "g", 0};
+    ValidatedRun run{a_kind(), "g", 0};
     run.error = i == 0 ? 9.0 : i == 7 ? -0.9 : 0.0;
     all.push_back(run);
   }
@@ -75,7 +75,7 @@ TEST_CASE("the interval holds the middle, not the extremes") {
   const Confidence of = confidence_of(1000_ms, a_kind(), all);
   CHECK(of.low == 100_ms);
   for (const char* group : {"h", "i"})
-    for (const CheckedRun& run : runs(group, a_kind(), 8, 0)) all.push_back(run);
+    for (const ValidatedRun& run : runs(group, a_kind(), 8, 0)) all.push_back(run);
   // One of 24 is not.
   const Confidence more = confidence_of(1000_ms, a_kind(), all);
   CHECK(more.low == 1000_ms);
@@ -83,7 +83,7 @@ TEST_CASE("the interval holds the middle, not the extremes") {
 }
 
 TEST_CASE("what no checked run has is told") {
-  const std::vector<CheckedRun> checked = runs("g", a_kind(), 10, 0);
+  const std::vector<ValidatedRun> checked = runs("g", a_kind(), 10, 0);
   RunKind other = a_kind();
   other.gpu = "b200-sxm-180gb";
   other.ep = 8;

@@ -39,7 +39,7 @@ MeasuredMachine some_machine() {
   model.kinds.fill({1, 1});
   model.kinds[static_cast<std::size_t>(OperationKind::add)] = {1, 1.25};
   model.launch = 1500_ns;
-  ProductFigures figures;
+  GemmParameters figures;
   figures.launch = 2_us;
   figures.k_granularity = 64;
   figures.alignment = 8;

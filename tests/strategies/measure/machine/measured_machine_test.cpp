@@ -71,7 +71,7 @@ std::vector<MachineMeasurement> known_kernels(const DeviceModel& model) {
 DeviceModel known_device() {
   DeviceModel model;
   model.peaks[static_cast<std::size_t>(Dtype::fp32)] = FlopRate{50e9};
-  ProductFigures figures;
+  GemmParameters figures;
   figures.launch = 1_us;
   figures.tile_start = 20_ns;
   figures.k_granularity = figures.alignment = figures.max_split_k = 1;

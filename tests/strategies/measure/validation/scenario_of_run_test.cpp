@@ -5,7 +5,7 @@
 #include <set>
 
 #include "strategies/measure/validation/measured_file.hpp"
-#include "strategies/measure/validation/said_slowness.hpp"
+#include "strategies/measure/validation/reported_slowdown.hpp"
 #include "strategies/measure/validation/stack_rule.hpp"
 #include "strategies/scenario/scenario_json.hpp"
 #include "strategies/stacks/software_stack.hpp"
@@ -211,7 +211,7 @@ TEST_CASE("what cannot be modelled is told with the row's place") {
 // The words are those of the published rows: the middle of what they say.
 TEST_CASE("a machine is as slow as its run's notes say") {
   const auto slowness = [](const std::string& notes) {
-    return said_slowness(run_with("own", "flash", "bf16", notes));
+    return reported_slowdown(run_with("own", "flash", "bf16", notes));
   };
   CHECK(slowness("before the PCIe/NUMA settings were mended: 1-5 % slow") == doctest::Approx(0.03));
   CHECK(slowness("one node 2.5% slow; torch.compile") == doctest::Approx(0.025));

@@ -1,4 +1,4 @@
-#include "strategies/measure/confidence/checked_runs.hpp"
+#include "strategies/measure/confidence/validated_runs.hpp"
 
 #include "sim/config/reader.hpp"
 
@@ -38,15 +38,15 @@ RunKind read_kind(ObjectReader& in) {
 
 }  // namespace
 
-std::vector<CheckedRun> read_checked_runs(const JsonDocument& document) {
+std::vector<ValidatedRun> read_checked_runs(const JsonDocument& document) {
   return read_document(document, [](ObjectReader& in) {
     (void)in.string("source");
-    std::vector<CheckedRun> out;
+    std::vector<ValidatedRun> out;
     in.array(
         "runs",
         [&out](const ValueReader& one) {
           one.object([&out](ObjectReader& run) {
-            CheckedRun checked;
+            ValidatedRun checked;
             checked.group = run.string("group");
             checked.error = run.number("error", -0.999, kMostError);
             checked.kind = run.object("kind", read_kind);
@@ -58,7 +58,7 @@ std::vector<CheckedRun> read_checked_runs(const JsonDocument& document) {
   });
 }
 
-std::vector<CheckedRun> load_checked_runs(const std::filesystem::path& path) {
+std::vector<ValidatedRun> load_validated_runs(const std::filesystem::path& path) {
   return read_checked_runs(read_json(path));
 }
 

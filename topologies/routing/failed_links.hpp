@@ -17,11 +17,11 @@ struct NodeDamage {
 };
 
 /// The links of a cluster that have failed, by where they are. Internal.
-struct Damage {
+struct FailedLinks {
   std::map<std::size_t, NodeDamage> nodes;          // by copy
   std::map<std::size_t, std::vector<bool>> planes;  // links between switches, marked where failed
 };
 
-[[nodiscard]] Damage damage_of(const Cluster& cluster, const FabricPorts& ports);
+[[nodiscard]] FailedLinks failed_links_of(const Cluster& cluster, const FabricPorts& ports);
 
 }  // namespace lockstep

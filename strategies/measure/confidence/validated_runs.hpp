@@ -11,9 +11,9 @@ namespace lockstep {
 /// Runs that were measured and the errors of their simulated step times
 /// (configs/validation/residuals.json, schema configs/schema/residuals.schema.json); `lockstep
 /// validate --residuals` writes such files. Throws ConfigError with everything that is wrong.
-[[nodiscard]] std::vector<CheckedRun> load_checked_runs(const std::filesystem::path& path);
+[[nodiscard]] std::vector<ValidatedRun> load_validated_runs(const std::filesystem::path& path);
 
 /// The same from a document in memory.
-[[nodiscard]] std::vector<CheckedRun> read_checked_runs(const JsonDocument& document);
+[[nodiscard]] std::vector<ValidatedRun> read_checked_runs(const JsonDocument& document);
 
 }  // namespace lockstep

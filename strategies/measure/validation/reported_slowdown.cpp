@@ -1,10 +1,10 @@
-#include "strategies/measure/validation/said_slowness.hpp"
+#include "strategies/measure/validation/reported_slowdown.hpp"
 
 #include <regex>
 
 namespace lockstep {
 
-double said_slowness(const MeasuredRun& run) {
+double reported_slowdown(const MeasuredRun& run) {
   static const std::regex words{R"((\d+(?:\.\d+)?)(?:-(\d+(?:\.\d+)?))? ?% slow\b)"};
   std::smatch found;
   if (!std::regex_search(run.origin.notes, found, words)) return 0;
