@@ -27,10 +27,11 @@ for ((i = 0; i < ${#changed[@]} && i < most; ++i)); do
 done
 ((${#changed[@]} > most)) && echo "tidy: $most of ${#changed[@]} changed files" >&2
 
-# Without the precompiled headers, which are g++'s.
+# Without the precompiled headers and the warning option that only g++ knows.
 commands=$(mktemp -d)
 trap 'rm -rf "$commands"' EXIT
-sed -E 's/ -Winvalid-pch//; s/ -include [^ ]*cmake_pch\.hxx//' "$build/compile_commands.json" \
+sed -E 's/ -Winvalid-pch//; s/ -include [^ ]*cmake_pch\.hxx//;
+        s/ -Wno-maybe-uninitialized//' "$build/compile_commands.json" \
   > "$commands/compile_commands.json"
 printf '%s\0' "${files[@]}" |
   xargs -0 -n 1 -P "$(nproc)" "$tidy" -p "$commands" --quiet --warnings-as-errors='*'

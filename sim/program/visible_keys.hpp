@@ -31,8 +31,8 @@ struct VisibleKeys {
   const double triangle = w * (w + 1) / 2;
   if (!visible.chunked) return std::min(half, triangle + (s - w) * w);
   const auto rest = static_cast<double>(sequence % visible.window);
-  const auto runs = static_cast<double>(sequence / visible.window);
-  return std::min(half, runs * triangle + rest * (rest + 1) / 2);
+  const std::int64_t runs = sequence / visible.window;
+  return std::min(half, static_cast<double>(runs) * triangle + rest * (rest + 1) / 2);
 }
 
 }  // namespace lockstep
