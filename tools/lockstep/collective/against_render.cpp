@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "tools/lockstep/cells.hpp"
 #include "tools/lockstep/collective/collective_render.hpp"
 #include "tools/lockstep/collective/other_renders.hpp"
 
@@ -27,17 +28,14 @@ struct Errors {
 
 std::vector<Cell> row(const AgainstReport& done, const Candidate& candidate,
                       const MeasuredRow& measured, Duration simulated) {
-  const auto time = [](Duration d) {
-    return Cell{d.seconds(), fmt::format("{:.2f}", d.seconds() * 1e6)};
-  };
   const double ratio = simulated.seconds() / measured.time.seconds();
   return {Cell{candidate.text()},
           Cell{std::string{to_string(candidate.collective)}},
           Cell{std::int64_t{done.setup->ranks()}},
           Cell{measured.size.count()},
           Cell{measured.in_place},
-          time(measured.time),
-          time(simulated),
+          in_microseconds(measured.time),
+          in_microseconds(simulated),
           Cell{ratio, fmt::format("{:.3f}", ratio)},
           Cell{ratio - 1, fmt::format("{:+.1f}", 100 * (ratio - 1))}};
 }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tools/app/collective/bounds.hpp"
+#include "tools/lockstep/cells.hpp"
 #include "tools/lockstep/collective/fold_output.hpp"
 
 namespace lockstep::cli {
@@ -21,19 +22,13 @@ std::string fitted(double value) {
   return fmt::format("{:.0f}", value);
 }
 
-Cell in_microseconds(Duration time) {
+Cell fitted_microseconds(Duration time) {
   return Cell{time.seconds(), fitted(time.seconds() * 1e6)};
-}
-
-Cell nothing(std::string shown = "-") {
-  Cell out;
-  out.text = std::move(shown);
-  return out;
 }
 
 /// Nothing where it was not counted.
 Cell counted(const std::optional<std::int64_t>& number, std::int64_t factor) {
-  return number ? Cell{*number * factor} : nothing();
+  return number ? Cell{*number * factor} : no_value();
 }
 
 bool not_counted(const CollectiveRow& row) {
@@ -42,7 +37,7 @@ bool not_counted(const CollectiveRow& row) {
 
 /// GB/s times a factor, as bytes per second for programs; nothing where no time passes.
 Cell bandwidth(const std::optional<double>& gb_per_s, double factor) {
-  if (!gb_per_s) return nothing();
+  if (!gb_per_s) return no_value();
   const double value = gb_per_s.value_or(0) * factor;
   return Cell{value * 1e9, fitted(value)};
 }
@@ -80,7 +75,7 @@ void add_bound(const CollectiveRow& row, std::vector<Cell>& out) {
   const Duration bound = row.bound.time();
   const Duration time = row.result.time;
   const double percent = time > Duration{} ? 100 * (bound.seconds() / time.seconds()) : 100;
-  out.push_back(in_microseconds(bound));
+  out.push_back(fitted_microseconds(bound));
   out.emplace_back(percent, fmt::format("{:.1f}", percent));
   out.emplace_back(source_of(row.bound));
 }
@@ -208,10 +203,10 @@ class Renderer {
         Cell{std::string{request_.type->name}},
         Cell{std::string{reduces(collective) ? "sum" : "none"}},
         Cell{std::int64_t{has_root(collective) ? root_of(candidate) : -1}},
-        in_microseconds(one.result.time),
+        fitted_microseconds(one.result.time),
         bandwidth(algbw, 1),
         bandwidth(algbw, bus_factor(collective, ranks)),
-        one.wrong ? Cell{*one.wrong} : nothing("N/A"),
+        one.wrong ? Cell{*one.wrong} : no_value("N/A"),
         counted(one.counts.rounds, 1),
         counted(one.counts.sent_blocks, layout.block.count()),
     };
@@ -220,9 +215,9 @@ class Renderer {
     out.emplace_back(one.result.busiest_link);
     out.emplace_back(one.fastest, one.fastest ? "*" : " ");
     if (request_.load)
-      out.push_back(one.load ? Cell{*one.load, fmt::format("{:.3f}", *one.load)} : nothing());
+      out.push_back(one.load ? Cell{*one.load, fmt::format("{:.3f}", *one.load)} : no_value());
     if (chooses_) {
-      out.push_back(one.run.nccl_model ? in_microseconds(*one.run.nccl_model) : nothing());
+      out.push_back(one.run.nccl_model ? fitted_microseconds(*one.run.nccl_model) : no_value());
       out.emplace_back(one.run.chosen);
     }
     return out;

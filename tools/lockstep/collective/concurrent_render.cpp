@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "tools/lockstep/cells.hpp"
 #include "tools/lockstep/collective/collective_render.hpp"
 #include "tools/lockstep/collective/other_renders.hpp"
 
@@ -11,16 +12,18 @@ namespace lockstep::cli {
 namespace {
 
 std::vector<Cell> row(const ConcurrentRow& one) {
-  const auto time = [](Duration d) {
-    return Cell{d.seconds(), fmt::format("{:.2f}", d.seconds() * 1e6)};
-  };
   const ConcurrentCollective& what = one.collective;
   const double slowdown = one.alone > Duration{} ? one.together.seconds() / one.alone.seconds() : 1;
-  return {Cell{what.name},        Cell{std::string{to_string(what.collective)}},
-          Cell{what.spec.text()}, Cell{static_cast<std::int64_t>(what.ranks.size())},
-          Cell{one.size.count()}, Cell{what.repeat},
-          time(what.start),       time(one.alone),
-          time(one.together),     Cell{slowdown, fmt::format("{:.3f}", slowdown)}};
+  return {Cell{what.name},
+          Cell{std::string{to_string(what.collective)}},
+          Cell{what.spec.text()},
+          Cell{static_cast<std::int64_t>(what.ranks.size())},
+          Cell{one.size.count()},
+          Cell{what.repeat},
+          in_microseconds(what.start),
+          in_microseconds(one.alone),
+          in_microseconds(one.together),
+          Cell{slowdown, fmt::format("{:.3f}", slowdown)}};
 }
 
 std::string config(const CollectiveRequest& request, const ConcurrentReport& done,

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "tools/lockstep/cells.hpp"
 #include "tools/lockstep/collective/collective_render.hpp"
 #include "tools/lockstep/collective/other_renders.hpp"
 
@@ -10,17 +11,14 @@ namespace lockstep::cli {
 namespace {
 
 std::vector<Cell> row(const CrossoverReport& done, const Crossover& change) {
-  const auto time = [](Duration d) {
-    return Cell{d.seconds(), fmt::format("{:.2f}", d.seconds() * 1e6)};
-  };
   return {Cell{std::string{to_string(done.candidates[change.to].collective)}},
           Cell{std::int64_t{done.setup->ranks()}},
           Cell{change.size.count()},
           Cell{change.count},
           Cell{done.candidates[change.from].text()},
           Cell{done.candidates[change.to].text()},
-          time(change.from_time),
-          time(change.to_time)};
+          in_microseconds(change.from_time),
+          in_microseconds(change.to_time)};
 }
 
 Section section_of(const CrossoverReport& done, const CollectiveCrossovers& one) {

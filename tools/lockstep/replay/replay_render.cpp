@@ -6,13 +6,11 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "tools/lockstep/cells.hpp"
+
 namespace lockstep::cli {
 
 namespace {
-
-Cell in_microseconds(Duration time) {
-  return Cell{time.seconds(), fmt::format("{:.2f}", time.seconds() * 1e6)};
-}
 
 std::vector<Cell> row(Cell rank, const RankTotals& totals, const BusiestLink* link) {
   std::vector<Cell> out = {std::move(rank),

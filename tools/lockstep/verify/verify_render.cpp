@@ -7,6 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include "tools/lockstep/cells.hpp"
+
 namespace lockstep::cli {
 
 namespace {
@@ -45,12 +47,6 @@ std::vector<Column> columns() {
           {"wrong_step", "", ""}};
 }
 
-Cell nothing(std::string shown = "-") {
-  Cell out;
-  out.text = std::move(shown);
-  return out;
-}
-
 Cell yes_or_no(bool value) {
   return Cell{value, value ? "ok" : "no"};
 }
@@ -61,19 +57,19 @@ Cell multiple(double value) {
 
 /// Nothing where the least is nothing; marked where it need not hold.
 Cell of_least(const ResourceVerdict& resources, double value, double least) {
-  if (least == 0) return nothing();
+  if (least == 0) return no_value();
   return Cell{value / least,
               fmt::format("{:.3f}{}", value / least, resources.auxiliary_ranks ? " *" : "")};
 }
 
 void add_numbers(const NumericVerdict& numbers, bool were_run, bool adds, std::vector<Cell>& row) {
   if (!were_run) {
-    row.insert(row.end(), 3, nothing());
+    row.insert(row.end(), 3, no_value());
     return;
   }
   row.emplace_back(numbers.wrong);
-  row.push_back(adds ? Cell{numbers.out_of_bound} : nothing());
-  row.push_back(adds ? multiple(numbers.worst) : nothing());
+  row.push_back(adds ? Cell{numbers.out_of_bound} : no_value());
+  row.push_back(adds ? multiple(numbers.worst) : no_value());
 }
 
 void add_resources(const ResourceVerdict& resources, std::vector<Cell>& row) {
@@ -91,17 +87,17 @@ void add_resources(const ResourceVerdict& resources, std::vector<Cell>& row) {
 /// The first wrong rank, chunk and round, and in an imported schedule the lane and step.
 void add_place(const CollectiveVerdict& verdict, std::vector<Cell>& row) {
   const std::optional<WrongChunk> wrong = verdict.first_wrong();
-  const Cell round = verdict.round ? Cell{*verdict.round} : nothing();
+  const Cell round = verdict.round ? Cell{*verdict.round} : no_value();
   if (!wrong) {
-    row.insert(row.end(), {nothing(), nothing(), nothing(), round, nothing(), nothing()});
+    row.insert(row.end(), {no_value(), no_value(), no_value(), round, no_value(), no_value()});
     return;
   }
   row.emplace_back(std::int64_t{wrong->rank});
   row.emplace_back(wrong->chunk.first);
   row.emplace_back(wrong->chunk.count);
   row.push_back(round);
-  row.push_back(wrong->written ? Cell{std::int64_t{wrong->written->lane}} : nothing());
-  row.push_back(wrong->written ? Cell{wrong->written->step} : nothing());
+  row.push_back(wrong->written ? Cell{std::int64_t{wrong->written->lane}} : no_value());
+  row.push_back(wrong->written ? Cell{wrong->written->step} : no_value());
 }
 
 std::vector<Cell> row_of(const VerifiedSchedule& subject) {
@@ -112,14 +108,14 @@ std::vector<Cell> row_of(const VerifiedSchedule& subject) {
       Cell{std::string{to_string(subject.collective)}},
       Cell{subject.name},
       Cell{std::int64_t{subject.contract.ranks}},
-      rooted ? Cell{std::int64_t{subject.contract.root}} : nothing(),
+      rooted ? Cell{std::int64_t{subject.contract.root}} : no_value(),
       Cell{std::int64_t{subject.schedule->ranks() - subject.contract.ranks}},
       Cell{std::int64_t{subject.schedule->lanes()}},
       Cell{subject.schedule->blocks()},
       Cell{verdict.numbers.count},
       yes_or_no(verdict.symbols.right() && verdict.impossible.empty()),
       Cell{verdict.symbols.orders},
-      verdict.races.complete ? Cell{verdict.races.count} : nothing("?"),
+      verdict.races.complete ? Cell{verdict.races.count} : no_value("?"),
   };
   const bool has_numbers = subject.collective != Collective::barrier && verdict.impossible.empty();
   add_numbers(verdict.numbers, has_numbers && were_run, reduces(subject.collective), row);
