@@ -36,8 +36,8 @@ Weight share(double part, double all) {
 }
 
 std::int64_t saturated(UInt128 count) {
-  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
-  return count > static_cast<UInt128>(kMost) ? kMost : static_cast<std::int64_t>(count);
+  constexpr auto kLargest = std::numeric_limits<std::int64_t>::max();
+  return count > static_cast<UInt128>(kLargest) ? kLargest : static_cast<std::int64_t>(count);
 }
 std::int64_t saturated(double) {
   return std::numeric_limits<std::int64_t>::max();

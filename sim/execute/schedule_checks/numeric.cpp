@@ -27,7 +27,7 @@ struct Reference {
 };
 
 /// How many elements are really run, and in how long blocks.
-struct Extent {
+struct ElementCount {
   std::int64_t count = 0;
   std::int64_t block = 0;
 };
@@ -52,16 +52,17 @@ std::int64_t longest_block(const Schedule& schedule, std::int64_t most_floats) {
 }
 
 /// Nothing where not even one element per chunk fits.
-std::optional<Extent> fit(const Schedule& schedule, std::int64_t count, std::int64_t most_floats) {
+std::optional<ElementCount> fit(const Schedule& schedule, std::int64_t count,
+                                std::int64_t most_floats) {
   const std::int64_t blocks = schedule.blocks();
-  if (blocks == 0) return Extent{};
-  const Extent wanted{count, round_up_quotient(count, blocks)};
+  if (blocks == 0) return ElementCount{};
+  const ElementCount wanted{count, round_up_quotient(count, blocks)};
   const std::int64_t longest = longest_block(schedule, most_floats);
   if (wanted.block <= longest) return wanted;
   if (longest == 0) return std::nullopt;
   const std::int64_t padding = count % blocks == 0 ? 0 : 1;
   const std::int64_t few = std::min(longest, kReducedBlock);
-  return Extent{few * blocks - padding, few};
+  return ElementCount{few * blocks - padding, few};
 }
 
 class NumericChecker {
@@ -220,7 +221,7 @@ class NumericChecker {
   const Schedule& schedule_;
   const Contract& contract_;
   const NumericOptions& options_;
-  Extent extent_;
+  ElementCount extent_;
   NumericVerdict verdict_;
 };
 

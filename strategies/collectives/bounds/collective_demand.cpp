@@ -7,8 +7,8 @@
 namespace lockstep {
 namespace {
 
-constexpr Share kNothing{0, 1};
-constexpr Share kAll{1, 1};
+constexpr MessageFraction kNothing{0, 1};
+constexpr MessageFraction kAll{1, 1};
 
 }  // namespace
 
@@ -27,7 +27,7 @@ std::int64_t CollectiveDemand::shifted_out(std::int64_t count) const {
   return distance_ == 0 ? 0 : count - stay;
 }
 
-Share CollectiveDemand::leaving(std::int64_t count, bool with_root) const {
+MessageFraction CollectiveDemand::leaving(std::int64_t count, bool with_root) const {
   const std::int64_t others = members_ - count;
   if (others == 0) return kNothing;
   switch (collective_) {
@@ -42,9 +42,9 @@ Share CollectiveDemand::leaving(std::int64_t count, bool with_root) const {
     case Collective::reduce:
       return with_root ? kNothing : kAll;
     case Collective::scatter:
-      return with_root ? Share{others, members_} : kNothing;
+      return with_root ? MessageFraction{others, members_} : kNothing;
     case Collective::gather:
-      return with_root ? kNothing : Share{count, members_};
+      return with_root ? kNothing : MessageFraction{count, members_};
     case Collective::all_to_all:
       return {count * others, members_};
     case Collective::send_recv:
@@ -56,7 +56,7 @@ Share CollectiveDemand::leaving(std::int64_t count, bool with_root) const {
 }
 
 /// Backwards in time a collective is its mirror image.
-Share CollectiveDemand::entering(std::int64_t count, bool with_root) const {
+MessageFraction CollectiveDemand::entering(std::int64_t count, bool with_root) const {
   constexpr auto mirror = [](Collective collective) {
     switch (collective) {
       case Collective::reduce_scatter:
@@ -79,7 +79,7 @@ Share CollectiveDemand::entering(std::int64_t count, bool with_root) const {
                                                                                    with_root);
 }
 
-Share CollectiveDemand::together(std::int64_t groups) const {
+MessageFraction CollectiveDemand::together(std::int64_t groups) const {
   if (groups < 2) return kNothing;
   switch (collective_) {
     case Collective::all_reduce:

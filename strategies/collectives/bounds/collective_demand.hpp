@@ -51,7 +51,7 @@
 namespace lockstep {
 
 /// A fraction of the message.
-struct Share {
+struct MessageFraction {
   std::int64_t parts = 0;
   std::int64_t of = 1;
 };
@@ -67,10 +67,10 @@ class CollectiveDemand {
   [[nodiscard]] std::int64_t distance() const { return distance_; }
 
   /// What must leave (enter) a group of `count` consecutive members, all others being outside.
-  [[nodiscard]] Share leaving(std::int64_t count, bool with_root) const;
-  [[nodiscard]] Share entering(std::int64_t count, bool with_root) const;
+  [[nodiscard]] MessageFraction leaving(std::int64_t count, bool with_root) const;
+  [[nodiscard]] MessageFraction entering(std::int64_t count, bool with_root) const;
   /// What must cross between `groups` groups in all, where only end points add and copy.
-  [[nodiscard]] Share together(std::int64_t groups) const;
+  [[nodiscard]] MessageFraction together(std::int64_t groups) const;
   /// Whether member i's data or call has to reach member j.
   [[nodiscard]] bool reaches(std::int64_t i, std::int64_t j) const;
   /// Additions per element.

@@ -8,7 +8,7 @@
 namespace lockstep {
 namespace {
 
-Duration share_over(Bytes message, Share share, UInt128 rate_steps) {
+Duration share_over(Bytes message, MessageFraction share, UInt128 rate_steps) {
   if (share.parts == 0 || rate_steps == 0) return {};
   const std::int64_t common = std::gcd(share.parts, share.of);
   return floor_time(repeated_work(message, share.parts / common),
@@ -70,7 +70,7 @@ EdgeTimes Partition::least_times(const CollectiveDemand& demand, Bytes message) 
   for (const Groups& groups : groups_)
     least.each = std::max(least.each, least_time_of(groups, demand, message));
   if (!complete_) return least;  // what crosses may leave and enter groups unknown
-  const Share together = demand.together(group_count_);
+  const MessageFraction together = demand.together(group_count_);
   least.together = std::max(share_over(message, together, leaving_steps_),
                             share_over(message, together, entering_steps_));
   return least;

@@ -86,7 +86,7 @@ void add_left_out(const AgainstReport& done, const std::string& file, Report& ou
 Report report_of(const AgainstReport& done, const std::string& file) {
   Report out;
   out.schema = "lockstep.against/1";
-  out.config = config_of(done.request, *done.setup, done.candidates);
+  out.config = collective_config(done.request, *done.setup, done.candidates);
   out.seed = done.request.cluster.seed;
   out.fingerprint = done.fingerprint;
   out.columns = {{"algorithm", "algorithm", "", true},

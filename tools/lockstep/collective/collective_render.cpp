@@ -141,7 +141,7 @@ class Renderer {
   [[nodiscard]] Report report() const {
     Report out;
     out.schema = "lockstep.collective/1";
-    out.config = config_of(request_, *done_.setup, done_.candidates);
+    out.config = collective_config(request_, *done_.setup, done_.candidates);
     out.seed = request_.cluster.seed;
     out.fingerprint = done_.fingerprint;
     const bool rivals = std::any_of(done_.candidates.begin(), done_.candidates.end(),
@@ -283,8 +283,8 @@ void add_link_changes(const CollectiveSetup& setup, Section& section) {
   section.notes.insert(section.notes.end(), changes.begin(), changes.end());
 }
 
-std::string config_of(const CollectiveRequest& request, const CollectiveSetup& setup,
-                      const std::vector<Candidate>& candidates) {
+std::string collective_config(const CollectiveRequest& request, const CollectiveSetup& setup,
+                              const std::vector<Candidate>& candidates) {
   nlohmann::ordered_json config;
   config["collective"] = to_string(candidates.front().collective);
   config["cluster"] = {{"file", request.cluster.path()},

@@ -38,7 +38,7 @@ Section section_of(const CrossoverReport& done, const CollectiveCrossovers& one)
 Report report_of(const CollectiveRequest& request, const CrossoverReport& done) {
   Report out;
   out.schema = "lockstep.crossover/1";
-  out.config = config_of(request, *done.setup, done.candidates);
+  out.config = collective_config(request, *done.setup, done.candidates);
   out.seed = request.cluster.seed;
   out.fingerprint = done.fingerprint;
   out.columns = {{"collective", "collective", "", true}, {"ranks", "", ""},

@@ -26,7 +26,7 @@ constexpr std::array<int, 3> kDashes = {1, 2, 4};
 
 /// In single quotes, where gnuplot replaces nothing: a quote is doubled, control characters, which
 /// could end the line, become spaces.
-std::string quoted(std::string_view text) {
+std::string gnuplot_string(std::string_view text) {
   std::string out = "'";
   for (const char c : text) {
     if (c == '\'') out += '\'';
@@ -126,11 +126,11 @@ std::string axis_lines(char name, const PlotAxis& axis, Span span) {
       is_binary(axis.unit) ? binary_marks(span, axis.unit) : decimal_marks(span, axis.unit);
   std::string list;
   for (const Mark& mark : marks)
-    list += fmt::format("{}{} {}", list.empty() ? "" : ", ", quoted(mark.text), mark.at);
+    list += fmt::format("{}{} {}", list.empty() ? "" : ", ", gnuplot_string(mark.text), mark.at);
   return fmt::format(
       "set logscale {0} {1}\nset {0}range [{2}:{3}]\nset {0}tics ({4}) nomirror\n"
       "set {0}label {5} noenhanced\n",
-      name, is_binary(axis.unit) ? 2 : 10, span.least, span.most, list, quoted(axis.label));
+      name, is_binary(axis.unit) ? 2 : 10, span.least, span.most, list, gnuplot_string(axis.label));
 }
 
 /// High enough for all names below one another, as many as there are.
@@ -178,11 +178,11 @@ std::string plot_script(std::span<const PlotSeries> series, const PlotAxes& axes
     data += data_block(i, series[i]);
     lines += fmt::format("{}$series{} using 1:2 with linespoints {} title {}",
                          lines.empty() ? "plot " : ", \\\n     ", i, style_of(i),
-                         quoted(series[i].name));
+                         gnuplot_string(series[i].name));
   }
   if (lines.empty()) throw Refusal("--plot: there is nothing above zero to draw");
   return fmt::format("set encoding utf8\n{}{}set title {} noenhanced\n{}{}{}\n", data,
-                     terminal_lines(kind, series.size()), quoted(axes.title),
+                     terminal_lines(kind, series.size()), gnuplot_string(axes.title),
                      axis_lines('x', axes.x, x), axis_lines('y', axes.y, y), lines);
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr Bytes kMessage{840'000};  // divides by all counts below
 
-bool is(Share share, std::int64_t parts, std::int64_t of) {
+bool is(MessageFraction share, std::int64_t parts, std::int64_t of) {
   return share.parts * of == parts * share.of;
 }
 
