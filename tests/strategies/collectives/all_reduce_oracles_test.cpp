@@ -22,10 +22,10 @@ SchedulePtr make(std::string_view name, const AlgorithmInput& input) {
 }
 
 /// What each pair exchanges in all, in blocks, by (from, to).
-using Traffic = std::map<std::pair<int, int>, std::int64_t>;
+using BlocksByPair = std::map<std::pair<int, int>, std::int64_t>;
 
-Traffic traffic_of(const Schedule& schedule) {
-  Traffic traffic;
+BlocksByPair traffic_of(const Schedule& schedule) {
+  BlocksByPair traffic;
   Step step;
   for (int rank = 0; rank < schedule.ranks(); ++rank) {
     for (int lane = 0; lane < schedule.lanes(); ++lane) {
@@ -170,7 +170,7 @@ TEST_CASE("copies both ways along every dimension load all links of a torus alik
     AlgorithmInput input{.n = 1};
     for (const int size : sizes) input.n *= size;
     input.layout.dimensions = sizes;
-    const Traffic traffic = traffic_of(*make("torus", input));
+    const BlocksByPair traffic = traffic_of(*make("torus", input));
     // Two directed links from every rank along every dimension, and nothing further away.
     CHECK(std::ssize(traffic) == 2 * std::ssize(sizes) * input.n);
     std::set<std::int64_t> loads;
@@ -182,7 +182,7 @@ TEST_CASE("copies both ways along every dimension load all links of a torus alik
 TEST_CASE("rings on a square torus use every link once, on others step between neighbours") {
   AlgorithmInput square{.n = 25, .arguments = {{"channels", std::int64_t{4}}}};
   square.layout.dimensions = {5, 5};
-  const Traffic traffic = traffic_of(*make("ring", square));
+  const BlocksByPair traffic = traffic_of(*make("ring", square));
   CHECK(traffic.size() == 100);
   for (const auto& [link, blocks] : traffic) CHECK(blocks == 2 * 24);
   for (const std::vector<int>& sizes :

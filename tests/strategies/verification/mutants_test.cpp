@@ -90,12 +90,12 @@ Plan tied() {
   });
 }
 
-using Change = std::function<void(Operation&)>;
+using Mutation = std::function<void(Operation&)>;
 
 /// Changes the first operation of that name in the first routine of that name. Errors: a failed
 /// check where there is none.
 std::function<void(Program&)> in(const std::string& routine, const std::string& operation,
-                                 const Change& change) {
+                                 const Mutation& change) {
   return [=](Program& program) {
     for (Routine& one : program.routines) {
       if (one.name != routine) continue;
@@ -110,7 +110,7 @@ std::function<void(Program&)> in(const std::string& routine, const std::string& 
 }
 
 /// Changes every operation of that name.
-std::function<void(Program&)> in_all(const std::string& operation, const Change& change) {
+std::function<void(Program&)> in_all(const std::string& operation, const Mutation& change) {
   return [=](Program& program) {
     for (Routine& one : program.routines) {
       for (Operation& each : one.operations) {

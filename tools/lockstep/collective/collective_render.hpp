@@ -12,8 +12,9 @@ namespace lockstep::cli {
 void add_link_changes(const CollectiveSetup& setup, Section& section);
 
 /// Everything that led to a result, as JSON.
-[[nodiscard]] std::string collective_config(const CollectiveRequest& request, const CollectiveSetup& setup,
-                                    const std::vector<Candidate>& candidates);
+[[nodiscard]] std::string collective_config(const CollectiveRequest& request,
+                                            const CollectiveSetup& setup,
+                                            const std::vector<Candidate>& candidates);
 
 /// As nccl-tests prints it, with bound, busiest link and folding. `classes`: of folded ranks, too.
 [[nodiscard]] Report report_of(const CollectiveRequest& request, const CollectiveReport& done,

@@ -15,7 +15,7 @@ using namespace lockstep::test;
 namespace {
 
 std::string fixture(const std::string& name) {
-  return std::string{LOCKSTEP_SOURCE_DIR} + "/tests/data/msccl/" + name;
+  return LOCKSTEP_SOURCE_DIR "/tests/data/msccl/" + name;
 }
 
 /// One step of a schedule on one line: "after 0.1 | send 1 <- data 0+1 @0 | ...".
