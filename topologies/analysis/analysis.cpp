@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "sim/base/check.hpp"
+#include "topologies/graph/cluster_data.hpp"
+#include "topologies/routing/route_length.hpp"
 #include "topologies/routing/routing.hpp"
 
 namespace lockstep {
@@ -30,16 +32,36 @@ std::uint64_t steps_allowed(Rate carried, Weight weight) {
   return static_cast<std::uint64_t>(std::min(steps, UInt128{Rate::kMaxSteps}));
 }
 
+std::optional<RouteLength> length_of(const Router& router, EndpointId from, EndpointId to) {
+  Route route;
+  if (!router.route(from, to, route)) return std::nullopt;
+  return RouteLength{path_length(route), route.latency};
+}
+
 }  // namespace
 
 Census take_census(const Cluster& cluster) {
   Census census;
-  for (VertexId v = 0; v < cluster.vertex_count(); ++v) {
-    ++census.vertices[static_cast<std::size_t>(cluster.vertex(v).kind)];
-  }
-  for (LinkId id = 0; id < cluster.link_count(); ++id) {
-    ++census.links[static_cast<std::size_t>(cluster.link(id).kind)];
-  }
+  const ClusterData& data = cluster.data();
+  const auto copies = static_cast<std::size_t>(data.copies);
+  const auto planes = static_cast<std::size_t>(data.planes);
+  const auto add_vertices = [&](const Graph& graph, std::size_t times) {
+    for (VertexId v = 0; v < vertex_count(graph); ++v)
+      census.vertices[static_cast<std::size_t>(graph[v].kind)] += times;
+  };
+  const auto add_links = [&](const LinkTable& links, std::size_t times) {
+    for (std::size_t id = 0; id < links.size(); ++id)
+      census.links[static_cast<std::size_t>(links[id].kind)] += times;
+  };
+  add_vertices(*data.node.graph, copies);
+  add_vertices(*data.fabric.plane, planes);
+  add_links(data.links, copies);
+  add_links(data.switch_links, planes);
+  census.links[static_cast<std::size_t>(LinkKind::network)] += planes * data.host_links();
+  if (!data.single_gpus()) return census;
+  const std::size_t hosts = copies - static_cast<std::size_t>(data.rank_count);
+  census.vertices[static_cast<std::size_t>(VertexKind::gpu)] -= hosts;
+  census.vertices[static_cast<std::size_t>(VertexKind::host)] += hosts;
   return census;
 }
 
@@ -47,12 +69,13 @@ Diameter diameter(const Cluster& cluster, const Router& router) {
   const auto chosen = sample(cluster.ranks());
   Diameter longest;
   longest.exact = chosen.size() == static_cast<std::size_t>(cluster.ranks());
-  Route route;
+  const auto* lengths = dynamic_cast<const LengthRouter*>(&router);
   for (const EndpointId from : chosen) {
     for (const EndpointId to : chosen) {
-      LOCKSTEP_CHECK(router.route(from, to, route));
-      longest.hops = std::max(longest.hops, path_length(route));
-      longest.latency = std::max(longest.latency, route.latency);
+      const auto length = lengths ? lengths->length(from, to) : length_of(router, from, to);
+      LOCKSTEP_CHECK(length.has_value());
+      longest.hops = std::max(longest.hops, length->hops);
+      longest.latency = std::max(longest.latency, length->latency);
     }
   }
   return longest;

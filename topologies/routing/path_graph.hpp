@@ -35,6 +35,15 @@ class Arcs {
   std::vector<Arc> arcs_;
 };
 
+/// How far every state is from one: by fewest hops, then least latency.
+struct PathDistances {
+  static constexpr std::uint32_t kNoWay = UINT32_MAX;
+
+  StateId from = 0;
+  std::vector<std::uint32_t> hops;  // kNoWay: not to be reached
+  std::vector<std::int64_t> latency_ps;
+};
+
 /// All the best paths between two vertices: fewest hops, then least latency. Between them only
 /// vertices that forward, and NICs only between their node and the network.
 /// Immutable; several threads may search at once.
@@ -47,6 +56,9 @@ class PathGraph {
   /// Fills `route` (cleared first) with hops in order of distance from `from`, those that leave the
   /// same vertex side by side in order of link id. False where there is no way.
   [[nodiscard]] bool find(StateId from, StateId to, Route& route) const;
+
+  /// How long those paths are from one state to every other.
+  [[nodiscard]] PathDistances distances(StateId from) const;
 
   /// The state to start from that stands for a NIC reached from the network.
   [[nodiscard]] StateId arrived_from_network(VertexId nic) const { return outer_[nic]; }

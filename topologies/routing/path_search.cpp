@@ -255,4 +255,30 @@ bool PathGraph::find(StateId from, StateId to, Route& route) const {
   return outcome == Outcome::found;
 }
 
+PathDistances PathGraph::distances(StateId from) const {
+  PathDistances out{from, std::vector<std::uint32_t>(states(), PathDistances::kNoWay),
+                    std::vector<std::int64_t>(states(), 0)};
+  out.hops[from] = 0;
+  std::vector<StateId> level{from};
+  std::vector<StateId> next;
+  for (std::uint32_t hops = 1; !level.empty(); ++hops) {
+    next.clear();
+    for (const StateId state : level) {
+      if (state != from && !may_pass(state)) continue;
+      for (const Arc& arc : out_.at(state)) {
+        const std::int64_t latency = out.latency_ps[state] + arc.latency_ps;
+        if (out.hops[arc.other] == PathDistances::kNoWay) {
+          out.hops[arc.other] = hops;
+          out.latency_ps[arc.other] = latency;
+          next.push_back(arc.other);
+        } else if (out.hops[arc.other] == hops) {
+          out.latency_ps[arc.other] = std::min(out.latency_ps[arc.other], latency);
+        }
+      }
+    }
+    level.swap(next);
+  }
+  return out;
+}
+
 }  // namespace lockstep

@@ -49,8 +49,20 @@ class RouteSegments {
   bool across(std::size_t plane, VertexId from, VertexId to, std::uint64_t hash,
               Route& route) const;
 
-  /// The same in few words: of links that all routes cross together one alone, as long as none of
-  /// the plane's has failed.
+  /// How long the ways between two places of a node, or two switches of a plane, are.
+  [[nodiscard]] std::optional<RouteLength> length_inside(std::size_t copy, std::size_t from,
+                                                         std::size_t to) const {
+    return view(copy).graph->length(vertex_of(from), vertex_of(to));
+  }
+  [[nodiscard]] std::optional<RouteLength> length_across(std::size_t plane, VertexId from,
+                                                         VertexId to) const {
+    return plane_graph(plane).length(from, to);
+  }
+  /// Whether the segments inside the node are held, rather than searched when asked for.
+  [[nodiscard]] bool has_tables(std::size_t copy) const { return view(copy).tables.has_value(); }
+
+  /// The way between two switches in few words: of links that all routes cross together one alone,
+  /// as long as none of the plane's has failed.
   bool outline(std::size_t plane, VertexId from, VertexId to, Route& route) const;
   /// The link that outlines name for this one.
   [[nodiscard]] LinkId stands_for(LinkId link) const;

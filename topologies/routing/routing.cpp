@@ -22,7 +22,7 @@ struct RailPair {
 /// How good a way is; less is better.
 using Merit = std::tuple<int, std::int64_t, Duration>;
 
-class ClusterRouter final : public Router, public BlockRouter {
+class ClusterRouter final : public Router, public BlockRouter, public LengthRouter {
  public:
   ClusterRouter(const Cluster& cluster, RoutePolicy policy, std::uint64_t seed)
       : cluster_{cluster}, policy_{policy}, seed_{seed}, stretches_{cluster, policy} {}
@@ -42,6 +42,30 @@ class ClusterRouter final : public Router, public BlockRouter {
     return has_outlines() ? stretches_.stands_for(link) : link;
   }
 
+  /// Policies draw among paths that are equally long.
+  [[nodiscard]] std::optional<RouteLength> length(EndpointId from, EndpointId to) const override {
+    const EndpointPlace source = place_of(cluster_.data(), from);
+    const EndpointPlace target = place_of(cluster_.data(), to);
+    if (cluster_.overlay().any_failed()) return length_of_route(from, to);
+    if (source.copy == target.copy)
+      return stretches_.has_tables(source.copy)
+                 ? length_of_route(from, to)
+                 : stretches_.length_inside(source.copy, source.place, target.place);
+    const RailPair rails = usual_rails(source.place, target.place);
+    Route ends;
+    const auto exit = stretches_.exit(source.copy, source.place, rails.leaving);
+    const auto entry = stretches_.entry(target.copy, target.place, rails.arriving);
+    if (!exit || !entry || exit->plane != entry->plane ||
+        !stretches_.leave(source.copy, source.place, rails.leaving, 0, ends) ||
+        !stretches_.arrive(target.copy, target.place, rails.arriving, 0, ends))
+      return std::nullopt;
+    auto out = stretches_.length_across(exit->plane, exit->leaf, entry->leaf);
+    if (!out) return std::nullopt;
+    out->hops += path_length(ends);
+    out->latency += ends.latency;
+    return out;
+  }
+
   [[nodiscard]] std::uint32_t block() const override {
     return blocks().has_value() ? blocks()->ranks() : 0;
   }
@@ -53,6 +77,12 @@ class ClusterRouter final : public Router, public BlockRouter {
   }
 
  private:
+  [[nodiscard]] std::optional<RouteLength> length_of_route(EndpointId from, EndpointId to) const {
+    Route route;
+    if (!find(from, to, false, route)) return std::nullopt;
+    return RouteLength{path_length(route), route.latency};
+  }
+
   bool find(EndpointId from, EndpointId to, bool outlined, Route& route) const {
     route.clear();
     if (from == to) return true;

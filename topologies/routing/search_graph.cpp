@@ -26,6 +26,18 @@ bool SearchGraph::append(VertexId from, VertexId to, LinkId first_link, std::uin
   return true;
 }
 
+std::optional<RouteLength> SearchGraph::length(VertexId from, VertexId to) const {
+  std::shared_ptr<const PathDistances> distances;
+  {
+    const std::scoped_lock lock{distances_mutex_};
+    if (!distances_ || distances_->from != from)
+      distances_ = std::make_shared<const PathDistances>(paths_.distances(from));
+    distances = distances_;
+  }
+  if (distances->hops[to] == PathDistances::kNoWay) return std::nullopt;
+  return RouteLength{distances->hops[to], Duration::picoseconds(distances->latency_ps[to])};
+}
+
 void SearchGraph::append(const std::vector<Hop>& hops, Duration latency, std::int64_t paths,
                          LinkId first_link, std::uint64_t hash, Route& route) const {
   if (policy_ != RoutePolicy::ecmp || paths == 1) {

@@ -1,9 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <vector>
 
 #include "topologies/routing/path_graph.hpp"
+#include "topologies/routing/route_length.hpp"
 #include "topologies/routing/routing.hpp"
 #include "topologies/routing/shared_route_cache.hpp"
 
@@ -34,12 +38,18 @@ class SearchGraph {
   void append(const std::vector<Hop>& hops, Duration latency, std::int64_t paths, LinkId first_link,
               std::uint64_t hash, Route& route) const;
 
+  /// How long the best ways between two vertices are; none where there is none. Cheap where one
+  /// `from` is asked for after the other.
+  [[nodiscard]] std::optional<RouteLength> length(VertexId from, VertexId to) const;
+
   [[nodiscard]] const PathGraph& paths() const { return paths_; }
 
  private:
   PathGraph paths_;
   RoutePolicy policy_;
   mutable SharedRouteCache cache_;
+  mutable std::mutex distances_mutex_;
+  mutable std::shared_ptr<const PathDistances> distances_;  // from the vertex last asked for
 };
 
 }  // namespace lockstep
