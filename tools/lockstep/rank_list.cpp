@@ -14,13 +14,13 @@ namespace lockstep::cli {
 
 namespace {
 
-constexpr int kMost = 1 << 16;
+constexpr int kMostRanksListed = 1 << 16;
 
 std::optional<int> number_of(std::string_view text, int least) {
   int number = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc{} || stop != text.data() + text.size()) return std::nullopt;
-  if (number < least || number > kMost) return std::nullopt;
+  if (number < least || number > kMostRanksListed) return std::nullopt;
   return number;
 }
 
@@ -38,7 +38,7 @@ std::vector<int> parse_rank_list(const std::string& name, const std::string& tex
     if (!first || !last || *last < *first)
       throw UsageError(fmt::format(
           "{}: expected numbers from {} to {} such as 8, 2..16 or 2,4,8..10, got \"{}\"", name,
-          least, kMost, text));
+          least, kMostRanksListed, text));
     for (int n = *first; n <= *last; ++n) ranks.insert(n);
     begin = end + 1;
   }

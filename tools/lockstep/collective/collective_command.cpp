@@ -7,8 +7,8 @@
 #include "strategies/collectives/registry/spec.hpp"
 #include "tools/app/collective/root.hpp"
 #include "tools/lockstep/cluster_options.hpp"
+#include "tools/lockstep/collective/collective_figure.hpp"
 #include "tools/lockstep/collective/collective_options.hpp"
-#include "tools/lockstep/collective/collective_plot.hpp"
 #include "tools/lockstep/collective/collective_render.hpp"
 #include "tools/lockstep/collective/other_renders.hpp"
 #include "tools/lockstep/collective/rank_setting_options.hpp"
@@ -17,7 +17,7 @@
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/format_option.hpp"
 #include "tools/lockstep/number_option.hpp"
-#include "tools/lockstep/plot/plot.hpp"
+#include "tools/lockstep/plot/figure_file.hpp"
 #include "tools/lockstep/progress.hpp"
 #include "tools/lockstep/sizes.hpp"
 
@@ -46,7 +46,7 @@ struct Options {
   std::string concurrent;
   std::string against;
   bool cluster_is_given = false;
-  std::string plot;
+  std::vector<std::string> plots;
   std::string fold = "auto";
   bool classes = false;
   RankSettingOptions ranks;
@@ -168,9 +168,10 @@ void check_root(const Options& given, const CollectiveRequest& request) {
 
 CollectiveRequest request_of(const Options& given) {
   const int modes = (given.crossover ? 1 : 0) + (given.concurrent.empty() ? 0 : 1) +
-                    (given.against.empty() ? 0 : 1) + (given.plot.empty() ? 0 : 1);
-  if (modes > 1)
-    throw UsageError("--crossover, --concurrent, --against and --plot exclude each other");
+                    (given.against.empty() ? 0 : 1);
+  if (modes > 1) throw UsageError("--crossover, --concurrent and --against cannot be combined");
+  if (!given.concurrent.empty() && !given.plots.empty())
+    throw UsageError("--plot draws times over sizes; it cannot be combined with --concurrent");
   check_concurrent(given);
   CollectiveRequest out;
   out.cluster = given.cluster;
@@ -202,20 +203,66 @@ CollectiveRequest request_of(const Options& given) {
   return out;
 }
 
-Report result_of(const Options& given) {
-  const CollectiveRequest request = request_of(given);
-  if (!given.concurrent.empty())
-    return report_of(request, run_concurrent(given.concurrent, request), given.concurrent);
-  if (!given.against.empty())
-    return report_of(
-        run_against({given.against, given.candidates, given.cluster_is_given, given.root}, request),
-        given.against);
-  if (given.crossover) return report_of(request, find_crossovers(request));
-  if (!given.plot.empty()) check_plot_target(given.plot);
-  Report report = report_of(request, run_collective(request), given.classes);
-  if (!given.plot.empty()) plot_collective(report, given.plot);
-  return report;
+std::vector<FigureTarget> targets_of(const Options& given) {
+  std::vector<FigureTarget> out;
+  for (const std::string& text : given.plots)
+    out.push_back(parse_figure_target(text, {collective_figure_kinds(), "time", true}));
+  for (const FigureTarget& target : out)
+    if (target.file == "-" && given.format != Format::table)
+      throw UsageError("--plot -: draws below a table only, not with --format");
+  check_figure_targets(out);
+  return out;
 }
+
+/// What a mode prints, and draws if asked to.
+class CollectiveJob {
+ public:
+  explicit CollectiveJob(const Options& given)
+      : given_{given}, targets_{targets_of(given)}, request_{request_of(given)} {}
+
+  void run() {
+    if (!given_.concurrent.empty()) {
+      show(report_of(request_, run_concurrent(given_.concurrent, request_), given_.concurrent));
+    } else if (!given_.against.empty()) {
+      compare();
+    } else if (given_.crossover) {
+      cross();
+    } else {
+      const CollectiveReport done = run_collective(request_);
+      show(report_of(request_, done, given_.classes));
+      draw({&done, nullptr, nullptr});
+    }
+  }
+
+ private:
+  void compare() {
+    const AgainstReport done = run_against(
+        {given_.against, given_.candidates, given_.cluster_is_given, given_.root}, request_);
+    show(report_of(done, given_.against));
+    if (targets_.empty()) return;
+    const CollectiveReport report = run_collective(done.request);
+    draw({&report, nullptr, &done});
+  }
+
+  void cross() {
+    const CrossoverReport done = find_crossovers(request_);
+    show(report_of(request_, done));
+    if (targets_.empty()) return;
+    const CollectiveReport report = run_collective(request_);
+    draw({&report, &done, nullptr});
+  }
+
+  void show(const Report& report) const { print(render(report, given_.format)); }
+
+  void draw(const CollectiveFigureData& data) const {
+    for (const FigureTarget& target : targets_)
+      write_figure(collective_figure(target.kind, data, target.is_text()), target);
+  }
+
+  const Options& given_;
+  std::vector<FigureTarget> targets_;
+  CollectiveRequest request_;
+};
 
 void add_sizes(const Command& command, const std::shared_ptr<Options>& given) {
   command
@@ -295,9 +342,12 @@ void add_collective(const Command& app) {
           "GPUs of a shipped cluster that (default algorithm: auto:by=nccl)")
       ->type_name("FILE");
   command
-      ->add_option("--plot", given->plot,
-                   "Draw time over size as well: into a file that ends in .svg or .txt")
-      ->type_name("FILE");
+      ->add_option("--plot", given->plots,
+                   "Draw a figure over the message size: time (default) or busbw, each with its "
+                   "bound, the sizes where the fastest changes and, with --against, measured "
+                   "points; FILE ends in .svg, .pdf, .png or .txt, or is - for text; repeatable")
+      ->type_name("[FIGURE=]FILE")
+      ->allow_extra_args(false);
   add_format(*command, given->format);
   command->footer(
       "busbw is a normalisation, algbw times 2(n-1)/n for all_reduce, not what a wire carried.\n"
@@ -329,7 +379,7 @@ void add_collective(const Command& app) {
       "  lockstep collective --against tests/data/nccl_tests/allreduce-2xA100.txt");
   command->callback([given, command] {
     given->cluster_is_given = command->count("--cluster") > 0;
-    print(render(result_of(*given), given->format));
+    CollectiveJob(*given).run();
   });
 }
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <memory>
@@ -10,6 +11,7 @@
 #include "strategies/collectives/registry/registry.hpp"
 #include "tools/app/collective/candidates.hpp"
 #include "tools/app/collective/root.hpp"
+#include "tools/figures/curve_text.hpp"
 #include "tools/lockstep/cluster_options.hpp"
 #include "tools/lockstep/command_parser.hpp"
 #include "tools/lockstep/commands.hpp"
@@ -17,7 +19,7 @@
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/format_option.hpp"
 #include "tools/lockstep/number_option.hpp"
-#include "tools/lockstep/plot/plot.hpp"
+#include "tools/lockstep/plot/figure_file.hpp"
 #include "tools/lockstep/progress.hpp"
 #include "tools/lockstep/sizes.hpp"
 
@@ -151,7 +153,7 @@ ComplexityRequest request_of(const Options& given) {
 
 struct Quantity {
   std::string label;
-  PlotUnit unit = PlotUnit::seconds;
+  figures::Unit unit = figures::Unit::seconds;
   std::function<double(const ComplexityPoint&)> of;
 };
 
@@ -165,51 +167,72 @@ Quantity quantity_of(const Options& given, const ComplexityRequest& request) {
     return fmt::format("{} of {}", what, to_string(size));
   };
   if (name == "rounds")
-    return {at("rounds", request.small), PlotUnit::ranks,
+    return {at("rounds", request.small), figures::Unit::count,
             [](const auto& point) { return static_cast<double>(point.rounds.value_or(0)); }};
   if (name == "small_time")
-    return {at("time", request.small), PlotUnit::seconds,
+    return {at("time", request.small), figures::Unit::seconds,
             [](const auto& point) { return seconds(point.small_time); }};
   if (name == "busiest")
-    return {at("sent and received by the busiest node", request.large), PlotUnit::bytes,
+    return {at("sent and received by the busiest node", request.large), figures::Unit::bytes,
             [](const auto& point) { return static_cast<double>(point.busiest.count()); }};
   if (name == "total")
-    return {at("sent by all", request.large), PlotUnit::bytes,
+    return {at("sent by all", request.large), figures::Unit::bytes,
             [](const auto& point) { return static_cast<double>(point.total.count()); }};
   if (name == "large_time")
-    return {at("time", request.large), PlotUnit::seconds,
+    return {at("time", request.large), figures::Unit::seconds,
             [](const auto& point) { return seconds(point.large_time); }};
   throw UsageError(fmt::format("--plot-of: expected {}, got \"{}\"", kQuantities, name));
 }
 
-void draw(const Options& given, const ComplexityRequest& request, const ComplexityResult& result) {
+/// Closest to the least on average first: those are the ones in color.
+void sort_curves(std::vector<figures::Curve>& curves) {
+  const auto score = [](const figures::Curve& curve) {
+    double sum = 0;
+    for (const figures::Point& point : curve.points) sum += std::log(std::max(point.y, 1e-300));
+    return curve.points.empty() ? 0 : sum / static_cast<double>(curve.points.size());
+  };
+  std::stable_sort(curves.begin(), curves.end(),
+                   [&](const auto& a, const auto& b) { return score(a) < score(b); });
+}
+
+void draw(const Options& given, const ComplexityRequest& request, const ComplexityResult& result,
+          const FigureTarget& target) {
   const Quantity quantity = quantity_of(given, request);
-  std::vector<PlotSeries> series;
+  figures::CurveFigure figure;
   for (const ComplexityOutcome& outcome : result.outcomes) {
-    PlotSeries& one = series.emplace_back(PlotSeries{outcome.spec.text(), {}});
+    figures::Curve& one = figure.curves.emplace_back();
+    one.name = outcome.spec.text();
     for (const ComplexityPoint& point : outcome.points)
       one.points.push_back({static_cast<double>(point.ranks), quantity.of(point)});
   }
-  const std::string title = fmt::format("{} on {}", to_string(request.collective), result.cluster);
-  plot(series, {title, {"ranks", PlotUnit::ranks}, {quantity.label, quantity.unit}}, given.plot);
+  sort_curves(figure.curves);
+  figure.heading = {
+      fmt::format("{}: {} by number of ranks", to_string(request.collective), quantity.label),
+      {fmt::format("on {}", result.cluster)}};
+  figure.x = {"Ranks", figures::Unit::count, true};
+  figure.y = {quantity.label, quantity.unit, true};
+  figure.y.label.front() = static_cast<char>(std::toupper(figure.y.label.front()));
+  if (!has_points(figure)) throw Refusal("--plot: no value above 0; nothing to draw");
+  write_figure(target.is_text() ? draw_text(figure) : draw(figure), target);
 }
 
-void check_plot(const Options& given, const ComplexityRequest& request) {
+std::vector<FigureTarget> target_of(const Options& given, const ComplexityRequest& request) {
   (void)quantity_of(given, request);
-  if (given.plot.empty()) return;
+  if (given.plot.empty()) return {};
   if (given.plot == "-" && given.format != Format::table)
     throw UsageError("--plot -: draws below a table only, not with --format");
-  check_plot_target(given.plot);
+  std::vector<FigureTarget> out{parse_figure_target(given.plot, {{}, {}, true})};
+  check_figure_targets(out);
+  return out;
 }
 
 void run(const Options& given) {
   ComplexityRequest request = request_of(given);
   request.on_progress = progress_line("complexity");
-  check_plot(given, request);
+  const std::vector<FigureTarget> targets = target_of(given, request);
   const ComplexityResult result = measure_complexity(request);
   print(render(request, result, given.measured, given.format));
-  if (given.plot == "-") print("\n");
-  if (!given.plot.empty()) draw(given, request, result);
+  for (const FigureTarget& target : targets) draw(given, request, result, target);
 }
 
 }  // namespace
@@ -253,8 +276,8 @@ void add_complexity(const Command& app) {
                     "The measurements themselves, a row for each number of ranks");
   command
       ->add_option("--plot", given->plot,
-                   "Draw it over the ranks: a file that ends in .svg or .txt, or - for text below "
-                   "the table")
+                   "Draw --plot-of over the number of ranks; FILE ends in .svg, .pdf, .png or "
+                   ".txt, or is - for text below the table")
       ->type_name("FILE");
   command->add_option("--plot-of", given->quantity, fmt::format("{}", kQuantities))
       ->type_name("WHAT")

@@ -8,8 +8,10 @@
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/format_option.hpp"
+#include "tools/lockstep/plot/figure_file.hpp"
 #include "tools/lockstep/progress.hpp"
 #include "tools/lockstep/rank_list.hpp"
+#include "tools/lockstep/run/run_figures.hpp"
 #include "tools/lockstep/run/run_options.hpp"
 #include "tools/lockstep/run/run_render.hpp"
 
@@ -21,6 +23,7 @@ struct Options {
   RunOptions run;
   std::string ranks;
   std::string window;
+  std::vector<std::string> plots;
   Format format = Format::table;
 };
 
@@ -111,6 +114,32 @@ void add_trace(const Command& command, Options& given) {
       ->type_name("A..B");
 }
 
+void add_plots(const Command& command, Options& given) {
+  command
+      .add_option("--plot", given.plots,
+                  "Draw a figure of the step: pipeline, memory, breakdown or links; FILE ends in "
+                  ".svg, .pdf or .png; the figure's name may be omitted if the file has it, such "
+                  "as pipeline.svg; repeatable")
+      ->type_name("FIGURE=FILE")
+      ->allow_extra_args(false);
+}
+
+std::vector<FigureTarget> targets_of(const Options& given) {
+  std::vector<FigureTarget> out;
+  for (const std::string& text : given.plots)
+    out.push_back(parse_figure_target(text, {run_figure_kinds()}));
+  check_figure_targets(out);
+  return out;
+}
+
+void run(Options& given) {
+  const std::vector<FigureTarget> targets = targets_of(given);
+  given.run.step = request_of(given);
+  const StepResult result = run_step(given.run.step);
+  print(render_run(given.run, result, given.format));
+  for (const FigureTarget& target : targets) write_figure(run_figure(target.kind, result), target);
+}
+
 }  // namespace
 
 void add_run(const Command& app) {
@@ -133,6 +162,7 @@ void add_run(const Command& app) {
   add_simulation(*command, given->run);
   add_folding(*command, given->run);
   add_trace(*command, *given);
+  add_plots(*command, *given);
   add_format(*command, given->format);
   command->footer(
       "MFU counts the operations that the model needs, HFU also those that are done again, both\n"
@@ -142,10 +172,7 @@ void add_run(const Command& app) {
       "  lockstep run configs/scenarios/llama7b-256.json --set parallel.tp=4 --set parallel.dp=16 "
       "--format json\n"
       "  lockstep run configs/scenarios/zero-7b5-3.json --set-rank 17 compute=0.8 --classes");
-  command->callback([given] {
-    given->run.step = request_of(*given);
-    print(render_run(given->run, run_step(given->run.step), given->format));
-  });
+  command->callback([given] { run(*given); });
 }
 
 }  // namespace lockstep::cli

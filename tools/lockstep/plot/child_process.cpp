@@ -1,4 +1,4 @@
-#include "tools/lockstep/plot/plot_gnuplot.hpp"
+#include "tools/lockstep/plot/child_process.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -46,7 +46,7 @@ class Descriptor {
 };
 
 [[noreturn]] void fail(const char* what) {
-  throw Refusal(std::string{"gnuplot: "} + what + ": " + std::strerror(errno));
+  throw Refusal(std::string{"process: "} + what + ": " + std::strerror(errno));
 }
 
 /// Ours and the child's end. Sockets, so that writing to a child that has gone raises no signal.
@@ -56,13 +56,7 @@ std::pair<Descriptor, Descriptor> make_pipe() {
   return {Descriptor{ends[0]}, Descriptor{ends[1]}};
 }
 
-struct Finished {
-  int status = 0;  // the exit status; 128 + N where signal N ended it
-  std::string out;
-  std::string err;
-};
-
-/// gnuplot with its three streams in our hands.
+/// A process with pipes as its standard streams.
 class Child {
  public:
   explicit Child(std::vector<std::string> words) {
@@ -80,18 +74,18 @@ class Child {
     const int error =
         posix_spawnp(&process_, arguments[0], &actions, nullptr, arguments.data(), environ);
     posix_spawn_file_actions_destroy(&actions);
-    if (error != 0)
-      throw Refusal(
-          "plots are drawn by gnuplot, which is not installed; on Debian: apt-get install "
-          "gnuplot-nox");
+    if (error != 0) return;
+    started_ = true;
     in_ = std::move(in);
     out_ = std::move(out);
     err_ = std::move(err);
   }
 
-  /// Feeds it and takes what it says until it ends.
-  Finished run(const std::string& input) {
-    Finished out;
+  /// Writes its input and reads its output until it ends.
+  FinishedProcess run(const std::string& input) {
+    FinishedProcess out;
+    out.started = started_;
+    if (!started_) return out;
     std::size_t fed = 0;
     while (out_.open() || err_.open()) {
       if (fed == input.size()) in_.close();
@@ -135,31 +129,23 @@ class Child {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
 
+  bool started_ = false;
   pid_t process_ = 0;
   Descriptor in_;
   Descriptor out_;
   Descriptor err_;
 };
 
-/// The first line that is not empty.
+}  // namespace
+
+FinishedProcess run_process(const std::vector<std::string>& command, const std::string& input) {
+  return Child(command).run(input);
+}
+
 std::string first_line(const std::string& text) {
   const std::size_t begin = text.find_first_not_of(" \n\t");
   if (begin == std::string::npos) return "no output";
   return text.substr(begin, text.find('\n', begin) - begin);
-}
-
-}  // namespace
-
-std::string run_gnuplot(const std::string& script) {
-  // Without the user's own settings: the same picture everywhere.
-  Finished finished = Child({"gnuplot", "--default-settings"}).run(script);
-  if (finished.status != 0 || finished.out.empty())
-    throw Refusal("gnuplot failed: " + first_line(finished.err));
-  return std::move(finished.out);
-}
-
-void require_gnuplot() {
-  (void)Child({"gnuplot", "--version"}).run("");
 }
 
 }  // namespace lockstep::cli

@@ -1,0 +1,93 @@
+#include "sim/trace/passes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <set>
+
+#include "sim/base/check.hpp"
+#include "sim/trace/peers.hpp"
+
+namespace lockstep {
+
+namespace {
+
+/// Of the routines of a block, by the end of their names.
+struct RoutineKind {
+  std::string_view end;
+  Pass::Kind kind;
+};
+constexpr std::array<RoutineKind, 4> kRoutineKinds = {{
+    {".forward", Pass::Kind::forward},
+    {".backward", Pass::Kind::backward},
+    {".input_gradients", Pass::Kind::input_gradient},
+    {".weight_gradients", Pass::Kind::weight_gradient},
+}};
+
+/// None of what belongs to no pass, such as casts of weights before a step.
+std::optional<Pass::Kind> kind_of(const RoleProgram& role, const RoleOperation& of) {
+  const std::string_view name = role.program->routines[of.call.routine].name;
+  for (const RoutineKind& each : kRoutineKinds)
+    if (name.size() > each.end.size() && name.substr(name.size() - each.end.size()) == each.end)
+      return each.kind;
+  if (of.operation->purpose == Purpose::update) return Pass::Kind::update;
+  return std::nullopt;
+}
+
+/// Chunks as first positions.
+std::vector<int> chunk_starts(const RoleProgram& role) {
+  std::set<int> positions;
+  for (const RoleOperation& of : role.operations)
+    if (kind_of(role, of).value_or(Pass::Kind::update) != Pass::Kind::update)
+      positions.insert(of.call.position);
+  std::vector<int> out;
+  int last = -2;
+  for (const int position : positions) {
+    if (position != last + 1) out.push_back(position);
+    last = position;
+  }
+  return out;
+}
+
+bool is_same(const Pass& a, const Pass& b) {
+  return a.kind == b.kind && a.microbatch == b.microbatch && a.chunk == b.chunk;
+}
+
+}  // namespace
+
+std::string_view to_string(Pass::Kind kind) {
+  constexpr std::array<std::string_view, 5> kNames = {"forward", "backward", "input gradients",
+                                                      "weight gradients", "optimizer"};
+  return kNames.at(static_cast<std::size_t>(kind));
+}
+
+std::vector<Pass> passes(const RoleProgram& role, const RankTimeline& rank) {
+  LOCKSTEP_CHECK(role.operations.size() == rank.operations.size());
+  const std::vector<int> starts = chunk_starts(role);
+  std::vector<Pass> out;
+  for (std::size_t i = 0; i < role.operations.size(); ++i) {
+    const RoleOperation& of = role.operations[i];
+    const Interval& interval = rank.operations[i];
+    const std::optional<Pass::Kind> kind = kind_of(role, of);
+    const bool computes =
+        of.operation->stream == kComputeStream && !is_communication(*of.operation);
+    if (!kind || !computes || interval.start == interval.end) continue;
+    Pass pass{*kind, 0, 0, interval, {}};
+    if (*kind != Pass::Kind::update) {
+      const auto next = std::upper_bound(starts.begin(), starts.end(), of.call.position);
+      pass.microbatch = of.call.microbatch;
+      pass.chunk = static_cast<int>(next - starts.begin()) - 1;
+    }
+    if (of.operation->purpose == Purpose::recompute)
+      pass.recomputation = interval.end - interval.start;
+    if (!out.empty() && is_same(out.back(), pass)) {
+      out.back().interval.end = interval.end;
+      out.back().recomputation += pass.recomputation;
+    } else {
+      out.push_back(pass);
+    }
+  }
+  return out;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,255 @@
+#include <doctest/doctest.h>
+
+#include <pugixml.hpp>
+
+#include "tools/figures/bar_figure.hpp"
+#include "tools/figures/curve_figure.hpp"
+#include "tools/figures/curve_text.hpp"
+#include "tools/figures/memory_figure.hpp"
+#include "tools/figures/pipeline_figure.hpp"
+#include "tools/figures/text_width.hpp"
+
+namespace lockstep::figures {
+
+namespace {
+
+/// A figure as XML; the test fails where it is not well formed.
+class Parsed {
+ public:
+  explicit Parsed(const std::string& svg) {
+    const pugi::xml_parse_result result = document_.load_string(svg.c_str());
+    REQUIRE_MESSAGE(result, result.description());
+    REQUIRE(std::string{document_.document_element().name()} == "svg");
+  }
+
+  /// Elements of a class, wherever they are.
+  [[nodiscard]] std::vector<pugi::xml_node> all(const std::string& kind) const {
+    std::vector<pugi::xml_node> out;
+    for (const auto& found : document_.select_nodes(("//*[@class='" + kind + "']").c_str()))
+      out.push_back(found.node());
+    return out;
+  }
+  [[nodiscard]] bool has_text(const std::string& text) const {
+    for (const auto& found : document_.select_nodes("//text"))
+      if (found.node().text().get() == text) return true;
+    return false;
+  }
+  [[nodiscard]] pugi::xml_node root() const { return document_.document_element(); }
+
+ private:
+  pugi::xml_document document_;
+};
+
+std::vector<Point> points_of(const pugi::xml_node& curve) {
+  std::istringstream text(curve.child("polyline").attribute("points").value());
+  std::vector<Point> out;
+  Point point;
+  char comma = 0;
+  while (text >> point.x >> comma >> point.y) out.push_back(point);
+  return out;
+}
+
+CurveFigure curves(std::size_t count) {
+  CurveFigure figure;
+  figure.heading = {"Title", {"detail"}};
+  figure.x = {"Message size", Unit::bytes, true};
+  figure.y = {"Time", Unit::seconds, true};
+  for (std::size_t i = 0; i < count; ++i) {
+    const double first = 1e-6 * static_cast<double>(i + 1);
+    figure.curves.push_back(
+        {"curve " + std::to_string(i), {{1024, first}, {2048, 10 * first}, {4096, 100 * first}}});
+  }
+  return figure;
+}
+
+PipelineFigure two_stages(double recompute) {
+  using Kind = PipelineSlice::Kind;
+  return {{"Two stages", {}},
+          {{"stage 0", {{Kind::forward, 0, 0, 0, 1}, {Kind::backward, 0, 0, 3, 4, recompute}}},
+           {"stage 1", {{Kind::forward, 0, 0, 1, 2}, {Kind::backward, 0, 0, 2, 3, recompute}}}},
+          4};
+}
+
+}  // namespace
+
+TEST_CASE("markup, control characters and broken UTF-8 in names leave the XML well formed") {
+  CurveFigure figure = curves(1);
+  figure.curves[0].name = "</script>\"><img onerror='x'>\x01\xff&amp;";
+  figure.heading.title = figure.curves[0].name;
+  const Parsed parsed(draw(figure));
+  CHECK(parsed.all("img").empty());
+  CHECK(parsed.has_text("</script>\"><img onerror='x'> \xef\xbf\xbd&amp;"));
+}
+
+TEST_CASE("on logarithmic axes equal ratios are equal distances") {
+  const Parsed parsed(draw(curves(1)));
+  REQUIRE(parsed.all("curve").size() == 1);
+  const std::vector<Point> points = points_of(parsed.all("curve")[0]);
+  REQUIRE(points.size() == 3);
+  // 1024, 2048, 4096 and 1, 10, 100 us; coordinates have two decimals.
+  CHECK(points[1].x - points[0].x == doctest::Approx(points[2].x - points[1].x).epsilon(1e-3));
+  CHECK(points[0].y - points[1].y == doctest::Approx(points[1].y - points[2].y).epsilon(1e-3));
+  CHECK(points[0].y > points[2].y);
+  CHECK(parsed.has_text("Message size"));
+  CHECK(parsed.has_text("100 µs"));
+}
+
+TEST_CASE("six curves are labeled, further ones are gray and named below") {
+  const Parsed parsed(draw(curves(9)));
+  CHECK(parsed.all("curve").size() == kLabeledCurves);
+  CHECK(parsed.all("curve other").size() == 3);
+  CHECK(parsed.all("label").size() == kLabeledCurves);
+  CHECK(parsed.has_text("Gray: curve 6, curve 7, curve 8"));
+}
+
+TEST_CASE("labels at the ends of curves do not overlap") {
+  CurveFigure figure = curves(6);
+  for (Curve& curve : figure.curves) curve.points = figure.curves[0].points;
+  std::vector<double> heights;
+  for (const pugi::xml_node& label : Parsed(draw(figure)).all("label"))
+    heights.push_back(label.child("text").attribute("y").as_double());
+  std::sort(heights.begin(), heights.end());
+  REQUIRE(heights.size() == 6);
+  // Of 13 pixels each.
+  for (std::size_t i = 1; i < heights.size(); ++i) CHECK(heights[i] - heights[i - 1] >= 13);
+}
+
+TEST_CASE("bounds, measured points and crossings are marked as such") {
+  CurveFigure figure = curves(2);
+  figure.curves[0].kind = Curve::Kind::bound;
+  figure.curves[1].kind = Curve::Kind::measured;
+  figure.crossings = {{2048, "2 KiB"}, {1e9, "outside"}};
+  const Parsed parsed(draw(figure));
+  CHECK(parsed.all("curve bound").size() == 1);
+  REQUIRE(parsed.all("curve measured").size() == 1);
+  CHECK_FALSE(parsed.all("curve measured")[0].child("polyline"));
+  CHECK(parsed.all("crossing").size() == 1);
+}
+
+TEST_CASE("points that a logarithmic axis does not have are left out") {
+  CurveFigure figure = curves(1);
+  figure.curves[0].points.insert(figure.curves[0].points.begin(), {{0, 1e-6}, {512, 0}});
+  CHECK(points_of(Parsed(draw(figure)).all("curve")[0]).size() == 3);
+  figure.curves[0].points = {{0, 0}};
+  CHECK_FALSE(has_points(figure));
+  (void)Parsed(draw(figure));
+}
+
+TEST_CASE("a pass stands where its times are") {
+  const Parsed parsed(draw(two_stages(0)));
+  const pugi::xml_node panel = parsed.all("panel").at(0);
+  const double left = panel.child("rect").attribute("x").as_double();
+  const double width = panel.child("rect").attribute("width").as_double();
+  const std::vector<pugi::xml_node> slices = parsed.all("slice");
+  REQUIRE(slices.size() == 4);
+  // Of four seconds: 0-1, 3-4, 1-2, 2-3.
+  const std::vector<double> starts = {0, 3, 1, 2};
+  for (std::size_t i = 0; i < 4; ++i) {
+    const pugi::xml_node box = slices[i].child("rect");
+    CHECK(box.attribute("x").as_double() ==
+          doctest::Approx(left + width * starts[i] / 4).epsilon(1e-3));
+    CHECK(box.attribute("width").as_double() == doctest::Approx(width / 4).epsilon(1e-3));
+    CHECK(std::string{slices[i].child("text").text().get()} == "0");
+  }
+  CHECK(std::string{slices[0].child("rect").attribute("fill").value()} !=
+        slices[1].child("rect").attribute("fill").value());
+}
+
+TEST_CASE("recomputation is a strip of its share of the backward pass") {
+  const Parsed parsed(draw(two_stages(0.25)));
+  const pugi::xml_node slice = parsed.all("slice").at(1);
+  const pugi::xml_node box = slice.child("rect");
+  const pugi::xml_node strip = box.next_sibling("rect");
+  CHECK(strip.attribute("width").as_double() ==
+        doctest::Approx(box.attribute("width").as_double() / 4).epsilon(1e-3));
+  CHECK(parsed.has_text("of which recomputation"));
+}
+
+TEST_CASE("passes too narrow for numbers are drawn again, enlarged") {
+  PipelineFigure figure{{"Long", {}}, {{"stage 0", {}}}, 2000};
+  for (int i = 0; i < 1000; ++i) {
+    const double start = 2.0 * i;
+    figure.rows[0].slices.push_back({PipelineSlice::Kind::forward, i, 0, start, start + 1});
+    figure.rows[0].slices.push_back({PipelineSlice::Kind::backward, i, 0, start + 1, start + 2});
+  }
+  const Parsed parsed(draw(figure));
+  CHECK(parsed.all("panel").size() == 3);
+  CHECK(parsed.has_text("Start of the step, enlarged"));
+  CHECK(parsed.has_text("999"));
+  CHECK_FALSE(parsed.has_text("500"));
+}
+
+TEST_CASE("areas of memory are stacked below the capacity") {
+  const double gib = 1024.0 * 1024 * 1024;
+  const MemoryFigure figure{
+      {"Memory", {}},
+      {"weights", "activations", "unused"},
+      {{0, {2 * gib, 0, 0}}, {1, {2 * gib, 4 * gib, 0}}, {2, {2 * gib, 1 * gib, 0}}},
+      3,
+      8 * gib};
+  const Parsed parsed(draw(figure));
+  CHECK(parsed.all("category").size() == 2);
+  CHECK(parsed.all("legend").size() == 2);
+  CHECK(parsed.has_text("peak 6 GiB at 1 s"));
+  CHECK(parsed.has_text("capacity 8 GiB"));
+}
+
+TEST_CASE("the parts of a bar are as long as their values") {
+  const BarFigure figure{{"Bars", {}},
+                         {"Time", Unit::seconds, false},
+                         {{"a", "#1f5fa8"}, {"b", "#d1602a", Pattern::stripes}},
+                         {{"one", {3, 1}}, {"two", {1, 0}}}};
+  const std::vector<pugi::xml_node> bars = Parsed(draw(figure)).all("bar");
+  REQUIRE(bars.size() == 2);
+  const Parsed parsed(draw(figure));
+  const auto width = [&](std::size_t bar, std::size_t part) {
+    pugi::xml_node box = parsed.all("bar").at(bar).child("rect");
+    for (std::size_t i = 0; i < part; ++i) box = box.next_sibling("rect");
+    return box.attribute("width").as_double();
+  };
+  CHECK(width(0, 0) == doctest::Approx(3 * width(0, 1)).epsilon(1e-3));
+  CHECK(width(0, 1) == doctest::Approx(width(1, 0)).epsilon(1e-3));
+  CHECK(parsed.has_text("4 s"));
+}
+
+TEST_CASE("values have the unit and prefix that fits") {
+  CHECK(value_text(2e-5, Unit::seconds) == "20 µs");
+  CHECK(value_text(1.5, Unit::seconds) == "1.5 s");
+  CHECK(value_text(65536, Unit::bytes) == "64 KiB");
+  CHECK(value_text(3.12e11, Unit::bytes_per_second) == "312 GB/s");
+  CHECK(value_text(0.4567, Unit::share) == "45.7 %");
+  CHECK(value_text(0, Unit::seconds) == "0 s");
+}
+
+TEST_CASE("marks lie within the axis and are not too many") {
+  for (const Axis& axis : {Axis{"", Unit::bytes, true}, Axis{"", Unit::seconds, true},
+                           Axis{"", Unit::bytes, false}, Axis{"", Unit::count, true}})
+    for (const double most : {2e-6, 1.0, 77.0, 3e4, 8e9, 1e13}) {
+      const Range range = axis_range({most / 1000, most}, axis);
+      const std::vector<Mark> marks = axis_marks(range, axis, 8);
+      CAPTURE(most);
+      CHECK(marks.size() <= 9);
+      CHECK(marks.size() >= 2);
+      for (const Mark& mark : marks) {
+        CHECK(mark.at >= range.from * (1 - 1e-6));
+        CHECK(mark.at <= range.to * (1 + 1e-6));
+      }
+    }
+}
+
+TEST_CASE("text is wrapped and shortened to its width") {
+  const std::vector<std::string> lines = wrapped("one two three four", 10, 50);
+  REQUIRE(lines.size() > 1);
+  for (const std::string& line : lines) CHECK(text_width(line, 10) <= 50);
+  CHECK(shortened("short", 10, 100) == "short");
+  CHECK(text_width(shortened("much too long for this", 10, 60), 10) <= 62);
+}
+
+TEST_CASE("a figure as text has a letter at every point") {
+  const std::string text = draw_text(curves(2), 60, 15);
+  CHECK(std::count(text.begin(), text.end(), '*') == 0);
+  CHECK(text.find("a  curve 0\n") != std::string::npos);
+  CHECK(text.find("Message size") != std::string::npos);
+}
+
+}  // namespace lockstep::figures

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tools/app/step/run_step.hpp"
+#include "tools/lockstep/app.hpp"
+
+namespace lockstep::cli {
+
+/// Names of the figures of a training step: pipeline, memory, breakdown, links.
+[[nodiscard]] const std::vector<std::string>& run_figure_kinds();
+
+/// One of them as SVG. Throws Refusal if there is nothing to draw, such as links of a step without
+/// communication.
+[[nodiscard]] std::string run_figure(const std::string& kind, const StepResult& result);
+
+}  // namespace lockstep::cli
