@@ -140,6 +140,7 @@ class Executor {
         slots_{static_cast<std::size_t>(options.slots.value_or(schedule.slots()))},
         starved_{lane_index(options.starved_rank, options.starved_lane)},
         observer_{options.observer},
+        known_steps_{options.known_steps},
         ready_{options.order, options.seed},
         connections_{schedule.ranks()} {
     const auto ranks = static_cast<std::size_t>(schedule.ranks());
@@ -205,8 +206,9 @@ class Executor {
   void begin(std::size_t lane) {
     LaneState& state = lanes_[lane];
     load(lane, step_);
-    if (const auto problem = step_problem(schedule_, rank_of(lane), step_))
-      return refuse(place_of(lane), *problem);
+    if (!known_steps_)
+      if (const auto problem = step_problem(schedule_, rank_of(lane), step_))
+        return refuse(place_of(lane), *problem);
     if (const StepRef* missing = first_missing(lane, step_)) {
       waiters_[lane_index(rank_of(lane), missing->lane)].push_back({lane, missing->step});
       return;
@@ -521,6 +523,7 @@ class Executor {
   std::size_t slots_;
   std::size_t starved_;
   ExecuteObserver* observer_;
+  bool known_steps_;
   std::vector<LaneState> lanes_;
   ReadyPool<Action> ready_;
   Connections connections_;

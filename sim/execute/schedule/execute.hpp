@@ -66,6 +66,7 @@ struct ExecuteOptions {
   int starved_lane = 0;
   std::optional<int> slots{};  // in place of the schedule's
   ExecuteObserver* observer = nullptr;
+  bool known_steps = false;  // an execution that finished has looked at every step already
 };
 
 /// A transfer happens when both ends have reached it, first to first per (from, to, channel). With

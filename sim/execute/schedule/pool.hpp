@@ -61,18 +61,19 @@ struct PooledQueue {
   }
 };
 
-/// Memory for objects of one size, one at a time, that is used again and freed in the end.
+/// Memory for objects of one size, one at a time, that is used again and freed in the end: taken
+/// from the heap for many at once.
 class FreeList {
  public:
   FreeList() = default;
   FreeList(const FreeList&) = delete;
   FreeList& operator=(const FreeList&) = delete;
   ~FreeList() {
-    for (void* each : spare_) ::operator delete(each);
+    for (std::byte* each : slabs_) ::operator delete(each);
   }
 
   [[nodiscard]] void* take(std::size_t bytes) {
-    if (spare_.empty()) return ::operator new(bytes);
+    if (spare_.empty()) add_slab(bytes);
     void* out = spare_.back();
     spare_.pop_back();
     return out;
@@ -80,7 +81,18 @@ class FreeList {
   void give_back(void* memory) { spare_.push_back(memory); }
 
  private:
+  static constexpr std::size_t kSlab = 64;  // objects
+
+  /// Of objects that begin where an object of any kind may.
+  void add_slab(std::size_t bytes) {
+    constexpr std::size_t kAlignment = alignof(std::max_align_t);
+    const std::size_t size = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    slabs_.push_back(static_cast<std::byte*>(::operator new(kSlab* size)));
+    for (std::size_t i = kSlab; i-- > 0;) spare_.push_back(slabs_.back() + i * size);
+  }
+
   std::vector<void*> spare_;
+  std::vector<std::byte*> slabs_;
 };
 
 /// For std::allocate_shared of one type: the list must outlive what it allocates.

@@ -71,25 +71,46 @@ class NumericChecker {
       : schedule_{schedule}, contract_{contract}, options_{options} {}
 
   NumericVerdict run(std::int64_t count) {
-    const auto extent = fit(schedule_, count, options_.most_floats);
-    verdict_.too_large = !extent.has_value();
-    if (!extent) return verdict_;
-    extent_ = *extent;
-    verdict_.count = extent_.count;
-    verdict_.reduced = extent_.count != count;
-    const int bits = options_.significand;
-    const TestNumbers whole{options_.seed, contract_.ranks, true, bits};
-    const TestNumbers random{options_.seed + 1, contract_.ranks, false, bits};
+    if (!measure(count)) return verdict_;
     if (may_pair()) {
-      pass(std::array{whole, random});
+      pass(both());
       return std::move(verdict_);
     }
-    pass(std::array{whole});
-    if (verdict_.outcome.finished()) pass(std::array{random});
+    pass(std::array{both().front()});
+    if (verdict_.outcome.finished()) pass(std::array{both().back()});
+    return std::move(verdict_);
+  }
+
+  /// The buffers before both passes as one, for judge(); none where they are not one.
+  [[nodiscard]] std::optional<HostMemory> begin(std::int64_t count) {
+    if (!measure(count) || !may_pair()) return std::nullopt;
+    return fill(both());
+  }
+  NumericVerdict judge(HostMemory& memory, const ExecuteOutcome& outcome) {
+    verdict_.outcome = outcome;
+    compare_all(memory, both());
     return std::move(verdict_);
   }
 
  private:
+  /// Whether any number of elements fits.
+  bool measure(std::int64_t count) {
+    const auto extent = fit(schedule_, count, options_.most_floats);
+    verdict_.too_large = !extent.has_value();
+    if (!extent) return false;
+    extent_ = *extent;
+    verdict_.count = extent_.count;
+    verdict_.reduced = extent_.count != count;
+    return true;
+  }
+
+  /// Whole numbers, then any.
+  [[nodiscard]] std::array<TestNumbers, 2> both() const {
+    const int bits = options_.significand;
+    return {TestNumbers{options_.seed, contract_.ranks, true, bits},
+            TestNumbers{options_.seed + 1, contract_.ranks, false, bits}};
+  }
+
   /// Both passes as one, of blocks that hold the numbers of either, half and half: the schedule
   /// moves a block as a whole.
   [[nodiscard]] bool may_pair() const {
@@ -100,7 +121,10 @@ class NumericChecker {
   void pass(std::span<const TestNumbers> numbers) {
     HostMemory memory = fill(numbers);
     verdict_.outcome = moved(memory);
-    if (!verdict_.outcome.finished()) return;
+    if (verdict_.outcome.finished()) compare_all(memory, numbers);
+  }
+
+  void compare_all(HostMemory& memory, std::span<const TestNumbers> numbers) {
     for (std::size_t part = 0; part < numbers.size(); ++part) {
       const bool was_right = !verdict_.first_wrong;
       compare(memory, numbers[part], part);
@@ -226,6 +250,34 @@ class NumericChecker {
 };
 
 }  // namespace
+
+struct NumericRun::State {
+  State(const Schedule& schedule, const Contract& contract, std::int64_t count,
+        const NumericOptions& given)
+      : options{given}, checker{schedule, contract, options}, memory{checker.begin(count)} {
+    if (memory) blocks.emplace(schedule, *memory);
+  }
+
+  NumericOptions options;
+  NumericChecker checker;
+  std::optional<HostMemory> memory;
+  std::optional<FloatBlocks> blocks;
+};
+
+NumericRun::NumericRun(const Schedule& schedule, const Contract& contract, std::int64_t count,
+                       const NumericOptions& options)
+    : state_{std::make_unique<State>(schedule, contract, count, options)} {}
+
+NumericRun::~NumericRun() = default;
+
+BlockMemory* NumericRun::blocks() {
+  return state_->blocks ? &*state_->blocks : nullptr;
+}
+
+NumericVerdict NumericRun::judge(const ExecuteOutcome& outcome) {
+  LOCKSTEP_CHECK(state_->memory && outcome.finished());
+  return state_->checker.judge(*state_->memory, outcome);
+}
 
 std::string NumericVerdict::problem() const {
   if (too_large) return "too large to check: not even one element per chunk fits";

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -60,5 +61,27 @@ struct NumericVerdict {
 /// and what is only moved to the bit.
 [[nodiscard]] NumericVerdict check_numbers(const Schedule& schedule, const Contract& contract,
                                            std::int64_t count, const NumericOptions& options = {});
+
+/// The same where somebody else executes the schedule in the plain order and at the slots of the
+/// options: once, on blocks() and on whatever else it checks.
+class NumericRun {
+ public:
+  /// The schedule and the contract must outlive this.
+  NumericRun(const Schedule& schedule, const Contract& contract, std::int64_t count,
+             const NumericOptions& options = {});
+  NumericRun(const NumericRun&) = delete;
+  NumericRun& operator=(const NumericRun&) = delete;
+  ~NumericRun();
+
+  /// As they are before the execution. Null where check_numbers() has to be called instead: it
+  /// would execute twice, on a device, or not at all.
+  [[nodiscard]] BlockMemory* blocks();
+  /// After an execution that finished; once.
+  [[nodiscard]] NumericVerdict judge(const ExecuteOutcome& outcome);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 }  // namespace lockstep

@@ -14,9 +14,9 @@
 namespace lockstep {
 namespace {
 
-ExecuteOutcome run(const Schedule& schedule, int slots) {
+ExecuteOutcome run(const Schedule& schedule, int slots, bool known_steps = false) {
   NoContent memory;
-  return execute(schedule, memory, {.slots = slots});
+  return execute(schedule, memory, {.slots = slots, .known_steps = known_steps});
 }
 
 /// With which it ends, tried first with as many as it filled without a limit.
@@ -94,7 +94,8 @@ ResourceVerdict check_resources(const Schedule& schedule, const Contract& contra
   verdict.slots = slots.value_or(schedule.slots());
   verdict.outcome = finished != nullptr ? *finished : run(schedule, verdict.slots);
   LOCKSTEP_CHECK(finished == nullptr || finished->finished());
-  const ExecuteOutcome unlimited = run(schedule, std::numeric_limits<int>::max());
+  const ExecuteOutcome unlimited =
+      run(schedule, std::numeric_limits<int>::max(), finished != nullptr);
   if (verdict.outcome.kind == ExecuteOutcome::Kind::stuck) {
     verdict.waits = describe_waits(schedule, verdict.outcome.waits);
     verdict.enough_slots = enough_slots(schedule, unlimited);

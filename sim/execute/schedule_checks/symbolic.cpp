@@ -8,6 +8,7 @@
 #include "sim/base/check.hpp"
 #include "sim/execute/schedule/chunk_text.hpp"
 #include "sim/execute/schedule/orders.hpp"
+#include "sim/execute/schedule/paired_blocks.hpp"
 #include "sim/execute/schedule/write_log.hpp"
 #include "sim/execute/schedule_checks/barrier_reach.hpp"
 #include "sim/execute/schedule_checks/contribution_trace.hpp"
@@ -68,7 +69,14 @@ class SymbolicChecker {
 
   void attempt_blocks(const ExecuteOptions& order) {
     SymbolBlocks blocks{schedule_, contract_, sets_};
-    verdict_.outcome = execute(schedule_, blocks, order);
+    const bool with_others = verdict_.orders == 1 && options_.alongside != nullptr;
+    if (with_others) {
+      PairedBlocks both{blocks, *options_.alongside};
+      verdict_.outcome = execute(schedule_, both, order);
+      if (verdict_.outcome.finished()) verdict_.alongside = verdict_.outcome;
+    } else {
+      verdict_.outcome = execute(schedule_, blocks, order);
+    }
     if (blocks.mistaken()) {
       const StepPlace place = verdict_.outcome.at.value_or(StepPlace{});
       verdict_.first_wrong = {place.rank, *blocks.mistaken(), verdict_.outcome.problem, place};

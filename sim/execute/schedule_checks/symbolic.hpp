@@ -21,6 +21,8 @@ struct SymbolicOptions {
   /// Asked once where the first order was right, with its outcome: whether another might come to
   /// something else. If not, fewer are tried of a schedule with many messages. None: it might.
   std::function<bool(const ExecuteOutcome& outcome)> may_race{};
+  /// Blocks that the execution in the first, plain order moves as well. Not of a barrier.
+  BlockMemory* alongside = nullptr;
 };
 
 /// Blocks next to each other that are wrong and were last written by the same step: of all such
@@ -40,6 +42,8 @@ struct SymbolicVerdict {
   std::optional<WrongChunk> first_wrong;
   std::int64_t orders = 0;  // tried
   std::string order;        // the last, in words; empty for the plain one
+  /// Of the plain order, where SymbolicOptions::alongside went through it to the end.
+  std::optional<ExecuteOutcome> alongside{};
 
   [[nodiscard]] bool right() const { return outcome.finished() && !first_wrong; }
   /// Why not; empty where right().

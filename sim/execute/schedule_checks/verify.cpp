@@ -62,19 +62,25 @@ void run_checkers(const Schedule& schedule, const Contract& contract, const Veri
     return contract.collective == Collective::barrier || outcome.shares_channels ||
            !verdict.races.complete || !verdict.races.right();
   };
-  verdict.symbols =
-      check_symbols(schedule, contract, {options.seed, options.slots, options.most_work, may_race});
+  const bool has_numbers = contract.collective != Collective::barrier;
+  const std::int64_t count =
+      options.count.value_or(std::max<std::int64_t>(0, 3 * schedule.blocks() - 1));
+  const NumericOptions numeric{options.seed, options.slots, options.most_floats,
+                               options.significand, options.run};
+  // Numbers move in the order that symbols are first tried in: one execution does for both.
+  std::optional<NumericRun> numbers;
+  if (has_numbers) numbers.emplace(schedule, contract, count, numeric);
+  verdict.symbols = check_symbols(schedule, contract,
+                                  {options.seed, options.slots, options.most_work, may_race,
+                                   numbers ? numbers->blocks() : nullptr});
   const ExecuteOutcome::Kind kind = verdict.symbols.outcome.kind;
   const bool finished = kind == ExecuteOutcome::Kind::finished;
   if (finished && !raced) race();
   if (!finished) verdict.races = {};  // are of schedules that end in every order that was tried
   const bool can_end = finished || kind == ExecuteOutcome::Kind::wrong;
-  if (!can_end || contract.collective == Collective::barrier) return;
-  const std::int64_t count =
-      options.count.value_or(std::max<std::int64_t>(0, 3 * schedule.blocks() - 1));
-  verdict.numbers = check_numbers(
-      schedule, contract, count,
-      {options.seed, options.slots, options.most_floats, options.significand, options.run});
+  if (!can_end || !has_numbers) return;
+  verdict.numbers = verdict.symbols.alongside ? numbers->judge(*verdict.symbols.alongside)
+                                              : check_numbers(schedule, contract, count, numeric);
 }
 
 }  // namespace

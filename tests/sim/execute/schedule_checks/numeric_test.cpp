@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "sim/execute/schedule/no_content.hpp"
+#include "sim/execute/schedule/paired_blocks.hpp"
 #include "tests/sim/execute/schedule/table_schedule.hpp"
 
 using namespace lockstep;
@@ -95,4 +97,34 @@ TEST_CASE("both kinds of numbers moved at once or one after the other: the same 
     CHECK(at_once.count == 1000);
     CHECK(apart.count == 1000);
   }
+}
+
+TEST_CASE("numbers moved by another's execution: the same verdict, wrong elements and all") {
+  for (const Combine second : {Combine::reduce, Combine::copy}) {
+    const TableSchedule schedule = pair_exchange(second);
+    const Contract contract = contract_of(Collective::all_reduce, schedule, 2);
+    NumericRun run{schedule, contract, 1000};
+    REQUIRE(run.blocks() != nullptr);
+    NoContent nothing;
+    PairedBlocks both{nothing, *run.blocks()};
+    const ExecuteOutcome outcome = execute(schedule, both);
+    const NumericVerdict verdict = run.judge(outcome);
+    const NumericVerdict alone = check_all_reduce(schedule, 2, 1000);
+    CHECK(verdict.problem() == alone.problem());
+    CHECK(verdict.worst == alone.worst);
+    CHECK(verdict.wrong == alone.wrong);
+    CHECK(verdict.outcome.transfers == alone.outcome.transfers);
+    CHECK(verdict.count == 1000);
+  }
+}
+
+TEST_CASE("numbers of which both kinds do not fit at once, or that a device moves, are not lent") {
+  const TableSchedule schedule = pair_exchange(Combine::reduce);
+  const Contract contract = contract_of(Collective::all_reduce, schedule, 2);
+  NumericRun large{schedule, contract, 1000, {.most_floats = 5999}};  // as above
+  CHECK(large.blocks() == nullptr);
+  NumericOptions by_device;
+  by_device.run = [](const Schedule&, HostMemory&) { return std::nullopt; };
+  NumericRun elsewhere{schedule, contract, 1000, by_device};
+  CHECK(elsewhere.blocks() == nullptr);
 }
