@@ -206,7 +206,7 @@ constexpr Rate operator""_Gbps(unsigned long long n) {
 }  // namespace literals
 
 /// Text forms. Parsing is exact (decimal, never through a double) and strict: a number, an
-/// optional space, a unit; SI and IEC prefixes and bits and bytes are told apart
+/// optional space, a unit; SI and IEC prefixes and bits and bytes are distinguished
 /// ("400 Gb/s", "50 GB/s", "32 GiB/s", "2 us", "80 GiB", "989.4 TFLOP/s").
 /// The result is empty where the text is not such a quantity, has no unit, is negative, or
 /// does not fit; rates of zero are refused too.

@@ -8,7 +8,7 @@
 
 #include "sim/base/error.hpp"
 
-/// What is wrong with a file that a user wrote, told all at once and with its place.
+/// What is wrong with a file that a user wrote, reported all at once with its place.
 namespace lockstep {
 
 /// A place in a text. Lines and columns count from 1; a column counts code points, not bytes, from

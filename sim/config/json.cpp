@@ -18,7 +18,7 @@ namespace lockstep {
 
 namespace {
 
-/// Reads a text and tells somebody else how many bytes have been read.
+/// Reads a text and reports how many bytes have been read.
 class CountingIterator {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -56,7 +56,7 @@ struct OpenContainer {
   Position key_at;
 };
 
-/// Builds the values from nlohmann's events. The parser tells how far it has read, not where a
+/// Builds the values from nlohmann's events. The parser reports how far it has read, not where a
 /// token began; between the end of one token and the start of the next stands only white space,
 /// a comma or a colon, so the start is found by passing over those.
 class DocumentBuilder : public nlohmann::json_sax<nlohmann::json> {
@@ -136,7 +136,7 @@ class DocumentBuilder : public nlohmann::json_sax<nlohmann::json> {
     return attach(std::move(value));
   }
 
-  /// One that stood in the place of a text for the parser.
+  /// One that stood instead of a text for the parser.
   bool no_finite_number(std::string_view written) {
     const double value = written == "NaN"        ? std::numeric_limits<double>::quiet_NaN()
                          : written == "Infinity" ? std::numeric_limits<double>::infinity()

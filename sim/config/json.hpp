@@ -44,7 +44,7 @@ struct JsonMember {
   JsonValue value;
 };
 
-/// The first member of that key; nullptr where there is none.
+/// The first member of that key; nullptr if there is none.
 [[nodiscard]] const JsonValue* find_member(const JsonObject& object, std::string_view key);
 
 struct JsonDocument {
@@ -62,7 +62,7 @@ enum class JsonNumbers : std::uint8_t {
   python,  // NaN, Infinity and -Infinity too, as Python's json module writes them
 };
 
-/// Strict JSON (RFC 8259) in UTF-8; a byte order mark at the start is passed over. `file` is the
+/// Strict JSON (RFC 8259) in UTF-8; a byte order mark at the start is ignored. `file` is the
 /// name that errors carry. Throws ConfigError on malformed text (the first fault), on anything
 /// nested deeper than kDeepestJson, on a key longer than kLongestKey (pointers hold keys, so they
 /// must stay short), on a number no double can hold, on more than kLargestJson bytes, and on

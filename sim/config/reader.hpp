@@ -16,7 +16,7 @@
 
 /// Strict reading: exact types, units required, unknown keys refused. A verb that finds something
 /// wrong notes a problem and returns a harmless value (the smallest allowed), so that reading goes
-/// on and every problem of a file is told at once:
+/// on and every problem of a file is reported at once:
 ///
 ///   Cable cable = read_config(path, [](ObjectReader& in) {
 ///     return Cable{in.rate("bandwidth"),                  // required
@@ -55,7 +55,7 @@ class ValueReader {
       std::string_view noun, const std::vector<std::string_view>& names) const;
 
   /// Calls `read(ObjectReader&)` and returns what it returns; then refuses the keys that it did
-  /// not ask for. Where this is no object, `read` is called all the same, on a silent reader.
+  /// not ask for. Where this is no object, `read` is called anyway, on a silent reader.
   template <class Read>
   auto object(Read&& read) const;
 

@@ -11,7 +11,7 @@ namespace lockstep {
 /// at once, so that a file of one huge line costs no more than another.
 class TextCursor {
  public:
-  /// Starts behind a byte order mark, where there is one.
+  /// Starts behind a byte order mark, if there is one.
   explicit TextCursor(std::string_view text) : text_{text} {
     if (text.substr(0, 3) == "\xEF\xBB\xBF") offset_ = 3;
   }

@@ -57,7 +57,7 @@ bool casts_weights(const Kernel& kernel) {
   return kernel.kind == Kind::cast && kernel.casts > 0;
 }
 
-/// Kernels that are launched beside an operation's own.
+/// Kernels launched in addition to an operation's own.
 double kernels_beside(const Kernel& kernel, const DeviceModel& model) {
   return (kernel.bias ? model.bias.kernels : 0) + cast_kernels(kernel, model) +
          (kernel.gradient_bytes > 0 ? model.gradient_sum.kernels : 0);

@@ -27,7 +27,7 @@ class Roofline final : public CostModel {
   [[nodiscard]] double seconds(const Kernel& kernel) const;
   [[nodiscard]] double issuing(const Kernel& kernel) const;
   [[nodiscard]] double product(const Kernel& kernel) const;
-  /// Kernels beside a product, on that many bytes or numbers.
+  /// Kernels in addition to a GEMM, on that many bytes or numbers.
   [[nodiscard]] double beside(const KindFigures& figures, double amount) const;
   /// Operands to 8 bits, for a product or once for several.
   [[nodiscard]] double casting(const Kernel& kernel) const;

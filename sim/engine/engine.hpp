@@ -22,7 +22,7 @@ namespace lockstep {
 /// Replays a workload. Everything that happens in order on a rank is a *track*: a lane of a
 /// collective, or a stream. A track does one step at a time and moves on when all its transfers of
 /// the step are done. State holds indices only: an Engine copies, and both go on independently.
-/// Memory follows the operations of the streams and the collectives under way: lanes exist from
+/// Memory follows the operations of the streams and the collectives in flight: lanes exist from
 /// the beginning of a collective's first member to the end of its last.
 class Engine {
  public:
@@ -122,7 +122,7 @@ class Engine {
     std::uint32_t stream = kNone;  // that called it
     std::uint32_t lanes_left = 0;
   };
-  /// Under way between two tracks. One that both ends repeat is bound: it stays, and its ends
+  /// In flight between two tracks. One that both ends repeat is bound: it stays, and its ends
   /// only mark that they have reached it again, without a search for the other end.
   struct Transfer {
     static constexpr std::uint8_t kSender = 1;

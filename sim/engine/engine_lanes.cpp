@@ -208,7 +208,7 @@ void Engine::plan_local_work(Lane& lane) const {
     (local.combine == Combine::reduce ? lane.to_reduce : lane.to_copy) += local.to.count * block;
 }
 
-/// False where there is none, or none that takes time.
+/// False if there is none, or none that takes time.
 bool Engine::begin_local_work(std::uint32_t lane_id) {
   Lane& lane = lanes_[lane_id];
   const Endpoint& endpoint = network_->endpoints[lane.endpoint];

@@ -89,7 +89,7 @@ void Engine::begin_computing(std::uint32_t stream, const Activity& operation) {
   queue_.push(make_event(Kind::computed, stream, state.until));
 }
 
-/// What is left of computation under way takes longer from the first collective on, and less long
+/// What is left of computation in flight takes longer from the first collective on, and less long
 /// from the end of the last.
 void Engine::communicates(EndpointId at, int more) {
   if (communicating_.empty()) return;

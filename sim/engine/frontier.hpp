@@ -7,7 +7,7 @@
 /// Where an engine replays part of a workload and others replay the rest.
 namespace lockstep {
 
-/// Whoever matches and carries what goes over some channels: it is handed the ends of these
+/// Matches and carries what goes over some channels: it is handed the ends of these
 /// transfers and says by Engine::finish_at when they are through.
 class ExternalTransport {
  public:
@@ -23,7 +23,7 @@ class ExternalTransport {
   ExternalTransport& operator=(const ExternalTransport&) = default;
 };
 
-/// Whoever replays one member of the engine's call, its guest: it tells of the guest's ends of
+/// Replays one member of the engine's call, its guest: it reports the guest's ends of
 /// transfers by Engine::post_at and hears when these are through.
 class ExternalMember {
  public:

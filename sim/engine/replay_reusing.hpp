@@ -13,7 +13,7 @@ namespace lockstep {
 [[nodiscard]] ReplayResult replay_reusing(const Network& network, const Workload& workload,
                                           NetworkModel model);
 
-/// Whether any call may be taken for known.
+/// Whether any call may be assumed known.
 [[nodiscard]] bool can_reuse(const Network& network, const Workload& workload, NetworkModel model);
 
 }  // namespace lockstep

@@ -37,7 +37,7 @@ template <typename Kind>
 
 /// Events by (time, order of pushing), for a clock that never goes back: a radix heap. An event
 /// sits in the bucket of the highest bit in which its time differs from the clock; when the clock
-/// moves on, the first bucket in use is dealt out to lower ones, in order, so that equal times
+/// moves on, the first bucket in use is distributed over lower ones, in order, so that equal times
 /// always share a bucket and keep their order. Amortised O(log(time span)) sequential moves an
 /// event, without comparisons of distant memory. Copyable.
 class EventQueue {
@@ -52,7 +52,7 @@ class EventQueue {
   [[nodiscard]] bool empty() const { return size_ == 0; }
   [[nodiscard]] TimePoint now() const { return TimePoint{Duration::picoseconds(now_ps_)}; }
 
-  /// When the next event is; empty where there is none.
+  /// When the next event is; empty if there is none.
   [[nodiscard]] std::optional<TimePoint> next() const {
     if (size_ == 0) return std::nullopt;
     if (has_now()) return now();

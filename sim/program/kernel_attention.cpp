@@ -97,7 +97,7 @@ void set_shape(Kernel& kernel, const AttentionShape& shape, double flops) {
   kernel.flops = flops;
 }
 
-/// Forward q k^T and p v. Backward both again for each operand, and q k^T anew: 5 products where
+/// Forward q k^T and p v. Backward both again for each operand, and q k^T again: 5 products where
 /// forward has 2 (Dao et al. 2022, arXiv 2205.14135, algorithm 4).
 void set_fused_attention(Kernel& kernel, const Program& program, const Operation& operation) {
   AttentionShape shape = fused_shape(program, operation);

@@ -182,7 +182,7 @@ struct Operation {
   VisibleKeys visible{};
   std::optional<Communication> communication{};
   /// Holds back what could run too early: 0: all computation issued before must have ended; 1: all
-  /// but that of the last call, so that this runs beside it; none: as soon as its operands are
+  /// but that of the last call, so that this runs during it; none: as soon as its operands are
   /// there. A receive with 0 holds up what is issued to the compute stream after it, too.
   std::optional<int> ahead{};
   /// A barrier: begins when all that the rank issued before has ended, on whatever stream.

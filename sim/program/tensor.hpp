@@ -16,7 +16,7 @@ enum class Dtype : std::uint8_t { fp64, fp32, bf16, fp16, fp8, int32, uint8 };
 [[nodiscard]] std::string_view to_string(Dtype dtype);
 [[nodiscard]] std::int64_t bytes_per_element(Dtype dtype);
 
-/// What takes the room on a device.
+/// Category of memory on a device.
 enum class Category : std::uint8_t { weight, gradient, optimizer_state, activation, buffer };
 [[nodiscard]] std::string_view to_string(Category category);
 

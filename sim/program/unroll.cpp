@@ -58,7 +58,7 @@ class Dependencies {
  public:
   explicit Dependencies(RoleProgram& role) : role_{&role} {}
 
-  /// To be told before the first operation of every call.
+  /// To be called before the first operation of every call.
   void begin_call() { computes_ = false; }
 
   void add(std::uint32_t index) {

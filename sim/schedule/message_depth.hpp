@@ -10,8 +10,8 @@ namespace lockstep {
 
 /// The longest chain of messages of which each begins when the one before has ended, at the same
 /// rank: rounds, also where a rank has many lanes and steps that send nothing. A lane sends one
-/// step's messages at once and takes what has arrived at no cost. Nothing where the schedule cannot
-/// end or has more than `most_steps` steps that have to be looked at.
+/// step's messages at once and takes what has arrived at no cost. Nothing if the schedule
+/// deadlocks or has more than `most_steps` steps that have to be looked at.
 [[nodiscard]] std::optional<std::int64_t> message_depth(const Schedule& schedule,
                                                         std::int64_t most_steps = 20'000'000);
 

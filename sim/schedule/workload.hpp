@@ -49,7 +49,7 @@ struct Activity {
   std::uint32_t member = 0;          // collective: which member this stream is
   std::vector<ActivityRef> after{};  // operations of other streams that must be done first
   TimePoint not_before{};            // when whoever issues it has done so
-  /// Where there is one: `not_before` counts from the end of this operation, which must be done
+  /// If there is one: `not_before` counts from the end of this operation, which must be done
   /// first anyway.
   std::optional<ActivityRef> launched_after{};
 };

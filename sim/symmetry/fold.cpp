@@ -20,7 +20,7 @@ using namespace fold;
 /// Why a workload is not folded; empty where it may be.
 std::string obstacle(const Workload& workload, NetworkModel model, const FoldOptions& options) {
   if (!options.fold) return "not asked for";
-  if (model == NetworkModel::queue) return "the queue model tells all messages apart";
+  if (model == NetworkModel::queue) return "the queue model distinguishes all messages";
   if (!workload.streams.empty()) return "streams are not folded";
   if (workload.logs_transfers) return "every transfer is to be logged";
   for (const CollectiveCall& call : workload.calls)
@@ -50,7 +50,7 @@ class Folding {
           const FoldOptions& options)
       : network_{network}, workload_{workload}, model_{model}, options_{options} {}
 
-  /// Empty where the workload cannot end, which the engine describes better.
+  /// Empty if the workload deadlocks, which the engine describes better.
   std::optional<FoldedReplay> run(const Relations& relations) {
     const Partition partition = find_partition(relations, network_, model_);
     Quotient quotient = make_quotient(relations, partition, network_, workload_, model_);
@@ -188,7 +188,7 @@ FoldedReplay replay_folded(const Network& network, const Workload& workload, Net
   if (!relations) return unfolded(network, workload, model, "too many talk to too many");
   if (auto folded = Folding{network, workload, model, options}.run(*relations))
     return *std::move(folded);
-  return unfolded(network, workload, model, "the workload cannot end");
+  return unfolded(network, workload, model, "the workload deadlocks");
 }
 
 }  // namespace lockstep

@@ -36,7 +36,7 @@ struct FoldClass {
 };
 
 struct FoldReport {
-  /// Of more classes than this only the members are told, not the difference.
+  /// Of more classes than this only the members are reported, not the difference.
   static constexpr std::size_t kMostDescribed = 4096;
 
   bool folded = false;

@@ -9,7 +9,7 @@
 namespace lockstep::fold {
 namespace {
 
-/// What there is to see of a member from outside.
+/// What of a member is visible from outside.
 class Looks {
  public:
   Looks(const Relations& relations, const Partition& partition, const Network& network,
@@ -21,7 +21,7 @@ class Looks {
     for (const auto tell : {&Looks::by_start, &Looks::by_endpoint, &Looks::by_peers,
                             &Looks::by_sends, &Looks::by_receives})
       if (std::string text = (this->*tell)(member, usual); !text.empty()) return text;
-    return "its peers, or theirs, differ";
+    return "different peers (direct or indirect)";
   }
 
  private:
@@ -61,7 +61,7 @@ class Looks {
     const auto [to, from] = peers(member);
     const auto [usual_to, usual_from] = peers(usual);
     if (to == usual_to && from == usual_from) return {};
-    return fmt::format("sends to {} and hears from {} instead of {} and {}", to, from, usual_to,
+    return fmt::format("{} send and {} receive peers (typical: {}, {})", to, from, usual_to,
                        usual_from);
   }
 

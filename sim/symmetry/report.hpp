@@ -5,7 +5,7 @@
 
 namespace lockstep::fold {
 
-/// Which classes there are, and what tells each from the largest.
+/// Which classes there are, and how each differs from the largest.
 void describe_classes(const Relations& relations, const Partition& partition,
                       const Network& network, const Workload& workload, FoldReport& report);
 

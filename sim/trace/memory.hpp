@@ -60,7 +60,7 @@ struct MemoryPeak {
   CategoryBytes held;
   TimePoint at;  // the first instant at which that much is held
   /// The operation whose start takes the last room: index into RoleProgram::operations. None where
-  /// resident tensors are all there is.
+  /// only resident tensors remain.
   std::optional<std::uint32_t> operation{};
   std::vector<HeldInstance> instances{};  // largest first, then in the role's order
   std::vector<HeldTensor> tensors{};      // largest first, then in the program's order

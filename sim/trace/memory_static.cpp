@@ -15,7 +15,7 @@ namespace {
          std::find(routines.begin(), routines.end(), operation.call.routine) != routines.end();
 }
 
-/// One past the last operation of forward; 0 where there is none.
+/// One past the last operation of forward; 0 if there is none.
 [[nodiscard]] std::size_t end_of_forward(const RoleProgram& role, const LiveQuery& query) {
   std::size_t end = 0;
   for (std::size_t i = 0; i < role.operations.size(); ++i) {

@@ -13,7 +13,7 @@
 #include "sim/schedule/schedule.hpp"
 #include "strategies/collectives/cost.hpp"
 
-/// What an algorithm is told, and its row in the table.
+/// What an algorithm is given, and its row in the table.
 namespace lockstep {
 
 using SchedulePtr = std::shared_ptr<const Schedule>;
@@ -48,7 +48,7 @@ struct RankLayout {
   /// (topologies/routing/node_rings.hpp).
   std::vector<std::vector<int>> node_rings{};
   /// Switches that reduce and multicast, as trees over the ranks: element i < n is the switch above
-  /// rank i, element n + k the one above switch k, -1 where there is none; switch k plays rank
+  /// rank i, element n + k the one above switch k, -1 if there is none; switch k plays rank
   /// n + k of the schedule. Empty: no such switches.
   std::vector<int> node_switches;    // NVSwitch
   std::vector<int> fabric_switches;  // of the network
@@ -95,9 +95,9 @@ struct CollectiveAlgorithm {
   std::string_view file;  // in the collective's folder
   SchedulePtr (*make)(const AlgorithmInput& complete) = nullptr;
   /// The closed form for one full-duplex port per rank on an otherwise unlimited network; null, or
-  /// an empty result, where there is none.
+  /// an empty result, if there is none.
   std::optional<CollectiveCost> (*cost)(const AlgorithmInput& complete) = nullptr;
-  /// The same where `time` is near and not exact; null, or an empty result, where there is none.
+  /// The same where `time` is near and not exact; null, or an empty result, if there is none.
   std::optional<CollectiveCost> (*estimate)(const AlgorithmInput& complete) = nullptr;
   /// What is wrong with an input whose arguments are each in their range; null: nothing ever.
   std::optional<std::string> (*refusal)(const AlgorithmInput& complete) = nullptr;

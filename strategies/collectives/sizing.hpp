@@ -20,7 +20,7 @@ struct ElementType {
 };
 
 [[nodiscard]] std::span<const ElementType> element_types();
-/// Null where there is none of that name.
+/// Null if there is none of that name.
 [[nodiscard]] const ElementType* find_element_type(std::string_view name);
 
 /// How a message is cut. Every block is timed at full length, so that closed forms hold to the bit;

@@ -87,12 +87,12 @@ void order_pipeline(StepAssembly& step);
 void find_trained_weights(StepAssembly& step);
 
 /// ZeRO-3, FSDP: where weights are given up after forward, backward reads others that are gathered
-/// anew. Before routines are made.
+/// again. Before routines are made.
 void reshard_after_forward(StepAssembly& step);
 /// ZeRO-3, FSDP: gathers every block's weights before forward and before backward.
 void gather_weights(StepAssembly& step);
 
-/// Where weights are cast to 8 bits once (Fp8Casts::weights_once), but are gathered anew for every
+/// Where weights are cast to 8 bits once (Fp8Casts::weights_once), but are gathered again for every
 /// microbatch: by the first product that reads what has been gathered. Before routines are made.
 void cast_gathered_weights(StepAssembly& step);
 /// All other weights are cast once a step, before a block's first microbatch.

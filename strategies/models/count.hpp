@@ -33,7 +33,7 @@ struct FlopConvention {
   bool causal = true;      // causal attention counts for half of the square; else all of it
   bool vocabulary = true;  // the product that gives the logits counts
   bool windows = false;    // of what was counted: some layers see less than all keys
-  /// In words, to be printed beside an MFU.
+  /// In words, to be printed next to an MFU.
   [[nodiscard]] std::string words() const;
 };
 

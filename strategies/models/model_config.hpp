@@ -144,7 +144,7 @@ struct ModelConfig {
   std::string name;
   std::variant<TransformerConfig, MlpConfig, ResNetConfig> shape{};
   std::string source;  // where the figures come from
-  /// What a user should know of how the file was read: what was taken for the sequence length, what
+  /// What a user should know of how the file was read: where the sequence length comes from, what
   /// of a config.json is not part of the program.
   std::vector<std::string> notes{};
 

@@ -61,7 +61,7 @@ struct TransformerParts {
 [[nodiscard]] Ref append_latent_attention(BlockBuilder& block, const TransformerParts& parts,
                                           const Ref& x);
 /// A mixture of E experts of which every token visits k: a router in fp32, slots [E, slot, h] of
-/// ceil(b s k / E) tokens each, products with E as a batch dimension; beside it, experts that all
+/// ceil(b s k / E) tokens each, products with E as a batch dimension; in addition, experts that all
 /// tokens visit as one MLP, "shared". x [b, s, h] -> [b, s, h]. With a capacity factor f every
 /// expert has its slots full: ceil(b s k / (E p) f) from each of the p ranks that share the tokens.
 [[nodiscard]] Ref append_experts(BlockBuilder& block, const TransformerParts& parts, const Ref& x);

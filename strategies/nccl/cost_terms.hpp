@@ -25,7 +25,7 @@ struct NcclCostTerms {
 
 /// The cost of that key, or the nearest: of another protocol first, then of another collective,
 /// architecture, version and algorithm. Never of another span of nodes, nor of grouped sends for
-/// what is not. nullptr where there is none.
+/// what is not. nullptr if there is none.
 [[nodiscard]] const NcclCost* find_nccl_cost(const std::vector<NcclCost>& costs,
                                              const NcclCostKey& key);
 

@@ -70,7 +70,7 @@ class Probe {
     return least;
   }
 
-  /// The link between the node's first two sockets, where there is one.
+  /// The link between the node's first two sockets, if there is one.
   [[nodiscard]] std::optional<Rate> socket_link() const {
     const auto first = static_cast<EndpointId>(cluster_.ranks());
     if (cluster_.auxiliary_ranks() < 2 || kind_of(first) != VertexKind::cpu) return std::nullopt;

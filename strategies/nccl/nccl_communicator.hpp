@@ -38,7 +38,7 @@ class NcclCommunicator {
   [[nodiscard]] const NcclFacts& facts() const { return facts_; }
   /// Empty where NCCL has no way to do it, or none that its choices leave.
   [[nodiscard]] std::optional<NcclPick> pick(Collective collective, Bytes size) const;
-  /// What an algorithm of a pick is told: its rings go along NVLinks inside a node.
+  /// What an algorithm of a pick is given: its rings go along NVLinks inside a node.
   [[nodiscard]] AlgorithmInput input(const AlgorithmArguments& arguments, int root,
                                      std::optional<Bytes> size) const;
   /// The same overhead for an algorithm that a user names: what NCCL's pick costs to launch.

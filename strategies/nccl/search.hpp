@@ -6,7 +6,7 @@
 #include "strategies/nccl/facts.hpp"
 #include "strategies/nccl/tuning_data.hpp"
 
-/// What NCCL's search of channels comes to, told from the bandwidths that it has to share out
+/// What NCCL's search of channels comes to, computed from the bandwidths that it has to share out
 /// instead of by trying paths one by one. Source: NCCL 2.30.7 src/graph/search.cc, connect.cc.
 namespace lockstep {
 

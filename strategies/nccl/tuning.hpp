@@ -31,7 +31,7 @@ struct NcclEstimate {
                                                        Collective collective, Bytes size,
                                                        const NcclChoices& choices = {});
 
-/// The fastest of those that are allowed; of equal ones the first. Empty where there is none.
+/// The fastest of those that are allowed; of equal ones the first. Empty if there is none.
 [[nodiscard]] std::optional<NcclEstimate> nccl_pick(const NcclTuning& tuning,
                                                     const NcclFacts& facts, Collective collective,
                                                     Bytes size, const NcclChoices& choices = {});

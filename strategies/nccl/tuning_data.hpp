@@ -147,7 +147,7 @@ struct NcclTuning {
   NcclRules rules;
   NcclChunks chunks;
   NcclRecognition recognition;
-  /// What collectives take beside their links; not of the file itself (tuning_file.hpp).
+  /// Costs of collectives in addition to their links; not of the file itself (tuning_file.hpp).
   std::vector<NcclCost> costs{};
 };
 

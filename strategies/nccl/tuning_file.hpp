@@ -12,7 +12,7 @@ namespace lockstep {
 /// Reads the tuning of one version of NCCL (configs/nccl/*.json, schema
 /// configs/schema/nccl-tuning.schema.json). A file that `extends` another of its folder says only
 /// what differs. With it come the measured costs of configs/calibration/collectives.json, where
-/// there is such a file beside the tuning's folder, after `costs`. Throws ConfigError with
+/// there is such a file next to the tuning's folder, after `costs`. Throws ConfigError with
 /// everything that is wrong with a file.
 [[nodiscard]] NcclTuning load_nccl_tuning(const std::filesystem::path& path,
                                           std::vector<NcclCost> costs = {});

@@ -21,7 +21,7 @@ struct PlacedGradient {
 
 /// An in-place sum along `replicate`, which the gradients have in common: of shards (hybrid
 /// sharding, group hsdp), or of whole gradients where all replicas lie beyond the shards (dp).
-/// `hides`: it may run beside computation.
+/// `hides`: it may run during computation.
 [[nodiscard]] Operation sum_of_replicas(const StepAssembly& step,
                                         const std::vector<PlacedGradient>& gradients, bool hides);
 

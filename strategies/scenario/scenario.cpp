@@ -42,7 +42,8 @@ struct Parts {
   throw ConfigError{Problem{document.file, document.root.at, "", std::move(message)}};
 }
 
-/// Other files of this tool, and a Hugging Face config.json, are told from scenarios at once.
+/// Other files of this tool, and a Hugging Face config.json, are distinguished from scenarios at
+/// once.
 void refuse_other_files(const JsonDocument& document) {
   const auto* root = document.root.get_if<JsonObject>();
   if (root == nullptr) return;
@@ -51,7 +52,7 @@ void refuse_other_files(const JsonDocument& document) {
   if (has("model_type") || has("architectures")) {
     refuse(document,
            "this is a model's config.json of Hugging Face, not a scenario; a scenario names it as "
-           R"("model": {"file": "config.json"}, beside a "cluster" and a "parallel")");
+           R"("model": {"file": "config.json"}, next to "cluster" and "parallel")");
   }
   if (has("hidden") || (has("kind") && has("layers"))) {
     refuse(document, R"(this is a model, not a scenario; a scenario names it as its "model")");

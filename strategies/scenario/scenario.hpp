@@ -15,7 +15,7 @@
 /// What `lockstep run` is given: a model, a cluster and how the one is spread over the other.
 namespace lockstep {
 
-/// The same scenario with some values in the place of its own, to be compared with it.
+/// The same scenario with some values instead of its own, to be compared with it.
 struct ScenarioVariant {
   std::string name;                      // "through the host"
   std::vector<std::string> overrides{};  // as `--set` takes them
@@ -44,7 +44,7 @@ struct Scenario {
   ScenarioCluster cluster;
   ModelConfig model;
   ParallelConfig parallel;
-  /// Tokens (images, clips) to train on: days are told for these.
+  /// Tokens (images, clips) to train on, used to report days.
   std::optional<double> samples{};
   /// Computation runs at this rate whatever its shapes.
   std::optional<FlopRate> sustained{};
@@ -64,9 +64,9 @@ struct Scenario {
 /// (scenario_model.hpp), parallel (the fields of ParallelConfig; scenario_parallel.hpp), tokens (of
 /// a transformer) or samples (of other models) to train on, sustained ("28 TFLOP/s"),
 /// ignore_memory, stack, seed, variants (a list of {"name": …, "set": ["parallel.tp=4", …]}; each
-/// is read as a scenario of its own, so that what is wrong with one is told, unless there are
+/// is read as a scenario of its own, so that what is wrong with one is reported, unless there are
 /// overrides that leave the variants themselves alone: who runs one with overrides reads it with
-/// them); `run` is passed over: what a result's config says of how it was made. Throws ConfigError
+/// them); `run` is ignored: what a result's config says of how it was made. Throws ConfigError
 /// with everything that is wrong, impossible combinations included.
 [[nodiscard]] Scenario load_scenario(const std::filesystem::path& path,
                                      const std::vector<std::string>& overrides = {},

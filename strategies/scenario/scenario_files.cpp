@@ -23,7 +23,7 @@ std::optional<fs::path> find_path(const ValueReader& at, std::string_view name,
   for (const fs::path& path : {folder / fs::path{name}, fs::path{name}}) {
     if (fs::exists(path, ignored)) return path.lexically_normal();
   }
-  at.note(fmt::format("no file {} beside this one or in the current folder", in_quotes(name)));
+  at.note(fmt::format("no file {} next to this one or in the current folder", in_quotes(name)));
   return std::nullopt;
 }
 

@@ -37,8 +37,8 @@ bool is_hugging_face(const JsonValue& root) {
   return has_key(root, "model_type") || has_key(root, "architectures");
 }
 
-/// A file's document in Lockstep's own form, and what was to be told of it. A sequence length for a
-/// config.json takes the place of the one that it may not have.
+/// A file's document in Lockstep's own form, and the notes on it. A sequence length for a
+/// config.json replaces the one that it may not have.
 JsonDocument own_form(const std::filesystem::path& path, const JsonValue* sequence,
                       std::vector<std::string>& notes) {
   JsonDocument document = read_json(path, JsonNumbers::python);
@@ -52,7 +52,7 @@ JsonDocument own_form(const std::filesystem::path& path, const JsonValue* sequen
   return document;
 }
 
-/// The file's model with the scenario's keys in the place of its own.
+/// The file's model with the scenario's keys instead of its own.
 ModelConfig read_with(const std::filesystem::path& path, const ValueReader& at) {
   const auto& members = *at.value()->get_if<JsonObject>();
   if (members.size() == 1) return load_model(path);

@@ -10,7 +10,7 @@
 namespace lockstep {
 
 /// A model written out, the id or path of a file, or {"file": id or path, key: value, ...}, where
-/// the keys take the place of the file's. Empty where something is wrong, which is noted.
+/// the keys override the file's. Empty where something is wrong, which is noted.
 [[nodiscard]] std::optional<ModelConfig> read_scenario_model(const ValueReader& at,
                                                              const ScenarioFolders& folders);
 

@@ -7,7 +7,7 @@
 #include "sim/config/json.hpp"
 
 /// Values laid over a JSON document before it is read: those of `--set`, and what a scenario says
-/// beside the file of a model.
+/// next to the file of a model.
 namespace lockstep {
 
 class Overlay {
@@ -20,11 +20,11 @@ class Overlay {
   /// leads into what has no members.
   void apply(const std::string& assignment, JsonValue& root);
 
-  /// Lays a value over the member `key` of the object at the root; problems with it are told as of
-  /// `file`.
+  /// Lays a value over the member `key` of the object at the root; problems with it are reported as
+  /// of `file`.
   void set(JsonValue& root, std::string_view key, const JsonValue& value, const std::string& file);
 
-  /// The error with what concerns values that were laid over told as of where they come from:
+  /// The error with what concerns values that were laid over reported as of where they come from:
   ///   --set parallel.tq=4: error: /parallel/tq: unknown key "tq"; did you mean "tp"?
   [[nodiscard]] ConfigError attributed(const ConfigError& error) const;
 

@@ -10,7 +10,7 @@
 namespace lockstep {
 
 /// The mesh of a scenario: ranks = dp * pp * cp * tp in the order that it states, cut into atoms
-/// where other groups ask for it. Axes beside dp, pp, cp and tp:
+/// where other groups ask for it. Axes in addition to dp, pp, cp and tp:
 ///   dp_cp       replicas of a weight that is not an expert's
 ///   ep, edp     experts are cut along ep = the innermost part of dp_cp; edp is the rest of it
 ///   shard       ZeRO cuts along this innermost part of dp_cp; replicate is the rest

@@ -262,7 +262,7 @@ class Product {
   return out;
 }
 
-/// Tokens go to slots of their own rank; whoever holds the experts gets them from there.
+/// Tokens go to slots of their own rank; the ranks with the experts get them from there.
 [[nodiscard]] Placement slots_of_tokens(const Operand& slots, const Operand& tokens) {
   MeshSubAxes all;
   for (const MeshSubAxes& cut : tokens.placement.cuts) all = joined(all, cut);

@@ -203,7 +203,7 @@ class BodyLayout {
   std::size_t at_ = 0;
 };
 
-/// Marks the attention core anew, in the rewritten forward body.
+/// Marks the attention core again, in the rewritten forward body.
 void renumber_core(Block& block, const std::vector<Operation>& before) {
   std::vector<std::size_t> core;
   const auto is_core = [&](const Operation& operation) {

@@ -51,7 +51,7 @@ struct SoftwareStack {
 /// Throws ConfigError where it cannot be read.
 [[nodiscard]] std::vector<std::string> software_stack_ids(const std::filesystem::path& folder);
 
-/// The stack of that id in a folder. Throws ConfigError also where there is none such, with the
+/// The stack of that id in a folder. Throws ConfigError also if there is none such, with the
 /// nearest name.
 [[nodiscard]] SoftwareStack find_software_stack(const std::filesystem::path& folder,
                                                 const std::string& id);

@@ -89,7 +89,7 @@ void add_first(const StepTimeline& timeline, const ReplayedTimes& times, LinkLoa
 
 [[noreturn]] void throw_stuck(const ReplayResult& result) {
   std::string text =
-      fmt::format("the training step cannot end; {} wait for ever:", result.unfinished.size());
+      fmt::format("deadlock: {} of the training step never complete:", result.unfinished.size());
   constexpr std::size_t kShown = 10;
   for (std::size_t i = 0; i < std::min(kShown, result.unfinished.size()); ++i) {
     text += "\n  " + result.unfinished[i].text;

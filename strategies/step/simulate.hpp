@@ -73,7 +73,7 @@ struct SimulatedStep {
 };
 
 /// Simulates one training step of a program on a cluster of `device`s.
-/// Errors: a program that cannot end throws ProgramStuck, which names ranks and operations; one
+/// Errors: a program that deadlocks throws ProgramStuck, which names ranks and operations; one
 /// whose ranks differ too much for so many of them StepTooLarge.
 [[nodiscard]] SimulatedStep simulate(std::shared_ptr<const Program> program,
                                      const ParallelConfig& parallel, const Cluster& cluster,

@@ -30,7 +30,7 @@ namespace {
   return executed.peak == accounted.peak.held ? "" : "has its peak elsewhere than the account";
 }
 
-/// What a rank allocated, beside its account.
+/// What a rank allocated, compared with its account.
 [[nodiscard]] std::string difference(const AllocationRecord& executed,
                                      const MemoryAccount& accounted) {
   const std::string device = difference(executed.device, accounted.device);

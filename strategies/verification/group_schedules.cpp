@@ -67,7 +67,7 @@ void add_switches(int members, RankLayout& layout) {
   return fitting(specs.specs.front(), members, root);
 }
 
-/// Round a ring where there is one, as NCCL's bandwidth-bound sizes go; else what its table has
+/// Round a ring if there is one, as NCCL's bandwidth-bound sizes go; else what its table has
 /// first.
 [[nodiscard]] std::optional<Chosen> usual_choice(Collective collective, int members, int root) {
   static constexpr std::array kUsual{"ring", "pairwise", "shift", "binomial"};

@@ -39,7 +39,7 @@ struct VerifiedOrder {
   std::string problem;  // the first difference; empty: none
 };
 
-/// What came of executing a strategy beside its reference.
+/// Result of executing a strategy and its reference.
 struct VerificationReport {
   double tolerance = 0;  // weights may differ by more where Adam divides rounding (WeightBound)
   std::vector<VerifiedStep> steps{};

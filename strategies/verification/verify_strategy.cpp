@@ -146,8 +146,8 @@ class Verification {
     if (!report_.order || report_.order->problem.empty()) report_.order = order;
   }
 
-  /// Once more, beside a reference with the same microbatches, until an operation writes something
-  /// else than the reference has.
+  /// Once more, compared with a reference with the same microbatches, until an operation writes
+  /// something else than the reference has.
   void find_first_wrong() {
     Trainee<Real> trainee = this->trainee();
     const auto alike = reference(ReferenceBatch::alike);

@@ -26,7 +26,8 @@ struct VerificationOptions {
   std::optional<VerificationStage> stage{};
   std::function<void()> after_step{};
   /// Who executes the strategy in place of the host (the one device that it is compared with stays
-  /// the host), its ranks dealt out to so many devices. Null: the host. `stage` is then left out.
+  /// the host), its ranks distributed over so many devices. Null: the host. `stage` is then left
+  /// out.
   Backend* device = nullptr;
   int devices = 1;
   /// Changes the program, or what a role does, before it is executed: to show that it is noticed.
@@ -38,11 +39,11 @@ struct VerificationOptions {
 /// and in the end every copy and shard of every weight and optimizer state on every rank. Passes
 /// within 1e-10 in float64, 1e-5 in float32.
 ///
-/// The reference is one device that takes the whole batch at once, so that accumulation is held
+/// The reference is one device that takes the whole batch at once, so that accumulation is compared
 /// against none. Of a net with batch norm it takes the replicas' microbatches one after the other,
 /// as each has statistics of its own; of experts with a capacity it drops by the same rule, rank's
 /// tokens by rank's tokens; of parameter averaging it averages in one process, and how far that is
-/// from one device is told beside it.
+/// from one device is reported next to it.
 ///
 /// Errors: none for what is wrong with the plan's numbers, or if its ranks cannot go on: that is
 /// the report's to tell. InternalError where plan_problems() has something.

@@ -120,7 +120,7 @@ TEST_CASE("a cluster of another size than was measured is refused") {
   const TemporaryFile figures(bare("sum", -1, "88.41", "154.71"));
   const CommandResult told =
       run_command("lockstep collective --cluster star --ranks 4 --against " + figures.path());
-  CHECK(contains(told.err, "it has 8 ranks, as busbw over algbw tells, the cluster 4"));
+  CHECK(contains(told.err, "it has 8 ranks, inferred from busbw over algbw, the cluster 4"));
 }
 
 TEST_CASE("of several runs in a file the one that is asked for is taken") {

@@ -38,14 +38,14 @@ TEST_CASE("a mistyped or missing word of the command is named") {
       "lockstep",
       {{"",
         "expected a command: collective, topology, explain, complexity, schedule, replay, run, "
-        "calibrate, list, validate, verify; --help tells more"},
+        "calibrate, list, validate, verify; see --help"},
        {"colective",
         R"("colective" is no argument or command of "lockstep"; did you mean "collective"?)"},
        {"--verson", R"("--verson" is no option of "lockstep"; did you mean "--version"?)"},
        {"frobnicate",
-        R"("frobnicate" is no argument or command of "lockstep"; --help lists what there is)"},
+        R"("frobnicate" is no argument or command of "lockstep"; --help lists the options)"},
        {"collective", "expected a collective, such as all_reduce, or --schedule"},
-       {"topology show", "--cluster is required; --help lists what there is"},
+       {"topology show", "--cluster is required; --help lists the options"},
        {"collective all_redcue --cluster star",
         R"(no collective named "all_redcue"; did you mean "all_reduce"?)"},
        {"collective sort --cluster star",
@@ -62,16 +62,16 @@ TEST_CASE("a mistyped or missing word of the command is named") {
 
 TEST_CASE("a mistyped option is named, and the nearest one with it") {
   check_all_refused(
-      kStar, {{"--algoritm ring",
-               R"("--algoritm" is no option of "collective"; did you mean "--algorithm"?)"},
-              {"--algoritm=ring",
-               R"("--algoritm" is no option of "collective"; did you mean "--algorithm"?)"},
-              {"extra",
-               R"("extra" is no argument or command of "collective"; --help lists what there is)"},
-              {"-z", R"("-z" is no option of "collective"; --help lists what there is)"},
-              {"--ranks", "--ranks: a value is missing after it"},
-              {"--ranks 4 --ranks 8", "--ranks: given more than once"},
-              {"--check=maybe", R"(--check: expected no value, got "maybe")"}});
+      kStar,
+      {{"--algoritm ring",
+        R"("--algoritm" is no option of "collective"; did you mean "--algorithm"?)"},
+       {"--algoritm=ring",
+        R"("--algoritm" is no option of "collective"; did you mean "--algorithm"?)"},
+       {"extra", R"("extra" is no argument or command of "collective"; --help lists the options)"},
+       {"-z", R"("-z" is no option of "collective"; --help lists the options)"},
+       {"--ranks", "--ranks: a value is missing after it"},
+       {"--ranks 4 --ranks 8", "--ranks: given more than once"},
+       {"--check=maybe", R"(--check: expected no value, got "maybe")"}});
 }
 
 TEST_CASE("a cluster that nobody ships is named") {

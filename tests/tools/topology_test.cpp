@@ -72,7 +72,7 @@ TEST_CASE("a graph is exported as DOT and as GraphML, to a file as well") {
 TEST_CASE("what topology cannot do is refused in words that help") {
   const std::string error = "lockstep: error: ";
   CHECK(refusal_of("lockstep topology", 2) ==
-        error + "expected a command: show, routes, export, import; --help tells more\n");
+        error + "expected a command: show, routes, export, import; see --help\n");
   CHECK(refusal_of("lockstep topology sho", 2) ==
         error + "\"sho\" is no argument or command of \"topology\"; did you mean \"show\"?\n");
   CHECK(refusal_of("lockstep topology routes --cluster star --to 8", 2) ==
@@ -100,7 +100,7 @@ TEST_CASE("links that are slower or gone are told, and change what is shown") {
                  "# rail1/leaf0 failed: 4 links\n"
                  "# node1/gpu3 -- node1/nvswitch0 failed: 2 links\n"));
   // Both GPUs 1 lose their rail, so that ways to them from the other node lead elsewhere.
-  CHECK(contains(told, " of 240 ways from rank to rank lead elsewhere now, the first from "));
+  CHECK(contains(told, " of 240 rank-to-rank routes rerouted, the first from "));
   const auto row = rows_of(changed)[0];
   CHECK(row["failed_links"] == 6);
   CHECK(row["network_links"] == rows_of(show)[0]["network_links"]);
@@ -144,7 +144,7 @@ TEST_CASE("a machine that is imported is a cluster that runs") {
   CHECK(rows_of("lockstep collective all_reduce -b 1M -e 1M --check" + on)[0]["wrong"] == 0);
   const CommandResult partial = run_command(from + "cloud-partial.xml --out " + file.path());
   CHECK(partial.status == 0);
-  CHECK(contains(partial.err, "lockstep: note: the file tells no NVLink: "));
+  CHECK(contains(partial.err, "lockstep: note: no NVLink in file: "));
 }
 
 TEST_CASE("what an import leaves out is told on stderr") {
@@ -166,7 +166,7 @@ TEST_CASE("what cannot be imported is refused, and nothing is written") {
   CHECK(contains(refusal_of("lockstep topology import nowhere.xml", 2), "no such file"));
   CHECK(contains(refusal_of(from + "--device h100", 2), "--device: no device named \"h100\""));
   CHECK(contains(refusal_of(from + "--nic-speed 400", 2), "--nic-speed: expected a rate"));
-  CHECK(contains(refusal_of(from + "--nvswitch 18", 2), "the file tells the NVLinks itself"));
+  CHECK(contains(refusal_of(from + "--nvswitch 18", 2), "the file specifies the NVLinks itself"));
   CHECK(contains(refusal_of(from + "--out /nonexistent/x.json", 4),
                  "cannot write /nonexistent/x.json: No such file or directory"));
   const TemporaryFile broken("<system version=\"1\">\n<cpu numaid=0/></system>\n");

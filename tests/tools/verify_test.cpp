@@ -162,10 +162,9 @@ TEST_CASE("too few slots end with 1 and who waits for whom") {
   CHECK(run_command(command + " --slots 2").status == 0);
   const CommandResult one = run_command(command + " --slots 1");
   CHECK(one.status == 1);
-  CHECK(
-      contains(one.err,
-               "cannot end with 1 slot (2 would be enough): rank 0 step 1 waits to send to rank 1 "
-               "<- rank 1 step 1 waits to send to rank 0 <- rank 0 step 1"));
+  CHECK(contains(one.err,
+                 "deadlock with 1 slot (2 would be enough): rank 0 step 1 waits to send to rank 1 "
+                 "<- rank 1 step 1 waits to send to rank 0 <- rank 0 step 1"));
   CHECK(
       contains(run_command(command + " --slots 0").err, "where every send waits for its receive"));
   const CommandResult timed = run_command(
@@ -173,7 +172,7 @@ TEST_CASE("too few slots end with 1 and who waits for whom") {
       file.path());
   CHECK(timed.status == 1);
   CHECK(contains(timed.err,
-                 "the collective cannot end: rank 0 step 1 waits to send to rank 1 <- rank 1 step "
+                 "deadlock: rank 0 step 1 waits to send to rank 1 <- rank 1 step "
                  "1 waits to send to rank 0 <- rank 0 step 1; "));
 }
 
@@ -186,12 +185,12 @@ TEST_CASE("a ring of fused steps cannot end with one slot, whoever runs it") {
   const std::string verify = "lockstep verify collective" + file + " --slots ";
   const CommandResult verified = run_command(verify + "1");
   CHECK(verified.status == 1);
-  CHECK(contains(verified.err, "cannot end with 1 slot (2 would be enough): " + ring));
+  CHECK(contains(verified.err, "deadlock with 1 slot (2 would be enough): " + ring));
   CHECK(run_command(verify + "2").status == 0);
   const std::string time = "lockstep collective --cluster star" + file + " --slots ";
   const CommandResult timed = run_command(time + "1");
   CHECK(timed.status == 1);
-  CHECK(contains(timed.err, "the collective cannot end: " + ring));
+  CHECK(contains(timed.err, "deadlock: " + ring));
   CHECK(run_command(time + "2").status == 0);
 }
 

@@ -20,7 +20,8 @@ int run_command_line(int argc, char** argv) {
       "  lockstep collective all_reduce --cluster configs/clusters/star.json --ranks 8 --algorithm "
       "ring -b 64M -e 64M\n"
       "  lockstep list algorithms\n\n"
-      "Exit codes: 0 done, 1 the simulation says no, 2 something given is wrong, 3 a bug, 4 "
+      "Exit codes: 0 success, 1 negative result (does not fit, verification failed), 2 invalid "
+      "input, 3 a bug, 4 "
       "writing "
       "failed.");
   const Command app = parser.root();

@@ -45,7 +45,7 @@ std::string complaint_about(const std::string& word, CLI::App& command) {
   const auto meant = did_you_mean(name, candidates);
   if (meant && name.size() > 2)  // any letter is near to any other
     return fmt::format("{}; did you mean \"{}\"?", text, *meant);
-  return text + "; --help lists what there is";
+  return text + "; --help lists the options";
 }
 
 /// What is said instead of "collective is required" and "A subcommand is required".
@@ -54,10 +54,10 @@ std::string complaint_about_missing(const std::string& said, const CLI::App& com
   for (const CLI::App* sub : command.get_subcommands([](const CLI::App*) { return true; }))
     commands.push_back(sub->get_name());
   if (!commands.empty())
-    return fmt::format("expected a command: {}; --help tells more", fmt::join(commands, ", "));
+    return fmt::format("expected a command: {}; see --help", fmt::join(commands, ", "));
   const std::string name = said.substr(0, said.find(' '));
   const CLI::Option* option = command.get_option_no_throw(name);
-  if (option == nullptr || !option->get_positional()) return said + "; --help lists what there is";
+  if (option == nullptr || !option->get_positional()) return said + "; --help lists the options";
   return fmt::format("expected a {}: {}", name, option->get_description());
 }
 
@@ -96,7 +96,7 @@ std::string explain(const CLI::ParseError& error, CLI::App& app) {
     return complaint_about_conversion(said, *command);
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr)
     return complaint_about_values(said);
-  return said + "; --help lists what there is";
+  return said + "; --help lists the options";
 }
 
 }  // namespace

@@ -133,7 +133,8 @@ void add_list(const Command& app) {
     Format format = Format::table;
   };
   const auto given = std::make_shared<Options>();
-  const Command command = app.add_subcommand("list", "Prints what there is to choose from");
+  const Command command =
+      app.add_subcommand("list", "List available algorithms, clusters, models and scenarios");
   command
       ->add_option("registry", given->which,
                    "algorithms, topologies, devices, clusters, models, scenarios or stacks")

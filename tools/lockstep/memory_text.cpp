@@ -32,7 +32,7 @@ std::string what_takes_the_room(const RankMemory& memory) {
 
 std::string at_least(const MemoryShortfall& shortfall) {
   return fmt::format(
-      "no change that was tried fits; weights, gradients and optimizer states, {} of the whole "
+      "No single change fits; weights, gradients and optimizer states, {} of the whole "
       "model, need {} GPU{} at least where all of them are sharded",
       to_string(shortfall.states), shortfall.least_gpus, shortfall.least_gpus == 1 ? "" : "s");
 }
@@ -47,7 +47,7 @@ std::string text_of(const MemoryShortfall& shortfall) {
     out += fmt::format("\n{} {}: {}", i == 0 ? "the smallest change that fits," : "or",
                        as_options(changes[i].change), to_string(changes[i].needed));
   if (changes.empty()) out += "\n" + at_least(shortfall);
-  return out + "\n--ignore-memory goes on all the same";
+  return out + "\nUse --ignore-memory to simulate anyway";
 }
 
 }  // namespace lockstep::cli

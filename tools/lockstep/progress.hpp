@@ -11,7 +11,7 @@
 namespace lockstep::cli {
 
 /// A line on stderr that says how far a command is and since when: only on a terminal, only after a
-/// second, and anew every second.
+/// second, and again every second.
 /// Thread-safe.
 class Progress {
  public:

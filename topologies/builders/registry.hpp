@@ -35,7 +35,7 @@ struct Builder {
 };
 
 [[nodiscard]] const std::vector<Builder>& topology_builders();
-/// nullptr where there is none of that name.
+/// nullptr if there is none of that name.
 [[nodiscard]] const Builder* find_topology_builder(std::string_view name);
 
 }  // namespace lockstep

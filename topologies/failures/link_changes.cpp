@@ -105,7 +105,7 @@ Rate scaled(Rate rate, double factor) {
   return rate.scaled(factor);
 }
 
-/// Bandwidths are told by what is carried, so the efficiency is then in them.
+/// Bandwidths are given by what is carried, so the efficiency is then in them.
 void change_state(LinkState& state, const LinkChange& change, Duration built) {
   if (change.bandwidth_factor)
     state.figures.bandwidth = scaled(state.figures.carried(), *change.bandwidth_factor);

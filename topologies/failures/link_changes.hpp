@@ -23,7 +23,7 @@ struct LinkChange {
   bool failed = false;
 };
 
-/// A change that cannot be made. The text says what there is instead.
+/// A change that cannot be made. The text lists what is available.
 class LinkChangeError : public Error {
  public:
   explicit LinkChangeError(const std::string& message) : Error{ErrorCode::invalid_input, message} {}

@@ -15,8 +15,8 @@ struct NamedLinks {
 };
 
 /// The links that a text names: "a -> b" (one direction), "a--b" (both), a vertex (all its links)
-/// or "node3" (all with an end in that node), in order of id. Throws LinkChangeError where there
-/// are none, with what there is.
+/// or "node3" (all with an end in that node), in order of id. Throws LinkChangeError if there
+/// are no such links, with those available.
 [[nodiscard]] NamedLinks links_named(const Cluster& cluster, std::string_view text);
 
 }  // namespace lockstep

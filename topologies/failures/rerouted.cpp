@@ -62,19 +62,16 @@ std::optional<Rerouted> rerouted(const Cluster& cluster, RoutePolicy policy, std
 
 std::string describe(const Rerouted& rerouted, const Cluster& cluster) {
   const auto of = [&](std::int64_t number) {
-    return number == 0 ? fmt::format("none of {} ways", rerouted.pairs)
-                       : fmt::format("{} of {} ways", number, rerouted.pairs);
+    return number == 0 ? fmt::format("none of {} rank-to-rank routes", rerouted.pairs)
+                       : fmt::format("{} of {} rank-to-rank routes", number, rerouted.pairs);
   };
-  if (rerouted.moved == 0 && rerouted.over == 0)
-    return of(0) + " from rank to rank used what has changed";
+  if (rerouted.moved == 0 && rerouted.over == 0) return of(0) + " cross modified links";
   std::string text;
   if (rerouted.moved > 0)
-    text = fmt::format("{} from rank to rank lead elsewhere now{}", of(rerouted.moved),
-                       example(rerouted.first_moved, cluster));
+    text = fmt::format("{} rerouted{}", of(rerouted.moved), example(rerouted.first_moved, cluster));
   if (rerouted.over > 0)
-    text += fmt::format("{}{} keep theirs over changed links{}", text.empty() ? "" : "; ",
-                        of(rerouted.over) + (text.empty() ? " from rank to rank" : ""),
-                        example(rerouted.first_over, cluster));
+    text += fmt::format("{}{} unchanged but cross modified links{}", text.empty() ? "" : "; ",
+                        of(rerouted.over), example(rerouted.first_over, cluster));
   return text;
 }
 

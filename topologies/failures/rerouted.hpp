@@ -7,7 +7,7 @@
 #include "topologies/graph/cluster.hpp"
 #include "topologies/routing/routing.hpp"
 
-/// What links that are slower, later or gone do to the ways between ranks.
+/// What links that are slower, later or gone do to the routes between ranks.
 namespace lockstep {
 
 struct Rerouted {
@@ -25,8 +25,8 @@ inline constexpr int kMostReroutedRanks = 256;  // whose pairs are looked at in 
 [[nodiscard]] std::optional<Rerouted> rerouted(const Cluster& cluster, RoutePolicy policy,
                                                std::uint64_t seed);
 
-/// "30 of 240 ways from rank to rank lead elsewhere, the first from node0/gpu3 to node1/gpu0; 8
-/// keep theirs over a changed link, the first from ..."
+/// "30 of 240 rank-to-rank routes rerouted, the first from node0/gpu3 to node1/gpu0; 8 of 240
+/// rank-to-rank routes unchanged but cross modified links, the first from ..."
 [[nodiscard]] std::string describe(const Rerouted& rerouted, const Cluster& cluster);
 
 }  // namespace lockstep

@@ -87,7 +87,7 @@ Plan read_plan(ObjectReader& in) {
   return plan;
 }
 
-/// The size that is asked for takes the place of the file's.
+/// The requested size overrides the file's.
 void resize(Plan& plan, const ClusterSize& asked) {
   if (asked.nodes || asked.ranks) {
     plan.size.nodes = asked.nodes;

@@ -25,8 +25,8 @@ struct NodeBlueprint;
 [[nodiscard]] std::optional<Cluster> read_graph(ObjectReader& in);
 
 /// The same for one node, which may then be repeated: all vertices are in it, its NICs are what a
-/// fabric is cabled to, and the rails that are not told are settled. nullptr where that has been
-/// noted as wrong.
+/// fabric is cabled to, and the rails that are not specified are settled. nullptr where that has
+/// been noted as wrong.
 [[nodiscard]] std::unique_ptr<NodeBlueprint> read_node(ObjectReader& in);
 
 }  // namespace lockstep

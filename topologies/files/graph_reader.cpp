@@ -41,7 +41,7 @@ std::vector<std::string_view> kinds_of(Extent extent) {
   return names;
 }
 
-/// In a whole cluster, a rank of which no node is told is a node of its own; other things then
+/// In a whole cluster, a rank without a specified node is a node of its own; other things then
 /// belong to none.
 void read_vertex(GraphFile& file, const ValueReader& value, Extent extent) {
   value.object([&](ObjectReader& in) {
@@ -92,8 +92,8 @@ void read_cable(GraphFile& file, const ValueReader& value) {
   });
 }
 
-/// Gives the ranks without a node one each, behind all that are told, and every vertex its index
-/// among its kind in its node.
+/// Gives the ranks without a node one each, behind all that are specified, and every vertex its
+/// index among its kind in its node.
 void number(Graph& graph) {
   int next_node = 0;
   for (VertexId v = 0; v < vertex_count(graph); ++v) {

@@ -23,7 +23,7 @@ struct FabricDemand {
 };
 
 /// `planes` equal and separate sets of switches. Each has the terminals of one rail (all of them
-/// where there is one plane), node-major.
+/// if there is one plane), node-major.
 struct FabricBlueprint {
   int planes = 1;
   bool rail_first = false;

@@ -14,7 +14,7 @@ bool joins_gpus(const Vertex& vertex) {
   return vertex.kind == VertexKind::gpu || vertex.kind == VertexKind::nvswitch;
 }
 
-/// Bandwidths are told by what is carried, so the efficiency is then in them.
+/// Bandwidths are given by what is carried, so the efficiency is then in them.
 LinkFigures scaled(const LinkFigures& figures, const GpuLinkFactors& factors) {
   const double steps = static_cast<double>(figures.carried().steps()) * factors.bandwidth;
   const double most = static_cast<double>(Rate::kMaxSteps);

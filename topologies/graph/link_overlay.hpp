@@ -15,7 +15,7 @@ struct LinkState {
   bool delayed = false;  // its latency is another one
 };
 
-/// The links of a cluster that have changed. Few, beside all that there are.
+/// The links of a cluster that have changed. Few, compared with all links.
 class LinkOverlay {
  public:
   LinkOverlay() = default;

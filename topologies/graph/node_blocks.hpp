@@ -8,8 +8,8 @@
 
 namespace lockstep {
 
-/// Blocks of consecutive nodes that nothing in a cluster as it was built tells apart: single nodes
-/// where all are cabled to one switch, else those below one of the trees that are left of the
+/// Blocks of consecutive nodes that nothing in a cluster as it was built distinguishes: single
+/// nodes where all are cabled to one switch, else those below one of the trees that are left of the
 /// fabric without its top switches (a leaf's where there are spines, a pod's where there are
 /// cores). Routes that are split over all best paths move with the blocks. Internal.
 class NodeBlocks {

@@ -11,7 +11,7 @@
 
 #include "topologies/graph/elements.hpp"
 
-/// What a topology builder can be told: a table of parameters per builder, and their values.
+/// Parameters of a topology builder: a table of parameters per builder, and their values.
 namespace lockstep {
 
 enum class ParameterType : std::uint8_t {
@@ -72,8 +72,8 @@ class Parameters {
   std::map<std::string, Value, std::less<>> values_;
 };
 
-/// A topology that cannot be built as told: `parameter` names what is at fault, "ranks" and "nodes"
-/// included; empty where it is the whole.
+/// A topology that cannot be built as specified: `parameter` names what is at fault, "ranks" and
+/// "nodes" included; empty where it is the whole.
 class BuildError : public Error {
  public:
   BuildError(std::string parameter, const std::string& message)

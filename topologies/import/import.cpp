@@ -63,10 +63,10 @@ void take_device(Machine& machine, const ImportOptions& options) {
     machine.device_assumed = false;
   }
   if (machine.device.empty())
-    machine.notes.push_back("what the GPUs are is not known; --device tells it");
+    machine.notes.push_back("GPU model not in file; specify it with --device");
   if (machine.device_assumed && !machine.device.empty())
     machine.notes.push_back(
-        fmt::format("the GPUs are taken for {}; --device says otherwise", machine.device));
+        fmt::format("assuming the GPUs are {} (override with --device)", machine.device));
 }
 
 bool has_nvlink(const Machine& machine) {
@@ -88,13 +88,13 @@ void add_nvswitch(Machine& machine, int links) {
 
 void settle_nvlink(Machine& machine, const ImportOptions& options) {
   if (options.nvswitch_links) {
-    if (has_nvlink(machine)) throw ImportError("--nvswitch: the file tells the NVLinks itself");
+    if (has_nvlink(machine)) throw ImportError("--nvswitch: the file specifies the NVLinks itself");
     add_nvswitch(machine, *options.nvswitch_links);
     return;
   }
   if (!has_nvlink(machine) && machine.of_kind(VertexKind::gpu).size() > 1)
     machine.notes.push_back(
-        "the file tells no NVLink: GPUs are joined by PCIe alone; --nvswitch LINKS (A100: 12, "
+        "no NVLink in file: GPUs are joined by PCIe alone; --nvswitch LINKS (A100: 12, "
         "H100: 18) gives them one");
 }
 
@@ -123,7 +123,7 @@ void settle_speeds(Machine& machine, const ImportOptions& options) {
       nics, [&](std::size_t nic) { return machine.vertices[nic].speed->assumed; });
   if (assumed == nics.end()) return;
   machine.notes.push_back(
-      fmt::format("the speed of NICs is not told: taken for {}; --nic-speed says otherwise",
+      fmt::format("NIC speed not in file; assuming {} (override with --nic-speed)",
                   machine.vertices[*assumed].speed->source));
 }
 
@@ -210,7 +210,7 @@ std::vector<int> settle_rails_of(Machine& machine, const ImportOptions& options,
   } catch (const OutOfRange& error) {  // NICs beyond 140 TB/s taken as one
     refuse(file, {1, 1},
            std::string{error.what()} +
-               " once several NICs are taken as one; --nic-speed tells that of each");
+               " once several NICs count as one; --nic-speed specifies that of each");
   } catch (const ImportError& error) {
     refuse(file, {1, 1}, error.what());
   }

@@ -26,7 +26,7 @@ struct ImportedCluster {
   std::vector<std::string> notes;  // what had to be assumed, or was left out
 };
 
-/// Fabrics that need no parameters beside their link.
+/// Fabrics without parameters except their link.
 [[nodiscard]] const std::vector<std::string_view>& import_fabrics();
 
 /// Reads an NCCL topology or the output of `nvidia-smi topo -m`, whichever `text` is. A GPU has the

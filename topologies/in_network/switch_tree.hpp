@@ -19,7 +19,7 @@ class SwitchGraph {
 
   /// The tree over these leaves: one of them where it is alone, else the spine of lowest id that
   /// joins all of them, else the core of lowest id that does so over a spine of each (of several,
-  /// that of lowest id). Empty where there is none.
+  /// that of lowest id). Empty if there is none.
   [[nodiscard]] std::optional<SwitchTree> tree_over(const std::vector<VertexId>& leaves) const;
 
   /// Switches that are joined, directly or over others, have the same number.

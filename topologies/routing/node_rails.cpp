@@ -88,7 +88,7 @@ void place_gpus(Graph& node, const std::vector<VertexId>& nics,
   }
 }
 
-/// Planes are told apart by these numbers.
+/// Planes are distinguished by these numbers.
 void check_gaps(const Graph& node, const std::vector<VertexId>& terminals,
                 std::vector<RailProblem>& problems) {
   std::set<int> rails;

@@ -9,8 +9,8 @@
 /// A graph laid out for searching paths. Internal.
 namespace lockstep {
 
-/// Where a search stands. A NIC has two: whoever reached it from its node may only leave into the
-/// network, whoever reached it from the network only into the node.
+/// Where a search stands. A NIC has two: a route that reached it from its node may only leave into
+/// the network, one that reached it from the network only into the node.
 using StateId = std::uint32_t;
 
 /// A link as a search sees it, from either end.

@@ -102,7 +102,7 @@ class Side {
   }
 
   /// Back from the states where the sides met, whose `through` is set, to the origin; `emit(near,
-  /// far, link, ways)` tells every link on the way with the number of best paths through it.
+  /// far, link, ways)` reports every link on the way with the number of best paths through it.
   template <class Emit>
   void walk_back(const PathGraph& graph, std::vector<StateId> level, Emit&& emit) {
     for (std::uint32_t depth = depth_; depth > 0; --depth) {

@@ -31,7 +31,7 @@ class SearchGraph {
       : paths_{graph, failed}, policy_{policy} {}
 
   /// Appends the best ways between two vertices; `hash` draws one of them for ecmp. False, and
-  /// `route` as it was, where there is none.
+  /// `route` as it was, if there is none.
   [[nodiscard]] bool append(VertexId from, VertexId to, LinkId first_link, std::uint64_t hash,
                             Route& route) const;
   /// The same for a stretch that is known, in links of this graph.

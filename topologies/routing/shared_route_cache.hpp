@@ -10,7 +10,7 @@
 
 namespace lockstep {
 
-/// Routes by pair of places, up to a number of hops in all; a shard that is full starts anew.
+/// Routes by pair of places, up to a number of hops in all; a shard that is full starts again.
 /// Shared by the threads of many replays; each has a small RouteCache of its own in front of it.
 /// Thread-safe; what it holds never changes an answer, only how soon it comes.
 class SharedRouteCache {

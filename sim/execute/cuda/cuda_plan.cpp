@@ -12,7 +12,7 @@ namespace lockstep::cuda {
 
 namespace {
 
-/// Of larger plans the time to issue is small beside that of what they do.
+/// Of larger plans the time to issue is small compared with that of what they do.
 constexpr std::size_t kMostInGraph = 20'000;
 
 class CudaPlan final : public LoadedPlan {

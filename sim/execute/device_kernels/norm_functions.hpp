@@ -42,7 +42,7 @@ struct Normalise {
   }
 };
 
-/// Mean and reciprocal deviation of a row, as kept beside.
+/// Mean and reciprocal deviation of a row, as kept in a separate buffer.
 template <class Real>
 struct Statistics {
   Real mean;
@@ -101,7 +101,7 @@ struct NormaliseGainGradient {
 
 // Norms of channels over all pixels.
 
-/// [x, statistics] -> [sums of parts: squares of x beside its channel's mean], a team per part and
+/// [x, statistics] -> [sums of parts: squares of x around its channel's mean], a team per part and
 /// 32 channels; -; rows, channels, parts
 template <class Real>
 struct SquareChannels {

@@ -75,7 +75,7 @@ struct Gemm {
   }
 };
 
-/// [bias] -> [y]; places of the bias; after how many elements they begin anew
+/// [bias] -> [y]; places of the bias; after how many elements they begin again
 template <class Real>
 struct AddBias {
   Arguments a;

@@ -55,7 +55,7 @@ struct LoadOptions {
   bool nccl = false;
 };
 
-/// What a device is, for whoever reads measurements of it: (name, value) in order.
+/// What a device is, for readers of its measurements: (name, value) in order.
 using DeviceFacts = std::vector<std::pair<std::string, std::string>>;
 
 class Backend {

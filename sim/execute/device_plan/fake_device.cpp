@@ -169,7 +169,7 @@ class Checker {
     while (queues.next(draws) != kNoCommand) {
     }
     const CommandId left = queues.first_left();
-    if (left != kNoCommand) note(left, text(left) + " waits for ever");
+    if (left != kNoCommand) note(left, text(left) + " never completes");
   }
 
   [[nodiscard]] std::string text(CommandId id) const {

@@ -6,7 +6,7 @@
 
 #include "sim/execute/device_plan/plan.hpp"
 
-/// A device that computes nothing and looks at the order of what it is told. It goes by the waits
+/// A device that computes nothing and checks the order of its commands. It uses the waits
 /// and events of a plan alone, as a device with streams does.
 namespace lockstep {
 

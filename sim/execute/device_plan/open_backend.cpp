@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kLibrary = "liblockstep_cuda.so";
 
-/// Beside the running program, where an installed one has its libraries, where it was built.
+/// Next to the running program, where an installed one has its libraries, where it was built.
 [[nodiscard]] std::vector<std::filesystem::path> places() {
   std::vector<std::filesystem::path> out;
   if (const char* given = std::getenv("LOCKSTEP_CUDA_LIBRARY")) out.emplace_back(given);

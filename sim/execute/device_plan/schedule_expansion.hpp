@@ -47,7 +47,7 @@ class ScheduleExpansion final : public BlockMemory, public ExecuteObserver {
 
  private:
   using Runs = std::vector<Region>;
-  /// Room for messages under way, of a lane.
+  /// Buffers for the messages in flight of a lane.
   struct Room {
     BufferId buffer = 0;
     std::int64_t elements = 0;

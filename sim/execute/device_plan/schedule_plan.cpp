@@ -59,7 +59,8 @@ SchedulePlan plan_schedule(const Schedule& schedule, const SchedulePlanOptions& 
   ScheduleExpansion expansion{builder, schedule, places};
   const ExecuteOutcome outcome = execute(schedule, expansion, {.observer = &expansion});
   if (!outcome.finished()) {
-    throw ExecutionError{outcome.problem.empty() ? "the schedule cannot end" : outcome.problem};
+    throw ExecutionError{outcome.problem.empty() ? "deadlock: the schedule never completes"
+                                                 : outcome.problem};
   }
   out.plan = builder.take();
   return out;

@@ -31,7 +31,7 @@ struct SchedulePlan {
 
 /// A schedule as commands for devices: a stream for every rank and lane, so for every channel, and
 /// events for all that one of them waits for from another.
-/// Errors: ExecutionError where the schedule cannot end.
+/// Errors: ExecutionError if the schedule deadlocks.
 [[nodiscard]] SchedulePlan plan_schedule(const Schedule& schedule,
                                          const SchedulePlanOptions& options);
 

@@ -37,7 +37,7 @@ class CollectiveMessages {
   }
   void clear(StreamIndex stream, Region to);
   /// Runs the schedule: lanes begin when their rank's message is packed, and what the rank does
-  /// next comes after all of them. Errors: ExecutionError where the schedule cannot end.
+  /// next comes after all of them. Errors: ExecutionError if the schedule deadlocks.
   void transfer();
 
  private:

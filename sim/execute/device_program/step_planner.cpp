@@ -73,7 +73,8 @@ Region StepPlanner<Real>::whole(BufferId buffer) const {
   return {buffer, 0, builder_->plan().buffers[buffer].elements};
 }
 
-/// Room beside the program's tensors, used by one stream for one purpose at a time.
+/// Scratch memory in addition to the program's tensors, used by one stream for one purpose at a
+/// time.
 template <class Real>
 BufferId StepPlanner<Real>::spare(int rank, StreamIndex stream, std::size_t which,
                                   std::int64_t elements, NumberType type) {

@@ -32,7 +32,7 @@ struct StepPlanNeeds {
   int devices = 1;
 };
 
-/// Writes the step of all ranks into one plan, in the order in which it is told of operations,
+/// Writes the step of all ranks into one plan, in call order,
 /// which has to be one in which they could be done one after the other: a stream for every rank and
 /// stream of the program, and one more for every further lane of a schedule; events for what the
 /// program promises (RoleOperation::after) and for all that streams hand to each other in memory.

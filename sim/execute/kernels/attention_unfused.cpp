@@ -10,7 +10,7 @@ namespace lockstep::kernels {
 
 namespace {
 
-/// Rows [b, s, heads, width] of queries, keys or values beside scores [b, a, s, t].
+/// Rows [b, s, heads, width] of queries, keys or values next to scores [b, a, s, t].
 class Rows {
  public:
   Rows(const KernelSettings& call, const PartLayout& rows, const PartLayout& scores)

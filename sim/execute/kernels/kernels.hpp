@@ -50,7 +50,7 @@ struct DroppingRule {
   std::function<int(std::int64_t batch, std::int64_t sequence)> group_of{};
 };
 
-/// What a kernel is told beside its operands.
+/// Parameters of a kernel in addition to its operands.
 struct KernelSettings {
   const Operation* operation = nullptr;
   /// matmul: whether this rank's summand has the bias; of the ranks that a result is partial over

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-/// Numbers drawn by place: the same for whoever asks, in whatever order.
+/// Numbers drawn by place: the same for every reader, in any order.
 namespace lockstep {
 
 /// One step of SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators,

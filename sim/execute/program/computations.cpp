@@ -123,7 +123,7 @@ std::uint64_t Computations<Real>::draw_of(const RoleOperation& what) const {
 }
 
 /// Where its microbatch begins among the samples of the step: a sample is dropped the same elements
-/// of, however samples are dealt out to microbatches and replicas.
+/// of, however samples are distributed over microbatches and replicas.
 template <class Real>
 std::int64_t Computations<Real>::first_sample(const RoleOperation& what,
                                               const Tensor& tensor) const {

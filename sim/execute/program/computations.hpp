@@ -26,7 +26,7 @@ class Computations {
   void note_loss(int rank, std::uint32_t operation, double value) {
     losses_[{rank, operation}] = value;
   }
-  /// What the operation's kernel is told beside its operands.
+  /// Parameters of the operation's kernel in addition to its operands.
   [[nodiscard]] KernelSettings settings(const Player& player, std::uint32_t operation) const;
   /// Whether what the operation writes there is added to what is held.
   [[nodiscard]] static bool adds(const Operation& operation, const Tensor& written);

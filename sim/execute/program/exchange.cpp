@@ -64,7 +64,8 @@ void all_reduce(const Communication& how, Members<Real>& members) {
   }
 }
 
-/// Every member gets its part from whoever has some of it; `times`: how often each element comes.
+/// Every member gets its part from the members that have some of it; `times`: how often each
+/// element comes.
 template <class Real>
 void collect(Members<Real>& members, std::int64_t times, bool add) {
   for (ExchangePart<Real>& member : members) {

@@ -42,7 +42,7 @@ struct ExecutionOptions {
   std::optional<std::int64_t> expert_slots{};
   /// Which tokens experts drop that have no room for all; null: none. Must outlive the execution.
   const DroppingRule* dropping = nullptr;
-  /// Who computes in place of the host, without a timeline, ranks being dealt out to so many
+  /// Who computes in place of the host, without a timeline, ranks being distributed over so many
   /// devices of it. Null: the host. Must outlive the execution.
   Backend* device = nullptr;
   int devices = 1;

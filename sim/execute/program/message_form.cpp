@@ -52,7 +52,7 @@ void check_all_come(std::int64_t come, std::int64_t wanted) {
 }
 
 void refuse_unfinished(const std::string& problem) {
-  throw ExecutionError{problem.empty() ? "its schedule cannot end" : problem};
+  throw ExecutionError{problem.empty() ? "deadlock: its schedule never completes" : problem};
 }
 
 }  // namespace lockstep

@@ -514,7 +514,7 @@ class Executor {
     }
     if (first == nullptr) return;
     refuse({rank_of(first->lane), lane_of(first->lane), first->step},
-           fmt::format("sends to rank {} what nobody takes", to));
+           fmt::format("sends to rank {} without a matching receive", to));
   }
 
   const Schedule& schedule_;

@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// Is told what happens while a schedule is executed, in the order in which it does.
+/// Is notified of what happens while a schedule is executed, in order.
 class ExecuteObserver {
  public:
   ExecuteObserver() = default;

@@ -9,7 +9,7 @@
 namespace lockstep {
 
 /// One rank's memory. `output` and `scratch` come into being when a step first names them, filled
-/// with NaN, so that whoever uses what nobody wrote gets NaN.
+/// with NaN, so that a read of an uninitialized block gives NaN.
 struct RankMemory {
   std::vector<float> data;
   std::vector<float> output;

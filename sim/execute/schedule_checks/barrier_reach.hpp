@@ -8,7 +8,7 @@
 namespace lockstep {
 
 /// In place of blocks, whom each rank has heard of, directly or through others: what a barrier is
-/// about. Every message tells, also one of no blocks.
+/// about. Every message counts, also one of no blocks.
 class HeardOf final : public BlockMemory {
  public:
   explicit HeardOf(int ranks);

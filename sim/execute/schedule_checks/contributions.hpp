@@ -22,8 +22,8 @@ struct Contribution {
 
 class ContributionSets;
 
-/// A set of contributions to one block, which stands for their sum; or nothing at all, where nobody
-/// wrote. Shared: a copy costs no more than a pointer, and blocks that got the same ranks'
+/// A set of contributions to one block, which stands for their sum; or nothing at all, if
+/// uninitialized. Shared: a copy costs no more than a pointer, and blocks that got the same ranks'
 /// contributions share one set. Of one thread; must not outlive the ContributionSets.
 class Contributions {
  public:
@@ -43,7 +43,7 @@ class Contributions {
 
   [[nodiscard]] bool written() const { return set_ != nullptr; }
   [[nodiscard]] std::int64_t block() const { return block_; }
-  /// Whose contributions, ascending; none where nobody wrote.
+  /// Whose contributions, ascending; none if uninitialized.
   [[nodiscard]] std::vector<int> ranks() const;
   /// The same ranks' contributions to the block `distance` further; of what is written.
   [[nodiscard]] Contributions moved(std::int64_t distance) const {
@@ -93,8 +93,8 @@ class ContributionSets {
   [[nodiscard]] static bool differ_in_block(const Contributions& a, const Contributions& b) {
     return a.set_->count > 0 && b.set_->count > 0 && a.block_ != b.block_;
   }
-  /// Of two that are written and do not differ in block. The first member of both where there is
-  /// one; then there is no sum, and `into` stays as it is.
+  /// Of two that are written and do not differ in block. The first member of both, if
+  /// any; then there is no sum, and `into` stays as it is.
   [[nodiscard]] std::optional<Contribution> add(Contributions& into, const Contributions& more);
 
   /// The first member; none of an empty set.

@@ -229,7 +229,7 @@ class RaceFinder final : public ExecuteObserver {
 
  private:
   static constexpr std::size_t kBuffers = 3;
-  /// What a step knew when it read what it sends, for as long as a message of it is under way.
+  /// What a step knew when it read what it sends, for as long as a message of it is in flight.
   struct Sent {
     Clock clock;
     std::size_t messages = 0;

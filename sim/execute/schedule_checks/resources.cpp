@@ -85,7 +85,7 @@ std::string ResourceVerdict::problem() const {
                                          : fmt::format("with {} slots", slots);
   const std::string hope =
       enough_slots ? fmt::format(" ({} would be enough)", *enough_slots) : " (nor with any number)";
-  return fmt::format("cannot end {}{}: {}", depth, hope, waits);
+  return fmt::format("deadlock {}{}: {}", depth, hope, waits);
 }
 
 ResourceVerdict check_resources(const Schedule& schedule, const Contract& contract,

@@ -242,7 +242,7 @@ void RoundPlayer::stop(const StepPlace& place, std::int64_t round, std::string w
 void RoundPlayer::stop_stuck() const {
   const auto first =
       std::ranges::find_if(lanes_, [](const Lane& lane) { return lane.place.step < lane.steps; });
-  stop(first->place, number_, "waits for ever; no rank can go on");
+  stop(first->place, number_, "never completes; no rank can continue");
 }
 
 }  // namespace lockstep

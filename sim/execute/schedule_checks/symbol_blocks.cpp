@@ -74,9 +74,9 @@ std::optional<std::string> SymbolBlocks::write(const StepPlace& place, std::span
 std::optional<std::string> SymbolBlocks::reduce(Chunk at, Contributions& into,
                                                 const Contributions& arrived) {
   if (!arrived.written())
-    return mistake(at, fmt::format("adds to {} what nobody wrote", to_text(at)));
+    return mistake(at, fmt::format("adds an uninitialized chunk to {}", to_text(at)));
   if (!into.written())
-    return mistake(at, fmt::format("adds to {}, which nobody wrote", to_text(at)));
+    return mistake(at, fmt::format("adds to {}, which is uninitialized", to_text(at)));
   if (ContributionSets::differ_in_block(into, arrived))
     return mistake(at, fmt::format("adds {} to {}, which are different chunks, in {}",
                                    to_string(*ContributionSets::least(arrived)),

@@ -10,9 +10,9 @@
 namespace lockstep {
 
 /// Blocks that hold, in place of numbers, the contributions that they are the sum of. What the
-/// contract says a rank holds is there at the start, auxiliary ranks hold zeros, all else nobody
-/// wrote. A reduction that counts a contribution twice, adds up different blocks of the message, or
-/// takes in what nobody wrote, is a mistake.
+/// contract says a rank holds is there at the start, auxiliary ranks hold zeros, all else is
+/// uninitialized. A reduction that counts a contribution twice, adds up different blocks of the
+/// message, or takes in an uninitialized block, is a mistake.
 class SymbolBlocks final : public BlockMemory {
  public:
   /// All three must outlive this.

@@ -165,7 +165,7 @@ class SymbolicChecker {
   }
 
   [[nodiscard]] std::string say(const Contributions& got, const Contributions& wanted) const {
-    if (!got.written()) return "holds what nobody wrote";
+    if (!got.written()) return "holds an uninitialized chunk";
     constexpr std::size_t kShown = 3;
     const auto missing = sets_.difference(wanted, got, kShown);
     const auto foreign = sets_.difference(got, wanted, kShown);

@@ -51,7 +51,7 @@ struct SymbolicVerdict {
 };
 
 /// Contributions are (rank, block): a reduction unites sets that must be of the same block, have
-/// nothing in common, and must not meet a block that nobody wrote; in the end every block of every
+/// nothing in common, and must not meet an uninitialized block; in the end every block of every
 /// rank's result is what the contract says. Of a barrier: every rank has heard of every other.
 [[nodiscard]] SymbolicVerdict check_symbols(const Schedule& schedule, const Contract& contract,
                                             const SymbolicOptions& options = {});

@@ -36,8 +36,8 @@ struct CollectiveVerdict {
   }
   /// The first thing that is wrong, in a sentence that begins with its round; empty where right().
   [[nodiscard]] std::string problem() const;
-  /// Where: rank, chunk and the step that wrote them. None where right(), and where a schedule
-  /// cannot end or a step cannot be.
+  /// Where: rank, chunk and the step that wrote them. None if right(), and if a schedule
+  /// deadlocks or has an impossible step.
   [[nodiscard]] std::optional<WrongChunk> first_wrong() const;
 };
 

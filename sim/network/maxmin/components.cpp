@@ -18,7 +18,7 @@ constexpr std::size_t kFewestLinksForEnds = 24;
 constexpr std::size_t kAlwaysNear = 64;
 constexpr std::size_t kNearPart = 4;
 constexpr std::uint32_t kLongestPause = 64;
-/// With more, those that hold are listed anew.
+/// With more, those that hold are listed again.
 constexpr std::size_t kMostEndsALink = 4;
 
 template <typename Ends, typename End>
@@ -93,7 +93,7 @@ void FluidTransport::join(FlowId id, TimePoint now) {
   touch(into);
 }
 
-/// The largest component that the flow's links belong to; a new one where there is none.
+/// The largest component that the flow's links belong to; a new one if there is none.
 ComponentId FluidTransport::component_for(FlowId id) {
   ComponentId best = kNone;
   for (const FlowHop& hop : flows_.hops(flows_.flow(id))) {

@@ -50,7 +50,7 @@ std::uint64_t MaxMinSolver::least_level(const FlowTable& flows, LinkId link) con
 
 namespace {
 
-/// Small components are filled anew faster than a checkpoint is written.
+/// Small components are filled again faster than a checkpoint is written.
 constexpr std::size_t kFewestLinksToRemember = 32;
 constexpr std::size_t kCheckpoints = 12;
 

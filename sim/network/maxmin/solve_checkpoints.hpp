@@ -45,7 +45,7 @@ class SolveCheckpoints {
     std::vector<Open> open;
   };
 
-  /// Everything has to be worked out anew.
+  /// Everything has to be worked out again.
   void forget() {
     order.clear();
     used_ = 0;

@@ -197,9 +197,9 @@ class Replay final : public ExternalTransport {
     return at;
   }
 
-  /// All histories of this instant, whose stems hear of what is done. Each once: what then happens
-  /// at the same instant, as where a transfer takes less than a picosecond, comes after what the
-  /// stems do now.
+  /// All histories of this instant, whose stems are notified of what is done. Each once: what then
+  /// happens at the same instant, as where a transfer takes less than a picosecond, comes after
+  /// what the stems do now.
   void advance_histories(TimePoint at) {
     due_.clear();
     while (!queue_.empty() && queue_.top().at == at) {

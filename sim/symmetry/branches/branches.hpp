@@ -8,9 +8,9 @@
 
 namespace lockstep::fold {
 
-/// A part of a quotient that hangs on one member, its stem: whoever is in it talks to nobody else
-/// outside, and nothing that crosses the links of its pairs goes elsewhere. So all that it learns
-/// of the rest is when the stem comes to the ends of their transfers.
+/// A part of a quotient that hangs on one member, its stem: its members exchange data with nobody
+/// else outside, and nothing that crosses the links of its pairs goes elsewhere. So all that it
+/// learns of the rest is when the stem comes to the ends of their transfers.
 struct Branch {
   std::uint32_t stem = 0;                // a class of members
   std::vector<std::uint32_t> members{};  // classes too, in order

@@ -8,7 +8,8 @@
 
 namespace lockstep::fold {
 
-/// Blocks of ranks of a workload's one call that neither its schedule nor the network tells apart.
+/// Blocks of ranks of a workload's one call that neither its schedule nor the network
+/// distinguishes.
 class BlockSymmetry {
  public:
   /// None where there are no such blocks: several calls, ranks that do not sit at the end points in

@@ -27,7 +27,7 @@ class Cells {
     return std::span{order_}.subspan(cells_[cell].first, cells_[cell].size);
   }
 
-  /// The next cell that others are to be held against; none left: the partition is stable.
+  /// The next cell that others are to be compared with; none left: the partition is stable.
   [[nodiscard]] std::optional<CellId> next();
   /// Counts `weight` > 0 for a vertex against the cell at hand.
   void count(Vertex vertex, std::uint64_t weight) {

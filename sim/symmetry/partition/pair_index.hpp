@@ -20,7 +20,7 @@ class PairIndex {
     }
     return slot.value;
   }
-  /// kNone where there is none.
+  /// kNone if there is none.
   [[nodiscard]] std::uint32_t find(std::uint32_t a, std::uint32_t b) const {
     return slots_[place(key(a, b))].value;
   }
@@ -72,7 +72,7 @@ class PairLists {
     }
     return next;
   }
-  /// kNone where there is none.
+  /// kNone if there is none.
   [[nodiscard]] std::uint32_t find(std::uint32_t one, std::uint32_t other) const {
     const std::uint32_t first = first_[one];
     const auto end =

@@ -106,7 +106,7 @@ class Refiner {
     return keys;
   }
 
-  /// With what it crosses alone told apart from what it shares.
+  /// With what it crosses alone distinguished from what it shares.
   [[nodiscard]] Key key_of_pair(std::uint32_t p) const {
     Key alone;
     for (const Crossing& each : relations_.crossings_of(p)) {

@@ -141,7 +141,7 @@ class Finder {
     return key;
   }
 
-  /// What a step has beside its messages.
+  /// What a step has in addition to its messages.
   void add_own(const CallFacts& facts, std::int64_t index, KeyBuilder& key) const {
     if (step_.locals.empty() && step_.after.empty()) return;
     key.add(index);

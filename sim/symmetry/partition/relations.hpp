@@ -95,7 +95,7 @@ struct Relations {
 /// Walks all calls, steps that repeat once. `most` bounds pairs and crossings together. Empty where
 /// that is not enough, where two have no route, or sends and receives do not match; the network's
 /// routes and the workload must be such that each call has a schedule. `by_blocks`: members of one
-/// block stand for all where neither the schedule nor the network tells blocks apart.
+/// block stand for all where neither the schedule nor the network distinguishes blocks.
 [[nodiscard]] std::optional<Relations> find_relations(const Network& network,
                                                       const Workload& workload, std::uint64_t most,
                                                       bool by_blocks = false);

@@ -15,7 +15,7 @@ struct MaxPlusResult {
   std::uint64_t transfers = 0;  // worked out one by one
 };
 
-/// Whether no two transfers of the call can limit each other, whenever they are under way: on every
+/// Whether no two transfers of the call can limit each other, whenever they are in flight: on every
 /// link the rates that they would have alone add up to what it carries at the most, or they all
 /// come from (or go to) one member that has one at a time. Then each has that rate throughout:
 /// while the water rises to a level x, a link has at least x left for every flow that wants more.

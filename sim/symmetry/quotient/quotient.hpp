@@ -38,7 +38,7 @@ struct Quotient {
                                      const Network& network, const Workload& workload,
                                      NetworkModel model);
 
-/// Route i for the channels i * channels and on, whoever sends on them.
+/// Route i for the channels i * channels and on, for every sender.
 [[nodiscard]] std::shared_ptr<const Router> make_channel_router(std::vector<Route> routes,
                                                                 std::uint32_t channels);
 

@@ -122,7 +122,7 @@ class Slack {
   }
 
   static constexpr UInt128 kNoBound = ~UInt128{0};
-  /// No pair has so many transfers under way at once.
+  /// No pair has so many transfers in flight at once.
   static constexpr UInt128 kMostParallel = UInt128{1} << 20U;
 
   std::span<Route*> routes_;

@@ -12,7 +12,7 @@ namespace lockstep::maxmin {
 /// Links that cannot differ: as wide as each other, and crossed so far by the very same flows with
 /// the same weights (the cables of one trunk, a GPU's cable and the one behind it). One of them
 /// stands for all in the filling, which so handles a route of 34 links as one of four. Classes only
-/// ever get finer: the first flow that tells two links apart parts them for good.
+/// ever get finer: the first flow that distinguishes two links parts them for good.
 class LinkTwins {
  public:
   /// Capacities in rate steps, by link: links of different width are no twins to begin with. None

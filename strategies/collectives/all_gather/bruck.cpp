@@ -64,7 +64,7 @@ namespace lockstep {
 CollectiveAlgorithm all_gather_bruck_row() {
   return {.collective = Collective::all_gather,
           .name = "bruck",
-          .summary = "send all there is 1, 2, 4, ... ranks back; turn the blocks round at the end",
+          .summary = "send all blocks held 1, 2, 4, ... ranks back; rotate the blocks at the end",
           .limits = rows::kAnyRanks,
           .rounds = "ceil(lg n)",
           .sent_per_rank = "(n-1)/n*S",

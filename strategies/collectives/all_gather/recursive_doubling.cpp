@@ -90,7 +90,7 @@ CollectiveAlgorithm all_gather_recursive_doubling_row() {
   return {
       .collective = Collective::all_gather,
       .name = "recursive_doubling",
-      .summary = "exchange all there is with ranks 1, 2, 4, ... away",
+      .summary = "exchange all blocks held with ranks at distance 1, 2, 4, ...",
       .limits = rows::kAnyRanks,
       .rounds = "lg n; lg N' + 2 where n is not a power of two",
       .sent_per_rank = "(n-1)/n*S; less than three times as much by the partner of an extra rank",

@@ -12,7 +12,7 @@ AlgorithmSpec inner_of(const AlgorithmInput& input) {
   return parse_inner_spec(input.text("inner").value(), Collective::all_reduce).specs.at(0);
 }
 
-/// What is known of the size and of a hop it is told.
+/// Receives what is known of the size and of a hop.
 AlgorithmInput input_of(const AlgorithmSpec& spec, const AlgorithmInput& input, int nodes,
                         int parts) {
   AlgorithmInput inner{.n = nodes, .arguments = spec.arguments, .hop = input.hop};

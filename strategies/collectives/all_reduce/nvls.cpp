@@ -14,7 +14,7 @@
 /// every rank sends all it has up to the switch, which adds and returns share i to the node's rank
 /// i (a multimem load that reduces); across m nodes the ranks i do an all-reduce of their shares;
 /// each stores its share in the switch, which multicasts it to all (a multimem store). Several
-/// chunks are under way at once, one in each stage.
+/// chunks are in flight at once, one in each stage.
 /// In: n >= 1 ranks, S bytes on each, in nodes whose ranks share a switch; inner, an all-reduce
 ///   without auxiliary_ranks; c chunks. The switches are ranks n, n+1, ... Chunks: c*g times the
 ///   blocks of inner.

@@ -3,7 +3,7 @@
 
 /// One-shot all-reduce: everyone sends everything to everyone, and adds up what comes in.
 /// In: n >= 1 ranks, S bytes on each. Chunks: 1, the whole buffer.
-/// Arrivals are added to the data while copies of what it held at the start are still under way, so
+/// Arrivals are added to the data while copies of what it held at the start are still in flight, so
 /// an implementation keeps its input apart; the order of addition differs from rank to rank.
 /// Messages leave in the order rank+1, rank+2, ... mod n.
 namespace lockstep {

@@ -12,7 +12,7 @@
 /// SHARP all-reduce: the network's switches add up on the way to the root of their tree and
 /// multicast on the way back. In nodes of g ranks a direct reduce-scatter comes before, after which
 /// rank i of every node sends its share up the tree of its rail; a direct all-gather comes after.
-/// Several chunks are under way at once, one in each stage.
+/// Several chunks are in flight at once, one in each stage.
 /// In: n >= 1 ranks, S bytes on each; ranks of the same place in their nodes below one tree of
 ///   switches, d levels of them; c chunks. The switches are ranks n, n+1, ... Chunks: c*g blocks.
 /// A switch sends every share once up and once down to each below it. Over the network chunks take

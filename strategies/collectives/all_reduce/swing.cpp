@@ -12,10 +12,10 @@
 namespace lockstep {
 namespace {
 
-/// Whoever rank r can reach by its exchanges from step s on is r's class of step s; it has to bring
-/// them together what blocks they own. All distances are odd, and from step s on they are alike
-/// modulo 2^(s+1): a class is one even rank plus the multiples of 2^(s+1), and as many odd ones. So
-/// the classes are nested, and blocks can be dealt by position such that each is one run.
+/// The ranks that rank r can reach by its exchanges from step s on are r's class of step s; it has
+/// to bring them together what blocks they own. All distances are odd, and from step s on they are
+/// alike modulo 2^(s+1): a class is one even rank plus the multiples of 2^(s+1), and as many odd
+/// ones. So the classes are nested, and blocks can be dealt by position such that each is one run.
 class Swing final : public ExtraRankSchedule {
  public:
   Swing(PowerOfTwoCore core, int n) : ExtraRankSchedule(core, n, core.size()) {}

@@ -16,8 +16,8 @@
 /// collective_demand.hpp:
 ///   bandwidth: for every partition of the end points given, what each group must send and receive
 ///     over its own edge, and what all groups must over all edges;
-///   latency: the shortest chain of messages between the two members furthest apart that must hear
-///     of each other. Rounds do not multiply it: a rank may send any number of messages at once;
+///   latency: the shortest chain of messages between the two members furthest apart that must
+///     exchange data. Rounds do not multiply it: a rank may send any number of messages at once;
 ///   reduction: all additions over the sum of all reduction rates.
 /// The bound is the largest of these. Where only ports limit (alpha-beta), only cuts through ports
 /// count; where switches reduce or multicast, only what every group itself must send and receive.

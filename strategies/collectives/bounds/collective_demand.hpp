@@ -11,7 +11,7 @@
 /// to another and carries, per byte, one byte of somebody's data or, where the collective reduces,
 /// a sum over some members. Take one byte (one element) at a time.
 ///
-/// 1. A group of m members (0 < m < N), whatever lies in it beside them, and its edge, as fractions
+/// 1. A group of m members (0 < m < N), whatever else lies in it, and its edge, as fractions
 ///    of S:
 ///      collective      must leave                   must enter
 ///      all_reduce      1                            1

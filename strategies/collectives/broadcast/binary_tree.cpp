@@ -10,7 +10,7 @@
 /// while the next chunk is already on its way to it.
 /// In: n >= 1 ranks, S bytes on the root; counted from the root, the children of rank p are 2p+1
 ///   and 2p+2. Chunks: k blocks of ceil(count/k); where k is not given the best.
-/// One port sends everything twice, so that at best half of its bandwidth tells; a chain has the
+/// One port sends everything twice, so that at best half of its bandwidth is used; a chain has the
 /// whole of it, a binomial tree the fewest rounds.
 /// h is the number of rounds to the last rank: a first child receives one round after its parent, a
 ///   second child two. With n = 2 no rank has a second child.

@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-/// Ranks of a cluster that execute collectives together: what algorithms are told of how they sit
+/// Ranks of a cluster that execute collectives together: what algorithms know about how they sit
 /// and of what a hop costs, and who plays a schedule's ranks. The same for a collective by itself
 /// and inside a training step, so that both cost the same. Immutable; what it is made of must
 /// outlive it.
@@ -30,7 +30,7 @@ class PlacedCommunicator {
   /// The node that its ranks are all GPUs of, in their order.
   [[nodiscard]] std::optional<int> whole_node() const;
 
-  /// What an algorithm is told; its rings go by rank.
+  /// What an algorithm is given; its rings go by rank.
   [[nodiscard]] AlgorithmInput input(const AlgorithmArguments& arguments, int root,
                                      std::optional<Bytes> size) const;
   /// The end points that play the ranks of a schedule: its own, then `count` of those that

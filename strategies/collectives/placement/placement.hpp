@@ -35,7 +35,7 @@ struct MemberPlacement {
 /// Of all ranks of the cluster.
 [[nodiscard]] MemberPlacement placement_of(const Cluster& cluster);
 
-/// What an algorithm is told of it: nodes, and no switches, rings or dimensions.
+/// What an algorithm is given of it: nodes, and no switches, rings or dimensions.
 [[nodiscard]] RankLayout layout_of(const MemberPlacement& placement);
 
 /// What one hop costs, from the first member to the first on another node (to the second where all

@@ -28,7 +28,7 @@ class ReducingSwitches {
 
   /// The trees that there are, as lower_with_switches() wants them.
   [[nodiscard]] const std::vector<SwitchForest>& forests() const { return forests_; }
-  /// Tells algorithms of all of them, or of those above some of the ranks.
+  /// Gives algorithms all of them, or of those above some of the ranks.
   void add_to(RankLayout& layout) const;
   void add_to(RankLayout& layout, std::span<const EndpointId> ranks) const;
   /// Switches above some of the ranks, as trees over these: node i is ranks[i], node n + k is
@@ -40,7 +40,7 @@ class ReducingSwitches {
   /// Empty where there are no such switches.
   [[nodiscard]] Above above(AuxiliaryRanks auxiliary_ranks,
                             std::span<const EndpointId> ranks) const;
-  /// The end points of those that play for such auxiliary ranks; empty where there are none.
+  /// The end points of those that play for such auxiliary ranks; empty if there are none.
   [[nodiscard]] std::span<const EndpointId> endpoints(AuxiliaryRanks auxiliary_ranks) const;
 
  private:

@@ -64,7 +64,7 @@ std::optional<std::string> dimensions_problem(const CollectiveAlgorithm& algorit
                      to_string(ArgumentValue{given}), product, *n);
 }
 
-/// The algorithms that need nobody beside the ranks.
+/// The algorithms without auxiliary ranks.
 std::vector<std::string_view> played_alone(Collective collective) {
   std::vector<std::string_view> names;
   for (const CollectiveAlgorithm& row : table())

@@ -3,7 +3,7 @@
 #include "strategies/collectives/schedules/cyclic_run.hpp"
 #include "strategies/collectives/schedules/rooted.hpp"
 
-/// Binomial scatter: whoever holds the parts of a run of ranks gives the further half of the run
+/// Binomial scatter: each holder of the blocks of a run of ranks sends the further half of the run
 /// away; the first goes furthest.
 /// In: n >= 1 ranks, S bytes on the root. Chunks: n blocks of ceil(count/n) elements; ranks on the
 ///   way keep those of others in their places. Where a run of ranks counted from the root passes
@@ -53,7 +53,7 @@ namespace lockstep {
 CollectiveAlgorithm scatter_binomial_row() {
   return {.collective = Collective::scatter,
           .name = "binomial",
-          .summary = "whoever holds the parts of a run of ranks gives half of them away",
+          .summary = "each holder sends half of its blocks to the middle of its run of ranks",
           .limits = rows::kAnyRanks,
           .rounds = "ceil(lg n)",
           .sent_per_rank = "(n-1)/n*S by the root, less by others",

@@ -59,7 +59,7 @@ class PipelinedTree final : public BlockSchedule {
 
 }  // namespace
 
-/// The parent of an odd multiple of 2^k is the even multiple beside it that is no multiple of
+/// The parent of an odd multiple of 2^k is the even multiple next to it that is no multiple of
 /// 2^(k+2), or the other one where that is n or more.
 int InOrderTree::parent(int number) const {
   if (number == 0) return -1;

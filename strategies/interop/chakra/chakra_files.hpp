@@ -13,7 +13,7 @@ struct ChakraFiles {
 };
 
 /// Finds PREFIX.0.et, PREFIX.1.et, ... (or .json): `path` is PREFIX, one of the files, or a folder
-/// with one such set. Throws ConfigError where there is none, several, or a rank is missing.
+/// with one such set. Throws ConfigError if there is none, several, or a rank is missing.
 [[nodiscard]] ChakraFiles find_chakra_files(const std::filesystem::path& path);
 
 }  // namespace lockstep

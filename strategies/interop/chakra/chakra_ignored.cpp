@@ -31,7 +31,7 @@ std::string lone_rank(const ChakraIgnored& ignored) {
             bytes_of(ignored.messages);
   return fmt::format(
       "communication was dropped: {}, since there is the file of one rank alone; put those of the "
-      "other ranks beside it",
+      "other ranks in addition to it",
       what);
 }
 

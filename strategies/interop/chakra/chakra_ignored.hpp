@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-/// Messages or collectives that nobody takes the other part in.
+/// Messages or collectives without a counterpart.
 struct ChakraDropped {
   std::int64_t count = 0;
   Bytes bytes;  // the most that can be counted where they are more

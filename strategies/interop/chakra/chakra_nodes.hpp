@@ -35,8 +35,8 @@ struct RawChakraNode {
   Position at;
 };
 
-/// Checks the nodes of one rank of `ranks` and ties them together; notes what is wrong. Where there
-/// is one rank alone, its messages to others are dropped.
+/// Checks the nodes of one rank of `ranks` and ties them together; notes what is wrong. With
+/// one rank alone, its messages to others are dropped.
 [[nodiscard]] ChakraRank link_nodes(const std::vector<RawChakraNode>& nodes, int ranks,
                                     Problems& problems);
 

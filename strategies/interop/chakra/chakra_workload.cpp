@@ -105,7 +105,7 @@ class Converter {
     return Bytes{message.count() / blocks + (message.count() % blocks == 0 ? 0 : 1)};
   }
 
-  /// Asked for once; where there is none, that is noted once.
+  /// Asked for once; if there is none, that is noted once.
   std::shared_ptr<const Schedule> schedule(const ChakraCall& call, Bytes message) {
     const ChakraNode& first = node(call.nodes.front());
     std::vector<int> ranks;

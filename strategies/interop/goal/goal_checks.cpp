@@ -49,7 +49,7 @@ void check_goal_cycles(const GoalSchedule& schedule, Problems& problems) {
     if (cycle.empty()) continue;
     problems.note(
         program.operations[cycle.front()].at, "",
-        fmt::format("rank {} can never end: {}", program.rank, circle_in_words(program, cycle)));
+        fmt::format("deadlock on rank {}: {}", program.rank, circle_in_words(program, cycle)));
   }
 }
 

@@ -124,7 +124,7 @@ bool GoalParser::parse_dependency(const GoalToken& waiting) {
   return true;
 }
 
-/// An operation that is no good is kept all the same, so that its label is known.
+/// An operation that is no good is kept anyway, so that its label is known.
 bool GoalParser::parse_operation(GoalRank& program, const GoalToken& label, const GoalToken& word) {
   GoalOperation operation;
   operation.at = label.text.empty() ? word.at : label.at;

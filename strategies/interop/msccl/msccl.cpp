@@ -55,7 +55,7 @@ void for_each_step(const MscclProgram& program, const Visit& visit) {
   }
 }
 
-/// Steps that others wait for without hasdep="1": MSCCL never tells the others.
+/// Steps that others wait for without hasdep="1": MSCCL never notifies the others.
 std::optional<std::string> unannounced(const MscclProgram& program) {
   std::int64_t count = 0;
   std::string first;
@@ -78,7 +78,7 @@ std::optional<std::string> residuals(const MscclProgram& program) {
   });
   if (count == 0) return std::nullopt;
   return fmt::format(
-      "{} steps of type \"ra\" are taken for \"re\": the source is added to the "
+      "{} steps of type \"ra\" are assumed to be \"re\": the source is added to the "
       "destination",
       count);
 }

@@ -14,7 +14,7 @@ namespace lockstep {
 struct MscclRankPlan {
   using ItemId = std::uint32_t;
 
-  /// A step of the program, and what it waits for beside its predecessor.
+  /// A step of the program, and what it waits for in addition to its predecessor.
   struct Item {
     MscclOperation operation = MscclOperation::nop;
     MscclRun source{};
@@ -42,7 +42,7 @@ struct MscclRankPlan {
   bool orders_additions = false;
 };
 
-/// msccl_export.hpp says how. `width` channels of the program take the place of each of the
+/// msccl_export.hpp says how. `width` channels of the program replace each of the
 /// schedule's.
 [[nodiscard]] MscclRankPlan plan_msccl_rank(const Schedule& schedule, const MscclPlaces& places,
                                             int rank, int width);

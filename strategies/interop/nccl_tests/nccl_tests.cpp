@@ -99,7 +99,7 @@ class TextReader {
   }
 
   /// "... comm 0x55 rank 3 nranks 16 cudaDev 3 ...". Ranks write through buffers of their own, and
-  /// NCCL tells of communicators that are destroyed too: behind rows such a line begins no run.
+  /// NCCL logs communicators that are destroyed too: behind rows such a line begins no run.
   void read_communicator(const Words& words) {
     for (std::size_t i = 0; i + 1 < words.size(); ++i) {
       if (words[i].text != "nranks") continue;

@@ -67,7 +67,7 @@ struct NcclRun {
 inline constexpr std::size_t kLargestNcclLog = std::size_t{256} << 20U;  // bytes
 
 /// Reads the text form or, where it begins with "{", the JSON form (`-J`). Several runs may follow
-/// one another in a text. Lines that begin with "#" and NCCL's own log lines are passed over as far
+/// one another in a text. Lines that begin with "#" and NCCL's own log lines are ignored as far
 /// as they say nothing that is wanted; so are colours and what launchers and log collectors put
 /// before lines (nccl_tests_lines.hpp). Lines that nobody knows are counted in the run that they
 /// stand in, and so is a row in which the text ends. `file` is the name that errors carry. Throws

@@ -31,7 +31,7 @@ std::optional<Factor> factor_of(const NcclMeasurement& half) {
   return Factor{value, value * per_unit};
 }
 
-/// Of the row that tells it most exactly.
+/// From the row that gives it most exactly.
 std::optional<Factor> factor_of(const NcclRun& run) {
   std::optional<Factor> best;
   for (const NcclRow& row : run.rows)

@@ -7,7 +7,7 @@
 #include "strategies/interop/nccl_tests/nccl_tests.hpp"
 
 /// Which collective a run measured, where its text does not say: nccl-tests prints busbw as algbw
-/// times a factor that tells collectives, and mostly the number of ranks, apart.
+/// times a factor that distinguishes collectives, and mostly the number of ranks.
 namespace lockstep {
 
 struct NcclFit {

@@ -12,7 +12,7 @@ namespace lockstep {
 /// Which halves the headings say that a row has.
 enum class NcclHalves : std::uint8_t { unknown, out_of_place, in_place, both };
 
-/// Told of a word that is wrong, and why.
+/// Called with a word that is wrong, and why.
 using ComplainOfWord = std::function<void(const NcclWord&, std::string)>;
 
 /// Reads `size count type [redop] [root]` and, once or twice, `time algbw busbw #wrong`. Which of

@@ -29,12 +29,12 @@ inline constexpr std::size_t kLargestXml = std::size_t{64} << 20U;  // bytes
 inline constexpr std::size_t kDeepestXml = 64;                      // elements in one another
 
 /// The elements and attributes of an XML text, each with its place, in the text's order. Comments,
-/// declarations and processing instructions are passed over; no entities but XML's own five and
+/// declarations and processing instructions are ignored; no entities but XML's own five and
 /// numbers are known, and nothing outside the text is ever read.
 class XmlDocument {
  public:
   /// `text` in UTF-8. Throws ConfigError on malformed text (the first fault), on anything deeper
-  /// than kDeepestXml or larger than kLargestXml, on attributes given twice, and on text beside
+  /// than kDeepestXml or larger than kLargestXml, on attributes given twice, and on text next to
   /// elements (all of them).
   XmlDocument(std::string_view text, std::string file);
   XmlDocument(const XmlDocument&) = delete;

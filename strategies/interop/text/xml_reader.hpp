@@ -28,7 +28,7 @@ struct IgnoredElements {
 class XmlReader {
  public:
   /// `where` names the element in messages, such as "gpu 3, tb 2"; it is only called for a problem.
-  /// Children that `ignored` names are counted there and otherwise passed over.
+  /// Children that `ignored` names are counted there and otherwise ignored.
   XmlReader(const XmlDocument& document, const XmlElement& element, Problems& problems,
             IgnoredElements& ignored, std::function<std::string()> where = {})
       : document_{&document},
@@ -37,7 +37,7 @@ class XmlReader {
         ignored_{&ignored},
         where_{std::move(where)} {}
 
-  /// Null where there is none.
+  /// Null if there is none.
   [[nodiscard]] const XmlAttribute* find(std::string_view name) const;
   /// Notes where it is missing.
   [[nodiscard]] const XmlAttribute* required(std::string_view name) const;

@@ -12,7 +12,7 @@
 #include "topologies/devices/device_kernels.hpp"
 
 /// Figures fitted to measurements, that go before those of configs/kernels and configs/stacks and
-/// say what collectives take beside their links (configs/calibration/*.json, schema
+/// say what collectives cost in addition to their links (configs/calibration/*.json, schema
 /// configs/schema/calibration.schema.json). `lockstep calibrate` writes such files.
 namespace lockstep {
 

@@ -17,7 +17,7 @@ struct ValidatedRun {
   double error = 0;
 };
 
-/// A property of a run that no checked run has.
+/// A property of a run that no validated run has.
 struct Unchecked {
   std::string property{};  // "GPU"
   std::string value{};     // "b200-sxm-180gb"

@@ -7,7 +7,7 @@
 #include "strategies/measure/validation/statistics.hpp"
 #include "strategies/nccl/cost_terms.hpp"
 
-/// What collectives take beside their links, fitted to tables of them.
+/// Costs of collectives in addition to their links, fitted to tables of them.
 namespace lockstep {
 
 /// One measured point, and what it takes on the simulated links alone.
@@ -38,7 +38,7 @@ using ProtocolPriors = NcclTable<NcclProtocol, HopPriors>;
                                                 const ProtocolPriors& priors = {},
                                                 std::size_t least = 4);
 
-/// (links + cost) / measured - 1 by the nearest cost; nothing is added where there is none.
+/// (links + cost) / measured - 1 by the nearest cost; nothing is added if there is none.
 [[nodiscard]] double error_of(const CostPoint& point, const std::vector<NcclCost>& costs);
 
 }  // namespace lockstep

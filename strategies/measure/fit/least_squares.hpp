@@ -15,7 +15,7 @@ struct FitRow {
 };
 
 /// The figures, each >= 0, that make the mean of |fitted / measured - 1| small: least squares of
-/// relative errors by coordinate descent, weighted anew by the errors that remain (Lawson and
+/// relative errors by coordinate descent, weighted again by the errors that remain (Lawson and
 /// Hanson 1974, chapter 23, for the bound; Schlossmacher 1973 for the weights), so that single
 /// outliers count little. All rows have equally many terms; none: no figures.
 [[nodiscard]] std::vector<double> fit_non_negative(std::span<const FitRow> rows);

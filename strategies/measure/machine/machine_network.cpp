@@ -23,7 +23,7 @@ class MachineRouter final : public Router {
   MachineRouter(Duration latency, std::map<std::pair<int, int>, PairWay> pairs)
       : latency_{latency}, pairs_{std::move(pairs)} {}
 
-  /// Whoever runs on a GPU fetches from a memory.
+  /// What runs on a GPU fetches from a memory.
   [[nodiscard]] bool route(EndpointId from, EndpointId to, Route& route) const override {
     route.clear();
     if (from == to) return true;

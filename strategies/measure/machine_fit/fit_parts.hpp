@@ -31,7 +31,7 @@ using Measurements = std::vector<MachineMeasurement>;
   return {{2, 1.4, 1.2, 1.1, 1.04, 1.02, 1.01, 1.005}, 1000};
 }
 
-/// Peaks and figures of products, by precision; what kernels that add biases take beside.
+/// Peaks and figures of products, by precision; what kernels that add biases cost in addition.
 void products(const Measurements& kernels, MachineFit& fit);
 /// Convolutions, as shares of the rate of the products that they amount to.
 void convolutions(const Measurements& kernels, MachineFit& fit);

@@ -35,7 +35,7 @@ class Measuring {
     operations(programs.attentions);
     tell("the rest of training steps");
     operations(programs.steps);
-    tell("computation beside copies");
+    tell("computation during copies");
     beside();
     tell("host and device");
     host_copies();

@@ -7,7 +7,7 @@
 
 #include "strategies/measure/validation/run_kind.hpp"
 
-/// Measured beside simulated.
+/// Measured and simulated.
 namespace lockstep {
 
 /// What is compared. Errors are of times, except where rates or bytes were measured.

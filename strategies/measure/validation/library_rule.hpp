@@ -8,8 +8,8 @@
 
 namespace lockstep {
 
-/// Which version of NCCL's tuning (configs/nccl) a table of a collective was made with; told by
-/// what it says of its library and by whose it is; never by the error that comes out.
+/// Which version of NCCL's tuning (configs/nccl) a table of a collective was made with; recognized
+/// by what it says of its library and by whose it is; never by the error that comes out.
 struct LibraryRule {
   std::string_view when;  // in words
   std::string_view nccl;  // of configs/nccl

@@ -17,7 +17,7 @@ namespace lockstep {
 /// The same from a file.
 [[nodiscard]] std::vector<Measured> load_measured(const std::filesystem::path& path);
 
-/// Several files one after the other; of what is wrong in them, all is told at once.
+/// Several files one after the other; all problems are reported at once.
 [[nodiscard]] std::vector<Measured> load_measured(const std::vector<std::filesystem::path>& paths);
 
 }  // namespace lockstep

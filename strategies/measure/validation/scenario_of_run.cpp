@@ -30,7 +30,7 @@ bool is_true(const JsonValue& value, std::string_view key) {
   return flag != nullptr && *flag;
 }
 
-/// NICs whose sum alone is printed stand one beside each GPU.
+/// NICs whose sum alone is printed stand one next to each GPU.
 JsonValue cluster_of(const MeasuredRun& run) {
   JsonValue out = run.cluster;
   auto* members = std::get_if<JsonObject>(&out.data);

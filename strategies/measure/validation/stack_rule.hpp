@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-/// Which software a training run was made with, and what that does unless told otherwise; told by
+/// Which software a training run was made with, and what that does by default; recognized by
 /// what the row says and by whose it is; never by the error that comes out.
 struct StackRule {
   std::string_view when;    // in words

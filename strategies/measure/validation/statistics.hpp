@@ -27,7 +27,7 @@ struct ErrorFigures {
 [[nodiscard]] ErrorFigures error_figures(std::span<const double> errors);
 
 /// The mean of each figure over groups, each counting once; `count` is the sum.
-/// Zeros where there are none.
+/// Zeros if there are none.
 [[nodiscard]] ErrorFigures mean_of(std::span<const ErrorFigures> groups);
 
 /// Kendall's tau-b between two orders: 1 where they agree on every pair, -1 where on none; ties are
@@ -50,7 +50,7 @@ struct RankingFigures {
 [[nodiscard]] RankingFigures ranking_figures(std::span<const Comparison> rows);
 
 /// What one flat utilisation of the peak, the same for all rows, would err. It is fitted to the
-/// rows: half of them come out too long, half too short. Rows without `at_peak` are passed over.
+/// rows: half of them come out too long, half too short. Rows without `at_peak` are ignored.
 struct FlatUtilisation {
   double utilisation = 0;  // of the dense peak
   ErrorFigures errors{};

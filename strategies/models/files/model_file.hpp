@@ -8,8 +8,8 @@
 #include "strategies/models/model_config.hpp"
 
 /// Models from JSON (configs/models, schema configs/schema/model.schema.json): Lockstep's own form,
-/// or a config.json as Hugging Face's transformers writes it, which is told by its keys model_type
-/// or architectures.
+/// or a config.json as Hugging Face's transformers writes it, which is recognized by its keys
+/// model_type or architectures.
 ///
 /// Lockstep's own form of a transformer: name, layers, hidden, heads, kv_heads (as many as heads),
 /// ffn (4 hidden), gated_mlp (no), seq, vocab (one word: for the layers' own times alone),

@@ -30,7 +30,7 @@ void check_transformer(ObjectReader& in, const TransformerConfig& config,
 
 /// Whether an object is a config.json of Hugging Face's transformers.
 [[nodiscard]] bool is_hugging_face(const ValueReader& value);
-/// Reads such a one; keys that do not matter for a training step are passed over.
+/// Reads such a one; keys that do not matter for a training step are ignored.
 [[nodiscard]] ModelConfig read_hugging_face(ObjectReader& in);
 
 }  // namespace lockstep

@@ -102,7 +102,8 @@ void read_gpt_oss(Keys& keys, TransformerConfig& config) {
   read_window(keys, config, {.size = 128, .full_every = 2});
 }
 
-/// Llama4TextConfig: one shared expert beside the routed ones, plain layers of another width.
+/// Llama4TextConfig: one shared expert in addition to the routed ones, plain layers of another
+/// width.
 void read_llama4(Keys& keys, TransformerConfig& config) {
   read_llama_like(keys, config, {.kv_heads = 8});
   read_attention_bias(keys, config);

@@ -13,7 +13,7 @@
 namespace lockstep::hugging_face {
 
 /// The members of a config.json. null counts as absent, as in transformers' own classes, and
-/// every key that is asked for is remembered, so that those without effect can be told.
+/// every key that is asked for is remembered, so that those without effect can be reported.
 class Keys {
  public:
   /// `outer`: the object around a text_config, in which tie_word_embeddings and seq may stand; else

@@ -46,7 +46,7 @@ void read_activation(Keys& keys, TransformerConfig& config, std::string_view key
 /// Of all four projections of attention by one key.
 void read_attention_bias(Keys& keys, TransformerConfig& config, bool fallback = false,
                          std::string_view key = "attention_bias");
-/// Dropout of the stream by `residual` (and `embedding`, which is told where it differs) and of
+/// Dropout of the stream by `residual` (and `embedding`, which is reported where it differs) and of
 /// attention's probabilities. Empty keys: there is none.
 void read_dropout(Keys& keys, TransformerConfig& config, std::string_view residual,
                   std::string_view embedding, std::string_view attention, double fallback);

@@ -29,7 +29,7 @@ void read_qwen2(Keys& keys, TransformerConfig& config) {
   read_qwen_window(keys, config);
 }
 
-/// The language part; its keys stand beside vision_config in old files.
+/// The language part; its keys stand next to vision_config in old files.
 void read_qwen2_vl(Keys& keys, TransformerConfig& config) {
   read_qwen2(keys, config);
 }

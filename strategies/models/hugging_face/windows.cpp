@@ -16,7 +16,7 @@ namespace {
   return true;
 }
 
-/// Finds first_layer and full_every; false where there are none.
+/// Finds first_layer and full_every; false if there are none.
 [[nodiscard]] bool find_pattern(const std::vector<bool>& windowed, AttentionWindow& window) {
   std::int64_t first = 0;
   while (!windowed[static_cast<std::size_t>(first)]) ++first;

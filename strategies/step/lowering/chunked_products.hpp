@@ -10,9 +10,9 @@ namespace lockstep {
 /// Where tensor parallelism overlaps, a product and the gathering of its operand, or the scattering
 /// of its result, go chunk by chunk, as many as there are ranks: a chunk is multiplied while others
 /// travel. Of such a product's time (`times`, per operation of the routine) only what is left
-/// beside the whole collective stays: all but what n - 1 of n chunks take to travel over the
+/// during the whole collective stays: all but what n - 1 of n chunks take to travel over the
 /// device's links at their full rate, slowed down as by any communication; one chunk at least.
-/// Backward only gathered gradients are multiplied like that; the rest stands beside the product of
+/// Backward only gathered gradients are multiplied like that; the rest runs during the product of
 /// weights as it is. Nothing changes for a cost model without a rate of links.
 /// Source: NVIDIA TransformerEngine, comm_gemm_overlap (ring exchange; bulk for the rest), and
 /// PyTorch torch/distributed/_symmetric_memory (fused_all_gather_matmul,

@@ -17,7 +17,7 @@ namespace lockstep {
 
 namespace {
 
-/// What messages are cut into multiples of: floats, as `collective` cuts them if not told
+/// What messages are cut into multiples of: floats, as `collective` cuts them if not specified
 /// otherwise, where they are as long; else single bytes. Element types are the program's own
 /// affair.
 [[nodiscard]] const ElementType& element_of(Bytes message) {

@@ -9,8 +9,8 @@
 
 namespace lockstep {
 
-/// A communication of a training step, told apart from others by who takes part and by how much is
-/// sent, not by when it happens.
+/// A communication of a training step, distinguished from others by who takes part and by how much
+/// is sent, not by when it happens.
 struct StepCommunication {
   OperationKind kind = OperationKind::collective;  // or send, receive
   Communication how{};                             // `only` is empty where all take part

@@ -115,7 +115,7 @@ bool within_roles(const Program& program, const Communication& how) {
 }  // namespace
 
 /// Whether an earlier part of the rank, and so of its whole group, is the same but for the amounts:
-/// then it tells nobody apart whom that one does not.
+/// then it distinguishes nobody whom that one does not.
 bool StepSchedule::is_redundant(const std::vector<RankPart>& before, const RankPart& part) {
   if (!within_roles(program_, communications_[part.communication].how)) return false;
   const std::uint32_t communicator = communications_[part.communication].communicator;
@@ -168,7 +168,7 @@ bool StepSchedule::alike(const ChosenCollective& a, const ChosenCollective& b) {
   return found->second = true;
 }
 
-/// Of one group, whoever asks.
+/// Of one group, for every caller.
 const ChosenCollective* StepSchedule::choose(std::uint32_t id, int rank,
                                              const std::function<EndpointId(int)>& endpoint,
                                              CollectiveChoice& choice) {
@@ -236,7 +236,7 @@ std::int64_t StepSchedule::steps(int rank, int) const {
   return own.empty() ? 1 : own.back().first_step + own.back().steps;
 }
 
-/// The first step tells kinds of ranks apart: by how much each copies.
+/// The first step distinguishes kinds of ranks: by how much each copies.
 void StepSchedule::step(int rank, int, std::int64_t index, Step& step) const {
   const std::vector<RankPart>& own = parts(rank);
   if (index == 0) {

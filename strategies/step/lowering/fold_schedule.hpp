@@ -67,7 +67,7 @@ class StepSchedule final : public Schedule {
   [[nodiscard]] const OwnSteps& own_steps(const ChosenCollective& chosen, int position);
   [[nodiscard]] bool is_redundant(const std::vector<RankPart>& before, const RankPart& part);
   [[nodiscard]] bool alike(const ChosenCollective& a, const ChosenCollective& b);
-  /// A group's communication, told apart by its first member.
+  /// A group's communication, distinguished by its first member.
   using GroupKey = std::pair<std::uint32_t, int>;
   struct ChosenGroup {
     const ChosenCollective* chosen = nullptr;

@@ -45,7 +45,7 @@ class PairRouter;
 /// A training step with ranks that cannot differ folded into classes. Two ranks are of one class
 /// where they play the same role at the same speed and where all their communications are with
 /// ranks of the same classes over links of the same classes: sim/symmetry finds the coarsest such
-/// partition for all communications of the step together, whatever is under way at once. Then a
+/// partition for all communications of the step together, whatever is in flight at once. Then a
 /// network with one end point per class, and on it one stream of each kind per class, has the
 /// times of all ranks.
 class FoldedStep {

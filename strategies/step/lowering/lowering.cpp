@@ -282,7 +282,7 @@ class Lowerer {
       if (in_.times == nullptr || role.operations[i].operation->kind != Kind::receive) continue;
       const auto sent = sends_.find(message_key(rank, role, role.operations[i]));
       if (sent == sends_.end()) {
-        throw InternalError{fmt::format("{} of rank {}: nobody sends it",
+        throw InternalError{fmt::format("{} of rank {}: no sender",
                                         role.name(static_cast<std::uint32_t>(i)), rank)};
       }
       activity.after.push_back(sent->second);

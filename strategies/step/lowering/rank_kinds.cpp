@@ -15,7 +15,7 @@ namespace {
 
 using Kind = OperationKind;
 
-/// What tells one way of being in touch from another.
+/// What distinguishes two ways of being in touch.
 std::vector<int> name_of(const StepCommunication& of) {
   if (of.kind == Kind::collective) return {0, static_cast<int>(of.communicator)};
   std::vector<int> out{of.kind == Kind::send ? 1 : 2, of.how.offset};

@@ -11,9 +11,9 @@
 namespace lockstep {
 
 /// Ranks that do the same at the same time where every communication takes as long as is said of
-/// it, whatever else is under way and wherever its ranks are: those that play one role at one speed
+/// it, whatever else is in flight and wherever its ranks are: those that play one role at one speed
 /// and are in touch with ranks of the same kinds. Coarser than FoldedStep: ends of a collective
-/// are those of all its members, so its ranks need not be told apart by their positions.
+/// are those of all its members, so its ranks need not be distinguished by their positions.
 class RankKinds {
  public:
   /// `speeds`: of ranks that do not compute like the others. All must outlive it.

@@ -14,7 +14,7 @@ namespace lockstep {
 struct ShrinkLimits {
   int ranks = 32;  // at most; where `degrees` is false, there may be more
   /// Keys as in --set that stay as they are, a section standing for all in it: "parallel.tp",
-  /// "model.layers", "model.experts". Others are passed over, "model" as well: it says which model.
+  /// "model.layers", "model.experts". Others are ignored, "model" as well: it says which model.
   std::set<std::string> kept{};
   bool model = true;    // false: no size of the model is changed, nor the bucket
   bool degrees = true;  // false: no number of ranks, servers or chunks is changed

@@ -62,7 +62,7 @@ struct Form {
 
 [[nodiscard]] std::vector<Change> changes_between(const SizedPlan& whole, const SizedPlan& small);
 
-/// The largest multiple of `unit` that is at most `target` and `most`; `unit` where there is none.
+/// The largest multiple of `unit` that is at most `target` and `most`; `unit` if there is none.
 [[nodiscard]] inline std::int64_t multiple(std::int64_t unit, std::int64_t target,
                                            std::int64_t most) {
   return std::max(unit, std::min(target, most) / unit * unit);

@@ -131,7 +131,7 @@ TEST_CASE("what cannot be folded is replayed as it is, and says so") {
   const Workload workload = test::ring(4, 10, Bytes{1000});
   const FoldedReplay queued = replay_folded(star, workload, NetworkModel::queue);
   CHECK_FALSE(queued.report.folded);
-  CHECK(queued.report.why_not == "the queue model tells all messages apart");
+  CHECK(queued.report.why_not == "the queue model distinguishes all messages");
   check_equal(queued, replay(star, workload, NetworkModel::queue));
   FoldOptions few;
   few.most_relations = 3;

@@ -354,7 +354,7 @@ TEST_CASE("with any links of a fabric gone, routes are those of a search through
 }
 
 }  // namespace
-TEST_CASE("how many ways lead elsewhere, and how many over what is slower, is told") {
+TEST_CASE("how many routes lead elsewhere, and how many over what is slower, is told") {
   // A circle of eight hosts: of ways of 1, 2, 3 and, split over both sides, 4 hops clockwise every
   // link is on so many.
   const Cluster ring = direct("ring", 8);
@@ -369,7 +369,7 @@ TEST_CASE("how many ways lead elsewhere, and how many over what is slower, is to
   CHECK(slower->moved == 0);
   CHECK(slower->over == 10);
   CHECK(describe(*slower, slow) ==
-        "10 of 56 ways from rank to rank keep theirs over changed links, the first from gpu0 to "
+        "10 of 56 rank-to-rank routes unchanged but cross modified links, the first from gpu0 to "
         "gpu1");
   CHECK_FALSE(rerouted(ring, RoutePolicy::automatic, 0).has_value());
 }

@@ -64,7 +64,7 @@ TEST_CASE("DGX A100: a NIC for each GPU of a pair, and cards of two ports for st
   CHECK(dgx.outline ==
         "8 GPUs on NVSwitches, 4 PCIe switches, 6 CPUs, 8 NICs; fabric rail_optimised of 200 Gb/s");
   CHECK(rails(dgx) == "0 1 2 3 4 5 6 7");
-  CHECK(contains(dgx.notes, "NIC4 and NIC5 are taken for the ports of one card, one NIC"));
+  CHECK(contains(dgx.notes, "NIC4 and NIC5 are assumed to be the ports of one card, one NIC"));
   CHECK(contains(dgx.notes,
                  "left out: NIC4, mlx5_4 and NIC5, mlx5_5, ports of one card; NIC10, mlx5_10 and "
                  "NIC11, mlx5_11, ports of one card (NICs that no GPU is nearest to)"));
@@ -151,8 +151,8 @@ TEST_CASE("more NVLinks than a GPU has are those of one NVSwitch") {
   ImportOptions h100 = named("m");
   h100.device = load_device(LOCKSTEP_SOURCE_DIR "/configs/devices/h100-sxm5-80gb.json");
   const ImportedCluster many = read(four_gpus("NV24"), h100);
-  CHECK(many.notes[1] == "the links between CPUs are taken for AMD's, 16 GB/s");
-  CHECK(contains(many.notes, "NV24 is more than the 18 NVLinks of h100-sxm5-80gb: taken for 18"));
+  CHECK(many.notes[1] == "assuming AMD's links between CPUs, 16 GB/s");
+  CHECK(contains(many.notes, "NV24 is more than the 18 NVLinks of h100-sxm5-80gb: assuming 18"));
   CHECK(many.json.find("bandwidth: 18 x 25 GB/s in one direction") != std::string::npos);
 }
 
@@ -192,7 +192,7 @@ TEST_CASE("functions and ports of one device are one NIC, other names of it and 
             "left out: 1 of the network devices of 0000:18:00.0, mlx5_0, mlx5_1 (other names of "
             "its ports)",
             "2 ports of one device are one NIC: 0000:98:00.0, mlx5_2, mlx5_2",
-            "the file tells no NVLink: GPUs are joined by PCIe alone; --nvswitch LINKS (A100: 12, "
+            "no NVLink in file: GPUs are joined by PCIe alone; --nvswitch LINKS (A100: 12, "
             "H100: 18) gives them one"});
   const Cluster cluster = cluster_of(box, nodes(2));
   CHECK(walk(cluster, route_of(*make_router(cluster), 0, 2)) ==
@@ -224,7 +224,7 @@ TEST_CASE("a speed that cannot be is overridden by --nic-speed, else refused wit
     CHECK(
         refusal_of(with(speed))
             .find("t:2:63: error: speed: expected a whole number of Mb/s up to 100000000, got \"" +
-                  speed + "\"; --nic-speed tells that of every NIC") == 0);
+                  speed + "\"; --nic-speed specifies that of every NIC") == 0);
     const ImportedCluster told = read(with(speed), options);
     CHECK(told.notes[0] == "the speed of a NIC that cannot be is ignored");
     CHECK(told.outline == "1 GPU, 1 CPU, 1 NIC; fabric fat_tree of 400 Gb/s");
@@ -246,7 +246,7 @@ TEST_CASE("NVLinks of a file: to itself, more than a GPU has, to several NVSwitc
   };
   const ImportedCluster itself = box(gpu(0, to(0, 4) + to(1, 6)) + gpu(1, to(0, 6)));
   CHECK(itself.notes == Notes{"a link of a GPU to itself is ignored",
-                              "2 PCIe links tell no speed: taken for generation 3, as NCCL does",
+                              "2 PCIe links without a speed: assuming generation 3, as NCCL does",
                               "there is no NIC: the cluster is this one node; --nic-speed gives "
                               "every GPU one"});
   CHECK(itself.outline == "2 GPUs on NVLink, 1 CPU");
@@ -262,7 +262,7 @@ TEST_CASE("NVLinks of a file: to itself, more than a GPU has, to several NVSwitc
              ":00.0\" count=\"18\" tclass=\"0x068000\"/>";
   const ImportedCluster switched = box(gpu(0, links) + gpu(1, links));
   CHECK(switched.notes[0] ==
-        "0000:00:00.0: 72 NVLinks to NVSwitches are more than a GPU has: taken for 18");
+        "0000:00:00.0: 72 NVLinks to NVSwitches are more than a GPU has: assuming 18");
   CHECK(switched.json.find("bandwidth: 18 x 25 GB/s in one direction") != std::string::npos);
 }
 

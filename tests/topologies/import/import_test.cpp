@@ -60,7 +60,7 @@ TEST_CASE("an HGX board: NVSwitches as one, a NIC beside every GPU, NCCL's bandw
 
 TEST_CASE("a mesh of NVLinks: direct cables, hexadecimal, comments, links between bridges") {
   const ImportedCluster mesh = imported("v100-mesh.xml");
-  CHECK(mesh.notes == Notes{"44:8: <gizmo> means nothing here and was passed over"});
+  CHECK(mesh.notes == Notes{"44:8: <gizmo> is unsupported and was ignored"});
   const Cluster cluster = cluster_of(mesh);
   CHECK(carried(cluster, "gpu0", "gpu1") == doctest::Approx(20));
   CHECK(carried(cluster, "gpu0", "gpu2") == doctest::Approx(40));
@@ -73,13 +73,12 @@ TEST_CASE("a mesh of NVLinks: direct cables, hexadecimal, comments, links betwee
 
 TEST_CASE("the PCI tree alone: what is assumed is told, and can be told otherwise") {
   const ImportedCluster plain = imported("cloud-partial.xml");
-  CHECK(
-      plain.notes ==
-      Notes{"the GPUs are taken for a100-sxm4-80gb; --device says otherwise",
-            "the file tells no NVLink: GPUs are joined by PCIe alone; --nvswitch LINKS (A100: 12, "
-            "H100: 18) gives them one",
-            "the speed of NICs is not told: taken for 200 Gb/s, as fast as their slot can carry; "
-            "--nic-speed says otherwise"});
+  CHECK(plain.notes ==
+        Notes{"assuming the GPUs are a100-sxm4-80gb (override with --device)",
+              "no NVLink in file: GPUs are joined by PCIe alone; --nvswitch LINKS (A100: 12, "
+              "H100: 18) gives them one",
+              "NIC speed not in file; assuming 200 Gb/s, as fast as their slot can carry "
+              "(override with --nic-speed)"});
   const Cluster cluster = cluster_of(plain, nodes(2));
   // In order of bus ids: GPU 0 and 2 are below the first CPU.
   CHECK(way(cluster, 0, 2) ==
@@ -107,9 +106,9 @@ TEST_CASE("the PCI tree alone: what is assumed is told, and can be told otherwis
 
 TEST_CASE("a virtual machine: hidden NVSwitches, links and NICs that tell no speed") {
   const ImportedCluster vm = imported("vm-hidden-switch.xml");
-  CHECK(vm.notes == Notes{"2 PCIe links tell no speed: taken for generation 3, as NCCL does",
-                          "the speed of NICs is not told: taken for 10000 Mb/s, NCCL's default; "
-                          "--nic-speed says otherwise"});
+  CHECK(vm.notes == Notes{"2 PCIe links without a speed: assuming generation 3, as NCCL does",
+                          "NIC speed not in file; assuming 10000 Mb/s, NCCL's default "
+                          "(override with --nic-speed)"});
   const Cluster cluster = cluster_of(vm);
   CHECK(carried(cluster, "gpu0", "nvswitch0") == doctest::Approx(18 * 20.6));
   CHECK(carried(cluster, "gpu0", "cpu0") == doctest::Approx(12));
@@ -175,11 +174,11 @@ TEST_CASE("machines that nothing joins are nodes, where they are alike") {
 TEST_CASE("nvidia-smi: NVSwitches where the links are more than a GPU has, NICs by their bridges") {
   const ImportedCluster hgx = imported("h100-smi.txt");
   CHECK(hgx.notes ==
-        Notes{"PCIe is taken for generation 5 with 16 lanes, as of h100-sxm5-80gb",
-              "the links between CPUs are taken for AMD's, 16 GB/s",
-              "the GPUs are taken for h100-sxm5-80gb; --device says otherwise",
-              "the speed of NICs is not told: taken for 400 Gb/s, as fast as their slot can carry; "
-              "--nic-speed says otherwise",
+        Notes{"assuming PCIe generation 5 with 16 lanes, as of h100-sxm5-80gb",
+              "assuming AMD's links between CPUs, 16 GB/s",
+              "assuming the GPUs are h100-sxm5-80gb (override with --device)",
+              "NIC speed not in file; assuming 400 Gb/s, as fast as their slot can carry "
+              "(override with --nic-speed)",
               "left out: NIC4, mlx5_4 (a NIC that no GPU is nearest to)"});
   const Cluster cluster = cluster_of(hgx, nodes(2));
   CHECK(carried(cluster, "gpu3", "nvswitch0") == doctest::Approx(18 * 20.6));
@@ -285,7 +284,7 @@ TEST_CASE("what does not go with the file is refused") {
   ImportOptions options = named("m");
   options.nvswitch_links = 18;
   CHECK(refusal_of(fixture("hgx-h100.xml"), options) ==
-        "--nvswitch: the file tells the NVLinks itself");
+        "--nvswitch: the file specifies the NVLinks itself");
   options = named("m");
   options.fabric = "fat-tree";
   CHECK(refusal_of(fixture("hgx-h100.xml"), options) ==

@@ -10,7 +10,7 @@
 #include "strategies/measure/machine/measured_machine.hpp"
 #include "strategies/measure/machine_runs/compare_machine.hpp"
 
-/// `lockstep calibrate --backend`: a device measured, and the simulator held against it.
+/// `lockstep calibrate --backend`: a device measured, and the simulator compared with it.
 namespace lockstep::app {
 
 struct CalibrateDeviceRequest {

@@ -32,7 +32,7 @@ std::vector<Measured> thinned(const std::vector<const MeasuredRun*>& runs, std::
   return out;
 }
 
-/// The host's time per kernel, then the slowdown of computation beside communication, each with the
+/// The host's time per kernel, then the slowdown of computation during communication, each with the
 /// other held: both lengthen steps, but in different rows.
 class StackFitting {
  public:
@@ -42,7 +42,7 @@ class StackFitting {
     request_.figures = &answer.calibration;
   }
 
-  /// Why there is no fit; empty where there is one.
+  /// Why there is no fit; empty if there is one.
   std::string run() {
     const ErrorFigures before = errors();
     if (before.count < kFewestRuns)
@@ -66,7 +66,7 @@ class StackFitting {
     }
     result_.fitted.push_back(
         {"stack", stack_,
-         fmt::format("host {:.3g} us per kernel, computation beside communication takes {:.3f}",
+         fmt::format("host {:.3g} us per kernel, computation during communication takes {:.3f}",
                      fit.host_time->seconds() * 1e6, *fit.slowdown_while_communicating),
          before, after});
     return {};
@@ -80,7 +80,7 @@ class StackFitting {
     if (fit.host_time->seconds() > kNearEnd * kLongest)
       return "its steps are too fast by more than a host time can explain";
     if (*fit.slowdown_while_communicating > kNearEnd * kMostSlowdown)
-      return "its steps are too fast by more than a slowdown beside communication can explain";
+      return "its steps are too fast by more than a slowdown during communication can explain";
     return {};
   }
 

@@ -160,7 +160,7 @@ class Against {
       throw RequestError(
           "against " + file_,
           fmt::format("it has {} ranks{}, the cluster {}", *ranks,
-                      by_factor() ? ", as busbw over algbw tells" : "", setup.ranks()));
+                      by_factor() ? ", inferred from busbw over algbw" : "", setup.ranks()));
     const NcclRun& run = *subject_.run;
     const bool all_named =
         run.names_all_ranks() && (!ranks || run.devices.size() == static_cast<std::size_t>(*ranks));

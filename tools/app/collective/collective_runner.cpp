@@ -40,9 +40,9 @@ std::string waits_of(const Schedule& schedule) {
 
 std::string unfinished_text(const ReplayResult& result, const Schedule& schedule) {
   if (result.unfinished.empty()) return {};
-  std::string text = fmt::format(
-      "the collective cannot end: {}; {} ends of transfers wait for ever:", waits_of(schedule),
-      result.unfinished.size());
+  std::string text =
+      fmt::format("deadlock: {}; {} ends of transfers never complete:", waits_of(schedule),
+                  result.unfinished.size());
   constexpr std::size_t kShown = 10;
   for (std::size_t i = 0; i < std::min(kShown, result.unfinished.size()); ++i)
     text += "\n  " + result.unfinished[i].text;
@@ -130,9 +130,9 @@ std::vector<std::string> CollectiveRunner::problems(const Candidate& candidate) 
     out.push_back(fmt::format("{}: needs {} more host{}, built where it is asked for by name",
                               row.name, auxiliary_ranks, auxiliary_ranks == 1 ? "" : "s"));
   } else {
-    out.push_back(fmt::format("{}: needs {} switches beside the {} ranks; this cluster has {}",
-                              row.name, auxiliary_ranks, input.n,
-                              setup_.cluster().auxiliary_ranks()));
+    out.push_back(
+        fmt::format("{}: needs {} switches in addition to the {} ranks; this cluster has {}",
+                    row.name, auxiliary_ranks, input.n, setup_.cluster().auxiliary_ranks()));
   }
   return out;
 }

@@ -50,7 +50,7 @@ class CollectiveSetup {
   [[nodiscard]] PlacedCommunicator communicator_of(std::vector<EndpointId> ranks) const {
     return {cluster(), network_, switches_, std::move(ranks)};
   }
-  /// What an algorithm is told for all ranks of this cluster.
+  /// What an algorithm is given for all ranks of this cluster.
   [[nodiscard]] AlgorithmInput input(const AlgorithmArguments& arguments, int root,
                                      std::optional<Bytes> size) const {
     return communicator_->input(arguments, root, size);

@@ -23,7 +23,7 @@ struct NcclRequest {
 };
 
 /// What NCCL would do on a setup, size by size: its tuning model's pick, which is then replayed
-/// on the links after what it was measured to cost beside them. Thread-safe.
+/// on the links after what it was measured to cost in addition. Thread-safe.
 class NcclChooser {
  public:
   /// Throws RequestError, ConfigError for what is wrong with the options.

@@ -74,7 +74,7 @@ class Cuts {
     return out;
   }
 
-  /// None where there is one node, or a rank to a node, or ranks do not go node by node.
+  /// None if there is one node, or a rank to a node, or ranks do not go node by node.
   [[nodiscard]] std::optional<Partition> into_nodes() const {
     std::vector<Run> runs = runs_of_ranks();
     if (runs.size() < 2 || runs.size() == ranks_) return std::nullopt;

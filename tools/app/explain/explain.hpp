@@ -30,7 +30,7 @@ struct ExplainedRound {
   HoldingTable after;
 };
 
-/// What tells messages of a schedule from each other.
+/// What distinguishes messages of a schedule.
 struct RoundDetails {
   bool lanes = false;
   bool channels = false;

@@ -17,7 +17,7 @@ std::vector<BoundTerm> terms_of(const LowerBound& bound, AuxiliaryRanks auxiliar
   const bool switches = auxiliary_ranks == AuxiliaryRanks::node_switches ||
                         auxiliary_ranks == AuxiliaryRanks::fabric_switches;
   std::vector<BoundTerm> out = {
-      {"latency", "between the two furthest that must hear of each other", bound.latency}};
+      {"latency", "longest path between two ranks that must exchange data", bound.latency}};
   if (bound.bandwidth > Duration{})
     out.push_back({"bandwidth",
                    fmt::format("of the {}{}", bound.tightest_cut,

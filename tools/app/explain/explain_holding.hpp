@@ -11,7 +11,7 @@ namespace lockstep::app {
 /// Says in a few letters what a chunk holds: "2" what rank 2 had there at the start, "0+3" and
 /// "0..3" sums of such, "6..1" one that goes on from the last rank to rank 0, "0..6/2" of every
 /// second rank, "9 of 16" what has no short form, "all" the sum of all, "0:c5" what rank 0 had in
-/// chunk 5, "zeros" what auxiliary ranks begin with; nothing where nobody wrote.
+/// chunk 5, "zeros" what auxiliary ranks begin with; nothing if uninitialized.
 class HoldingText {
  public:
   /// `ranks` hold data; `sums`: the collective adds up, so that of all ranks it says "all".

@@ -79,7 +79,7 @@ Stage make_stage(const StageRequest& request) {
   if (out.members.empty())
     throw RequestError(
         "algorithm " + request.spec.text(),
-        fmt::format("needs {} more beside the {} ranks, which this cluster does not have",
+        fmt::format("needs {} more in addition to the {} ranks, which this cluster does not have",
                     auxiliary_ranks, out.input.n));
   if (const std::string why =
           out.setup->unreachable(row_of(request).auxiliary_ranks, auxiliary_ranks);
@@ -96,8 +96,7 @@ StageReplay replay_stage(const Stage& stage, NetworkModel model) {
   const Network& network = stage.setup->network();
   refuse_large_replay(network, workload, model, {}, kMostMemory);
   const ReplayResult result = replay_folded(network, workload, model).result;
-  if (!result.unfinished.empty())
-    throw Refusal("the collective cannot end: " + result.unfinished.front().text);
+  if (!result.unfinished.empty()) throw Refusal("deadlock: " + result.unfinished.front().text);
   StageReplay out{result.end.since_start(), {}, 0, result.transfers};
   double most = 0;  // seconds
   for (std::size_t i = 0; i < result.link_bytes.size(); ++i) {

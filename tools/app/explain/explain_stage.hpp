@@ -42,7 +42,7 @@ struct StageReplay {
 
 /// Throws RequestError where the cluster and the algorithm do not fit, ConfigError.
 [[nodiscard]] Stage make_stage(const StageRequest& request);
-/// Throws Refusal where the replay cannot end.
+/// Throws Refusal if the replay deadlocks.
 [[nodiscard]] StageReplay replay_stage(const Stage& stage, NetworkModel model);
 
 }  // namespace lockstep::app

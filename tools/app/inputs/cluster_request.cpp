@@ -40,7 +40,7 @@ std::string no_such(const std::string& noun, const std::string& name, const std:
   return message + "`lockstep list " + noun + "s` names them";
 }
 
-/// The device that a cluster file names: from the devices beside the cluster's own folder, else
+/// The device that a cluster file names: from the devices next to the cluster's own folder, else
 /// from the shipped ones.
 std::optional<fs::path> device_file(const std::string& cluster_path, const std::string& id) {
   if (id.find('/') != std::string::npos) return std::nullopt;
@@ -52,7 +52,7 @@ std::optional<fs::path> device_file(const std::string& cluster_path, const std::
   return std::nullopt;
 }
 
-/// Reads the device that the document names; notes where there is none, or what it has wrong.
+/// Reads the device that the document names; notes if there is none, or what it has wrong.
 std::optional<Device> read_device_of(const JsonDocument& document, Problems& problems) {
   const auto* root = document.root.get_if<JsonObject>();
   const JsonValue* value = root != nullptr ? find_member(*root, "device") : nullptr;

@@ -18,7 +18,7 @@ struct LoadedCluster {
   std::string summary;
   Device device;
   Cluster cluster;
-  /// What set_links and failed have done, a line each, and how many ways between ranks that
+  /// What set_links and failed have done, a line each, and how many routes between ranks that
   /// concerns; to be shown with every result.
   std::vector<std::string> link_changes;
 };

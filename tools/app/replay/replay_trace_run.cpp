@@ -55,7 +55,7 @@ std::string unfinished_text(const std::vector<Unfinished>& unfinished) {
   std::vector<std::string> causes;
   for (const Unfinished& each : unfinished)
     if (each.text.find(kBehindOthers) == std::string::npos) causes.push_back(each.text);
-  std::string text = fmt::format("the trace cannot end; {} ends of messages wait for ever{}",
+  std::string text = fmt::format("deadlock: {} ends of messages of the trace never complete{}",
                                  causes.size(), causes.empty() ? "" : ":");
   for (std::size_t i = 0; i < std::min(kShown, causes.size()); ++i) text += "\n  " + causes[i];
   if (causes.size() > kShown) text += fmt::format("\n  and {} more", causes.size() - kShown);

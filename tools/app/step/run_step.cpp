@@ -44,7 +44,7 @@ std::unique_ptr<CostModel> cost_of(const MeasuredMachine& machine, const Device&
   return cost_model(machine.fit, device_model(device, stack, config_folder()));
 }
 
-/// The cluster with the machine's figures in the place of its own; which links it has then, in
+/// The cluster with the machine's figures instead of its own; which links it has then, in
 /// words.
 std::string take_figures(const MeasuredMachine& machine, ScenarioCluster& of) {
   ClusterOfMachine linked = with_links_of(machine, of.cluster, of.device);

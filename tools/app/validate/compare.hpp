@@ -4,7 +4,7 @@
 #include "strategies/measure/validation/measured.hpp"
 #include "tools/app/validate/validate.hpp"
 
-/// One measured run or table beside what is simulated for it. What cannot be modelled comes back
+/// One measured run or table and its simulation. What cannot be modelled comes back
 /// with its reason; nothing is thrown for it.
 namespace lockstep::app {
 

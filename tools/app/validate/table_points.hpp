@@ -26,7 +26,7 @@ struct TablePoint {
 /// nccl-tests' doc/PERFORMANCE.md gives.
 [[nodiscard]] double bus_factor(const CollectiveTable& table);
 
-/// Plays a table's points; `costs` go before the shipped ones.
+/// Plays a table's points; `costs` override the shipped ones.
 /// Throws ConfigError, RequestError and Refusal where that cannot be done.
 [[nodiscard]] std::vector<TablePoint> table_points(const CollectiveTable& table,
                                                    const std::vector<NcclCost>& costs);

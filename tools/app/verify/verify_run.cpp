@@ -41,7 +41,7 @@ class Subjects {
  public:
   explicit Subjects(const VerifyCollectiveRequest& request) : request_{request} {}
 
-  /// Throws RequestError where there is none.
+  /// Throws RequestError if there is none.
   std::vector<VerifiedSchedule> list() {
     for (const AlgorithmSpec& spec : request_.algorithms) {
       for (const int n : request_.ranks) add_algorithm(spec, n);

@@ -34,7 +34,7 @@ struct Options {
   CalibrateRequest fit;
 };
 
-/// Options of one of the two ways to calibrate, given beside the other.
+/// Options of one of the two modes of calibration, given with the other.
 void refuse(const Command& command, std::initializer_list<const char*> options,
             const std::string& why) {
   for (const char* option : options) {
@@ -45,7 +45,8 @@ void refuse(const Command& command, std::initializer_list<const char*> options,
 CalibrateRequest fit_request_of(const Options& given) {
   CalibrateRequest request = given.fit;
   if (request.split && !given.check.empty())
-    throw UsageError("--split keeps half of --from to check with: no --check beside it");
+    throw UsageError(
+        "--split reserves half of --from as hold-out; it cannot be combined with --check");
   request.from.assign(given.from.begin(), given.from.end());
   request.check.assign(given.check.begin(), given.check.end());
   if (!given.out.empty()) request.name = std::filesystem::path{given.out}.stem().string();
@@ -75,7 +76,7 @@ void calibrate_device(const Command& command, const Options& given) {
         "calibrate: expected --backend host or --backend cuda, or --from FILE... with measured "
         "results to fit to");
   if (!request.measures && !given.out.empty())
-    throw UsageError("--out: with --calibration nothing is measured anew; leave out one of them");
+    throw UsageError("--out: with --calibration nothing is measured again; leave out one of them");
   if (!request.measures && !request.compares) throw UsageError("--calibration goes with --compare");
   request.name = std::filesystem::path{given.out}.stem().string();
   request.before = [](const std::string& what) { fmt::print(stderr, "calibrate: {}\n", what); };
@@ -120,7 +121,7 @@ void add_calibrate(const Command& app) {
                    "configs/calibration/NAME.json")
       ->type_name("FILE");
   command->add_flag("--compare", given->request.compares,
-                    "Then runs schedules and small training programs both ways: measured beside "
+                    "Then runs schedules and small training programs both ways: measured and "
                     "simulated");
   command
       ->add_option("--calibration", given->request.file,
@@ -137,13 +138,14 @@ void add_calibrate(const Command& app) {
   command->footer(
       "Measured are copies, launches, reductions, products and attention over grids of shapes, "
       "all\n"
-      "that training steps are made of, computation beside copies, host and device; on several "
+      "that training steps are made of, computation during copies, host and device; on several "
       "GPUs\n"
       "every pair and NCCL's collectives. Figures of logical ranks that share a GPU are marked\n"
       "\"shared\": they say something of its memory, nothing of links. Without a GPU, --backend "
       "cuda\n"
       "ends with exit code 1 and the word skipped.\n\n"
-      "--from FILE fits to what others measured: what collectives take beside their links, how "
+      "--from FILE fits to what others measured: costs of collectives in addition to their links, "
+      "how "
       "well\n"
       "products and attention use a device, the host's time per kernel.\n\n"
       "Examples:\n"

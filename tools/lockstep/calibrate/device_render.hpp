@@ -7,7 +7,7 @@
 
 namespace lockstep::cli {
 
-/// What was fitted and how far it is off; where asked, measured beside simulated.
+/// What was fitted and how far it is off; on request, measured and simulated.
 [[nodiscard]] std::string render_device(const CalibrateDeviceRequest& request,
                                         const CalibrateDeviceResult& result, Format format);
 

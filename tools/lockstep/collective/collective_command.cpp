@@ -268,7 +268,7 @@ void add_sizes(const Command& command, const std::shared_ptr<Options>& given) {
   command
       .add_option(
           "--size,--sizes", given->sizes,
-          "Sizes one by one, separated by commas (64M = 64 MiB), in the place of -b, -e, -f and -i")
+          "Sizes one by one, separated by commas (64M = 64 MiB), instead of -b, -e, -f and -i")
       ->delimiter(',')
       ->type_name("SIZE,...");
   command.add_option("-b,--minbytes", given->least, "Smallest size (64M = 64 MiB)")
@@ -313,12 +313,12 @@ void add_collective(const Command& app) {
   given->ranks.add_to(*command);
   command
       ->add_option("--fold", given->fold,
-                   "auto: ranks that cannot differ are replayed once, to the same picosecond; off: "
-                   "each for itself")
+                   "auto: equivalent ranks are replayed once, to the same picosecond; off: "
+                   "individually")
       ->type_name("HOW")
       ->capture_default_str();
   command->add_flag("--classes", given->classes,
-                    "Print which ranks were folded into one, and what tells the others from them");
+                    "Print the equivalence classes of ranks and how they differ");
   command->add_flag("--check,-c", given->check,
                     "Run every schedule on real numbers and count wrong elements in #wrong");
   command->add_flag(
@@ -335,11 +335,10 @@ void add_collective(const Command& app) {
                    "another")
       ->type_name("FILE");
   command
-      ->add_option(
-          "--against", given->against,
-          "Measured times, as nccl-tests printed them, beside the simulated ones; what the "
-          "file tells need not be said: the collective, the number of ranks, and for "
-          "GPUs of a shipped cluster that (default algorithm: auto:by=nccl)")
+      ->add_option("--against", given->against,
+                   "Measured times, as nccl-tests printed them, next to the simulated ones; values "
+                   "found in the file may be omitted: the collective, the number of ranks, and for "
+                   "GPUs of a shipped cluster that (default algorithm: auto:by=nccl)")
       ->type_name("FILE");
   command
       ->add_option("--plot", given->plots,
@@ -357,7 +356,7 @@ void add_collective(const Command& app) {
       "  {\"collectives\": [{\"collective\": \"all_reduce\", \"algorithm\": \"ring\", \"size\": "
       "\"64 "
       "MiB\"},\n"
-      "    {\"name\": \"beside\", \"collective\": \"broadcast\", \"size\": \"1 MiB\", \"ranks\": "
+      "    {\"name\": \"neighbor\", \"collective\": \"broadcast\", \"size\": \"1 MiB\", \"ranks\": "
       "[0, 2, "
       "5],\n"
       "     \"root\": 1, \"start\": \"10 us\", \"repeat\": 3}]}\n"

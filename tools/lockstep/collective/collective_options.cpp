@@ -24,7 +24,7 @@ void add_candidate_options(const Command& command, CandidateNames& names) {
       ->type_name("FILE");
   add_whole_number(
       command, "--slots", 0, 1 << 20, [&names](auto n) { names.slots = static_cast<int>(n); },
-      "Messages under way per connection of imported schedules; 0: each waits for its receiver "
+      "Messages in flight per connection of imported schedules; 0: each waits for its receiver "
       "(default: as the protocol has)");
 }
 

@@ -8,7 +8,7 @@
 namespace lockstep::cli {
 
 /// "2 classes of 32 ranks, 5 of 96 links; 124 of 1984 transfers worked out", and a line for each
-/// class: how many ranks, which, and what tells it from the largest.
+/// class: how many ranks, which, and how it differs from the largest.
 [[nodiscard]] std::vector<std::string> describe_fold(const FoldReport& report);
 /// The same as a JSON object; the classes one by one where asked for.
 [[nodiscard]] std::string fold_json(const std::string& algorithm, Bytes size,

@@ -257,7 +257,7 @@ void add_complexity(const Command& app) {
       ->capture_default_str();
   add_whole_number(
       *command, "--points", 1, 10'000, [given](auto n) { given->points = static_cast<int>(n); },
-      "So many numbers of ranks in equal ratios, in place of the powers of two");
+      "Number of rank counts, spaced geometrically (default: powers of two)");
   command->add_option("--size-small", given->small, "Of the message whose time is latency")
       ->type_name("SIZE")
       ->capture_default_str();

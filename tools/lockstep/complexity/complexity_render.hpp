@@ -8,7 +8,7 @@
 namespace lockstep::cli {
 
 /// Data for stdout: a row per algorithm with its growth, or, where `measured`, a row per algorithm
-/// and number of ranks with what was measured. JSON has the measurements beside the rows.
+/// and number of ranks with what was measured. JSON has the measurements next to the rows.
 [[nodiscard]] std::string render(const ComplexityRequest& request, const ComplexityResult& result,
                                  bool measured, Format format);
 

@@ -120,8 +120,8 @@ ExplainRequest request_of(const Options& given) {
 }  // namespace
 
 void add_explain(const Command& app) {
-  const Command command =
-      app.add_subcommand("explain", "Tells round by round what an algorithm sends, adds and costs");
+  const Command command = app.add_subcommand(
+      "explain", "Show round by round what an algorithm sends, reduces and costs");
   const auto given = std::make_shared<Options>();
   given->cluster.cluster = "star";
   command->add_option("collective", given->collective, "all_reduce, broadcast, ...")->required();

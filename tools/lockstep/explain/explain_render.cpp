@@ -79,8 +79,7 @@ bool occurs(const Explanation& explanation, std::string_view part) {
 std::vector<std::string> legend(const Explanation& explanation) {
   const Collective collective = algorithm_of(explanation).collective;
   if (collective == Collective::barrier) return {"tables say whom each rank has heard of"};
-  std::vector<std::string> out = {
-      "2 is what rank 2 had in this chunk; nothing: nobody wrote there"};
+  std::vector<std::string> out = {"2 is what rank 2 had in this chunk; blank: uninitialized"};
   const auto add = [&](std::string_view part, const char* text) {
     if (occurs(explanation, part)) out.emplace_back(text);
   };

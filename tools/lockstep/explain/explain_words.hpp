@@ -27,7 +27,7 @@ class ExplainWords {
   [[nodiscard]] std::string names(std::vector<int> ranks) const;
   /// "3", "server 0": a line of a table whose column says rank.
   [[nodiscard]] std::string label(int rank) const;
-  /// "chunk 3", "chunks 0-2, 5", "output chunk 1"; "no data" where there is none.
+  /// "chunk 3", "chunks 0-2, 5", "output chunk 1"; "no data" if there is none.
   [[nodiscard]] std::string chunks(const std::vector<Chunk>& runs) const;
   /// Whether this is exactly the part of the message that belongs to `rank`.
   [[nodiscard]] bool is_part_of(const std::vector<Chunk>& runs, int rank) const;

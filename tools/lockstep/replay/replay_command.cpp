@@ -75,7 +75,7 @@ void add_replay(const Command& app) {
   command
       ->add_option("--algorithm,-a", request.algorithms,
                    "For the collectives in a trace, one for each kind, separated by commas, as in "
-                   "halving_doubling,bruck (default: ring, where there is one)")
+                   "halving_doubling,bruck (default: ring, if there is one)")
       ->type_name("NAME,...");
   command
       ->add_option("--compute", given->compute,
@@ -85,7 +85,7 @@ void add_replay(const Command& app) {
       ->capture_default_str();
   add_whole_number(
       *command, "--slots", 0, 1 << 20, [&request](auto n) { request.slots = static_cast<int>(n); },
-      "Messages under way from one rank to another on one tag before a sender waits; 0: each waits "
+      "Messages in flight from one rank to another on one tag before a sender waits; 0: each waits "
       "for its receiver (default: no limit)");
   command
       ->add_option("--max-memory", given->most_memory,

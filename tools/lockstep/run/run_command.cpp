@@ -72,24 +72,23 @@ void add_simulation(const Command& command, RunOptions& run) {
       ->type_name("MODEL")
       ->capture_default_str();
   command
-      .add_option(
-          "--calibration", run.step.calibration,
-          "File of `lockstep calibrate` whose figures go before the shipped ones: kernel times "
-          "of a box and, of several GPUs, its NVLinks; or what was fitted --from results")
+      .add_option("--calibration", run.step.calibration,
+                  "Calibration file that overrides the shipped parameters: kernel times "
+                  "of a box and, of several GPUs, its NVLinks; or what was fitted --from results")
       ->type_name("FILE");
   command.add_flag("--ignore-memory", run.step.ignore_memory,
-                   "Go on where a rank needs more memory than its GPU has");
+                   "Simulate even if the memory of a rank does not fit");
 }
 
 void add_folding(const Command& command, RunOptions& run) {
   command
       .add_option("--fold", run.fold,
-                  "auto: ranks that cannot differ are simulated once, to the same picosecond; off: "
-                  "each for itself")
+                  "auto: equivalent ranks are simulated once, to the same picosecond; off: "
+                  "individually")
       ->type_name("auto|off")
       ->capture_default_str();
   command.add_flag("--classes", run.classes,
-                   "Tells which ranks were folded into one, and in what the others differ");
+                   "Print the equivalence classes of ranks and how they differ");
   command
       .add_option("--set-rank", run.rank_settings,
                   "A rank that computes at another speed, as in --set-rank 17 compute=0.8; "
@@ -156,7 +155,7 @@ void add_run(const Command& app) {
       ->type_name("SCENARIO");
   command
       ->add_option("--set", request.overrides,
-                   "Takes the place of a value of the scenario, as in parallel.tp=4; repeatable")
+                   "Override a scenario value, e.g. parallel.tp=4; repeatable")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   add_simulation(*command, given->run);

@@ -90,7 +90,8 @@ RunTable step_table(const RunOptions& options, const StepResult& result) {
         fmt::format("all times and bytes are means over {} steps", averaging->every));
   }
   if (result.confidence) {
-    add("measured, it would be", interval_words(*result.confidence));
+    add(fmt::format("{:.0f} % prediction interval", 100 * result.confidence->share),
+        interval_words(*result.confidence));
     for (const std::string& line : outside_words(*result.confidence)) table.notes.push_back(line);
   }
   if (speed.tokens_per_s) add("tokens per second", per_second(*speed.tokens_per_s));
@@ -172,8 +173,8 @@ RunTable memory_table(const StepResult& result) {
   std::string note = fmt::format("memory of rank {} ({}), which needs the most: {}", memory.rank,
                                  memory.role, to_string(memory.needed()));
   if (memory.capacity)
-    note += fmt::format(" of {}{}", to_string(*memory.capacity),
-                        memory.fits() ? "" : ", more than there is");
+    note +=
+        fmt::format(" of {}{}", to_string(*memory.capacity), memory.fits() ? "" : ", does not fit");
   RunTable table{{note}, {"memory", "", "share"}, {}};
   if (!memory.during.empty())
     table.notes.push_back(fmt::format("at its peak {} into the step, in {}",

@@ -39,17 +39,16 @@ std::string how_simulated(const SimulatedStep& step) {
 }
 
 std::string interval_words(const Confidence& confidence) {
-  return fmt::format("{} to {} with {:.0f} %, by the {} nearest checked runs ({})",
-                     to_string(confidence.low), to_string(confidence.high), 100 * confidence.share,
-                     confidence.runs, fmt::join(confidence.groups, ", "));
+  return fmt::format("{} to {}, from the {} nearest validated runs ({})", to_string(confidence.low),
+                     to_string(confidence.high), confidence.runs,
+                     fmt::join(confidence.groups, ", "));
 }
 
 std::vector<std::string> outside_words(const Confidence& confidence) {
   std::vector<std::string> out;
   for (const Unchecked& each : confidence.outside)
-    out.push_back(
-        fmt::format("outside all that was checked against measurements: {} ({}; checked: {})",
-                    each.property, each.value, each.checked));
+    out.push_back(fmt::format("extrapolated: {} ({}; validated: {})", each.property, each.value,
+                              each.checked));
   return out;
 }
 

@@ -59,7 +59,7 @@ void add_topology_import(const Command& topology) {
   command
       ->add_option("file", given->file,
                    "NCCL_TOPO_FILE or NCCL_TOPO_DUMP_FILE (XML), or what `nvidia-smi topo -m` "
-                   "prints; told apart by content")
+                   "prints; distinguished by content")
       ->required()
       ->type_name("FILE");
   command
@@ -78,7 +78,7 @@ void add_topology_import(const Command& topology) {
   add_whole_number(
       *command, "--nvswitch", 1, 1024,
       [given](auto n) { given->nvswitch_links = static_cast<int>(n); },
-      "NVLinks of every GPU to NVSwitches, where the file tells none")
+      "NVLinks of every GPU to NVSwitches, if the file specifies none")
       ->type_name("LINKS");
   command
       ->add_option("--fabric", given->fabric,
@@ -91,8 +91,8 @@ void add_topology_import(const Command& topology) {
       ->capture_default_str();
   command->footer(
       "Bandwidths are those that NCCL counts with. A GPU has the nearest NIC: PIX before PXB,\n"
-      "PHB, NODE and SYS, then the fastest, then the one that serves the fewest GPUs. What had\n"
-      "to be assumed and what is left out is told on stderr.\n\n"
+      "PHB, NODE and SYS, then the fastest, then the one that serves the fewest GPUs. Assumptions\n"
+      "and ignored parts of the input are printed to stderr.\n\n"
       "Examples:\n"
       "  lockstep topology import tests/data/topology_import/hgx-h100.xml --name hgx\n"
       "  lockstep topology import tests/data/topology_import/cloud-partial.xml --device "

@@ -62,11 +62,11 @@ void add_choices(const Command& command, const std::shared_ptr<Options>& given) 
       "Only the first so many runs and tables");
   command
       .add_option("--stack", given->request.stack,
-                  "Software stack of all runs, in the place of the row's or the rule's")
+                  "Software stack of all runs, instead of the row's or the rule's")
       ->type_name("ID");
   command
       .add_option("--calibration", given->request.calibration,
-                  "File of `lockstep calibrate` whose figures go before the shipped ones")
+                  "Calibration file that overrides the shipped parameters")
       ->type_name("FILE");
   command
       .add_option("--residuals", given->residuals,

@@ -58,7 +58,7 @@ void add_subject(const Command& command, const std::shared_ptr<Options>& given) 
       ->type_name("SCENARIO");
   command
       .add_option("--set", given->request.overrides,
-                  "Takes the place of a value of the scenario, as in parallel.tp=4, before it is "
+                  "Override a scenario value, e.g. parallel.tp=4, before it is "
                   "shrunk, and is not shrunk itself; repeatable")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
@@ -92,7 +92,7 @@ void add_verify_strategy(const Command& verify) {
   add_backend(
       *command, given->backend,
       "Who executes the strategy: host: as plans for devices on this machine; cuda: on GPUs, "
-      "ranks dealt out to them (default: the reference executor, also in simulated order)");
+      "ranks distributed over them (default: the reference executor, also in simulated order)");
   add_format(*command, given->format);
   command->footer(
       "The program that `run` simulates is executed for every rank, collectives by their own\n"

@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Variants have a column of their own where there are any.
+/// Variants have a column of their own if there are any.
 std::vector<Column> columns(bool variants) {
   return {{"variant", variants ? "variant" : "", "", true},
           {"step", "step", ""},
@@ -142,7 +142,7 @@ std::vector<std::string> notes_of(const VerifyStrategyRequest& request,
                             degrees(parallel), request.steps, parallel.global_batch,
                             request.float32 ? "float32" : "float64", name_of(optimizer),
                             result.seed));
-  if (request.shrinks) out.push_back("in the place of the scenario's: " + changes(plan.plan));
+  if (request.shrinks) out.push_back("instead of the scenario's: " + changes(plan.plan));
   for (const ScenarioNote& note : plan.scenario.notes) out.push_back(note.text());
   if (!plan.report.collectives.empty()) {
     out.push_back("collectives: " + joined(plan.report.collectives, "; "));
@@ -169,7 +169,7 @@ std::string verdict(const VerifiedPlan& plan) {
   const std::string reference = report.from_one_device ? "averaging in one process" : "one device";
   if (!report.passed()) return "NOT as " + reference + ": " + report.problem();
   if (plan.plan.parallel.ranks() == 1) {
-    return "is one device itself: held against one that accumulates nothing, and its own order";
+    return "is one device itself: compared with one without accumulation, and with its own order";
   }
   const bool rounds = report.weight.value > report.tolerance;
   return fmt::format("trains as {} does, within {:.0e}{}", reference, report.tolerance,

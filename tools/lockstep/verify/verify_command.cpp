@@ -233,7 +233,7 @@ void add_verify(const Command& app) {
   add_whole_number(
       *command, "--slots", 0, 1 << 20,
       [given](auto n) { given->request.slots = static_cast<int>(n); },
-      "Messages under way per connection; 0: each waits for its receiver (default: as the schedule "
+      "Messages in flight per connection; 0: each waits for its receiver (default: as the schedule "
       "says)");
   add_whole_number(
       *command, "--seed", 0, UINT64_MAX, [given](auto n) { given->request.seed = n; },
@@ -241,7 +241,7 @@ void add_verify(const Command& app) {
   add_backend(
       *command, given->backend,
       "Who moves the numbers: host: plans for devices on this machine's memory; cuda: on GPUs, "
-      "ranks dealt out to them (default: the reference executor)");
+      "ranks distributed over them (default: the reference executor)");
   command
       ->add_option("--type", given->type,
                    "Of the numbers, with --backend; the bound is that of its precision")

@@ -7,7 +7,7 @@
 #include "topologies/import/machine/machine.hpp"
 
 /// What links carry and how late they are, as NCCL counts them (2.30.7, src/graph/topo.h for
-/// bandwidths, src/graph/tuning.cc for latencies), beside what their makers say.
+/// bandwidths, src/graph/tuning.cc for latencies), compared with what their makers say.
 namespace lockstep {
 
 /// `count` NVLinks of a GPU of that compute capability (80 is 8.0), straight to another GPU or CPU,
@@ -20,10 +20,10 @@ enum class NvlinkEnd { device, nvswitch };
 
 /// A PCIe link: generation 1 to 6 and lanes.
 [[nodiscard]] SourcedLink pcie_of(int generation, int lanes);
-/// The generation that "16.0 GT/s PCIe" tells; empty where it tells none.
+/// The generation that "16.0 GT/s PCIe" stands for; empty if none.
 [[nodiscard]] std::optional<int> pcie_generation(std::string_view speed);
 
-/// What a NIC in such a slot is taken for: the fastest of its kind that the slot can carry.
+/// What a NIC in such a slot is assumed to be: the fastest of its kind that the slot can carry.
 [[nodiscard]] NicSpeed nic_speed_for(const LinkFigures& slot);
 
 /// What NCCL takes links inside a chip to carry, which is more than anything else does.
@@ -32,7 +32,7 @@ enum class NvlinkEnd { device, nvswitch };
 /// NVLink-C2C between a GPU and its CPU.
 [[nodiscard]] SourcedLink c2c_of(Rate bandwidth);
 
-/// A CPU as an NCCL topology file tells it.
+/// A CPU as an NCCL topology file describes it.
 struct CpuModel {
   std::string arch;
   std::string vendor;

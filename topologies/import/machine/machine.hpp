@@ -47,7 +47,7 @@ enum class PathType : std::uint8_t {
   sys,   // the link between NUMA nodes
 };
 
-/// A path type that the other tool tells, whatever the cables look like.
+/// A path type that the other tool reports, whatever the cables look like.
 struct ToldPath {
   std::size_t gpu = 0;  // into Machine::vertices
   std::size_t nic = 0;

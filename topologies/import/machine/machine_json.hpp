@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-/// What a cluster file says beside its node.
+/// What a cluster file says in addition to its node.
 struct ClusterHead {
   std::string name;
   std::string summary;

@@ -211,7 +211,7 @@ void add_nics(Machine& machine, const NicSpeed& speed) {
     LOCKSTEP_CHECK(above != machine.cables.end());
     const MachineCable beside = *above;
     const SourcedLink slot = beside.kind == LinkKind::pcie ? beside.link : pcie_of(5, 16);
-    MachineVertex nic{VertexKind::nic, "assumed, beside " + machine.vertices[gpu].source};
+    MachineVertex nic{VertexKind::nic, "assumed, next to " + machine.vertices[gpu].source};
     nic.speed = speed;
     machine.join(machine.add(std::move(nic)), beside.to, LinkKind::pcie, slot);
   }

@@ -14,7 +14,7 @@ namespace lockstep {
 /// The machine's parts that nothing joins, each with its GPUs; parts without any are dropped.
 [[nodiscard]] std::vector<Machine> apart(const Machine& machine);
 
-/// Puts a NIC of that speed beside every GPU, on what the GPU hangs on.
+/// Puts a NIC of that speed next to every GPU, on what the GPU hangs on.
 void add_nics(Machine& machine, const NicSpeed& speed);
 
 /// The rail of every GPU, by its index among the GPUs, as nearest_nics() chooses; NICs are then

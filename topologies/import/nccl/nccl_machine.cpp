@@ -212,7 +212,7 @@ class Builder {
     const std::int64_t has = links_of(gpu);
     if (count > has && !noted_links_) {
       machine_.notes.push_back(
-          fmt::format("{}: {} NVLinks to NVSwitches are more than a GPU has: taken for {}",
+          fmt::format("{}: {} NVLinks to NVSwitches are more than a GPU has: assuming {}",
                       gpu.pci->bus_id, count, has));
       noted_links_ = true;
     }
@@ -230,7 +230,7 @@ class Builder {
     return known == nullptr ? kMostLinks : known->links;
   }
 
-  /// Beside a direct way to its CPU the PCIe link there is of no use, and would have routes split.
+  /// Next to a direct way to its CPU the PCIe link is of no use, and would have routes split.
   void join_cpu(const FoundGpu& gpu, LinkKind kind, SourcedLink link) {
     MachineCable& pcie = machine_.cables[gpu.cable];
     if (pcie.to == gpu.cpu) {
@@ -279,7 +279,7 @@ class Builder {
     }
   }
 
-  /// A link that only one side tells is there all the same.
+  /// A link that only one side lists exists anyway.
   void add_direct(const DirectLinks::Link& link) {
     const int count = static_cast<int>(std::min<std::int64_t>(link.there, kMostLinks));
     const NcclGpu& told = *gpus_[link.from].pci->gpu;
@@ -315,7 +315,7 @@ class Builder {
     if (devices.empty() || *devices.begin() == "") return;
     machine_.device = *devices.begin();
     if (devices.size() > 1)
-      machine_.notes.push_back(fmt::format("there are {} kinds of GPUs; all are taken for {}",
+      machine_.notes.push_back(fmt::format("there are {} kinds of GPUs; all are assumed to be {}",
                                            devices.size(), machine_.device));
   }
 
@@ -333,8 +333,8 @@ class Builder {
   void note_assumptions() {
     if (without_speed_ == 0) return;
     machine_.notes.push_back(
-        fmt::format("{} PCIe link{} no speed: taken for generation 3, as NCCL does", without_speed_,
-                    without_speed_ == 1 ? " tells" : "s tell"));
+        fmt::format("{} PCIe link{} without a speed: assuming generation 3, as NCCL does",
+                    without_speed_, without_speed_ == 1 ? "" : "s"));
   }
 
   // --- order

@@ -31,7 +31,7 @@ bool is_virtual(std::string_view name) {
   return name == "lo" || name == "br0" || begins_with_any(name, kNames);
 }
 
-/// A network interface of the system: of an RDMA device there is one beside its own name.
+/// A network interface of the system: of an RDMA device there is one in addition to its own name.
 bool is_interface(std::string_view name) {
   constexpr std::array<std::string_view, 6> kNames{"eth", "en", "ib", "bond", "team", "hsn"};
   return begins_with_any(name, kNames) || is_virtual(name);
@@ -43,7 +43,7 @@ std::string device_of(const std::string& bus_id) {
   return dot == bus_id.npos || bus_id.find(':') == bus_id.npos ? bus_id : bus_id.substr(0, dot);
 }
 
-/// A guid that tells devices apart.
+/// A guid that distinguishes devices.
 bool is_guid(const std::string& guid) {
   return guid.find_first_not_of("0x") != guid.npos;
 }
@@ -74,8 +74,8 @@ Rate rate_of(std::int64_t megabits) {
   return Rate::bytes_per_second(static_cast<std::uint64_t>(megabits) * 125'000);
 }
 
-/// All ports that tell their speed together. A net that tells none, or nonsense, has what NCCL then
-/// takes; a card of which nothing but the slot is told, what fits there.
+/// All ports that give their speed together. A net that gives none, or nonsense, has what NCCL then
+/// takes; a card of which only the slot is given, what fits there.
 NicSpeed speed_of(const std::vector<NcclNet>& ports, const LinkFigures& slot) {
   std::int64_t sum = 0;
   std::int64_t told = 0;

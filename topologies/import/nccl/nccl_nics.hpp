@@ -30,8 +30,8 @@ struct FoundNic {
 
 /// Takes the elements one by one. Functions of one PCI device, and ports with one guid, are one NIC
 /// at the place of the first, as fast as its ports together; a network interface of the system
-/// (eth0) is no port of its own beside the device that it belongs to (mlx5_0). What has no place on
-/// PCI is a NIC only on a host whose PCI has none, and never where its name is that of something
+/// (eth0) is no port of its own next to the device that it belongs to (mlx5_0). What has no place
+/// on PCI is a NIC only on a host whose PCI has none, and never where its name is that of something
 /// virtual.
 class NicCollector {
  public:

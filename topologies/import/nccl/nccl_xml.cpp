@@ -98,7 +98,7 @@ class Reader {
     }
   }
 
-  /// Outside any <cpu> there is nothing that tells hosts apart.
+  /// Outside any <cpu> there is nothing that distinguishes hosts.
   std::size_t add_implied_cpu() {
     out_.cpus.emplace_back();
     out_.cpus.back().host = fmt::format("{}/", systems_);
@@ -170,7 +170,7 @@ class Reader {
     return text.size() == 6 ? number / 256 : number;
   }
 
-  /// Classes as NCCL tells them apart (src/graph/topo.cc, kvDictPciClass); 0x12 is what AMD's
+  /// Classes as NCCL distinguishes them (src/graph/topo.cc, kvDictPciClass); 0x12 is what AMD's
   /// accelerators have. What is inside says the same where there is no class.
   PciKind kind_of(pugi::xml_node node, const NcclPci& pci) {
     if (pci.gpu) return PciKind::gpu;
@@ -276,7 +276,7 @@ class Reader {
     } else {
       problems_.note(xml_.at(attribute), "",
                      fmt::format("speed: expected a whole number of Mb/s up to {}, got {}; "
-                                 "--nic-speed tells that of every NIC",
+                                 "--nic-speed specifies that of every NIC",
                                  kMostMegabits, in_quotes(attribute.value())));
     }
     return std::nullopt;
@@ -317,14 +317,14 @@ class Reader {
     const Position at = xml_.at(node);
     const auto meant = did_you_mean(
         node.name(), {"cpu", "pci", "gpu", "nic", "net", "nvlink", "c2c", "pcilink", "xgmi"});
-    out_.notes.push_back(fmt::format("{}:{}: <{}> means nothing here and was passed over{}",
-                                     at.line, at.column, node.name(),
+    out_.notes.push_back(fmt::format("{}:{}: <{}> is unsupported and was ignored{}", at.line,
+                                     at.column, node.name(),
                                      meant ? fmt::format("; did you mean <{}>?", *meant) : ""));
   }
 
   void note_passed_over() {
     const std::size_t more = passed_over_ - std::min<std::size_t>(passed_over_, out_.notes.size());
-    if (more > 0) out_.notes.push_back(fmt::format("{} more elements were passed over", more));
+    if (more > 0) out_.notes.push_back(fmt::format("{} more elements were ignored", more));
     if (ignored_speeds_ == 1)
       out_.notes.emplace_back("the speed of a NIC that cannot be is ignored");
     if (ignored_speeds_ > 1)

@@ -66,7 +66,7 @@ struct NcclTopology {
   std::vector<std::string> notes;  // what was passed over
 };
 
-/// Reads what `text` says, no more. Attributes that mean nothing here are passed over; so are
+/// Reads what `text` says, no more. Attributes without meaning for a cluster are ignored; so are
 /// elements, with a note, and speeds of NICs that cannot be, where these are given anyway. Throws
 /// ConfigError with everything that is wrong.
 [[nodiscard]] NcclTopology read_nccl_xml(std::string_view text, const std::string& file,

@@ -49,7 +49,7 @@ class Builder {
     machine_.device = facts_.device;
     machine_.device_assumed = !device;
     machine_.notes = matrix.notes;
-    machine_.notes.push_back(fmt::format("PCIe is taken for generation {} with {} lanes, as of {}",
+    machine_.notes.push_back(fmt::format("assuming PCIe generation {} with {} lanes, as of {}",
                                          facts_.pcie, kLanes,
                                          facts_.device.empty() ? "most machines" : facts_.device));
   }
@@ -75,7 +75,7 @@ class Builder {
   }
 
   /// Virtual machines tell SYS also of what their columns of affinity put on one NUMA node; of
-  /// NVLink's neighbours nothing else is told.
+  /// NVLink's neighbors nothing else is known.
   void join(std::size_t a, std::size_t b) {
     const SmiPath path = matrix_.cell(a, b).path;
     if (path == SmiPath::nvlink || path == SmiPath::sys) {
@@ -132,9 +132,9 @@ class Builder {
     for (const auto& [first, second] : cards_) {
       MachineVertex& card = machine_.vertices[first];
       card.source += " and " + machine_.vertices[second].source + ", ports of one card";
-      machine_.notes.push_back(fmt::format("{} and {} are taken for the ports of one card, one NIC",
-                                           matrix_.devices[first].name,
-                                           matrix_.devices[second].name));
+      machine_.notes.push_back(
+          fmt::format("{} and {} are assumed to be the ports of one card, one NIC",
+                      matrix_.devices[first].name, matrix_.devices[second].name));
     }
     std::set<std::size_t> kept;
     for (std::size_t v = 0; v < machine_.vertices.size(); ++v) kept.insert(v);
@@ -161,7 +161,7 @@ class Builder {
     join_all(cpus);
   }
 
-  /// Puts a switch above every group of more than one; `top` tells what is highest above a device.
+  /// Puts a switch above every group of more than one; `top` gives what is highest above a device.
   void add_switches(const Groups& groups, std::vector<std::size_t>& top, const std::string& cell) {
     std::map<std::size_t, std::set<std::size_t>> tops;
     for (std::size_t i = 0; i < count_; ++i) tops[groups.of(i)].insert(top[i]);
@@ -200,8 +200,7 @@ class Builder {
         machine_.join(a->second, b->second, LinkKind::cpu, link_between_unknown_cpus());
       }
     }
-    if (cpus.size() > 1)
-      machine_.notes.push_back("the links between CPUs are taken for AMD's, 16 GB/s");
+    if (cpus.size() > 1) machine_.notes.push_back("assuming AMD's links between CPUs, 16 GB/s");
   }
 
   // --- NVLink
@@ -245,7 +244,7 @@ class Builder {
     }
     machine_.vertices[nvswitch].source = fmt::format("NV{} between GPUs", most);
     if (most > facts_.links)
-      machine_.notes.push_back(fmt::format("NV{} is more than the {} NVLinks of {}: taken for {}",
+      machine_.notes.push_back(fmt::format("NV{} is more than the {} NVLinks of {}: assuming {}",
                                            most, facts_.links, facts_.device, facts_.links));
   }
 

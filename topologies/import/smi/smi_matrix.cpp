@@ -69,7 +69,7 @@ class Reader {
     return tables;
   }
 
-  /// Told by its cells.
+  /// Recognized by its cells.
   [[nodiscard]] bool is_p2p(const Table& table) const {
     for (std::size_t i = table.first + 1; i < table.end; ++i) {
       const SmiFields fields = lines_[i].fields();
@@ -129,7 +129,7 @@ class Reader {
     find_numa(line.fields(), table.names.size());
   }
 
-  /// Which of the fields behind the cells tells the NUMA node: as the heading says, where it has
+  /// Which of the fields behind the cells holds the NUMA node: as the heading says, where it has
   /// tabs; else the one behind the CPU affinity.
   void find_numa(const SmiFields& fields, std::size_t devices) {
     const std::size_t first = fields.front().text.empty() ? 1 : 0;
@@ -206,7 +206,8 @@ class Reader {
     return out_.devices[device].name;
   }
 
-  /// "NIC0: mlx5_0", or what tells nothing of the machine; false where it is something else.
+  /// "NIC0: mlx5_0", or a line without information on the machine; false where it is something
+  /// else.
   bool read_legend(const SmiFields& fields) {
     std::string words;
     for (const SmiField& field : fields) words += (words.empty() ? "" : " ") + field.text;

@@ -48,7 +48,7 @@ struct SmiMatrix {
 [[nodiscard]] bool looks_like_smi(std::string_view text);
 
 /// Reads the matrix, with tabs as it is printed or with the blanks of a copied screen, the codes
-/// for underlining taken off. What people paste beside it, such as tables of `nvidia-smi topo -p2p`
+/// for underlining taken off. What people paste with it, such as tables of `nvidia-smi topo -p2p`
 /// or of nvidia-smi itself, is skipped, with a note; so is the same matrix once more. Throws
 /// ConfigError with everything that is wrong.
 [[nodiscard]] SmiMatrix read_smi_matrix(std::string_view text, const std::string& file);

@@ -42,7 +42,7 @@ struct SmiLine {
 [[nodiscard]] bool is_p2p_cell(std::string_view text);
 
 /// "  PIX  = Connection traversing at most a single PCIe bridge", a title, a command line or
-/// nothing at all: what tells nothing of a machine.
+/// nothing at all: text without information on a machine.
 [[nodiscard]] bool is_smi_legend(const SmiFields& fields);
 
 }  // namespace lockstep

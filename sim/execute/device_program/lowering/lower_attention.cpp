@@ -66,7 +66,7 @@ struct Layouts {
   return (length + side - 1) / side;
 }
 
-/// What all three kernels are told: see AttentionPlaces.
+/// Parameters of all three kernels: see AttentionPlaces.
 void tell(const Lowering& to, KernelLaunch& launch, const Sides& sides) {
   const KernelSettings& call = to.call;
   const Layouts of{to};

@@ -6,7 +6,7 @@ namespace lockstep::lowering {
 
 namespace {
 
-/// Below 0 is padding; null where there is none.
+/// Below 0 is padding; null if there is none.
 [[nodiscard]] TablePtr words_of(const PartAxis& words) {
   const bool padded =
       std::any_of(words.at.begin(), words.at.end(), [](std::int64_t word) { return word < 0; });

@@ -83,7 +83,7 @@ void normalisation_backward(Lowering& to) {
   add_parts(to, gain_sums(to, false, is_centred(to)), std::move(gains));
 }
 
-/// [x, gain, bias] -> [y, statistics], over all rows: the mean, then squares beside it.
+/// [x, gain, bias] -> [y, statistics], over all rows: the mean, then squares around it.
 void batch_norm(Lowering& to) {
   const PartLayout& x = to.in(0);
   const PartSums sums = part_sums(to, F::sum_columns, rows_of(x), width_of(x), 1, {read(0)});

@@ -11,7 +11,7 @@
 /// One operation on a rank's parts as kernels for a device.
 namespace lockstep {
 
-/// Names an operand: one of the operation's reads, of its writes, or of what is kept beside.
+/// Names an operand: one of the operation's reads, of its writes, or of its scratch buffers.
 struct LoweredOperand {
   enum class Of : std::uint8_t { reads, writes, beside };
   Of of = Of::reads;
@@ -37,7 +37,7 @@ struct LoweredOperation {
   std::vector<LoweredBeside> beside{};
 };
 
-/// Elements of a buffer beside, where an operation may be done in parts: 512 MiB in fp32.
+/// Elements of a scratch buffer, where an operation may be done in parts: 512 MiB in fp32.
 inline constexpr std::int64_t kMostBeside = std::int64_t{1} << 27;
 
 /// `call`: operands without values. `adds`: per written tensor, whether to what it holds. Every

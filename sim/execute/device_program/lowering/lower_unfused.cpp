@@ -11,7 +11,7 @@ namespace lockstep::lowering {
 
 namespace {
 
-/// Rows [b, s, heads, width] of queries, keys or values beside scores [b, a, s, t].
+/// Rows [b, s, heads, width] of queries, keys or values next to scores [b, a, s, t].
 struct Rows {
   Rows(const KernelSettings& call, const PartLayout& rows, const PartLayout& scores)
       : width{rows.axes[3].length()} {

@@ -29,7 +29,7 @@ struct LoweredRegions {
     for (const LoweredOperand& each : operands) out.push_back(of(each));
     return out;
   }
-  /// The type of a buffer beside, in this plan.
+  /// The type of a scratch buffer in this plan.
   [[nodiscard]] NumberType type_of(const LoweredBeside& of, const Plan& plan) const {
     return of.as_read ? plan.buffers[reads.at(*of.as_read).buffer].type : of.type;
   }

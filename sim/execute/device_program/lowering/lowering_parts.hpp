@@ -42,7 +42,7 @@ struct Lowering {
                     std::vector<LoweredOperand> results);
   /// Index by index of the first result; all operands in order.
   KernelLaunch& each(F function);
-  /// A buffer beside, in what is computed in.
+  /// A scratch buffer, in the type of the computation.
   LoweredOperand beside(std::int64_t elements);
   LoweredOperand beside(LoweredBeside of);
   /// A result that kernels add to bit by bit: zeros, unless it is added to in any case.
@@ -91,7 +91,8 @@ struct Matrix {
 KernelLaunch& matrix_product(Lowering& to, std::int64_t m, std::int64_t n, std::int64_t k,
                              const Matrix& a, const Matrix& b, const Matrix& y);
 
-/// Sums of `parts` parts of the rows of a matrix, beside; `sums` of them for each column.
+/// Sums of `parts` parts of the rows of a matrix, in a scratch buffer; `sums` of them for each
+/// column.
 struct PartSums {
   LoweredOperand of;
   std::int64_t rows;

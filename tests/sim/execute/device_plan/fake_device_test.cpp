@@ -77,7 +77,7 @@ TEST_CASE("streams that wait for each other are found, and waits that come too e
   plan.commands[1].waits = {0};
   const auto ring = check_plan(plan);
   REQUIRE(ring.size() == 2);
-  CHECK(ring[1].what == "command 0 of one waits for ever");
+  CHECK(ring[1].what == "command 0 of one never completes");
 }
 
 TEST_CASE("commands stay within their buffers and between equal lengths") {

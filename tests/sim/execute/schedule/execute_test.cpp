@@ -243,7 +243,7 @@ TEST_CASE("what cannot end says who waits for what") {
     HostMemory memory = memory_for(schedule);
     const ExecuteOutcome outcome = execute(schedule, memory);
     CHECK(outcome.kind == ExecuteOutcome::Kind::malformed);
-    CHECK(outcome.problem == "rank 0, lane 0, step 0 sends to rank 1 what nobody takes");
+    CHECK(outcome.problem == "rank 0, lane 0, step 0 sends to rank 1 without a matching receive");
   }
 }
 

@@ -39,7 +39,7 @@ TEST_CASE("a ring that sends three ahead needs three slots, and says who waits f
   CHECK_FALSE(none.ends());
   CHECK(none.enough_slots == 3);
   CHECK(none.problem() ==
-        "cannot end where every send waits for its receive (3 would be enough): rank 0 step 0 "
+        "deadlock where every send waits for its receive (3 would be enough): rank 0 step 0 "
         "waits to send to rank 1 <- rank 1 step 0 waits to send to rank 2 <- rank 2 step 0 waits "
         "to send to rank 0 <- rank 0 step 0");
   // With two slots the third send of each is stuck.
@@ -93,7 +93,7 @@ TEST_CASE("what nobody answers cannot end with any number of slots") {
       check_resources(schedule, contract_of(Collective::broadcast, schedule, 2, 1));
   CHECK_FALSE(verdict.enough_slots.has_value());
   CHECK(verdict.problem() ==
-        "cannot end where every send waits for its receive (nor with any number): rank 0 step 0 "
+        "deadlock where every send waits for its receive (nor with any number): rank 0 step 0 "
         "waits to receive from rank 1 <- rank 1 never sends to rank 0 after that");
 }
 

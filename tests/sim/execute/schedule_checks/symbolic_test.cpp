@@ -71,26 +71,26 @@ TEST_CASE("what nobody wrote may be moved about, but not be added or left in a r
   SUBCASE("left in the result") {
     const TableSchedule schedule{{{{send(1, scratch)}}, {{receive(0, data(0))}}}, 1, 0, 1};
     CHECK(check(schedule, Collective::broadcast, 2).problem() ==
-          "rank 1, chunk 0 of data: holds what nobody wrote; last written by lane 0, step 0; "
+          "rank 1, chunk 0 of data: holds an uninitialized chunk; last written by lane 0, step 0; "
           "rank 0's chunk 0 was never passed on");
   }
   SUBCASE("added") {
     const TableSchedule schedule{
         {{{send(1, scratch)}}, {{receive(0, data(0), Combine::reduce)}}}, 1, 0, 1};
     CHECK(check(schedule, Collective::all_reduce, 2).problem() ==
-          "rank 1, lane 0, step 0 adds to chunk 0 of data what nobody wrote");
+          "rank 1, lane 0, step 0 adds an uninitialized chunk to chunk 0 of data");
   }
   SUBCASE("added to") {
     const TableSchedule schedule{
         {{{send(1, data(0))}}, {{receive(0, scratch, Combine::reduce)}}}, 1, 0, 1};
     CHECK(check(schedule, Collective::all_reduce, 2).problem() ==
-          "rank 1, lane 0, step 0 adds to chunk 0 of scratch, which nobody wrote");
+          "rank 1, lane 0, step 0 adds to chunk 0 of scratch, which is uninitialized");
   }
   SUBCASE("an output that nobody touched") {
     const TableSchedule schedule{
         {{{send(1, data(0))}}, {{receive(0, output(0))}}}, 1, 0, 0, Buffer::output};
     CHECK(check(schedule, Collective::broadcast, 2).problem() ==
-          "rank 0, chunk 0 of output: holds what nobody wrote; never written");
+          "rank 0, chunk 0 of output: holds an uninitialized chunk; never written");
   }
 }
 

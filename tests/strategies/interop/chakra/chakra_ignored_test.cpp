@@ -100,7 +100,8 @@ TEST_CASE("a set of one file says what communication it drops") {
                  send_node(2, 3, 500, {0}), receive_node(4, 7, 12), compute_node(5, 1, {2})}});
   CHECK(alone.notes ==
         Lines{"communication was dropped: 2 collectives (1024 bytes) and 2 messages (512 bytes), "
-              "since there is the file of one rank alone; put those of the other ranks beside it"});
+              "since there is the file of one rank alone; put those of the other ranks in addition "
+              "to it"});
   CHECK(alone.ranks[0].nodes[2].kind == ChakraNode::Kind::metadata);
   const auto none = [](Collective, std::span<const int>, Bytes) {
     return std::shared_ptr<const Schedule>{};

@@ -155,13 +155,12 @@ TEST_CASE("a rank that is not closed is told where the next begins or the file e
 }
 
 TEST_CASE("a circle of dependencies is named") {
-  CHECK(
-      problems_in_rank("a: calc 1\nb: calc 1\nc: calc 1\nd: calc 1\nd requires a\n"
-                       "b requires d\nc irequires b\nd requires c") ==
-      Lines{"f:4:1: rank 0 can never end: \"b\" waits for \"d\", that for \"c\", and that for the "
-            "first again"});
+  CHECK(problems_in_rank("a: calc 1\nb: calc 1\nc: calc 1\nd: calc 1\nd requires a\n"
+                         "b requires d\nc irequires b\nd requires c") ==
+        Lines{"f:4:1: deadlock on rank 0: \"b\" waits for \"d\", that for \"c\", and that for the "
+              "first again"});
   CHECK(problems_in_rank("a: calc 1\na requires a") ==
-        Lines{"f:3:1: rank 0 can never end: \"a\" waits for itself"});
+        Lines{"f:3:1: deadlock on rank 0: \"a\" waits for itself"});
 }
 
 TEST_CASE("a long chain is no circle and costs no stack") {

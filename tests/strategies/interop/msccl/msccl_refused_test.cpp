@@ -223,7 +223,7 @@ TEST_CASE("msccl: what a user should know without its being wrong") {
         Lines{"gpu 0, tb 0, step 0 (s) is waited for but has no hasdep=\"1\" (1 such); MSCCL "
               "would hang"});
   CHECK(parse_msccl(changed(8, "type=\"re\"", "type=\"ra\""), "f.xml").notes ==
-        Lines{"1 steps of type \"ra\" are taken for \"re\": the source is added to the "
+        Lines{"1 steps of type \"ra\" are assumed to be \"re\": the source is added to the "
               "destination"});
   CHECK(parse_msccl(changed(1, "inplace=\"1\" outofplace=\"0\"", "inplace=\"0\""), "f.xml").notes ==
         Lines{"the program runs out of place, but no step writes to \"o\""});

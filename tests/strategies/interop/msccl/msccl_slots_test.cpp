@@ -84,7 +84,7 @@ TEST_CASE("msccl: a ring of fused steps waits in a circle with one slot") {
   const ResourceVerdict one = checked(ring(3, 1, true), 1);
   CHECK_FALSE(one.ends());
   CHECK(one.problem() ==
-        "cannot end with 1 slot (2 would be enough): rank 0 step 2 waits to send to rank 1 <- rank "
+        "deadlock with 1 slot (2 would be enough): rank 0 step 2 waits to send to rank 1 <- rank "
         "1 step 2 waits to send to rank 2 <- rank 2 step 2 waits to send to rank 0 <- rank 0 step "
         "2");
   // With a second slot all send on at once.
@@ -120,7 +120,7 @@ TEST_CASE("msccl: what rendezvous does and slots do not") {
   // Without slots nobody sends before the next one receives, which all do after their own send.
   const ResourceVerdict none = checked(ring(3, 1, true), 0);
   CHECK(none.enough_slots == 2);
-  CHECK(none.problem().find("cannot end where every send waits for its receive (2 would be "
+  CHECK(none.problem().find("deadlock where every send waits for its receive (2 would be "
                             "enough): rank 0 step 0 waits to send to rank 1") == 0);
 }
 

@@ -196,7 +196,7 @@ TEST_CASE("every form of output is there") {
 
 TEST_CASE("a trace that cannot end is refused with who waits for whom") {
   check_text_refused("num_ranks 2 rank 0 { a: recv 8b from 1 tag 3 b: calc 1 b requires a }", 1,
-                     "the trace cannot end; 1 ends of messages wait for ever:\n"
+                     "deadlock: 1 ends of messages of the trace never complete:\n"
                      "  rank 0, stream \"a\", operation 0: waits to receive 8 bytes from rank 1 on "
                      "channel 3");
   // Both send before they receive: fine as it is, but not where a sender waits for its receiver.
@@ -219,7 +219,7 @@ TEST_CASE("what is wrong in a GOAL file is told by line and column") {
                      "0x00\n1 error; nothing was "
                      "run");
   check_text_refused("num_ranks 1 rank 0 { a: calc 1 a requires a }", 2,
-                     ":1:22: error: rank 0 can never end: \"a\" waits for itself");
+                     ":1:22: error: deadlock on rank 0: \"a\" waits for itself");
   check_text_refused("num_ranks 1 rank 0 { a: send 1b to 1 }", 2,
                      ":1:36: error: expected a rank from 0 to 0, got \"1\"");
 }

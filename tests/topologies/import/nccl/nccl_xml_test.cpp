@@ -96,9 +96,9 @@ TEST_CASE("links to what is not there are left out, and told") {
   CHECK(notes(gpu_with("<nvlink target=\"C\" count=\"4\" tclass=\"0x030200\"/>")).front() ==
         "4:2: a link to \"c\", which is not in the file, was left out");
   CHECK(notes(gpu_with("<nvlik target=\"C\"/>")).front() ==
-        "4:2: <nvlik> means nothing here and was passed over; did you mean <nvlink>?");
+        "4:2: <nvlik> is unsupported and was ignored; did you mean <nvlink>?");
   const auto many = notes(gpu_with("<a/><a/><a/><a/><a/><a/><a/>"));
-  CHECK(many[5] == "2 more elements were passed over");
+  CHECK(many[5] == "2 more elements were ignored");
   CHECK(refused(system_of("<pci busid=\"A\" class=\"0x0604\"><pcilink target=\"Z\"/><pci "
                           "class=\"0x0302\"/></pci>")) ==
         "t:3:2: error: pcilink: expected the bus id of another bridge, got \"z\"");
