@@ -129,7 +129,7 @@ TEST_CASE("what is no scenario is refused once") {
                 model.path() +
                     ":1:1: error: this is a model's config.json of Hugging Face, not a scenario; "
                     "a scenario names it as \"model\": {\"file\": \"config.json\"}, next to "
-                    "\"cluster\" and a \"parallel\"\n1 error; nothing was run");
+                    "\"cluster\" and \"parallel\"\n1 error; nothing was run");
   check_refused(kMlp + " --network fluyd",
                 "lockstep: error: --network: expected fluid, alpha-beta or queue, got \"fluyd\"");
   check_refused(kMlp + " --fidelity some",
