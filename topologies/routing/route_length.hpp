@@ -18,7 +18,7 @@ struct RouteLength {
 class LengthRouter {
  public:
   virtual ~LengthRouter() = default;
-  /// Of the route that Router::route() fills in; none where there is none.
+  /// Of the route that Router::route() fills in; none if there is none.
   [[nodiscard]] virtual std::optional<RouteLength> length(EndpointId from, EndpointId to) const = 0;
 };
 

@@ -38,7 +38,7 @@ class SearchGraph {
   void append(const std::vector<Hop>& hops, Duration latency, std::int64_t paths, LinkId first_link,
               std::uint64_t hash, Route& route) const;
 
-  /// How long the best ways between two vertices are; none where there is none. Cheap where one
+  /// How long the best ways between two vertices are; none if there is none. Cheap where one
   /// `from` is asked for after the other.
   [[nodiscard]] std::optional<RouteLength> length(VertexId from, VertexId to) const;
 
