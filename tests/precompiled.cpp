@@ -1,1 +1,2 @@
-// Empty: a target's precompiled header is made for a source that includes it, and main.cpp does not.
+// Empty: a target's precompiled header is made for a source that includes it, and main.cpp does
+// not.
