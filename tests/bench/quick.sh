@@ -18,6 +18,7 @@ commands=(
   "topology show --cluster rail-optimised --nodes 65536"
   "verify collective all_reduce --ranks 512"
   "complexity all_reduce --ranks 2..4096"
+  "run gpt3-a100-memory --set model.layers=10000"  # does not fit: refused, with exit code 1
 )
 measured=$(mktemp)
 errors=$(mktemp)
@@ -27,7 +28,7 @@ for command in "${commands[@]}"; do
   [[ $command == *"$word"* ]] || continue
   read -ra arguments <<<"$command"
   for _ in 1 2 3; do
-    /usr/bin/time -o "$measured" -a -f '%U %M' "$program" "${arguments[@]}" >/dev/null 2>"$errors" || {
+    /usr/bin/time -q -o "$measured" -a -f '%U %M' "$program" "${arguments[@]}" >/dev/null 2>"$errors" || [[ $? == 1 ]] || {
       printf 'failed: %s %s\n%s\n' "$program" "$command" "$(<"$errors")" >&2
       exit 1
     }

@@ -1,9 +1,13 @@
 #include <doctest/doctest.h>
 
+#include <filesystem>
+
+#include "strategies/step/build_program.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/inputs/config_folder.hpp"
 #include "tools/app/inputs/scenario_file.hpp"
 #include "tools/app/step/memory_changes.hpp"
+#include "tools/app/step/rank_memory.hpp"
 #include "tools/app/step/run_step.hpp"
 #include "tools/app/topology/topology.hpp"
 #include "tools/app/verify/verify_run.hpp"
@@ -37,6 +41,32 @@ TEST_CASE("a layout that does not fit is refused with data on what would") {
   }
   request.ignore_memory = true;
   CHECK_FALSE(run_step(request).memory.fits());
+}
+
+// What is left out as too large without being laid out must be too large.
+TEST_CASE("the least that a device holds is no more than what layouts need") {
+  int compared = 0;
+  for (const auto& entry : std::filesystem::directory_iterator{config_folder() + "/scenarios"}) {
+    if (entry.path().extension() != ".json") continue;
+    CAPTURE(entry.path().string());
+    const Scenario shipped = load_scenario(entry.path().string(), {}, config_folder());
+    std::vector<Change> changes = memory_changes(shipped);
+    changes.emplace_back();  // as shipped
+    for (const Change& change : changes) {
+      std::optional<Scenario> scenario;
+      try {
+        scenario = load_scenario(entry.path().string(), change, config_folder());
+      } catch (const Error&) {  // not possible
+        continue;
+      }
+      if (scenario->parallel.microbatches() * scenario->parallel.pp > 64) continue;  // takes long
+      const Program program = build_program(scenario->model, scenario->parallel,
+                                            scenario->cluster.cluster.gpus_per_node());
+      CHECK(least_bytes(scenario->model, scenario->parallel) <= peak_in_order(program));
+      ++compared;
+    }
+  }
+  CHECK(compared > 50);
 }
 
 TEST_CASE("the config folder can be chosen") {

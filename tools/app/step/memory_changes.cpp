@@ -15,6 +15,9 @@ namespace {
 
 constexpr std::size_t kShown = 3;  // changes that fit
 constexpr std::size_t kMostTried = 60;
+/// Of a layer by a microbatch in all trials together; one takes some tenths of a millisecond where
+/// layers are many.
+constexpr std::int64_t kMostCalls = 40'000;
 
 std::string set(const std::string& key, std::int64_t value) {
   return fmt::format("parallel.{}={}", key, value);
@@ -67,6 +70,30 @@ bool changes_same_keys(const Change& a, const Change& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), same_key);
 }
 
+/// What devices keep per parameter apart from weights and gradients.
+std::int64_t optimizer_bytes(const ParallelConfig& parallel) {
+  const StateConfig& state = parallel.state;
+  if (state.offload || parallel.exchange == GradientExchange::parameter_server)
+    return 0;  // they are the hosts'
+  const int moments = state.optimizer == Optimizer::adam       ? 2
+                      : state.optimizer == Optimizer::momentum ? 1
+                                                               : 0;
+  return (state.master ? bytes_per_element(Dtype::fp32) : 0) +
+         moments * bytes_per_element(state.moments);
+}
+
+/// What devices keep per parameter.
+std::int64_t state_bytes(const ParallelConfig& parallel) {
+  return bytes_per_element(parallel.state.weights) + bytes_per_element(parallel.state.gradients) +
+         optimizer_bytes(parallel);
+}
+
+/// Layers times microbatches, with which the time of a trial grows.
+std::int64_t calls_of(const Scenario& scenario) {
+  const auto* transformer = scenario.model.transformer();
+  return scenario.parallel.microbatches() * (transformer == nullptr ? 1 : transformer->layers);
+}
+
 /// Tries changes of a plan and counts how many.
 class Trial {
  public:
@@ -79,6 +106,9 @@ class Trial {
     overrides.insert(overrides.end(), change.begin(), change.end());
     try {
       const Scenario scenario = load_scenario(request_.file, overrides, config_folder());
+      if (least_bytes(scenario.model, scenario.parallel) > capacity_) return std::nullopt;
+      if (calls_ > 0 && calls_ + calls_of(scenario) > kMostCalls) return std::nullopt;
+      calls_ += calls_of(scenario);
       return peak_in_order(build_program(scenario.model, scenario.parallel,
                                          scenario.cluster.cluster.gpus_per_node()));
     } catch (const ConfigError&) {
@@ -102,6 +132,7 @@ class Trial {
   const StepRequest& request_;
   Bytes capacity_;
   std::size_t tried_ = 0;
+  std::int64_t calls_ = 0;  // of those that were
 };
 
 /// Of each kind of change the strongest, for combinations.
@@ -135,19 +166,6 @@ std::vector<Change> combined(const std::vector<Change>& some, const std::vector<
   return out;
 }
 
-/// What devices keep per parameter.
-std::int64_t state_bytes(const ParallelConfig& parallel) {
-  const StateConfig& state = parallel.state;
-  std::int64_t bytes = bytes_per_element(state.weights) + bytes_per_element(state.gradients);
-  if (state.offload || parallel.exchange == GradientExchange::parameter_server)
-    return bytes;  // the rest is the hosts'
-  if (state.master) bytes += bytes_per_element(Dtype::fp32);
-  const int moments = state.optimizer == Optimizer::adam       ? 2
-                      : state.optimizer == Optimizer::momentum ? 1
-                                                               : 0;
-  return bytes + moments * bytes_per_element(state.moments);
-}
-
 }  // namespace
 
 std::vector<Change> memory_changes(const Scenario& scenario) {
@@ -164,6 +182,19 @@ std::vector<Change> memory_changes(const Scenario& scenario) {
   add_more_of("pp", parallel.pp, 16 * parallel.pp, parallel, out);
   if (!parallel.state.offload) out.push_back({"parallel.state.offload=true"});
   return out;
+}
+
+Bytes least_bytes(const ModelConfig& model, const ParallelConfig& parallel) {
+  const std::int64_t parameters = count_parameters(model).total();
+  const std::int64_t copies =
+      std::int64_t{parallel.dp} * parallel.cp;  // experts are cut over these
+  const std::int64_t cut = std::int64_t{parallel.tp} * parallel.pp * (parallel.ep > 1 ? copies : 1);
+  const auto held = [&](std::int64_t bytes, int sharded_from) {
+    const bool sharded = parallel.ep == 1 && parallel.zero >= sharded_from;
+    return parameters / (sharded ? cut * copies : cut) * bytes;
+  };
+  return Bytes{held(bytes_per_element(parallel.state.weights), 3) +
+               held(optimizer_bytes(parallel), 1)};
 }
 
 std::vector<FittingChange> fitting_changes(const StepRequest& request, const Scenario& scenario,

@@ -21,6 +21,10 @@ using Change = std::vector<std::string>;
 /// more tensor and pipeline parallelism, optimizer states on the host.
 [[nodiscard]] std::vector<Change> memory_changes(const Scenario& scenario);
 
+/// Weights and optimizer states alone on the device that holds the most of them, at the least: all
+/// parameters over all ranks that they can be cut over.
+[[nodiscard]] Bytes least_bytes(const ModelConfig& model, const ParallelConfig& parallel);
+
 struct FittingChange {
   Change change;
   Bytes needed;  // by the rank that then needs the most
