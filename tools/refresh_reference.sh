@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Writes docs/reference from its sources: commands.md from every --help, keys.md from configs/schema.
+# Writes docs/reference from its sources: commands.md from every --help, keys.md from configs/schema,
+# words.md from `lockstep help`.
 #   tools/refresh_reference.sh [LOCKSTEP [FOLDER]]
 # FOLDER (default: docs/reference) is where the files go; the test `reference` compares them.
 set -euo pipefail
@@ -29,6 +30,12 @@ describe() {
   printf '# Commands\n\nThe `--help` of every command, written by `tools/refresh_reference.sh`.\n'
   describe
 } >"$folder/commands.md"
+
+# Columns and concepts, as `lockstep help` explains them.
+if words=$("$lockstep" help --format md 2>/dev/null); then
+  printf '# Columns, concepts and options\n\nThe entries of `lockstep help`, written by `tools/refresh_reference.sh`.\n\n%s\n' \
+    "$words" >"$folder/words.md"
+fi
 
 perl - configs/schema/*.schema.json >"$folder/keys.md" <<'PERL'
 use strict;

@@ -1,7 +1,7 @@
 #include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/rotating_schedule.hpp"
 
-/// Direct all-gather: everyone sends its block to everyone, all at once. Also called all-pairs.
+/// Direct all-gather: every rank sends its block to all others, all at once. Also called all-pairs.
 /// In: n >= 1 ranks, S/n bytes on each. Chunks: n blocks of ceil(count/n) elements.
 /// Messages leave in the order rank+1, rank+2, ... mod n.
 namespace lockstep::all_gather {
@@ -41,7 +41,7 @@ namespace lockstep {
 CollectiveAlgorithm all_gather_direct_row() {
   return {.collective = Collective::all_gather,
           .name = "direct",
-          .summary = "everyone sends its block to everyone, all at once",
+          .summary = "every rank sends its block to all others, all at once",
           .limits = rows::kAnyRanks,
           .rounds = "1",
           .sent_per_rank = "(n-1)/n*S",

@@ -66,7 +66,7 @@ namespace lockstep {
 CollectiveAlgorithm all_gather_neighbour_exchange_row() {
   return {.collective = Collective::all_gather,
           .name = "neighbour_exchange",
-          .summary = "exchange with one neighbour, then the other: half the rounds of a ring",
+          .summary = "exchange with one neighbor, then the other: half the rounds of a ring",
           .limits = "n even, or 1",
           .rounds = "n/2; 0 for n = 1",
           .sent_per_rank = "(n-1)/n*S",

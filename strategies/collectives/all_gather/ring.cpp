@@ -46,7 +46,7 @@ namespace lockstep {
 CollectiveAlgorithm all_gather_ring_row() {
   return {.collective = Collective::all_gather,
           .name = "ring",
-          .summary = "block by block round one cycle or several",
+          .summary = "block by block around one or several cycles",
           .parameters = {ring_channels_parameter()},
           .limits = rows::kAnyRanks,
           .rounds = "n-1",

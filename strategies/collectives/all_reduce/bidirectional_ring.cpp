@@ -20,7 +20,7 @@ SchedulePtr make_bidirectional_ring(int n, const RankLayout& layout) {
 CollectiveAlgorithm all_reduce_bidirectional_ring_row() {
   return {.collective = Collective::all_reduce,
           .name = "bidirectional_ring",
-          .summary = "two rings, one each way round, on half of the data each",
+          .summary = "two rings in opposite directions, each on half of the data",
           .limits = rows::kAnyRanks,
           .rounds = "2(n-1)",
           .sent_per_rank = "2(n-1)/n*S",

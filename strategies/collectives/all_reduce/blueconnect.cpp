@@ -25,7 +25,7 @@ std::optional<CollectiveCost> blueconnect_cost(const AlgorithmInput& input) {
 CollectiveAlgorithm all_reduce_blueconnect_row() {
   return {.collective = Collective::all_reduce,
           .name = "blueconnect",
-          .summary = "ring reduce-scatters along one dimension after the other, all-gathers back",
+          .summary = "ring reduce-scatter along each dimension in turn, then all-gather back",
           .parameters = {rows::dims_parameter()},
           .limits = "n is the product of dims",
           .rounds = "2 sum(p-1) over dimensions p",

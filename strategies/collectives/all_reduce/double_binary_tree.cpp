@@ -85,7 +85,7 @@ CollectiveAlgorithm all_reduce_double_binary_tree_row() {
   return {
       .collective = Collective::all_reduce,
       .name = "double_binary_tree",
-      .summary = "half up and down one binary tree, half another whose inner ranks are its leaves",
+      .summary = "each half over its own binary tree; inner ranks of one are leaves of the other",
       .parameters = {chunks_parameter(), rows::channels_parameter()},
       .limits = rows::kAnyRanks,
       .rounds = "chunks - 1 + 2 ceil(lg n)",

@@ -7,8 +7,8 @@
 /// all-gather by recursive doubling that retraces its way.
 /// In: n >= 1 ranks, S bytes on each; where n is not a power of two, folded to N' = 2^floor(lg n)
 ///   by the extra-rank method. Chunks: N' blocks of ceil(count/N') elements.
-/// Two orders: the far peer first (the largest blocks go furthest, as published), or the near peer
-/// first (the largest blocks go to the neighbour: far less load on a ring or a tapered tree).
+/// Two orders: the far peer first (the largest blocks travel furthest, as published), or the near
+/// peer first (the largest blocks go to the neighbour: far less load on a ring or a tapered tree).
 namespace lockstep {
 namespace {
 
@@ -89,25 +89,26 @@ CollectiveCost halving_doubling_cost(int n) {
 }
 
 CollectiveAlgorithm all_reduce_halving_doubling_row() {
-  return {.collective = Collective::all_reduce,
-          .name = "halving_doubling",
-          .summary = "recursive halving, then recursive doubling; the largest blocks go furthest",
-          .limits = rows::kAnyRanks,
-          .rounds = rows::kHalvingRounds,
-          .sent_per_rank = rows::kHalvingSent,
-          .time = rows::kHalvingTime,
-          .example = "halving_doubling",
-          .source = rows::kThakur,
-          .file = "halving_doubling.cpp",
-          .make = halving<PeerOrder::far_first>,
-          .cost = rows::of_n<halving_doubling_cost>};
+  return {
+      .collective = Collective::all_reduce,
+      .name = "halving_doubling",
+      .summary = "recursive halving, then recursive doubling; the largest blocks travel furthest",
+      .limits = rows::kAnyRanks,
+      .rounds = rows::kHalvingRounds,
+      .sent_per_rank = rows::kHalvingSent,
+      .time = rows::kHalvingTime,
+      .example = "halving_doubling",
+      .source = rows::kThakur,
+      .file = "halving_doubling.cpp",
+      .make = halving<PeerOrder::far_first>,
+      .cost = rows::of_n<halving_doubling_cost>};
 }
 
 CollectiveAlgorithm all_reduce_halving_doubling_near_row() {
   return {
       .collective = Collective::all_reduce,
       .name = "halving_doubling_near",
-      .summary = "recursive halving, then recursive doubling; the largest blocks go to neighbours",
+      .summary = "recursive halving, then recursive doubling; the largest blocks go to neighbors",
       .limits = rows::kAnyRanks,
       .rounds = rows::kHalvingRounds,
       .sent_per_rank = rows::kHalvingSent,

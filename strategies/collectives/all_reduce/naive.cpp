@@ -52,7 +52,7 @@ CollectiveCost naive_cost(int n) {
 CollectiveAlgorithm all_reduce_naive_row() {
   return {.collective = Collective::all_reduce,
           .name = "naive",
-          .summary = "rank 0 takes everybody's data one by one, then sends the sum one by one",
+          .summary = "rank 0 receives all messages one by one, then sends the sum one by one",
           .limits = rows::kAnyRanks,
           .rounds = "2(n-1)",
           .sent_per_rank = "(n-1)*S by rank 0, S by every other",

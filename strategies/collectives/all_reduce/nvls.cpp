@@ -172,23 +172,22 @@ PipelineRounds nvls_rounds(const AlgorithmInput& input) {
 }
 
 CollectiveAlgorithm all_reduce_nvls_row() {
-  return {
-      .collective = Collective::all_reduce,
-      .name = "nvls",
-      .summary = "the nodes' switches add up and multicast; across nodes an all-reduce of shares",
-      .parameters = {chunks_parameter(), rows::inner_parameter()},
-      .limits =
-          "switches that reduce inside the nodes; inner is not nvls, sharp or parameter_server",
-      .rounds = "chunks + 3 on one node; across nodes inner's between the four of each chunk",
-      .sent_per_rank = "(1 + 1/G)*S and inner's of S/G in nodes of G",
-      .time = "about (chunks + 3)*alpha + (1 + 1/n)*S*beta on one node",
-      .example = "nvls:chunks=16",
-      .source = "NCCL 2.30.7, src/device/all_reduce.h; NVIDIA nccl-tests issue 212",
-      .file = "nvls.cpp",
-      .make = make_nvls,
-      .estimate = nvls_estimate,
-      .refusal = nvls_refusal,
-      .auxiliary_ranks = AuxiliaryRanks::node_switches};
+  return {.collective = Collective::all_reduce,
+          .name = "nvls",
+          .summary = "NVSwitches reduce and multicast; an all-reduce of shards across nodes",
+          .parameters = {chunks_parameter(), rows::inner_parameter()},
+          .limits =
+              "switches that reduce inside the nodes; inner is not nvls, sharp or parameter_server",
+          .rounds = "chunks + 3 on one node; across nodes inner's between the four of each chunk",
+          .sent_per_rank = "(1 + 1/G)*S and inner's of S/G in nodes of G",
+          .time = "about (chunks + 3)*alpha + (1 + 1/n)*S*beta on one node",
+          .example = "nvls:chunks=16",
+          .source = "NCCL 2.30.7, src/device/all_reduce.h; NVIDIA nccl-tests issue 212",
+          .file = "nvls.cpp",
+          .make = make_nvls,
+          .estimate = nvls_estimate,
+          .refusal = nvls_refusal,
+          .auxiliary_ranks = AuxiliaryRanks::node_switches};
 }
 
 }  // namespace lockstep

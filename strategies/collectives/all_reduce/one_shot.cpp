@@ -40,7 +40,7 @@ CollectiveCost one_shot_cost(int n) {
 CollectiveAlgorithm all_reduce_one_shot_row() {
   return {.collective = Collective::all_reduce,
           .name = "one_shot",
-          .summary = "everyone sends everything to everyone, in one round",
+          .summary = "every rank sends its whole message to all others, in one round",
           .limits = rows::kAnyRanks,
           .rounds = "1",
           .sent_per_rank = "(n-1)*S",

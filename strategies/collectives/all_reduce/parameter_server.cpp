@@ -67,7 +67,7 @@ CollectiveCost parameter_server_cost(int n) {
 CollectiveAlgorithm all_reduce_parameter_server_row() {
   return {.collective = Collective::all_reduce,
           .name = "parameter_server",
-          .summary = "workers push shards to dedicated servers, which add up and send back",
+          .summary = "workers push shards to dedicated servers, which reduce and return them",
           .parameters = {{.name = "shards",
                           .meaning = "servers, each a further host that owns one shard",
                           .fallback = 1}},

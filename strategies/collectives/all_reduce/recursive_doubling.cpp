@@ -43,7 +43,7 @@ CollectiveCost recursive_doubling_cost(int n) {
 CollectiveAlgorithm all_reduce_recursive_doubling_row() {
   return {.collective = Collective::all_reduce,
           .name = "recursive_doubling",
-          .summary = "exchange everything with ranks 1, 2, 4, ... away: few rounds, many bytes",
+          .summary = "exchange whole messages at distance 1, 2, 4, ...: few rounds, many bytes",
           .limits = rows::kAnyRanks,
           .rounds = rows::kDoublingRounds,
           .sent_per_rank = rows::kDoublingSent,

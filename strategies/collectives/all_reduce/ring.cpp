@@ -70,7 +70,7 @@ CollectiveCost ring_estimate(int n, int channels) {
 CollectiveAlgorithm all_reduce_ring_row() {
   return {.collective = Collective::all_reduce,
           .name = "ring",
-          .summary = "reduce-scatter, then all-gather, block by block round one cycle or several",
+          .summary = "reduce-scatter, then all-gather, block by block around one or several cycles",
           .parameters = {rows::channels_parameter()},
           .limits = rows::kAnyRanks,
           .rounds = "2(n-1)",

@@ -72,7 +72,7 @@ PipelineRounds sharp_rounds(const AlgorithmInput& input) {
 CollectiveAlgorithm all_reduce_sharp_row() {
   return {.collective = Collective::all_reduce,
           .name = "sharp",
-          .summary = "the network's switches add up and multicast, shares of nodes rail by rail",
+          .summary = "network switches reduce and multicast, shards of nodes rail by rail",
           .parameters = {chunks_parameter()},
           .limits = "switches that reduce in the network",
           .rounds = "chunks - 1 + 2 per level of switches, and 2 inside nodes",

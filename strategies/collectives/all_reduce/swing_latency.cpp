@@ -35,7 +35,7 @@ SchedulePtr make_swing_latency(int n) {
 CollectiveAlgorithm all_reduce_swing_latency_row() {
   return {.collective = Collective::all_reduce,
           .name = "swing_latency",
-          .summary = "exchange everything with ranks 1, -1, 3, -5, 11, ... away",
+          .summary = "exchange whole messages at distance 1, -1, 3, -5, 11, ...",
           .limits = rows::kAnyRanks,
           .rounds = rows::kDoublingRounds,
           .sent_per_rank = rows::kDoublingSent,

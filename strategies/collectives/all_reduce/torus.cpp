@@ -79,10 +79,11 @@ CollectiveAlgorithm all_reduce_torus_row() {
   return {
       .collective = Collective::all_reduce,
       .name = "torus",
-      .summary = "blueconnect in several copies that begin with other dimensions and ways round",
+      .summary = "copies of blueconnect with different first dimensions and directions",
       .parameters = {{.name = "copies",
-                      .meaning = "both ways along every dimension if not given; one per dimension: "
-                                 "one way"},
+                      .meaning =
+                          "both directions along every dimension if not given; one per dimension: "
+                          "one way"},
                      rows::dims_parameter()},
       .limits = "n is the product of dims; copies <= 2 per dimension",
       .rounds = "2 sum(p-1) over dimensions p",

@@ -90,7 +90,7 @@ namespace lockstep {
 CollectiveAlgorithm all_to_all_bruck_row() {
   return {.collective = Collective::all_to_all,
           .name = "bruck",
-          .summary = "blocks travel by the binary digits of their way: few rounds, more bytes",
+          .summary = "blocks travel by the binary digits of their distance: few rounds, more bytes",
           .limits = rows::kAnyRanks,
           .rounds = "ceil(lg n)",
           .sent_per_rank = "lg n/2*S; less where n is not a power of two",

@@ -2,7 +2,7 @@
 #include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/rotating_schedule.hpp"
 
-/// Direct all-to-all: everyone posts all its blocks at once.
+/// Direct all-to-all: every rank sends all its blocks at once.
 /// In: n >= 1 ranks, S bytes on each. Chunks: n blocks of ceil(count/n) elements; a rank's own is
 ///   copied.
 /// Messages leave in the order rank+1, rank+2, ... mod n. The ideal time does not count the copy.
@@ -49,7 +49,7 @@ namespace lockstep {
 CollectiveAlgorithm all_to_all_direct_row() {
   return {.collective = Collective::all_to_all,
           .name = "direct",
-          .summary = "everyone posts all its blocks at once",
+          .summary = "every rank sends all its blocks at once",
           .limits = rows::kAnyRanks,
           .rounds = "1",
           .sent_per_rank = "(n-1)/n*S",

@@ -122,7 +122,7 @@ CollectiveAlgorithm all_to_all_hierarchical_row() {
   return {
       .collective = Collective::all_to_all,
       .name = "hierarchical",
-      .summary = "within nodes to the rail of the receiver, then across nodes along rails",
+      .summary = "inside the node to the rail of the receiver, then across nodes along rails",
       .parameters = {{.name = "group", .meaning = "ranks of a node; the cluster's if not given"}},
       .limits = "n >= 1, group divides n",
       .rounds = "2; 1 where group is 1 or n",

@@ -60,7 +60,7 @@ namespace lockstep {
 CollectiveAlgorithm all_to_all_pairwise_row() {
   return {.collective = Collective::all_to_all,
           .name = "pairwise",
-          .summary = "one block to one rank, one from one, in every round",
+          .summary = "send one block and receive one block in every round",
           .limits = rows::kAnyRanks,
           .rounds = "n-1",
           .sent_per_rank = "(n-1)/n*S",

@@ -3,7 +3,7 @@
 #include "strategies/collectives/schedules/binomial_tree.hpp"
 #include "strategies/collectives/schedules/block_schedule.hpp"
 
-/// Binomial barrier: ranks are counted up a binomial tree and let go down the same tree.
+/// Binomial barrier: gather arrivals up a binomial tree, release down the same tree.
 /// In: n >= 1 ranks. Chunks: none; messages are empty.
 /// Rank 0 sends most messages, ceil(lg n).
 /// Reference: combining tree in Mellor-Crummey and Scott 1991 (Algorithms for scalable
@@ -52,7 +52,7 @@ namespace lockstep {
 CollectiveAlgorithm barrier_binomial_row() {
   return {.collective = Collective::barrier,
           .name = "binomial",
-          .summary = "ranks are counted up a binomial tree and let go down the same tree",
+          .summary = "gather arrivals up a binomial tree, release down the same tree",
           .limits = rows::kAnyRanks,
           .rounds = "2*ceil(lg n)",
           .sent_per_rank = "0 (messages are empty)",

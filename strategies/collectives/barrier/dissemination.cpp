@@ -40,7 +40,7 @@ namespace lockstep {
 CollectiveAlgorithm barrier_dissemination_row() {
   return {.collective = Collective::barrier,
           .name = "dissemination",
-          .summary = "tell the ranks 1, 2, 4, ... ahead of all one has heard of",
+          .summary = "notify the ranks at distance 1, 2, 4, ... ahead",
           .limits = rows::kAnyRanks,
           .rounds = "ceil(lg n)",
           .sent_per_rank = "0 (messages are empty)",

@@ -47,7 +47,7 @@ namespace lockstep {
 CollectiveAlgorithm barrier_flat_row() {
   return {.collective = Collective::barrier,
           .name = "flat",
-          .summary = "rank 0 counts everybody in one by one, then lets everybody go one by one",
+          .summary = "rank 0 collects all arrivals one by one, then releases ranks one by one",
           .limits = rows::kAnyRanks,
           .rounds = "2(n-1)",
           .sent_per_rank = "0 (messages are empty)",

@@ -48,7 +48,7 @@ namespace lockstep {
 CollectiveAlgorithm broadcast_binomial_row() {
   return {.collective = Collective::broadcast,
           .name = "binomial",
-          .summary = "who has the message gives it on: twice as many have it after every round",
+          .summary = "every holder forwards the message; the number of holders doubles per round",
           .limits = rows::kAnyRanks,
           .rounds = "ceil(lg n)",
           .sent_per_rank = "ceil(lg n)*S by the root, less by others",

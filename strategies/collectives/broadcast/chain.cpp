@@ -68,7 +68,7 @@ namespace lockstep {
 CollectiveAlgorithm broadcast_chain_row() {
   return {.collective = Collective::broadcast,
           .name = "chain",
-          .summary = "from rank to rank, chunk after chunk: the whole bandwidth of every port",
+          .summary = "from rank to rank, chunk after chunk, at full port bandwidth",
           .parameters = {chunks_parameter()},
           .limits = rows::kAnyRanks,
           .rounds = "n-2 + chunks; 0 for n = 1",

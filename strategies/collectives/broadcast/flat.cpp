@@ -1,7 +1,7 @@
 #include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/rooted.hpp"
 
-/// Flat broadcast: the root sends everything to one rank after the other.
+/// Flat broadcast: the root sends the whole message to one rank after the other.
 /// In: n >= 1 ranks, S bytes on the root. Chunks: the whole message, one block.
 /// The order is root+1, root+2, ...
 namespace lockstep::broadcast {
@@ -42,7 +42,7 @@ namespace lockstep {
 CollectiveAlgorithm broadcast_flat_row() {
   return {.collective = Collective::broadcast,
           .name = "flat",
-          .summary = "the root sends everything to one rank after the other",
+          .summary = "the root sends the whole message to one rank after the other",
           .limits = rows::kAnyRanks,
           .rounds = "n-1",
           .sent_per_rank = "(n-1)*S by the root",

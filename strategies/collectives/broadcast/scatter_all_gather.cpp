@@ -132,7 +132,7 @@ namespace lockstep {
 CollectiveAlgorithm broadcast_scatter_all_gather_row() {
   return {.collective = Collective::broadcast,
           .name = "scatter_all_gather",
-          .summary = "scatter down a binomial tree, then all-gather round a ring (van de Geijn)",
+          .summary = "binomial scatter, then ring all-gather (van de Geijn)",
           .limits = rows::kAnyRanks,
           .rounds = "ceil(lg n) + n-1",
           .sent_per_rank = "2(n-1)/n*S by the root, less by others",
@@ -147,7 +147,7 @@ CollectiveAlgorithm broadcast_scatter_all_gather_row() {
 CollectiveAlgorithm broadcast_scatter_doubling_row() {
   return {.collective = Collective::broadcast,
           .name = "scatter_doubling",
-          .summary = "scatter down a binomial tree, then all-gather by recursive doubling",
+          .summary = "binomial scatter, then all-gather by recursive doubling",
           .limits = rows::kAnyRanks,
           .rounds = "2 lg n; 2 lg N' + 1 where n is not a power of two",
           .sent_per_rank = "2(n-1)/n*S by the root; S more where n is not a power of two",

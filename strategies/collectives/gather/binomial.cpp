@@ -60,7 +60,7 @@ namespace lockstep {
 CollectiveAlgorithm gather_binomial_row() {
   return {.collective = Collective::gather,
           .name = "binomial",
-          .summary = "pairs put their parts together, then pairs of pairs",
+          .summary = "pairs merge their blocks, then pairs of pairs",
           .limits = rows::kAnyRanks,
           .rounds = "ceil(lg n)",
           .sent_per_rank = "max(n - N/2, N/4)/n*S at most, N = 2^ceil(lg n)",

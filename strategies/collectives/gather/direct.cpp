@@ -1,7 +1,7 @@
 #include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/rooted.hpp"
 
-/// Direct gather: every rank sends the root its part at once.
+/// Direct gather: every rank sends the root its block, all at once.
 /// In: n >= 1 ranks, S/n bytes on each. Chunks: n blocks of ceil(count/n) elements.
 /// All blocks cross the root's port.
 /// Reference: NCCL, documentation of point-to-point communication (all-to-one as grouped sends and
@@ -45,7 +45,7 @@ namespace lockstep {
 CollectiveAlgorithm gather_direct_row() {
   return {.collective = Collective::gather,
           .name = "direct",
-          .summary = "every rank sends the root its part at once",
+          .summary = "every rank sends the root its block, all at once",
           .limits = rows::kAnyRanks,
           .rounds = "1",
           .sent_per_rank = "S/n by all but the root",

@@ -1,7 +1,7 @@
 #include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/rooted.hpp"
 
-/// Flat gather: the root takes every rank's part, one after the other.
+/// Flat gather: the root receives the block of every rank, one after the other.
 /// In: n >= 1 ranks, S/n bytes on each. Chunks: n blocks of ceil(count/n) elements.
 /// The order is root+1, root+2, ...
 namespace lockstep::gather {
@@ -44,7 +44,7 @@ namespace lockstep {
 CollectiveAlgorithm gather_flat_row() {
   return {.collective = Collective::gather,
           .name = "flat",
-          .summary = "the root takes every rank's part, one after the other",
+          .summary = "the root receives the block of every rank, one after the other",
           .limits = rows::kAnyRanks,
           .rounds = "n-1",
           .sent_per_rank = "S/n by all but the root",

@@ -51,7 +51,7 @@ namespace lockstep {
 CollectiveAlgorithm reduce_binomial_row() {
   return {.collective = Collective::reduce,
           .name = "binomial",
-          .summary = "pairs add up, then pairs of pairs: half as many sums after every round",
+          .summary = "pairs reduce, then pairs of pairs: half as many sums per round",
           .limits = rows::kAnyRanks,
           .rounds = "ceil(lg n)",
           .sent_per_rank = "S by all but the root",

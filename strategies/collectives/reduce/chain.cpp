@@ -70,7 +70,7 @@ CollectiveAlgorithm reduce_chain_row() {
   return {
       .collective = Collective::reduce,
       .name = "chain",
-      .summary = "sums run from rank to rank, chunk after chunk: the whole bandwidth of every port",
+      .summary = "partial sums pass from rank to rank, chunk after chunk, at full port bandwidth",
       .parameters = {chunks_parameter()},
       .limits = rows::kAnyRanks,
       .rounds = "n-2 + chunks; 0 for n = 1",

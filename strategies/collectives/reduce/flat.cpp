@@ -1,7 +1,7 @@
 #include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/rooted.hpp"
 
-/// Flat reduce: the root takes everybody's data one after the other and adds it up.
+/// Flat reduce: the root receives all messages one after the other and reduces them.
 /// In: n >= 1 ranks, S bytes on each. Chunks: the whole message, one block.
 /// The order is root+1, root+2, ...
 namespace lockstep::reduce {
@@ -45,7 +45,7 @@ namespace lockstep {
 CollectiveAlgorithm reduce_flat_row() {
   return {.collective = Collective::reduce,
           .name = "flat",
-          .summary = "the root takes everybody's data one after the other and adds it up",
+          .summary = "the root receives all messages one after the other and reduces them",
           .limits = rows::kAnyRanks,
           .rounds = "n-1",
           .sent_per_rank = "S by all but the root",

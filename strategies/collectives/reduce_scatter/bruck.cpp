@@ -51,7 +51,7 @@ namespace lockstep {
 CollectiveAlgorithm reduce_scatter_bruck_row() {
   return {.collective = Collective::reduce_scatter,
           .name = "bruck",
-          .summary = "give half of the run of blocks that is left to the rank as far ahead",
+          .summary = "send half of the remaining blocks to the rank as far ahead",
           .limits = rows::kAnyRanks,
           .rounds = "ceil(lg n)",
           .sent_per_rank = "(n-1)/n*S",

@@ -1,7 +1,7 @@
 #include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/rotating_schedule.hpp"
 
-/// Direct reduce-scatter: everyone sends everyone the block that is theirs, all at once.
+/// Direct reduce-scatter: every rank sends every other rank its block, all at once.
 /// In: n >= 1 ranks, S bytes on each. Chunks: n blocks of ceil(count/n) elements.
 /// Messages leave in the order rank+1, rank+2, ... mod n.
 /// Reference: also the first half of TensorRT-LLM's and vLLM's two-shot all-reduce.
@@ -44,7 +44,7 @@ namespace lockstep {
 CollectiveAlgorithm reduce_scatter_direct_row() {
   return {.collective = Collective::reduce_scatter,
           .name = "direct",
-          .summary = "everyone sends everyone the block that is theirs, all at once",
+          .summary = "every rank sends every other rank its block, all at once",
           .limits = rows::kAnyRanks,
           .rounds = "1",
           .sent_per_rank = "(n-1)/n*S",

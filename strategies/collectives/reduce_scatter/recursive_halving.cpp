@@ -81,7 +81,7 @@ namespace lockstep {
 CollectiveAlgorithm reduce_scatter_recursive_halving_row() {
   return {.collective = Collective::reduce_scatter,
           .name = "recursive_halving",
-          .summary = "give half of what is left to the rank across the group, then halve the group",
+          .summary = "exchange half of the remaining blocks across the group, then halve the group",
           .limits = rows::kAnyRanks,
           .rounds = "lg n; lg N' + 2 where n is not a power of two",
           .sent_per_rank = "(n-1)/n*S; S by an extra rank",

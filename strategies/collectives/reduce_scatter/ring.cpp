@@ -45,7 +45,7 @@ namespace lockstep {
 CollectiveAlgorithm reduce_scatter_ring_row() {
   return {.collective = Collective::reduce_scatter,
           .name = "ring",
-          .summary = "sums go round one cycle and grow by one contribution a hop",
+          .summary = "partial sums travel around one cycle, one contribution added per hop",
           .parameters = {ring_channels_parameter()},
           .limits = rows::kAnyRanks,
           .rounds = "n-1",

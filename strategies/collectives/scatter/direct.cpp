@@ -1,7 +1,7 @@
 #include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/rooted.hpp"
 
-/// Direct scatter: the root posts every rank's part at once.
+/// Direct scatter: the root sends every rank its block, all at once.
 /// In: n >= 1 ranks, S bytes on the root. Chunks: n blocks of ceil(count/n) elements.
 /// Messages leave in the order root+1, root+2, ...
 /// Reference: NCCL, documentation of point-to-point communication (one-to-all as grouped sends and
@@ -46,7 +46,7 @@ namespace lockstep {
 CollectiveAlgorithm scatter_direct_row() {
   return {.collective = Collective::scatter,
           .name = "direct",
-          .summary = "the root posts every rank's part at once",
+          .summary = "the root sends every rank its block, all at once",
           .limits = rows::kAnyRanks,
           .rounds = "1",
           .sent_per_rank = "(n-1)/n*S by the root",

@@ -1,7 +1,7 @@
 #include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/rooted.hpp"
 
-/// Flat scatter: the root sends every rank its part, one after the other.
+/// Flat scatter: the root sends every rank its block, one after the other.
 /// In: n >= 1 ranks, S bytes on the root. Chunks: n blocks of ceil(count/n) elements.
 /// The order is root+1, root+2, ...
 namespace lockstep::scatter {
@@ -43,7 +43,7 @@ namespace lockstep {
 CollectiveAlgorithm scatter_flat_row() {
   return {.collective = Collective::scatter,
           .name = "flat",
-          .summary = "the root sends every rank its part, one after the other",
+          .summary = "the root sends every rank its block, one after the other",
           .limits = rows::kAnyRanks,
           .rounds = "n-1",
           .sent_per_rank = "(n-1)/n*S by the root",

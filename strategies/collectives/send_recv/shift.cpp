@@ -48,9 +48,9 @@ namespace lockstep {
 CollectiveAlgorithm send_recv_shift_row() {
   return {.collective = Collective::send_recv,
           .name = "shift",
-          .summary = "everyone sends to the rank `distance` ahead, receives from as far behind",
+          .summary = "send to the rank `distance` ahead, receive from the rank as far behind",
           .parameters = {{.name = "distance",
-                          .meaning = "ranks from sender to receiver, round the cycle of n",
+                          .meaning = "ranks from sender to receiver, modulo n",
                           .fallback = 1}},
           .limits = rows::kAnyRanks,
           .rounds = "1",
