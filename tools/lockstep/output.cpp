@@ -5,17 +5,15 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "tools/app/json.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/version.hpp"
 
 namespace lockstep::cli {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json json_of(const Cell& cell) {
   return std::visit(

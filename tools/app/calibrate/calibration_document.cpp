@@ -2,15 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "tools/app/inputs/cluster_request.hpp"
+#include "tools/app/json.hpp"
 
 namespace lockstep::app {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr const char* kSource = "lockstep calibrate";
 
@@ -132,7 +129,7 @@ std::string calibration_text(const Calibration& calibration) {
   Json stacks = Json::object();
   for (const auto& [stack, fit] : calibration.stacks) stacks[stack] = stack_json(fit);
   out["stacks"] = std::move(stacks);
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return out.dump(2) + "\n";
 }
 
 }  // namespace lockstep::app

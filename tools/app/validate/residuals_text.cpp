@@ -1,15 +1,13 @@
 #include "tools/app/validate/residuals_text.hpp"
 
 #include <fmt/format.h>
+#include "tools/app/json.hpp"
 
 #include <map>
-#include <nlohmann/json.hpp>
 
 namespace lockstep::app {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kOfOneGroup = 80;
 
@@ -41,7 +39,7 @@ double rounded(double error) {
 std::string line_of(const Comparison& row) {
   const Json run = {
       {"group", row.group}, {"error", rounded(row.error())}, {"kind", json_of(*row.kind)}};
-  return "    " + run.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return "    " + run.dump();
 }
 
 }  // namespace

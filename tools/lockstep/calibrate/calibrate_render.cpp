@@ -4,16 +4,14 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "tools/app/json.hpp"
 #include "tools/lockstep/validate/validate_tables.hpp"
 
 namespace lockstep::cli {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Cell text(const std::string& value) {
   return Cell{value};
@@ -91,7 +89,7 @@ std::string config_of(const CalibrateRequest& request) {
   for (const auto& file : request.check) out["check"].push_back(file.string());
   out["split"] = request.split;
   out["runs"] = request.runs;
-  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return out.dump();
 }
 
 std::string json_text_of(const CalibrateRequest& request, const CalibrateResult& result) {
@@ -106,7 +104,7 @@ std::string json_text_of(const CalibrateRequest& request, const CalibrateResult&
   Json out = Json::parse(render(report, Format::json));
   out["residuals"] = rows_of(residual_report(result));
   out["left_out"] = rows_of(left_out_report(result.left_out));
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return out.dump(2) + "\n";
 }
 
 }  // namespace

@@ -1,15 +1,13 @@
 #include "tools/lockstep/calibrate/device_render.hpp"
 
 #include <fmt/format.h>
+#include "tools/app/json.hpp"
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 namespace lockstep::cli {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Cell time_cell(double seconds) {
   return Cell{seconds, fmt::format("{:.1f}", seconds * 1e6)};

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
 #include "tools/app/collective/bounds.hpp"
+#include "tools/app/json.hpp"
 #include "tools/lockstep/cells.hpp"
 #include "tools/lockstep/collective/fold_output.hpp"
 
@@ -97,8 +97,8 @@ std::vector<std::string> notes_on(const MscclImport& import, const CollectiveReq
   return out;
 }
 
-nlohmann::ordered_json parameters_of(const AlgorithmInput& input) {
-  auto out = nlohmann::ordered_json::object();
+Json parameters_of(const AlgorithmInput& input) {
+  auto out = Json::object();
   for (const auto& [name, value] : input.arguments) {
     if (const auto* number = std::get_if<std::int64_t>(&value)) {
       out[name] = *number;
@@ -109,18 +109,16 @@ nlohmann::ordered_json parameters_of(const AlgorithmInput& input) {
   return out;
 }
 
-nlohmann::ordered_json setting_config(const RankSetting& setting) {
-  nlohmann::ordered_json out = {{"rank", setting.rank}};
+Json setting_config(const RankSetting& setting) {
+  Json out = {{"rank", setting.rank}};
   if (setting.start) out["start_s"] = setting.start->seconds();
   if (setting.message_overhead) out["message_overhead_s"] = setting.message_overhead->seconds();
   if (setting.reduce_rate) out["reduce_rate_Bps"] = setting.reduce_rate->bytes_per_second();
   return out;
 }
 
-nlohmann::ordered_json candidate_config(const Candidate& candidate, const CollectiveSetup& setup,
-                                        int root) {
-  nlohmann::ordered_json out = {{"collective", to_string(candidate.collective)},
-                                {"name", candidate.text()}};
+Json candidate_config(const Candidate& candidate, const CollectiveSetup& setup, int root) {
+  Json out = {{"collective", to_string(candidate.collective)}, {"name", candidate.text()}};
   if (candidate.kind != Candidate::Kind::algorithm) return out;
   out["name"] = candidate.spec.algorithm->name;
   out["parameters"] = parameters_of(
@@ -285,7 +283,7 @@ void add_link_changes(const CollectiveSetup& setup, Section& section) {
 
 std::string collective_config(const CollectiveRequest& request, const CollectiveSetup& setup,
                               const std::vector<Candidate>& candidates) {
-  nlohmann::ordered_json config;
+  Json config;
   config["collective"] = to_string(candidates.front().collective);
   config["cluster"] = {{"file", request.cluster.path()},
                        {"name", setup.loaded().name},
@@ -296,10 +294,10 @@ std::string collective_config(const CollectiveRequest& request, const Collective
   config["network"] = request.network.model;
   config["protocol"] = setup.protocol() ? setup.protocol()->id : "none";
   config["routes"] = kRoutePolicyNames.at(static_cast<std::size_t>(setup.policy()));
-  auto& algorithms = config["algorithms"] = nlohmann::ordered_json::array();
+  auto& algorithms = config["algorithms"] = Json::array();
   for (const Candidate& each : candidates)
     algorithms.push_back(candidate_config(each, setup, request.root));
-  auto& sizes = config["sizes_bytes"] = nlohmann::ordered_json::array();
+  auto& sizes = config["sizes_bytes"] = Json::array();
   for (const Bytes size : request.sizes) sizes.push_back(size.count());
   config["type"] = request.type->name;
   config["redop"] = "sum";
@@ -308,7 +306,7 @@ std::string collective_config(const CollectiveRequest& request, const Collective
   for (const RankSetting& rank : request.ranks) config["ranks"].push_back(setting_config(rank));
   config["check"] = request.check;
   // A file's name may be any bytes; JSON's texts are UTF-8.
-  return config.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return config.dump();
 }
 
 Report report_of(const CollectiveRequest& request, const CollectiveReport& done, bool classes) {

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "tools/app/json.hpp"
 #include "tools/lockstep/cells.hpp"
 #include "tools/lockstep/collective/collective_render.hpp"
 #include "tools/lockstep/collective/other_renders.hpp"
@@ -29,7 +29,7 @@ std::vector<Cell> row(const ConcurrentRow& one) {
 std::string config(const CollectiveRequest& request, const ConcurrentReport& done,
                    const std::string& file) {
   const CollectiveSetup& setup = *done.setup;
-  nlohmann::ordered_json out;
+  Json out;
   out["concurrent"] = file;
   out["cluster"] = {{"file", request.cluster.path()},
                     {"name", setup.loaded().name},
@@ -38,7 +38,7 @@ std::string config(const CollectiveRequest& request, const ConcurrentReport& don
                     {"ranks", setup.ranks()}};
   out["network"] = request.network.model;
   out["type"] = request.type->name;
-  auto& list = out["collectives"] = nlohmann::ordered_json::array();
+  auto& list = out["collectives"] = Json::array();
   for (const ConcurrentRow& one : done.collectives) {
     const ConcurrentCollective& what = one.collective;
     list.push_back({{"name", what.name},
@@ -50,7 +50,7 @@ std::string config(const CollectiveRequest& request, const ConcurrentReport& don
                     {"repeat", what.repeat},
                     {"root", what.root}});
   }
-  return out.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return out.dump();
 }
 
 }  // namespace

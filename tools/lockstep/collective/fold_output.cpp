@@ -1,16 +1,14 @@
 #include "tools/lockstep/collective/fold_output.hpp"
 
 #include <fmt/format.h>
+#include "tools/app/json.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
 namespace lockstep::cli {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostLines = 20;
 constexpr std::size_t kMostRanges = 6;

@@ -1,16 +1,14 @@
 #include "tools/lockstep/complexity/complexity_render.hpp"
 #include "tools/app/fingerprint.hpp"
+#include "tools/app/json.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 namespace lockstep::cli {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// One growth: its class for programs and, with the exponent, for people.
 void add(const std::optional<GrowthFit>& fit, std::vector<Cell>& row) {
@@ -116,7 +114,7 @@ std::string config_of(const ComplexityRequest& request) {
   out["large_size_bytes"] = request.large.count();
   out["type"] = request.type->name;
   // A file's name may be any bytes; JSON's texts are UTF-8.
-  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return out.dump();
 }
 
 std::string fingerprint_of(const ComplexityResult& result) {

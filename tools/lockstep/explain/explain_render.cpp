@@ -1,19 +1,17 @@
 #include "tools/lockstep/explain/explain_render.hpp"
 #include "tools/app/fingerprint.hpp"
+#include "tools/app/json.hpp"
 #include "tools/lockstep/explain/explain_messages.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <string_view>
 
 namespace lockstep::cli {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kWidth = 118;  // of a table, in letters
 
@@ -474,7 +472,7 @@ std::string fingerprint_of(const Explanation& explanation) {
 std::string render_json(const Explanation& explanation) {
   Report report = event_report(explanation);
   report.schema = "lockstep.explain/1";
-  report.config = config_of(explanation).dump(-1, ' ', false, Json::error_handler_t::replace);
+  report.config = config_of(explanation).dump();
   report.seed = explanation.request.stage.cluster.seed;
   report.fingerprint = fingerprint_of(explanation);
   Json whole = Json::parse(lockstep::cli::render(report, Format::json));

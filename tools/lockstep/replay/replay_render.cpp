@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "tools/app/json.hpp"
 #include "tools/lockstep/cells.hpp"
 
 namespace lockstep::cli {
@@ -49,7 +49,7 @@ std::string algorithms_text(const ReplayTraceResult& done) {
 
 std::string config_of(const ReplayTraceRequest& request, const ReplayTraceResult& done) {
   const CollectiveSetup& setup = *done.setup;
-  nlohmann::ordered_json out;
+  Json out;
   out["trace"] = request.trace;
   out["form"] = done.form;
   out["trace_ranks"] = done.ranks.size();
@@ -62,12 +62,12 @@ std::string config_of(const ReplayTraceRequest& request, const ReplayTraceResult
   out["protocol"] = setup.protocol() ? setup.protocol()->id : "none";
   out["routes"] = kRoutePolicyNames.at(static_cast<std::size_t>(setup.policy()));
   out["compute_scale"] = request.compute_scale;
-  out["slots"] = request.slots ? nlohmann::ordered_json(*request.slots) : "unlimited";
-  auto& algorithms = out["algorithms"] = nlohmann::ordered_json::object();
+  out["slots"] = request.slots ? Json(*request.slots) : "unlimited";
+  auto& algorithms = out["algorithms"] = Json::object();
   for (const auto& [collective, spec] : done.algorithms)
     algorithms[std::string{to_string(collective)}] = spec.text();
   // A file's name may be any bytes; JSON's texts are UTF-8.
-  return out.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return out.dump();
 }
 
 Section summary(const ReplayTraceRequest& request, const ReplayTraceResult& done) {
@@ -100,7 +100,7 @@ Report report_of(const ReplayTraceRequest& request, const ReplayTraceResult& don
                  {"received_bytes", "received", "(B)"},
                  {"busiest_link_percent", "%busy", ""},
                  {"busiest_link", "busiest link", "", true}};
-  out.more.emplace_back("notes", nlohmann::ordered_json(done.notes).dump());
+  out.more.emplace_back("notes", Json(done.notes).dump());
   Section each;
   for (std::size_t r = 0; r < done.ranks.size(); ++r)
     each.rows.push_back(row(Cell{static_cast<std::int64_t>(r)}, done.ranks[r], nullptr));

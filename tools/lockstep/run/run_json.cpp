@@ -1,10 +1,9 @@
 #include "tools/lockstep/run/run_json.hpp"
 #include "tools/app/fingerprint.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include "strategies/models/count.hpp"
 #include "strategies/scenario/scenario_json.hpp"
+#include "tools/app/json.hpp"
 #include "tools/lockstep/run/expert_notes.hpp"
 #include "tools/lockstep/run/run_row.hpp"
 #include "tools/lockstep/run/step_words.hpp"
@@ -12,8 +11,6 @@
 namespace lockstep::cli {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// How large the model is, and what of its file is not part of it.
 Json model_of(const ModelConfig& model) {
@@ -291,7 +288,7 @@ std::string json_of_run(const RunOptions& options, const StepResult& result) {
   out["experts"] = expert_notes(result.scenario);
   out["without_effect"] = notes_json(result.scenario.notes);
   out["rows"] = rows;
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return out.dump(2) + "\n";
 }
 
 }  // namespace lockstep::cli

@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "tools/app/inputs/cluster_request.hpp"
+#include "tools/app/json.hpp"
 #include "tools/app/topology/topology.hpp"
 #include "tools/app/write_file.hpp"
 #include "tools/lockstep/cluster_options.hpp"
@@ -28,7 +28,7 @@ struct Options {
 };
 
 std::string config_of(const Options& given, const LoadedCluster& loaded) {
-  nlohmann::ordered_json config;
+  Json config;
   config["cluster"] = {{"file", given.cluster.path()},
                        {"name", loaded.name},
                        {"device", loaded.device.id},
@@ -36,7 +36,7 @@ std::string config_of(const Options& given, const LoadedCluster& loaded) {
                        {"ranks", loaded.cluster.ranks()}};
   config["routes"] = given.cluster.routes;
   if (!loaded.link_changes.empty()) config["link_changes"] = loaded.link_changes;
-  return config.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return config.dump();
 }
 
 /// Beyond the range of Rate's own text: a bisection may be many PB/s.

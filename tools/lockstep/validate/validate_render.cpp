@@ -5,16 +5,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "strategies/measure/validation/stack_rule.hpp"
+#include "tools/app/json.hpp"
 #include "tools/lockstep/validate/validate_tables.hpp"
 
 namespace lockstep::cli {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kWorstShown = 10;  // of each quantity
 
@@ -159,7 +157,7 @@ std::string fingerprint_of(const ValidateResult& result) {
 std::string json_text_of(const ValidateRequest& request, const ValidateResult& result) {
   Report report = comparison_report(result.rows);
   report.schema = "lockstep.validate/1";
-  report.config = config_of(request).dump(-1, ' ', false, Json::error_handler_t::replace);
+  report.config = config_of(request).dump();
   report.seed = 1;
   report.fingerprint = fingerprint_of(result);
   Json out = Json::parse(render(report, Format::json));
@@ -172,7 +170,7 @@ std::string json_text_of(const ValidateRequest& request, const ValidateResult& r
   out["overall"] = std::move(overall);
   out["coverage"] = rows_of(coverage_report(coverage_by_others(result.rows)));
   out["left_out"] = rows_of(left_out_report(result.left_out));
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return out.dump(2) + "\n";
 }
 
 }  // namespace

@@ -4,17 +4,15 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "strategies/scenario/scenario_json.hpp"
 #include "strategies/scenario/scenario_model.hpp"
 #include "strategies/scenario/scenario_parallel.hpp"
+#include "tools/app/json.hpp"
 
 namespace lockstep::cli {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// Variants have a column of their own if there are any.
 std::vector<Column> columns(bool variants) {
@@ -227,7 +225,7 @@ std::string config_of(const VerifyStrategyRequest& request, const VerifyStrategy
                      {"without_effect", notes_json(plan.scenario.notes)},
                      {"collectives", plan.report.collectives}});
   }
-  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return out.dump();
 }
 
 std::string fingerprint_of(const VerifyStrategyResult& result) {

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
+#include "tools/app/json.hpp"
 #include "tools/lockstep/cells.hpp"
 
 namespace lockstep::cli {
@@ -128,24 +128,21 @@ std::vector<Cell> row_of(const VerifiedSchedule& subject) {
 
 std::string config_of(const VerifyCollectiveRequest& request,
                       const std::vector<VerifiedSchedule>& subjects) {
-  nlohmann::ordered_json config;
-  auto& algorithms = config["algorithms"] = nlohmann::ordered_json::array();
+  Json config;
+  auto& algorithms = config["algorithms"] = Json::array();
   for (const AlgorithmSpec& spec : request.algorithms)
     algorithms.push_back(fmt::format("{} {}", to_string(spec.algorithm->collective), spec.text()));
-  auto& schedules = config["schedules"] = nlohmann::ordered_json::array();
+  auto& schedules = config["schedules"] = Json::array();
   for (const ImportedSchedule& each : request.schedules) schedules.push_back(each.file);
   config["ranks"] = request.ranks;
   config["ranks_per_node"] = request.ranks_per_node;
   config["dimensions"] = request.dimensions;
-  config["root"] =
-      request.every_root ? nlohmann::ordered_json{"all"} : nlohmann::ordered_json{request.root};
-  config["count"] =
-      request.count ? nlohmann::ordered_json{*request.count} : nlohmann::ordered_json{};
-  config["slots"] =
-      request.slots ? nlohmann::ordered_json{*request.slots} : nlohmann::ordered_json{};
+  config["root"] = request.every_root ? Json{"all"} : Json{request.root};
+  config["count"] = request.count ? Json{*request.count} : Json{};
+  config["slots"] = request.slots ? Json{*request.slots} : Json{};
   config["verified"] = subjects.size();
   // A file's name may be any bytes; JSON's texts are UTF-8.
-  return config.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return config.dump();
 }
 
 /// The right ones and the wrong ones, counted; what the marks mean; what was left out.
