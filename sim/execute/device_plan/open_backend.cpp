@@ -25,7 +25,9 @@ constexpr const char* kLibrary = "liblockstep_cuda.so";
   const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
   if (!error) {
     out.push_back(program.parent_path() / kLibrary);
-    out.push_back(program.parent_path().parent_path() / "lib" / kLibrary);
+#ifdef LOCKSTEP_CUDA_INSTALLED
+    out.push_back(program.parent_path().parent_path() / LOCKSTEP_CUDA_INSTALLED / kLibrary);
+#endif
   }
 #ifdef LOCKSTEP_CUDA_LIBRARY
   out.emplace_back(LOCKSTEP_CUDA_LIBRARY);

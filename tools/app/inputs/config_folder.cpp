@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "tools/app/errors.hpp"
+
 namespace lockstep::app {
 
 namespace {
@@ -31,10 +33,14 @@ fs::path installed() {
 
 std::string config_folder() {
   if (!chosen().empty()) return chosen();
-  if (const char* given = std::getenv("LOCKSTEP_CONFIGS"); given != nullptr && *given != '\0')
-    return given;
-  if (holds_configs("configs")) return "configs";
+  if (const char* given = std::getenv("LOCKSTEP_CONFIGS"); given != nullptr && *given != '\0') {
+    if (holds_configs(given)) return given;
+    throw RequestError(std::string{"LOCKSTEP_CONFIGS="} + given +
+                       ": no folder with configs; expected one with the folders clusters, devices, "
+                       "models and scenarios");
+  }
   if (const fs::path folder = installed(); holds_configs(folder)) return folder.string();
+  if (holds_configs("configs")) return "configs";
   return LOCKSTEP_CONFIG_FOLDER;
 }
 

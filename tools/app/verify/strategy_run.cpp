@@ -102,6 +102,8 @@ void check_steps(const ShrunkPlan& plan, int steps) {
   return {std::move(name), std::move(variant), std::move(scenario), std::move(plan), {}};
 }
 
+constexpr const char* kNcclTuning = "/nccl/2.30.json";
+
 [[nodiscard]] VerificationOptions options_of(const VerifyStrategyRequest& request,
                                              const Scenario& scenario, std::uint64_t seed,
                                              ProgressCounter& progress) {
@@ -114,9 +116,12 @@ void check_steps(const ShrunkPlan& plan, int steps) {
   out.devices = request.devices;
   out.after_step = [&progress] { progress.step(); };
   const Device& device = scenario.cluster.device;
-  out.stage = VerificationStage{
-      scenario.cluster.cluster, device,
-      cost_model(device, scenario.stack, scenario.sustained, config_folder()), request.nccl_tuning};
+  const std::string configs = config_folder();
+  out.stage =
+      VerificationStage{scenario.cluster.cluster, device,
+                        cost_model(device, scenario.stack, scenario.sustained, configs),
+                        request.nccl_tuning.empty() ? std::filesystem::path(configs + kNcclTuning)
+                                                    : request.nccl_tuning};
   return out;
 }
 

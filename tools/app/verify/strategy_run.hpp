@@ -26,7 +26,7 @@ struct VerifyStrategyRequest {
   int ranks = 32;                       // at most
   bool shrinks = true;
   bool float32 = false;
-  std::filesystem::path nccl_tuning{};  // of configs/nccl
+  std::filesystem::path nccl_tuning{};  // file; empty: NCCL 2.30 of the configs
   /// Who executes the strategy; null: the host executor. Must outlive the run.
   Backend* device = nullptr;
   int devices = 1;

@@ -18,7 +18,6 @@ namespace lockstep::cli {
 
 namespace {
 
-constexpr const char* kNcclVersion = "2.30";
 constexpr int kMostRanks = 4096;
 constexpr int kMostSteps = 10'000;
 
@@ -39,7 +38,6 @@ void verify_strategy_of(const Options& given) {
         fmt::format("--precision: expected float64 or float32, got \"{}\"", given.precision));
   }
   request.float32 = given.precision == "float32";
-  request.nccl_tuning = config_folder() + "/nccl/" + kNcclVersion + ".json";
   const std::unique_ptr<Backend> device = given.backend->open();
   request.device = device.get();
   if (device != nullptr) request.devices = device->count();
