@@ -56,7 +56,9 @@ TEST_CASE("the help leads to every command") {
                                              "lockstep validate",
                                              "lockstep verify",
                                              "lockstep verify collective",
-                                             "lockstep verify strategy"};
+                                             "lockstep verify strategy",
+                                             "lockstep completion",
+                                             "lockstep man"};
   CHECK(all_commands() == expected);
 }
 

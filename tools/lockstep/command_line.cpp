@@ -1,9 +1,12 @@
 #include "tools/lockstep/command_line.hpp"
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "tools/lockstep/command_parser.hpp"
 #include "tools/lockstep/commands.hpp"
+#include "tools/lockstep/completion/complete.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/output.hpp"
 #include "tools/lockstep/version.hpp"
@@ -20,6 +23,9 @@ int run_command_line(int argc, char** argv) {
       "  lockstep collective all_reduce --cluster configs/clusters/star.json --ranks 8 --algorithm "
       "ring -b 64M -e 64M\n"
       "  lockstep list algorithms\n\n"
+      "Environment:\n"
+      "  LOCKSTEP_CONFIGS       Folder of the configs, instead of the installed one\n"
+      "  LOCKSTEP_CUDA_LIBRARY  CUDA backend to load, instead of the installed one\n\n"
       "Exit codes: 0 success, 1 negative result (does not fit, verification failed), 2 invalid "
       "input, 3 a bug, 4 "
       "writing "
@@ -36,6 +42,12 @@ int run_command_line(int argc, char** argv) {
   add_list(app);
   add_validate(app);
   add_verify(app);
+  add_completion(app);
+  add_man(app);
+  if (argc > 1 && std::string_view{argv[1]} == "__complete") {  // for the scripts of `completion`
+    print(completion_lines(complete(app.describe(), {argv + 2, argv + argc})));
+    return kDone;
+  }
   if (const std::string text = parser.parse(argc, argv); !text.empty()) print(text);
   return kDone;
 }

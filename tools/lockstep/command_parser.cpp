@@ -99,6 +99,38 @@ std::string explain(const CLI::ParseError& error, CLI::App& app) {
   return said + "; --help lists the options";
 }
 
+OptionInfo info_of(const CLI::Option& option) {
+  OptionInfo out;
+  for (const std::string& name : option.get_lnames()) out.names.push_back("--" + name);
+  for (const std::string& name : option.get_snames()) out.names.push_back("-" + name);
+  if (option.get_positional()) out.positional = option.get_name(true);
+  out.help = option.get_description();
+  out.default_text = option.get_default_str();
+  out.group = option.get_group();
+  out.values = option.get_expected_max() == 0 || option.get_type_size_max() == 0
+                   ? 0
+                   : static_cast<std::size_t>(option.get_type_size_max());
+  if (out.values > 0) out.type = option.get_type_name();
+  out.delimiter = option.get_delimiter();
+  out.required = option.get_required();
+  out.repeatable = option.get_items_expected_max() >= CLI::detail::expected_max_vector_size;
+  return out;
+}
+
+CommandInfo info_of(const CLI::App& command, const std::string& above) {
+  CommandInfo out;
+  out.name = command.get_name();
+  out.path = above.empty() ? out.name : above + " " + out.name;
+  out.summary = command.get_description();
+  out.footer = command.get_footer();
+  for (const CLI::Option* option : command.get_options())
+    if (!option->get_group().empty()) out.options.push_back(info_of(*option));
+  for (const CLI::App* sub :
+       command.get_subcommands([](const CLI::App* each) { return !each->get_group().empty(); }))
+    out.commands.push_back(info_of(*sub, out.path));
+  return out;
+}
+
 }  // namespace
 
 Option Option::required(bool is) const {
@@ -146,9 +178,10 @@ Option Command::add_option(const std::string& names,
   return Option{app_->add_option(names, values, help)};
 }
 
-Option Command::add_option(const std::string& names, std::function<void(const std::string&)> take,
+Option Command::add_option(const std::string& names,
+                           const std::function<void(const std::string&)>& take,
                            const std::string& help) const {
-  return Option{app_->add_option_function<std::string>(names, std::move(take), help)};
+  return Option{app_->add_option_function<std::string>(names, take, help)};
 }
 
 Option Command::add_flag(const std::string& names, bool& value, const std::string& help) const {
@@ -177,6 +210,13 @@ void Command::require_subcommand(int count) const {
 
 void Command::footer(const std::string& text) const {
   app_->footer(text);
+}
+
+CommandInfo Command::describe() const {
+  std::string above;
+  for (const CLI::App* at = app_->get_parent(); at != nullptr; at = at->get_parent())
+    above = above.empty() ? at->get_name() : fmt::format("{} {}", at->get_name(), above);
+  return info_of(*app_, above);
 }
 
 void Command::callback(std::function<void()> act) const {

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "tools/lockstep/command_info.hpp"
+
 namespace CLI {
 class App;
 class Option;
@@ -51,7 +53,7 @@ class Command {
                     std::vector<std::pair<std::string, std::string>>& values,
                     const std::string& help) const;
   /// Calls `take` with the text given; throws what it throws.
-  Option add_option(const std::string& names, std::function<void(const std::string&)> take,
+  Option add_option(const std::string& names, const std::function<void(const std::string&)>& take,
                     const std::string& help) const;
   Option add_flag(const std::string& names, bool& value, const std::string& help) const;
   [[nodiscard]] Option get_option(const std::string& name) const;
@@ -62,6 +64,8 @@ class Command {
   Command add_subcommand(const std::string& name, const std::string& help) const;
   void require_subcommand(int count) const;
   void footer(const std::string& text) const;
+  /// It and everything below it, without what the help does not list either.
+  [[nodiscard]] CommandInfo describe() const;
   /// Called once all options are read.
   void callback(std::function<void()> act) const;
 

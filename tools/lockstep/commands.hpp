@@ -17,5 +17,7 @@ void add_run(const Command& app);
 void add_list(const Command& app);
 void add_validate(const Command& app);
 void add_verify(const Command& app);
+void add_completion(const Command& app);
+void add_man(const Command& app);
 
 }  // namespace lockstep::cli

@@ -1,0 +1,168 @@
+#include "tools/lockstep/completion/values.hpp"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <string_view>
+
+#include "sim/config/config_error.hpp"
+#include "strategies/collectives/registry/registry.hpp"
+#include "strategies/collectives/sizing.hpp"
+#include "tools/app/inputs/config_folder.hpp"
+#include "tools/lockstep/app.hpp"
+#include "tools/lockstep/completion/scenario_keys.hpp"
+#include "topologies/builders/registry.hpp"
+#include "topologies/devices/device.hpp"
+#include "topologies/routing/routing.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+using Arguments = std::vector<std::string>;
+
+/// The names of the files in a folder of the configs; none if it cannot be read.
+Completions shipped(const std::string& folder) {
+  Completions out;
+  try {
+    for (const std::string& id : device_ids(config_folder() + "/" + folder)) out.add(id);
+  } catch (const Error&) {
+    out.words.clear();
+  }
+  return out;
+}
+
+Completions shipped_or_file(const std::string& folder) {
+  Completions out = shipped(folder);
+  out.files = true;
+  return out;
+}
+
+template <class Names>
+Completions words(const Names& names) {
+  Completions out;
+  for (const auto& name : names) out.add(std::string{name});
+  return out;
+}
+
+/// Of the collectives named in `arguments`, else of all; each name once.
+Completions algorithms(const Arguments& arguments) {
+  Completions out;
+  const auto asked = [&](Collective collective) {
+    if (arguments.empty() || arguments.back() == "all") return true;
+    const std::string text = "," + arguments.back() + ",";
+    return text.find("," + std::string{to_string(collective)} + ",") != std::string::npos;
+  };
+  for (const CollectiveAlgorithm& each : collective_algorithms()) {
+    const bool known = std::any_of(out.words.begin(), out.words.end(),
+                                   [&](const Completion& word) { return word.word == each.name; });
+    if (asked(each.collective) && !known)
+      out.add(std::string{each.name}, std::string{each.summary});
+  }
+  return out;
+}
+
+Completions algorithms_and_choices(const Arguments& arguments) {
+  Completions out = algorithms(arguments);
+  out.add("all", "every algorithm");
+  out.add("auto", "the fastest one of each size");
+  out.add("auto:by=nccl", "NCCL's choice for each size");
+  return out;
+}
+
+Completions element_type_names() {
+  Completions out;
+  for (const ElementType& type : element_types()) out.add(std::string{type.name});
+  return out;
+}
+
+Completions fabrics() {
+  Completions out;
+  for (const Builder& builder : topology_builders())
+    if (builder.is_fabric()) out.add(std::string{builder.name}, std::string{builder.summary});
+  return out;
+}
+
+/// Where the values of an option or positional argument of this name come from.
+struct Source {
+  std::string_view name;
+  std::function<Completions(const Arguments&)> values;
+  std::string_view type = {};  // of the option that is meant; empty: any
+};
+
+const std::vector<Source>& sources() {
+  const auto from = [](const std::string& folder) {
+    return [folder](const Arguments&) { return shipped(folder); };
+  };
+  const auto or_file = [](const std::string& folder) {
+    return [folder](const Arguments&) { return shipped_or_file(folder); };
+  };
+  const auto any_of = [](std::vector<std::string_view> choices) {
+    return [choices = std::move(choices)](const Arguments&) { return words(choices); };
+  };
+  static const std::vector<Source> all{
+      {"--cluster", or_file("clusters")},
+      {"cluster", or_file("clusters")},
+      {"scenario", or_file("scenarios")},
+      {"--device", from("devices")},
+      {"--stack", from("stacks")},
+      {"--nccl", from("nccl")},
+      {"--calibration", or_file("calibration")},
+      {"collective", [](const Arguments&) { return words(kCollectiveNames); }},
+      {"algorithm", algorithms},
+      {"--algorithm", algorithms_and_choices},
+      {"--algorithms", algorithms_and_choices},
+      {"--routes", [](const Arguments&) { return words(kRoutePolicyNames); }},
+      {"--network", any_of({"fluid", "alpha-beta", "queue"})},
+      {"--protocol", or_file("protocols")},
+      {"--format", any_of({"table", "json", "csv", "md"})},
+      {"--datatype", [](const Arguments&) { return element_type_names(); }},
+      {"--type", [](const Arguments&) { return element_type_names(); }},
+      {"--to", any_of({"msccl", "goal"}), "FORMAT"},
+      {"--fold", any_of({"auto", "off"})},
+      {"--as", any_of({"dot", "graphml"})},
+      {"--plot-of", any_of({"rounds", "small_time", "busiest", "total", "large_time"})},
+      {"--fabric", [](const Arguments&) { return fabrics(); }},
+      {"registry", any_of({"algorithms", "topologies", "devices", "clusters", "models", "scenarios",
+                           "stacks"})},
+      {"trace",
+       [](const Arguments&) {
+         return Completions{{}, true};
+       }},
+  };
+  return all;
+}
+
+const Source* source_of(const OptionInfo& option) {
+  for (const Source& each : sources()) {
+    const bool named =
+        each.name == option.positional ||
+        std::find(option.names.begin(), option.names.end(), each.name) != option.names.end();
+    if (named && (each.type.empty() || each.type == option.type)) return &each;
+  }
+  return nullptr;
+}
+
+/// "auto|off" as two words; what is in capitals is no choice but a placeholder.
+Completions choices_of(const std::string& type) {
+  Completions out;
+  for (std::size_t at = 0; at <= type.size();) {
+    const std::size_t end = std::min(type.find('|', at), type.size());
+    const std::string word = type.substr(at, end - at);
+    if (!word.empty() && std::none_of(word.begin(), word.end(), ::isupper)) out.add(word);
+    at = end + 1;
+  }
+  return out;
+}
+
+}  // namespace
+
+Completions values_of(const OptionInfo& option, const Arguments& arguments) {
+  if (option.type.find('|') != std::string::npos) return choices_of(option.type);
+  if (const Source* source = source_of(option)) return source->values(arguments);
+  Completions out;
+  out.files = option.type.rfind("FILE", 0) == 0;
+  return out;
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+#include "tools/lockstep/command_info.hpp"
+
+namespace lockstep::cli {
+
+/// The manual page of a command, as roff source. The sections are its options by group, its
+/// commands and the paragraphs of its footer; `version` stands in the page's foot.
+[[nodiscard]] std::string man_page(const CommandInfo& command, const std::string& version);
+
+/// "lockstep-topology-show" for "lockstep topology show".
+[[nodiscard]] std::string man_page_name(const CommandInfo& command);
+
+}  // namespace lockstep::cli
