@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# compare.sh EXAMPLES PREFIX SOURCE: every example of the consumer project prints the number that the
+# installed command prints for the same question.
+set -euo pipefail
+examples=$1 lockstep=$2/bin/lockstep source=$3
+cd "$(mktemp -d)"
+failed=0
+compared=" "
+
+# The value of a column in the first row of CSV.
+first() {
+  awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) column = i }
+                        NR == 2 && column { print $column; found = 1 } END { exit !found }'
+}
+# The value of a key in JSON with one key a line: the first of that name.
+member() {
+  awk -v key="\"$1\":" '$1 == key { sub(/,$/, "", $2); gsub(/"/, "", $2); print $2; found = 1; exit }
+                        END { exit !found }'
+}
+# same EXAMPLE COMMAND'S [ARGUMENT OF THE EXAMPLE...]: equal as numbers, or as texts
+same() {
+  local name=$1 wanted=$2 got
+  shift 2
+  compared+="$name "
+  got=$("$examples/$name" "$@" | head -n 1)
+  if [[ -n $wanted ]] && awk -v a="$got" -v b="$wanted" 'BEGIN { exit !(a == b) }'; then
+    echo "$name: $got"
+  else
+    echo "$name: the library gives \"$got\", the command \"$wanted\"" >&2
+    failed=1
+  fi
+}
+
+same collective "$("$lockstep" collective all_reduce --cluster dgx-h100 --nodes 2 --algorithm ring \
+  --size 64M --format csv | first time_s)"
+same crossover "$("$lockstep" collective all_reduce --cluster star --ranks 8 \
+  --algorithm one_shot,ring --crossover -b 8 -e 64M --format csv | first size_bytes)"
+same step "$("$lockstep" run pipeline-1f1b --set parallel.vpp=1 --format json | member step_time_s)"
+same topology "$("$lockstep" topology show --cluster dgx-h100 --nodes 4 --format csv | first bisection_Bps)"
+same explain "$("$lockstep" explain all_reduce --algorithm ring --ranks 4 --format json | member simulated_s)"
+same complexity "$("$lockstep" complexity all_reduce --algorithms ring --ranks 2..32 --size-large 1M \
+  --format csv | first rounds_exponent)"
+same verify_collective "$("$lockstep" verify collective all_reduce --algorithm ring --ranks 4,5 \
+  --format json | member fingerprint)"
+same verify_strategy "$("$lockstep" verify strategy mlp-two-gpus --format csv | first weight_difference)"
+same replay "$("$lockstep" replay "$source/tests/data/goal/pair.goal" --cluster star --ranks 2 \
+  --format csv | first time_s)" "$source/tests/data/goal/pair.goal"
+same validate "$("$lockstep" validate "$source/tests/data/validation/runs.json" --limit 1 \
+  --format csv | first error)" "$source/tests/data/validation/runs.json"
+
+for example in "$source"/tests/consumer/project/examples/*.cpp; do
+  name=$(basename "$example" .cpp)
+  [[ $compared == *" $name "* ]] || { echo "$name: compared with nothing" >&2; failed=1; }
+done
+exit "$failed"

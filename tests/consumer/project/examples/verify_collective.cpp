@@ -1,0 +1,12 @@
+// Proof that an algorithm's schedules are right.
+#include <cstdio>
+
+#include "tools/app/verify/verify_run.hpp"
+
+int main() {
+  lockstep::app::VerifyCollectiveRequest request;
+  request.algorithms = lockstep::parse_specs("ring", lockstep::Collective::all_reduce).specs;
+  request.ranks = {4, 5};
+  const lockstep::app::VerifyCollectiveResult result = verify_collective(request);
+  std::printf("%s%s\n", result.refusal().c_str(), result.fingerprint.c_str());
+}
