@@ -6,7 +6,6 @@
 
 #include "tools/lockstep/command_parser.hpp"
 #include "tools/lockstep/commands.hpp"
-#include "tools/lockstep/completion/complete.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/output.hpp"
 #include "tools/lockstep/version.hpp"
@@ -45,7 +44,7 @@ int run_command_line(int argc, char** argv) {
   add_completion(app);
   add_man(app);
   if (argc > 1 && std::string_view{argv[1]} == "__complete") {  // for the scripts of `completion`
-    print(completion_lines(complete(app.describe(), {argv + 2, argv + argc})));
+    print(completions(app, {argv + 2, argv + argc}));
     return kDone;
   }
   if (const std::string text = parser.parse(argc, argv); !text.empty()) print(text);

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "tools/lockstep/command_parser.hpp"
 
 /// One function per subcommand, in a file of its own: it adds the command's options to the parser
@@ -18,6 +21,9 @@ void add_list(const Command& app);
 void add_validate(const Command& app);
 void add_verify(const Command& app);
 void add_completion(const Command& app);
+/// What the scripts of `completion` ask: the words that may stand where the last of `words` is
+/// typed, a line each.
+[[nodiscard]] std::string completions(const Command& app, const std::vector<std::string>& words);
 void add_man(const Command& app);
 
 }  // namespace lockstep::cli

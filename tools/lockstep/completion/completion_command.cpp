@@ -5,11 +5,16 @@
 
 #include "tools/lockstep/command_parser.hpp"
 #include "tools/lockstep/commands.hpp"
+#include "tools/lockstep/completion/complete.hpp"
 #include "tools/lockstep/completion/scripts.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/output.hpp"
 
 namespace lockstep::cli {
+
+std::string completions(const Command& app, const std::vector<std::string>& words) {
+  return completion_lines(complete(app.describe(), words));
+}
 
 void add_completion(const Command& app) {
   const Command command =
