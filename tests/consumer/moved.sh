@@ -27,4 +27,9 @@ for file in bash-completion/completions/lockstep zsh/site-functions/_lockstep \
     fish/vendor_completions.d/lockstep.fish man/man1/lockstep.1 man/man1/lockstep-collective.1; do
   [[ -s elsewhere/share/$file ]] || fail "no share/$file"
 done
+# Every header that an installed header includes is installed.
+(cd elsewhere/include/lockstep && grep -rhoE '^#include "[^"]+"' . | sort -u | cut -d'"' -f2) |
+  while read -r header; do
+    [[ -f elsewhere/include/lockstep/$header ]] || fail "an installed header includes $header"
+  done
 "$lockstep" man collective | cmp - elsewhere/share/man/man1/lockstep-collective.1

@@ -10,19 +10,27 @@ foreach(part options warnings config sim topologies strategies app)
   install(TARGETS lockstep_${part} EXPORT lockstepTargets COMPONENT development)
 endforeach()
 
-# Headers that say they are internal, or need a library that users of the package need not have,
-# stay here; nobody outside may include them.
+# Headers that say they are internal, need a library that users of the package need not have, or include
+# one of these, stay here; nobody outside may include them.
 file(GLOB_RECURSE headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS
   sim/*.hpp topologies/*.hpp strategies/*.hpp tools/app/*.hpp)
-set(internal "/sim/execute/cuda/")
-foreach(header IN LISTS headers)
-  file(STRINGS ${header} marks LIMIT_COUNT 1
-    REGEX "Internal[.]$|#include <(boost/|pugixml|nlohmann/|Eigen/|google/)")
-  if(marks)
-    string(REPLACE "." "\\." pattern ${header})
-    string(APPEND internal "|/${pattern}$")
-  endif()
-endforeach()
+set(marks "Internal[.]$|#include <(boost/|pugixml|nlohmann/|Eigen/|google/)")
+set(internal "")
+set(found 1)
+while(found)
+  set(found 0)
+  foreach(header IN LISTS headers)
+    file(STRINGS ${header} marked LIMIT_COUNT 1 REGEX "${marks}")
+    if(marked)
+      list(REMOVE_ITEM headers ${header})
+      string(REPLACE "." "[.]" pattern ${header})
+      string(APPEND internal "|/${pattern}$")
+      string(APPEND marks "|#include \"${pattern}\"")
+      set(found 1)
+    endif()
+  endforeach()
+endwhile()
+set(internal "/sim/execute/cuda/${internal}")
 # The same paths as in the source tree, so that #include "sim/base/units.hpp" works for users too.
 foreach(part sim topologies strategies tools/app)
   get_filename_component(above ${part} DIRECTORY)
