@@ -13,7 +13,7 @@ namespace lockstep::cli {
 
 namespace {
 
-constexpr std::size_t kWidth = 118;  // of a table, in letters
+constexpr std::size_t kTableWidth = 118;  // of a table, in letters
 
 const CollectiveAlgorithm& algorithm_of(const Explanation& explanation) {
   return *explanation.request.stage.spec.algorithm;
@@ -163,7 +163,7 @@ std::vector<std::pair<std::size_t, std::size_t>> pieces(const Explanation& expla
       out.emplace_back(i * width.size() / count, (i + 1) * width.size() / count);
       std::size_t used = label;
       for (std::size_t c = out.back().first; c < out.back().second; ++c) used += width[c] + 2;
-      fits = fits && used <= kWidth;
+      fits = fits && used <= kTableWidth;
     }
     if (fits) break;
   }
