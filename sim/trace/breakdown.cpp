@@ -38,13 +38,62 @@ class MicrobatchRoutines {
   std::vector<bool> contains_;
 };
 
+/// The part of [from, to) that lies within [start, end).
+[[nodiscard]] Duration overlap(TimePoint from, TimePoint to, TimePoint start, TimePoint end) {
+  const TimePoint first = std::max(from, start);
+  const TimePoint last = std::min(to, end);
+  return first < last ? last - first : Duration{};
+}
+
+/// From the first to the last operation of a purpose on the compute stream of a rank.
+struct PassInterval {
+  bool any = false;
+  TimePoint start{};
+  TimePoint end{};
+
+  void add(const Interval& interval) {
+    start = any ? std::min(start, interval.start) : interval.start;
+    end = any ? std::max(end, interval.end) : interval.end;
+    any = true;
+  }
+};
+
+/// When the pipeline fills and drains, seen from one rank.
+class FillAndDrain {
+ public:
+  FillAndDrain(const RankTimeline& rank, const RoleProgram& role) {
+    for (std::size_t i = 0; i < role.operations.size(); ++i) {
+      const Operation& operation = *role.operations[i].operation;
+      if (operation.stream != kComputeStream || is_communication(operation)) continue;
+      if (operation.purpose == Purpose::forward) forward_.add(rank.operations[i]);
+      if (operation.purpose == Purpose::backward) backward_.add(rank.operations[i]);
+    }
+  }
+
+  /// How much of an idle stretch belongs to them.
+  [[nodiscard]] Duration of(TimePoint from, TimePoint to) const {
+    if (!forward_.any || !backward_.any) return {};
+    // All forward, then all backward: waits within either pass are for slower stages.
+    if (backward_.start >= forward_.end)
+      return (to - from) - overlap(from, to, forward_.start, forward_.end) -
+             overlap(from, to, backward_.start, backward_.end);
+    return (to - from) - overlap(from, to, backward_.start, forward_.end);
+  }
+
+ private:
+  PassInterval forward_;
+  PassInterval backward_;
+};
+
 /// Fills a Breakdown, stretch by stretch.
 class Accountant {
  public:
   Accountant(const Peers& peers, std::size_t rank)
       : peers_{&peers},
         microbatch_routines_{*peers.timeline().program,
-                             peers.timeline().program->roles[peers.timeline().ranks[rank].role]} {
+                             peers.timeline().program->roles[peers.timeline().ranks[rank].role]},
+        fill_and_drain_{peers.timeline().ranks[rank],
+                        peers.timeline().roles[peers.timeline().ranks[rank].role]} {
     out_.rank = rank;
     out_.step = peers.timeline().end.since_start();
   }
@@ -99,8 +148,9 @@ class Accountant {
     }
   }
 
-  void wait(Duration length, bool other_stage) {
-    add(other_stage ? TimeUse::bubble() : TimeUse::waiting(), Purpose::communication, length);
+  void wait(TimePoint from, TimePoint to, bool other_stage) {
+    add(other_stage ? TimeUse::bubble() : TimeUse::waiting(), Purpose::communication, to - from);
+    if (other_stage) out_.fill_drain += fill_and_drain_.of(from, to);
   }
 
   /// Counts [from, to), which lies within the operation's interval.
@@ -113,7 +163,7 @@ class Accountant {
     }
     const Place latest = peers_->latest(place);
     const TimePoint start = std::clamp(peers_->interval(latest).start, from, to);
-    wait(start - from, peers_->other_stage(place.rank, latest.rank));
+    wait(from, start, peers_->other_stage(place.rank, latest.rank));
     add_busy(TimeUse::communication(peers_->group(operation)), place, to - start);
   }
 
@@ -125,7 +175,7 @@ class Accountant {
     }
     const bool by_peer =
         peers_->timeline().ranks[held.rank].bound_by[held.operation] == RankTimeline::kPeer;
-    wait(to - from, by_peer && peers_->other_stage(held.rank, peers_->latest(held).rank));
+    wait(from, to, by_peer && peers_->other_stage(held.rank, peers_->latest(held).rank));
   }
 
   /// Counts [from, to), in which the compute stream is idle until `held` starts.
@@ -161,7 +211,7 @@ class Accountant {
       explain(last, done, start);
     }
     LOCKSTEP_CHECK(end <= timeline.end);
-    wait(timeline.end - end, peers_->other_stage(out_.rank, last_rank()));
+    wait(end, timeline.end, peers_->other_stage(out_.rank, last_rank()));
   }
 
   [[nodiscard]] std::size_t last_rank() const {
@@ -176,6 +226,7 @@ class Accountant {
 
   const Peers* peers_;
   MicrobatchRoutines microbatch_routines_;
+  FillAndDrain fill_and_drain_;
   Breakdown out_;
 };
 

@@ -28,6 +28,11 @@ struct Breakdown {
   std::array<Duration, kPurposes> purpose{};              // the same computation, by Purpose
   std::map<std::string, Duration> exposed{};              // communication, by group
   Duration bubble;
+  /// Of the bubble what the schedule's fill and drain take: before the rank's first backward
+  /// operation and after its last forward operation, except between the forward operations, or
+  /// between the backward operations, of a schedule that separates the two. The remainder of the
+  /// bubble is waiting for slower stages.
+  Duration fill_drain;
   /// The device waits while its host launches the next operation: from the start of the step, or
   /// from the end of what the host waited for last.
   Duration issue;
@@ -40,6 +45,8 @@ struct Breakdown {
   [[nodiscard]] Duration computation_total() const;
   [[nodiscard]] Duration exposed_total() const;
   [[nodiscard]] Duration total() const;
+  /// What the rank computes, communicates and launches: the step without bubble and waiting.
+  [[nodiscard]] Duration busy() const { return step - bubble - waiting; }
 };
 [[nodiscard]] Breakdown breakdown(const Peers& peers, std::size_t rank);
 

@@ -1,19 +1,12 @@
 #include "sim/trace/summary.hpp"
 
 #include <algorithm>
-#include <tuple>
 
 #include "sim/base/check.hpp"
 
 namespace lockstep {
 
 namespace {
-
-[[nodiscard]] TimePoint end_of(const RankTimeline& rank) {
-  TimePoint end;
-  for (const Interval& interval : rank.operations) end = std::max(end, interval.end);
-  return end;
-}
 
 /// How long the compute stream computes.
 [[nodiscard]] Duration computation_of(const StepTimeline& timeline, const RankTimeline& rank) {
@@ -29,7 +22,6 @@ namespace {
 
 struct RankUse {
   std::size_t rank = 0;
-  TimePoint end;
   Duration computation;
 };
 
@@ -37,18 +29,9 @@ struct RankUse {
   std::vector<RankUse> out;
   for (std::size_t i = 0; i < timeline.ranks.size(); ++i) {
     const RankTimeline& rank = timeline.ranks[i];
-    out.push_back({i, end_of(rank), computation_of(timeline, rank)});
+    out.push_back({i, computation_of(timeline, rank)});
   }
   return out;
-}
-
-/// The first of those that end last and compute longest.
-[[nodiscard]] std::size_t worst_of(const std::vector<RankUse>& uses) {
-  return std::max_element(uses.begin(), uses.end(),
-                          [](const RankUse& a, const RankUse& b) {
-                            return std::tie(a.end, a.computation) < std::tie(b.end, b.computation);
-                          })
-      ->rank;
 }
 
 /// The first of those ranks of a role that compute longest; none where none was simulated.
@@ -78,6 +61,14 @@ struct RankUse {
   return out;
 }
 
+[[nodiscard]] Breakdown longest_busy(const std::vector<StageUse>& stages) {
+  LOCKSTEP_CHECK(!stages.empty());
+  return std::max_element(
+             stages.begin(), stages.end(),
+             [](const StageUse& a, const StageUse& b) { return a.rank.busy() < b.rank.busy(); })
+      ->rank;
+}
+
 }  // namespace
 
 StepSummary summarise(const StepTimeline& timeline) {
@@ -86,12 +77,12 @@ StepSummary summarise(const StepTimeline& timeline) {
   const std::vector<RankUse> uses = rank_uses(timeline);
   StepSummary out;
   out.step = timeline.end.since_start();
-  out.worst = breakdown(peers, worst_of(uses));
-  out.groups = traffic_by_group(peers, out.worst);
+  out.stages = stage_uses(peers, uses);
+  out.busiest = longest_busy(out.stages);
+  out.groups = traffic_by_group(peers, out.busiest);
   const std::vector<PathSegment> path = critical_path(peers);
   out.path = shares(path);
   out.path_legs = legs(path);
-  out.stages = stage_uses(peers, uses);
   return out;
 }
 

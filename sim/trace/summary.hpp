@@ -21,8 +21,9 @@ struct StageUse {
 
 struct StepSummary {
   Duration step;
-  /// The rank that ends last; of several the one that computes longest, then the first.
-  Breakdown worst{};
+  /// The stage that determines the step: of `stages` the one with the longest Breakdown::busy(),
+  /// the first of equal ones.
+  Breakdown busiest{};
   std::vector<GroupTraffic> groups{};  // of that rank
   std::vector<PathShare> path{};       // the critical path by what it goes to, longest first
   std::vector<PathLeg> path_legs{};    // the same path in its order

@@ -70,6 +70,7 @@ void add_exposed(const Breakdown& plain, const Breakdown& last, Means& means, Br
   for (std::size_t i = 0; i < kPurposes; ++i)
     purposes.add(plain.purpose[i], last.purpose[i], out.purpose[i]);
   purposes.finish(out.computation_total());
+  out.fill_drain = std::min(out.bubble, mean_time(plain.fill_drain, last.fill_drain, every));
   out.of_microbatches = mean_time(plain.of_microbatches, last.of_microbatches, every);
   return out;
 }
@@ -140,8 +141,8 @@ Duration mean_time(Duration plain, Duration last, std::int64_t every) {
 StepSummary mean_summary(const StepSummary& plain, const StepSummary& last, std::int64_t every) {
   StepSummary out;
   out.step = mean_time(plain.step, last.step, every);
-  out.worst = mean_breakdown(plain.worst, last.worst, every);
-  out.groups = mean_groups(plain, last, out.worst, every);
+  out.busiest = mean_breakdown(plain.busiest, last.busiest, every);
+  out.groups = mean_groups(plain, last, out.busiest, every);
   out.path = mean_path(plain, last, out.step, every);
   out.path_legs = last.path_legs;
   out.stages = mean_stages(plain, last, every);

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 #include "strategies/scenario/scenario_json.hpp"
 #include "strategies/scenario/scenario_node.hpp"
 #include "topologies/files/cluster_file.hpp"
@@ -15,7 +18,65 @@ struct NamedCluster {
   std::optional<std::filesystem::path> path;
   ClusterSize size;
   std::optional<std::string> gpu;
+  JsonObject overrides{};  // of the file's members
 };
+
+/// Members of a cluster file that a scenario may override in part.
+constexpr std::array<std::string_view, 4> kOverridable{"topology", "node", "graph", "fabric"};
+
+/// Objects member by member; whatever else replaces what is there.
+void merge(JsonValue& into, const JsonValue& from) {
+  auto* members = std::get_if<JsonObject>(&into.data);
+  const JsonObject* given = from.get_if<JsonObject>();
+  if (members == nullptr || given == nullptr) {
+    into = from;
+    return;
+  }
+  for (const JsonMember& member : *given) {
+    const auto there =
+        std::find_if(members->begin(), members->end(),
+                     [&member](const JsonMember& each) { return each.key == member.key; });
+    if (there == members->end()) {
+      members->push_back(member);
+    } else {
+      merge(there->value, member.value);
+    }
+  }
+}
+
+/// Whether a pointer leads to a value of `from`.
+bool leads_into(const JsonValue& from, std::string_view pointer) {
+  const JsonObject* members = from.get_if<JsonObject>();
+  if (pointer.empty() || members == nullptr) return true;
+  const std::size_t end = std::min(pointer.find('/', 1), pointer.size());
+  const JsonValue* next = find_member(*members, pointer.substr(1, end - 1));
+  return next != nullptr && leads_into(*next, pointer.substr(end));
+}
+
+/// Problems with members that the scenario overrides are the scenario's.
+ConfigError placed(const ConfigError& error, const ValueReader& at, const NamedCluster& named) {
+  const JsonValue overrides{{}, named.overrides};
+  std::vector<Problem> problems = error.problems();
+  for (Problem& problem : problems) {
+    if (problem.pointer.empty() || !leads_into(overrides, problem.pointer)) continue;
+    problem.file = at.problems().file();
+    problem.pointer = at.pointer() + problem.pointer;
+  }
+  return {std::move(problems), error.total()};
+}
+
+/// The cluster's file with what the scenario overrides.
+ClusterFile load_named(const ValueReader& at, const NamedCluster& named, const ClusterSize& size) {
+  if (named.overrides.empty()) return load_cluster(*named.path, size);
+  JsonDocument document = read_json(*named.path);
+  for (const JsonMember& member : named.overrides)
+    merge(document.root, json_object({{member.key, member.value}}));
+  try {
+    return read_cluster(document, size);
+  } catch (const ConfigError& error) {
+    throw placed(error, at, named);
+  }
+}
 
 std::optional<int> read_count(ObjectReader& in, std::string_view key, std::int64_t most) {
   const auto count = in.optional_integer(key, 1, most);
@@ -37,6 +98,10 @@ NamedCluster read_named(const ValueReader& at, const ScenarioFolders& folders) {
     named.size.nodes = read_count(in, "nodes", kMostNodes);
     named.size.ranks = read_count(in, "ranks", kMostRanks);
     named.gpu = in.optional_string("gpu");
+    for (const std::string_view key : kOverridable) {
+      const auto given = in.optional(key);
+      if (given) named.overrides.push_back({std::string{key}, {}, *given->value()});
+    }
   });
   return named;
 }
@@ -44,12 +109,12 @@ NamedCluster read_named(const ValueReader& at, const ScenarioFolders& folders) {
 /// With room for the servers: single GPUs on a fabric get extra hosts.
 std::optional<ClusterFile> load(const ValueReader& at, const NamedCluster& named, int servers) {
   return or_noted(at.problems(), [&] {
-    ClusterFile file = load_cluster(*named.path, named.size);
+    ClusterFile file = load_named(at, named, named.size);
     if (servers <= file.cluster.auxiliary_ranks()) return file;
     ClusterSize size = named.size;
     size.extra_hosts = servers;
     try {
-      return load_cluster(*named.path, size);
+      return load_named(at, named, size);
     } catch (const ConfigError&) {
       throw ConfigError{Problem{
           at.problems().file(), at.value()->at, at.pointer(),
@@ -84,6 +149,7 @@ JsonValue resolved_name(const NamedCluster& named, const ClusterFile& file, cons
     set_member(members, "nodes", json_of(file.cluster.nodes()));
   }
   set_member(members, "gpu", json_of(device.id));
+  for (const JsonMember& member : named.overrides) set_member(members, member.key, member.value);
   return out;
 }
 

@@ -14,6 +14,7 @@ namespace fs = std::filesystem;
 constexpr std::int64_t kMostGpus = 1 << 24;
 constexpr std::int64_t kMostPerNode = 256;
 constexpr std::int64_t kRack = 72;  // GPUs of an NVL72
+constexpr std::int64_t kPcieOf400G = 5;
 
 /// A shipped cluster of nodes whose figures are taken.
 struct Reference {
@@ -117,10 +118,14 @@ std::int64_t nics_of(const NodeFigures& figures) {
   return std::min(figures.nics_per_node, figures.gpus_per_node);
 }
 
+std::int64_t gpu_pcie(const NodeFigures& figures, const Reference& reference);
+std::int64_t nic_pcie(const NodeFigures& figures, const Reference& reference);
+
 /// As the reference's own node: its builder fits.
 bool like_reference(const NodeFigures& figures, const Reference& reference) {
   const std::string builder = text_member(reference.topology, "builder");
   if (figures.intra == "nvl72") return builder == "nvl72";
+  if (nic_pcie(figures, reference) != gpu_pcie(figures, reference)) return false;
   const bool eight = figures.gpus_per_node == 8 && nics_of(figures) == 8;
   if (figures.intra == "nvswitch") return eight && (builder == "dgx_a100" || builder == "dgx_h100");
   // Eight with six links each cannot be joined in pairs: they are DGX-1's cube, with its four NICs.
@@ -128,8 +133,31 @@ bool like_reference(const NodeFigures& figures, const Reference& reference) {
   return figures.intra == "nvlink-mesh" && cube;
 }
 
+/// Generation of the GPUs' PCIe; of the reference's where the device has none.
+std::int64_t gpu_pcie(const NodeFigures& figures, const Reference& reference) {
+  if (figures.pcie > 0) return figures.pcie;
+  return figures.device.pcie_generation.value_or(
+      reference.device.pcie_generation.value_or(kPcieOf400G));
+}
+
+/// Of the NICs': that of the GPUs, but a NIC above 400 Gb/s has PCIe 6 (ConnectX-8).
+std::int64_t nic_pcie(const NodeFigures& figures, const Reference& reference) {
+  const std::int64_t gpus = gpu_pcie(figures, reference);
+  if (figures.pcie > 0 || figures.nic_gbps <= 400) return gpus;
+  return std::max<std::int64_t>(gpus, kPcieOf400G + 1);
+}
+
+/// 16 lanes of a generation: 16 GB/s of generation 3, doubled by each further one.
+JsonValue pcie_json(const Reference& reference, std::int64_t generation) {
+  const JsonValue& own = *find_member(reference.topology, "pcie");
+  if (reference.device.pcie_generation == generation) return own;
+  const double rate = 2e9 * static_cast<double>(std::int64_t{1} << generation);
+  return with(*own.get_if<JsonObject>(), "bandwidth", rate_json(rate));
+}
+
 JsonValue reference_topology(const NodeFigures& figures, const Reference& reference) {
   JsonObject topology = reference.topology;
+  set_member(topology, "pcie", pcie_json(reference, gpu_pcie(figures, reference)));
   const std::int64_t links = figures.device.peer_links ? figures.device.peer_links->count : 0;
   if (links > 0 && !is_direct(reference)) {
     set_member(topology, "nvlink", nvlink_json(reference, figures.device, links, true));
@@ -197,7 +225,8 @@ JsonValue written_node(const NodeFigures& figures, const Reference& reference) {
   const std::int64_t gpus = figures.gpus_per_node;
   const std::int64_t nics = nics_of(figures);
   const std::int64_t switches = std::max<std::int64_t>(2, nics);
-  const JsonValue pcie = *find_member(reference.topology, "pcie");
+  const JsonValue pcie = pcie_json(reference, gpu_pcie(figures, reference));
+  const JsonValue of_nics = pcie_json(reference, nic_pcie(figures, reference));
   const JsonValue* sockets = find_member(reference.topology, "cpu");
   NodeWriter node;
   node.vertices("gpu", gpus, nics);
@@ -210,7 +239,7 @@ JsonValue written_node(const NodeFigures& figures, const Reference& reference) {
     node.cable(numbered("gpu", g), numbered("pcie_switch", g * switches / gpus), "pcie", pcie);
   }
   for (std::int64_t n = 0; n < nics; ++n) {
-    node.cable(numbered("nic", n), numbered("pcie_switch", n * switches / nics), "pcie", pcie);
+    node.cable(numbered("nic", n), numbered("pcie_switch", n * switches / nics), "pcie", of_nics);
   }
   for (std::int64_t s = 0; s < switches; ++s) {
     node.cable(numbered("pcie_switch", s), numbered("cpu", s * 2 / switches), "pcie", pcie);
@@ -256,7 +285,9 @@ void check_links(ObjectReader& in, const NodeFigures& figures) {
   }
 }
 
-std::string default_intra(const Device& device) {
+/// Of a rack's GPUs the rack, unless nodes of another size are asked for.
+std::string default_intra(const Device& device, bool sized) {
+  if (!sized && device.id.find("nvl72") != std::string::npos) return "nvl72";
   if (!device.peer_links) return "pcie";
   return device.peer_links->kind == "nvlink" ? "nvswitch" : "nvlink-mesh";
 }
@@ -271,9 +302,10 @@ std::optional<NodeFigures> read_node_figures(ObjectReader& in, const ScenarioFol
       file ? or_noted(in.self().problems(), [&] { return load_device(*file); }) : std::nullopt;
   if (device) figures.device = *std::move(device);
   figures.gpus = in.integer("gpus", 1, kMostGpus);
-  figures.intra =
-      in.one_of("intra", "way to join the GPUs of a node",
-                {"nvswitch", "nvlink-mesh", "nvl72", "pcie"}, default_intra(figures.device));
+  figures.intra = in.one_of(
+      "intra", "way to join the GPUs of a node", {"nvswitch", "nvlink-mesh", "nvl72", "pcie"},
+      default_intra(figures.device, in.optional("gpus_per_node").has_value()));
+  figures.pcie = in.optional_integer("pcie", 3, 7).value_or(0);
   const std::int64_t most =
       figures.intra == "nvl72" ? kRack : std::min<std::int64_t>(8, figures.gpus);
   figures.gpus_per_node = in.integer("gpus_per_node", 1, kMostPerNode, most);
@@ -295,6 +327,7 @@ JsonValue json_of(const NodeFigures& figures) {
                                {"nics_per_node", json_of(figures.nics_per_node)}});
   auto& members = *std::get_if<JsonObject>(&out.data);
   if (figures.nic_gbps > 0) set_member(members, "nic_gbps", json_of(figures.nic_gbps));
+  if (figures.pcie > 0) set_member(members, "pcie", json_of(figures.pcie));
   set_member(members, "fabric", json_of(figures.fabric));
   return out;
 }

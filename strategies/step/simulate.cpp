@@ -144,10 +144,13 @@ class Simulation {
     const bool free = options_.fidelity == Fidelity::automatic;
     if (may_fold(work, free)) find_classes();
     if (fold_ && !helps(free)) fold_.reset();
+    // Unfolded, all ranks have the same times; a fidelity never depends on the link loads.
+    const bool all_are_quick = !free || work.all <= kMostForAllRanks;
+    if (fold_ && options_.link_series && options_.fold != Folding::always && all_are_quick)
+      fold_.reset();
     out_.fidelity = options_.fidelity;
     if (out_.fidelity == Fidelity::automatic) {
-      out_.fidelity = fold_ || !free || work.all <= kMostForAllRanks ? Fidelity::all_ranks
-                                                                     : Fidelity::representatives;
+      out_.fidelity = fold_ || all_are_quick ? Fidelity::all_ranks : Fidelity::representatives;
     }
     if (!fold_) choose_algorithms();
     if (out_.fidelity == Fidelity::representatives && !options_.speeds.empty())
@@ -170,7 +173,7 @@ class Simulation {
   [[nodiscard]] bool may_fold(const Work& work, bool free) const {
     if (options_.fold == Folding::off || options_.fidelity == Fidelity::representatives)
       return false;
-    if (options_.network == NetworkModel::queue || options_.link_series) return false;
+    if (options_.network == NetworkModel::queue) return false;
     return !free || work.one_each <= kMostForAllRanks;
   }
 
@@ -206,7 +209,7 @@ class Simulation {
                                             representatives ? &times : nullptr, endpoints(),
                                             cost_.slowdown_while_communicating(), options_.speeds,
                                             fold_.get(), kinds_ ? &*kinds_ : nullptr});
-    lowered.workload.logs_transfers = options_.link_series && !representatives;
+    lowered.workload.logs_transfers = options_.link_series && !representatives && !fold_;
     const auto play = options_.fold == Folding::off ? replay : replay_reusing;
     const ReplayResult result =
         play(fold_ ? fold_->network() : network_, lowered.workload, options_.network);

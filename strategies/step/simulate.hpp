@@ -29,7 +29,8 @@ enum class Fidelity : std::uint8_t {
 };
 
 /// Whether ranks that cannot differ are simulated once. Times are the same to the picosecond. With
-/// the queue model, and where the loads of links over time are asked for, nothing is folded.
+/// the queue model nothing is folded, and where the loads of links over time are wanted only steps
+/// that are too large for all ranks.
 /// `automatic`: where it helps; `off`: neither are alike collectives replayed once for all.
 enum class Folding : std::uint8_t { automatic, off, always };
 
@@ -68,7 +69,8 @@ struct SimulatedStep {
   /// Classes of ranks, as timeline.ranks, where they were folded or, with representatives, some are
   /// slower; in what they differ, with Folding::always.
   std::vector<RankClass> classes{};
-  /// Where asked for. With representatives: what the first of them and its sisters send.
+  /// Where asked for; empty of a folded step. With representatives: what the first of them and its
+  /// sisters send.
   std::vector<LinkSeries> links{};
 };
 

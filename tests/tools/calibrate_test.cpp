@@ -65,16 +65,16 @@ TEST_CASE("a calibration of several GPUs is simulated with by its links, which i
   const TemporaryFile box{eight_gpus(Json::parse(text_of(host.path())))};
   const std::string run = "lockstep run attention-two-gpus --calibration ";
   const Json own = json_of(run + host.path());
-  CHECK(own["links_of_box"] == "as the cluster has them: the calibration is of a host");
+  CHECK(own["machine_links"] == "as the cluster has them: the calibration is of a host");
   const Json of = json_of(run + box.path());
-  CHECK(of["links_of_box"] ==
+  CHECK(of["machine_links"] ==
         "NVLinks as measured, 100 GB/s after 3 us from GPU 0 to GPU 1 (else 240 GB/s after 600 "
         "ns): the median of 2 pairs");
   for (const Json& link : of["links"]) {
-    CHECK(link["carries_Bps"].get<double>() == doctest::Approx(100e9));
+    CHECK(link["bandwidth_Bps"].get<double>() == doctest::Approx(100e9));
   }
   CHECK(contains(run_command(run + box.path()).out, "# links between GPUs: NVLinks as measured"));
-  CHECK(json_of("lockstep run attention-two-gpus")["links_of_box"].is_null());
+  CHECK(json_of("lockstep run attention-two-gpus")["machine_links"].is_null());
 }
 
 TEST_CASE("what calibrate cannot do is said in one sentence") {

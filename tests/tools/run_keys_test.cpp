@@ -150,6 +150,11 @@ std::vector<Key> other_keys() {
       {"cluster.nics_per_node", {"figures", {}, "8"}, {}},
       {"cluster.nic_gbps", {"figures", {}, "100"}, {"one node", {}, "100"}},
       {"cluster.fabric", {}, {"figures", {}, "roce"}},
+      {"cluster.pcie", {"figures", {}, "3"}, {}},
+      // Overrides of a named file: dgx-a100 is built from a topology, not from nodes or a graph.
+      {"cluster.topology", {"dense", {}, R"({"nvlink": {"bandwidth": "10 GB/s"}})"}, {}},
+      {"cluster.node", {}, {"dense", {}, "{}"}},
+      {"cluster.graph", {}, {"dense", {}, "{}"}},
   };
 }
 

@@ -64,12 +64,12 @@ TEST_CASE("pipelines idle by their formulas") {
   const double formula = 3.0 / 16 * ideal;
   CHECK(one["breakdown"]["bubble_s"].get<double>() == doctest::Approx(formula).epsilon(0.05));
   // The fraction is of the ideal time with what is exposed of messages, here 0.1 % of it.
-  CHECK(one["breakdown"]["bubble_fraction"].get<double>() ==
+  CHECK(one["breakdown"]["bubble_fraction_of_ideal"].get<double>() ==
         doctest::Approx(one["breakdown"]["bubble_s"].get<double>() / ideal).epsilon(0.005));
   CHECK(bubble("pipeline-gpipe") == doctest::Approx(formula).epsilon(0.05));
   // One microbatch of sixteen sequences, whose kernels are longer: of its own ideal time.
   const Json alone = run("pipeline-naive")["breakdown"];
-  CHECK(alone["bubble_fraction"].get<double>() == doctest::Approx(3).epsilon(0.05));
+  CHECK(alone["bubble_fraction_of_ideal"].get<double>() == doctest::Approx(3).epsilon(0.05));
   CHECK(bubble("pipeline-interleaved") == doctest::Approx(formula / 2).epsilon(0.15));  // v = 2
   // tF + tB - tW of tF + tB + tW: a third where all are equal; attention makes tB longer than tW.
   const double first = bubble("pipeline-zb");
@@ -146,8 +146,8 @@ TEST_CASE("every scenario runs, and its shares are of the step") {
         "llama7b-256", "sequence-2d", "sequence-ring", "sequence-ulysses"}) {
     CAPTURE(name);
     const Json result = run(name);
-    CHECK(result["mfu"].get<double>() > 0);
-    CHECK(result["mfu"].get<double>() < 0.8);
+    CHECK(result["mfu_fraction"].get<double>() > 0);
+    CHECK(result["mfu_fraction"].get<double>() < 0.8);
     CHECK(result["breakdown"]["bubble_s"].get<double>() < result["step_time_s"].get<double>());
   }
 }

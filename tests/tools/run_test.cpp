@@ -37,7 +37,7 @@ TEST_CASE("a step's JSON has every promised key, and its figures agree with each
   for (const std::string scenario : {"mlp-two-gpus", "pipeline-1f1b", "llama7b-256"}) {
     CAPTURE(scenario);
     const Json result = json_of(run(scenario));
-    CHECK(result["schema"] == "lockstep.run/1");
+    CHECK(result["schema"] == "lockstep.run/2");
     CHECK(result["tool"]["name"] == "lockstep");
     CHECK(result["seed"] == 1);
     CHECK(result["fingerprint"].get<std::string>().size() == 16);
@@ -45,7 +45,7 @@ TEST_CASE("a step's JSON has every promised key, and its figures agree with each
     const Json& breakdown = result["breakdown"];
     // Every instant of the step counts once.
     CHECK(sum_of(breakdown["computation_s"]) + sum_of(breakdown["exposed_communication_s"]) +
-              breakdown["bubble_s"].get<double>() + breakdown["issue_s"].get<double>() +
+              breakdown["bubble_s"].get<double>() + breakdown["launch_overhead_s"].get<double>() +
               breakdown["waiting_s"].get<double>() ==
           doctest::Approx(step).epsilon(1e-9));
     double path = 0;
@@ -59,12 +59,12 @@ TEST_CASE("a step's JSON has every promised key, and its figures agree with each
                          parallel["pp"].get<double>() * parallel["cp"].get<double>();
     CHECK(result["samples_per_s"].get<double>() ==
           doctest::Approx(parallel["global_batch"].get<double>() / step));
-    CHECK(result["mfu"].get<double>() ==
+    CHECK(result["mfu_fraction"].get<double>() ==
           doctest::Approx(result["model_flops_per_step"].get<double>() / step / ranks /
                           result["peak_flops_per_gpu_per_s"].get<double>()));
     CHECK(contains(result["convention"].get<std::string>(), "causal attention"));
     CHECK_FALSE(result["links"].empty());
-    for (const Json& link : result["links"]) CHECK(link["busy"].get<double>() <= 1.0);
+    for (const Json& link : result["links"]) CHECK(link["busy_fraction"].get<double>() <= 1.0);
   }
 }
 
@@ -85,6 +85,7 @@ TEST_CASE("the same step prints the same bytes, in every format") {
   const Json rows = rows_of(kMlp);
   CHECK(lines_of(output_of(kMlp + " --format csv")).size() == 1 + rows.size());
   CHECK(contains(output_of(kMlp), "MFU"));
+  CHECK(contains(output_of(kMlp + " --format md"), "| model |"));
   CHECK(contains(output_of(kMlp + " --format md"), "| step time |"));
 }
 

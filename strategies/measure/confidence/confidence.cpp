@@ -88,7 +88,8 @@ double weighted_quantile(const std::vector<Near>& runs, double share) {
 }
 
 MeasuredRange middle_of(const std::vector<Near>& runs) {
-  return {weighted_quantile(runs, (1 - kMiddle) / 2), weighted_quantile(runs, (1 + kMiddle) / 2)};
+  return {weighted_quantile(runs, (1 - kMiddle) / 2), weighted_quantile(runs, (1 + kMiddle) / 2),
+          weighted_quantile(runs, 0.5)};
 }
 
 Duration scaled(Duration time, double by) {
@@ -174,8 +175,9 @@ Confidence confidence_of(Duration step, const RunKind& kind,
   const std::vector<Near> runs = nearest(kind, checked);
   Confidence out;
   const MeasuredRange range = middle_of(runs);
-  out.low = scaled(step, range.low);
-  out.high = scaled(step, range.high);
+  out.expected = scaled(step, range.median);
+  out.low = std::min(step, scaled(step, range.low));
+  out.high = std::max(step, scaled(step, range.high));
   out.share = kShare;
   out.runs = runs.size();
   out.groups = groups_of(runs);

@@ -25,18 +25,25 @@ struct Unchecked {
 };
 
 struct Confidence {
-  Duration low{};  // with probability `share` the step takes between these
+  Duration expected{};  // the simulated step times the weighted median of measured over simulated
+  /// With probability `share` the step takes between these; both times above are among them.
+  /// Meaningful inside the validated domain only.
+  Duration low{};
   Duration high{};
   double share = 0;
   std::size_t runs = 0;               // that it comes from
   std::vector<std::string> groups{};  // theirs, most frequent first
-  std::vector<Unchecked> outside{};   // empty: inside everything that was checked
+  std::vector<Unchecked> outside{};   // empty: inside the validated domain
+
+  /// Outside the validated domain: no interval is known.
+  [[nodiscard]] bool extrapolated() const { return !outside.empty(); }
 };
 
 /// Of measured over simulated.
 struct MeasuredRange {
   double low = 1;
   double high = 1;
+  double median = 1;
 };
 
 /// Meant to hold 80 % of runs of groups that are not checked yet: the middle of measured over

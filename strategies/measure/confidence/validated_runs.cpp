@@ -1,5 +1,8 @@
 #include "strategies/measure/confidence/validated_runs.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "sim/config/reader.hpp"
 
 namespace lockstep {
@@ -36,12 +39,27 @@ RunKind read_kind(ObjectReader& in) {
   return out;
 }
 
-}  // namespace
+/// All of a file.
+struct Residuals {
+  std::vector<ValidatedRun> runs{};
+  std::vector<double> memory_errors{};
+};
 
-std::vector<ValidatedRun> read_checked_runs(const JsonDocument& document) {
+void read_memory(ObjectReader& in, Residuals& out) {
+  const auto at = in.optional("peak_memory");
+  if (!at) return;
+  at->array([&out](const ValueReader& one) {
+    one.object([&out](ObjectReader& row) {
+      (void)row.string("group");
+      out.memory_errors.push_back(row.number("error", -0.999, kMostError));
+    });
+  });
+}
+
+Residuals read_residuals(const JsonDocument& document) {
   return read_document(document, [](ObjectReader& in) {
     (void)in.string("source");
-    std::vector<ValidatedRun> out;
+    Residuals out;
     in.array(
         "runs",
         [&out](const ValueReader& one) {
@@ -50,16 +68,38 @@ std::vector<ValidatedRun> read_checked_runs(const JsonDocument& document) {
             checked.group = run.string("group");
             checked.error = run.number("error", -0.999, kMostError);
             checked.kind = run.object("kind", read_kind);
-            out.push_back(std::move(checked));
+            out.runs.push_back(std::move(checked));
           });
         },
         1);
+    read_memory(in, out);
     return out;
   });
 }
 
+}  // namespace
+
+std::vector<ValidatedRun> read_checked_runs(const JsonDocument& document) {
+  return read_residuals(document).runs;
+}
+
 std::vector<ValidatedRun> load_validated_runs(const std::filesystem::path& path) {
   return read_checked_runs(read_json(path));
+}
+
+std::vector<double> load_memory_errors(const std::filesystem::path& path) {
+  return read_residuals(read_json(path)).memory_errors;
+}
+
+double memory_margin(const std::vector<double>& errors) {
+  if (errors.empty()) return 0;
+  constexpr double kShare = 0.9;
+  std::vector<double> excess;
+  for (const double error : errors) excess.push_back(1 / (1 + error) - 1);
+  std::sort(excess.begin(), excess.end());
+  const auto last = static_cast<double>(excess.size());
+  const auto at = static_cast<std::size_t>(std::ceil(kShare * last)) - 1;
+  return std::max(0.0, excess[at]);
 }
 
 }  // namespace lockstep

@@ -21,12 +21,12 @@ TEST_CASE("a mean step is the mean of every part, and its parts add up") {
     CAPTURE(every);
     const StepSummary mean = mean_summary(plain, last, every);
     CHECK(mean.step == mean_time(plain.step, last.step, every));
-    CHECK(mean.worst.step == mean.step);
-    CHECK(mean.worst.total() == mean.step);
+    CHECK(mean.busiest.step == mean.step);
+    CHECK(mean.busiest.total() == mean.step);
     CHECK(total(mean.path) == mean.step);
     Duration purposes;
-    for (const Duration each : mean.worst.purpose) purposes += each;
-    CHECK(purposes == mean.worst.computation_total());
+    for (const Duration each : mean.busiest.purpose) purposes += each;
+    CHECK(purposes == mean.busiest.computation_total());
     REQUIRE(mean.stages.size() == 1);
     CHECK(mean.stages[0].rank.total() == mean.step);
   }
@@ -36,12 +36,12 @@ TEST_CASE("what only one step of several does counts for its share") {
   const StepSummary last = summarise(two_replicas());
   StepSummary plain = last;
   plain.groups.clear();
-  plain.worst.exposed.clear();  // its 50 ps are computed instead
-  plain.worst.computation[static_cast<std::size_t>(OperationClass::matmul)] +=
+  plain.busiest.exposed.clear();  // its 50 ps are computed instead
+  plain.busiest.computation[static_cast<std::size_t>(OperationClass::matmul)] +=
       Duration::picoseconds(50);
-  plain.worst.purpose[static_cast<std::size_t>(Purpose::forward)] += Duration::picoseconds(50);
+  plain.busiest.purpose[static_cast<std::size_t>(Purpose::forward)] += Duration::picoseconds(50);
   const StepSummary mean = mean_summary(plain, last, 10);
-  CHECK(mean.worst.exposed.at("dp").ps() == 5);
+  CHECK(mean.busiest.exposed.at("dp").ps() == 5);
   REQUIRE(mean.groups.size() == 1);
   CHECK(mean.groups[0].operations == doctest::Approx(0.1));
   CHECK(mean.groups[0].bytes == Bytes{1});  // 10 bytes, once in ten steps

@@ -160,7 +160,7 @@ TEST_CASE("a copy to the host counts as communication with it") {
   program.roles.push_back({"all", {}, false, {{all, 0, 0}}});
   const StepTimeline step = timeline_of(program, {{{0, 10}, {10, 30}}});
   const StepSummary summary = summarise(step);
-  CHECK(summary.worst.exposed.at("host").ps() == 20);
+  CHECK(summary.busiest.exposed.at("host").ps() == 20);
   CHECK(summary.groups[0].bytes == Bytes{8});
 }
 
@@ -285,7 +285,7 @@ TEST_CASE("the summary tells of the rank that ends last, and of every stage") {
   const StepTimeline step = two_stages();
   const StepSummary summary = summarise(step);
   CHECK(summary.step.ps() == 660);
-  CHECK(summary.worst.rank == 0);
+  CHECK(summary.busiest.rank == 0);
   REQUIRE(summary.stages.size() == 2);
   CHECK(summary.stages[0].name == "stage 0");
   // 300 of 660 compute on either stage.
@@ -296,9 +296,9 @@ TEST_CASE("the summary tells of the rank that ends last, and of every stage") {
 
 TEST_CASE("of ranks that end together the one that computes longest is told of") {
   // Rank 0 computes 100 + 100 + 10, rank 1 120 + 20 + 10.
-  CHECK(summarise(two_replicas()).worst.rank == 0);
+  CHECK(summarise(two_replicas()).busiest.rank == 0);
   // Rank 1 now 230 + 20 + 10.
-  CHECK(summarise(two_replicas(230)).worst.rank == 1);
+  CHECK(summarise(two_replicas(230)).busiest.rank == 1);
 }
 
 TEST_CASE("a step in which nothing happens is all zero") {
@@ -306,7 +306,7 @@ TEST_CASE("a step in which nothing happens is all zero") {
   program.roles.push_back({"all", {}, false, {}});
   const StepSummary summary = summarise(timeline_of(program, {{}}));
   CHECK(summary.step.ps() == 0);
-  CHECK(summary.worst.total().ps() == 0);
+  CHECK(summary.busiest.total().ps() == 0);
   CHECK(summary.path.empty());
   CHECK(summary.stages[0].idle_fraction == 0);
 }

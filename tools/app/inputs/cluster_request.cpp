@@ -6,6 +6,7 @@
 
 #include "sim/config/config_error.hpp"
 #include "sim/config/did_you_mean.hpp"
+#include "strategies/scenario/scenario.hpp"
 #include "tools/app/errors.hpp"
 #include "topologies/failures/link_changes.hpp"
 #include "topologies/failures/reachability.hpp"
@@ -20,12 +21,16 @@ RoutePolicy ClusterRequest::policy() const {
   throw RequestError("routes", "expected auto, ecmp or shortest, got \"" + routes + "\"");
 }
 
-/// A name without a slash or ".json" is that of a shipped cluster, unless there is such a file.
+/// A name without a slash or ".json" is that of a shipped cluster or scenario, unless there is such
+/// a file.
 std::string ClusterRequest::path() const {
   std::error_code ignored;
   const bool bare = cluster.find('/') == std::string::npos &&
                     cluster.find(".json") == std::string::npos && !fs::exists(cluster, ignored);
-  return bare ? config_folder() + "/clusters/" + cluster + ".json" : cluster;
+  if (!bare) return cluster;
+  const std::string scenario = config_folder() + "/scenarios/" + cluster + ".json";
+  const std::string shipped = config_folder() + "/clusters/" + cluster + ".json";
+  return !fs::exists(shipped, ignored) && fs::exists(scenario, ignored) ? scenario : shipped;
 }
 
 namespace {
@@ -122,11 +127,11 @@ auto for_field(const std::string& field, Make&& make) {
 }
 
 /// One field's changes, with the notes added.
-void change(LoadedCluster& loaded, const std::string& field, const LinkChange& wanted) {
-  auto [cluster, notes] =
-      for_field(field, [&] { return change_links(loaded.cluster, std::array{wanted}); });
-  loaded.cluster = std::move(cluster);
-  loaded.link_changes.insert(loaded.link_changes.end(), notes.begin(), notes.end());
+void change(Cluster& cluster, const std::string& field, const LinkChange& wanted,
+            std::vector<std::string>& notes) {
+  auto changed = for_field(field, [&] { return change_links(cluster, std::array{wanted}); });
+  cluster = std::move(changed.cluster);
+  notes.insert(notes.end(), changed.notes.begin(), changed.notes.end());
 }
 
 void refuse_cut_off(const Cluster& cluster) {
@@ -141,23 +146,46 @@ void refuse_cut_off(const Cluster& cluster) {
 
 }  // namespace
 
-void ClusterRequest::change_links_of(LoadedCluster& loaded) const {
-  for (const auto& [link, settings] : set_links) {
+std::vector<std::string> apply_link_changes(const LinkChangeRequest& wanted, RoutePolicy policy,
+                                            std::uint64_t seed, Cluster& cluster) {
+  std::vector<std::string> notes;
+  for (const auto& [link, settings] : wanted.set_links) {
     const std::string field = "set_link " + in_quotes(link);
-    change(loaded, field, for_field(field, [&, &link = link, &settings = settings] {
-             return parse_link_settings(link, settings);
-           }));
+    change(cluster, field,
+           for_field(field, [&, &link = link,
+                             &settings = settings] { return parse_link_settings(link, settings); }),
+           notes);
   }
-  for (const std::string& link : failed) {
+  for (const std::string& link : wanted.failed) {
     LinkChange gone;
     gone.links = link;
     gone.failed = true;
-    change(loaded, "fail " + in_quotes(link), gone);
+    change(cluster, "fail " + in_quotes(link), gone, notes);
   }
-  refuse_cut_off(loaded.cluster);
-  if (const auto ways = rerouted(loaded.cluster, policy(), seed))
-    loaded.link_changes.push_back(describe(*ways, loaded.cluster));
+  refuse_cut_off(cluster);
+  if (const auto ways = rerouted(cluster, policy, seed)) notes.push_back(describe(*ways, cluster));
+  return notes;
 }
+
+namespace {
+
+/// Whether a document is a scenario, whose cluster may be given by parameters.
+bool is_scenario(const JsonDocument& document) {
+  const auto* root = document.root.get_if<JsonObject>();
+  return root != nullptr && find_member(*root, "cluster") != nullptr &&
+         find_member(*root, "model") != nullptr;
+}
+
+LoadedCluster cluster_of_scenario(const std::string& file) {
+  Scenario scenario = load_scenario(file, {}, config_folder());
+  return {scenario.cluster.name,
+          "the cluster of scenario " + scenario.name,
+          std::move(scenario.cluster.device),
+          std::move(scenario.cluster.cluster),
+          {}};
+}
+
+}  // namespace
 
 Device find_device(const std::string& field, const std::string& id) {
   const fs::path file = fs::path(config_folder()) / "devices" / (id + ".json");
@@ -173,12 +201,20 @@ LoadedCluster ClusterRequest::load(int extra_hosts) const {
   if (from != cluster && !fs::exists(from, ignored))
     throw RequestError("cluster", no_such("cluster", cluster, config_folder() + "/clusters"));
   const JsonDocument document = read_json(from);
+  if (is_scenario(document)) {
+    if (nodes || ranks)
+      throw RequestError(fields_of({nodes, ranks}),
+                         "a scenario determines the size of its cluster");
+    LoadedCluster loaded = cluster_of_scenario(from);
+    loaded.link_changes = apply_link_changes({set_links, failed}, policy(), seed, loaded.cluster);
+    return loaded;
+  }
   Problems problems(from);
   auto device = read_device_of(document, problems);
   auto file = read_sized(document, {nodes, ranks, extra_hosts}, problems);
   problems.throw_if_any();
   LoadedCluster loaded{file->name, file->summary, std::move(*device), std::move(file->cluster), {}};
-  change_links_of(loaded);
+  loaded.link_changes = apply_link_changes({set_links, failed}, policy(), seed, loaded.cluster);
   return loaded;
 }
 

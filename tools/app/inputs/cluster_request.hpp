@@ -39,10 +39,22 @@ struct ClusterRequest {
   [[nodiscard]] LoadedCluster load(int extra_hosts = 0) const;
   /// For messages and results: "star x 8", "dgx-h100, 4 nodes".
   [[nodiscard]] std::string path() const;
-
- private:
-  void change_links_of(LoadedCluster& loaded) const;
 };
+
+/// Links to change and links or vertices that have failed, as ClusterRequest has them.
+struct LinkChangeRequest {
+  std::vector<std::pair<std::string, std::string>> set_links{};
+  std::vector<std::string> failed{};
+
+  [[nodiscard]] bool any() const { return !set_links.empty() || !failed.empty(); }
+};
+
+/// Changes the links of a cluster; returns what was done, a line each, and how many routes between
+/// ranks changed. Throws RequestError for links that are not there, Refusal where two ranks have no
+/// route left.
+[[nodiscard]] std::vector<std::string> apply_link_changes(const LinkChangeRequest& wanted,
+                                                          RoutePolicy policy, std::uint64_t seed,
+                                                          Cluster& cluster);
 
 /// A shipped device by its id. Throws RequestError for `field` if there is none.
 [[nodiscard]] Device find_device(const std::string& field, const std::string& id);

@@ -1,6 +1,10 @@
 #include "tools/app/step/link_use.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+#include <utility>
 
 namespace lockstep::app {
 
@@ -9,6 +13,43 @@ namespace {
 struct Load {
   LinkId id = 0;
   double seconds = 0;
+};
+
+using Key = std::tuple<VertexKind, VertexKind, double, long long>;
+
+/// Links that cannot be told apart in a table.
+class Groups {
+ public:
+  Groups(const Cluster& cluster, Duration step) : cluster_{cluster}, step_{step} {}
+
+  /// In descending order of load; at most `most` groups are kept.
+  void add(const Load& load, Bytes bytes, std::size_t most) {
+    const ClusterLink link = cluster_.link(load.id);
+    // Rounding of transfers to whole picoseconds may push the quotient above 1.
+    const double busy = step_ > Duration{} ? std::min(1.0, load.seconds / step_.seconds()) : 0;
+    const Rate rate = link.figures.carried();
+    const VertexKind from = cluster_.vertex(link.from).kind;
+    const VertexKind to = cluster_.vertex(link.to).kind;
+    const Key key{from, to, rate.bytes_per_second(), std::llround(200 * busy)};
+    const auto known = places_.find(key);
+    if (known != places_.end()) {
+      ++out_[known->second].count;
+      return;
+    }
+    if (out_.size() == most) return;
+    places_.emplace(key, out_.size());
+    out_.push_back({cluster_.link_name(load.id),
+                    std::string{to_string(from)} + " -> " + std::string{to_string(to)}, 1, bytes,
+                    rate, busy});
+  }
+
+  [[nodiscard]] std::vector<LinkUse> take() && { return std::move(out_); }
+
+ private:
+  const Cluster& cluster_;
+  Duration step_;
+  std::map<Key, std::size_t> places_;
+  std::vector<LinkUse> out_;
 };
 
 }  // namespace
@@ -23,20 +64,11 @@ std::vector<LinkUse> busiest_links(const std::vector<Bytes>& carried, Duration s
     const double rate = cluster.link(id).figures.carried().bytes_per_second();
     loads.push_back({id, static_cast<double>(carried[i].count()) / rate});
   }
-  const std::size_t kept = std::min(most, loads.size());
-  std::partial_sort(loads.begin(), loads.begin() + static_cast<std::ptrdiff_t>(kept), loads.end(),
-                    [](const Load& a, const Load& b) {
-                      return a.seconds != b.seconds ? a.seconds > b.seconds : a.id < b.id;
-                    });
-  std::vector<LinkUse> out;
-  for (std::size_t i = 0; i < kept; ++i) {
-    const Load& load = loads[i];
-    // A link may seem to carry more than it can by what messages end early, at whole picoseconds.
-    const double busy = step > Duration{} ? std::min(1.0, load.seconds / step.seconds()) : 0;
-    out.push_back({cluster.link_name(load.id), carried[load.id],
-                   cluster.link(load.id).figures.carried(), busy});
-  }
-  return out;
+  std::stable_sort(loads.begin(), loads.end(),
+                   [](const Load& a, const Load& b) { return a.seconds > b.seconds; });
+  Groups groups(cluster, step);
+  for (const Load& load : loads) groups.add(load, carried[load.id], most);
+  return std::move(groups).take();
 }
 
 }  // namespace lockstep::app

@@ -215,6 +215,7 @@ MemoryShortfall memory_shortfall(const StepRequest& request, const Scenario& sce
   MemoryShortfall out;
   out.memory = memory;
   out.device = scenario.cluster.device.id;
+  out.scenario = std::make_shared<const Scenario>(scenario);
   out.changes = fitting_changes(request, scenario, capacity);
   out.states = Bytes{count_parameters(scenario.model).total()} * state_bytes(scenario.parallel);
   out.least_gpus = (out.states.count() + capacity.count() - 1) / capacity.count();

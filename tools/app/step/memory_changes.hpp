@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,7 @@ struct MemoryShortfall {
   /// needs fewer.
   Bytes states;
   std::int64_t least_gpus = 0;
+  std::shared_ptr<const Scenario> scenario{};
 };
 
 /// Searches the changes; `memory` has a capacity.

@@ -32,26 +32,64 @@ void put_in_words(const RoleProgram& role, RankMemory& memory) {
   if (peak.operation) memory.during = role.name(*peak.operation);
 }
 
+/// The rank that needs the most of those added, the first of equal ones.
+class Worst {
+ public:
+  explicit Worst(std::optional<Bytes> capacity) : capacity_{capacity} {}
+
+  void add(const RoleProgram& role, const RankTimeline& rank) {
+    MemoryAccount account = memory_account(role, rank);
+    if (any_ && account.device.peak.held.total() <= worst_.needed()) return;
+    any_ = true;
+    worst_ = {};
+    worst_.rank = rank.rank;
+    worst_.role = role.program->roles[role.role].name;
+    worst_.account = std::move(account);
+    worst_.model_states = model_state_bytes(resident_bytes(role));
+    worst_.capacity = capacity_;
+    put_in_words(role, worst_);
+  }
+
+  [[nodiscard]] RankMemory take() && { return std::move(worst_); }
+
+ private:
+  std::optional<Bytes> capacity_;
+  bool any_ = false;
+  RankMemory worst_;
+};
+
 }  // namespace
 
+std::string to_string(MemoryFit fit) {
+  if (fit == MemoryFit::fits) return "fits";
+  return fit == MemoryFit::tight ? "tight" : "does not fit";
+}
+
+MemoryFit RankMemory::fit() const {
+  if (!fits()) return MemoryFit::does_not_fit;
+  const bool clear = !capacity || static_cast<double>(needed().count()) * (1 + margin) <=
+                                      static_cast<double>(capacity->count());
+  return clear ? MemoryFit::fits : MemoryFit::tight;
+}
+
 RankMemory worst_memory(const StepTimeline& timeline, std::optional<Bytes> capacity) {
-  RankMemory worst;
+  Worst worst(capacity);
   std::set<std::size_t> seen;
   for (const RankTimeline& rank : timeline.ranks) {
-    const Role& role = timeline.program->roles[rank.role];
-    if (role.host || !seen.insert(rank.role).second) continue;
-    MemoryAccount account = memory_account(timeline.roles[rank.role], rank);
-    const bool first = seen.size() == 1;
-    if (!first && account.device.peak.held.total() <= worst.needed()) continue;
-    worst = {};
-    worst.rank = rank.rank;
-    worst.role = role.name;
-    worst.account = std::move(account);
-    worst.model_states = model_state_bytes(resident_bytes(timeline.roles[rank.role]));
-    worst.capacity = capacity;
-    put_in_words(timeline.roles[rank.role], worst);
+    if (timeline.program->roles[rank.role].host || !seen.insert(rank.role).second) continue;
+    worst.add(timeline.roles[rank.role], rank);
   }
-  return worst;
+  return std::move(worst).take();
+}
+
+RankMemory worst_memory_in_order(const Program& program, std::optional<Bytes> capacity) {
+  Worst worst(capacity);
+  for (std::size_t i = 0; i < program.roles.size(); ++i) {
+    if (program.roles[i].host) continue;
+    const RoleProgram role = unroll(program, i);
+    worst.add(role, in_order(program, role));
+  }
+  return std::move(worst).take();
 }
 
 Bytes most_reserved(const StepTimeline& timeline, std::optional<Bytes> capacity) {

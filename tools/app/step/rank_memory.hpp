@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -7,6 +8,10 @@
 #include "sim/trace/memory.hpp"
 
 namespace lockstep::app {
+
+enum class MemoryFit : std::uint8_t { fits, tight, does_not_fit };
+/// "fits", "tight", "does not fit".
+[[nodiscard]] std::string to_string(MemoryFit fit);
 
 /// What one rank needs of its GPU's memory.
 struct RankMemory {
@@ -20,12 +25,22 @@ struct RankMemory {
   std::string during{};                // the operation at the peak in words; empty: none
 
   [[nodiscard]] Bytes needed() const { return account.device.peak.held.total(); }
+  /// By what share of itself the need may be larger on hardware: the error of validated peaks.
+  double margin = 0;
+
   [[nodiscard]] bool fits() const { return !capacity || needed() <= *capacity; }
+  /// Tight: fits, but by less than `margin`.
+  [[nodiscard]] MemoryFit fit() const;
 };
 
 /// The rank that needs the most among those that were simulated (of a role that many play, the
 /// first); of equal ones the first.
 [[nodiscard]] RankMemory worst_memory(const StepTimeline& timeline, std::optional<Bytes> capacity);
+
+/// The same before anything is simulated, with the operations of each role one after the other in
+/// the order of their launch.
+[[nodiscard]] RankMemory worst_memory_in_order(const Program& program,
+                                               std::optional<Bytes> capacity);
 
 /// What PyTorch's caching allocator reserves on the rank where that is most (reserved_bytes()).
 [[nodiscard]] Bytes most_reserved(const StepTimeline& timeline, std::optional<Bytes> capacity);

@@ -3,13 +3,32 @@
 #include <fmt/format.h>
 
 #include "tools/app/errors.hpp"
+#include "tools/app/step/run_step.hpp"
 
 namespace lockstep::app {
 
-void check_rank_speeds(const std::map<int, double>& speeds, int ranks) {
-  if (speeds.empty() || speeds.rbegin()->first < ranks) return;
-  throw RequestError(fmt::format("set_rank {}", speeds.rbegin()->first),
-                     fmt::format("the scenario has ranks 0 to {}", ranks - 1));
+namespace {
+
+void check(int rank, const std::string& field, int ranks) {
+  if (rank < ranks) return;
+  throw RequestError(field, fmt::format("the scenario has ranks 0 to {}", ranks - 1));
+}
+
+}  // namespace
+
+std::map<int, double> rank_speeds(const std::vector<RankSpeedRange>& ranges,
+                                  const std::map<int, double>& single, int ranks) {
+  std::map<int, double> out;
+  for (const RankSpeedRange& range : ranges) {
+    const int last = range.last.value_or(ranks - 1);
+    check(last, fmt::format("gpu_speed {}..{}", range.first, last), ranks);
+    for (int rank = range.first; rank <= last; ++rank) out[rank] = range.speed;
+  }
+  for (const auto& [rank, speed] : single) {
+    check(rank, fmt::format("set_rank {}", rank), ranks);
+    out[rank] = speed;
+  }
+  return out;
 }
 
 }  // namespace lockstep::app

@@ -9,21 +9,36 @@
 #include "strategies/measure/confidence/confidence.hpp"
 #include "strategies/scenario/scenario.hpp"
 #include "strategies/step/simulate.hpp"
+#include "tools/app/inputs/cluster_request.hpp"
 #include "tools/app/progress.hpp"
+#include "tools/app/step/cluster_facts.hpp"
 #include "tools/app/step/link_use.hpp"
 #include "tools/app/step/rank_memory.hpp"
+#include "tools/app/step/step_limits.hpp"
+#include "tools/app/step/suggestions.hpp"
 #include "tools/app/step/throughput.hpp"
 
 /// One training step of a scenario, from its file to its results.
 namespace lockstep::app {
 
+/// Ranks whose GPUs compute at another speed, 1 being the device's.
+struct RankSpeedRange {
+  int first = 0;
+  std::optional<int> last{};  // included; none: up to the last rank
+  double speed = 1;
+};
+
 struct StepRequest {
   std::string file;
   std::vector<std::string> overrides{};  // "parallel.tp=4"
-  SimulationOptions simulation{};
-  bool ignore_memory = false;  // simulate even if a rank needs more memory than its GPU has
-  std::string calibration{};   // file; empty: the shipped parameters
-  std::string trace{};         // file to write; empty: none
+  SimulationOptions simulation{};        // its speeds override those of `speeds`
+  std::vector<RankSpeedRange> speeds{};  // later ones override earlier ones
+  LinkChangeRequest links{};
+  std::optional<Rate> nic{};    // speed of every NIC and fabric link
+  std::size_t suggestions = 0;  // changes of the layout to simulate, at most
+  bool ignore_memory = false;   // simulate even if a rank needs more memory than its GPU has
+  std::string calibration{};    // file; empty: the shipped parameters
+  std::string trace{};          // file to write; empty: none
   std::vector<int> trace_ranks{};
   std::optional<std::pair<TimePoint, TimePoint>> trace_window{};
   OnProgress on_progress{};
@@ -36,6 +51,11 @@ struct AveragingSteps {
   Duration without;  // every other
 };
 
+/// The same step without the changes of GPU speeds, links and NICs, at the same fidelity.
+struct StepBaseline {
+  Duration step;
+};
+
 struct StepResult {
   Scenario scenario;
   SimulatedStep step;   // of parameter averaging: the one that averages
@@ -43,14 +63,20 @@ struct StepResult {
   Throughput throughput;
   RankMemory memory;  // of the rank that needs the most, in the step that needs the most
   std::vector<LinkUse> links{};
+  std::vector<std::string> link_changes{};  // what was done to links, and how many routes changed
+  std::optional<StepBaseline> baseline{};   // where GPU speeds, links or NICs were changed
+  std::vector<StepLimit> limits{};
+  StepSuggestions suggestions{};
+  ClusterFacts facts{};
   std::string nccl{};  // version whose tuning was followed
   std::optional<Confidence> confidence{};
   std::string machine_links{};  // with a machine: which of its links were taken, in words
   std::optional<AveragingSteps> averaging{};  // where only one step of several averages
 };
 
-/// Throws ConfigError for faults of the scenario, DoesNotFit if a GPU has too little memory (unless
-/// the request ignores it), Refusal for a deadlock, IoError if the trace cannot be written.
+/// Memory is checked before anything is simulated. Throws ConfigError for faults of the scenario,
+/// DoesNotFit if a GPU has too little memory (unless the request ignores it), Refusal for a
+/// deadlock, IoError if the trace cannot be written.
 [[nodiscard]] StepResult run_step(const StepRequest& request);
 
 }  // namespace lockstep::app

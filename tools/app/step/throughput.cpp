@@ -52,6 +52,7 @@ void add_budget(const Scenario& scenario, Throughput& out) {
   if (!scenario.samples) return;
   const double per_second = out.tokens_per_s.value_or(out.samples_per_s);
   out.training_s = *scenario.samples / per_second;
+  out.gpu_hours = *out.training_s * scenario.parallel.ranks() / 3600;
   if (scenario.model.transformer() == nullptr) return;
   const auto parameters = static_cast<double>(count_parameters(scenario.model).active());
   out.six_n_d = six_n_d(parameters, *scenario.samples);
@@ -66,6 +67,11 @@ void add_budget(const Scenario& scenario, Throughput& out) {
 std::optional<double> Throughput::mfu() const {
   if (!peak_per_gpu) return std::nullopt;
   return model_flops_per_gpu / *peak_per_gpu;
+}
+
+std::optional<double> Throughput::bf16_mfu() const {
+  if (!bf16_peak_per_gpu) return std::nullopt;
+  return model_flops_per_gpu / *bf16_peak_per_gpu;
 }
 
 std::optional<double> Throughput::hfu() const {
@@ -101,6 +107,11 @@ Throughput throughput_of(const Scenario& scenario, const Program& program, Durat
   out.hardware_flops = hardware_flops(program);
   out.model_flops_per_gpu = out.model_flops / out.step_s / parallel.ranks();
   const auto [peak, name] = peak_of(scenario.cluster.device, parallel.precision);
+  out.precision = name;
+  if (parallel.precision == Dtype::fp8) {
+    const auto wide = scenario.cluster.device.peak(Precision::kBf16);
+    if (wide) out.bf16_peak_per_gpu = wide->per_second();
+  }
   if (peak) {
     out.peak_per_gpu = peak->per_second();
     out.peak_words = fmt::format("dense {} peak of {}", name, to_string(*peak));

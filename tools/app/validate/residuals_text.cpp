@@ -44,6 +44,21 @@ std::string line_of(const Comparison& row) {
 
 }  // namespace
 
+namespace {
+
+/// Rows of peak memory, all of them.
+std::string memory_lines(const std::vector<Comparison>& rows) {
+  std::string lines;
+  for (const Comparison& row : rows) {
+    if (row.quantity != ComparedQuantity::peak_memory) continue;
+    const Json run = {{"group", row.group}, {"error", rounded(row.error())}};
+    lines += (lines.empty() ? "    " : ",\n    ") + run.dump();
+  }
+  return lines;
+}
+
+}  // namespace
+
 std::string residuals_text(const std::vector<Comparison>& rows) {
   std::map<std::string, std::vector<const Comparison*>> groups;
   for (const Comparison& row : rows)
@@ -54,10 +69,12 @@ std::string residuals_text(const std::vector<Comparison>& rows) {
     for (std::size_t i = 0; i < of.size(); i += every)
       lines += (lines.empty() ? "" : ",\n") + line_of(*of[i]);
   }
+  const std::string memory = memory_lines(rows);
   return "{\n  \"$schema\": \"../schema/residuals.schema.json\",\n"
          "  \"source\": \"lockstep validate --residuals: simulated over measured step time, less "
          "one\",\n  \"runs\": [\n" +
-         lines + "\n  ]\n}\n";
+         lines + "\n  ]" + (memory.empty() ? "" : ",\n  \"peak_memory\": [\n" + memory + "\n  ]") +
+         "\n}\n";
 }
 
 }  // namespace lockstep::app

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <optional>
 
 #include "tools/app/inputs/network_request.hpp"
 #include "tools/app/inputs/scenario_file.hpp"
@@ -8,12 +9,14 @@
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/format_option.hpp"
+#include "tools/lockstep/number_option.hpp"
 #include "tools/lockstep/plot/figure_file.hpp"
 #include "tools/lockstep/progress.hpp"
 #include "tools/lockstep/rank_list.hpp"
 #include "tools/lockstep/run/run_figures.hpp"
 #include "tools/lockstep/run/run_options.hpp"
 #include "tools/lockstep/run/run_render.hpp"
+#include "tools/lockstep/run/run_row.hpp"
 
 namespace lockstep::cli {
 
@@ -23,6 +26,9 @@ struct Options {
   RunOptions run;
   std::string ranks;
   std::string window;
+  std::string nic;
+  std::optional<std::int64_t> suggestions;
+  bool variants = true;
   std::vector<std::string> plots;
   Format format = Format::table;
 };
@@ -41,6 +47,19 @@ Folding folding_of(const std::string& text) {
   throw UsageError(fmt::format("--fold: expected auto or off, got \"{}\"", text));
 }
 
+constexpr std::int64_t kSuggestions = 6;
+constexpr std::int64_t kMostSuggestions = 100;
+
+/// "200G", "400 Gb/s" or "50 GB/s".
+Rate parse_nic(const std::string& text) {
+  const bool bare = text.size() > 1 && text.back() == 'G';
+  const auto rate = parse_rate(bare ? text.substr(0, text.size() - 1) + " Gb/s" : text);
+  if (!rate)
+    throw UsageError(fmt::format(
+        "--nic: expected a rate such as 200G, \"400 Gb/s\" or \"50 GB/s\", got \"{}\"", text));
+  return *rate;
+}
+
 StepRequest request_of(const Options& given) {
   StepRequest out = given.run.step;
   out.file = scenario_file(out.file);
@@ -49,6 +68,10 @@ StepRequest request_of(const Options& given) {
   if (given.run.classes && out.simulation.fold == Folding::automatic)
     out.simulation.fold = Folding::always;
   out.simulation.speeds = parse_rank_speeds(given.run.rank_settings);
+  out.speeds = parse_gpu_speeds(given.run.gpu_speeds);
+  if (!given.nic.empty()) out.nic = parse_nic(given.nic);
+  const bool tables = given.format == Format::table || given.format == Format::md;
+  out.suggestions = static_cast<std::size_t>(given.suggestions.value_or(tables ? kSuggestions : 0));
   out.simulation.network = NetworkRequest{given.run.network, {}}.parsed();
   out.on_progress = progress_line("run");
   if (out.trace.empty() && !(given.ranks.empty() && given.window.empty()))
@@ -97,6 +120,43 @@ void add_folding(const Command& command, RunOptions& run) {
       ->allow_extra_args(false);
 }
 
+void add_what_ifs(const Command& command, Options& given) {
+  StepRequest& request = given.run.step;
+  command
+      .add_option("--gpu-speed", given.run.gpu_speeds,
+                  "Relative compute speed of GPUs: all=0.95, 0..63=0.9 or 17=0.8; repeatable")
+      ->type_name("RANKS=SPEED")
+      ->allow_extra_args(false);
+  command.add_option("--nic", given.nic, "Speed of every NIC and fabric link, e.g. 200G")
+      ->type_name("RATE");
+  command
+      .add_option(
+          "--set-link", request.links.set_links,
+          "Change a link (\"node0/gpu3 -> node0/nvswitch0\", with -- for both directions) or "
+          "all links of a switch, NIC or node; SETTINGS are bandwidth=50% or "
+          "bandwidth=\"25 GB/s\" and latency=\"5 us\", separated by commas; repeatable")
+      ->type_name("LINK SETTINGS")
+      ->allow_extra_args(false);
+  command
+      .add_option("--fail", request.links.failed,
+                  "Remove a link, or all links of a switch, NIC or node, and reroute; repeatable")
+      ->type_name("LINK")
+      ->allow_extra_args(false);
+}
+
+void add_results(const Command& command, Options& given) {
+  add_whole_number(
+      command, "--suggest", 0, kMostSuggestions,
+      [&given](auto n) { given.suggestions = static_cast<std::int64_t>(n); },
+      "Number of changes of the layout to simulate for the suggestions of the headline, each about "
+      "as long as the step itself; 0: none (default: 6, with json and csv 0)");
+  command.add_flag("!--no-variants", given.variants, "Do not run the scenario's variants");
+  command
+      .add_option("--append", given.run.append,
+                  "Append the rows to a CSV file, with a heading if it is new")
+      ->type_name("FILE");
+}
+
 void add_trace(const Command& command, Options& given) {
   command
       .add_option("--trace", given.run.step.trace,
@@ -131,12 +191,24 @@ std::vector<FigureTarget> targets_of(const Options& given) {
   return out;
 }
 
-void run(Options& given) {
-  const std::vector<FigureTarget> targets = targets_of(given);
-  given.run.step = request_of(given);
-  const StepResult result = run_step(given.run.step);
-  print(render_run(given.run, result, given.format));
-  for (const FigureTarget& target : targets) write_figure(run_figure(target.kind, result), target);
+void run_and_print(const Options& given, const std::vector<FigureTarget>& targets) {
+  try {
+    const StepResult result = run_step(given.run.step);
+    const auto variants = given.variants ? run_variants(given.run.step, result.scenario)
+                                         : std::vector<VariantResult>{};
+    if (!given.run.append.empty())
+      append_rows(given.run.append, report_of_rows(rows_of_run(result, variants)));
+    print(render_run(given.run, result, variants, given.format));
+    for (const FigureTarget& target : targets)
+      write_figure(run_figure(target.kind, result), target);
+  } catch (const DoesNotFit& misfit) {
+    const MemoryShortfall& shortfall = misfit.shortfall();
+    if (!given.run.append.empty())
+      append_rows(given.run.append,
+                  report_of_rows({{{}, shortfall.scenario.get(), &shortfall.memory, nullptr}}));
+    print(render_misfit(given.run, shortfall, given.format));
+    throw;
+  }
 }
 
 }  // namespace
@@ -160,7 +232,9 @@ void add_run(const Command& app) {
       ->allow_extra_args(false);
   add_simulation(*command, given->run);
   add_folding(*command, given->run);
+  add_what_ifs(*command, *given);
   add_trace(*command, *given);
+  add_results(*command, *given);
   add_plots(*command, *given);
   add_format(*command, given->format);
   command->footer(
@@ -170,8 +244,13 @@ void add_run(const Command& app) {
       "  lockstep run configs/scenarios/mlp-two-gpus.json\n"
       "  lockstep run configs/scenarios/llama7b-256.json --set parallel.tp=4 --set parallel.dp=16 "
       "--format json\n"
-      "  lockstep run configs/scenarios/zero-7b5-3.json --set-rank 17 compute=0.8 --classes");
-  command->callback([given] { run(*given); });
+      "  lockstep run configs/scenarios/zero-7b5-3.json --set-rank 17 compute=0.8 --classes\n"
+      "  lockstep run configs/scenarios/llama7b-256.json --nic 200G --fail rail0/leaf0");
+  command->callback([given] {
+    const std::vector<FigureTarget> targets = targets_of(*given);
+    given->run.step = request_of(*given);
+    run_and_print(*given, targets);
+  });
 }
 
 }  // namespace lockstep::cli

@@ -27,8 +27,8 @@ Json maybe(const std::optional<double>& number) {
 }
 
 /// What ran: the scenario with every default, which may be fed back, and how it was simulated.
-Json config_of(const RunOptions& options, const StepResult& result) {
-  Json config = Json::parse(json_text(result.scenario.resolved));
+Json config_of(const RunOptions& options, const Scenario& scenario) {
+  Json config = Json::parse(json_text(scenario.resolved));
   config["run"] = {
       {"file", options.step.file},
       {"set", options.step.overrides},
@@ -37,7 +37,12 @@ Json config_of(const RunOptions& options, const StepResult& result) {
       {"fold", options.fold},
       {"set_rank", options.rank_settings},
       {"network", options.network},
-      {"nccl", result.nccl},
+      {"gpu_speed", options.gpu_speeds},
+      {"set_link", options.step.links.set_links},
+      {"fail", options.step.links.failed},
+      {"nic_bytes_per_s",
+       options.step.nic ? Json(options.step.nic->bytes_per_second()) : Json(nullptr)},
+      {"suggest", options.step.suggestions},
       {"calibration",
        options.step.calibration.empty() ? Json(nullptr) : Json(options.step.calibration)}};
   return config;
@@ -81,10 +86,12 @@ void add_throughput(const Throughput& speed, Json& out) {
   out["hardware_flops_per_step"] = speed.hardware_flops;
   out["model_flops_per_gpu_per_s"] = speed.model_flops_per_gpu;
   out["peak_flops_per_gpu_per_s"] = maybe(speed.peak_per_gpu);
-  out["mfu"] = maybe(speed.mfu());
-  out["hfu"] = maybe(speed.hfu());
+  out["mfu_fraction"] = maybe(speed.mfu());
+  out["mfu_bf16_fraction"] = maybe(speed.bf16_mfu());
+  out["hfu_fraction"] = maybe(speed.hfu());
   out["convention"] = speed.convention;
   out["training_s"] = maybe(speed.training_s);
+  out["gpu_hours"] = maybe(speed.gpu_hours);
   out["six_n_d_flops"] = maybe(speed.six_n_d);
   out["six_n_d_s"] = maybe(speed.six_n_d_s);
 }
@@ -119,20 +126,25 @@ Json count_json(double count) {
   return static_cast<double>(whole) == count ? Json(whole) : Json(count);
 }
 
-/// From how far others of its kind were off.
-Json confidence_json(const StepResult& result) {
+/// What validated runs of its kind say of the step time on hardware; outside the validated domain
+/// only what is new.
+Json prediction_json(const StepResult& result) {
   if (!result.confidence) return nullptr;
   const Confidence& of = *result.confidence;
   Json outside = Json::array();
   for (const Unchecked& each : of.outside)
     outside.push_back(
-        {{"property", each.property}, {"value", each.value}, {"checked", each.checked}});
-  return {{"step_time_low_s", of.low.seconds()},
-          {"step_time_high_s", of.high.seconds()},
-          {"share", of.share},
+        {{"property", each.property}, {"value", each.value}, {"validated", each.checked}});
+  const bool known = !of.extrapolated();
+  const auto time = [known](Duration at) { return known ? Json(at.seconds()) : Json(nullptr); };
+  return {{"extrapolated", of.extrapolated()},
+          {"expected_step_time_s", time(of.expected)},
+          {"step_time_low_s", time(of.low)},
+          {"step_time_high_s", time(of.high)},
+          {"probability_fraction", of.share},
           {"runs", of.runs},
           {"groups", of.groups},
-          {"outside", std::move(outside)}};
+          {"new", std::move(outside)}};
 }
 
 Json computation_of(const Breakdown& rank) {
@@ -165,23 +177,35 @@ Json stages_of(const StepResult& result) {
                    {"computation_s", stage.rank.computation_total().seconds()},
                    {"exposed_communication_s", stage.rank.exposed_total().seconds()},
                    {"bubble_s", stage.rank.bubble.seconds()},
-                   {"issue_s", stage.rank.issue.seconds()},
+                   {"fill_drain_s", stage.rank.fill_drain.seconds()},
+                   {"launch_overhead_s", stage.rank.issue.seconds()},
                    {"waiting_s", stage.rank.waiting.seconds()},
                    {"idle_fraction", stage.idle_fraction}});
   return out;
 }
 
+Json formula_json(const ParallelConfig& parallel) {
+  const auto formula = bubble_formula(parallel);
+  if (!formula) return nullptr;
+  return {{"text", formula->text}, {"fraction_of_ideal", formula->fraction}};
+}
+
 Json breakdown_of(const StepResult& result) {
   const StepSummary& summary = result.summary;
   Json out;
-  out["rank"] = result.step.timeline.ranks[summary.worst.rank].rank;
-  out["computation_s"] = computation_of(summary.worst);
-  out["purpose_s"] = purposes_of(summary.worst);
-  out["exposed_communication_s"] = exposed_of(summary.worst);
-  out["bubble_s"] = summary.worst.bubble.seconds();
-  out["bubble_fraction"] = bubble_fraction(summary.worst);
-  out["issue_s"] = summary.worst.issue.seconds();
-  out["waiting_s"] = summary.worst.waiting.seconds();
+  const RankTimeline& rank = result.step.timeline.ranks[summary.busiest.rank];
+  out["rank"] = rank.rank;
+  out["stage"] = result.step.timeline.program->roles[rank.role].name;
+  out["computation_s"] = computation_of(summary.busiest);
+  out["purpose_s"] = purposes_of(summary.busiest);
+  out["exposed_communication_s"] = exposed_of(summary.busiest);
+  out["bubble_s"] = summary.busiest.bubble.seconds();
+  out["fill_drain_s"] = summary.busiest.fill_drain.seconds();
+  out["slower_stages_s"] = (summary.busiest.bubble - summary.busiest.fill_drain).seconds();
+  out["bubble_fraction_of_ideal"] = bubble_fraction(summary.busiest);
+  out["bubble_formula"] = formula_json(result.scenario.parallel);
+  out["launch_overhead_s"] = summary.busiest.issue.seconds();
+  out["waiting_s"] = summary.busiest.waiting.seconds();
   Json groups = Json::array();
   for (const GroupTraffic& group : summary.groups)
     groups.push_back({{"group", group.group},
@@ -218,6 +242,8 @@ Json memory_of(const RankMemory& memory) {
   out["peak_bytes"] = memory.needed().count();
   out["capacity_bytes"] = memory.capacity ? Json(memory.capacity->count()) : Json(nullptr);
   out["fits"] = memory.fits();
+  out["verdict"] = to_string(memory.fit());
+  out["margin_fraction"] = memory.margin;
   out["at_s"] = peak.at.since_start().seconds();
   out["during"] = memory.during;
   out["categories_bytes"] = categories_of(peak.held);
@@ -255,21 +281,72 @@ Json links_of(const std::vector<LinkUse>& links) {
   Json out = Json::array();
   for (const LinkUse& link : links)
     out.push_back({{"link", link.link},
+                   {"kind", link.kind},
+                   {"count", link.count},
                    {"bytes", link.bytes.count()},
-                   {"carries_Bps", link.carries.bytes_per_second()},
-                   {"busy", link.busy}});
+                   {"bandwidth_Bps", link.carries.bytes_per_second()},
+                   {"busy_fraction", link.busy}});
   return out;
 }
 
+Json limits_json(const std::vector<StepLimit>& limits) {
+  Json out = Json::array();
+  for (const StepLimit& limit : limits)
+    out.push_back({{"use", limit.use.kind == TimeUse::Kind::computation ? "computation"
+                                                                        : to_string(limit.use)},
+                   {"time_s", limit.length.seconds()},
+                   {"fraction", limit.share}});
+  return out;
+}
+
+Json suggestions_json(const StepSuggestions& suggestions) {
+  Json best = Json::array();
+  for (const Suggestion& each : suggestions.best)
+    best.push_back({{"set", each.change},
+                    {"step_time_s", each.step.seconds()},
+                    {"peak_memory_bytes", each.needed.count()},
+                    {"memory", to_string(each.fit)}});
+  return {{"simulated", suggestions.simulated},
+          {"no_memory", suggestions.no_memory},
+          {"best", std::move(best)}};
+}
+
+Json variants_json(const std::vector<VariantResult>& variants) {
+  Json out = Json::array();
+  for (const VariantResult& each : variants)
+    out.push_back(
+        {{"name", each.name},
+         {"set", each.overrides},
+         {"step_time_s", each.result ? Json(each.result->throughput.step_s) : Json(nullptr)},
+         {"fits", each.result      ? Json(each.result->memory.fits())
+                  : each.shortfall ? Json(false)
+                                   : Json(nullptr)},
+         {"problem", each.problem.empty() ? Json(nullptr) : Json(each.problem)}});
+  return out;
+}
+
+Json head_of(const Report& report) {
+  return Json::parse(render(report, Format::json));
+}
+
+std::string text_of(const Json& json) {
+  return json.dump(2) + "\n";
+}
+
+constexpr const char* kSchema = "lockstep.run/2";
+
 }  // namespace
 
-std::string json_of_run(const RunOptions& options, const StepResult& result) {
-  Report report = row_of_run(result);
-  report.schema = "lockstep.run/1";
-  report.config = config_of(options, result).dump();
+std::string json_of_run(const RunOptions& options, const StepResult& result,
+                        const std::vector<VariantResult>& variants) {
+  Report report = report_of_rows(rows_of_run(result, variants));
+  report.schema = kSchema;
+  Json config = config_of(options, result.scenario);
+  config["run"]["nccl"] = result.nccl;
+  report.config = config.dump();
   report.seed = result.scenario.seed;
   report.fingerprint = fingerprint_of(result);
-  Json out = Json::parse(render(report, Format::json));
+  Json out = head_of(report);
   const Json rows = out["rows"];
   out.erase("rows");
   out["name"] = result.scenario.name;
@@ -278,17 +355,45 @@ std::string json_of_run(const RunOptions& options, const StepResult& result) {
   out["fidelity"] = result.step.fidelity == Fidelity::all_ranks ? "all" : "representatives";
   out["fold"] = fold_of(options, result);
   add_throughput(result.throughput, out);
+  out["baseline_step_time_s"] =
+      result.baseline ? Json(result.baseline->step.seconds()) : Json(nullptr);
   out["averaging"] = averaging_json(result);
-  out["confidence"] = confidence_json(result);
+  out["prediction"] = prediction_json(result);
+  out["limits"] = limits_json(result.limits);
+  out["suggestions"] = suggestions_json(result.suggestions);
+  out["variants"] = variants_json(variants);
   out["breakdown"] = breakdown_of(result);
   out["memory"] = memory_of(result.memory);
   out["links"] = links_of(result.links);
-  out["links_of_box"] = result.machine_links.empty() ? Json(nullptr) : Json(result.machine_links);
+  out["link_changes"] = result.link_changes;
+  out["machine_links"] = result.machine_links.empty() ? Json(nullptr) : Json(result.machine_links);
   out["algorithms"] = result.step.algorithms;
   out["experts"] = expert_notes(result.scenario);
   out["without_effect"] = notes_json(result.scenario.notes);
   out["rows"] = rows;
-  return out.dump(2) + "\n";
+  return text_of(out);
+}
+
+std::string json_of_misfit(const RunOptions& options, const MemoryShortfall& shortfall) {
+  const Scenario& scenario = *shortfall.scenario;
+  Report report = report_of_rows({{{}, &scenario, &shortfall.memory, nullptr}});
+  report.schema = kSchema;
+  report.config = config_of(options, scenario).dump();
+  report.seed = scenario.seed;
+  Json out = head_of(report);
+  const Json rows = out["rows"];
+  out.erase("rows");
+  out["fingerprint"] = nullptr;
+  out["name"] = scenario.name;
+  out["step_time_s"] = nullptr;
+  out["memory"] = memory_of(shortfall.memory);
+  Json fitting = Json::array();
+  for (const FittingChange& each : shortfall.changes)
+    fitting.push_back({{"set", each.change}, {"peak_memory_bytes", each.needed.count()}});
+  out["fitting_changes"] = std::move(fitting);
+  out["least_gpus"] = shortfall.least_gpus;
+  out["rows"] = rows;
+  return text_of(out);
 }
 
 }  // namespace lockstep::cli

@@ -1,11 +1,17 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "tools/lockstep/run/run_options.hpp"
 
 namespace lockstep::cli {
 
-[[nodiscard]] std::string json_of_run(const RunOptions& options, const StepResult& result);
+[[nodiscard]] std::string json_of_run(const RunOptions& options, const StepResult& result,
+                                      const std::vector<VariantResult>& variants);
+
+/// Of a layout that does not fit: configuration, memory and what would fit, without times.
+[[nodiscard]] std::string json_of_misfit(const RunOptions& options,
+                                         const MemoryShortfall& shortfall);
 
 }  // namespace lockstep::cli

@@ -47,6 +47,34 @@ double speed_of(int rank, const std::string& text) {
   return speed;
 }
 
+[[noreturn]] void refuse_gpu_speed(const std::string& text) {
+  throw UsageError(fmt::format(
+      "--gpu-speed: expected RANKS=SPEED such as all=0.95, 0..63=0.9 or 17=0.8, with a speed of {} "
+      "to {}, 1 being the device's, got \"{}\"",
+      kSlowest, kFastest, text));
+}
+
+std::optional<int> plain_rank(const std::string& text) {
+  int rank = -1;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, rank);
+  return error == std::errc{} && stop == end && rank >= 0 ? std::optional{rank} : std::nullopt;
+}
+
+app::RankSpeedRange gpu_speed_of(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos) refuse_gpu_speed(text);
+  const std::string ranks = text.substr(0, equals);
+  const double speed = number_of(text.substr(equals + 1));
+  if (speed < kSlowest || speed > kFastest) refuse_gpu_speed(text);
+  if (ranks == "all") return {0, std::nullopt, speed};
+  const std::size_t dots = ranks.find("..");
+  const auto first = plain_rank(ranks.substr(0, dots));
+  const auto last = dots == std::string::npos ? first : plain_rank(ranks.substr(dots + 2));
+  if (!first || !last || *last < *first) refuse_gpu_speed(text);
+  return {*first, last, speed};
+}
+
 std::optional<TimePoint> instant_of(const std::string& text) {
   const auto duration = parse_duration(text);
   return duration ? std::optional{TimePoint{*duration}} : std::nullopt;
@@ -62,6 +90,12 @@ std::map<int, double> parse_rank_speeds(
     if (!out.emplace(rank, speed_of(rank, setting)).second)
       throw UsageError(fmt::format("--set-rank {}: the rank is given twice", rank));
   }
+  return out;
+}
+
+std::vector<app::RankSpeedRange> parse_gpu_speeds(const std::vector<std::string>& given) {
+  std::vector<app::RankSpeedRange> out;
+  for (const std::string& text : given) out.push_back(gpu_speed_of(text));
   return out;
 }
 

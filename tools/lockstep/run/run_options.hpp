@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tools/app/step/run_step.hpp"
+#include "tools/app/step/variants.hpp"
 #include "tools/lockstep/app.hpp"
 
 namespace lockstep::cli {
@@ -17,6 +18,8 @@ struct RunOptions {
   std::string network = "fluid";
   std::string fold = "auto";
   bool classes = false;                                              // print them
+  std::vector<std::string> gpu_speeds{};                             // "all=0.95"
+  std::string append{};                                              // CSV file; empty: none
   std::vector<std::pair<std::string, std::string>> rank_settings{};  // "17", "compute=0.8"
 };
 
@@ -24,6 +27,10 @@ struct RunOptions {
 /// the others. Throws UsageError.
 [[nodiscard]] std::map<int, double> parse_rank_speeds(
     const std::vector<std::pair<std::string, std::string>>& given);
+
+/// --gpu-speed RANKS=SPEED, repeatable: "all=0.95", "0..63=0.9", "17=0.8". Throws UsageError.
+[[nodiscard]] std::vector<app::RankSpeedRange> parse_gpu_speeds(
+    const std::vector<std::string>& given);
 
 /// "10 ms..12.5 ms". Throws UsageError.
 [[nodiscard]] std::pair<TimePoint, TimePoint> parse_window(const std::string& text);

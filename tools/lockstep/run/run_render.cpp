@@ -2,26 +2,99 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
+#include <fstream>
+#include <system_error>
+
+#include "tools/app/errors.hpp"
+#include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/run/run_json.hpp"
 #include "tools/lockstep/run/run_row.hpp"
 #include "tools/lockstep/run/run_tables.hpp"
 
 namespace lockstep::cli {
 
-std::string render_run(const RunOptions& options, const StepResult& result, Format format) {
+namespace {
+
+/// CSV has no place for notes.
+void print_notes(const StepResult& result, const std::vector<VariantResult>& variants) {
+  for (const ScenarioNote& note : result.scenario.notes)
+    fmt::print(stderr, "note: {}\n", note.text());
+  for (const std::string& line : result.link_changes) fmt::print(stderr, "note: {}\n", line);
+  for (const VariantResult& each : variants)
+    if (!each.problem.empty())
+      fmt::print(stderr, "note: variant {} cannot run: {}\n", each.name, each.problem);
+}
+
+std::string misfit_in_markdown(const MemoryShortfall& shortfall) {
+  const RankMemory& memory = shortfall.memory;
+  std::string out = fmt::format(
+      "{}: does not fit\n\n| memory | |\n|---|---:|\n| needed | {} |\n| available | {} |\n| "
+      "rank | {} ({}) |\n| fits | false |\n",
+      shortfall.scenario->name, to_string(memory.needed()), to_string(*memory.capacity),
+      memory.rank, memory.role);
+  for (const FittingChange& each : shortfall.changes)
+    out += fmt::format("| fits with --set {} | {} |\n", fmt::join(each.change, " --set "),
+                       to_string(each.needed));
+  return out;
+}
+
+std::string first_line(const std::string& path) {
+  std::ifstream in(path);
+  std::string line;
+  std::getline(in, line);
+  return line;
+}
+
+}  // namespace
+
+std::string render_run(const RunOptions& options, const StepResult& result,
+                       const std::vector<VariantResult>& variants, Format format) {
   switch (format) {
     case Format::json:
-      return json_of_run(options, result);
-    case Format::csv:  // has no place for notes
-      for (const ScenarioNote& note : result.scenario.notes)
-        fmt::print(stderr, "note: {}\n", note.text());
-      return render(row_of_run(result), Format::csv);
+      return json_of_run(options, result, variants);
+    case Format::csv:
+      print_notes(result, variants);
+      return render(report_of_rows(rows_of_run(result, variants)), Format::csv);
     case Format::md:
-      return markdown_of(tables_of_run(options, result));
+      return markdown_of(tables_of_run(options, result, variants));
     case Format::table:
-      return text_of(tables_of_run(options, result));
+      return text_of(tables_of_run(options, result, variants));
   }
   return {};
+}
+
+std::string render_misfit(const RunOptions& options, const MemoryShortfall& shortfall,
+                          Format format) {
+  switch (format) {
+    case Format::json:
+      return json_of_misfit(options, shortfall);
+    case Format::csv:
+      return render(report_of_rows({{{}, shortfall.scenario.get(), &shortfall.memory, nullptr}}),
+                    Format::csv);
+    case Format::md:
+      return misfit_in_markdown(shortfall);
+    case Format::table:
+      break;
+  }
+  return {};
+}
+
+void append_rows(const std::string& path, const Report& report) {
+  std::string text = render(report, Format::csv);
+  const std::size_t end = text.find('\n');
+  const std::string heading = text.substr(0, end);
+  const std::string there = first_line(path);
+  if (!there.empty() && there != heading)
+    throw UsageError(fmt::format(
+        "--append: {} has other columns than this version writes; name a new file", path));
+  if (!there.empty()) text.erase(0, end + 1);
+  errno = 0;
+  std::ofstream out(path, std::ios::app | std::ios::binary);
+  out << text;
+  out.flush();
+  if (!out)
+    throw IoError(fmt::format("cannot write {}: {}", path, std::generic_category().message(errno)));
 }
 
 }  // namespace lockstep::cli

@@ -1,15 +1,25 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "tools/lockstep/output.hpp"
 #include "tools/lockstep/run/run_options.hpp"
 
 namespace lockstep::cli {
 
-/// What a step came to, for stdout. JSON: one object with schema, tool, config, seed, fingerprint,
-/// the figures of the step, breakdown, memory, links, and `rows`, the one row that CSV has.
+/// A step and the scenario's variants, for stdout. JSON: one object with schema, tool, config,
+/// seed, fingerprint, the results of the step, breakdown, memory, links, and `rows`, the rows that
+/// CSV has.
 [[nodiscard]] std::string render_run(const RunOptions& options, const StepResult& result,
-                                     Format format);
+                                     const std::vector<VariantResult>& variants, Format format);
+
+/// A layout that does not fit into memory; empty for tables, whose text is the error.
+[[nodiscard]] std::string render_misfit(const RunOptions& options, const MemoryShortfall& shortfall,
+                                        Format format);
+
+/// Appends rows to a CSV file, with the heading where the file is new or empty. Throws UsageError
+/// where the file has another heading, IoError.
+void append_rows(const std::string& path, const Report& report);
 
 }  // namespace lockstep::cli

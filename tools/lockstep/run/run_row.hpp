@@ -1,11 +1,26 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "tools/lockstep/output.hpp"
 #include "tools/lockstep/run/run_options.hpp"
 
 namespace lockstep::cli {
 
-/// A step as one row of figures, the same columns for every scenario.
-[[nodiscard]] Report row_of_run(const StepResult& result);
+/// A step as one row: the layout, the configuration and, where it was simulated, its results.
+struct RunRow {
+  std::string variant{};  // empty: the scenario itself
+  const Scenario* scenario = nullptr;
+  const RankMemory* memory = nullptr;
+  const StepResult* result = nullptr;  // none: it does not fit into memory
+};
+
+/// The same columns for every scenario; units in the keys.
+[[nodiscard]] Report report_of_rows(const std::vector<RunRow>& rows);
+
+/// The row of a step, then those of the scenario's variants.
+[[nodiscard]] std::vector<RunRow> rows_of_run(const StepResult& result,
+                                              const std::vector<VariantResult>& variants);
 
 }  // namespace lockstep::cli

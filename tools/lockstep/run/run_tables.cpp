@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "strategies/models/count.hpp"
+#include "tools/lockstep/run/aligned.hpp"
 #include "tools/lockstep/run/expert_notes.hpp"
+#include "tools/lockstep/run/headline.hpp"
 #include "tools/lockstep/run/step_words.hpp"
 
 namespace lockstep::cli {
@@ -13,30 +16,9 @@ namespace lockstep::cli {
 namespace {
 
 constexpr std::size_t kStagesShown = 16;
-constexpr double kDay = 86'400;
-constexpr double kYear = 365.25 * kDay;
-
-std::string percent(double share) {
-  return fmt::format("{:.1f} %", 100 * share);
-}
-
-std::string days(double seconds) {
-  if (seconds >= 2 * kYear) return fmt::format("{:.1f} years", seconds / kYear);
-  if (seconds >= 2 * kDay) return fmt::format("{:.1f} days", seconds / kDay);
-  return fmt::format("{:.2f} hours", seconds / 3600);
-}
 
 std::string per_second(double rate) {
   return rate >= 100 ? fmt::format("{:.0f}", rate) : fmt::format("{:.4g}", rate);
-}
-
-std::string plan_of(const ParallelConfig& parallel) {
-  std::string out = fmt::format("dp {}, tp {}, pp {}", parallel.dp, parallel.tp, parallel.pp);
-  if (parallel.vpp > 1) out += fmt::format(" of {} chunks", parallel.vpp);
-  if (parallel.cp > 1) out += fmt::format(", cp {}", parallel.cp);
-  if (parallel.ep > 1) out += fmt::format(", ep {}", parallel.ep);
-  if (parallel.zero > 0) out += fmt::format(", ZeRO-{}", parallel.zero);
-  return out + fmt::format(", ranks {} first", fmt::join(parallel.order, ", "));
 }
 
 std::string stack_words(const Scenario& scenario) {
@@ -56,28 +38,57 @@ void add_model(const ModelConfig& model, std::vector<std::string>& out) {
   for (const std::string& note : model.notes) out.push_back(model.name + ": " + note);
 }
 
-std::vector<std::string> head(const RunOptions& options, const StepResult& result) {
+/// Whether nothing was changed, so that the scenario's summary describes what ran.
+bool as_in_file(const StepRequest& step) {
+  return step.overrides.empty() && !step.links.any() && !step.nic && step.speeds.empty() &&
+         step.simulation.speeds.empty();
+}
+
+std::vector<std::string> title(const RunOptions& options, const StepResult& result) {
   const Scenario& scenario = result.scenario;
-  const ParallelConfig& parallel = scenario.parallel;
+  std::vector<std::string> out{scenario.name};
+  if (as_in_file(options.step) && !scenario.summary.empty()) out[0] += ": " + scenario.summary;
+  if (!options.step.overrides.empty())
+    out.push_back(fmt::format("with --set {}", fmt::join(options.step.overrides, " --set ")));
+  return out;
+}
+
+RunTable headline_table(const RunOptions& options, const StepResult& result) {
+  RunTable table{title(options, result), {"result", ""}, {}, {}};
+  for (const HeadlineEntry& entry : headline_of(options, result)) {
+    std::string name = entry.name;
+    for (const std::string& line : entry.lines) {
+      table.rows.push_back({name, line});
+      name.clear();
+    }
+  }
+  return table;
+}
+
+/// How the numbers were made, and what of the scenario had no effect.
+std::vector<std::string> notes_of(const RunOptions& options, const StepResult& result) {
+  const Scenario& scenario = result.scenario;
   std::vector<std::string> out;
-  out.push_back(fmt::format("{}: {} on {} {} ({})", scenario.name, scenario.model.name,
-                            parallel.ranks(), scenario.cluster.device.id, scenario.cluster.name));
-  if (!scenario.summary.empty()) out.push_back(scenario.summary);
   add_model(scenario.model, out);
-  out.push_back(plan_of(parallel));
-  out.push_back(fmt::format("batch of {}: {} microbatch{} of {} on each of {} replicas",
-                            parallel.global_batch, parallel.microbatches(),
-                            parallel.microbatches() == 1 ? "" : "es", parallel.micro_batch,
-                            parallel.dp));
+  out.push_back(fmt::format("rank order {}", fmt::join(scenario.parallel.order, ", ")));
   if (!scenario.sustained) out.push_back(stack_words(scenario));
   out.push_back(fmt::format("{}, network {}", how_simulated(result.step), options.network));
   if (!result.machine_links.empty()) out.push_back("links between GPUs: " + result.machine_links);
+  for (const std::string& line : result.link_changes) out.push_back(line);
+  if (const auto warning = nic_warning(result.facts)) out.push_back(*warning);
+  for (const ScenarioNote& note : scenario.notes) out.push_back(note.text());
+  for (const std::string& line : result.step.algorithms) {
+    if (line.find("cannot have") != std::string::npos) out.push_back(line);
+  }
+  for (std::string& line : expert_notes(scenario)) out.push_back(std::move(line));
+  if (result.throughput.mfu())
+    out.push_back("counted for the MFU: " + result.throughput.convention);
   return out;
 }
 
 RunTable step_table(const RunOptions& options, const StepResult& result) {
   const Throughput& speed = result.throughput;
-  RunTable table{head(options, result), {"step", ""}, {}, {}};
+  RunTable table{notes_of(options, result), {"step", ""}, {}, {}};
   const auto add = [&table](std::string name, std::string value) {
     table.rows.push_back({std::move(name), std::move(value)});
   };
@@ -89,39 +100,21 @@ RunTable step_table(const RunOptions& options, const StepResult& result) {
     table.notes.push_back(
         fmt::format("all times and bytes are means over {} steps", averaging->every));
   }
-  if (result.confidence) {
-    add(fmt::format("{:.0f} % prediction interval", 100 * result.confidence->share),
-        interval_words(*result.confidence));
-    for (const std::string& line : outside_words(*result.confidence)) table.notes.push_back(line);
-  }
   if (speed.tokens_per_s) add("tokens per second", per_second(*speed.tokens_per_s));
   add(speed.sample + "s per second", per_second(speed.samples_per_s));
   add("FLOP/s per GPU", to_string(FlopRate{std::max(speed.model_flops_per_gpu, 1.0)}));
   if (const auto mfu = speed.mfu())
-    add("MFU", fmt::format("{} of the {}", percent(*mfu), speed.peak_words));
+    add("MFU", fmt::format("{} of the {}", percent_text(*mfu), speed.peak_words));
+  if (const auto mfu = speed.bf16_mfu())
+    add("MFU (bf16)", fmt::format("{} of the dense bf16 peak", percent_text(*mfu)));
   if (const auto hfu = speed.hfu())
-    add("HFU", fmt::format("{}, {:.3f} times the model's operations", percent(*hfu),
+    add("HFU", fmt::format("{}, {:.3f} times the model's operations", percent_text(*hfu),
                            speed.hardware_flops / speed.model_flops));
-  for (const ScenarioNote& note : result.scenario.notes) table.notes.push_back(note.text());
-  for (const std::string& line : result.step.algorithms) {
-    if (line.find("cannot have") != std::string::npos) table.notes.push_back(line);
-  }
-  for (std::string& line : expert_notes(result.scenario)) table.notes.push_back(std::move(line));
-  if (speed.mfu()) table.notes.push_back("counted for the MFU: " + speed.convention);
-  if (speed.training_s) {
-    const bool tokens = speed.tokens_per_s.has_value();
-    add(fmt::format("{:.4g} {}", *result.scenario.samples, tokens ? "tokens" : speed.sample + "s"),
-        days(*speed.training_s));
-  }
   if (speed.six_n_d)
-    add("by 6 N D alone",
-        fmt::format("{} for {:.3g} FLOPs at {}", days(*speed.six_n_d_s), *speed.six_n_d,
+    add("6 N D rule of thumb",
+        fmt::format("{:.1f} days for {:.3g} FLOPs at {}", *speed.six_n_d_s / 86'400, *speed.six_n_d,
                     result.scenario.sustained ? "the sustained rate" : "the same FLOP/s"));
   return table;
-}
-
-std::vector<std::string> time_row(std::string name, Duration time, Duration step) {
-  return {std::move(name), to_string(time), percent(time.seconds() / step.seconds())};
 }
 
 std::string rank_name(const StepResult& result, std::size_t index) {
@@ -130,39 +123,107 @@ std::string rank_name(const StepResult& result, std::size_t index) {
                      result.step.timeline.program->roles[rank.role].name);
 }
 
+std::string bubble_note(const StepResult& result) {
+  const Breakdown& of = result.summary.busiest;
+  const double ideal = of.of_microbatches.seconds();
+  if (ideal <= 0 || of.bubble == Duration{}) return {};
+  std::string out =
+      fmt::format("fill and drain: {} of the ideal time of {}",
+                  percent_text(of.fill_drain.seconds() / ideal), to_string(of.of_microbatches));
+  if (const auto formula = bubble_formula(result.scenario.parallel))
+    out += fmt::format("; {} of equal stages: {}", formula->text, percent_text(formula->fraction));
+  return out;
+}
+
 RunTable breakdown_table(const StepResult& result) {
-  const Breakdown& worst = result.summary.worst;
-  RunTable table{{"where the time goes on " + rank_name(result, worst.rank) + ", which ends last"},
-                 {"time", "", "share"},
-                 {}};
+  const Breakdown& of = result.summary.busiest;
+  const bool stages = result.summary.stages.size() > 1;
+  RunTable table{
+      {fmt::format("time breakdown of {}{}; shares of the step", rank_name(result, of.rank),
+                   stages ? ", the stage that is busy longest" : "")},
+      {"time", "", "share"},
+      {}};
+  const TimeColumn column(of.step);
   const auto add = [&](std::string name, Duration time) {
-    if (time > Duration{}) table.rows.push_back(time_row(std::move(name), time, worst.step));
+    if (time > Duration{})
+      table.rows.push_back(
+          {std::move(name), column(time), percent_text(time.seconds() / of.step.seconds())});
   };
   for (std::size_t i = 0; i < kOperationClasses; ++i)
-    add(std::string{to_string(static_cast<OperationClass>(i))}, worst.computation[i]);
-  for (const auto& [group, time] : worst.exposed) add("exposed " + group + " communication", time);
-  add("bubble", worst.bubble);
-  add("host issue", worst.issue);
-  add("waiting", worst.waiting);
-  const Duration again = worst.purpose[static_cast<std::size_t>(Purpose::recompute)];
-  add("of it done again (recomputation)", again);
+    add(std::string{to_string(static_cast<OperationClass>(i))}, of.computation[i]);
+  for (const auto& [group, time] : of.exposed) add("exposed " + group + " communication", time);
+  add("pipeline fill and drain", of.fill_drain);
+  add("waiting for slower stages", of.bubble - of.fill_drain);
+  add("kernel launch overhead", of.issue);
+  add("waiting", of.waiting);
+  add("of which recomputation", of.purpose[static_cast<std::size_t>(Purpose::recompute)]);
+  if (const std::string note = bubble_note(result); !note.empty()) table.footer = note;
   return table;
 }
 
 RunTable path_table(const StepResult& result) {
-  RunTable table{{"the critical path"}, {"path", "", "share"}, {}};
+  RunTable table{{"the critical path; shares of the step"}, {"path", "", "share"}, {}};
+  const TimeColumn column(result.summary.step);
   for (const PathShare& share : result.summary.path)
-    table.rows.push_back(time_row(to_string(share.use), share.length, result.summary.step));
+    table.rows.push_back({to_string(share.use), column(share.length),
+                          percent_text(share.length.seconds() / result.summary.step.seconds())});
   return table;
 }
 
+/// Neighboring stages that differ by less than a thousandth of the step.
+struct StageGroup {
+  std::size_t first = 0;
+  std::size_t last = 0;
+};
+
+bool are_equal(const Breakdown& a, const Breakdown& b) {
+  constexpr double kPart = 1e-3;
+  const double most = kPart * a.step.seconds();
+  const auto near = [most](Duration x, Duration y) {
+    return std::abs(x.seconds() - y.seconds()) <= most;
+  };
+  return near(a.computation_total(), b.computation_total()) &&
+         near(a.exposed_total(), b.exposed_total()) && near(a.fill_drain, b.fill_drain) &&
+         near(a.bubble, b.bubble);
+}
+
+std::vector<StageGroup> stage_groups(const std::vector<StageUse>& stages) {
+  std::vector<StageGroup> out;
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    if (!out.empty() && are_equal(stages[out.back().first].rank, stages[i].rank)) {
+      out.back().last = i;
+    } else {
+      out.push_back({i, i});
+    }
+  }
+  return out;
+}
+
+std::string name_of_group(const std::vector<StageUse>& stages, const StageGroup& group) {
+  const std::string& first = stages[group.first].name;
+  if (group.first == group.last) return first;
+  const std::string& last = stages[group.last].name;
+  const std::size_t space = last.rfind(' ');
+  const std::size_t at = first.rfind(' ');
+  if (space == std::string::npos || at == std::string::npos)
+    return fmt::format("{} to {}", first, last);
+  return fmt::format("{}s {}-{}", first.substr(0, at), first.substr(at + 1),
+                     last.substr(space + 1));
+}
+
 RunTable stage_table(const StepResult& result) {
-  RunTable table{{"the stages"}, {"stage", "computes", "exposed", "bubble", "idle"}, {}};
-  for (const StageUse& stage : result.summary.stages) {
+  const std::vector<StageUse>& stages = result.summary.stages;
+  RunTable table{{"the stages; equal ones, within 0.1 % of the step, in one row"},
+                 {"stage", "computation", "exposed", "fill, drain", "slower stages", "idle"},
+                 {}};
+  const TimeColumn column(result.summary.step);
+  for (const StageGroup& group : stage_groups(stages)) {
     if (table.rows.size() == kStagesShown) break;
-    table.rows.push_back({stage.name, to_string(stage.rank.computation_total()),
-                          to_string(stage.rank.exposed_total()), to_string(stage.rank.bubble),
-                          percent(stage.idle_fraction)});
+    const StageUse& stage = stages[group.first];
+    table.rows.push_back({name_of_group(stages, group), column(stage.rank.computation_total()),
+                          column(stage.rank.exposed_total()), column(stage.rank.fill_drain),
+                          column(stage.rank.bubble - stage.rank.fill_drain),
+                          percent_text(stage.idle_fraction)});
   }
   return table;
 }
@@ -170,19 +231,19 @@ RunTable stage_table(const StepResult& result) {
 RunTable memory_table(const StepResult& result) {
   const RankMemory& memory = result.memory;
   const MemoryPeak& peak = memory.account.device.peak;
-  std::string note = fmt::format("memory of rank {} ({}), which needs the most: {}", memory.rank,
+  std::string note = fmt::format("memory of rank {} ({}), the fullest: {}", memory.rank,
                                  memory.role, to_string(memory.needed()));
   if (memory.capacity)
-    note +=
-        fmt::format(" of {}{}", to_string(*memory.capacity), memory.fits() ? "" : ", does not fit");
+    note += fmt::format(" of {}, {}", to_string(*memory.capacity), to_string(memory.fit()));
   RunTable table{{note}, {"memory", "", "share"}, {}};
   if (!memory.during.empty())
     table.notes.push_back(fmt::format("at its peak {} into the step, in {}",
                                       to_string(peak.at.since_start()), memory.during));
   const auto whole = static_cast<double>(std::max<std::int64_t>(1, memory.needed().count()));
+  const BytesColumn column(memory.needed());
   const auto add = [&](std::string name, Bytes bytes) {
     table.rows.push_back(
-        {std::move(name), to_string(bytes), percent(static_cast<double>(bytes.count()) / whole)});
+        {std::move(name), column(bytes), percent_text(static_cast<double>(bytes.count()) / whole)});
   };
   for (std::size_t i = 0; i < kCategories; ++i) {
     const auto category = static_cast<Category>(i);
@@ -197,10 +258,34 @@ RunTable memory_table(const StepResult& result) {
 }
 
 RunTable link_table(const StepResult& result) {
-  RunTable table{{"the busiest links"}, {"link", "carried", "of", "busy"}, {}};
+  RunTable table{{"the busiest links, equal ones in one row"},
+                 {"links", "count", "bytes each", "bandwidth", "utilization", "first"},
+                 {}};
+  const BytesColumn column(result.links.front().bytes);
   for (const LinkUse& link : result.links)
-    table.rows.push_back(
-        {link.link, to_string(link.bytes), to_string(link.carries), percent(link.busy)});
+    table.rows.push_back({link.kind, fmt::format("{}", link.count), column(link.bytes),
+                          to_string(link.carries), percent_text(link.busy), link.link});
+  return table;
+}
+
+RunTable variant_table(const StepResult& result, const std::vector<VariantResult>& variants) {
+  RunTable table{{"variants of the scenario"}, {"variant", "step", "change", "memory"}, {}};
+  const TimeColumn column(result.throughput.step);
+  table.rows.push_back({result.scenario.name, column(result.throughput.step), "",
+                        to_string(result.memory.needed())});
+  for (const VariantResult& each : variants) {
+    if (each.result) {
+      const double ratio = each.result->throughput.step_s / result.throughput.step_s;
+      table.rows.push_back({each.name, column(each.result->throughput.step),
+                            fmt::format("{:+.1f} %", 100 * (ratio - 1)),
+                            to_string(each.result->memory.needed())});
+    } else if (each.shortfall) {
+      table.rows.push_back(
+          {each.name, "does not fit", "", to_string(each.shortfall->memory.needed())});
+    } else {
+      table.notes.push_back(fmt::format("{} cannot run: {}", each.name, each.problem));
+    }
+  }
   return table;
 }
 
@@ -250,9 +335,21 @@ std::string row_in_markdown(const std::vector<std::string>& cells) {
 
 }  // namespace
 
-std::vector<RunTable> tables_of_run(const RunOptions& options, const StepResult& result) {
-  std::vector<RunTable> tables{step_table(options, result), breakdown_table(result),
-                               path_table(result)};
+std::optional<std::string> nic_warning(const ClusterFacts& facts) {
+  if (!facts.nic_exceeds_pcie()) return std::nullopt;
+  const Rate reachable = *facts.reachable();
+  return fmt::format("warning: {:g} Gb/s NICs ({}) behind PCIe ({}): no faster than {:g} Gb/s",
+                     facts.nic->bytes_per_second() / 125e6, to_string(*facts.nic_usable),
+                     to_string(reachable), reachable.bytes_per_second() / 125e6);
+}
+
+std::vector<RunTable> tables_of_run(const RunOptions& options, const StepResult& result,
+                                    const std::vector<VariantResult>& variants) {
+  std::vector<RunTable> tables{headline_table(options, result)};
+  if (!variants.empty()) tables.push_back(variant_table(result, variants));
+  tables.push_back(step_table(options, result));
+  tables.push_back(breakdown_table(result));
+  tables.push_back(path_table(result));
   if (result.summary.stages.size() > 1) tables.push_back(stage_table(result));
   tables.push_back(memory_table(result));
   if (!result.links.empty()) tables.push_back(link_table(result));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,9 +16,14 @@ struct RunTable {
   std::string footer{};  // after it
 };
 
-/// The step, where its time goes, the stages of a pipeline, memory, links.
+/// "warning: NICs of 800 Gb/s ... are no faster than 384 Gb/s", where it applies.
+[[nodiscard]] std::optional<std::string> nic_warning(const ClusterFacts& facts);
+
+/// The headline, the variants if any, then the step, where its time goes, the stages of a pipeline,
+/// memory, links.
 [[nodiscard]] std::vector<RunTable> tables_of_run(const RunOptions& options,
-                                                  const StepResult& result);
+                                                  const StepResult& result,
+                                                  const std::vector<VariantResult>& variants);
 [[nodiscard]] std::string text_of(const std::vector<RunTable>& tables);
 [[nodiscard]] std::string markdown_of(const std::vector<RunTable>& tables);
 

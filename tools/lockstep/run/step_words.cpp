@@ -1,7 +1,6 @@
 #include "tools/lockstep/run/step_words.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -36,20 +35,6 @@ std::string how_simulated(const SimulatedStep& step) {
   return fmt::format("all {} ranks{}, folded into {} class{}", ranks,
                      hosts == 0 ? "" : fmt::format(" and {} host{}", hosts, hosts == 1 ? "" : "s"),
                      step.classes.size(), step.classes.size() == 1 ? "" : "es");
-}
-
-std::string interval_words(const Confidence& confidence) {
-  return fmt::format("{} to {}, from the {} nearest validated runs ({})", to_string(confidence.low),
-                     to_string(confidence.high), confidence.runs,
-                     fmt::join(confidence.groups, ", "));
-}
-
-std::vector<std::string> outside_words(const Confidence& confidence) {
-  std::vector<std::string> out;
-  for (const Unchecked& each : confidence.outside)
-    out.push_back(fmt::format("extrapolated: {} ({}; validated: {})", each.property, each.value,
-                              each.checked));
-  return out;
 }
 
 }  // namespace lockstep::cli

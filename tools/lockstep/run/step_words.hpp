@@ -15,10 +15,4 @@ namespace lockstep::cli {
 /// "all 256 ranks, folded into 32 classes", "every rank simulated".
 [[nodiscard]] std::string how_simulated(const SimulatedStep& step);
 
-/// "11.2 s to 14.1 s, by 80 % of the 24 nearest of the validated runs (mlm, kor)".
-[[nodiscard]] std::string interval_words(const Confidence& confidence);
-
-/// What no validated run has, a line each.
-[[nodiscard]] std::vector<std::string> outside_words(const Confidence& confidence);
-
 }  // namespace lockstep::cli

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "strategies/measure/confidence/coverage.hpp"
+#include "strategies/measure/confidence/validated_runs.hpp"
 
 namespace lockstep {
 
@@ -40,8 +41,10 @@ bool tells(const Confidence& confidence, const std::string& property) {
 TEST_CASE("runs that were all simulated a fifth too fast make the step a quarter longer") {
   const Confidence of = confidence_of(1000_ms, a_kind(), runs("g", a_kind(), 10, -0.2));
   // Measured over simulated is 1 / 0.8.
-  CHECK(of.low == 1250_ms);
+  CHECK(of.expected == 1250_ms);
   CHECK(of.high == 1250_ms);
+  CHECK(of.low == 1000_ms);  // the simulated time itself lies inside
+  CHECK_FALSE(of.extrapolated());
   CHECK(of.outside.empty());
   CHECK(of.groups == std::vector<std::string>{"g"});
   CHECK(of.runs == 8);  // of 24 at most a third from one group
@@ -61,7 +64,8 @@ TEST_CASE("nearer runs decide") {
   CHECK(of.low == 1000_ms);
   CHECK(of.high == 1000_ms);
   // Simulated at twice the measured time.
-  CHECK(confidence_of(1000_ms, far, all).high == 500_ms);
+  CHECK(confidence_of(1000_ms, far, all).expected == 500_ms);
+  CHECK(confidence_of(1000_ms, far, all).low == 500_ms);
 }
 
 TEST_CASE("the interval holds the middle, not the extremes") {
@@ -89,6 +93,7 @@ TEST_CASE("what no checked run has is told") {
   other.ep = 8;
   other.gpus = 16'384;
   const Confidence of = confidence_of(1000_ms, other, checked);
+  CHECK(of.extrapolated());
   CHECK(tells(of, "GPU"));
   CHECK(tells(of, "expert parallelism"));
   CHECK(tells(of, "GPUs"));
@@ -96,6 +101,14 @@ TEST_CASE("what no checked run has is told") {
   CHECK_FALSE(tells(of, "parameters"));
   CHECK(distance_between(a_kind(), a_kind()) == 0);
   CHECK(distance_between(a_kind(), other) > 2);
+}
+
+// Peaks of nine of ten rows were measured at most 1/0.9 - 1 = 11.1 % above the simulated ones.
+TEST_CASE("the memory margin covers nine of ten validated peaks") {
+  const std::vector<double> errors{-0.5, -0.1, -0.1, -0.1, -0.1, 0, 0, 0, 0.2, 0.3};
+  CHECK(memory_margin(errors) == doctest::Approx(1 / 0.9 - 1));
+  CHECK(memory_margin({}) == 0);
+  CHECK(memory_margin({0.1, 0.2}) == 0);  // simulated too high: no margin is needed
 }
 
 // Runs of group a were simulated exactly, those of b a tenth too fast: each group alone tells a

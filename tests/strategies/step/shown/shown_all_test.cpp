@@ -27,9 +27,9 @@ namespace {
   return most;
 }
 
-/// All of the worst rank's time is accounted for, and no GPU beats its peak.
+/// All of the busiest rank's time is accounted for, and no GPU beats its peak.
 void check_time(const Shown& shown) {
-  const Breakdown& worst = shown.summary().worst;
+  const Breakdown& worst = shown.summary().busiest;
   CHECK(worst.total() == shown.summary().step);
   for (const auto& [group, exposed] : worst.exposed) {
     CAPTURE(group);

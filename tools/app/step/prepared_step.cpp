@@ -1,0 +1,139 @@
+#include "tools/app/step/prepared_step.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "strategies/measure/machine/machine_cost.hpp"
+#include "strategies/measure/machine/machine_links.hpp"
+#include "strategies/stacks/cost_of.hpp"
+#include "strategies/step/build_program.hpp"
+#include "tools/app/errors.hpp"
+#include "tools/app/inputs/calibration_of.hpp"
+#include "tools/app/inputs/cluster_request.hpp"
+#include "tools/app/step/memory_changes.hpp"
+#include "tools/app/step/rank_speeds.hpp"
+#include "tools/app/step/step_confidence.hpp"
+
+namespace lockstep::app {
+
+namespace {
+
+/// Whose memory moves what hosts compute with; clusters do not say what their hosts are.
+constexpr const char* kHostDevice = "epyc-7742-2s";
+
+/// What a GPU and its host copy over: a cable of the first GPU to a CPU, else its PCIe slot; none
+/// where the cluster has neither.
+std::optional<Rate> host_link(const Cluster& cluster) {
+  const VertexId gpu = cluster.vertex_of(0);
+  std::optional<Rate> slot;
+  for (std::size_t i = 0; i < cluster.link_count(); ++i) {
+    const ClusterLink link = cluster.link(static_cast<LinkId>(i));
+    if (link.from != gpu) continue;
+    if (cluster.vertex(link.to).kind == VertexKind::cpu) return link.figures.carried();
+    if (link.kind == LinkKind::pcie) slot = link.figures.carried();
+  }
+  return slot;
+}
+
+/// Attention of a GPU as shipped, where it is.
+std::unique_ptr<CostModel> cost_of(const MeasuredMachine& machine, const Device& device,
+                                   const std::string& stack) {
+  if (machine.backend == "host" || device.kernels.empty()) return cost_model(machine.fit);
+  return cost_model(machine.fit, device_model(device, stack, config_folder()));
+}
+
+/// Overrides the cluster's links and device with those of the machine; which links, in words.
+std::string take_figures(const MeasuredMachine& machine, ScenarioCluster& of) {
+  ClusterOfMachine linked = with_links_of(machine, of.cluster, of.device);
+  of.cluster = std::move(linked.cluster);
+  of.device = calibrated(of.device, machine.fit);
+  return std::move(linked.links);
+}
+
+SimulationOptions options_for(const StepRequest& request, const Scenario& scenario) {
+  const Cluster& cluster = scenario.cluster.cluster;
+  SimulationOptions options = request.simulation;
+  options.speeds =
+      rank_speeds(request.speeds, request.simulation.speeds, scenario.parallel.ranks());
+  if (!machine_of(request.calibration))
+    options.costs = calibration_of(request.calibration).collectives;
+  options.nccl_tuning = nccl_tuning_of(scenario.stack, config_folder());
+  options.host_link = host_link(cluster);
+  const Device host = load_device(config_folder() + "/devices/" + kHostDevice + ".json");
+  if (host.memory) options.host_memory = host.memory->bandwidth;
+  options.link_series = !request.trace.empty();
+  return options;
+}
+
+/// The fabric of a named cluster, or the NICs of one that is given by parameters.
+std::string nic_override(const std::string& file, const std::vector<std::string>& overrides,
+                         Rate nic) {
+  const Scenario plain = load_scenario(file, overrides, config_folder());
+  const auto* root = plain.resolved.get_if<JsonObject>();
+  const JsonValue* cluster = root != nullptr ? find_member(*root, "cluster") : nullptr;
+  const auto* members = cluster != nullptr ? cluster->get_if<JsonObject>() : nullptr;
+  const bool named = members != nullptr && find_member(*members, "file") != nullptr;
+  if (named)
+    return fmt::format("cluster.fabric.link.bandwidth=\"{:.0f} B/s\"", nic.bytes_per_second());
+  return fmt::format("cluster.nic_gbps={}", nic.bytes_per_second() / 125e6);
+}
+
+Scenario scenario_of(const StepRequest& request) {
+  std::vector<std::string> overrides = request.overrides;
+  if (request.nic) overrides.push_back(nic_override(request.file, overrides, *request.nic));
+  Scenario out = load_scenario(request.file, overrides, config_folder());
+  (void)rank_speeds(request.speeds, request.simulation.speeds, out.parallel.ranks());
+  if (out.seed != kDefaultSeed)
+    out.notes.push_back({"seed", "nothing of a simulated step is drawn at random"});
+  return out;
+}
+
+}  // namespace
+
+PreparedStep prepare_step(const StepRequest& request) {
+  PreparedStep out{scenario_of(request)};
+  Scenario& scenario = out.scenario;
+  const auto machine = machine_of(request.calibration);
+  if (machine) out.machine_links = take_figures(*machine, scenario.cluster);
+  if (request.links.any())
+    out.link_changes = apply_link_changes(request.links, RoutePolicy::automatic, scenario.seed,
+                                          scenario.cluster.cluster);
+  const Device& device = scenario.cluster.device;
+  const Calibration fitted = machine ? Calibration{} : calibration_of(request.calibration);
+  out.cost = machine && !scenario.sustained
+                 ? cost_of(*machine, device, scenario.stack)
+                 : cost_model(device, scenario.stack, scenario.sustained, config_folder(), &fitted,
+                              scenario.parallel.ranks());
+  out.program = std::make_shared<const Program>(
+      build_program(scenario.model, scenario.parallel, scenario.cluster.cluster.gpus_per_node()));
+  out.memory = worst_memory_in_order(
+      *out.program, device.memory ? std::optional{device.memory->size} : std::nullopt);
+  out.memory.margin = peak_memory_margin();
+  return out;
+}
+
+void check_memory(const StepRequest& request, const Scenario& scenario, const RankMemory& memory) {
+  if (memory.fits() || request.ignore_memory || scenario.ignore_memory) return;
+  throw DoesNotFit(memory_shortfall(request, scenario, memory));
+}
+
+SimulatedStep simulate_step(const StepRequest& request, const PreparedStep& prepared,
+                            const ParallelConfig& parallel,
+                            const std::shared_ptr<const Program>& program) {
+  const Scenario& scenario = prepared.scenario;
+  try {
+    return simulate(program, parallel, scenario.cluster.cluster, scenario.cluster.device,
+                    *prepared.cost, options_for(request, scenario));
+  } catch (const ProgramStuck& stuck) {
+    throw Refusal(stuck.what());
+  } catch (const StepTooLarge& large) {
+    throw Refusal(large.what());
+  }
+}
+
+SimulatedStep simulate_step(const StepRequest& request, const PreparedStep& prepared) {
+  return simulate_step(request, prepared, prepared.scenario.parallel, prepared.program);
+}
+
+}  // namespace lockstep::app

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/cost/cost_model.hpp"
+#include "strategies/scenario/scenario.hpp"
+#include "strategies/step/simulate.hpp"
+#include "tools/app/step/rank_memory.hpp"
+#include "tools/app/step/run_step.hpp"
+
+namespace lockstep::app {
+
+/// A scenario ready to be simulated.
+struct PreparedStep {
+  Scenario scenario;
+  std::string machine_links{};              // as StepResult has it
+  std::vector<std::string> link_changes{};  // likewise
+  std::unique_ptr<CostModel> cost{};
+  std::shared_ptr<const Program> program{};
+  RankMemory memory{};  // before the simulation
+};
+
+/// Reads the scenario, changes its cluster as the request says, and writes out its program. Throws
+/// ConfigError, RequestError, Refusal.
+[[nodiscard]] PreparedStep prepare_step(const StepRequest& request);
+
+/// Throws DoesNotFit where a GPU has too little memory and neither the request nor the scenario
+/// ignores that.
+void check_memory(const StepRequest& request, const Scenario& scenario, const RankMemory& memory);
+
+/// Throws Refusal for a deadlock and for steps that are too large.
+[[nodiscard]] SimulatedStep simulate_step(const StepRequest& request, const PreparedStep& prepared);
+/// The same for another program of the same scenario.
+[[nodiscard]] SimulatedStep simulate_step(const StepRequest& request, const PreparedStep& prepared,
+                                          const ParallelConfig& parallel,
+                                          const std::shared_ptr<const Program>& program);
+
+}  // namespace lockstep::app

@@ -1,0 +1,46 @@
+#include "tools/app/step/step_limits.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace lockstep::app {
+
+std::optional<BubbleFormula> bubble_formula(const ParallelConfig& parallel) {
+  if (parallel.pp == 1) return std::nullopt;
+  const double others = parallel.pp - 1;
+  const auto microbatches = static_cast<double>(parallel.microbatches());
+  switch (parallel.schedule) {
+    case PipelineOrder::naive:
+      return BubbleFormula{"p-1", others};
+    case PipelineOrder::gpipe:
+    case PipelineOrder::one_f_one_b:
+      return BubbleFormula{"(p-1)/m", others / microbatches};
+    case PipelineOrder::interleaved:
+      return BubbleFormula{"(p-1)/(v m)", others / (parallel.vpp * microbatches)};
+    case PipelineOrder::zb_h1:
+      return BubbleFormula{"(p-1)(tF+tB-tW)/(m(tF+tB+tW)) with tF = tB = tW",
+                           others / (3 * microbatches)};
+    default:
+      return std::nullopt;
+  }
+}
+
+std::vector<StepLimit> limits_of(const StepSummary& summary) {
+  std::map<std::pair<TimeUse::Kind, std::string>, StepLimit> sums;
+  for (const PathShare& share : summary.path) {  // longest first
+    StepLimit& sum = sums[{share.use.kind, share.use.group}];
+    if (sum.length == Duration{}) sum.use = share.use;
+    sum.length += share.length;
+  }
+  std::vector<StepLimit> out;
+  for (auto& [key, sum] : sums) {
+    if (summary.step > Duration{}) sum.share = sum.length.seconds() / summary.step.seconds();
+    out.push_back(sum);
+  }
+  std::stable_sort(out.begin(), out.end(),
+                   [](const StepLimit& a, const StepLimit& b) { return a.length > b.length; });
+  return out;
+}
+
+}  // namespace lockstep::app

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/trace/summary.hpp"
+#include "strategies/layout/parallel_config.hpp"
+
+namespace lockstep::app {
+
+/// What the critical path goes to.
+struct StepLimit {
+  TimeUse use{};     // of computation: the class that takes the most
+  Duration length;   // of computation: of all classes together
+  double share = 0;  // of the step
+};
+
+/// Longest first: computation as a whole, communication by group, and each kind of wait.
+[[nodiscard]] std::vector<StepLimit> limits_of(const StepSummary& summary);
+
+/// Bubble of equal stages over the ideal time, which is what the microbatches take without idling.
+struct BubbleFormula {
+  std::string text{};  // "(p-1)/(v m)"
+  double fraction = 0;
+};
+
+/// None without a pipeline, and of schedules without a formula. GPipe, 1F1B, interleaved: Narayanan
+/// et al. 2021, arXiv 2104.04473, section 2.2. Zero-bubble: Qi et al., arXiv 2401.10241, section
+/// 2.2, where forward and both halves of backward take equally long.
+[[nodiscard]] std::optional<BubbleFormula> bubble_formula(const ParallelConfig& parallel);
+
+}  // namespace lockstep::app

@@ -1,0 +1,42 @@
+#include "tools/app/step/variants.hpp"
+
+#include <utility>
+
+#include "sim/config/config_error.hpp"
+
+namespace lockstep::app {
+
+namespace {
+
+StepRequest request_of(StepRequest request, const ScenarioVariant& variant) {
+  request.overrides.insert(request.overrides.end(), variant.overrides.begin(),
+                           variant.overrides.end());
+  request.overrides.emplace_back("variants=[]");
+  request.suggestions = 0;
+  request.trace.clear();
+  request.on_progress = {};
+  return request;
+}
+
+VariantResult run_variant(const StepRequest& request, const ScenarioVariant& variant) {
+  VariantResult out{variant.name, variant.overrides};
+  try {
+    out.result = run_step(request_of(request, variant));
+  } catch (const DoesNotFit& error) {
+    out.shortfall = error.shortfall();
+  } catch (const ConfigError& error) {
+    out.problem = error.problems().front().message;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<VariantResult> run_variants(const StepRequest& request, const Scenario& scenario) {
+  std::vector<VariantResult> out;
+  for (const ScenarioVariant& variant : scenario.variants)
+    out.push_back(run_variant(request, variant));
+  return out;
+}
+
+}  // namespace lockstep::app

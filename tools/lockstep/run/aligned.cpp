@@ -1,0 +1,41 @@
+#include "tools/lockstep/run/aligned.hpp"
+
+#include <fmt/format.h>
+
+namespace lockstep::cli {
+
+TimeColumn::TimeColumn(Duration largest) {
+  const double seconds = largest.seconds();
+  if (seconds < 1e-3) {
+    per_second_ = 1e6;
+    unit_ = "us";
+  } else if (seconds < 1) {
+    per_second_ = 1e3;
+    unit_ = "ms";
+  }
+  const double value = seconds * per_second_;
+  decimals_ = value >= 1000 ? 1 : value >= 100 ? 2 : 3;
+}
+
+std::string TimeColumn::operator()(Duration time) const {
+  return fmt::format("{:.{}f} {}", time.seconds() * per_second_, decimals_, unit_);
+}
+
+BytesColumn::BytesColumn(Bytes largest) {
+  for (const char* unit : {"KiB", "MiB", "GiB", "TiB"}) {
+    if (static_cast<double>(largest.count()) < 1024 * one_) break;
+    one_ *= 1024;
+    unit_ = unit;
+  }
+}
+
+std::string BytesColumn::operator()(Bytes bytes) const {
+  const double value = static_cast<double>(bytes.count()) / one_;
+  return fmt::format("{:.{}f} {}", value, one_ > 1 ? 2 : 0, unit_);
+}
+
+std::string percent_text(double share) {
+  return fmt::format("{:.1f} %", 100 * share);
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+
+#include "sim/base/units.hpp"
+
+/// Numbers of one column in one unit with the same decimals, so that right-aligned they have their
+/// points below each other.
+namespace lockstep::cli {
+
+class TimeColumn {
+ public:
+  /// In the unit of the largest value of the column, which has at least four digits.
+  explicit TimeColumn(Duration largest);
+  [[nodiscard]] std::string operator()(Duration time) const;
+
+ private:
+  double per_second_ = 1;
+  int decimals_ = 3;
+  const char* unit_ = "s";
+};
+
+class BytesColumn {
+ public:
+  explicit BytesColumn(Bytes largest);
+  [[nodiscard]] std::string operator()(Bytes bytes) const;
+
+ private:
+  double one_ = 1;
+  const char* unit_ = "B";
+};
+
+/// "12.3 %".
+[[nodiscard]] std::string percent_text(double share);
+
+}  // namespace lockstep::cli

@@ -1,0 +1,251 @@
+#include "tools/lockstep/run/headline.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "strategies/layout/scenario_names.hpp"
+#include "strategies/models/count.hpp"
+#include "tools/lockstep/run/aligned.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+constexpr double kDay = 86'400;
+constexpr double kYear = 365.25 * kDay;
+
+/// "70.6 B", "8.4 M", "512".
+std::string short_count(double count) {
+  if (count >= 1e12) return fmt::format("{:.4g} T", count / 1e12);
+  if (count >= 1e9) return fmt::format("{:.4g} B", count / 1e9);
+  if (count >= 1e6) return fmt::format("{:.4g} M", count / 1e6);
+  if (count >= 1e4) return fmt::format("{:.4g} k", count / 1e3);
+  return fmt::format("{:.4g}", count);
+}
+
+/// With a comma before every three digits.
+std::string grouped(double number) {
+  std::string out = fmt::format("{:.0f}", number);
+  for (std::size_t at = out.size(); at > 3; at -= 3) out.insert(at - 3, 1, ',');
+  return out;
+}
+
+std::string rate_per_second(double rate) {
+  return rate >= 1000 ? grouped(rate) : fmt::format("{:.4g}", rate);
+}
+
+std::string calendar(double seconds) {
+  if (seconds >= 2 * kYear)
+    return fmt::format("{:.1f} years ({} days)", seconds / kYear, grouped(seconds / kDay));
+  if (seconds >= 2 * kDay) return fmt::format("{:.1f} days", seconds / kDay);
+  return fmt::format("{:.2f} hours", seconds / 3600);
+}
+
+std::string model_line(const Scenario& scenario) {
+  const ModelConfig& model = scenario.model;
+  const ParameterCount count = count_parameters(model);
+  std::string out =
+      fmt::format("{}: {} parameters", model.name, short_count(static_cast<double>(count.total())));
+  if (count.active() != count.total())
+    out += fmt::format(" ({} active)", short_count(static_cast<double>(count.active())));
+  if (const TransformerConfig* shape = model.transformer())
+    out += fmt::format(", {} tokens per sequence", shape->sequence);
+  return out + fmt::format(", {}", name_of(precision_names(), scenario.parallel.precision));
+}
+
+std::string hardware_line(const StepResult& result) {
+  const ScenarioCluster& cluster = result.scenario.cluster;
+  const ClusterFacts& facts = result.facts;
+  std::string out =
+      fmt::format("{} x {}: {} node{} of {} GPU{} ({})", result.scenario.parallel.ranks(),
+                  cluster.device.id, facts.nodes, facts.nodes == 1 ? "" : "s", facts.gpus_per_node,
+                  facts.gpus_per_node == 1 ? "" : "s", cluster.name);
+  if (facts.nodes > 1 && facts.nics_per_node > 0 && facts.nic)
+    out += fmt::format(", {} NIC{} of {:g} Gb/s per node", facts.nics_per_node,
+                       facts.nics_per_node == 1 ? "" : "s", facts.nic->bytes_per_second() / 125e6);
+  return out;
+}
+
+std::string pipeline_text(const ParallelConfig& parallel) {
+  std::string out = fmt::format("PP {}", parallel.pp);
+  if (parallel.pp == 1) return out;
+  out += fmt::format(" ({}", name_of(pipeline_names(), parallel.schedule));
+  if (parallel.vpp > 1) out += fmt::format(", {} chunks per stage", parallel.vpp);
+  return out + ")";
+}
+
+std::string layout_line(const Scenario& scenario) {
+  const ParallelConfig& parallel = scenario.parallel;
+  std::string out =
+      fmt::format("DP {}, TP {}, {}", parallel.dp, parallel.tp, pipeline_text(parallel));
+  if (parallel.cp > 1) out += fmt::format(", CP {}", parallel.cp);
+  if (parallel.ep > 1) out += fmt::format(", EP {}", parallel.ep);
+  if (parallel.zero > 0) out += fmt::format(", ZeRO-{}", parallel.zero);
+  if (parallel.recompute != Recompute::none)
+    out += fmt::format(", recompute {}", name_of(recompute_names(), parallel.recompute));
+  return out + fmt::format("; batch {} = {} microbatch{} x {} x {} replica{}",
+                           parallel.global_batch, parallel.microbatches(),
+                           parallel.microbatches() == 1 ? "" : "es", parallel.micro_batch,
+                           parallel.dp, parallel.dp == 1 ? "" : "s");
+}
+
+std::string mfu_text(const Throughput& speed) {
+  const auto mfu = speed.mfu();
+  if (!mfu) return "";
+  const bool causal = speed.convention.find("causal") != std::string::npos;
+  std::string out = fmt::format("   MFU {} ({} peak{}", percent_text(*mfu), speed.precision,
+                                causal ? ", causal attention halved" : "");
+  if (const auto wide = speed.bf16_mfu())
+    out += fmt::format("; {} of the bf16 peak", percent_text(*wide));
+  return out + ")";
+}
+
+std::string step_line(const StepResult& result) {
+  const Throughput& speed = result.throughput;
+  const bool tokens = speed.tokens_per_s.has_value();
+  return fmt::format("{}   {} {}s/s{}", to_string(speed.step),
+                     rate_per_second(tokens ? *speed.tokens_per_s : speed.samples_per_s),
+                     tokens ? "token" : speed.sample, mfu_text(speed));
+}
+
+std::string interval_line(const Confidence& of) {
+  const TimeColumn time(of.high);
+  return fmt::format(
+      "expected on hardware {}, {:.0f} % prediction interval {} to {} ({} similar "
+      "validated runs)",
+      time(of.expected), 100 * of.share, time(of.low), time(of.high), of.runs);
+}
+
+std::string budget_line(const StepResult& result) {
+  const Throughput& speed = result.throughput;
+  const bool tokens = speed.tokens_per_s.has_value();
+  return fmt::format("{} {}s: {}, {} GPU-hours", short_count(*result.scenario.samples),
+                     tokens ? "token" : speed.sample, calendar(*speed.training_s),
+                     short_count(*speed.gpu_hours));
+}
+
+std::string baseline_line(const StepResult& result) {
+  const double base = result.baseline->step.seconds();
+  const double more = result.throughput.step.seconds() - base;
+  return fmt::format(
+      "{:+.2f} % against {} without the changes of GPU speeds, links and NICs, at "
+      "the same fidelity",
+      100 * more / base, to_string(result.baseline->step));
+}
+
+HeadlineEntry step_entry(const StepResult& result) {
+  HeadlineEntry out{"step", {step_line(result)}};
+  if (result.confidence && !result.confidence->extrapolated())
+    out.lines.push_back(interval_line(*result.confidence));
+  if (result.confidence && result.confidence->extrapolated())
+    for (std::string& line : extrapolation_lines(*result.confidence))
+      out.lines.push_back(std::move(line));
+  if (result.scenario.sustained)
+    out.lines.emplace_back("computation at the scenario's fixed rate: no prediction interval");
+  if (result.throughput.training_s) out.lines.push_back(budget_line(result));
+  if (result.baseline) out.lines.push_back(baseline_line(result));
+  return out;
+}
+
+HeadlineEntry memory_entry(const RankMemory& memory) {
+  if (!memory.capacity)
+    return {"memory",
+            {fmt::format("{} on rank {} ({}); the capacity of the GPU is not known",
+                         to_string(memory.needed()), memory.rank, memory.role)}};
+  const auto needed = static_cast<double>(memory.needed().count());
+  const auto capacity = static_cast<double>(memory.capacity->count());
+  const std::string amounts = fmt::format("{} of {} on rank {} ({})", to_string(memory.needed()),
+                                          to_string(*memory.capacity), memory.rank, memory.role);
+  switch (memory.fit()) {
+    case MemoryFit::fits:
+      return {"memory",
+              {fmt::format("{}: fits, {:.0f} % free", amounts, 100 * (1 - needed / capacity))}};
+    case MemoryFit::tight:
+      return {"memory",
+              {fmt::format("{}: tight, {:.0f} % free; peaks of validated runs are up to {:.0f} % "
+                           "higher",
+                           amounts, 100 * (1 - needed / capacity), 100 * memory.margin)}};
+    case MemoryFit::does_not_fit:
+      break;
+  }
+  return {"memory", {fmt::format("{}: does not fit", amounts)}};
+}
+
+std::string limit_name(const StepLimit& limit) {
+  if (limit.use.kind == TimeUse::Kind::computation)
+    return fmt::format("computation (mostly {})", to_string(limit.use.of));
+  return to_string(limit.use);
+}
+
+std::string limit_line(const StepResult& result) {
+  std::string out;
+  for (std::size_t i = 0; i < std::min<std::size_t>(3, result.limits.size()); ++i) {
+    const StepLimit& limit = result.limits[i];
+    if (i > 0 && limit.share < 0.01) break;
+    out += fmt::format("{}{} {}{}", i == 0 ? "" : ", ", limit_name(limit),
+                       percent_text(limit.share), i == 0 ? " of the critical path" : "");
+  }
+  return out;
+}
+
+std::string suggestion_line(const Suggestion& each, Duration step) {
+  const double less = 1 - each.step.seconds() / step.seconds();
+  std::string out = fmt::format("try {}: {} (-{})", as_options(each.change), to_string(each.step),
+                                percent_text(less));
+  if (each.fit == MemoryFit::tight)
+    out += fmt::format(", memory tight ({})", to_string(each.needed));
+  return out;
+}
+
+HeadlineEntry limit_entry(const RunOptions& options, const StepResult& result) {
+  HeadlineEntry out{"limit", {limit_line(result)}};
+  if (!result.links.empty()) {
+    const LinkUse& link = result.links.front();
+    out.lines.push_back(fmt::format("busiest links: {}, {} busy at {}", link.kind,
+                                    percent_text(link.busy), to_string(link.carries)));
+  }
+  const StepSuggestions& found = result.suggestions;
+  for (const Suggestion& each : found.best)
+    out.lines.push_back(suggestion_line(each, result.step.timeline.end.since_start()));
+  if (options.step.suggestions > 0 && found.best.empty() && found.simulated > 0)
+    out.lines.push_back(
+        fmt::format("none of {} simulated changes of the layout saves 0.5 %", found.simulated));
+  return out;
+}
+
+bool needs_quotes(const std::string& text) {
+  return text.find_first_of(" \"'[]{}()$&;<>|*?") != std::string::npos;
+}
+
+}  // namespace
+
+std::vector<HeadlineEntry> headline_of(const RunOptions& options, const StepResult& result) {
+  return {
+      {"model", {model_line(result.scenario), hardware_line(result), layout_line(result.scenario)}},
+      step_entry(result),
+      memory_entry(result.memory),
+      limit_entry(options, result)};
+}
+
+std::vector<std::string> extrapolation_lines(const Confidence& confidence) {
+  std::vector<std::string> out;
+  for (const Unchecked& each : confidence.outside) {
+    const bool number = each.checked.rfind("up to ", 0) == 0;
+    out.push_back(number ? fmt::format("extrapolated: {} {} (validated {})", each.value,
+                                       each.property, each.checked)
+                         : fmt::format("extrapolated: {} {} (validated: {})", each.property,
+                                       each.value, each.checked));
+  }
+  return out;
+}
+
+std::string as_options(const Change& change) {
+  std::vector<std::string> out;
+  for (const std::string& assignment : change)
+    out.push_back("--set " + (needs_quotes(assignment) ? "'" + assignment + "'" : assignment));
+  return fmt::format("{}", fmt::join(out, " "));
+}
+
+}  // namespace lockstep::cli

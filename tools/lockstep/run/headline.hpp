@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tools/lockstep/run/run_options.hpp"
+
+namespace lockstep::cli {
+
+/// An entry of the headline: its name and its lines.
+struct HeadlineEntry {
+  std::string name;
+  std::vector<std::string> lines{};
+};
+
+/// What a user asks first: model, hardware and layout; step time, throughput and training time;
+/// memory; what limits the step, and changes that shorten it.
+[[nodiscard]] std::vector<HeadlineEntry> headline_of(const RunOptions& options,
+                                                     const StepResult& result);
+
+/// "extrapolated: 16384 GPUs (validated up to 2800)", a line each.
+[[nodiscard]] std::vector<std::string> extrapolation_lines(const Confidence& confidence);
+
+/// "--set parallel.tp=4 --set parallel.dp=4", quoted for a shell where needed.
+[[nodiscard]] std::string as_options(const Change& change);
+
+}  // namespace lockstep::cli
