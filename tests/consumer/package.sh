@@ -29,5 +29,6 @@ if [[ $generators == *DEB ]]; then
   dpkg-deb -x "$work"/packages/lockstep_*.deb "$work/debian"
   check "$work/debian/usr"
   dpkg-deb -f "$work"/packages/lockstep_*.deb Depends | grep -q libfmt || fail "the package depends on no libfmt"
-  dpkg-deb -c "$work"/packages/lockstep-dev_*.deb | grep -q lockstepConfig.cmake || fail "no CMake package"
+  dpkg-deb -c "$work"/packages/lockstep-dev_*.deb > "$work/files.txt"
+  grep -q lockstepConfig.cmake "$work/files.txt" || fail "no CMake package"
 fi
