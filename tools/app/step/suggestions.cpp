@@ -22,7 +22,7 @@ constexpr std::size_t kShown = 3;
 constexpr double kLeastSaving = 0.005;  // of the step
 
 /// A change and the time that it might save.
-struct Candidate {
+struct RankedChange {
   Change change;
   double saving_s = 0;
 };
@@ -32,19 +32,19 @@ std::string set_to(const std::string& key, std::int64_t value) {
 }
 
 /// Collects candidates of one layout.
-class Candidates {
+class LayoutChanges {
  public:
-  explicit Candidates(const StepResult& result)
+  explicit LayoutChanges(const StepResult& result)
       : plan_{result.scenario.parallel}, busiest_{result.summary.busiest} {}
 
-  std::vector<Candidate> collect() {
+  std::vector<RankedChange> collect() {
     add_overlap();
     add_recomputation();
     add_pipeline();
     add_microbatches();
     add_sharding();
     add_degrees();
-    std::stable_sort(out_.begin(), out_.end(), [](const Candidate& a, const Candidate& b) {
+    std::stable_sort(out_.begin(), out_.end(), [](const RankedChange& a, const RankedChange& b) {
       return a.saving_s > b.saving_s;
     });
     return std::move(out_);
@@ -147,7 +147,7 @@ class Candidates {
 
   const ParallelConfig& plan_;
   const Breakdown& busiest_;
-  std::vector<Candidate> out_;
+  std::vector<RankedChange> out_;
 };
 
 StepRequest request_with(const StepRequest& request, const Change& change) {
@@ -223,7 +223,7 @@ void keep_best(std::vector<std::optional<Suggestion>> found, Duration step,
 
 std::vector<Change> candidate_changes(const StepResult& result) {
   std::vector<Change> out;
-  for (Candidate& each : Candidates{result}.collect()) out.push_back(std::move(each.change));
+  for (RankedChange& each : LayoutChanges{result}.collect()) out.push_back(std::move(each.change));
   return out;
 }
 
