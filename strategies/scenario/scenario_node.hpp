@@ -20,10 +20,12 @@ struct NodeFigures {
   std::int64_t pcie = 0;  // generation of GPUs and NICs; 0: by device and NIC
 };
 
-/// {gpu, gpus, gpus_per_node, intra, nics_per_node, nic_gbps, pcie, fabric}. Left out: gpus_per_node
-/// 8 (72 with nvl72, no more than gpus), intra as the GPU's links are (NVLink: nvswitch, xGMI:
-/// nvlink-mesh, none: pcie; a rack's GPU without gpus_per_node: nvl72), nics_per_node one for each GPU, nic_gbps as the reference's, fabric
-/// infiniband, pcie the device's generation and 6 of NICs above 400 Gb/s. Empty where something is wrong, which is noted.
+/// {gpu, gpus, gpus_per_node, intra, nics_per_node, nic_gbps, pcie, fabric}. Left out:
+/// gpus_per_node 8 (72 with nvl72, no more than gpus), intra as the GPU's links are (NVLink:
+/// nvswitch, xGMI: nvlink-mesh, none: pcie; a rack's GPU without gpus_per_node: nvl72),
+/// nics_per_node one for each GPU, nic_gbps as the reference's, fabric infiniband, pcie the
+/// device's generation and 6 of NICs above 400 Gb/s. Empty where something is wrong, which is
+/// noted.
 [[nodiscard]] std::optional<NodeFigures> read_node_figures(ObjectReader& in,
                                                            const ScenarioFolders& folders);
 
