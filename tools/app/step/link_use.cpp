@@ -17,7 +17,7 @@ struct Load {
 
 using Key = std::tuple<VertexKind, VertexKind, double, long long>;
 
-/// Links that cannot be told apart in a table.
+/// Links of the same kind, bandwidth and utilization.
 class Groups {
  public:
   Groups(const Cluster& cluster, Duration step) : cluster_{cluster}, step_{step} {}

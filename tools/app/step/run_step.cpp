@@ -51,7 +51,7 @@ Reported reported(const StepRequest& request, const PreparedStep& prepared,
   return out;
 }
 
-/// The step without what-ifs; none where there are none.
+/// The step without what-ifs; none of an unchanged request.
 std::optional<StepBaseline> baseline_of(const StepRequest& request, Fidelity fidelity) {
   const bool changed = !request.speeds.empty() || !request.simulation.speeds.empty() ||
                        request.links.any() || request.nic;
