@@ -6,7 +6,7 @@ set -euo pipefail
 packages=(
   g++ cmake ninja-build ccache git                    # build
   libfmt-dev nlohmann-json3-dev libcli11-dev          # libraries of the product
-  libboost-graph-dev libpugixml-dev libprotobuf-dev protobuf-compiler libeigen3-dev
+  zlib1g-dev libboost-graph-dev libpugixml-dev libprotobuf-dev protobuf-compiler libeigen3-dev
   librsvg2-bin                                        # PDF and PNG figures of the command line
 )
 case "${1:-}" in

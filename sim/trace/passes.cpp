@@ -61,6 +61,10 @@ std::string_view to_string(Pass::Kind kind) {
   return kNames.at(static_cast<std::size_t>(kind));
 }
 
+bool belongs_to_pass(const RoleProgram& role, const RoleOperation& operation) {
+  return kind_of(role, operation).has_value();
+}
+
 std::vector<Pass> passes(const RoleProgram& role, const RankTimeline& rank) {
   LOCKSTEP_CHECK(role.operations.size() == rank.operations.size());
   const std::vector<int> starts = chunk_starts(role);

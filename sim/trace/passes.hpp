@@ -30,4 +30,7 @@ struct Pass {
 /// Errors: InternalError where role and rank differ in length.
 [[nodiscard]] std::vector<Pass> passes(const RoleProgram& role, const RankTimeline& rank);
 
+/// Whether an operation is of a kind that passes are made of, taking time or not.
+[[nodiscard]] bool belongs_to_pass(const RoleProgram& role, const RoleOperation& operation);
+
 }  // namespace lockstep

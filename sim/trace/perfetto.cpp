@@ -7,6 +7,7 @@
 #include "sim/base/check.hpp"
 #include "sim/trace/breakdown.hpp"
 #include "sim/trace/memory.hpp"
+#include "sim/trace/passes.hpp"
 #include "sim/trace/peers.hpp"
 
 namespace lockstep {
@@ -86,10 +87,12 @@ class TraceWriter {
     const RankTimeline& rank = timeline_->ranks[index];
     const RoleProgram& role = timeline_->roles[rank.role];
     name_rank(rank, role);
+    if (options_->passes) write_passes(rank, role);
     for (std::uint32_t i = 0; i < rank.operations.size(); ++i) {
       const Place place{index, i};
       if (!is_written(place)) continue;
       const Operation& operation = *role.operations[i].operation;
+      if (!is_detailed(operation, rank.operations[i])) continue;
       const std::string_view name =
           operation.name.empty() ? to_string(operation.kind) : operation.name;
       events_.complete(track_of(place), name, to_string(class_of(operation.kind)),
@@ -99,6 +102,64 @@ class TraceWriter {
     const MemoryAccount account = memory_account(role, rank);
     write_memory(rank, "device memory, bytes", account.device);
     write_memory(rank, "host memory, bytes", account.host);
+  }
+
+  /// Whether an operation has a slice of its own.
+  [[nodiscard]] bool is_detailed(const Operation& operation, const Interval& interval) const {
+    if (options_->detail != TraceDetail::kernel) return false;
+    const bool empty = interval.start == interval.end && !is_communication(operation);
+    return options_->empty_slices || !empty;
+  }
+
+  [[nodiscard]] bool is_within(const Interval& interval) const {
+    return (!options_->to || interval.start < *options_->to) && interval.end > options_->from;
+  }
+
+  /// Slices of passes and, nested in them, of layers.
+  void write_passes(const RankTimeline& rank, const RoleProgram& role) {
+    const TraceEvents::Track track{process_of(rank.rank), 0};
+    events_.name_thread(track, "passes");
+    for (const Pass& pass : passes(role, rank)) {
+      if (!is_within(pass.interval)) continue;
+      const bool update = pass.kind == Pass::Kind::update;
+      const std::string name = update ? std::string{to_string(pass.kind)}
+                                      : fmt::format("{} {}", to_string(pass.kind), pass.microbatch);
+      events_.complete(
+          track, name, "pass", pass.interval.start, pass.interval.end,
+          fmt::format(R"("microbatch":{},"chunk":{},"recomputation_us":{})", pass.microbatch,
+                      pass.chunk, trace_time(pass.recomputation.ps())));
+    }
+    if (options_->detail != TraceDetail::microbatch) write_layers(track, rank, role);
+  }
+
+  /// Of the calls of a routine on the compute stream, each from its first computation to its last.
+  void write_layers(TraceEvents::Track track, const RankTimeline& rank, const RoleProgram& role) {
+    std::optional<Interval> open;
+    Call call;
+    const auto close = [&] {
+      if (open && is_within(*open))
+        events_.complete(
+            track, fmt::format("{} {}", role.program->routines[call.routine].name, call.position),
+            "layer", open->start, open->end,
+            fmt::format(R"("position":{},"microbatch":{})", call.position, call.microbatch));
+      open.reset();
+    };
+    for (std::size_t i = 0; i < rank.operations.size(); ++i) {
+      const RoleOperation& of = role.operations[i];
+      const Interval& interval = rank.operations[i];
+      const bool computes =
+          of.operation->stream == kComputeStream && !is_communication(*of.operation);
+      if (!computes || interval.start == interval.end || !belongs_to_pass(role, of)) continue;
+      const bool same = open && of.call.routine == call.routine &&
+                        of.call.position == call.position && of.call.microbatch == call.microbatch;
+      if (!same) {
+        close();
+        open = interval;
+        call = of.call;
+      }
+      open->end = interval.end;
+    }
+    close();
   }
 
   void name_rank(const RankTimeline& rank, const RoleProgram& role) {
@@ -169,13 +230,46 @@ class TraceWriter {
 
   /// Calls `write` for each point of a step function within the window, and for what holds when
   /// the window opens.
-  template <typename Points, typename Write>
-  void within_window(const Points& points, const Write& write) const {
+  template <typename Points, typename Size, typename Write>
+  void within_window(const Points& points, const Size& size, const Write& write) const {
+    std::vector<std::size_t> kept;
     for (std::size_t i = 0; i < points.size(); ++i) {
       if (options_->to && points[i].at >= *options_->to) break;
       const bool over = i + 1 < points.size() && points[i + 1].at <= options_->from;
-      if (!over) write(points[i], std::max(points[i].at, options_->from));
+      if (!over) kept.push_back(i);
     }
+    if (options_->counter_points > 0 && kept.size() > options_->counter_points)
+      kept = thinned(points, kept, size);
+    for (const std::size_t i : kept) write(points[i], std::max(points[i].at, options_->from));
+  }
+
+  /// Of the points in each of `counter_points` / 2 equal parts of the window the largest and the
+  /// last.
+  template <typename Points, typename Size>
+  [[nodiscard]] std::vector<std::size_t> thinned(const Points& points,
+                                                 const std::vector<std::size_t>& kept,
+                                                 const Size& size) const {
+    const TimePoint end = options_->to ? std::min(*options_->to, timeline_->end) : timeline_->end;
+    const std::int64_t span = std::max<std::int64_t>(1, (end - options_->from).ps());
+    const auto parts =
+        static_cast<std::int64_t>(std::max<std::size_t>(1, options_->counter_points / 2));
+    const std::int64_t part = span / parts + 1;
+    const auto part_of = [&](std::size_t i) {
+      return (std::max(points[i].at, options_->from) - options_->from).ps() / part;
+    };
+    std::vector<std::size_t> out;
+    for (std::size_t k = 0; k < kept.size();) {
+      std::size_t largest = kept[k];
+      std::size_t last = kept[k];
+      const std::int64_t own = part_of(kept[k]);
+      for (; k < kept.size() && part_of(kept[k]) == own; ++k) {
+        last = kept[k];
+        if (size(points[last]) > size(points[largest])) largest = last;
+      }
+      out.push_back(largest);
+      if (last != largest) out.push_back(last);
+    }
+    return out;
   }
 
   void write_memory(const RankTimeline& rank, std::string_view name, const MemoryUse& use) {
@@ -186,7 +280,8 @@ class TraceWriter {
       }
     }
     if (ever.total() == Bytes{0}) return;
-    within_window(use.curve, [&](const MemoryPoint& point, TimePoint at) {
+    const auto total = [](const MemoryPoint& point) { return point.held.total(); };
+    within_window(use.curve, total, [&](const MemoryPoint& point, TimePoint at) {
       std::string args;
       for (std::size_t i = 0; i < kCategories; ++i) {
         if (ever.bytes[i] == Bytes{0}) continue;
@@ -207,7 +302,8 @@ class TraceWriter {
     const std::int64_t process = links_process();
     events_.name_process(process, "links");
     for (const LinkSeries& link : options_->links) {
-      within_window(link.points, [&](const LinkSeries::Point& point, TimePoint at) {
+      const auto rate = [](const LinkSeries::Point& point) { return point.bytes_per_second; };
+      within_window(link.points, rate, [&](const LinkSeries::Point& point, TimePoint at) {
         LOCKSTEP_CHECK(std::isfinite(point.bytes_per_second));
         events_.counter(process, link.name, at,
                         fmt::format("\"bytes_per_second\":{}", point.bytes_per_second));

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <iosfwd>
 #include <optional>
 #include <string>
@@ -21,6 +23,9 @@ struct LinkSeries {
   std::vector<Point> points{};  // times rise
 };
 
+/// The finest slices of a trace; coarser ones lie around them.
+enum class TraceDetail : std::uint8_t { microbatch, layer, kernel };
+
 struct TraceOptions {
   /// Ranks of the mesh (hosts: ranks + their number); empty: all that were simulated. Others than
   /// those are left out.
@@ -29,6 +34,14 @@ struct TraceOptions {
   TimePoint from{};
   std::optional<TimePoint> to{};  // none: the step's end
   std::vector<LinkSeries> links{};
+  TraceDetail detail = TraceDetail::kernel;
+  /// A thread "passes" above the streams: a slice for each pass of a microbatch (passes.hpp) and,
+  /// unless detail is microbatch, one for each layer in it.
+  bool passes = false;
+  /// Most points of a counter over the window: of those in one of so many equal parts of it the
+  /// largest and the last are written. 0: all points.
+  std::size_t counter_points = 0;
+  bool empty_slices = true;  // computation that takes no time is written, too
 };
 
 /// A process per rank (pid = rank + 1: viewers take process 0 for the idle one) with a thread per

@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <map>
+
 #include "tests/tools/new_file.hpp"
 #include "tests/tools/run_command.hpp"
 
@@ -136,9 +138,9 @@ TEST_CASE("what is no scenario is refused once") {
   check_refused(kMlp + " --fidelity some",
                 "lockstep: error: --fidelity: expected auto, all or representatives, got "
                 "\"some\"");
-  check_refused(kMlp + " --trace-ranks 0",
-                "lockstep: error: --trace-ranks and --trace-window say what --trace FILE is to "
-                "hold");
+  check_refused(
+      kMlp + " --trace-ranks 0",
+      "lockstep: error: --trace-ranks, --trace-window and --trace-detail need --trace FILE");
 }
 
 TEST_CASE("a zero-bubble schedule on one stage is the step as it is without") {
@@ -190,6 +192,69 @@ TEST_CASE("a trace opens, and holds the ranks and the time that were asked for")
                 "lockstep: error: --trace-window: expected two times, the first before the "
                 "second, such as \"10 ms..12.5 ms\", got \"5ms\"");
   CHECK(run_command(run("mlp-two-gpus", "--trace /no/such/folder/t.json")).status == 4);
+}
+
+TEST_CASE("a trace has passes of microbatches and layers above the kernels") {
+  const NewFile file;
+  const std::string command = run("pipeline-1f1b", "--trace " + file.path());
+  const auto by_category = [&file] {
+    std::map<std::string, std::size_t> out;
+    const Json trace = Json::parse(text_of(file.path()));
+    for (const Json& event : trace["traceEvents"])
+      if (event["ph"] == "X") ++out[event["cat"].get<std::string>()];
+    return out;
+  };
+  (void)output_of(command);
+  const auto kernels = by_category();
+  // 16 microbatches forward and backward and one update on each of 4 stages; 32 layers.
+  CHECK(kernels.at("pass") == 4 * (2 * 16 + 1));
+  CHECK(kernels.at("layer") >= 2 * 16 * 32);
+  CHECK(kernels.at("matmul") > kernels.at("layer"));
+  (void)output_of(command + " --trace-detail layer");
+  CHECK(by_category().at("layer") == kernels.at("layer"));
+  CHECK(by_category().size() == 2);
+  (void)output_of(command + " --trace-detail microbatch");
+  CHECK(by_category() == std::map<std::string, std::size_t>{{"pass", kernels.at("pass")}});
+  check_refused(command + " --trace-detail bit",
+                "lockstep: error: --trace-detail: expected microbatch, layer or kernel, got "
+                "\"bit\"");
+}
+
+TEST_CASE("a trace that ends in .gz is the same text, compressed") {
+  const NewFile plain;
+  const NewFile packed;
+  (void)output_of(run("mlp-two-gpus", "--trace " + plain.path()));
+  (void)output_of(run("mlp-two-gpus", "--trace " + packed.path() + ".json.gz"));
+  const CommandResult text = run_command("gzip -dc " + packed.path() + ".json.gz");
+  std::filesystem::remove(packed.path() + ".json.gz");
+  CHECK(text.out == text_of(plain.path()));
+}
+
+TEST_CASE("a collective is traced message by message") {
+  const NewFile file;
+  const std::string command =
+      "lockstep collective all_reduce --cluster star --ranks 4 --sizes 1M "
+      "--algorithm ring --trace " +
+      file.path();
+  const std::string table = output_of(command);
+  std::map<std::string, std::size_t> events;
+  double end = 0;
+  const Json trace = Json::parse(text_of(file.path()));
+  for (const Json& event : trace["traceEvents"]) {
+    if (event["ph"] != "X") continue;
+    ++events[event["cat"].get<std::string>()];
+    end = std::max(end, event["ts"].get<double>() + event["dur"].get<double>());
+  }
+  // Each of 4 ranks sends 2 (4 - 1) blocks.
+  CHECK(events == std::map<std::string, std::size_t>{{"send", 24}, {"receive", 24}});
+  const double time = rows_of(command)[0]["time_s"].get<double>();
+  CHECK(end == doctest::Approx(time * 1e6).epsilon(1e-3));
+  check_refused(
+      "lockstep collective all_reduce --cluster star --ranks 4 --sizes 1M,2M --algorithm "
+      "ring --trace " +
+          file.path(),
+      "lockstep: error: --trace: one algorithm at one size is traced, got 1 algorithms "
+      "and 2 sizes");
 }
 
 }  // namespace lockstep

@@ -237,8 +237,8 @@ FoldedReplay CollectiveRunner::replay_on(const Network& network, const Workload&
   return replay_folded(changed, workload, setup_.model(), options);
 }
 
-CollectiveResult CollectiveRunner::play(const Candidate& candidate,
-                                        const CollectiveRun& prepared) const {
+Workload CollectiveRunner::workload_of(const Candidate& candidate,
+                                       const CollectiveRun& prepared) const {
   CollectiveCall call;
   call.name = fmt::format("{} {}", to_string(candidate.collective),
                           prepared.chosen.empty() ? candidate.text() : prepared.chosen);
@@ -248,6 +248,24 @@ CollectiveResult CollectiveRunner::play(const Candidate& candidate,
   call.starts = starts(prepared.members.size(), prepared.launch);
   Workload workload;
   workload.calls.push_back(std::move(call));
+  return workload;
+}
+
+std::vector<LoggedTransfer> CollectiveRunner::transfers(const Candidate& candidate,
+                                                        const CollectiveRun& prepared) const {
+  Workload workload = workload_of(candidate, prepared);
+  workload.logs_transfers = true;
+  Network network = prepared.network ? *prepared.network : setup_.network();
+  FoldOptions options;
+  options.fold = false;
+  refuse_large_replay(network, workload, setup_.model(), options, options_.most_memory);
+  if (!options_.ranks.empty()) apply(options_.ranks, network);
+  return replay(network, workload, setup_.model()).log;
+}
+
+CollectiveResult CollectiveRunner::play(const Candidate& candidate,
+                                        const CollectiveRun& prepared) const {
+  const Workload workload = workload_of(candidate, prepared);
   const Network& network = prepared.network ? *prepared.network : setup_.network();
   FoldedReplay replayed = replay_on(network, workload);
   const ReplayResult& result = replayed.result;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/engine/replay.hpp"
 #include "sim/symmetry/fold.hpp"
 #include "strategies/collectives/placement/chunk_search.hpp"
 #include "strategies/collectives/registry/spec.hpp"
@@ -91,6 +92,10 @@ class CollectiveRunner {
   [[nodiscard]] CollectiveRun prepare(const Candidate& candidate, Bytes size) const;
   [[nodiscard]] CollectiveResult play(const Candidate& candidate,
                                       const CollectiveRun& prepared) const;
+  /// Every transfer of a prepared candidate, in order of arrival, with all ranks simulated. Throws
+  /// RequestError for a replay that needs too much memory.
+  [[nodiscard]] std::vector<LoggedTransfer> transfers(const Candidate& candidate,
+                                                      const CollectiveRun& prepared) const;
   /// What the candidate's schedule has to keep.
   [[nodiscard]] Contract contract_of(const Candidate& candidate, const Schedule& schedule) const;
   /// Walked once for schedules of the same make, by the classes that the replay found.
@@ -100,6 +105,8 @@ class CollectiveRunner {
   [[nodiscard]] Network network_of(const CollectiveRun& prepared) const;
 
  private:
+  [[nodiscard]] Workload workload_of(const Candidate& candidate,
+                                     const CollectiveRun& prepared) const;
   [[nodiscard]] CollectiveRun prepare_algorithm(const AlgorithmSpec& spec, Bytes size) const;
   /// Of an input that knows its size.
   [[nodiscard]] CollectiveRun prepared(const AlgorithmSpec& spec, const AlgorithmInput& input,

@@ -17,6 +17,7 @@
 #include "tools/app/step/step_limits.hpp"
 #include "tools/app/step/suggestions.hpp"
 #include "tools/app/step/throughput.hpp"
+#include "tools/app/trace_size.hpp"
 
 /// One training step of a scenario, from its file to its results.
 namespace lockstep::app {
@@ -41,6 +42,8 @@ struct StepRequest {
   std::string trace{};          // file to write; empty: none
   std::vector<int> trace_ranks{};
   std::optional<std::pair<TimePoint, TimePoint>> trace_window{};
+  TraceDetail trace_detail = TraceDetail::kernel;
+  OnTraceSize on_trace_size{};  // before the trace is written
   OnProgress on_progress{};
 };
 

@@ -3,19 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <fstream>
-#include <system_error>
 
 #include "sim/trace/perfetto.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/step/run_step.hpp"
-#include "tools/app/write_file.hpp"
+#include "tools/app/trace_stream.hpp"
 
 namespace lockstep::app {
 
 namespace {
+
+/// Of a counter: two for each pixel of a wide screen. A trace of a shorter window has more detail.
+constexpr std::size_t kCounterPoints = 4096;
 
 void check_ranks(const std::vector<int>& wanted, const StepTimeline& timeline) {
   for (const int rank : wanted) {
@@ -33,11 +32,6 @@ void check_ranks(const std::vector<int>& wanted, const StepTimeline& timeline) {
   }
 }
 
-[[noreturn]] void give_up(const std::string& path, const std::string& beside, int error) {
-  if (beside != path) std::remove(beside.c_str());
-  throw IoError(fmt::format("cannot write {}: {}", path, std::generic_category().message(error)));
-}
-
 }  // namespace
 
 void write_trace(const StepRequest& request, const SimulatedStep& step) {
@@ -49,15 +43,13 @@ void write_trace(const StepRequest& request, const SimulatedStep& step) {
     options.from = request.trace_window->first;
     options.to = request.trace_window->second;
   }
-  const std::string beside = place_to_write(request.trace);
-  {
-    std::ofstream out(beside, std::ios::binary);
-    if (out) write_perfetto(step.timeline, options, out);
-    out.flush();
-    if (!out) give_up(request.trace, beside, errno);
-  }
-  if (beside != request.trace && std::rename(beside.c_str(), request.trace.c_str()) != 0)
-    give_up(request.trace, beside, errno);
+  options.detail = request.trace_detail;
+  options.passes = true;
+  options.counter_points = kCounterPoints;
+  options.empty_slices = false;
+  write_trace_file(
+      request.trace, [&](const TextSink& sink) { write_perfetto(step.timeline, options, sink); },
+      request.on_trace_size);
 }
 
 }  // namespace lockstep::app

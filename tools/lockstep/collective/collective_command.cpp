@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "strategies/collectives/registry/spec.hpp"
+#include "tools/app/collective/collective_trace.hpp"
 #include "tools/app/collective/root.hpp"
 #include "tools/lockstep/cluster_options.hpp"
 #include "tools/lockstep/collective/collective_figure.hpp"
@@ -20,6 +21,7 @@
 #include "tools/lockstep/plot/figure_file.hpp"
 #include "tools/lockstep/progress.hpp"
 #include "tools/lockstep/sizes.hpp"
+#include "tools/lockstep/trace_size_note.hpp"
 
 namespace lockstep::cli {
 
@@ -47,6 +49,7 @@ struct Options {
   std::string against;
   bool cluster_is_given = false;
   std::vector<std::string> plots;
+  std::string trace;
   std::string fold = "auto";
   bool classes = false;
   RankSettingOptions ranks;
@@ -172,6 +175,10 @@ CollectiveRequest request_of(const Options& given) {
   if (modes > 1) throw UsageError("--crossover, --concurrent and --against cannot be combined");
   if (!given.concurrent.empty() && !given.plots.empty())
     throw UsageError("--plot draws times over sizes; it cannot be combined with --concurrent");
+  if (modes > 0 && !given.trace.empty())
+    throw UsageError(
+        "--trace holds one algorithm at one size; it cannot be combined with --crossover, "
+        "--concurrent or --against");
   check_concurrent(given);
   CollectiveRequest out;
   out.cluster = given.cluster;
@@ -228,6 +235,7 @@ class CollectiveJob {
     } else if (given_.crossover) {
       cross();
     } else {
+      trace();
       const CollectiveReport done = run_collective(request_);
       show(report_of(request_, done, given_.classes));
       draw({&done, nullptr, nullptr});
@@ -235,6 +243,13 @@ class CollectiveJob {
   }
 
  private:
+  /// Before anything is printed: one algorithm at one size, or a refusal.
+  void trace() const {
+    if (given_.trace.empty()) return;
+    write_collective_trace(request_, given_.trace,
+                           trace_size_note(given_.trace, "fewer ranks or chunks make it smaller"));
+  }
+
   void compare() {
     const AgainstReport done = run_against(
         {given_.against, given_.candidates, given_.cluster_is_given, given_.root}, request_);
@@ -347,6 +362,11 @@ void add_collective(const Command& app) {
                    "points; FILE ends in .svg, .pdf, .png or .txt, or is - for text; repeatable")
       ->type_name("[FIGURE=]FILE")
       ->allow_extra_args(false);
+  command
+      ->add_option("--trace", given->trace,
+                   "Write every message of one algorithm at one size as a trace for "
+                   "ui.perfetto.dev, compressed if FILE ends in .gz")
+      ->type_name("FILE");
   add_format(*command, given->format);
   command->footer(
       "busbw is a normalisation, algbw times 2(n-1)/n for all_reduce, not what a wire carried.\n"

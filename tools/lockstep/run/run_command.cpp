@@ -17,6 +17,7 @@
 #include "tools/lockstep/run/run_options.hpp"
 #include "tools/lockstep/run/run_render.hpp"
 #include "tools/lockstep/run/run_row.hpp"
+#include "tools/lockstep/trace_size_note.hpp"
 
 namespace lockstep::cli {
 
@@ -29,6 +30,7 @@ struct Options {
   std::string nic;
   std::optional<std::int64_t> suggestions;
   bool variants = true;
+  std::string detail = "kernel";
   std::vector<std::string> plots;
   Format format = Format::table;
 };
@@ -60,6 +62,14 @@ Rate parse_nic(const std::string& text) {
   return *rate;
 }
 
+TraceDetail detail_of(const std::string& text) {
+  if (text == "microbatch") return TraceDetail::microbatch;
+  if (text == "layer") return TraceDetail::layer;
+  if (text == "kernel") return TraceDetail::kernel;
+  throw UsageError(
+      fmt::format("--trace-detail: expected microbatch, layer or kernel, got \"{}\"", text));
+}
+
 StepRequest request_of(const Options& given) {
   StepRequest out = given.run.step;
   out.file = scenario_file(out.file);
@@ -74,8 +84,13 @@ StepRequest request_of(const Options& given) {
   out.suggestions = static_cast<std::size_t>(given.suggestions.value_or(tables ? kSuggestions : 0));
   out.simulation.network = NetworkRequest{given.run.network, {}}.parsed();
   out.on_progress = progress_line("run");
-  if (out.trace.empty() && !(given.ranks.empty() && given.window.empty()))
-    throw UsageError("--trace-ranks and --trace-window say what --trace FILE is to hold");
+  out.trace_detail = detail_of(given.detail);
+  if (out.trace.empty() &&
+      !(given.ranks.empty() && given.window.empty() && given.detail == "kernel"))
+    throw UsageError("--trace-ranks, --trace-window and --trace-detail need --trace FILE");
+  if (!out.trace.empty())
+    out.on_trace_size = trace_size_note(
+        out.trace, "--trace-detail layer, --trace-ranks and --trace-window make it smaller");
   if (!given.ranks.empty()) out.trace_ranks = parse_rank_list("--trace-ranks", given.ranks, 0);
   if (!given.window.empty()) out.trace_window = parse_window(given.window);
   return out;
@@ -160,13 +175,19 @@ void add_results(const Command& command, Options& given) {
 void add_trace(const Command& command, Options& given) {
   command
       .add_option("--trace", given.run.step.trace,
-                  "Writes the step as a trace for ui.perfetto.dev: a track for each rank and "
-                  "stream, flows from send to receive, memory")
+                  "Write the step as a trace for ui.perfetto.dev, compressed if FILE ends in .gz: "
+                  "passes of microbatches, layers and kernels by rank, flows from send to receive, "
+                  "memory and link counters")
       ->type_name("FILE");
   command
       .add_option("--trace-ranks", given.ranks,
                   "Ranks in the trace: 8, 0..15 or 0,8,16 (default: all that were simulated)")
       ->type_name("N,...");
+  command
+      .add_option("--trace-detail", given.detail,
+                  "Finest slices of the trace: microbatch, layer or kernel")
+      ->type_name("DETAIL")
+      ->capture_default_str();
   command
       .add_option("--trace-window", given.window,
                   "Only what touches this part of the step, such as \"10 ms..12.5 ms\"")

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "sim/trace/trace_events.hpp"
+#include "tools/app/trace_size.hpp"
+
+namespace lockstep::app {
+
+/// Writes what `write` passes to its sink to a file, compressed if the name ends in .gz: all of it
+/// or nothing. `write` is called twice, first to measure the size for `on_size`, and has to write
+/// the same both times. Throws IoError.
+void write_trace_file(const std::string& path, const std::function<void(const TextSink&)>& write,
+                      const OnTraceSize& on_size);
+
+}  // namespace lockstep::app
