@@ -37,7 +37,8 @@ TEST_CASE("a step's text begins with model, step, memory and limit") {
 }
 
 TEST_CASE("a scenario's summary is not printed over changed values") {
-  const std::string summary = "The two-layer MLP over two GPUs";
+  const std::string summary =
+      Json::parse(text_of(LOCKSTEP_SOURCE_DIR "/configs/scenarios/mlp-two-gpus.json"))["summary"];
   CHECK(contains(output_of("lockstep run mlp-two-gpus"), summary));
   CHECK_FALSE(
       contains(output_of("lockstep run mlp-two-gpus --set parallel.micro_batch=1024"), summary));
