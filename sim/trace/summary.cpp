@@ -1,6 +1,7 @@
 #include "sim/trace/summary.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 #include "sim/base/check.hpp"
 
@@ -20,8 +21,15 @@ namespace {
   return sum;
 }
 
+[[nodiscard]] TimePoint end_of(const RankTimeline& rank) {
+  TimePoint end;
+  for (const Interval& interval : rank.operations) end = std::max(end, interval.end);
+  return end;
+}
+
 struct RankUse {
   std::size_t rank = 0;
+  TimePoint end;
   Duration computation;
 };
 
@@ -29,18 +37,21 @@ struct RankUse {
   std::vector<RankUse> out;
   for (std::size_t i = 0; i < timeline.ranks.size(); ++i) {
     const RankTimeline& rank = timeline.ranks[i];
-    out.push_back({i, computation_of(timeline, rank)});
+    out.push_back({i, end_of(rank), computation_of(timeline, rank)});
   }
   return out;
 }
 
-/// The first of those ranks of a role that compute longest; none where none was simulated.
+/// The rank of a role that computes longest, of equal ones the one that ends last, of those the
+/// first; none if no rank of the role was simulated.
 [[nodiscard]] std::optional<std::size_t> busiest_of(const StepTimeline& timeline, std::size_t role,
                                                     const std::vector<RankUse>& uses) {
   std::optional<std::size_t> out;
   for (const RankUse& use : uses) {
     if (timeline.ranks[use.rank].role != role) continue;
-    if (!out || use.computation > uses[*out].computation) out = use.rank;
+    if (!out ||
+        std::tie(use.computation, use.end) > std::tie(uses[*out].computation, uses[*out].end))
+      out = use.rank;
   }
   return out;
 }

@@ -10,7 +10,7 @@ compared=" "
 # The value of a column in the first row of CSV.
 first() {
   awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) column = i }
-                        NR == 2 && column { print $column; found = 1 } END { exit !found }'
+                        NR > 1 && column && $column != "" && !found { print $column; found = 1 } END { exit !found }'
 }
 # The value of a key in JSON with one key a line: the first of that name.
 member() {

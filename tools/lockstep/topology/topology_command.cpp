@@ -217,8 +217,12 @@ void add_topology(const Command& app) {
   const Command routing = topology->add_subcommand("routes", "One route, link by link");
   add_cluster(*routing, given->cluster);
   add_format(*routing, given->format);
-  routing->add_option("--from", given->from, "Rank that sends")->capture_default_str();
-  routing->add_option("--to", given->to, "Rank that receives")->capture_default_str();
+  routing->add_option("--from", given->from, "Rank that sends")
+      ->type_name("RANK")
+      ->capture_default_str();
+  routing->add_option("--to", given->to, "Rank that receives")
+      ->type_name("RANK")
+      ->capture_default_str();
   routing->footer(
       "A link's share is the part of the transfer that crosses it, where equal paths are split.\n\n"
       "Examples:\n"
