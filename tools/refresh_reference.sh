@@ -91,6 +91,7 @@ sub shape {
   return "`$node->{const}`" if exists $node->{const};
   return join ' or ', map { shape(resolved($_)) } @{$node->{oneOf}} if $node->{oneOf};
   my $type = $node->{type} // 'any';
+  $type = join ' or ', @$type if ref $type eq 'ARRAY';
   return 'array' if $type eq 'array';
   return 'text with a unit' if $type eq 'string' && $node->{pattern};
   return {string => 'text', boolean => 'true, false', object => 'object'}->{$type} // $type
