@@ -6,6 +6,8 @@
 #include <array>
 #include <cmath>
 
+#include "sim/base/utf8.hpp"
+
 namespace lockstep::figures {
 
 namespace {
@@ -14,22 +16,12 @@ namespace {
 constexpr std::string_view kFonts =
     "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif";
 
-/// Bytes of the UTF-8 character that `text` begins with; 0 if it is none (RFC 3629, section 4).
-std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return 1;
-  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4 || text.size() < length) return 0;
-  const unsigned low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
-  const unsigned high = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
-  if (byte(1) < low || byte(1) > high) return 0;
-  for (std::size_t i = 2; i < length; ++i)
-    if (byte(i) < 0x80 || byte(i) > 0xbf) return 0;
-  // U+FFFE and U+FFFF are no characters of XML 1.0, section 2.2.
-  const bool excluded =
-      text.substr(0, length) == "\xef\xbf\xbe" || text.substr(0, length) == "\xef\xbf\xbf";
-  return excluded ? 0 : length;
+/// Bytes of the character that `text` begins with; 0 if XML 1.0 has no such character (section 2.2
+/// excludes U+FFFE and U+FFFF).
+std::size_t xml_character_length(std::string_view text) {
+  const std::size_t length = utf8_length(text);
+  const std::string_view character = text.substr(0, length);
+  return character == "\xef\xbf\xbe" || character == "\xef\xbf\xbf" ? 0 : length;
 }
 
 std::string_view escaped(char c) {
@@ -93,7 +85,7 @@ std::string ink_of(Pattern pattern, std::string_view ink) {
 std::string xml_text(std::string_view text) {
   std::string out;
   while (!text.empty()) {
-    const std::size_t length = utf8_length(text);
+    const std::size_t length = xml_character_length(text);
     const char first = text.front();
     if (length == 0) {
       out += "\xef\xbf\xbd";  // U+FFFD

@@ -4,109 +4,23 @@
 
 #include <algorithm>
 #include <span>
-#include <unordered_map>
 #include <utility>
 
 #include "sim/base/check.hpp"
+#include "sim/execute/schedule/connections.hpp"
 #include "sim/execute/schedule/float_blocks.hpp"
-#include "sim/execute/schedule/pool.hpp"
 #include "sim/execute/schedule/step_problem.hpp"
 
 namespace lockstep {
 namespace {
 
+using namespace posted;
+
 constexpr std::size_t kBlockedShown = 8;
-constexpr std::uint32_t kNone = UINT32_MAX;
 
 std::string in_chunks(std::int64_t count) {
   return count == 1 ? "1 chunk" : fmt::format("{} chunks", count);
 }
-
-struct PostedSend {
-  std::uint32_t next = kNone;  // of those on the connection
-  std::uint32_t lane = 0;      // of the sender, as an index into lanes_
-  std::uint32_t place = 0;     // in Step::sends
-  bool over = false;           // for the sender
-  std::int64_t step = 0;
-  std::int64_t blocks = 0;
-  BlockMemory::Payload payload;
-};
-
-struct PostedReceive {
-  std::uint32_t next = kNone;
-  std::uint32_t lane = 0;
-  std::uint32_t place = 0;
-  Combine combine = Combine::copy;
-  bool forwarded = false;
-  std::int64_t blocks = 0;
-  Chunk first;
-  std::vector<Chunk> several;  // all runs, where there is more than the first
-
-  [[nodiscard]] std::span<const Chunk> runs() const {
-    return several.empty() ? std::span{&first, 1} : std::span{several};
-  }
-};
-
-/// What waits between two ranks on one channel, both sides in order.
-struct Connection {
-  int from = 0;
-  int to = 0;
-  int channel = 0;
-  std::uint32_t next = kNone;  // between the same ranks, on another channel
-  PooledQueue sends;
-  PooledQueue receives;
-  std::uint32_t over = 0;         // sends that are over for their senders: they come first
-  std::uint32_t waiting = kNone;  // the send after those
-  std::uint32_t sender = kNone;   // the lane that sends
-  std::uint32_t receiver = kNone;
-  std::size_t held = 0;  // slots of messages that were taken and are being sent on
-
-  [[nodiscard]] std::size_t used() const { return sends.size + held; }
-};
-
-/// All connections that were ever used, by number.
-class Connections {
- public:
-  explicit Connections(int ranks) : ranks_{static_cast<std::size_t>(ranks)} {
-    if (ranks_ <= kTabledRanks) table_.assign(ranks_ * ranks_, kNone);
-  }
-
-  [[nodiscard]] Connection& operator[](std::uint32_t number) { return all_[number]; }
-  [[nodiscard]] const std::vector<Connection>& all() const { return all_; }
-
-  [[nodiscard]] std::uint32_t number(int from, int to, int channel) {
-    const std::size_t pair = static_cast<std::size_t>(from) * ranks_ + static_cast<std::size_t>(to);
-    if (channel >= kListedChannels || table_.empty()) {
-      const std::uint64_t key =
-          std::uint64_t{pair} * kMostChannels + static_cast<std::uint64_t>(channel);
-      return number(by_key_.try_emplace(key, kNone).first->second, from, to, channel);
-    }
-    std::uint32_t* at = &table_[pair];
-    while (*at != kNone && all_[*at].channel != channel) at = &all_[*at].next;
-    return number(*at, from, to, channel);
-  }
-
- private:
-  static constexpr std::size_t kTabledRanks = 2048;  // whose table takes 16 MiB
-  static constexpr int kListedChannels = 16;
-
-  std::uint32_t number(std::uint32_t& known, int from, int to, int channel) {
-    if (known != kNone) return known;
-    const auto added = static_cast<std::uint32_t>(all_.size());
-    known = added;  // first: it may lie in what grows
-    Connection between;
-    between.from = from;
-    between.to = to;
-    between.channel = channel;
-    all_.push_back(between);
-    return added;
-  }
-
-  std::size_t ranks_;
-  std::vector<Connection> all_;
-  std::vector<std::uint32_t> table_;  // by from and to: the first channel that was used
-  std::unordered_map<std::uint64_t, std::uint32_t> by_key_;  // by from, to, channel: all others
-};
 
 /// Where a lane stands.
 struct LaneState {
