@@ -20,14 +20,14 @@ inline constexpr std::size_t kOperationKinds =
 /// A share of a peak, 0 < share <= 1.
 using Share = double;
 
-/// One shape of the blocks in which a library cuts the result of a product, used either way round.
+/// One shape of the blocks in which a library cuts the result of a GEMM, used either way round.
 struct TileShape {
   std::int64_t rows = 128;
   std::int64_t columns = 128;
-  Share efficiency = 1;  // of a multiprocessor's peak, in the middle of a long product
+  Share efficiency = 1;  // of a multiprocessor's peak, in the middle of a long GEMM
 };
 
-/// Dense matrix products of one precision.
+/// Dense GEMMs of one precision.
 struct GemmParameters {
   Duration launch{};             // of a kernel that has nothing to do
   Duration tile_start{};         // of each block, until its units are busy, and to write it out
@@ -36,13 +36,13 @@ struct GemmParameters {
   /// only `unaligned` of the rate.
   std::int64_t alignment{};
   Share unaligned = 1;
-  Share unaligned_batches = 1;  // of several products in one kernel
+  Share unaligned_batches = 1;  // of several GEMMs in one kernel
   std::vector<TileShape> tiles{};
   std::int64_t max_split_k{};      // into which a library cuts the depth, a power of two
   std::int64_t min_k_per_split{};  // of the depth
   double split_k_traffic{};        // bytes moved to add parts up, over those of reading and writing
                                    // every part in fp32
-  double throttling_loss{};        // share of the rate that long products lose (clocks go down)
+  double throttling_loss{};        // share of the rate that long GEMMs lose (clocks go down)
   Duration throttling_half_time{};  // half of it is lost by one that takes this long at the peak
 };
 
@@ -77,25 +77,25 @@ struct KindFigures {
 enum class HostWait : std::uint8_t { nothing, messages, kernels };
 
 struct DeviceModel {
-  /// Dense peak of products by precision; none: as the next wider precision that has one.
+  /// Dense peak of GEMMs by precision; none: as the next wider precision that has one.
   std::array<std::optional<FlopRate>, kDtypes> peaks{};
   Rate memory_bandwidth = Rate::bytes_per_second(1);
   std::int64_t multiprocessors = 1;
-  std::array<std::optional<GemmParameters>, kDtypes> products{};  // as `peaks`
+  std::array<std::optional<GemmParameters>, kDtypes> gemms{};  // as `peaks`
   AttentionFigures attention{};
   Duration launch{};                                         // of kernels that memory bounds
   std::array<Share, kOperationClasses> memory_efficiency{};  // by class
-  Share convolution_efficiency = 1;                          // of the product it amounts to
+  Share convolution_efficiency = 1;                          // of the GEMM it amounts to
   double slowdown_while_communicating = 1;
   std::optional<Rate> peer_rate{};  // of all links to peers, one direction
-  double slowest = 1;  // time of products and attention on the slowest device, over the mean
+  double slowest = 1;  // time of GEMMs and attention on the slowest device, over the mean
   // The software.
   std::array<KindFigures, kOperationKinds> kinds{};
-  /// Of a product in 8 bits, to bring both its operands there; traffic: bytes per number of an
+  /// Of a GEMM in 8 bits, to bring both its operands there; traffic: bytes per number of an
   /// operand. Where an operand is at hand (Operation::at_hand) half the kernels are left.
   KindFigures fp8_casts{0, 0};
-  KindFigures bias{0, 0};  // of a product that adds one; traffic: over reading and writing y
-  /// To add a product to a weight's gradient; traffic: over the bytes of the gradient.
+  KindFigures bias{0, 0};  // of a GEMM that adds one; traffic: over reading and writing y
+  /// To add a GEMM to a weight's gradient; traffic: over the bytes of the gradient.
   KindFigures gradient_sum{0, 0};
   HostWait host_waits_for = HostWait::nothing;
   Duration host_time{};  // of the host, per kernel that it issues

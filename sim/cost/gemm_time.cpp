@@ -13,10 +13,10 @@ std::int64_t blocks(std::int64_t length, std::int64_t block) {
   return (length + block - 1) / block;
 }
 
-class Product {
+class Gemm {
  public:
-  Product(const GemmShape& shape, const GemmParameters& figures, FlopRate peak,
-          std::int64_t multiprocessors, double memory)
+  Gemm(const GemmShape& shape, const GemmParameters& figures, FlopRate peak,
+       std::int64_t multiprocessors, double memory)
       : shape_{shape},
         figures_{figures},
         multiprocessors_{multiprocessors},
@@ -85,9 +85,9 @@ class Product {
 
 }  // namespace
 
-double product_seconds(const GemmShape& shape, const GemmParameters& figures, FlopRate peak,
-                       std::int64_t multiprocessors, double memory) {
-  return Product{shape, figures, peak, multiprocessors, memory}.fastest();
+double gemm_seconds(const GemmShape& shape, const GemmParameters& figures, FlopRate peak,
+                    std::int64_t multiprocessors, double memory) {
+  return Gemm{shape, figures, peak, multiprocessors, memory}.fastest();
 }
 
 }  // namespace lockstep

@@ -6,7 +6,7 @@
 
 namespace lockstep {
 
-/// `batches` products of rows * depth by depth * columns.
+/// `batches` GEMMs of rows * depth by depth * columns.
 struct GemmShape {
   std::int64_t batches = 1;
   std::int64_t rows = 1;
@@ -22,7 +22,7 @@ struct GemmShape {
 /// tiles take 132 multiprocessors as long as 264 do; the depth may be cut into parts to have more
 /// of them, which costs memory traffic. The library picks the fastest tile and number of parts.
 /// `peak` is of the whole device; `memory` bytes per second.
-[[nodiscard]] double product_seconds(const GemmShape& shape, const GemmParameters& figures,
-                                     FlopRate peak, std::int64_t multiprocessors, double memory);
+[[nodiscard]] double gemm_seconds(const GemmShape& shape, const GemmParameters& figures,
+                                  FlopRate peak, std::int64_t multiprocessors, double memory);
 
 }  // namespace lockstep

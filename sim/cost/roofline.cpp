@@ -47,7 +47,7 @@ double bytes_of_result(const Kernel& kernel) {
          static_cast<double>(std::max<std::int64_t>(2, bytes_per_element(kernel.math)));
 }
 
-/// Figures of casts are those of both operands of a product.
+/// Figures of casts are those of both operands of a GEMM.
 double cast_kernels(const Kernel& kernel, const DeviceModel& model) {
   return kernel.math == Dtype::fp8 ? model.fp8_casts.kernels / 2 * kernel.casts : 0;
 }
@@ -96,7 +96,7 @@ double Roofline::issuing(const Kernel& kernel) const {
 double Roofline::seconds(const Kernel& kernel) const {
   switch (kernel.kind) {
     case Kind::matmul:
-      return product(kernel);
+      return gemm(kernel);
     case Kind::attention:
     case Kind::attention_backward:
       return attention(kernel);
@@ -119,11 +119,11 @@ double Roofline::moved(double bytes, OperationClass of) const {
                   model_.memory_efficiency[static_cast<std::size_t>(of)]);
 }
 
-double Roofline::product(const Kernel& kernel) const {
-  const GemmParameters& figures = of_precision(model_.products, kernel.math);
+double Roofline::gemm(const Kernel& kernel) const {
+  const GemmParameters& figures = of_precision(model_.gemms, kernel.math);
   const double computing =
-      product_seconds(shape_of(kernel), figures, of_precision(model_.peaks, kernel.math),
-                      model_.multiprocessors, model_.memory_bandwidth.bytes_per_second());
+      gemm_seconds(shape_of(kernel), figures, of_precision(model_.peaks, kernel.math),
+                   model_.multiprocessors, model_.memory_bandwidth.bytes_per_second());
   double out = figures.launch.seconds() +
                std::max(computing * model_.slowest, moved(kernel.moved_bytes, kernel.of));
   if (kernel.bias) out += beside(model_.bias, 2 * bytes_of_result(kernel));
@@ -144,10 +144,10 @@ double Roofline::casting(const Kernel& kernel) const {
 }
 
 double Roofline::convolution(const Kernel& kernel) const {
-  const GemmParameters& figures = of_precision(model_.products, kernel.math);
+  const GemmParameters& figures = of_precision(model_.gemms, kernel.math);
   const double computing =
-      product_seconds(shape_of(kernel), figures, of_precision(model_.peaks, kernel.math),
-                      model_.multiprocessors, model_.memory_bandwidth.bytes_per_second());
+      gemm_seconds(shape_of(kernel), figures, of_precision(model_.peaks, kernel.math),
+                   model_.multiprocessors, model_.memory_bandwidth.bytes_per_second());
   return figures.launch.seconds() +
          std::max(computing * model_.slowest / model_.convolution_efficiency,
                   moved(kernel.moved_bytes, kernel.of));
@@ -167,10 +167,10 @@ double Roofline::unfused_attention(const Kernel& kernel) const {
   const GemmShape scores{kernel.batches, kernel.m, kernel.n, kernel.k};
   const GemmShape over_keys{kernel.batches, kernel.m, kernel.k, kernel.n};
   const GemmShape over_queries{kernel.batches, kernel.n, kernel.k, kernel.m};
-  const GemmParameters& figures = of_precision(model_.products, kernel.math);
+  const GemmParameters& figures = of_precision(model_.gemms, kernel.math);
   const auto one = [&](const GemmShape& shape) {
-    return product_seconds(shape, figures, of_precision(model_.peaks, kernel.math),
-                           model_.multiprocessors, model_.memory_bandwidth.bytes_per_second());
+    return gemm_seconds(shape, figures, of_precision(model_.peaks, kernel.math),
+                        model_.multiprocessors, model_.memory_bandwidth.bytes_per_second());
   };
   double computing = 0;
   if (kernel.kind == Kind::attention_scores) computing = one(scores);

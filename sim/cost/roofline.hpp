@@ -26,10 +26,10 @@ class Roofline final : public CostModel {
  private:
   [[nodiscard]] double seconds(const Kernel& kernel) const;
   [[nodiscard]] double issuing(const Kernel& kernel) const;
-  [[nodiscard]] double product(const Kernel& kernel) const;
+  [[nodiscard]] double gemm(const Kernel& kernel) const;
   /// Kernels in addition to a GEMM, on that many bytes or numbers.
   [[nodiscard]] double beside(const KindFigures& figures, double amount) const;
-  /// Operands to 8 bits, for a product or once for several.
+  /// Operands to 8 bits, for a GEMM or once for several.
   [[nodiscard]] double casting(const Kernel& kernel) const;
   [[nodiscard]] double convolution(const Kernel& kernel) const;
   [[nodiscard]] double attention(const Kernel& kernel) const;

@@ -31,8 +31,8 @@ Engine::Engine(const Network& network, const Workload& workload, NetworkModel mo
     : Engine{network, workload, model, false, Left{.beyond = &beyond}} {}
 
 Engine::Engine(const Network& network, const Workload& workload, NetworkModel model,
-               ExternalMember& guest, std::uint32_t member)
-    : Engine{network, workload, model, false, Left{.guest = &guest, .member = member}} {}
+               ExternalMember& external, std::uint32_t member)
+    : Engine{network, workload, model, false, Left{.external = &external, .member = member}} {}
 
 Engine::Engine(const Network& network, const Workload& workload, NetworkModel model, bool reuses,
                const Left& left)
@@ -43,10 +43,10 @@ Engine::Engine(const Network& network, const Workload& workload, NetworkModel mo
       routes_{network.endpoints.size()},
       ports_(network.endpoints.size()),
       carried_(network.links.size(), 0),
-      beyond_{left.beyond},
-      guest_{left.guest},
-      guest_member_{left.member} {
-  if (beyond_ != nullptr || guest_ != nullptr) {
+      external_{left.beyond},
+      external_member_{left.external},
+      external_member_index_{left.member} {
+  if (external_ != nullptr || external_member_ != nullptr) {
     LOCKSTEP_CHECK(workload.calls.size() == 1 && workload.streams.empty());
     LOCKSTEP_CHECK(workload.calls.front().schedule->slots() == 0);
   }
@@ -105,11 +105,11 @@ Engine::Engine(const Engine& other)
       transfer_count_{other.transfer_count_},
       log_{other.log_},
       known_{other.known_},
-      beyond_{other.beyond_},
-      guest_{other.guest_},
-      guest_member_{other.guest_member_},
-      from_beyond_{other.from_beyond_},
-      spare_from_beyond_{other.spare_from_beyond_} {}
+      external_{other.external_},
+      external_member_{other.external_member_},
+      external_member_index_{other.external_member_index_},
+      from_external_{other.from_external_},
+      spare_from_external_{other.spare_from_external_} {}
 
 bool Engine::advance() {
   if (queue_.empty()) return false;
@@ -158,7 +158,7 @@ void Engine::handle(const Event& event) {
         begin_member(call_of_party(event.id), member_of(event.id));
         break;
       case Kind::beyond:
-        take_from_beyond(event.id);
+        take_from_external(event.id);
         break;
     }
   }

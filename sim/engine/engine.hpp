@@ -35,10 +35,12 @@ class Engine {
   /// Replays one call without slots but for `member`, which never begins here: `guest` replays it,
   /// and must outlive the engine.
   Engine(const Network& network, const Workload& workload, NetworkModel model,
-         ExternalMember& guest, std::uint32_t member);
+         ExternalMember& external, std::uint32_t member);
   Engine(const Engine& other);
   /// A copy with a guest of its own.
-  Engine(const Engine& other, ExternalMember& guest) : Engine{other} { guest_ = &guest; }
+  Engine(const Engine& other, ExternalMember& external) : Engine{other} {
+    external_member_ = &external;
+  }
   Engine& operator=(const Engine&) = delete;
   ~Engine() = default;
 
@@ -175,7 +177,7 @@ class Engine {
   /// What an engine leaves to others.
   struct Left {
     ExternalTransport* beyond = nullptr;
-    ExternalMember* guest = nullptr;
+    ExternalMember* external = nullptr;
     std::uint32_t member = UINT32_MAX;  // that the guest replays
   };
   Engine(const Network& network, const Workload& workload, NetworkModel model, bool reuses,
@@ -210,7 +212,7 @@ class Engine {
   void post_receives(std::uint32_t lane_id);
   void post_sends(std::uint32_t lane_id);
   void repeat_step(std::uint32_t lane_id);
-  void plan_repeats(Lane& lane);
+  void graph_repeats(Lane& lane);
   void end_step(Lane& lane);
   void finish_lane(const Lane& lane);
   void finish_member(std::uint32_t call, std::uint32_t member);
@@ -222,8 +224,8 @@ class Engine {
   [[nodiscard]] bool offer(std::uint32_t call, std::uint32_t member);
   void begin_offered();
   [[nodiscard]] bool begin_known(std::uint32_t call);
-  [[nodiscard]] const KnownCalls::Outcome& outcome_of(const CallKind& kind);
-  [[nodiscard]] KnownCalls::Outcome replayed_alone(const CallKind& kind) const;
+  [[nodiscard]] const KnownCalls::Outcome& outcome_of(const CallClass& kind);
+  [[nodiscard]] KnownCalls::Outcome replayed_alone(const CallClass& kind) const;
   [[nodiscard]] bool works_alone(std::uint32_t call, std::uint32_t member, TimePoint until);
   [[nodiscard]] TimePoint earliest_work(KnownCalls::Worker& worker, TimePoint until) const;
   [[nodiscard]] TimePoint earliest_end(ActivityRef ref, TimePoint until) const;
@@ -241,10 +243,10 @@ class Engine {
   [[nodiscard]] std::uint32_t list_of(ActivityRef ref, const Stream& waiting) const;
 
   // Transfers.
-  void push_from_beyond(TimePoint at, const FromExternal& what);
-  void take_from_beyond(std::uint32_t id);
-  [[nodiscard]] std::uint32_t guest_track() const {
-    return calls_.front().first_lane + guest_member_ * calls_.front().lanes;
+  void push_from_external(TimePoint at, const FromExternal& what);
+  void take_from_external(std::uint32_t id);
+  [[nodiscard]] std::uint32_t external_track() const {
+    return calls_.front().first_lane + external_member_index_ * calls_.front().lanes;
   }
   void receive_done(std::uint32_t track, EndpointId at, bool reduces, std::int64_t bytes);
   void post(const ConnectionKey& key, const Post& post, int slots);
@@ -328,7 +330,7 @@ class Engine {
   bool tracks_share_ends_ = false;  // some end point has several
   std::vector<Piece> work_;         // of this instant
   std::vector<TransferId> matched_;
-  mutable Step step_;
+  mutable ScheduleStep step_;
 
   std::vector<std::uint32_t> first_operation_;  // per stream
   std::vector<std::uint32_t> waiting_for_;      // per operation: unfinished dependencies
@@ -343,11 +345,11 @@ class Engine {
   std::uint64_t transfer_count_ = 0;
   std::vector<LoggedTransfer> log_;
   std::optional<KnownCalls> known_;
-  ExternalTransport* beyond_ = nullptr;
-  ExternalMember* guest_ = nullptr;
-  std::uint32_t guest_member_ = kNone;
-  std::vector<FromExternal> from_beyond_;
-  std::vector<std::uint32_t> spare_from_beyond_;
+  ExternalTransport* external_ = nullptr;
+  ExternalMember* external_member_ = nullptr;
+  std::uint32_t external_member_index_ = kNone;
+  std::vector<FromExternal> from_external_;
+  std::vector<std::uint32_t> spare_from_external_;
 };
 
 }  // namespace lockstep

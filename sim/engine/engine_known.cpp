@@ -43,7 +43,7 @@ bool can_reuse(const Network& network, const Workload& workload, NetworkModel mo
 
 void Engine::begin_to_reuse() {
   known_.emplace();
-  known_->kinds = find_call_kinds(*network_, *workload_);
+  known_->kinds = find_call_classes(*network_, *workload_);
   known_->uses.resize(known_->kinds.kinds.size());
   for (std::uint32_t s = 0; s < workload_->streams.size(); ++s) add_worker(s);
   std::erase_if(known_->workers_at, [](const auto& at) { return at.second.size() < 2; });
@@ -55,7 +55,7 @@ void Engine::add_worker(std::uint32_t stream) {
   const std::vector<Activity>& operations = of.all();
   for (std::uint32_t i = 0; i < operations.size(); ++i) {
     if (operations[i].kind != Activity::Kind::collective) continue;
-    const std::uint32_t kind = known_->kinds.of_call[of.seat(operations[i]).call];
+    const std::uint32_t kind = known_->kinds.of_call[of.member_slot(operations[i]).call];
     if (known_->kinds.kinds[kind].shape.works) worker.operations.push_back(i);
   }
   if (!worker.operations.empty()) known_->workers_at[of.endpoint].push_back(std::move(worker));
@@ -104,13 +104,13 @@ bool Engine::begin_known(std::uint32_t call) {
   return true;
 }
 
-const KnownCalls::Outcome& Engine::outcome_of(const CallKind& kind) {
+const KnownCalls::Outcome& Engine::outcome_of(const CallClass& kind) {
   const auto [found, is_new] = known_->outcomes.try_emplace(kind.shape.key);
   if (is_new) found->second = replayed_alone(kind);
   return found->second;
 }
 
-KnownCalls::Outcome Engine::replayed_alone(const CallKind& kind) const {
+KnownCalls::Outcome Engine::replayed_alone(const CallClass& kind) const {
   const CollectiveCall& of = workload_->calls[kind.call];
   Workload alone;
   alone.calls.push_back({of.name, of.schedule, of.members, of.block});

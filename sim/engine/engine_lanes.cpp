@@ -109,7 +109,7 @@ void Engine::begin_again(std::uint32_t call) {
 void Engine::begin_lanes(std::uint32_t call, std::uint32_t member) {
   CallState& state = calls_[call];
   if (state.first_lane == kNone) add_lanes(call);
-  if (member == guest_member_) return;
+  if (member == external_member_index_) return;
   const std::uint32_t first = state.first_lane + member * state.lanes;
   for (std::uint32_t lane = first; lane < first + state.lanes; ++lane) {
     lanes_[lane].begun = true;
@@ -141,7 +141,7 @@ void Engine::run_lane(std::uint32_t lane_id) {
     lane.outstanding = static_cast<std::uint32_t>(step_.sends.size() + step_.receives.size());
     plan_local_work(lane);
     if (lane.outstanding > 0) {
-      plan_repeats(lane);
+      graph_repeats(lane);
       post_step(lane_id);
       return;
     }
@@ -176,7 +176,7 @@ void Engine::repeat_step(std::uint32_t lane_id) {
     post_bound(id, Transfer::kSender);
 }
 
-void Engine::plan_repeats(Lane& lane) {
+void Engine::graph_repeats(Lane& lane) {
   lane.repeats_left = 0;
   if (!step_.locals.empty() || shares_connection(step_.sends) || shares_connection(step_.receives))
     return;
@@ -195,7 +195,7 @@ void Engine::plan_repeats(Lane& lane) {
 bool Engine::dependencies_met(const Lane& lane) const {
   const CallState& state = calls_[lane.call];
   const std::uint32_t first = state.first_lane + lane.member * state.lanes;
-  return std::all_of(step_.after.begin(), step_.after.end(), [&](const StepRef& ref) {
+  return std::all_of(step_.after.begin(), step_.after.end(), [&](const ScheduleStepRef& ref) {
     return lanes_[first + static_cast<std::uint32_t>(ref.lane)].step > ref.step;
   });
 }

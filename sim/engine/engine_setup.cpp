@@ -110,7 +110,7 @@ void Engine::add_callers() {
   for (std::uint32_t s = 0; s < streams_.size(); ++s) {
     for (const Activity& operation : workload_->streams[s].all()) {
       if (operation.kind != Activity::Kind::collective) continue;
-      const auto [call, member] = workload_->streams[s].seat(operation);
+      const auto [call, member] = workload_->streams[s].member_slot(operation);
       LOCKSTEP_CHECK(call < calls_.size());
       LOCKSTEP_CHECK(member < workload_->calls[call].members.size());
       LOCKSTEP_CHECK(workload_->calls[call].members[member] == workload_->streams[s].endpoint);

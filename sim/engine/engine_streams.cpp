@@ -57,7 +57,7 @@ void Engine::begin_operation(std::uint32_t stream) {
       return;
     }
     case Activity::Kind::collective: {
-      const auto [call, member] = of.seat(operation);
+      const auto [call, member] = of.member_slot(operation);
       begin_member(call, member);
       return;
     }

@@ -32,7 +32,8 @@ void take_out(Transfers& transfers, TransferId& head, Link next, TransferId id) 
 
 void Engine::post(const ConnectionKey& key, const Post& post, int slots) {
   if (slots > 0) return post_slotted(key, post, slots);
-  if (beyond_ != nullptr && beyond_->carries(key.channel)) return beyond_->take(key.channel, post);
+  if (external_ != nullptr && external_->carries(key.channel))
+    return external_->take(key.channel, post);
   const std::optional<Post> met = matcher_.meet(key, post);
   if (!met) return;
   if (post.sending) {
@@ -230,13 +231,13 @@ void Engine::finish_transfer(TransferId id) {
     return;
   }
   if (!transfer.bound) spare_transfers_.push_back(id);
-  const std::uint32_t guest = guest_ == nullptr ? kNone : guest_track();
-  if (transfer.sender == guest) {
-    guest_->done(transfer.send_place);
+  const std::uint32_t external = external_member_ == nullptr ? kNone : external_track();
+  if (transfer.sender == external) {
+    external_member_->done(transfer.send_place);
   } else {
     transfer_done(transfer.sender);
   }
-  if (transfer.receiver == guest) return guest_->done(transfer.receive_place);
+  if (transfer.receiver == external) return external_member_->done(transfer.receive_place);
   receive_done(transfer.receiver, transfer.to, transfer.reduces, transfer.reduced);
 }
 
@@ -251,34 +252,34 @@ void Engine::receive_done(std::uint32_t track, EndpointId at, bool reduces, std:
 
 void Engine::post_at(TimePoint at, std::uint32_t member, std::uint32_t channel, const Post& post) {
   const std::uint32_t party = calls_.front().first_party;
-  const ConnectionKey key = post.sending
-                                ? ConnectionKey{party + guest_member_, party + member, channel}
-                                : ConnectionKey{party + member, party + guest_member_, channel};
+  const ConnectionKey key =
+      post.sending ? ConnectionKey{party + external_member_index_, party + member, channel}
+                   : ConnectionKey{party + member, party + external_member_index_, channel};
   FromExternal what{post, key, false};
-  what.post.track = guest_track();
-  push_from_beyond(at, what);
+  what.post.track = external_track();
+  push_from_external(at, what);
 }
 
 void Engine::finish_at(TimePoint at, const Post& post) {
-  push_from_beyond(at, {post, {}, true});
+  push_from_external(at, {post, {}, true});
 }
 
-void Engine::push_from_beyond(TimePoint at, const FromExternal& what) {
+void Engine::push_from_external(TimePoint at, const FromExternal& what) {
   std::uint32_t id = 0;
-  if (spare_from_beyond_.empty()) {
-    id = static_cast<std::uint32_t>(from_beyond_.size());
-    from_beyond_.push_back(what);
+  if (spare_from_external_.empty()) {
+    id = static_cast<std::uint32_t>(from_external_.size());
+    from_external_.push_back(what);
   } else {
-    id = spare_from_beyond_.back();
-    spare_from_beyond_.pop_back();
-    from_beyond_[id] = what;
+    id = spare_from_external_.back();
+    spare_from_external_.pop_back();
+    from_external_[id] = what;
   }
   queue_.push(make_event(Kind::beyond, id, at));
 }
 
-void Engine::take_from_beyond(std::uint32_t id) {
-  FromExternal what = from_beyond_[id];
-  spare_from_beyond_.push_back(id);
+void Engine::take_from_external(std::uint32_t id) {
+  FromExternal what = from_external_[id];
+  spare_from_external_.push_back(id);
   if (!what.finished) {
     what.post.instant = instant_;
     what.post.order = next_order_++;

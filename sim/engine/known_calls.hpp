@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "sim/network/transport.hpp"
-#include "sim/symmetry/reuse/call_kinds.hpp"
+#include "sim/symmetry/reuse/call_classes.hpp"
 
 namespace lockstep {
 
@@ -32,7 +32,7 @@ struct KnownCalls {
     std::uint32_t member = 0;
   };
 
-  CallKinds kinds;
+  CallClasses kinds;
   std::map<fold::Key, Outcome> outcomes;
   std::vector<std::uint64_t> uses;                         // per kind
   std::map<EndpointId, std::vector<Worker>> workers_at{};  // where there are two or more

@@ -74,7 +74,7 @@ class LinkLoad {
   std::vector<UInt128> load_;  // per link, of the round at hand
   std::vector<LinkId> touched_;
   bool routed_ = true;
-  Step step_;
+  ScheduleStep step_;
   Route route_;
 };
 

@@ -90,7 +90,7 @@ void Engine::add_unfinished_streams(std::vector<Unfinished>& out) const {
     const std::uint32_t track = kStream | stream;
     const Activity& next = operations[streams_[stream].index];
     const std::uint32_t call = next.kind == Activity::Kind::collective
-                                   ? workload_->streams[stream].seat(next).call
+                                   ? workload_->streams[stream].member_slot(next).call
                                    : kNone;
     if (call != kNone && workload_->calls[call].takes && streams_[stream].busy) {
       out.push_back(

@@ -1,7 +1,7 @@
 #include "sim/program/kernel.hpp"
 
 #include "sim/program/kernel_attention.hpp"
-#include "sim/program/kernel_product.hpp"
+#include "sim/program/kernel_gemm.hpp"
 #include "sim/program/kernel_traffic.hpp"
 
 namespace lockstep {
@@ -11,7 +11,7 @@ namespace {
 using Kind = OperationKind;
 using Class = OperationClass;
 
-/// Of products, as stated; of others what they work on.
+/// Of GEMMs, as stated; of others what they work on.
 Dtype math_of(const Program& program, const Operation& operation) {
   if (operation.math) return *operation.math;
   const auto& of = operation.kind == Kind::embedding || operation.reads.empty() ? operation.writes

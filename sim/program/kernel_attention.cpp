@@ -80,7 +80,7 @@ double computed_share(const Kernel& kernel, const AttentionShape& shape) {
 }
 
 /// Pairs of a query and a key that it sees, of all heads. A window needs the sequence whole on a
-/// rank: plan_problems() refuses rings with one.
+/// rank: layout_problems() refuses rings with one.
 double pairs_of(const Kernel& kernel, const AttentionShape& shape) {
   const std::int64_t tokens = whole(shape.queries);
   if (kernel.causal && shape.keys == shape.queries && kernel.visible.limits(tokens)) {
@@ -97,7 +97,7 @@ void set_shape(Kernel& kernel, const AttentionShape& shape, double flops) {
   kernel.flops = flops;
 }
 
-/// Forward q k^T and p v. Backward both again for each operand, and q k^T again: 5 products where
+/// Forward q k^T and p v. Backward both again for each operand, and q k^T again: 5 GEMMs where
 /// forward has 2 (Dao et al. 2022, arXiv 2205.14135, algorithm 4).
 void set_fused_attention(Kernel& kernel, const Program& program, const Operation& operation) {
   AttentionShape shape = fused_shape(program, operation);
@@ -109,12 +109,12 @@ void set_fused_attention(Kernel& kernel, const Program& program, const Operation
   set_shape(kernel, shape, backward ? 3 * by_key + 2 * by_value : by_key + by_value);
 }
 
-/// One product over all scores, two backward; a mask saves nothing here.
+/// One GEMM over all scores, two backward; a mask saves nothing here.
 void set_unfused_attention(Kernel& kernel, const Program& program, const Tensor& scores,
-                           const Tensor& operand, int products) {
+                           const Tensor& operand, int gemms) {
   const AttentionShape shape = unfused_shape(program, scores, operand);
   const double one = 2 * shape.batches * shape.queries * shape.keys * shape.key_size;
-  set_shape(kernel, shape, one * products);
+  set_shape(kernel, shape, one * gemms);
 }
 
 }  // namespace

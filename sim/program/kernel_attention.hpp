@@ -4,7 +4,7 @@
 
 namespace lockstep {
 
-/// The shape and FLOPs of fused attention and of the products of unfused attention; nothing of a
+/// The shape and FLOPs of fused attention and of the GEMMs of unfused attention; nothing of a
 /// softmax, which memory bounds.
 void set_attention(Kernel& kernel, const Program& program, const Operation& operation);
 

@@ -32,9 +32,9 @@ MeshSubAxes Mesh::axis(std::string_view name) const {
 }
 
 int Mesh::size(std::span<const AtomId> atoms) const {
-  int product = 1;
-  for (const AtomId atom : atoms) product *= atoms_[atom].size;
-  return product;
+  int gemm = 1;
+  for (const AtomId atom : atoms) gemm *= atoms_[atom].size;
+  return gemm;
 }
 
 int Mesh::coordinate(int rank, std::span<const AtomId> atoms) const {

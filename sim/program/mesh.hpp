@@ -34,7 +34,7 @@ class Mesh {
   }
   /// Empty where there is no such axis, or where it has one member only.
   [[nodiscard]] MeshSubAxes axis(std::string_view name) const;
-  /// Product of the sizes; 1 of none.
+  /// Gemm of the sizes; 1 of none.
   [[nodiscard]] int size(std::span<const AtomId> atoms) const;
   /// Position of a rank along some atoms taken together, outermost first.
   [[nodiscard]] int coordinate(int rank, std::span<const AtomId> atoms) const;

@@ -17,7 +17,7 @@ namespace lockstep {
 
 /// In brackets: what is read -> what is written, in this order. `g_x` is the gradient of x.
 enum class OperationKind : std::uint8_t {
-  // Sum over the dimensions that both have and the result has not; a forward product, the gradient
+  // Sum over the dimensions that both have and the result has not; a forward GEMM, the gradient
   // of an input and of a weight are all of this kind.
   matmul,         // [a, b, (bias)] -> [y]; accumulate: y += a b
   bias_gradient,  // [g_y] -> [g_bias]: the sum over all dimensions that g_bias has not
@@ -70,7 +70,7 @@ enum class OperationKind : std::uint8_t {
   fill,   // [] -> [x]: zeros
   scale,  // [x] -> [y]: times `factor`
   /// [x] -> [y] of another dtype. [weights ..., (x)] -> [], `math` fp8: weights become operands of
-  /// products in 8 bits, which are no tensors of the program, when x is there.
+  /// GEMMs in 8 bits, which are no tensors of the program, when x is there.
   cast,
   slice,       // [x] -> [y]: the rank's part of what it holds more of; free of time
   update,      // [gradient, weights and states ...] -> [weights and states ...]
@@ -161,13 +161,13 @@ struct Operation {
   bool accumulate = false;
   /// Products of a routine with one number: above zero one kernel, below zero each one of its own.
   int fused = 0;
-  /// Precision of products; others compute in that of what they read.
+  /// Precision of GEMMs; others compute in that of what they read.
   std::optional<Dtype> math{};
   /// matmul in 8 bits: operands that have been cast already, for an operation before it.
   std::array<bool, 2> at_hand{};
   // By kind.
   bool causal = false;
-  double factor = 1;  // scale, loss: multiplies; products of experts: what the busiest rank has to
+  double factor = 1;  // scale, loss: multiplies; GEMMs of experts: what the busiest rank has to
                       // do, over the mean
   ActivationFunction function = ActivationFunction::gelu;
   Normalisation norm = Normalisation::layer;

@@ -50,9 +50,9 @@ std::int64_t local_size(const Mesh& mesh, const Extent& extent) {
 }
 
 std::int64_t unflattened_elements(const Mesh& mesh, const Tensor& tensor) {
-  std::int64_t product = 1;
-  for (const Extent& extent : tensor.extents) product *= local_size(mesh, extent);
-  return product;
+  std::int64_t gemm = 1;
+  for (const Extent& extent : tensor.extents) gemm *= local_size(mesh, extent);
+  return gemm;
 }
 
 std::int64_t local_elements(const Mesh& mesh, const Tensor& tensor) {
@@ -64,9 +64,9 @@ Bytes local_bytes(const Mesh& mesh, const Tensor& tensor) {
 }
 
 std::int64_t global_elements(const Tensor& tensor) {
-  std::int64_t product = 1;
-  for (const Extent& extent : tensor.extents) product *= extent.size;
-  return product;
+  std::int64_t gemm = 1;
+  for (const Extent& extent : tensor.extents) gemm *= extent.size;
+  return gemm;
 }
 
 }  // namespace lockstep

@@ -28,7 +28,7 @@ struct RankTimeline {
   std::vector<std::uint32_t> bound_by{};
 };
 
-struct StepTimeline {
+struct TrainingStepTimeline {
   std::shared_ptr<const Program> program;
   std::vector<RoleProgram> roles{};  // as Program::roles
   std::vector<RankTimeline>

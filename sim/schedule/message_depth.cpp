@@ -168,7 +168,7 @@ class Depths {
     step_.clear();
     schedule_.step(lane.rank, lane.lane, std::ssize(lane.done), step_);
     Depth start = lane.done.empty() ? 0 : lane.done.back();
-    for (const StepRef& after : step_.after) {
+    for (const ScheduleStepRef& after : step_.after) {
       const std::vector<Depth>& others = lane_of(lane.rank, after.lane).done;
       lane.blocked = after.step >= std::ssize(others);
       if (lane.blocked) return false;
@@ -239,7 +239,7 @@ class Depths {
   std::vector<std::uint32_t> queue_;
   std::vector<Connection> connections_;
   std::unordered_map<Ends, std::uint32_t, HashOfEnds> numbers_;
-  Step step_;
+  ScheduleStep step_;
 };
 
 std::int64_t steps_of(const Schedule& schedule) {

@@ -71,7 +71,7 @@ class RoundDepths {
     const int rank = static_cast<int>(lane) / lanes_a_rank_;
     step_.clear();
     schedule_.step(rank, static_cast<int>(lane) % lanes_a_rank_, round, step_);
-    for (const StepRef& ref : step_.after) {
+    for (const ScheduleStepRef& ref : step_.after) {
       const auto other = static_cast<std::uint32_t>(rank * lanes_a_rank_ + ref.lane);
       if (ref.step != std::min(round, steps_[other]) - 1) return false;
       waited_.emplace_back(lane, depth_[other]);
@@ -131,7 +131,7 @@ class RoundDepths {
   std::vector<End> sent_;
   std::vector<End> received_;
   std::vector<Message> messages_;
-  Step step_;
+  ScheduleStep step_;
 };
 
 }  // namespace

@@ -21,7 +21,8 @@ struct Chunk {
 
 enum class Combine : std::uint8_t { copy, reduce };
 
-/// Further runs of blocks that one message carries after its first, as a run of Step::pieces.
+/// Further runs of blocks that one message carries after its first, as a run of
+/// ScheduleStep::pieces.
 struct Pieces {
   std::uint32_t first = 0;
   std::uint32_t count = 0;
@@ -59,7 +60,7 @@ struct LocalOperation {
 };
 
 /// Names a step of another lane of the same rank that must be done first.
-struct StepRef {
+struct ScheduleStepRef {
   int lane = 0;
   std::int64_t step = 0;
 };
@@ -67,11 +68,11 @@ struct StepRef {
 /// What one rank does in one step of one lane. Sends carry what the buffer held when the step
 /// began. With more than one transfer per step, sends are issued in their order here. Local
 /// operations come last, in order, when all the step's transfers are done.
-struct Step {
+struct ScheduleStep {
   std::vector<Send> sends{};
   std::vector<Receive> receives{};
   std::vector<LocalOperation> locals{};
-  std::vector<StepRef> after{};
+  std::vector<ScheduleStepRef> after{};
   std::vector<Chunk> pieces{};  // what Pieces of this step's messages point into
 
   void clear() {
@@ -143,7 +144,7 @@ class Schedule {
   [[nodiscard]] virtual Buffer result() const { return Buffer::data; }
   [[nodiscard]] virtual std::int64_t steps(int rank, int lane) const = 0;
   /// Writes step `index` of `lane` on `rank` into `step`, which arrives cleared.
-  virtual void step(int rank, int lane, std::int64_t index, Step& step) const = 0;
+  virtual void step(int rank, int lane, std::int64_t index, ScheduleStep& step) const = 0;
   /// Repetition, in order of steps; what no phase covers repeats nothing.
   [[nodiscard]] virtual std::vector<Phase> phases() const { return {}; }
 };

@@ -9,11 +9,11 @@ std::int64_t ShortenedSchedule::steps(int rank, int lane) const {
   return steps < phase_.first + phase_.count ? steps : steps - left_out();
 }
 
-void ShortenedSchedule::step(int rank, int lane, std::int64_t index, Step& step) const {
+void ShortenedSchedule::step(int rank, int lane, std::int64_t index, ScheduleStep& step) const {
   const bool after = index >= phase_.first + kept_;
   whole_.step(rank, lane, after ? index + left_out() : index, step);
   const std::int64_t last = phase_.first + phase_.count - 1;
-  for (StepRef& ref : step.after) {
+  for (ScheduleStepRef& ref : step.after) {
     if (ref.step >= last) {
       ref.step -= left_out();
     } else {

@@ -17,7 +17,7 @@ class ShortenedSchedule final : public Schedule {
   [[nodiscard]] int slots() const override { return whole_.slots(); }
   [[nodiscard]] std::int64_t blocks() const override { return whole_.blocks(); }
   [[nodiscard]] std::int64_t steps(int rank, int lane) const override;
-  void step(int rank, int lane, std::int64_t index, Step& step) const override;
+  void step(int rank, int lane, std::int64_t index, ScheduleStep& step) const override;
 
   [[nodiscard]] Phase phase() const { return {phase_.first, kept_}; }
   [[nodiscard]] std::int64_t left_out() const { return phase_.count - kept_; }

@@ -17,7 +17,7 @@ namespace {
 class Unposted {
  public:
   Unposted(const Schedule& schedule, int rank, std::span<const LanePosition> lanes) {
-    Step step;
+    ScheduleStep step;
     for (int lane = 0; lane < schedule.lanes(); ++lane) {
       const LanePosition& position = lanes[static_cast<std::size_t>(lane)];
       const std::int64_t steps = schedule.steps(rank, lane);
@@ -109,7 +109,7 @@ class WaitGraph {
   }
 
   void add_named_steps(std::size_t lane) {
-    for (const StepRef& after : step_.after) {
+    for (const ScheduleStepRef& after : step_.after) {
       if (positions_[index(rank_of(lane), after.lane)].done > after.step) continue;
       Wait wait = wait_of(lane, Wait::Kind::step, rank_of(lane), 0);
       wait.named = after;
@@ -196,7 +196,7 @@ class WaitGraph {
   std::vector<std::vector<Edge>> edges_;  // per lane
   std::optional<Wait> for_nobody_;        // of the lowest rank and lane
   std::unordered_map<int, Unposted> unposted_;
-  Step step_;
+  ScheduleStep step_;
 };
 
 std::string name_of(const Schedule& schedule, const Wait& wait) {

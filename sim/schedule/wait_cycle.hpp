@@ -13,9 +13,10 @@ namespace lockstep {
 /// Where a lane stands. A step that has begun has posted all its messages; those that are not over
 /// are open.
 struct LanePosition {
-  std::int64_t done = 0;                    // steps finished
-  bool begun = false;                       // the step after them
-  std::vector<std::uint32_t> open_sends{};  // of that step, as places in Step::sends, ascending
+  std::int64_t done = 0;  // steps finished
+  bool begun = false;     // the step after them
+  std::vector<std::uint32_t>
+      open_sends{};  // of that step, as places in ScheduleStep::sends, ascending
   std::vector<std::uint32_t> open_receives{};
 };
 
@@ -28,7 +29,7 @@ struct Wait {
   Kind kind = Kind::step;
   int peer = 0;  // of a send or a receive
   int channel = 0;
-  StepRef named{};          // the step of the same rank that is waited for
+  ScheduleStepRef named{};  // the step of the same rank that is waited for
   bool for_nobody = false;  // the peer has no step left that would do its part
 };
 

@@ -55,7 +55,7 @@ struct Activity {
 };
 
 /// A member of a call.
-struct CallSeat {
+struct CallMemberSlot {
   std::uint32_t call = 0;
   std::uint32_t member = 0;
 };
@@ -74,13 +74,13 @@ struct Stream {
   /// Instead of operations of its own, those of a pattern that many streams follow: there `call`
   /// and `peer` are indices into what comes next, and `after` counts streams from `first_stream`.
   std::shared_ptr<const std::vector<Activity>> pattern{};
-  std::vector<CallSeat> calls{};
+  std::vector<CallMemberSlot> calls{};
   std::vector<Correspondent> messages{};
   std::uint32_t first_stream = 0;
 
   [[nodiscard]] const std::vector<Activity>& all() const { return pattern ? *pattern : operations; }
-  [[nodiscard]] CallSeat seat(const Activity& collective) const {
-    return pattern ? calls[collective.call] : CallSeat{collective.call, collective.member};
+  [[nodiscard]] CallMemberSlot member_slot(const Activity& collective) const {
+    return pattern ? calls[collective.call] : CallMemberSlot{collective.call, collective.member};
   }
   [[nodiscard]] Correspondent end(const Activity& message) const {
     return pattern ? messages[message.peer] : Correspondent{message.peer, message.tag};

@@ -77,7 +77,8 @@ class Folding {
     if (!nobody_limits(relations, partition, network_, quotient)) return false;
     auto played = run_max_plus(quotient);
     if (!played) return false;
-    for (const Quotient::MemberSlot& seat : quotient.seats) ends.push_back(played->ends[seat.rank]);
+    for (const Quotient::MemberSlot& member_slot : quotient.member_slots)
+      ends.push_back(played->ends[member_slot.rank]);
     out_.report.simulated_transfers = played->transfers;
     out_.report.rounds = played->rounds;
     out_.report.rounds_skipped = played->skipped;
@@ -104,8 +105,8 @@ class Folding {
       return true;
     const ReplayResult played = replay(quotient.network, quotient.workload, model_);
     if (!played.unfinished.empty()) return false;
-    for (const Quotient::MemberSlot& seat : quotient.seats)
-      ends.push_back(played.call_ends[seat.call][seat.rank]);
+    for (const Quotient::MemberSlot& member_slot : quotient.member_slots)
+      ends.push_back(played.call_ends[member_slot.call][member_slot.rank]);
     out_.report.simulated_transfers = played.transfers;
     out_.result.solves = played.solves;
     return true;

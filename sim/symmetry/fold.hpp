@@ -28,7 +28,7 @@ struct RankRange {
 };
 
 /// Members that do the same at the same time.
-struct FoldClass {
+struct EquivalenceClass {
   std::uint32_t call = 0;  // the representative's
   int representative = 0;  // its rank there
   std::int64_t members = 0;
@@ -41,7 +41,7 @@ struct FoldReport {
 
   bool folded = false;
   std::string why_not;                               // where nothing was folded
-  std::vector<FoldClass> classes;                    // by first member
+  std::vector<EquivalenceClass> classes;             // by first member
   std::vector<std::vector<std::uint32_t>> class_of;  // per call and member
   std::uint64_t link_classes = 0;  // of links that are crossed; links crossed by one pair alone
                                    // count with that pair

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "sim/symmetry/partition/block_symmetry.hpp"
-#include "sim/symmetry/reuse/step_counts.hpp"
+#include "sim/symmetry/reuse/schedule_step_counts.hpp"
 
 namespace lockstep {
 namespace {
@@ -89,9 +89,9 @@ class Counter {
   }
 
   const Schedule& schedule_;
-  StepCounts counts_;
+  ScheduleStepCounts counts_;
   std::vector<int> seen_;  // per rank: who sent to it last
-  Step step_;
+  ScheduleStep step_;
 };
 
 std::uint64_t links_between(const Network& network, EndpointId from, EndpointId to) {
@@ -228,7 +228,7 @@ class StreamCounter {
   Count of(const Stream& stream, const Activity& operation) {
     if (operation.kind == Activity::Kind::send) return {1, 1};
     if (operation.kind != Activity::Kind::collective) return {};
-    const CollectiveCall& call = workload_.calls[stream.seat(operation).call];
+    const CollectiveCall& call = workload_.calls[stream.member_slot(operation).call];
     if (call.takes) return {};
     const auto [found, is_new] = known_.try_emplace(call.schedule.get());
     if (is_new) found->second = of_member(call);

@@ -124,7 +124,7 @@ void describe_classes(const Relations& relations, const Partition& partition,
   const Looks looks{relations, partition, network, workload};
   for (std::size_t c = 0; c < partition.first_member.size(); ++c) {
     const Member& first = relations.members[partition.first_member[c]];
-    FoldClass out{
+    EquivalenceClass out{
         first.call, first.rank, std::int64_t{partition.members_in[c]} * relations.copies(), {}};
     if (c != largest && report.classes.size() < FoldReport::kMostDescribed)
       out.difference = looks.difference(partition.first_member[c], partition.first_member[largest]);

@@ -197,7 +197,7 @@ class Accountant {
 
   /// What follows the last operation of the compute stream.
   void account_end(TimePoint done) {
-    const StepTimeline& timeline = peers_->timeline();
+    const TrainingStepTimeline& timeline = peers_->timeline();
     const std::vector<Interval>& operations = timeline.ranks[out_.rank].operations;
     const auto ends_last =
         std::max_element(operations.begin(), operations.end(),

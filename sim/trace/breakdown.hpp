@@ -22,7 +22,7 @@ inline constexpr std::size_t kPurposes = static_cast<std::size_t>(Purpose::commu
 /// from when all its ends have come; until then it is a wait, a bubble where the end that came last
 /// is another pipeline stage. So is what follows the rank's last operation while others still work.
 struct Breakdown {
-  std::size_t rank = 0;  // index into StepTimeline::ranks
+  std::size_t rank = 0;  // index into TrainingStepTimeline::ranks
   Duration step;
   std::array<Duration, kOperationClasses> computation{};  // by OperationClass
   std::array<Duration, kPurposes> purpose{};              // the same computation, by Purpose

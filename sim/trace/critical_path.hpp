@@ -10,7 +10,7 @@ namespace lockstep {
 
 /// A stretch of the critical path on one rank.
 struct PathSegment {
-  std::size_t rank = 0;  // index into StepTimeline::ranks
+  std::size_t rank = 0;  // index into TrainingStepTimeline::ranks
   TimeUse use{};
   Interval interval{};
   /// The operation; none of a wait whose reason is not known.

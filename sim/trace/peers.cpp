@@ -22,7 +22,7 @@ constexpr std::uint32_t kNone = UINT32_MAX;
 
 }  // namespace
 
-Peers::Peers(const StepTimeline& timeline)
+Peers::Peers(const TrainingStepTimeline& timeline)
     : timeline_{&timeline}, index_{*timeline.program, timeline.roles} {
   for (const RoleProgram& role : timeline.roles) previous_.push_back(previous_in_stream(role));
   for (std::size_t i = 0; i < timeline.ranks.size(); ++i) {

@@ -14,7 +14,7 @@
 /// Who took part in a communication, and what an operation waited for.
 namespace lockstep {
 
-/// An operation of a simulated rank: indices into StepTimeline::ranks and its operations.
+/// An operation of a simulated rank: indices into TrainingStepTimeline::ranks and its operations.
 struct Place {
   std::size_t rank = 0;
   std::uint32_t operation = 0;
@@ -29,7 +29,7 @@ class Peers {
  public:
   /// The timeline must outlive it. Errors: InternalError where a rank and its role differ in
   /// length.
-  explicit Peers(const StepTimeline& timeline);
+  explicit Peers(const TrainingStepTimeline& timeline);
 
   /// The other ends of a communication: each simulated rank once, by its index. Empty of what is no
   /// communication, and where no other end was simulated.
@@ -57,7 +57,7 @@ class Peers {
 
   [[nodiscard]] const RoleOperation& operation(Place place) const;
   [[nodiscard]] const Interval& interval(Place place) const;
-  [[nodiscard]] const StepTimeline& timeline() const { return *timeline_; }
+  [[nodiscard]] const TrainingStepTimeline& timeline() const { return *timeline_; }
 
  private:
   struct Member {
@@ -73,7 +73,7 @@ class Peers {
   [[nodiscard]] std::optional<Place> local_before(Place place) const;
   [[nodiscard]] std::optional<Place> launched_after(Place place) const;
 
-  const StepTimeline* timeline_;
+  const TrainingStepTimeline* timeline_;
   CommunicationIndex index_;
   std::vector<std::vector<std::uint32_t>> previous_;  // per role and operation: in its stream
   std::map<int, std::size_t> simulated_;              // by rank

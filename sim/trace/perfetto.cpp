@@ -48,7 +48,8 @@ namespace {
 
 class TraceWriter {
  public:
-  TraceWriter(const StepTimeline& timeline, const TraceOptions& options, const TextSink& sink)
+  TraceWriter(const TrainingStepTimeline& timeline, const TraceOptions& options,
+              const TextSink& sink)
       : timeline_{&timeline}, options_{&options}, peers_{timeline}, events_{sink} {
     for (const RankTimeline& rank : timeline.ranks) {
       first_flow_.push_back(flows_);
@@ -311,7 +312,7 @@ class TraceWriter {
     }
   }
 
-  const StepTimeline* timeline_;
+  const TrainingStepTimeline* timeline_;
   const TraceOptions* options_;
   Peers peers_;
   TraceEvents events_;
@@ -321,12 +322,13 @@ class TraceWriter {
 
 }  // namespace
 
-void write_perfetto(const StepTimeline& timeline, const TraceOptions& options,
+void write_perfetto(const TrainingStepTimeline& timeline, const TraceOptions& options,
                     const TextSink& sink) {
   TraceWriter{timeline, options, sink}.write();
 }
 
-void write_perfetto(const StepTimeline& timeline, const TraceOptions& options, std::ostream& out) {
+void write_perfetto(const TrainingStepTimeline& timeline, const TraceOptions& options,
+                    std::ostream& out) {
   write_perfetto(timeline, options, [&](std::string_view text) { out << text; });
 }
 

@@ -51,8 +51,9 @@ struct TraceOptions {
 /// operations of a rank, not with the text. The same input gives the same text.
 /// Errors: InternalError for rates that are not finite, and where a rank and its role differ in
 /// length.
-void write_perfetto(const StepTimeline& timeline, const TraceOptions& options,
+void write_perfetto(const TrainingStepTimeline& timeline, const TraceOptions& options,
                     const TextSink& sink);
-void write_perfetto(const StepTimeline& timeline, const TraceOptions& options, std::ostream& out);
+void write_perfetto(const TrainingStepTimeline& timeline, const TraceOptions& options,
+                    std::ostream& out);
 
 }  // namespace lockstep

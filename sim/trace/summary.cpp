@@ -10,7 +10,8 @@ namespace lockstep {
 namespace {
 
 /// How long the compute stream computes.
-[[nodiscard]] Duration computation_of(const StepTimeline& timeline, const RankTimeline& rank) {
+[[nodiscard]] Duration computation_of(const TrainingStepTimeline& timeline,
+                                      const RankTimeline& rank) {
   const RoleProgram& role = timeline.roles[rank.role];
   Duration sum;
   for (std::size_t i = 0; i < rank.operations.size(); ++i) {
@@ -33,7 +34,7 @@ struct RankUse {
   Duration computation;
 };
 
-[[nodiscard]] std::vector<RankUse> rank_uses(const StepTimeline& timeline) {
+[[nodiscard]] std::vector<RankUse> rank_uses(const TrainingStepTimeline& timeline) {
   std::vector<RankUse> out;
   for (std::size_t i = 0; i < timeline.ranks.size(); ++i) {
     const RankTimeline& rank = timeline.ranks[i];
@@ -44,7 +45,8 @@ struct RankUse {
 
 /// The rank of a role that computes longest, of equal ones the one that ends last, of those the
 /// first; none if no rank of the role was simulated.
-[[nodiscard]] std::optional<std::size_t> busiest_of(const StepTimeline& timeline, std::size_t role,
+[[nodiscard]] std::optional<std::size_t> busiest_of(const TrainingStepTimeline& timeline,
+                                                    std::size_t role,
                                                     const std::vector<RankUse>& uses) {
   std::optional<std::size_t> out;
   for (const RankUse& use : uses) {
@@ -58,7 +60,7 @@ struct RankUse {
 
 [[nodiscard]] std::vector<StageUse> stage_uses(const Peers& peers,
                                                const std::vector<RankUse>& uses) {
-  const StepTimeline& timeline = peers.timeline();
+  const TrainingStepTimeline& timeline = peers.timeline();
   const double step = timeline.end.since_start().seconds();
   std::vector<StageUse> out;
   for (std::size_t role = 0; role < timeline.program->roles.size(); ++role) {
@@ -82,11 +84,11 @@ struct RankUse {
 
 }  // namespace
 
-StepSummary summarise(const StepTimeline& timeline) {
+TrainingStepSummary summarise(const TrainingStepTimeline& timeline) {
   LOCKSTEP_CHECK(!timeline.ranks.empty());
   const Peers peers{timeline};
   const std::vector<RankUse> uses = rank_uses(timeline);
-  StepSummary out;
+  TrainingStepSummary out;
   out.step = timeline.end.since_start();
   out.stages = stage_uses(peers, uses);
   out.busiest = longest_busy(out.stages);

@@ -19,7 +19,7 @@ struct StageUse {
   double idle_fraction = 0;  // of the step, without computation
 };
 
-struct StepSummary {
+struct TrainingStepSummary {
   Duration step;
   /// The stage that determines the step: of `stages` the one with the longest Breakdown::busy(),
   /// the first of equal ones.
@@ -32,6 +32,6 @@ struct StepSummary {
 
 /// Errors: InternalError where the timeline contradicts itself: operations of a stream that
 /// overlap, or that end after the step.
-[[nodiscard]] StepSummary summarise(const StepTimeline& timeline);
+[[nodiscard]] TrainingStepSummary summarise(const TrainingStepTimeline& timeline);
 
 }  // namespace lockstep

@@ -80,9 +80,9 @@ void add_exposed(const Breakdown& plain, const Breakdown& last, Means& means, Br
   return (plain * (steps - 1) + last) / steps;
 }
 
-[[nodiscard]] std::vector<GroupTraffic> mean_groups(const StepSummary& plain,
-                                                    const StepSummary& last, const Breakdown& mean,
-                                                    std::int64_t every) {
+[[nodiscard]] std::vector<GroupTraffic> mean_groups(const TrainingStepSummary& plain,
+                                                    const TrainingStepSummary& last,
+                                                    const Breakdown& mean, std::int64_t every) {
   std::map<std::string, std::pair<GroupTraffic, GroupTraffic>> by_group;
   for (const GroupTraffic& group : plain.groups) by_group[group.group].first = group;
   for (const GroupTraffic& group : last.groups) by_group[group.group].second = group;
@@ -99,8 +99,9 @@ void add_exposed(const Breakdown& plain, const Breakdown& last, Means& means, Br
   return out;
 }
 
-[[nodiscard]] std::vector<PathShare> mean_path(const StepSummary& plain, const StepSummary& last,
-                                               Duration step, std::int64_t every) {
+[[nodiscard]] std::vector<PathShare> mean_path(const TrainingStepSummary& plain,
+                                               const TrainingStepSummary& last, Duration step,
+                                               std::int64_t every) {
   std::map<TimeUse, std::pair<PathShare, PathShare>> by_use;
   for (const PathShare& share : plain.path) by_use[share.use].first = share;
   for (const PathShare& share : last.path) by_use[share.use].second = share;
@@ -117,7 +118,8 @@ void add_exposed(const Breakdown& plain, const Breakdown& last, Means& means, Br
   return out;
 }
 
-[[nodiscard]] std::vector<StageUse> mean_stages(const StepSummary& plain, const StepSummary& last,
+[[nodiscard]] std::vector<StageUse> mean_stages(const TrainingStepSummary& plain,
+                                                const TrainingStepSummary& last,
                                                 std::int64_t every) {
   LOCKSTEP_CHECK(plain.stages.size() == last.stages.size());
   std::vector<StageUse> out;
@@ -138,8 +140,9 @@ Duration mean_time(Duration plain, Duration last, std::int64_t every) {
   return Duration::picoseconds(static_cast<std::int64_t>((sum + every / 2) / every));
 }
 
-StepSummary mean_summary(const StepSummary& plain, const StepSummary& last, std::int64_t every) {
-  StepSummary out;
+TrainingStepSummary mean_summary(const TrainingStepSummary& plain, const TrainingStepSummary& last,
+                                 std::int64_t every) {
+  TrainingStepSummary out;
   out.step = mean_time(plain.step, last.step, every);
   out.busiest = mean_breakdown(plain.busiest, last.busiest, every);
   out.groups = mean_groups(plain, last, out.busiest, every);

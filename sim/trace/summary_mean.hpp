@@ -10,8 +10,8 @@ namespace lockstep {
 /// mean, to the picosecond, parts that only one of the two has included. The parts still add up to
 /// the step. Ranks are those of `last`, and so are the legs of the critical path.
 /// Errors: InternalError where the two have different stages.
-[[nodiscard]] StepSummary mean_summary(const StepSummary& plain, const StepSummary& last,
-                                       std::int64_t every);
+[[nodiscard]] TrainingStepSummary mean_summary(const TrainingStepSummary& plain,
+                                               const TrainingStepSummary& last, std::int64_t every);
 
 /// (plain * (every - 1) + last) / every, to the nearest picosecond.
 [[nodiscard]] Duration mean_time(Duration plain, Duration last, std::int64_t every);

@@ -18,9 +18,9 @@ constexpr std::array kElementTypes = {
 };
 
 /// Each step of a lane as often as it counts: a phase's first step for all of them.
-class StepCounts {
+class ScheduleStepCounts {
  public:
-  explicit StepCounts(const Schedule& schedule) : phases_{schedule.phases()} {}
+  explicit ScheduleStepCounts(const Schedule& schedule) : phases_{schedule.phases()} {}
 
   template <typename Visit>  // visit(index, times), false to stop
   bool visit(std::int64_t first, std::int64_t steps, const Visit& visit) const {
@@ -97,12 +97,12 @@ class Measurer {
   }
 
   const Schedule& schedule_;
-  StepCounts counts_;
+  ScheduleStepCounts counts_;
   std::int64_t visits_left_;
   int senders_;
   std::int64_t sent_ = 0;
   ScheduleMeasure measure_;
-  Step step_;
+  ScheduleStep step_;
 };
 
 }  // namespace

@@ -16,8 +16,8 @@ namespace lockstep {
 
 enum class Recompute : std::uint8_t {
   none,
-  selective,             // the core of attention
-  every_second_product,  // all but attention and the first, third ... product of a layer
+  selective,          // the core of attention
+  every_second_gemm,  // all but attention and the first, third ... product of a layer
   every_second_layer,
   full
 };
@@ -98,7 +98,7 @@ struct ParallelConfig {
   /// Algorithm by group (tp, cp, ep, dp, hsdp, embedding); others as NCCL would pick.
   std::map<std::string, std::string> algorithms{};
 
-  /// Of a plan whose product of degrees has been found to be the number of ranks there are.
+  /// Of a layout whose product of degrees has been found to be the number of ranks there are.
   [[nodiscard]] int ranks() const { return dp * pp * cp * tp; }
   [[nodiscard]] std::int64_t microbatches() const { return global_batch / (micro_batch * dp); }
   [[nodiscard]] bool overlaps(Overlap what) const { return overlap.contains(what); }

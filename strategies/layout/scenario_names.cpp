@@ -5,7 +5,7 @@ namespace lockstep {
 const Names<Recompute>& recompute_names() {
   static const Names<Recompute> names{{"none", Recompute::none},
                                       {"selective", Recompute::selective},
-                                      {"every-second-product", Recompute::every_second_product},
+                                      {"every-second-product", Recompute::every_second_gemm},
                                       {"every-second-layer", Recompute::every_second_layer},
                                       {"full", Recompute::full}};
   return names;

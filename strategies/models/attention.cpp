@@ -12,7 +12,7 @@ struct Heads {
   Ref v;
 };
 
-/// q = x wq, k = x wk, v = x wv, as one kernel where products are joined.
+/// q = x wq, k = x wk, v = x wv, as one kernel where GEMMs are joined.
 [[nodiscard]] Heads append_projections(BlockBuilder& block, const TransformerParts& parts,
                                        const Ref& x) {
   const TransformerConfig& config = parts.config;

@@ -69,7 +69,7 @@ class BlockBuilder {
   /// A number that no product of the block has had, to fuse products with.
   int next_fused() { return ++last_fused_; }
   /// The same for products of one input; below zero where the form does not join them.
-  int join() { return options().form.joined_products ? next_fused() : -next_fused(); }
+  int join() { return options().form.joined_gemms ? next_fused() : -next_fused(); }
   [[nodiscard]] std::size_t operations() const { return block_.forward.size(); }
   /// Operations first .. last - 1 are the core of attention.
   void attention_core(std::size_t first, std::size_t last);

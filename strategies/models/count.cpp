@@ -54,19 +54,19 @@ ParameterCount count(const ResNetConfig& c) {
 }
 
 FlopCount flops(const MlpConfig& c, const FlopConvention&) {
-  const double one = product(1, elements(c.hidden, c.ffn));
+  const double one = gemm(1, elements(c.hidden, c.ffn));
   return {.forward = 2 * static_cast<double>(c.layers) * one, .with_data = one};
 }
 
 FlopCount flops(const ResNetConfig& c, const FlopConvention& convention) {
   FlopCount out;
-  for_each_convolution(c, [&](std::int64_t window, std::int64_t in, std::int64_t channels,
-                              std::int64_t side) {
-    const double one = product(c.frames * side * side, elements(window * window * in, channels));
-    if (out.forward == 0) out.with_data = one;
-    out.forward += one;
-  });
-  if (convention.vocabulary) out.forward += product(1, elements(features(c), c.classes));
+  for_each_convolution(
+      c, [&](std::int64_t window, std::int64_t in, std::int64_t channels, std::int64_t side) {
+        const double one = gemm(c.frames * side * side, elements(window * window * in, channels));
+        if (out.forward == 0) out.with_data = one;
+        out.forward += one;
+      });
+  if (convention.vocabulary) out.forward += gemm(1, elements(features(c), c.classes));
   return out;
 }
 

@@ -31,19 +31,19 @@ struct ParameterCount {
 /// What counts as a model's floating-point operations.
 struct FlopConvention {
   bool causal = true;      // causal attention counts for half of the square; else all of it
-  bool vocabulary = true;  // the product that gives the logits counts
+  bool vocabulary = true;  // the GEMM that gives the logits counts
   bool windows = false;    // of what was counted: some layers see less than all keys
   /// In words, to be printed next to an MFU.
   [[nodiscard]] std::string words() const;
 };
 
 /// Of one sample: a sequence, an image, a clip. Products, attention and convolutions alone, two
-/// operations per multiply and add. On the way back every product has two of its size, one for each
+/// operations per multiply and add. On the way back every GEMM has two of its size, one for each
 /// operand's gradient, but for those with the data, whose gradient nobody needs. Nothing that is
 /// done again counts.
 struct FlopCount {
   double forward = 0;
-  double with_data = 0;     // of forward: products with the images or features themselves
+  double with_data = 0;     // of forward: GEMMs with the images or features themselves
   std::int64_t tokens = 1;  // of one sample; 1 where it has none
   FlopConvention convention{};
 
@@ -58,7 +58,7 @@ struct FlopCount {
                                     const FlopConvention& convention = {});
 
 /// The rule of thumb 6 N D: N parameters, D tokens (Kaplan et al. 2020, arXiv 2001.08361, section
-/// 2.1). Neither attention's square nor the difference between look-ups and products is in it.
+/// 2.1). Neither attention's square nor the difference between look-ups and GEMMs is in it.
 [[nodiscard]] double six_n_d(double parameters, double tokens);
 
 /// What one sample is called: "sequence", "image", "clip", "sample".

@@ -15,7 +15,7 @@ namespace lockstep {
 }
 
 /// Floating-point operations, two per multiply and add.
-[[nodiscard]] inline double product(std::int64_t rows, double elements) {
+[[nodiscard]] inline double gemm(std::int64_t rows, double elements) {
   return 2.0 * static_cast<double>(rows) * elements;
 }
 

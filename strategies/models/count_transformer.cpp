@@ -110,9 +110,9 @@ FlopCount transformer_flops(TransformerConfig c, const FlopConvention& conventio
   const ParameterCount parts = count_transformer(c);
   const auto met =
       static_cast<double>(parts.attention + parts.mlp + parts.router + parts.active_experts);
-  double sum = product(c.sequence, met) + attention;
+  double sum = gemm(c.sequence, met) + attention;
   if (convention.vocabulary && c.output_layer) {
-    sum += product(c.sequence, elements(c.hidden, c.vocabulary));
+    sum += gemm(c.sequence, elements(c.hidden, c.vocabulary));
   }
   return {.forward = sum, .tokens = c.sequence};
 }

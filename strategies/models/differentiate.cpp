@@ -9,7 +9,7 @@ namespace lockstep {
 
 namespace {
 
-/// The operations that are differentiated with the last of `forward`: the products before it that
+/// The operations that are differentiated with the last of `forward`: the GEMMs before it that
 /// are fused with it, or itself alone.
 [[nodiscard]] std::span<const Operation> last_together(std::span<const Operation> forward) {
   std::size_t count = 1;

@@ -43,26 +43,26 @@ struct Routing {
 }
 
 /// The experts' MLPs on their slots: x [E, slot, h] -> [E, slot, h].
-class ExpertProducts {
+class ExpertGemms {
  public:
-  ExpertProducts(BlockBuilder& block, const TransformerParts& parts, const Ref& x)
+  ExpertGemms(BlockBuilder& block, const TransformerParts& parts, const Ref& x)
       : block_{block}, parts_{parts}, expert_{block.extents(x)[0]}, slot_{block.extents(x)[1]} {}
 
   [[nodiscard]] Ref append(const Ref& x) {
     const Extent inner{Dim::ffn, parts_.config.experts->ffn};
     const bool gated = parts_.config.gated;
     const int fused = gated ? block_.join() : 0;
-    std::vector<Ref> operands{product("experts.up", x, inner, fused)};
-    if (gated) operands.push_back(product("experts.gate", x, inner, fused));
+    std::vector<Ref> operands{gemm("experts.up", x, inner, fused)};
+    if (gated) operands.push_back(gemm("experts.gate", x, inner, fused));
     const Ref active = block_.like("experts.activation", operands.front());
     Operation& activation =
         block_.append(Kind::activation, "experts.activation", operands, {active});
     activation.function = parts_.config.function;
-    return product("experts.down", active, parts_.hidden, 0);
+    return gemm("experts.down", active, parts_.hidden, 0);
   }
 
  private:
-  Ref product(const std::string& name, const Ref& x, const Extent& to, int fused) {
+  Ref gemm(const std::string& name, const Ref& x, const Extent& to, int fused) {
     const Ref weight = block_.weight(name + ".weight", {expert_, block_.extents(x).back(), to});
     const auto bias = append_bias(block_, has_mlp_bias(parts_.config), name, {expert_, to});
     const Ref y = block_.tensor(name, {expert_, slot_, to});
@@ -86,7 +86,7 @@ Ref append_experts(BlockBuilder& block, const TransformerParts& parts, const Ref
                                      {Dim::slot, slots_per_expert(parts, block.options())},
                                      parts.hidden});
   block.append(Kind::dispatch, "experts.dispatch", {x, routing.experts}, {slots});
-  const Ref done = ExpertProducts{block, parts, slots}.append(slots);
+  const Ref done = ExpertGemms{block, parts, slots}.append(slots);
   const Ref y = block.like("experts.combined", x);
   block.append(Kind::combine, "experts.combine", {done, routing.weights, routing.experts}, {y});
   if (config.shared == 0) return y;

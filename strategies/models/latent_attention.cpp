@@ -42,7 +42,7 @@ Ref append_latent_attention(BlockBuilder& block, const TransformerParts& parts, 
   const Extent heads{Dim::kv_heads, parts.config.kv_heads};
   const Ref q = append_queries(block, parts, x);
 
-  // The compressed keys and values, and the key that all heads share, come from one product.
+  // The compressed keys and values, and the key that all heads share, come from one GEMM.
   Ref compressed;
   Ref shared;
   const int down = block.next_fused();

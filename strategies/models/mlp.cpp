@@ -23,8 +23,8 @@ int input_block(GraphBuilder& graph, const MlpParts& parts) {
 }
 
 /// y = x w (+ bias).
-[[nodiscard]] Ref append_product(BlockBuilder& block, const MlpParts& parts,
-                                 const std::string& name, const Ref& x, const Extent& to) {
+[[nodiscard]] Ref append_gemm(BlockBuilder& block, const MlpParts& parts, const std::string& name,
+                              const Ref& x, const Extent& to) {
   const Ref weight = block.weight(name + ".weight", {block.extents(x).back(), to});
   std::optional<Ref> bias;
   if (parts.config.bias) bias = block.weight(name + ".bias", {to});
@@ -36,11 +36,10 @@ int input_block(GraphBuilder& graph, const MlpParts& parts) {
 /// y = x + f(x w1) w2.
 int mlp_block(GraphBuilder& graph, const MlpParts& parts, bool first) {
   BlockBuilder block{graph, first ? "first_layer" : "layer", parts.residual, parts.residual};
-  const Ref up =
-      append_product(block, parts, "mlp.up", block.input(), {Dim::ffn, parts.config.ffn});
+  const Ref up = append_gemm(block, parts, "mlp.up", block.input(), {Dim::ffn, parts.config.ffn});
   const Ref active = block.like("mlp.activation", up);
   block.append(Kind::activation, "mlp.activation", {up}, {active}).function = parts.config.function;
-  const Ref down = append_product(block, parts, "mlp.down", active, parts.hidden);
+  const Ref down = append_gemm(block, parts, "mlp.down", active, parts.hidden);
   block.append(Kind::add, "mlp.add", {down, block.input()}, {block.output()});
   return block.finish(!first);
 }

@@ -22,7 +22,7 @@ struct Fp8Casts {
 struct ModelForm {
   LossForm loss = LossForm::logits;
   /// Whether products of one input (queries, keys and values; gate and up) are one kernel.
-  bool joined_products = true;
+  bool joined_gemms = true;
   /// Whether doing a layer's forward pass again ends with the last tensor that backward reads.
   bool stops_early = false;
   /// Whether a transformer's output layer runs in 8 bits where its other linear layers do.

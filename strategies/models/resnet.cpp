@@ -83,7 +83,7 @@ class Layers {
   return out;
 }
 
-int stem_block(GraphBuilder& graph, const ResNetConfig& config, const Boundary& stream) {
+int attachment_block(GraphBuilder& graph, const ResNetConfig& config, const Boundary& stream) {
   const TensorId images = graph.input(
       "images", image_extents(graph, config, config.image, kColours), graph.options.activations);
   BlockBuilder block{graph, "stem", std::nullopt, stream};
@@ -145,7 +145,7 @@ void build_resnet(GraphBuilder& graph, const ResNetConfig& config) {
   std::int64_t side = half(half(config.image));
   std::int64_t width = config.width;
   Boundary in = graph.boundary("stem.out", image_extents(graph, config, side, width));
-  chain.push_back(stem_block(graph, config, in));
+  chain.push_back(attachment_block(graph, config, in));
   for (std::size_t stage = 0; stage < config.stages.size(); ++stage) {
     const std::string name = "stage" + std::to_string(stage + 1);
     const int stride = stage == 0 ? 1 : 2;

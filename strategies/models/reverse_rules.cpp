@@ -25,18 +25,18 @@ void with_gradient(Reverse& reverse, const Operation& forward, Kind kind, std::v
   one_operation(reverse, reverse.made(forward, kind, "backward", std::move(saved)), inputs);
 }
 
-/// Gradients of the inputs of fused products. Products of one input add up in one tensor.
-void product_inputs(Reverse& reverse, std::span<const Operation> products, int fused) {
+/// Gradients of the inputs of fused GEMMs. Products of one input add up in one tensor.
+void gemm_inputs(Reverse& reverse, std::span<const Operation> gemms, int fused) {
   std::vector<Ref> inputs;
   std::vector<Ref> summands;
-  for (std::size_t i = products.size(); i-- > 0;) {
-    const Operation& product = products[i];
-    const Ref& x = product.reads[0];
+  for (std::size_t i = gemms.size(); i-- > 0;) {
+    const Operation& gemm = gemms[i];
+    const Ref& x = gemm.reads[0];
     if (!reverse.wanted(x)) continue;
-    Operation out = reverse.made(product, Kind::matmul, "input_gradient",
-                                 {reverse.gradient_of(product.writes[0]), product.reads[1]});
+    Operation out = reverse.made(gemm, Kind::matmul, "input_gradient",
+                                 {reverse.gradient_of(gemm.writes[0]), gemm.reads[1]});
     out.fused = fused;
-    out.at_hand = {false, product.at_hand[1]};
+    out.at_hand = {false, gemm.at_hand[1]};
     const auto found = std::find(inputs.begin(), inputs.end(), x);
     out.accumulate = found != inputs.end();
     if (!out.accumulate) {
@@ -50,42 +50,42 @@ void product_inputs(Reverse& reverse, std::span<const Operation> products, int f
   for (std::size_t i = 0; i < inputs.size(); ++i) reverse.arrived(inputs[i], summands[i]);
 }
 
-void product_weights(Reverse& reverse, std::span<const Operation> products, int fused) {
-  for (std::size_t i = products.size(); i-- > 0;) {
-    const Operation& product = products[i];
-    LOCKSTEP_CHECK(reverse.is_weight(product.reads[1]));
-    Operation out = reverse.made(product, Kind::matmul, "weight_gradient",
-                                 {product.reads[0], reverse.gradient_of(product.writes[0])});
+void gemm_weights(Reverse& reverse, std::span<const Operation> gemms, int fused) {
+  for (std::size_t i = gemms.size(); i-- > 0;) {
+    const Operation& gemm = gemms[i];
+    LOCKSTEP_CHECK(reverse.is_weight(gemm.reads[1]));
+    Operation out = reverse.made(gemm, Kind::matmul, "weight_gradient",
+                                 {gemm.reads[0], reverse.gradient_of(gemm.writes[0])});
     out.fused = fused;
     out.accumulate = true;
     // The input has been cast forward, the gradient for that of the input, where there is one.
     const bool once = reverse.form().fp8_casts.inputs_once;
-    out.at_hand = {once, once && reverse.wanted(product.reads[0])};
-    out.writes = {reverse.summand(product.reads[1])};
+    out.at_hand = {once, once && reverse.wanted(gemm.reads[0])};
+    out.writes = {reverse.summand(gemm.reads[1])};
     reverse.add(std::move(out));
   }
 }
 
-void product_biases(Reverse& reverse, std::span<const Operation> products) {
-  for (std::size_t i = products.size(); i-- > 0;) {
-    const Operation& product = products[i];
-    if (product.reads.size() < 3) continue;
-    Operation out = reverse.made(product, Kind::bias_gradient, "bias_gradient",
-                                 {reverse.gradient_of(product.writes[0])});
+void gemm_biases(Reverse& reverse, std::span<const Operation> gemms) {
+  for (std::size_t i = gemms.size(); i-- > 0;) {
+    const Operation& gemm = gemms[i];
+    if (gemm.reads.size() < 3) continue;
+    Operation out = reverse.made(gemm, Kind::bias_gradient, "bias_gradient",
+                                 {reverse.gradient_of(gemm.writes[0])});
     out.accumulate = true;
-    out.writes = {reverse.summand(product.reads[2])};
+    out.writes = {reverse.summand(gemm.reads[2])};
     reverse.add(std::move(out));
   }
 }
 
-void products_backward(Reverse& reverse, std::span<const Operation> products) {
-  const bool several = products.size() > 1;
-  const int sign = products.front().fused < 0 ? -1 : 1;
+void gemms_backward(Reverse& reverse, std::span<const Operation> gemms) {
+  const bool several = gemms.size() > 1;
+  const int sign = gemms.front().fused < 0 ? -1 : 1;
   const int inputs = several ? sign * reverse.next_fused() : 0;
   const int weights = several ? sign * reverse.next_fused() : 0;
-  product_inputs(reverse, products, inputs);
-  product_weights(reverse, products, weights);
-  product_biases(reverse, products);
+  gemm_inputs(reverse, gemms, inputs);
+  gemm_weights(reverse, gemms, weights);
+  gemm_biases(reverse, gemms);
 }
 
 void attention(Reverse& reverse, const Operation& forward) {
@@ -297,7 +297,7 @@ std::vector<Ref> differentiable_reads(const Operation& operation) {
 }
 
 void reverse_rule(Reverse& reverse, std::span<const Operation> together) {
-  if (together.front().kind == Kind::matmul) return products_backward(reverse, together);
+  if (together.front().kind == Kind::matmul) return gemms_backward(reverse, together);
   const Rule rule = rule_of(together.front().kind);
   LOCKSTEP_CHECK(rule != nullptr && together.size() == 1);
   rule(reverse, together.front());

@@ -157,11 +157,11 @@ Ref append_mlp(BlockBuilder& block, const TransformerParts& parts, const std::st
   const Extent inner{Dim::ffn, ffn};
   const int fused = parts.config.gated ? block.join() : 0;
   const bool biased = has_mlp_bias(parts.config);
-  const auto widen = [&](const std::string& product) {
-    const Ref weight = block.weight(product + ".weight", {parts.hidden, inner});
-    const auto bias = append_bias(block, biased, product, {inner});
-    const Ref y = block.tensor(product, {parts.batch, parts.sequence, inner});
-    block.matmul(product, x, weight, bias, y).fused = fused;
+  const auto widen = [&](const std::string& gemm) {
+    const Ref weight = block.weight(gemm + ".weight", {parts.hidden, inner});
+    const auto bias = append_bias(block, biased, gemm, {inner});
+    const Ref y = block.tensor(gemm, {parts.batch, parts.sequence, inner});
+    block.matmul(gemm, x, weight, bias, y).fused = fused;
     return y;
   };
   std::vector<Ref> operands{widen(name + ".up")};

@@ -68,9 +68,9 @@ double seconds_for(double bytes, const std::optional<Rate>& rate) {
   return rate ? bytes / rate->bytes_per_second() : 0;
 }
 
-NcclCostKind kind_of(const NcclPlan& plan) {
-  if (!plan.algorithm) return NcclCostKind::grouped;
-  switch (*plan.algorithm) {
+NcclCostKind kind_of(const NcclChoice& choice) {
+  if (!choice.algorithm) return NcclCostKind::grouped;
+  switch (*choice.algorithm) {
     case NcclAlgorithm::tree:
       return NcclCostKind::tree;
     case NcclAlgorithm::nvls:
@@ -88,8 +88,9 @@ NcclCostKind kind_of(const NcclPlan& plan) {
 }  // namespace
 
 NcclCostKey nccl_cost_key(const NcclTuning& tuning, const NcclFacts& facts, Collective collective,
-                          const NcclPlan& plan) {
-  return {tuning.id, facts.architecture, collective, kind_of(plan), plan.protocol, facts.nodes > 1};
+                          const NcclChoice& choice) {
+  return {tuning.id,       facts.architecture, collective,
+          kind_of(choice), choice.protocol,    facts.nodes > 1};
 }
 
 NcclCostTerms nccl_cost_terms(const NcclFacts& facts, const NcclCostKey& key, Bytes size) {
@@ -130,13 +131,13 @@ Duration nccl_cost_time(const NcclCost& cost, const NcclCostTerms& terms) {
 }
 
 Duration nccl_overhead(const NcclTuning& tuning, const NcclFacts& facts, Collective collective,
-                       Bytes size, const NcclPlan& plan) {
+                       Bytes size, const NcclChoice& choice) {
   if (facts.ranks < 2) return {};
-  const NcclCostKey key = nccl_cost_key(tuning, facts, collective, plan);
+  const NcclCostKey key = nccl_cost_key(tuning, facts, collective, choice);
   if (const NcclCost* cost = find_nccl_cost(tuning.costs, key))
     return nccl_cost_time(*cost, nccl_cost_terms(facts, key, size));
-  if (!plan.algorithm) return {};
-  return tuning.base_latency[*plan.algorithm][plan.protocol].value_or(Duration{});
+  if (!choice.algorithm) return {};
+  return tuning.base_latency[*choice.algorithm][choice.protocol].value_or(Duration{});
 }
 
 }  // namespace lockstep

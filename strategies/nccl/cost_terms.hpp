@@ -4,7 +4,7 @@
 
 #include "strategies/nccl/cost/cost_data.hpp"
 #include "strategies/nccl/facts.hpp"
-#include "strategies/nccl/plan.hpp"
+#include "strategies/nccl/nccl_choice.hpp"
 
 namespace lockstep {
 
@@ -19,7 +19,7 @@ struct NcclCostTerms {
 };
 
 [[nodiscard]] NcclCostKey nccl_cost_key(const NcclTuning& tuning, const NcclFacts& facts,
-                                        Collective collective, const NcclPlan& plan);
+                                        Collective collective, const NcclChoice& choice);
 [[nodiscard]] NcclCostTerms nccl_cost_terms(const NcclFacts& facts, const NcclCostKey& key,
                                             Bytes size);
 
@@ -34,6 +34,6 @@ struct NcclCostTerms {
 /// What a planned collective takes before its bytes are on the links: by the tuning's measured
 /// costs, else NCCL's own base latency (none of grouped sends).
 [[nodiscard]] Duration nccl_overhead(const NcclTuning& tuning, const NcclFacts& facts,
-                                     Collective collective, Bytes size, const NcclPlan& plan);
+                                     Collective collective, Bytes size, const NcclChoice& choice);
 
 }  // namespace lockstep

@@ -35,29 +35,29 @@ std::vector<std::vector<int>> rings_of(const PlacedCommunicator& placed) {
 
 }  // namespace
 
-NcclCommunicator::NcclCommunicator(const NcclTuning& tuning, NcclChoices choices,
+NcclCommunicator::NcclCommunicator(const NcclTuning& tuning, NcclFilters filters,
                                    const Device& device, PlacedCommunicator placed)
     : tuning_{&tuning},
-      choices_{std::move(choices)},
+      filters_{std::move(filters)},
       placed_{std::move(placed)},
       facts_{facts_of(tuning, device, placed_)},
       node_rings_{rings_of(placed_)} {}
 
 std::optional<NcclPick> NcclCommunicator::pick(Collective collective, Bytes size) const {
-  auto plan = nccl_plan(*tuning_, facts_, collective, size, choices_);
-  if (!plan) return std::nullopt;
-  ParsedSpecs parsed = parse_specs(plan->spec, collective);
+  auto choice = nccl_choice(*tuning_, facts_, collective, size, filters_);
+  if (!choice) return std::nullopt;
+  ParsedSpecs parsed = parse_specs(choice->spec, collective);
   if (parsed.specs.size() != 1) return std::nullopt;
   NcclPick out;
   out.spec = std::move(parsed.specs.front());
-  out.text = fmt::format("{}, {}, {} channel{}", plan->spec, nccl_name(plan->protocol),
-                         plan->channels, plan->channels == 1 ? "" : "s");
-  if (const auto estimate = nccl_pick(*tuning_, facts_, collective, size, choices_))
+  out.text = fmt::format("{}, {}, {} channel{}", choice->spec, nccl_name(choice->protocol),
+                         choice->channels, choice->channels == 1 ? "" : "s");
+  if (const auto estimate = nccl_pick(*tuning_, facts_, collective, size, filters_))
     out.model = estimate->time;
-  out.cost = nccl_cost_key(*tuning_, facts_, collective, *plan);
+  out.cost = nccl_cost_key(*tuning_, facts_, collective, *choice);
   out.terms = nccl_cost_terms(facts_, out.cost, size);
-  out.launch = nccl_overhead(*tuning_, facts_, collective, size, *plan);
-  out.plan = *std::move(plan);
+  out.launch = nccl_overhead(*tuning_, facts_, collective, size, *choice);
+  out.choice = *std::move(choice);
   return out;
 }
 
@@ -68,9 +68,9 @@ AlgorithmInput NcclCommunicator::input(const AlgorithmArguments& arguments, int 
   return out;
 }
 
-Duration NcclCommunicator::base_latency(const NcclPlan& plan) const {
-  if (!plan.algorithm) return {};
-  return tuning_->base_latency[*plan.algorithm][plan.protocol].value_or(Duration{});
+Duration NcclCommunicator::base_latency(const NcclChoice& choice) const {
+  if (!choice.algorithm) return {};
+  return tuning_->base_latency[*choice.algorithm][choice.protocol].value_or(Duration{});
 }
 
 }  // namespace lockstep

@@ -6,10 +6,10 @@
 
 #include "strategies/collectives/placement/placed_communicator.hpp"
 #include "strategies/collectives/registry/spec.hpp"
-#include "strategies/nccl/choice.hpp"
 #include "strategies/nccl/cost_terms.hpp"
 #include "strategies/nccl/facts.hpp"
-#include "strategies/nccl/plan.hpp"
+#include "strategies/nccl/nccl_choice.hpp"
+#include "strategies/nccl/nccl_filter.hpp"
 #include "strategies/nccl/tuning_data.hpp"
 #include "topologies/devices/device.hpp"
 
@@ -17,7 +17,7 @@ namespace lockstep {
 
 /// What NCCL does in a communicator for one collective at one size, and what that costs.
 struct NcclPick {
-  NcclPlan plan;
+  NcclChoice choice;
   AlgorithmSpec spec;             // that plays it
   std::string text;               // "ring:channels=8, ll128, 24 channels"
   Duration launch;                // what it costs beside the links
@@ -31,7 +31,7 @@ struct NcclPick {
 /// NCCL's kernels add up what comes in while it does. Immutable; its tuning must outlive it.
 class NcclCommunicator {
  public:
-  NcclCommunicator(const NcclTuning& tuning, NcclChoices choices, const Device& device,
+  NcclCommunicator(const NcclTuning& tuning, NcclFilters filters, const Device& device,
                    PlacedCommunicator placed);
 
   [[nodiscard]] const PlacedCommunicator& placed() const { return placed_; }
@@ -42,11 +42,11 @@ class NcclCommunicator {
   [[nodiscard]] AlgorithmInput input(const AlgorithmArguments& arguments, int root,
                                      std::optional<Bytes> size) const;
   /// The same overhead for an algorithm that a user names: what NCCL's pick costs to launch.
-  [[nodiscard]] Duration base_latency(const NcclPlan& plan) const;
+  [[nodiscard]] Duration base_latency(const NcclChoice& choice) const;
 
  private:
   const NcclTuning* tuning_;
-  NcclChoices choices_;
+  NcclFilters filters_;
   PlacedCommunicator placed_;
   NcclFacts facts_;
   std::vector<std::vector<int>> node_rings_;

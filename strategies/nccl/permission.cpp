@@ -14,7 +14,7 @@ bool plays(const NcclCase& one, NcclAlgorithm algorithm) {
 /// What is on and off.
 class Permission {
  public:
-  Permission(const NcclCase& one, const NcclChoice& choice)
+  Permission(const NcclCase& one, const NcclFilter& choice)
       : case_{one}, facts_{one.facts}, choice_{choice} {}
 
   /// Why this is not allowed; empty where it is.
@@ -80,7 +80,7 @@ class Permission {
 
   const NcclCase& case_;
   const NcclFacts& facts_;
-  const NcclChoice& choice_;
+  const NcclFilter& choice_;
 };
 
 }  // namespace
@@ -89,7 +89,7 @@ bool nccl_models(const NcclCase& one, NcclAlgorithm algorithm, NcclProtocol prot
   return plays(one, algorithm) && (protocol == NcclProtocol::simple || !is_simple_only(algorithm));
 }
 
-std::string nccl_refusal(const NcclCase& one, const NcclChoice& choice, NcclAlgorithm algorithm,
+std::string nccl_refusal(const NcclCase& one, const NcclFilter& choice, NcclAlgorithm algorithm,
                          NcclProtocol protocol) {
   return Permission{one, choice}(algorithm, protocol);
 }

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "strategies/nccl/case.hpp"
-#include "strategies/nccl/choice.hpp"
+#include "strategies/nccl/nccl_filter.hpp"
 
 namespace lockstep {
 
@@ -11,7 +11,7 @@ namespace lockstep {
 [[nodiscard]] bool nccl_models(const NcclCase& one, NcclAlgorithm algorithm, NcclProtocol protocol);
 
 /// Why NCCL would not use it here; empty where it would.
-[[nodiscard]] std::string nccl_refusal(const NcclCase& one, const NcclChoice& choice,
+[[nodiscard]] std::string nccl_refusal(const NcclCase& one, const NcclFilter& choice,
                                        NcclAlgorithm algorithm, NcclProtocol protocol);
 
 }  // namespace lockstep

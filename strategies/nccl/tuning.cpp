@@ -68,7 +68,7 @@ Duration time_of(const NcclCase& one, NcclAlgorithm algorithm, NcclProtocol prot
   return from_microseconds(latency + static_cast<double>(size.count()) / (1000 * bandwidth));
 }
 
-NcclEstimate estimate(const NcclCase& one, const NcclChoice& choice, NcclAlgorithm algorithm,
+NcclEstimate estimate(const NcclCase& one, const NcclFilter& choice, NcclAlgorithm algorithm,
                       NcclProtocol protocol, Bytes size) {
   NcclEstimate out;
   out.algorithm = algorithm;
@@ -85,14 +85,14 @@ NcclEstimate estimate(const NcclCase& one, const NcclChoice& choice, NcclAlgorit
 
 std::vector<NcclEstimate> nccl_estimates(const NcclTuning& tuning, const NcclFacts& facts,
                                          Collective collective, Bytes size,
-                                         const NcclChoices& choices) {
+                                         const NcclFilters& filters) {
   LOCKSTEP_CHECK(facts.nodes >= 1 && facts.ranks >= facts.nodes && facts.channels >= 1);
   std::vector<NcclEstimate> out;
   if (!nccl_chooses(collective) || facts.ranks == 1) return out;
   const NcclCase one{tuning, facts, collective};
   for (const NcclAlgorithm algorithm : nccl_values<NcclAlgorithm>()) {
     for (const NcclProtocol protocol : nccl_values<NcclProtocol>()) {
-      out.push_back(estimate(one, choices[collective], algorithm, protocol, size));
+      out.push_back(estimate(one, filters[collective], algorithm, protocol, size));
     }
   }
   return out;
@@ -100,9 +100,9 @@ std::vector<NcclEstimate> nccl_estimates(const NcclTuning& tuning, const NcclFac
 
 std::optional<NcclEstimate> nccl_pick(const NcclTuning& tuning, const NcclFacts& facts,
                                       Collective collective, Bytes size,
-                                      const NcclChoices& choices) {
+                                      const NcclFilters& filters) {
   std::optional<NcclEstimate> best;
-  for (NcclEstimate& one : nccl_estimates(tuning, facts, collective, size, choices)) {
+  for (NcclEstimate& one : nccl_estimates(tuning, facts, collective, size, filters)) {
     if (one.allowed && (!best || one.time < best->time)) best = std::move(one);
   }
   return best;

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "sim/schedule/contract.hpp"
-#include "strategies/nccl/choice.hpp"
 #include "strategies/nccl/facts.hpp"
+#include "strategies/nccl/nccl_filter.hpp"
 #include "strategies/nccl/tuning_data.hpp"
 
 /// NCCL's own model of how long a collective takes, by which it chooses: a latency, and the size
@@ -29,11 +29,11 @@ struct NcclEstimate {
 [[nodiscard]] std::vector<NcclEstimate> nccl_estimates(const NcclTuning& tuning,
                                                        const NcclFacts& facts,
                                                        Collective collective, Bytes size,
-                                                       const NcclChoices& choices = {});
+                                                       const NcclFilters& filters = {});
 
 /// The fastest of those that are allowed; of equal ones the first. Empty if there is none.
 [[nodiscard]] std::optional<NcclEstimate> nccl_pick(const NcclTuning& tuning,
                                                     const NcclFacts& facts, Collective collective,
-                                                    Bytes size, const NcclChoices& choices = {});
+                                                    Bytes size, const NcclFilters& filters = {});
 
 }  // namespace lockstep

@@ -10,7 +10,7 @@
 #include "strategies/nccl/cost/names.hpp"
 
 /// The figures by which one version of NCCL estimates and chooses, as configs/nccl/*.json has them
-/// with their sources. The formulas that they enter are in tuning.cpp, search.cpp and plan.cpp.
+/// with their sources. The formulas that they enter are in tuning.cpp, search.cpp and choice.cpp.
 namespace lockstep {
 
 /// One time per protocol; none where the algorithm does not run with it.

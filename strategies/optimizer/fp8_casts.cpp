@@ -2,7 +2,7 @@
 #include <set>
 #include <vector>
 
-#include "strategies/layout/step_assembly.hpp"
+#include "strategies/layout/training_step_assembly.hpp"
 
 namespace lockstep {
 
@@ -12,7 +12,7 @@ namespace {
   return parallel.precision == Dtype::fp8 && parallel.form.fp8_casts.weights_once;
 }
 
-/// A product whose second operand comes in 8 bits from a cast before it.
+/// A GEMM whose second operand comes in 8 bits from a cast before it.
 [[nodiscard]] bool takes_cast_weight(const Operation& operation) {
   return operation.kind == OperationKind::matmul && operation.math == Dtype::fp8 &&
          operation.at_hand[1];
@@ -22,7 +22,7 @@ namespace {
 /// in the first microbatch, as Transformer Engine does.
 class WeightCasts {
  public:
-  explicit WeightCasts(StepAssembly& step) : step_{step} {}
+  explicit WeightCasts(TrainingStepAssembly& step) : step_{step} {}
 
   void run() {
     for (StageScript& stage : step_.stages) {
@@ -49,20 +49,19 @@ class WeightCasts {
     out.push_back({Work::other, {found->second, before.position, before.microbatch}});
   }
 
-  /// One cast for each product, or each group of them that is one kernel.
+  /// One cast for each GEMM, or each group of them that is one kernel.
   [[nodiscard]] static Routine routine(const Block& block) {
     Routine out{block.name + ".cast_weights", {}};
     std::map<int, std::size_t> groups;
-    for (const Operation& product : block.forward) {
-      if (!takes_cast_weight(product)) continue;
-      const bool joined = product.fused > 0 && groups.contains(product.fused);
+    for (const Operation& gemm : block.forward) {
+      if (!takes_cast_weight(gemm)) continue;
+      const bool joined = gemm.fused > 0 && groups.contains(gemm.fused);
       if (!joined) {
-        if (product.fused > 0) groups[product.fused] = out.operations.size();
-        out.operations.push_back(cast(product));
+        if (gemm.fused > 0) groups[gemm.fused] = out.operations.size();
+        out.operations.push_back(cast(gemm));
       }
-      Operation& operation =
-          joined ? out.operations[groups.at(product.fused)] : out.operations.back();
-      operation.reads.push_back(product.reads[1]);
+      Operation& operation = joined ? out.operations[groups.at(gemm.fused)] : out.operations.back();
+      operation.reads.push_back(gemm.reads[1]);
     }
     // The block runs, and casts, when its input is there.
     for (Operation& operation : out.operations) {
@@ -71,21 +70,21 @@ class WeightCasts {
     return out;
   }
 
-  [[nodiscard]] static Operation cast(const Operation& product) {
+  [[nodiscard]] static Operation cast(const Operation& gemm) {
     Operation out;
     out.kind = OperationKind::cast;
-    out.name = product.name + ".cast_weight";
-    out.math = product.math;
+    out.name = gemm.name + ".cast_weight";
+    out.math = gemm.math;
     return out;
   }
 
-  StepAssembly& step_;
+  TrainingStepAssembly& step_;
   std::map<int, RoutineId> routines_;
 };
 
 }  // namespace
 
-void cast_gathered_weights(StepAssembly& step) {
+void cast_gathered_weights(TrainingStepAssembly& step) {
   if (step.parallel.zero != 3 || !casts_weights_once(step.parallel)) return;
   std::set<TensorId> gathered;
   for (const auto& block : step.weights) {
@@ -106,7 +105,7 @@ void cast_gathered_weights(StepAssembly& step) {
   }
 }
 
-void cast_weights(StepAssembly& step) {
+void cast_weights(TrainingStepAssembly& step) {
   if (casts_weights_once(step.parallel)) WeightCasts{step}.run();
 }
 

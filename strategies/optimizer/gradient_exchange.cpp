@@ -2,7 +2,7 @@
 #include <map>
 
 #include "strategies/optimizer/gradient_parts.hpp"
-#include "strategies/sharding/cuts.hpp"
+#include "strategies/sharding/placement.hpp"
 #include "strategies/sharding/redistribute.hpp"
 
 namespace lockstep {
@@ -12,7 +12,7 @@ namespace {
 /// ZeRO-0 and -1: buckets of gradients, filled in the order in which backward is done with them.
 class Buckets {
  public:
-  Buckets(StepAssembly& step, StageScript& stage) : step_{step}, stage_{stage} {}
+  Buckets(TrainingStepAssembly& step, StageScript& stage) : step_{step}, stage_{stage} {}
 
   void run() {
     const bool overlaps = step_.parallel.overlaps(Overlap::dp_gradients);
@@ -73,14 +73,14 @@ class Buckets {
     return step_.parallel.overlaps(what) || step_.parallel.updates_by_bucket();
   }
 
-  StepAssembly& step_;
+  TrainingStepAssembly& step_;
   StageScript& stage_;
   std::map<MeshSubAxes, Bucket> open_;
   Insertions insertions_;
 };
 
 /// Every weight that a stage trains, with its place.
-[[nodiscard]] std::vector<PlacedGradient> all_of(const StepAssembly& step,
+[[nodiscard]] std::vector<PlacedGradient> all_of(const TrainingStepAssembly& step,
                                                  const StageScript& stage) {
   std::vector<PlacedGradient> out;
   for (const auto& [position, after] : finished_positions(stage)) {
@@ -92,7 +92,7 @@ class Buckets {
 }
 
 /// One in-place all-reduce per set of atoms, of the summed gradients that have one.
-void sum_over(StepAssembly& step, StageScript& stage, MeshSubAxes TrainedWeight::*by,
+void sum_over(TrainingStepAssembly& step, StageScript& stage, MeshSubAxes TrainedWeight::*by,
               const char* name) {
   std::map<MeshSubAxes, Operation> sums;
   for (const auto& [weight, position] : all_of(step, stage)) {
@@ -114,7 +114,7 @@ void sum_over(StepAssembly& step, StageScript& stage, MeshSubAxes TrainedWeight:
 }
 
 /// The first and the last stage each have a copy of tied embeddings.
-void sum_tied(StepAssembly& step) {
+void sum_tied(TrainingStepAssembly& step) {
   const auto& tied = step.graph.tied;
   if (!tied) return;
   const int first = step.stage_of(tied->first);
@@ -170,8 +170,8 @@ std::vector<std::pair<MeshSubAxes, std::vector<TrainedWeight>>> grouped(
   return out;
 }
 
-Operation collective_of(const StepAssembly& step, Collective collective, const MeshSubAxes& over,
-                        std::string name) {
+Operation collective_of(const TrainingStepAssembly& step, Collective collective,
+                        const MeshSubAxes& over, std::string name) {
   Operation out;
   out.kind = OperationKind::collective;
   out.name = std::move(name);
@@ -185,7 +185,7 @@ Operation collective_of(const StepAssembly& step, Collective collective, const M
   return out;
 }
 
-void exchange_gradients(StepAssembly& step) {
+void exchange_gradients(TrainingStepAssembly& step) {
   for (StageScript& stage : step.stages) {
     if (step.parallel.zero < 2) {
       Buckets{step, stage}.run();
@@ -195,7 +195,7 @@ void exchange_gradients(StepAssembly& step) {
   }
 }
 
-void finish_gradients(StepAssembly& step) {
+void finish_gradients(TrainingStepAssembly& step) {
   for (StageScript& stage : step.stages) {
     sum_over(step, stage, &TrainedWeight::within, "reduce_within_tp");
   }

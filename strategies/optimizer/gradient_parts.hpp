@@ -4,7 +4,7 @@
 #include <map>
 #include <vector>
 
-#include "strategies/layout/step_assembly.hpp"
+#include "strategies/layout/training_step_assembly.hpp"
 
 /// What the ways to exchange gradients share.
 namespace lockstep {
@@ -22,10 +22,10 @@ struct PlacedGradient {
 /// An in-place sum along `replicate`, which the gradients have in common: of shards (hybrid
 /// sharding, group hsdp), or of whole gradients where all replicas lie beyond the shards (dp).
 /// `hides`: it may run during computation.
-[[nodiscard]] Operation sum_of_replicas(const StepAssembly& step,
+[[nodiscard]] Operation sum_of_replicas(const TrainingStepAssembly& step,
                                         const std::vector<PlacedGradient>& gradients, bool hides);
 
 /// ZeRO-2 and -3: brings a stage's gradients to their shards.
-void scatter_gradients(StepAssembly& step, StageScript& stage);
+void scatter_gradients(TrainingStepAssembly& step, StageScript& stage);
 
 }  // namespace lockstep

@@ -8,7 +8,7 @@ namespace {
 
 class Scatters {
  public:
-  Scatters(StepAssembly& step, StageScript& stage) : step_{step}, stage_{stage} {
+  Scatters(TrainingStepAssembly& step, StageScript& stage) : step_{step}, stage_{stage} {
     for (const auto& [position, after] : finished_positions(stage)) last_[position] = after;
   }
 
@@ -82,7 +82,7 @@ class Scatters {
     return out;
   }
 
-  StepAssembly& step_;
+  TrainingStepAssembly& step_;
   StageScript& stage_;
   std::map<int, std::size_t> last_;  // by position: the call that is done with it for good
   Insertions insertions_;
@@ -90,7 +90,7 @@ class Scatters {
 
 }  // namespace
 
-void scatter_gradients(StepAssembly& step, StageScript& stage) {
+void scatter_gradients(TrainingStepAssembly& step, StageScript& stage) {
   Scatters{step, stage}.run();
 }
 

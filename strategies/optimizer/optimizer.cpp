@@ -1,7 +1,7 @@
 #include <map>
 #include <utility>
 
-#include "strategies/layout/step_assembly.hpp"
+#include "strategies/layout/training_step_assembly.hpp"
 
 namespace lockstep {
 
@@ -12,7 +12,7 @@ namespace {
 /// each phase begins when all before it has ended. By bucket every position goes on by itself.
 class Updates {
  public:
-  Updates(StepAssembly& step, StageScript& stage) : step_{step}, stage_{stage} {}
+  Updates(TrainingStepAssembly& step, StageScript& stage) : step_{step}, stage_{stage} {}
 
   void run() {
     const auto positions = finished_positions(stage_);
@@ -162,7 +162,7 @@ class Updates {
     gathers.push_back(std::move(out));
   }
 
-  StepAssembly& step_;
+  TrainingStepAssembly& step_;
   StageScript& stage_;
   std::map<TensorId, TensorId> on_host_;
   std::vector<Routine> to_host_;
@@ -172,7 +172,7 @@ class Updates {
 
 }  // namespace
 
-void update_weights(StepAssembly& step) {
+void update_weights(TrainingStepAssembly& step) {
   for (StageScript& stage : step.stages) Updates{step, stage}.run();
 }
 

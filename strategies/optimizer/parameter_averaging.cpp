@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
-#include "strategies/layout/step_assembly.hpp"
+#include "strategies/layout/training_step_assembly.hpp"
 
 namespace lockstep {
 
 namespace {
 
-void append(StepAssembly& step, StageScript& stage, Routine routine) {
+void append(TrainingStepAssembly& step, StageScript& stage, Routine routine) {
   if (routine.operations.empty()) return;
   stage.calls.push_back({Work::other, {step.program.add(std::move(routine)), 0, 0}});
 }
@@ -24,7 +24,7 @@ void append(StepAssembly& step, StageScript& stage, Routine routine) {
 
 }  // namespace
 
-void scale_for_averaging(StepAssembly& step) {
+void scale_for_averaging(TrainingStepAssembly& step) {
   // The loss is the mean over the samples of all replicas; one that trains apart has its own mean.
   for (StageScript& stage : step.stages) {
     for (const auto& [position, after] : finished_positions(stage)) {
@@ -39,7 +39,7 @@ void scale_for_averaging(StepAssembly& step) {
   }
 }
 
-void average_weights(StepAssembly& step) {
+void average_weights(TrainingStepAssembly& step) {
   for (StageScript& stage : step.stages) {
     for (const auto& [position, after] : finished_positions(stage)) {
       Routine out{"average_weights", {}};

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <map>
 
-#include "strategies/layout/step_assembly.hpp"
+#include "strategies/layout/training_step_assembly.hpp"
 #include "strategies/sharding/redistribute.hpp"
 
 namespace lockstep {
@@ -12,7 +12,7 @@ namespace {
 /// which sends the sum back.
 class Hosts {
  public:
-  Hosts(StepAssembly& step, int count, std::string name)
+  Hosts(TrainingStepAssembly& step, int count, std::string name)
       : step_{step},
         over_{step.program.mesh.axis("dp")},
         bytes_(static_cast<std::size_t>(count)),
@@ -171,7 +171,7 @@ class Hosts {
     return id;
   }
 
-  StepAssembly& step_;
+  TrainingStepAssembly& step_;
   MeshSubAxes over_;
   std::vector<std::int64_t> bytes_;              // per host
   std::vector<std::vector<RoutineId>> answers_;  // per host
@@ -181,11 +181,11 @@ class Hosts {
 
 }  // namespace
 
-void train_on_servers(StepAssembly& step) {
+void train_on_servers(TrainingStepAssembly& step) {
   Hosts{step, step.parallel.servers, "server"}.run(true);
 }
 
-void average_on_host(StepAssembly& step) {
+void average_on_host(TrainingStepAssembly& step) {
   Hosts{step, 1, "host"}.run(false);
 }
 

@@ -2,8 +2,8 @@
 #include <map>
 
 #include "sim/base/check.hpp"
-#include "strategies/layout/step_assembly.hpp"
-#include "strategies/sharding/cuts.hpp"
+#include "strategies/layout/training_step_assembly.hpp"
+#include "strategies/sharding/placement.hpp"
 
 namespace lockstep {
 
@@ -11,7 +11,7 @@ namespace {
 
 class Finder {
  public:
-  explicit Finder(StepAssembly& step) : step_{step} {}
+  explicit Finder(TrainingStepAssembly& step) : step_{step} {}
 
   void run() {
     for (Block& block : step_.graph.blocks) {
@@ -123,17 +123,17 @@ class Finder {
     return static_cast<TensorId>(step_.graph.tensors.size() - 1);
   }
 
-  StepAssembly& step_;
+  TrainingStepAssembly& step_;
   std::map<TensorId, TrainedWeight> known_;
 };
 
 }  // namespace
 
-void find_trained_weights(StepAssembly& step) {
+void find_trained_weights(TrainingStepAssembly& step) {
   Finder{step}.run();
 }
 
-std::vector<TrainedWeight> StepAssembly::trained_at(int position) const {
+std::vector<TrainedWeight> TrainingStepAssembly::trained_at(int position) const {
   std::vector<TrainedWeight> out = weights_at(position);
   const auto& tied = graph.tied;
   if (tied && position == tied->second && stage_of(tied->first) == stage_of(position)) {
@@ -142,7 +142,7 @@ std::vector<TrainedWeight> StepAssembly::trained_at(int position) const {
   return out;
 }
 
-Ref StepAssembly::at(TensorId tensor, const TrainedWeight& weight, int position) const {
+Ref TrainingStepAssembly::at(TensorId tensor, const TrainedWeight& weight, int position) const {
   const bool shared = graph.tied && weight.weight == graph.tied->weight;
   return {.tensor = tensor, .position = shared ? graph.tied->first : position};
 }

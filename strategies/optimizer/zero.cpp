@@ -1,6 +1,6 @@
 #include <map>
 
-#include "strategies/layout/step_assembly.hpp"
+#include "strategies/layout/training_step_assembly.hpp"
 #include "strategies/sharding/redistribute.hpp"
 
 namespace lockstep {
@@ -13,7 +13,7 @@ namespace {
 /// are asked for before the gradients of this one are reduced.
 class Gathering {
  public:
-  explicit Gathering(StepAssembly& step) : step_{step} {}
+  explicit Gathering(TrainingStepAssembly& step) : step_{step} {}
 
   void run() {
     for (StageScript& stage : step_.stages) {
@@ -89,13 +89,13 @@ class Gathering {
     return ref;
   }
 
-  StepAssembly& step_;
+  TrainingStepAssembly& step_;
   std::map<std::pair<int, bool>, RoutineId> routines_;
 };
 
 }  // namespace
 
-void reshard_after_forward(StepAssembly& step) {
+void reshard_after_forward(TrainingStepAssembly& step) {
   if (step.parallel.zero < 3 || !step.parallel.reshard_after_forward) return;
   for (std::size_t i = 0; i < step.graph.blocks.size(); ++i) {
     for (const TrainedWeight& weight : step.weights[i]) {
@@ -115,7 +115,7 @@ void reshard_after_forward(StepAssembly& step) {
   }
 }
 
-void gather_weights(StepAssembly& step) {
+void gather_weights(TrainingStepAssembly& step) {
   if (step.parallel.zero == 3) Gathering{step}.run();
 }
 

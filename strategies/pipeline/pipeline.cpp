@@ -2,9 +2,9 @@
 #include <map>
 
 #include "sim/base/check.hpp"
-#include "strategies/layout/step_assembly.hpp"
+#include "strategies/layout/training_step_assembly.hpp"
 #include "strategies/pipeline/pipeline_order.hpp"
-#include "strategies/sharding/cuts.hpp"
+#include "strategies/sharding/placement.hpp"
 
 namespace lockstep {
 
@@ -34,7 +34,7 @@ namespace {
 /// Writes the calls of one stage after another.
 class Pipeline {
  public:
-  explicit Pipeline(StepAssembly& step) : step_{step} {}
+  explicit Pipeline(TrainingStepAssembly& step) : step_{step} {}
 
   void order() {
     for (int stage = 0; stage < step_.parallel.pp; ++stage) {
@@ -107,7 +107,7 @@ class Pipeline {
   }
 
   [[nodiscard]] int positions() const { return static_cast<int>(step_.graph.chain.size()); }
-  [[nodiscard]] const StepAssembly::BlockRoutines& routines(int position) const {
+  [[nodiscard]] const TrainingStepAssembly::BlockRoutines& routines(int position) const {
     return step_
         .routines[static_cast<std::size_t>(step_.graph.chain[static_cast<std::size_t>(position)])];
   }
@@ -190,7 +190,7 @@ class Pipeline {
     return out;
   }
 
-  StepAssembly& step_;
+  TrainingStepAssembly& step_;
   std::vector<ScriptCall>* out_ = nullptr;
   std::map<std::tuple<TensorId, bool, bool>, RoutineId> transfers_;
   std::map<TensorId, TensorId> parts_;
@@ -215,7 +215,7 @@ std::vector<std::pair<int, int>> chunk_positions(const ModelGraph& graph,
   return out;
 }
 
-int StepAssembly::stage_of(int position) const {
+int TrainingStepAssembly::stage_of(int position) const {
   for (std::size_t chunk = 0; chunk < chunks.size(); ++chunk) {
     if (position >= chunks[chunk].first && position < chunks[chunk].second) {
       return static_cast<int>(chunk) % parallel.pp;
@@ -225,7 +225,7 @@ int StepAssembly::stage_of(int position) const {
   return 0;
 }
 
-void order_pipeline(StepAssembly& step) {
+void order_pipeline(TrainingStepAssembly& step) {
   Pipeline{step}.order();
 }
 

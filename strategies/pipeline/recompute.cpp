@@ -114,7 +114,7 @@ class Kept {
 
 /// What PyTorch's selective checkpoint of operations does again, as torchtitan uses it
 /// (torchtitan/parallelisms/parallelize_llama.py, _save_list and every second aten.mm).
-[[nodiscard]] std::vector<std::size_t> all_but_every_second_product(const Block& block) {
+[[nodiscard]] std::vector<std::size_t> all_but_every_second_gemm(const Block& block) {
   std::vector<std::size_t> out;
   Kept kept;
   for (std::size_t i = 0; i < block.forward.size(); ++i) {
@@ -152,8 +152,8 @@ void split_layers(ModelGraph& graph) {
       return {};
     case Recompute::selective:
       return core_to_redo(block);
-    case Recompute::every_second_product:
-      return all_but_every_second_product(block);
+    case Recompute::every_second_gemm:
+      return all_but_every_second_gemm(block);
     case Recompute::every_second_layer:
     case Recompute::full:
       return everything(block, stops_early);

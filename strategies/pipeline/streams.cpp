@@ -2,7 +2,7 @@
 #include <string_view>
 #include <utility>
 
-#include "strategies/layout/step_assembly.hpp"
+#include "strategies/layout/training_step_assembly.hpp"
 
 namespace lockstep {
 
@@ -21,7 +21,7 @@ constexpr std::array<std::pair<const char*, Overlap>, 3> kWithinLayers{
 
 }  // namespace
 
-StreamId stream_of(const StepAssembly& step, std::string_view group, bool hides) {
+StreamId stream_of(const TrainingStepAssembly& step, std::string_view group, bool hides) {
   return hides ? step.program.stream(group) : kComputeStream;
 }
 

@@ -296,8 +296,8 @@ Scenario read_alone(JsonDocument document, const std::string& name,
   }
 }
 
-/// Whether variants are to be read along: nobody has asked for another plan than the file's, or the
-/// variants are what has been changed.
+/// Whether variants are to be read along: nobody has asked for another layout than the file's, or
+/// the variants are what has been changed.
 bool reads_variants(const std::vector<std::string>& overrides) {
   return overrides.empty() || std::any_of(overrides.begin(), overrides.end(), [](const auto& each) {
            return each.rfind("variants", 0) == 0;

@@ -36,10 +36,10 @@ bool is_given(const JsonValue* at, std::string_view key) {
 }
 
 /// Why this model cannot be spread so over this cluster, at the key that is to blame.
-void note_plan_problems(ObjectReader& in, const WholePlan& plan) {
-  const Cluster& cluster = plan.cluster.cluster;
-  for (const PlanProblem& problem :
-       plan_problems(plan.model, plan.parallel, cluster.ranks(), cluster.gpus_per_node()))
+void note_layout_problems(ObjectReader& in, const ScenarioParts& parts) {
+  const Cluster& cluster = parts.cluster.cluster;
+  for (const LayoutProblem& problem :
+       layout_problems(parts.model, parts.parallel, cluster.ranks(), cluster.gpus_per_node()))
     note_at(in, problem.key, problem.message);
 }
 
@@ -53,9 +53,9 @@ std::optional<FlopRate> peak_of(const Device& device, Dtype precision) {
 }
 
 /// A GPU without such products cannot be asked for them, nor for more than it has.
-void check_precision(ObjectReader& in, const WholePlan& plan) {
-  const Device& device = plan.cluster.device;
-  const Dtype precision = plan.parallel.precision;
+void check_precision(ObjectReader& in, const ScenarioParts& parts) {
+  const Device& device = parts.cluster.device;
+  const Dtype precision = parts.parallel.precision;
   const auto peak = peak_of(device, precision);
   if (!peak) {
     std::vector<std::string_view> possible;
@@ -64,10 +64,10 @@ void check_precision(ObjectReader& in, const WholePlan& plan) {
     note_at(in, "parallel.precision",
             fmt::format("{} has no products in {}; precision may be {}", in_quotes(device.id),
                         name_of(precision_names(), precision), fmt::join(possible, ", ")));
-  } else if (plan.sustained && *plan.sustained > *peak) {
+  } else if (parts.sustained && *parts.sustained > *peak) {
     note_at(in, "sustained",
             fmt::format("sustained = {} is above the dense {} peak of {}, {}",
-                        to_string(*plan.sustained), name_of(precision_names(), precision),
+                        to_string(*parts.sustained), name_of(precision_names(), precision),
                         in_quotes(device.id), to_string(*peak)));
   }
 }
@@ -82,31 +82,31 @@ double layers_of(const ModelConfig& model) {
 
 /// More layers, and more times a layer and a microbatch, than a step is written out with: each of
 /// these takes some tenths of a millisecond and a few kilobytes.
-void check_length(ObjectReader& in, const WholePlan& plan) {
+void check_length(ObjectReader& in, const ScenarioParts& parts) {
   constexpr double kMostLayers = 10'000;
   constexpr double kMostCalls = 300'000;
-  const double layers = layers_of(plan.model);
+  const double layers = layers_of(parts.model);
   if (layers > kMostLayers)
     return note_at(in, "model.layers",
                    fmt::format("layers = {}; a step of at most {} layers can be simulated", layers,
                                kMostLayers));
-  const auto microbatches = static_cast<double>(plan.parallel.microbatches());
+  const auto microbatches = static_cast<double>(parts.parallel.microbatches());
   if (layers * microbatches <= kMostCalls) return;
   note_at(in, "parallel.global_batch",
           fmt::format("{} layers for {} microbatches a step are more than the {} that can be "
                       "simulated; a global_batch of {} or a larger micro_batch would do",
-                      layers, plan.parallel.microbatches(), kMostCalls,
-                      static_cast<std::int64_t>(kMostCalls / layers) * plan.parallel.micro_batch *
-                          plan.parallel.dp));
+                      layers, parts.parallel.microbatches(), kMostCalls,
+                      static_cast<std::int64_t>(kMostCalls / layers) * parts.parallel.micro_batch *
+                          parts.parallel.dp));
 }
 
 /// Numbers of the widest tensors of a microbatch, all replicas together.
-double numbers_of(const WholePlan& plan) {
+double numbers_of(const ScenarioParts& parts) {
   const auto samples =
-      static_cast<double>(plan.parallel.micro_batch) * static_cast<double>(plan.parallel.dp);
-  if (const auto* mlp = std::get_if<MlpConfig>(&plan.model.shape))
+      static_cast<double>(parts.parallel.micro_batch) * static_cast<double>(parts.parallel.dp);
+  if (const auto* mlp = std::get_if<MlpConfig>(&parts.model.shape))
     return samples * static_cast<double>(std::max(mlp->hidden, mlp->ffn));
-  if (const auto* of = plan.model.transformer()) {
+  if (const auto* of = parts.model.transformer()) {
     const auto tokens = static_cast<double>(of->sequence);
     const double scores =
         of->attention == AttentionKind::unfused ? static_cast<double>(of->heads) * tokens : 0;
@@ -115,24 +115,24 @@ double numbers_of(const WholePlan& plan) {
     const double copies = of->experts ? static_cast<double>(of->experts->top_k) : 1;
     return samples * tokens * std::max(scores, width * copies);
   }
-  const auto& net = std::get<ResNetConfig>(plan.model.shape);
+  const auto& net = std::get<ResNetConfig>(parts.model.shape);
   return samples * static_cast<double>(net.frames) * static_cast<double>(net.image) *
          static_cast<double>(net.image) * static_cast<double>(net.width);
 }
 
 /// Bytes are counted in 63 bits.
-void check_size(ObjectReader& in, const WholePlan& plan) {
+void check_size(ObjectReader& in, const ScenarioParts& parts) {
   constexpr double kMostNumbers = 1e15;
-  const double numbers = numbers_of(plan);
+  const double numbers = numbers_of(parts);
   if (numbers <= kMostNumbers) return;
   note_at(in, "parallel.micro_batch",
           fmt::format("micro_batch = {} on each of dp = {} replicas: one tensor has {:.3g} "
                       "numbers; at most {:.0e} can be counted",
-                      plan.parallel.micro_batch, plan.parallel.dp, numbers, kMostNumbers));
+                      parts.parallel.micro_batch, parts.parallel.dp, numbers, kMostNumbers));
 }
 
-/// Refuses what contradicts the plan; returns the rest of what changes nothing, where the scenario
-/// itself says it.
+/// Refuses what contradicts the layout; returns the rest of what changes nothing, where the
+/// scenario itself says it.
 std::vector<ScenarioNote> sorted_out(ObjectReader& in, const std::vector<WithoutEffect>& found) {
   std::vector<ScenarioNote> out;
   for (const WithoutEffect& each : found) {
@@ -146,7 +146,8 @@ std::vector<ScenarioNote> sorted_out(ObjectReader& in, const std::vector<Without
 }
 
 /// Figures of a network that nothing is sent over, and makes of fabric that are taken alike.
-void add_fabric(const JsonValue* scenario, const WholePlan& plan, std::vector<WithoutEffect>& out) {
+void add_fabric(const JsonValue* scenario, const ScenarioParts& parts,
+                std::vector<WithoutEffect>& out) {
   const auto* members = scenario == nullptr ? nullptr : scenario->get_if<JsonObject>();
   const JsonValue* at = members == nullptr ? nullptr : find_member(*members, "cluster");
   const auto* cluster = at == nullptr ? nullptr : at->get_if<JsonObject>();
@@ -154,7 +155,7 @@ void add_fabric(const JsonValue* scenario, const WholePlan& plan, std::vector<Wi
   const JsonValue* fabric = find_member(*cluster, "fabric");
   const auto* name = fabric == nullptr ? nullptr : fabric->get_if<std::string>();
   const char* alone = "all GPUs are in one node, nothing goes through NICs";
-  const bool one_node = plan.cluster.cluster.nodes() == 1;
+  const bool one_node = parts.cluster.cluster.nodes() == 1;
   if (name != nullptr && *name != "infiniband")
     out.push_back({"cluster.fabric",
                    one_node ? std::string{alone}
@@ -165,28 +166,28 @@ void add_fabric(const JsonValue* scenario, const WholePlan& plan, std::vector<Wi
     out.push_back({"cluster.nic_gbps", alone});
 }
 
-std::vector<WithoutEffect> without_effect(ObjectReader& in, const WholePlan& plan) {
-  const int per_node = plan.cluster.cluster.gpus_per_node();
-  std::vector<WithoutEffect> out = values_without_effect(plan.model, plan.parallel, per_node);
-  for (WithoutEffect& each : model_values_without_effect(plan.model))
+std::vector<WithoutEffect> without_effect(ObjectReader& in, const ScenarioParts& parts) {
+  const int per_node = parts.cluster.cluster.gpus_per_node();
+  std::vector<WithoutEffect> out = values_without_effect(parts.model, parts.parallel, per_node);
+  for (WithoutEffect& each : model_values_without_effect(parts.model))
     out.push_back(std::move(each));
-  add_fabric(in.self().value(), plan, out);
-  if (plan.parallel.algorithms.empty()) return out;
-  const Program program = build_program(plan.model, plan.parallel, per_node);
-  for (WithoutEffect& each : algorithms_without_effect(program, plan.parallel))
+  add_fabric(in.self().value(), parts, out);
+  if (parts.parallel.algorithms.empty()) return out;
+  const Program program = build_program(parts.model, parts.parallel, per_node);
+  for (WithoutEffect& each : algorithms_without_effect(program, parts.parallel))
     out.push_back(std::move(each));
   return out;
 }
 
 }  // namespace
 
-std::vector<ScenarioNote> check_together(ObjectReader& in, const WholePlan& plan) {
-  check_precision(in, plan);
-  check_length(in, plan);
-  check_size(in, plan);
-  note_plan_problems(in, plan);
+std::vector<ScenarioNote> check_together(ObjectReader& in, const ScenarioParts& parts) {
+  check_precision(in, parts);
+  check_length(in, parts);
+  check_size(in, parts);
+  note_layout_problems(in, parts);
   if (in.self().problems().any()) return {};
-  return sorted_out(in, without_effect(in, plan));
+  return sorted_out(in, without_effect(in, parts));
 }
 
 }  // namespace lockstep

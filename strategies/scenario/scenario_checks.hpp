@@ -6,7 +6,7 @@
 namespace lockstep {
 
 /// What a scenario asks for, each part right in itself.
-struct WholePlan {
+struct ScenarioParts {
   const ScenarioCluster& cluster;
   const ModelConfig& model;
   const ParallelConfig& parallel;
@@ -14,9 +14,10 @@ struct WholePlan {
 };
 
 /// Notes what cannot be together, at the key that is to blame: products that the GPU has not, rates
-/// above its peak, steps too large to be written out, plan_problems() (build_program.hpp), and
-/// values that ask for what the plan does not do (without_effect.hpp). Returns what changes nothing
-/// but may stay. `in`: the scenario.
-[[nodiscard]] std::vector<ScenarioNote> check_together(ObjectReader& in, const WholePlan& plan);
+/// above its peak, steps too large to be written out, layout_problems() (build_program.hpp), and
+/// values that ask for what the layout does not do (without_effect.hpp). Returns what changes
+/// nothing but may stay. `in`: the scenario.
+[[nodiscard]] std::vector<ScenarioNote> check_together(ObjectReader& in,
+                                                       const ScenarioParts& parts);
 
 }  // namespace lockstep

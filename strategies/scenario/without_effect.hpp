@@ -13,13 +13,13 @@ namespace lockstep {
 struct WithoutEffect {
   std::string key;      // "parallel.zigzag"
   std::string message;  // one sentence: the value, and what it would need
-  /// It asks how something is done that the plan does not do, and is refused. Others allow what may
-  /// happen (traffic to hide) or say how several axes go together, and stay where an axis is taken
-  /// down to 1: they are reported.
+  /// It asks how something is done that the layout does not do, and is refused. Others allow what
+  /// may happen (traffic to hide) or say how several axes go together, and stay where an axis is
+  /// taken down to 1: they are reported.
   bool refused = false;
 };
 
-/// Such values of a plan that is possible (plan_problems() is empty).
+/// Such values of a layout that is possible (layout_problems() is empty).
 [[nodiscard]] std::vector<WithoutEffect> values_without_effect(const ModelConfig& model,
                                                                const ParallelConfig& parallel,
                                                                int gpus_per_node);

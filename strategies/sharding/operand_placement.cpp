@@ -19,15 +19,16 @@ using Kind = OperationKind;
   return operand.tensor->category == Category::gradient;
 }
 
-[[nodiscard]] Placement placed(const Tensor& tensor, const std::function<MeshSubAxes(Dim)>& cut) {
+[[nodiscard]] Placement placed(const Tensor& tensor,
+                               const std::function<MeshSubAxes(Dim)>& sharding) {
   Placement out;
-  for (const Extent& extent : tensor.extents) out.cuts.push_back(cut(extent.dim));
+  for (const Extent& extent : tensor.extents) out.shardings.push_back(sharding(extent.dim));
   return out;
 }
 
 [[nodiscard]] MeshSubAxes cut_by(const ShardingRules& rules, Dim dim) {
-  const auto found = rules.cuts.find(dim);
-  return found == rules.cuts.end() ? MeshSubAxes{} : found->second;
+  const auto found = rules.shardings.find(dim);
+  return found == rules.shardings.end() ? MeshSubAxes{} : found->second;
 }
 
 /// Sums of parts: the gradient of a weight is one over every cut dimension that it does not have.
@@ -37,7 +38,7 @@ using Kind = OperationKind;
   out.partial.clear();
   for (std::size_t i = 0; i < of.tensor->extents.size(); ++i) {
     if (!has(*gradient.tensor, of.tensor->extents[i].dim)) {
-      out.partial = joined(out.partial, as.cuts[i]);
+      out.partial = joined(out.partial, as.shardings[i]);
     }
   }
   return out;
@@ -54,9 +55,9 @@ class Alike {
     lead_ = result_leads ? &writes[0] : &reads[0];
     as_ = lead_->placement;
     as_.partial.clear();
-    for (std::size_t i = 0; i < as_.cuts.size(); ++i) {
+    for (std::size_t i = 0; i < as_.shardings.size(); ++i) {
       const Dim dim = lead_->tensor->extents[i].dim;
-      if (std::find(whole.begin(), whole.end(), dim) != whole.end()) as_.cuts[i].clear();
+      if (std::find(whole.begin(), whole.end(), dim) != whole.end()) as_.shardings[i].clear();
     }
   }
 
@@ -75,8 +76,8 @@ class Alike {
   [[nodiscard]] Placement like_lead(const Operand& operand) const {
     if (operand.tensor->category == Category::weight) return operand.placement;
     return placed(*operand.tensor, [&](Dim dim) {
-      if (has(*lead_->tensor, dim)) return cut_of(*lead_->tensor, as_, dim);
-      return cut_of(*operand.tensor, operand.placement, dim);
+      if (has(*lead_->tensor, dim)) return sharding_of(*lead_->tensor, as_, dim);
+      return sharding_of(*operand.tensor, operand.placement, dim);
     });
   }
 
@@ -93,7 +94,7 @@ class Alike {
   for (std::size_t i = 1; i < writes.size(); ++i) {
     for (std::size_t k = 0; k < writes[0].tensor->extents.size(); ++k) {
       if (has(*writes[i].tensor, writes[0].tensor->extents[k].dim)) continue;
-      out.writes[i].partial = joined(out.writes[i].partial, out.writes[0].cuts[k]);
+      out.writes[i].partial = joined(out.writes[i].partial, out.writes[0].shardings[k]);
     }
   }
   return out;
@@ -101,24 +102,24 @@ class Alike {
 
 /// The cut as far as none of `atoms` cuts: what lies inside a cut that is not made yet cannot be
 /// cut before it.
-[[nodiscard]] MeshSubAxes up_to(const MeshSubAxes& cut, const MeshSubAxes& atoms) {
+[[nodiscard]] MeshSubAxes up_to(const MeshSubAxes& sharding, const MeshSubAxes& atoms) {
   MeshSubAxes out;
-  for (const AtomId atom : cut) {
+  for (const AtomId atom : sharding) {
     if (contains(atoms, atom)) break;
     out.push_back(atom);
   }
   return out;
 }
 
-/// A product cuts what it contracts as the operands agree, and what it keeps as the result wants.
-class Product {
+/// A GEMM cuts what it contracts as the operands agree, and what it keeps as the result wants.
+class Gemm {
  public:
-  Product(const Operand& a, const Operand& b, const Operand& y) : a_{a}, b_{b}, y_{y} {
+  Gemm(const Operand& a, const Operand& b, const Operand& y) : a_{a}, b_{b}, y_{y} {
     for (const Extent& extent : a.tensor->extents) {
       if (has(*b.tensor, extent.dim) && !has(*y.tensor, extent.dim)) contract(extent.dim);
     }
     for (const Extent& extent : y.tensor->extents) {
-      result_.cuts.push_back(up_to(wanted(extent.dim), result_.partial));
+      result_.shardings.push_back(up_to(wanted(extent.dim), result_.partial));
     }
   }
 
@@ -126,35 +127,40 @@ class Product {
 
   [[nodiscard]] Placement operand(const Operand& of) const {
     return placed(*of.tensor, [&](Dim dim) {
-      if (has(*y_.tensor, dim)) return cut_of(*y_.tensor, result_, dim);
+      if (has(*y_.tensor, dim)) return sharding_of(*y_.tensor, result_, dim);
       const auto found = contracted_.find(dim);
-      return found == contracted_.end() ? cut_of(*of.tensor, of.placement, dim) : found->second;
+      return found == contracted_.end() ? sharding_of(*of.tensor, of.placement, dim)
+                                        : found->second;
     });
   }
 
  private:
-  [[nodiscard]] MeshSubAxes in_a(Dim dim) const { return cut_of(*a_.tensor, a_.placement, dim); }
-  [[nodiscard]] MeshSubAxes in_b(Dim dim) const { return cut_of(*b_.tensor, b_.placement, dim); }
+  [[nodiscard]] MeshSubAxes in_a(Dim dim) const {
+    return sharding_of(*a_.tensor, a_.placement, dim);
+  }
+  [[nodiscard]] MeshSubAxes in_b(Dim dim) const {
+    return sharding_of(*b_.tensor, b_.placement, dim);
+  }
 
   /// MeshSubAxes by which a gradient of a weight is cut cannot cut what is contracted too.
   void contract(Dim dim) {
-    MeshSubAxes cut;
+    MeshSubAxes sharding;
     if (b_.tensor->category == Category::weight) {
-      cut = in_b(dim);
+      sharding = in_b(dim);
     } else if (a_.tensor->category == Category::weight) {
-      cut = in_a(dim);
+      sharding = in_a(dim);
     } else {
-      cut = common(in_a(dim), in_b(dim));
+      sharding = common(in_a(dim), in_b(dim));
       for (const Extent& kept : y_.tensor->extents) {
-        cut = without(cut, wanted(kept.dim));
+        sharding = without(sharding, wanted(kept.dim));
       }
     }
-    contracted_.emplace(dim, cut);
-    result_.partial = joined(result_.partial, cut);
+    contracted_.emplace(dim, sharding);
+    result_.partial = joined(result_.partial, sharding);
   }
 
   [[nodiscard]] MeshSubAxes wanted(Dim dim) const {
-    if (y_.settled) return cut_of(*y_.tensor, y_.placement, dim);
+    if (y_.settled) return sharding_of(*y_.tensor, y_.placement, dim);
     return has(*a_.tensor, dim) ? in_a(dim) : in_b(dim);
   }
 
@@ -165,10 +171,10 @@ class Product {
   Placement result_;
 };
 
-[[nodiscard]] OperandPlacements product_placements(const std::vector<Operand>& reads,
-                                                   const std::vector<Operand>& writes) {
-  const Product product{reads[0], reads[1], writes[0]};
-  OperandPlacements out{{product.operand(reads[0]), product.operand(reads[1])}, {product.result()}};
+[[nodiscard]] OperandPlacements gemm_placements(const std::vector<Operand>& reads,
+                                                const std::vector<Operand>& writes) {
+  const Gemm gemm{reads[0], reads[1], writes[0]};
+  OperandPlacements out{{gemm.operand(reads[0]), gemm.operand(reads[1])}, {gemm.result()}};
   for (std::size_t i = 2; i < reads.size(); ++i) out.reads.push_back(reads[i].placement);
   return out;
 }
@@ -223,13 +229,13 @@ class Product {
 [[nodiscard]] OperandPlacements embedding_placements(const std::vector<Operand>& reads,
                                                      const std::vector<Operand>& writes) {
   const Operand& table = reads[1];
-  const MeshSubAxes rows = table.placement.cuts[0];
+  const MeshSubAxes rows = table.placement.shardings[0];
   OperandPlacements out;
   Placement result = writes[0].placement;
   result.partial = rows;
-  for (MeshSubAxes& cut : result.cuts) cut = without(cut, rows);
-  out.reads.push_back(
-      placed(*reads[0].tensor, [&](Dim dim) { return cut_of(*writes[0].tensor, result, dim); }));
+  for (MeshSubAxes& sharding : result.shardings) sharding = without(sharding, rows);
+  out.reads.push_back(placed(*reads[0].tensor,
+                             [&](Dim dim) { return sharding_of(*writes[0].tensor, result, dim); }));
   out.reads.push_back(table.placement);
   out.writes.push_back(std::move(result));
   return out;
@@ -237,12 +243,12 @@ class Product {
 
 [[nodiscard]] OperandPlacements embedding_backward_placements(const std::vector<Operand>& reads,
                                                               const std::vector<Operand>& writes) {
-  const MeshSubAxes rows = writes[0].placement.cuts[0];
+  const MeshSubAxes rows = writes[0].placement.shardings[0];
   OperandPlacements out;
   Placement gradient = reads[1].placement;
-  for (MeshSubAxes& cut : gradient.cuts) cut = without(cut, rows);
-  out.reads.push_back(
-      placed(*reads[0].tensor, [&](Dim dim) { return cut_of(*reads[1].tensor, gradient, dim); }));
+  for (MeshSubAxes& sharding : gradient.shardings) sharding = without(sharding, rows);
+  out.reads.push_back(placed(
+      *reads[0].tensor, [&](Dim dim) { return sharding_of(*reads[1].tensor, gradient, dim); }));
   out.reads.push_back(gradient);
   out.writes.push_back(gradient_placement(writes[0], reads[1], gradient));
   return out;
@@ -255,8 +261,8 @@ class Product {
   const Operand& logits = reads[0];
   for (const Operand& write : writes) {
     Placement result = placed(
-        *write.tensor, [&](Dim dim) { return cut_of(*logits.tensor, logits.placement, dim); });
-    result.partial = cut_of(*logits.tensor, logits.placement, Dim::vocabulary);
+        *write.tensor, [&](Dim dim) { return sharding_of(*logits.tensor, logits.placement, dim); });
+    result.partial = sharding_of(*logits.tensor, logits.placement, Dim::vocabulary);
     out.writes.push_back(std::move(result));
   }
   return out;
@@ -265,11 +271,11 @@ class Product {
 /// Tokens go to slots of their own rank; the ranks with the experts get them from there.
 [[nodiscard]] Placement slots_of_tokens(const Operand& slots, const Operand& tokens) {
   MeshSubAxes all;
-  for (const MeshSubAxes& cut : tokens.placement.cuts) all = joined(all, cut);
+  for (const MeshSubAxes& sharding : tokens.placement.shardings) all = joined(all, sharding);
   // Slots are a bag: in the order in which they and the experts lie anyway, so that nothing seems
   // to move and what goes to an expert's rank comes back from there.
-  MeshSubAxes order = common(cut_of(*slots.tensor, slots.placement, Dim::slot), all);
-  order = joined(order, common(cut_of(*slots.tensor, slots.placement, Dim::expert), all));
+  MeshSubAxes order = common(sharding_of(*slots.tensor, slots.placement, Dim::slot), all);
+  order = joined(order, common(sharding_of(*slots.tensor, slots.placement, Dim::expert), all));
   all = joined(order, all);
   return placed(*slots.tensor, [&](Dim dim) { return dim == Dim::slot ? all : MeshSubAxes{}; });
 }
@@ -281,7 +287,7 @@ class Product {
   const auto place_one = [&](const Operand& operand) {
     if (has(*operand.tensor, Dim::slot)) return slots_of_tokens(operand, tokens);
     return placed(*operand.tensor,
-                  [&](Dim dim) { return cut_of(*tokens.tensor, tokens.placement, dim); });
+                  [&](Dim dim) { return sharding_of(*tokens.tensor, tokens.placement, dim); });
   };
   OperandPlacements out;
   for (const Operand& read : reads) out.reads.push_back(place_one(read));
@@ -294,7 +300,8 @@ class Product {
                                                 const std::vector<Operand>& writes) {
   OperandPlacements out = Alike{reads, {}}.placements();
   Placement result = placed(*writes[0].tensor, [](Dim) { return MeshSubAxes{}; });
-  for (const MeshSubAxes& cut : out.reads[0].cuts) result.partial = joined(result.partial, cut);
+  for (const MeshSubAxes& sharding : out.reads[0].shardings)
+    result.partial = joined(result.partial, sharding);
   out.writes.push_back(std::move(result));
   return out;
 }
@@ -319,11 +326,12 @@ std::optional<Placement> declared_placement(const Tensor& tensor, const Sharding
   if (!stored && !inner && !stream && !tensor.resident) return std::nullopt;
   return placed(tensor, [&](Dim dim) {
     if (dim == Dim::expert && !holds_experts) return MeshSubAxes{};
-    MeshSubAxes cut = cut_by(rules, dim);
-    if (dim == Dim::sequence && !inner && stream) cut = joined(cut, rules.between);
+    MeshSubAxes sharding = cut_by(rules, dim);
+    if (dim == Dim::sequence && !inner && stream) sharding = joined(sharding, rules.between);
     // What is cut by the experts' inner dimension has all slots that sequence parallelism cuts.
-    if (dim == Dim::slot && has(tensor, Dim::ffn)) cut = without(cut, cut_by(rules, Dim::ffn));
-    return cut;
+    if (dim == Dim::slot && has(tensor, Dim::ffn))
+      sharding = without(sharding, cut_by(rules, Dim::ffn));
+    return sharding;
   });
 }
 
@@ -332,7 +340,7 @@ OperandPlacements operand_placements(const Operation& operation, const std::vect
                                      const ShardingRules& rules) {
   switch (operation.kind) {
     case Kind::matmul:
-      return product_placements(reads, writes);
+      return gemm_placements(reads, writes);
     case Kind::attention:
     case Kind::attention_backward:
     case Kind::attention_scores:

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "sim/program/operation.hpp"
-#include "strategies/sharding/cuts.hpp"
+#include "strategies/sharding/placement.hpp"
 #include "strategies/sharding/propagate_sharding.hpp"
 
 namespace lockstep {

@@ -12,7 +12,7 @@ namespace lockstep {
 /// parallelism `heads`, `kv_heads`, `ffn` and `vocabulary`, sequence parallelism the `sequence` of
 /// what lies between, Ulysses the heads inside attention, expert parallelism `expert`.
 struct ShardingRules {
-  std::map<Dim, MeshSubAxes> cuts{};  // outermost first
+  std::map<Dim, MeshSubAxes> shardings{};  // outermost first
   /// The residual stream, its norms and whatever else is not cut by heads, ffn or vocabulary: its
   /// sequence is cut along these as well (Megatron's sequence parallelism).
   MeshSubAxes between{};

@@ -51,9 +51,10 @@ class Redistribution {
   /// Sums become cuts; not yet where an all-to-all has to bring an outer cut first.
   void scatter(const Placement& target) {
     for (std::size_t i = 0; i < dims(); ++i) {
-      const MeshSubAxes over = common(without(target.cuts[i], now_.cuts[i]), now_.partial);
+      const MeshSubAxes over =
+          common(without(target.shardings[i], now_.shardings[i]), now_.partial);
       if (over.empty() || !comes_next(i, over, target)) continue;
-      now_.cuts[i] = joined(now_.cuts[i], over);
+      now_.shardings[i] = joined(now_.shardings[i], over);
       now_.partial = without(now_.partial, over);
       Communication how = communication(Collective::reduce_scatter, over, {dim(i)});
       how.cut = dim(i);
@@ -63,8 +64,8 @@ class Redistribution {
 
   [[nodiscard]] bool comes_next(std::size_t i, const MeshSubAxes& over,
                                 const Placement& target) const {
-    const MeshSubAxes before = joined(now_.cuts[i], over);
-    const MeshSubAxes& wanted = target.cuts[i];
+    const MeshSubAxes before = joined(now_.shardings[i], over);
+    const MeshSubAxes& wanted = target.shardings[i];
     if (dim(i) == Dim::slot) return true;
     return std::equal(
         before.begin(), before.end(), wanted.begin(),
@@ -83,16 +84,18 @@ class Redistribution {
   /// A cut that goes from one dimension to another.
   void exchange(const Placement& target) {
     for (std::size_t whole = 0; whole < dims(); ++whole) {
-      for (std::size_t cut = 0; cut < dims(); ++cut) {
-        const MeshSubAxes over = common(without(now_.cuts[whole], target.cuts[whole]),
-                                        without(target.cuts[cut], now_.cuts[cut]));
-        if (over.empty() || whole == cut) continue;
+      for (std::size_t sharding = 0; sharding < dims(); ++sharding) {
+        const MeshSubAxes over =
+            common(without(now_.shardings[whole], target.shardings[whole]),
+                   without(target.shardings[sharding], now_.shardings[sharding]));
+        if (over.empty() || whole == sharding) continue;
         gather_within(whole, over, target);
         check_suffix(whole, over);
-        now_.cuts[whole] = without(now_.cuts[whole], over);
-        now_.cuts[cut] = joined(now_.cuts[cut], over);
-        Communication how = communication(Collective::all_to_all, over, {dim(cut), dim(whole)});
-        how.cut = dim(cut);
+        now_.shardings[whole] = without(now_.shardings[whole], over);
+        now_.shardings[sharding] = joined(now_.shardings[sharding], over);
+        Communication how =
+            communication(Collective::all_to_all, over, {dim(sharding), dim(whole)});
+        how.cut = dim(sharding);
         how.joined = dim(whole);
         add(std::move(how), ".exchanged");
       }
@@ -103,20 +106,21 @@ class Redistribution {
   /// some of the ranks share.
   void gather_within(std::size_t i, const MeshSubAxes& over, const Placement& target) {
     if (dim(i) == Dim::slot) return;
-    const MeshSubAxes& cut = now_.cuts[i];
-    const auto outer =
-        std::find_if(cut.begin(), cut.end(), [&](AtomId atom) { return contains(over, atom); });
-    gather(i, without(without(MeshSubAxes(outer, cut.end()), over), target.cuts[i]));
+    const MeshSubAxes& sharding = now_.shardings[i];
+    const auto outer = std::find_if(sharding.begin(), sharding.end(),
+                                    [&](AtomId atom) { return contains(over, atom); });
+    gather(i, without(without(MeshSubAxes(outer, sharding.end()), over), target.shardings[i]));
   }
 
   void gather(const Placement& target) {
-    for (std::size_t i = 0; i < dims(); ++i) gather(i, without(now_.cuts[i], target.cuts[i]));
+    for (std::size_t i = 0; i < dims(); ++i)
+      gather(i, without(now_.shardings[i], target.shardings[i]));
   }
 
   void gather(std::size_t i, const MeshSubAxes& over) {
     if (over.empty()) return;
     check_suffix(i, over);
-    now_.cuts[i] = without(now_.cuts[i], over);
+    now_.shardings[i] = without(now_.shardings[i], over);
     Communication how = communication(Collective::all_gather, over, {dim(i)});
     how.cut = dim(i);
     add(std::move(how), ".gathered");
@@ -125,9 +129,9 @@ class Redistribution {
   void slice(const Placement& target) {
     bool any = false;
     for (std::size_t i = 0; i < dims(); ++i) {
-      const MeshSubAxes more = without(target.cuts[i], now_.cuts[i]);
+      const MeshSubAxes more = without(target.shardings[i], now_.shardings[i]);
       any = any || !more.empty();
-      now_.cuts[i] = joined(now_.cuts[i], more);
+      now_.shardings[i] = joined(now_.shardings[i], more);
     }
     if (!any) return;
     Operation operation;
@@ -141,21 +145,22 @@ class Redistribution {
   /// first.
   void check_suffix(std::size_t i, const MeshSubAxes& over) const {
     if (dim(i) == Dim::slot) return;
-    const MeshSubAxes& cut = now_.cuts[i];
-    LOCKSTEP_CHECK(cut.size() >= over.size());
+    const MeshSubAxes& sharding = now_.shardings[i];
+    LOCKSTEP_CHECK(sharding.size() >= over.size());
     for (std::size_t k = 0; k < over.size(); ++k) {
-      LOCKSTEP_CHECK(contains(over, cut[cut.size() - 1 - k]));
+      LOCKSTEP_CHECK(contains(over, sharding[sharding.size() - 1 - k]));
     }
   }
 
   /// `cuts`: the dimensions whose cut it changes.
   [[nodiscard]] Communication communication(Collective collective, const MeshSubAxes& over,
-                                            std::initializer_list<Dim> cuts) const {
+                                            std::initializer_list<Dim> shardings) const {
     Communication out;
     out.collective = collective;
     out.over = over;
-    const bool of_experts = std::any_of(
-        cuts.begin(), cuts.end(), [](Dim of) { return of == Dim::expert || of == Dim::slot; });
+    const bool of_experts = std::any_of(shardings.begin(), shardings.end(), [](Dim of) {
+      return of == Dim::expert || of == Dim::slot;
+    });
     const bool within_ep = without(over, mesh_.axis("ep")).empty();
     out.group = of_experts && within_ep ? "ep" : group_of(mesh_, over);
     return out;

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "strategies/models/model_graph.hpp"
-#include "strategies/sharding/cuts.hpp"
+#include "strategies/sharding/placement.hpp"
 
 namespace lockstep {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "strategies/sharding/cuts.hpp"
+#include "strategies/sharding/placement.hpp"
 
 namespace lockstep {
 

@@ -1,6 +1,6 @@
 #include "strategies/sharding/sharding_rules.hpp"
 
-#include "strategies/sharding/cuts.hpp"
+#include "strategies/sharding/placement.hpp"
 
 namespace lockstep {
 
@@ -8,7 +8,7 @@ namespace {
 
 /// Data parallelism: every replica has its share of each microbatch.
 void shard_for_data_parallelism(ShardingRules& rules, const Mesh& mesh) {
-  rules.cuts[Dim::batch] = mesh.axis("dp");
+  rules.shardings[Dim::batch] = mesh.axis("dp");
 }
 
 /// Tensor parallelism (Shoeybi et al., arXiv 1909.08053): attention by heads, the MLP by its inner
@@ -16,10 +16,10 @@ void shard_for_data_parallelism(ShardingRules& rules, const Mesh& mesh) {
 /// where they have fewer heads than there are parts.
 void shard_for_tensor_parallelism(ShardingRules& rules, const Mesh& mesh) {
   const MeshSubAxes tp = mesh.axis("tp");
-  rules.cuts[Dim::heads] = tp;
-  rules.cuts[Dim::ffn] = tp;
-  rules.cuts[Dim::vocabulary] = tp;
-  rules.cuts[Dim::kv_heads] = mesh.axis("tp_kv");
+  rules.shardings[Dim::heads] = tp;
+  rules.shardings[Dim::ffn] = tp;
+  rules.shardings[Dim::vocabulary] = tp;
+  rules.shardings[Dim::kv_heads] = mesh.axis("tp_kv");
 }
 
 /// Sequence parallelism (Korthikanti et al., arXiv 2205.05198): what lies between the parts that
@@ -33,7 +33,7 @@ void shard_for_sequence_parallelism(ShardingRules& rules, const Mesh& mesh) {
 /// arXiv 2309.14509) cuts heads instead; the ring (Liu et al., arXiv 2310.01889) keeps the cut and
 /// rotates keys and values, see ring_attention.hpp; both: the one inside the other.
 void shard_for_context_parallelism(ShardingRules& rules, const Mesh& mesh) {
-  rules.cuts[Dim::sequence] = mesh.axis("cp");
+  rules.shardings[Dim::sequence] = mesh.axis("cp");
   rules.attention_sequence = mesh.axis("ring");
   rules.attention_heads = mesh.axis("ulysses");
   rules.attention_kv_heads = mesh.axis("ulysses_kv");
@@ -42,8 +42,8 @@ void shard_for_context_parallelism(ShardingRules& rules, const Mesh& mesh) {
 /// Expert parallelism (Lepikhin et al., arXiv 2006.16668): experts are cut; tokens go to their
 /// experts' ranks and come back by all-to-all.
 void shard_for_expert_parallelism(ShardingRules& rules, const Mesh& mesh) {
-  rules.cuts[Dim::expert] = mesh.axis("ep");
-  rules.cuts[Dim::slot] = joined(mesh.axis("edp"), rules.between);
+  rules.shardings[Dim::expert] = mesh.axis("ep");
+  rules.shardings[Dim::slot] = joined(mesh.axis("edp"), rules.between);
 }
 
 }  // namespace

@@ -69,8 +69,8 @@ const AttentionFigures& attention_of(const KernelFigures& kernels, const Softwar
 }
 
 /// A precision without figures of its own goes by those of 16 bits.
-std::array<std::optional<GemmParameters>, kDtypes> products_of(const KernelFigures& kernels) {
-  auto out = kernels.products;
+std::array<std::optional<GemmParameters>, kDtypes> gemms_of(const KernelFigures& kernels) {
+  auto out = kernels.gemms;
   const auto& bf16 = out[at(Dtype::bf16)];
   const auto& fp16 = out[at(Dtype::fp16)];
   const auto sixteen = bf16 ? bf16 : fp16;
@@ -94,10 +94,10 @@ void apply(const StackFit& fit, DeviceModel& model) {
     model.slowdown_while_communicating = *fit.slowdown_while_communicating;
 }
 
-/// In a step products come one after the other for seconds, so that short ones find the clocks
+/// In a step GEMMs come one after the other for seconds, so that short ones find the clocks
 /// down as well.
 DeviceModel under_load(DeviceModel model) {
-  for (auto& figures : model.products) {
+  for (auto& figures : model.gemms) {
     if (figures) figures->throttling_half_time = {};
   }
   return model;
@@ -116,7 +116,7 @@ DeviceModel device_model(const Device& device, const std::string& stack_id,
   set_peaks(model, device);
   model.memory_bandwidth = device.memory->bandwidth;
   model.multiprocessors = *device.multiprocessors;
-  model.products = products_of(kernels);
+  model.gemms = gemms_of(kernels);
   model.attention = attention_of(kernels, stack, configs);
   model.launch = kernels.launch;
   model.memory_efficiency = kernels.memory_efficiency;

@@ -20,14 +20,14 @@ struct Calibration;
 /// Throws ConfigError where there is no such stack, where the device names no kernels or a file of
 /// theirs is wrong, or has no attention as the stack uses it.
 /// What a calibration says of the device or the stack goes first. Of several `devices` that wait
-/// for each other products take what they do on the slowest (KernelFigures::spread).
+/// for each other GEMMs take what they do on the slowest (KernelFigures::spread).
 [[nodiscard]] DeviceModel device_model(const Device& device, const std::string& stack = {},
                                        const std::filesystem::path& configs = {},
                                        const Calibration* calibration = nullptr,
                                        std::int64_t devices = 1);
 
-/// How long kernels take on a device in a training step: from their shapes, products at the clocks
-/// that long products leave (GemmParameters::throttling_loss), whatever their own length; or
+/// How long kernels take on a device in a training step: from their shapes, GEMMs at the clocks
+/// that long GEMMs leave (GemmParameters::throttling_loss), whatever their own length; or
 /// everything at one `sustained` rate.
 /// Errors as device_model(); none where a rate is given.
 [[nodiscard]] std::unique_ptr<CostModel> cost_model(const Device& device, const std::string& stack,

@@ -75,7 +75,7 @@ ModelForm read_form(ObjectReader& in, FigureReader& reader) {
   const auto flag = [](const ValueReader& value) { return value.boolean(); };
   ModelForm out;
   out.loss = reader.figure(in, "loss_keeps", read_loss_form);
-  out.joined_products = reader.figure(in, "joined_products", flag);
+  out.joined_gemms = reader.figure(in, "joined_products", flag);
   out.stops_early = reader.figure(in, "recomputation_stops_early", flag);
   out.fp8_output_layer = reader.optional_figure(in, "fp8_output_layer", flag).value_or(false);
   return out;

@@ -1,7 +1,7 @@
 #include "strategies/step/build_program.hpp"
 
 #include "sim/base/check.hpp"
-#include "strategies/layout/step_assembly.hpp"
+#include "strategies/layout/training_step_assembly.hpp"
 #include "strategies/models/build_model.hpp"
 #include "strategies/pipeline/recompute.hpp"
 #include "strategies/pipeline/split_backward.hpp"
@@ -31,10 +31,10 @@ namespace {
   return out;
 }
 
-void make_routines(StepAssembly& step) {
+void make_routines(TrainingStepAssembly& step) {
   const bool split = step.parallel.pp > 1 && step.parallel.schedule >= PipelineOrder::zb_h1;
   for (const Block& block : step.graph.blocks) {
-    StepAssembly::BlockRoutines routines;
+    TrainingStepAssembly::BlockRoutines routines;
     routines.forward = step.program.add(Routine{block.name + ".forward", block.forward});
     if (split) {
       SplitBackward halves = split_backward(step.graph, block);
@@ -49,7 +49,7 @@ void make_routines(StepAssembly& step) {
   }
 }
 
-void make_roles(StepAssembly& step) {
+void make_roles(TrainingStepAssembly& step) {
   const MeshSubAxes pp = step.program.mesh.axis("pp");
   for (int stage = 0; stage < step.parallel.pp; ++stage) {
     Role role;
@@ -60,7 +60,7 @@ void make_roles(StepAssembly& step) {
 }
 
 /// What becomes of gradients and weights.
-void train(StepAssembly& step) {
+void train(TrainingStepAssembly& step) {
   switch (step.parallel.exchange) {
     case GradientExchange::parameter_server:
       train_on_servers(step);
@@ -81,7 +81,7 @@ void train(StepAssembly& step) {
   if (averages && step.parallel.averages) average_weights(step);
 }
 
-void finish(StepAssembly& step) {
+void finish(TrainingStepAssembly& step) {
   step.program.tensors = std::move(step.graph.tensors);
   for (const StageScript& stage : step.stages) {
     for (const ScriptCall& call : stage.calls) {
@@ -104,7 +104,7 @@ Program build_program(const ModelConfig& model, const ParallelConfig& parallel, 
                  parallel.zigzag && transformer != nullptr && transformer->causal);
   recompute(graph, parallel.recompute, parallel.form.stops_early);
 
-  StepAssembly step{parallel, graph, program};
+  TrainingStepAssembly step{parallel, graph, program};
   step.chunks = chunk_positions(graph, parallel);
   find_trained_weights(step);
   reshard_after_forward(step);

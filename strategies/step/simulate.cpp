@@ -9,9 +9,9 @@
 #include "sim/engine/replay_reusing.hpp"
 #include "sim/program/communicator.hpp"
 #include "strategies/nccl/tuning_file.hpp"
+#include "strategies/step/lowering/coarse_rank_classes.hpp"
 #include "strategies/step/lowering/fold_step.hpp"
 #include "strategies/step/lowering/lowering.hpp"
-#include "strategies/step/lowering/rank_kinds.hpp"
 #include "strategies/step/replayed_times.hpp"
 #include "topologies/graph/nodes.hpp"
 #include "topologies/in_network/lower_with_switches.hpp"
@@ -71,7 +71,7 @@ struct Work {
 }
 
 /// What the first representative communicates.
-void add_first(const StepTimeline& timeline, const ReplayedTimes& times, LinkLoads& loads) {
+void add_first(const TrainingStepTimeline& timeline, const ReplayedTimes& times, LinkLoads& loads) {
   const RankTimeline& first = timeline.ranks.front();
   const RoleProgram& role = timeline.roles[first.role];
   for (std::size_t i = 0; i < role.operations.size(); ++i) {
@@ -117,7 +117,7 @@ class Simulation {
     choose_algorithms();
   }
 
-  SimulatedStep run() {
+  SimulatedTrainingStep run() {
     decide();
     simulate();
     return std::move(out_);
@@ -164,7 +164,7 @@ class Simulation {
     for (const int rank : ranks)
       operations += static_cast<double>(roles_[role_played(*program_, rank)].operations.size());
     if (operations <= kMostOperations) return;
-    throw StepTooLarge{fmt::format(
+    throw TrainingStepTooLarge{fmt::format(
         "{} ranks differ from each other, {:.0f} million operations in all; at the most {:.0f} "
         "million can be simulated; --fidelity auto simulates one rank of each kind",
         ranks.size(), operations / 1e6, kMostOperations / 1e6)};
@@ -178,13 +178,13 @@ class Simulation {
   }
 
   void find_classes() {
-    fold_ = FoldedStep::find({.program = *program_,
-                              .roles = roles_,
-                              .network = network_,
-                              .model = options_.network,
-                              .choice = *choice_,
-                              .endpoint = endpoints(),
-                              .speeds = options_.speeds});
+    fold_ = FoldedTrainingStep::find({.program = *program_,
+                                      .roles = roles_,
+                                      .network = network_,
+                                      .model = options_.network,
+                                      .choice = *choice_,
+                                      .endpoint = endpoints(),
+                                      .speeds = options_.speeds});
   }
 
   [[nodiscard]] bool helps(bool free) const {
@@ -259,16 +259,17 @@ class Simulation {
   Network network_;
   std::vector<RoleProgram> roles_;
   std::optional<CollectiveChoice> choice_;
-  std::unique_ptr<FoldedStep> fold_;
-  std::optional<RankKinds> kinds_;
-  SimulatedStep out_;
+  std::unique_ptr<FoldedTrainingStep> fold_;
+  std::optional<CoarseRankClasses> kinds_;
+  SimulatedTrainingStep out_;
 };
 
 }  // namespace
 
-SimulatedStep simulate(std::shared_ptr<const Program> program, const ParallelConfig& parallel,
-                       const Cluster& cluster, const Device& device, const CostModel& cost,
-                       const SimulationOptions& options) {
+SimulatedTrainingStep simulate(std::shared_ptr<const Program> program,
+                               const ParallelConfig& parallel, const Cluster& cluster,
+                               const Device& device, const CostModel& cost,
+                               const SimulationOptions& options) {
   return Simulation{std::move(program), parallel, cluster, device, cost, options}.run();
 }
 

@@ -47,7 +47,7 @@ struct SimulationOptions {
   /// nothing there takes time.
   std::optional<Rate> host_memory{};
   std::optional<Rate> host_link{};
-  bool link_series = false;  // what every link carries over time: SimulatedStep::links
+  bool link_series = false;  // what every link carries over time: SimulatedTrainingStep::links
 };
 
 class ProgramStuck : public Error {
@@ -56,19 +56,20 @@ class ProgramStuck : public Error {
 };
 
 /// More ranks that differ than there is room to simulate.
-class StepTooLarge : public Error {
+class TrainingStepTooLarge : public Error {
  public:
-  explicit StepTooLarge(const std::string& message) : Error{ErrorCode::negative_result, message} {}
+  explicit TrainingStepTooLarge(const std::string& message)
+      : Error{ErrorCode::negative_result, message} {}
 };
 
-struct SimulatedStep {
-  StepTimeline timeline;
+struct SimulatedTrainingStep {
+  TrainingStepTimeline timeline;
   Fidelity fidelity = Fidelity::all_ranks;  // never automatic
   std::vector<std::string> algorithms{};    // as CollectiveChoice::report()
   std::uint64_t transfers = 0;
   /// Classes of ranks, as timeline.ranks, where they were folded or, with representatives, some are
   /// slower; in what they differ, with Folding::always.
-  std::vector<RankClass> classes{};
+  std::vector<RankEquivalenceClass> classes{};
   /// Where asked for; empty of a folded step. With representatives: what the first of them and its
   /// sisters send.
   std::vector<LinkSeries> links{};
@@ -76,10 +77,10 @@ struct SimulatedStep {
 
 /// Simulates one training step of a program on a cluster of `device`s.
 /// Errors: a program that deadlocks throws ProgramStuck, which names ranks and operations; one
-/// whose ranks differ too much for so many of them StepTooLarge.
-[[nodiscard]] SimulatedStep simulate(std::shared_ptr<const Program> program,
-                                     const ParallelConfig& parallel, const Cluster& cluster,
-                                     const Device& device, const CostModel& cost,
-                                     const SimulationOptions& options = {});
+/// whose ranks differ too much for so many of them TrainingStepTooLarge.
+[[nodiscard]] SimulatedTrainingStep simulate(std::shared_ptr<const Program> program,
+                                             const ParallelConfig& parallel, const Cluster& cluster,
+                                             const Device& device, const CostModel& cost,
+                                             const SimulationOptions& options = {});
 
 }  // namespace lockstep

@@ -70,7 +70,7 @@ VerifiedOrder verify_as_simulated(std::shared_ptr<const Program> program,
   simulation.fidelity = Fidelity::all_ranks;
   simulation.fold = Folding::off;  // every rank is executed
   simulation.nccl_tuning = stage.nccl_tuning;
-  const SimulatedStep step =
+  const SimulatedTrainingStep step =
       simulate(program, parallel, stage.cluster, stage.device, *stage.cost, simulation);
   BasicProgramExecution<Real> drawn{*program, options};
   options.timeline = &step.timeline;

@@ -14,7 +14,7 @@ namespace lockstep {
 class CollectiveChoice;
 
 /// The schedules by which an execution does its collectives: with a stage those that simulating the
-/// plan there chooses; else of the group's algorithm in `algorithms` where the collective has it
+/// layout there chooses; else of the group's algorithm in `algorithms` where the collective has it
 /// and so many ranks allow it, or of a usual one.
 class GroupSchedules {
  public:

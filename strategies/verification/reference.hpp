@@ -24,10 +24,10 @@ class Reference {
 /// How much of a step's batch one device takes at once.
 enum class ReferenceBatch : std::uint8_t {
   whole,  // all of it: nothing is accumulated
-  alike,  // as all replicas together: its microbatches are the plan's
+  alike,  // as all replicas together: its microbatches are the layout's
 };
 
-/// The plan of one device. A net with batch norm takes the replicas' microbatches one after the
+/// The layout of one device. A net with batch norm takes the replicas' microbatches one after the
 /// other in any case, as each has statistics of its own.
 [[nodiscard]] ParallelConfig single_device(const ModelConfig& model, const ParallelConfig& of,
                                            ReferenceBatch batch);

@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-/// On what a plan is simulated while it is verified. Its ranks take the cluster's first GPUs.
+/// On what a layout is simulated while it is verified. Its ranks take the cluster's first GPUs.
 struct VerificationStage {
   Cluster cluster;
   Device device;

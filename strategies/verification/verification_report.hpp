@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-struct VerifiedStep {
+struct VerifiedTrainingStep {
   double loss = 0;
   double reference = 0;
 };
@@ -42,7 +42,7 @@ struct VerifiedOrder {
 /// Result of executing a strategy and its reference.
 struct VerificationReport {
   double tolerance = 0;  // weights may differ by more where Adam divides rounding (WeightBound)
-  std::vector<VerifiedStep> steps{};
+  std::vector<VerifiedTrainingStep> steps{};
   VerifiedDifference weight{};
   std::optional<VerifiedDifference> state{};  // of the optimizer; none: it has none
   std::string error;        // why a step did not end, or what is missing; empty: nothing

@@ -26,7 +26,7 @@ constexpr double kTolerance64 = 1e-10;  // whatever the optimizer
 constexpr double kTolerance32 = 1e-5;   // with SGD
 constexpr double kRate32 = 0.005;
 
-/// The steps of a plan one after the other: parameter averaging has two kinds of them.
+/// The steps of a layout one after the other: parameter averaging has two kinds of them.
 template <class Real>
 class Trainee {
  public:
@@ -123,7 +123,7 @@ class Verification {
                                       : this->reference(ReferenceBatch::whole);
     bounds_.assign(static_cast<std::size_t>(reference->replicas()), WeightBound{report_.tolerance});
     for (int step = 1; step <= options_.steps; ++step) {
-      VerifiedStep losses;
+      VerifiedTrainingStep losses;
       losses.reference = reference->step();
       losses.loss = trainee.step();
       report_.steps.push_back(losses);

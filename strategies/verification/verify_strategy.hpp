@@ -35,7 +35,7 @@ struct VerificationOptions {
   std::function<void(RoleProgram&)> revise{};
 };
 
-/// Trains the plan and its reference on the same seeded data and compares the loss of every step,
+/// Trains the layout and its reference on the same seeded data and compares the loss of every step,
 /// and in the end every copy and shard of every weight and optimizer state on every rank. Passes
 /// within 1e-10 in float64, 1e-5 in float32.
 ///
@@ -45,8 +45,8 @@ struct VerificationOptions {
 /// tokens by rank's tokens; of parameter averaging it averages in one process, and how far that is
 /// from one device is reported next to it.
 ///
-/// Errors: none for what is wrong with the plan's numbers, or if its ranks cannot go on: that is
-/// the report's to tell. InternalError where plan_problems() has something.
+/// Errors: none for what is wrong with the layout's numbers, or if its ranks cannot go on: that is
+/// the report's to tell. InternalError where layout_problems() has something.
 [[nodiscard]] VerificationReport verify_strategy(const ModelConfig& model,
                                                  const ParallelConfig& parallel, int gpus_per_node,
                                                  const VerificationOptions& options = {});

@@ -53,13 +53,13 @@ class Rank {
 
   const CollectiveCall& call_;
   int rank_;
-  Step step_;
-  Step* received_ = nullptr;
+  ScheduleStep step_;
+  ScheduleStep* received_ = nullptr;
   std::map<std::pair<int, int>, s4u::Mailbox*> mailboxes_;
 };
 
 void add_routes(const CollectiveCall& call, SimgridPlatform& platform) {
-  Step step;
+  ScheduleStep step;
   for (int rank = 0; rank < call.schedule->ranks(); ++rank) {
     for (std::int64_t index = 0; index < call.schedule->steps(rank, 0); ++index) {
       step.clear();

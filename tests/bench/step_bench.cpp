@@ -28,7 +28,8 @@ void run(const std::string& configs, const std::string& name, const std::map<int
   options.fidelity = Fidelity::automatic;
   options.speeds = speeds;
   options.nccl_tuning = configs + "/nccl/2.30.json";
-  const SimulatedStep step = simulate(program, scenario.parallel, cluster, device, *cost, options);
+  const SimulatedTrainingStep step =
+      simulate(program, scenario.parallel, cluster, device, *cost, options);
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   fmt::print("| {}{} | {} | {:.2f} s | {} MiB | {} | {} | {:.6f} s |\n", name,

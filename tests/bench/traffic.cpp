@@ -24,7 +24,7 @@ class RandomAllToAll final : public Schedule {
   [[nodiscard]] int ranks() const override { return n_; }
   [[nodiscard]] std::int64_t blocks() const override { return 2 * kBytesPerRank.count(); }
   [[nodiscard]] std::int64_t steps(int, int) const override { return 1; }
-  void step(int rank, int, std::int64_t, Step& step) const override {
+  void step(int rank, int, std::int64_t, ScheduleStep& step) const override {
     for (int distance = 1; distance < n_; ++distance) {
       const int to = (rank + distance) % n_;
       const int from = (rank + n_ - distance) % n_;

@@ -25,7 +25,7 @@ void check(const ConfigError& error) {
 /// What must hold of every schedule that was read: no step asks for what cannot be, and every step
 /// has a place in the file.
 void check_steps(const MscclSchedule& schedule) {
-  Step step;
+  ScheduleStep step;
   for (int rank = 0; rank < schedule.ranks(); ++rank) {
     for (int lane = 0; lane < schedule.lanes(); ++lane) {
       for (std::int64_t i = 0; i < schedule.steps(rank, lane); ++i) {

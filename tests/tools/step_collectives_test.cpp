@@ -17,9 +17,9 @@ namespace lockstep {
 
 namespace {
 
-class StepBed {
+class TrainingStepFixture {
  public:
-  explicit StepBed(const std::string& cluster, int nodes)
+  explicit TrainingStepFixture(const std::string& cluster, int nodes)
       : cluster_{load_cluster(LOCKSTEP_SOURCE_DIR "/configs/clusters/" + cluster + ".json",
                               ClusterSize{nodes, std::nullopt, 0})},
         device_{load_device(LOCKSTEP_SOURCE_DIR "/configs/devices/" + cluster_.device + ".json")},
@@ -92,7 +92,7 @@ TEST_CASE("a lone collective of a step takes what `collective --algorithm auto` 
       {"dgx-h100", 4, 8, 16, "--nodes 2"}, {"dgx-a100", 2, 8, 8, "--nodes 1"},
       {"dgx1", 2, 8, 8, "--nodes 1"}};
   for (const Case& one : cases) {
-    StepBed step{one.cluster, one.nodes};
+    TrainingStepFixture step{one.cluster, one.nodes};
     for (const Collective collective :
          {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter}) {
       for (const std::int64_t size :
@@ -115,10 +115,10 @@ TEST_CASE("a lone collective of a step takes what `collective --algorithm auto` 
 
 TEST_CASE("a step takes NVLS where NCCL's tuning does") {
   // 64 MiB among the eight GPUs of a DGX H100: nccl-tests there reaches what NVLS alone can.
-  StepBed step{"dgx-h100", 2};
+  TrainingStepFixture step{"dgx-h100", 2};
   CHECK(step.time(Collective::all_reduce, ranks(8, 8), 64_MiB).second == "nvls");
   // A damaged or other machine has none to take: A100's NVSwitches do not reduce.
-  StepBed other{"dgx-a100", 2};
+  TrainingStepFixture other{"dgx-a100", 2};
   CHECK(other.time(Collective::all_reduce, ranks(8, 8), 64_MiB).second != "nvls");
 }
 

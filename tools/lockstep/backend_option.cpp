@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/execute/device_plan/open_backend.hpp"
+#include "sim/execute/command_graph/open_backend.hpp"
 #include "tools/lockstep/command_parser.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/number_option.hpp"
@@ -25,11 +25,11 @@ class ChosenBackend final : public Backend {
     return devices_ == 0 ? all_->count() : std::min(devices_, all_->count());
   }
   [[nodiscard]] DeviceFacts facts() const override { return all_->facts(); }
-  [[nodiscard]] std::unique_ptr<LoadedPlan> load(const Plan& plan,
-                                                 const LoadOptions& options) override {
+  [[nodiscard]] std::unique_ptr<LoadedCommandGraph> load(const CommandGraph& graph,
+                                                         const LoadOptions& options) override {
     LoadOptions chosen = options;
     chosen.nccl = chosen.nccl || nccl_;
-    return all_->load(plan, chosen);
+    return all_->load(graph, chosen);
   }
   [[nodiscard]] std::vector<double> host_copy_seconds(std::int64_t bytes, bool to_device,
                                                       int repeats) override {

@@ -6,7 +6,7 @@
 
 #include "tools/lockstep/command_parser.hpp"
 
-#include "sim/execute/device_plan/backend.hpp"
+#include "sim/execute/command_graph/backend.hpp"
 
 namespace lockstep::cli {
 

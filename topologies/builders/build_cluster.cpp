@@ -127,19 +127,19 @@ Cluster build_hosts(const BuilderCall& call, const ClusterSize& size) {
   add_vertex(*host.graph, Vertex{VertexKind::gpu, false, 0, 0, 0, {}});
   ClusterData data = data_of(std::move(host));
   data.rank_count = *wanted;
-  data.helper_count = size.extra_hosts;
+  data.auxiliary_count = size.extra_hosts;
   data.copies = *wanted + size.extra_hosts;
   lay_fabric(data, call);
   return finish(std::move(data));
 }
 
-struct NodePlan {
+struct NodeLayout {
   int nodes = 1;
   int ranks = 0;
 };
 
 /// As many nodes as the size asks for, and how many of their GPUs are ranks.
-NodePlan plan_nodes(const ClusterSize& size, int gpus) {
+NodeLayout lay_nodes(const ClusterSize& size, int gpus) {
   if (!size.ranks) return {size.nodes.value_or(1), size.nodes.value_or(1) * gpus};
   const int ranks = *size.ranks;
   const bool part_of_one = ranks < gpus;
@@ -163,11 +163,11 @@ NodePlan plan_nodes(const ClusterSize& size, int gpus) {
 Cluster join_nodes(ClusterData data, const std::optional<BuilderCall>& fabric,
                    const ClusterSize& size, std::string_view topology) {
   data.gpus_per_node = static_cast<int>(data.gpus.size());
-  const NodePlan plan = plan_nodes(size, data.gpus_per_node);
+  const NodeLayout plan = lay_nodes(size, data.gpus_per_node);
   refuse_extra_hosts(size, topology);
   data.copies = plan.nodes;
   data.rank_count = plan.ranks;
-  data.helper_count = plan.nodes * static_cast<int>(data.cpus.size());
+  data.auxiliary_count = plan.nodes * static_cast<int>(data.cpus.size());
   if (plan.nodes == 1) return finish(std::move(data));
   if (!fabric) {
     throw BuildError("nodes", "this cluster has no fabric to join " + std::to_string(plan.nodes) +
@@ -238,7 +238,7 @@ Cluster cluster_of(std::unique_ptr<Graph> graph) {
   const auto hosts = of_kind(*data.node.graph, VertexKind::host);
   if (!hosts.empty()) data.cpus = hosts;
   data.rank_count = static_cast<int>(data.gpus.size());
-  data.helper_count = static_cast<int>(data.cpus.size());
+  data.auxiliary_count = static_cast<int>(data.cpus.size());
   count_nodes(data);
   return finish(std::move(data));
 }

@@ -60,7 +60,7 @@ struct Device {
   std::string name;  // as its maker calls it
   DeviceKind kind = DeviceKind::kHost;
   std::optional<DeviceMemory> memory;
-  /// Fastest dense matrix products by precision (no sparsity); empty where the device has none.
+  /// Fastest dense GEMMs by precision (no sparsity); empty where the device has none.
   /// int8 operations count like floating-point ones.
   std::array<std::optional<FlopRate>, kPrecisionNames.size()> peaks;
   std::optional<std::int64_t> multiprocessors;  // SMs; compute units on AMD

@@ -18,7 +18,7 @@ constexpr std::int64_t kMostParts = 1024;
 constexpr double kMostLoss = 0.99;
 constexpr double kMostSpread = 1;
 
-constexpr std::array kProductDtypes{Dtype::fp64, Dtype::fp32, Dtype::bf16, Dtype::fp16, Dtype::fp8};
+constexpr std::array kGemmDtypes{Dtype::fp64, Dtype::fp32, Dtype::bf16, Dtype::fp16, Dtype::fp8};
 const std::vector<std::string_view> kImplementations{"flash-2", "flash-3", "cudnn", "cutlass",
                                                      "flash-1"};
 
@@ -96,7 +96,7 @@ class KernelReader {
   void read(ObjectReader& in) {
     figures_.name = in.string("name");
     if (wanted(in, "launch")) figures_.launch = reader_.figure(in, "launch", duration);
-    if (wanted(in, "products")) read_products(in);
+    if (wanted(in, "products")) read_gemms(in);
     if (wanted(in, "attention")) read_attention(in);
     if (wanted(in, "memory_efficiency")) read_memory_efficiency(in);
     if (wanted(in, "convolution_efficiency")) {
@@ -118,17 +118,17 @@ class KernelReader {
     return !extends_ || in.optional(key).has_value();
   }
 
-  void read_products(ObjectReader& in) {
-    in.object("products", [this](ObjectReader& products) {
+  void read_gemms(ObjectReader& in) {
+    in.object("products", [this](ObjectReader& gemms) {
       bool any = extends_;
-      for (const Dtype dtype : kProductDtypes) {
+      for (const Dtype dtype : kGemmDtypes) {
         const std::string_view name = to_string(dtype);
-        if (!products.optional(name)) continue;
+        if (!gemms.optional(name)) continue;
         any = true;
-        figures_.products[static_cast<std::size_t>(dtype)] =
-            products.object(name, [this](ObjectReader& one) { return read_product(one); });
+        figures_.gemms[static_cast<std::size_t>(dtype)] =
+            gemms.object(name, [this](ObjectReader& one) { return read_gemm(one); });
       }
-      if (!any) products.note("expected the products of one precision at least");
+      if (!any) gemms.note("expected the products of one precision at least");
     });
   }
 
@@ -141,7 +141,7 @@ class KernelReader {
     });
   }
 
-  GemmParameters read_product(ObjectReader& in) {
+  GemmParameters read_gemm(ObjectReader& in) {
     GemmParameters out;
     out.launch = reader_.figure(in, "launch", duration);
     out.tile_start = reader_.figure(in, "tile_start", duration);

@@ -20,7 +20,7 @@ struct KernelFigures {
   std::string name;
   Duration launch{};  // of kernels that memory bounds
   /// By precision; those of 16 bits also serve for the other 16-bit format and for wider ones.
-  std::array<std::optional<GemmParameters>, kDtypes> products{};
+  std::array<std::optional<GemmParameters>, kDtypes> gemms{};
   std::map<std::string, AttentionFigures, std::less<>> attention{};  // by implementation
   std::array<Share, kOperationClasses> memory_efficiency{};
   Share convolution_efficiency = 1;

@@ -65,8 +65,8 @@ EndpointPlace place_of(const ClusterData& data, EndpointId endpoint) {
   const auto ranks = static_cast<EndpointId>(data.rank_count);
   const std::size_t gpus = data.gpus.size();
   if (endpoint < ranks) return {endpoint / gpus, endpoint % gpus};
-  const std::size_t helper = endpoint - ranks;
-  return {helper / data.cpus.size(), gpus + helper % data.cpus.size()};
+  const std::size_t auxiliary = endpoint - ranks;
+  return {auxiliary / data.cpus.size(), gpus + auxiliary % data.cpus.size()};
 }
 
 int Cluster::nodes() const {
@@ -88,7 +88,7 @@ int Cluster::ranks() const {
 }
 
 int Cluster::auxiliary_ranks() const {
-  return data_->helper_count;
+  return data_->auxiliary_count;
 }
 
 VertexId Cluster::vertex_of(EndpointId endpoint) const {

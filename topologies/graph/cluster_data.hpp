@@ -26,7 +26,7 @@ struct ClusterData {
   NodeBlueprint node;
   int copies = 1;                   // of the node, extra hosts included
   int rank_count = 0;               // end points that are ranks
-  int helper_count = 0;             // further end points
+  int auxiliary_count = 0;          // further end points
   int direct_nodes = 1;             // nodes that the one copy itself is made of
   int gpus_per_node = 1;            // as Cluster::gpus_per_node()
   std::vector<int> node_ends{};     // per node the rank after its last; empty: all are equal

@@ -59,16 +59,16 @@ std::optional<Trees> trees_in_nodes(const Cluster& cluster) {
   const ClusterData& data = cluster.data();
   const Graph& graph = *data.node.graph;
   const auto usual = nvswitches(graph, {});
-  std::map<std::size_t, std::vector<std::optional<VertexId>>> damaged;  // by copy
+  std::map<std::size_t, std::vector<std::optional<VertexId>>> failed;  // by copy
   for (const auto& [copy, lost] : failed_links_of(cluster, FabricPorts{data}).nodes) {
-    damaged[copy] = nvswitches(graph, lost.links);
+    failed[copy] = nvswitches(graph, lost.links);
   }
   Trees trees;
   for (EndpointId rank = 0; rank < static_cast<EndpointId>(cluster.ranks()); ++rank) {
     const VertexId vertex = cluster.vertex_of(rank);
     const std::size_t copy = vertex / data.node_vertices();
-    const auto found = damaged.find(copy);
-    const auto& above = found == damaged.end() ? usual : found->second;
+    const auto found = failed.find(copy);
+    const auto& above = found == failed.end() ? usual : found->second;
     const auto nvswitch = above[vertex % data.node_vertices()];
     if (!nvswitch) return std::nullopt;
     const auto id = static_cast<VertexId>(copy * data.node_vertices() + *nvswitch);

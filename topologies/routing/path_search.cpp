@@ -19,10 +19,10 @@ bool too_many(double) {
   return false;
 }
 
-bool product_too_large(UInt128 a, UInt128 b) {
+bool gemm_too_large(UInt128 a, UInt128 b) {
   return b != 0 && a > kMostCounted / b;
 }
-bool product_too_large(double, double) {
+bool gemm_too_large(double, double) {
   return false;
 }
 
@@ -205,7 +205,7 @@ class Search {
     for (const StateId state : met_) {
       Mark<Count>& near = near_.mark(state);
       Mark<Count>& far = far_.mark(state);
-      if (product_too_large(near.paths, far.paths)) return false;
+      if (gemm_too_large(near.paths, far.paths)) return false;
       near.through = far.paths;
       far.through = near.paths;
       total_ += near.paths * far.paths;

@@ -16,14 +16,14 @@ RouteSegments::RouteSegments(const Cluster& cluster, RoutePolicy policy)
       plane_{*data_->fabric.plane, policy},
       built_{make_view({})} {
   const FailedLinks failed_links = failed_links_of(cluster, ports_);
-  std::map<NodeDamage, std::size_t> known;
+  std::map<NodeFailures, std::size_t> known;
   for (const auto& [copy, lost] : failed_links.nodes) add_view(copy, lost, known);
   for (const auto& [plane, failed] : failed_links.planes) {
-    damaged_planes_.try_emplace(plane, *data_->fabric.plane, policy_, failed);
+    failed_planes_.try_emplace(plane, *data_->fabric.plane, policy_, failed);
   }
 }
 
-RouteSegments::View RouteSegments::make_view(const NodeDamage& failed_links) const {
+RouteSegments::View RouteSegments::make_view(const NodeFailures& failed_links) const {
   View view;
   if (!failed_links.links.empty())
     view.own = std::make_unique<SearchGraph>(*data_->node.graph, policy_, failed_links.links);
@@ -34,10 +34,10 @@ RouteSegments::View RouteSegments::make_view(const NodeDamage& failed_links) con
   return view;
 }
 
-void RouteSegments::add_view(std::size_t copy, const NodeDamage& failed_links,
-                             std::map<NodeDamage, std::size_t>& known) {
-  const auto [found, is_new] = known.try_emplace(failed_links, damaged_.size() + 1);
-  if (is_new) damaged_.push_back(make_view(failed_links));
+void RouteSegments::add_view(std::size_t copy, const NodeFailures& failed_links,
+                             std::map<NodeFailures, std::size_t>& known) {
+  const auto [found, is_new] = known.try_emplace(failed_links, failed_.size() + 1);
+  if (is_new) failed_.push_back(make_view(failed_links));
   failed_links_[copy] = found->second;
 }
 
@@ -48,12 +48,12 @@ std::size_t RouteSegments::failed_links(std::size_t copy) const {
 
 const RouteSegments::View& RouteSegments::view(std::size_t copy) const {
   const std::size_t number = failed_links(copy);
-  return number == 0 ? built_ : damaged_[number - 1];
+  return number == 0 ? built_ : failed_[number - 1];
 }
 
 const SearchGraph& RouteSegments::plane_graph(std::size_t plane) const {
-  const auto found = damaged_planes_.find(plane);
-  return found == damaged_planes_.end() ? plane_ : found->second;
+  const auto found = failed_planes_.find(plane);
+  return found == failed_planes_.end() ? plane_ : found->second;
 }
 
 bool RouteSegments::between(std::size_t copy, std::size_t from, std::size_t to, std::uint64_t hash,

@@ -81,9 +81,9 @@ class RouteSegments {
     const SearchGraph* graph = nullptr;
     std::optional<NodeRoutes> tables;
   };
-  void add_view(std::size_t copy, const NodeDamage& failed_links,
-                std::map<NodeDamage, std::size_t>& known);
-  [[nodiscard]] View make_view(const NodeDamage& failed_links) const;
+  void add_view(std::size_t copy, const NodeFailures& failed_links,
+                std::map<NodeFailures, std::size_t>& known);
+  [[nodiscard]] View make_view(const NodeFailures& failed_links) const;
   [[nodiscard]] const View& view(std::size_t copy) const;
   [[nodiscard]] const SearchGraph& plane_graph(std::size_t plane) const;
   [[nodiscard]] const LinkBundles& bundles() const;
@@ -101,9 +101,9 @@ class RouteSegments {
   SearchGraph node_;
   SearchGraph plane_;
   View built_;
-  std::vector<View> damaged_;
+  std::vector<View> failed_;
   std::unordered_map<std::size_t, std::size_t> failed_links_;  // by copy: 1 + index in damaged_
-  std::map<std::size_t, SearchGraph> damaged_planes_;
+  std::map<std::size_t, SearchGraph> failed_planes_;
   mutable std::once_flag bundled_;
   mutable std::optional<LinkBundles> bundles_;  // made when first asked for
   mutable SharedRouteCache outlines_;

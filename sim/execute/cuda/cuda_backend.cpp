@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "sim/execute/cuda/cuda_command_graph.hpp"
 #include "sim/execute/cuda/cuda_kernels.hpp"
-#include "sim/execute/cuda/cuda_plan.hpp"
 
 namespace lockstep {
 
@@ -47,9 +47,9 @@ class CudaBackend final : public Backend {
     return out;
   }
 
-  [[nodiscard]] std::unique_ptr<LoadedPlan> load(const Plan& plan,
-                                                 const LoadOptions& options) override {
-    return cuda::load_plan(machine_, plan, options);
+  [[nodiscard]] std::unique_ptr<LoadedCommandGraph> load(const CommandGraph& graph,
+                                                         const LoadOptions& options) override {
+    return cuda::load_graph(machine_, graph, options);
   }
 
   [[nodiscard]] std::vector<double> host_copy_seconds(std::int64_t bytes, bool to_device,

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "sim/execute/device_plan/backend.hpp"
+#include "sim/execute/command_graph/backend.hpp"
 
 /// What open_backend.cpp looks for in the library. The GPUs of this machine; memory is plain
 /// cudaMalloc, nothing of a card's settings is changed. The caller owns it. Errors: NoDevice where

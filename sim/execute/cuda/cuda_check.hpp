@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "sim/execute/device_plan/backend.hpp"
+#include "sim/execute/command_graph/backend.hpp"
 
 /// Every call of CUDA, cuBLAS and NCCL goes through check(): a failure says what was being done.
 namespace lockstep::cuda {

@@ -19,8 +19,8 @@ bool dispatch(KernelFunction function, const Arguments& a, Runner& runner) {
       return runner.each(Clear<Real>{a});
     case F::gemm:
       return runner.each(Gemm<Real>{a});
-    case F::product:
-      return runner.each(Product<Real>{a});
+    case F::gemm_by_element:
+      return runner.each(GemmByElement<Real>{a});
     case F::add_bias:
       return runner.each(AddBias<Real>{a});
     case F::sum_columns:

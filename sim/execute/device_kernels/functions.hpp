@@ -4,11 +4,11 @@
 #include "sim/execute/device_kernels/attention_gradient_functions.hpp"
 #include "sim/execute/device_kernels/elementwise_functions.hpp"
 #include "sim/execute/device_kernels/expert_functions.hpp"
+#include "sim/execute/device_kernels/gemm_functions.hpp"
 #include "sim/execute/device_kernels/image_functions.hpp"
 #include "sim/execute/device_kernels/loss_functions.hpp"
 #include "sim/execute/device_kernels/norm_functions.hpp"
 #include "sim/execute/device_kernels/optimizer_functions.hpp"
-#include "sim/execute/device_kernels/product_functions.hpp"
 #include "sim/execute/device_kernels/softmax_functions.hpp"
 #include "sim/execute/device_kernels/sum_functions.hpp"
 

@@ -13,8 +13,8 @@ enum class KernelFunction : std::uint8_t {
   fill,
   move,  // elements by tables of places
   clear,
-  gemm,     // matrices that lie with constant strides
-  product,  // matrices by tables of places
+  gemm,             // matrices that lie with constant strides
+  gemm_by_element,  // matrices by tables of places
   add_bias,
   sum_columns,  // of parts of the rows: a team per part and some columns
   add_parts,

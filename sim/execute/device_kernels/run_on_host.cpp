@@ -82,13 +82,13 @@ void gemm(const Arguments& a) {
   const std::int64_t n = a.size[1];
   const std::int64_t k = a.size[2];
   for (std::int64_t batch = 0; batch < a.size[3]; ++batch) {
-    const Matrix<Real> product = taken<Real>(a.in[0], a.at(0, batch), m, k, a.size[4], a.size[5]) *
-                                 taken<Real>(a.in[1], a.at(1, batch), k, n, a.size[6], a.size[7]);
+    const Matrix<Real> gemm = taken<Real>(a.in[0], a.at(0, batch), m, k, a.size[4], a.size[5]) *
+                              taken<Real>(a.in[1], a.at(1, batch), k, n, a.size[6], a.size[7]);
     const std::int64_t first = a.at(2, batch);
     for (std::int64_t i = 0; i < m; ++i) {
       for (std::int64_t j = 0; j < n; ++j) {
         put(a, 0, first + i * a.size[8] + j * a.size[9],
-            product(i, j) * static_cast<Real>(a.number[0]));
+            gemm(i, j) * static_cast<Real>(a.number[0]));
       }
     }
   }

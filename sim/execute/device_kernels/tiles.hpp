@@ -4,7 +4,7 @@
 
 #include "sim/execute/device_kernels/values.hpp"
 
-/// Small matrices in a team's scratch, and products of them.
+/// Small matrices in a team's scratch, and GEMMs of them.
 namespace lockstep::kernels {
 
 /// Rows an odd number of places apart, so that lanes which read one column of neighbouring rows

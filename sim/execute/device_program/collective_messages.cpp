@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "sim/execute/device_plan/schedule_expansion.hpp"
+#include "sim/execute/command_graph/schedule_expansion.hpp"
 #include "sim/execute/device_program/lowering/lowering_parts.hpp"
 #include "sim/execute/program/message_form.hpp"
 #include "sim/execute/schedule/execute.hpp"
@@ -13,7 +13,7 @@ namespace lockstep::execution {
 
 namespace {
 
-constexpr int kHelperLanes = 1 << 16;  // of ranks beyond the members, behind all others
+constexpr int kAuxiliaryLanes = 1 << 16;  // of ranks beyond the members, behind all others
 
 }  // namespace
 
@@ -41,15 +41,16 @@ BufferId CollectiveMessages::buffer(int rank, Buffer which) const {
       which == Buffer::scratch ? schedule_.scratch_blocks(rank) : schedule_.blocks();
   const std::size_t members = members_.ranks.size();
   const auto own_rank = static_cast<std::size_t>(rank);
-  const std::size_t helper = own_rank < members ? 0 : 4 * (own_rank - members + 1);
-  return room_.spare(rank_of(rank), own(rank), helper + static_cast<std::size_t>(which),
+  const std::size_t auxiliary = own_rank < members ? 0 : 4 * (own_rank - members + 1);
+  return room_.spare(rank_of(rank), own(rank), auxiliary + static_cast<std::size_t>(which),
                      blocks * block_, type_);
 }
 
 StreamIndex CollectiveMessages::stream(int rank, int lane) const {
-  const int helper = rank - static_cast<int>(members_.ranks.size());
-  if (helper < 0) return room_.lane(rank_of(rank), own(rank), lane);
-  return room_.lane(rank_of(rank), own(rank), kHelperLanes + helper * schedule_.lanes() + lane);
+  const int auxiliary = rank - static_cast<int>(members_.ranks.size());
+  if (auxiliary < 0) return room_.lane(rank_of(rank), own(rank), lane);
+  return room_.lane(rank_of(rank), own(rank),
+                    kAuxiliaryLanes + auxiliary * schedule_.lanes() + lane);
 }
 
 KernelLaunch CollectiveMessages::launch_of(KernelFunction function, std::int64_t count) const {
@@ -98,10 +99,10 @@ void CollectiveMessages::for_each_lane(Each&& each) const {
 }
 
 void CollectiveMessages::transfer() {
-  PlanBuilder& plan = *room_.builder;
+  CommandGraphBuilder& graph = *room_.builder;
   for_each_lane([&](StreamIndex lane, StreamIndex first) {
-    plan.depend(lane, plan.last(first));
-    for (const CommandId before : plan.pending(first)) plan.depend(lane, before);
+    graph.depend(lane, graph.last(first));
+    for (const CommandId before : graph.pending(first)) graph.depend(lane, before);
   });
   SchedulePlaces places;
   places.block = block_;
@@ -109,13 +110,13 @@ void CollectiveMessages::transfer() {
   places.reduction = reduction_;
   places.buffer = [this](int rank, Buffer which) { return buffer(rank, which); };
   places.stream = [this](int rank, int lane) { return stream(rank, lane); };
-  ScheduleExpansion expansion{plan, schedule_, std::move(places)};
+  ScheduleExpansion expansion{graph, schedule_, std::move(places)};
   const ExecuteOutcome outcome = execute(schedule_, expansion, {.observer = &expansion});
   if (!outcome.finished()) refuse_unfinished(outcome.problem);
   for_each_lane([&](StreamIndex lane, StreamIndex first) {
-    plan.depend(first, plan.last(lane));
-    const std::vector<CommandId> pending = plan.pending(lane);
-    for (const CommandId before : pending) plan.depend(first, before);
+    graph.depend(first, graph.last(lane));
+    const std::vector<CommandId> pending = graph.pending(lane);
+    for (const CommandId before : pending) graph.depend(first, before);
   });
 }
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "sim/execute/device_kernels/kernel_launch.hpp"
-#include "sim/execute/device_program/collective_planner.hpp"
+#include "sim/execute/device_program/collective_commands.hpp"
 
 namespace lockstep::execution {
 
@@ -13,9 +13,9 @@ struct CollectiveMembers {
   std::vector<StreamIndex> streams{};  // of each one's operation
 };
 
-/// The messages of one collective in a plan: room for them, what moves into and out of them, and
-/// the schedule that moves them. Ranks of the schedule beyond the members are auxiliary ranks,
-/// which are where the first member is.
+/// The messages of one collective in a command graph: room for them, what moves into and out of
+/// them, and the schedule that moves them. Ranks of the schedule beyond the members are auxiliary
+/// ranks, which are where the first member is.
 class CollectiveMessages {
  public:
   using Table = KernelLaunch::Table;

@@ -8,8 +8,8 @@
 namespace lockstep::execution {
 
 template <class Real>
-void plan_on_host(const CollectiveTensors<Real>& of, const CollectiveRoom& room) {
-  PlanBuilder& plan = *room.builder;
+void run_on_host(const CollectiveTensors<Real>& of, const CollectiveRoom& room) {
+  CommandGraphBuilder& graph = *room.builder;
   KernelLaunch launch = lowering::launch_of(KernelFunction::on_host, 1);
   launch.name = std::string{to_string(of.how->collective)};
   std::vector<Region> reads;
@@ -53,15 +53,15 @@ void plan_on_host(const CollectiveTensors<Real>& of, const CollectiveRoom& room)
     }
   };
   for (const StreamIndex stream : of.streams) {
-    plan.depend(of.streams[0], plan.last(stream));
-    const std::vector<CommandId> pending = plan.pending(stream);
-    for (const CommandId before : pending) plan.depend(of.streams[0], before);
+    graph.depend(of.streams[0], graph.last(stream));
+    const std::vector<CommandId> pending = graph.pending(stream);
+    for (const CommandId before : pending) graph.depend(of.streams[0], before);
   }
   const CommandId done = room.launch(of.streams[0], launch, std::move(reads), std::move(writes));
-  for (const StreamIndex stream : of.streams) plan.depend(stream, done);
+  for (const StreamIndex stream : of.streams) graph.depend(stream, done);
 }
 
-template void plan_on_host(const CollectiveTensors<float>&, const CollectiveRoom&);
-template void plan_on_host(const CollectiveTensors<double>&, const CollectiveRoom&);
+template void run_on_host(const CollectiveTensors<float>&, const CollectiveRoom&);
+template void run_on_host(const CollectiveTensors<double>&, const CollectiveRoom&);
 
 }  // namespace lockstep::execution

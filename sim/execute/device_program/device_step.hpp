@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-#include "sim/execute/device_plan/backend.hpp"
-#include "sim/execute/device_program/step_planner.hpp"
+#include "sim/execute/command_graph/backend.hpp"
+#include "sim/execute/device_program/training_step_commands.hpp"
 #include "sim/execute/program/computations.hpp"
 #include "sim/execute/program/value_store.hpp"
 #include "sim/execute/program_order/drawn_order.hpp"
@@ -14,24 +14,24 @@ namespace lockstep::execution {
 /// there, everything else is NaN at first, and all that was written is fetched. In the precision of
 /// `Real`.
 template <class Real>
-class DeviceStep {
+class DeviceTrainingStep {
  public:
-  DeviceStep(ExecutionState& state, const ExecutionOptions& options, ValueStore<Real>& values,
-             Computations<Real>& computations);
+  DeviceTrainingStep(ExecutionState& state, const ExecutionOptions& options,
+                     ValueStore<Real>& values, Computations<Real>& computations);
 
   /// Errors: ExecutionError as the host's; DeviceError.
   void run();
 
  private:
-  [[nodiscard]] StepPlanNeeds<Real> needs();
-  void bring(LoadedPlan& loaded);
-  void fetch(LoadedPlan& loaded);
+  [[nodiscard]] TrainingStepInputs<Real> needs();
+  void bring(LoadedCommandGraph& loaded);
+  void fetch(LoadedCommandGraph& loaded);
 
   ExecutionState& state_;
   const ExecutionOptions& options_;
   ValueStore<Real>& values_;
   Computations<Real>& computations_;
-  StepPlanner<Real> planner_;
+  TrainingStepCommands<Real> commands_;
   DrawnOrder order_;
 };
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "sim/execute/device_program/lowering/lowered_regions.hpp"
-#include "sim/execute/device_program/step_planner.hpp"
+#include "sim/execute/device_program/training_step_commands.hpp"
 #include "sim/execute/kernels/execution_error.hpp"
 
 namespace lockstep::execution {
@@ -17,31 +17,31 @@ constexpr std::size_t kBesideSpares = std::size_t{1} << 33;
 }  // namespace
 
 template <class Real>
-void StepPlanner<Real>::compute(const Player& player, std::uint32_t operation) {
-  const RoleOperation& what = player.operation(operation);
-  const StreamIndex own = stream_of(player, operation);
+void TrainingStepCommands<Real>::compute(const RankCursor& cursor, std::uint32_t operation) {
+  const RoleOperation& what = cursor.operation(operation);
+  const StreamIndex own = stream_of(cursor, operation);
   KernelCall<Real> call;
-  static_cast<KernelSettings&>(call) = needs_.settings(player, operation);
+  static_cast<KernelSettings&>(call) = needs_.settings(cursor, operation);
   LoweredRegions at;
   std::vector<bool> adds;
   for (const std::uint32_t each : what.reads) {
     call.reads.push_back(
-        {&player.role->tensor(each), &needs_.layout(player, operation, each), nullptr});
-    at.reads.push_back(whole(read(player, operation, each)));
+        {&cursor.role->tensor(each), &needs_.layout(cursor, operation, each), nullptr});
+    at.reads.push_back(whole(read(cursor, operation, each)));
   }
   std::vector<std::pair<Region, Region>> late;  // written beside, then copied to where they go
   for (const std::uint32_t each : what.writes) {
-    const Tensor& tensor = player.role->tensor(each);
-    call.writes.push_back({&tensor, &needs_.layout(player, operation, each), {}});
-    adds.push_back(store(player, operation, each, needs_.adds(*what.operation, tensor)));
-    held(player.rank, each).written = true;
-    at.writes.push_back(whole(buffer(player.rank, each)));
+    const Tensor& tensor = cursor.role->tensor(each);
+    call.writes.push_back({&tensor, &needs_.layout(cursor, operation, each), {}});
+    adds.push_back(store(cursor, operation, each, needs_.adds(*what.operation, tensor)));
+    held(cursor.rank, each).written = true;
+    at.writes.push_back(whole(buffer(cursor.rank, each)));
     const bool read_too = std::find(what.reads.begin(), what.reads.end(), each) != what.reads.end();
     if (!read_too || works_in_place(what.operation->kind)) continue;
     Region& to = at.writes.back();
-    const NumberType type = builder_->plan().buffers[to.buffer].type;
+    const NumberType type = builder_->graph().buffers[to.buffer].type;
     const Region beside =
-        whole(spare(player.rank, own, kLateSpares + at.writes.size(), to.count, type));
+        whole(spare(cursor.rank, own, kLateSpares + at.writes.size(), to.count, type));
     if (adds.back()) copy(own, beside, to, own);
     late.emplace_back(to, beside);
     to = beside;
@@ -50,11 +50,11 @@ void StepPlanner<Real>::compute(const Player& player, std::uint32_t operation) {
   try {
     lowered = lower_operation(call, adds);
   } catch (const ExecutionError& error) {
-    throw ExecutionError{fmt::format("{}: {}", state_.who(player, operation), error.what())};
+    throw ExecutionError{fmt::format("{}: {}", state_.who(cursor, operation), error.what())};
   }
   for (const LoweredBeside& of : lowered.beside) {
-    at.beside.push_back(whole(spare(player.rank, own, kBesideSpares + at.beside.size(), of.elements,
-                                    at.type_of(of, builder_->plan()))));
+    at.beside.push_back(whole(spare(cursor.rank, own, kBesideSpares + at.beside.size(), of.elements,
+                                    at.type_of(of, builder_->graph()))));
   }
   for (const LoweredKernel& each : lowered.kernels) {
     launch(own, each.launch, at.of(each.reads), at.of(each.writes));
@@ -62,7 +62,7 @@ void StepPlanner<Real>::compute(const Player& player, std::uint32_t operation) {
   for (const auto& [to, from] : late) copy(own, to, from, own);
 }
 
-template void StepPlanner<float>::compute(const Player&, std::uint32_t);
-template void StepPlanner<double>::compute(const Player&, std::uint32_t);
+template void TrainingStepCommands<float>::compute(const RankCursor&, std::uint32_t);
+template void TrainingStepCommands<double>::compute(const RankCursor&, std::uint32_t);
 
 }  // namespace lockstep::execution

@@ -45,10 +45,9 @@ void for_each_tap(const Operation& operation, const Pixels& in, const Pixels& ou
   }
 }
 
-/// Calls each(pixel out, pixel in, element of the weight) for every product of a convolution.
+/// Calls each(pixel out, pixel in, element of the weight) for every GEMM of a convolution.
 template <class Each>
-void for_each_product(const Operation& operation, const Pixels& in, const Pixels& out,
-                      Each&& each) {
+void for_each_gemm(const Operation& operation, const Pixels& in, const Pixels& out, Each&& each) {
   for_each_tap(operation, in, out, [&](std::int64_t to, std::int64_t from, std::int64_t tap) {
     for (std::int64_t c = 0; c < in.channels; ++c) {
       for (std::int64_t d = 0; d < out.channels; ++d) {
@@ -84,8 +83,8 @@ void convolution(KernelCall<Real>& call) {
   const Real* x = call.read(0).data();
   const Real* weight = call.read(1).data();
   Real* y = call.write(0).values.data();
-  for_each_product(*call.operation, Pixels{*call.read(0).layout}, Pixels{*call.write(0).layout},
-                   [&](auto to, auto from, auto place) { y[to] += x[from] * weight[place]; });
+  for_each_gemm(*call.operation, Pixels{*call.read(0).layout}, Pixels{*call.write(0).layout},
+                [&](auto to, auto from, auto place) { y[to] += x[from] * weight[place]; });
 }
 
 template <class Real>
@@ -93,8 +92,8 @@ void convolution_input_grad(KernelCall<Real>& call) {
   const Real* g = call.read(0).data();
   const Real* weight = call.read(1).data();
   Real* g_x = call.write(0).values.data();
-  for_each_product(*call.operation, Pixels{*call.write(0).layout}, Pixels{*call.read(0).layout},
-                   [&](auto to, auto from, auto place) { g_x[from] += g[to] * weight[place]; });
+  for_each_gemm(*call.operation, Pixels{*call.write(0).layout}, Pixels{*call.read(0).layout},
+                [&](auto to, auto from, auto place) { g_x[from] += g[to] * weight[place]; });
 }
 
 template <class Real>
@@ -102,8 +101,8 @@ void convolution_weight_grad(KernelCall<Real>& call) {
   const Real* x = call.read(0).data();
   const Real* g = call.read(1).data();
   Real* g_weight = call.write(0).values.data();
-  for_each_product(*call.operation, Pixels{*call.read(0).layout}, Pixels{*call.read(1).layout},
-                   [&](auto to, auto from, auto place) { g_weight[place] += x[from] * g[to]; });
+  for_each_gemm(*call.operation, Pixels{*call.read(0).layout}, Pixels{*call.read(1).layout},
+                [&](auto to, auto from, auto place) { g_weight[place] += x[from] * g[to]; });
 }
 
 template <class Real>

@@ -5,7 +5,7 @@
 /// One function per kind of operation; shapes as in sim/program/operation.hpp.
 namespace lockstep::kernels {
 
-// product.cpp: a b (+ bias) over any dimensions; sums over those that the result has not.
+// GEMM.cpp: a b (+ bias) over any dimensions; sums over those that the result has not.
 template <class Real>
 void matmul(KernelCall<Real>& call);
 template <class Real>

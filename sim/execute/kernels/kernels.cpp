@@ -156,7 +156,7 @@ template <class Real>
   }
 }
 
-/// Padding stays zero, so that it never counts in a product.
+/// Padding stays zero, so that it never counts in a GEMM.
 template <class Real>
 void clear_padding(KernelResult<Real>& result) {
   if (result.layout->filled() == result.layout->elements()) return;

@@ -110,20 +110,20 @@ template <class Real>
 }  // namespace
 
 std::int64_t PartLayout::unflattened() const {
-  std::int64_t product = 1;
-  for (const PartAxis& axis : axes) product *= axis.length();
-  return product;
+  std::int64_t gemm = 1;
+  for (const PartAxis& axis : axes) gemm *= axis.length();
+  return gemm;
 }
 
 std::int64_t PartLayout::filled() const {
   if (is_flat) {
     return filled_between(*this, first_flat, std::min(first_flat + flat, unflattened()));
   }
-  std::int64_t product = 1;
+  std::int64_t gemm = 1;
   for (const PartAxis& axis : axes) {
-    product *= std::count_if(axis.at.begin(), axis.at.end(), [](auto at) { return at >= 0; });
+    gemm *= std::count_if(axis.at.begin(), axis.at.end(), [](auto at) { return at >= 0; });
   }
-  return product;
+  return gemm;
 }
 
 std::vector<std::int64_t> PartLayout::global_indices() const {

@@ -54,22 +54,22 @@ void Computations<Real>::begin_step(int step) {
 }
 
 template <class Real>
-void Computations<Real>::run(const Player& player, std::uint32_t index) {
-  const RoleOperation& what = player.operation(index);
+void Computations<Real>::run(const RankCursor& cursor, std::uint32_t index) {
+  const RoleOperation& what = cursor.operation(index);
   const Operation& operation = *what.operation;
-  KernelCall<Real> call = kernel_call(player, index);
+  KernelCall<Real> call = kernel_call(cursor, index);
   try {
     run_kernel(call);
   } catch (const ExecutionError& error) {
-    throw ExecutionError{fmt::format("{}: {}", state_.who(player, index), error.what())};
+    throw ExecutionError{fmt::format("{}: {}", state_.who(cursor, index), error.what())};
   }
   for (std::size_t i = 0; i < what.writes.size(); ++i) {
-    values_.store(player, index, what.writes[i], std::move(call.write(i).values),
+    values_.store(cursor, index, what.writes[i], std::move(call.write(i).values),
                   adds(operation, *call.write(i).tensor));
   }
   if (operation.kind != Kind::loss) return;
-  losses_[{player.rank, index}] =
-      static_cast<double>(values_.held(player.rank, what.writes[0]).values.at(0));
+  losses_[{cursor.rank, index}] =
+      static_cast<double>(values_.held(cursor.rank, what.writes[0]).values.at(0));
 }
 
 template <class Real>
@@ -79,36 +79,36 @@ bool Computations<Real>::adds(const Operation& operation, const Tensor& written)
 }
 
 template <class Real>
-KernelSettings Computations<Real>::settings(const Player& player, std::uint32_t index) const {
-  const RoleOperation& what = player.operation(index);
+KernelSettings Computations<Real>::settings(const RankCursor& cursor, std::uint32_t index) const {
+  const RoleOperation& what = cursor.operation(index);
   KernelSettings out;
   out.operation = what.operation;
   out.optimizer = options_.optimizer;
   out.step = step_;
   out.dropping = options_.dropping;
   if (what.operation->kind == Kind::matmul) {
-    const MeshSubAxes& partial = player.role->tensor(what.writes[0]).partial;
-    out.adds_bias = state_.program().mesh.coordinate(player.rank, partial) == 0;
+    const MeshSubAxes& partial = cursor.role->tensor(what.writes[0]).partial;
+    out.adds_bias = state_.program().mesh.coordinate(cursor.rank, partial) == 0;
   }
   if (what.operation->dropout > 0) {
     out.draw = draw_of(what);
-    out.first_sample = first_sample(what, player.role->tensor(what.reads[0]));
+    out.first_sample = first_sample(what, cursor.role->tensor(what.reads[0]));
   }
   return out;
 }
 
 template <class Real>
-KernelCall<Real> Computations<Real>::kernel_call(const Player& player, std::uint32_t index) {
-  const RoleOperation& what = player.operation(index);
+KernelCall<Real> Computations<Real>::kernel_call(const RankCursor& cursor, std::uint32_t index) {
+  const RoleOperation& what = cursor.operation(index);
   KernelCall<Real> call;
-  static_cast<KernelSettings&>(call) = settings(player, index);
+  static_cast<KernelSettings&>(call) = settings(cursor, index);
   for (const std::uint32_t read : what.reads) {
-    call.reads.push_back({&player.role->tensor(read), &values_.layout(player, index, read),
-                          &values_.read(player, index, read)});
+    call.reads.push_back({&cursor.role->tensor(read), &values_.layout(cursor, index, read),
+                          &values_.read(cursor, index, read)});
   }
   for (const std::uint32_t write : what.writes) {
-    const PartLayout& part = values_.layout(player, index, write);
-    call.writes.push_back({&player.role->tensor(write), &part,
+    const PartLayout& part = values_.layout(cursor, index, write);
+    call.writes.push_back({&cursor.role->tensor(write), &part,
                            std::vector<Real>(static_cast<std::size_t>(part.elements()), 0)});
   }
   return call;
@@ -137,9 +137,9 @@ template <class Real>
 double Computations<Real>::loss() const {
   std::map<std::vector<int>, double> found;  // per set of ranks that have it together
   for (const auto& [place, value] : losses_) {
-    const Player& player = state_.player(place.first);
-    const Tensor& tensor = player.role->tensor(player.operation(place.second).writes[0]);
-    found[state_.program().mesh.members(player.rank, tensor.partial)] += value;
+    const RankCursor& cursor = state_.cursor(place.first);
+    const Tensor& tensor = cursor.role->tensor(cursor.operation(place.second).writes[0]);
+    found[state_.program().mesh.members(cursor.rank, tensor.partial)] += value;
   }
   if (found.empty()) throw ExecutionError{"no rank computes a loss"};
   const double out = found.begin()->second;

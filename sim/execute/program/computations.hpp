@@ -18,7 +18,7 @@ class Computations {
 
   void begin_step(int step);
   /// Errors: ExecutionError for operands that are not there or do not fit, with the operation.
-  void run(const Player& player, std::uint32_t operation);
+  void run(const RankCursor& cursor, std::uint32_t operation);
   /// Of the step: a sum over microbatches and over the ranks that have summands. Errors:
   /// ExecutionError where those that have it do not have the same, or nobody has.
   [[nodiscard]] double loss() const;
@@ -27,12 +27,12 @@ class Computations {
     losses_[{rank, operation}] = value;
   }
   /// Parameters of the operation's kernel in addition to its operands.
-  [[nodiscard]] KernelSettings settings(const Player& player, std::uint32_t operation) const;
+  [[nodiscard]] KernelSettings settings(const RankCursor& cursor, std::uint32_t operation) const;
   /// Whether what the operation writes there is added to what is held.
   [[nodiscard]] static bool adds(const Operation& operation, const Tensor& written);
 
  private:
-  [[nodiscard]] KernelCall<Real> kernel_call(const Player& player, std::uint32_t operation);
+  [[nodiscard]] KernelCall<Real> kernel_call(const RankCursor& cursor, std::uint32_t operation);
   [[nodiscard]] std::uint64_t draw_of(const RoleOperation& what) const;
   [[nodiscard]] std::int64_t first_sample(const RoleOperation& what, const Tensor& tensor) const;
 

@@ -20,22 +20,22 @@ Exchanges<Real>::Exchanges(ExecutionState& state, const ExecutionOptions& option
       draws_{options.order_seed} {}
 
 template <class Real>
-void Exchanges<Real>::begin(const Player& player, std::uint32_t operation) {
-  const OperationKind kind = player.kind(operation);
-  if (kind == OperationKind::collective) come(player, operation);
+void Exchanges<Real>::begin(const RankCursor& cursor, std::uint32_t operation) {
+  const OperationKind kind = cursor.kind(operation);
+  if (kind == OperationKind::collective) come(cursor, operation);
   if (kind != OperationKind::send) return;
-  const std::uint32_t sent = player.operation(operation).reads[0];
-  state_.put(*player.messages[operation],
-             std::make_shared<const std::vector<Real>>(values_.read(player, operation, sent)));
+  const std::uint32_t sent = cursor.operation(operation).reads[0];
+  state_.put(*cursor.messages[operation],
+             std::make_shared<const std::vector<Real>>(values_.read(cursor, operation, sent)));
 }
 
 template <class Real>
-bool Exchanges<Real>::end(const Player& player, std::uint32_t operation) {
-  switch (player.kind(operation)) {
+bool Exchanges<Real>::end(const RankCursor& cursor, std::uint32_t operation) {
+  switch (cursor.kind(operation)) {
     case OperationKind::collective:
-      return leave(player, operation);
+      return leave(cursor, operation);
     case OperationKind::receive:
-      return receive(player, operation);
+      return receive(cursor, operation);
     default:
       return true;
   }
@@ -44,130 +44,141 @@ bool Exchanges<Real>::end(const Player& player, std::uint32_t operation) {
 // Collectives.
 
 template <class Real>
-const RoleOperation& Exchanges<Real>::operation_of(const CollectiveInstance& meeting,
+const RoleOperation& Exchanges<Real>::operation_of(const CollectiveInstance& collective_instance,
                                                    std::size_t member) const {
-  return state_.player(meeting.members[member]).operation(meeting.operations[member]);
+  return state_.cursor(collective_instance.members[member])
+      .operation(collective_instance.operations[member]);
 }
 
 template <class Real>
-std::string Exchanges<Real>::who(const CollectiveInstance& meeting, std::size_t member) const {
-  return state_.who(state_.player(meeting.members[member]), meeting.operations[member]);
+std::string Exchanges<Real>::who(const CollectiveInstance& collective_instance,
+                                 std::size_t member) const {
+  return state_.who(state_.cursor(collective_instance.members[member]),
+                    collective_instance.operations[member]);
 }
 
 template <class Real>
-void Exchanges<Real>::come(const Player& player, std::uint32_t operation) {
-  CollectiveInstance& meeting = *player.meetings[operation];
-  Gathering& gathering = gatherings_[&meeting];
-  gathering.brought.resize(meeting.members.size());
-  const std::size_t own = meeting.place_of(player.rank);
-  for (const std::uint32_t read : player.operation(operation).reads) {
-    gathering.brought[own].push_back(values_.read(player, operation, read));
+void Exchanges<Real>::come(const RankCursor& cursor, std::uint32_t operation) {
+  CollectiveInstance& collective_instance = *cursor.collective_instances[operation];
+  Gathering& gathering = gatherings_[&collective_instance];
+  gathering.brought.resize(collective_instance.members.size());
+  const std::size_t own = collective_instance.place_of(cursor.rank);
+  for (const std::uint32_t read : cursor.operation(operation).reads) {
+    gathering.brought[own].push_back(values_.read(cursor, operation, read));
   }
-  meeting.here[own] = true;
-  ++meeting.come;
+  collective_instance.here[own] = true;
+  ++collective_instance.come;
 }
 
 template <class Real>
-bool Exchanges<Real>::leave(const Player& player, std::uint32_t operation) {
-  const CollectiveInstance& meeting = *player.meetings[operation];
-  const Communication& how = *player.operation(operation).operation->communication;
-  const std::size_t own = meeting.place_of(player.rank);
-  if (!meeting.complete() && (all_at_once_ || !has_sources(meeting, how, own))) return false;
-  Gathering& gathering = gatherings_[&meeting];
-  if (meeting.complete()) {
-    if (!gathering.held) hold(meeting, gathering);
-    take(player, operation, gathering.results, own);
+bool Exchanges<Real>::leave(const RankCursor& cursor, std::uint32_t operation) {
+  const CollectiveInstance& collective_instance = *cursor.collective_instances[operation];
+  const Communication& how = *cursor.operation(operation).operation->communication;
+  const std::size_t own = collective_instance.place_of(cursor.rank);
+  if (!collective_instance.complete() &&
+      (all_at_once_ || !has_sources(collective_instance, how, own)))
+    return false;
+  Gathering& gathering = gatherings_[&collective_instance];
+  if (collective_instance.complete()) {
+    if (!gathering.held) hold(collective_instance, gathering);
+    take(cursor, operation, gathering.results, own);
   } else {
-    Parts parts = parts_of(meeting, gathering);
-    for (auto& tensor : parts) exchange_early(how, meeting.root, tensor, own);
-    take(player, operation, parts, own);
+    Parts parts = parts_of(collective_instance, gathering);
+    for (auto& tensor : parts) exchange_early(how, collective_instance.root, tensor, own);
+    take(cursor, operation, parts, own);
   }
-  if (++gathering.left == meeting.members.size()) gatherings_.erase(&meeting);
+  if (++gathering.left == collective_instance.members.size())
+    gatherings_.erase(&collective_instance);
   return true;
 }
 
 template <class Real>
-bool Exchanges<Real>::has_sources(const CollectiveInstance& meeting, const Communication& how,
-                                  std::size_t member) const {
-  for (std::size_t k = 0; k < meeting.members.size(); ++k) {
-    const bool needed = gets_from(how, meeting.root, meeting.members.size(), member, k);
-    if (needed && !meeting.here[k]) return false;
+bool Exchanges<Real>::has_sources(const CollectiveInstance& collective_instance,
+                                  const Communication& how, std::size_t member) const {
+  for (std::size_t k = 0; k < collective_instance.members.size(); ++k) {
+    const bool needed =
+        gets_from(how, collective_instance.root, collective_instance.members.size(), member, k);
+    if (needed && !collective_instance.here[k]) return false;
   }
   return true;
 }
 
 /// Everyone has come: what they bring is exchanged.
 template <class Real>
-void Exchanges<Real>::hold(const CollectiveInstance& meeting, Gathering& gathering) {
-  check_agreement(meeting);
-  gathering.results = parts_of(meeting, gathering);
+void Exchanges<Real>::hold(const CollectiveInstance& collective_instance, Gathering& gathering) {
+  check_agreement(collective_instance);
+  gathering.results = parts_of(collective_instance, gathering);
   gathering.held = true;
   try {
-    exchange_all(meeting, gathering.results);
+    exchange_all(collective_instance, gathering.results);
   } catch (const ExecutionError& error) {
-    throw ExecutionError{fmt::format("{} with {} others: {}", who(meeting, 0),
-                                     meeting.members.size() - 1, error.what())};
+    throw ExecutionError{fmt::format("{} with {} others: {}", who(collective_instance, 0),
+                                     collective_instance.members.size() - 1, error.what())};
   }
 }
 
 template <class Real>
 std::shared_ptr<const Schedule> Exchanges<Real>::schedule_of(
-    const CollectiveInstance& meeting) const {
-  return options_.schedule_of(*state_.player(meeting.members.front()).role,
-                              operation_of(meeting, 0), meeting.members, meeting.root);
+    const CollectiveInstance& collective_instance) const {
+  return options_.schedule_of(*state_.cursor(collective_instance.members.front()).role,
+                              operation_of(collective_instance, 0), collective_instance.members,
+                              collective_instance.root);
 }
 
 template <class Real>
-void Exchanges<Real>::exchange_all(const CollectiveInstance& meeting, Parts& parts) {
-  const Communication& how = *operation_of(meeting, 0).operation->communication;
+void Exchanges<Real>::exchange_all(const CollectiveInstance& collective_instance, Parts& parts) {
+  const Communication& how = *operation_of(collective_instance, 0).operation->communication;
   for (const auto& tensor : parts) check_order(how, tensor);
-  const auto schedule =
-      options_.schedule_of && meeting.members.size() > 1 ? schedule_of(meeting) : nullptr;
+  const auto schedule = options_.schedule_of && collective_instance.members.size() > 1
+                            ? schedule_of(collective_instance)
+                            : nullptr;
   if (schedule != nullptr) {
-    draws_ = mixed(draws_, meeting.members.size());
+    draws_ = mixed(draws_, collective_instance.members.size());
     exchange_by(*schedule, how, draws_, parts);
   } else {
-    for (auto& tensor : parts) exchange(how, meeting.root, tensor);
+    for (auto& tensor : parts) exchange(how, collective_instance.root, tensor);
   }
 }
 
 /// All call the same collective.
 template <class Real>
-void Exchanges<Real>::check_agreement(const CollectiveInstance& meeting) const {
-  const Communication& how = *operation_of(meeting, 0).operation->communication;
-  for (std::size_t k = 1; k < meeting.members.size(); ++k) {
-    const Communication& other = *operation_of(meeting, k).operation->communication;
+void Exchanges<Real>::check_agreement(const CollectiveInstance& collective_instance) const {
+  const Communication& how = *operation_of(collective_instance, 0).operation->communication;
+  for (std::size_t k = 1; k < collective_instance.members.size(); ++k) {
+    const Communication& other = *operation_of(collective_instance, k).operation->communication;
     if (other.collective == how.collective && other.reduction == how.reduction &&
         other.cut == how.cut && other.joined == how.joined) {
       continue;
     }
-    throw ExecutionError{fmt::format("{} meets {}", who(meeting, 0), who(meeting, k))};
+    throw ExecutionError{
+        fmt::format("{} meets {}", who(collective_instance, 0), who(collective_instance, k))};
   }
 }
 
 /// What each member that has come brings and takes.
 template <class Real>
-auto Exchanges<Real>::parts_of(const CollectiveInstance& meeting, Gathering& gathering) -> Parts {
+auto Exchanges<Real>::parts_of(const CollectiveInstance& collective_instance, Gathering& gathering)
+    -> Parts {
   std::size_t tensors = 0;
-  for (std::size_t k = 0; k < meeting.members.size(); ++k) {
-    if (!meeting.here[k]) continue;
-    const RoleOperation& what = operation_of(meeting, k);
+  for (std::size_t k = 0; k < collective_instance.members.size(); ++k) {
+    if (!collective_instance.here[k]) continue;
+    const RoleOperation& what = operation_of(collective_instance, k);
     tensors = std::max({tensors, what.reads.size(), what.writes.size()});
   }
   Parts out(tensors);
   for (std::size_t i = 0; i < tensors; ++i) {
-    for (std::size_t k = 0; k < meeting.members.size(); ++k) {
+    for (std::size_t k = 0; k < collective_instance.members.size(); ++k) {
       ExchangePart<Real>& part = out[i].emplace_back();
-      if (!meeting.here[k]) continue;
-      const Player& player = state_.player(meeting.members[k]);
-      const std::uint32_t operation = meeting.operations[k];
-      const RoleOperation& what = player.operation(operation);
+      if (!collective_instance.here[k]) continue;
+      const RankCursor& cursor = state_.cursor(collective_instance.members[k]);
+      const std::uint32_t operation = collective_instance.operations[k];
+      const RoleOperation& what = cursor.operation(operation);
       if (i < what.reads.size()) {
-        part.from = &values_.layout(player, operation, what.reads[i]);
+        part.from = &values_.layout(cursor, operation, what.reads[i]);
         part.brought = &gathering.brought[k][i];
       }
       if (i < what.writes.size()) {
-        part.to = &values_.layout(player, operation, what.writes[i]);
+        part.to = &values_.layout(cursor, operation, what.writes[i]);
         part.got.assign(static_cast<std::size_t>(part.to->elements()), 0);
       }
     }
@@ -176,11 +187,11 @@ auto Exchanges<Real>::parts_of(const CollectiveInstance& meeting, Gathering& gat
 }
 
 template <class Real>
-void Exchanges<Real>::take(const Player& player, std::uint32_t operation, Parts& parts,
+void Exchanges<Real>::take(const RankCursor& cursor, std::uint32_t operation, Parts& parts,
                            std::size_t member) {
-  const RoleOperation& what = player.operation(operation);
+  const RoleOperation& what = cursor.operation(operation);
   for (std::size_t i = 0; i < what.writes.size(); ++i) {
-    values_.store(player, operation, what.writes[i], std::move(parts[i][member].got),
+    values_.store(cursor, operation, what.writes[i], std::move(parts[i][member].got),
                   what.operation->accumulate);
   }
 }
@@ -188,17 +199,17 @@ void Exchanges<Real>::take(const Player& player, std::uint32_t operation, Parts&
 // Messages.
 
 template <class Real>
-bool Exchanges<Real>::receive(const Player& player, std::uint32_t operation) {
-  PlannedMessage& message = *player.messages[operation];
+bool Exchanges<Real>::receive(const RankCursor& cursor, std::uint32_t operation) {
+  ExpectedMessage& message = *cursor.messages[operation];
   if (!state_.comes_next(message)) return false;
   const auto payload = std::static_pointer_cast<const std::vector<Real>>(state_.take(message));
-  const std::uint32_t to = player.operation(operation).writes[0];
-  const std::int64_t wanted = values_.layout(player, operation, to).elements();
+  const std::uint32_t to = cursor.operation(operation).writes[0];
+  const std::int64_t wanted = values_.layout(cursor, operation, to).elements();
   if (std::ssize(*payload) != wanted) {
     throw ExecutionError{fmt::format("{} gets {} values where {} belong",
-                                     state_.who(player, operation), payload->size(), wanted)};
+                                     state_.who(cursor, operation), payload->size(), wanted)};
   }
-  values_.store(player, operation, to, *payload, false);
+  values_.store(cursor, operation, to, *payload, false);
   return true;
 }
 

@@ -23,10 +23,10 @@ class Exchanges {
   void begin_step() { gatherings_.clear(); }
 
   /// A member comes, a message is sent; nothing for receives. Errors: ExecutionError.
-  void begin(const Player& player, std::uint32_t operation);
+  void begin(const RankCursor& cursor, std::uint32_t operation);
   /// False where what comes from others is not there. Errors: ExecutionError for parts that do not
   /// fit, with ranks and operations.
-  [[nodiscard]] bool end(const Player& player, std::uint32_t operation);
+  [[nodiscard]] bool end(const RankCursor& cursor, std::uint32_t operation);
 
  private:
   using Parts = std::vector<std::vector<ExchangePart<Real>>>;  // per tensor and member
@@ -38,21 +38,22 @@ class Exchanges {
     std::size_t left = 0;  // members that have gone
   };
 
-  void come(const Player& player, std::uint32_t operation);
-  [[nodiscard]] bool leave(const Player& player, std::uint32_t operation);
-  [[nodiscard]] bool has_sources(const CollectiveInstance& meeting, const Communication& how,
-                                 std::size_t member) const;
-  void hold(const CollectiveInstance& meeting, Gathering& gathering);
+  void come(const RankCursor& cursor, std::uint32_t operation);
+  [[nodiscard]] bool leave(const RankCursor& cursor, std::uint32_t operation);
+  [[nodiscard]] bool has_sources(const CollectiveInstance& collective_instance,
+                                 const Communication& how, std::size_t member) const;
+  void hold(const CollectiveInstance& collective_instance, Gathering& gathering);
   [[nodiscard]] std::shared_ptr<const Schedule> schedule_of(
-      const CollectiveInstance& meeting) const;
-  void exchange_all(const CollectiveInstance& meeting, Parts& parts);
-  [[nodiscard]] Parts parts_of(const CollectiveInstance& meeting, Gathering& gathering);
-  void check_agreement(const CollectiveInstance& meeting) const;
-  void take(const Player& player, std::uint32_t operation, Parts& parts, std::size_t member);
-  [[nodiscard]] bool receive(const Player& player, std::uint32_t operation);
-  [[nodiscard]] const RoleOperation& operation_of(const CollectiveInstance& meeting,
+      const CollectiveInstance& collective_instance) const;
+  void exchange_all(const CollectiveInstance& collective_instance, Parts& parts);
+  [[nodiscard]] Parts parts_of(const CollectiveInstance& collective_instance, Gathering& gathering);
+  void check_agreement(const CollectiveInstance& collective_instance) const;
+  void take(const RankCursor& cursor, std::uint32_t operation, Parts& parts, std::size_t member);
+  [[nodiscard]] bool receive(const RankCursor& cursor, std::uint32_t operation);
+  [[nodiscard]] const RoleOperation& operation_of(const CollectiveInstance& collective_instance,
                                                   std::size_t member) const;
-  [[nodiscard]] std::string who(const CollectiveInstance& meeting, std::size_t member) const;
+  [[nodiscard]] std::string who(const CollectiveInstance& collective_instance,
+                                std::size_t member) const;
 
   ExecutionState& state_;
   const ExecutionOptions& options_;

@@ -36,7 +36,7 @@ struct ExecutionOptions {
   /// Of all ranks and hosts: operations begin and end in simulated order, and what no operation
   /// uses any more is freed. Null: in an order drawn from the seed, and nothing is freed. Must
   /// outlive the execution.
-  const StepTimeline* timeline = nullptr;
+  const TrainingStepTimeline* timeline = nullptr;
   /// Tokens that an expert has room for, in place of what Dim::slot says. None: for all tokens, so
   /// that none is ever dropped; 0: as the program says.
   std::optional<std::int64_t> expert_slots{};

@@ -19,66 +19,67 @@ ExecutionState::ExecutionState(const Program& program, std::vector<RoleProgram> 
     : program_{program}, roles_{std::move(roles)}, slots_{static_cast<std::size_t>(queue_slots)} {
   LOCKSTEP_CHECK(queue_slots >= 0);
   const int all = program.mesh.ranks() + hosts_of(program);
-  players_.reserve(static_cast<std::size_t>(all));
-  for (int rank = 0; rank < all; ++rank) add_player(rank);
-  plan_messages();
+  cursors_.reserve(static_cast<std::size_t>(all));
+  for (int rank = 0; rank < all; ++rank) add_cursor(rank);
+  create_messages();
 }
 
-void ExecutionState::add_player(int rank) {
-  Player& player = players_.emplace_back();
-  player.rank = rank;
-  player.role = &roles_[role_played(program_, rank)];
-  player.streams.resize(program_.streams.size());
-  for (std::uint32_t i = 0; i < player.role->operations.size(); ++i) {
-    player.streams[player.operation(i).operation->stream].push_back(i);
+void ExecutionState::add_cursor(int rank) {
+  RankCursor& cursor = cursors_.emplace_back();
+  cursor.rank = rank;
+  cursor.role = &roles_[role_played(program_, rank)];
+  cursor.streams.resize(program_.streams.size());
+  for (std::uint32_t i = 0; i < cursor.role->operations.size(); ++i) {
+    cursor.streams[cursor.operation(i).operation->stream].push_back(i);
   }
-  plan_meetings(player);
+  create_instances(cursor);
 }
 
-void ExecutionState::plan_meetings(Player& player) {
-  player.meetings.assign(player.role->operations.size(), nullptr);
+void ExecutionState::create_instances(RankCursor& cursor) {
+  cursor.collective_instances.assign(cursor.role->operations.size(), nullptr);
   std::map<std::vector<int>, std::size_t> met;
-  for (std::uint32_t i = 0; i < player.role->operations.size(); ++i) {
-    if (player.kind(i) != OperationKind::collective) continue;
-    const Communication& how = *player.operation(i).operation->communication;
-    check_members(program_, player.rank, how, who(player, i));
-    Communicator with = communicator_of(program_, player.rank, how);
+  for (std::uint32_t i = 0; i < cursor.role->operations.size(); ++i) {
+    if (cursor.kind(i) != OperationKind::collective) continue;
+    const Communication& how = *cursor.operation(i).operation->communication;
+    check_members(program_, cursor.rank, how, who(cursor, i));
+    Communicator with = communicator_of(program_, cursor.rank, how);
     const std::size_t count = met[with.members]++;
-    std::unique_ptr<CollectiveInstance>& meeting = meetings_[{with.members, count}];
-    if (meeting == nullptr) {
-      meeting = std::make_unique<CollectiveInstance>();
-      meeting->root = with.root;
-      meeting->operations.assign(with.members.size(), kNoOperation);
-      meeting->members = std::move(with.members);
+    std::unique_ptr<CollectiveInstance>& collective_instance =
+        collective_instances_[{with.members, count}];
+    if (collective_instance == nullptr) {
+      collective_instance = std::make_unique<CollectiveInstance>();
+      collective_instance->root = with.root;
+      collective_instance->operations.assign(with.members.size(), kNoOperation);
+      collective_instance->members = std::move(with.members);
     }
-    meeting->operations[meeting->place_of(player.rank)] = i;
-    player.meetings[i] = meeting.get();
+    collective_instance->operations[collective_instance->place_of(cursor.rank)] = i;
+    cursor.collective_instances[i] = collective_instance.get();
   }
 }
 
 void ExecutionState::begin_step() {
   ended_ = 0;
-  for (auto& [key, meeting] : meetings_) {
-    meeting->here.assign(meeting->members.size(), false);
-    meeting->come = 0;
+  for (auto& [key, collective_instance] : collective_instances_) {
+    collective_instance->here.assign(collective_instance->members.size(), false);
+    collective_instance->come = 0;
   }
   for (auto& [key, connection] : connections_) connection.waiting.clear();
   for (const auto& message : messages_) {
     message->sent = false;
     message->payload = nullptr;
   }
-  for (Player& player : players_) {
-    const std::size_t operations = player.role->operations.size();
-    player.next.assign(player.streams.size(), 0);
-    player.begun.assign(operations, false);
-    player.done.assign(operations, false);
-    player.ended_as.assign(operations, 0);
+  for (RankCursor& cursor : cursors_) {
+    const std::size_t operations = cursor.role->operations.size();
+    cursor.next.assign(cursor.streams.size(), 0);
+    cursor.begun.assign(operations, false);
+    cursor.done.assign(operations, false);
+    cursor.ended_as.assign(operations, 0);
   }
 }
 
-void ExecutionState::end(Player& player, std::uint32_t index) {
-  player.done[index] = true;
-  player.ended_as[index] = ++ended_;
+void ExecutionState::end(RankCursor& cursor, std::uint32_t index) {
+  cursor.done[index] = true;
+  cursor.ended_as[index] = ++ended_;
 }
 
 std::string ExecutionState::name_of(int rank) const {
@@ -86,13 +87,13 @@ std::string ExecutionState::name_of(int rank) const {
   return rank < ranks ? fmt::format("rank {}", rank) : fmt::format("host {}", rank - ranks);
 }
 
-std::string ExecutionState::who(const Player& player, std::uint32_t index) const {
-  return fmt::format("{}: {}", name_of(player.rank), player.role->name(index));
+std::string ExecutionState::who(const RankCursor& cursor, std::uint32_t index) const {
+  return fmt::format("{}: {}", name_of(cursor.rank), cursor.role->name(index));
 }
 
 std::int64_t ExecutionState::operations() const {
   std::int64_t sum = 0;
-  for (const Player& player : players_) sum += std::ssize(player.role->operations);
+  for (const RankCursor& cursor : cursors_) sum += std::ssize(cursor.role->operations);
   return sum;
 }
 

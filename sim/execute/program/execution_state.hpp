@@ -32,7 +32,7 @@ struct CollectiveInstance {
 struct Connection;
 
 /// What one rank sends to another: a send and the receive that takes it.
-struct PlannedMessage {
+struct ExpectedMessage {
   int from = 0;
   int to = 0;
   TensorInstance what{};
@@ -48,11 +48,11 @@ struct PlannedMessage {
 /// interleaved stages each sends activations and gradients to the other from one stream, and which
 /// of them the other wants first is a matter of its own schedule, which has a stream for each.
 struct Connection {
-  std::deque<PlannedMessage*> waiting{};
+  std::deque<ExpectedMessage*> waiting{};
 };
 
 /// A rank or host, and how far it is in the step.
-struct Player {
+struct RankCursor {
   int rank = 0;
   const RoleProgram* role = nullptr;
   std::vector<std::vector<std::uint32_t>> streams{};  // operations
@@ -60,8 +60,8 @@ struct Player {
   std::vector<bool> begun{};                          // per operation
   std::vector<bool> done{};                           // likewise
   std::vector<std::uint64_t> ended_as{};              // likewise: the how manieth of all ranks
-  std::vector<CollectiveInstance*> meetings{};        // likewise; null: no collective
-  std::vector<PlannedMessage*> messages{};            // likewise; null: no send or receive
+  std::vector<CollectiveInstance*> collective_instances{};  // likewise; null: no collective
+  std::vector<ExpectedMessage*> messages{};                 // likewise; null: no send or receive
 
   [[nodiscard]] const RoleOperation& operation(std::uint32_t index) const {
     return role->operations[index];
@@ -85,45 +85,45 @@ class ExecutionState {
 
   void begin_step();
   /// An operation has ended.
-  void end(Player& player, std::uint32_t index);
+  void end(RankCursor& cursor, std::uint32_t index);
 
   /// Whether the connection that a send puts its message on has room.
-  [[nodiscard]] bool has_room(const PlannedMessage& message) const;
-  void put(PlannedMessage& message, std::shared_ptr<const void> payload);
+  [[nodiscard]] bool has_room(const ExpectedMessage& message) const;
+  void put(ExpectedMessage& message, std::shared_ptr<const void> payload);
   /// Whether the message can be taken: it is there, and at the head of its connection.
-  [[nodiscard]] bool comes_next(const PlannedMessage& message) const;
-  [[nodiscard]] std::shared_ptr<const void> take(PlannedMessage& message);
+  [[nodiscard]] bool comes_next(const ExpectedMessage& message) const;
+  [[nodiscard]] std::shared_ptr<const void> take(ExpectedMessage& message);
 
   /// "rank 3: layer 1 microbatch 0: mlp.up", "host 0: ...".
-  [[nodiscard]] std::string who(const Player& player, std::uint32_t index) const;
+  [[nodiscard]] std::string who(const RankCursor& cursor, std::uint32_t index) const;
   [[nodiscard]] std::string name_of(int rank) const;  // "rank 3", "host 0"
 
   [[nodiscard]] const Program& program() const { return program_; }
   [[nodiscard]] const std::vector<RoleProgram>& roles() const { return roles_; }
-  [[nodiscard]] std::vector<Player>& players() { return players_; }
-  [[nodiscard]] const std::vector<Player>& players() const { return players_; }
-  [[nodiscard]] const Player& player(int rank) const {
-    return players_[static_cast<std::size_t>(rank)];
+  [[nodiscard]] std::vector<RankCursor>& cursors() { return cursors_; }
+  [[nodiscard]] const std::vector<RankCursor>& cursors() const { return cursors_; }
+  [[nodiscard]] const RankCursor& cursor(int rank) const {
+    return cursors_[static_cast<std::size_t>(rank)];
   }
   [[nodiscard]] std::int64_t operations() const;  // of a step, of all ranks
 
  private:
   using MessageKey = std::tuple<int, int, TensorInstance>;  // from, to, what
 
-  void add_player(int rank);
-  void plan_meetings(Player& player);
-  void plan_messages();
-  void plan_message(Player& player, std::uint32_t index,
-                    std::map<MessageKey, std::vector<PlannedMessage*>>& known);
-  [[nodiscard]] Connection& connection(const PlannedMessage& message);
+  void add_cursor(int rank);
+  void create_instances(RankCursor& cursor);
+  void create_messages();
+  void create_message(RankCursor& cursor, std::uint32_t index,
+                      std::map<MessageKey, std::vector<ExpectedMessage*>>& known);
+  [[nodiscard]] Connection& connection(const ExpectedMessage& message);
 
   const Program& program_;
   std::vector<RoleProgram> roles_;
   std::size_t slots_;
-  std::vector<Player> players_{};
+  std::vector<RankCursor> cursors_{};
   std::map<std::pair<std::vector<int>, std::size_t>, std::unique_ptr<CollectiveInstance>>
-      meetings_{};
-  std::vector<std::unique_ptr<PlannedMessage>> messages_{};
+      collective_instances_{};
+  std::vector<std::unique_ptr<ExpectedMessage>> messages_{};
   std::map<std::tuple<int, int, int, int>, Connection> connections_{};  // ranks, then streams
   std::uint64_t ended_ = 0;
 };

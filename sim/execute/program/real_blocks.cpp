@@ -34,7 +34,7 @@ BlockMemory::Payload RealBlocks<Real>::read(int rank, std::span<const Chunk> run
 }
 
 template <class Real>
-std::optional<std::string> RealBlocks<Real>::write(const StepPlace& place,
+std::optional<std::string> RealBlocks<Real>::write(const ScheduleStepIndex& place,
                                                    std::span<const Chunk> runs,
                                                    const Payload& payload, Combine combine) {
   const Real* from = static_cast<const std::vector<Real>*>(payload.get())->data();

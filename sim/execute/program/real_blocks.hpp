@@ -19,7 +19,7 @@ class RealBlocks final : public BlockMemory {
   [[nodiscard]] std::vector<Real>& buffer(int rank, Buffer which);
 
   [[nodiscard]] Payload read(int rank, std::span<const Chunk> runs) override;
-  [[nodiscard]] std::optional<std::string> write(const StepPlace& place,
+  [[nodiscard]] std::optional<std::string> write(const ScheduleStepIndex& place,
                                                  std::span<const Chunk> runs,
                                                  const Payload& payload, Combine combine) override;
 

@@ -55,23 +55,23 @@ ValueStore<Real>::ValueStore(const ExecutionState& state, const ExecutionOptions
       options_{options},
       inputs_{program_inputs(state.program())},
       layouts_{state.program(), options.expert_slots.value_or(slots_for_all(state.program()))} {
-  for (const Player& player : state.players()) begin(player);
+  for (const RankCursor& cursor : state.cursors()) begin(cursor);
 }
 
 template <class Real>
-void ValueStore<Real>::begin(const Player& player) {
-  const RoleProgram& role = *player.role;
+void ValueStore<Real>::begin(const RankCursor& cursor) {
+  const RoleProgram& role = *cursor.role;
   held_.emplace_back(role.instances.size());
-  note_first_uses(player);
+  note_first_uses(cursor);
   for (std::uint32_t i = 0; i < role.instances.size(); ++i) {
     const Tensor& tensor = role.tensor(i);
     const TensorInstance& instance = role.instances[i];
-    HeldValues<Real>& of = held(player.rank, i);
+    HeldValues<Real>& of = held(cursor.rank, i);
     of.kept = tensor.resident && tensor.category != Category::gradient &&
               !inputs_.contains(instance.tensor);
     if (!of.kept) continue;
     of.written = true;
-    const PartLayout& layout = layouts_.of(instance.tensor, player.rank);
+    const PartLayout& layout = layouts_.of(instance.tensor, cursor.rank);
     of.values.assign(static_cast<std::size_t>(layout.elements()), 0);
     if (!is_weight(state_.program(), tensor)) continue;
     const std::string& name = original(state_.program(), tensor).name;
@@ -85,11 +85,11 @@ void ValueStore<Real>::begin(const Player& player) {
 }
 
 template <class Real>
-void ValueStore<Real>::note_first_uses(const Player& player) {
-  std::vector<bool> used(player.role->instances.size(), false);
-  for (const RoleOperation& operation : player.role->operations) {
+void ValueStore<Real>::note_first_uses(const RankCursor& cursor) {
+  std::vector<bool> used(cursor.role->instances.size(), false);
+  for (const RoleOperation& operation : cursor.role->operations) {
     for (const std::uint32_t read : operation.reads) {
-      if (!used[read]) held(player.rank, read).read_first = true;
+      if (!used[read]) held(cursor.rank, read).read_first = true;
       used[read] = true;
     }
     for (const std::uint32_t write : operation.writes) used[write] = true;
@@ -98,24 +98,24 @@ void ValueStore<Real>::note_first_uses(const Player& player) {
 
 template <class Real>
 void ValueStore<Real>::begin_step(int step) {
-  for (const Player& player : state_.players()) {
-    for (std::uint32_t i = 0; i < player.role->instances.size(); ++i) {
-      held(player.rank, i).writer = kNoOperation;
-      if (!held(player.rank, i).kept) begin_instance(player, i, step);
+  for (const RankCursor& cursor : state_.cursors()) {
+    for (std::uint32_t i = 0; i < cursor.role->instances.size(); ++i) {
+      held(cursor.rank, i).writer = kNoOperation;
+      if (!held(cursor.rank, i).kept) begin_instance(cursor, i, step);
     }
   }
 }
 
 /// Inputs are loaded, what else is resident begins with zeros.
 template <class Real>
-void ValueStore<Real>::begin_instance(const Player& player, std::uint32_t instance, int step) {
-  const TensorInstance& what = player.role->instances[instance];
-  const Tensor& tensor = player.role->tensor(instance);
-  HeldValues<Real>& of = held(player.rank, instance);
+void ValueStore<Real>::begin_instance(const RankCursor& cursor, std::uint32_t instance, int step) {
+  const TensorInstance& what = cursor.role->instances[instance];
+  const Tensor& tensor = cursor.role->tensor(instance);
+  HeldValues<Real>& of = held(cursor.rank, instance);
   of.values.clear();
   of.written = tensor.resident;
   if (!tensor.resident) return;
-  const PartLayout& part = layouts_.of(what.tensor, player.rank);
+  const PartLayout& part = layouts_.of(what.tensor, cursor.rank);
   const auto input = inputs_.find(what.tensor);
   if (input == inputs_.end()) {
     of.values.assign(static_cast<std::size_t>(part.elements()), 0);
@@ -129,33 +129,33 @@ void ValueStore<Real>::begin_instance(const Player& player, std::uint32_t instan
 }
 
 template <class Real>
-const PartLayout& ValueStore<Real>::layout(const Player& player, std::uint32_t operation,
+const PartLayout& ValueStore<Real>::layout(const RankCursor& cursor, std::uint32_t operation,
                                            std::uint32_t instance) {
   const int rank =
-      rank_of_part(state_.program(), player.rank, *player.operation(operation).operation,
-                   player.role->tensor(instance));
-  return layouts_.of(player.role->instances[instance].tensor, rank);
+      rank_of_part(state_.program(), cursor.rank, *cursor.operation(operation).operation,
+                   cursor.role->tensor(instance));
+  return layouts_.of(cursor.role->instances[instance].tensor, rank);
 }
 
 template <class Real>
-const std::vector<Real>& ValueStore<Real>::read(const Player& player, std::uint32_t operation,
+const std::vector<Real>& ValueStore<Real>::read(const RankCursor& cursor, std::uint32_t operation,
                                                 std::uint32_t instance) const {
-  const HeldValues<Real>& of = held(player.rank, instance);
+  const HeldValues<Real>& of = held(cursor.rank, instance);
   if (of.written) return of.values;
   throw ExecutionError{fmt::format("{} reads {}, which nobody has written",
-                                   state_.who(player, operation),
-                                   player.role->tensor(instance).name)};
+                                   state_.who(cursor, operation),
+                                   cursor.role->tensor(instance).name)};
 }
 
 template <class Real>
-void ValueStore<Real>::store(const Player& player, std::uint32_t operation, std::uint32_t instance,
-                             std::vector<Real> values, bool add) {
-  HeldValues<Real>& of = held(player.rank, instance);
+void ValueStore<Real>::store(const RankCursor& cursor, std::uint32_t operation,
+                             std::uint32_t instance, std::vector<Real> values, bool add) {
+  HeldValues<Real>& of = held(cursor.rank, instance);
   of.writer = operation;
   const auto text = [&](std::string_view what) {
-    return fmt::format("{} {}", state_.who(player, operation), what);
+    return fmt::format("{} {}", state_.who(cursor, operation), what);
   };
-  const Tensor& tensor = player.role->tensor(instance);
+  const Tensor& tensor = cursor.role->tensor(instance);
   if (add && of.written) {
     if (of.values.size() != values.size()) {
       throw ExecutionError{text(
@@ -172,17 +172,17 @@ void ValueStore<Real>::store(const Player& player, std::uint32_t operation, std:
 }
 
 template <class Real>
-std::int64_t ValueStore<Real>::allocate(const Player& player, std::uint32_t instance) {
-  const PartLayout& part = layouts_.of(player.role->instances[instance].tensor, player.rank);
-  held(player.rank, instance)
+std::int64_t ValueStore<Real>::allocate(const RankCursor& cursor, std::uint32_t instance) {
+  const PartLayout& part = layouts_.of(cursor.role->instances[instance].tensor, cursor.rank);
+  held(cursor.rank, instance)
       .values.assign(static_cast<std::size_t>(part.elements()),
                      std::numeric_limits<Real>::quiet_NaN());
   return part.elements();
 }
 
 template <class Real>
-void ValueStore<Real>::release(const Player& player, std::uint32_t instance) {
-  HeldValues<Real>& of = held(player.rank, instance);
+void ValueStore<Real>::release(const RankCursor& cursor, std::uint32_t instance) {
+  HeldValues<Real>& of = held(cursor.rank, instance);
   of.values = {};
   of.written = false;
 }

@@ -29,18 +29,18 @@ class ValueStore {
   void begin_step(int step);
 
   /// How an operand lies on the rank of an operation.
-  [[nodiscard]] const PartLayout& layout(const Player& player, std::uint32_t operation,
+  [[nodiscard]] const PartLayout& layout(const RankCursor& cursor, std::uint32_t operation,
                                          std::uint32_t instance);
   /// Errors: ExecutionError for what nobody has written.
-  [[nodiscard]] const std::vector<Real>& read(const Player& player, std::uint32_t operation,
+  [[nodiscard]] const std::vector<Real>& read(const RankCursor& cursor, std::uint32_t operation,
                                               std::uint32_t instance) const;
   /// `add`: to what is held. Errors: ExecutionError for sums of different lengths.
-  void store(const Player& player, std::uint32_t operation, std::uint32_t instance,
+  void store(const RankCursor& cursor, std::uint32_t operation, std::uint32_t instance,
              std::vector<Real> values, bool add);
 
   /// NaN wherever the rank holds something of the instance; returns how many elements.
-  std::int64_t allocate(const Player& player, std::uint32_t instance);
-  void release(const Player& player, std::uint32_t instance);
+  std::int64_t allocate(const RankCursor& cursor, std::uint32_t instance);
+  void release(const RankCursor& cursor, std::uint32_t instance);
 
   [[nodiscard]] HeldValues<Real>& held(int rank, std::uint32_t instance) {
     return held_[static_cast<std::size_t>(rank)][instance];
@@ -53,9 +53,9 @@ class ValueStore {
   }
 
  private:
-  void begin(const Player& player);
-  void note_first_uses(const Player& player);
-  void begin_instance(const Player& player, std::uint32_t instance, int step);
+  void begin(const RankCursor& cursor);
+  void note_first_uses(const RankCursor& cursor);
+  void begin_instance(const RankCursor& cursor, std::uint32_t instance, int step);
 
   const ExecutionState& state_;
   const ExecutionOptions& options_;

@@ -10,9 +10,9 @@ namespace lockstep::execution {
 
 DrawnOrder::DrawnOrder(ExecutionState& state, OperationRunner& runner, std::uint64_t seed)
     : state_{state}, runner_{runner}, draws_{seed} {
-  for (Player& player : state.players()) {
-    for (std::size_t stream = 0; stream < player.streams.size(); ++stream) {
-      if (!player.streams[stream].empty()) lanes_.push_back({&player, stream});
+  for (RankCursor& cursor : state.cursors()) {
+    for (std::size_t stream = 0; stream < cursor.streams.size(); ++stream) {
+      if (!cursor.streams[stream].empty()) lanes_.push_back({&cursor, stream});
     }
   }
 }
@@ -45,27 +45,27 @@ std::int64_t DrawnOrder::sweep(bool patient) {
 
 /// Whether the next operation of a lane has ended.
 bool DrawnOrder::advance(const Lane& lane) {
-  Player& player = *lane.player;
-  const std::uint32_t index = player.head(lane.stream);
+  RankCursor& cursor = *lane.cursor;
+  const std::uint32_t index = cursor.head(lane.stream);
   if (index == kNoOperation) return false;
-  if (!player.begun[index]) {
-    if (!may_begin(player, index)) return false;
-    player.begun[index] = true;
-    runner_.begin(player, index);
+  if (!cursor.begun[index]) {
+    if (!may_begin(cursor, index)) return false;
+    cursor.begun[index] = true;
+    runner_.begin(cursor, index);
   }
-  if (!runner_.end(player, index)) return false;
-  state_.end(player, index);
-  ++player.next[lane.stream];
+  if (!runner_.end(cursor, index)) return false;
+  state_.end(cursor, index);
+  ++cursor.next[lane.stream];
   return true;
 }
 
-bool DrawnOrder::may_begin(const Player& player, std::uint32_t operation) const {
-  const std::vector<std::uint32_t>& after = player.operation(operation).after;
+bool DrawnOrder::may_begin(const RankCursor& cursor, std::uint32_t operation) const {
+  const std::vector<std::uint32_t>& after = cursor.operation(operation).after;
   const bool ready = std::all_of(after.begin(), after.end(),
-                                 [&](std::uint32_t before) { return player.done[before]; });
+                                 [&](std::uint32_t before) { return cursor.done[before]; });
   if (!ready) return false;
-  return player.kind(operation) != OperationKind::send ||
-         state_.has_room(*player.messages[operation]);
+  return cursor.kind(operation) != OperationKind::send ||
+         state_.has_room(*cursor.messages[operation]);
 }
 
 }  // namespace lockstep::execution

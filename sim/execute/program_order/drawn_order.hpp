@@ -18,13 +18,13 @@ class DrawnOrder {
 
  private:
   struct Lane {
-    Player* player = nullptr;
+    RankCursor* cursor = nullptr;
     std::size_t stream = 0;
   };
 
   [[nodiscard]] std::int64_t sweep(bool patient);
   [[nodiscard]] bool advance(const Lane& lane);
-  [[nodiscard]] bool may_begin(const Player& player, std::uint32_t operation) const;
+  [[nodiscard]] bool may_begin(const RankCursor& cursor, std::uint32_t operation) const;
 
   ExecutionState& state_;
   OperationRunner& runner_;

@@ -30,12 +30,14 @@ class WaitGraph {
 
  private:
   [[nodiscard]] std::size_t head_of(int rank, std::uint32_t operation) const;
-  void add_waits(const Player& player, std::uint32_t operation, std::vector<HeadWait>& out) const;
-  [[nodiscard]] HeadWait for_message(const PlannedMessage& message) const;
-  [[nodiscard]] HeadWait behind(const PlannedMessage& other, std::string what) const;
-  [[nodiscard]] HeadWait for_room(const PlannedMessage& message) const;
-  [[nodiscard]] HeadWait for_member(const CollectiveInstance& meeting, std::size_t member) const;
-  [[nodiscard]] std::string other_sends(const PlannedMessage& wanted) const;
+  void add_waits(const RankCursor& cursor, std::uint32_t operation,
+                 std::vector<HeadWait>& out) const;
+  [[nodiscard]] HeadWait for_message(const ExpectedMessage& message) const;
+  [[nodiscard]] HeadWait behind(const ExpectedMessage& other, std::string what) const;
+  [[nodiscard]] HeadWait for_room(const ExpectedMessage& message) const;
+  [[nodiscard]] HeadWait for_member(const CollectiveInstance& collective_instance,
+                                    std::size_t member) const;
+  [[nodiscard]] std::string other_sends(const ExpectedMessage& wanted) const;
   [[nodiscard]] std::string text_of(const TensorInstance& instance) const;
 
   const ExecutionState& state_;

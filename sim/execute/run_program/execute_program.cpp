@@ -37,7 +37,8 @@ ExecutionParts<Real>::ExecutionParts(const Program& program, ExecutionOptions op
   LOCKSTEP_CHECK(options_.queue_slots >= 1);
   LOCKSTEP_CHECK(options_.device == nullptr || options_.timeline == nullptr);
   if (options_.device != nullptr) {
-    on_device_ = std::make_unique<DeviceStep<Real>>(state_, options_, values_, computations_);
+    on_device_ =
+        std::make_unique<DeviceTrainingStep<Real>>(state_, options_, values_, computations_);
   }
   if (options_.timeline == nullptr) return;
   simulated_ = std::make_unique<SimulatedOrder>(state_, *options_.timeline, *this,
@@ -62,14 +63,14 @@ double ExecutionParts<Real>::step() {
 }
 
 template <class Real>
-bool ExecutionParts<Real>::end(Player& player, std::uint32_t operation) {
-  switch (player.kind(operation)) {
+bool ExecutionParts<Real>::end(RankCursor& cursor, std::uint32_t operation) {
+  switch (cursor.kind(operation)) {
     case OperationKind::collective:
     case OperationKind::send:
     case OperationKind::receive:
-      return exchanges_.end(player, operation);
+      return exchanges_.end(cursor, operation);
     default:
-      computations_.run(player, operation);
+      computations_.run(cursor, operation);
       return true;
   }
 }
@@ -100,7 +101,7 @@ template <class Real>
 AllocationRecord BasicProgramExecution<Real>::allocations(int rank) const {
   LOCKSTEP_CHECK(parts_->simulated() != nullptr);
   const AllocationLog& log = parts_->simulated()->allocations().at(static_cast<std::size_t>(rank));
-  const RoleProgram& role = *parts_->state().player(rank).role;
+  const RoleProgram& role = *parts_->state().cursor(rank).role;
   return {log.use(role, false), log.use(role, true)};
 }
 
@@ -111,15 +112,15 @@ template <class Real, class Wanted>
 [[nodiscard]] std::vector<BasicHeldWeight<Real>> kept_of(execution::ExecutionParts<Real>& parts,
                                                          Wanted&& name_of) {
   std::vector<BasicHeldWeight<Real>> out;
-  for (const execution::Player& player : parts.state().players()) {
-    for (std::uint32_t i = 0; i < player.role->instances.size(); ++i) {
-      execution::HeldValues<Real>& held = parts.values().held(player.rank, i);
-      const Tensor& tensor = player.role->tensor(i);
+  for (const execution::RankCursor& cursor : parts.state().cursors()) {
+    for (std::uint32_t i = 0; i < cursor.role->instances.size(); ++i) {
+      execution::HeldValues<Real>& held = parts.values().held(cursor.rank, i);
+      const Tensor& tensor = cursor.role->tensor(i);
       const std::string name = name_of(tensor);
       if (!held.kept || !held.read_first || name.empty()) continue;
-      const TensorInstance& instance = player.role->instances[i];
-      out.push_back({player.rank, name, tensor.name, instance.position,
-                     &parts.values().layout_of(instance.tensor, player.rank), &held.values});
+      const TensorInstance& instance = cursor.role->instances[i];
+      out.push_back({cursor.rank, name, tensor.name, instance.position,
+                     &parts.values().layout_of(instance.tensor, cursor.rank), &held.values});
     }
   }
   return out;
@@ -151,11 +152,11 @@ void BasicProgramExecution<Real>::take_over(const BasicProgramExecution& from) {
   using Key = std::tuple<int, std::string, int>;  // rank, tensor, position
   std::map<Key, const std::vector<Real>*> known;
   const auto each_kept = [](auto& parts, auto&& visit) {
-    for (const execution::Player& player : parts.state().players()) {
-      for (std::uint32_t i = 0; i < player.role->instances.size(); ++i) {
-        auto& held = parts.values().held(player.rank, i);
-        const int position = player.role->instances[i].position;
-        if (held.kept) visit(Key{player.rank, player.role->tensor(i).name, position}, held);
+    for (const execution::RankCursor& cursor : parts.state().cursors()) {
+      for (std::uint32_t i = 0; i < cursor.role->instances.size(); ++i) {
+        auto& held = parts.values().held(cursor.rank, i);
+        const int position = cursor.role->instances[i].position;
+        if (held.kept) visit(Key{cursor.rank, cursor.role->tensor(i).name, position}, held);
       }
     }
   };

@@ -53,10 +53,10 @@ class BasicProgramExecution {
   /// Likewise of the optimizer's moments.
   [[nodiscard]] std::vector<BasicHeldWeight<Real>> states();
 
-  /// Goes on where another execution of the same plan has stopped, with what its ranks keep from
-  /// step to step, by rank, name and position, and its number of steps: so that steps of different
-  /// programs follow each other. Errors: ExecutionError for what it does not keep, or in other
-  /// parts.
+  /// Goes on where another execution of the same command graph has stopped, with what its ranks
+  /// keep from step to step, by rank, name and position, and its number of steps: so that steps of
+  /// different programs follow each other. Errors: ExecutionError for what it does not keep, or in
+  /// other parts.
   void take_over(const BasicProgramExecution& from);
 
   /// Of a step, of all ranks.

@@ -67,14 +67,14 @@ int peer_of(const Program& program, int rank, const Communication& how, const st
 }
 
 /// The kth send of a tensor from one rank to another belongs to the kth receive of it.
-void ExecutionState::plan_messages() {
-  std::map<MessageKey, std::vector<PlannedMessage*>> known;
-  for (Player& player : players_) {
-    player.messages.assign(player.role->operations.size(), nullptr);
-    for (std::uint32_t i = 0; i < player.role->operations.size(); ++i) {
-      const OperationKind kind = player.kind(i);
+void ExecutionState::create_messages() {
+  std::map<MessageKey, std::vector<ExpectedMessage*>> known;
+  for (RankCursor& cursor : cursors_) {
+    cursor.messages.assign(cursor.role->operations.size(), nullptr);
+    for (std::uint32_t i = 0; i < cursor.role->operations.size(); ++i) {
+      const OperationKind kind = cursor.kind(i);
       if (kind != OperationKind::send && kind != OperationKind::receive) continue;
-      plan_message(player, i, known);
+      create_message(cursor, i, known);
     }
   }
   for (const auto& message : messages_) {
@@ -82,22 +82,22 @@ void ExecutionState::plan_messages() {
   }
 }
 
-void ExecutionState::plan_message(Player& player, std::uint32_t index,
-                                  std::map<MessageKey, std::vector<PlannedMessage*>>& known) {
-  const RoleOperation& what = player.operation(index);
-  const bool sends = player.kind(index) == OperationKind::send;
+void ExecutionState::create_message(RankCursor& cursor, std::uint32_t index,
+                                    std::map<MessageKey, std::vector<ExpectedMessage*>>& known) {
+  const RoleOperation& what = cursor.operation(index);
+  const bool sends = cursor.kind(index) == OperationKind::send;
   const int peer =
-      peer_of(program_, player.rank, *what.operation->communication, who(player, index));
-  const int from = sends ? player.rank : peer;
-  const int to = sends ? peer : player.rank;
-  const TensorInstance& tensor = player.role->instances[sends ? what.reads[0] : what.writes[0]];
-  std::vector<PlannedMessage*>& all = known[{from, to, tensor}];
-  const auto open = std::find_if(all.begin(), all.end(), [&](const PlannedMessage* message) {
+      peer_of(program_, cursor.rank, *what.operation->communication, who(cursor, index));
+  const int from = sends ? cursor.rank : peer;
+  const int to = sends ? peer : cursor.rank;
+  const TensorInstance& tensor = cursor.role->instances[sends ? what.reads[0] : what.writes[0]];
+  std::vector<ExpectedMessage*>& all = known[{from, to, tensor}];
+  const auto open = std::find_if(all.begin(), all.end(), [&](const ExpectedMessage* message) {
     return (sends ? message->send : message->receive) == kNoOperation;
   });
-  PlannedMessage* message = open == all.end() ? nullptr : *open;
+  ExpectedMessage* message = open == all.end() ? nullptr : *open;
   if (message == nullptr) {
-    messages_.push_back(std::make_unique<PlannedMessage>());
+    messages_.push_back(std::make_unique<ExpectedMessage>());
     message = messages_.back().get();
     message->from = from;
     message->to = to;
@@ -105,12 +105,12 @@ void ExecutionState::plan_message(Player& player, std::uint32_t index,
     all.push_back(message);
   }
   (sends ? message->send : message->receive) = index;
-  player.messages[index] = message;
+  cursor.messages[index] = message;
 }
 
-Connection& ExecutionState::connection(const PlannedMessage& message) {
+Connection& ExecutionState::connection(const ExpectedMessage& message) {
   const auto stream_of = [&](int rank, std::uint32_t operation) {
-    return int{player(rank).operation(operation).operation->stream};
+    return int{cursor(rank).operation(operation).operation->stream};
   };
   constexpr int kNobody = -1;  // receives it
   const int taken_by =
@@ -118,23 +118,23 @@ Connection& ExecutionState::connection(const PlannedMessage& message) {
   return connections_[{message.from, message.to, stream_of(message.from, message.send), taken_by}];
 }
 
-bool ExecutionState::has_room(const PlannedMessage& message) const {
+bool ExecutionState::has_room(const ExpectedMessage& message) const {
   return slots_ == 0 || message.connection->waiting.size() < slots_;
 }
 
-void ExecutionState::put(PlannedMessage& message, std::shared_ptr<const void> payload) {
+void ExecutionState::put(ExpectedMessage& message, std::shared_ptr<const void> payload) {
   message.sent = true;
   message.payload = std::move(payload);
   message.connection->waiting.push_back(&message);
 }
 
-bool ExecutionState::comes_next(const PlannedMessage& message) const {
+bool ExecutionState::comes_next(const ExpectedMessage& message) const {
   if (!message.sent) return false;
   return slots_ == 0 || message.connection->waiting.front() == &message;
 }
 
-std::shared_ptr<const void> ExecutionState::take(PlannedMessage& message) {
-  std::deque<PlannedMessage*>& waiting = message.connection->waiting;
+std::shared_ptr<const void> ExecutionState::take(ExpectedMessage& message) {
+  std::deque<ExpectedMessage*>& waiting = message.connection->waiting;
   waiting.erase(std::find(waiting.begin(), waiting.end(), &message));
   return std::move(message.payload);
 }

@@ -18,18 +18,19 @@ class ExecutionParts final : public OperationRunner {
 
   double step();
 
-  void begin(Player& player, std::uint32_t operation) override {
-    exchanges_.begin(player, operation);
+  void begin(RankCursor& cursor, std::uint32_t operation) override {
+    exchanges_.begin(cursor, operation);
   }
-  [[nodiscard]] bool end(Player& player, std::uint32_t operation) override;
-  [[nodiscard]] std::int64_t allocate(Player& player, std::uint32_t instance) override {
-    return values_.allocate(player, instance);
+  [[nodiscard]] bool end(RankCursor& cursor, std::uint32_t operation) override;
+  [[nodiscard]] std::int64_t allocate(RankCursor& cursor, std::uint32_t instance) override {
+    return values_.allocate(cursor, instance);
   }
-  [[nodiscard]] std::int64_t elements(const Player& player, std::uint32_t instance) const override {
-    return std::ssize(values_.held(player.rank, instance).values);
+  [[nodiscard]] std::int64_t elements(const RankCursor& cursor,
+                                      std::uint32_t instance) const override {
+    return std::ssize(values_.held(cursor.rank, instance).values);
   }
-  void release(Player& player, std::uint32_t instance) override {
-    values_.release(player, instance);
+  void release(RankCursor& cursor, std::uint32_t instance) override {
+    values_.release(cursor, instance);
   }
 
   [[nodiscard]] const ExecutionState& state() const { return state_; }
@@ -46,8 +47,8 @@ class ExecutionParts final : public OperationRunner {
   Computations<Real> computations_;
   Exchanges<Real> exchanges_;
   DrawnOrder drawn_;
-  std::unique_ptr<SimulatedOrder> simulated_{};    // null: in a drawn order
-  std::unique_ptr<DeviceStep<Real>> on_device_{};  // null: the host computes
+  std::unique_ptr<SimulatedOrder> simulated_{};            // null: in a drawn order
+  std::unique_ptr<DeviceTrainingStep<Real>> on_device_{};  // null: the host computes
   int steps_ = 0;
 };
 

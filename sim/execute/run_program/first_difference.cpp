@@ -17,7 +17,7 @@ namespace {
 using execution::ExecutionParts;
 using execution::HeldValues;
 using execution::kNoOperation;
-using execution::Player;
+using execution::RankCursor;
 
 /// Name, position, microbatch.
 using Key = std::tuple<std::string, int, int>;
@@ -32,11 +32,11 @@ using Key = std::tuple<std::string, int, int>;
 }
 
 template <class Real>
-[[nodiscard]] bool was_written(const ExecutionParts<Real>& parts, const Player& player,
+[[nodiscard]] bool was_written(const ExecutionParts<Real>& parts, const RankCursor& cursor,
                                std::uint32_t instance) {
-  const HeldValues<Real>& held = parts.values().held(player.rank, instance);
+  const HeldValues<Real>& held = parts.values().held(cursor.rank, instance);
   return held.written && held.writer != kNoOperation &&
-         is_comparable(player.role->tensor(instance));
+         is_comparable(cursor.role->tensor(instance));
 }
 
 /// Whether an operation is one of the reference, or a part of it, or communicates its result:
@@ -58,10 +58,10 @@ template <class Real>
 class ReferenceValues {
  public:
   explicit ReferenceValues(ExecutionParts<Real>& parts) : parts_{parts} {
-    for (const Player& player : parts.state().players()) {
-      for (std::uint32_t i = 0; i < player.role->instances.size(); ++i) {
-        if (!was_written(parts, player, i)) continue;
-        known_.try_emplace(key_of(*player.role, i), Place{player.rank, i});
+    for (const RankCursor& cursor : parts.state().cursors()) {
+      for (std::uint32_t i = 0; i < cursor.role->instances.size(); ++i) {
+        if (!was_written(parts, cursor, i)) continue;
+        known_.try_emplace(key_of(*cursor.role, i), Place{cursor.rank, i});
       }
     }
   }
@@ -72,7 +72,7 @@ class ReferenceValues {
     const auto found = known_.find(key);
     if (found == known_.end()) return nullptr;
     const Place& place = found->second;
-    const RoleProgram& role = *parts_.state().player(place.rank).role;
+    const RoleProgram& role = *parts_.state().cursor(place.rank).role;
     const std::uint32_t by = parts_.values().held(place.rank, place.instance).writer;
     if (!stands_for(writer, role.operations[by].operation->name)) return nullptr;
     const PartLayout& layout =
@@ -115,11 +115,11 @@ struct Written {
 template <class Real>
 [[nodiscard]] std::vector<Written> written_in_order(ExecutionParts<Real>& parts) {
   std::vector<Written> out;
-  for (const Player& player : parts.state().players()) {
-    for (std::uint32_t i = 0; i < player.role->instances.size(); ++i) {
-      if (!was_written(parts, player, i)) continue;
-      const std::uint32_t writer = parts.values().held(player.rank, i).writer;
-      out.push_back({player.ended_as[writer], player.rank, i});
+  for (const RankCursor& cursor : parts.state().cursors()) {
+    for (std::uint32_t i = 0; i < cursor.role->instances.size(); ++i) {
+      if (!was_written(parts, cursor, i)) continue;
+      const std::uint32_t writer = parts.values().held(cursor.rank, i).writer;
+      out.push_back({cursor.ended_as[writer], cursor.rank, i});
     }
   }
   std::stable_sort(out.begin(), out.end(),
@@ -177,13 +177,13 @@ class Search {
 
  private:
   [[nodiscard]] std::optional<FirstDifference> compare(const Written& written) {
-    const Player& player = parts_.state().player(written.rank);
+    const RankCursor& cursor = parts_.state().cursor(written.rank);
     const HeldValues<Real>& held = parts_.values().held(written.rank, written.instance);
-    const bool per_microbatch = player.role->tensor(written.instance).scope == Scope::microbatch;
+    const bool per_microbatch = cursor.role->tensor(written.instance).scope == Scope::microbatch;
     if (per_microbatch && !same_microbatches_) return std::nullopt;
-    const PartLayout& layout = parts_.values().layout(player, held.writer, written.instance);
-    const auto* whole = reference_.whole(key_of(*player.role, written.instance),
-                                         player.operation(held.writer).operation->name, layout);
+    const PartLayout& layout = parts_.values().layout(cursor, held.writer, written.instance);
+    const auto* whole = reference_.whole(key_of(*cursor.role, written.instance),
+                                         cursor.operation(held.writer).operation->name, layout);
     if (whole == nullptr) return std::nullopt;
     const std::vector<std::int64_t> places = layout.global_indices();
     for (std::size_t i = 0; i < std::min(places.size(), held.values.size()); ++i) {
@@ -192,23 +192,23 @@ class Search {
       const auto value = static_cast<double>(held.values[i]);
       if (std::isnan(expected)) continue;  // not held there
       if (std::abs(value - expected) <= tolerance_ * std::max(1.0, std::abs(expected))) continue;
-      return difference(player, written.instance, places[i], value, expected);
+      return difference(cursor, written.instance, places[i], value, expected);
     }
     return std::nullopt;
   }
 
-  [[nodiscard]] FirstDifference difference(const Player& player, std::uint32_t instance,
+  [[nodiscard]] FirstDifference difference(const RankCursor& cursor, std::uint32_t instance,
                                            std::int64_t element, double value,
                                            double expected) const {
-    const std::uint32_t writer = parts_.values().held(player.rank, instance).writer;
+    const std::uint32_t writer = parts_.values().held(cursor.rank, instance).writer;
     FirstDifference out;
-    out.rank = player.rank;
-    out.operation = parts_.state().who(player, writer);
-    std::tie(out.tensor, out.position, out.microbatch) = key_of(*player.role, instance);
+    out.rank = cursor.rank;
+    out.operation = parts_.state().who(cursor, writer);
+    std::tie(out.tensor, out.position, out.microbatch) = key_of(*cursor.role, instance);
     out.element = element;
     out.value = value;
     out.expected = expected;
-    out.reads = reads_text(*player.role, writer);
+    out.reads = reads_text(*cursor.role, writer);
     return out;
   }
 

@@ -20,8 +20,8 @@ class SimulatedOrder {
   /// `own_slots`: experts have room for as many tokens as the program says; else their bytes are
   /// those of the program, whatever the execution has room for. Errors: ExecutionError for a
   /// timeline of another program, or without all ranks.
-  SimulatedOrder(ExecutionState& state, const StepTimeline& timeline, OperationRunner& runner,
-                 bool own_slots);
+  SimulatedOrder(ExecutionState& state, const TrainingStepTimeline& timeline,
+                 OperationRunner& runner, bool own_slots);
 
   /// One step. Errors: ExecutionError for an operation that begins before what it reads is written,
   /// or while others use what it writes, or ends before others have begun what it gets from them;
@@ -59,14 +59,14 @@ class SimulatedOrder {
   void check_writes(const Event& event) const;
   void give_room(const Event& event);
   void count_use(const Event& event, std::uint32_t instance);
-  [[nodiscard]] Bytes bytes_of(const Player& player, std::uint32_t instance,
+  [[nodiscard]] Bytes bytes_of(const RankCursor& cursor, std::uint32_t instance,
                                std::int64_t elements) const;
   [[nodiscard]] const Interval& interval(int rank, std::uint32_t operation) const;
   [[nodiscard]] std::string starts_text(const Event& event) const;
   [[noreturn]] void refuse_end(const Event& event) const;
 
   ExecutionState& state_;
-  const StepTimeline& timeline_;
+  const TrainingStepTimeline& timeline_;
   OperationRunner& runner_;
   bool own_slots_;
   std::vector<const RankTimeline*> ranks_{};  // by rank

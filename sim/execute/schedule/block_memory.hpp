@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "sim/execute/schedule/step_place.hpp"
+#include "sim/execute/schedule/schedule_step_index.hpp"
 #include "sim/schedule/schedule.hpp"
 
 namespace lockstep {
@@ -26,7 +26,7 @@ class BlockMemory {
   [[nodiscard]] virtual Payload read(int rank, std::span<const Chunk> runs) = 0;
   /// What makes the write a mistake, as the end of a sentence that begins with the step's name
   /// ("counts rank 2's chunk 7 twice ..."); nothing where all is well.
-  [[nodiscard]] virtual std::optional<std::string> write(const StepPlace& place,
+  [[nodiscard]] virtual std::optional<std::string> write(const ScheduleStepIndex& place,
                                                          std::span<const Chunk> runs,
                                                          const Payload& payload,
                                                          Combine combine) = 0;

@@ -14,11 +14,11 @@ std::string to_text(const Chunk& chunk) {
   return fmt::format("chunks {} to {} of {}", chunk.first, chunk.first + chunk.count - 1, buffer);
 }
 
-std::string to_text(const StepPlace& place) {
+std::string to_text(const ScheduleStepIndex& place) {
   return fmt::format("rank {}, lane {}, step {}", place.rank, place.lane, place.step);
 }
 
-std::string last_written(const std::optional<StepPlace>& place) {
+std::string last_written(const std::optional<ScheduleStepIndex>& place) {
   if (!place) return "never written";
   return fmt::format("last written by lane {}, step {}", place->lane, place->step);
 }

@@ -20,7 +20,7 @@ inline constexpr std::uint32_t kNone = UINT32_MAX;
 struct PostedSend {
   std::uint32_t next = kNone;  // of those on the connection
   std::uint32_t lane = 0;      // of the sender, as an index into lanes_
-  std::uint32_t place = 0;     // in Step::sends
+  std::uint32_t place = 0;     // in ScheduleStep::sends
   bool over = false;           // for the sender
   std::int64_t step = 0;
   std::int64_t blocks = 0;

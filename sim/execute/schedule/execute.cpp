@@ -98,7 +98,7 @@ class Executor {
     return static_cast<std::size_t>(rank) * static_cast<std::size_t>(lane_count_) +
            static_cast<std::size_t>(lane);
   }
-  [[nodiscard]] StepPlace place_of(std::size_t lane) const {
+  [[nodiscard]] ScheduleStepIndex place_of(std::size_t lane) const {
     return {rank_of(lane), lane_of(lane), lanes_[lane].done};
   }
 
@@ -123,7 +123,7 @@ class Executor {
     if (!known_steps_)
       if (const auto problem = step_problem(schedule_, rank_of(lane), step_))
         return refuse(place_of(lane), *problem);
-    if (const StepRef* missing = first_missing(lane, step_)) {
+    if (const ScheduleStepRef* missing = first_missing(lane, step_)) {
       waiters_[lane_index(rank_of(lane), missing->lane)].push_back({lane, missing->step});
       return;
     }
@@ -135,7 +135,7 @@ class Executor {
     post(lane);
   }
 
-  void load(std::size_t lane, Step& step) const {
+  void load(std::size_t lane, ScheduleStep& step) const {
     step.clear();
     schedule_.step(rank_of(lane), lane_of(lane), lanes_[lane].done, step);
   }
@@ -242,7 +242,7 @@ class Executor {
     const std::uint32_t received = between.receives.pop(receives_);
     PostedSend& send = sends_[sent];
     const PostedReceive& receive = receives_[received];
-    const StepPlace place = place_of(receive.lane);
+    const ScheduleStepIndex place = place_of(receive.lane);
     if (receive.blocks != send.blocks)
       return refuse(
           place, fmt::format("expects {} from rank {}, which sends {}", in_chunks(receive.blocks),
@@ -338,7 +338,7 @@ class Executor {
     });
   }
 
-  void refuse(const StepPlace& place, const std::string& what,
+  void refuse(const ScheduleStepIndex& place, const std::string& what,
               ExecuteOutcome::Kind kind = ExecuteOutcome::Kind::malformed) {
     outcome_.kind = kind;
     outcome_.at = place;
@@ -346,8 +346,9 @@ class Executor {
         fmt::format("rank {}, lane {}, step {} {}", place.rank, place.lane, place.step, what);
   }
 
-  [[nodiscard]] const StepRef* first_missing(std::size_t lane, const Step& step) const {
-    for (const StepRef& after : step.after) {
+  [[nodiscard]] const ScheduleStepRef* first_missing(std::size_t lane,
+                                                     const ScheduleStep& step) const {
+    for (const ScheduleStepRef& after : step.after) {
       if (lanes_[lane_index(rank_of(lane), after.lane)].done <= after.step) return &after;
     }
     return nullptr;
@@ -395,7 +396,7 @@ class Executor {
 
   [[nodiscard]] BlockedLane blocked(std::size_t lane, const LanePosition& position) {
     load(lane, step_);
-    const StepRef* missing = position.begun ? nullptr : first_missing(lane, step_);
+    const ScheduleStepRef* missing = position.begun ? nullptr : first_missing(lane, step_);
     const std::string waits_for = missing != nullptr ? fmt::format("for lane {} to finish step {}",
                                                                    missing->lane, missing->step)
                                                      : open_transfer(position);
@@ -445,7 +446,7 @@ class Executor {
   Pool<PostedReceive> receives_;
   std::vector<std::vector<Waiter>> waiters_;  // per lane: who waits for it
   std::vector<std::uint32_t> sent_on_;        // connections that hold a slot no longer
-  Step step_;                                 // the one in hand
+  ScheduleStep step_;                         // the one in hand
   std::vector<Chunk> runs_;                   // of the message in hand, where it has several
   std::vector<Chunk> read_;                   // of the last payload
   ExecuteOutcome outcome_;

@@ -50,7 +50,7 @@ struct ExecuteOutcome {
   std::vector<BlockedLane> blocked;  // the first few
   std::vector<Wait> waits;           // where stuck: the ring of waits, or the wait for nobody
   std::string problem;               // a sentence naming rank, lane and step; empty when finished
-  std::optional<StepPlace> at;       // that step
+  std::optional<ScheduleStepIndex> at;  // that step
   Traffic traffic;
   /// Some channel between two ranks was used by several lanes of one of them: which of their
   /// messages meet depends on the order of execution.

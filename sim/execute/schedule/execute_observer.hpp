@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "sim/execute/schedule/step_place.hpp"
+#include "sim/execute/schedule/schedule_step_index.hpp"
 #include "sim/schedule/schedule.hpp"
 
 namespace lockstep {
@@ -16,13 +16,13 @@ class ExecuteObserver {
   virtual ~ExecuteObserver() = default;
 
   /// A step begins: what it waits for is done, what it sends is read.
-  virtual void begun(const StepPlace& place, const Step& step) = 0;
+  virtual void begun(const ScheduleStepIndex& place, const ScheduleStep& step) = 0;
   /// What one step sent is written by another.
-  virtual void taken(const StepPlace& sender, const StepPlace& receiver,
+  virtual void taken(const ScheduleStepIndex& sender, const ScheduleStepIndex& receiver,
                      std::span<const Chunk> runs, Combine combine) = 0;
   /// One of a step's local operations, which come in order when its transfers are over.
-  virtual void worked(const StepPlace& place, const LocalOperation& local) = 0;
-  virtual void finished(const StepPlace& place) = 0;
+  virtual void worked(const ScheduleStepIndex& place, const LocalOperation& local) = 0;
+  virtual void finished(const ScheduleStepIndex& place) = 0;
 };
 
 }  // namespace lockstep

@@ -29,8 +29,9 @@ BlockMemory::Payload FloatBlocks::read(int rank, std::span<const Chunk> runs) {
   return floats;
 }
 
-std::optional<std::string> FloatBlocks::write(const StepPlace& place, std::span<const Chunk> runs,
-                                              const Payload& payload, Combine combine) {
+std::optional<std::string> FloatBlocks::write(const ScheduleStepIndex& place,
+                                              std::span<const Chunk> runs, const Payload& payload,
+                                              Combine combine) {
   const float* arrived = static_cast<const Floats*>(payload.get())->data();
   for (const Chunk& run : runs) {
     const std::span<float> into = chunk_of(memory_, schedule_, place.rank, run);

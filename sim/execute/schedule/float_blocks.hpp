@@ -13,7 +13,7 @@ class FloatBlocks final : public BlockMemory {
   FloatBlocks(const Schedule& schedule, HostMemory& memory);
 
   [[nodiscard]] Payload read(int rank, std::span<const Chunk> runs) override;
-  [[nodiscard]] std::optional<std::string> write(const StepPlace& place,
+  [[nodiscard]] std::optional<std::string> write(const ScheduleStepIndex& place,
                                                  std::span<const Chunk> runs,
                                                  const Payload& payload, Combine combine) override;
 

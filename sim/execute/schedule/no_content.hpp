@@ -8,7 +8,7 @@ namespace lockstep {
 class NoContent final : public BlockMemory {
  public:
   [[nodiscard]] Payload read(int, std::span<const Chunk>) override { return nullptr; }
-  [[nodiscard]] std::optional<std::string> write(const StepPlace&, std::span<const Chunk>,
+  [[nodiscard]] std::optional<std::string> write(const ScheduleStepIndex&, std::span<const Chunk>,
                                                  const Payload&, Combine) override {
     return std::nullopt;
   }

@@ -18,7 +18,7 @@ class PairedBlocks final : public BlockMemory {
     return std::allocate_shared<Pair>(FreeListAllocator<Pair>{pairs_}, first_.read(rank, runs),
                                       second_.read(rank, runs));
   }
-  [[nodiscard]] std::optional<std::string> write(const StepPlace& place,
+  [[nodiscard]] std::optional<std::string> write(const ScheduleStepIndex& place,
                                                  std::span<const Chunk> runs,
                                                  const Payload& payload, Combine combine) override {
     const Pair& pair = *static_cast<const Pair*>(payload.get());

@@ -30,7 +30,7 @@ MaybeProblem chunk_problem(const Schedule& schedule, int rank, Chunk chunk) {
                      chunk.first, held);
 }
 
-MaybeProblem reference_problem(const Schedule& schedule, int rank, StepRef after) {
+MaybeProblem reference_problem(const Schedule& schedule, int rank, ScheduleStepRef after) {
   if (0 <= after.lane && after.lane < schedule.lanes() && 0 <= after.step &&
       after.step < schedule.steps(rank, after.lane))
     return std::nullopt;
@@ -38,7 +38,7 @@ MaybeProblem reference_problem(const Schedule& schedule, int rank, StepRef after
 }
 
 template <typename Transfer>
-MaybeProblem transfer_problem(const Schedule& schedule, int rank, const Step& step,
+MaybeProblem transfer_problem(const Schedule& schedule, int rank, const ScheduleStep& step,
                               const Transfer& transfer) {
   if (auto problem = peer_problem(schedule, transfer.peer)) return problem;
   if (auto problem = channel_problem(transfer.channel)) return problem;
@@ -62,7 +62,7 @@ MaybeProblem local_problem(const Schedule& schedule, int rank, const LocalOperat
 
 }  // namespace
 
-MaybeProblem step_problem(const Schedule& schedule, int rank, const Step& step) {
+MaybeProblem step_problem(const Schedule& schedule, int rank, const ScheduleStep& step) {
   for (const Send& send : step.sends) {
     if (auto problem = transfer_problem(schedule, rank, step, send)) return problem;
   }
@@ -74,7 +74,7 @@ MaybeProblem step_problem(const Schedule& schedule, int rank, const Step& step) 
   for (const LocalOperation& local : step.locals) {
     if (auto problem = local_problem(schedule, rank, local)) return problem;
   }
-  for (const StepRef& after : step.after) {
+  for (const ScheduleStepRef& after : step.after) {
     if (auto problem = reference_problem(schedule, rank, after)) return problem;
   }
   return std::nullopt;

@@ -14,6 +14,6 @@ inline constexpr int kMostChannels = 1 << 16;
 /// exist, a local operation between lengths that differ, several messages that are forwarded.
 /// The end of a sentence that begins with the step's name ("names rank 9, but there are 8 ranks").
 [[nodiscard]] std::optional<std::string> step_problem(const Schedule& schedule, int rank,
-                                                      const Step& step);
+                                                      const ScheduleStep& step);
 
 }  // namespace lockstep

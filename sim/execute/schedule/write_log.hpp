@@ -20,7 +20,7 @@ class WriteLog final : public BlockMemory {
   [[nodiscard]] Payload read(int rank, std::span<const Chunk> runs) override {
     return inner_.read(rank, runs);
   }
-  [[nodiscard]] std::optional<std::string> write(const StepPlace& place,
+  [[nodiscard]] std::optional<std::string> write(const ScheduleStepIndex& place,
                                                  std::span<const Chunk> runs,
                                                  const Payload& payload, Combine combine) override {
     ++writes_;
@@ -34,11 +34,11 @@ class WriteLog final : public BlockMemory {
   }
 
   /// None: the block is as it was at the start.
-  [[nodiscard]] std::optional<StepPlace> last_write(int rank, Buffer buffer,
-                                                    std::int64_t block) const {
+  [[nodiscard]] std::optional<ScheduleStepIndex> last_write(int rank, Buffer buffer,
+                                                            std::int64_t block) const {
     const Writer writer = writer_of(rank, buffer, block);
     if (writer.lane < 0) return std::nullopt;
-    return StepPlace{rank, writer.lane, writer.step};
+    return ScheduleStepIndex{rank, writer.lane, writer.step};
   }
   /// Which of all writes, from 1 on, that was; 0: none.
   [[nodiscard]] std::int64_t last_number(int rank, Buffer buffer, std::int64_t block) const {

@@ -25,7 +25,7 @@ BlockMemory::Payload HeardOf::read(int rank, std::span<const Chunk>) {
   return std::make_shared<const Set>(known_[static_cast<std::size_t>(rank)]);
 }
 
-std::optional<std::string> HeardOf::write(const StepPlace& place, std::span<const Chunk>,
+std::optional<std::string> HeardOf::write(const ScheduleStepIndex& place, std::span<const Chunk>,
                                           const Payload& payload, Combine) {
   const Set& told = *static_cast<const Set*>(payload.get());
   Set& mine = known_[static_cast<std::size_t>(place.rank)];

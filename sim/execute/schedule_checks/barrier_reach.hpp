@@ -14,7 +14,7 @@ class HeardOf final : public BlockMemory {
   explicit HeardOf(int ranks);
 
   [[nodiscard]] Payload read(int rank, std::span<const Chunk> runs) override;
-  [[nodiscard]] std::optional<std::string> write(const StepPlace& place,
+  [[nodiscard]] std::optional<std::string> write(const ScheduleStepIndex& place,
                                                  std::span<const Chunk> runs,
                                                  const Payload& payload, Combine combine) override;
 

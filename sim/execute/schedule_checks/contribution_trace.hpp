@@ -26,7 +26,7 @@ class ContributionTrace final : public BlockMemory {
   [[nodiscard]] Payload read(int rank, std::span<const Chunk> runs) override {
     return inner_.read(rank, runs);
   }
-  [[nodiscard]] std::optional<std::string> write(const StepPlace& place,
+  [[nodiscard]] std::optional<std::string> write(const ScheduleStepIndex& place,
                                                  std::span<const Chunk> runs,
                                                  const Payload& payload, Combine combine) override {
     const std::int64_t before = held(place.rank, runs);
@@ -59,7 +59,7 @@ class ContributionTrace final : public BlockMemory {
     return set.written() && sets_.difference(wanted_, set, 0).count == 0;
   }
 
-  void note(const StepPlace& place, std::int64_t more) {
+  void note(const ScheduleStepIndex& place, std::int64_t more) {
     if (more > 0) reached_ = place;
     if (more < 0 && until_ > 0 && !overwritten_) overwritten_ = place;
   }
@@ -70,8 +70,8 @@ class ContributionTrace final : public BlockMemory {
   Contributions wanted_;
   std::int64_t until_;
   std::int64_t writes_ = 0;
-  std::optional<StepPlace> reached_;      // where it came last
-  std::optional<StepPlace> overwritten_;  // where it was first
+  std::optional<ScheduleStepIndex> reached_;      // where it came last
+  std::optional<ScheduleStepIndex> overwritten_;  // where it was first
 };
 
 }  // namespace lockstep

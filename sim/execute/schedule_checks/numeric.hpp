@@ -31,8 +31,9 @@ struct WrongElement {
   std::int64_t element = 0;  // in the result, counted over the whole message
   double got = 0;
   double expected = 0;
-  Chunk chunk{};                       // its block
-  std::optional<StepPlace> written{};  // which step wrote it last; none: as it was at the start
+  Chunk chunk{};  // its block
+  std::optional<ScheduleStepIndex>
+      written{};  // which step wrote it last; none: as it was at the start
 };
 
 struct NumericVerdict {

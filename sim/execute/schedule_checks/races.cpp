@@ -53,7 +53,7 @@ struct Survey {
 
 Survey survey_of(const Schedule& schedule) {
   Survey out;
-  Step step;
+  ScheduleStep step;
   const auto lanes = static_cast<std::size_t>(schedule.lanes());
   for (int rank = 0; rank < schedule.ranks(); ++rank) {
     for (int lane = 0; lane < schedule.lanes(); ++lane) {
@@ -63,7 +63,7 @@ Survey survey_of(const Schedule& schedule) {
         out.events += 1 + std::ssize(step.receives);
         for (const Receive& receive : step.receives) out.blocks += step.blocks_of(receive);
         for (const LocalOperation& local : step.locals) out.blocks += local.to.count;
-        for (const StepRef& after : step.after) {
+        for (const ScheduleStepRef& after : step.after) {
           const std::size_t other =
               static_cast<std::size_t>(rank) * lanes + static_cast<std::size_t>(after.lane);
           out.named_steps.try_emplace({other, after.step});
@@ -75,7 +75,7 @@ Survey survey_of(const Schedule& schedule) {
 }
 
 /// Whether a step takes two messages, not both to be added, into one block.
-bool takes_twice(const Step& step, std::vector<std::pair<Chunk, Combine>>& taken) {
+bool takes_twice(const ScheduleStep& step, std::vector<std::pair<Chunk, Combine>>& taken) {
   if (step.receives.size() < 2) return false;
   taken.clear();
   for (const Receive& receive : step.receives) {
@@ -105,7 +105,7 @@ class BlockUsers {
   BlockUsers(const Schedule& schedule, int rank) : schedule_{schedule}, rank_{rank} {}
 
   /// Whether two lanes meet in a block, at least one of them to write, with what this step uses.
-  bool meet_in(const Step& step, int lane) {
+  bool meet_in(const ScheduleStep& step, int lane) {
     const auto all = [&](const auto& messages, bool writes) {
       return std::ranges::any_of(messages, [&](const auto& message) {
         return meet(message.chunk, lane, writes) ||
@@ -148,7 +148,7 @@ class BlockUsers {
 
 /// Lanes that use blocks of their own are in order, but for what one step receives.
 bool may_race(const Schedule& schedule) {
-  Step step;
+  ScheduleStep step;
   std::vector<std::pair<Chunk, Combine>> taken;
   for (int rank = 0; rank < schedule.ranks(); ++rank) {
     BlockUsers users{schedule, rank};
@@ -179,10 +179,10 @@ class RaceFinder final : public ExecuteObserver {
     arriving_.assign(all, Clock(length));
   }
 
-  void begun(const StepPlace& place, const Step& step) override {
+  void begun(const ScheduleStepIndex& place, const ScheduleStep& step) override {
     const std::size_t lane = index(place);
     Clock& clock = clocks_[lane];
-    for (const StepRef& after : step.after)
+    for (const ScheduleStepRef& after : step.after)
       join(clock, named_.at({index({place.rank, after.lane, 0}), after.step}));
     reach(clock, lane, begin_of(place.step));
     arriving_[lane] = clock;
@@ -195,8 +195,8 @@ class RaceFinder final : public ExecuteObserver {
     }
   }
 
-  void taken(const StepPlace& sender, const StepPlace& receiver, std::span<const Chunk> runs,
-             Combine combine) override {
+  void taken(const ScheduleStepIndex& sender, const ScheduleStepIndex& receiver,
+             std::span<const Chunk> runs, Combine combine) override {
     const std::size_t from = index(sender);
     const std::size_t to = index(receiver);
     const auto message = sent_.find({from, sender.step});
@@ -210,14 +210,14 @@ class RaceFinder final : public ExecuteObserver {
     for (const Chunk& run : runs) touch(access, run, known);
   }
 
-  void worked(const StepPlace& place, const LocalOperation& local) override {
+  void worked(const ScheduleStepIndex& place, const LocalOperation& local) override {
     const LaneStep by{index(place), place.step};
     const std::int32_t until = end_of(place.step);
     touch({Access::Kind::read, by, by, until}, local.from, arriving_[by.first]);
     touch({kind_of(local.combine), by, by, until}, local.to, arriving_[by.first]);
   }
 
-  void finished(const StepPlace& place) override {
+  void finished(const ScheduleStepIndex& place) override {
     const std::size_t lane = index(place);
     reach(arriving_[lane], lane, end_of(place.step));
     clocks_[lane] = arriving_[lane];
@@ -239,10 +239,10 @@ class RaceFinder final : public ExecuteObserver {
   static Access::Kind kind_of(Combine combine) {
     return combine == Combine::copy ? Access::Kind::copy : Access::Kind::sum;
   }
-  [[nodiscard]] std::size_t index(const StepPlace& place) const {
+  [[nodiscard]] std::size_t index(const ScheduleStepIndex& place) const {
     return static_cast<std::size_t>(place.rank) * lanes_ + static_cast<std::size_t>(place.lane);
   }
-  [[nodiscard]] StepPlace place_of(const LaneStep& by) const {
+  [[nodiscard]] ScheduleStepIndex place_of(const LaneStep& by) const {
     return {static_cast<int>(by.first / lanes_), static_cast<int>(by.first % lanes_), by.second};
   }
   static void reach(Clock& clock, std::size_t lane, std::int32_t until) {
@@ -250,7 +250,7 @@ class RaceFinder final : public ExecuteObserver {
   }
 
   void touch(const Access& access, const Chunk& run, const Clock& known) {
-    const StepPlace place = place_of(access.by);
+    const ScheduleStepIndex place = place_of(access.by);
     auto& buffer = buffers_[static_cast<std::size_t>(place.rank) * kBuffers +
                             static_cast<std::size_t>(run.buffer)];
     if (buffer.empty())
@@ -293,15 +293,15 @@ class RaceFinder final : public ExecuteObserver {
   void note(const Access& before, const Access& after, const Chunk& block) {
     ++verdict_.count;
     if (verdict_.first) return;
-    const StepPlace first = place_of(before.by);
-    const StepPlace second = place_of(after.by);
+    const ScheduleStepIndex first = place_of(before.by);
+    const ScheduleStepIndex second = place_of(after.by);
     verdict_.first = {first, second, block, say(before, after, block)};
   }
 
   [[nodiscard]] std::string say(const Access& before, const Access& after,
                                 const Chunk& block) const {
-    const StepPlace first = place_of(before.by);
-    const StepPlace second = place_of(after.by);
+    const ScheduleStepIndex first = place_of(before.by);
+    const ScheduleStepIndex second = place_of(after.by);
     if (first == second)
       return fmt::format("{} takes two messages into {}, and nothing says which comes first",
                          to_text(first), to_text(block));

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "sim/execute/schedule/step_place.hpp"
+#include "sim/execute/schedule/schedule_step_index.hpp"
 #include "sim/schedule/schedule.hpp"
 
 /// Do lanes meet in memory without a word about who comes first? A wrong result shows a race in
@@ -15,10 +15,10 @@ namespace lockstep {
 /// named steps and messages leads from one to the other. Sums of one step's messages into one block
 /// are no race; sums by two lanes are.
 struct Race {
-  StepPlace first;   // as executed; both of one rank
-  StepPlace second;  // may be the same step: two messages of it
-  Chunk chunk;       // one block
-  std::string what;  // a sentence
+  ScheduleStepIndex first;   // as executed; both of one rank
+  ScheduleStepIndex second;  // may be the same step: two messages of it
+  Chunk chunk;               // one block
+  std::string what;          // a sentence
 };
 
 struct RaceVerdict {

@@ -18,7 +18,7 @@ bool meet(const std::vector<Chunk>& runs, const Chunk& chunk) {
 }
 
 /// Whether the step touches the chunk in that round.
-bool touches(const Round& round, const StepPlace& place, const Chunk& chunk) {
+bool touches(const Round& round, const ScheduleStepIndex& place, const Chunk& chunk) {
   const auto by_message = [&](const RoundMessage& message) {
     return (message.receiver == place && meet(message.received, chunk)) ||
            (message.sender == place && meet(message.sent, chunk));
@@ -33,15 +33,15 @@ bool touches(const Round& round, const StepPlace& place, const Chunk& chunk) {
 
 }  // namespace
 
-std::optional<std::int64_t> round_of(const Schedule& schedule, const StepPlace& place,
+std::optional<std::int64_t> round_of(const Schedule& schedule, const ScheduleStepIndex& place,
                                      const Chunk& chunk, std::optional<int> slots) {
   NoContent nothing;
-  RoundPlayer player{schedule, nothing, slots};
+  RoundSimulator cursor{schedule, nothing, slots};
   std::optional<std::int64_t> found;
   Round round;
-  while (player.next(round))
+  while (cursor.next(round))
     if (touches(round, place, chunk)) found = round.number;
-  const std::optional<RoundStop>& stop = player.stopped();
+  const std::optional<RoundStop>& stop = cursor.stopped();
   if (!found && stop && stop->place == place) found = stop->round;
   return found;
 }

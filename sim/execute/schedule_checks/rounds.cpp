@@ -14,7 +14,7 @@ namespace lockstep {
 namespace {
 
 template <typename Message>
-std::vector<Chunk> runs_of(const Step& step, const Message& message) {
+std::vector<Chunk> runs_of(const ScheduleStep& step, const Message& message) {
   std::vector<Chunk> out{message.chunk};
   const auto more = step.more(message.more);
   out.insert(out.end(), more.begin(), more.end());
@@ -32,7 +32,8 @@ bool same(const Chunk& a, const Chunk& b) {
 
 }  // namespace
 
-RoundPlayer::RoundPlayer(const Schedule& schedule, BlockMemory& memory, std::optional<int> slots)
+RoundSimulator::RoundSimulator(const Schedule& schedule, BlockMemory& memory,
+                               std::optional<int> slots)
     : schedule_{schedule},
       memory_{memory},
       slots_{static_cast<std::size_t>(slots.value_or(schedule.slots()))} {
@@ -43,7 +44,7 @@ RoundPlayer::RoundPlayer(const Schedule& schedule, BlockMemory& memory, std::opt
     }
 }
 
-bool RoundPlayer::next(Round& round) {
+bool RoundSimulator::next(Round& round) {
   if (stopped_) return false;
   try {
     return play(round);
@@ -53,7 +54,7 @@ bool RoundPlayer::next(Round& round) {
   }
 }
 
-bool RoundPlayer::play(Round& round) {
+bool RoundSimulator::play(Round& round) {
   round_ = &round;
   do {
     round = {.number = ++number_, .messages = {}, .locals = {}};
@@ -73,13 +74,13 @@ bool RoundPlayer::play(Round& round) {
   return false;
 }
 
-std::size_t RoundPlayer::lane_index(int rank, int lane) const {
+std::size_t RoundSimulator::lane_index(int rank, int lane) const {
   return static_cast<std::size_t>(rank) * static_cast<std::size_t>(schedule_.lanes()) +
          static_cast<std::size_t>(lane);
 }
 
 /// All that takes no time.
-void RoundPlayer::settle() {
+void RoundSimulator::settle() {
   do {
     while (!may_begin_.empty()) {
       const std::size_t lane = may_begin_.front();
@@ -90,10 +91,10 @@ void RoundPlayer::settle() {
   } while (!may_begin_.empty());
 }
 
-void RoundPlayer::begin(std::size_t lane) {
+void RoundSimulator::begin(std::size_t lane) {
   Lane& own = lanes_[lane];
   if (own.place.step == own.steps) return;
-  Step step;
+  ScheduleStep step;
   schedule_.step(own.place.rank, own.place.lane, own.place.step, step);
   if (const auto problem = step_problem(schedule_, own.place.rank, step))
     stop(own.place, number_ + 1, *problem);
@@ -103,8 +104,8 @@ void RoundPlayer::begin(std::size_t lane) {
   post(lane, step);
 }
 
-bool RoundPlayer::must_wait(std::size_t lane, const Step& step) {
-  for (const StepRef& after : step.after) {
+bool RoundSimulator::must_wait(std::size_t lane, const ScheduleStep& step) {
+  for (const ScheduleStepRef& after : step.after) {
     Lane& other = lanes_[lane_index(lanes_[lane].place.rank, after.lane)];
     if (other.place.step > after.step) continue;
     other.waiters.push_back(lane);
@@ -113,8 +114,8 @@ bool RoundPlayer::must_wait(std::size_t lane, const Step& step) {
   return false;
 }
 
-void RoundPlayer::post(std::size_t lane, const Step& step) {
-  const StepPlace place = lanes_[lane].place;
+void RoundSimulator::post(std::size_t lane, const ScheduleStep& step) {
+  const ScheduleStepIndex place = lanes_[lane].place;
   BlockMemory::Payload payload;  // of the runs in `read`; messages with the same share it
   std::vector<Chunk> read;
   for (std::size_t i = 0; i < step.sends.size(); ++i) {
@@ -132,7 +133,7 @@ void RoundPlayer::post(std::size_t lane, const Step& step) {
         .receives.push({lane, place, runs_of(step, receive), receive.combine, receive.forwarded});
 }
 
-RoundPlayer::Connection& RoundPlayer::connection(int from, int to, int channel) {
+RoundSimulator::Connection& RoundSimulator::connection(int from, int to, int channel) {
   const Key key{from, to, channel};
   Connection& out = connections_[key];
   out.channel = channel;
@@ -141,7 +142,7 @@ RoundPlayer::Connection& RoundPlayer::connection(int from, int to, int channel) 
 }
 
 /// One unit of time: what is sent leaves, and arrives.
-void RoundPlayer::send_all() {
+void RoundSimulator::send_all() {
   std::vector<std::size_t> over;
   std::map<Key, Connection*> still;
   for (auto& [key, between] : std::exchange(active_, {})) {
@@ -153,7 +154,7 @@ void RoundPlayer::send_all() {
   transfers_over(over);
 }
 
-void RoundPlayer::send(Connection& between, std::vector<std::size_t>& over) {
+void RoundSimulator::send(Connection& between, std::vector<std::size_t>& over) {
   while (!between.sends.empty()) {
     if (slots_ == 0 ? between.receives.empty() : between.arrived.size() + between.held >= slots_)
       return;
@@ -170,7 +171,7 @@ void RoundPlayer::send(Connection& between, std::vector<std::size_t>& over) {
 }
 
 /// With slots: what waits at a receiver that has come to take it.
-void RoundPlayer::take_arrived() {
+void RoundSimulator::take_arrived() {
   if (slots_ == 0) return;
   std::vector<std::size_t> over;
   for (auto& [key, between] : active_)
@@ -179,7 +180,7 @@ void RoundPlayer::take_arrived() {
   transfers_over(over);
 }
 
-void RoundPlayer::take(Connection& between, PostedSend sent, std::vector<std::size_t>& over) {
+void RoundSimulator::take(Connection& between, PostedSend sent, std::vector<std::size_t>& over) {
   PostedReceive receive = between.receives.pop();
   const std::int64_t blocks = blocks_of(sent.runs);
   if (blocks_of(receive.runs) != blocks)
@@ -199,14 +200,14 @@ void RoundPlayer::take(Connection& between, PostedSend sent, std::vector<std::si
                               std::move(receive.runs), receive.combine, blocks, sent.left});
 }
 
-void RoundPlayer::transfers_over(const std::vector<std::size_t>& lanes) {
+void RoundSimulator::transfers_over(const std::vector<std::size_t>& lanes) {
   for (const std::size_t lane : lanes)
     if (--lanes_[lane].pending == 0) end_step(lane);
 }
 
-void RoundPlayer::end_step(std::size_t lane) {
+void RoundSimulator::end_step(std::size_t lane) {
   Lane& own = lanes_[lane];
-  Step step;
+  ScheduleStep step;
   schedule_.step(own.place.rank, own.place.lane, own.place.step, step);
   for (const LocalOperation& local : step.locals) {
     const auto payload = memory_.read(own.place.rank, {&local.from, 1});
@@ -221,11 +222,11 @@ void RoundPlayer::end_step(std::size_t lane) {
   for (const std::size_t waiter : std::exchange(own.waiters, {})) may_begin_.push_back(waiter);
 }
 
-void RoundPlayer::order_messages() {
+void RoundSimulator::order_messages() {
   std::vector<std::size_t> at(round_->messages.size());
   std::iota(at.begin(), at.end(), std::size_t{0});
   const auto key = [&](std::size_t i) {
-    const StepPlace& sender = round_->messages[i].sender;
+    const ScheduleStepIndex& sender = round_->messages[i].sender;
     return std::tuple{sender.rank, sender.lane, sender.step, order_[i]};
   };
   std::ranges::stable_sort(at, {}, key);
@@ -235,11 +236,11 @@ void RoundPlayer::order_messages() {
   round_->messages = std::move(sorted);
 }
 
-void RoundPlayer::stop(const StepPlace& place, std::int64_t round, std::string what) {
+void RoundSimulator::stop(const ScheduleStepIndex& place, std::int64_t round, std::string what) {
   throw RoundStop{place, round, std::move(what)};
 }
 
-void RoundPlayer::stop_stuck() const {
+void RoundSimulator::stop_stuck() const {
   const auto first =
       std::ranges::find_if(lanes_, [](const Lane& lane) { return lane.place.step < lane.steps; });
   stop(first->place, number_, "never completes; no rank can continue");

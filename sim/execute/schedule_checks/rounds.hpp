@@ -16,8 +16,8 @@ namespace lockstep {
 
 /// A message of a round, with the runs of blocks that it takes from the sender and where they go.
 struct RoundMessage {
-  StepPlace sender;
-  StepPlace receiver;
+  ScheduleStepIndex sender;
+  ScheduleStepIndex receiver;
   int channel = 0;
   std::vector<Chunk> sent;
   std::vector<Chunk> received;
@@ -27,7 +27,7 @@ struct RoundMessage {
 };
 
 struct RoundLocal {
-  StepPlace place;
+  ScheduleStepIndex place;
   LocalOperation operation;
 };
 
@@ -40,7 +40,7 @@ struct Round {
 
 /// Where and why a schedule does not go on.
 struct RoundStop {
-  StepPlace place;
+  ScheduleStepIndex place;
   std::int64_t round = 0;  // in which the step would have
   std::string what;        // the end of a sentence that begins with the step's name
 };
@@ -49,13 +49,13 @@ struct RoundStop {
 /// messages that then begin after k-1 units. With one lane whose ranks are in step, that is the
 /// step's index. What a step sends is read when the step begins; what arrives in a round is written
 /// when all that the round's steps send has been read.
-class RoundPlayer {
+class RoundSimulator {
  public:
   /// Both must outlive this. `slots`: in place of the schedule's.
-  RoundPlayer(const Schedule& schedule, BlockMemory& memory, std::optional<int> slots = {});
-  RoundPlayer(const RoundPlayer&) = delete;
-  RoundPlayer& operator=(const RoundPlayer&) = delete;
-  ~RoundPlayer() = default;
+  RoundSimulator(const Schedule& schedule, BlockMemory& memory, std::optional<int> slots = {});
+  RoundSimulator(const RoundSimulator&) = delete;
+  RoundSimulator& operator=(const RoundSimulator&) = delete;
+  ~RoundSimulator() = default;
 
   /// The next round in which something happens; false when all is done, and where the schedule
   /// cannot go on or makes a mistake: see stopped().
@@ -66,7 +66,7 @@ class RoundPlayer {
  private:
   struct Connection;
   struct Lane {
-    StepPlace place;  // the step in hand
+    ScheduleStepIndex place;  // the step in hand
     std::int64_t steps = 0;
     std::int64_t pending = 0;  // its transfers that are not over
     std::vector<std::size_t> waiters{};
@@ -75,7 +75,7 @@ class RoundPlayer {
   };
   struct PostedSend {
     std::size_t lane = 0;
-    StepPlace place;
+    ScheduleStepIndex place;
     std::size_t index = 0;  // among the step's sends
     std::vector<Chunk> runs;
     BlockMemory::Payload payload;
@@ -83,7 +83,7 @@ class RoundPlayer {
   };
   struct PostedReceive {
     std::size_t lane = 0;
-    StepPlace place;
+    ScheduleStepIndex place;
     std::vector<Chunk> runs;
     Combine combine = Combine::copy;
     bool forwarded = false;
@@ -101,8 +101,8 @@ class RoundPlayer {
   [[nodiscard]] std::size_t lane_index(int rank, int lane) const;
   void settle();
   void begin(std::size_t lane);
-  [[nodiscard]] bool must_wait(std::size_t lane, const Step& step);
-  void post(std::size_t lane, const Step& step);
+  [[nodiscard]] bool must_wait(std::size_t lane, const ScheduleStep& step);
+  void post(std::size_t lane, const ScheduleStep& step);
   [[nodiscard]] Connection& connection(int from, int to, int channel);
   void send_all();
   void send(Connection& between, std::vector<std::size_t>& over);
@@ -112,7 +112,8 @@ class RoundPlayer {
   void end_step(std::size_t lane);
   void order_messages();
   /// These throw a RoundStop, which next() takes.
-  [[noreturn]] static void stop(const StepPlace& place, std::int64_t round, std::string what);
+  [[noreturn]] static void stop(const ScheduleStepIndex& place, std::int64_t round,
+                                std::string what);
   [[noreturn]] void stop_stuck() const;
   [[nodiscard]] bool play(Round& round);
 

@@ -54,8 +54,9 @@ BlockMemory::Payload SymbolBlocks::read(int rank, std::span<const Chunk> runs) {
   return read;
 }
 
-std::optional<std::string> SymbolBlocks::write(const StepPlace& place, std::span<const Chunk> runs,
-                                               const Payload& payload, Combine combine) {
+std::optional<std::string> SymbolBlocks::write(const ScheduleStepIndex& place,
+                                               std::span<const Chunk> runs, const Payload& payload,
+                                               Combine combine) {
   const Contributions* arrived = static_cast<const Carried*>(payload.get())->data();
   for (const Chunk& run : runs) {
     Blocks& blocks = buffer(place.rank, run.buffer);

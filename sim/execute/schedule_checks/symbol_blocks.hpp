@@ -19,7 +19,7 @@ class SymbolBlocks final : public BlockMemory {
   SymbolBlocks(const Schedule& schedule, const Contract& contract, ContributionSets& sets);
 
   [[nodiscard]] Payload read(int rank, std::span<const Chunk> runs) override;
-  [[nodiscard]] std::optional<std::string> write(const StepPlace& place,
+  [[nodiscard]] std::optional<std::string> write(const ScheduleStepIndex& place,
                                                  std::span<const Chunk> runs,
                                                  const Payload& payload, Combine combine) override;
 

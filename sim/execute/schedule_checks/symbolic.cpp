@@ -7,7 +7,7 @@
 
 #include "sim/base/check.hpp"
 #include "sim/execute/schedule/chunk_text.hpp"
-#include "sim/execute/schedule/orders.hpp"
+#include "sim/execute/schedule/execution_orders.hpp"
 #include "sim/execute/schedule/paired_blocks.hpp"
 #include "sim/execute/schedule/write_log.hpp"
 #include "sim/execute/schedule_checks/barrier_reach.hpp"
@@ -51,7 +51,7 @@ class SymbolicChecker {
     std::int64_t most = options_.most_work / work_of(verdict_.outcome);
     if (verdict_.right() && options_.may_race && !options_.may_race(verdict_.outcome))
       most /= kShareWhereRuledOut;
-    const auto orders = orders_of(schedule_, base, 1 + most);
+    const auto orders = execution_orders(schedule_, base, 1 + most);
     for (std::size_t i = 1; i < orders.size() && verdict_.right(); ++i) attempt(orders[i]);
     return std::move(verdict_);
   }
@@ -78,7 +78,7 @@ class SymbolicChecker {
       verdict_.outcome = execute(schedule_, blocks, order);
     }
     if (blocks.mistaken()) {
-      const StepPlace place = verdict_.outcome.at.value_or(StepPlace{});
+      const ScheduleStepIndex place = verdict_.outcome.at.value_or(ScheduleStepIndex{});
       verdict_.first_wrong = {place.rank, *blocks.mistaken(), verdict_.outcome.problem, place};
     }
     if (!verdict_.outcome.finished() || is_right(blocks)) return;

@@ -30,9 +30,9 @@ struct SymbolicOptions {
 struct WrongChunk {
   int rank = 0;
   Chunk chunk;
-  std::string what;                    // "lacks rank 2's chunk 3"
-  std::optional<StepPlace> written{};  // none: as it was at the start
-  std::string lost{};                  // what became of the first that it lacks; empty: not known
+  std::string what;                            // "lacks rank 2's chunk 3"
+  std::optional<ScheduleStepIndex> written{};  // none: as it was at the start
+  std::string lost{};  // what became of the first that it lacks; empty: not known
 };
 
 struct SymbolicVerdict {

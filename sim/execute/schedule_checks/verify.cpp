@@ -41,7 +41,7 @@ std::optional<std::int64_t> wrong_round(const Schedule& schedule, const Collecti
                                         std::optional<int> slots) {
   const std::optional<WrongChunk> wrong = verdict.first_wrong();
   if (wrong && wrong->written) return round_of(schedule, *wrong->written, wrong->chunk, slots);
-  const std::optional<StepPlace>& at = verdict.symbols.outcome.at;
+  const std::optional<ScheduleStepIndex>& at = verdict.symbols.outcome.at;
   return wrong || !at ? std::nullopt : round_of(schedule, *at, {}, slots);
 }
 

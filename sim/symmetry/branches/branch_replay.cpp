@@ -11,37 +11,37 @@
 namespace lockstep::fold {
 namespace {
 
-/// An end of a transfer to which a stem has come, in the branch's own numbers.
-struct StemPost {
+/// An end of a transfer to which a attachment has come, in the branch's own numbers.
+struct AttachmentPost {
   std::uint32_t member = 0;  // at the other end
   std::uint32_t channel = 0;
   Post post{};
 
   /// Posts of one channel and direction keep their order.
-  [[nodiscard]] friend bool before(const StemPost& a, const StemPost& b) {
+  [[nodiscard]] friend bool before(const AttachmentPost& a, const AttachmentPost& b) {
     return a.channel != b.channel ? a.channel < b.channel : a.post.sending < b.post.sending;
   }
-  [[nodiscard]] friend bool alike(const StemPost& a, const StemPost& b) {
+  [[nodiscard]] friend bool alike(const AttachmentPost& a, const AttachmentPost& b) {
     return a.channel == b.channel && a.post.sending == b.post.sending &&
            a.post.bytes == b.post.bytes && a.post.times == b.post.times &&
            a.post.reduces == b.post.reduces;
   }
 };
 
-bool alike(const std::vector<StemPost>& a, const std::vector<StemPost>& b) {
+bool alike(const std::vector<AttachmentPost>& a, const std::vector<AttachmentPost>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const StemPost& x, const StemPost& y) { return alike(x, y); });
+                    [](const AttachmentPost& x, const AttachmentPost& y) { return alike(x, y); });
 }
 
-class History;
+class BranchHistory;
 
 /// Where one branch stands.
 struct BranchState {
-  History* history = nullptr;
-  std::size_t place = 0;           // among the branches of its history
-  std::vector<StemPost> posted{};  // in this instant
-  /// What its stem waits for: what the history calls it, and the post as the stem's engine knows
-  /// it.
+  BranchHistory* history = nullptr;
+  std::size_t place = 0;                 // among the branches of its history
+  std::vector<AttachmentPost> posted{};  // in this instant
+  /// What its attachment waits for: what the history calls it, and the post as the attachment's
+  /// engine knows it.
   struct Waiting {
     std::uint32_t name = 0;
     Post post{};
@@ -50,17 +50,17 @@ struct BranchState {
 };
 
 /// What some branches have met so far, and its engine.
-class History final : public ExternalMember {
+class BranchHistory final : public ExternalMember {
  public:
-  explicit History(const BranchWorkload& of, NetworkModel model)
-      : engine_{std::make_unique<Engine>(of.network, of.workload, model, *this, of.stem)} {}
-  History(const History& other)
+  explicit BranchHistory(const BranchWorkload& of, NetworkModel model)
+      : engine_{std::make_unique<Engine>(of.network, of.workload, model, *this, of.attachment)} {}
+  BranchHistory(const BranchHistory& other)
       : ExternalMember{},
         engine_{std::make_unique<Engine>(*other.engine_, *this)},
         next_name_{other.next_name_},
         awaited_{other.awaited_} {}
-  History& operator=(const History&) = delete;
-  ~History() override = default;
+  BranchHistory& operator=(const BranchHistory&) = delete;
+  ~BranchHistory() override = default;
 
   void done(std::uint32_t name) override {
     done_.push_back(name);
@@ -70,11 +70,12 @@ class History final : public ExternalMember {
   [[nodiscard]] Engine& engine() { return *engine_; }
   /// What was posted under these names is through; the reader clears them.
   [[nodiscard]] std::vector<std::uint32_t>& done_names() { return done_; }
-  /// Whether stems wait for anything: if not, nobody learns of what happens until they post again.
+  /// Whether attachments wait for anything: if not, nobody learns of what happens until they post
+  /// again.
   [[nodiscard]] bool is_awaited() const { return awaited_ > 0; }
 
   /// Does what was left undone while nobody waited for it: all before `at`, and what of that
-  /// instant comes before the stems' posts.
+  /// instant comes before the attachments' posts.
   void catch_up(TimePoint at) {
     for (auto next = engine_->next(); next && *next < at; next = engine_->next())
       engine_->advance();
@@ -88,9 +89,9 @@ class History final : public ExternalMember {
   }
 
   /// Posts all of it and returns the name of the first; the others' follow.
-  std::uint32_t post(TimePoint at, const std::vector<StemPost>& posts) {
+  std::uint32_t post(TimePoint at, const std::vector<AttachmentPost>& posts) {
     const std::uint32_t first = next_name_;
-    for (const StemPost& each : posts) {
+    for (const AttachmentPost& each : posts) {
       Post post = each.post;
       post.repeats = false;
       post.place = next_name_++;
@@ -118,15 +119,15 @@ class Replay final : public ExternalTransport {
     for (const std::uint32_t first : branches.first_of_kind)
       workloads_.push_back(make_branch_workload(quotient, branches.all[first]));
     for (const BranchWorkload& workload : workloads_)
-      add(std::make_unique<History>(workload, model));
+      add(std::make_unique<BranchHistory>(workload, model));
     for (std::uint32_t i = 0; i < branches.all.size(); ++i)
       put(i, *histories_[branches.all[i].kind]);
     trunk_ = quotient.workload;
     CollectiveCall& call = trunk_.calls.front();
     std::vector<bool> inside(call.members.size(), false);
     for (std::uint32_t m = 0; m < branches.inside.size(); ++m)
-      inside[quotient.seats[m].rank] = branches.inside[m];
-    call.schedule = std::make_shared<StemSchedule>(call.schedule, std::move(inside));
+      inside[quotient.member_slots[m].rank] = branches.inside[m];
+    call.schedule = std::make_shared<AttachmentSchedule>(call.schedule, std::move(inside));
     engine_ = std::make_unique<Engine>(quotient.network, trunk_, model, *this);
     hand_on(TimePoint{});
     trunk_next_ = engine_->next();
@@ -161,15 +162,15 @@ class Replay final : public ExternalTransport {
  private:
   struct Expected {
     TimePoint at;
-    History* history;
+    BranchHistory* history;
     friend bool operator>(const Expected& a, const Expected& b) { return a.at > b.at; }
   };
 
-  void add(std::unique_ptr<History> history) {
+  void add(std::unique_ptr<BranchHistory> history) {
     history->number = histories_.size();
     histories_.push_back(std::move(history));
   }
-  void put(std::uint32_t id, History& history) {
+  void put(std::uint32_t id, BranchHistory& history) {
     states_[id].history = &history;
     states_[id].place = history.branches.size();
     history.branches.push_back(id);
@@ -182,14 +183,14 @@ class Replay final : public ExternalTransport {
     list.pop_back();
   }
 
-  void expect(History& history) {
+  void expect(BranchHistory& history) {
     const auto at = history.is_awaited() ? history.engine().next() : std::nullopt;
     if (at && at != history.expected) queue_.push({*at, &history});
     history.expected = at;
   }
 
   /// The next instant at which anything happens of which others may learn. What goes on in a branch
-  /// whose stem waits for nothing is done all at once when that posts again.
+  /// whose attachment waits for nothing is done all at once when that posts again.
   [[nodiscard]] std::optional<TimePoint> next() {
     while (!queue_.empty() && queue_.top().history->expected != queue_.top().at) queue_.pop();
     std::optional<TimePoint> at = trunk_next_;
@@ -197,19 +198,19 @@ class Replay final : public ExternalTransport {
     return at;
   }
 
-  /// All histories of this instant, whose stems are notified of what is done. Each once: what then
-  /// happens at the same instant, as where a transfer takes less than a picosecond, comes after
-  /// what the stems do now.
+  /// All histories of this instant, whose attachments are notified of what is done. Each once: what
+  /// then happens at the same instant, as where a transfer takes less than a picosecond, comes
+  /// after what the attachments do now.
   void advance_histories(TimePoint at) {
     due_.clear();
     while (!queue_.empty() && queue_.top().at == at) {
-      History& history = *queue_.top().history;
+      BranchHistory& history = *queue_.top().history;
       queue_.pop();
       if (history.expected != at) continue;
       history.expected.reset();
       due_.push_back(&history);
     }
-    for (History* history : due_) {
+    for (BranchHistory* history : due_) {
       history->engine().advance();
       for (const std::uint32_t name : history->done_names())
         for (const std::uint32_t id : history->branches) finish(at, states_[id], name);
@@ -228,19 +229,20 @@ class Replay final : public ExternalTransport {
     state.waiting.pop_back();
   }
 
-  /// What stems have posted in this instant goes to the engines of their branches' histories, which
-  /// part where it is not the same for all.
+  /// What attachments have posted in this instant goes to the engines of their branches' histories,
+  /// which part where it is not the same for all.
   void hand_on(TimePoint at) {
     for (const std::uint32_t id : touched_) {
       auto& posted = states_[id].posted;
-      std::stable_sort(posted.begin(), posted.end(),
-                       [](const StemPost& a, const StemPost& b) { return before(a, b); });
+      std::stable_sort(
+          posted.begin(), posted.end(),
+          [](const AttachmentPost& a, const AttachmentPost& b) { return before(a, b); });
     }
     std::stable_sort(touched_.begin(), touched_.end(), [this](std::uint32_t a, std::uint32_t b) {
       return states_[a].history->number < states_[b].history->number;
     });
     for (std::size_t first = 0; first < touched_.size();) {
-      History* history = states_[touched_[first]].history;
+      BranchHistory* history = states_[touched_[first]].history;
       std::size_t last = first;
       while (last < touched_.size() && states_[touched_[last]].history == history) ++last;
       hand_on(at, *history, std::span{touched_}.subspan(first, last - first));
@@ -249,7 +251,7 @@ class Replay final : public ExternalTransport {
     touched_.clear();
   }
 
-  void hand_on(TimePoint at, History& history, std::span<const std::uint32_t> touched) {
+  void hand_on(TimePoint at, BranchHistory& history, std::span<const std::uint32_t> touched) {
     if (!history.is_awaited()) history.catch_up(at);
     groups_.clear();
     for (const std::uint32_t id : touched) {
@@ -265,7 +267,7 @@ class Replay final : public ExternalTransport {
     // Whom nothing has happened to go on as before; else the first do.
     const bool all = touched.size() == history.branches.size();
     for (std::size_t g = all ? 1 : 0; g < groups_.size(); ++g) {
-      add(std::make_unique<History>(history));
+      add(std::make_unique<BranchHistory>(history));
       for (const std::uint32_t id : groups_[g]) {
         take_out(id);
         put(id, *histories_.back());
@@ -276,7 +278,7 @@ class Replay final : public ExternalTransport {
   }
 
   void post(TimePoint at, const std::vector<std::uint32_t>& group) {
-    History& history = *states_[group.front()].history;
+    BranchHistory& history = *states_[group.front()].history;
     const std::uint32_t first = history.post(at, states_[group.front()].posted);
     for (const std::uint32_t id : group) {
       BranchState& state = states_[id];
@@ -289,14 +291,14 @@ class Replay final : public ExternalTransport {
 
   [[nodiscard]] std::optional<BranchReplayResult> result() {
     BranchReplayResult out;
-    const auto members = static_cast<std::uint32_t>(quotient_.seats.size());
+    const auto members = static_cast<std::uint32_t>(quotient_.member_slots.size());
     out.ends.resize(members);
     ReplayResult trunk = engine_->take_result();
     out.transfers = trunk.transfers;
     out.solves = trunk.solves;
     out.histories = histories_.size();
     for (std::uint32_t m = 0; m < members; ++m) {
-      const std::uint32_t rank = quotient_.seats[m].rank;
+      const std::uint32_t rank = quotient_.member_slots[m].rank;
       if (!engine_->has_ended(rank)) return std::nullopt;
       out.ends[m] = trunk.call_ends.front()[rank];
     }
@@ -318,13 +320,13 @@ class Replay final : public ExternalTransport {
   const Quotient& quotient_;
   const Branches& branches_;
   std::vector<BranchWorkload> workloads_;  // per kind
-  std::vector<std::unique_ptr<History>> histories_;
+  std::vector<std::unique_ptr<BranchHistory>> histories_;
   std::vector<BranchState> states_;      // per branch
   Workload trunk_;                       // what is in no branch
   std::unique_ptr<Engine> engine_;       // of that
   std::optional<TimePoint> trunk_next_;  // the engine's next instant
   std::priority_queue<Expected, std::vector<Expected>, std::greater<>> queue_;
-  std::vector<History*> due_;           // histories of this instant
+  std::vector<BranchHistory*> due_;     // histories of this instant
   std::vector<std::uint32_t> touched_;  // branches for which there are posts
   std::vector<std::vector<std::uint32_t>> groups_;
 };

@@ -17,9 +17,9 @@ struct BranchReplayResult {
 
 /// Replays a quotient with branches that have met the same so far as one: an engine for what is in
 /// no branch, and one for every history that branches have had. Those of a kind begin as one; at
-/// the first instant at which their stems come to different ends of their transfers, the engine of
-/// their history is copied, and each copy goes on for its own. Times are those of one engine for
-/// all, to the last bit. Empty where some member does not end.
+/// the first instant at which their attachments come to different ends of their transfers, the
+/// engine of their history is copied, and each copy goes on for its own. Times are those of one
+/// engine for all, to the last bit. Empty where some member does not end.
 [[nodiscard]] std::optional<BranchReplayResult> replay_branches(const Quotient& quotient,
                                                                 const Branches& branches,
                                                                 NetworkModel model);

@@ -12,8 +12,8 @@ class BranchSchedule final : public Schedule, public LateSchedule {
       : whole_{quotient.workload.calls.front().schedule.get()},
         channels_{static_cast<int>(quotient.channels)},
         phases_{whole_->phases()} {
-    for (const std::uint32_t m : branch.members) add_rank(quotient.seats[m].rank);
-    add_rank(quotient.seats[branch.stem].rank);
+    for (const std::uint32_t m : branch.members) add_rank(quotient.member_slots[m].rank);
+    add_rank(quotient.member_slots[branch.attachment].rank);
     for (const std::uint32_t p : branch.pairs)
       local_pair_.emplace(static_cast<int>(p), static_cast<int>(local_pair_.size()));
   }
@@ -29,7 +29,7 @@ class BranchSchedule final : public Schedule, public LateSchedule {
                ? 0
                : lockstep::first_step(*whole_, ranks_[static_cast<std::size_t>(rank)], lane);
   }
-  void step(int rank, int lane, std::int64_t index, Step& step) const override {
+  void step(int rank, int lane, std::int64_t index, ScheduleStep& step) const override {
     whole_->step(ranks_[static_cast<std::size_t>(rank)], lane, index, step);
     for (Send& send : step.sends) rename(send);
     for (Receive& receive : step.receives) rename(receive);
@@ -61,7 +61,7 @@ class BranchSchedule final : public Schedule, public LateSchedule {
 
 BranchWorkload make_branch_workload(const Quotient& quotient, const Branch& branch) {
   BranchWorkload out;
-  out.stem = static_cast<std::uint32_t>(branch.members.size());
+  out.attachment = static_cast<std::uint32_t>(branch.members.size());
   out.network.may_have_twins = false;
   std::map<LinkId, LinkId> links;
   std::vector<Route> routes;
@@ -81,13 +81,13 @@ BranchWorkload make_branch_workload(const Quotient& quotient, const Branch& bran
   call.block = whole.block;
   call.schedule = std::make_shared<BranchSchedule>(quotient, branch);
   const auto add = [&](std::uint32_t member) {
-    const std::uint32_t rank = quotient.seats[member].rank;
+    const std::uint32_t rank = quotient.member_slots[member].rank;
     call.members.push_back(static_cast<EndpointId>(out.network.endpoints.size()));
     out.network.endpoints.push_back(quotient.network.endpoints[whole.members[rank]]);
     if (!whole.starts.empty()) call.starts.push_back(whole.starts[rank]);
   };
   for (const std::uint32_t m : branch.members) add(m);
-  add(branch.stem);
+  add(branch.attachment);
   out.workload.calls.push_back(std::move(call));
   return out;
 }

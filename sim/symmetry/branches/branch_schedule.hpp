@@ -10,10 +10,10 @@
 namespace lockstep::fold {
 
 /// A quotient's schedule without what the members of branches do.
-class StemSchedule final : public Schedule, public LateSchedule {
+class AttachmentSchedule final : public Schedule, public LateSchedule {
  public:
   /// `inside`: per rank of `whole`.
-  StemSchedule(std::shared_ptr<const Schedule> whole, std::vector<bool> inside)
+  AttachmentSchedule(std::shared_ptr<const Schedule> whole, std::vector<bool> inside)
       : whole_{std::move(whole)}, inside_{std::move(inside)}, phases_{whole_->phases()} {}
 
   [[nodiscard]] int ranks() const override { return whole_->ranks(); }
@@ -25,7 +25,7 @@ class StemSchedule final : public Schedule, public LateSchedule {
   [[nodiscard]] std::int64_t first_step(int rank, int lane) const override {
     return inside_[static_cast<std::size_t>(rank)] ? 0 : lockstep::first_step(*whole_, rank, lane);
   }
-  void step(int rank, int lane, std::int64_t index, Step& step) const override {
+  void step(int rank, int lane, std::int64_t index, ScheduleStep& step) const override {
     whole_->step(rank, lane, index, step);
   }
   [[nodiscard]] std::vector<Phase> phases() const override { return phases_; }
@@ -36,12 +36,13 @@ class StemSchedule final : public Schedule, public LateSchedule {
   std::vector<Phase> phases_;
 };
 
-/// A workload and a network for one branch: its members in order are the ranks, and then the stem,
-/// which does nothing by itself. Channel c of its i-th pair is channel i * channels + c.
+/// A workload and a network for one branch: its members in order are the ranks, and then the
+/// attachment, which does nothing by itself. Channel c of its i-th pair is channel i * channels +
+/// c.
 struct BranchWorkload {
   Network network;
   Workload workload;
-  std::uint32_t stem = 0;  // its rank
+  std::uint32_t attachment = 0;  // its rank
 };
 
 /// `quotient` must outlive it.

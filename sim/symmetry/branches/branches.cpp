@@ -154,14 +154,14 @@ class Finder {
   }
 
  private:
-  void add(const Graph& graph, std::span<const std::uint32_t> vertices, std::uint32_t stem) {
-    Branch branch{.stem = stem};
+  void add(const Graph& graph, std::span<const std::uint32_t> vertices, std::uint32_t attachment) {
+    Branch branch{.attachment = attachment};
     for (const std::uint32_t v : vertices) {
       if (v < graph.members()) branch.members.push_back(v);
       if (v >= graph.members() && v < graph.members() + graph.pairs())
         branch.pairs.push_back(v - graph.members());
     }
-    const bool one_by_one = sends_one_by_one(stem) ||
+    const bool one_by_one = sends_one_by_one(attachment) ||
                             std::any_of(branch.members.begin(), branch.members.end(),
                                         [this](std::uint32_t m) { return sends_one_by_one(m); });
     if (branch.members.empty() || one_by_one || !is_plain(branch)) return;
@@ -172,10 +172,10 @@ class Finder {
     out_.all.push_back(std::move(branch));
   }
 
-  /// As many of every class, so that each member of the stem's has a branch of its own, and nothing
-  /// happens at the instant at which it is posted.
+  /// As many of every class, so that each member of the attachment's has a branch of its own, and
+  /// nothing happens at the instant at which it is posted.
   [[nodiscard]] bool is_plain(const Branch& branch) const {
-    const std::uint32_t many = partition_.members_in[branch.stem];
+    const std::uint32_t many = partition_.members_in[branch.attachment];
     return std::all_of(branch.members.begin(), branch.members.end(),
                        [&](std::uint32_t m) { return partition_.members_in[m] == many; }) &&
            std::all_of(branch.pairs.begin(), branch.pairs.end(), [&](std::uint32_t p) {
@@ -184,7 +184,8 @@ class Finder {
   }
 
   [[nodiscard]] bool sends_one_by_one(std::uint32_t member) const {
-    const EndpointId at = quotient_.workload.calls.front().members[quotient_.seats[member].rank];
+    const EndpointId at =
+        quotient_.workload.calls.front().members[quotient_.member_slots[member].rank];
     return quotient_.network.endpoints[at].message_overhead > Duration{};
   }
 
@@ -195,10 +196,10 @@ class Finder {
     return local_[partition_.member_class[member]];
   }
 
-  /// The members in order, then the stem.
+  /// The members in order, then the attachment.
   void number(const Branch& branch) {
     for (std::uint32_t i = 0; i < branch.members.size(); ++i) local_[branch.members[i]] = i;
-    local_[branch.stem] = static_cast<std::uint32_t>(branch.members.size());
+    local_[branch.attachment] = static_cast<std::uint32_t>(branch.members.size());
   }
 
   void sort_pairs(Branch& branch) const {
@@ -210,7 +211,7 @@ class Finder {
               [&](std::uint32_t a, std::uint32_t b) { return rank(a) < rank(b); });
   }
 
-  /// All that a branch's replay depends on but the stem, in numbers of its own.
+  /// All that a branch's replay depends on but the attachment, in numbers of its own.
   std::uint32_t kind_of(const Branch& branch) {
     std::vector<std::uint64_t> facts{branch.members.size()};
     for (const std::uint32_t m : branch.members) {
@@ -263,7 +264,7 @@ class Finder {
     number(branch);
     for (std::uint32_t i = 0; i < branch.pairs.size(); ++i) {
       const Pair& each = pair(branch.pairs[i]);
-      const bool sent = partition_.member_class[each.sender] == branch.stem;
+      const bool sent = partition_.member_class[each.sender] == branch.attachment;
       out_.pairs[branch.pairs[i]] = {id, i, local(sent ? each.receiver : each.sender)};
     }
   }

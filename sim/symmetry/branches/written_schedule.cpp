@@ -12,14 +12,14 @@ WrittenSchedule::WrittenSchedule(const Schedule& of)
       phases_{of.phases()} {
   for (int rank = 0; rank < ranks_; ++rank) {
     for (int lane = 0; lane < lanes_; ++lane) {
-      std::vector<Step>& list = steps_.emplace_back(of.steps(rank, lane));
+      std::vector<ScheduleStep>& list = steps_.emplace_back(of.steps(rank, lane));
       for (std::size_t i = 0; i < list.size(); ++i)
         of.step(rank, lane, static_cast<std::int64_t>(i), list[i]);
     }
   }
 }
 
-const std::vector<Step>& WrittenSchedule::list(int rank, int lane) const {
+const std::vector<ScheduleStep>& WrittenSchedule::list(int rank, int lane) const {
   return steps_[static_cast<std::size_t>(rank) * static_cast<std::size_t>(lanes_) +
                 static_cast<std::size_t>(lane)];
 }
@@ -28,7 +28,7 @@ std::int64_t WrittenSchedule::steps(int rank, int lane) const {
   return static_cast<std::int64_t>(list(rank, lane).size());
 }
 
-void WrittenSchedule::step(int rank, int lane, std::int64_t index, Step& step) const {
+void WrittenSchedule::step(int rank, int lane, std::int64_t index, ScheduleStep& step) const {
   step = list(rank, lane)[static_cast<std::size_t>(index)];
 }
 

@@ -18,18 +18,18 @@ class WrittenSchedule final : public Schedule {
   [[nodiscard]] int slots() const override { return slots_; }
   [[nodiscard]] std::int64_t blocks() const override { return blocks_; }
   [[nodiscard]] std::int64_t steps(int rank, int lane) const override;
-  void step(int rank, int lane, std::int64_t index, Step& step) const override;
+  void step(int rank, int lane, std::int64_t index, ScheduleStep& step) const override;
   [[nodiscard]] std::vector<Phase> phases() const override { return phases_; }
 
  private:
-  [[nodiscard]] const std::vector<Step>& list(int rank, int lane) const;
+  [[nodiscard]] const std::vector<ScheduleStep>& list(int rank, int lane) const;
 
   int ranks_;
   int lanes_;
   int slots_;
   std::int64_t blocks_;
   std::vector<Phase> phases_;
-  std::vector<std::vector<Step>> steps_;  // per rank and lane
+  std::vector<std::vector<ScheduleStep>> steps_;  // per rank and lane
 };
 
 /// Writes a schedule down, unless it has more than so many steps; returns it then.

@@ -5,7 +5,7 @@
 #include "sim/base/check.hpp"
 #include "sim/symmetry/partition/block_symmetry.hpp"
 #include "sim/symmetry/partition/pair_index.hpp"
-#include "sim/symmetry/reuse/step_counts.hpp"
+#include "sim/symmetry/reuse/schedule_step_counts.hpp"
 
 namespace lockstep::fold {
 namespace {
@@ -22,7 +22,7 @@ Key key_of(const Endpoint& endpoint) {
 /// What a call's members have in common.
 struct CallFacts {
   const CollectiveCall* call = nullptr;
-  StepCounts counts;
+  ScheduleStepCounts counts;
   Key key;
   std::uint32_t first_member = 0;
   int lanes = 1;
@@ -30,7 +30,7 @@ struct CallFacts {
 
 CallFacts facts_of(const CollectiveCall& call, std::uint32_t first_member) {
   const Schedule& schedule = *call.schedule;
-  CallFacts out{&call, StepCounts{schedule.phases()}, {}, first_member, schedule.lanes()};
+  CallFacts out{&call, ScheduleStepCounts{schedule.phases()}, {}, first_member, schedule.lanes()};
   KeyBuilder key;
   key.add(out.lanes).add(schedule.slots());
   for (const Phase& phase : out.counts.phases()) key.add(phase.first).add(phase.count);
@@ -151,7 +151,7 @@ class Finder {
       (local.combine == Combine::reduce ? reduced : copied) += local.to.count;
     const std::int64_t block = facts.call->block.count();
     key.add(reduced * block).add(copied * block);
-    for (const StepRef& ref : step_.after) key.add(ref.lane).add(ref.step);
+    for (const ScheduleStepRef& ref : step_.after) key.add(ref.lane).add(ref.step);
   }
 
   void add_send(const CallFacts& facts, std::uint32_t sender, int lane, std::int64_t index,
@@ -318,7 +318,7 @@ class Finder {
   PairLists received_from_;
   std::vector<Received> received_;
   std::vector<std::uint32_t> number_;  // per link of the network
-  Step step_;
+  ScheduleStep step_;
 };
 
 }  // namespace

@@ -170,7 +170,7 @@ class Recursion {
   /// A step may wait for what another lane has done by then.
   bool wait(std::uint32_t lane, std::int64_t round) {
     repeats_ = false;
-    for (const StepRef& ref : step_.after) {
+    for (const ScheduleStepRef& ref : step_.after) {
       const std::uint32_t other = lane - lane % lanes_ + static_cast<std::uint32_t>(ref.lane);
       const std::int64_t last = std::min(round, steps_[other]) - 1;
       if (ref.step != last) return false;
@@ -253,7 +253,7 @@ class Recursion {
   std::vector<std::uint32_t> sent_;
   std::vector<Incoming> incoming_;
   std::vector<RoundTransfer> transfers_;
-  Step step_;
+  ScheduleStep step_;
   MaxPlusResult out_;
 };
 

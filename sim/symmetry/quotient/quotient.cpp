@@ -150,16 +150,16 @@ class Builder {
       return relations_.ordinal[partition_.first_member[a]] <
              relations_.ordinal[partition_.first_member[b]];
     });
-    out_.seats.resize(order.size());
+    out_.member_slots.resize(order.size());
     for (const std::uint32_t c : order) {
       const Member& member = relations_.members[partition_.first_member[c]];
       auto& list = by_slots[workload_.calls[member.call].schedule->slots()];
-      out_.seats[c] = {0, static_cast<std::uint32_t>(list.size())};
+      out_.member_slots[c] = {0, static_cast<std::uint32_t>(list.size())};
       list.push_back(c);
     }
     for (const auto& [slots, list] : by_slots) {
       for (const std::uint32_t c : list)
-        out_.seats[c].call = static_cast<std::uint32_t>(out_.workload.calls.size());
+        out_.member_slots[c].call = static_cast<std::uint32_t>(out_.workload.calls.size());
       add_call(list);
     }
   }
@@ -214,7 +214,7 @@ class Builder {
       return;
     }
     place = static_cast<std::uint32_t>(out.size());
-    out.push_back({rank, out_.seats[partition_.member_class[other]].rank, c, 1});
+    out.push_back({rank, out_.member_slots[partition_.member_class[other]].rank, c, 1});
   }
 
   [[nodiscard]] std::vector<FoldedPeer> by_peer(std::vector<FoldedPeer> peers) const {

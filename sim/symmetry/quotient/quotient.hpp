@@ -29,8 +29,8 @@ struct Quotient {
     std::uint32_t call = 0;
     std::uint32_t rank = 0;
   };
-  std::vector<MemberSlot> seats;  // per class of members
-  std::uint32_t channels = 1;     // channel / channels is the class of pairs
+  std::vector<MemberSlot> member_slots;  // per class of members
+  std::uint32_t channels = 1;            // channel / channels is the class of pairs
 };
 
 /// `relations` and the workload that they come from must outlive it.

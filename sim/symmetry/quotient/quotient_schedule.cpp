@@ -52,8 +52,8 @@ std::int64_t QuotientSchedule::first_step(int rank, int lane) const {
   return lane < schedule.lanes() ? lockstep::first_step(schedule, folded.rank, lane) : 0;
 }
 
-void QuotientSchedule::step(int rank, int lane, std::int64_t index, Step& step) const {
-  thread_local Step own;
+void QuotientSchedule::step(int rank, int lane, std::int64_t index, ScheduleStep& step) const {
+  thread_local ScheduleStep own;
   own.clear();
   const FoldedRank& folded = ranks_[static_cast<std::size_t>(rank)];
   folded.call->schedule->step(folded.rank, lane, index, own);

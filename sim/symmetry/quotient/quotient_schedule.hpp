@@ -39,7 +39,7 @@ class QuotientSchedule final : public Schedule, public LateSchedule {
   [[nodiscard]] std::int64_t blocks() const override { return 1; }
   [[nodiscard]] std::int64_t steps(int rank, int lane) const override;
   [[nodiscard]] std::int64_t first_step(int rank, int lane) const override;
-  void step(int rank, int lane, std::int64_t index, Step& step) const override;
+  void step(int rank, int lane, std::int64_t index, ScheduleStep& step) const override;
   [[nodiscard]] std::vector<Phase> phases() const override { return phases_; }
 
  private:

@@ -1,7 +1,7 @@
 #include "sim/symmetry/reuse/call_shape.hpp"
 
 #include "sim/base/check.hpp"
-#include "sim/symmetry/reuse/step_counts.hpp"
+#include "sim/symmetry/reuse/schedule_step_counts.hpp"
 
 namespace lockstep {
 
@@ -43,13 +43,13 @@ void CallShapes::add_members(const CollectiveCall& call, fold::KeyBuilder& key) 
 void CallShapes::add_lane(const CollectiveCall& call, int member, int lane, fold::KeyBuilder& key) {
   const std::int64_t steps = call.schedule->steps(member, lane);
   key.add(steps);
-  fold::StepCounts{call.schedule->phases()}.visit(steps,
-                                                  [&](std::int64_t index, std::int64_t times) {
-                                                    step_.clear();
-                                                    call.schedule->step(member, lane, index, step_);
-                                                    key.add(index).add(times);
-                                                    add_step(call, member, key);
-                                                  });
+  fold::ScheduleStepCounts{call.schedule->phases()}.visit(
+      steps, [&](std::int64_t index, std::int64_t times) {
+        step_.clear();
+        call.schedule->step(member, lane, index, step_);
+        key.add(index).add(times);
+        add_step(call, member, key);
+      });
 }
 
 void CallShapes::add_step(const CollectiveCall& call, int member, fold::KeyBuilder& key) {
@@ -77,7 +77,7 @@ void CallShapes::add_step(const CollectiveCall& call, int member, fold::KeyBuild
     out_.works = out_.works || (reduces ? endpoint.reduce_rate : endpoint.copy_rate).has_value();
   }
   key.add(static_cast<std::uint64_t>(step_.after.size()));
-  for (const StepRef& ref : step_.after) key.add(ref.lane).add(ref.step);
+  for (const ScheduleStepRef& ref : step_.after) key.add(ref.lane).add(ref.step);
 }
 
 void CallShapes::add_way(const Route& route, fold::KeyBuilder& key) {

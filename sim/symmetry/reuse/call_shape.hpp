@@ -40,7 +40,7 @@ class CallShapes {
   std::vector<std::uint32_t> number_;      // per link, of the call at hand
   std::map<int, std::uint64_t> channels_;  // likewise
   CallShape out_;
-  Step step_;
+  ScheduleStep step_;
 };
 
 }  // namespace lockstep

@@ -23,7 +23,7 @@ class Bruck final : public RotatingSchedule {
   [[nodiscard]] std::int64_t steps(int, int) const override { return rounds_; }
 
   /// A rank's own block goes out from its place in the first round, from scratch later.
-  void step(int rank, int, std::int64_t index, Step& step) const override {
+  void step(int rank, int, std::int64_t index, ScheduleStep& step) const override {
     const int have = 1 << index;
     const int count = std::min(have, n() - have);
     const Chunk own{Buffer::data, rank, 1};
@@ -34,7 +34,7 @@ class Bruck final : public RotatingSchedule {
   }
 
  private:
-  void turn_back(int rank, Step& step) const {
+  void turn_back(int rank, ScheduleStep& step) const {
     std::int64_t first = 1;
     const CyclicRun others{Buffer::data, ahead(rank, 1), n() - 1, n()};
     for (const Chunk& place : others.pieces()) {

@@ -13,7 +13,7 @@ class Direct final : public RotatingSchedule {
 
   [[nodiscard]] std::int64_t steps(int, int) const override { return n() > 1 ? 1 : 0; }
 
-  void step(int rank, int, std::int64_t, Step& step) const override {
+  void step(int rank, int, std::int64_t, ScheduleStep& step) const override {
     for (int distance = 1; distance < n(); ++distance) {
       const int from = behind(rank, distance);
       step.sends.push_back({ahead(rank, distance), {Buffer::data, rank, 1}});

@@ -18,7 +18,7 @@ class NeighbourExchange final : public RotatingSchedule {
 
   [[nodiscard]] std::int64_t steps(int, int) const override { return n() / 2; }
 
-  void step(int rank, int, std::int64_t index, Step& step) const override {
+  void step(int rank, int, std::int64_t index, ScheduleStep& step) const override {
     const auto round = static_cast<int>(index);
     const bool forward = (rank % 2 == 0) == (round % 2 == 0);
     const int peer = forward ? ahead(rank, 1) : behind(rank, 1);

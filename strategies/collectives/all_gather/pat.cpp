@@ -20,7 +20,7 @@ class Pat final : public BlockSchedule {
 
   [[nodiscard]] std::int64_t steps(int, int) const override { return rounds_; }
 
-  void step(int rank, int, std::int64_t index, Step& step) const override {
+  void step(int rank, int, std::int64_t index, ScheduleStep& step) const override {
     const int distance = 1 << (rounds_ - 1 - index);
     const int from = behind(rank, distance);
     step.send(ahead(rank, distance), trees_.blocks(rank, distance));

@@ -21,7 +21,7 @@ class RecursiveDoubling final : public BlockSchedule {
     return core_.exponent() + 2 * fold();
   }
 
-  void step(int rank, int, std::int64_t index, Step& step) const override {
+  void step(int rank, int, std::int64_t index, ScheduleStep& step) const override {
     const int round = static_cast<int>(index) - fold();
     if (round < 0) {
       give(rank, step);
@@ -35,13 +35,13 @@ class RecursiveDoubling final : public BlockSchedule {
  private:
   [[nodiscard]] int fold() const { return core_.extras() > 0 ? 1 : 0; }
 
-  void give(int rank, Step& step) const {
+  void give(int rank, ScheduleStep& step) const {
     if (core_.is_extra(rank)) step.sends.push_back({rank - 1, {Buffer::data, rank, 1}});
     if (core_.is_partner(rank)) step.receives.push_back({rank + 1, {Buffer::data, rank + 1, 1}});
   }
 
   /// Of what `have` indices of the core hold, a power of two.
-  void exchange(int core_index, int have, Step& step) const {
+  void exchange(int core_index, int have, ScheduleStep& step) const {
     const int peer = core_index ^ have;
     const int to = core_.rank_of(peer);
     step.sends.push_back({to, core_run(core_, core_index & ~(have - 1), have)});
@@ -49,7 +49,7 @@ class RecursiveDoubling final : public BlockSchedule {
   }
 
   /// All but the extra rank's own block: what lies before it, never nothing, and after it.
-  void take_back(int rank, Step& step) const {
+  void take_back(int rank, ScheduleStep& step) const {
     if (!core_.is_extra(rank) && !core_.is_partner(rank)) return;
     const int extra = rank | 1;
     const std::array<Chunk, 2> others{Chunk{Buffer::data, 0, extra},

@@ -16,7 +16,7 @@ class Ring final : public RotatingSchedule {
   [[nodiscard]] std::int64_t steps(int, int) const override { return n() - 1; }
 
   /// In round s a rank sends block rank-s, which it received in the round before.
-  void step(int rank, int, std::int64_t index, Step& step) const override {
+  void step(int rank, int, std::int64_t index, ScheduleStep& step) const override {
     const int sent = behind(rank, static_cast<int>(index));
     step.sends.push_back({ahead(rank, 1), {Buffer::data, sent, 1}});
     step.receives.push_back({behind(rank, 1), {Buffer::data, behind(sent, 1), 1}});

@@ -16,7 +16,7 @@ class BinomialTree final : public BlockSchedule {
 
   [[nodiscard]] std::int64_t steps(int, int) const override { return 2 * std::int64_t{depth_}; }
 
-  void step(int rank, int, std::int64_t index, Step& step) const override {
+  void step(int rank, int, std::int64_t index, ScheduleStep& step) const override {
     const bool reducing = index < depth_;
     const int round = static_cast<int>(reducing ? index : 2 * depth_ - 1 - index);
     const int distance = 1 << round;

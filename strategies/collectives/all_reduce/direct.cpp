@@ -15,7 +15,7 @@ class Direct final : public RotatingSchedule {
 
   [[nodiscard]] std::int64_t steps(int, int) const override { return n() > 1 ? 2 : 0; }
 
-  void step(int rank, int, std::int64_t index, Step& step) const override {
+  void step(int rank, int, std::int64_t index, ScheduleStep& step) const override {
     const bool scatter = index == 0;
     for (int distance = 1; distance < n(); ++distance) {
       const int to = ahead(rank, distance);

@@ -28,7 +28,7 @@ class HalvingDoubling final : public ExtraRankSchedule {
     return std::int64_t{2} * core().exponent();
   }
 
-  void core_step(int core_index, std::int64_t index, Step& step) const override {
+  void core_step(int core_index, std::int64_t index, ScheduleStep& step) const override {
     const int lg = core().exponent();
     const int round = static_cast<int>(index);
     const int mine = position_of(core_index);
@@ -47,7 +47,8 @@ class HalvingDoubling final : public ExtraRankSchedule {
     return {Buffer::data, position & ~(length - 1), length};
   }
 
-  void exchange(int position, Chunk sent, Chunk received, Combine combine, Step& step) const {
+  void exchange(int position, Chunk sent, Chunk received, Combine combine,
+                ScheduleStep& step) const {
     const int peer = core().rank_of(position_of(position));
     step.sends.push_back({peer, sent});
     step.receives.push_back({peer, received, combine});

@@ -15,7 +15,7 @@ class Naive final : public BlockSchedule {
     return rank == 0 ? 2 * (std::int64_t{n()} - 1) : 2;
   }
 
-  void step(int rank, int, std::int64_t index, Step& step) const override {
+  void step(int rank, int, std::int64_t index, ScheduleStep& step) const override {
     if (rank != 0) {
       leaf_step(index, step);
     } else if (index < n() - 1) {
@@ -26,7 +26,7 @@ class Naive final : public BlockSchedule {
   }
 
  private:
-  void leaf_step(std::int64_t index, Step& step) const {
+  void leaf_step(std::int64_t index, ScheduleStep& step) const {
     if (index == 0) {
       step.sends.push_back({0, whole()});
     } else {

@@ -46,7 +46,7 @@ class SwitchHalf final : public Schedule {
     return rank < n_ || first_served(rank) >= 0 ? 1 : 0;
   }
 
-  void step(int rank, int lane, std::int64_t, Step& step) const override {
+  void step(int rank, int lane, std::int64_t, ScheduleStep& step) const override {
     if (rank < n_) {
       rank_step(rank, lane, step);
     } else {
@@ -71,7 +71,7 @@ class SwitchHalf final : public Schedule {
   [[nodiscard]] Chunk all() const { return {Buffer::data, 0, group_}; }
   [[nodiscard]] static Chunk own(int place) { return {Buffer::data, place, 1}; }
 
-  void rank_step(int rank, int lane, Step& step) const {
+  void rank_step(int rank, int lane, ScheduleStep& step) const {
     const int place = rank % group_;
     if (lane == kUp) {
       step.sends.push_back({above_of(rank), up(place), kUp});
@@ -85,7 +85,7 @@ class SwitchHalf final : public Schedule {
     return {combine_ == Combine::reduce ? Buffer::data : Buffer::output, chunk.first, chunk.count};
   }
 
-  void switch_step(int first, int lane, Step& step) const {
+  void switch_step(int first, int lane, ScheduleStep& step) const {
     for (int place = 0; place < group_; ++place) {
       if (lane == kUp) {
         step.receives.push_back({first + place, in_switch(up(place)), combine_, kUp});

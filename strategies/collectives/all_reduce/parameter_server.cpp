@@ -18,7 +18,7 @@ class ParameterServer final : public BlockSchedule {
   [[nodiscard]] int ranks() const override { return n() + shards_; }
   [[nodiscard]] std::int64_t steps(int, int) const override { return 2; }
 
-  void step(int rank, int, std::int64_t index, Step& step) const override {
+  void step(int rank, int, std::int64_t index, ScheduleStep& step) const override {
     if (rank < n()) {
       worker_step(rank, index, step);
     } else {
@@ -29,7 +29,7 @@ class ParameterServer final : public BlockSchedule {
  private:
   [[nodiscard]] static Chunk shard(int server) { return {Buffer::data, server, 1}; }
 
-  void worker_step(int worker, std::int64_t index, Step& step) const {
+  void worker_step(int worker, std::int64_t index, ScheduleStep& step) const {
     for (int turn = 0; turn < shards_; ++turn) {
       const int server = (worker % shards_ + turn) % shards_;
       if (index == 0) {
@@ -40,7 +40,7 @@ class ParameterServer final : public BlockSchedule {
     }
   }
 
-  void server_step(int server, std::int64_t index, Step& step) const {
+  void server_step(int server, std::int64_t index, ScheduleStep& step) const {
     for (int turn = 0; turn < n(); ++turn) {
       const int worker = ahead(server, turn);
       if (index == 0) {

@@ -17,7 +17,7 @@ class RecursiveDoubling final : public ExtraRankSchedule {
  protected:
   [[nodiscard]] std::int64_t core_steps() const override { return core().exponent(); }
 
-  void core_step(int core_index, std::int64_t index, Step& step) const override {
+  void core_step(int core_index, std::int64_t index, ScheduleStep& step) const override {
     const int peer = core().rank_of(core_index ^ (1 << index));
     step.sends.push_back({peer, whole()});
     step.receives.push_back({peer, whole(), Combine::reduce});

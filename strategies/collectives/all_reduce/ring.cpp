@@ -20,7 +20,7 @@ class Ring final : public BlockSchedule {
 
   /// In round s a rank sends block rank-s, which it received in the round before. After n-1 rounds
   /// the block it receives is complete, and the same motion then hands round the results.
-  void step(int rank, int, std::int64_t index, Step& step) const override {
+  void step(int rank, int, std::int64_t index, ScheduleStep& step) const override {
     const int moved = static_cast<int>(index % n());
     const int sent = behind(rank, moved);
     step.sends.push_back({ahead(rank, 1), {Buffer::data, sent, 1}});

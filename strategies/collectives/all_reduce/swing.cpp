@@ -25,7 +25,7 @@ class Swing final : public ExtraRankSchedule {
     return std::int64_t{2} * core().exponent();
   }
 
-  void core_step(int core_index, std::int64_t index, Step& step) const override {
+  void core_step(int core_index, std::int64_t index, ScheduleStep& step) const override {
     const int lg = core().exponent();
     const auto round = static_cast<int>(index);
     const bool scatter = round < lg;

@@ -33,7 +33,7 @@ class Bruck final : public RotatingSchedule {
   [[nodiscard]] std::int64_t scratch_blocks(int) const override { return n(); }
   [[nodiscard]] std::int64_t steps(int, int) const override { return std::max(rounds_, 1); }
 
-  void step(int rank, int, std::int64_t index, Step& step) const override {
+  void step(int rank, int, std::int64_t index, ScheduleStep& step) const override {
     const auto digit = static_cast<int>(index);
     if (n() > 1) pass_on(rank, digit, step);
     if (digit == 0) turn(rank, step);
@@ -42,7 +42,7 @@ class Bruck final : public RotatingSchedule {
 
  private:
   /// In the first round, before any block is turned, blocks leave from their places.
-  void pass_on(int rank, int digit, Step& step) const {
+  void pass_on(int rank, int digit, ScheduleStep& step) const {
     std::vector<Chunk> sent;
     std::vector<Chunk> received;
     for_each_run(n(), digit, [&](int first, int count) {
@@ -54,13 +54,13 @@ class Bruck final : public RotatingSchedule {
   }
 
   /// Those that did not leave in the first round.
-  void turn(int rank, Step& step) const {
+  void turn(int rank, ScheduleStep& step) const {
     for (int j = 0; j < n(); j += 2)
       step.locals.push_back({{Buffer::data, ahead(rank, j), 1}, {Buffer::scratch, j, 1}});
   }
 
   /// What came from the rank j behind.
-  void turn_back(int rank, Step& step) const {
+  void turn_back(int rank, ScheduleStep& step) const {
     for (int j = 0; j < n(); ++j)
       step.locals.push_back({{Buffer::scratch, j, 1}, {Buffer::output, behind(rank, j), 1}});
   }

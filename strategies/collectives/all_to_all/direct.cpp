@@ -18,7 +18,7 @@ class Direct final : public RotatingSchedule {
   [[nodiscard]] Buffer result() const override { return Buffer::output; }
   [[nodiscard]] std::int64_t steps(int, int) const override { return 1; }
 
-  void step(int rank, int, std::int64_t, Step& step) const override {
+  void step(int rank, int, std::int64_t, ScheduleStep& step) const override {
     for (int distance = 1; distance < n(); ++distance) {
       const int to = ahead(rank, distance);
       const int from = behind(rank, distance);

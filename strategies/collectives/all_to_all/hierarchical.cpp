@@ -29,7 +29,7 @@ class Hierarchical final : public BlockSchedule {
     return group_ > 1 && nodes_ > 1 ? 2 : 1;
   }
 
-  void step(int rank, int, std::int64_t index, Step& step) const override {
+  void step(int rank, int, std::int64_t index, ScheduleStep& step) const override {
     if (index == 0) keep_own(rank, step);
     if (index == 0 && group_ > 1) {
       exchange_in_node(rank, step);
@@ -43,7 +43,7 @@ class Hierarchical final : public BlockSchedule {
   [[nodiscard]] int local_of(int rank) const { return rank % group_; }
   [[nodiscard]] int rank_of(int node, int local) const { return node * group_ + local; }
 
-  void keep_own(int rank, Step& step) const {
+  void keep_own(int rank, ScheduleStep& step) const {
     step.locals.push_back({{Buffer::data, rank, 1}, {Buffer::output, rank, 1}});
     if (group_ == 1) return;
     for (int node = 0; node < nodes_; ++node) {
@@ -53,7 +53,7 @@ class Hierarchical final : public BlockSchedule {
     }
   }
 
-  void exchange_in_node(int rank, Step& step) const {
+  void exchange_in_node(int rank, ScheduleStep& step) const {
     const int own = node_of(rank);
     std::vector<Chunk> sent(static_cast<std::size_t>(nodes_));
     std::vector<Chunk> received(sent.size());
@@ -70,7 +70,7 @@ class Hierarchical final : public BlockSchedule {
     }
   }
 
-  void exchange_across_nodes(int rank, Step& step) const {
+  void exchange_across_nodes(int rank, ScheduleStep& step) const {
     const Buffer gathered = group_ > 1 ? Buffer::scratch : Buffer::data;
     for (int distance = 1; distance < nodes_; ++distance) {
       const int to = (node_of(rank) + distance) % nodes_;

@@ -26,7 +26,7 @@ class Pairwise final : public BlockSchedule, public SymmetricSchedule {
                       n()};
   }
 
-  void step(int rank, int, std::int64_t index, Step& step) const override {
+  void step(int rank, int, std::int64_t index, ScheduleStep& step) const override {
     const int apart = static_cast<int>(index) + 1;
     if (index == 0) step.locals.push_back({{Buffer::data, rank, 1}, {Buffer::output, rank, 1}});
     if (n() == 1) return;

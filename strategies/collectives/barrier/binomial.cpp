@@ -17,7 +17,7 @@ class Binomial final : public BlockSchedule {
 
   [[nodiscard]] std::int64_t steps(int, int) const override { return 2 * tree_.rounds(); }
 
-  void step(int rank, int, std::int64_t index, Step& step) const override {
+  void step(int rank, int, std::int64_t index, ScheduleStep& step) const override {
     const int round = static_cast<int>(index) - tree_.rounds();
     const bool up = round < 0;
     const auto edge = tree_.edge(rank, up ? -1 - round : round);

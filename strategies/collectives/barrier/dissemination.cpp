@@ -17,7 +17,7 @@ class Dissemination final : public RotatingSchedule {
 
   [[nodiscard]] std::int64_t steps(int, int) const override { return ceil_lg(n()); }
 
-  void step(int rank, int, std::int64_t index, Step& step) const override {
+  void step(int rank, int, std::int64_t index, ScheduleStep& step) const override {
     step.sends.push_back({ahead(rank, 1 << index), kNoBlocks});
     step.receives.push_back({behind(rank, 1 << index), kNoBlocks});
   }

@@ -19,7 +19,7 @@ class Flat final : public BlockSchedule {
     return rank == 0 ? 2 * (std::int64_t{n()} - 1) : 2;
   }
 
-  void step(int rank, int, std::int64_t index, Step& step) const override {
+  void step(int rank, int, std::int64_t index, ScheduleStep& step) const override {
     const bool counting = index < (rank == 0 ? n() - 1 : 1);
     const int peer = rank == 0 ? static_cast<int>(index % (n() - 1)) + 1 : 0;
     if (counting == (rank == 0)) {

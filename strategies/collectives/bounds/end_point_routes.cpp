@@ -83,7 +83,7 @@ std::optional<Partition> EndPointRoutes::ports(std::size_t members) const {
     const auto entering = total(entering_[i]);
     const bool known = leaving && entering;
     if (i >= members) {
-      known ? partition.add_helpers(*leaving, *entering) : partition.skip_helpers();
+      known ? partition.add_auxiliaries(*leaving, *entering) : partition.skip_auxiliaries();
     } else {
       known ? partition.add(*leaving, *entering) : partition.skip(1);
     }

@@ -43,7 +43,7 @@ void Partition::skip(std::int64_t members) {
   complete_ = complete_ && members == 0;
 }
 
-void Partition::add_helpers(Rate leaving, Rate entering, std::int64_t groups) {
+void Partition::add_auxiliaries(Rate leaving, Rate entering, std::int64_t groups) {
   leaving_steps_ += times(leaving, groups);
   entering_steps_ += times(entering, groups);
 }

@@ -29,9 +29,9 @@ class Partition {
   /// The next `members` lie in groups whose edges are not known.
   void skip(std::int64_t members);
   /// Auxiliary ranks lie in groups whose edges are not known.
-  void skip_helpers() { complete_ = false; }
+  void skip_auxiliaries() { complete_ = false; }
   /// Groups that hold auxiliary ranks only.
-  void add_helpers(Rate leaving, Rate entering, std::int64_t groups = 1);
+  void add_auxiliaries(Rate leaving, Rate entering, std::int64_t groups = 1);
 
   [[nodiscard]] const std::string& name() const { return name_; }
   /// All that were added or skipped.

@@ -52,7 +52,7 @@ class BinaryTree final : public RootedSchedule {
     return n() > 1 ? first_round(position) + last_act + rounds_per_chunk_ * (blocks() - 1) + 1 : 0;
   }
 
-  void step(int rank, int, std::int64_t index, Step& step) const override {
+  void step(int rank, int, std::int64_t index, ScheduleStep& step) const override {
     const int position = position_of(rank);
     const std::int64_t round = index - first_round(position);  // since the first chunk came
     if (const auto chunk = chunk_of(round); chunk && position > 0)

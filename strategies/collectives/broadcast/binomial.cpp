@@ -15,7 +15,7 @@ class Binomial final : public RootedSchedule {
 
   [[nodiscard]] std::int64_t steps(int, int) const override { return tree_.rounds(); }
 
-  void step(int rank, int, std::int64_t index, Step& step) const override {
+  void step(int rank, int, std::int64_t index, ScheduleStep& step) const override {
     const int position = position_of(rank);
     const auto edge = tree_.edge(position, static_cast<int>(index));
     if (!edge) return;

@@ -29,7 +29,7 @@ class Chain final : public RootedSchedule, public LateSchedule {
     return chain_.first_round_of(position_of(rank));
   }
 
-  void step(int rank, int, std::int64_t index, Step& step) const override {
+  void step(int rank, int, std::int64_t index, ScheduleStep& step) const override {
     const int place = position_of(rank);
     if (const auto chunk = chain_.leaving(place, index))
       step.sends.push_back({rank_at(place + 1), {Buffer::data, *chunk, 1}});

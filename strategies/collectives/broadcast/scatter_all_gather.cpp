@@ -12,7 +12,8 @@ namespace lockstep::broadcast {
 namespace {
 
 /// A position's round of the scatter, in which the subtree of child c takes the blocks from c on.
-void scatter(const BinomialTree& tree, int position, int round, const auto& rank_of, Step& step) {
+void scatter(const BinomialTree& tree, int position, int round, const auto& rank_of,
+             ScheduleStep& step) {
   const auto edge = tree.edge(position, round);
   if (!edge) return;
   const Chunk below{Buffer::data, edge->child, edge->below()};
@@ -29,7 +30,7 @@ class ScatterRing final : public RootedSchedule {
 
   [[nodiscard]] std::int64_t steps(int, int) const override { return tree_.rounds() + n() - 1; }
 
-  void step(int rank, int, std::int64_t index, Step& step) const override {
+  void step(int rank, int, std::int64_t index, ScheduleStep& step) const override {
     const auto round = static_cast<int>(index);
     const int position = position_of(rank);
     if (round < tree_.rounds()) {
@@ -62,7 +63,7 @@ class ScatterDoubling final : public RootedSchedule {
     return 2 * tree_.rounds() + (core_.extras() > 0 ? 1 : 0);
   }
 
-  void step(int rank, int, std::int64_t index, Step& step) const override {
+  void step(int rank, int, std::int64_t index, ScheduleStep& step) const override {
     const auto round = static_cast<int>(index);
     const int position = position_of(rank);
     if (round == 2 * tree_.rounds()) {
@@ -81,13 +82,13 @@ class ScatterDoubling final : public RootedSchedule {
   [[nodiscard]] int rank_of(int core_index) const { return rank_at(core_.rank_of(core_index)); }
 
   /// Exchanges the aligned run of `have` blocks, a power of two, for the one next to it.
-  void double_up(int core_index, int have, Step& step) const {
+  void double_up(int core_index, int have, ScheduleStep& step) const {
     const int peer = core_index ^ have;
     step.sends.push_back({rank_of(peer), {Buffer::data, core_index & ~(have - 1), have}});
     step.receives.push_back({rank_of(peer), {Buffer::data, peer & ~(have - 1), have}});
   }
 
-  void unfold(int position, Step& step) const {
+  void unfold(int position, ScheduleStep& step) const {
     if (core_.is_partner(position)) step.sends.push_back({rank_at(position + 1), whole()});
     if (core_.is_extra(position)) step.receives.push_back({rank_at(position - 1), whole()});
   }

@@ -15,7 +15,7 @@ class Direct final : public RootedSchedule {
 
   [[nodiscard]] std::int64_t steps(int, int) const override { return n() > 1 ? 1 : 0; }
 
-  void step(int rank, int, std::int64_t, Step& step) const override {
+  void step(int rank, int, std::int64_t, ScheduleStep& step) const override {
     if (position_of(rank) != 0) {
       step.sends.push_back({rank_at(0), {Buffer::data, rank, 1}});
       return;

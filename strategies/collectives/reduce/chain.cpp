@@ -27,7 +27,7 @@ class Chain final : public RootedSchedule, public LateSchedule {
     return chain_.first_round_of(place_of(rank));
   }
 
-  void step(int rank, int, std::int64_t index, Step& step) const override {
+  void step(int rank, int, std::int64_t index, ScheduleStep& step) const override {
     const int place = place_of(rank);
     if (const auto chunk = chain_.leaving(place, index))
       step.sends.push_back({behind(rank, 1), {Buffer::data, *chunk, 1}});

@@ -25,7 +25,7 @@ class ReduceScatterGather final : public RootedSchedule {
     return 2 * core_.exponent() + fold();
   }
 
-  void step(int rank, int, std::int64_t index, Step& step) const override {
+  void step(int rank, int, std::int64_t index, ScheduleStep& step) const override {
     const int position = position_of(rank);
     const int round = static_cast<int>(index) - fold();
     if (round < 0) {
@@ -43,21 +43,21 @@ class ReduceScatterGather final : public RootedSchedule {
   [[nodiscard]] int fold() const { return core_.extras() > 0 ? 1 : 0; }
   [[nodiscard]] int rank_of(int core_index) const { return rank_at(core_.rank_of(core_index)); }
 
-  void fold_step(int position, Step& step) const {
+  void fold_step(int position, ScheduleStep& step) const {
     if (core_.is_extra(position)) step.sends.push_back({rank_at(position - 1), whole()});
     if (core_.is_partner(position))
       step.receives.push_back({rank_at(position + 1), whole(), Combine::reduce});
   }
 
   /// Keeps the aligned run of `half` blocks, a power of two, that its own lies in.
-  void halve(int core_index, int half, Step& step) const {
+  void halve(int core_index, int half, ScheduleStep& step) const {
     const int peer = core_index ^ half;
     step.sends.push_back({rank_of(peer), {Buffer::data, peer & ~(half - 1), half}});
     step.receives.push_back(
         {rank_of(peer), {Buffer::data, core_index & ~(half - 1), half}, Combine::reduce});
   }
 
-  void gather(int core_index, int tree_round, Step& step) const {
+  void gather(int core_index, int tree_round, ScheduleStep& step) const {
     const auto edge = tree_.edge(core_index, tree_round);
     if (!edge) return;
     const Chunk below{Buffer::data, edge->child, edge->below()};

@@ -19,7 +19,7 @@ class Bruck final : public RotatingSchedule {
 
   [[nodiscard]] std::int64_t steps(int, int) const override { return rounds_; }
 
-  void step(int rank, int, std::int64_t index, Step& step) const override {
+  void step(int rank, int, std::int64_t index, ScheduleStep& step) const override {
     const int kept = 1 << (rounds_ - 1 - index);
     const int count = std::min(kept, n() - kept);
     const int to = ahead(rank, kept);

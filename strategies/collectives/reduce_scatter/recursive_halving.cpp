@@ -20,7 +20,7 @@ class RecursiveHalving final : public BlockSchedule {
     return core_.exponent() + 2 * fold();
   }
 
-  void step(int rank, int, std::int64_t index, Step& step) const override {
+  void step(int rank, int, std::int64_t index, ScheduleStep& step) const override {
     const int round = static_cast<int>(index) - fold();
     if (round < 0) {
       give(rank, step);
@@ -34,20 +34,20 @@ class RecursiveHalving final : public BlockSchedule {
  private:
   [[nodiscard]] int fold() const { return core_.extras() > 0 ? 1 : 0; }
 
-  void give(int rank, Step& step) const {
+  void give(int rank, ScheduleStep& step) const {
     if (core_.is_extra(rank)) step.sends.push_back({rank - 1, whole()});
     if (core_.is_partner(rank)) step.receives.push_back({rank + 1, whole(), Combine::reduce});
   }
 
   /// Keeps the blocks of `half` indices of the core, a power of two, its own among them.
-  void exchange(int core_index, int half, Step& step) const {
+  void exchange(int core_index, int half, ScheduleStep& step) const {
     const int peer = core_index ^ half;
     const int to = core_.rank_of(peer);
     step.sends.push_back({to, core_run(core_, peer & ~(half - 1), half)});
     step.receives.push_back({to, core_run(core_, core_index & ~(half - 1), half), Combine::reduce});
   }
 
-  void take_back(int rank, Step& step) const {
+  void take_back(int rank, ScheduleStep& step) const {
     const Chunk own{Buffer::data, rank | 1, 1};
     if (core_.is_extra(rank)) step.receives.push_back({rank - 1, own});
     if (core_.is_partner(rank)) step.sends.push_back({rank + 1, own});

@@ -15,7 +15,7 @@ class Ring final : public RotatingSchedule {
   [[nodiscard]] std::int64_t steps(int, int) const override { return n() - 1; }
 
   /// In round s a rank sends block rank-1-s, so that block r comes to rank r last.
-  void step(int rank, int, std::int64_t index, Step& step) const override {
+  void step(int rank, int, std::int64_t index, ScheduleStep& step) const override {
     const int sent = behind(rank, static_cast<int>(index) + 1);
     step.sends.push_back({ahead(rank, 1), {Buffer::data, sent, 1}});
     step.receives.push_back({behind(rank, 1), {Buffer::data, behind(sent, 1), 1}, Combine::reduce});

@@ -15,7 +15,7 @@ class Flat final : public RootedSchedule {
     return position_of(rank) == 0 ? n() - 1 : 1;
   }
 
-  void step(int rank, int, std::int64_t index, Step& step) const override {
+  void step(int rank, int, std::int64_t index, ScheduleStep& step) const override {
     if (position_of(rank) == 0) {
       const int to = rank_at(static_cast<int>(index) + 1);
       step.sends.push_back({to, {Buffer::data, to, 1}});

@@ -33,16 +33,16 @@ class Staged : public Schedule {
   [[nodiscard]] std::int64_t chunks() const { return chunks_; }
 
   [[nodiscard]] static bool plays(const Stage& stage, int rank) { return rank < stage.members; }
-  [[nodiscard]] static int seat_of(const Stage& stage, int rank) {
+  [[nodiscard]] static int member_slot_of(const Stage& stage, int rank) {
     return rank / stage.stride % stage.part->ranks();
   }
 
-  /// Step `index` that the part has in its `lane`, for the chunk at hand. `before` is the number of
-  /// steps that the lanes from `first_lane` on have before the part's.
+  /// ScheduleStep `index` that the part has in its `lane`, for the chunk at hand. `before` is the
+  /// number of steps that the lanes from `first_lane` on have before the part's.
   void play(std::size_t s, std::int64_t chunk, int rank, int lane, std::int64_t index,
-            int first_lane, std::int64_t before, Step& step) const {
+            int first_lane, std::int64_t before, ScheduleStep& step) const {
     const Stage& stage = stages_[s];
-    const int seat = seat_of(stage, rank);
+    const int seat = member_slot_of(stage, rank);
     stage.part->step(seat, lane, index, step);
     const std::int64_t offset = stage.offset ? stage.offset(rank) : 0;
     const Renaming names{
@@ -62,7 +62,8 @@ class Staged : public Schedule {
     std::int64_t sum = 0;
     for (std::size_t s = 0; s < end; ++s) {
       const Stage& stage = stages_[s];
-      if (plays(stage, rank)) sum += stage.scale * stage.part->scratch_blocks(seat_of(stage, rank));
+      if (plays(stage, rank))
+        sum += stage.scale * stage.part->scratch_blocks(member_slot_of(stage, rank));
     }
     return sum;
   }
@@ -104,13 +105,13 @@ class Sequence final : public Staged {
   [[nodiscard]] int lanes() const override { return lanes_; }
   [[nodiscard]] std::int64_t steps(int, int) const override { return length(); }
 
-  void step(int rank, int lane, std::int64_t index, Step& step) const override {
+  void step(int rank, int lane, std::int64_t index, ScheduleStep& step) const override {
     const auto end = std::upper_bound(ends_.begin(), ends_.end(), index);
     const auto s = static_cast<std::size_t>(end - ends_.begin());
     const Stage& stage = stages()[s];
     if (lane >= stage.part->lanes()) return;
     const std::int64_t in_part = index - start_of(s);
-    if (plays(stage, rank) && in_part < stage.part->steps(seat_of(stage, rank), lane))
+    if (plays(stage, rank) && in_part < stage.part->steps(member_slot_of(stage, rank), lane))
       play(s, 0, rank, lane, in_part, 0, start_of(s), step);
     if (in_part == 0) wait_for_stages_before(s, lane, step);
   }
@@ -122,7 +123,7 @@ class Sequence final : public Staged {
   [[nodiscard]] std::int64_t start_of(std::size_t s) const { return s == 0 ? 0 : ends_[s - 1]; }
 
   /// The lane itself needs no waiting for.
-  void wait_for_stages_before(std::size_t s, int lane, Step& step) const {
+  void wait_for_stages_before(std::size_t s, int lane, ScheduleStep& step) const {
     const std::int64_t start = start_of(s);
     if (start == 0) return;
     const int others = lanes_before(s);
@@ -174,13 +175,13 @@ class Pipeline final : public Staged {
     return stage_of_.empty() ? 0 : chunks() * steps_of_chunk(rank, lane);
   }
 
-  void step(int rank, int lane, std::int64_t index, Step& step) const override {
+  void step(int rank, int lane, std::int64_t index, ScheduleStep& step) const override {
     const std::size_t s = stage_of_[static_cast<std::size_t>(lane)];
     const std::int64_t steps = steps_of_chunk(rank, lane);
     const std::int64_t chunk = index / steps;
     const int first = first_lane_[s];
     play(s, chunk, rank, lane - first, index % steps, first, 0, step);
-    for (StepRef& ref : step.after) ref.step += chunk * steps_of_chunk(rank, ref.lane);
+    for (ScheduleStepRef& ref : step.after) ref.step += chunk * steps_of_chunk(rank, ref.lane);
     if (index % steps == 0) wait_for_stage_before(rank, s, chunk, step);
   }
 
@@ -188,11 +189,14 @@ class Pipeline final : public Staged {
   [[nodiscard]] std::int64_t steps_of_chunk(int rank, int lane) const {
     const std::size_t s = stage_of_[static_cast<std::size_t>(lane)];
     const Stage& stage = stages()[s];
-    return plays(stage, rank) ? stage.part->steps(seat_of(stage, rank), lane - first_lane_[s]) : 0;
+    return plays(stage, rank)
+               ? stage.part->steps(member_slot_of(stage, rank), lane - first_lane_[s])
+               : 0;
   }
 
   /// The last stage before in which the rank has something to do: it waited for those before it.
-  void wait_for_stage_before(int rank, std::size_t s, std::int64_t chunk, Step& step) const {
+  void wait_for_stage_before(int rank, std::size_t s, std::int64_t chunk,
+                             ScheduleStep& step) const {
     const std::size_t waits_before = step.after.size();
     while (s > 0 && step.after.size() == waits_before) {
       --s;

@@ -25,7 +25,7 @@ struct Renaming {
 
 /// Peers by `peer_of`.
 template <typename Peer>
-void rename(Step& whole, const Renaming& names, const Peer& peer_of) {
+void rename(ScheduleStep& whole, const Renaming& names, const Peer& peer_of) {
   const auto message = [&](auto& each) {
     each.peer = peer_of(each.peer);
     each.chunk = names(each.chunk);
@@ -38,7 +38,7 @@ void rename(Step& whole, const Renaming& names, const Peer& peer_of) {
     local.from = names(local.from);
     local.to = names(local.to);
   }
-  for (StepRef& ref : whole.after) ref = {names.lane + ref.lane, names.step + ref.step};
+  for (ScheduleStepRef& ref : whole.after) ref = {names.lane + ref.lane, names.step + ref.step};
 }
 
 /// Composition wants parts of this kind.

@@ -45,7 +45,7 @@ class Stripes final : public Schedule {
     return stripes_[s].part->steps(place_of(s, rank), lane - first_lane_[s]);
   }
 
-  void step(int rank, int lane, std::int64_t index, Step& step) const override {
+  void step(int rank, int lane, std::int64_t index, ScheduleStep& step) const override {
     const std::size_t s = stripe_of_[static_cast<std::size_t>(lane)];
     const Stripe& stripe = stripes_[s];
     stripe.part->step(place_of(s, rank), lane - first_lane_[s], index, step);

@@ -12,7 +12,7 @@ std::int64_t ExtraRankSchedule::steps(int, int) const {
   return core_.extras() > 0 ? core_steps() + 2 : core_steps();
 }
 
-void ExtraRankSchedule::step(int rank, int, std::int64_t index, Step& step) const {
+void ExtraRankSchedule::step(int rank, int, std::int64_t index, ScheduleStep& step) const {
   const std::int64_t in_core = core_.extras() > 0 ? index - 1 : index;
   if (in_core < 0) {
     fold(rank, step);
@@ -23,12 +23,12 @@ void ExtraRankSchedule::step(int rank, int, std::int64_t index, Step& step) cons
   }
 }
 
-void ExtraRankSchedule::fold(int rank, Step& step) const {
+void ExtraRankSchedule::fold(int rank, ScheduleStep& step) const {
   if (core_.is_extra(rank)) step.sends.push_back({rank - 1, whole()});
   if (core_.is_partner(rank)) step.receives.push_back({rank + 1, whole(), Combine::reduce});
 }
 
-void ExtraRankSchedule::unfold(int rank, Step& step) const {
+void ExtraRankSchedule::unfold(int rank, ScheduleStep& step) const {
   if (core_.is_partner(rank)) step.sends.push_back({rank + 1, whole()});
   if (core_.is_extra(rank)) step.receives.push_back({rank - 1, whole(), Combine::copy});
 }

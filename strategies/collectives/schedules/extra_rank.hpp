@@ -34,7 +34,7 @@ class PowerOfTwoCore {
 class ExtraRankSchedule : public BlockSchedule {
  public:
   [[nodiscard]] std::int64_t steps(int rank, int lane) const final;
-  void step(int rank, int lane, std::int64_t index, Step& step) const final;
+  void step(int rank, int lane, std::int64_t index, ScheduleStep& step) const final;
 
  protected:
   ExtraRankSchedule(PowerOfTwoCore core, int n, std::int64_t blocks)
@@ -43,11 +43,11 @@ class ExtraRankSchedule : public BlockSchedule {
   [[nodiscard]] const PowerOfTwoCore& core() const { return core_; }
   [[nodiscard]] virtual std::int64_t core_steps() const = 0;
   /// What the rank with `index` in the core does; peers are ranks, found through core().rank_of().
-  virtual void core_step(int core_index, std::int64_t index, Step& step) const = 0;
+  virtual void core_step(int core_index, std::int64_t index, ScheduleStep& step) const = 0;
 
  private:
-  void fold(int rank, Step& step) const;
-  void unfold(int rank, Step& step) const;
+  void fold(int rank, ScheduleStep& step) const;
+  void unfold(int rank, ScheduleStep& step) const;
 
   PowerOfTwoCore core_;
 };

@@ -13,7 +13,7 @@ class RingHalf final : public BlockSchedule {
 
   [[nodiscard]] std::int64_t steps(int, int) const override { return std::int64_t{n()} - 1; }
 
-  void step(int rank, int, std::int64_t index, Step& step) const override {
+  void step(int rank, int, std::int64_t index, ScheduleStep& step) const override {
     const int first = combine_ == Combine::reduce ? 1 : 0;
     const int sent = before(rank, first + static_cast<int>(index));
     step.sends.push_back({after(rank), {Buffer::data, sent, 1}});
@@ -43,7 +43,7 @@ class DirectHalf final : public BlockSchedule {
 
   [[nodiscard]] std::int64_t steps(int, int) const override { return n() > 1 ? 1 : 0; }
 
-  void step(int rank, int, std::int64_t, Step& step) const override {
+  void step(int rank, int, std::int64_t, ScheduleStep& step) const override {
     const bool scatter = combine_ == Combine::reduce;
     for (int distance = 1; distance < n(); ++distance) {
       const int to = ahead(rank, distance);

@@ -15,7 +15,7 @@ int lowest_bit(int rank) {
   return rank & -rank;
 }
 
-/// Step t of either lane sends chunk t-1 and receives chunk t.
+/// ScheduleStep t of either lane sends chunk t-1 and receives chunk t.
 class PipelinedTree final : public BlockSchedule {
  public:
   PipelinedTree(const NodeTree& tree, std::int64_t chunks)
@@ -27,7 +27,7 @@ class PipelinedTree final : public BlockSchedule {
     return blocks() + 1;
   }
 
-  void step(int place, int lane, std::int64_t index, Step& step) const override {
+  void step(int place, int lane, std::int64_t index, ScheduleStep& step) const override {
     const int parent = tree_.parent(place);
     const auto children = tree_.children(place);
     if (lane == kUp) {
@@ -46,10 +46,11 @@ class PipelinedTree final : public BlockSchedule {
   }
 
  private:
-  void send(int peer, std::int64_t chunk, int channel, Step& step) const {
+  void send(int peer, std::int64_t chunk, int channel, ScheduleStep& step) const {
     if (peer >= 0 && chunk >= 0) step.sends.push_back({peer, {Buffer::data, chunk, 1}, channel});
   }
-  void receive(int peer, std::int64_t chunk, Combine combine, int channel, Step& step) const {
+  void receive(int peer, std::int64_t chunk, Combine combine, int channel,
+               ScheduleStep& step) const {
     if (peer >= 0 && chunk < blocks())
       step.receives.push_back({peer, {Buffer::data, chunk, 1}, combine, channel});
   }

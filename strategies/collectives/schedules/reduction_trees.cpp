@@ -23,7 +23,7 @@ class Reduction final : public Schedule {
     return has(node, static_cast<Lane>(lane)) ? 1 : 0;
   }
 
-  void step(int node, int lane, std::int64_t, Step& step) const override {
+  void step(int node, int lane, std::int64_t, ScheduleStep& step) const override {
     switch (lane) {
       case kFromBelow:
         for (const int child : trees_.below(node))
@@ -47,14 +47,14 @@ class Reduction final : public Schedule {
     if (lane == kFromBelow || lane == kToBelow) return !trees_.below(node).empty();
     return trees_.above(node) >= 0 && !trees_.shares(node).empty();
   }
-  void wait_for(int node, Lane lane, Step& step) const {
+  void wait_for(int node, Lane lane, ScheduleStep& step) const {
     if (has(node, lane)) step.after.push_back({lane, 0});
   }
-  static void send(int peer, std::span<const Chunk> shares, int channel, Step& step) {
+  static void send(int peer, std::span<const Chunk> shares, int channel, ScheduleStep& step) {
     for (const Chunk& share : shares) step.sends.push_back({peer, share, channel});
   }
   static void receive(int peer, std::span<const Chunk> shares, Combine combine, int channel,
-                      Step& step) {
+                      ScheduleStep& step) {
     for (const Chunk& share : shares) step.receives.push_back({peer, share, combine, channel});
   }
 

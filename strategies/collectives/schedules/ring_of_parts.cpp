@@ -18,7 +18,7 @@ class RingOfParts final : public BlockSchedule {
 
   /// In round s the rank at place p sends the part of place p-s, or on its way to being complete at
   /// place p-1-s that one.
-  void step(int rank, int lane, std::int64_t index, Step& step) const override {
+  void step(int rank, int lane, std::int64_t index, ScheduleStep& step) const override {
     const RankOrder& order = orders_[static_cast<std::size_t>(lane)];
     const int place = order.place_of ? order.place_of(rank) : rank;
     const int sent = behind(place, static_cast<int>(index) + (reduces_ ? 1 : 0));

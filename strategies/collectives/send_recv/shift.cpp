@@ -16,7 +16,7 @@ class Shift final : public BlockSchedule {
   [[nodiscard]] Buffer result() const override { return Buffer::output; }
   [[nodiscard]] std::int64_t steps(int, int) const override { return 1; }
 
-  void step(int rank, int, std::int64_t, Step& step) const override {
+  void step(int rank, int, std::int64_t, ScheduleStep& step) const override {
     const Chunk result{Buffer::output, 0, 1};
     if (distance_ == 0) {
       step.locals.push_back({whole(), result});

@@ -14,9 +14,9 @@ namespace {
 /// Which operations a step consists of. Their labels follow from lane, step and place: s sends, r
 /// receives, c reductions (of the receive of the same place), m work on the rank's own memory, j
 /// what joins many ends of a step into one.
-class StepLabels {
+class ScheduleStepLabels {
  public:
-  StepLabels(int lane, std::int64_t index, const Step& step)
+  ScheduleStepLabels(int lane, std::int64_t index, const ScheduleStep& step)
       : name_{fmt::format("{}_{}", lane, index)}, sends_{step.sends.size()} {
     for (const Receive& receive : step.receives)
       reduces_.push_back(receive.combine == Combine::reduce);
@@ -81,9 +81,9 @@ class Writer {
   }
 
   void write_step(int rank, int lane, std::int64_t index) {
-    Step step;
+    ScheduleStep step;
     schedule_.step(rank, lane, index, step);
-    const StepLabels labels(lane, index, step);
+    const ScheduleStepLabels labels(lane, index, step);
     const std::vector<std::string> before = ends_before(rank, lane, index, step);
     write_transfers(step, labels, before);
     write_locals(step, labels,
@@ -96,20 +96,20 @@ class Writer {
 
   /// Ends of the lane's step before and of the steps that this one names.
   [[nodiscard]] std::vector<std::string> ends_before(int rank, int lane, std::int64_t index,
-                                                     const Step& step) const {
-    std::vector<StepRef> refs = step.after;
+                                                     const ScheduleStep& step) const {
+    std::vector<ScheduleStepRef> refs = step.after;
     if (index > 0) refs.push_back({lane, index - 1});
     std::vector<std::string> out;
-    for (const StepRef& ref : refs) {
-      Step done;
+    for (const ScheduleStepRef& ref : refs) {
+      ScheduleStep done;
       schedule_.step(rank, ref.lane, ref.step, done);
-      for (std::string& end : StepLabels(ref.lane, ref.step, done).ends())
+      for (std::string& end : ScheduleStepLabels(ref.lane, ref.step, done).ends())
         out.push_back(std::move(end));
     }
     return out;
   }
 
-  void write_transfers(const Step& step, const StepLabels& labels,
+  void write_transfers(const ScheduleStep& step, const ScheduleStepLabels& labels,
                        const std::vector<std::string>& before) {
     for (std::size_t i = 0; i < step.receives.size(); ++i) {
       const Receive& receive = step.receives[i];
@@ -131,7 +131,8 @@ class Writer {
   }
 
   /// One after the other, the first after `before`.
-  void write_locals(const Step& step, const StepLabels& labels, std::vector<std::string> before) {
+  void write_locals(const ScheduleStep& step, const ScheduleStepLabels& labels,
+                    std::vector<std::string> before) {
     for (std::size_t i = 0; i < step.locals.size(); ++i) {
       const LocalOperation& local = step.locals[i];
       const bool reduces = local.combine == Combine::reduce;

@@ -18,7 +18,7 @@ MscclContention::MscclContention(const Schedule& schedule, int rank)
 
 void MscclContention::add_lane(const Schedule& schedule, int rank, int lane) {
   std::vector<Moment>& moments = moments_.emplace_back();
-  Step step;
+  ScheduleStep step;
   std::vector<Chunk> chunks;
   for (std::int64_t i = 0; i < schedule.steps(rank, lane); ++i) {
     step.clear();
@@ -70,7 +70,7 @@ bool MscclContention::begin(int lane, std::int64_t step) {
   const auto earlier = [&](int other, std::int64_t which) -> const Moment& {
     return moments_[static_cast<std::size_t>(other)][static_cast<std::size_t>(which)];
   };
-  for (const StepRef& ref : moment.after) {
+  for (const ScheduleStepRef& ref : moment.after) {
     if (begun_[static_cast<std::size_t>(ref.lane)] <= static_cast<std::size_t>(ref.step))
       return false;
   }
@@ -84,7 +84,7 @@ bool MscclContention::begin(int lane, std::int64_t step) {
     moment.depth = std::max(moment.depth, from.depth + 1);
   };
   if (step > 0) learn(lane, step - 1);
-  for (const StepRef& ref : moment.after) learn(ref.lane, ref.step);
+  for (const ScheduleStepRef& ref : moment.after) learn(ref.lane, ref.step);
   return true;
 }
 

@@ -32,7 +32,7 @@ class MscclContention {
     std::int64_t step = 0;
   };
   struct Moment {
-    std::vector<StepRef> after;
+    std::vector<ScheduleStepRef> after;
     std::vector<std::int64_t> known;  // when it begins, the last step over of every lane
     std::int64_t depth = 0;
   };

@@ -58,7 +58,7 @@ int largest(const std::map<std::pair<int, int>, int>& count) {
 /// The most messages that one step has for one connection.
 int width_of(const Schedule& schedule) {
   int width = 1;
-  Step step;
+  ScheduleStep step;
   std::map<std::pair<int, int>, int> count;
   for (int rank = 0; rank < schedule.ranks(); ++rank) {
     for (int lane = 0; lane < schedule.lanes(); ++lane) {
@@ -125,12 +125,12 @@ class Exporter {
   void write_gpus() {
     const int width = width_of(schedule_);
     for (int rank = 0; rank < options_.ranks; ++rank) {
-      const MscclRankPlan plan = plan_msccl_rank(schedule_, places_, rank, width);
-      out_.problem = plan.problem;
+      const MscclRankBlocks rank_blocks = msccl_rank_blocks(schedule_, places_, rank, width);
+      out_.problem = rank_blocks.problem;
       if (!out_.problem.empty()) return;
       const MscclGpuCounts counts =
-          write_msccl_gpu(plan, places_, rank, schedule_.scratch_blocks(rank), gpus_);
-      add(plan, counts);
+          write_msccl_gpu(rank_blocks, places_, rank, schedule_.scratch_blocks(rank), gpus_);
+      add(rank_blocks, counts);
       out_.problem = too_many_chunks(counts.scratch);
       if (channels_ > kMostChannels)
         out_.problem = fmt::format("{} channels are more than {}", channels_, kMostChannels);
@@ -146,14 +146,14 @@ class Exporter {
       out_.problem = "its lanes add to the same blocks in an order that MSCCL cannot keep";
   }
 
-  void add(const MscclRankPlan& plan, const MscclGpuCounts& counts) {
+  void add(const MscclRankBlocks& rank_blocks, const MscclGpuCounts& counts) {
     most_.blocks = std::max(most_.blocks, counts.blocks);
     most_.most_steps = std::max(most_.most_steps, counts.most_steps);
     most_.most_blocks_on_channel =
         std::max(most_.most_blocks_on_channel, counts.most_blocks_on_channel);
     most_.longest = std::max(most_.longest, counts.longest);
-    orders_additions_ = orders_additions_ || plan.orders_additions;
-    for (const MscclRankPlan::Block& block : plan.blocks)
+    orders_additions_ = orders_additions_ || rank_blocks.orders_additions;
+    for (const MscclRankBlocks::Block& block : rank_blocks.blocks)
       channels_ = std::max(channels_, block.channel + 1);
   }
 

@@ -11,9 +11,9 @@ namespace lockstep {
 namespace {
 
 using Where = MscclRun::Where;
-using ItemId = MscclRankPlan::ItemId;
-using Item = MscclRankPlan::Item;
-using Block = MscclRankPlan::Block;
+using ItemId = MscclRankBlocks::ItemId;
+using Item = MscclRankBlocks::Item;
+using Block = MscclRankBlocks::Block;
 
 /// Positions in blocks, at most one a block.
 using Positions = std::map<std::uint32_t, std::uint32_t>;
@@ -30,14 +30,14 @@ bool implies(const Positions& positions, std::uint32_t block, std::uint32_t posi
 
 class GpuWriter {
  public:
-  GpuWriter(const MscclRankPlan& plan, const MscclPlaces& places, int rank, std::int64_t scratch,
-            std::string& out)
-      : plan_{plan}, places_{places}, rank_{rank}, out_{out} {
+  GpuWriter(const MscclRankBlocks& rank_blocks, const MscclPlaces& places, int rank,
+            std::int64_t scratch, std::string& out)
+      : blocks_{rank_blocks}, places_{places}, rank_{rank}, out_{out} {
     spare_data_ = scratch;
-    spare_output_ = spare_data_ + plan.spare_data;
-    deferred_ = spare_output_ + plan.spare_output;
-    counts_.scratch = deferred_ + plan.deferred;
-    for (const Block& block : plan.blocks) {
+    spare_output_ = spare_data_ + rank_blocks.spare_data;
+    deferred_ = spare_output_ + rank_blocks.spare_output;
+    counts_.scratch = deferred_ + rank_blocks.deferred;
+    for (const Block& block : rank_blocks.blocks) {
       staging_.push_back(counts_.scratch);
       counts_.scratch += block.staging;
     }
@@ -49,20 +49,20 @@ class GpuWriter {
     fmt::format_to(std::back_inserter(out_),
                    "  <gpu id=\"{}\" i_chunks=\"{}\" o_chunks=\"{}\" s_chunks=\"{}\">\n", rank_,
                    places_.input_chunks(), places_.output_chunks(), counts_.scratch);
-    for (std::uint32_t id = 0; id < plan_.blocks.size(); ++id) write_block(id);
+    for (std::uint32_t id = 0; id < blocks_.blocks.size(); ++id) write_block(id);
     out_ += "  </gpu>\n";
-    counts_.blocks = std::ssize(plan_.blocks);
+    counts_.blocks = std::ssize(blocks_.blocks);
     count_channels();
     return counts_;
   }
 
  private:
   void choose_dependencies() {
-    needed_.resize(plan_.items.size());
-    for (const Block& block : plan_.blocks) {
+    needed_.resize(blocks_.items.size());
+    for (const Block& block : blocks_.blocks) {
       Positions seen;  // what the block has waited for already
       for (const ItemId id : block.items) {
-        needed_[id] = needed_by(plan_.items[id], seen);
+        needed_[id] = needed_by(blocks_.items[id], seen);
         for (const auto& [other, position] : needed_[id]) {
           std::uint32_t& latest = seen.emplace(other, position).first->second;
           latest = std::max(latest, position);
@@ -74,7 +74,7 @@ class GpuWriter {
   [[nodiscard]] Positions needed_by(const Item& item, const Positions& seen) const {
     Positions wanted;
     for (const ItemId id : item.after) {
-      const Item& other = plan_.items[id];
+      const Item& other = blocks_.items[id];
       const bool own = other.block == item.block && other.position < item.position;
       if (!own && !implies(seen, other.block, other.position)) keep_latest(wanted, other);
     }
@@ -89,7 +89,7 @@ class GpuWriter {
     for (const auto& [block, position] : wanted) {
       const std::uint32_t first = position - std::min(position, kLookBack);
       for (std::uint32_t at = first; at <= position; ++at)
-        for (const ItemId id : item_at(block, at).after) keep_latest(implied, plan_.items[id]);
+        for (const ItemId id : item_at(block, at).after) keep_latest(implied, blocks_.items[id]);
     }
     Positions out;
     for (const auto& [block, position] : wanted) {
@@ -99,14 +99,14 @@ class GpuWriter {
   }
 
   [[nodiscard]] const Item& item_at(std::uint32_t block, std::uint32_t position) const {
-    return plan_.items[plan_.blocks[block].items[position]];
+    return blocks_.items[blocks_.blocks[block].items[position]];
   }
 
   /// Where an item's step comes to stand, and whether any waits for it.
   void number_steps() {
-    number_.resize(plan_.items.size());
-    awaited_.resize(plan_.items.size());
-    for (const Block& block : plan_.blocks) {
+    number_.resize(blocks_.items.size());
+    awaited_.resize(blocks_.items.size());
+    for (const Block& block : blocks_.blocks) {
       std::int64_t next = 0;
       for (const ItemId id : block.items) {
         next += std::max<std::int64_t>(0, std::ssize(needed_[id]) - 1);
@@ -116,12 +116,12 @@ class GpuWriter {
     }
     for (const Positions& needed : needed_) {
       for (const auto& [block, position] : needed)
-        awaited_[plan_.blocks[block].items[position]] = true;
+        awaited_[blocks_.blocks[block].items[position]] = true;
     }
   }
 
   void write_block(std::uint32_t id) {
-    const Block& block = plan_.blocks[id];
+    const Block& block = blocks_.blocks[id];
     fmt::format_to(std::back_inserter(out_),
                    "    <tb id=\"{}\" send=\"{}\" recv=\"{}\" chan=\"{}\">\n", id, block.send,
                    block.receive, block.channel);
@@ -134,11 +134,11 @@ class GpuWriter {
     std::int64_t number = number_[id] - std::max<std::int64_t>(0, std::ssize(needed) - 1);
     for (auto dependency = needed.begin(); dependency != needed.end(); ++dependency) {
       const auto& [block, position] = *dependency;
-      const std::int64_t step = number_[plan_.blocks[block].items[position]];
+      const std::int64_t step = number_[blocks_.blocks[block].items[position]];
       const bool last = std::next(dependency) == needed.end();
-      write_step(number++, last ? plan_.items[id] : Item{}, block, step, last && awaited_[id]);
+      write_step(number++, last ? blocks_.items[id] : Item{}, block, step, last && awaited_[id]);
     }
-    if (needed.empty()) write_step(number, plan_.items[id], -1, -1, awaited_[id]);
+    if (needed.empty()) write_step(number, blocks_.items[id], -1, -1, awaited_[id]);
   }
 
   void write_step(std::int64_t number, const Item& item, std::int64_t depends_on, std::int64_t step,
@@ -174,13 +174,13 @@ class GpuWriter {
 
   void count_channels() {
     std::map<int, std::int64_t> blocks;
-    for (const Block& block : plan_.blocks) {
+    for (const Block& block : blocks_.blocks) {
       counts_.most_blocks_on_channel =
           std::max(counts_.most_blocks_on_channel, ++blocks[block.channel]);
     }
   }
 
-  const MscclRankPlan& plan_;
+  const MscclRankBlocks& blocks_;
   const MscclPlaces& places_;
   int rank_;
   std::string& out_;
@@ -196,9 +196,9 @@ class GpuWriter {
 
 }  // namespace
 
-MscclGpuCounts write_msccl_gpu(const MscclRankPlan& plan, const MscclPlaces& places, int rank,
-                               std::int64_t scratch, std::string& out) {
-  return GpuWriter{plan, places, rank, scratch, out}.write();
+MscclGpuCounts write_msccl_gpu(const MscclRankBlocks& rank_blocks, const MscclPlaces& places,
+                               int rank, std::int64_t scratch, std::string& out) {
+  return GpuWriter{rank_blocks, places, rank, scratch, out}.write();
 }
 
 }  // namespace lockstep

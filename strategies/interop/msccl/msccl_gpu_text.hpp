@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "strategies/interop/msccl/msccl_rank_plan.hpp"
+#include "strategies/interop/msccl/msccl_rank_blocks.hpp"
 
 namespace lockstep {
 
@@ -18,7 +18,7 @@ struct MscclGpuCounts {
 
 /// Appends the element `gpu` of one rank. Dependencies that others imply are left out, further ones
 /// become steps of type nop.
-MscclGpuCounts write_msccl_gpu(const MscclRankPlan& plan, const MscclPlaces& places, int rank,
-                               std::int64_t scratch, std::string& out);
+MscclGpuCounts write_msccl_gpu(const MscclRankBlocks& rank_blocks, const MscclPlaces& places,
+                               int rank, std::int64_t scratch, std::string& out);
 
 }  // namespace lockstep

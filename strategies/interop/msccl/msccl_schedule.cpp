@@ -104,7 +104,7 @@ std::int64_t MscclSchedule::steps(int rank, int lane) const {
   return found == nullptr ? 0 : std::ssize(found->work_of_step);
 }
 
-void MscclSchedule::step(int rank, int lane, std::int64_t index, Step& step) const {
+void MscclSchedule::step(int rank, int lane, std::int64_t index, ScheduleStep& step) const {
   const Lane* found = find_lane(rank, lane);
   LOCKSTEP_CHECK(found != nullptr);
   const auto position = static_cast<std::size_t>(index);
@@ -120,7 +120,7 @@ void MscclSchedule::step(int rank, int lane, std::int64_t index, Step& step) con
   step.locals.push_back({work.from, work.to, copies ? Combine::copy : Combine::reduce});
 }
 
-void MscclSchedule::receive(const Lane& lane, const Work& work, Step& step) {
+void MscclSchedule::receive(const Lane& lane, const Work& work, ScheduleStep& step) {
   const bool adds = has_source(work.operation);
   const Chunk passing{Buffer::scratch, work.passing, work.to.count};
   if (work.passing >= 0) {
@@ -137,7 +137,7 @@ void MscclSchedule::receive(const Lane& lane, const Work& work, Step& step) {
   step.receives.back().forwarded = sends(work.operation);
 }
 
-void MscclSchedule::send(const Lane& lane, const Work& work, Step& step) {
+void MscclSchedule::send(const Lane& lane, const Work& work, ScheduleStep& step) {
   Chunk sent = has_destination(work.operation) ? work.to : work.from;
   if (work.operation == MscclOperation::receive_reduce_send)
     sent = {Buffer::scratch, work.passing, work.to.count};

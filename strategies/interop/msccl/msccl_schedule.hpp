@@ -26,7 +26,7 @@ class MscclSchedule final : public Schedule {
   [[nodiscard]] std::int64_t scratch_blocks(int rank) const override;
   [[nodiscard]] Buffer result() const override { return result_; }
   [[nodiscard]] std::int64_t steps(int rank, int lane) const override;
-  void step(int rank, int lane, std::int64_t index, Step& step) const override;
+  void step(int rank, int lane, std::int64_t index, ScheduleStep& step) const override;
 
   /// What a step is in the file: "gpu 3, tb 2, step 5 (rrc)".
   [[nodiscard]] std::string place(int rank, int lane, std::int64_t step) const;
@@ -56,8 +56,8 @@ class MscclSchedule final : public Schedule {
   void add_gpu(const MscclGpu& gpu, const MscclLayout& layout);
   static void set_last_steps(const MscclGpu& gpu, Gpu& out);
   [[nodiscard]] const Lane* find_lane(int rank, int lane) const;
-  static void receive(const Lane& lane, const Work& work, Step& step);
-  static void send(const Lane& lane, const Work& work, Step& step);
+  static void receive(const Lane& lane, const Work& work, ScheduleStep& step);
+  static void send(const Lane& lane, const Work& work, ScheduleStep& step);
 
   std::vector<Gpu> gpus_;
   int lanes_ = 1;

@@ -54,7 +54,7 @@ LastWriters& of(Buffers& buffers, Buffer buffer) {
 }
 
 template <class Message, class Visit>
-void for_each_chunk(const Step& step, const Message& message, const Visit& visit) {
+void for_each_chunk(const ScheduleStep& step, const Message& message, const Visit& visit) {
   visit(message.chunk);
   for (const Chunk& chunk : step.more(message.more)) visit(chunk);
 }
@@ -70,7 +70,7 @@ void sort_and_unite(std::vector<std::size_t>& numbers) {
 
 class ConflictSearch {
  public:
-  explicit ConflictSearch(const Step& step) : step_{step} {
+  explicit ConflictSearch(const ScheduleStep& step) : step_{step} {
     std::vector<std::size_t> ignored;
     for (std::size_t i = 0; i < step.sends.size(); ++i) {
       for_each_chunk(step, step.sends[i], [&](Chunk chunk) {
@@ -132,7 +132,7 @@ class ConflictSearch {
     return found;
   }
 
-  const Step& step_;
+  const ScheduleStep& step_;
   Buffers sources_;
   Buffers targets_;
   std::vector<std::vector<bool>> waited_;  // by receive, the sends that are over before it is
@@ -141,7 +141,7 @@ class ConflictSearch {
 
 }  // namespace
 
-std::vector<MscclConflicts> find_msccl_conflicts(const Step& step) {
+std::vector<MscclConflicts> find_msccl_conflicts(const ScheduleStep& step) {
   return ConflictSearch{step}.run();
 }
 

@@ -19,6 +19,6 @@ struct MscclConflicts {
 };
 
 /// For every receive of the step.
-[[nodiscard]] std::vector<MscclConflicts> find_msccl_conflicts(const Step& step);
+[[nodiscard]] std::vector<MscclConflicts> find_msccl_conflicts(const ScheduleStep& step);
 
 }  // namespace lockstep

@@ -103,7 +103,7 @@ constexpr std::array kNumberTypes{NumberType::fp64, NumberType::fp32, NumberType
   return out;
 }
 
-[[nodiscard]] GemmParameters read_product(ObjectReader& in) {
+[[nodiscard]] GemmParameters read_gemm(ObjectReader& in) {
   GemmParameters out;
   out.launch = in.duration("launch");
   out.tile_start = in.duration("tile_start");
@@ -200,10 +200,10 @@ constexpr std::array kNumberTypes{NumberType::fp64, NumberType::fp32, NumberType
     }
     return true;
   });
-  in.object("products", [&out](ObjectReader& products) {
+  in.object("products", [&out](ObjectReader& gemms) {
     for (const Dtype dtype : kDtypeList) {
-      out.model.products[static_cast<std::size_t>(dtype)] =
-          products.optional_object(to_string(dtype), read_product);
+      out.model.gemms[static_cast<std::size_t>(dtype)] =
+          gemms.optional_object(to_string(dtype), read_gemm);
     }
     return true;
   });
@@ -228,13 +228,13 @@ constexpr std::array kNumberTypes{NumberType::fp64, NumberType::fp32, NumberType
   return out;
 }
 
-/// At least one precision has a peak and products: all others go by it.
+/// At least one precision has a peak and GEMMs: all others go by it.
 void complete(ObjectReader& in, DeviceModel& model) {
-  const auto first = std::find_if(model.products.begin(), model.products.end(),
+  const auto first = std::find_if(model.gemms.begin(), model.gemms.end(),
                                   [](const auto& one) { return one.has_value(); });
   const bool peak = std::any_of(model.peaks.begin(), model.peaks.end(),
                                 [](const auto& one) { return one.has_value(); });
-  if (first == model.products.end() || !peak) {
+  if (first == model.gemms.end() || !peak) {
     return in.note("expected a peak and products of one precision at least");
   }
   const GemmParameters any = **first;
@@ -242,7 +242,7 @@ void complete(ObjectReader& in, DeviceModel& model) {
                                        [](const auto& one) { return one.has_value(); });
   for (const Dtype dtype : kDtypeList) {
     const auto i = static_cast<std::size_t>(dtype);
-    if (!model.products[i]) model.products[i] = any;
+    if (!model.gemms[i]) model.gemms[i] = any;
     if (!model.peaks[i]) model.peaks[i] = rate;
   }
 }

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/execute/device_plan/backend.hpp"
+#include "sim/execute/command_graph/backend.hpp"
 #include "topologies/analysis/analysis.hpp"
 #include "topologies/graph/gpu_links.hpp"
 #include "topologies/graph/nodes.hpp"

@@ -66,7 +66,7 @@ namespace {
                      number(of.traffic));
 }
 
-[[nodiscard]] std::string product(const GemmParameters& of) {
+[[nodiscard]] std::string gemm(const GemmParameters& of) {
   std::string tiles;
   for (const TileShape& tile : of.tiles) {
     tiles +=
@@ -125,15 +125,15 @@ namespace {
 [[nodiscard]] std::string fit(const MachineFit& of) {
   const DeviceModel& model = of.model;
   std::vector<std::string> peaks;
-  std::vector<std::string> products;
+  std::vector<std::string> gemms;
   for (std::size_t i = 0; i < kDtypes; ++i) {
     const auto dtype = to_string(static_cast<Dtype>(i));
     if (model.peaks[i]) {
       peaks.push_back(
           fmt::format("\"{}\": \"{:.3f} GFLOP/s\"", dtype, model.peaks[i]->per_second() / 1e9));
     }
-    if (model.products[i]) {
-      products.push_back(fmt::format("\"{}\": {}", dtype, product(*model.products[i])));
+    if (model.gemms[i]) {
+      gemms.push_back(fmt::format("\"{}\": {}", dtype, gemm(*model.gemms[i])));
     }
   }
   std::vector<std::string> kinds;
@@ -158,7 +158,7 @@ namespace {
        "\"bias\": " + figures(model.bias),
        "\"convolution_efficiency\": " + number(model.convolution_efficiency),
        "\"peaks\": " + lines(peaks, "{", "}", "    "),
-       "\"products\": " + lines(products, "{", "}", "    "),
+       "\"products\": " + lines(gemms, "{", "}", "    "),
        "\"attention\": " + attention(model.attention),
        "\"operations\": " + lines(kinds, "{", "}", "    "), "\"copy\": " + curve(of.copy),
        "\"add\": " + lines(add, "{", "}", "    "), "\"links\": " + links(of.links)},

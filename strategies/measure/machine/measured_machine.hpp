@@ -25,7 +25,7 @@ struct MachineMeasurement {
     launch,      // a kernel that has nothing to do, issued by the host
     graph_node,  // likewise, as part of a graph
     empty_copy,  // a copy of one element
-    beside,      // products while copies run beside them, over products alone: `ratio`
+    beside,      // GEMMs while copies run beside them, over GEMMs alone: `ratio`
     from_host,   // `bytes` to the device
     to_host,
     peer,     // `bytes` from one GPU to another

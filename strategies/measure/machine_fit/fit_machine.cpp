@@ -5,7 +5,7 @@
 #include <map>
 
 #include "sim/base/check.hpp"
-#include "sim/execute/device_plan/backend.hpp"
+#include "sim/execute/command_graph/backend.hpp"
 #include "strategies/measure/machine_fit/fit_links.hpp"
 #include "strategies/measure/machine_fit/fit_parts.hpp"
 
@@ -47,7 +47,7 @@ class Fitting {
     fit_.links = fit_links(all_);
     fit_.model.memory_efficiency.fill(1);
     fit_.model.kinds.fill({1, 1});
-    fitting::products(kernels_, fit_);
+    fitting::gemms(kernels_, fit_);
     fitting::attention(kernels_, fit_);
     fitting::convolutions(kernels_, fit_);
     others();
@@ -81,7 +81,7 @@ class Fitting {
     std::map<OperationKind, std::vector<double>> kernels;
     for (const MachineMeasurement& each : kernels_) {
       const Kernel& of = each.kernel;
-      if (fitting::is_product(of.kind) || of.moved_bytes <= 0) continue;
+      if (fitting::is_gemm(of.kind) || of.moved_bytes <= 0) continue;
       const double left = each.seconds - each.kernels * fit_.model.launch.seconds();
       traffic[of.kind].push_back(std::max(
           kLeastTraffic, left * fit_.model.memory_bandwidth.bytes_per_second() / of.moved_bytes));

@@ -7,7 +7,7 @@
 namespace lockstep {
 
 /// The cost model's figures from what was measured: mean |log(simulated / measured)| is made small,
-/// of products per precision, of attention per direction; of everything else the bytes that its
+/// of GEMMs per precision, of attention per direction; of everything else the bytes that its
 /// kernels move, over the least, per kind of operation. `multiprocessors`: of the device; 1 of a
 /// host.
 [[nodiscard]] MachineFit fit_machine(const std::vector<MachineMeasurement>& measurements,

@@ -9,7 +9,7 @@
 #include "strategies/measure/machine/measured_machine.hpp"
 
 /// For the sources of this folder that fit figures, one per kind of kernel. Each puts into the
-/// model what it finds, and takes what those before it have put there: memory, products, then the
+/// model what it finds, and takes what those before it have put there: memory, GEMMs, then the
 /// rest.
 namespace lockstep::fitting {
 
@@ -31,14 +31,14 @@ using Measurements = std::vector<MachineMeasurement>;
   return {{2, 1.4, 1.2, 1.1, 1.04, 1.02, 1.01, 1.005}, 1000};
 }
 
-/// Peaks and figures of products, by precision; what kernels that add biases cost in addition.
-void products(const Measurements& kernels, MachineFit& fit);
-/// Convolutions, as shares of the rate of the products that they amount to.
+/// Peaks and figures of GEMMs, by precision; what kernels that add biases cost in addition.
+void gemms(const Measurements& kernels, MachineFit& fit);
+/// Convolutions, as shares of the rate of the GEMMs that they amount to.
 void convolutions(const Measurements& kernels, MachineFit& fit);
 /// Fused attention.
 void attention(const Measurements& kernels, MachineFit& fit);
 
 /// Whether a kind of operation is fitted by one of these, not by the bytes that it moves.
-[[nodiscard]] bool is_product(OperationKind kind);
+[[nodiscard]] bool is_gemm(OperationKind kind);
 
 }  // namespace lockstep::fitting

@@ -3,7 +3,7 @@
 #include <map>
 
 #include "sim/cost/roofline.hpp"
-#include "sim/execute/device_plan/backend.hpp"
+#include "sim/execute/command_graph/backend.hpp"
 #include "strategies/measure/machine_fit/fit_links.hpp"
 #include "strategies/measure/machine_fit/fit_machine.hpp"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/execute/device_plan/schedule_plan.hpp"
+#include "sim/execute/command_graph/schedule_commands.hpp"
 #include "strategies/collectives/registry/registry.hpp"
 #include "strategies/measure/machine_runs/machine_programs.hpp"
 #include "strategies/measure/machine_runs/simulate_machine.hpp"
@@ -92,15 +92,15 @@ class Comparing {
     const std::string what = fmt::format("{} {}, {} ranks{}, {} KiB {}", to_string(of), algorithm,
                                          ranks, where, bytes >> 10, to_string(type));
     tell(what);
-    SchedulePlanOptions options;
+    ScheduleCommandOptions options;
     options.block = std::max<std::int64_t>(1, bytes / bytes_of(type) / schedule->blocks());
     options.type = type;
     options.devices = devices;
-    const Plan plan = plan_schedule(*schedule, options).plan;
-    const auto loaded = backend_.load(plan);
-    for (BufferId i = 0; i < plan.buffers.size(); ++i) loaded->scatter_numbers(i, {}, i + 1);
+    const CommandGraph graph = commands_of(*schedule, options).graph;
+    const auto loaded = backend_.load(graph);
+    for (BufferId i = 0; i < graph.buffers.size(); ++i) loaded->scatter_numbers(i, {}, i + 1);
     add("collective", what, median(loaded->seconds(2, options_.repeats)),
-        simulate_plan(plan, machine_.fit));
+        simulate_layout(graph, machine_.fit));
   }
 
   // Programs of one rank.

@@ -18,7 +18,7 @@ using Sizes = std::vector<std::int64_t>;
 }
 
 /// Squares, and what is flat or deep in one direction.
-[[nodiscard]] std::vector<Program> products(bool is_host, bool quick) {
+[[nodiscard]] std::vector<Program> gemms(bool is_host, bool quick) {
   Sizes sizes = is_host ? Sizes{32, 64, 128, 256, 512} : Sizes{128, 512, 1024, 2048, 4096, 8192};
   if (quick) sizes.resize(2);
   std::vector<Dtype> precisions{Dtype::fp32};
@@ -29,7 +29,7 @@ using Sizes = std::vector<std::int64_t>;
       for (const std::int64_t n : sizes) {
         for (const std::int64_t k : sizes) {
           const bool square = m == n || n == k || m == k;
-          if (square && m >= n / 16) out.push_back(product_program(m, n, k, dtype));
+          if (square && m >= n / 16) out.push_back(gemm_program(m, n, k, dtype));
         }
       }
     }
@@ -160,7 +160,7 @@ void add_other_steps(bool is_host, std::vector<ProgramToCompare>& out) {
 }  // namespace
 
 ProgramsToMeasure programs_to_measure(bool is_host, bool quick) {
-  return {products(is_host, quick), attentions(is_host, quick), steps_to_measure(is_host, quick)};
+  return {gemms(is_host, quick), attentions(is_host, quick), steps_to_measure(is_host, quick)};
 }
 
 std::vector<ProgramToCompare> programs_to_compare(bool is_host, bool quick) {

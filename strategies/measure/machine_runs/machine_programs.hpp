@@ -9,9 +9,9 @@
 namespace lockstep {
 
 /// Programs of one device whose operations are measured one by one. `is_host`: sizes for a
-/// processor, in fp32; else for GPUs, in 16 bits, products in fp32 too. `quick`: few of them.
+/// processor, in fp32; else for GPUs, in 16 bits, GEMMs in fp32 too. `quick`: few of them.
 struct ProgramsToMeasure {
-  std::vector<Program> products{};
+  std::vector<Program> gemms{};
   std::vector<Program> attentions{};
   /// Everything else: norms, elementwise work, embeddings, losses, optimizers; stored scores,
   /// dropout, routing of experts; convolutions, pools, batch norms.

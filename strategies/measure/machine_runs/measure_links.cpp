@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/execute/device_plan/plan_builder.hpp"
+#include "sim/execute/command_graph/command_graph_builder.hpp"
 
 namespace lockstep {
 
@@ -48,11 +48,11 @@ class MeasuringLinks {
       }
     }
   }
-  [[nodiscard]] double time(const Plan& plan, bool nccl = false) {
+  [[nodiscard]] double time(const CommandGraph& graph, bool nccl = false) {
     LoadOptions load;
     load.nccl = nccl;
-    const auto loaded = backend_.load(plan, load);
-    for (BufferId i = 0; i < plan.buffers.size(); ++i) loaded->scatter_numbers(i, {}, i + 1);
+    const auto loaded = backend_.load(graph, load);
+    for (BufferId i = 0; i < graph.buffers.size(); ++i) loaded->scatter_numbers(i, {}, i + 1);
     return median(loaded->seconds(2, options_.repeats));
   }
   MachineMeasurement& add(Kind kind, std::string what, double seconds, std::int64_t bytes) {
@@ -65,28 +65,28 @@ class MeasuringLinks {
   }
 
   /// A stream of copies from one GPU to another.
-  static void copies(PlanBuilder& plan, int from, int to, std::int64_t bytes, int times) {
+  static void copies(CommandGraphBuilder& graph, int from, int to, std::int64_t bytes, int times) {
     const std::int64_t count = std::max<std::int64_t>(1, bytes / 4);
-    const StreamIndex sender = plan.add_stream("from", from);
-    const StreamIndex receiver = plan.add_stream("to", to);
-    const BufferId here = plan.add_buffer("from", from, NumberType::fp32, count);
-    const BufferId there = plan.add_buffer("to", to, NumberType::fp32, count);
+    const StreamIndex sender = graph.add_stream("from", from);
+    const StreamIndex receiver = graph.add_stream("to", to);
+    const BufferId here = graph.add_buffer("from", from, NumberType::fp32, count);
+    const BufferId there = graph.add_buffer("to", to, NumberType::fp32, count);
     for (int i = 0; i < times; ++i)
-      plan.copy(receiver, {there, 0, count}, {here, 0, count}, sender);
+      graph.copy(receiver, {there, 0, count}, {here, 0, count}, sender);
   }
   void alone(int from, int to, std::int64_t bytes, bool nccl) {
-    PlanBuilder plan{backend_.count()};
-    copies(plan, from, to, bytes, kChain);
+    CommandGraphBuilder graph{backend_.count()};
+    copies(graph, from, to, bytes, kChain);
     MachineMeasurement& out =
-        add(Kind::peer, nccl ? "NCCL" : "copy", time(plan.plan(), nccl) / kChain, bytes);
+        add(Kind::peer, nccl ? "NCCL" : "copy", time(graph.graph(), nccl) / kChain, bytes);
     out.from = from;
     out.to = to;
   }
   void both_ways(int a, int b) {
-    PlanBuilder plan{backend_.count()};
-    copies(plan, a, b, large_, 1);
-    copies(plan, b, a, large_, 1);
-    MachineMeasurement& out = add(Kind::peers, "both ways", time(plan.plan()), large_);
+    CommandGraphBuilder graph{backend_.count()};
+    copies(graph, a, b, large_, 1);
+    copies(graph, b, a, large_, 1);
+    MachineMeasurement& out = add(Kind::peers, "both ways", time(graph.graph()), large_);
     out.from = a;
     out.to = b;
   }
@@ -94,11 +94,11 @@ class MeasuringLinks {
   template <class Belongs>
   void everyone(const char* what, Belongs&& belongs) {
     const std::int64_t bytes = large_ / backend_.count();
-    PlanBuilder plan{backend_.count()};
+    CommandGraphBuilder graph{backend_.count()};
     for_each_pair([&](int from, int to) {
-      if (belongs(from, to)) copies(plan, from, to, bytes, 1);
+      if (belongs(from, to)) copies(graph, from, to, bytes, 1);
     });
-    add(Kind::peers, what, time(plan.plan()), bytes).to = backend_.count();
+    add(Kind::peers, what, time(graph.graph()), bytes).to = backend_.count();
   }
   void library(Collective collective, std::int64_t bytes) {
     const auto seconds =

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/execute/command_graph/command_graph_builder.hpp"
 #include "sim/execute/device_kernels/kernel_launch.hpp"
-#include "sim/execute/device_plan/plan_builder.hpp"
 #include "strategies/measure/machine_runs/machine_programs.hpp"
 #include "strategies/measure/machine_runs/measure_links.hpp"
 #include "strategies/measure/machine_runs/time_operation.hpp"
@@ -30,7 +30,7 @@ class Measuring {
     memory();
     const ProgramsToMeasure programs = programs_to_measure(is_host_, options_.quick);
     tell("products");
-    operations(programs.products);
+    operations(programs.gemms);
     tell("attention");
     operations(programs.attentions);
     tell("the rest of training steps");
@@ -49,11 +49,11 @@ class Measuring {
   void tell(const std::string& what) const {
     if (options_.before) options_.before(what);
   }
-  [[nodiscard]] double time(const Plan& plan, bool graph = true) {
+  [[nodiscard]] double time(const CommandGraph& graph, bool cuda_graph = true) {
     LoadOptions load;
-    load.graph = graph;
-    const auto loaded = backend_.load(plan, load);
-    for (BufferId i = 0; i < plan.buffers.size(); ++i) loaded->scatter_numbers(i, {}, i + 1);
+    load.cuda_graph = cuda_graph;
+    const auto loaded = backend_.load(graph, load);
+    for (BufferId i = 0; i < graph.buffers.size(); ++i) loaded->scatter_numbers(i, {}, i + 1);
     return median(loaded->seconds(2, options_.repeats));
   }
   MachineMeasurement& add(Kind kind, std::string what, double seconds) {
@@ -67,12 +67,12 @@ class Measuring {
   // One after the other on one stream.
 
   void launches() {
-    PlanBuilder kernels{1};
-    PlanBuilder copies{1};
-    for (PlanBuilder* plan : {&kernels, &copies}) {
-      plan->add_stream("timed", 0);
-      plan->add_buffer("a", 0, NumberType::fp32, 1);
-      plan->add_buffer("b", 0, NumberType::fp32, 1);
+    CommandGraphBuilder kernels{1};
+    CommandGraphBuilder copies{1};
+    for (CommandGraphBuilder* graph : {&kernels, &copies}) {
+      graph->add_stream("timed", 0);
+      graph->add_buffer("a", 0, NumberType::fp32, 1);
+      graph->add_buffer("b", 0, NumberType::fp32, 1);
     }
     KernelLaunch fill;
     fill.function = KernelFunction::fill;
@@ -83,9 +83,9 @@ class Measuring {
       kernels.launch(0, {{}, {{0, 0, 1}}, kernel});
       copies.copy(0, {1, 0, 1}, {0, 0, 1});
     }
-    add(Kind::launch, "kernel", time(kernels.plan(), false) / kChain);
-    add(Kind::graph_node, "kernel", time(kernels.plan(), true) / kChain);
-    add(Kind::empty_copy, "copy", time(copies.plan(), true) / kChain);
+    add(Kind::launch, "kernel", time(kernels.graph(), false) / kChain);
+    add(Kind::graph_node, "kernel", time(kernels.graph(), true) / kChain);
+    add(Kind::empty_copy, "copy", time(copies.graph(), true) / kChain);
   }
 
   void memory() {
@@ -99,25 +99,25 @@ class Measuring {
     }
   }
   void move(Kind kind, NumberType type, std::int64_t bytes) {
-    PlanBuilder plan{1};
-    plan.add_stream("timed", 0);
+    CommandGraphBuilder graph{1};
+    graph.add_stream("timed", 0);
     const std::int64_t count = bytes / bytes_of(type);
     // As in a collective, whose ranks hold many such blocks, no two of them the same.
     const auto places = static_cast<int>(
         std::clamp<std::int64_t>((is_host_ ? 64 : 1024) * kMiB / bytes, 1, kPlaces));
-    plan.add_buffer("from", 0, type, places * count);
-    plan.add_buffer("to", 0, type, places * count);
+    graph.add_buffer("from", 0, type, places * count);
+    graph.add_buffer("to", 0, type, places * count);
     const int times = std::max(4, places);
     for (int i = 0; i < times; ++i) {
       const Region from{0, i % places * count, count};
       const Region to{1, i % places * count, count};
       if (kind == Kind::copy) {
-        plan.copy(0, to, from);
+        graph.copy(0, to, from);
       } else {
-        plan.combine(0, Command::Kind::add, to, from);
+        graph.combine(0, Command::Kind::add, to, from);
       }
     }
-    add(kind, std::string{to_string(type)}, time(plan.plan()) / times).bytes = bytes;
+    add(kind, std::string{to_string(type)}, time(graph.graph()) / times).bytes = bytes;
   }
 
   // Operations.
@@ -138,22 +138,22 @@ class Measuring {
 
   /// Products alone, and while another stream copies for as long as they take.
   void beside() {
-    constexpr int kProducts = 8;
-    const double alone = products_and_copies(kProducts, 0);
-    const double copy = products_and_copies(0, kChain) / kChain;
+    constexpr int kGemms = 8;
+    const double alone = gemms_and_copies(kGemms, 0);
+    const double copy = gemms_and_copies(0, kChain) / kChain;
     const int copies = static_cast<int>(std::clamp(alone / copy, 1.0, 4096.0));
     // A host does one thing after the other: what it copies beside, it does instead.
-    const double both = is_host_ ? alone : products_and_copies(kProducts, copies);
+    const double both = is_host_ ? alone : gemms_and_copies(kGemms, copies);
     add(Kind::beside, "products while copies run", both).ratio = std::max(1.0, both / alone);
   }
-  [[nodiscard]] double products_and_copies(int products, int copies) {
+  [[nodiscard]] double gemms_and_copies(int gemms, int copies) {
     const std::int64_t size = is_host_ ? 128 : 4096;
     const NumberType type = is_host_ ? NumberType::fp32 : NumberType::bf16;
-    PlanBuilder plan{1};
-    const StreamIndex computing = plan.add_stream("products", 0);
-    const StreamIndex copying = plan.add_stream("copies", 0);
+    CommandGraphBuilder graph{1};
+    const StreamIndex computing = graph.add_stream("products", 0);
+    const StreamIndex copying = graph.add_stream("copies", 0);
     for (const char* name : {"a", "b", "y", "from", "to"}) {
-      plan.add_buffer(name, 0, type, size * size);
+      graph.add_buffer(name, 0, type, size * size);
     }
     KernelLaunch gemm;
     gemm.function = KernelFunction::gemm;
@@ -165,9 +165,9 @@ class Measuring {
     gemm.tables = {begin, begin, begin};
     const auto kernel = std::make_shared<const KernelLaunch>(gemm);
     const auto all = [size](BufferId of) { return Region{of, 0, size * size}; };
-    for (int i = 0; i < copies; ++i) plan.copy(copying, all(4), all(3));
-    for (int i = 0; i < products; ++i) plan.launch(computing, {{all(0), all(1)}, {all(2)}, kernel});
-    return time(plan.plan());
+    for (int i = 0; i < copies; ++i) graph.copy(copying, all(4), all(3));
+    for (int i = 0; i < gemms; ++i) graph.launch(computing, {{all(0), all(1)}, {all(2)}, kernel});
+    return time(graph.graph());
   }
 
   void host_copies() {

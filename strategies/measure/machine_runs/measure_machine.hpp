@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/execute/device_plan/backend.hpp"
+#include "sim/execute/command_graph/backend.hpp"
 #include "strategies/measure/machine/measured_machine.hpp"
 
 namespace lockstep {
@@ -15,7 +15,7 @@ struct MeasureOptions {
   std::function<void(const std::string& what)> before{};  // told before each group
 };
 
-/// Measures memory, launches, products, attention, everything else that programs are made of, and,
+/// Measures memory, launches, GEMMs, attention, everything else that programs are made of, and,
 /// on several GPUs, the links between them. Never on zeros; medians after a warm-up. Errors:
 /// DeviceError.
 [[nodiscard]] std::vector<MachineMeasurement> measure_machine(Backend& backend, bool is_host,

@@ -16,17 +16,18 @@ namespace lockstep {
 
 namespace {
 
-class PlanWorkload {
+class CommandGraphWorkload {
  public:
-  PlanWorkload(const Plan& plan, const MachineFit& fit) : plan_{plan}, fit_{fit} {}
+  CommandGraphWorkload(const CommandGraph& graph, const MachineFit& fit)
+      : graph_{graph}, fit_{fit} {}
 
   Workload run() {
-    workload_.streams.resize(plan_.streams.size());
-    for (std::size_t i = 0; i < plan_.streams.size(); ++i) {
-      workload_.streams[i].endpoint = ranks_of(plan_.streams[i].device);
-      workload_.streams[i].name = plan_.streams[i].name;
+    workload_.streams.resize(graph_.streams.size());
+    for (std::size_t i = 0; i < graph_.streams.size(); ++i) {
+      workload_.streams[i].endpoint = ranks_of(graph_.streams[i].device);
+      workload_.streams[i].name = graph_.streams[i].name;
     }
-    for (const Command& command : plan_.commands) add(command);
+    for (const Command& command : graph_.commands) add(command);
     return std::move(workload_);
   }
 
@@ -44,9 +45,9 @@ class PlanWorkload {
       activity.duration = moves ? time(command) : Duration{};
       activity.processor = fit_.serial ? 0 : Activity::kOwnProcessor;
     } else {
-      const int here = plan_.streams[command.stream].device;
+      const int here = graph_.streams[command.stream].device;
       const int there =
-          plan_.buffers[fetches(command) ? command.from.buffer : command.to.buffer].device;
+          graph_.buffers[fetches(command) ? command.from.buffer : command.to.buffer].device;
       activity.kind = Activity::Kind::send;
       activity.peer = memory_of(there);
       activity.tag = command.stream;
@@ -77,12 +78,12 @@ class PlanWorkload {
     if (command.kind == Command::Kind::copy || command.kind == Command::Kind::peer_copy) {
       return fit_.copy;
     }
-    const auto type = static_cast<std::size_t>(plan_.buffers[command.to.buffer].type);
+    const auto type = static_cast<std::size_t>(graph_.buffers[command.to.buffer].type);
     return fit_.add[type].points.empty() ? fit_.add[static_cast<std::size_t>(NumberType::fp32)]
                                          : fit_.add[type];
   }
   [[nodiscard]] std::int64_t bytes(const Command& command) const {
-    return command.to.count * bytes_of(plan_.buffers[command.to.buffer].type);
+    return command.to.count * bytes_of(graph_.buffers[command.to.buffer].type);
   }
   [[nodiscard]] Duration time(const Command& command) const {
     return Duration::picoseconds(std::llround(curve(command).seconds(bytes(command)) * 1e12));
@@ -94,7 +95,7 @@ class PlanWorkload {
     return std::llround(alone * fit_.model.memory_bandwidth.bytes_per_second());
   }
 
-  const Plan& plan_;
+  const CommandGraph& graph_;
   const MachineFit& fit_;
   Workload workload_{};
   std::vector<ActivityRef> places_{};  // per command
@@ -109,8 +110,8 @@ class PlanWorkload {
 
 }  // namespace
 
-Duration simulate_plan(const Plan& plan, const MachineFit& fit) {
-  return end_of(box_network(fit, plan.devices), PlanWorkload{plan, fit}.run());
+Duration simulate_layout(const CommandGraph& graph, const MachineFit& fit) {
+  return end_of(box_network(fit, graph.devices), CommandGraphWorkload{graph, fit}.run());
 }
 
 Duration simulate_program(const Program& program, const MachineFit& fit) {

@@ -58,14 +58,14 @@ template <class Shape>
 
 }  // namespace
 
-Program product_program(std::int64_t m, std::int64_t n, std::int64_t k, Dtype dtype) {
+Program gemm_program(std::int64_t m, std::int64_t n, std::int64_t k, Dtype dtype) {
   Program out;
   const TensorId a = add(out, "a", dtype, {{Dim::sequence, m}, {Dim::hidden, k}});
   const TensorId b = add(out, "b", dtype, {{Dim::hidden, k}, {Dim::ffn, n}});
   const TensorId y = add(out, "y", dtype, {{Dim::sequence, m}, {Dim::ffn, n}});
-  Operation product = operation_of(OperationKind::matmul, {a, b}, {y});
-  product.math = dtype;
-  finish(out, {"product", {std::move(product)}});
+  Operation gemm = operation_of(OperationKind::matmul, {a, b}, {y});
+  gemm.math = dtype;
+  finish(out, {"product", {std::move(gemm)}});
   return out;
 }
 

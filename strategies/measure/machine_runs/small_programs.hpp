@@ -8,8 +8,8 @@
 /// Programs of one device to be timed.
 namespace lockstep {
 
-/// One product: m * k by k * n.
-[[nodiscard]] Program product_program(std::int64_t m, std::int64_t n, std::int64_t k, Dtype dtype);
+/// One GEMM: m * k by k * n.
+[[nodiscard]] Program gemm_program(std::int64_t m, std::int64_t n, std::int64_t k, Dtype dtype);
 
 struct AttentionShape {
   std::int64_t batch = 1;

@@ -6,9 +6,9 @@
 #include <set>
 #include <tuple>
 
-#include "sim/execute/device_plan/plan_builder.hpp"
+#include "sim/execute/command_graph/command_graph_builder.hpp"
 #include "sim/execute/device_program/lowering/lowered_regions.hpp"
-#include "sim/execute/device_program/step_planner.hpp"
+#include "sim/execute/device_program/training_step_commands.hpp"
 #include "sim/execute/kernels/random_bits.hpp"
 #include "sim/execute/program/computations.hpp"
 #include "sim/execute/program/initial_values.hpp"
@@ -18,27 +18,27 @@ namespace lockstep {
 
 namespace {
 
-/// How often an operation stands in the plan that is timed.
+/// How often an operation stands in the command graph that is timed.
 constexpr int kChain = 8;
 constexpr double kLong = 1e-3;     // seconds from which one alone is timed
 constexpr double kVeryLong = 0.1;  // from which one time is enough
 constexpr std::uint64_t kSeed = 17;
 
-void check_on_device(const Plan& plan) {
-  for (const PlanLaunch& launch : plan.launches) {
+void check_on_device(const CommandGraph& graph) {
+  for (const CommandGraphLaunch& launch : graph.launches) {
     if (launch.kernel->function != KernelFunction::on_host) continue;
     throw DeviceError{launch.kernel->name +
                       " is computed by the host, so the device's time for it is not known"};
   }
 }
 
-/// What buffers of a plan begin with.
+/// What buffers of a command graph begin with.
 struct Contents {
   std::map<BufferId, NumberRange> ranges{};   // others: -1 to 1
   std::map<BufferId, std::int64_t> tables{};  // whole numbers below this: rows of a table
 };
 
-/// As in training: weights so that what comes out of products is as large as what goes in, of
+/// As in training: weights so that what comes out of GEMMs is as large as what goes in, of
 /// optimizer states no squares below zero, whose roots would be no numbers.
 [[nodiscard]] NumberRange range_of(const Tensor& tensor) {
   if (tensor.category == Category::optimizer_state && !tensor.copy_of) return {0, 1};
@@ -53,30 +53,30 @@ struct Contents {
 }
 
 /// Numbers in every buffer, none zero.
-void fill(LoadedPlan& loaded, const Plan& plan, const Contents& contents) {
-  for (BufferId i = 0; i < plan.buffers.size(); ++i) {
+void fill(LoadedCommandGraph& loaded, const CommandGraph& graph, const Contents& contents) {
+  for (BufferId i = 0; i < graph.buffers.size(); ++i) {
     const auto range = contents.ranges.find(i);
     loaded.scatter_numbers(i, range == contents.ranges.end() ? NumberRange{} : range->second,
                            kSeed + i);
     const auto found = contents.tables.find(i);
     if (found == contents.tables.end()) continue;
     std::vector<double> rows;
-    for (std::int64_t k = 0; k < plan.buffers[i].elements; ++k) {
+    for (std::int64_t k = 0; k < graph.buffers[i].elements; ++k) {
       rows.push_back(static_cast<double>(
           mixed(kSeed, static_cast<std::uint64_t>(k)) %
           static_cast<std::uint64_t>(std::max<std::int64_t>(1, found->second))));
     }
-    loaded.write({i, 0, plan.buffers[i].elements}, rows);
+    loaded.write({i, 0, graph.buffers[i].elements}, rows);
   }
 }
 
-[[nodiscard]] double timed(Backend& backend, const Plan& plan, const Contents& contents,
+[[nodiscard]] double timed(Backend& backend, const CommandGraph& graph, const Contents& contents,
                            const TimingOptions& options) {
-  check_on_device(plan);
+  check_on_device(graph);
   LoadOptions load;
-  load.graph = options.graph;
-  const auto loaded = backend.load(plan, load);
-  fill(*loaded, plan, contents);
+  load.cuda_graph = options.cuda_graph;
+  const auto loaded = backend.load(graph, load);
+  fill(*loaded, graph, contents);
   return median(loaded->seconds(options.warmups, options.repeats));
 }
 
@@ -120,7 +120,7 @@ TimedOperation time_operation(Backend& backend, const Program& program, RoutineI
                               std::size_t index, const TimingOptions& options) {
   const Operation& operation = program.routines[routine].operations[index];
   LayoutTable layouts{program, 0};
-  PlanBuilder builder{1};
+  CommandGraphBuilder builder{1};
   const StreamIndex stream = builder.add_stream("timed", 0);
   KernelCall<float> call;
   call.operation = &operation;
@@ -154,7 +154,7 @@ TimedOperation time_operation(Backend& backend, const Program& program, RoutineI
   const LoweredOperation lowered = lower_operation(call, adds);
   for (const LoweredBeside& of : lowered.beside) {
     const BufferId buffer =
-        builder.add_buffer("beside", 0, at.type_of(of, builder.plan()), of.elements);
+        builder.add_buffer("beside", 0, at.type_of(of, builder.graph()), of.elements);
     at.beside.push_back({buffer, 0, of.elements});
   }
   const auto add_all = [&] {
@@ -170,12 +170,12 @@ TimedOperation time_operation(Backend& backend, const Program& program, RoutineI
   out.kernels = static_cast<int>(lowered.kernels.size());
   TimingOptions once = options;
   once.warmups = once.repeats = 1;
-  out.seconds = timed(backend, builder.plan(), contents, once);
+  out.seconds = timed(backend, builder.graph(), contents, once);
   if (out.seconds < kLong) {  // several in a row, so that what surrounds them counts little
     for (int i = 1; i < kChain; ++i) add_all();
-    out.seconds = timed(backend, builder.plan(), contents, options) / kChain;
+    out.seconds = timed(backend, builder.graph(), contents, options) / kChain;
   } else if (out.seconds < kVeryLong) {
-    out.seconds = timed(backend, builder.plan(), contents, options);
+    out.seconds = timed(backend, builder.graph(), contents, options);
   }
   return out;
 }
@@ -204,37 +204,37 @@ double time_program(Backend& backend, const Program& program, const TimingOption
   using namespace execution;
   ExecutionState state{program, {unroll(program, 0)}, 1};
   LayoutTable layouts{program, 0};
-  StepPlanNeeds<float> needs;
-  needs.layout = [&](const Player& player, std::uint32_t,
+  TrainingStepInputs<float> needs;
+  needs.layout = [&](const RankCursor& cursor, std::uint32_t,
                      std::uint32_t instance) -> const PartLayout& {
-    return layouts.of(player.role->instances[instance].tensor, player.rank);
+    return layouts.of(cursor.role->instances[instance].tensor, cursor.rank);
   };
   needs.layout_of = [&](TensorId tensor, int rank) -> const PartLayout& {
     return layouts.of(tensor, rank);
   };
-  needs.settings = [](const Player& player, std::uint32_t operation) {
+  needs.settings = [](const RankCursor& cursor, std::uint32_t operation) {
     KernelSettings out;
-    out.operation = player.operation(operation).operation;
+    out.operation = cursor.operation(operation).operation;
     return out;
   };
   needs.adds = &Computations<float>::adds;
   needs.type = [](const Tensor& tensor) { return number_type(tensor.dtype); };
-  StepPlanner<float> planner{state, std::move(needs)};
+  TrainingStepCommands<float> commands{state, std::move(needs)};
   state.begin_step();
   const RoleProgram& role = state.roles().front();
-  planner.begin_step([&](int, std::uint32_t instance) { return role.tensor(instance).resident; });
-  DrawnOrder{state, planner, kSeed}.run();
+  commands.begin_step([&](int, std::uint32_t instance) { return role.tensor(instance).resident; });
+  DrawnOrder{state, commands, kSeed}.run();
   Contents contents;
   for (std::uint32_t i = 0; i < role.instances.size(); ++i) {
-    contents.ranges[planner.buffer(0, i)] = range_of(role.tensor(i));
+    contents.ranges[commands.buffer(0, i)] = range_of(role.tensor(i));
   }
   for (const RoleOperation& operation : role.operations) {
     for (const std::uint32_t read : operation.reads) {
       if (role.tensor(read).dtype != Dtype::int32) continue;
-      contents.tables[planner.buffer(0, read)] = rows_of(program, *operation.operation);
+      contents.tables[commands.buffer(0, read)] = rows_of(program, *operation.operation);
     }
   }
-  return timed(backend, planner.take(), contents, options);
+  return timed(backend, commands.take(), contents, options);
 }
 
 Program only_routine(const Program& program, std::string_view routine) {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/execute/device_plan/backend.hpp"
+#include "sim/execute/command_graph/backend.hpp"
 #include "sim/program/kernel.hpp"
 #include "sim/program/program.hpp"
 
@@ -15,7 +15,7 @@ namespace lockstep {
 struct TimingOptions {
   int warmups = 2;
   int repeats = 5;
-  bool graph = true;
+  bool cuda_graph = true;
 };
 
 /// What a device took for an operation of a program, or for all of a program of one rank.
@@ -39,8 +39,8 @@ struct TimedOperation {
 [[nodiscard]] std::vector<std::pair<RoutineId, std::size_t>> distinct_operations(
     const Program& program);
 
-/// All that the first role does, once, as one plan: median seconds. Of one rank without peers.
-/// Errors: DeviceError, also for collectives, which the host computes here.
+/// All that the first role does, once, as one command graph: median seconds. Of one rank without
+/// peers. Errors: DeviceError, also for collectives, which the host computes here.
 [[nodiscard]] double time_program(Backend& backend, const Program& program,
                                   const TimingOptions& options = {});
 

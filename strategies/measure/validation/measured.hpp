@@ -38,7 +38,7 @@ struct MeasuredRun {
   // What the rules look at.
   std::string gpu{};
   std::string attention{};  // flash, unfused; empty: not said
-  std::string precision{};  // of products; empty: not said
+  std::string precision{};  // of GEMMs; empty: not said
   // What was measured.
   std::optional<Duration> step_time{};
   std::optional<Duration> layer_forward{};   // of one layer and microbatch

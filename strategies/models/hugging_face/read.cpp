@@ -29,7 +29,7 @@ constexpr std::array<std::string_view, 3> kWithHead{"ForCausalLM", "LMHeadModel"
 }
 
 /// "Llama" of "LlamaForCausalLM".
-[[nodiscard]] std::string_view stem_of(std::string_view architecture) {
+[[nodiscard]] std::string_view attachment_of(std::string_view architecture) {
   for (const std::string_view ending : kWithHead) {
     if (architecture.ends_with(ending))
       return architecture.substr(0, architecture.size() - ending.size());
@@ -101,7 +101,7 @@ void complain(Keys& keys, std::string_view key, std::string_view name) {
     keys.refuse("architectures", "neither a model_type nor an architecture is named");
     return nullptr;
   }
-  const Family* family = find_family(stem_of(*architecture), &Family::architecture);
+  const Family* family = find_family(attachment_of(*architecture), &Family::architecture);
   if (family == nullptr) complain(keys, "architectures", *architecture);
   return family;
 }

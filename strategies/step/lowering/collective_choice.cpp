@@ -84,7 +84,7 @@ const NcclCommunicator& CollectiveChoice::communicator(const std::vector<Endpoin
   if (found != communicators_.end()) return found->second;
   PlacedCommunicator placed{cluster_, network_, switches_, ranks};
   return communicators_
-      .emplace(shape, NcclCommunicator{tuning_, NcclChoices{}, device_, std::move(placed)})
+      .emplace(shape, NcclCommunicator{tuning_, NcclFilters{}, device_, std::move(placed)})
       .first->second;
 }
 
@@ -155,7 +155,7 @@ const ChosenCollective& CollectiveChoice::make(const Call& call,
   if (!fits()) spec = fallback(call, communicator.facts());
   LOCKSTEP_CHECK(fits());
   ChosenCollective out;
-  if (pick) out.launch = named ? communicator.base_latency(pick->plan) : pick->launch;
+  if (pick) out.launch = named ? communicator.base_latency(pick->choice) : pick->launch;
   AlgorithmInput input = asked_input();
   if (!call.host)
     input = ChunkSearch{model_}.with_best_chunks(*spec.algorithm, std::move(input),

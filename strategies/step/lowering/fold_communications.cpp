@@ -32,7 +32,7 @@ bool same_communicator(const Communication& a, const Communication& b) {
   return a.over == b.over && a.only == b.only && a.host == b.host;
 }
 
-bool same(const StepCommunication& a, const StepCommunication& b) {
+bool same(const TrainingStepCommunication& a, const TrainingStepCommunication& b) {
   return a.kind == b.kind && a.message == b.message && same_communicator(a.how, b.how) &&
          a.how.collective == b.how.collective && a.how.root == b.how.root &&
          a.how.group == b.how.group && a.how.offset == b.how.offset;
@@ -47,8 +47,8 @@ Bytes bytes_of(const RoleProgram& role, const RoleOperation& operation) {
 
 }  // namespace
 
-StepCommunications::StepCommunications(const Program& program,
-                                       const std::vector<RoleProgram>& roles)
+TrainingStepCommunications::TrainingStepCommunications(const Program& program,
+                                                       const std::vector<RoleProgram>& roles)
     : program_{program} {
   for (const RoleProgram& role : roles) {
     std::vector<std::uint32_t>& list = of_role_.emplace_back();
@@ -69,17 +69,19 @@ StepCommunications::StepCommunications(const Program& program,
   }
 }
 
-std::uint32_t StepCommunications::of(const Operation& operation) const {
+std::uint32_t TrainingStepCommunications::of(const Operation& operation) const {
   const auto found = of_operation_.find(&operation);
   return found == of_operation_.end() ? kNone : found->second;
 }
 
-std::uint32_t StepCommunications::intern(const RoleProgram& role, const RoleOperation& operation) {
-  StepCommunication of{operation.operation->kind,
-                       plain(*operation.operation->communication, program_.mesh),
-                       bytes_of(role, operation)};
-  const auto known = std::find_if(all_.begin(), all_.end(),
-                                  [&](const StepCommunication& each) { return same(each, of); });
+std::uint32_t TrainingStepCommunications::intern(const RoleProgram& role,
+                                                 const RoleOperation& operation) {
+  TrainingStepCommunication of{operation.operation->kind,
+                               plain(*operation.operation->communication, program_.mesh),
+                               bytes_of(role, operation)};
+  const auto known =
+      std::find_if(all_.begin(), all_.end(),
+                   [&](const TrainingStepCommunication& each) { return same(each, of); });
   if (known != all_.end()) return static_cast<std::uint32_t>(known - all_.begin());
   const auto id = static_cast<std::uint32_t>(all_.size());
   all_.push_back(of);
@@ -93,7 +95,7 @@ std::uint32_t StepCommunications::intern(const RoleProgram& role, const RoleOper
 }
 
 /// Both ends of a message find each other by how much further the receiver stands.
-void StepCommunications::assign_channels(StepCommunication& of) {
+void TrainingStepCommunications::assign_channels(TrainingStepCommunication& of) {
   of.channel = channels_;
   if (of.kind == Kind::collective) {
     const auto known =
@@ -105,11 +107,11 @@ void StepCommunications::assign_channels(StepCommunication& of) {
     return;
   }
   const int size = program_.mesh.size(of.how.over);
-  const auto further = [&](const StepCommunication& one) {
+  const auto further = [&](const TrainingStepCommunication& one) {
     const int offset = one.kind == Kind::send ? one.how.offset : -one.how.offset;
     return (offset % size + size) % size;
   };
-  for (const StepCommunication& each : all_) {
+  for (const TrainingStepCommunication& each : all_) {
     const bool other_end = &each != &of && each.kind != of.kind && each.kind != Kind::collective &&
                            each.how.over == of.how.over && each.message == of.message &&
                            further(each) == further(of);
@@ -120,14 +122,14 @@ void StepCommunications::assign_channels(StepCommunication& of) {
   ++channels_;
 }
 
-int StepCommunications::group_size(std::uint32_t id) const {
+int TrainingStepCommunications::group_size(std::uint32_t id) const {
   const Communication& how = all_[id].how;
   const int ranks =
       how.only.empty() ? program_.mesh.size(how.over) : static_cast<int>(how.only.size());
   return ranks + (how.host ? 1 : 0);
 }
 
-int StepCommunications::member(std::uint32_t id, int rank, int position) const {
+int TrainingStepCommunications::member(std::uint32_t id, int rank, int position) const {
   const Communication& how = all_[id].how;
   const Mesh& mesh = program_.mesh;
   if (how.host && position == group_size(id) - 1) return mesh.ranks() + *how.host;
@@ -135,7 +137,7 @@ int StepCommunications::member(std::uint32_t id, int rank, int position) const {
   return mesh.moved(rank < mesh.ranks() ? rank : 0, how.over, at);
 }
 
-int StepCommunications::position(std::uint32_t id, int rank) const {
+int TrainingStepCommunications::position(std::uint32_t id, int rank) const {
   const Communication& how = all_[id].how;
   if (rank >= program_.mesh.ranks()) return group_size(id) - 1;
   const int at = program_.mesh.coordinate(rank, how.over);
@@ -145,7 +147,7 @@ int StepCommunications::position(std::uint32_t id, int rank) const {
   return static_cast<int>(found - how.only.begin());
 }
 
-int StepCommunications::peer(std::uint32_t id, int rank) const {
+int TrainingStepCommunications::peer(std::uint32_t id, int rank) const {
   const Communication& how = all_[id].how;
   const Mesh& mesh = program_.mesh;
   const int size = mesh.size(how.over);

@@ -11,7 +11,7 @@ namespace lockstep {
 
 /// A communication of a training step, distinguished from others by who takes part and by how much
 /// is sent, not by when it happens.
-struct StepCommunication {
+struct TrainingStepCommunication {
   OperationKind kind = OperationKind::collective;  // or send, receive
   Communication how{};                             // `only` is empty where all take part
   Bytes message{};
@@ -20,14 +20,16 @@ struct StepCommunication {
 };
 
 /// Every different communication of a program, and who its ranks are.
-class StepCommunications {
+class TrainingStepCommunications {
  public:
   static constexpr std::uint32_t kNone = UINT32_MAX;
 
   /// The roles must outlive it.
-  StepCommunications(const Program& program, const std::vector<RoleProgram>& roles);
+  TrainingStepCommunications(const Program& program, const std::vector<RoleProgram>& roles);
 
-  [[nodiscard]] const StepCommunication& operator[](std::uint32_t id) const { return all_[id]; }
+  [[nodiscard]] const TrainingStepCommunication& operator[](std::uint32_t id) const {
+    return all_[id];
+  }
   [[nodiscard]] std::size_t size() const { return all_.size(); }
   /// Of a role, in the order in which it comes to them.
   [[nodiscard]] std::span<const std::uint32_t> of_role(std::size_t role) const {
@@ -53,10 +55,10 @@ class StepCommunications {
 
  private:
   [[nodiscard]] std::uint32_t intern(const RoleProgram& role, const RoleOperation& operation);
-  void assign_channels(StepCommunication& of);
+  void assign_channels(TrainingStepCommunication& of);
 
   const Program& program_;
-  std::vector<StepCommunication> all_;
+  std::vector<TrainingStepCommunication> all_;
   std::vector<std::vector<std::uint32_t>> of_role_;
   std::vector<std::vector<std::uint32_t>> times_in_role_;
   std::unordered_map<const Operation*, std::uint32_t> of_operation_;  // looked up, never walked

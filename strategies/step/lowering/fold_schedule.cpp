@@ -5,13 +5,15 @@
 
 #include "sim/base/check.hpp"
 #include "sim/program/communicator.hpp"
-#include "sim/symmetry/reuse/step_counts.hpp"
+#include "sim/symmetry/reuse/schedule_step_counts.hpp"
 
 namespace lockstep {
 
-StepSchedule::StepSchedule(const Program& program, const StepCommunications& communications,
-                           CollectiveChoice& choice, const std::function<EndpointId(int)>& endpoint,
-                           const std::map<int, double>& speeds)
+TrainingStepSchedule::TrainingStepSchedule(const Program& program,
+                                           const TrainingStepCommunications& communications,
+                                           CollectiveChoice& choice,
+                                           const std::function<EndpointId(int)>& endpoint,
+                                           const std::map<int, double>& speeds)
     : program_{program}, communications_{communications} {
   const int ranks = program.mesh.ranks() + hosts_of(program);
   for (int rank = 0; rank < ranks; ++rank) {
@@ -24,7 +26,7 @@ StepSchedule::StepSchedule(const Program& program, const StepCommunications& com
 }
 
 /// Behind the others, by their end points; each with its parts in the order of groups.
-void StepSchedule::add_switches() {
+void TrainingStepSchedule::add_switches() {
   for (const auto& [key, group] : chosen_)
     for (const EndpointId each : group.switches) switch_rank_.try_emplace(each, 0);
   for (auto& [endpoint, rank] : switch_rank_) {
@@ -47,8 +49,8 @@ void StepSchedule::add_switches() {
 }
 
 /// Where the group's ranks leave a part out as one that says nothing new, so do its switches.
-void StepSchedule::add_switch_part(const GroupKey& key, const ChosenGroup& group,
-                                   std::size_t index) {
+void TrainingStepSchedule::add_switch_part(const GroupKey& key, const ChosenGroup& group,
+                                           std::size_t index) {
   const auto [communication, first] = key;
   const auto rank = static_cast<std::size_t>(switch_rank_.at(group.switches[index]));
   std::vector<RankPart>& parts = parts_[rank];
@@ -61,11 +63,11 @@ void StepSchedule::add_switch_part(const GroupKey& key, const ChosenGroup& group
   parts.push_back(out);
 }
 
-int StepSchedule::players(const RankPart& part) const {
+int TrainingStepSchedule::players(const RankPart& part) const {
   return part.chosen->schedule->ranks();
 }
 
-int StepSchedule::player(const RankPart& part, int position) const {
+int TrainingStepSchedule::player(const RankPart& part, int position) const {
   const int members = communications_.group_size(part.communication);
   if (position < members)
     return communications_.member(part.communication, part.group_of, position);
@@ -74,9 +76,9 @@ int StepSchedule::player(const RankPart& part, int position) const {
   return switch_rank_.at(group.switches[static_cast<std::size_t>(position - members)]);
 }
 
-void StepSchedule::add_rank(int rank, std::size_t role,
-                            const std::function<EndpointId(int)>& endpoint,
-                            CollectiveChoice& choice, double speed) {
+void TrainingStepSchedule::add_rank(int rank, std::size_t role,
+                                    const std::function<EndpointId(int)>& endpoint,
+                                    CollectiveChoice& choice, double speed) {
   std::vector<RankPart>& parts = parts_.emplace_back();
   std::vector<std::uint64_t> kind{role, std::bit_cast<std::uint64_t>(speed)};
   std::uint32_t next = 1;
@@ -116,7 +118,7 @@ bool within_roles(const Program& program, const Communication& how) {
 
 /// Whether an earlier part of the rank, and so of its whole group, is the same but for the amounts:
 /// then it distinguishes nobody whom that one does not.
-bool StepSchedule::is_redundant(const std::vector<RankPart>& before, const RankPart& part) {
+bool TrainingStepSchedule::is_redundant(const std::vector<RankPart>& before, const RankPart& part) {
   if (!within_roles(program_, communications_[part.communication].how)) return false;
   const std::uint32_t communicator = communications_[part.communication].communicator;
   return std::any_of(before.begin(), before.end(), [&](const RankPart& earlier) {
@@ -139,7 +141,7 @@ bool same_but_for_amounts(const std::vector<Message>& a, std::int64_t block_a,
 }
 
 /// Steps with work of their own in memory count as different.
-bool same_but_for_amounts(const Step& a, std::int64_t block_a, const Step& b,
+bool same_but_for_amounts(const ScheduleStep& a, std::int64_t block_a, const ScheduleStep& b,
                           std::int64_t block_b) {
   const bool plain = a.locals.empty() && b.locals.empty() && a.after.empty() && b.after.empty();
   return plain && same_but_for_amounts(a.sends, block_a, b.sends, block_b) &&
@@ -151,27 +153,28 @@ bool same_but_for_amounts(const Step& a, std::int64_t block_a, const Step& b,
 }  // namespace
 
 /// On all positions.
-bool StepSchedule::alike(const ChosenCollective& a, const ChosenCollective& b) {
+bool TrainingStepSchedule::alike(const ChosenCollective& a, const ChosenCollective& b) {
   const auto [found, is_new] = alike_.try_emplace({&a, &b}, false);
   if (!is_new) return found->second;
   if (a.schedule->ranks() != b.schedule->ranks()) return false;
   const std::int64_t block_a = a.block.count();
   const std::int64_t block_b = b.block.count();
   for (int position = 0; position < a.schedule->ranks(); ++position) {
-    const std::vector<Step>& x = own_steps(a, position).steps;
-    const std::vector<Step>& y = own_steps(b, position).steps;
-    if (!std::equal(x.begin(), x.end(), y.begin(), y.end(), [&](const Step& s, const Step& t) {
-          return same_but_for_amounts(s, block_a, t, block_b);
-        }))
+    const std::vector<ScheduleStep>& x = own_steps(a, position).steps;
+    const std::vector<ScheduleStep>& y = own_steps(b, position).steps;
+    if (!std::equal(x.begin(), x.end(), y.begin(), y.end(),
+                    [&](const ScheduleStep& s, const ScheduleStep& t) {
+                      return same_but_for_amounts(s, block_a, t, block_b);
+                    }))
       return false;
   }
   return found->second = true;
 }
 
 /// Of one group, for every caller.
-const ChosenCollective* StepSchedule::choose(std::uint32_t id, int rank,
-                                             const std::function<EndpointId(int)>& endpoint,
-                                             CollectiveChoice& choice) {
+const ChosenCollective* TrainingStepSchedule::choose(std::uint32_t id, int rank,
+                                                     const std::function<EndpointId(int)>& endpoint,
+                                                     CollectiveChoice& choice) {
   const auto [found, is_new] = chosen_.try_emplace({id, communications_.member(id, rank, 0)});
   if (!is_new) return found->second.chosen;
   const Communication& how = communications_[id].how;
@@ -190,8 +193,8 @@ const ChosenCollective* StepSchedule::choose(std::uint32_t id, int rank,
 
 namespace {
 
-Step in_bytes(const Step& step, std::int64_t block) {
-  Step out;
+ScheduleStep in_bytes(const ScheduleStep& step, std::int64_t block) {
+  ScheduleStep out;
   for (const Send& send : step.sends)
     out.sends.push_back(
         {send.peer, {send.chunk.buffer, 0, step.blocks_of(send) * block}, send.channel});
@@ -211,14 +214,15 @@ Step in_bytes(const Step& step, std::int64_t block) {
 
 }  // namespace
 
-const OwnSteps& StepSchedule::own_steps(const ChosenCollective& chosen, int position) {
+const OwnScheduleSteps& TrainingStepSchedule::own_steps(const ChosenCollective& chosen,
+                                                        int position) {
   const auto [found, is_new] = own_steps_.try_emplace({&chosen, position});
-  OwnSteps& own = found->second;
+  OwnScheduleSteps& own = found->second;
   if (!is_new) return own;
   const Schedule& schedule = *chosen.schedule;
-  const fold::StepCounts counts{schedule.phases()};
+  const fold::ScheduleStepCounts counts{schedule.phases()};
   const std::int64_t block = chosen.block.count();
-  Step step;
+  ScheduleStep step;
   for (int lane = 0; lane < schedule.lanes(); ++lane) {
     counts.visit(schedule.steps(position, lane), [&](std::int64_t index, std::int64_t times) {
       step.clear();
@@ -231,13 +235,13 @@ const OwnSteps& StepSchedule::own_steps(const ChosenCollective& chosen, int posi
   return own;
 }
 
-std::int64_t StepSchedule::steps(int rank, int) const {
+std::int64_t TrainingStepSchedule::steps(int rank, int) const {
   const std::vector<RankPart>& own = parts(rank);
   return own.empty() ? 1 : own.back().first_step + own.back().steps;
 }
 
 /// The first step distinguishes kinds of ranks: by how much each copies.
-void StepSchedule::step(int rank, int, std::int64_t index, Step& step) const {
+void TrainingStepSchedule::step(int rank, int, std::int64_t index, ScheduleStep& step) const {
   const std::vector<RankPart>& own = parts(rank);
   if (index == 0) {
     const Chunk chunk{Buffer::data, 0, kind_[static_cast<std::size_t>(rank)] + 1};
@@ -248,7 +252,7 @@ void StepSchedule::step(int rank, int, std::int64_t index, Step& step) const {
       own.begin(), own.end(), index,
       [](std::int64_t wanted, const RankPart& part) { return wanted < part.first_step; });
   const RankPart& part = *std::prev(after);
-  const StepCommunication& of = communications_[part.communication];
+  const TrainingStepCommunication& of = communications_[part.communication];
   const auto channel = static_cast<int>(of.channel) * channels_;
   const Chunk all{Buffer::data, 0, of.message.count()};
   if (of.kind == OperationKind::collective) {
@@ -262,8 +266,9 @@ void StepSchedule::step(int rank, int, std::int64_t index, Step& step) const {
 }
 
 /// A step of a collective, peers by their ranks.
-void StepSchedule::add_inner(const RankPart& part, std::int64_t index, Step& step) const {
-  const Step& own = part.own->steps[static_cast<std::size_t>(index)];
+void TrainingStepSchedule::add_inner(const RankPart& part, std::int64_t index,
+                                     ScheduleStep& step) const {
+  const ScheduleStep& own = part.own->steps[static_cast<std::size_t>(index)];
   const auto channel = static_cast<int>(communications_[part.communication].channel) * channels_;
   const auto put = [&](const auto& messages, auto& out) {
     for (auto message : messages) {
@@ -278,7 +283,7 @@ void StepSchedule::add_inner(const RankPart& part, std::int64_t index, Step& ste
   step.after = own.after;
 }
 
-const RankPart& StepSchedule::part(int rank, std::uint32_t communication) const {
+const RankPart& TrainingStepSchedule::part(int rank, std::uint32_t communication) const {
   const std::vector<RankPart>& own = parts(rank);
   const auto found = std::find_if(own.begin(), own.end(), [communication](const RankPart& part) {
     return part.communication == communication;

@@ -16,8 +16,8 @@ namespace lockstep {
 
 /// The steps of one rank of a collective, those that repeat once: in bytes, peers by their
 /// positions.
-struct OwnSteps {
-  std::vector<Step> steps{};
+struct OwnScheduleSteps {
+  std::vector<ScheduleStep> steps{};
   std::int64_t messages = 0;  // that it sends, repetitions too
 };
 
@@ -25,27 +25,27 @@ struct OwnSteps {
 struct RankPart {
   std::uint32_t communication = 0;
   const ChosenCollective* chosen = nullptr;  // of collectives
-  const OwnSteps* own = nullptr;             // likewise
+  const OwnScheduleSteps* own = nullptr;     // likewise
   int group_of = 0;                          // a rank of its group: of a rank's part, itself
   int position = 0;                          // in its group; switches that reduce come last
-  std::uint32_t first_step = 0;              // in StepSchedule
+  std::uint32_t first_step = 0;              // in TrainingStepSchedule
   std::uint32_t steps = 0;  // none of them twice; 0: those of an earlier part again
 };
 
 /// All communications of a training step, one after the other, each once: a schedule of all ranks,
 /// then hosts, then the switches that reduce in collectives of some group. It says who is in touch
 /// with whom, and how; not when. A block is one byte.
-class StepSchedule final : public Schedule {
+class TrainingStepSchedule final : public Schedule {
  public:
   /// `speeds`: of ranks that do not compute like the others. `endpoint`: of a rank or host.
-  StepSchedule(const Program& program, const StepCommunications& communications,
-               CollectiveChoice& choice, const std::function<EndpointId(int)>& endpoint,
-               const std::map<int, double>& speeds);
+  TrainingStepSchedule(const Program& program, const TrainingStepCommunications& communications,
+                       CollectiveChoice& choice, const std::function<EndpointId(int)>& endpoint,
+                       const std::map<int, double>& speeds);
 
   [[nodiscard]] int ranks() const override { return static_cast<int>(parts_.size()); }
   [[nodiscard]] std::int64_t blocks() const override { return 1; }
   [[nodiscard]] std::int64_t steps(int rank, int lane) const override;
-  void step(int rank, int lane, std::int64_t index, Step& step) const override;
+  void step(int rank, int lane, std::int64_t index, ScheduleStep& step) const override;
 
   [[nodiscard]] const std::vector<RankPart>& parts(int rank) const {
     return parts_[static_cast<std::size_t>(rank)];
@@ -64,7 +64,7 @@ class StepSchedule final : public Schedule {
   [[nodiscard]] int channels() const { return channels_; }
 
  private:
-  [[nodiscard]] const OwnSteps& own_steps(const ChosenCollective& chosen, int position);
+  [[nodiscard]] const OwnScheduleSteps& own_steps(const ChosenCollective& chosen, int position);
   [[nodiscard]] bool is_redundant(const std::vector<RankPart>& before, const RankPart& part);
   [[nodiscard]] bool alike(const ChosenCollective& a, const ChosenCollective& b);
   /// A group's communication, distinguished by its first member.
@@ -80,13 +80,13 @@ class StepSchedule final : public Schedule {
   [[nodiscard]] const ChosenCollective* choose(std::uint32_t id, int rank,
                                                const std::function<EndpointId(int)>& endpoint,
                                                CollectiveChoice& choice);
-  void add_inner(const RankPart& part, std::int64_t index, Step& step) const;
+  void add_inner(const RankPart& part, std::int64_t index, ScheduleStep& step) const;
 
   const Program& program_;
-  const StepCommunications& communications_;
+  const TrainingStepCommunications& communications_;
   std::vector<std::vector<RankPart>> parts_;  // per rank
   std::vector<std::int64_t> kind_;            // per rank: equal where roles, speeds, parts are
-  std::map<std::pair<const ChosenCollective*, int>, OwnSteps> own_steps_;
+  std::map<std::pair<const ChosenCollective*, int>, OwnScheduleSteps> own_steps_;
   std::map<GroupKey, ChosenGroup> chosen_;
   int performers_ = 0;
   std::vector<EndpointId> switches_;       // in order

@@ -51,20 +51,21 @@ class PairRouter final : public Router {
   std::vector<std::uint32_t> of_message_;
 };
 
-FoldedStep::FoldedStep(const StepFoldingInput& input)
+FoldedTrainingStep::FoldedTrainingStep(const TrainingStepFoldingInput& input)
     : in_{input},
       communications_{input.program, input.roles},
       schedule_{input.program, communications_, input.choice, input.endpoint, input.speeds} {}
 
-FoldedStep::~FoldedStep() = default;
+FoldedTrainingStep::~FoldedTrainingStep() = default;
 
-std::unique_ptr<FoldedStep> FoldedStep::find(const StepFoldingInput& input) {
-  std::unique_ptr<FoldedStep> out{new FoldedStep(input)};
+std::unique_ptr<FoldedTrainingStep> FoldedTrainingStep::find(
+    const TrainingStepFoldingInput& input) {
+  std::unique_ptr<FoldedTrainingStep> out{new FoldedTrainingStep(input)};
   if (!out->run()) return nullptr;
   return out;
 }
 
-bool FoldedStep::run() {
+bool FoldedTrainingStep::run() {
   CollectiveCall call;
   call.name = "step";
   call.schedule = {std::shared_ptr<const Schedule>{}, &schedule_};
@@ -88,13 +89,13 @@ bool FoldedStep::run() {
   return true;
 }
 
-std::size_t FoldedStep::role_of(int rank) const {
+std::size_t FoldedTrainingStep::role_of(int rank) const {
   return role_played(in_.program, rank);
 }
 
 /// Classes whose ranks are in groups together, by communicator. Switches join none: one may play in
 /// several groups that have no rank in common.
-void FoldedStep::find_components() {
+void FoldedTrainingStep::find_components() {
   components_.assign(communications_.communicators(), {});
   for (auto& component : components_) {
     component.resize(partition_.first_member.size());
@@ -119,7 +120,7 @@ void FoldedStep::find_components() {
 }
 
 /// The class of pairs that one rank's messages to another are of.
-std::uint32_t FoldedStep::pair_of(int from, int to) const {
+std::uint32_t FoldedTrainingStep::pair_of(int from, int to) const {
   const auto sender = static_cast<std::uint32_t>(from);
   for (std::uint32_t p = relations_.first_pair[sender]; p < relations_.first_pair[sender + 1]; ++p)
     if (relations_.pairs[p].receiver == static_cast<std::uint32_t>(to))
@@ -127,7 +128,7 @@ std::uint32_t FoldedStep::pair_of(int from, int to) const {
   throw InternalError("ranks that talk are no pair");
 }
 
-const CollectiveCall* FoldedStep::call_of(const ChosenCollective& chosen) {
+const CollectiveCall* FoldedTrainingStep::call_of(const ChosenCollective& chosen) {
   const auto [found, is_new] = calls_.try_emplace(&chosen);
   if (is_new) {
     found->second.schedule = chosen.schedule;
@@ -136,8 +137,8 @@ const CollectiveCall* FoldedStep::call_of(const ChosenCollective& chosen) {
   return &found->second;
 }
 
-fold::FoldedRank FoldedStep::folded_rank(const RankPart& part, int rank,
-                                         const std::vector<EndpointId>& classes) {
+fold::FoldedRank FoldedTrainingStep::folded_rank(const RankPart& part, int rank,
+                                                 const std::vector<EndpointId>& classes) {
   std::map<std::uint32_t, int> position;  // of the group's members
   for (int i = 0; i < schedule_.players(part); ++i)
     position[static_cast<std::uint32_t>(schedule_.player(part, i))] = i;
@@ -151,9 +152,10 @@ fold::FoldedRank FoldedStep::folded_rank(const RankPart& part, int rank,
       ++out[found->second].times;
       return;
     }
-    const auto seat =
+    const auto member_slot =
         std::lower_bound(classes.begin(), classes.end(), partition_.member_class[other]);
-    out.push_back({at->second, static_cast<std::uint32_t>(seat - classes.begin()), pairs, 1});
+    out.push_back(
+        {at->second, static_cast<std::uint32_t>(member_slot - classes.begin()), pairs, 1});
   };
   fold::FoldedRank out{call_of(*part.chosen), part.position};
   std::map<std::uint32_t, std::size_t> known;
@@ -174,11 +176,11 @@ fold::FoldedRank FoldedStep::folded_rank(const RankPart& part, int rank,
 
 /// Whether the first class of a group neither reduces nor copies in any time, nor issues messages
 /// in an order that matters.
-bool FoldedStep::leaves_alone(const Group& group) const {
+bool FoldedTrainingStep::leaves_alone(const Group& group) const {
   const Endpoint& endpoint = network().endpoints[group.classes.front()];
   if (endpoint.reduce_rate || endpoint.message_overhead > Duration{}) return false;
   if (!endpoint.copy_rate) return true;
-  Step step;
+  ScheduleStep step;
   for (int lane = 0; lane < group.schedule->lanes(); ++lane) {
     for (std::int64_t i = 0; i < group.schedule->steps(0, lane); ++i) {
       step.clear();
@@ -190,8 +192,8 @@ bool FoldedStep::leaves_alone(const Group& group) const {
 }
 
 /// Null where a switch plays for other ranks, or in other communications of these alone.
-const RankPart* FoldedStep::part_in(int rank, std::uint32_t communication,
-                                    std::uint32_t component) const {
+const RankPart* FoldedTrainingStep::part_in(int rank, std::uint32_t communication,
+                                            std::uint32_t component) const {
   if (!is_switch(rank)) return &schedule_.part(rank, communication);
   const auto& of = components_[communications_[communication].communicator];
   for (const RankPart& part : schedule_.parts(rank)) {
@@ -202,8 +204,8 @@ const RankPart* FoldedStep::part_in(int rank, std::uint32_t communication,
   return nullptr;
 }
 
-std::uint64_t FoldedStep::switch_transfers(std::uint32_t communication,
-                                           std::uint32_t component) const {
+std::uint64_t FoldedTrainingStep::switch_transfers(std::uint32_t communication,
+                                                   std::uint32_t component) const {
   const auto& of = components_[communications_[communication].communicator];
   std::uint64_t out = 0;
   for (int rank = schedule_.performers(); rank < schedule_.ranks(); ++rank) {
@@ -217,7 +219,8 @@ std::uint64_t FoldedStep::switch_transfers(std::uint32_t communication,
   return out;
 }
 
-const FoldedStep::Group& FoldedStep::group(std::uint32_t communication, std::uint32_t component) {
+const FoldedTrainingStep::Group& FoldedTrainingStep::group(std::uint32_t communication,
+                                                           std::uint32_t component) {
   const auto [found, is_new] = groups_.try_emplace({communication, component});
   Group& out = found->second;
   if (!is_new) return out;
@@ -243,9 +246,10 @@ const FoldedStep::Group& FoldedStep::group(std::uint32_t communication, std::uin
   return out;
 }
 
-std::optional<FoldedStep::MemberSlot> FoldedStep::collective(int rank, const Operation& operation) {
+std::optional<FoldedTrainingStep::MemberSlot> FoldedTrainingStep::collective(
+    int rank, const Operation& operation) {
   const std::uint32_t id = communications_.of(operation);
-  if (id == StepCommunications::kNone) return std::nullopt;
+  if (id == TrainingStepCommunications::kNone) return std::nullopt;
   const std::uint32_t own = class_of()[static_cast<std::size_t>(rank)];
   const std::uint32_t communicator = communications_[id].communicator;
   const std::uint32_t component = components_[communicator][own];
@@ -259,12 +263,12 @@ std::optional<FoldedStep::MemberSlot> FoldedStep::collective(int rank, const Ope
   if (out.member == 0) out.transfers += out.group->switch_transfers;
   again(out);
   out.launch = part.chosen->launch;
-  out.meeting = (std::uint64_t{communicator} << 32U) | component;
+  out.collective_instance = (std::uint64_t{communicator} << 32U) | component;
   return out;
 }
 
-FoldedStep::Message FoldedStep::message(int rank, const Operation& operation,
-                                        const TensorInstance& tensor) {
+FoldedTrainingStep::Message FoldedTrainingStep::message(int rank, const Operation& operation,
+                                                        const TensorInstance& tensor) {
   const std::uint32_t id = communications_.of(operation);
   const int peer = communications_.peer(id, rank);
   const bool sends = operation.kind == OperationKind::send;
@@ -276,7 +280,7 @@ FoldedStep::Message FoldedStep::message(int rank, const Operation& operation,
   return {class_of()[static_cast<std::size_t>(peer)], tag->second};
 }
 
-std::vector<Bytes> FoldedStep::link_bytes(const ReplayResult& result) const {
+std::vector<Bytes> FoldedTrainingStep::link_bytes(const ReplayResult& result) const {
   std::vector<UInt128> carried(relations_.links.size(), 0);
   const auto shared = static_cast<LinkId>(partition_.first_link.size());
   for (std::uint32_t p = 0; p < relations_.pairs.size(); ++p) {
@@ -303,7 +307,7 @@ std::vector<Bytes> FoldedStep::link_bytes(const ReplayResult& result) const {
 }
 
 /// Against the largest class of its role, the first of several.
-std::string FoldedStep::difference(std::size_t of, std::size_t usual) const {
+std::string FoldedTrainingStep::difference(std::size_t of, std::size_t usual) const {
   if (of == usual) return {};
   const auto speed = [this](std::size_t c) {
     const auto found = in_.speeds.find(representatives_[c]);
@@ -314,7 +318,7 @@ std::string FoldedStep::difference(std::size_t of, std::size_t usual) const {
                                   relations_, partition_, in_.network, workload_);
 }
 
-double FoldedStep::work(int per_node) const {
+double FoldedTrainingStep::work(int per_node) const {
   double work = 0;
   for (const int rank : representatives_) {
     const std::size_t role = role_of(rank);
@@ -330,8 +334,8 @@ double FoldedStep::work(int per_node) const {
   return work;
 }
 
-std::vector<RankClass> FoldedStep::describe(bool differences) const {
-  std::vector<RankClass> out;
+std::vector<RankEquivalenceClass> FoldedTrainingStep::describe(bool differences) const {
+  std::vector<RankEquivalenceClass> out;
   std::map<std::size_t, std::size_t> usual;  // by role
   for (std::size_t c = 0; c < classes(); ++c) {
     out.push_back(
@@ -340,7 +344,7 @@ std::vector<RankClass> FoldedStep::describe(bool differences) const {
     if (out[c].members > out[largest->second].members) largest->second = c;
   }
   if (!differences) return out;
-  for (std::size_t c = 0; c < std::min(classes(), RankClass::kMostDescribed); ++c)
+  for (std::size_t c = 0; c < std::min(classes(), RankEquivalenceClass::kMostDescribed); ++c)
     out[c].difference = difference(c, usual.at(out[c].role));
   return out;
 }

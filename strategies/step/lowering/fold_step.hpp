@@ -20,7 +20,7 @@
 namespace lockstep {
 
 /// Ranks that do the same at the same time throughout a step.
-struct RankClass {
+struct RankEquivalenceClass {
   static constexpr std::size_t kMostDescribed = 1024;  // of more only the ranks are told
 
   int representative = 0;  // a rank; for a host, ranks + its number
@@ -29,7 +29,7 @@ struct RankClass {
   std::string difference{};  // from the largest class of the role; empty for that one
 };
 
-struct StepFoldingInput {
+struct TrainingStepFoldingInput {
   const Program& program;
   const std::vector<RoleProgram>& roles;
   const Network& network;
@@ -48,13 +48,14 @@ class PairRouter;
 /// partition for all communications of the step together, whatever is in flight at once. Then a
 /// network with one end point per class, and on it one stream of each kind per class, has the
 /// times of all ranks.
-class FoldedStep {
+class FoldedTrainingStep {
  public:
   /// Empty where symmetry is not looked for: too many relations, or ends that do not match.
-  [[nodiscard]] static std::unique_ptr<FoldedStep> find(const StepFoldingInput& input);
-  FoldedStep(const FoldedStep&) = delete;
-  FoldedStep& operator=(const FoldedStep&) = delete;
-  ~FoldedStep();
+  [[nodiscard]] static std::unique_ptr<FoldedTrainingStep> find(
+      const TrainingStepFoldingInput& input);
+  FoldedTrainingStep(const FoldedTrainingStep&) = delete;
+  FoldedTrainingStep& operator=(const FoldedTrainingStep&) = delete;
+  ~FoldedTrainingStep();
 
   /// Per class, its first rank (hosts last). Class c is end point c of network(); classes of
   /// switches that reduce come behind these.
@@ -64,7 +65,7 @@ class FoldedStep {
   [[nodiscard]] std::size_t classes() const { return representatives_.size(); }
   [[nodiscard]] const Network& network() const { return quotient_.network; }
   /// `differences`: in what they differ, too.
-  [[nodiscard]] std::vector<RankClass> describe(bool differences) const;
+  [[nodiscard]] std::vector<RankEquivalenceClass> describe(bool differences) const;
   /// About how many operations and messages there are to replay of all representatives. Collectives
   /// of groups that fit into a node count once, as their links are mostly theirs alone.
   [[nodiscard]] double work(int per_node) const;
@@ -86,13 +87,13 @@ class FoldedStep {
     Duration launch;
     /// Calls of a communicator are the same one on several classes where this is equal, and as many
     /// came before them.
-    std::uint64_t meeting = 0;
+    std::uint64_t collective_instance = 0;
     std::uint64_t transfers = 0;  // of all ranks of the class
   };
   /// None of groups of one, or where nothing is sent.
   [[nodiscard]] std::optional<MemberSlot> collective(int rank, const Operation& operation);
-  /// Counts what a collective that a rank has a seat in sends when it happens once more.
-  void again(const MemberSlot& seat) { transfers_ += seat.transfers; }
+  /// Counts what a collective that a rank has a member_slot in sends when it happens once more.
+  void again(const MemberSlot& member_slot) { transfers_ += member_slot.transfers; }
   struct Message {
     EndpointId peer = 0;
     std::uint32_t tag = 0;
@@ -106,7 +107,7 @@ class FoldedStep {
   [[nodiscard]] std::uint64_t transfers() const { return transfers_; }
 
  private:
-  explicit FoldedStep(const StepFoldingInput& input);
+  explicit FoldedTrainingStep(const TrainingStepFoldingInput& input);
   bool run();
   void find_components();
   [[nodiscard]] std::uint32_t pair_of(int from, int to) const;
@@ -124,9 +125,9 @@ class FoldedStep {
   [[nodiscard]] bool is_switch(int rank) const { return rank >= schedule_.performers(); }
   [[nodiscard]] const CollectiveCall* call_of(const ChosenCollective& chosen);
 
-  const StepFoldingInput in_;
-  StepCommunications communications_;
-  StepSchedule schedule_;
+  const TrainingStepFoldingInput in_;
+  TrainingStepCommunications communications_;
+  TrainingStepSchedule schedule_;
   Workload workload_;  // one call of that schedule
   fold::Relations relations_;
   fold::Partition partition_;

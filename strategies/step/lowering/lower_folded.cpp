@@ -16,15 +16,15 @@ namespace {
 using Kind = OperationKind;
 
 /// What all ranks of a role have in common.
-struct RolePlan {
+struct RoleLowering {
   RoleCosts costs;
   std::vector<StreamId> streams{};         // in order of first use
   std::vector<std::uint32_t> stream_of{};  // per operation, an index into these
   std::vector<std::uint32_t> talks{};      // operations that communicate
 };
 
-RolePlan plan_of(const RoleProgram& role, const KernelTimes& kernels) {
-  RolePlan out{role_costs(role, kernels)};
+RoleLowering lower_role(const RoleProgram& role, const KernelTimes& kernels) {
+  RoleLowering out{role_costs(role, kernels)};
   std::vector<std::uint32_t> known(role.program->streams.size(), UINT32_MAX);
   for (std::uint32_t i = 0; i < role.operations.size(); ++i) {
     const Operation& operation = *role.operations[i].operation;
@@ -46,30 +46,31 @@ RolePlan plan_of(const RoleProgram& role, const KernelTimes& kernels) {
 struct RankPattern {
   double speed = 1;
   std::vector<std::optional<Duration>> launches{};  // per collective; none: it takes no part
-  std::vector<std::shared_ptr<const std::vector<Activity>>> streams{};  // as RolePlan::streams
+  std::vector<std::shared_ptr<const std::vector<Activity>>> streams{};  // as RoleLowering::streams
   std::shared_ptr<const std::vector<ActivityRef>> places{};             // per operation
 };
 
 /// Writes one down.
 class PatternWriter {
  public:
-  PatternWriter(const RoleProgram& role, const RolePlan& plan, RankPattern pattern)
+  PatternWriter(const RoleProgram& role, const RoleLowering& lowered, RankPattern pattern)
       : role_{role},
-        plan_{plan},
+        role_lowering_{lowered},
         out_{std::move(pattern)},
-        streams_(plan.streams.size()),
-        calls_(plan.streams.size()),
-        messages_(plan.streams.size()) {}
+        streams_(lowered.streams.size()),
+        calls_(lowered.streams.size()),
+        messages_(lowered.streams.size()) {}
 
   RankPattern run() {
     for (std::uint32_t i = 0; i < role_.operations.size(); ++i) {
-      std::vector<Activity>& stream = streams_[plan_.stream_of[i]];
+      std::vector<Activity>& stream = streams_[role_lowering_.stream_of[i]];
       const auto begins = static_cast<std::uint32_t>(stream.size());
       add(i, stream);
-      issue(stream[begins], plan_.costs.issued[i], plan_.stream_of[i], places_);
+      issue(stream[begins], role_lowering_.costs.issued[i], role_lowering_.stream_of[i], places_);
       for (const std::uint32_t after : role_.operations[i].after)
         stream[begins].after.push_back(places_[after]);
-      places_.push_back({plan_.stream_of[i], static_cast<std::uint32_t>(stream.size() - 1)});
+      places_.push_back(
+          {role_lowering_.stream_of[i], static_cast<std::uint32_t>(stream.size() - 1)});
     }
     for (std::vector<Activity>& stream : streams_)
       out_.streams.push_back(std::make_shared<const std::vector<Activity>>(std::move(stream)));
@@ -88,7 +89,7 @@ class PatternWriter {
       case Kind::receive:
         return add_message(index, Activity::Kind::receive, operation.writes[0], stream);
       default:
-        stream.push_back(computation(at_speed(plan_.costs.kernels[index], out_.speed)));
+        stream.push_back(computation(at_speed(role_lowering_.costs.kernels[index], out_.speed)));
     }
   }
 
@@ -101,14 +102,14 @@ class PatternWriter {
     if (*launch > Duration{}) stream.push_back(computation(*launch));
     Activity& call = stream.emplace_back();
     call.kind = Activity::Kind::collective;
-    call.call = calls_[plan_.stream_of[index]]++;
+    call.call = calls_[role_lowering_.stream_of[index]]++;
   }
 
   void add_message(std::uint32_t index, Activity::Kind kind, std::uint32_t tensor,
                    std::vector<Activity>& stream) {
     Activity& message = stream.emplace_back();
     message.kind = kind;
-    message.peer = messages_[plan_.stream_of[index]]++;
+    message.peer = messages_[role_lowering_.stream_of[index]]++;
     message.size = local_bytes(role_.program->mesh, role_.tensor(tensor));
   }
 
@@ -119,7 +120,7 @@ class PatternWriter {
   }
 
   const RoleProgram& role_;
-  const RolePlan& plan_;
+  const RoleLowering& role_lowering_;
   RankPattern out_;
   std::vector<std::vector<Activity>> streams_;
   std::vector<std::uint32_t> calls_;  // so far, per stream
@@ -130,7 +131,7 @@ class PatternWriter {
 
 /// What a class calls and sends, per stream.
 struct Communications {
-  std::vector<std::vector<CallSeat>> calls;
+  std::vector<std::vector<CallMemberSlot>> calls;
   std::vector<std::vector<Correspondent>> messages;
   std::vector<std::optional<Duration>> launches{};  // per collective
 };
@@ -138,7 +139,7 @@ struct Communications {
 class FoldedLowerer {
  public:
   explicit FoldedLowerer(const LoweringInput& input)
-      : in_{input}, plans_(input.roles.size()), patterns_(input.roles.size()) {}
+      : in_{input}, roles_(input.roles.size()), patterns_(input.roles.size()) {}
 
   LoweredProgram run() {
     out_.workload.slots = Workload::kNoLimit;
@@ -146,23 +147,23 @@ class FoldedLowerer {
     for (const int rank : in_.ranks) add_class(rank);
     const std::vector<std::uint32_t> place = order_.apply(out_.workload.calls);
     for (Stream& stream : out_.workload.streams)
-      for (CallSeat& seat : stream.calls) seat.call = place[seat.call];
-    for (std::optional<RolePlan>& plan : plans_)
-      out_.issued.push_back(plan ? std::move(plan->costs.issued) : std::vector<HostLaunch>{});
+      for (CallMemberSlot& member_slot : stream.calls) member_slot.call = place[member_slot.call];
+    for (std::optional<RoleLowering>& lowered : roles_)
+      out_.issued.push_back(lowered ? std::move(lowered->costs.issued) : std::vector<HostLaunch>{});
     return std::move(out_);
   }
 
  private:
   void add_class(int rank) {
     const RoleProgram& role = in_.roles[role_played(in_.program, rank)];
-    std::optional<RolePlan>& plan = plans_[role.role];
-    if (!plan) plan = plan_of(role, in_.kernels);
-    Communications talk = talk_of(rank, role, *plan);
-    const RankPattern& pattern = pattern_of(rank, role, *plan, std::move(talk.launches));
+    std::optional<RoleLowering>& lowered = roles_[role.role];
+    if (!lowered) lowered = lower_role(role, in_.kernels);
+    Communications talk = talk_of(rank, role, *lowered);
+    const RankPattern& pattern = pattern_of(rank, role, *lowered, std::move(talk.launches));
     const auto first = static_cast<std::uint32_t>(out_.workload.streams.size());
-    for (std::size_t s = 0; s < plan->streams.size(); ++s)
+    for (std::size_t s = 0; s < lowered->streams.size(); ++s)
       out_.workload.streams.push_back({in_.fold->class_of()[static_cast<std::size_t>(rank)],
-                                       in_.program.streams[plan->streams[s]],
+                                       in_.program.streams[lowered->streams[s]],
                                        {},
                                        pattern.streams[s],
                                        std::move(talk.calls[s]),
@@ -171,33 +172,33 @@ class FoldedLowerer {
     out_.places.push_back({pattern.places, first});
   }
 
-  const RankPattern& pattern_of(int rank, const RoleProgram& role, const RolePlan& plan,
+  const RankPattern& pattern_of(int rank, const RoleProgram& role, const RoleLowering& lowered,
                                 std::vector<std::optional<Duration>> launches) {
     const auto found = in_.speeds.find(rank);
     const double speed = found == in_.speeds.end() ? 1 : found->second;
     std::vector<RankPattern>& known = patterns_[role.role];
     for (const RankPattern& each : known)
       if (each.speed == speed && each.launches == launches) return each;
-    known.push_back(PatternWriter{role, plan, {speed, std::move(launches)}}.run());
+    known.push_back(PatternWriter{role, lowered, {speed, std::move(launches)}}.run());
     return known.back();
   }
 
-  Communications talk_of(int rank, const RoleProgram& role, const RolePlan& plan) {
+  Communications talk_of(int rank, const RoleProgram& role, const RoleLowering& lowered) {
     Communications out;
-    out.calls.resize(plan.streams.size());
-    out.messages.resize(plan.streams.size());
+    out.calls.resize(lowered.streams.size());
+    out.messages.resize(lowered.streams.size());
     met_.clear();
     alone_.clear();
-    for (const std::uint32_t i : plan.talks) {
+    for (const std::uint32_t i : lowered.talks) {
       const RoleOperation& operation = role.operations[i];
-      const std::uint32_t stream = plan.stream_of[i];
+      const std::uint32_t stream = lowered.stream_of[i];
       if (operation.operation->kind == Kind::collective) {
         add_call(rank, role, i, out, out.calls[stream]);
         continue;
       }
       const bool sends = operation.operation->kind == Kind::send;
       const std::uint32_t tensor = sends ? operation.reads[0] : operation.writes[0];
-      const FoldedStep::Message message =
+      const FoldedTrainingStep::Message message =
           in_.fold->message(rank, *operation.operation, role.instances[tensor]);
       out.messages[stream].push_back({message.peer, message.tag});
     }
@@ -206,43 +207,45 @@ class FoldedLowerer {
 
   /// One call for all groups of the same classes.
   void add_call(int rank, const RoleProgram& role, std::uint32_t index, Communications& talk,
-                std::vector<CallSeat>& seats) {
+                std::vector<CallMemberSlot>& member_slots) {
     const Operation& operation = *role.operations[index].operation;
     if (const auto known = alone_.find(&operation); known != alone_.end()) {
-      in_.fold->again(known->second.seat);
-      talk.launches.push_back(known->second.seat.launch);
-      seats.push_back({known->second.call, 0});
+      in_.fold->again(known->second.member_slot);
+      talk.launches.push_back(known->second.member_slot.launch);
+      member_slots.push_back({known->second.call, 0});
       return;
     }
-    const std::optional<FoldedStep::MemberSlot> seat = in_.fold->collective(rank, operation);
-    talk.launches.push_back(seat ? std::optional{seat->launch} : std::nullopt);
-    if (!seat) return;
-    std::vector<std::uint32_t>& calls = calls_[seat->meeting];
-    const std::size_t before = met_[seat->meeting]++;
+    const std::optional<FoldedTrainingStep::MemberSlot> member_slot =
+        in_.fold->collective(rank, operation);
+    talk.launches.push_back(member_slot ? std::optional{member_slot->launch} : std::nullopt);
+    if (!member_slot) return;
+    std::vector<std::uint32_t>& calls = calls_[member_slot->collective_instance];
+    const std::size_t before = met_[member_slot->collective_instance]++;
     if (before == calls.size()) {
       calls.push_back(static_cast<std::uint32_t>(out_.workload.calls.size()));
       CollectiveCall& call = out_.workload.calls.emplace_back();
       call.name = operation.name;
-      call.schedule = seat->group->schedule;
-      call.members = seat->group->classes;
+      call.schedule = member_slot->group->schedule;
+      call.members = member_slot->group->classes;
       call.block = Bytes{1};
     }
     order_.note(calls[before], role.role, index);
-    seats.push_back({calls[before], seat->member});
-    if (seat->group->repeats) alone_[&operation] = {*seat, calls[before]};
+    member_slots.push_back({calls[before], member_slot->member});
+    if (member_slot->group->repeats) alone_[&operation] = {*member_slot, calls[before]};
   }
 
   /// A call that only one class takes part in, as often as it likes.
   struct Alone {
-    FoldedStep::MemberSlot seat;
+    FoldedTrainingStep::MemberSlot member_slot;
     std::uint32_t call = 0;
   };
 
   const LoweringInput& in_;
   LoweredProgram out_;
-  std::vector<std::optional<RolePlan>> plans_;          // per role
-  std::vector<std::vector<RankPattern>> patterns_;      // likewise
-  std::unordered_map<std::uint64_t, std::size_t> met_;  // of the class being added, by meeting
+  std::vector<std::optional<RoleLowering>> roles_;  // per role
+  std::vector<std::vector<RankPattern>> patterns_;  // likewise
+  std::unordered_map<std::uint64_t, std::size_t>
+      met_;  // of the class being added, by collective_instance
   std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> calls_;
   CallOrder order_;
   std::unordered_map<const Operation*, Alone> alone_;  // of the class being added; never walked

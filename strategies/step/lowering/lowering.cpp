@@ -8,9 +8,9 @@
 #include "sim/base/check.hpp"
 #include "sim/program/kernel.hpp"
 #include "strategies/step/lowering/call_order.hpp"
-#include "strategies/step/lowering/chunked_products.hpp"
+#include "strategies/step/lowering/chunked_gemms.hpp"
+#include "strategies/step/lowering/coarse_rank_classes.hpp"
 #include "strategies/step/lowering/lower_folded.hpp"
-#include "strategies/step/lowering/rank_kinds.hpp"
 #include "strategies/step/lowering/role_costs.hpp"
 
 namespace lockstep {
@@ -22,7 +22,7 @@ using Kind = OperationKind;
 constexpr std::uint32_t kNowhere = UINT32_MAX;
 
 /// Which happening of which communicator a call belongs to.
-using MeetingKey = std::tuple<std::vector<int>, std::size_t>;
+using CollectiveInstanceKey = std::tuple<std::vector<int>, std::size_t>;
 
 class Lowerer {
  public:
@@ -139,8 +139,8 @@ class Lowerer {
     stream.operations.push_back(activity);
   }
 
-  /// The call of this meeting, and whether it is new.
-  [[nodiscard]] std::pair<std::uint32_t, bool> call_of(MeetingKey key) {
+  /// The call of this collective_instance, and whether it is new.
+  [[nodiscard]] std::pair<std::uint32_t, bool> call_of(CollectiveInstanceKey key) {
     const auto [found, is_new] =
         calls_.try_emplace(std::move(key), static_cast<std::uint32_t>(out_.workload.calls.size()));
     return {found->second, is_new};
@@ -297,7 +297,7 @@ class Lowerer {
   double speed_ = 1;                             // of the rank being added
   std::vector<std::uint32_t> stream_of_;         // likewise
   std::map<std::vector<int>, std::size_t> met_;  // likewise: calls so far per communicator
-  std::map<MeetingKey, std::uint32_t> calls_;
+  std::map<CollectiveInstanceKey, std::uint32_t> calls_;
   std::vector<RoleCosts> costs_;  // of the roles that were met
   CallOrder order_;
   std::map<TensorInstance, std::uint32_t> tags_;
@@ -379,7 +379,7 @@ KernelTimes::KernelTimes(const Program& program, const CostModel& cost, Host hos
       times.push_back(kernel ? cost.time(work) : Duration{});
       issues.push_back(cost.host_time(work));
     }
-    chunk_products(program, routine, cost, times);
+    chunk_gemms(program, routine, cost, times);
     times_.push_back(std::move(times));
     issues_.push_back(std::move(issues));
   }
@@ -415,10 +415,11 @@ LoweredProgram lower_program(const LoweringInput& input) {
   return input.fold != nullptr ? lower_folded(input) : Lowerer{input}.run();
 }
 
-StepTimeline timeline_of(std::shared_ptr<const Program> program, std::vector<RoleProgram> roles,
-                         const std::vector<int>& ranks, const LoweredProgram& lowered,
-                         const std::vector<std::vector<TimePoint>>& stream_ends) {
-  StepTimeline out;
+TrainingStepTimeline timeline_of(std::shared_ptr<const Program> program,
+                                 std::vector<RoleProgram> roles, const std::vector<int>& ranks,
+                                 const LoweredProgram& lowered,
+                                 const std::vector<std::vector<TimePoint>>& stream_ends) {
+  TrainingStepTimeline out;
   out.program = std::move(program);
   out.roles = std::move(roles);
   for (std::size_t i = 0; i < ranks.size(); ++i) {

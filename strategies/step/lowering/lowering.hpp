@@ -61,8 +61,8 @@ class KernelTimes {
   std::vector<std::vector<Duration>> issues_;
 };
 
-class FoldedStep;
-class RankKinds;
+class FoldedTrainingStep;
+class CoarseRankClasses;
 
 /// When a host has issued an operation: at a time, or so long after the end of a message that it
 /// has waited for (an operation of the same role).
@@ -103,16 +103,16 @@ struct LoweringInput {
   /// Kernels of these ranks take their time over the speed.
   std::map<int, double> speeds{};
   /// Where ranks are folded: `ranks` are its representatives, and end points its classes.
-  FoldedStep* fold = nullptr;
+  FoldedTrainingStep* fold = nullptr;
   /// With `times`: `ranks` are its representatives, which stand for all of their kind.
-  const RankKinds* kinds = nullptr;
+  const CoarseRankClasses* kinds = nullptr;
 };
 [[nodiscard]] LoweredProgram lower_program(const LoweringInput& input);
 
 /// What the replay of a lowered program says about each operation.
-[[nodiscard]] StepTimeline timeline_of(std::shared_ptr<const Program> program,
-                                       std::vector<RoleProgram> roles,
-                                       const std::vector<int>& ranks, const LoweredProgram& lowered,
-                                       const std::vector<std::vector<TimePoint>>& stream_ends);
+[[nodiscard]] TrainingStepTimeline timeline_of(
+    std::shared_ptr<const Program> program, std::vector<RoleProgram> roles,
+    const std::vector<int>& ranks, const LoweredProgram& lowered,
+    const std::vector<std::vector<TimePoint>>& stream_ends);
 
 }  // namespace lockstep

@@ -16,7 +16,7 @@ namespace lockstep {
 
 namespace {
 
-using shrinking::SizedPlan;
+using shrinking::SizedLayout;
 
 /// How much is lost by a smaller degree, or of time by a large one.
 [[nodiscard]] int loss_of(int from, int to, int small = 8) {
@@ -42,7 +42,7 @@ constexpr int kStages = 4;
   return from == to || to > 2 ? 0 : 1;
 }
 
-[[nodiscard]] int loss_of_degrees(const SizedPlan& whole, const SizedPlan& small) {
+[[nodiscard]] int loss_of_degrees(const SizedLayout& whole, const SizedLayout& small) {
   const ParallelConfig& from = whole.parallel;
   const ParallelConfig& to = small.parallel;
   const int ulysses_from = ulysses_degree(from, whole.gpus_per_node);
@@ -53,19 +53,19 @@ constexpr int kStages = 4;
 }
 
 struct Candidate {
-  SizedPlan plan{};
+  SizedLayout layout{};
   int loss = 0;
   [[nodiscard]] bool operator<(const Candidate& other) const {
     if (loss != other.loss) return loss < other.loss;
-    return plan.parallel.ranks() < other.plan.parallel.ranks();
+    return layout.parallel.ranks() < other.layout.parallel.ranks();
   }
 };
 
-[[nodiscard]] std::vector<Candidate> candidates(const SizedPlan& whole,
+[[nodiscard]] std::vector<Candidate> candidates(const SizedLayout& whole,
                                                 const ShrinkLimits& limits) {
   const shrinking::Form form = form_of(whole);
   std::vector<Candidate> out;
-  for (SizedPlan& small : with_fewer_ranks(whole, limits)) {
+  for (SizedLayout& small : with_fewer_ranks(whole, limits)) {
     shrink_model(small, whole, limits);
     shrink_batch(small, whole, limits);
     const int loss = loss_of_degrees(whole, small) + 2 * distance(form, form_of(small));
@@ -91,40 +91,40 @@ struct Candidate {
 }
 
 /// Why there are no degrees at all.
-[[nodiscard]] std::string why_none(const SizedPlan& whole, const ShrinkLimits& limits) {
-  const ParallelConfig& plan = whole.parallel;
+[[nodiscard]] std::string why_none(const SizedLayout& whole, const ShrinkLimits& limits) {
+  const ParallelConfig& layout = whole.parallel;
   const auto least = [&](const char* key, int degree) {
     return shrinking::stays(limits, key) ? degree : std::min(degree, 2);
   };
-  const int ulysses = ulysses_degree(plan, whole.gpus_per_node);
-  const int levels = std::min(ulysses, 2) * std::min(plan.cp / ulysses, 2);
-  const std::array degrees{least("parallel.dp", plan.dp), least("parallel.pp", plan.pp),
-                           shrinking::stays(limits, "parallel.cp") ? plan.cp : levels,
-                           least("parallel.tp", plan.tp)};
+  const int ulysses = ulysses_degree(layout, whole.gpus_per_node);
+  const int levels = std::min(ulysses, 2) * std::min(layout.cp / ulysses, 2);
+  const std::array degrees{least("parallel.dp", layout.dp), least("parallel.pp", layout.pp),
+                           shrinking::stays(limits, "parallel.cp") ? layout.cp : levels,
+                           least("parallel.tp", layout.tp)};
   std::int64_t ranks = 1;
   for (const int degree : degrees) ranks *= degree;
   if (ranks > limits.ranks) {
     return fmt::format("dp * pp * cp * tp is {} = {} at least", fmt::join(degrees, " * "), ranks);
   }
   return fmt::format("ep = {} and shard_ranks = {} stay such parts of the dp * cp = {} replicas",
-                     plan.ep, plan.shard_ranks, plan.dp * plan.cp);
+                     layout.ep, layout.shard_ranks, layout.dp * layout.cp);
 }
 
-[[nodiscard]] std::string text_of(const PlanProblem& problem) {
+[[nodiscard]] std::string text_of(const LayoutProblem& problem) {
   return fmt::format("{}: {}", problem.key, problem.message);
 }
 
 }  // namespace
 
-ShrunkPlan shrink(const ModelConfig& model, const ParallelConfig& parallel, int gpus_per_node,
-                  const ShrinkLimits& limits) {
-  const SizedPlan whole{model, parallel, gpus_per_node};
+ShrunkLayout shrink(const ModelConfig& model, const ParallelConfig& parallel, int gpus_per_node,
+                    const ShrinkLimits& limits) {
+  const SizedLayout whole{model, parallel, gpus_per_node};
   std::optional<std::string> why;
-  for (const auto& [plan, loss] : candidates(whole, limits)) {
-    const auto problems =
-        plan_problems(plan.model, plan.parallel, plan.parallel.ranks(), plan.gpus_per_node);
+  for (const auto& [layout, loss] : candidates(whole, limits)) {
+    const auto problems = layout_problems(layout.model, layout.parallel, layout.parallel.ranks(),
+                                          layout.gpus_per_node);
     if (problems.empty()) {
-      return {plan.model, plan.parallel, plan.gpus_per_node, changes_between(whole, plan)};
+      return {layout.model, layout.parallel, layout.gpus_per_node, changes_between(whole, layout)};
     }
     if (!why) why = text_of(problems.front());
   }

@@ -41,13 +41,14 @@ namespace {
   return true;
 }
 
-[[nodiscard]] int ranks_of(const std::string& group, const ParallelConfig& plan) {
-  if (group == "tp") return plan.tp;
-  if (group == "cp") return plan.cp;
-  if (group == "ep") return plan.ep;
-  if (group == "dp") return plan.dp * plan.cp;
-  if (group == "hsdp") return plan.shard_ranks > 0 ? plan.dp * plan.cp / plan.shard_ranks : 1;
-  return std::min(plan.pp, 2);  // embedding
+[[nodiscard]] int ranks_of(const std::string& group, const ParallelConfig& layout) {
+  if (group == "tp") return layout.tp;
+  if (group == "cp") return layout.cp;
+  if (group == "ep") return layout.ep;
+  if (group == "dp") return layout.dp * layout.cp;
+  if (group == "hsdp")
+    return layout.shard_ranks > 0 ? layout.dp * layout.cp / layout.shard_ranks : 1;
+  return std::min(layout.pp, 2);  // embedding
 }
 
 /// Whether ranks can be two nodes or more of several, or a torus.
@@ -61,10 +62,10 @@ namespace {
 
 }  // namespace
 
-Form algorithm_form(const ParallelConfig& plan) {
+Form algorithm_form(const ParallelConfig& layout) {
   Form out;
-  for (const auto& [group, text] : plan.algorithms) {
-    const int ranks = ranks_of(group, plan);
+  for (const auto& [group, text] : layout.algorithms) {
+    const int ranks = ranks_of(group, layout);
     out.must.push_back(ranks == 1 || is_allowed(text, ranks));
     out.must.push_back(has_levels(ranks));
     out.should.push_back(is_power_of_two(ranks));

@@ -18,16 +18,16 @@ namespace {
 }
 
 /// Of the gradients that one rank has summed with others', about.
-[[nodiscard]] double gradient_bytes(const SizedPlan& plan) {
-  const ParameterCount count = count_parameters(plan.model);
-  const auto experts = static_cast<double>(count.experts) / plan.parallel.ep;
+[[nodiscard]] double gradient_bytes(const SizedLayout& layout) {
+  const ParameterCount count = count_parameters(layout.model);
+  const auto experts = static_cast<double>(count.experts) / layout.parallel.ep;
   const auto all = static_cast<double>(count.total() - count.experts) + experts;
-  return all / plan.parallel.tp / plan.parallel.pp *
-         static_cast<double>(bytes_per_element(plan.parallel.state.gradients));
+  return all / layout.parallel.tp / layout.parallel.pp *
+         static_cast<double>(bytes_per_element(layout.parallel.state.gradients));
 }
 
 /// Several buckets stay several, four at most.
-[[nodiscard]] Bytes smaller_bucket(Bytes was, const SizedPlan& whole, const SizedPlan& small) {
+[[nodiscard]] Bytes smaller_bucket(Bytes was, const SizedLayout& whole, const SizedLayout& small) {
   const double buckets = gradient_bytes(whole) / static_cast<double>(was.count());
   if (buckets <= 1) return was;
   const double bytes = gradient_bytes(small) / std::min(buckets, 4.0);
@@ -36,22 +36,22 @@ namespace {
 
 }  // namespace
 
-void shrink_batch(SizedPlan& small, const SizedPlan& whole, const ShrinkLimits& limits) {
-  ParallelConfig& plan = small.parallel;
+void shrink_batch(SizedLayout& small, const SizedLayout& whole, const ShrinkLimits& limits) {
+  ParallelConfig& layout = small.parallel;
   if (!stays(limits, "parallel.micro_batch")) {
-    plan.micro_batch = std::min<std::int64_t>(plan.micro_batch, 2);
+    layout.micro_batch = std::min<std::int64_t>(layout.micro_batch, 2);
   }
   if (!stays(limits, "parallel.global_batch")) {
     const std::int64_t microbatches =
-        fewer_microbatches(whole.parallel.microbatches(), whole.parallel, plan);
-    plan.global_batch = plan.micro_batch * plan.dp * microbatches;
+        fewer_microbatches(whole.parallel.microbatches(), whole.parallel, layout);
+    layout.global_batch = layout.micro_batch * layout.dp * microbatches;
   }
   if (!stays(limits, "parallel.average_every")) {
-    plan.average_every = std::min(plan.average_every, 2);
+    layout.average_every = std::min(layout.average_every, 2);
   }
-  const bool buckets = plan.zero < 2 && plan.exchange == GradientExchange::all_reduce;
-  if (buckets && plan.dp * plan.cp > 1 && !stays(limits, "parallel.bucket")) {
-    plan.bucket = smaller_bucket(plan.bucket, whole, small);
+  const bool buckets = layout.zero < 2 && layout.exchange == GradientExchange::all_reduce;
+  if (buckets && layout.dp * layout.cp > 1 && !stays(limits, "parallel.bucket")) {
+    layout.bucket = smaller_bucket(layout.bucket, whole, small);
   }
 }
 

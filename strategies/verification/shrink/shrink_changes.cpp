@@ -104,7 +104,7 @@ void note(Changes& out, const ParallelConfig& from, const ParallelConfig& to) {
 
 }  // namespace
 
-std::vector<Change> changes_between(const SizedPlan& whole, const SizedPlan& small) {
+std::vector<Change> changes_between(const SizedLayout& whole, const SizedLayout& small) {
   Changes out;
   std::visit(
       [&](const auto& from) {

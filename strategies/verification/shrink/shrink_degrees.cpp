@@ -36,17 +36,17 @@ namespace {
 
 class Degrees {
  public:
-  Degrees(const SizedPlan& whole, const ShrinkLimits& limits)
+  Degrees(const SizedLayout& whole, const ShrinkLimits& limits)
       : whole_{whole},
-        plan_{whole.parallel},
+        layout_{whole.parallel},
         limits_{limits},
         ulysses_{ulysses_degree(whole.parallel, whole.gpus_per_node)} {}
 
-  [[nodiscard]] std::vector<SizedPlan> all() {
+  [[nodiscard]] std::vector<SizedLayout> all() {
     if (!limits_.degrees) return {whole_};
-    for (const int tp : options("tp", plan_.tp)) {
-      for (const int dp : options("dp", plan_.dp)) {
-        for (const int pp : options("pp", plan_.pp)) {
+    for (const int tp : options("tp", layout_.tp)) {
+      for (const int dp : options("dp", layout_.dp)) {
+        for (const int pp : options("pp", layout_.pp)) {
           if (tp * dp * pp <= limits_.ranks) add_context(tp, dp, pp);
         }
       }
@@ -62,18 +62,18 @@ class Degrees {
     return keeps(key) ? std::vector{degree} : smaller(degree, limits_.ranks);
   }
 
-  [[nodiscard]] bool two_levels() const { return plan_.cp_kind == ContextKind::both; }
+  [[nodiscard]] bool two_levels() const { return layout_.cp_kind == ContextKind::both; }
 
   /// Two levels shrink one by one.
   void add_context(int tp, int dp, int pp) {
-    const bool keeps_ulysses = two_levels() && plan_.ulysses > 0 && keeps("ulysses");
-    const int whole_ring = plan_.cp / ulysses_;
+    const bool keeps_ulysses = two_levels() && layout_.ulysses > 0 && keeps("ulysses");
+    const int whole_ring = layout_.cp / ulysses_;
     if (keeps("cp")) {
-      for (const int ulysses : divisors_between(plan_.cp, 1, plan_.cp)) {
+      for (const int ulysses : divisors_between(layout_.cp, 1, layout_.cp)) {
         if ((keeps_ulysses || !two_levels()) && ulysses != ulysses_) continue;
         if ((ulysses > 1) != (ulysses_ > 1)) continue;
-        if ((plan_.cp / ulysses > 1) != (whole_ring > 1)) continue;
-        add_context(tp, dp, pp, ulysses, plan_.cp);
+        if ((layout_.cp / ulysses > 1) != (whole_ring > 1)) continue;
+        add_context(tp, dp, pp, ulysses, layout_.cp);
       }
       return;
     }
@@ -87,24 +87,24 @@ class Degrees {
 
   void add_context(int tp, int dp, int pp, int ulysses, int cp) {
     if (tp * dp * pp * cp > limits_.ranks) return;
-    ParallelConfig next = plan_;
+    ParallelConfig next = layout_;
     next.tp = tp;
     next.dp = dp;
     next.pp = pp;
     next.cp = cp;
-    if (two_levels() && plan_.ulysses > 0) next.ulysses = ulysses;
-    if (!keeps("servers") && plan_.servers > kServers) next.servers = kServers;
+    if (two_levels() && layout_.ulysses > 0) next.ulysses = ulysses;
+    if (!keeps("servers") && layout_.servers > kServers) next.servers = kServers;
     add_parts(next, ulysses);
   }
 
   /// Parts of the replicas.
   void add_parts(ParallelConfig next, int ulysses) {
     const int replicas = next.dp * next.cp;
-    const int of = plan_.dp * plan_.cp;
-    for (const int ep : part_sizes(plan_.ep, of, replicas)) {
-      if (keeps("ep") && ep != plan_.ep) continue;
-      for (const int shards : part_sizes(plan_.shard_ranks, of, replicas)) {
-        if (keeps("shard_ranks") && shards != plan_.shard_ranks) continue;
+    const int of = layout_.dp * layout_.cp;
+    for (const int ep : part_sizes(layout_.ep, of, replicas)) {
+      if (keeps("ep") && ep != layout_.ep) continue;
+      for (const int shards : part_sizes(layout_.shard_ranks, of, replicas)) {
+        if (keeps("shard_ranks") && shards != layout_.shard_ranks) continue;
         next.ep = ep;
         next.shard_ranks = shards;
         add_chunks(next, ulysses);
@@ -114,18 +114,18 @@ class Degrees {
 
   void add_chunks(ParallelConfig next, int ulysses) {
     const int per_node = fewer_per_node(whole_, next, ulysses);
-    for (const int vpp : options("vpp", plan_.vpp)) {
+    for (const int vpp : options("vpp", layout_.vpp)) {
       next.vpp = vpp;
       out_.push_back({whole_.model, next, per_node});
     }
   }
 
   static constexpr int kServers = 3;
-  const SizedPlan& whole_;
-  const ParallelConfig& plan_;
+  const SizedLayout& whole_;
+  const ParallelConfig& layout_;
   const ShrinkLimits& limits_;
   int ulysses_;
-  std::vector<SizedPlan> out_{};
+  std::vector<SizedLayout> out_{};
 };
 
 /// Groups of an axis, innermost first, cp in its two levels: neighbours in a group are `stride`
@@ -135,19 +135,19 @@ struct Reach {
   int span = 1;
 };
 
-[[nodiscard]] std::vector<Reach> reaches(const ParallelConfig& plan, int ulysses) {
+[[nodiscard]] std::vector<Reach> reaches(const ParallelConfig& layout, int ulysses) {
   std::vector<Reach> out;
   int stride = 1;
   const auto add = [&](int size) {
     out.push_back({stride, stride * size});
     stride *= size;
   };
-  for (const std::string& axis : plan.order) {
-    if (axis == "tp") add(plan.tp);
-    if (axis == "dp") add(plan.dp);
-    if (axis == "pp") add(plan.pp);
+  for (const std::string& axis : layout.order) {
+    if (axis == "tp") add(layout.tp);
+    if (axis == "dp") add(layout.dp);
+    if (axis == "pp") add(layout.pp);
     if (axis == "cp") add(ulysses);
-    if (axis == "cp") add(plan.cp / ulysses);
+    if (axis == "cp") add(layout.cp / ulysses);
   }
   return out;
 }
@@ -170,11 +170,11 @@ enum class Place { within, across, one_a_node };
 
 }  // namespace
 
-std::vector<SizedPlan> with_fewer_ranks(const SizedPlan& whole, const ShrinkLimits& limits) {
+std::vector<SizedLayout> with_fewer_ranks(const SizedLayout& whole, const ShrinkLimits& limits) {
   return Degrees{whole, limits}.all();
 }
 
-int fewer_per_node(const SizedPlan& whole, const ParallelConfig& small, int ulysses) {
+int fewer_per_node(const SizedLayout& whole, const ParallelConfig& small, int ulysses) {
   const bool by_node = small.cp > 1 && small.cp_kind == ContextKind::both && small.ulysses == 0;
   if (by_node) return small.tp * ulysses;
   if (whole.parallel.ranks() <= whole.gpus_per_node) return whole.gpus_per_node;

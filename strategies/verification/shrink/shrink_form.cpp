@@ -19,15 +19,15 @@ void compare(std::vector<bool>& form, std::int64_t a, std::int64_t b) {
 }
 
 /// Groups of ranks that lie inside, across or on one another.
-[[nodiscard]] Form group_form(const ParallelConfig& plan) {
+[[nodiscard]] Form group_form(const ParallelConfig& layout) {
   Form out;
-  const int shards = plan.shard_ranks > 0 ? plan.shard_ranks : plan.dp * plan.cp;
-  for (const int group : {plan.ep, shards}) {
-    compare(out.should, group, plan.dp);
-    compare(out.should, group, plan.cp);
+  const int shards = layout.shard_ranks > 0 ? layout.shard_ranks : layout.dp * layout.cp;
+  for (const int group : {layout.ep, shards}) {
+    compare(out.should, group, layout.dp);
+    compare(out.should, group, layout.cp);
   }
-  compare(out.should, plan.ep, shards);
-  out.should.push_back(plan.pp > 2);  // stages that are neither the first nor the last
+  compare(out.should, layout.ep, shards);
+  out.should.push_back(layout.pp > 2);  // stages that are neither the first nor the last
   return out;
 }
 
@@ -57,14 +57,14 @@ Form head_form(std::int64_t heads, std::int64_t kv_heads, std::int64_t tp, std::
   return out;
 }
 
-Form form_of(const SizedPlan& plan) {
-  Form out = group_form(plan.parallel);
-  append(out, algorithm_form(plan.parallel));
-  const TransformerConfig* model = plan.model.transformer();
+Form form_of(const SizedLayout& layout) {
+  Form out = group_form(layout.parallel);
+  append(out, algorithm_form(layout.parallel));
+  const TransformerConfig* model = layout.model.transformer();
   if (model == nullptr) return out;
-  append(out, head_form(model->heads, model->kv_heads, plan.parallel.tp,
-                        ulysses_degree(plan.parallel, plan.gpus_per_node)));
-  if (model->experts) append(out, expert_form(*model->experts, plan.parallel.ep));
+  append(out, head_form(model->heads, model->kv_heads, layout.parallel.tp,
+                        ulysses_degree(layout.parallel, layout.gpus_per_node)));
+  if (model->experts) append(out, expert_form(*model->experts, layout.parallel.ep));
   return out;
 }
 

@@ -4,7 +4,7 @@ namespace lockstep::shrinking {
 
 namespace {
 
-/// Whether the key or a section that it is in is named, other than the model or the plan as a
+/// Whether the key or a section that it is in is named, other than the model or the layout as a
 /// whole.
 [[nodiscard]] bool is_named(const std::set<std::string>& kept, std::string_view key) {
   for (;;) {

@@ -10,7 +10,7 @@ namespace {
   return std::accumulate(of.begin(), of.end(), std::int64_t{0});
 }
 
-void shrink_mlp(MlpConfig& model, const SizedPlan& whole, const SizedPlan& small,
+void shrink_mlp(MlpConfig& model, const SizedLayout& whole, const SizedLayout& small,
                 const ShrinkLimits& limits) {
   const MlpConfig was = model;
   const std::int64_t tp = small.parallel.tp;
@@ -30,7 +30,7 @@ void shrink_mlp(MlpConfig& model, const SizedPlan& whole, const SizedPlan& small
   return {blocks / 2, blocks - blocks / 2};
 }
 
-void shrink_resnet(ResNetConfig& model, const SizedPlan& whole, const SizedPlan& small,
+void shrink_resnet(ResNetConfig& model, const SizedLayout& whole, const SizedLayout& small,
                    const ShrinkLimits& limits) {
   if (!stays(limits, "model.stages")) {
     const std::int64_t blocks = fewer_layers(sum(model.stages), whole.parallel, small.parallel, 3);
@@ -61,7 +61,7 @@ void fit_blocks(ResNetConfig& model, const ShrinkLimits& limits, std::int64_t bl
 }
 
 /// Where a scenario says how many layers each part of the pipeline has, the model follows.
-void shrink_stages(SizedPlan& small, const ShrinkLimits& limits) {
+void shrink_stages(SizedLayout& small, const ShrinkLimits& limits) {
   std::vector<int>& stages = small.parallel.stages;
   const int chunks = small.parallel.pp * small.parallel.vpp;
   std::int64_t* layers = layers_of(small.model);
@@ -81,7 +81,7 @@ void shrink_stages(SizedPlan& small, const ShrinkLimits& limits) {
 
 }  // namespace
 
-void shrink_model(SizedPlan& small, const SizedPlan& whole, const ShrinkLimits& limits) {
+void shrink_model(SizedLayout& small, const SizedLayout& whole, const ShrinkLimits& limits) {
   auto& shape = small.model.shape;
   if (auto* transformer = std::get_if<TransformerConfig>(&shape)) {
     shrink_transformer(*transformer, whole, small, limits);

@@ -10,7 +10,7 @@ namespace {
 /// One transformer on its way down.
 class Shrinking {
  public:
-  Shrinking(TransformerConfig& model, const SizedPlan& whole, const SizedPlan& small,
+  Shrinking(TransformerConfig& model, const SizedLayout& whole, const SizedLayout& small,
             const ShrinkLimits& limits)
       : model_{model},
         was_{*whole.model.transformer()},
@@ -199,8 +199,8 @@ class Shrinking {
 
 }  // namespace
 
-void shrink_transformer(TransformerConfig& model, const SizedPlan& whole, const SizedPlan& small,
-                        const ShrinkLimits& limits) {
+void shrink_transformer(TransformerConfig& model, const SizedLayout& whole,
+                        const SizedLayout& small, const ShrinkLimits& limits) {
   if (limits.model) Shrinking{model, whole, small, limits}.run();
 }
 

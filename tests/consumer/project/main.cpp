@@ -18,8 +18,8 @@ int main() {
   for (std::size_t i = 0; i < report.rows.size(); ++i)
     std::printf("%s: %g s\n", report.candidates[i / 2].text().c_str(),
                 report.rows[i].result.time.seconds());
-  lockstep::app::StepRequest step{.file = lockstep::app::scenario_file("mlp-two-gpus")};
-  const lockstep::app::StepResult done = run_step(step);
+  lockstep::app::TrainingStepRequest step{.file = lockstep::app::scenario_file("mlp-two-gpus")};
+  const lockstep::app::TrainingStepResult done = run_step(step);
   std::printf("%s: %g s\n", done.scenario.name.c_str(), done.throughput.step_s);
   return report.rows.size() == 4 && done.throughput.step_s > 0 ? 0 : 1;
 }

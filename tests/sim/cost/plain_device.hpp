@@ -8,7 +8,7 @@
 /// otherwise.
 namespace lockstep {
 
-inline GemmParameters plain_products() {
+inline GemmParameters plain_gemms() {
   GemmParameters out;
   out.k_granularity = 64;
   out.alignment = 8;
@@ -33,7 +33,7 @@ inline DeviceModel plain_device(Rate memory = 100'000_GBps) {
   DeviceModel out;
   for (const Dtype dtype : {Dtype::bf16, Dtype::fp16}) {
     out.peaks[static_cast<std::size_t>(dtype)] = FlopRate{132e12};
-    out.products[static_cast<std::size_t>(dtype)] = plain_products();
+    out.gemms[static_cast<std::size_t>(dtype)] = plain_gemms();
   }
   out.memory_bandwidth = memory;
   out.multiprocessors = 132;
@@ -42,9 +42,9 @@ inline DeviceModel plain_device(Rate memory = 100'000_GBps) {
   return out;
 }
 
-/// A product of plain 16-bit tensors.
-inline Kernel product_kernel(std::int64_t m, std::int64_t n, std::int64_t k,
-                             std::int64_t batches = 1) {
+/// A GEMM of plain 16-bit tensors.
+inline Kernel gemm_kernel(std::int64_t m, std::int64_t n, std::int64_t k,
+                          std::int64_t batches = 1) {
   Kernel out;
   out.of = OperationClass::matmul;
   out.kind = OperationKind::matmul;

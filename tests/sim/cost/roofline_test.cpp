@@ -28,7 +28,7 @@ double tile_seconds(double depth) {
 TEST_CASE("133 tiles take 132 multiprocessors as long as 264 do") {
   const Roofline device{plain_device()};
   const auto seconds = [&device](std::int64_t tiles) {
-    return device.time(product_kernel(128, 128, 65536, tiles)).seconds();
+    return device.time(gemm_kernel(128, 128, 65536, tiles)).seconds();
   };
   CHECK(seconds(1) == doctest::Approx(tile_seconds(65536)));
   CHECK(seconds(132) == doctest::Approx(tile_seconds(65536)));
@@ -39,74 +39,74 @@ TEST_CASE("133 tiles take 132 multiprocessors as long as 264 do") {
 
 TEST_CASE("a result is cut into whole tiles, a depth into whole steps") {
   const Roofline device{plain_device()};
-  const Kernel whole = product_kernel(128 * 12, 128 * 11, 4096);  // 132 tiles
+  const Kernel whole = gemm_kernel(128 * 12, 128 * 11, 4096);  // 132 tiles
   CHECK(device.time(whole).seconds() == doctest::Approx(tile_seconds(4096)));
   // One row more: 13 * 11 = 143 tiles, so a second wave.
-  CHECK(device.time(product_kernel(128 * 12 + 1, 128 * 11, 4096)).seconds() ==
+  CHECK(device.time(gemm_kernel(128 * 12 + 1, 128 * 11, 4096)).seconds() ==
         doctest::Approx(2 * tile_seconds(4096)));
   // 8 more in depth: one more step of 64.
-  CHECK(device.time(product_kernel(128 * 12, 128 * 11, 4104)).seconds() ==
+  CHECK(device.time(gemm_kernel(128 * 12, 128 * 11, 4104)).seconds() ==
         doctest::Approx(tile_seconds(4160)));
 }
 
 TEST_CASE("the library picks the tile that is fastest, either way round") {
   DeviceModel model = plain_device();
-  auto& products = *model.products[static_cast<std::size_t>(Dtype::bf16)];
-  products.tiles = {{256, 128, 1.0}, {128, 128, 0.75}};
+  auto& gemms = *model.gemms[static_cast<std::size_t>(Dtype::bf16)];
+  gemms.tiles = {{256, 128, 1.0}, {128, 128, 0.75}};
   const Roofline device{model};
   // 132 tiles of 256 * 128: one wave of twice the work; small ones: two waves at 0.75.
-  CHECK(device.time(product_kernel(256 * 12, 128 * 11, 8192)).seconds() ==
+  CHECK(device.time(gemm_kernel(256 * 12, 128 * 11, 8192)).seconds() ==
         doctest::Approx(2 * tile_seconds(8192)));
-  CHECK(device.time(product_kernel(128 * 11, 256 * 12, 8192)).seconds() ==
+  CHECK(device.time(gemm_kernel(128 * 11, 256 * 12, 8192)).seconds() ==
         doctest::Approx(2 * tile_seconds(8192)));
   // 132 small tiles: one wave at 0.75, where 66 large ones would take twice a tile's time.
-  CHECK(device.time(product_kernel(128 * 12, 128 * 11, 8192)).seconds() ==
+  CHECK(device.time(gemm_kernel(128 * 12, 128 * 11, 8192)).seconds() ==
         doctest::Approx(tile_seconds(8192) / 0.75));
 }
 
 TEST_CASE("a deep product with few tiles is cut into parts that are added up") {
   DeviceModel model = plain_device(1000_GBps);
-  model.products[static_cast<std::size_t>(Dtype::bf16)]->max_split_k = 4;
+  model.gemms[static_cast<std::size_t>(Dtype::bf16)]->max_split_k = 4;
   const Roofline device{model};
   // 32 tiles; 4 parts make 128. Each part is written and read once in fp32.
   const double adding = 4.0 * (128 * 8) * (128 * 4) * 8 / 1e12;
-  CHECK(device.time(product_kernel(128 * 8, 128 * 4, 65536)).seconds() ==
+  CHECK(device.time(gemm_kernel(128 * 8, 128 * 4, 65536)).seconds() ==
         doctest::Approx(tile_seconds(16384) + adding));
   // No part is shorter than 256.
-  CHECK(device.time(product_kernel(128, 128, 511)).seconds() >= tile_seconds(511) * 0.999);
+  CHECK(device.time(gemm_kernel(128, 128, 511)).seconds() >= tile_seconds(511) * 0.999);
 }
 
 TEST_CASE("rows that begin anywhere make a product slow") {
   const Roofline device{plain_device()};
-  const double aligned = device.time(product_kernel(1280, 1280, 1280)).seconds();
+  const double aligned = device.time(gemm_kernel(1280, 1280, 1280)).seconds();
   // 1276 is no multiple of 8 and pads to the same tiles; a quarter of the rate is left.
-  CHECK(device.time(product_kernel(1280, 1276, 1280)).seconds() == doctest::Approx(4 * aligned));
-  CHECK(device.time(product_kernel(1276, 1280, 1280)).seconds() == doctest::Approx(aligned));
+  CHECK(device.time(gemm_kernel(1280, 1276, 1280)).seconds() == doctest::Approx(4 * aligned));
+  CHECK(device.time(gemm_kernel(1276, 1280, 1280)).seconds() == doctest::Approx(aligned));
   // Over tokens it is the features of both operands that lie side by side, not their tokens.
-  Kernel tokens = product_kernel(1280, 1280, 1276);
+  Kernel tokens = gemm_kernel(1280, 1280, 1276);
   CHECK(device.time(tokens).seconds() == doctest::Approx(4 * aligned));
   tokens.over_tokens = true;
   CHECK(device.time(tokens).seconds() == doctest::Approx(aligned));
   tokens.n = 1276;
   CHECK(device.time(tokens).seconds() == doctest::Approx(4 * aligned));
-  // An eighth of it where one kernel makes several products: 66 * 2 tiles in one wave.
-  CHECK(device.time(product_kernel(128, 256, 4, 66)).seconds() ==
+  // An eighth of it where one kernel makes several GEMMs: 66 * 2 tiles in one wave.
+  CHECK(device.time(gemm_kernel(128, 256, 4, 66)).seconds() ==
         doctest::Approx(8 * tile_seconds(64)));
 }
 
 TEST_CASE("products lose part of their rate under load, half of it at half_after") {
   DeviceModel model = plain_device();
-  auto& products = *model.products[static_cast<std::size_t>(Dtype::bf16)];
-  products.throttling_loss = 0.2;
-  const Kernel kernel = product_kernel(128 * 12, 128 * 11, 65536);
+  auto& gemms = *model.gemms[static_cast<std::size_t>(Dtype::bf16)];
+  gemms.throttling_loss = 0.2;
+  const Kernel kernel = gemm_kernel(128 * 12, 128 * 11, 65536);
   const double at_peak = tile_seconds(65536);  // exactly one wave
-  products.throttling_half_time = Duration::picoseconds(static_cast<std::int64_t>(at_peak * 1e12));
+  gemms.throttling_half_time = Duration::picoseconds(static_cast<std::int64_t>(at_peak * 1e12));
   CHECK(Roofline{model}.time(kernel).seconds() == doctest::Approx(at_peak / 0.9));
 }
 
 TEST_CASE("a product of one row waits for its weights") {
   const Roofline device{plain_device(500_GBps)};
-  const Kernel kernel = product_kernel(1, 128 * 132, 8192);  // one tile on every multiprocessor
+  const Kernel kernel = gemm_kernel(1, 128 * 132, 8192);  // one tile on every multiprocessor
   CHECK(device.time(kernel).seconds() == doctest::Approx(kernel.moved_bytes / 0.5e12));
 }
 
@@ -140,7 +140,7 @@ TEST_CASE("a bias may be a kernel of its own, over the result") {
   DeviceModel model = plain_device(1000_GBps);
   model.launch = 3_us;
   model.bias = {1, 1};
-  Kernel kernel = product_kernel(1280, 1280, 1280);
+  Kernel kernel = gemm_kernel(1280, 1280, 1280);
   const Duration without = Roofline{model}.time(kernel);
   kernel.bias = true;
   // 1280 * 1280 numbers of 2 bytes, read and written at 1 TB/s: 6.5536 us.
@@ -152,10 +152,10 @@ TEST_CASE("a bias may be a kernel of its own, over the result") {
 TEST_CASE("operands of a product in 8 bits are cast first") {
   DeviceModel model = plain_device(1000_GBps);
   model.peaks[static_cast<std::size_t>(Dtype::fp8)] = FlopRate{132e12};
-  model.products[static_cast<std::size_t>(Dtype::fp8)] = plain_products();
+  model.gemms[static_cast<std::size_t>(Dtype::fp8)] = plain_gemms();
   model.launch = 3_us;
   model.host_time = 7_us;
-  Kernel kernel = product_kernel(1280, 1280, 1280);
+  Kernel kernel = gemm_kernel(1280, 1280, 1280);
   kernel.math = Dtype::fp8;
   kernel.casts = 2;
   kernel.numbers_to_cast = 2 * 1280 * 1280;
@@ -186,7 +186,7 @@ TEST_CASE("a product may need a kernel of its own to add up a gradient") {
   DeviceModel model = plain_device(1000_GBps);
   model.launch = 3_us;
   model.host_time = 7_us;
-  Kernel kernel = product_kernel(1280, 1280, 1280);
+  Kernel kernel = gemm_kernel(1280, 1280, 1280);
   kernel.gradient_bytes = 4e6;
   const Duration without = Roofline{model}.time(kernel);
   model.gradient_sum = {1, 3};
@@ -201,7 +201,7 @@ TEST_CASE("a product may need a kernel of its own to add up a gradient") {
 TEST_CASE("a host that waits for every kernel issues the next after it, not beside it") {
   DeviceModel model = plain_device();
   model.host_time = 7_us;
-  const Kernel kernel = product_kernel(1280, 1280, 1280);
+  const Kernel kernel = gemm_kernel(1280, 1280, 1280);
   const Duration beside = Roofline{model}.time(kernel);
   CHECK_FALSE(Roofline{model}.host_waits_for_messages());
   model.host_waits_for = HostWait::messages;
@@ -220,7 +220,7 @@ TEST_CASE("the host spends as much as there are kernels") {
   model.kinds[static_cast<std::size_t>(OperationKind::dropout)] = {0, 0.2};
   model.kinds[static_cast<std::size_t>(OperationKind::softmax)] = {2, 1};
   const Roofline device{model};
-  CHECK(device.host_time(product_kernel(8, 8, 8)) == 7_us);
+  CHECK(device.host_time(gemm_kernel(8, 8, 8)) == 7_us);
   CHECK(device.host_time(moving_kernel(OperationKind::dropout, 1)) == Duration{});
   CHECK(device.host_time(moving_kernel(OperationKind::softmax, 1)) == 14_us);
   CHECK(device.host_time(moving_kernel(OperationKind::collective, 1)) == 7_us);
@@ -283,7 +283,7 @@ TEST_CASE("unfused attention is its products, or the time to move its scores") {
 TEST_CASE("a convolution reaches its part of the product it amounts to") {
   DeviceModel model = plain_device();
   model.convolution_efficiency = 0.5;
-  Kernel kernel = product_kernel(128 * 12, 128 * 11, 4096);
+  Kernel kernel = gemm_kernel(128 * 12, 128 * 11, 4096);
   kernel.kind = OperationKind::convolution;
   kernel.of = OperationClass::convolution;
   CHECK(Roofline{model}.time(kernel).seconds() == doctest::Approx(2 * tile_seconds(4096)));
@@ -294,12 +294,12 @@ TEST_CASE("no kernel beats the peak or the memory, and more work is never faster
   for (const std::int64_t m : {1, 7, 64, 129, 1000, 4096}) {
     for (const std::int64_t n : {8, 128, 1000, 5120}) {
       for (const std::int64_t k : {8, 63, 640, 8192}) {
-        const Kernel kernel = product_kernel(m, n, k);
+        const Kernel kernel = gemm_kernel(m, n, k);
         const double seconds = device.time(kernel).seconds();
         CHECK(seconds >= kernel.flops / 132e12 * (1 - 1e-9) - 1e-12);
         CHECK(seconds >= kernel.moved_bytes / 1e12 * (1 - 1e-9) - 1e-12);
-        CHECK(device.time(product_kernel(2 * m, n, k)) >= device.time(kernel));
-        CHECK(device.time(product_kernel(m, 8 * n, k)) >= device.time(kernel));
+        CHECK(device.time(gemm_kernel(2 * m, n, k)) >= device.time(kernel));
+        CHECK(device.time(gemm_kernel(m, 8 * n, k)) >= device.time(kernel));
       }
     }
   }
@@ -315,11 +315,11 @@ TEST_CASE("no kernel beats the peak or the memory, and more work is never faster
 TEST_CASE("a precision that a device has not is computed in the next wider one") {
   DeviceModel model = plain_device();
   model.peaks[static_cast<std::size_t>(Dtype::bf16)] = std::nullopt;
-  model.products[static_cast<std::size_t>(Dtype::bf16)] = std::nullopt;
+  model.gemms[static_cast<std::size_t>(Dtype::bf16)] = std::nullopt;
   model.peaks[static_cast<std::size_t>(Dtype::fp32)] = FlopRate{13.2e12};
-  model.products[static_cast<std::size_t>(Dtype::fp32)] = plain_products();
+  model.gemms[static_cast<std::size_t>(Dtype::fp32)] = plain_gemms();
   const Roofline device{model};
-  Kernel kernel = product_kernel(128 * 12, 128 * 11, 65536);
+  Kernel kernel = gemm_kernel(128 * 12, 128 * 11, 65536);
   CHECK(device.time(kernel).seconds() == doctest::Approx(10 * tile_seconds(65536)));  // bf16: fp32
   kernel.math = Dtype::fp8;
   CHECK(device.time(kernel).seconds() == doctest::Approx(tile_seconds(65536)));  // fp16
@@ -331,7 +331,7 @@ TEST_CASE("communication, slices and what is part of another kernel take no time
   const Roofline device{model};
   CHECK(device.time(moving_kernel(OperationKind::collective, 1e9)) == Duration{});
   CHECK(device.time(moving_kernel(OperationKind::slice, 1e9)) == Duration{});
-  Kernel away = product_kernel(128, 128, 128);
+  Kernel away = gemm_kernel(128, 128, 128);
   away.fused_away = true;
   CHECK(device.time(away) == Duration{});
   CHECK(device.host_time(away) == Duration{});

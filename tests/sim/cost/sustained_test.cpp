@@ -10,7 +10,7 @@ using namespace lockstep;
 
 TEST_CASE("a sustained rate does flops and nothing else") {
   const SustainedRate device{FlopRate{28e12}};
-  Kernel kernel = product_kernel(1, 1, 1);
+  Kernel kernel = gemm_kernel(1, 1, 1);
   kernel.flops = 14e12;
   kernel.moved_bytes = 1e15;
   CHECK(device.time(kernel).seconds() == 0.5);
@@ -22,7 +22,7 @@ TEST_CASE("a sustained rate does flops and nothing else") {
 
 TEST_CASE("times are rounded once, to the nearest picosecond") {
   const SustainedRate device{FlopRate{1e12}};
-  Kernel kernel = product_kernel(1, 1, 1);
+  Kernel kernel = gemm_kernel(1, 1, 1);
   kernel.flops = 2.4;
   CHECK(device.time(kernel).ps() == 2);
   kernel.flops = 2.5;

@@ -77,7 +77,7 @@ TEST_CASE("a member that no stream calls begins with the first that one calls") 
   for (const bool reuses : {false, true}) {
     const Network network = star(2, 1_GBps, 0_us);
     Workload workload;
-    const auto script = [](int rank, int, std::int64_t, Step& step) {
+    const auto script = [](int rank, int, std::int64_t, ScheduleStep& step) {
       const Chunk chunk{Buffer::data, 0, 1};
       if (rank == 0) step.sends.push_back({1, chunk});
       if (rank == 1) step.receives.push_back({0, chunk, Combine::copy});
@@ -160,14 +160,15 @@ TEST_CASE("the sender's software takes one message at a time") {
 TEST_CASE("a rank reduces at its own rate, one arrival after the other") {
   // Ranks 1 and 2 send 1 kB each to rank 0 at 1 GB/s at once: both arrive at 2 us (fluid); then
   // 1 us of reduction each, the second after the first.
-  const auto gather = std::make_shared<Scripted>(3, 1, 1, [](int rank, int, std::int64_t, Step& s) {
-    if (rank == 0) {
-      s.receives.push_back({1, {Buffer::data, 0, 1}, Combine::reduce});
-      s.receives.push_back({2, {Buffer::data, 0, 1}, Combine::reduce});
-    } else {
-      s.sends.push_back({0, {Buffer::data, 0, 1}});
-    }
-  });
+  const auto gather =
+      std::make_shared<Scripted>(3, 1, 1, [](int rank, int, std::int64_t, ScheduleStep& s) {
+        if (rank == 0) {
+          s.receives.push_back({1, {Buffer::data, 0, 1}, Combine::reduce});
+          s.receives.push_back({2, {Buffer::data, 0, 1}, Combine::reduce});
+        } else {
+          s.sends.push_back({0, {Buffer::data, 0, 1}});
+        }
+      });
   const Network network = star(3, 1_GBps, 0_us, {.message_overhead = {}, .reduce_rate = 1_GBps});
   const ReplayResult result = replay(network, one_call(gather, Bytes{1000}), NetworkModel::fluid);
   CHECK(result.call_ends[0][0] == TimePoint{4_us});
@@ -203,7 +204,7 @@ TEST_CASE("an end of a repeated transfer that goes on to other things is still m
     [[nodiscard]] int ranks() const override { return 2; }
     [[nodiscard]] std::int64_t blocks() const override { return 1; }
     [[nodiscard]] std::int64_t steps(int, int) const override { return 4; }
-    void step(int rank, int, std::int64_t, Step& step) const override {
+    void step(int rank, int, std::int64_t, ScheduleStep& step) const override {
       if (rank == 0) step.sends.push_back({1, {Buffer::data, 0, 1}});
       if (rank == 1) step.receives.push_back({0, {Buffer::data, 0, 1}});
     }
@@ -226,7 +227,7 @@ TEST_CASE("a repeated transfer that waits is on no link, also while others tell 
     [[nodiscard]] int ranks() const override { return 3; }
     [[nodiscard]] std::int64_t blocks() const override { return 1; }
     [[nodiscard]] std::int64_t steps(int, int) const override { return 2; }
-    void step(int rank, int, std::int64_t, Step& step) const override {
+    void step(int rank, int, std::int64_t, ScheduleStep& step) const override {
       if (rank < 2) step.sends.push_back({rank + 1, {Buffer::data, 0, 1}});
       if (rank > 0) step.receives.push_back({rank - 1, {Buffer::data, 0, 1}});
     }
@@ -258,8 +259,8 @@ TEST_CASE("a repeated transfer that waits is on no link, also while others tell 
 
 TEST_CASE("lanes wait for the steps of other lanes that they name") {
   // Lane 1 of rank 0 sends after lane 0's second step: 2 + 1 transfers of 1 us in a row.
-  const auto schedule =
-      std::make_shared<Scripted>(2, 2, 2, [](int rank, int lane, std::int64_t index, Step& s) {
+  const auto schedule = std::make_shared<Scripted>(
+      2, 2, 2, [](int rank, int lane, std::int64_t index, ScheduleStep& s) {
         if (lane == 1 && index == 1) return;
         if (rank == 0) s.sends.push_back({1, {Buffer::data, 0, 1}, lane});
         if (rank == 1) s.receives.push_back({0, {Buffer::data, 0, 1}, Combine::copy, lane});

@@ -32,7 +32,7 @@ Network line() {
   return {{link, link, link, link}, {{}, {}, {}}, std::make_shared<LineRouter>()};
 }
 
-Step send(int peer, std::int64_t count) {
+ScheduleStep send(int peer, std::int64_t count) {
   return {.sends = {{peer, {Buffer::data, 0, count}}}, .receives = {}, .after = {}};
 }
 
@@ -55,12 +55,12 @@ TEST_CASE("lanes are at once where their steps have the same index") {
   // Round 0: 1 block of one lane and 2 of the other on link 0: 3. Round 1: 4 on link 0, 5 on link
   // 1: 5. Over a message of 2 blocks: 8 / 2.
   const TableSchedule schedule{
-      {{{send(1, 1), send(1, 4)}, {send(1, 2)}}, {{}, {Step{}, send(2, 5)}}, {{}}}, 2};
+      {{{send(1, 1), send(1, 4)}, {send(1, 2)}}, {{}, {ScheduleStep{}, send(2, 5)}}, {{}}}, 2};
   CHECK(*busiest_link_load(schedule, line()) == 4);
 }
 
 TEST_CASE("all runs of a message count") {
-  Step several;
+  ScheduleStep several;
   several.send(1, std::vector<Chunk>{{Buffer::data, 0, 1}, {Buffer::data, 2, 3}});
   const TableSchedule schedule{{{{several}}, {{}}}, 8};
   CHECK(*busiest_link_load(schedule, line()) == 0.5);

@@ -16,14 +16,15 @@ namespace {
 
 /// Reduce-scatter then all-gather, everything at once in either step.
 std::shared_ptr<Scripted> direct(int n) {
-  return std::make_shared<Scripted>(n, 1, 2, [n](int rank, int, std::int64_t index, Step& s) {
-    for (int d = 1; d < n; ++d) {
-      s.sends.push_back({(rank + d) % n, {Buffer::data, (rank + d) % n, 1}});
-      s.receives.push_back({(rank + n - d) % n,
-                            {Buffer::data, rank, 1},
-                            index == 0 ? Combine::reduce : Combine::copy});
-    }
-  });
+  return std::make_shared<Scripted>(
+      n, 1, 2, [n](int rank, int, std::int64_t index, ScheduleStep& s) {
+        for (int d = 1; d < n; ++d) {
+          s.sends.push_back({(rank + d) % n, {Buffer::data, (rank + d) % n, 1}});
+          s.receives.push_back({(rank + n - d) % n,
+                                {Buffer::data, rank, 1},
+                                index == 0 ? Combine::reduce : Combine::copy});
+        }
+      });
 }
 
 std::string all_texts(const ReplayResult& result) {
@@ -63,8 +64,8 @@ TEST_CASE("a transfer over two tiers is priced by both") {
 TEST_CASE("work that cannot end is an error that names rank, operation, peer and last match") {
   // A ring of 4 in which rank 2 forgets its send of step 3.
   const TinyRing ring(4, false);
-  const auto broken =
-      std::make_shared<Scripted>(4, 1, 6, [ring](int rank, int lane, std::int64_t index, Step& s) {
+  const auto broken = std::make_shared<Scripted>(
+      4, 1, 6, [ring](int rank, int lane, std::int64_t index, ScheduleStep& s) {
         ring.step(rank, lane, index, s);
         if (rank == 2 && index == 3) s.sends.clear();
       });
@@ -112,12 +113,13 @@ TEST_CASE("a send or receive of a stream without its other end is named") {
 TEST_CASE("messages of a connection are matched in the order in which they were posted") {
   // Sizes 1, 2, 3 kB in one step on one channel; the receiver expects them in that order. Were they
   // matched in any other, sizes would differ, which the engine refuses.
-  const auto script = std::make_shared<Scripted>(2, 1, 1, [](int rank, int, std::int64_t, Step& s) {
-    for (std::int64_t i = 1; i <= 3; ++i) {
-      if (rank == 0) s.sends.push_back({1, {Buffer::data, 0, i}});
-      if (rank == 1) s.receives.push_back({0, {Buffer::data, 0, i}, Combine::copy});
-    }
-  });
+  const auto script =
+      std::make_shared<Scripted>(2, 1, 1, [](int rank, int, std::int64_t, ScheduleStep& s) {
+        for (std::int64_t i = 1; i <= 3; ++i) {
+          if (rank == 0) s.sends.push_back({1, {Buffer::data, 0, i}});
+          if (rank == 1) s.receives.push_back({0, {Buffer::data, 0, i}, Combine::copy});
+        }
+      });
   const auto result =
       replay(star(2, 1_GBps, 0_us), one_call(script, Bytes{1000}), NetworkModel::queue);
   CHECK(result.unfinished.empty());

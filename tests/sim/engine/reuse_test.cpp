@@ -266,8 +266,8 @@ TEST_CASE("a call during which an end point reduces for another is replayed") {
 }
 
 TEST_CASE("streams that follow one pattern do what they do written out") {
-  // Every host's four streams as patterns of their own, with seats, peers and stream numbers taken
-  // out.
+  // Every host's four streams as patterns of their own, with member_slots, peers and stream numbers
+  // taken out.
   for (const std::uint64_t seed : {2, 5, 9, 11}) {
     CAPTURE(seed);
     const Case out = drawn(seed);
@@ -312,7 +312,7 @@ class Murmur final : public Schedule {
   [[nodiscard]] int ranks() const override { return 1; }
   [[nodiscard]] std::int64_t blocks() const override { return 1; }
   [[nodiscard]] std::int64_t steps(int, int) const override { return 3; }
-  void step(int, int, std::int64_t index, Step& step) const override {
+  void step(int, int, std::int64_t index, ScheduleStep& step) const override {
     step.sends.push_back({0, {Buffer::data, 0, 1 + index}});
     step.receives.push_back({0, {Buffer::data, 0, 1 + index}, Combine::copy});
   }

@@ -18,7 +18,7 @@ class TinyRing : public Schedule {
   [[nodiscard]] int ranks() const override { return n_; }
   [[nodiscard]] std::int64_t blocks() const override { return n_; }
   [[nodiscard]] std::int64_t steps(int, int) const override { return 2 * (n_ - 1); }
-  void step(int rank, int, std::int64_t index, Step& step) const override {
+  void step(int rank, int, std::int64_t index, ScheduleStep& step) const override {
     const auto sent = static_cast<int>((rank + 2 * n_ - index % n_) % n_);
     step.sends.push_back({(rank + 1) % n_, {Buffer::data, sent, 1}});
     step.receives.push_back({(rank + n_ - 1) % n_,
@@ -38,7 +38,7 @@ class TinyRing : public Schedule {
 /// Any schedule from a function (rank, lane, index, step).
 class Scripted final : public Schedule {
  public:
-  using Script = std::function<void(int, int, std::int64_t, Step&)>;
+  using Script = std::function<void(int, int, std::int64_t, ScheduleStep&)>;
   Scripted(int ranks, int lanes, std::int64_t steps, Script script, int slots = 0)
       : ranks_{ranks}, lanes_{lanes}, steps_{steps}, script_{std::move(script)}, slots_{slots} {}
   [[nodiscard]] int ranks() const override { return ranks_; }
@@ -46,7 +46,7 @@ class Scripted final : public Schedule {
   [[nodiscard]] int slots() const override { return slots_; }
   [[nodiscard]] std::int64_t blocks() const override { return 64; }
   [[nodiscard]] std::int64_t steps(int, int) const override { return steps_; }
-  void step(int rank, int lane, std::int64_t index, Step& step) const override {
+  void step(int rank, int lane, std::int64_t index, ScheduleStep& step) const override {
     script_(rank, lane, index, step);
   }
 

@@ -42,7 +42,7 @@ Activity operation(Activity::Kind kind, EndpointId peer, Bytes size, Duration du
 std::shared_ptr<const Schedule> two_messages(int slots) {
   return std::make_shared<Scripted>(
       2, 1, 2,
-      [](int rank, int, std::int64_t, Step& step) {
+      [](int rank, int, std::int64_t, ScheduleStep& step) {
         if (rank == 0) step.sends.push_back({1, blocks(10)});
         if (rank == 1) step.receives.push_back({0, blocks(10)});
       },
@@ -91,7 +91,7 @@ TEST_CASE("ranks that all send first go on only where slots are enough") {
   const auto schedule = [](int slots) {
     return std::make_shared<Scripted>(
         3, 1, 4,
-        [](int rank, int, std::int64_t index, Step& step) {
+        [](int rank, int, std::int64_t index, ScheduleStep& step) {
           if (index < 2) step.sends.push_back({(rank + 1) % 3, blocks(1)});
           if (index >= 2) step.receives.push_back({(rank + 2) % 3, blocks(1)});
         },
@@ -117,7 +117,7 @@ TEST_CASE("a slot is free when what it holds has been reduced") {
   // message leaves by 10, arrives at 12, is reduced by 32; then the second: 42, 44, 64.
   const auto schedule = std::make_shared<Scripted>(
       2, 1, 2,
-      [](int rank, int, std::int64_t, Step& step) {
+      [](int rank, int, std::int64_t, ScheduleStep& step) {
         if (rank == 0) step.sends.push_back({1, blocks(10)});
         if (rank == 1) step.receives.push_back({0, blocks(10), Combine::reduce});
       },
@@ -139,7 +139,7 @@ TEST_CASE("a message that is forwarded keeps its slot until it has been sent on"
   const auto chain = [](bool forwarded) {
     return std::make_shared<Scripted>(
         3, 1, 4,
-        [forwarded](int rank, int, std::int64_t index, Step& step) {
+        [forwarded](int rank, int, std::int64_t index, ScheduleStep& step) {
           if (rank == 0 && index < 2) step.sends.push_back({1, blocks(10)});
           if (rank == 2 && index < 2) step.receives.push_back({1, blocks(10)});
           if (rank != 1) return;
@@ -166,7 +166,7 @@ TEST_CASE("local work follows the step's transfers and takes its time") {
   // The message of 4 blocks arrives at 4 + 2; then 6 blocks are added at 0.5 kB/us while 3 are
   // copied at 1 kB/us: 6 + 12. Rank 0 has nothing to do but send.
   const auto schedule =
-      std::make_shared<Scripted>(2, 1, 1, [](int rank, int, std::int64_t, Step& step) {
+      std::make_shared<Scripted>(2, 1, 1, [](int rank, int, std::int64_t, ScheduleStep& step) {
         if (rank == 0) step.sends.push_back({1, blocks(4)});
         if (rank == 0) return;
         step.receives.push_back({0, blocks(4)});
@@ -187,7 +187,7 @@ TEST_CASE("local work follows the step's transfers and takes its time") {
 TEST_CASE("a step of local work alone takes its time and wakes who waits for it") {
   // Lane 0 copies 5 blocks at 1 kB/us; lane 1 waits for that, then sends one block: 5 + 1 + 2.
   const auto schedule =
-      std::make_shared<Scripted>(2, 2, 1, [](int rank, int lane, std::int64_t, Step& step) {
+      std::make_shared<Scripted>(2, 2, 1, [](int rank, int lane, std::int64_t, ScheduleStep& step) {
         if (rank == 0 && lane == 0)
           step.locals.push_back({blocks(5), {Buffer::output, 0, 5}, Combine::copy});
         if (rank == 0 && lane == 1) {
@@ -208,7 +208,7 @@ TEST_CASE("a message of several runs is as long as all of them") {
   const std::array<Chunk, 3> runs{Chunk{Buffer::data, 7, 2}, Chunk{Buffer::data, 0, 3},
                                   Chunk{Buffer::data, 20, 5}};
   const auto schedule =
-      std::make_shared<Scripted>(2, 1, 1, [runs](int rank, int, std::int64_t, Step& step) {
+      std::make_shared<Scripted>(2, 1, 1, [runs](int rank, int, std::int64_t, ScheduleStep& step) {
         if (rank == 0) step.send(1, runs);
         if (rank == 1) step.receive(0, runs, Combine::copy);
       });

@@ -10,10 +10,10 @@ namespace {
 
 const Chunk kBlock{Buffer::data, 0, 1};
 
-Step send(int peer, int channel = 0) {
+ScheduleStep send(int peer, int channel = 0) {
   return {.sends = {{peer, kBlock, channel}}};
 }
-Step receive(int peer, int channel = 0) {
+ScheduleStep receive(int peer, int channel = 0) {
   return {.receives = {{peer, kBlock, Combine::copy, channel}}};
 }
 
@@ -67,7 +67,7 @@ TEST_CASE("what nobody will ever answer is named before any ring") {
 
 TEST_CASE("waits for named steps and for peers make one ring") {
   // Rank 0: lane 1 may send after lane 0 has received; rank 1 sends after it has received.
-  Step after = send(1);
+  ScheduleStep after = send(1);
   after.after = {{0, 0}};
   const TableSchedule schedule{{{{receive(1)}, {after}}, {{receive(0), send(0)}, {}}}};
   const std::vector<LanePosition> positions{
@@ -80,7 +80,7 @@ TEST_CASE("waits for named steps and for peers make one ring") {
 
 TEST_CASE("of several rings a short one is told") {
   // Rank 0 waits for 1, 1 for 2, 2 for 0 and, with a second message, for 1.
-  Step both = receive(0);
+  ScheduleStep both = receive(0);
   both.receives.push_back({1, kBlock, Combine::copy});
   const TableSchedule schedule{
       {{{receive(1), send(2)}}, {{receive(2), send(0), send(2)}}, {{both, send(1)}}}};

@@ -129,7 +129,7 @@ TEST_CASE("projections of queries, keys and values that are fused are one wide p
 }
 
 TEST_CASE("widths of fused products add up to a whole number") {
-  Bed bed;  // 28 heads and 2 * 4 of 128: 9/7 of the first product is no exact double
+  Bed bed;  // 28 heads and 2 * 4 of 128: 9/7 of the first GEMM is no exact double
   const Ref x = bed.tensor({{Dim::sequence, 100}, {Dim::hidden, 64}});
   for (const auto& [dim, heads] :
        {std::pair{Dim::heads, 28}, {Dim::kv_heads, 4}, {Dim::kv_heads, 4}}) {
@@ -309,7 +309,7 @@ TEST_CASE("attention through a window computes the pairs that see each other") {
 }
 
 TEST_CASE("causal attention is the same work however it is cut, in the mean over the ranks") {
-  // 256 tokens: half of 256 * 256 pairs, two products of 2 * 16 each, for 16 heads of 2 sequences.
+  // 256 tokens: half of 256 * 256 pairs, two GEMMs of 2 * 16 each, for 16 heads of 2 sequences.
   const double all = 4.0 * 16 * 256 * 256 / 2 * 16;
   const auto total = [](AttentionBed& bed, int parts) {
     Operation& operation = bed.operation(OperationKind::attention, {bed.q, bed.k, bed.v}, {bed.o});

@@ -38,7 +38,8 @@ class Shape {
   Network network;
   std::vector<TimePoint> starts;
   std::vector<Message> messages;
-  std::vector<std::pair<int, StepRef>> waits;  // the rank's lane 0 in the step after the one named
+  std::vector<std::pair<int, ScheduleStepRef>>
+      waits;  // the rank's lane 0 in the step after the one named
 
   int add_rank(const Endpoint& endpoint = {}) {
     network.endpoints.push_back(endpoint);
@@ -69,7 +70,7 @@ class Shape {
       lanes = std::max(lanes, message.lane + 1);
       steps = std::max(steps, message.step + 1);
     }
-    std::map<std::tuple<int, int, std::int64_t>, Step> table;
+    std::map<std::tuple<int, int, std::int64_t>, ScheduleStep> table;
     for (const auto& [from, to, lane, step, bytes, combine] : messages) {
       table[{from, lane, step}].sends.push_back({to, {Buffer::data, 0, bytes}, lane});
       table[{to, lane, step}].receives.push_back({from, {Buffer::data, 0, bytes}, combine, lane});
@@ -77,7 +78,7 @@ class Shape {
     for (const auto& [rank, ref] : waits)
       if (ref.lane < lanes && ref.step + 1 < steps)
         table[{rank, 0, ref.step + 1}].after.push_back(ref);
-    const auto write = [table](int rank, int lane, std::int64_t index, Step& step) {
+    const auto write = [table](int rank, int lane, std::int64_t index, ScheduleStep& step) {
       if (const auto found = table.find({rank, lane, index}); found != table.end())
         step = found->second;
     };
@@ -89,20 +90,20 @@ class Shape {
   std::shared_ptr<Ways> ways_ = std::make_shared<Ways>();
 };
 
-/// Rank 0 sends to each of `count` stems in another step, so that all differ.
-struct Stems {
+/// Rank 0 sends to each of `count` attachments in another step, so that all differ.
+struct Attachments {
   Shape shape;
-  std::vector<int> stems;
+  std::vector<int> attachments;
 };
 
-Stems stems_at_a_hub(int count, const Endpoint& endpoint = {}) {
-  Stems out;
+Attachments attachments_at_a_hub(int count, const Endpoint& endpoint = {}) {
+  Attachments out;
   const int hub = out.shape.add_rank();
   const LinkId port = out.shape.add_link(1_GBps);
   for (int i = 0; i < count; ++i) {
-    out.stems.push_back(out.shape.add_rank(endpoint));
-    out.shape.join(hub, out.stems.back(), {{port}}, 3_us);
-    out.shape.messages.push_back({hub, out.stems.back(), 1, i, 1000, Combine::reduce});
+    out.attachments.push_back(out.shape.add_rank(endpoint));
+    out.shape.join(hub, out.attachments.back(), {{port}}, 3_us);
+    out.shape.messages.push_back({hub, out.attachments.back(), 1, i, 1000, Combine::reduce});
   }
   return out;
 }
@@ -111,21 +112,22 @@ Stems stems_at_a_hub(int count, const Endpoint& endpoint = {}) {
 
 TEST_CASE("a transfer of less than a picosecond ends after what ends at its instant anyway") {
   // The hub's first message ends at 4 us. What comes from below arrives then, takes a quarter of a
-  // picosecond and is reduced after it, although its lane comes first: the stem answers at 5 us.
-  Stems all = stems_at_a_hub(6, {Duration{}, 1_GBps, std::nullopt});
+  // picosecond and is reduced after it, although its lane comes first: the attachment answers at 5
+  // us.
+  Attachments all = attachments_at_a_hub(6, {Duration{}, 1_GBps, std::nullopt});
   Shape& shape = all.shape;
   const LinkId answers = shape.add_link(1_GBps);
-  for (std::size_t i = 0; i < all.stems.size(); ++i) {
-    const int stem = all.stems[i];
+  for (std::size_t i = 0; i < all.attachments.size(); ++i) {
+    const int attachment = all.attachments[i];
     const int below = shape.add_rank();
     shape.starts[static_cast<std::size_t>(below)] = TimePoint{3_us};
-    shape.join(below, stem, {{shape.add_link(4000_GBps)}}, 1_us);
-    shape.messages.push_back({below, stem, 0, 0, 1, Combine::reduce});
+    shape.join(below, attachment, {{shape.add_link(4000_GBps)}}, 1_us);
+    shape.messages.push_back({below, attachment, 0, 0, 1, Combine::reduce});
     const int last = shape.add_rank();
     shape.join(below, last, {{shape.add_link(1_GBps)}}, 1_us);
     shape.messages.push_back({below, last, 0, 0, 1});
-    shape.join(stem, 0, {{answers}}, 3_us);
-    shape.messages.push_back({stem, 0, 1, static_cast<std::int64_t>(i) + 1, 1000});
+    shape.join(attachment, 0, {{answers}}, 3_us);
+    shape.messages.push_back({attachment, 0, 1, static_cast<std::int64_t>(i) + 1, 1000});
   }
   const FoldedReplay folded = shape.check();
   CHECK(folded.report.branches == 6);
@@ -134,35 +136,35 @@ TEST_CASE("a transfer of less than a picosecond ends after what ends at its inst
 }
 
 TEST_CASE("a member whose software lets messages go one by one is in no branch") {
-  Stems all = stems_at_a_hub(6);
+  Attachments all = attachments_at_a_hub(6);
   Shape& shape = all.shape;
-  for (const int stem : all.stems) {
+  for (const int attachment : all.attachments) {
     const int below = shape.add_rank({200_ns, std::nullopt, std::nullopt});
     const int last = shape.add_rank();
-    shape.join(below, stem, {{shape.add_link(4_GBps)}}, 1_us);
+    shape.join(below, attachment, {{shape.add_link(4_GBps)}}, 1_us);
     shape.join(below, last, {{shape.add_link(4_GBps)}}, 1_us);
     // Both wait for their receivers, which come at once: the first leaves first.
-    shape.messages.push_back({below, stem, 0, 0, 1000});
+    shape.messages.push_back({below, attachment, 0, 0, 1000});
     shape.messages.push_back({below, last, 0, 0, 5000});
-    shape.starts[static_cast<std::size_t>(stem)] = TimePoint{1_us};
+    shape.starts[static_cast<std::size_t>(attachment)] = TimePoint{1_us};
     shape.starts[static_cast<std::size_t>(last)] = TimePoint{1_us};
   }
   CHECK(shape.check().report.branches == 0);
 }
 
-TEST_CASE("stems of a class that talk to each other next to their branches") {
-  // Two stems each hear of the hub in the same step and exchange over the ports of what hangs on
-  // them; a smaller part hangs there too, over links of its own.
-  Stems all = stems_at_a_hub(8);
+TEST_CASE("attachments of a class that talk to each other next to their branches") {
+  // Two attachments each hear of the hub in the same step and exchange over the ports of what hangs
+  // on them; a smaller part hangs there too, over links of its own.
+  Attachments all = attachments_at_a_hub(8);
   Shape& shape = all.shape;
   std::vector<LinkId> out;
   std::vector<LinkId> in;
-  for (std::size_t i = 0; i < all.stems.size(); ++i) {
-    const int stem = all.stems[i];
+  for (std::size_t i = 0; i < all.attachments.size(); ++i) {
+    const int attachment = all.attachments[i];
     shape.messages[i].step = static_cast<std::int64_t>(i / 2);
     out.push_back(shape.add_link(4_GBps));
     in.push_back(shape.add_link(4_GBps));
-    int above = stem;
+    int above = attachment;
     for (int depth = 0; depth < 3; ++depth) {
       const int below = shape.add_rank();
       shape.join(above, below, {{depth == 0 ? out.back() : shape.add_link(1_GBps)}}, 1_us);
@@ -172,15 +174,15 @@ TEST_CASE("stems of a class that talk to each other next to their branches") {
       above = below;
     }
     const int apart = shape.add_rank();
-    shape.join(stem, apart, {{shape.add_link(1_GBps)}}, 1_us);
-    shape.messages.push_back({stem, apart, 0, 1, 10'000});
+    shape.join(attachment, apart, {{shape.add_link(1_GBps)}}, 1_us);
+    shape.messages.push_back({attachment, apart, 0, 1, 10'000});
   }
-  for (std::size_t i = 0; i < all.stems.size(); ++i) {
+  for (std::size_t i = 0; i < all.attachments.size(); ++i) {
     const std::size_t twin = i ^ 1U;
-    shape.join(all.stems[i], all.stems[twin], {{out[i]}, {in[twin]}}, 1_us);
-    shape.messages.push_back({all.stems[i], all.stems[twin], 0, 0, 4000});
+    shape.join(all.attachments[i], all.attachments[twin], {{out[i]}, {in[twin]}}, 1_us);
+    shape.messages.push_back({all.attachments[i], all.attachments[twin], 0, 0, 4000});
   }
-  // Four stems in the quotient, two parts on each.
+  // Four attachments in the quotient, two parts on each.
   CHECK(shape.check().report.branches == 8);
 }
 
@@ -201,7 +203,7 @@ class Draws {
   std::mt19937_64 random_;
 };
 
-/// A tree below a stem: member i hangs on an earlier one, or on the stem, which is 0.
+/// A tree below a attachment: member i hangs on an earlier one, or on the attachment, which is 0.
 struct Tree {
   struct Edge {
     int above = 0;
@@ -210,10 +212,10 @@ struct Tree {
     Duration latency{};
     bool split = false;
   };
-  std::vector<Edge> edges;        // of member i + 1
-  std::vector<Message> messages;  // between its own numbers
-  std::vector<StepRef> waits;     // of all
-  Duration late{};                // when the last one starts
+  std::vector<Edge> edges;             // of member i + 1
+  std::vector<Message> messages;       // between its own numbers
+  std::vector<ScheduleStepRef> waits;  // of all
+  Duration late{};                     // when the last one starts
 };
 
 Tree draw_tree(int lanes, int steps, Draws& draws) {
@@ -237,8 +239,8 @@ Tree draw_tree(int lanes, int steps, Draws& draws) {
   return out;
 }
 
-void hang(Shape& shape, int stem, const Tree& tree, const Endpoint& endpoint) {
-  std::vector<int> ranks{stem};
+void hang(Shape& shape, int attachment, const Tree& tree, const Endpoint& endpoint) {
+  std::vector<int> ranks{attachment};
   for (const Tree::Edge& edge : tree.edges) {
     ranks.push_back(shape.add_rank(endpoint));
     const int above = ranks[static_cast<std::size_t>(edge.above)];
@@ -256,11 +258,11 @@ void hang(Shape& shape, int stem, const Tree& tree, const Endpoint& endpoint) {
     shape.messages.push_back(message);
   }
   for (const int rank : ranks)
-    for (const StepRef& wait : tree.waits) shape.waits.emplace_back(rank, wait);
+    for (const ScheduleStepRef& wait : tree.waits) shape.waits.emplace_back(rank, wait);
   shape.starts[static_cast<std::size_t>(ranks.back())] = TimePoint{tree.late};
 }
 
-/// Stems in a ring over ports of their own, with up to three trees each, of up to two kinds.
+/// Attachments in a ring over ports of their own, with up to three trees each, of up to two kinds.
 Shape draw_shape(Draws& draws) {
   Shape out;
   const int lanes = 1 + draws.below(3);
@@ -271,34 +273,35 @@ Shape draw_shape(Draws& draws) {
   std::vector<std::vector<Tree>> kinds(static_cast<std::size_t>(1 + draws.below(2)));
   for (std::vector<Tree>& trees : kinds)
     for (int i = draws.below(3); i >= 0; --i) trees.push_back(draw_tree(lanes, steps, draws));
-  std::vector<int> stems;
+  std::vector<int> attachments;
   std::vector<LinkId> ports;
   for (int i = 0; i < count; ++i) {
-    stems.push_back(out.add_rank(endpoint));
+    attachments.push_back(out.add_rank(endpoint));
     ports.push_back(out.add_link(2_GBps));
     for (const Tree& tree : kinds[static_cast<std::size_t>(i) % kinds.size()])
-      hang(out, stems.back(), tree, endpoint);
+      hang(out, attachments.back(), tree, endpoint);
   }
   const int lane = draws.below(lanes);
   const auto bytes = draws.of<std::int64_t>({0, 1000, 3001});
   const Combine combine = draws.of({Combine::copy, Combine::reduce});
-  for (std::size_t i = 0; i < stems.size(); ++i) {
-    const std::size_t next = (i + 1) % stems.size();
-    out.join(stems[i], stems[next], {{ports[i]}}, 1_us);
+  for (std::size_t i = 0; i < attachments.size(); ++i) {
+    const std::size_t next = (i + 1) % attachments.size();
+    out.join(attachments[i], attachments[next], {{ports[i]}}, 1_us);
     for (int step = 0; step < steps; ++step)
-      out.messages.push_back({stems[i], stems[next], lane, step, bytes, combine});
+      out.messages.push_back({attachments[i], attachments[next], lane, step, bytes, combine});
   }
-  // Late stems; two opposite ones leave classes of two.
+  // Late attachments; two opposite ones leave classes of two.
   const auto late = static_cast<std::size_t>(draws.below(count));
   for (const std::size_t each :
-       {late, (late + stems.size() / 2 * draws.of({0U, 1U})) % stems.size()})
-    out.starts[static_cast<std::size_t>(stems[each])] = TimePoint{10_us};
+       {late, (late + attachments.size() / 2 * draws.of({0U, 1U})) % attachments.size()})
+    out.starts[static_cast<std::size_t>(attachments[each])] = TimePoint{10_us};
   return out;
 }
 
 }  // namespace
 
-TEST_CASE("trees below stems, several on each and of several kinds, as in an unfolded replay") {
+TEST_CASE(
+    "trees below attachments, several on each and of several kinds, as in an unfolded replay") {
   Draws draws{5};
   int with_branches = 0;
   int alike = 0;

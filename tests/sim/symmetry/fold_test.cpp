@@ -144,7 +144,7 @@ TEST_CASE("work that takes less than a picosecond adds up, folded or not") {
   // Seven send a byte to rank 0, which reduces 4 TB/s: 1.75 ps, 2 to the nearest. Its port takes
   // their bytes in turns: 7 ns.
   const Network star = test::star(8, 1_GBps, 2_us, {Duration{}, 4000_GBps, std::nullopt});
-  const auto gather = [](int rank, int, std::int64_t, Step& step) {
+  const auto gather = [](int rank, int, std::int64_t, ScheduleStep& step) {
     if (rank > 0) step.sends.push_back({0, {Buffer::data, 0, 1}});
     for (int peer = 1; rank == 0 && peer < 8; ++peer)
       step.receives.push_back({peer, {Buffer::data, 0, 1}, Combine::reduce});

@@ -15,7 +15,7 @@ class Rounds final : public Schedule {
   [[nodiscard]] int ranks() const override { return n_; }
   [[nodiscard]] std::int64_t blocks() const override { return 1; }
   [[nodiscard]] std::int64_t steps(int, int) const override { return rounds_; }
-  void step(int rank, int, std::int64_t, Step& step) const override {
+  void step(int rank, int, std::int64_t, ScheduleStep& step) const override {
     step.sends.push_back({(rank + 1) % n_, {}});
     step.sends.back().chunk.count = 1;
     step.receives.push_back({(rank + n_ - 1) % n_, {}});

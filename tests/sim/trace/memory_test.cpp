@@ -51,19 +51,19 @@ Program one_block(int microbatches) {
   return program;
 }
 
-StepTimeline one_microbatch() {
+TrainingStepTimeline one_microbatch() {
   return timeline_of(one_block(1), {{{0, 10}, {10, 20}, {20, 30}, {30, 40}, {40, 50}}});
 }
 
 // Everything is small, so one segment of 2 MiB has room for it (kSmallBuffer).
 TEST_CASE("what an allocator reserves holds what tensors need") {
-  const StepTimeline step = one_microbatch();
+  const TrainingStepTimeline step = one_microbatch();
   CHECK(reserved_bytes(step.roles[0], step.ranks[0]) == 2_MiB);
   CHECK(reserved_bytes(step.roles[0], step.ranks[0], 1_MiB) == 2_MiB);
 }
 
 TEST_CASE("a tensor is held from its first writer's start to its last user's end") {
-  const StepTimeline step = one_microbatch();
+  const TrainingStepTimeline step = one_microbatch();
   const MemoryAccount account = memory_account(step.roles[0], step.ranks[0]);
 
   // Resident: weight 100 and gradient 5. Activations: x [0, 20), h [10, 40), y [20, 40).
@@ -81,7 +81,7 @@ TEST_CASE("a tensor is held from its first writer's start to its last user's end
 }
 
 TEST_CASE("what ends at an instant is freed before what begins there is allocated") {
-  const StepTimeline step = one_microbatch();
+  const TrainingStepTimeline step = one_microbatch();
   const MemoryPeak peak = memory_account(step.roles[0], step.ranks[0]).device.peak;
   // At 20 relu has done with x; allocating y first would have held 10 + 20 + 40.
   CHECK(peak.held[Category::activation] == Bytes{20 + 40});
@@ -92,7 +92,7 @@ TEST_CASE("what ends at an instant is freed before what begins there is allocate
 }
 
 TEST_CASE("the peak names its largest instances first") {
-  const StepTimeline step = one_microbatch();
+  const TrainingStepTimeline step = one_microbatch();
   const MemoryPeak peak = memory_account(step.roles[0], step.ranks[0]).device.peak;
   std::vector<std::string> names;
   Bytes sum;
@@ -105,7 +105,7 @@ TEST_CASE("the peak names its largest instances first") {
 }
 
 TEST_CASE("tensors of the host are counted apart") {
-  const StepTimeline step = one_microbatch();
+  const TrainingStepTimeline step = one_microbatch();
   const MemoryAccount account = memory_account(step.roles[0], step.ranks[0]);
   CHECK(account.host.peak.held.total() == Bytes{400});
   CHECK_FALSE(account.host.peak.operation);
@@ -113,7 +113,7 @@ TEST_CASE("tensors of the host are counted apart") {
 }
 
 TEST_CASE("every tensor of a role that a host plays lies on the host") {
-  StepTimeline step = one_microbatch();
+  TrainingStepTimeline step = one_microbatch();
   Program program = *step.program;
   program.roles[0].host = true;
   const RoleProgram role = unroll(program, 0);
@@ -126,7 +126,7 @@ TEST_CASE("microbatches in flight pile up, and are told as one tensor") {
   // Forward of three microbatches, each 3 operations of 10 ps, then backward of the last.
   std::vector<Ran> ran;
   for (int i = 0; i < 3 * 3 + 3 * 2; ++i) ran.push_back({10 * i, 10 * i + 10});
-  const StepTimeline step = timeline_of(one_block(3), {ran});
+  const TrainingStepTimeline step = timeline_of(one_block(3), {ran});
   const MemoryPeak peak = memory_account(step.roles[0], step.ranks[0]).device.peak;
   // When the third `up` starts: h and y of all three.
   CHECK(peak.at.ps() == 80);
@@ -160,7 +160,7 @@ TEST_CASE("what lives for no time takes no room") {
                            operation_of(Kind::slice, "part of part", {Ref{1}}, {Ref{2}}),
                            operation_of(Kind::activation, "relu", {Ref{2}}, {Ref{2}})}});
   program.roles.push_back({"all", {}, false, {{all, 0, 0}}});
-  const StepTimeline step = timeline_of(program, {{{0, 10}, {10, 10}, {10, 10}, {10, 20}}});
+  const TrainingStepTimeline step = timeline_of(program, {{{0, 10}, {10, 10}, {10, 10}, {10, 20}}});
   const MemoryAccount account = memory_account(step.roles[0], step.ranks[0]);
   CHECK(account.device.peak.held.total() == Bytes{10});
 }
@@ -269,7 +269,7 @@ TEST_CASE("at every instant the curve is the sum over the tensors") {
       const auto start = static_cast<std::int64_t>(draw() % 20);
       ran.push_back({start, start + static_cast<std::int64_t>(draw() % 4)});
     }
-    const StepTimeline step = timeline_of(program, {ran});
+    const TrainingStepTimeline step = timeline_of(program, {ran});
     const MemoryUse use = memory_account(step.roles[0], step.ranks[0]).device;
     Bytes highest;
     for (std::int64_t ps = 0; ps < 25; ++ps) {
@@ -287,7 +287,7 @@ TEST_CASE("at every instant the curve is the sum over the tensors") {
 }
 
 TEST_CASE("an account of the wrong rank is refused") {
-  StepTimeline step = one_microbatch();
+  TrainingStepTimeline step = one_microbatch();
   step.ranks[0].operations.pop_back();
   CHECK_THROWS_AS(static_cast<void>(memory_account(step.roles[0], step.ranks[0])), InternalError);
 }

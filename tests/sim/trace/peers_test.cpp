@@ -8,7 +8,7 @@ namespace lockstep {
 namespace {
 
 TEST_CASE("a send meets the receive of the same tensor on the peer") {
-  const StepTimeline step = two_stages();
+  const TrainingStepTimeline step = two_stages();
   const Peers peers{step};
   CHECK(peers.others({0, kSend0}) == std::vector<Place>{{1, kReceive1}});
   CHECK(peers.others({1, kReceive1}) == std::vector<Place>{{0, kSend0}});
@@ -18,7 +18,7 @@ TEST_CASE("a send meets the receive of the same tensor on the peer") {
 }
 
 TEST_CASE("a transfer starts when both ends have come") {
-  const StepTimeline step = two_stages();
+  const TrainingStepTimeline step = two_stages();
   const Peers peers{step};
   CHECK(peers.transfer_start({1, kReceive1}).ps() == 100);
   CHECK(peers.latest({1, kReceive1}) == Place{0, kSend0});
@@ -28,7 +28,7 @@ TEST_CASE("a transfer starts when both ends have come") {
 
 TEST_CASE("a send that was over before its receiver came waited for nobody") {
   // The message lay in a buffer from 130 on; stage 1 posts its receive at 200 and has it at once.
-  StepTimeline step = two_stages();
+  TrainingStepTimeline step = two_stages();
   step.ranks[1].operations = {interval(200, 200), interval(200, 300), interval(300, 430),
                               interval(430, 460)};
   const Peers peers{step};
@@ -39,7 +39,7 @@ TEST_CASE("a send that was over before its receiver came waited for nobody") {
 }
 
 TEST_CASE("a send that holds its rank until the receiver comes waits for it") {
-  StepTimeline step = two_stages();
+  TrainingStepTimeline step = two_stages();
   step.ranks[0].operations[kSend0] = interval(100, 150);
   step.ranks[1].operations[kReceive1] = interval(120, 150);
   step.ranks[1].operations[kF1] = interval(150, 230);
@@ -64,14 +64,14 @@ TEST_CASE("messages that overtake one another are told apart by their tensors") 
       Routine{"receive", {pass(OperationKind::receive, 1, 1), pass(OperationKind::receive, 0, 1)}});
   program.roles.push_back({"first", {{0, 0}}, false, {{send, 0, 0}}});
   program.roles.push_back({"second", {{0, 1}}, false, {{receive, 0, 0}}});
-  const StepTimeline step = timeline_of(program, {{{0, 1}, {1, 2}}, {{0, 2}, {2, 3}}});
+  const TrainingStepTimeline step = timeline_of(program, {{{0, 1}, {1, 2}}, {{0, 2}, {2, 3}}});
   const Peers peers{step};
   CHECK(peers.others({0, 0}) == std::vector<Place>{{1, 1}});
   CHECK(peers.others({0, 1}) == std::vector<Place>{{1, 0}});
 }
 
 /// Every rank of a ring sends `kv` one further and receives into `next`.
-StepTimeline ring(int ranks, const std::vector<std::vector<Ran>>& ran) {
+TrainingStepTimeline ring(int ranks, const std::vector<std::vector<Ran>>& ran) {
   Program program;
   program.mesh = Mesh{{{"cp", ranks}}};
   const TensorId kv = program.add(tensor_of("kv", 8, Category::activation, true));
@@ -89,7 +89,7 @@ StepTimeline ring(int ranks, const std::vector<std::vector<Ran>>& ran) {
 
 TEST_CASE("ends that name different tensors meet by their order") {
   const std::vector<Ran> ran{{0, 10}, {0, 10}};
-  const StepTimeline step = ring(3, {ran, ran, ran});
+  const TrainingStepTimeline step = ring(3, {ran, ran, ran});
   const Peers peers{step};
   for (std::size_t rank = 0; rank < 3; ++rank) {
     CHECK(peers.others({rank, 0}) == std::vector<Place>{{(rank + 1) % 3, 1}});
@@ -99,7 +99,7 @@ TEST_CASE("ends that name different tensors meet by their order") {
 
 TEST_CASE("a rank that was not simulated is stood for by one of its role, never by itself") {
   // Rank 0 of the ring alone: its peers do as it does.
-  const StepTimeline step = ring(3, {{{0, 10}, {0, 10}}});
+  const TrainingStepTimeline step = ring(3, {{{0, 10}, {0, 10}}});
   const Peers peers{step};
   CHECK(peers.others({0, 0}).empty());
   CHECK(peers.transfer_start({0, 1}).ps() == 0);
@@ -115,9 +115,9 @@ TEST_CASE("a stand-in is no exact peer") {
       if (operation.communication) operation.communication->over = {1};
     }
   }
-  const StepTimeline whole = two_stages();
+  const TrainingStepTimeline whole = two_stages();
   std::vector<std::vector<Ran>> ran(4, std::vector<Ran>(4));
-  StepTimeline step = timeline_of(program, ran);
+  TrainingStepTimeline step = timeline_of(program, ran);
   step.ranks = {step.ranks[1], step.ranks[2]};
   step.ranks[0].operations = whole.ranks[0].operations;
   step.ranks[1].operations = whole.ranks[1].operations;
@@ -128,7 +128,7 @@ TEST_CASE("a stand-in is no exact peer") {
 }
 
 TEST_CASE("members of a collective meet in the order in which they issue it") {
-  const StepTimeline step = two_replicas();
+  const TrainingStepTimeline step = two_replicas();
   const Peers peers{step};
   CHECK(peers.others({0, 1}) == std::vector<Place>{{1, 1}});
   CHECK(peers.latest({0, 1}) == Place{1, 1});
@@ -152,7 +152,7 @@ TEST_CASE("only those positions that take part are members") {
     if (i == 0 || i == 3) role.calls.push_back({reduce, 0, 0});
     program.roles.push_back(role);
   }
-  const StepTimeline step = timeline_of(program, {{{0, 9}}, {}, {}, {{5, 9}}});
+  const TrainingStepTimeline step = timeline_of(program, {{{0, 9}}, {}, {}, {{5, 9}}});
   const Peers peers{step};
   CHECK(peers.others({0, 0}) == std::vector<Place>{{3, 0}});
   CHECK(peers.latest({0, 0}) == Place{3, 0});
@@ -175,7 +175,7 @@ TEST_CASE("each server meets the workers in its own collectives") {
     const RoutineId serve = program.add(Routine{"serve", {push(i)}});
     program.roles.push_back({"server", {}, true, {{serve, 0, 0}}});
   }
-  StepTimeline step = timeline_of(program, {{{0, 10}, {10, 20}}, {{5, 10}, {10, 20}}});
+  TrainingStepTimeline step = timeline_of(program, {{{0, 10}, {10, 20}}, {{5, 10}, {10, 20}}});
   for (int i = 0; i < 2; ++i) {
     RankTimeline host;
     host.rank = 2 + i;
@@ -193,7 +193,7 @@ TEST_CASE("each server meets the workers in its own collectives") {
 }
 
 TEST_CASE("a group without a name has that of its axes; copies to the host have their own") {
-  const StepTimeline step = two_replicas();
+  const TrainingStepTimeline step = two_replicas();
   const Peers peers{step};
   CHECK(peers.group(communication_of(OperationKind::collective, "", Ref{}, 0, group_of("", {0}))) ==
         "dp");
@@ -201,7 +201,7 @@ TEST_CASE("a group without a name has that of its axes; copies to the host have 
 }
 
 TEST_CASE("what bound an operation is what the timeline says, else the last to end before it") {
-  StepTimeline step = two_stages();
+  TrainingStepTimeline step = two_stages();
   step.ranks[1].bound_by[kB1] = RankTimeline::kNothing;
   const Peers peers{step};
   CHECK(peers.before({0, kB0}) == Place{0, kReceive0});

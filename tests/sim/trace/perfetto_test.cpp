@@ -15,14 +15,14 @@ namespace {
 
 using Json = nlohmann::json;
 
-std::string text_of(const StepTimeline& step, const TraceOptions& options = {}) {
+std::string text_of(const TrainingStepTimeline& step, const TraceOptions& options = {}) {
   std::ostringstream out;
   write_perfetto(step, options, out);
   return out.str();
 }
 
 /// Events of one phase; "" for all.
-std::vector<Json> events(const StepTimeline& step, const std::string& phase,
+std::vector<Json> events(const TrainingStepTimeline& step, const std::string& phase,
                          const TraceOptions& options = {}) {
   std::vector<Json> out;
   const Json document = Json::parse(text_of(step, options));
@@ -210,11 +210,11 @@ TEST_CASE("names are escaped, and what is no UTF-8 replaced") {
   CHECK(json_string("\xed\xa0\x80").find('\xed') == std::string::npos);  // a surrogate
   CHECK(json_string("\xf5\x80\x80\x80").find('\xf5') == std::string::npos);
 
-  StepTimeline step = two_stages();
+  TrainingStepTimeline step = two_stages();
   Program program = *step.program;
   program.tensors[0].name = "a \"quoted\"\\\xff\t name";
   program.roles[0].name = "stage \"0\"";
-  const StepTimeline odd = timeline_of(program, {{{0, 1}, {1, 2}, {2, 3}, {3, 4}}});
+  const TrainingStepTimeline odd = timeline_of(program, {{{0, 1}, {1, 2}, {2, 3}, {3, 4}}});
   const Json writes = events(odd, "X")[0].at("args").at("writes");
   CHECK(writes[0] == "a \"quoted\"\\\xEF\xBF\xBD\t name");
 }
@@ -222,7 +222,7 @@ TEST_CASE("names are escaped, and what is no UTF-8 replaced") {
 TEST_CASE("a trace of nothing is valid") {
   Program program;
   program.roles.push_back({"all", {}, false, {}});
-  const StepTimeline nobody = timeline_of(program, {});
+  const TrainingStepTimeline nobody = timeline_of(program, {});
   CHECK(events(nobody, "").empty());
   CHECK(events(timeline_of(program, {{}}), "X").empty());
 }
@@ -245,7 +245,7 @@ TEST_CASE("the text comes in pieces, and is the same every time") {
   }
   const RoutineId all = program.add(routine);
   program.roles.push_back({"all", {}, false, {{all, 0, 0}}});
-  const StepTimeline step = timeline_of(program, {ran});
+  const TrainingStepTimeline step = timeline_of(program, {ran});
   write_perfetto(step, {}, collect);
   CHECK(pieces.size() > 2);
   CHECK(*std::max_element(pieces.begin(), pieces.end()) < 100'000);

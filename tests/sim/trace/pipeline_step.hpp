@@ -53,7 +53,7 @@ inline Program two_stage_program() {
   return program;
 }
 
-inline StepTimeline two_stages() {
+inline TrainingStepTimeline two_stages() {
   return timeline_of(two_stage_program(),
                      {{{0, 100}, {100, 130, kF0}, {130, 460, kSend0}, {460, 660, kReceive0}},
                       {{0, 130}, {130, 230, kReceive1}, {230, 430, kF1}, {430, 460, kB1}}});
@@ -61,7 +61,7 @@ inline StepTimeline two_stages() {
 
 /// Two data-parallel ranks: a product of 100 ps (120 on rank 1), its gradient's all-reduce on a
 /// stream of its own, which ends at 250, beside a second product; then the update.
-inline StepTimeline two_replicas(std::int64_t rank_1_ready_ps = 120) {
+inline TrainingStepTimeline two_replicas(std::int64_t rank_1_ready_ps = 120) {
   Program program;
   program.mesh = Mesh{{{"dp", 2}}};
   const StreamId dp = program.stream("dp");

@@ -65,8 +65,8 @@ struct Ran {
 };
 
 /// Ends when the last operation does. Rank i of `ran` is rank i of the mesh.
-inline StepTimeline timeline_of(Program program, const std::vector<std::vector<Ran>>& ran) {
-  StepTimeline timeline;
+inline TrainingStepTimeline timeline_of(Program program, const std::vector<std::vector<Ran>>& ran) {
+  TrainingStepTimeline timeline;
   timeline.program = std::make_shared<const Program>(std::move(program));
   for (std::size_t role = 0; role < timeline.program->roles.size(); ++role) {
     timeline.roles.push_back(unroll(*timeline.program, role));

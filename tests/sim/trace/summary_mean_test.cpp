@@ -15,11 +15,11 @@ Duration total(const std::vector<PathShare>& path) {
 
 TEST_CASE("a mean step is the mean of every part, and its parts add up") {
   // Two replicas alike but for the second's first product: 120 or 227 ps.
-  const StepSummary plain = summarise(two_replicas(120));
-  const StepSummary last = summarise(two_replicas(227));
+  const TrainingStepSummary plain = summarise(two_replicas(120));
+  const TrainingStepSummary last = summarise(two_replicas(227));
   for (const std::int64_t every : {2, 3, 7, 10}) {
     CAPTURE(every);
-    const StepSummary mean = mean_summary(plain, last, every);
+    const TrainingStepSummary mean = mean_summary(plain, last, every);
     CHECK(mean.step == mean_time(plain.step, last.step, every));
     CHECK(mean.busiest.step == mean.step);
     CHECK(mean.busiest.total() == mean.step);
@@ -33,14 +33,14 @@ TEST_CASE("a mean step is the mean of every part, and its parts add up") {
 }
 
 TEST_CASE("what only one step of several does counts for its share") {
-  const StepSummary last = summarise(two_replicas());
-  StepSummary plain = last;
+  const TrainingStepSummary last = summarise(two_replicas());
+  TrainingStepSummary plain = last;
   plain.groups.clear();
   plain.busiest.exposed.clear();  // its 50 ps are computed instead
   plain.busiest.computation[static_cast<std::size_t>(OperationClass::matmul)] +=
       Duration::picoseconds(50);
   plain.busiest.purpose[static_cast<std::size_t>(Purpose::forward)] += Duration::picoseconds(50);
-  const StepSummary mean = mean_summary(plain, last, 10);
+  const TrainingStepSummary mean = mean_summary(plain, last, 10);
   CHECK(mean.busiest.exposed.at("dp").ps() == 5);
   REQUIRE(mean.groups.size() == 1);
   CHECK(mean.groups[0].operations == doctest::Approx(0.1));

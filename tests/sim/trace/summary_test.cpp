@@ -20,7 +20,7 @@ std::int64_t by_purpose(const Breakdown& of, Purpose purpose) {
 }
 
 TEST_CASE("a stage's idle time is the bubble until its peer sends, then the transfer") {
-  const StepTimeline step = two_stages();
+  const TrainingStepTimeline step = two_stages();
   const Peers peers{step};
 
   const Breakdown first = breakdown(peers, 0);
@@ -44,7 +44,7 @@ TEST_CASE("a stage's idle time is the bubble until its peer sends, then the tran
 
 TEST_CASE("a receive that is timed from the transfer on waits just as long") {
   // Intervals start when both ends have come; before, the operations are bound by their peer.
-  StepTimeline step = two_stages();
+  TrainingStepTimeline step = two_stages();
   step.ranks[1].operations[kReceive1] = interval(100, 130);
   step.ranks[1].bound_by[kReceive1] = RankTimeline::kPeer;
   step.ranks[0].operations[kReceive0] = interval(430, 460);
@@ -56,7 +56,7 @@ TEST_CASE("a receive that is timed from the transfer on waits just as long") {
 }
 
 TEST_CASE("an all-reduce that computation hides is exposed for the rest alone") {
-  const StepTimeline step = two_replicas();
+  const TrainingStepTimeline step = two_replicas();
   const Peers peers{step};
   const Breakdown rank = breakdown(peers, 0);
   // Compute: 0-100, 100-200; idle until 250, when the all-reduce (from 120 on) ends; update 10.
@@ -78,7 +78,7 @@ TEST_CASE("an all-reduce that computation hides is exposed for the rest alone") 
 }
 
 TEST_CASE("the wait for a slower replica is no communication and no bubble") {
-  const StepTimeline step = two_replicas(220);
+  const TrainingStepTimeline step = two_replicas(220);
   const Breakdown rank = breakdown(Peers{step}, 0);
   CHECK(rank.waiting.ps() == 220 - 200);
   CHECK(rank.exposed.at("dp").ps() == 250 - 220);
@@ -87,12 +87,12 @@ TEST_CASE("the wait for a slower replica is no communication and no bubble") {
 
 TEST_CASE("the ideal time of a stage has its microbatches' communication, not what ends the step") {
   // Stage 0 computes 300, its messages take 60; (p-1)(tF + tB) = 300 idle.
-  const StepTimeline step = two_stages();
+  const TrainingStepTimeline step = two_stages();
   const Breakdown stage = breakdown(Peers{step}, 0);
   CHECK(stage.of_microbatches.ps() == 300 + 60);
   CHECK(bubble_fraction(stage) == doctest::Approx(300.0 / 360));
   // Of replicas: neither the sum of gradients (exposed 50) nor the update (10).
-  StepTimeline replicas = two_replicas();
+  TrainingStepTimeline replicas = two_replicas();
   Program program = *replicas.program;
   std::vector<Operation> operations = program.routines[0].operations;
   program.roles[0].calls.clear();
@@ -107,7 +107,7 @@ TEST_CASE("the ideal time of a stage has its microbatches' communication, not wh
 
 /// A product, then two collectives of different groups one after the other on one stream, then a
 /// product that waits for the second; and the step's end 5 ps after it.
-StepTimeline chain() {
+TrainingStepTimeline chain() {
   Program program;
   program.mesh = Mesh{{{"tp", 2}}};
   const StreamId stream = program.stream("communication");
@@ -120,13 +120,14 @@ StepTimeline chain() {
               {operation_of(OperationKind::matmul, "a", {}, {Ref{x}}), reduce("tp"), reduce("ep"),
                operation_of(OperationKind::attention, "b", {Ref{x}}, {})}});
   program.roles.push_back({"all", {}, false, {{all, 0, 0}}});
-  StepTimeline step = timeline_of(program, {{{0, 10}, {10, 30, 0}, {34, 60, 1}, {60, 70, 2}}});
+  TrainingStepTimeline step =
+      timeline_of(program, {{{0, 10}, {10, 30, 0}, {34, 60, 1}, {60, 70, 2}}});
   step.end = step.end + Duration::picoseconds(5);
   return step;
 }
 
 TEST_CASE("idle time follows the chain of what was waited for, gaps included") {
-  const StepTimeline step = chain();
+  const TrainingStepTimeline step = chain();
   const Breakdown rank = breakdown(Peers{step}, 0);
   CHECK(rank.exposed.at("tp").ps() == 20);
   CHECK(rank.exposed.at("ep").ps() == 26);
@@ -138,10 +139,10 @@ TEST_CASE("idle time follows the chain of what was waited for, gaps included") {
 }
 
 TEST_CASE("communication on the compute stream is exposed throughout") {
-  StepTimeline step = chain();
+  TrainingStepTimeline step = chain();
   Program program = *step.program;
   for (Operation& operation : program.routines[0].operations) operation.stream = kComputeStream;
-  const StepTimeline same = timeline_of(program, {{{0, 10}, {10, 30}, {34, 60}, {60, 70}}});
+  const TrainingStepTimeline same = timeline_of(program, {{{0, 10}, {10, 30}, {34, 60}, {60, 70}}});
   const Breakdown rank = breakdown(Peers{same}, 0);
   CHECK(rank.exposed.at("tp").ps() == 20);
   CHECK(rank.exposed.at("ep").ps() == 26);
@@ -158,8 +159,8 @@ TEST_CASE("a copy to the host counts as communication with it") {
                           {operation_of(OperationKind::matmul, "a", {}, {Ref{0}}),
                            operation_of(OperationKind::host_copy, "down", {Ref{0}}, {Ref{1}})}});
   program.roles.push_back({"all", {}, false, {{all, 0, 0}}});
-  const StepTimeline step = timeline_of(program, {{{0, 10}, {10, 30}}});
-  const StepSummary summary = summarise(step);
+  const TrainingStepTimeline step = timeline_of(program, {{{0, 10}, {10, 30}}});
+  const TrainingStepSummary summary = summarise(step);
   CHECK(summary.busiest.exposed.at("host").ps() == 20);
   CHECK(summary.groups[0].bytes == Bytes{8});
 }
@@ -178,7 +179,7 @@ TEST_CASE("the message of an all-gather is what it puts together") {
 }
 
 TEST_CASE("the critical path passes from stage to stage with the messages") {
-  const StepTimeline step = two_stages();
+  const TrainingStepTimeline step = two_stages();
   const std::vector<PathSegment> path = critical_path(Peers{step});
   struct Expected {
     std::size_t rank;
@@ -212,8 +213,8 @@ TEST_CASE("the critical path passes from stage to stage with the messages") {
 
 /// two_stages() where stage 0's host waits for the receive before it launches B, 10 ps later; B of
 /// stage 1 likewise comes 5 ps after F, which nothing waited for.
-StepTimeline two_stages_of_waiting_hosts() {
-  StepTimeline step = timeline_of(
+TrainingStepTimeline two_stages_of_waiting_hosts() {
+  TrainingStepTimeline step = timeline_of(
       two_stage_program(),
       {{{0, 100}, {100, 130, kF0}, {130, 465, kSend0}, {475, 675, RankTimeline::kHost}},
        {{0, 130}, {130, 230, kReceive1}, {235, 435, RankTimeline::kHost}, {435, 465, kB1}}});
@@ -225,7 +226,7 @@ StepTimeline two_stages_of_waiting_hosts() {
 
 TEST_CASE(
     "where the host waits for a message, the wait is the message's and its own work is issue") {
-  const StepTimeline step = two_stages_of_waiting_hosts();
+  const TrainingStepTimeline step = two_stages_of_waiting_hosts();
   const Peers peers{step};
   const Breakdown first = breakdown(peers, 0);
   // Idle from 130 to 475: until the sender comes at 435 a bubble, then the transfer, then the host.
@@ -242,7 +243,7 @@ TEST_CASE(
 }
 
 TEST_CASE("the critical path goes on from the message that a host has waited for") {
-  const StepTimeline step = two_stages_of_waiting_hosts();
+  const TrainingStepTimeline step = two_stages_of_waiting_hosts();
   const std::vector<PathSegment> path = critical_path(Peers{step});
   std::vector<std::string> uses;
   for (const PathSegment& segment : path) uses.push_back(to_string(segment.use));
@@ -257,7 +258,7 @@ TEST_CASE("the critical path goes on from the message that a host has waited for
 }
 
 TEST_CASE("the critical path goes through the replica that came last") {
-  const StepTimeline step = two_replicas();
+  const TrainingStepTimeline step = two_replicas();
   const std::vector<PathSegment> path = critical_path(Peers{step});
   // Rank 1's product 0-120, the all-reduce 120-250, the update 250-260.
   REQUIRE(path.size() == 3);
@@ -269,7 +270,7 @@ TEST_CASE("the critical path goes through the replica that came last") {
 }
 
 TEST_CASE("the critical path names what nobody explains a wait") {
-  const StepTimeline step = chain();
+  const TrainingStepTimeline step = chain();
   const std::vector<PathSegment> path = critical_path(Peers{step});
   Duration waiting;
   for (const PathSegment& segment : path) {
@@ -282,8 +283,8 @@ TEST_CASE("the critical path names what nobody explains a wait") {
 }
 
 TEST_CASE("the summary tells of the rank that ends last, and of every stage") {
-  const StepTimeline step = two_stages();
-  const StepSummary summary = summarise(step);
+  const TrainingStepTimeline step = two_stages();
+  const TrainingStepSummary summary = summarise(step);
   CHECK(summary.step.ps() == 660);
   CHECK(summary.busiest.rank == 0);
   REQUIRE(summary.stages.size() == 2);
@@ -304,7 +305,7 @@ TEST_CASE("of ranks that end together the one that computes longest is told of")
 TEST_CASE("a step in which nothing happens is all zero") {
   Program program;
   program.roles.push_back({"all", {}, false, {}});
-  const StepSummary summary = summarise(timeline_of(program, {{}}));
+  const TrainingStepSummary summary = summarise(timeline_of(program, {{}}));
   CHECK(summary.step.ps() == 0);
   CHECK(summary.busiest.total().ps() == 0);
   CHECK(summary.path.empty());
@@ -312,13 +313,13 @@ TEST_CASE("a step in which nothing happens is all zero") {
 }
 
 TEST_CASE("operations of the compute stream that overlap are refused") {
-  StepTimeline step = two_stages();
+  TrainingStepTimeline step = two_stages();
   step.ranks[1].operations[kB1] = interval(229, 430);
   CHECK_THROWS_AS(static_cast<void>(breakdown(Peers{step}, 1)), InternalError);
 }
 
 /// Whatever ran when: streams in order, everything else at random, two stages of two replicas.
-StepTimeline random_step(std::uint32_t seed, bool hosts_wait) {
+TrainingStepTimeline random_step(std::uint32_t seed, bool hosts_wait) {
   std::mt19937 draw{seed};
   const auto below = [&](std::uint32_t n) { return static_cast<int>(draw() % n); };
   Program program;
@@ -355,7 +356,7 @@ StepTimeline random_step(std::uint32_t seed, bool hosts_wait) {
       ran[static_cast<std::size_t>(rank)].push_back({start, free, bound});
     }
   }
-  StepTimeline out = timeline_of(program, ran);
+  TrainingStepTimeline out = timeline_of(program, ran);
   for (int stage = 0; hosts_wait && stage < 2; ++stage) {
     std::vector<std::uint32_t>& after = out.launched_after.emplace_back();
     for (std::uint32_t i = 0; i < 30; ++i)
@@ -368,7 +369,7 @@ StepTimeline random_step(std::uint32_t seed, bool hosts_wait) {
 TEST_CASE("every picosecond of a step counts once, whatever the timeline says") {
   for (std::uint32_t seed = 1; seed <= 400; ++seed) {
     CAPTURE(seed);
-    const StepTimeline step = random_step(seed, seed > 200);
+    const TrainingStepTimeline step = random_step(seed, seed > 200);
     const Peers peers{step};
     for (std::size_t rank = 0; rank < step.ranks.size(); ++rank) {
       CHECK(breakdown(peers, rank).total() == step.end.since_start());

@@ -13,7 +13,7 @@ namespace {
 
 /// The blocks that `rank` sends in a step, message after message.
 std::vector<std::int64_t> sent_blocks(const Schedule& schedule, int rank, std::int64_t index) {
-  Step step;
+  ScheduleStep step;
   schedule.step(rank, 0, index, step);
   std::vector<std::int64_t> blocks;
   for (const Send& send : step.sends) {
@@ -26,7 +26,7 @@ std::vector<std::int64_t> sent_blocks(const Schedule& schedule, int rank, std::i
 }
 
 int first_peer(const Schedule& schedule, int rank, std::int64_t index) {
-  Step step;
+  ScheduleStep step;
   schedule.step(rank, 0, index, step);
   return step.sends.at(0).peer;
 }
@@ -96,7 +96,7 @@ TEST_CASE("PAT sends one block far, then more and more ever nearer") {
 }
 
 TEST_CASE("Bruck's blocks are turned into their places at the end") {
-  Step step;
+  ScheduleStep step;
   all_gather::make_bruck(5)->step(3, 0, 2, step);
   // Scratch holds 3, 4, 0, 1, 2: block 4 goes to its place, then 0 .. 2.
   REQUIRE(step.locals.size() == 2);

@@ -26,7 +26,7 @@ using BlocksByPair = std::map<std::pair<int, int>, std::int64_t>;
 
 BlocksByPair traffic_of(const Schedule& schedule) {
   BlocksByPair traffic;
-  Step step;
+  ScheduleStep step;
   for (int rank = 0; rank < schedule.ranks(); ++rank) {
     for (int lane = 0; lane < schedule.lanes(); ++lane) {
       for (std::int64_t i = 0; i < schedule.steps(rank, lane); ++i) {
@@ -335,10 +335,10 @@ TEST_CASE("a phase holds in every lane, without dependencies") {
       for (int rank = 0; rank < schedule->ranks(); ++rank) {
         for (int lane = 0; lane < schedule->lanes(); ++lane) {
           const std::int64_t end = std::min(phase.first + phase.count, schedule->steps(rank, lane));
-          Step first;
+          ScheduleStep first;
           if (phase.first < end) schedule->step(rank, lane, phase.first, first);
           for (std::int64_t i = phase.first; i < end; ++i) {
-            Step later;
+            ScheduleStep later;
             schedule->step(rank, lane, i, later);
             CHECK(later.after.empty());
             REQUIRE(later.sends.size() == first.sends.size());
@@ -368,7 +368,7 @@ TEST_CASE("a million ranks cost next to nothing to set up") {
     CAPTURE(row.name);
     const SchedulePtr schedule = make_schedule(row, input);
     if (schedule->steps(input.n - 1, 0) == 0) continue;
-    Step step;
+    ScheduleStep step;
     schedule->step(input.n - 1, 0, schedule->steps(input.n - 1, 0) / 2, step);
     CHECK(schedule->blocks() >= 1);
   }

@@ -29,7 +29,7 @@ TEST_CASE("a hierarchical all-to-all takes any nodes that divide the ranks") {
 TEST_CASE("a hierarchical all-to-all sends one message to each node, along its rail") {
   // Rank 9 of 16 in nodes of 4 is local rank 1 of node 2: then to 13, 1, 5, four blocks each.
   const SchedulePtr schedule = all_to_all::make_hierarchical(16, 4);
-  Step step;
+  ScheduleStep step;
   schedule->step(9, 0, 1, step);
   std::vector<int> peers;
   for (const Send& send : step.sends) {
@@ -69,7 +69,7 @@ TEST_CASE("what an all-to-all costs is the textbook's") {
 
 TEST_CASE("pairs exchange where the ranks are a power of two, else a shift of all") {
   const auto peers = [](int n, int rank, std::int64_t index) {
-    Step step;
+    ScheduleStep step;
     all_to_all::make_pairwise(n)->step(rank, 0, index, step);
     return std::pair{step.sends.at(0).peer, step.receives.at(0).peer};
   };

@@ -19,7 +19,7 @@ TEST_CASE("what a barrier costs is the textbook's") {
 }
 
 TEST_CASE("a barrier sends no bytes") {
-  Step step;
+  ScheduleStep step;
   barrier::make_dissemination(8)->step(7, 0, 1, step);
   REQUIRE(step.sends.size() == 1);
   CHECK(step.sends[0].peer == 1);

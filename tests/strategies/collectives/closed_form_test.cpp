@@ -46,7 +46,7 @@ TEST_CASE("rounds and bytes of every schedule are those of its closed form") {
 TEST_CASE("what always sends the whole buffer has one block, of the message's true length") {
   const auto sends_the_whole = [](const Schedule& schedule) {
     bool any = false;
-    Step step;
+    ScheduleStep step;
     for (int rank = 0; rank < schedule.ranks(); ++rank) {
       for (int lane = 0; lane < schedule.lanes(); ++lane) {
         for (std::int64_t i = 0; i < schedule.steps(rank, lane); ++i) {
@@ -77,7 +77,7 @@ TEST_CASE("every byte sent is received, by the rank it is sent to") {
     std::vector<std::vector<std::int64_t>> balance(
         static_cast<std::size_t>(schedule->ranks()),
         std::vector<std::int64_t>(static_cast<std::size_t>(schedule->ranks())));
-    Step step;
+    ScheduleStep step;
     for (int rank = 0; rank < schedule->ranks(); ++rank) {
       for (int lane = 0; lane < schedule->lanes(); ++lane) {
         for (std::int64_t i = 0; i < schedule->steps(rank, lane); ++i) {
@@ -100,14 +100,14 @@ TEST_CASE("every byte sent is received, by the rank it is sent to") {
 TEST_CASE("steps that send to everyone issue to rank+1, rank+2, ... mod n") {
   for (const char* name : {"one_shot", "direct"}) {
     const SchedulePtr schedule = make_schedule(row(name), {5, {}});
-    Step step;
+    ScheduleStep step;
     schedule->step(3, 0, 0, step);
     std::vector<int> peers;
     for (const Send& send : step.sends) peers.push_back(send.peer);
     CHECK(peers == std::vector<int>{4, 0, 1, 2});
   }
   // Worker 4 of 5 with 3 servers (ranks 5, 6, 7) begins with server 4 mod 3.
-  Step step;
+  ScheduleStep step;
   make_schedule(row("parameter_server"), {5, {{"shards", 3}}})->step(4, 0, 0, step);
   REQUIRE(step.sends.size() == 3);
   CHECK(step.sends[0].peer == 6);
@@ -162,7 +162,7 @@ TEST_CASE("a million ranks cost no table") {
   REQUIRE(measured.has_value());
   CHECK(measured->rounds == 1'999'998);
   CHECK(measured->sent_blocks == 1'999'998);
-  Step step;
+  ScheduleStep step;
   ring->step(999'999, 0, 1'999'997, step);
   CHECK(step.sends[0].peer == 0);
   // Everyone to everyone is 2e12 messages, but one rank stands for all: n - 1 messages in each of
@@ -183,12 +183,12 @@ TEST_CASE("phases repeat the pattern of their first step on every rank") {
       for (int rank = 0; rank < schedule->ranks(); ++rank) {
         const std::int64_t repeats = std::min(phase.count, schedule->steps(rank, 0) - phase.first);
         if (repeats <= 0) continue;
-        Step first;
+        ScheduleStep first;
         schedule->step(rank, 0, phase.first, first);
         CHECK(first.locals.empty());
         CHECK(first.after.empty());
         for (std::int64_t i = 1; i < repeats; ++i) {
-          Step later;
+          ScheduleStep later;
           schedule->step(rank, 0, phase.first + i, later);
           REQUIRE(later.sends.size() == first.sends.size());
           REQUIRE(later.receives.size() == first.receives.size());

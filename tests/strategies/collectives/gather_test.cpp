@@ -19,8 +19,8 @@ TEST_CASE("a binomial gather is its scatter backwards") {
       const std::int64_t steps = scatter->steps(rank, 0);
       REQUIRE(gather->steps(rank, 0) == steps);
       for (std::int64_t index = 0; index < steps; ++index) {
-        Step down;
-        Step up;
+        ScheduleStep down;
+        ScheduleStep up;
         scatter->step(rank, 0, index, down);
         gather->step(rank, 0, steps - 1 - index, up);
         REQUIRE(down.sends.size() == up.receives.size());

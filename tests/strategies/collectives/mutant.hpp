@@ -14,7 +14,7 @@ class Mutant final : public Schedule {
   explicit Mutant(SchedulePtr base) : base_{std::move(base)} {}
 
   /// The step as it is now, to be changed.
-  Step& at(int rank, int lane, std::int64_t index) {
+  ScheduleStep& at(int rank, int lane, std::int64_t index) {
     const auto [found, is_new] = changed_.try_emplace({rank, lane, index});
     if (is_new) base_->step(rank, lane, index, found->second);
     return found->second;
@@ -31,7 +31,7 @@ class Mutant final : public Schedule {
   [[nodiscard]] std::int64_t steps(int rank, int lane) const override {
     return base_->steps(rank, lane);
   }
-  void step(int rank, int lane, std::int64_t index, Step& step) const override {
+  void step(int rank, int lane, std::int64_t index, ScheduleStep& step) const override {
     const auto found = changed_.find({rank, lane, index});
     if (found == changed_.end()) return base_->step(rank, lane, index, step);
     step = found->second;
@@ -39,7 +39,7 @@ class Mutant final : public Schedule {
 
  private:
   SchedulePtr base_;
-  std::map<std::tuple<int, int, std::int64_t>, Step> changed_;
+  std::map<std::tuple<int, int, std::int64_t>, ScheduleStep> changed_;
 };
 
 }  // namespace lockstep

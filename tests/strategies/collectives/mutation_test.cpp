@@ -46,7 +46,7 @@ struct Subject {
 
 template <typename Visit>
 void each_step(const Schedule& schedule, const Visit& visit) {
-  Step step;
+  ScheduleStep step;
   for (int rank = 0; rank < schedule.ranks(); ++rank) {
     for (int lane = 0; lane < schedule.lanes(); ++lane) {
       for (std::int64_t i = 0; i < schedule.steps(rank, lane); ++i) {
@@ -61,7 +61,7 @@ void each_step(const Schedule& schedule, const Visit& visit) {
 /// Sends and receives matched first to first per connection, which belongs to one lane.
 std::vector<Transfer> transfers_of(const Schedule& schedule) {
   std::map<std::tuple<int, int, int>, std::pair<std::vector<Site>, std::vector<Site>>> ends;
-  each_step(schedule, [&](Site site, const Step& step) {
+  each_step(schedule, [&](Site site, const ScheduleStep& step) {
     for (const Send& send : step.sends) {
       ends[{site.rank, send.peer, send.channel}].first.push_back(site);
       ++site.place;
@@ -87,12 +87,12 @@ Subject take_apart(const RowCase& row) {
   subject.schedule = row.make();
   subject.contract = row.contract(*subject.schedule);
   each_step(*subject.schedule,
-            [&](const Site& site, const Step&) { subject.steps.push_back(site); });
+            [&](const Site& site, const ScheduleStep&) { subject.steps.push_back(site); });
   subject.transfers = transfers_of(*subject.schedule);
   return subject;
 }
 
-Step& step_at(Mutant& mutant, const Site& site) {
+ScheduleStep& step_at(Mutant& mutant, const Site& site) {
   return mutant.at(site.rank, site.lane, site.step);
 }
 Send& send_at(Mutant& mutant, const Transfer& transfer) {
@@ -118,7 +118,7 @@ enum class Effect { always, if_seen };
 /// What a change did: whether it could be made at all, and where it must be noticed.
 struct Change {
   bool made = false;
-  std::optional<StepPlace> must_name{};
+  std::optional<ScheduleStepIndex> must_name{};
 };
 
 using Mutation = std::function<Change(const Subject&, Mutant&, Random&)>;
@@ -218,8 +218,8 @@ TEST_CASE("a reduction that is done twice is caught in the very step") {
         sends.insert(sends.begin() + static_cast<std::ptrdiff_t>(transfer.send.place), send);
         receives.insert(receives.begin() + static_cast<std::ptrdiff_t>(transfer.receive.place),
                         receive);
-        return Change{
-            true, StepPlace{transfer.receive.rank, transfer.receive.lane, transfer.receive.step}};
+        return Change{true, ScheduleStepIndex{transfer.receive.rank, transfer.receive.lane,
+                                              transfer.receive.step}};
       });
   CHECK(tried == mattered);
   CHECK(tried > 300);
@@ -286,7 +286,7 @@ TEST_CASE("two steps in the wrong order are caught where it matters") {
 TEST_CASE("a dependency that is left out is caught where it matters") {
   const auto leave_out = [](const Subject& subject, Mutant& mutant, Random& random) {
     std::vector<Site> waiting;
-    each_step(*subject.schedule, [&](Site site, const Step& step) {
+    each_step(*subject.schedule, [&](Site site, const ScheduleStep& step) {
       for (; site.place < step.after.size(); ++site.place) waiting.push_back(site);
     });
     if (waiting.empty()) return Change{};
@@ -354,9 +354,9 @@ TEST_CASE("the place of a transfer that a ring leaves out is named") {
     int least = rank;
     for (int back = 1; back <= step; ++back) least = std::min(least, (rank - back + n) % n);
     const std::string who = "; " + to_string(Contribution{least, block});
-    const std::string what =
-        least == rank ? who + " was never passed on"
-                      : who + " came no further than " + to_text(StepPlace{rank, lane, step - 1});
+    const std::string what = least == rank ? who + " was never passed on"
+                                           : who + " came no further than " +
+                                                 to_text(ScheduleStepIndex{rank, lane, step - 1});
     CHECK_MESSAGE(ends_with(verdict.problem(), what), verdict.problem());
   });
 }
@@ -371,7 +371,7 @@ TEST_CASE("the place where a ring overwrites what it should add to is named") {
         const auto [rank, lane, step, place] = transfer.receive;
         const std::string what =
             fmt::format("; {} was overwritten by {}", to_string(Contribution{rank, block}),
-                        to_text(StepPlace{rank, lane, step}));
+                        to_text(ScheduleStepIndex{rank, lane, step}));
         CHECK_MESSAGE(ends_with(verdict.problem(), what), verdict.problem());
       });
 }
@@ -384,7 +384,7 @@ TEST_CASE("the place where a ring adds to the wrong block is named") {
         REQUIRE(shift(*ring.schedule, transfer.receive.rank, receive.chunk));
         const CollectiveVerdict verdict = verify(mutant, ring.contract);
         const auto [rank, lane, step, place] = transfer.receive;
-        CHECK(verdict.symbols.outcome.at == StepPlace{rank, lane, step});
+        CHECK(verdict.symbols.outcome.at == ScheduleStepIndex{rank, lane, step});
         CHECK(verdict.problem().find("which are different chunks") != std::string::npos);
       });
 }

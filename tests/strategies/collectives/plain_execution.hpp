@@ -55,7 +55,7 @@ class PlainExecution {
     int index = 0;
     std::int64_t done = 0;
     bool begun = false;
-    Step step;
+    ScheduleStep step;
     std::vector<std::size_t> send_numbers;  // on their connections
     std::vector<std::size_t> receive_numbers;
     std::vector<bool> received;
@@ -122,7 +122,7 @@ class PlainExecution {
   bool begin_step(Lane& mine) {
     mine.step.clear();
     schedule_.step(mine.rank, mine.index, mine.done, mine.step);
-    for (const StepRef& after : mine.step.after)
+    for (const ScheduleStepRef& after : mine.step.after)
       if (lane(mine.rank, after.lane).done <= after.step) return false;
     mine.begun = true;
     mine.received.assign(mine.step.receives.size(), false);
@@ -141,7 +141,7 @@ class PlainExecution {
   }
 
   template <typename Transfer>
-  static std::vector<Chunk> runs(const Step& step, const Transfer& transfer) {
+  static std::vector<Chunk> runs(const ScheduleStep& step, const Transfer& transfer) {
     std::vector<Chunk> out{transfer.chunk};
     for (const Chunk& chunk : step.more(transfer.more)) out.push_back(chunk);
     return out;

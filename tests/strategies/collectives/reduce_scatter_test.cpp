@@ -43,8 +43,8 @@ TEST_CASE("PAT and Bruck reduce-scatters are their all-gathers backwards") {
         const std::int64_t steps = gather->steps(rank, 0);
         REQUIRE(scatter->steps(rank, 0) == steps);
         for (std::int64_t index = 0; index < steps; ++index) {
-          Step forth;
-          Step back;
+          ScheduleStep forth;
+          ScheduleStep back;
           gather->step(rank, 0, index, forth);
           scatter->step(rank, 0, steps - 1 - index, back);
           CHECK(forth.sends.at(0).peer == back.receives.at(0).peer);

@@ -13,7 +13,7 @@ TEST_CASE("a binomial scatter sends the further half first, in two pieces where 
   // 8 ranks, root 5: positions 4 .. 7 are ranks 1 .. 4; then 2, 3 are 7, 0; then 1 is 6.
   const SchedulePtr schedule =
       make_schedule(row_of(Collective::scatter, "binomial"), {.n = 8, .root = 5});
-  Step step;
+  ScheduleStep step;
   schedule->step(5, 0, 0, step);
   REQUIRE(step.sends.size() == 1);
   CHECK(step.sends[0].peer == 1);
@@ -36,7 +36,7 @@ TEST_CASE("a binomial scatter sends the further half first, in two pieces where 
 }
 
 TEST_CASE("a scatter's root sends round the cycle from itself") {
-  Step step;
+  ScheduleStep step;
   make_schedule(row_of(Collective::scatter, "direct"), {.n = 5, .root = 3})->step(3, 0, 0, step);
   std::vector<int> peers;
   for (const Send& send : step.sends) peers.push_back(send.peer);

@@ -12,7 +12,7 @@ TEST_CASE("a shift brings everyone's data as far ahead as asked") {
 }
 
 TEST_CASE("a shift by all ranks is a copy") {
-  Step step;
+  ScheduleStep step;
   send_recv::make_shift(4, 4)->step(2, 0, 0, step);
   CHECK(step.sends.empty());
   CHECK(step.locals.size() == 1);

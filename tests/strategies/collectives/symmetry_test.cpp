@@ -33,7 +33,7 @@ struct Looks {
 
 Looks looks_of(const Schedule& schedule, int rank, int lane, std::int64_t index,
                const auto& moved) {
-  Step step;
+  ScheduleStep step;
   schedule.step(rank, lane, index, step);
   Looks out;
   for (const Send& send : step.sends)
@@ -43,7 +43,7 @@ Looks looks_of(const Schedule& schedule, int rank, int lane, std::int64_t index,
                               receive.combine == Combine::reduce);
   for (const LocalOperation& local : step.locals)
     (local.combine == Combine::reduce ? out.reduced : out.copied) += local.to.count;
-  for (const StepRef& ref : step.after) out.after.emplace_back(ref.lane, ref.step);
+  for (const ScheduleStepRef& ref : step.after) out.after.emplace_back(ref.lane, ref.step);
   return out;
 }
 
@@ -103,7 +103,7 @@ class Watched final : public Schedule, public LateSchedule {
   [[nodiscard]] std::int64_t first_step(int rank, int lane) const override {
     return lockstep::first_step(*of_, rank, lane);
   }
-  void step(int rank, int lane, std::int64_t index, Step& step) const override {
+  void step(int rank, int lane, std::int64_t index, ScheduleStep& step) const override {
     ++asked_;
     of_->step(rank, lane, index, step);
   }
@@ -145,7 +145,7 @@ TEST_CASE("steps before a lane's first one are empty") {
         CHECK(first <= schedule->steps(rank, lane));
         late += first > 0 ? 1 : 0;
         for (std::int64_t i = 0; i < first; ++i) {
-          Step step;
+          ScheduleStep step;
           schedule->step(rank, lane, i, step);
           CHECK(step.sends.size() + step.receives.size() + step.locals.size() == 0);
         }

@@ -27,8 +27,8 @@ double billions(std::int64_t count) {
   return static_cast<double>(count) / 1e9;
 }
 
-/// Two operations per multiply and add: of a product all dimensions of both operands, once.
-double product_flops(const ModelGraph& graph, const Operation& operation) {
+/// Two operations per multiply and add: of a GEMM all dimensions of both operands, once.
+double gemm_flops(const ModelGraph& graph, const Operation& operation) {
   std::set<Dim> dims;
   double out = 2;
   for (std::size_t i = 0; i < 2; ++i) {
@@ -52,11 +52,11 @@ double flops(const ModelGraph& graph, const Operation& operation) {
   const auto& reads = operation.reads;
   switch (operation.kind) {
     case OperationKind::matmul:
-      return product_flops(graph, operation);
+      return gemm_flops(graph, operation);
     case OperationKind::attention:
       return 2 * size(graph, reads[0], Dim::sequence) *
              (elements(graph, reads[0]) + elements(graph, operation.writes[0]));
-    case OperationKind::attention_backward:  // two products for each of the two forward
+    case OperationKind::attention_backward:  // two GEMMs for each of the two forward
       return 4 * size(graph, reads[0], Dim::sequence) *
              (elements(graph, reads[0]) + elements(graph, reads[3]));
     case OperationKind::convolution:
@@ -272,7 +272,7 @@ TEST_CASE("a forward pass of ResNet-50 is 4.1 GMACs") {
 }
 
 TEST_CASE("nobody needs the gradient of the data") {
-  // One of the four products of the way back is not done: 5 of 6.
+  // One of the four GEMMs of the way back is not done: 5 of 6.
   const FlopCount mlp = count_flops(shipped("mlp"));
   CHECK(mlp.forward == 2.0 * 2 * 4096 * 16384);
   CHECK(mlp.training() == 5.0 * 2 * 4096 * 16384);

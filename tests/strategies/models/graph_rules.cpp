@@ -44,7 +44,7 @@ class BlockRules {
         }
         read_.insert(key(read));
       }
-      if (operation.kind == OperationKind::matmul) check_product(operation);
+      if (operation.kind == OperationKind::matmul) check_gemm(operation);
       for (const Ref& written : operation.writes) {
         const bool fresh = known_.insert(key(written)).second;
         if (!fresh && !operation.accumulate) say(operation.name + " overwrites");
@@ -57,10 +57,10 @@ class BlockRules {
 
   /// Every dimension of the result is in an operand, with the same size; every dimension that only
   /// one operand has is in the result.
-  void check_product(const Operation& product) {
-    const Tensor& a = tensor(product.reads.at(0));
-    const Tensor& b = tensor(product.reads.at(1));
-    const Tensor& y = tensor(product.writes.at(0));
+  void check_gemm(const Operation& gemm) {
+    const Tensor& a = tensor(gemm.reads.at(0));
+    const Tensor& b = tensor(gemm.reads.at(1));
+    const Tensor& y = tensor(gemm.writes.at(0));
     std::set<Dim> dims;
     for (const Tensor* one : {&a, &b, &y}) {
       for (const Extent& extent : one->extents) dims.insert(extent.dim);
@@ -75,7 +75,7 @@ class BlockRules {
         sizes.insert(extent->size);
       }
       if (having < 2 || sizes.size() != 1) {
-        say(product.name + " does not fit along " + std::string{to_string(dim)});
+        say(gemm.name + " does not fit along " + std::string{to_string(dim)});
       }
     }
   }

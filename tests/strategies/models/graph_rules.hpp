@@ -9,7 +9,7 @@
 namespace lockstep::testing {
 
 /// What is wrong with a model's graph by the rules of strategies/models/model_graph.hpp, one
-/// sentence each: reads of what nobody has written, products whose dimensions do not fit, weights
+/// sentence each: reads of what nobody has written, GEMMs whose dimensions do not fit, weights
 /// without a gradient, neighbours that do not agree about the stream, results that nobody reads.
 [[nodiscard]] std::vector<std::string> graph_problems(const ModelGraph& graph);
 

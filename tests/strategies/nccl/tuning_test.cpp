@@ -205,8 +205,8 @@ TEST_CASE("with one GPU per node the network's latency is the tree's, and the NI
 }
 
 TEST_CASE("LL128 is off where stores of 128 B are not kept together") {
-  const auto allowed = [](const NcclFacts& facts, const NcclChoices& choices = {}) {
-    return of(nccl_estimates(tuning_of(), facts, Collective::all_reduce, 1_MiB, choices), ring,
+  const auto allowed = [](const NcclFacts& facts, const NcclFilters& filters = {}) {
+    return of(nccl_estimates(tuning_of(), facts, Collective::all_reduce, 1_MiB, filters), ring,
               ll128)
         .allowed;
   };
@@ -216,8 +216,8 @@ TEST_CASE("LL128 is off where stores of 128 B are not kept together") {
   CHECK(allowed(facts));
   facts.architecture = NcclArchitecture::ampere;
   CHECK_FALSE(allowed(facts));
-  CHECK(allowed(facts, parse_nccl_choices("", "ll128").choices));
-  CHECK_FALSE(allowed(facts, parse_nccl_choices("", "^ll").choices));
+  CHECK(allowed(facts, parse_nccl_filters("", "ll128").filters));
+  CHECK_FALSE(allowed(facts, parse_nccl_filters("", "^ll").filters));
   facts = hgx_h100(1);
   facts.intra_path = NcclPath::phb;
   CHECK_FALSE(allowed(facts));
@@ -260,7 +260,7 @@ TEST_CASE("there is nothing to choose for a rank alone, for sends, and where all
   alone.ranks = 1;
   CHECK(nccl_estimates(tuning_of(), alone, Collective::all_reduce, 1_MiB).empty());
   CHECK(nccl_estimates(tuning_of(), hgx_h100(1), Collective::all_to_all, 1_MiB).empty());
-  const NcclChoices trees = parse_nccl_choices("tree", "").choices;
+  const NcclFilters trees = parse_nccl_filters("tree", "").filters;
   CHECK_FALSE(
       nccl_pick(tuning_of(), hgx_h100(1), Collective::all_gather, 1_MiB, trees).has_value());
   CHECK(text_of(nccl_pick(tuning_of(), hgx_h100(1), Collective::all_reduce, 1_MiB, trees)) ==

@@ -30,7 +30,7 @@ ModelConfig gpt() {
   return test::transformer(shape);
 }
 
-ParallelConfig plan(bool once) {
+ParallelConfig layout(bool once) {
   ParallelConfig out;
   out.micro_batch = 1;
   out.global_batch = kMicrobatches;
@@ -45,7 +45,7 @@ struct Casts {
   std::int64_t of_weights = 0;  // numbers in casts for a whole step
 };
 
-Casts casts(const test::StepUnderTest& step, std::size_t role = 0) {
+Casts casts(const test::TrainingStepUnderTest& step, std::size_t role = 0) {
   Casts out;
   for (const RoleOperation& operation : step.role(role).operations) {
     const Routine& routine = step.program().routines[operation.call.routine];
@@ -62,7 +62,7 @@ Casts casts(const test::StepUnderTest& step, std::size_t role = 0) {
 
 // torchao casts both operands of forward, of the input's gradient and of the weight's.
 TEST_CASE("where casts serve one product, all operands of all three are cast in each microbatch") {
-  const Casts found = casts(test::StepUnderTest{gpt(), plan(false)});
+  const Casts found = casts(test::TrainingStepUnderTest{gpt(), layout(false)});
   CHECK(found.numbers == kLayers * kMicrobatches * 2 * (kWeights + kInputs + kGradients));
   CHECK(found.kernels == kLayers * kMicrobatches * 4 * 3 * 2);
   CHECK(found.of_weights == 0);
@@ -70,16 +70,16 @@ TEST_CASE("where casts serve one product, all operands of all three are cast in 
 
 // Transformer Engine: an input forward, a gradient backward, a weight in the first microbatch.
 TEST_CASE("where casts serve several, inputs and gradients are cast once and weights once a step") {
-  const Casts found = casts(test::StepUnderTest{gpt(), plan(true)});
+  const Casts found = casts(test::TrainingStepUnderTest{gpt(), layout(true)});
   CHECK(found.of_weights == kLayers * kWeights);
   CHECK(found.numbers == kLayers * (kWeights + kMicrobatches * (kInputs + kGradients)));
   CHECK(found.kernels == kLayers * 4 * (1 + kMicrobatches * 2));
 }
 
 TEST_CASE("recomputation casts inputs again, weights not") {
-  ParallelConfig with = plan(true);
+  ParallelConfig with = layout(true);
   with.recompute = Recompute::full;
-  const Casts found = casts(test::StepUnderTest{gpt(), with});
+  const Casts found = casts(test::TrainingStepUnderTest{gpt(), with});
   CHECK(found.of_weights == kLayers * kWeights);
   CHECK(found.numbers == kLayers * (kWeights + kMicrobatches * (2 * kInputs + kGradients)));
 }
@@ -89,12 +89,12 @@ TEST_CASE("every stage of a pipeline casts its own weights once a step") {
   for (const PipelineOrder order : {PipelineOrder::one_f_one_b, PipelineOrder::interleaved,
                                     PipelineOrder::zb_h1, PipelineOrder::gpipe}) {
     CAPTURE(static_cast<int>(order));
-    ParallelConfig with = plan(true);
+    ParallelConfig with = layout(true);
     with.pp = 2;
     with.schedule = order;
     with.vpp = order == PipelineOrder::interleaved ? 2 : 1;
     with.global_batch = 4;
-    const test::StepUnderTest step{gpt(), with};
+    const test::TrainingStepUnderTest step{gpt(), with};
     for (const std::size_t stage : {0U, 1U}) {
       const Casts found = casts(step, stage);
       CHECK(found.of_weights == kLayers / 2 * kWeights);
@@ -106,33 +106,33 @@ TEST_CASE("every stage of a pipeline casts its own weights once a step") {
 // ZeRO-3 gives weights up: cast by the first product after they are gathered, forward, and once
 // more backward where they are gathered again.
 TEST_CASE("weights that are gathered for every microbatch are cast as often") {
-  ParallelConfig with = plan(true);
+  ParallelConfig with = layout(true);
   with.dp = 2;
   with.zero = 3;
   with.global_batch = 2 * kMicrobatches;
   const std::int64_t others = kInputs + kGradients;
-  const Casts again = casts(test::StepUnderTest{gpt(), with});
+  const Casts again = casts(test::TrainingStepUnderTest{gpt(), with});
   CHECK(again.of_weights == 0);
   CHECK(again.numbers == kLayers * kMicrobatches * (2 * kWeights + others));
   with.reshard_after_forward = false;
-  const Casts kept = casts(test::StepUnderTest{gpt(), with});
+  const Casts kept = casts(test::TrainingStepUnderTest{gpt(), with});
   CHECK(kept.numbers == kLayers * kMicrobatches * (kWeights + others));
 }
 
 TEST_CASE("in 16 bits nothing is cast") {
-  ParallelConfig with = plan(true);
+  ParallelConfig with = layout(true);
   with.precision = Dtype::bf16;
-  const Casts found = casts(test::StepUnderTest{gpt(), with});
+  const Casts found = casts(test::TrainingStepUnderTest{gpt(), with});
   CHECK(found.numbers == 0);
 }
 
 // The first stage's second call: a receive waits, the cast after it.
 TEST_CASE("a stage casts its weights when its first microbatch has come") {
-  ParallelConfig with = plan(true);
+  ParallelConfig with = layout(true);
   with.pp = 2;
   with.schedule = PipelineOrder::one_f_one_b;
   with.global_batch = 4;
-  const test::StepUnderTest step{gpt(), with};
+  const test::TrainingStepUnderTest step{gpt(), with};
   const RoleProgram& second = step.role(1);
   for (std::uint32_t i = 0; i < second.operations.size(); ++i) {
     const RoleOperation& operation = second.operations[i];

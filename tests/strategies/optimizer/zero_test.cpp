@@ -23,7 +23,7 @@ constexpr std::int64_t kM = 3;
   return transformer(shape);
 }
 
-[[nodiscard]] ParallelConfig plan(int dp, int zero) {
+[[nodiscard]] ParallelConfig layout(int dp, int zero) {
   ParallelConfig out;
   out.dp = dp;
   out.zero = zero;
@@ -46,7 +46,7 @@ constexpr std::int64_t kM = 3;
 
 [[nodiscard]] std::int64_t states(const ModelConfig& model, const ParallelConfig& with,
                                   bool on_host = false) {
-  const StepUnderTest step{model, with};
+  const TrainingStepUnderTest step{model, with};
   return model_state_bytes(resident_bytes(step.role(), on_host)).count();
 }
 
@@ -62,7 +62,7 @@ constexpr std::int64_t kM = 3;
 
 TEST_CASE("ZeRO-1: a reduce-scatter of the gradients once a step, an all-gather of the weights") {
   const ModelConfig model = small();
-  const StepUnderTest step{model, plan(4, 1)};
+  const TrainingStepUnderTest step{model, layout(4, 1)};
   CHECK(step.traffic("dp", Collective::reduce_scatter).bytes == weights_of(model));
   CHECK(step.traffic("dp", Collective::all_gather).bytes == weights_of(model));
   CHECK(step.traffic("dp", Collective::all_reduce) == Traffic{});
@@ -72,10 +72,10 @@ TEST_CASE("ZeRO-1: a reduce-scatter of the gradients once a step, an all-gather 
 // carries a half more than with the reduce-scatter.
 TEST_CASE("ZeRO-1 with whole sums: an all-reduce of the gradients, an all-gather of the weights") {
   const ModelConfig model = small();
-  ParallelConfig with = plan(8, 1);
+  ParallelConfig with = layout(8, 1);
   with.scatter_gradients = false;
   with.shard_ranks = 4;  // replicas of shards need no sum of their own
-  const StepUnderTest step{model, with};
+  const TrainingStepUnderTest step{model, with};
   CHECK(step.traffic("dp", Collective::all_reduce).bytes == weights_of(model));
   CHECK(step.traffic("dp", Collective::all_gather).bytes == weights_of(model));
   CHECK(step.traffic("dp", Collective::reduce_scatter) == Traffic{});
@@ -83,7 +83,7 @@ TEST_CASE("ZeRO-1 with whole sums: an all-reduce of the gradients, an all-gather
 
 TEST_CASE("ZeRO-2: gradients go to their shards after every microbatch") {
   const ModelConfig model = small();
-  const StepUnderTest step{model, plan(4, 2)};
+  const TrainingStepUnderTest step{model, layout(4, 2)};
   CHECK(step.traffic("dp", Collective::reduce_scatter).bytes == kM * weights_of(model));
   CHECK(step.traffic("dp", Collective::all_gather).bytes == weights_of(model));
 }
@@ -94,11 +94,11 @@ TEST_CASE("ZeRO-2 and -3 that reduce in the last microbatch scatter once a step"
     for (const int pp : {1, 3}) {
       CAPTURE(zero);
       CAPTURE(pp);
-      ParallelConfig with = plan(4, zero);
+      ParallelConfig with = layout(4, zero);
       with.pp = pp;
       with.schedule = pp > 1 ? PipelineOrder::one_f_one_b : PipelineOrder::none;
       const auto scattered = [&] {
-        const StepUnderTest step{model, with};
+        const TrainingStepUnderTest step{model, with};
         std::int64_t out = 0;
         for (int stage = 0; stage < pp; ++stage) {
           const auto role = static_cast<std::size_t>(stage);
@@ -114,13 +114,13 @@ TEST_CASE("ZeRO-2 and -3 that reduce in the last microbatch scatter once a step"
 }
 
 TEST_CASE("what is reduced once a step under a pipeline comes when a stage's backward is over") {
-  ParallelConfig with = plan(4, 2);
+  ParallelConfig with = layout(4, 2);
   with.pp = 3;
   with.schedule = PipelineOrder::one_f_one_b;
   with.reduce_gradients = GradientReduction::last_microbatch;
   for (const bool overlap : {false, true}) {
     if (overlap) with.overlap = {Overlap::dp_gradients};
-    const StepUnderTest step{small(), with};
+    const TrainingStepUnderTest step{small(), with};
     const auto& operations = step.role(1).operations;
     const auto is = [&](const char* name) {
       return [name](const RoleOperation& one) { return one.operation->name == name; };
@@ -139,21 +139,21 @@ TEST_CASE("what is reduced once a step under a pipeline comes when a stage's bac
 TEST_CASE("ZeRO-3: weights are gathered before forward and before backward") {
   // Three times the weights a microbatch (PLANNERS: AG fwd + AG bwd + RS).
   const ModelConfig model = small();
-  ParallelConfig with = plan(4, 3);
-  const StepUnderTest step{model, with};
+  ParallelConfig with = layout(4, 3);
+  const TrainingStepUnderTest step{model, with};
   CHECK(step.traffic("dp", Collective::all_gather).bytes == 2 * kM * weights_of(model));
   CHECK(step.traffic("dp", Collective::reduce_scatter).bytes == kM * weights_of(model));
   with.reshard_after_forward = false;  // kept until backward
-  const StepUnderTest kept{model, with};
+  const TrainingStepUnderTest kept{model, with};
   CHECK(kept.traffic("dp", Collective::all_gather).bytes == kM * weights_of(model));
   CHECK(kept.traffic("dp", Collective::reduce_scatter).bytes == kM * weights_of(model));
 }
 
 TEST_CASE(
     "ZeRO-3 that prefetches asks for the next weights before it reduces this block's gradients") {
-  ParallelConfig with = plan(4, 3);
+  ParallelConfig with = layout(4, 3);
   with.overlap = {Overlap::dp_gradients, Overlap::dp_parameters};
-  const StepUnderTest step{small(), with};
+  const TrainingStepUnderTest step{small(), with};
   // One communicator, so one stream: in backward, after the first gather of it, gathers and
   // reductions take turns, gather first, until the last block has nothing left to ask for.
   std::vector<Collective> order;
@@ -175,9 +175,9 @@ TEST_CASE("hybrid sharding: shards within a part of the replicas, their sums ove
   const ModelConfig model = small();
   for (const int zero : {1, 2, 3}) {
     CAPTURE(zero);
-    ParallelConfig with = plan(8, zero);
+    ParallelConfig with = layout(8, zero);
     with.shard_ranks = 4;
-    const StepUnderTest step{model, with};
+    const TrainingStepUnderTest step{model, with};
     const std::int64_t scatters = zero == 1 ? 1 : kM;
     CHECK(step.traffic("dp", Collective::reduce_scatter).bytes == scatters * weights_of(model));
     CHECK(step.traffic("hsdp", Collective::all_reduce).bytes == weights_of(model) / 4);
@@ -253,9 +253,9 @@ TEST_CASE("offloading copies gradients to the host and weights back, once a step
   const ModelConfig model = small();
   for (const int zero : {0, 1, 3}) {
     CAPTURE(zero);
-    ParallelConfig with = plan(4, zero);
+    ParallelConfig with = layout(4, zero);
     with.state.offload = true;
-    const StepUnderTest step{model, with};
+    const TrainingStepUnderTest step{model, with};
     const std::int64_t of_rank = weights_of(model) / (zero > 0 ? 4 : 1);
     CHECK(step.traffic(OperationKind::host_copy, "offload").bytes == of_rank);
     CHECK(step.traffic(OperationKind::host_copy, "load").bytes == of_rank);
@@ -264,16 +264,16 @@ TEST_CASE("offloading copies gradients to the host and weights back, once a step
 
 TEST_CASE("sharding pads what does not divide: every rank has the same size") {
   // A norm's 64 gains over 3 * 4 = 12 ranks: 6 each, 72 together.
-  ParallelConfig with = plan(12, 3);
-  const StepUnderTest step{small(), with};
+  ParallelConfig with = layout(12, 3);
+  const TrainingStepUnderTest step{small(), with};
   CHECK(step.bytes_of("head.norm.gain.shard") == 2 * 6);
 }
 
 TEST_CASE("ZeRO-1 and -2 may gather the updated weights at the start of the next step") {
   const ModelConfig model = small();
-  ParallelConfig with = plan(4, 1);
+  ParallelConfig with = layout(4, 1);
   const auto first_gather = [&] {
-    const StepUnderTest step{model, with};
+    const TrainingStepUnderTest step{model, with};
     const auto& operations = step.role().operations;
     for (std::size_t i = 0; i < operations.size(); ++i) {
       if (operations[i].operation->name == "gather_weights") {
@@ -287,7 +287,7 @@ TEST_CASE("ZeRO-1 and -2 may gather the updated weights at the start of the next
   with.overlap.insert(Overlap::dp_parameters);
   CHECK(first_gather().first == 0);
   // The shards that were updated are kept from one step to the next: 2 bytes more per parameter.
-  const StepUnderTest step{model, with};
+  const TrainingStepUnderTest step{model, with};
   CHECK(resident_bytes(step.role())[Category::buffer].count() >= weights_of(model) / 4);
 }
 

@@ -94,7 +94,7 @@ TEST_CASE("a second forward pass that stops early ends with the last tensor that
     ModelGraph graph = gpt(AttentionKind::flash, dropout);
     const std::vector<std::string> forward = names(layer(graph).forward);
     recompute(graph, Recompute::full, true);
-    // Of the last product's result backward reads nothing; of dropout after it the mask.
+    // Of the last GEMM's result backward reads nothing; of dropout after it the mask.
     const std::string last = dropout > 0 ? "mlp.dropout" : "mlp.activation";
     const auto end = std::find(forward.begin(), forward.end(), last) + 1;
     REQUIRE(end <= forward.end());
@@ -105,7 +105,7 @@ TEST_CASE("a second forward pass that stops early ends with the last tensor that
 TEST_CASE(
     "every second product is kept, and attention; what backward needs of the rest is done again") {
   ModelGraph graph = gpt(AttentionKind::flash, 0);
-  recompute(graph, Recompute::every_second_product);
+  recompute(graph, Recompute::every_second_gemm);
   // Products in order: q, k, v, out, up, down. The second, fourth and sixth are not kept; of down's
   // result backward reads nothing, nor of what is added to it. Kept: q, v, up, attention.
   CHECK(again(layer(graph)) == std::vector<std::string>{"attention.norm", "attention.k",
@@ -179,10 +179,10 @@ TEST_CASE(
     for (const Ref& ref : operation.reads) CHECK(!late.contains(ref.tensor));
   }
   // Products of the second are those of weights: Q, K, V, the output, up and down.
-  const auto products =
+  const auto gemms =
       std::count_if(halves.weight_gradients.begin(), halves.weight_gradients.end(),
                     [](const Operation& one) { return one.kind == OperationKind::matmul; });
-  CHECK(products == 6);
+  CHECK(gemms == 6);
 }
 
 TEST_CASE("backward in halves: of the first block everything is in the second") {

@@ -210,7 +210,7 @@ std::vector<std::string> notes_of(const std::vector<std::string>& overrides) {
   return out;
 }
 
-TEST_CASE("what a plan has no use for is refused, what it merely has no traffic for is told") {
+TEST_CASE("what a layout has no use for is refused, what it merely has no traffic for is told") {
   using Keys = std::vector<std::string>;
   CHECK(notes_of({}).empty());
   for (const std::string set :

@@ -117,7 +117,7 @@ TEST_CASE("reader and schema agree on what is a scenario") {
   }
 }
 
-TEST_CASE("an impossible plan says what would be possible, and which override made it so") {
+TEST_CASE("an impossible layout says what would be possible, and which override made it so") {
   const auto error = [](const std::string& name, const std::vector<std::string>& overrides) {
     try {
       (void)load(name, overrides);

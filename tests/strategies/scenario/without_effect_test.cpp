@@ -10,7 +10,7 @@
 #include "strategies/scenario/scenario_json.hpp"
 #include "strategies/scenario/scenario_parallel.hpp"
 #include "strategies/sharding/device_mesh.hpp"
-#include "tests/strategies/step/random_plans.hpp"
+#include "tests/strategies/step/random_layouts.hpp"
 #include "tests/strategies/step/step_under_test.hpp"
 
 /// Values that change nothing are told, and only those.
@@ -134,7 +134,7 @@ struct Reset {
   return json_text(json_of(parallel));
 }
 
-/// Whether a value says what is so by default in this plan: all ranks as shards, as many ranks in
+/// Whether a value says what is so by default in this layout: all ranks as shards, as many ranks in
 /// an all-to-all as share a node, a ring of all that is cut. Shards without ZeRO, which a scenario
 /// is refused for, still divide the mesh.
 [[nodiscard]] bool says_default(const ParallelConfig& of, const ParallelConfig& usual,
@@ -151,9 +151,9 @@ struct Reset {
   });
 }
 
-/// Random plans, with what they leave at its default drawn too.
-[[nodiscard]] std::vector<RandomPlan> varied_plans() {
-  std::vector<RandomPlan> out = random_plans(17, 300);
+/// Random layouts, with what they leave at its default drawn too.
+[[nodiscard]] std::vector<RandomLayout> varied_layouts() {
+  std::vector<RandomLayout> out = random_layouts(17, 300);
   for (std::size_t i = 0; i < out.size(); ++i) {
     ParallelConfig& parallel = out[i].parallel;
     parallel.prefetch = i % 3 != 0;
@@ -163,7 +163,7 @@ struct Reset {
     if (alone && parallel.zero == 0 && !parallel.state.offload)
       parallel.exchange = GradientExchange::parameter_averaging;
   }
-  std::erase_if(out, [](const RandomPlan& plan) { return !possible(plan); });
+  std::erase_if(out, [](const RandomLayout& layout) { return !possible(layout); });
   return out;
 }
 
@@ -173,15 +173,15 @@ TEST_CASE(
     "a value is told to be without effect where the program is the same without it, only there") {
   int same = 0;
   int other = 0;
-  for (const RandomPlan& plan : varied_plans()) {
-    CAPTURE(to_string(plan));
-    const auto found = values_without_effect(plan.model, plan.parallel, kPerNode);
-    const std::string program = text_of(plan.model, plan.parallel);
+  for (const RandomLayout& layout : varied_layouts()) {
+    CAPTURE(to_string(layout));
+    const auto found = values_without_effect(layout.model, layout.parallel, kPerNode);
+    const std::string program = text_of(layout.model, layout.parallel);
     for (const Reset& reset : resets()) {
-      RandomPlan usual = plan;
+      RandomLayout usual = layout;
       reset.apply(usual.parallel);
-      if (written(usual.parallel) == written(plan.parallel) || !possible(usual)) continue;
-      if (says_default(plan.parallel, usual.parallel, reset.key)) continue;
+      if (written(usual.parallel) == written(layout.parallel) || !possible(usual)) continue;
+      if (says_default(layout.parallel, usual.parallel, reset.key)) continue;
       CAPTURE(reset.key);
       CAPTURE(reset.part);
       const bool changes = text_of(usual.model, usual.parallel) != program;

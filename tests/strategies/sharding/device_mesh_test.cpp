@@ -8,7 +8,7 @@
 namespace lockstep {
 namespace {
 
-[[nodiscard]] ParallelConfig plan(int tp, int cp, int dp, int pp) {
+[[nodiscard]] ParallelConfig layout(int tp, int cp, int dp, int pp) {
   ParallelConfig out;
   out.tp = tp;
   out.cp = cp;
@@ -24,7 +24,7 @@ namespace {
 }  // namespace
 
 TEST_CASE("the first axis of the order varies fastest") {
-  ParallelConfig with = plan(2, 2, 2, 2);
+  ParallelConfig with = layout(2, 2, 2, 2);
   with.order = {"tp", "cp", "dp", "pp"};
   const Mesh usual = device_mesh(with, 0, 8);
   CHECK(usual.ranks() == 16);
@@ -44,7 +44,7 @@ TEST_CASE("every order gives the same number of groups of the same sizes") {
   std::array<std::string, 4> order{"tp", "cp", "dp", "pp"};
   std::sort(order.begin(), order.end());
   do {
-    ParallelConfig with = plan(2, 3, 4, 5);
+    ParallelConfig with = layout(2, 3, 4, 5);
     with.order.assign(order.begin(), order.end());
     const Mesh mesh = device_mesh(with, 0, 8);
     CHECK(mesh.ranks() == 120);
@@ -58,7 +58,7 @@ TEST_CASE("every order gives the same number of groups of the same sizes") {
 
 TEST_CASE("experts are cut along the innermost part of dp * cp, edp is the rest") {
   // 4 ranks of cp inside 4 of dp: ep 8 takes all of cp and a half of dp.
-  ParallelConfig with = plan(1, 4, 4, 1);
+  ParallelConfig with = layout(1, 4, 4, 1);
   for (const int ep : {1, 2, 4, 8, 16}) {
     CAPTURE(ep);
     with.ep = ep;
@@ -75,7 +75,7 @@ TEST_CASE("experts are cut along the innermost part of dp * cp, edp is the rest"
 }
 
 TEST_CASE("ZeRO's shards and experts may cut the replicas at different places") {
-  ParallelConfig with = plan(1, 1, 16, 1);
+  ParallelConfig with = layout(1, 1, 16, 1);
   with.ep = 8;
   with.shard_ranks = 4;
   const Mesh mesh = device_mesh(with, 0, 8);
@@ -90,7 +90,7 @@ TEST_CASE("ZeRO's shards and experts may cut the replicas at different places") 
 }
 
 TEST_CASE("the all-to-all lies inside, the ring outside") {
-  ParallelConfig with = plan(2, 8, 1, 1);
+  ParallelConfig with = layout(2, 8, 1, 1);
   with.cp_kind = ContextKind::both;
   with.ulysses = 4;
   const Mesh mesh = device_mesh(with, 0, 8);
@@ -100,7 +100,7 @@ TEST_CASE("the all-to-all lies inside, the ring outside") {
 }
 
 TEST_CASE("an all-to-all takes as many ranks as share a node, where nothing is said") {
-  ParallelConfig with = plan(2, 8, 1, 1);
+  ParallelConfig with = layout(2, 8, 1, 1);
   CHECK(ulysses_degree(with, 8) == 1);
   with.cp_kind = ContextKind::ulysses;
   CHECK(ulysses_degree(with, 8) == 8);
@@ -115,14 +115,14 @@ TEST_CASE("an all-to-all takes as many ranks as share a node, where nothing is s
 
 TEST_CASE("heads of keys: the part of tp and of ulysses that cuts them") {
   // tp 8 and 2 heads: 2 parts, which 4 neighbours each share.
-  const Mesh tensor = device_mesh(plan(8, 1, 1, 1), 2, 8);
+  const Mesh tensor = device_mesh(layout(8, 1, 1, 1), 2, 8);
   CHECK(group(tensor, 0, "tp_kv") == std::vector<int>{0, 4});
   CHECK(tensor.size(tensor.axis("tp")) == 8);
   // Enough heads: all of tp cuts them.
-  const Mesh enough = device_mesh(plan(8, 1, 1, 1), 16, 8);
+  const Mesh enough = device_mesh(layout(8, 1, 1, 1), 16, 8);
   CHECK(enough.axis("tp_kv") == enough.axis("tp"));
   // tp 2 takes two of 4 heads apart, ulysses 4 the two that are left: by 2.
-  ParallelConfig with = plan(2, 4, 1, 1);
+  ParallelConfig with = layout(2, 4, 1, 1);
   with.cp_kind = ContextKind::ulysses;
   const Mesh both = device_mesh(with, 4, 8);
   CHECK(both.size(both.axis("tp_kv")) == 2);
@@ -131,21 +131,21 @@ TEST_CASE("heads of keys: the part of tp and of ulysses that cuts them") {
 }
 
 TEST_CASE("meshes that cannot be say why") {
-  ParallelConfig with = plan(1, 2, 3, 1);
+  ParallelConfig with = layout(1, 2, 3, 1);
   with.ep = 4;
   CHECK(mesh_problem(with, 0, 8) == "ep = 4 does not divide dp * cp = 6");
   with.ep = 1;
   with.shard_ranks = 4;
   CHECK(mesh_problem(with, 0, 8) == "shard_ranks = 4 does not divide dp * cp = 6");
   // 3 ranks of cp inside 2 of dp: a group of two would have to cut the three.
-  with = plan(1, 3, 2, 1);
+  with = layout(1, 3, 2, 1);
   with.ep = 2;
   CHECK(mesh_problem(with, 0, 8).has_value());
   with.order = {"tp", "dp", "cp", "pp"};  // dp inside: it is the two
   CHECK(!mesh_problem(with, 0, 8));
   // 6 ranks of cp in all-to-alls of 2, which share a node of 8 / 3 GPUs: three experts' parts would
   // have to cut these.
-  with = plan(3, 6, 1, 1);
+  with = layout(3, 6, 1, 1);
   with.cp_kind = ContextKind::both;
   with.ep = 3;
   CHECK(mesh_problem(with, 12, 8).has_value());

@@ -44,21 +44,21 @@ ModelConfig model() {
 
 struct Found {
   std::int64_t messages = 0;  // bytes of all-to-alls
-  double products = 0;        // FLOPs of the experts' products on a rank
+  double gemms = 0;           // FLOPs of the experts' GEMMs on a rank
   double share = 0;           // of these, by the mean rank
   std::int64_t taken_in = 0;  // bytes of what the experts take in
   std::int64_t sent = 0;      // bytes of what a rank sends to them
 };
 
 Found found(int ep, std::optional<double> skew, double capacity = 0) {
-  ParallelConfig plan;
-  plan.dp = 8;
-  plan.ep = ep;
-  plan.micro_batch = 8;
-  plan.global_batch = 64;
-  plan.expert_skew = skew;
-  plan.capacity_factor = capacity;
-  const test::StepUnderTest step{model(), plan};
+  ParallelConfig layout;
+  layout.dp = 8;
+  layout.ep = ep;
+  layout.micro_batch = 8;
+  layout.global_batch = 64;
+  layout.expert_skew = skew;
+  layout.capacity_factor = capacity;
+  const test::TrainingStepUnderTest step{model(), layout};
   Found out;
   out.messages = step.traffic("ep", Collective::all_to_all).bytes;
   for (const Routine& routine : step.program().routines) {
@@ -67,7 +67,7 @@ Found found(int ep, std::optional<double> skew, double capacity = 0) {
       if (operation.kind != OperationKind::matmul || !operation.name.starts_with("experts."))
         continue;
       const double flops = kernel_of(step.program(), routine, i).flops;
-      out.products += flops;
+      out.gemms += flops;
       out.share += flops / operation.factor;
     }
   }
@@ -81,16 +81,16 @@ TEST_CASE("skew moves products, messages and memory of the busiest rank") {
   const Found even = found(8, std::nullopt);
   const Found skewed = found(8, 4);
   CHECK(skewed.messages == 4 * even.messages);
-  CHECK(skewed.products == 4 * even.products);
+  CHECK(skewed.gemms == 4 * even.gemms);
   CHECK(skewed.taken_in == 4 * even.taken_in);
-  CHECK(skewed.share == doctest::Approx(even.products));  // what all ranks do stays
+  CHECK(skewed.share == doctest::Approx(even.gemms));  // what all ranks do stays
 }
 
 // Four a rank: (4 + 3 * 4 / 7) / 4 = 10 / 7.
 TEST_CASE("several experts a rank share what is missing elsewhere") {
   const Found even = found(2, std::nullopt);
   const Found skewed = found(2, 4);
-  CHECK(skewed.products == doctest::Approx(even.products * 10 / 7).epsilon(0.01));
+  CHECK(skewed.gemms == doctest::Approx(even.gemms * 10 / 7).epsilon(0.01));
   CHECK(static_cast<double>(skewed.messages) ==
         doctest::Approx(static_cast<double>(even.messages) * 10 / 7).epsilon(0.01));
 }
@@ -98,19 +98,19 @@ TEST_CASE("several experts a rank share what is missing elsewhere") {
 TEST_CASE("where all experts are on every rank, skew changes nothing") {
   const Found even = found(1, std::nullopt);
   const Found skewed = found(1, 4);
-  CHECK(skewed.products == even.products);
+  CHECK(skewed.gemms == even.gemms);
   CHECK(skewed.taken_in == even.taken_in);
 }
 
 TEST_CASE("what a rank sends to experts is as much as ever") {
   const auto slots = [](std::optional<double> skew) {
-    ParallelConfig plan;
-    plan.dp = 8;
-    plan.ep = 8;
-    plan.micro_batch = 8;
-    plan.global_batch = 64;
-    plan.expert_skew = skew;
-    const test::StepUnderTest step{model(), plan};
+    ParallelConfig layout;
+    layout.dp = 8;
+    layout.ep = 8;
+    layout.micro_batch = 8;
+    layout.global_batch = 64;
+    layout.expert_skew = skew;
+    const test::TrainingStepUnderTest step{model(), layout};
     for (const test::Message& message : step.messages()) {
       if (message.collective() != Collective::all_to_all) continue;
       const std::uint32_t sent = message.in_role->reads.front();
@@ -126,11 +126,11 @@ TEST_CASE("what a rank sends to experts is as much as ever") {
 TEST_CASE(
     "a capacity without skew fills all slots; with it experts hold what comes, at most that") {
   const Found even = found(8, std::nullopt);
-  CHECK(found(8, std::nullopt, 2).products == 2 * even.products);
-  CHECK(found(8, 4, 2).products == 2 * even.products);
-  CHECK(found(8, 1.5, 2).products == 1.5 * even.products);
+  CHECK(found(8, std::nullopt, 2).gemms == 2 * even.gemms);
+  CHECK(found(8, 4, 2).gemms == 2 * even.gemms);
+  CHECK(found(8, 1.5, 2).gemms == 1.5 * even.gemms);
   CHECK(found(8, 1.5, 2).messages == even.messages * 3 / 2);
-  CHECK(found(8, 1, 2).products == even.products);
+  CHECK(found(8, 1, 2).gemms == even.gemms);
 }
 
 }  // namespace

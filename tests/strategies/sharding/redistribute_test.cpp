@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "strategies/sharding/cuts.hpp"
+#include "strategies/sharding/placement.hpp"
 
 /// From one placement to another: which communication, in which order.
 

@@ -68,13 +68,13 @@ double error(Duration time, double measured) {
   return std::abs(time.seconds() / measured - 1);
 }
 
-void add_products(const Table& table, Errors& errors) {
+void add_gemms(const Table& table, Errors& errors) {
   DeviceModel figures = device_model(shipped(table.text("device")), "fused");
   figures.fp8_casts = {0, 0};  // the tables time products of operands that are there
   const Roofline model{figures};
   const bool fp8 = table.text("precision") == "fp8";
   for (const auto& row : table.rows()) {
-    Kernel kernel = product_kernel(whole(row[0]), whole(row[1]), whole(row[2]));
+    Kernel kernel = gemm_kernel(whole(row[0]), whole(row[1]), whole(row[2]));
     if (fp8) {
       kernel.math = Dtype::fp8;
       kernel.moved_bytes = (row[0] + row[1]) * row[2] + 2 * row[0] * row[1];
@@ -140,7 +140,7 @@ std::map<std::string, Errors> all_errors() {
   for (const JsonValue& value : *document.root.get_if<JsonArray>()) {
     const Table table{*value.get_if<JsonObject>()};
     if (table.text("kind") == "products") {
-      add_products(table, out[table.text("device") + " " + table.text("precision")]);
+      add_gemms(table, out[table.text("device") + " " + table.text("precision")]);
     } else {
       add_attention(table, out[table.text("device") + " " + table.text("implementation")]);
     }
@@ -182,7 +182,7 @@ TEST_CASE("no shipped GPU beats its datasheet, and the best product comes near w
     const auto model = cost_model(device, "", {});
     double best = 0;
     for (const std::int64_t size : {512, 1024, 2048, 4096, 8192, 16384}) {
-      Kernel kernel = product_kernel(size, size, size);
+      Kernel kernel = gemm_kernel(size, size, size);
       kernel.math = Dtype::fp16;
       const double seconds = model->time(kernel).seconds();
       best = std::max(best, kernel.flops / seconds / peak);
@@ -197,7 +197,7 @@ TEST_CASE("the best product of a search over shapes is no faster than was found"
   // Bekman, ml-engineering, 744d01e1: A100 SXM 271.2 TFLOP/s at 1024 * 10240 * 5120, H100 SXM 794.5
   // at 2048 * 2048 * 13312, as fast as any shape of some thousands. Within a tenth.
   const auto rate = [](const std::string& device, std::int64_t m, std::int64_t n, std::int64_t k) {
-    const Kernel kernel = product_kernel(m, n, k);
+    const Kernel kernel = gemm_kernel(m, n, k);
     return kernel.flops / Roofline{device_model(shipped(device))}.time(kernel).seconds();
   };
   CHECK(rate("a100-sxm4-80gb", 1024, 10240, 5120) == doctest::Approx(271.2e12).epsilon(0.1));
@@ -207,7 +207,7 @@ TEST_CASE("the best product of a search over shapes is no faster than was found"
 TEST_CASE("in a step short products find the clocks as far down as long ones") {
   // hopper.json: long products lose 0.166 of their rate, one of 0.1 ms at the peak next to nothing.
   const Device device = shipped("h100-sxm5-80gb");
-  const Kernel kernel = product_kernel(1024, 8192, 6144);
+  const Kernel kernel = gemm_kernel(1024, 8192, 6144);
   const double alone = Roofline{device_model(device)}.time(kernel).seconds();
   const double in_step = cost_model(device, "", {})->time(kernel).seconds();
   CHECK(in_step / alone == doctest::Approx(1 / (1 - 0.166)).epsilon(0.03));
@@ -215,7 +215,7 @@ TEST_CASE("in a step short products find the clocks as far down as long ones") {
 
 TEST_CASE("a V100 reaches some 90 of its 125 TFLOP/s") {
   // 83 of 112.7 on another board (Markidis et al. 2018) are 92 of 125.
-  Kernel kernel = product_kernel(8192, 8192, 8192);
+  Kernel kernel = gemm_kernel(8192, 8192, 8192);
   kernel.math = Dtype::fp16;
   const auto model = cost_model(shipped("v100-sxm2-16gb"), "", {});
   CHECK(kernel.flops / model->time(kernel).seconds() == doctest::Approx(90e12).epsilon(0.1));
@@ -223,7 +223,7 @@ TEST_CASE("a V100 reaches some 90 of its 125 TFLOP/s") {
 
 TEST_CASE("a sustained rate replaces the device") {
   // 3.14e23 FLOPs at 28 TFLOP/s would be 355 years; here the 28e12 of one second.
-  Kernel kernel = product_kernel(1, 1, 1);
+  Kernel kernel = gemm_kernel(1, 1, 1);
   kernel.flops = 28e12;
   const auto model = cost_model(shipped("host"), "", FlopRate{28e12});
   CHECK(model->time(kernel).seconds() == 1);

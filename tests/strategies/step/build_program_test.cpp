@@ -7,10 +7,10 @@
 #include "sim/program/kernel.hpp"
 #include "strategies/models/count.hpp"
 #include "strategies/step/lowering/lowering.hpp"
-#include "tests/strategies/step/random_plans.hpp"
+#include "tests/strategies/step/random_layouts.hpp"
 #include "tests/strategies/step/step_under_test.hpp"
 
-/// What holds for every training step, whatever the plan.
+/// What holds for every training step, whatever the layout.
 
 namespace lockstep::test {
 namespace {
@@ -20,7 +20,7 @@ using Agreed = std::tuple<Collective, std::int64_t, std::string>;
 /// By members: what each of them calls, in its order.
 using Calls = std::map<std::vector<int>, std::map<int, std::vector<Agreed>>>;
 
-[[nodiscard]] std::vector<int> players(const StepUnderTest& step, std::size_t role) {
+[[nodiscard]] std::vector<int> players(const TrainingStepUnderTest& step, std::size_t role) {
   const Program& program = step.program();
   std::vector<int> out;
   const int hosts = static_cast<int>(std::count_if(program.roles.begin(), program.roles.end(),
@@ -31,7 +31,7 @@ using Calls = std::map<std::vector<int>, std::map<int, std::vector<Agreed>>>;
   return out;
 }
 
-[[nodiscard]] Calls collectives(const StepUnderTest& step) {
+[[nodiscard]] Calls collectives(const TrainingStepUnderTest& step) {
   Calls out;
   for (std::size_t role = 0; role < step.roles().size(); ++role) {
     for (const int rank : players(step, role)) {
@@ -48,7 +48,7 @@ using Calls = std::map<std::vector<int>, std::map<int, std::vector<Agreed>>>;
 /// From, to, what, bytes: how often sent less how often received.
 using Letters = std::map<std::tuple<int, int, TensorInstance, std::int64_t>, int>;
 
-[[nodiscard]] Letters letters(const StepUnderTest& step) {
+[[nodiscard]] Letters letters(const TrainingStepUnderTest& step) {
   Letters out;
   const Mesh& mesh = step.mesh();
   for (std::size_t role = 0; role < step.roles().size(); ++role) {
@@ -73,7 +73,7 @@ using Letters = std::map<std::tuple<int, int, TensorInstance, std::int64_t>, int
 }
 
 /// Floating-point operations of a role.
-[[nodiscard]] double flops_of(const StepUnderTest& step, std::size_t role) {
+[[nodiscard]] double flops_of(const TrainingStepUnderTest& step, std::size_t role) {
   std::map<RoutineId, double> of_routine;
   double sum = 0;
   for (const Call& call : step.program().roles[role].calls) {
@@ -87,7 +87,7 @@ using Letters = std::map<std::tuple<int, int, TensorInstance, std::int64_t>, int
   return sum;
 }
 
-[[nodiscard]] double flops_of_all(const StepUnderTest& step) {
+[[nodiscard]] double flops_of_all(const TrainingStepUnderTest& step) {
   double sum = 0;
   for (std::size_t role = 0; role < step.roles().size(); ++role) {
     sum += flops_of(step, role) * step.players(role);
@@ -95,15 +95,15 @@ using Letters = std::map<std::tuple<int, int, TensorInstance, std::int64_t>, int
   return sum;
 }
 
-[[nodiscard]] double flops_of_one_device(const RandomPlan& plan) {
+[[nodiscard]] double flops_of_one_device(const RandomLayout& layout) {
   ParallelConfig alone;
-  alone.micro_batch = plan.parallel.micro_batch * plan.parallel.dp;
-  alone.global_batch = plan.parallel.global_batch;
-  return flops_of_all(StepUnderTest{plan.model, alone});
+  alone.micro_batch = layout.parallel.micro_batch * layout.parallel.dp;
+  alone.global_batch = layout.parallel.global_batch;
+  return flops_of_all(TrainingStepUnderTest{layout.model, alone});
 }
 
 /// Elements of all weights that some rank reads, over all ranks.
-[[nodiscard]] std::int64_t elements_over_ranks(const StepUnderTest& step,
+[[nodiscard]] std::int64_t elements_over_ranks(const TrainingStepUnderTest& step,
                                                const std::vector<std::string>& names) {
   std::int64_t sum = 0;
   for (std::size_t role = 0; role < step.roles().size(); ++role) {
@@ -127,8 +127,8 @@ using Letters = std::map<std::tuple<int, int, TensorInstance, std::int64_t>, int
   return out;
 }
 
-/// The kernel of a product.
-[[nodiscard]] Kernel kernel(const StepUnderTest& step, std::string_view routine,
+/// The kernel of a GEMM.
+[[nodiscard]] Kernel kernel(const TrainingStepUnderTest& step, std::string_view routine,
                             std::string_view operation) {
   const Routine& in = step.program().routines[step.routine(routine)];
   for (std::size_t i = 0; i < in.operations.size(); ++i) {
@@ -138,8 +138,8 @@ using Letters = std::map<std::tuple<int, int, TensorInstance, std::int64_t>, int
   return {};
 }
 
-void check_product(const Kernel& kernel, std::int64_t batches, std::int64_t m, std::int64_t n,
-                   std::int64_t k) {
+void check_gemm(const Kernel& kernel, std::int64_t batches, std::int64_t m, std::int64_t n,
+                std::int64_t k) {
   CHECK(kernel.batches == batches);
   CHECK(kernel.m == m);
   CHECK(kernel.n == n);
@@ -159,21 +159,19 @@ TEST_CASE("local shapes: tensor parallelism cuts heads and inner dimensions, con
       with.cp = cp;
       with.micro_batch = 3;
       with.global_batch = 3;
-      const StepUnderTest step{transformer(small()), with};
+      const TrainingStepUnderTest step{transformer(small()), with};
       const std::int64_t tokens = 3 * 32 / cp;
-      // Queries, keys and values in one product: (8 + 2 * 4) heads of 8.
-      check_product(kernel(step, "layer.forward", "attention.q"), 1, tokens, 16 * 8 / tp, 64);
-      check_product(kernel(step, "layer.forward", "attention.out"), 1, tokens, 64, 64 / tp);
-      check_product(kernel(step, "layer.forward", "mlp.up"), 1, tokens, 256 / tp, 64);
-      check_product(kernel(step, "layer.forward", "mlp.down"), 1, tokens, 64, 256 / tp);
-      check_product(kernel(step, "head.forward", "logits"), 1, tokens, 128 / tp, 64);
+      // Queries, keys and values in one GEMM: (8 + 2 * 4) heads of 8.
+      check_gemm(kernel(step, "layer.forward", "attention.q"), 1, tokens, 16 * 8 / tp, 64);
+      check_gemm(kernel(step, "layer.forward", "attention.out"), 1, tokens, 64, 64 / tp);
+      check_gemm(kernel(step, "layer.forward", "mlp.up"), 1, tokens, 256 / tp, 64);
+      check_gemm(kernel(step, "layer.forward", "mlp.down"), 1, tokens, 64, 256 / tp);
+      check_gemm(kernel(step, "head.forward", "logits"), 1, tokens, 128 / tp, 64);
       // Backward: gradients of the input have the input's shape, those of weights the weight's.
-      check_product(kernel(step, "layer.backward", "mlp.up.input_gradient"), 1, tokens, 64,
-                    256 / tp);
-      check_product(kernel(step, "layer.backward", "mlp.up.weight_gradient"), 1, 64, 256 / tp,
-                    tokens);
-      check_product(kernel(step, "layer.backward", "mlp.down.weight_gradient"), 1, 256 / tp, 64,
-                    tokens);
+      check_gemm(kernel(step, "layer.backward", "mlp.up.input_gradient"), 1, tokens, 64, 256 / tp);
+      check_gemm(kernel(step, "layer.backward", "mlp.up.weight_gradient"), 1, 64, 256 / tp, tokens);
+      check_gemm(kernel(step, "layer.backward", "mlp.down.weight_gradient"), 1, 256 / tp, 64,
+                 tokens);
     }
   }
 }
@@ -184,14 +182,14 @@ TEST_CASE("local shapes: attention has all tokens and some heads, or the ring's 
   with.cp = 2;
   SUBCASE("ulysses: 8 / (2 * 2) heads, all 32 tokens") {
     with.cp_kind = ContextKind::ulysses;
-    const StepUnderTest step{transformer(small()), with};
-    check_product(kernel(step, "layer.forward", "attention"), 2, 32, 32, 8);
+    const TrainingStepUnderTest step{transformer(small()), with};
+    check_gemm(kernel(step, "layer.forward", "attention"), 2, 32, 32, 8);
   }
   SUBCASE("ring: 8 / 2 heads, 16 tokens against 16") {
     with.zigzag = false;
-    const StepUnderTest step{transformer(small()), with};
-    check_product(kernel(step, "layer.forward", "attention.part0"), 4, 16, 16, 8);
-    check_product(kernel(step, "layer.forward", "attention.part1"), 4, 16, 16, 8);
+    const TrainingStepUnderTest step{transformer(small()), with};
+    check_gemm(kernel(step, "layer.forward", "attention.part0"), 4, 16, 16, 8);
+    check_gemm(kernel(step, "layer.forward", "attention.part1"), 4, 16, 16, 8);
   }
 }
 
@@ -205,25 +203,25 @@ TEST_CASE("local shapes: a rank has its experts and the tokens that come to them
   with.dp = 4;
   with.global_batch = 4;
   SUBCASE("every rank has all experts, with its own tokens: a quarter") {
-    const StepUnderTest step{transformer(experts), with};
-    check_product(kernel(step, "expert_layer.forward", "experts.up"), 8, 8, 96, 64);
+    const TrainingStepUnderTest step{transformer(experts), with};
+    check_gemm(kernel(step, "expert_layer.forward", "experts.up"), 8, 8, 96, 64);
   }
   SUBCASE("two experts each, with the tokens of all ranks") {
     with.ep = 4;
-    const StepUnderTest step{transformer(experts), with};
-    check_product(kernel(step, "expert_layer.forward", "experts.up"), 2, 32, 96, 64);
-    check_product(kernel(step, "expert_layer.forward", "experts.down"), 2, 32, 64, 96);
+    const TrainingStepUnderTest step{transformer(experts), with};
+    check_gemm(kernel(step, "expert_layer.forward", "experts.up"), 2, 32, 96, 64);
+    check_gemm(kernel(step, "expert_layer.forward", "experts.down"), 2, 32, 64, 96);
   }
   SUBCASE("four experts each, with the tokens of half of the ranks") {
     with.ep = 2;
-    const StepUnderTest step{transformer(experts), with};
-    check_product(kernel(step, "expert_layer.forward", "experts.up"), 4, 16, 96, 64);
+    const TrainingStepUnderTest step{transformer(experts), with};
+    check_gemm(kernel(step, "expert_layer.forward", "experts.up"), 4, 16, 96, 64);
   }
   SUBCASE("their inner dimension is cut by tensor parallelism too") {
     with.ep = 4;
     with.tp = 2;
-    const StepUnderTest step{transformer(experts), with};
-    check_product(kernel(step, "expert_layer.forward", "experts.up"), 2, 32, 48, 64);
+    const TrainingStepUnderTest step{transformer(experts), with};
+    check_gemm(kernel(step, "expert_layer.forward", "experts.up"), 2, 32, 48, 64);
   }
 }
 
@@ -235,7 +233,7 @@ TEST_CASE("weights: all ranks together have each as often as it is replicated") 
   with.dp = 2;
   with.global_batch = 4;
   with.schedule = PipelineOrder::gpipe;
-  const StepUnderTest step{transformer(small()), with};
+  const TrainingStepUnderTest step{transformer(small()), with};
   constexpr std::int64_t kReplicas = 2 * 2;  // dp * cp
   constexpr std::int64_t kH = 64;
   // Cut by tensor parallelism: 2h^2(1 + g/a) of attention and 8h^2 of the MLP a layer, and both
@@ -244,7 +242,7 @@ TEST_CASE("weights: all ranks together have each as often as it is replicated") 
   CHECK(elements_over_ranks(step, {"attention.q.weight", "attention.k.weight", "attention.v.weight",
                                    "attention.out.weight", "mlp.up.weight", "mlp.down.weight",
                                    "embedding.weight", "head.weight"}) == kReplicas * cut);
-  // On every rank of tensor parallelism: norms and biases of row products.
+  // On every rank of tensor parallelism: norms and biases of row GEMMs.
   CHECK(elements_over_ranks(step, {"attention.norm.gain", "attention.norm.bias", "mlp.norm.gain",
                                    "mlp.norm.bias", "attention.out.bias", "mlp.down.bias"}) ==
         kReplicas * 4 * 2 * 6 * kH);
@@ -255,7 +253,7 @@ TEST_CASE("weights: heads of keys that are fewer than the ranks are replicated")
   grouped.kv_heads = 2;
   ParallelConfig with;
   with.tp = 8;
-  const StepUnderTest step{transformer(grouped), with};
+  const TrainingStepUnderTest step{transformer(grouped), with};
   // 2 heads over 8 ranks: one each, four times.
   CHECK(elements_over_ranks(step, {"attention.k.weight"}) == 4 * 2 * (64 * 2 * 8));
   CHECK(elements_over_ranks(step, {"attention.q.weight"}) == 2 * (64 * 8 * 8));
@@ -271,29 +269,29 @@ TEST_CASE("weights: an expert is on dp * cp / ep ranks") {
   with.cp = 2;
   with.ep = 4;
   with.global_batch = 4;
-  const StepUnderTest step{transformer(experts), with};
+  const TrainingStepUnderTest step{transformer(experts), with};
   CHECK(elements_over_ranks(step, {"experts.up.weight"}) == 2 * (2 * 8 * 64 * 128));
   CHECK(elements_over_ranks(step, {"router.weight"}) == 8 * (2 * 64 * 8));
 }
 
 TEST_CASE("parameters: the weights of one device are the model's parameters") {
-  for (const RandomPlan& plan : random_plans(11, 20)) {
+  for (const RandomLayout& layout : random_layouts(11, 20)) {
     ParallelConfig alone;
-    alone.global_batch = plan.parallel.global_batch;
-    const StepUnderTest step{plan.model, alone};
+    alone.global_batch = layout.parallel.global_batch;
+    const TrainingStepUnderTest step{layout.model, alone};
     std::int64_t sum = 0;
     for (std::uint32_t i = 0; i < step.role().instances.size(); ++i) {
       const Tensor& tensor = step.role().tensor(i);
       if (tensor.category == Category::weight) sum += local_elements(step.mesh(), tensor);
     }
-    CHECK(sum == count_parameters(plan.model).total());
+    CHECK(sum == count_parameters(layout.model).total());
   }
 }
 
-TEST_CASE("every plan: members of a communicator call the same collectives in the same order") {
-  for (const RandomPlan& plan : random_plans(1, 60)) {
-    CAPTURE(to_string(plan));
-    const StepUnderTest step{plan.model, plan.parallel};
+TEST_CASE("every layout: members of a communicator call the same collectives in the same order") {
+  for (const RandomLayout& layout : random_layouts(1, 60)) {
+    CAPTURE(to_string(layout));
+    const TrainingStepUnderTest step{layout.model, layout.parallel};
     for (const auto& [members, by_rank] : collectives(step)) {
       CHECK(by_rank.size() == members.size());
       for (const auto& [rank, calls] : by_rank) {
@@ -316,7 +314,7 @@ TEST_CASE("hosts and workers call the same collectives in the same order") {
         with.exchange = exchange;
         with.servers = servers;
         if (overlap) with.overlap = {Overlap::dp_gradients};
-        const StepUnderTest step{transformer(small()), with};
+        const TrainingStepUnderTest step{transformer(small()), with};
         for (const auto& [members, by_rank] : collectives(step)) {
           CHECK(by_rank.size() == members.size());
           for (const auto& [rank, calls] : by_rank) CHECK(calls == by_rank.begin()->second);
@@ -326,14 +324,14 @@ TEST_CASE("hosts and workers call the same collectives in the same order") {
   }
 }
 
-TEST_CASE("every plan: what is sent is received, of the same size") {
+TEST_CASE("every layout: what is sent is received, of the same size") {
   int piped = 0;
-  for (const RandomPlan& plan : random_plans(2, 60)) {
-    CAPTURE(to_string(plan));
-    const StepUnderTest step{plan.model, plan.parallel};
+  for (const RandomLayout& layout : random_layouts(2, 60)) {
+    CAPTURE(to_string(layout));
+    const TrainingStepUnderTest step{layout.model, layout.parallel};
     const Letters all = letters(step);
     CHECK(std::all_of(all.begin(), all.end(), [](const auto& one) { return one.second == 0; }));
-    if (plan.parallel.pp > 1) {
+    if (layout.parallel.pp > 1) {
       ++piped;
       CHECK(!all.empty());
     }
@@ -341,10 +339,10 @@ TEST_CASE("every plan: what is sent is received, of the same size") {
   CHECK(piped > 10);
 }
 
-TEST_CASE("every plan: operations wait for earlier ones of other streams alone") {
-  for (const RandomPlan& plan : random_plans(3, 30)) {
-    CAPTURE(to_string(plan));
-    const StepUnderTest step{plan.model, plan.parallel};
+TEST_CASE("every layout: operations wait for earlier ones of other streams alone") {
+  for (const RandomLayout& layout : random_layouts(3, 30)) {
+    CAPTURE(to_string(layout));
+    const TrainingStepUnderTest step{layout.model, layout.parallel};
     for (const RoleProgram& role : step.roles()) {
       for (std::uint32_t i = 0; i < role.operations.size(); ++i) {
         for (const std::uint32_t before : role.operations[i].after) {
@@ -357,25 +355,25 @@ TEST_CASE("every plan: operations wait for earlier ones of other streams alone")
   }
 }
 
-TEST_CASE("every plan: all ranks together compute what one device would") {
+TEST_CASE("every layout: all ranks together compute what one device would") {
   // Exactly: the operations are integers. What several ranks compute alike counts more often:
   // projections to replicated keys (kv_heads < tp), the router and the compression of latent
   // attention (not cut by tp), and a ring without zigzag, whose last rank has the most and is what
-  // a kernel says. Those plans do no less.
+  // a kernel says. Those layouts do no less.
   int equal = 0;
-  for (RandomPlan plan : random_plans(4, 60)) {
-    plan.parallel.recompute = Recompute::none;
-    CAPTURE(to_string(plan));
-    const ParallelConfig& parallel = plan.parallel;
+  for (RandomLayout layout : random_layouts(4, 60)) {
+    layout.parallel.recompute = Recompute::none;
+    CAPTURE(to_string(layout));
+    const ParallelConfig& parallel = layout.parallel;
     const bool ring = parallel.cp > 1 && parallel.cp_kind != ContextKind::ulysses &&
                       !(parallel.cp_kind == ContextKind::both &&
                         (parallel.cp == 2 || parallel.cp == parallel.ulysses));
-    const bool more = plan.shape().kv_heads % parallel.tp != 0 ||
-                      ((plan.shape().experts || plan.shape().latent) && parallel.tp > 1 &&
+    const bool more = layout.shape().kv_heads % parallel.tp != 0 ||
+                      ((layout.shape().experts || layout.shape().latent) && parallel.tp > 1 &&
                        !parallel.sequence_parallel) ||
                       (ring && !parallel.zigzag);
-    const double together = flops_of_all(StepUnderTest{plan.model, parallel});
-    const double alone = flops_of_one_device(plan);
+    const double together = flops_of_all(TrainingStepUnderTest{layout.model, parallel});
+    const double alone = flops_of_one_device(layout);
     if (more) {
       CHECK(together > alone);
     } else {
@@ -391,7 +389,7 @@ TEST_CASE("a ring without zigzag: the last rank attends to all parts before its 
   // One device has s^2 / 2: of attention 2(n - 1/2)/n as much.
   TransformerConfig shape = small();
   const auto attention = [&](const ParallelConfig& with) {
-    const StepUnderTest step{transformer(shape), with};
+    const TrainingStepUnderTest step{transformer(shape), with};
     double sum = 0;
     const Routine& forward = step.program().routines[step.routine("layer.forward")];
     for (std::size_t i = 0; i < forward.operations.size(); ++i) {
@@ -412,9 +410,9 @@ TEST_CASE("a ring without zigzag: the last rank attends to all parts before its 
 
 TEST_CASE("recomputation: the forward products of the layers once more") {
   ParallelConfig with;
-  const StepUnderTest none{transformer(small()), with};
+  const TrainingStepUnderTest none{transformer(small()), with};
   with.recompute = Recompute::full;
-  const StepUnderTest full{transformer(small()), with};
+  const TrainingStepUnderTest full{transformer(small()), with};
   const double layers = count_flops(transformer(small()), {true, false}).forward;
   CHECK(flops_of_all(full) - flops_of_all(none) == layers);
 }

@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <string>
 
-#include "sim/execute/device_plan/device_numbers.hpp"
-#include "sim/execute/device_plan/open_backend.hpp"
-#include "sim/execute/device_plan/plan_builder.hpp"
+#include "sim/execute/command_graph/command_graph_builder.hpp"
+#include "sim/execute/command_graph/device_numbers.hpp"
+#include "sim/execute/command_graph/open_backend.hpp"
 #include "sim/execute/schedule_checks/numeric.hpp"
 #include "strategies/scenario/scenario.hpp"
 #include "strategies/verification/shrink/shrink.hpp"
@@ -37,20 +37,20 @@ std::unique_ptr<Backend> gpus() {
 }
 
 double seconds_of_copy(Backend& gpu, std::int64_t bytes) {
-  PlanBuilder plan{1};
-  plan.add_stream("timed", 0);
+  CommandGraphBuilder graph{1};
+  graph.add_stream("timed", 0);
   const std::int64_t count = bytes / 4;
-  plan.add_buffer("from", 0, NumberType::fp32, count);
-  plan.add_buffer("to", 0, NumberType::fp32, count);
-  plan.copy(0, {1, 0, count}, {0, 0, count});
-  const auto loaded = gpu.load(plan.plan());
+  graph.add_buffer("from", 0, NumberType::fp32, count);
+  graph.add_buffer("to", 0, NumberType::fp32, count);
+  graph.copy(0, {1, 0, count}, {0, 0, count});
+  const auto loaded = gpu.load(graph.graph());
   loaded->scatter_numbers(0, {}, 1);
   return median(loaded->seconds(3, 9));
 }
 
-std::string error_of(Backend& gpu, const Plan& plan) {
+std::string error_of(Backend& gpu, const CommandGraph& graph) {
   try {
-    (void)gpu.load(plan);
+    (void)gpu.load(graph);
   } catch (const DeviceError& error) {
     return error.what();
   }
@@ -110,16 +110,16 @@ TEST_CASE("every shipped scenario trains as one device does on GPUs") {
     const Scenario scenario = load_scenario(entry.path(), {}, kConfigs);
     ShrinkLimits limits;
     limits.ranks = 16;
-    const ShrunkPlan plan =
+    const ShrunkLayout graph =
         shrink(scenario.model, scenario.parallel, scenario.cluster.cluster.gpus_per_node(), limits);
     for (const bool float32 : {false, true}) {
       VerificationOptions options;
       options.steps = 2;
       options.device = gpu.get();
-      options.devices = std::min(gpu->count(), plan.parallel.ranks());
+      options.devices = std::min(gpu->count(), graph.parallel.ranks());
       options.float32 = float32;
       const VerificationReport report =
-          verify_strategy(plan.model, plan.parallel, plan.gpus_per_node, options);
+          verify_strategy(graph.model, graph.parallel, graph.gpus_per_node, options);
       CHECK_MESSAGE(report.problem().empty(), report.problem());
     }
   }
@@ -139,21 +139,22 @@ TEST_CASE("more bytes take longer, and no memory is faster than any that is sold
 TEST_CASE("what does not fit says for what, how much there is, and that memory is out") {
   const auto gpu = gpus();
   if (gpu == nullptr) return;
-  PlanBuilder plan{1};
-  plan.add_stream("timed", 0);
-  plan.add_buffer("rank 0 data", 0, NumberType::fp64, std::int64_t{1} << 45);
-  const std::string error = error_of(*gpu, plan.plan());
+  CommandGraphBuilder graph{1};
+  graph.add_stream("timed", 0);
+  graph.add_buffer("rank 0 data", 0, NumberType::fp64, std::int64_t{1} << 45);
+  const std::string error = error_of(*gpu, graph.graph());
   CHECK(error.find("for rank 0 data on GPU 0: out of memory") != std::string::npos);
   // And what comes after still works.
   CHECK(seconds_of_copy(*gpu, 4096) > 0);
 }
 
-TEST_CASE("a plan for more GPUs than there are is refused, with both numbers") {
+TEST_CASE("a graph for more GPUs than there are is refused, with both numbers") {
   const auto gpu = gpus();
   if (gpu == nullptr) return;
-  PlanBuilder plan{gpu->count() + 1};
-  CHECK(error_of(*gpu, plan.plan()) == "a plan for " + std::to_string(gpu->count() + 1) +
-                                           " GPUs where there are " + std::to_string(gpu->count()));
+  CommandGraphBuilder graph{gpu->count() + 1};
+  CHECK(error_of(*gpu, graph.graph()) == "a plan for " + std::to_string(gpu->count() + 1) +
+                                             " GPUs where there are " +
+                                             std::to_string(gpu->count()));
 }
 
 }  // namespace

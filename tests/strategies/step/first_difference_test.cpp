@@ -27,7 +27,7 @@ constexpr double kSame = 1e-10;
   return transformer(out);
 }
 
-[[nodiscard]] ParallelConfig plan() {
+[[nodiscard]] ParallelConfig layout() {
   ParallelConfig out;
   out.micro_batch = 1;
   out.state.optimizer = Optimizer::momentum;
@@ -39,7 +39,7 @@ constexpr double kSame = 1e-10;
                                       const std::function<void(Program&)>& change,
                                       const ExecutionOptions& options = {}) {
   parallel.global_batch = 2L * parallel.dp;
-  ParallelConfig alone = plan();
+  ParallelConfig alone = layout();
   alone.micro_batch = parallel.dp;
   alone.global_batch = parallel.global_batch;
   Program program = build_program(model, parallel, 8);
@@ -74,7 +74,7 @@ constexpr double kSame = 1e-10;
 
 TEST_CASE(
     "a sum of tensor parallelism that is left out is named, in the layer where it comes first") {
-  ParallelConfig parallel = plan();
+  ParallelConfig parallel = layout();
   parallel.tp = 2;
   const std::string text = first_wrong(gpt(), parallel, [](Program& program) {
     operation(program, "mlp.down.tp.all_reduce").communication->over.clear();
@@ -87,7 +87,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a gradient that is scaled once too often is named") {
-  ParallelConfig parallel = plan();
+  ParallelConfig parallel = layout();
   parallel.dp = 2;
   const std::string text = first_wrong(gpt(), parallel, [](Program& program) {
     operation(program, "loss.sum.backward").factor *= 2;
@@ -98,7 +98,7 @@ TEST_CASE("a gradient that is scaled once too often is named") {
 
 // The step itself goes wrong from the loss on; what the loss reads comes first.
 TEST_CASE("a ring whose parts are mixed up is named where they are first used") {
-  ParallelConfig parallel = plan();
+  ParallelConfig parallel = layout();
   parallel.cp = 2;
   const std::string text = first_wrong(gpt(), parallel, [](Program& program) {
     operation(program, "attention.part1").ring_offset = 0;
@@ -112,7 +112,7 @@ TEST_CASE("a right program has no difference, whatever its order") {
   for (std::uint64_t order = 1; order <= 4; ++order) {
     ExecutionOptions options;
     options.order_seed = order;
-    ParallelConfig parallel = plan();
+    ParallelConfig parallel = layout();
     parallel.dp = 2;
     parallel.tp = 2;
     parallel.zero = 3;
@@ -128,7 +128,7 @@ TEST_CASE("a right program has no difference, whatever its order") {
 // Every collective in turn, done by everybody alone: whenever a loss or weight comes out wrong, the
 // place that is named is that collective or one of what follows from it.
 TEST_CASE("collectives that are left out are named themselves, or by who reads them") {
-  ParallelConfig parallel = plan();
+  ParallelConfig parallel = layout();
   parallel.tp = 2;
   parallel.sequence_parallel = false;
   const Program whole = build_program(

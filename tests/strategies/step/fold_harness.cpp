@@ -93,9 +93,10 @@ Cluster with_failed_link(const Cluster& cluster, std::uint64_t seed) {
   return first_cut_off(out) ? cluster : out;
 }
 
-std::string first_difference(const SimulatedStep& folded, const SimulatedStep& unfolded) {
-  const StepTimeline& a = folded.timeline;
-  const StepTimeline& b = unfolded.timeline;
+std::string first_difference(const SimulatedTrainingStep& folded,
+                             const SimulatedTrainingStep& unfolded) {
+  const TrainingStepTimeline& a = folded.timeline;
+  const TrainingStepTimeline& b = unfolded.timeline;
   const bool folds = !a.stands_in.empty();
   if ((folds ? a.stands_in.size() : a.ranks.size()) != b.ranks.size())
     return "not all ranks are there";
@@ -114,19 +115,19 @@ std::string first_difference(const SimulatedStep& folded, const SimulatedStep& u
   return folded.algorithms == unfolded.algorithms ? "" : "other algorithms are reported";
 }
 
-SimulatedStep simulated_step(const FoldCase& of, Folding fold) {
+SimulatedTrainingStep simulated_step(const FoldCase& of, Folding fold) {
   const auto program = std::make_shared<const Program>(
-      build_program(of.plan.model, of.plan.parallel, of.cluster.gpus_per_node()));
+      build_program(of.layout.model, of.layout.parallel, of.cluster.gpus_per_node()));
   SimulationOptions options = of.options;
   options.fidelity = Fidelity::all_ranks;
   options.fold = fold;
   options.nccl_tuning = LOCKSTEP_SOURCE_DIR "/configs/nccl/2.30.json";
-  return simulate(program, of.plan.parallel, of.cluster, of.device, Linear{of.slowdown}, options);
+  return simulate(program, of.layout.parallel, of.cluster, of.device, Linear{of.slowdown}, options);
 }
 
 FoldOutcome hold_against_unfolded(const FoldCase& of) {
-  const SimulatedStep folded = simulated_step(of, Folding::always);
-  const SimulatedStep unfolded = simulated_step(of, Folding::off);
+  const SimulatedTrainingStep folded = simulated_step(of, Folding::always);
+  const SimulatedTrainingStep unfolded = simulated_step(of, Folding::off);
   std::string difference = first_difference(folded, unfolded);
   if (difference.empty())
     difference = first_difference(simulated_step(of, Folding::automatic), unfolded);

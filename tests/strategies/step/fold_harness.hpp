@@ -4,7 +4,7 @@
 #include <string>
 
 #include "strategies/step/simulate.hpp"
-#include "tests/strategies/step/random_plans.hpp"
+#include "tests/strategies/step/random_layouts.hpp"
 
 /// Steps folded and not, held against each other.
 namespace lockstep::test {
@@ -23,7 +23,7 @@ namespace lockstep::test {
 
 struct FoldCase {
   std::string name;
-  RandomPlan plan;
+  RandomLayout layout;
   Cluster cluster;
   Device device{};
   SimulationOptions options{};
@@ -36,11 +36,11 @@ struct FoldOutcome {
   std::size_t ranks = 0;
 };
 /// All ranks, folded or not.
-[[nodiscard]] SimulatedStep simulated_step(const FoldCase& fold_case, Folding fold);
+[[nodiscard]] SimulatedTrainingStep simulated_step(const FoldCase& fold_case, Folding fold);
 /// Simulates both ways and compares every operation of every rank, links, transfers, algorithms;
 /// then as a user does who says nothing of folding, whether that folds or not.
 [[nodiscard]] FoldOutcome hold_against_unfolded(const FoldCase& fold_case);
-[[nodiscard]] std::string first_difference(const SimulatedStep& folded,
-                                           const SimulatedStep& unfolded);
+[[nodiscard]] std::string first_difference(const SimulatedTrainingStep& folded,
+                                           const SimulatedTrainingStep& unfolded);
 
 }  // namespace lockstep::test

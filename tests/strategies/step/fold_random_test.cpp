@@ -45,9 +45,9 @@ Cluster drawn_odd_cluster(std::mt19937_64& draw, int ranks) {
 }
 
 /// A straggler, a slow link, software that takes time, another network model: each now and then.
-FoldCase drawn(std::mt19937_64& draw, RandomPlan plan, Cluster cluster) {
-  const int ranks = plan.parallel.ranks();
-  FoldCase out{to_string(plan), std::move(plan), std::move(cluster)};
+FoldCase drawn(std::mt19937_64& draw, RandomLayout layout, Cluster cluster) {
+  const int ranks = layout.parallel.ranks();
+  FoldCase out{to_string(layout), std::move(layout), std::move(cluster)};
   const std::uint64_t stragglers = draw() % 3 == 0 ? 1 + draw() % 2 : 0;
   for (std::uint64_t i = 0; i < stragglers; ++i) {
     const auto rank = static_cast<int>(draw() % static_cast<std::uint64_t>(ranks));
@@ -82,18 +82,18 @@ struct Totals {
   int steps = 0;
 };
 
-/// Random plans on clusters that `place(draw, ranks)` makes; `change` them last.
+/// Random layouts on clusters that `place(draw, ranks)` makes; `change` them last.
 template <typename Place>
 Totals hold_all(std::uint64_t seed, const Place& place,
                 const std::function<void(std::mt19937_64&, FoldCase&)>& change = {}) {
   std::mt19937_64 draw{seed};
   Totals out;
-  for (const RandomPlan& of : random_plans(seed, cases())) {
-    RandomPlan plan = shrunk(of);
+  for (const RandomLayout& of : random_layouts(seed, cases())) {
+    RandomLayout layout = shrunk(of);
     // Some with enough microbatches for collectives to come again and again.
-    if (draw() % 4 == 0) plan.parallel.global_batch *= 4;
-    if (!possible(plan)) continue;
-    FoldCase fold_case = drawn(draw, plan, place(draw, plan.parallel.ranks()));
+    if (draw() % 4 == 0) layout.parallel.global_batch *= 4;
+    if (!possible(layout)) continue;
+    FoldCase fold_case = drawn(draw, layout, place(draw, layout.parallel.ranks()));
     if (change) change(draw, fold_case);
     CAPTURE(fold_case.name);
     const FoldOutcome outcome = hold_against_unfolded(fold_case);
@@ -139,9 +139,9 @@ TEST_CASE("the same where one switch reduces for several groups") {
     of.device = device;
     of.device.message_overhead = drawn.message_overhead;
     for (const char* group : {"dp", "tp", "hsdp"}) {
-      if (draw() % 2 == 0) of.plan.parallel.algorithms[group] = "nvls:chunks=2";
-      of.name += fmt::format("; {} by {}", group, of.plan.parallel.algorithms[group]);
-      if (of.plan.parallel.algorithms[group].empty()) of.plan.parallel.algorithms.erase(group);
+      if (draw() % 2 == 0) of.layout.parallel.algorithms[group] = "nvls:chunks=2";
+      of.name += fmt::format("; {} by {}", group, of.layout.parallel.algorithms[group]);
+      if (of.layout.parallel.algorithms[group].empty()) of.layout.parallel.algorithms.erase(group);
     }
   });
   CHECK(all.classes < all.ranks);

@@ -6,11 +6,11 @@
 
 #include "sim/trace/breakdown.hpp"
 #include "strategies/step/simulate.hpp"
-#include "tests/strategies/step/random_plans.hpp"
+#include "tests/strategies/step/random_layouts.hpp"
 #include "tests/strategies/step/step_under_test.hpp"
 #include "topologies/files/cluster_file.hpp"
 
-/// What may hide behind computation: nothing but what a plan's `overlap` names.
+/// What may hide behind computation: nothing but what a layout's `overlap` names.
 
 namespace lockstep::test {
 namespace {
@@ -34,8 +34,8 @@ class Linear final : public CostModel {
   [[nodiscard]] double slowdown_while_communicating() const override { return 1; }
 };
 
-[[nodiscard]] SimulatedStep simulated(const ModelConfig& model, const ParallelConfig& with,
-                                      Fidelity fidelity = Fidelity::all_ranks) {
+[[nodiscard]] SimulatedTrainingStep simulated(const ModelConfig& model, const ParallelConfig& with,
+                                              Fidelity fidelity = Fidelity::all_ranks) {
   const auto program = std::make_shared<const Program>(build_program(model, with, 8));
   SimulationOptions options;
   options.fidelity = fidelity;
@@ -49,7 +49,7 @@ class Linear final : public CostModel {
 /// By group, in picoseconds: what one simulated rank's transfers take less what its step waits for.
 using Hidden = std::map<std::string, std::int64_t>;
 
-[[nodiscard]] Hidden hidden(const SimulatedStep& step, std::size_t rank) {
+[[nodiscard]] Hidden hidden(const SimulatedTrainingStep& step, std::size_t rank) {
   const Peers peers{step.timeline};
   Hidden out;
   for (const GroupTraffic& each : traffic_by_group(peers, breakdown(peers, rank)))
@@ -111,12 +111,12 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("without overlap nothing hides, whatever the plan") {
-  for (RandomPlan plan : random_plans(29, 60)) {
-    plan.parallel.overlap.clear();
-    plan.parallel.update = UpdateStart::after_all;
-    CAPTURE(to_string(plan));
-    const SimulatedStep step = simulated(plan.model, plan.parallel);
+TEST_CASE("without overlap nothing hides, whatever the layout") {
+  for (RandomLayout layout : random_layouts(29, 60)) {
+    layout.parallel.overlap.clear();
+    layout.parallel.update = UpdateStart::after_all;
+    CAPTURE(to_string(layout));
+    const SimulatedTrainingStep step = simulated(layout.model, layout.parallel);
     for (std::size_t rank = 0; rank < step.timeline.ranks.size(); ++rank) {
       CAPTURE(rank);
       for (const auto& each : hidden(step, rank)) {
@@ -148,7 +148,7 @@ TEST_CASE("buckets hide in the backward pass, but never the last one") {
     CAPTURE(zero);
     ParallelConfig with = replicas(zero);
     with.overlap = {Overlap::dp_gradients, Overlap::dp_parameters};
-    const SimulatedStep step = simulated(gpt(), with);
+    const SimulatedTrainingStep step = simulated(gpt(), with);
     const Peers peers{step.timeline};
     const auto traffic = traffic_by_group(peers, breakdown(peers, 0));
     REQUIRE(traffic.size() == 1);
@@ -170,7 +170,7 @@ TEST_CASE("buckets hide in the backward pass, but never the last one") {
   }
 }
 
-TEST_CASE("updates by bucket overtake the sums of later buckets, where a plan asks for it") {
+TEST_CASE("updates by bucket overtake the sums of later buckets, where a layout asks for it") {
   for (const int zero : {0, 1}) {
     CAPTURE(zero);
     ParallelConfig with = replicas(zero);
@@ -182,7 +182,7 @@ TEST_CASE("updates by bucket overtake the sums of later buckets, where a plan as
   }
 }
 
-TEST_CASE("experts' all-to-alls hide where the plan says ep, nowhere else") {
+TEST_CASE("experts' all-to-alls hide where the layout says ep, nowhere else") {
   ParallelConfig with = replicas(0);
   with.ep = 4;
   CHECK(hidden(with_experts(), with).at("ep") == 0);
@@ -193,7 +193,7 @@ TEST_CASE("experts' all-to-alls hide where the plan says ep, nowhere else") {
   CHECK(hidden(with_experts(), with).at("ep") > 0);
 }
 
-TEST_CASE("sums over replicas of hybrid shards hide where the plan says hsdp, nowhere else") {
+TEST_CASE("sums over replicas of hybrid shards hide where the layout says hsdp, nowhere else") {
   ParallelConfig with = replicas(2);
   with.shard_ranks = 2;
   with.overlap = {Overlap::dp_gradients, Overlap::dp_parameters};

@@ -55,7 +55,7 @@ std::pair<double, double> flops_of(const ModelConfig& model, const std::string& 
   return {0, 0};
 }
 
-/// 24 B s h^2 of the products with weights, 4 B s^2 h of the two products of attention.
+/// 24 B s h^2 of the GEMMs with weights, 4 B s^2 h of the two GEMMs of attention.
 const double kWeights = 24 * kBatch * kTokens * kHidden * kHidden;
 const double kAttention = 4 * kBatch * kTokens * kTokens * kHidden;
 
@@ -85,7 +85,7 @@ TEST_CASE("the vocabulary layer is 2 B s h V forward, 4 backward") {
 TEST_CASE("products that are not joined are kernels of their own and cast a common operand once") {
   const auto kernels_of = [](bool joined) {
     BuildOptions options;
-    options.form.joined_products = joined;
+    options.form.joined_gemms = joined;
     const ModelGraph graph = build_model(gpt(AttentionKind::flash, true), options);
     Program program;
     for (const Tensor& tensor : graph.tensors) (void)program.add(tensor);

@@ -46,7 +46,7 @@ constexpr std::array<Figures, 4> kFigures{{
   return transformer(shape);
 }
 
-[[nodiscard]] ParallelConfig plan(const Figures& of, bool selective) {
+[[nodiscard]] ParallelConfig layout(const Figures& of, bool selective) {
   ParallelConfig out;
   out.tp = of.tp;
   out.pp = of.pp;
@@ -63,7 +63,7 @@ constexpr std::array<Figures, 4> kFigures{{
 }
 
 /// Layers whose forward pass is done and whose backward pass is not, at most.
-[[nodiscard]] std::int64_t layers_in_flight(const StepUnderTest& step) {
+[[nodiscard]] std::int64_t layers_in_flight(const TrainingStepUnderTest& step) {
   const RoutineId forward = step.routine("layer.forward");
   const RoutineId backward = step.routine("layer.backward");
   std::int64_t held = 0;
@@ -75,7 +75,7 @@ constexpr std::array<Figures, 4> kFigures{{
   return most;
 }
 
-[[nodiscard]] std::int64_t activations_of_a_layer(const StepUnderTest& step) {
+[[nodiscard]] std::int64_t activations_of_a_layer(const TrainingStepUnderTest& step) {
   LiveQuery query;
   query.forward = {step.routine("layer.forward")};
   query.backward = {step.routine("layer.backward")};
@@ -83,17 +83,17 @@ constexpr std::array<Figures, 4> kFigures{{
   return total_bytes(live_between(step.role(), query)).count();
 }
 
-/// Bytes of the four products' weights of all layers of the first stage, with gradients and states:
+/// Bytes of the four GEMMs' weights of all layers of the first stage, with gradients and states:
 /// 12 L h^2 parameters alone, as the figures have it.
-[[nodiscard]] std::int64_t states_of_products(const StepUnderTest& step) {
-  static const std::set<std::string> kProducts{"attention.q.weight", "attention.k.weight",
-                                               "attention.v.weight", "attention.out.weight",
-                                               "mlp.up.weight",      "mlp.down.weight"};
+[[nodiscard]] std::int64_t states_of_gemms(const TrainingStepUnderTest& step) {
+  static const std::set<std::string> kGemms{"attention.q.weight", "attention.k.weight",
+                                            "attention.v.weight", "attention.out.weight",
+                                            "mlp.up.weight",      "mlp.down.weight"};
   std::int64_t sum = 0;
   for (std::uint32_t i = 0; i < step.role().instances.size(); ++i) {
     const Tensor& tensor = step.role().tensor(i);
     const std::string of = tensor.name.substr(0, tensor.name.find(".weight") + 7);
-    if (tensor.resident && kProducts.contains(of)) sum += local_bytes(step.mesh(), tensor).count();
+    if (tensor.resident && kGemms.contains(of)) sum += local_bytes(step.mesh(), tensor).count();
   }
   return sum;
 }
@@ -103,19 +103,19 @@ constexpr std::array<Figures, 4> kFigures{{
 TEST_CASE("parameters and optimizer: 18 bytes of 12 L h^2 / (t p)") {
   for (const Figures& of : kFigures) {
     CAPTURE(of.name);
-    const StepUnderTest step{model(of), plan(of, false)};
+    const TrainingStepUnderTest step{model(of), layout(of, false)};
     const double closed_form = 18.0 * 12.0 *
                                static_cast<double>(of.layers * of.hidden * of.hidden) /
                                static_cast<double>(of.tp * of.pp);
     CHECK(closed_form == of.states * kGiB);
-    CHECK(static_cast<double>(states_of_products(step)) == closed_form);
+    CHECK(static_cast<double>(states_of_gemms(step)) == closed_form);
   }
 }
 
 TEST_CASE("the first stage holds L (1 + (p-1)/(p v)) layers' activations, L where v is 1") {
   for (const Figures& of : kFigures) {
     CAPTURE(of.name);
-    const StepUnderTest step{model(of), plan(of, false)};
+    const TrainingStepUnderTest step{model(of), layout(of, false)};
     // In integers: L + L (p-1) / (p v), of which L / (p v) is a chunk.
     const std::int64_t chunk = of.layers / (of.pp * of.interleave);
     const std::int64_t more = of.interleave > 1 ? (of.pp - 1) * chunk : 0;
@@ -131,7 +131,7 @@ TEST_CASE("activations of the first stage without recomputation and with the sel
     for (const bool selective : {false, true}) {
       CAPTURE(of.name);
       CAPTURE(selective);
-      const StepUnderTest step{model(of), plan(of, selective)};
+      const TrainingStepUnderTest step{model(of), layout(of, selective)};
       const std::int64_t tokens = kS * of.micro_batch;
       const std::int64_t statistics = 16 * tokens / (selective ? of.tp : 1);
       const std::int64_t ours = activations_of_a_layer(step) - statistics;

@@ -42,8 +42,8 @@ constexpr std::int64_t kScores = 5 * kA * kS * kS * kB;
   return out;
 }
 
-[[nodiscard]] ParallelConfig plan(int tp = 1, bool sequence_parallel = false,
-                                  Recompute recompute = Recompute::none) {
+[[nodiscard]] ParallelConfig layout(int tp = 1, bool sequence_parallel = false,
+                                    Recompute recompute = Recompute::none) {
   ParallelConfig out;
   out.tp = tp;
   out.sequence_parallel = sequence_parallel;
@@ -54,7 +54,7 @@ constexpr std::int64_t kScores = 5 * kA * kS * kS * kB;
 }
 
 /// What forward leaves for backward of one layer and one microbatch.
-[[nodiscard]] std::vector<HeldInstance> kept(const StepUnderTest& step, int position = 1) {
+[[nodiscard]] std::vector<HeldInstance> kept(const TrainingStepUnderTest& step, int position = 1) {
   LiveQuery query;
   query.forward = {step.routine("layer.forward")};
   query.backward = {step.routine("layer.backward")};
@@ -64,17 +64,17 @@ constexpr std::int64_t kScores = 5 * kA * kS * kS * kB;
 
 [[nodiscard]] std::int64_t bytes_per_layer(const TransformerConfig& shape,
                                            const ParallelConfig& with) {
-  return total_bytes(kept(StepUnderTest{transformer(shape), with})).count();
+  return total_bytes(kept(TrainingStepUnderTest{transformer(shape), with})).count();
 }
 
 }  // namespace
 
 TEST_CASE("activations of a layer: sbh (34 + 5as/h)") {
-  CHECK(bytes_per_layer(gpt(), plan()) == 34 * kSbh + kScores + kStatistics);
+  CHECK(bytes_per_layer(gpt(), layout()) == 34 * kSbh + kScores + kStatistics);
 }
 
 TEST_CASE("activations of a layer, tensor by tensor") {
-  const StepUnderTest step{transformer(gpt()), plan()};
+  const TrainingStepUnderTest step{transformer(gpt()), layout()};
   const auto held = kept(step);
   const auto bytes = [&](std::string_view name) {
     std::int64_t sum = 0;
@@ -104,31 +104,32 @@ TEST_CASE("activations of a layer, tensor parallelism: sbh (10 + 24/t + 5as/(ht)
   // Not cut: both norms' inputs, the projections' and the MLP's input, both masks: 10sbh.
   for (const int t : {2, 4, 8}) {
     CAPTURE(t);
-    CHECK(bytes_per_layer(gpt(), plan(t)) == 10 * kSbh + 24 * kSbh / t + kScores / t + kStatistics);
+    CHECK(bytes_per_layer(gpt(), layout(t)) ==
+          10 * kSbh + 24 * kSbh / t + kScores / t + kStatistics);
   }
 }
 
 TEST_CASE("activations of a layer, sequence parallelism: all of it over t") {
   for (const int t : {2, 4, 8}) {
     CAPTURE(t);
-    CHECK(bytes_per_layer(gpt(), plan(t, true)) == (34 * kSbh + kScores + kStatistics) / t);
+    CHECK(bytes_per_layer(gpt(), layout(t, true)) == (34 * kSbh + kScores + kStatistics) / t);
   }
 }
 
 TEST_CASE("activations of a layer, selective recomputation: 34sbh/t") {
   for (const int t : {1, 2, 8}) {
     CAPTURE(t);
-    CHECK(bytes_per_layer(gpt(), plan(t, t > 1, Recompute::selective)) ==
+    CHECK(bytes_per_layer(gpt(), layout(t, t > 1, Recompute::selective)) ==
           (34 * kSbh + kStatistics) / t);
   }
-  CHECK(bytes_per_layer(gpt(), plan(4, false, Recompute::selective)) ==
+  CHECK(bytes_per_layer(gpt(), layout(4, false, Recompute::selective)) ==
         10 * kSbh + 24 * kSbh / 4 + kStatistics);
 }
 
 TEST_CASE("activations of a layer, full recomputation: its input alone, 2sbh") {
-  CHECK(bytes_per_layer(gpt(), plan(1, false, Recompute::full)) == 2 * kSbh);
-  CHECK(bytes_per_layer(gpt(), plan(4, false, Recompute::full)) == 2 * kSbh);
-  CHECK(bytes_per_layer(gpt(), plan(4, true, Recompute::full)) == 2 * kSbh / 4);
+  CHECK(bytes_per_layer(gpt(), layout(1, false, Recompute::full)) == 2 * kSbh);
+  CHECK(bytes_per_layer(gpt(), layout(4, false, Recompute::full)) == 2 * kSbh);
+  CHECK(bytes_per_layer(gpt(), layout(4, true, Recompute::full)) == 2 * kSbh / 4);
 }
 
 TEST_CASE("activations of a layer, fused attention: 34sbh and 4asb of row sums") {
@@ -138,13 +139,13 @@ TEST_CASE("activations of a layer, fused attention: 34sbh and 4asb of row sums")
   const std::int64_t row_sums = 4 * kA * kS * kB;
   for (const int t : {1, 4}) {
     const std::int64_t all = (34 * kSbh + row_sums + kStatistics) / t;
-    CHECK(bytes_per_layer(flash, plan(t, t > 1)) == all);
-    CHECK(bytes_per_layer(flash, plan(t, t > 1, Recompute::selective)) == all);
+    CHECK(bytes_per_layer(flash, layout(t, t > 1)) == all);
+    CHECK(bytes_per_layer(flash, layout(t, t > 1, Recompute::selective)) == all);
   }
 }
 
 TEST_CASE("activations of a layer, grouped keys and a gated MLP without dropout") {
-  // Q 2sbh and K, V 2sbh g/a each; gate, up and their product 2sbF each; no masks (PLANNERS,
+  // Q 2sbh and K, V 2sbh g/a each; gate, up and their GEMM 2sbF each; no masks (PLANNERS,
   // section 1); RMS norm keeps one number a token, 2 * 4sb together; rotated queries and keys are
   // kept in place of those that were rotated.
   TransformerConfig llama = gpt();
@@ -161,7 +162,7 @@ TEST_CASE("activations of a layer, grouped keys and a gated MLP without dropout"
   // input.
   const std::int64_t stream = 2 * kSbh;
   const std::int64_t of_mlp = 3 * 2 * kS * kB * 3 * kH;
-  CHECK(bytes_per_layer(llama, plan()) ==
+  CHECK(bytes_per_layer(llama, layout()) ==
         6 * stream + stream / 2 + of_mlp + 4 * kA * kS * kB + 8 * kS * kB);
 }
 
@@ -172,7 +173,7 @@ TEST_CASE("activations of a layer, context parallelism: ulysses keeps what it ex
   flash.attention = AttentionKind::flash;
   for (const int n : {2, 4}) {
     CAPTURE(n);
-    ParallelConfig with = plan();
+    ParallelConfig with = layout();
     with.cp = n;
     with.cp_kind = ContextKind::ulysses;
     CHECK(bytes_per_layer(flash, with) == ((34 + 2) * kSbh + 4 * kA * kS * kB + kStatistics) / n);
@@ -192,7 +193,7 @@ TEST_CASE("activations of a layer of experts: a copy of each token per visit") {
   moe.experts->experts = 4;
   moe.experts->top_k = 2;
   moe.experts->ffn = 96;
-  const StepUnderTest step{transformer(moe), plan()};
+  const TrainingStepUnderTest step{transformer(moe), layout()};
   LiveQuery query;
   query.forward = {step.routine("expert_layer.forward")};
   query.backward = {step.routine("expert_layer.backward")};

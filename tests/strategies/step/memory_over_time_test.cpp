@@ -49,7 +49,7 @@ class Linear final : public CostModel {
   SimulationOptions options;
   options.fidelity = Fidelity::representatives;
   options.nccl_tuning = LOCKSTEP_SOURCE_DIR "/configs/nccl/2.30.json";
-  const SimulatedStep step =
+  const SimulatedTrainingStep step =
       simulate(program, with, star(with.ranks()), Device{}, Linear{}, options);
   std::vector<MemoryAccount> out;
   for (const RankTimeline& rank : step.timeline.ranks) {
@@ -73,7 +73,7 @@ class Linear final : public CostModel {
   with.pp = 4;
   with.schedule = order;
   with.global_batch = microbatches;
-  const StepUnderTest step{transformer(gpt(8)), with};
+  const TrainingStepUnderTest step{transformer(gpt(8)), with};
   const bool split = order >= PipelineOrder::zb_h1;
   const RoutineId forward = step.routine("layer.forward");
   const RoutineId done = step.routine(split ? "layer.weight_gradients" : "layer.backward");

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "strategies/sharding/cuts.hpp"
-#include "tests/strategies/step/random_plans.hpp"
+#include "strategies/sharding/placement.hpp"
+#include "tests/strategies/step/random_layouts.hpp"
 #include "tests/strategies/step/step_under_test.hpp"
 
-/// Whether the parts that a rank holds fit together, in every operation of every plan.
+/// Whether the parts that a rank holds fit together, in every operation of every layout.
 
 namespace lockstep::test {
 namespace {
@@ -31,9 +31,9 @@ namespace {
   return dim == Dim::slot ? sorted(a) == sorted(b) : a == b;
 }
 
-/// A product: what both operands have is cut alike, what the result keeps is cut as the operand is,
+/// A GEMM: what both operands have is cut alike, what the result keeps is cut as the operand is,
 /// and the result is a sum over the atoms that cut what is contracted.
-[[nodiscard]] bool product_fits(const Tensor& a, const Tensor& b, const Tensor& y) {
+[[nodiscard]] bool gemm_fits(const Tensor& a, const Tensor& b, const Tensor& y) {
   MeshSubAxes sums;
   for (const Tensor* operand : {&a, &b}) {
     for (const Extent& extent : operand->extents) {
@@ -66,10 +66,10 @@ namespace {
 }
 
 template <class Fits>
-void check_every_plan(std::uint64_t seed, Fits&& fits) {
-  for (const RandomPlan& plan : random_plans(seed, 60)) {
-    CAPTURE(to_string(plan));
-    const Program program = build_program(plan.model, plan.parallel, 8);
+void check_every_layout(std::uint64_t seed, Fits&& fits) {
+  for (const RandomLayout& layout : random_layouts(seed, 60)) {
+    CAPTURE(to_string(layout));
+    const Program program = build_program(layout.model, layout.parallel, 8);
     for (const Routine& routine : program.routines) {
       for (const Operation& operation : routine.operations) {
         CAPTURE(routine.name);
@@ -86,10 +86,10 @@ void check_every_plan(std::uint64_t seed, Fits&& fits) {
 
 }  // namespace
 
-TEST_CASE("every plan: an atom cuts a tensor once, and nothing that is a sum over it") {
-  for (const RandomPlan& plan : random_plans(31, 80)) {
-    CAPTURE(to_string(plan));
-    const Program program = build_program(plan.model, plan.parallel, 8);
+TEST_CASE("every layout: an atom cuts a tensor once, and nothing that is a sum over it") {
+  for (const RandomLayout& layout : random_layouts(31, 80)) {
+    CAPTURE(to_string(layout));
+    const Program program = build_program(layout.model, layout.parallel, 8);
     for (const Tensor& tensor : program.tensors) {
       MeshSubAxes all = tensor.partial;
       for (const Extent& extent : tensor.extents) {
@@ -103,16 +103,16 @@ TEST_CASE("every plan: an atom cuts a tensor once, and nothing that is a sum ove
   }
 }
 
-TEST_CASE("every plan: the operands of a product fit, and its result is the sum that it says") {
-  check_every_plan(32, [](const Program& program, const Operation& operation) {
+TEST_CASE("every layout: the operands of a product fit, and its result is the sum that it says") {
+  check_every_layout(32, [](const Program& program, const Operation& operation) {
     if (operation.kind != OperationKind::matmul) return true;
-    return product_fits(of(program, operation.reads[0]), of(program, operation.reads[1]),
-                        of(program, operation.writes[0]));
+    return gemm_fits(of(program, operation.reads[0]), of(program, operation.reads[1]),
+                     of(program, operation.writes[0]));
   });
 }
 
-TEST_CASE("every plan: nothing but a collective or a weight's gradient reads or leaves a sum") {
-  check_every_plan(33, [](const Program& program, const Operation& operation) {
+TEST_CASE("every layout: nothing but a collective or a weight's gradient reads or leaves a sum") {
+  check_every_layout(33, [](const Program& program, const Operation& operation) {
     if (operation.kind == OperationKind::collective) return true;
     return std::all_of(operation.reads.begin(), operation.reads.end(), [&](const Ref& ref) {
       const Tensor& tensor = of(program, ref);
@@ -122,8 +122,8 @@ TEST_CASE("every plan: nothing but a collective or a weight's gradient reads or 
   });
 }
 
-TEST_CASE("every plan: elementwise operations have operands of one shape") {
-  check_every_plan(34, [](const Program& program, const Operation& operation) {
+TEST_CASE("every layout: elementwise operations have operands of one shape") {
+  check_every_layout(34, [](const Program& program, const Operation& operation) {
     if (operation.kind != OperationKind::add && operation.kind != OperationKind::dropout) {
       return true;
     }
@@ -134,8 +134,8 @@ TEST_CASE("every plan: elementwise operations have operands of one shape") {
   });
 }
 
-TEST_CASE("every plan: collectives give what their kind promises") {
-  check_every_plan(35, [](const Program& program, const Operation& operation) {
+TEST_CASE("every layout: collectives give what their kind promises") {
+  check_every_layout(35, [](const Program& program, const Operation& operation) {
     if (operation.kind != OperationKind::collective) return true;
     if (operation.communication->host || operation.reads.size() != operation.writes.size()) {
       return operation.communication->host.has_value();

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tests/strategies/step/random_plans.hpp"
+#include "tests/strategies/step/random_layouts.hpp"
 #include "tests/strategies/step/step_under_test.hpp"
 #include "topologies/files/cluster_file.hpp"
 
@@ -48,7 +48,7 @@ class LayerTimes final : public CostModel {
   [[nodiscard]] Duration time(const Kernel& kernel) const override {
     if (kernel.kind == OperationKind::attention) return forward_;
     if (kernel.kind == OperationKind::attention_backward) return input_;
-    // Biases of Q, K, V, both row products and the MLP's first: six a layer, in the half of the
+    // Biases of Q, K, V, both row GEMMs and the MLP's first: six a layer, in the half of the
     // weights where backward is split.
     if (kernel.kind == OperationKind::bias_gradient) return Duration::picoseconds(weight_.ps() / 6);
     return {};
@@ -81,9 +81,9 @@ class Linear final : public CostModel {
   [[nodiscard]] double slowdown_while_communicating() const override { return 1; }
 };
 
-[[nodiscard]] SimulatedStep simulated(const ModelConfig& model, const ParallelConfig& with,
-                                      const Cluster& cluster, const CostModel& cost,
-                                      Fidelity fidelity = Fidelity::all_ranks) {
+[[nodiscard]] SimulatedTrainingStep simulated(const ModelConfig& model, const ParallelConfig& with,
+                                              const Cluster& cluster, const CostModel& cost,
+                                              Fidelity fidelity = Fidelity::all_ranks) {
   SimulationOptions options;
   options.fidelity = fidelity;
   options.fold = Folding::off;  // what every rank does is looked at
@@ -93,7 +93,7 @@ class Linear final : public CostModel {
   return simulate(program, with, cluster, Device{}, cost, options);
 }
 
-[[nodiscard]] Duration step_time(const SimulatedStep& step) {
+[[nodiscard]] Duration step_time(const SimulatedTrainingStep& step) {
   return step.timeline.end.since_start();
 }
 
@@ -124,7 +124,8 @@ constexpr int kM = 8;
   with.global_batch = microbatches;
   if (overlap) with.overlap = {Overlap::pp};
   const LayerTimes cost{kForward, kInput, kWeight};
-  const SimulatedStep step = simulated(transformer(shape(kP * chunks)), with, fast_star(kP), cost);
+  const SimulatedTrainingStep step =
+      simulated(transformer(shape(kP * chunks)), with, fast_star(kP), cost);
   return std::round(step_time(step).seconds() * 1e6) / 1e3;
 }
 
@@ -209,7 +210,7 @@ TEST_CASE("a host that waits for messages begins to issue what follows when they
   with.pp = 2;
   with.schedule = PipelineOrder::one_f_one_b;
   const ModelConfig model = transformer(shape(2));
-  const StepUnderTest step{model, with};
+  const TrainingStepUnderTest step{model, with};
   const auto place = [&](std::size_t role, OperationKind kind) {
     const auto& operations = step.role(role).operations;
     const auto found =
@@ -254,8 +255,9 @@ TEST_CASE("one rank of each role tells what all ranks would, where nobody else i
   const ModelConfig model = transformer(shape(8));
   const Linear cost;
   const auto same = [&](const ParallelConfig& with, const Cluster& cluster) {
-    const SimulatedStep all = simulated(model, with, cluster, cost, Fidelity::all_ranks);
-    const SimulatedStep some = simulated(model, with, cluster, cost, Fidelity::representatives);
+    const SimulatedTrainingStep all = simulated(model, with, cluster, cost, Fidelity::all_ranks);
+    const SimulatedTrainingStep some =
+        simulated(model, with, cluster, cost, Fidelity::representatives);
     CHECK(all.timeline.ranks.size() == static_cast<std::size_t>(with.ranks()));
     CHECK(some.timeline.ranks.size() == static_cast<std::size_t>(with.pp));
     CHECK(step_time(some).ps() == step_time(all).ps());
@@ -305,19 +307,19 @@ TEST_CASE("overlap never makes a step longer") {
   CHECK(compare(tensor_parallel()));
 }
 
-TEST_CASE("overlap never makes a step longer, whatever the plan") {
+TEST_CASE("overlap never makes a step longer, whatever the layout") {
   const Linear cost;
-  for (RandomPlan plan : random_plans(23, 16)) {
-    CAPTURE(to_string(plan));
-    const Cluster cluster = slow_star(plan.parallel.ranks());
+  for (RandomLayout layout : random_layouts(23, 16)) {
+    CAPTURE(to_string(layout));
+    const Cluster cluster = slow_star(layout.parallel.ranks());
     const auto time = [&] {
       return step_time(
-          simulated(plan.model, plan.parallel, cluster, cost, Fidelity::representatives));
+          simulated(layout.model, layout.parallel, cluster, cost, Fidelity::representatives));
     };
     const Duration some = time();
-    plan.parallel.overlap.clear();
+    layout.parallel.overlap.clear();
     const Duration off = time();
-    plan.parallel.overlap = everything();
+    layout.parallel.overlap = everything();
     CHECK(time() <= off);
     CHECK(some <= off);
   }
@@ -331,22 +333,23 @@ TEST_CASE("small steps are simulated on all ranks, large ones on one of each rol
   ParallelConfig with = data_parallel(3);
   with.dp = 1024;
   with.global_batch = 1024;
-  const SimulatedStep large = simulated(model, with, slow_star(1024), cost, Fidelity::automatic);
+  const SimulatedTrainingStep large =
+      simulated(model, with, slow_star(1024), cost, Fidelity::automatic);
   CHECK(large.fidelity == Fidelity::representatives);
   CHECK(large.timeline.ranks.size() == 1);
 }
 
-TEST_CASE("every plan ends, on all ranks and on one of each role, and again in the same time") {
+TEST_CASE("every layout ends, on all ranks and on one of each role, and again in the same time") {
   const Linear cost;
-  for (const RandomPlan& plan : random_plans(21, 24)) {
-    CAPTURE(to_string(plan));
-    const Cluster cluster = slow_star(plan.parallel.ranks());
-    const SimulatedStep all = simulated(plan.model, plan.parallel, cluster, cost);
-    const SimulatedStep some =
-        simulated(plan.model, plan.parallel, cluster, cost, Fidelity::representatives);
+  for (const RandomLayout& layout : random_layouts(21, 24)) {
+    CAPTURE(to_string(layout));
+    const Cluster cluster = slow_star(layout.parallel.ranks());
+    const SimulatedTrainingStep all = simulated(layout.model, layout.parallel, cluster, cost);
+    const SimulatedTrainingStep some =
+        simulated(layout.model, layout.parallel, cluster, cost, Fidelity::representatives);
     CHECK(step_time(all) > Duration{});
     CHECK(step_time(some) > Duration{});
-    const SimulatedStep again = simulated(plan.model, plan.parallel, cluster, cost);
+    const SimulatedTrainingStep again = simulated(layout.model, layout.parallel, cluster, cost);
     CHECK(step_time(again) == step_time(all));
     CHECK(again.timeline.link_bytes == all.timeline.link_bytes);
     for (std::size_t rank = 0; rank < all.timeline.ranks.size(); ++rank) {
@@ -362,10 +365,10 @@ TEST_CASE("every plan ends, on all ranks and on one of each role, and again in t
 
 TEST_CASE("operations end after they begin, and after what they wait for") {
   const Linear cost;
-  for (const RandomPlan& plan : random_plans(22, 8)) {
-    CAPTURE(to_string(plan));
-    const SimulatedStep step =
-        simulated(plan.model, plan.parallel, slow_star(plan.parallel.ranks()), cost);
+  for (const RandomLayout& layout : random_layouts(22, 8)) {
+    CAPTURE(to_string(layout));
+    const SimulatedTrainingStep step =
+        simulated(layout.model, layout.parallel, slow_star(layout.parallel.ranks()), cost);
     for (const RankTimeline& rank : step.timeline.ranks) {
       const RoleProgram& role = step.timeline.roles[rank.role];
       REQUIRE(rank.operations.size() == role.operations.size());

@@ -13,7 +13,7 @@
 #include "strategies/nccl/tuning_file.hpp"
 #include "strategies/step/lowering/lowering.hpp"
 #include "strategies/step/simulate.hpp"
-#include "tests/strategies/step/random_plans.hpp"
+#include "tests/strategies/step/random_layouts.hpp"
 #include "tests/strategies/step/step_under_test.hpp"
 #include "topologies/files/cluster_file.hpp"
 #include "topologies/routing/lower.hpp"
@@ -59,7 +59,7 @@ class Sparse final : public CostModel {
 
 struct Simulated {
   std::shared_ptr<const Program> program;
-  StepTimeline timeline;
+  TrainingStepTimeline timeline;
 };
 
 [[nodiscard]] Simulated simulated(const ModelConfig& model, const ParallelConfig& with,
@@ -128,10 +128,10 @@ struct Simulated {
   return out;
 }
 
-/// What is wrong with a plan's step in simulated order; empty: nothing.
+/// What is wrong with a layout's step in simulated order; empty: nothing.
 [[nodiscard]] std::string trouble(const ModelConfig& model, const ParallelConfig& parallel,
                                   const CostModel& cost) {
-  const auto problems = plan_problems(model, parallel, parallel.ranks(), 8);
+  const auto problems = layout_problems(model, parallel, parallel.ranks(), 8);
   if (!problems.empty()) return problems.front().message;
   try {
     const Simulated step = simulated(model, parallel, cost);
@@ -175,7 +175,7 @@ void check(const ModelConfig& model, const ParallelConfig& parallel) {
   return transformer(out);
 }
 
-[[nodiscard]] ParallelConfig plan(int dp = 1) {
+[[nodiscard]] ParallelConfig layout(int dp = 1) {
   ParallelConfig out;
   out.dp = dp;
   out.micro_batch = 2;
@@ -186,7 +186,7 @@ void check(const ModelConfig& model, const ParallelConfig& parallel) {
 
 TEST_CASE("in simulated order: tensor and sequence parallelism") {
   for (const bool sequence_parallel : {false, true}) {
-    ParallelConfig parallel = plan();
+    ParallelConfig parallel = layout();
     parallel.tp = 4;
     parallel.sequence_parallel = sequence_parallel;
     check(gpt(), parallel);
@@ -198,7 +198,7 @@ TEST_CASE("in simulated order: tensor and sequence parallelism") {
 TEST_CASE("in simulated order: data parallelism and ZeRO") {
   for (const int zero : {0, 1, 2, 3}) {
     CAPTURE(zero);
-    ParallelConfig parallel = plan(4);
+    ParallelConfig parallel = layout(4);
     parallel.zero = zero;
     check(gpt(), parallel);
     parallel.shard_ranks = 2;
@@ -215,7 +215,7 @@ TEST_CASE("in simulated order: pipelines") {
         PipelineOrder::zb_1p, PipelineOrder::zb_2p}) {
     CAPTURE(static_cast<int>(order));
     for (const bool overlap : {false, true}) {
-      ParallelConfig parallel = plan();
+      ParallelConfig parallel = layout();
       parallel.pp = 2;
       parallel.tp = 2;
       parallel.schedule = order;
@@ -231,7 +231,7 @@ TEST_CASE("in simulated order: context parallelism") {
   for (const ContextKind kind : {ContextKind::ring, ContextKind::ulysses, ContextKind::both}) {
     for (const bool overlap : {false, true}) {
       CAPTURE(static_cast<int>(kind));
-      ParallelConfig parallel = plan();
+      ParallelConfig parallel = layout();
       parallel.cp = 4;
       parallel.cp_kind = kind;
       parallel.ulysses = kind == ContextKind::both ? 2 : 0;
@@ -244,7 +244,7 @@ TEST_CASE("in simulated order: context parallelism") {
 // Slots of experts count as the program has them, whatever room the execution needs for all tokens.
 TEST_CASE("in simulated order: expert parallelism") {
   for (const int zero : {0, 3}) {
-    ParallelConfig parallel = plan(4);
+    ParallelConfig parallel = layout(4);
     parallel.ep = 4;
     parallel.zero = zero;
     check(gpt(true), parallel);
@@ -254,7 +254,7 @@ TEST_CASE("in simulated order: expert parallelism") {
 // With the capacity that the program has, the execution's own buffers are as large as its slots.
 TEST_CASE("in simulated order: experts that drop tokens") {
   for (const double capacity : {1.0, 1.5}) {
-    ParallelConfig parallel = plan(4);
+    ParallelConfig parallel = layout(4);
     parallel.ep = 4;
     parallel.capacity_factor = capacity;
     const Simulated step = simulated(gpt(true), parallel, Slow{});
@@ -272,7 +272,7 @@ TEST_CASE("in simulated order: experts that drop tokens") {
 
 TEST_CASE("in simulated order: recomputation") {
   for (const Recompute how : {Recompute::selective, Recompute::full}) {
-    ParallelConfig parallel = plan(2);
+    ParallelConfig parallel = layout(2);
     parallel.recompute = how;
     parallel.tp = 2;
     parallel.zero = 3;
@@ -282,7 +282,7 @@ TEST_CASE("in simulated order: recomputation") {
 
 TEST_CASE("in simulated order: optimizer on the host") {
   for (const int zero : {0, 1, 2, 3}) {
-    ParallelConfig parallel = plan(2);
+    ParallelConfig parallel = layout(2);
     parallel.zero = zero;
     parallel.state.offload = true;
     check(gpt(), parallel);
@@ -290,7 +290,7 @@ TEST_CASE("in simulated order: optimizer on the host") {
 }
 
 TEST_CASE("in simulated order: servers, averaging on a host, averaging of parameters") {
-  ParallelConfig parallel = plan(4);
+  ParallelConfig parallel = layout(4);
   parallel.exchange = GradientExchange::parameter_server;
   parallel.servers = 3;
   check(gpt(), parallel);
@@ -301,10 +301,10 @@ TEST_CASE("in simulated order: servers, averaging on a host, averaging of parame
   check(gpt(), parallel);
 }
 
-TEST_CASE("in simulated order: random plans") {
+TEST_CASE("in simulated order: random layouts") {
   int done = 0;
-  for (const RandomPlan& drawn : random_plans(20261123, 40)) {
-    const RandomPlan shrunken = shrunk(drawn);
+  for (const RandomLayout& drawn : random_layouts(20261123, 40)) {
+    const RandomLayout shrunken = shrunk(drawn);
     if (!possible(shrunken)) continue;
     const std::string text = to_string(shrunken);
     CAPTURE(text);
@@ -335,7 +335,7 @@ class Resimulated {
   }
 
   /// Of `roles` as they are. Errors: none.
-  [[nodiscard]] StepTimeline timeline() {
+  [[nodiscard]] TrainingStepTimeline timeline() {
     const LoweredProgram lowered =
         lower_program({*program_, roles, ranks_, kernels_, choice_, nullptr,
                        [](int rank) { return static_cast<EndpointId>(rank); }, 1});
@@ -345,7 +345,7 @@ class Resimulated {
   }
 
   /// What is wrong with executing a timeline; empty: nothing, and the loss is `loss`.
-  [[nodiscard]] std::string trouble(const StepTimeline& timeline, double loss) const {
+  [[nodiscard]] std::string trouble(const TrainingStepTimeline& timeline, double loss) const {
     ExecutionOptions options;
     options.timeline = &timeline;
     try {
@@ -371,7 +371,7 @@ class Resimulated {
 };
 
 [[nodiscard]] ParallelConfig with_streams() {
-  ParallelConfig parallel = plan(2);
+  ParallelConfig parallel = layout(2);
   parallel.cp = 2;
   parallel.zero = 3;
   parallel.overlap = {Overlap::cp, Overlap::dp_gradients, Overlap::dp_parameters};
@@ -421,7 +421,7 @@ TEST_CASE("an operation that is moved to before its input exists is named with i
   for (std::uint32_t i = 0; i < role.operations.size(); i += 7) {
     const std::uint32_t writer = writer_of(role, step.timeline.ranks.front(), i);
     if (writer == kNone) continue;
-    StepTimeline timeline = step.timeline;
+    TrainingStepTimeline timeline = step.timeline;
     Interval& when = timeline.ranks.front().operations[i];
     when.start = timeline.ranks.front().operations[writer].start;
     ExecutionOptions options;

@@ -52,27 +52,29 @@ ModelConfig transformer(TransformerConfig shape) {
   return out;
 }
 
-StepUnderTest::StepUnderTest(const ModelConfig& model, ParallelConfig parallel, int gpus_per_node)
+TrainingStepUnderTest::TrainingStepUnderTest(const ModelConfig& model, ParallelConfig parallel,
+                                             int gpus_per_node)
     : program_{build_program(model, parallel, gpus_per_node)} {
   for (std::size_t i = 0; i < program_.roles.size(); ++i) roles_.push_back(unroll(program_, i));
   for (const RoleProgram& role : roles_) messages_.push_back(messages_of(role));
 }
 
-Traffic StepUnderTest::traffic(std::string_view group, Collective collective,
-                               std::string_view routine, std::size_t role) const {
+Traffic TrainingStepUnderTest::traffic(std::string_view group, Collective collective,
+                                       std::string_view routine, std::size_t role) const {
   return sum_of(messages(role), [&](const Message& message) {
     return message.operation->kind == OperationKind::collective && message.group() == group &&
            message.collective() == collective && (routine.empty() || message.routine == routine);
   });
 }
 
-Traffic StepUnderTest::traffic(std::string_view group, std::size_t role) const {
+Traffic TrainingStepUnderTest::traffic(std::string_view group, std::size_t role) const {
   return sum_of(messages(role), [&](const Message& message) {
     return message.operation->kind == OperationKind::collective && message.group() == group;
   });
 }
 
-Traffic StepUnderTest::traffic(OperationKind kind, std::string_view name, std::size_t role) const {
+Traffic TrainingStepUnderTest::traffic(OperationKind kind, std::string_view name,
+                                       std::size_t role) const {
   Traffic out;
   for (const RoleOperation& operation : roles_.at(role).operations) {
     if (operation.operation->kind != kind || operation.operation->name != name) continue;
@@ -82,25 +84,25 @@ Traffic StepUnderTest::traffic(OperationKind kind, std::string_view name, std::s
   return out;
 }
 
-const Tensor& StepUnderTest::tensor(std::string_view name) const {
+const Tensor& TrainingStepUnderTest::tensor(std::string_view name) const {
   const auto found = std::find_if(program_.tensors.begin(), program_.tensors.end(),
                                   [&](const Tensor& tensor) { return tensor.name == name; });
   LOCKSTEP_CHECK(found != program_.tensors.end());
   return *found;
 }
 
-std::int64_t StepUnderTest::bytes_of(std::string_view name) const {
+std::int64_t TrainingStepUnderTest::bytes_of(std::string_view name) const {
   return local_bytes(program_.mesh, tensor(name)).count();
 }
 
-RoutineId StepUnderTest::routine(std::string_view name) const {
+RoutineId TrainingStepUnderTest::routine(std::string_view name) const {
   const auto found = std::find_if(program_.routines.begin(), program_.routines.end(),
                                   [&](const Routine& routine) { return routine.name == name; });
   LOCKSTEP_CHECK(found != program_.routines.end());
   return static_cast<RoutineId>(found - program_.routines.begin());
 }
 
-int StepUnderTest::players(std::size_t role) const {
+int TrainingStepUnderTest::players(std::size_t role) const {
   int out = 0;
   if (program_.roles[role].host) return 1;
   for (int rank = 0; rank < program_.mesh.ranks(); ++rank) {

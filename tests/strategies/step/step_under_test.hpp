@@ -8,7 +8,7 @@
 #include "sim/program/unroll.hpp"
 #include "strategies/step/build_program.hpp"
 
-/// Training steps to look into: the program of a model under a plan, every role written out.
+/// Training steps to look into: the program of a model under a layout, every role written out.
 namespace lockstep::test {
 
 /// GPT's layers on `shape`: head size hidden / heads, and as many heads of keys as of queries and
@@ -35,9 +35,9 @@ struct Traffic {
   friend bool operator==(const Traffic&, const Traffic&) = default;
 };
 
-class StepUnderTest {
+class TrainingStepUnderTest {
  public:
-  StepUnderTest(const ModelConfig& model, ParallelConfig parallel, int gpus_per_node = 8);
+  TrainingStepUnderTest(const ModelConfig& model, ParallelConfig parallel, int gpus_per_node = 8);
 
   [[nodiscard]] const Program& program() const { return program_; }
   [[nodiscard]] const Mesh& mesh() const { return program_.mesh; }

@@ -2,13 +2,13 @@
 
 #include <filesystem>
 
-#include "sim/execute/device_plan/host_backend.hpp"
-#include "sim/execute/device_plan/open_backend.hpp"
+#include "sim/execute/command_graph/host_backend.hpp"
+#include "sim/execute/command_graph/open_backend.hpp"
 #include "strategies/scenario/scenario.hpp"
 #include "strategies/verification/shrink/shrink.hpp"
 #include "strategies/verification/verify_strategy.hpp"
 
-/// Strategies as plans for devices, run on this machine's memory and held against one device that
+/// Strategies as layouts for devices, run on this machine's memory and held against one device that
 /// the reference executor is; the bounds are DEFINITIONS': 1e-10 in float64, 1e-5 in float32.
 namespace lockstep {
 namespace {
@@ -28,17 +28,17 @@ VerificationReport verified(const std::filesystem::path& file, Backend& device, 
   const Scenario scenario = load_scenario(file, {}, kConfigs);
   ShrinkLimits limits;
   limits.ranks = 16;
-  const ShrunkPlan plan =
+  const ShrunkLayout layout =
       shrink(scenario.model, scenario.parallel, scenario.cluster.cluster.gpus_per_node(), limits);
   VerificationOptions options;
   options.steps = 2;
   options.device = &device;
   options.devices = devices;
   options.float32 = float32;
-  return verify_strategy(plan.model, plan.parallel, plan.gpus_per_node, options);
+  return verify_strategy(layout.model, layout.parallel, layout.gpus_per_node, options);
 }
 
-TEST_CASE("every shipped scenario trains as one device does when devices run its plan") {
+TEST_CASE("every shipped scenario trains as one device does when devices run its layout") {
   // In the order of issue; then in one that events alone hold together, on two devices.
   for (const std::uint64_t order : {std::uint64_t{0}, std::uint64_t{5}}) {
     const auto device = host_backend(order);

@@ -22,7 +22,7 @@ namespace {
   return build_program(transformer(shape), parallel, 8);
 }
 
-[[nodiscard]] ParallelConfig plan(int zero, Optimizer optimizer) {
+[[nodiscard]] ParallelConfig layout(int zero, Optimizer optimizer) {
   ParallelConfig out;
   out.dp = 2;
   out.global_batch = 4;
@@ -34,7 +34,7 @@ namespace {
 // Adam's moments, its correction by the number of the step and the data of a step: all go on.
 TEST_CASE("steps that change hands are those of one execution, to the bit") {
   for (const int zero : {0, 1, 3}) {
-    const Program program = program_of(plan(zero, Optimizer::adam));
+    const Program program = program_of(layout(zero, Optimizer::adam));
     ProgramExecution all{program};
     ProgramExecution first{program};
     ProgramExecution second{program};
@@ -51,17 +51,17 @@ TEST_CASE("steps that change hands are those of one execution, to the bit") {
   }
 }
 
-TEST_CASE("what another plan keeps in other parts cannot be taken over") {
-  const Program sharded = program_of(plan(1, Optimizer::adam));
-  const Program whole = program_of(plan(0, Optimizer::adam));
+TEST_CASE("what another layout keeps in other parts cannot be taken over") {
+  const Program sharded = program_of(layout(1, Optimizer::adam));
+  const Program whole = program_of(layout(0, Optimizer::adam));
   const ProgramExecution from{whole};
   ProgramExecution to{sharded};
   CHECK_THROWS_AS(to.take_over(from), ExecutionError);
 }
 
 TEST_CASE("moments are compared by name, and SGD has none") {
-  const Program adam = program_of(plan(0, Optimizer::adam));
-  const Program sgd = program_of(plan(0, Optimizer::sgd));
+  const Program adam = program_of(layout(0, Optimizer::adam));
+  const Program sgd = program_of(layout(0, Optimizer::sgd));
   ProgramExecution with{adam};
   ProgramExecution without{sgd};
   CHECK_FALSE(with.states().empty());
@@ -76,7 +76,7 @@ TEST_CASE("moments are compared by name, and SGD has none") {
 
 // 24 bits of mantissa: sums of some hundred terms of about one are right to some 1e-6.
 TEST_CASE("float32 does what float64 does, but for rounding") {
-  const Program program = program_of(plan(2, Optimizer::sgd));
+  const Program program = program_of(layout(2, Optimizer::sgd));
   ProgramExecution wide{program};
   BasicProgramExecution<float> narrow{program};
   for (int step = 0; step < 2; ++step) {

@@ -33,7 +33,7 @@ constexpr std::int64_t kStream = 2 * kS * kB * kH;
   return out;
 }
 
-[[nodiscard]] ParallelConfig plan(std::int64_t dp = 1) {
+[[nodiscard]] ParallelConfig layout(std::int64_t dp = 1) {
   ParallelConfig out;
   out.dp = static_cast<int>(dp);
   out.micro_batch = kB;
@@ -48,16 +48,16 @@ constexpr std::int64_t kStream = 2 * kS * kB * kH;
 }  // namespace
 
 TEST_CASE("one device communicates with nobody") {
-  const StepUnderTest step{transformer(shape()), plan()};
+  const TrainingStepUnderTest step{transformer(shape()), layout()};
   CHECK(step.messages().empty());
 }
 
 TEST_CASE("tensor parallelism: two all-reduces of 2sbh a layer forward, two backward") {
   // Shoeybi et al., arXiv 1909.08053, section 3: g after the attention's and after the MLP's row
-  // product, f before each of them on the way back.
-  ParallelConfig with = plan();
+  // GEMM, f before each of them on the way back.
+  ParallelConfig with = layout();
   with.tp = 4;
-  const StepUnderTest step{transformer(shape()), with};
+  const TrainingStepUnderTest step{transformer(shape()), with};
   const Traffic of_layers{2 * kLayers * kM, 2 * kLayers * kM * kStream};
   CHECK(step.traffic("tp", Collective::all_reduce, "layer.forward") == of_layers);
   CHECK(step.traffic("tp", Collective::all_reduce, "layer.backward") == of_layers);
@@ -76,9 +76,9 @@ TEST_CASE("tensor parallelism: two all-reduces of 2sbh a layer forward, two back
 }
 
 TEST_CASE("the maximum over a cut vocabulary is a maximum, its sums are sums") {
-  ParallelConfig with = plan();
+  ParallelConfig with = layout();
   with.tp = 2;
-  const StepUnderTest step{transformer(shape()), with};
+  const TrainingStepUnderTest step{transformer(shape()), with};
   std::int64_t maxima = 0;
   for (const Message& message : step.messages()) {
     if (message.operation->communication->reduction != Reduction::maximum) continue;
@@ -90,12 +90,12 @@ TEST_CASE("the maximum over a cut vocabulary is a maximum, its sums are sums") {
 
 TEST_CASE("sequence parallelism: all-gathers and reduce-scatters, one gather more backward") {
   // Korthikanti et al., arXiv 2205.05198, section 4.2.2: each all-reduce becomes an all-gather and
-  // a reduce-scatter. What was gathered forward is not kept, so that a product's weight gradient
+  // a reduce-scatter. What was gathered forward is not kept, so that a GEMM's weight gradient
   // gathers its input again: attention's and the MLP's first.
-  ParallelConfig with = plan();
+  ParallelConfig with = layout();
   with.tp = 4;
   with.sequence_parallel = true;
-  const StepUnderTest step{transformer(shape()), with};
+  const TrainingStepUnderTest step{transformer(shape()), with};
   const auto per_layer = [](std::int64_t count) {
     return Traffic{count * kLayers * kM, count * kLayers * kM * kStream};
   };
@@ -115,17 +115,17 @@ TEST_CASE("sequence parallelism: all-gathers and reduce-scatters, one gather mor
 
 TEST_CASE("under sequence parallelism what is not cut by tensor has gradients summed over it") {
   // Every rank has seen its tokens alone: norms (two a layer and one at the end, gain and bias),
-  // biases after row products (two a layer), learned positions.
-  ParallelConfig with = plan();
+  // biases after row GEMMs (two a layer), learned positions.
+  ParallelConfig with = layout();
   with.tp = 4;
   with.sequence_parallel = true;
-  const StepUnderTest step{transformer(shape()), with};
+  const TrainingStepUnderTest step{transformer(shape()), with};
   const std::int64_t elements = kH * (2 * (2 * kLayers + 1) + 2 * kLayers) + kS * kH;
   const Traffic after = step.traffic("tp", Collective::all_reduce, "reduce_within_tp");
   CHECK(after.bytes == 2 * elements);  // once a step, whatever M
   // Without it they see the same tokens and have the same gradients.
   with.sequence_parallel = false;
-  const StepUnderTest without{transformer(shape()), with};
+  const TrainingStepUnderTest without{transformer(shape()), with};
   CHECK(without.traffic("tp", Collective::all_reduce, "reduce_within_tp") == Traffic{});
 }
 
@@ -133,9 +133,9 @@ TEST_CASE("data parallelism sums all gradients once a step, however many microba
   const ModelConfig model = transformer(shape());
   for (const std::int64_t microbatches : {1, 2, 8}) {
     CAPTURE(microbatches);
-    ParallelConfig with = plan(4);
+    ParallelConfig with = layout(4);
     with.global_batch = kB * 4 * microbatches;
-    const StepUnderTest step{model, with};
+    const TrainingStepUnderTest step{model, with};
     CHECK(step.traffic("dp").bytes == 2 * parameters(model));
     CHECK(step.traffic("dp", Collective::all_reduce) == step.traffic("dp"));
   }
@@ -143,17 +143,17 @@ TEST_CASE("data parallelism sums all gradients once a step, however many microba
 
 TEST_CASE("gradients in fp32 are twice as much to sum") {
   const ModelConfig model = transformer(shape());
-  ParallelConfig with = plan(4);
+  ParallelConfig with = layout(4);
   with.state.gradients = Dtype::fp32;
-  const StepUnderTest step{model, with};
+  const TrainingStepUnderTest step{model, with};
   CHECK(step.traffic("dp").bytes == 4 * parameters(model));
 }
 
 TEST_CASE("a bucket is full at its size, the last one is whatever is left") {
   const ModelConfig model = transformer(shape());
-  ParallelConfig with = plan(2);
+  ParallelConfig with = layout(2);
   with.bucket = Bytes{100'000};
-  const StepUnderTest step{model, with};
+  const TrainingStepUnderTest step{model, with};
   std::vector<std::int64_t> sizes;
   std::int64_t largest = 0;  // gradient
   for (const Message& message : step.messages()) {
@@ -173,9 +173,9 @@ TEST_CASE("a bucket is full at its size, the last one is whatever is left") {
 TEST_CASE("gradients are summed over context parallelism too") {
   // Each rank has seen its tokens alone.
   const ModelConfig model = transformer(shape());
-  ParallelConfig with = plan(2);
+  ParallelConfig with = layout(2);
   with.cp = 2;
-  const StepUnderTest step{model, with};
+  const TrainingStepUnderTest step{model, with};
   CHECK(step.traffic("dp", Collective::all_reduce).bytes == 2 * parameters(model));
   for (const Message& message : step.messages()) {
     if (message.group() == "dp") CHECK(message.members == 4);
@@ -186,10 +186,10 @@ TEST_CASE("ulysses: four all-to-alls of 2sbh/n forward and four backward") {
   // Jacobs et al., arXiv 2309.14509, section 3.2: queries, keys, values and the context.
   for (const int n : {2, 4, 8}) {
     CAPTURE(n);
-    ParallelConfig with = plan();
+    ParallelConfig with = layout();
     with.cp = n;
     with.cp_kind = ContextKind::ulysses;
-    const StepUnderTest step{transformer(shape()), with};
+    const TrainingStepUnderTest step{transformer(shape()), with};
     const Traffic wanted{4 * kLayers * kM, 4 * kLayers * kM * kStream / n};
     CHECK(step.traffic("cp", Collective::all_to_all, "layer.forward") == wanted);
     CHECK(step.traffic("cp", Collective::all_to_all, "layer.backward") == wanted);
@@ -200,10 +200,10 @@ TEST_CASE("ulysses: four all-to-alls of 2sbh/n forward and four backward") {
 TEST_CASE("ulysses with grouped keys: keys and values are smaller messages") {
   TransformerConfig grouped = shape();
   grouped.kv_heads = 4;  // of 8 heads: half of the bytes
-  ParallelConfig with = plan();
+  ParallelConfig with = layout();
   with.cp = 4;
   with.cp_kind = ContextKind::ulysses;
-  const StepUnderTest step{transformer(grouped), with};
+  const TrainingStepUnderTest step{transformer(grouped), with};
   const std::int64_t queries = kStream / 4;
   const Traffic wanted{4 * kLayers * kM, kLayers * kM * (2 * queries + 2 * queries / 2)};
   CHECK(step.traffic("cp", Collective::all_to_all, "layer.forward") == wanted);
@@ -216,10 +216,10 @@ TEST_CASE("ulysses over more ranks than heads of keys: these are replicated by a
   // Backward the other way round: the four ranks have a summand each, which they reduce-scatter.
   TransformerConfig grouped = shape();
   grouped.kv_heads = 2;
-  ParallelConfig with = plan();
+  ParallelConfig with = layout();
   with.cp = 8;
   with.cp_kind = ContextKind::ulysses;
-  const StepUnderTest step{transformer(grouped), with};
+  const TrainingStepUnderTest step{transformer(grouped), with};
   const std::int64_t head = kStream / 8;
   const std::int64_t times = kLayers * kM;
   const Traffic replicas{2 * times, 2 * times * head};
@@ -239,9 +239,9 @@ TEST_CASE("ring attention: n - 1 hops of keys and values forward; backward gradi
       CAPTURE(kv_heads);
       TransformerConfig grouped = shape();
       grouped.kv_heads = kv_heads;
-      ParallelConfig with = plan();
+      ParallelConfig with = layout();
       with.cp = n;
-      const StepUnderTest step{transformer(grouped), with};
+      const TrainingStepUnderTest step{transformer(grouped), with};
       const std::int64_t pair = 2 * 2 * (kS / n) * kB * kv_heads * (kH / 8);
       const std::int64_t times = kLayers * kM;
       CHECK(step.traffic("cp", Collective::send_recv, "layer.forward") ==
@@ -259,9 +259,9 @@ TEST_CASE("expert parallelism: two all-to-alls of k s b h forward, two backward"
   experts.experts->experts = 8;
   experts.experts->top_k = 2;
   experts.experts->ffn = 2 * kH;
-  ParallelConfig with = plan(4);
+  ParallelConfig with = layout(4);
   with.ep = 4;
-  const StepUnderTest step{transformer(experts), with};
+  const TrainingStepUnderTest step{transformer(experts), with};
   const std::int64_t times = kLayers * kM;
   const Traffic wanted{2 * times, 2 * times * 2 * kStream};
   CHECK(step.traffic("ep", Collective::all_to_all, "expert_layer.forward") == wanted);
@@ -269,7 +269,7 @@ TEST_CASE("expert parallelism: two all-to-alls of k s b h forward, two backward"
   CHECK(step.traffic("ep").count == 2 * wanted.count);
   // With room for half as many tokens more, half as much again travels.
   with.capacity_factor = 1.5;
-  const StepUnderTest roomy{transformer(experts), with};
+  const TrainingStepUnderTest roomy{transformer(experts), with};
   CHECK(roomy.traffic("ep").bytes == step.traffic("ep").bytes * 3 / 2);
 }
 
@@ -286,12 +286,12 @@ TEST_CASE("experts within context parallelism: their all-to-alls are called ep, 
     for (const bool sequence_parallel : {false, true}) {
       CAPTURE(ep);
       CAPTURE(sequence_parallel);
-      ParallelConfig with = plan(2);
+      ParallelConfig with = layout(2);
       with.cp = 4;
       with.ep = ep;
       with.tp = 2;
       with.sequence_parallel = sequence_parallel;
-      const StepUnderTest step{transformer(experts), with};
+      const TrainingStepUnderTest step{transformer(experts), with};
       CHECK(step.traffic("cp").count == times * (3 + 7));
       CHECK(step.traffic("cp", Collective::send_recv) == step.traffic("cp"));
       CHECK(step.traffic("ep").count == 4 * times);
@@ -302,11 +302,11 @@ TEST_CASE("experts within context parallelism: their all-to-alls are called ep, 
       }
     }
   }
-  ParallelConfig exchanged = plan();
+  ParallelConfig exchanged = layout();
   exchanged.cp = 4;
   exchanged.ep = 4;
   exchanged.cp_kind = ContextKind::ulysses;
-  const StepUnderTest step{transformer(experts), exchanged};
+  const TrainingStepUnderTest step{transformer(experts), exchanged};
   CHECK(step.traffic("cp").count == 8 * times);
   CHECK(step.traffic("ep").count == 4 * times);
 }
@@ -317,9 +317,9 @@ TEST_CASE("experts' gradients are summed among those who have the same experts")
   experts.experts->experts = 4;
   experts.experts->ffn = 2 * kH;
   const ModelConfig model = transformer(experts);
-  ParallelConfig with = plan(8);
+  ParallelConfig with = layout(8);
   with.ep = 4;
-  const StepUnderTest step{model, with};
+  const TrainingStepUnderTest step{model, with};
   const ParameterCount count = count_parameters(model);
   std::int64_t of_experts = 0;
   std::int64_t others = 0;
@@ -331,14 +331,14 @@ TEST_CASE("experts' gradients are summed among those who have the same experts")
   CHECK(of_experts == 2 * count.experts / 4);
   CHECK(others == 2 * (count.total() - count.experts));
   // One expert apart in every rank: nobody to sum with.
-  ParallelConfig alone = plan(4);
+  ParallelConfig alone = layout(4);
   alone.ep = 4;
-  const StepUnderTest each{model, alone};
+  const TrainingStepUnderTest each{model, alone};
   CHECK(each.traffic("dp").bytes == 2 * (count.total() - count.experts));
 }
 
 TEST_CASE("experts under sequence parallelism: slots are gathered before, scattered behind") {
-  // Every rank along tp routes its own tokens; the experts' products, cut by tensor, want them all,
+  // Every rank along tp routes its own tokens; the experts' GEMMs, cut by tensor, want them all,
   // as a plain MLP does: one gather and one reduce-scatter each way, and one gather more for the
   // weights' gradients. Slots are k s b h * 2 bytes, k = 2; attention has its own 2sbh.
   TransformerConfig experts = shape();
@@ -346,10 +346,10 @@ TEST_CASE("experts under sequence parallelism: slots are gathered before, scatte
   experts.experts->experts = 8;
   experts.experts->top_k = 2;
   experts.experts->ffn = 2 * kH;
-  ParallelConfig with = plan(2);
+  ParallelConfig with = layout(2);
   with.tp = 4;
   with.sequence_parallel = true;
-  const StepUnderTest step{transformer(experts), with};
+  const TrainingStepUnderTest step{transformer(experts), with};
   const std::int64_t times = kLayers * kM;
   const auto expected = [&](std::int64_t of_attention, std::int64_t of_experts) {
     return Traffic{times * (of_attention + of_experts),
@@ -362,11 +362,11 @@ TEST_CASE("experts under sequence parallelism: slots are gathered before, scatte
 }
 
 TEST_CASE("both kinds of context parallelism: all-to-alls inside, the ring outside") {
-  ParallelConfig with = plan();
+  ParallelConfig with = layout();
   with.cp = 8;
   with.cp_kind = ContextKind::both;
   with.ulysses = 4;
-  const StepUnderTest step{transformer(shape()), with};
+  const TrainingStepUnderTest step{transformer(shape()), with};
   const std::int64_t times = kLayers * kM;
   // A rank has s/8 tokens of all heads, then s/2 of two heads: 2sbh/8 bytes either way.
   CHECK(step.traffic("cp", Collective::all_to_all, "layer.forward") ==
@@ -381,11 +381,11 @@ TEST_CASE("both kinds of context parallelism: all-to-alls inside, the ring outsi
 }
 
 TEST_CASE("pipeline: 2sbh over every boundary, forward and back") {
-  ParallelConfig with = plan();
+  ParallelConfig with = layout();
   with.pp = 4;
   with.schedule = PipelineOrder::one_f_one_b;
   with.global_batch = kB * 8;
-  const StepUnderTest step{transformer(shape()), with};
+  const TrainingStepUnderTest step{transformer(shape()), with};
   const Traffic all{8, 8 * kStream};
   for (std::size_t stage = 0; stage < 4; ++stage) {
     CAPTURE(stage);
@@ -399,22 +399,22 @@ TEST_CASE("pipeline: 2sbh over every boundary, forward and back") {
 }
 
 TEST_CASE("pipeline: sequence parallelism sends each rank's part of the boundary") {
-  ParallelConfig with = plan();
+  ParallelConfig with = layout();
   with.pp = 2;
   with.tp = 4;
   with.sequence_parallel = true;
   with.schedule = PipelineOrder::gpipe;
-  const StepUnderTest step{transformer(shape()), with};
+  const TrainingStepUnderTest step{transformer(shape()), with};
   CHECK(step.traffic(OperationKind::send, "send.forward") == Traffic{kM, kM * kStream / 4});
 }
 
 TEST_CASE("pipeline: ranks along tensor that have the same boundary send a part of it each") {
   // Narayanan et al., arXiv 2104.04473, section 4.1: scatter before, all-gather behind.
-  ParallelConfig with = plan();
+  ParallelConfig with = layout();
   with.pp = 2;
   with.tp = 4;
   with.schedule = PipelineOrder::gpipe;
-  const StepUnderTest step{transformer(shape()), with};
+  const TrainingStepUnderTest step{transformer(shape()), with};
   CHECK(step.traffic(OperationKind::send, "send.forward", 0) == Traffic{kM, kM * kStream / 4});
   CHECK(step.traffic("tp", Collective::all_gather, "receive.forward", 1) ==
         Traffic{kM, kM * kStream});
@@ -424,12 +424,12 @@ TEST_CASE("pipeline: ranks along tensor that have the same boundary send a part 
 
 TEST_CASE("interleaving passes the boundary once for every chunk") {
   // Narayanan et al., arXiv 2104.04473, section 2.2: v times the communication.
-  ParallelConfig with = plan();
+  ParallelConfig with = layout();
   with.pp = 2;
   with.vpp = 2;
   with.schedule = PipelineOrder::interleaved;
   with.global_batch = kB * 4;
-  const StepUnderTest step{transformer(shape()), with};
+  const TrainingStepUnderTest step{transformer(shape()), with};
   CHECK(step.traffic(OperationKind::send, "send.forward", 0).count == 2 * 4);
   CHECK(step.traffic(OperationKind::send, "send.forward", 1).count == 4);  // the last chunk ends
   CHECK(step.traffic(OperationKind::receive, "receive.forward", 0).count == 4);
@@ -438,11 +438,11 @@ TEST_CASE("interleaving passes the boundary once for every chunk") {
 TEST_CASE("tied embeddings: their gradients are summed between the first and the last stage") {
   TransformerConfig tied = shape();
   tied.tied_embeddings = true;
-  ParallelConfig with = plan();
+  ParallelConfig with = layout();
   with.pp = 4;
   with.tp = 2;
   with.schedule = PipelineOrder::one_f_one_b;
-  const StepUnderTest step{transformer(tied), with};
+  const TrainingStepUnderTest step{transformer(tied), with};
   const Traffic once{1, 2 * kV * kH / 2};  // 2Vh/t
   CHECK(step.traffic("embedding", 0) == once);
   CHECK(step.traffic("embedding", 1) == Traffic{});
@@ -451,17 +451,17 @@ TEST_CASE("tied embeddings: their gradients are summed between the first and the
   // On one stage there is one table.
   with.pp = 1;
   with.schedule = PipelineOrder::none;
-  CHECK(StepUnderTest{transformer(tied), with}.traffic("embedding") == Traffic{});
+  CHECK(TrainingStepUnderTest{transformer(tied), with}.traffic("embedding") == Traffic{});
 }
 
 TEST_CASE("parameter servers: gradients are reduced to a host, weights broadcast from it") {
   const ModelConfig model = transformer(shape());
   for (const int servers : {1, 3}) {
     CAPTURE(servers);
-    ParallelConfig with = plan(4);
+    ParallelConfig with = layout(4);
     with.exchange = GradientExchange::parameter_server;
     with.servers = servers;
-    const StepUnderTest step{model, with};
+    const TrainingStepUnderTest step{model, with};
     REQUIRE(step.roles().size() == static_cast<std::size_t>(1 + servers));
     CHECK(step.traffic("dp", Collective::reduce).bytes == 2 * parameters(model));
     CHECK(step.traffic("dp", Collective::broadcast).bytes == 2 * parameters(model));
@@ -482,9 +482,9 @@ TEST_CASE("parameter servers: gradients are reduced to a host, weights broadcast
 
 TEST_CASE("averaging on a host: gradients go there and come back, every GPU updates") {
   const ModelConfig model = transformer(shape());
-  ParallelConfig with = plan(4);
+  ParallelConfig with = layout(4);
   with.exchange = GradientExchange::host_average;
-  const StepUnderTest step{model, with};
+  const TrainingStepUnderTest step{model, with};
   CHECK(step.traffic("dp", Collective::reduce).bytes == 2 * parameters(model));
   CHECK(step.traffic("dp", Collective::broadcast).bytes == 2 * parameters(model));
   const auto updates = [&](std::size_t role) {
@@ -498,9 +498,9 @@ TEST_CASE("averaging on a host: gradients go there and come back, every GPU upda
 
 TEST_CASE("averaging parameters: the weights' master copies once, and no gradients") {
   const ModelConfig model = transformer(shape());
-  ParallelConfig with = plan(4);
+  ParallelConfig with = layout(4);
   with.exchange = GradientExchange::parameter_averaging;
-  const StepUnderTest step{model, with};
+  const TrainingStepUnderTest step{model, with};
   CHECK(step.traffic("dp", Collective::all_reduce).bytes == 4 * parameters(model));
   for (const Message& message : step.messages()) {
     CHECK(message.operation->name == "average_weights");

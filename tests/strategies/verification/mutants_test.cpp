@@ -21,7 +21,7 @@ struct Plan {
 };
 
 /// Two layers; two microbatches of one sequence for each replica.
-Plan plan_of(const std::function<void(TransformerConfig&, ParallelConfig&)>& set) {
+Plan layout_of(const std::function<void(TransformerConfig&, ParallelConfig&)>& set) {
   TransformerConfig shape;
   shape.layers = 2;
   shape.hidden = 8;
@@ -37,14 +37,14 @@ Plan plan_of(const std::function<void(TransformerConfig&, ParallelConfig&)>& set
 }
 
 Plan tensor(bool sequence) {
-  return plan_of([&](TransformerConfig&, ParallelConfig& parallel) {
+  return layout_of([&](TransformerConfig&, ParallelConfig& parallel) {
     parallel.tp = 2;
     parallel.sequence_parallel = sequence;
   });
 }
 
 Plan replicas(int zero, GradientExchange exchange = GradientExchange::all_reduce) {
-  return plan_of([&](TransformerConfig&, ParallelConfig& parallel) {
+  return layout_of([&](TransformerConfig&, ParallelConfig& parallel) {
     parallel.dp = 2;
     parallel.zero = zero;
     parallel.exchange = exchange;
@@ -52,7 +52,7 @@ Plan replicas(int zero, GradientExchange exchange = GradientExchange::all_reduce
 }
 
 Plan context(ContextKind kind) {
-  return plan_of([&](TransformerConfig&, ParallelConfig& parallel) {
+  return layout_of([&](TransformerConfig&, ParallelConfig& parallel) {
     parallel.cp = 2;
     parallel.cp_kind = kind;
     parallel.overlap = {Overlap::cp};
@@ -60,14 +60,14 @@ Plan context(ContextKind kind) {
 }
 
 Plan pipeline(PipelineOrder order) {
-  return plan_of([&](TransformerConfig&, ParallelConfig& parallel) {
+  return layout_of([&](TransformerConfig&, ParallelConfig& parallel) {
     parallel.pp = 2;
     parallel.schedule = order;
   });
 }
 
 Plan experts() {
-  return plan_of([](TransformerConfig& shape, ParallelConfig& parallel) {
+  return layout_of([](TransformerConfig& shape, ParallelConfig& parallel) {
     shape.experts = ExpertsConfig{.experts = 4, .top_k = 2, .ffn = 8};
     parallel.dp = 2;
     parallel.ep = 2;
@@ -75,7 +75,7 @@ Plan experts() {
 }
 
 Plan recomputed() {
-  return plan_of([](TransformerConfig& shape, ParallelConfig& parallel) {
+  return layout_of([](TransformerConfig& shape, ParallelConfig& parallel) {
     shape.dropout = 0.2;
     parallel.tp = 2;
     parallel.recompute = Recompute::full;
@@ -83,7 +83,7 @@ Plan recomputed() {
 }
 
 Plan tied() {
-  return plan_of([](TransformerConfig& shape, ParallelConfig& parallel) {
+  return layout_of([](TransformerConfig& shape, ParallelConfig& parallel) {
     shape.tied_embeddings = true;
     parallel.pp = 2;
     parallel.schedule = PipelineOrder::one_f_one_b;
@@ -159,7 +159,7 @@ void off_by_a_tenth_of_a_percent(Operation& operation) {
 
 struct Mutant {
   std::string name;
-  Plan plan;
+  Plan layout;
   std::function<void(Program&)> change;
   /// One of these must be named: where the mistake is, or what reads what it wrote.
   std::vector<std::string> places;
@@ -305,7 +305,7 @@ VerificationReport verified(const Mutant& mutant, bool changed) {
   VerificationOptions options;
   options.steps = 2;
   if (changed) options.change = mutant.change;
-  return verify_strategy(mutant.plan.model, mutant.plan.parallel, 8, options);
+  return verify_strategy(mutant.layout.model, mutant.layout.parallel, 8, options);
 }
 
 TEST_CASE("every mutant is caught, and the place is named") {
@@ -324,7 +324,7 @@ TEST_CASE("every mutant is caught, and the place is named") {
 
 // A dependency across streams that is forgotten shows in some order of execution only.
 TEST_CASE("a mutant without a dependency is caught in some order, and the place is named") {
-  const Plan plan = plan_of([](TransformerConfig&, ParallelConfig& parallel) {
+  const Plan layout = layout_of([](TransformerConfig&, ParallelConfig& parallel) {
     parallel.dp = 2;
     parallel.zero = 3;
     parallel.overlap = {Overlap::dp_parameters, Overlap::dp_gradients};
@@ -334,13 +334,14 @@ TEST_CASE("a mutant without a dependency is caught in some order, and the place 
     VerificationOptions options;
     options.steps = 1;
     options.order_seed = order;
-    CHECK(verify_strategy(plan.model, plan.parallel, 8, options).problem() == "");
+    CHECK(verify_strategy(layout.model, layout.parallel, 8, options).problem() == "");
     options.revise = [](RoleProgram& role) {
       for (RoleOperation& operation : role.operations) {
         if (operation.operation->name == "attention.norm") operation.after.clear();
       }
     };
-    const std::string problem = verify_strategy(plan.model, plan.parallel, 8, options).problem();
+    const std::string problem =
+        verify_strategy(layout.model, layout.parallel, 8, options).problem();
     if (problem.find("attention") != std::string::npos) named.insert(problem);
   }
   CHECK_FALSE(named.empty());

@@ -74,7 +74,7 @@ TEST_CASE("experts that are busier than others stay so") {
 TEST_CASE("groups within a node stay within one, those across nodes across") {
   ParallelConfig parallel = four_ways();
   parallel.cp = 1;
-  const ShrunkPlan small = shrink(model_of("gpt3-175b"), parallel, 8);
+  const ShrunkLayout small = shrink(model_of("gpt3-175b"), parallel, 8);
   CHECK(small.gpus_per_node == small.parallel.tp);
 }
 
@@ -86,7 +86,7 @@ TEST_CASE("with two levels of cp each shrinks by itself") {
   for (const int ulysses : {0, 16}) {
     CAPTURE(ulysses);
     parallel.ulysses = ulysses;
-    const ShrunkPlan small = shrink(model_of("llama2-7b"), parallel, 8);
+    const ShrunkLayout small = shrink(model_of("llama2-7b"), parallel, 8);
     CHECK(small.parallel.cp < 64);
     CHECK((small.parallel.ulysses == 0) == (ulysses == 0));
     CHECK(test::lost_by_shrinking(model_of("llama2-7b"), parallel, 8, small) == "");

@@ -9,7 +9,7 @@ namespace lockstep::test {
 
 std::string trouble_shrinking(const ModelConfig& model, const ParallelConfig& parallel,
                               int gpus_per_node) {
-  const ShrunkPlan small = shrink(model, parallel, gpus_per_node);
+  const ShrunkLayout small = shrink(model, parallel, gpus_per_node);
   std::string text = lost_by_shrinking(model, parallel, gpus_per_node, small);
   text += too_large(small.model);
   if (text.empty()) {

@@ -4,11 +4,11 @@
 
 #include "tests/strategies/verification/shrunk_form.hpp"
 
-/// Plans to be shrunk.
+/// Layouts to be shrunk.
 namespace lockstep::test {
 
-/// Shrinks a plan and builds the program of what came out; what is wrong with either, and what has
-/// changed then; empty: nothing is wrong.
+/// Shrinks a layout and builds the program of what came out; what is wrong with either, and what
+/// has changed then; empty: nothing is wrong.
 [[nodiscard]] std::string trouble_shrinking(const ModelConfig& model,
                                             const ParallelConfig& parallel, int gpus_per_node);
 

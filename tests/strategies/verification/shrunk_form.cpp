@@ -37,10 +37,10 @@ namespace {
   return (vocabulary + tp - 1) / tp * (tp - 1) < vocabulary;
 }
 
-/// Holds the two plans against each other.
+/// Holds the two layouts against each other.
 class Comparison {
  public:
-  Comparison(const ParallelConfig& from, int from_node, const ShrunkPlan& shrunk)
+  Comparison(const ParallelConfig& from, int from_node, const ShrunkLayout& shrunk)
       : from_{from},
         to_{shrunk.parallel},
         from_ulysses_{ulysses_degree(from, from_node)},
@@ -195,7 +195,7 @@ class Comparison {
 }  // namespace
 
 std::string lost_by_shrinking(const ModelConfig& model, const ParallelConfig& parallel,
-                              int gpus_per_node, const ShrunkPlan& shrunk, int ranks) {
+                              int gpus_per_node, const ShrunkLayout& shrunk, int ranks) {
   Comparison out{parallel, gpus_per_node, shrunk};
   out.degrees(ranks);
   out.pipeline();
@@ -203,8 +203,8 @@ std::string lost_by_shrinking(const ModelConfig& model, const ParallelConfig& pa
   if (model.shape.index() != shrunk.model.shape.index()) return "another kind of model";
   if (model.transformer() != nullptr) out.model(*model.transformer(), *shrunk.model.transformer());
   std::string text = out.text();
-  for (const PlanProblem& problem : plan_problems(shrunk.model, shrunk.parallel,
-                                                  shrunk.parallel.ranks(), shrunk.gpus_per_node)) {
+  for (const LayoutProblem& problem : layout_problems(
+           shrunk.model, shrunk.parallel, shrunk.parallel.ranks(), shrunk.gpus_per_node)) {
     text += fmt::format("{}: {}\n", problem.key, problem.message);
   }
   return text;

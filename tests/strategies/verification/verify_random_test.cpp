@@ -5,7 +5,7 @@
 
 #include "strategies/stacks/cost_of.hpp"
 #include "strategies/verification/verify_strategy.hpp"
-#include "tests/strategies/step/random_plans.hpp"
+#include "tests/strategies/step/random_layouts.hpp"
 #include "tests/strategies/step/step_under_test.hpp"
 #include "topologies/files/cluster_file.hpp"
 
@@ -24,37 +24,37 @@ VerificationStage stage() {
   return {std::move(cluster), std::move(device), std::move(cost), kConfigs + "/nccl/2.30.json"};
 }
 
-TEST_CASE("random plans train as one device does, and run as simulated") {
+TEST_CASE("random layouts train as one device does, and run as simulated") {
   VerificationOptions options;
   options.steps = 2;
   options.stage = stage();
   int done = 0;
-  for (const test::RandomPlan& drawn : test::random_plans(20261123, 40)) {
-    const test::RandomPlan plan = test::shrunk(drawn);
-    if (!possible(plan)) continue;
-    const std::string text = test::to_string(plan);
+  for (const test::RandomLayout& drawn : test::random_layouts(20261123, 40)) {
+    const test::RandomLayout layout = test::shrunk(drawn);
+    if (!possible(layout)) continue;
+    const std::string text = test::to_string(layout);
     CAPTURE(text);
     options.order_seed = static_cast<std::uint64_t>(++done);
-    CHECK(verify_strategy(plan.model, plan.parallel, 8, options).problem() == "");
+    CHECK(verify_strategy(layout.model, layout.parallel, 8, options).problem() == "");
   }
   CHECK(done >= 24);
 }
 
 // The same with room for some of the visits only: most of these do not divide among ranks.
-TEST_CASE("random plans of experts with a capacity train as one device does") {
+TEST_CASE("random layouts of experts with a capacity train as one device does") {
   VerificationOptions options;
   options.steps = 2;
   int done = 0;
-  for (const test::RandomPlan& drawn : test::random_plans(17, 90)) {
-    test::RandomPlan plan = test::shrunk(drawn);
-    if (plan.model.transformer() == nullptr || !plan.model.transformer()->experts) continue;
-    plan.parallel.capacity_factor =
+  for (const test::RandomLayout& drawn : test::random_layouts(17, 90)) {
+    test::RandomLayout layout = test::shrunk(drawn);
+    if (layout.model.transformer() == nullptr || !layout.model.transformer()->experts) continue;
+    layout.parallel.capacity_factor =
         std::array{1.0, 1.25, 1.5, 2.0}[static_cast<std::size_t>(done % 4)];
-    if (!possible(plan)) continue;
-    const std::string text = test::to_string(plan);
+    if (!possible(layout)) continue;
+    const std::string text = test::to_string(layout);
     CAPTURE(text);
     options.order_seed = static_cast<std::uint64_t>(++done);
-    CHECK(verify_strategy(plan.model, plan.parallel, 8, options).problem() == "");
+    CHECK(verify_strategy(layout.model, layout.parallel, 8, options).problem() == "");
   }
   CHECK(done >= 12);
 }

@@ -46,9 +46,9 @@ std::vector<std::filesystem::path> scenario_files() {
 }
 
 VerificationReport verified(const Scenario& scenario, const VerificationOptions& options) {
-  const ShrunkPlan plan =
+  const ShrunkLayout layout =
       shrink(scenario.model, scenario.parallel, scenario.cluster.cluster.gpus_per_node());
-  return verify_strategy(plan.model, plan.parallel, plan.gpus_per_node, options);
+  return verify_strategy(layout.model, layout.parallel, layout.gpus_per_node, options);
 }
 
 TransformerConfig gpt() {
@@ -61,7 +61,7 @@ TransformerConfig gpt() {
   return out;
 }
 
-ParallelConfig plan(int dp) {
+ParallelConfig layout(int dp) {
   ParallelConfig out;
   out.dp = dp;
   out.micro_batch = 1;
@@ -88,7 +88,7 @@ TEST_CASE("every shipped scenario trains as one device does, also in simulated o
 TEST_CASE("float32 trains as one device does within its own bound, and no closer") {
   VerificationOptions options = two_steps();
   options.float32 = true;
-  ParallelConfig parallel = plan(2);
+  ParallelConfig parallel = layout(2);
   parallel.tp = 2;
   parallel.sequence_parallel = true;
   parallel.zero = 2;
@@ -102,7 +102,7 @@ TEST_CASE("float32 trains as one device does within its own bound, and no closer
 TEST_CASE("parameter averaging is as averaging in one process, and not as one device") {
   for (const int every : {1, 2, 3}) {
     CAPTURE(every);
-    ParallelConfig parallel = plan(3);
+    ParallelConfig parallel = layout(3);
     parallel.exchange = GradientExchange::parameter_averaging;
     parallel.average_every = every;
     TransformerConfig shape = gpt();
@@ -126,7 +126,7 @@ TEST_CASE(
     for (const bool master : {false, true}) {
       CAPTURE(static_cast<int>(optimizer));
       CAPTURE(master);
-      ParallelConfig parallel = plan(3);
+      ParallelConfig parallel = layout(3);
       parallel.exchange = GradientExchange::parameter_averaging;
       parallel.state.optimizer = optimizer;
       parallel.state.master = master;
@@ -149,7 +149,7 @@ TransformerConfig experts() {
 // Of 32 visits a rank makes, an expert takes 8 (capacity factor 1): with a random router some
 // have more than 8 visitors. The loss of step 1 is then not that of the dropless model.
 TEST_CASE("experts with a capacity drop tokens as the reference does") {
-  ParallelConfig parallel = plan(4);
+  ParallelConfig parallel = layout(4);
   parallel.ep = 4;
   const ModelConfig model = test::transformer(experts());
   const VerificationReport dropless = verify_strategy(model, parallel, 8, two_steps());
@@ -169,7 +169,7 @@ TEST_CASE("experts with a capacity drop tokens as the reference does") {
 // By hand: 4 ranks of one sequence of 16 tokens, 2 experts each, so 32 visits to 4 experts; at a
 // capacity factor of 0.75 an expert has room for 0.75 * 32 / 4 = 6 of a rank's.
 TEST_CASE("an expert's room is the capacity factor times its mean share of a rank's visits") {
-  ParallelConfig parallel = plan(4);
+  ParallelConfig parallel = layout(4);
   parallel.ep = 4;
   parallel.capacity_factor = 0.75;
   const Program program = build_program(test::transformer(experts()), parallel, 8);
@@ -192,7 +192,7 @@ TEST_CASE("capacities that do not divide are each rank's own") {
     for (const int ep : {1, 2, 3, 6}) {
       CAPTURE(factor);
       CAPTURE(ep);
-      ParallelConfig parallel = plan(6);
+      ParallelConfig parallel = layout(6);
       parallel.ep = ep;
       parallel.capacity_factor = factor;
       CHECK(verify_strategy(test::transformer(shape), parallel, 8, two_steps()).problem() == "");
@@ -213,7 +213,7 @@ TEST_CASE("capacities under tensor, context and sequence parallelism are each ra
           CAPTURE(ep);
           CAPTURE(sequence);
           CAPTURE(cp);
-          ParallelConfig parallel = plan(3);
+          ParallelConfig parallel = layout(3);
           parallel.tp = 2;
           parallel.cp = cp;
           parallel.ep = ep > 3 * cp ? 3 : ep;
@@ -230,7 +230,7 @@ TEST_CASE("capacities under tensor, context and sequence parallelism are each ra
 }
 
 TEST_CASE("skew says nothing of who is visited, and does not disturb the numbers") {
-  ParallelConfig parallel = plan(4);
+  ParallelConfig parallel = layout(4);
   parallel.ep = 4;
   parallel.expert_skew = 2;
   for (const double factor : {0.0, 1.0, 1.5}) {
@@ -254,7 +254,7 @@ TransformerConfig unseen_bias() {
 }
 
 ParallelConfig heads_cut_twice() {
-  ParallelConfig out = plan(1);
+  ParallelConfig out = layout(1);
   out.tp = 4;
   out.cp = 2;
   out.cp_kind = ContextKind::ulysses;
@@ -312,7 +312,7 @@ TEST_CASE("with Adam a gradient that is a millionth too large is still found") {
 TEST_CASE("accumulating gradients is as taking the batch at once, with dropout too") {
   TransformerConfig shape = gpt();
   shape.dropout = 0.2;
-  ParallelConfig parallel = plan(2);
+  ParallelConfig parallel = layout(2);
   for (const int microbatches : {1, 2, 5}) {
     CAPTURE(microbatches);
     parallel.global_batch = 2L * microbatches;
@@ -329,15 +329,15 @@ TEST_CASE("accumulating gradients is as taking the batch at once, with dropout t
 
 TEST_CASE("replicas begin as copies of the lowest of them") {
   const ModelConfig model = test::transformer(gpt());
-  CHECK(verify_strategy(model, plan(4), 8, two_steps()).replicas == 3);
-  ParallelConfig sharded = plan(4);
+  CHECK(verify_strategy(model, layout(4), 8, two_steps()).replicas == 3);
+  ParallelConfig sharded = layout(4);
   sharded.zero = 3;
   sharded.shard_ranks = 2;
   CHECK(verify_strategy(model, sharded, 8, two_steps()).replicas == 2);
 }
 
 TEST_CASE("the scenario's algorithms do its collectives") {
-  ParallelConfig parallel = plan(4);
+  ParallelConfig parallel = layout(4);
   parallel.algorithms["dp"] = "halving_doubling";
   const VerificationReport report =
       verify_strategy(test::transformer(gpt()), parallel, 8, two_steps());

@@ -5,7 +5,7 @@
 
 #include "sim/base/check.hpp"
 #include "sim/config/config_error.hpp"
-#include "sim/execute/device_plan/backend.hpp"
+#include "sim/execute/command_graph/backend.hpp"
 #include "sim/execute/kernels/execution_error.hpp"
 #include "sim/network/share_error.hpp"
 #include "strategies/step/simulate.hpp"
@@ -40,7 +40,7 @@ TEST_CASE("every exception has a code") {
   CHECK(ImportError("no GPU").code() == ErrorCode::invalid_input);
   CHECK(NotShrinkable("tp").code() == ErrorCode::invalid_input);
   CHECK(ProgramStuck("deadlock").code() == ErrorCode::negative_result);
-  CHECK(StepTooLarge("too many ranks").code() == ErrorCode::negative_result);
+  CHECK(TrainingStepTooLarge("too many ranks").code() == ErrorCode::negative_result);
   CHECK(ExecutionError("unwritten").code() == ErrorCode::negative_result);
   CHECK(DeviceError("out of memory").code() == ErrorCode::negative_result);
   CHECK(NoDevice("no GPU").code() == ErrorCode::negative_result);

@@ -16,16 +16,16 @@ namespace lockstep::app {
 namespace {
 
 TEST_CASE("a step is simulated from a scenario's name, with its figures") {
-  StepRequest request;
+  TrainingStepRequest request;
   request.file = scenario_file("mlp-two-gpus");
-  const StepResult done = run_step(request);
+  const TrainingStepResult done = run_step(request);
   CHECK(done.summary.step > Duration{});
   CHECK(done.throughput.step_s == doctest::Approx(done.summary.step.seconds()));
   CHECK(done.memory.fits());
 }
 
 TEST_CASE("a layout that does not fit is refused with data on what would") {
-  StepRequest request;
+  TrainingStepRequest request;
   request.file = scenario_file("zero-7b5-0");
   request.overrides = {"ignore_memory=false", "stack=fused"};
   try {

@@ -68,13 +68,13 @@ TEST_CASE("shipped kernels have sources, and shares that no device could exceed"
     const KernelFigures figures = shipped(id);
     CHECK(figures.sources.size() >= 10);
     for (const FigureSource& figure : figures.sources) CHECK(figure.source.size() > 10);
-    CHECK((figures.products[at(Dtype::bf16)] || figures.products[at(Dtype::fp16)]));
-    for (const auto& products : figures.products) {
-      if (!products) continue;
-      for (const TileShape& tile : products->tiles) CHECK(tile.efficiency < 1);
+    CHECK((figures.gemms[at(Dtype::bf16)] || figures.gemms[at(Dtype::fp16)]));
+    for (const auto& gemms : figures.gemms) {
+      if (!gemms) continue;
+      for (const TileShape& tile : gemms->tiles) CHECK(tile.efficiency < 1);
       // Smaller tiles read their operands more often, so they are never better.
-      for (std::size_t i = 1; i < products->tiles.size(); ++i) {
-        CHECK(products->tiles[i].efficiency <= products->tiles[i - 1].efficiency);
+      for (std::size_t i = 1; i < gemms->tiles.size(); ++i) {
+        CHECK(gemms->tiles[i].efficiency <= gemms->tiles[i - 1].efficiency);
       }
     }
     for (const auto& [name, attention] : figures.attention) {
@@ -89,8 +89,8 @@ TEST_CASE("a file that extends another has what it does not say itself") {
   CHECK(slower.launch == hopper.launch);
   CHECK(slower.attention.size() == hopper.attention.size());
   CHECK(slower.memory_efficiency == hopper.memory_efficiency);
-  CHECK(slower.products[at(Dtype::bf16)]->tiles.front().efficiency <
-        hopper.products[at(Dtype::bf16)]->tiles.front().efficiency);
+  CHECK(slower.gemms[at(Dtype::bf16)]->tiles.front().efficiency <
+        hopper.gemms[at(Dtype::bf16)]->tiles.front().efficiency);
 }
 
 TEST_CASE("a class may have a memory efficiency of its own") {

@@ -178,13 +178,13 @@ TEST_CASE("an NVLink of a GPU to itself is ignored, one to a NIC refused") {
 // --- NCCL's files
 
 TEST_CASE("functions and ports of one device are one NIC, other names of it and bonds none") {
-  const ImportedCluster box = imported("two-ports.xml");
+  const ImportedCluster fixture = imported("two-ports.xml");
   // 18:00.0 and .1 are two ports of 100 Gb/s in one slot, 98:00.0 has two ports of its own; b8:00.0
   // has the guid of 18:00. What hangs on the CPU without a place on PCI is no NIC beside these,
   // whatever it says of its speed.
-  CHECK(box.outline == "2 GPUs, 2 CPUs, 2 NICs; fabric rail_optimised of 200 Gb/s");
+  CHECK(fixture.outline == "2 GPUs, 2 CPUs, 2 NICs; fabric rail_optimised of 200 Gb/s");
   CHECK(
-      box.notes ==
+      fixture.notes ==
       Notes{"left out: 0000:b8:00.0, mlx5_3 (the same device as 0000:18:00.0, mlx5_0, mlx5_1, "
             "ens2f1np1: guid 0xa1)",
             "left out: eth0; veth5f3a; docker0; bond0 (network interfaces without a place on PCI)",
@@ -194,7 +194,7 @@ TEST_CASE("functions and ports of one device are one NIC, other names of it and 
             "2 ports of one device are one NIC: 0000:98:00.0, mlx5_2, mlx5_2",
             "no NVLink in file: GPUs are joined by PCIe alone; --nvswitch LINKS (A100: 12, "
             "H100: 18) gives them one"});
-  const Cluster cluster = cluster_of(box, nodes(2));
+  const Cluster cluster = cluster_of(fixture, nodes(2));
   CHECK(walk(cluster, route_of(*make_router(cluster), 0, 2)) ==
         "node0/gpu0 node0/cpu0 node0/nic0 rail0/leaf0 node1/nic0 node1/cpu0 node1/gpu0");
 }
@@ -241,18 +241,19 @@ TEST_CASE("NVLinks of a file: to itself, more than a GPU has, to several NVSwitc
     return "<nvlink target=\"0000:0" + std::to_string(id) + ":00.0\" count=\"" +
            std::to_string(count) + "\" tclass=\"0x030200\"/>";
   };
-  const auto box = [](const std::string& gpus) {
+  const auto fixture = [](const std::string& gpus) {
     return read("<system version=\"1\"><cpu numaid=\"0\">\n" + gpus + "</cpu></system>");
   };
-  const ImportedCluster itself = box(gpu(0, to(0, 4) + to(1, 6)) + gpu(1, to(0, 6)));
+  const ImportedCluster itself = fixture(gpu(0, to(0, 4) + to(1, 6)) + gpu(1, to(0, 6)));
   CHECK(itself.notes == Notes{"a link of a GPU to itself is ignored",
                               "2 PCIe links without a speed: assuming generation 3, as NCCL does",
                               "there is no NIC: the cluster is this one node; --nic-speed gives "
                               "every GPU one"});
   CHECK(itself.outline == "2 GPUs on NVLink, 1 CPU");
   // All 18 links of an H100 to each of two others: 36 of 18.
-  const ImportedCluster mesh = box(gpu(0, to(1, 18) + to(2, 18)) + gpu(1, to(0, 18) + to(2, 18)) +
-                                   gpu(2, to(0, 18) + to(1, 18)));
+  const ImportedCluster mesh =
+      fixture(gpu(0, to(1, 18) + to(2, 18)) + gpu(1, to(0, 18) + to(2, 18)) +
+              gpu(2, to(0, 18) + to(1, 18)));
   CHECK(mesh.outline == "3 GPUs on NVSwitches, 1 CPU");
   CHECK(mesh.json.find("bandwidth: 18 x 25 GB/s in one direction") != std::string::npos);
   // 18 to each of four NVSwitches: 72 of 18.
@@ -260,7 +261,7 @@ TEST_CASE("NVLinks of a file: to itself, more than a GPU has, to several NVSwitc
   for (const char* target : {"4", "5", "6", "7"})
     links += std::string{"<nvlink target=\"0000:0"} + target +
              ":00.0\" count=\"18\" tclass=\"0x068000\"/>";
-  const ImportedCluster switched = box(gpu(0, links) + gpu(1, links));
+  const ImportedCluster switched = fixture(gpu(0, links) + gpu(1, links));
   CHECK(switched.notes[0] ==
         "0000:00:00.0: 72 NVLinks to NVSwitches are more than a GPU has: assuming 18");
   CHECK(switched.json.find("bandwidth: 18 x 25 GB/s in one direction") != std::string::npos);

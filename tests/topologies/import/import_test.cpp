@@ -131,9 +131,9 @@ TEST_CASE("several hosts that NVLink joins are one node, reached over its GPUs")
 }
 
 TEST_CASE("RCCL's files: xGMI, and a card whose two ports are one NIC in one slot") {
-  const ImportedCluster box = imported("mi300x.xml");
-  CHECK(box.outline == "3 GPUs on xGMI, 1 CPU, 1 NIC; fabric fat_tree of 400 Gb/s");
-  const ClusterFile file = read_cluster(parse_json(box.json, "mi300x.json"));
+  const ImportedCluster fixture = imported("mi300x.xml");
+  CHECK(fixture.outline == "3 GPUs on xGMI, 1 CPU, 1 NIC; fabric fat_tree of 400 Gb/s");
+  const ClusterFile file = read_cluster(parse_json(fixture.json, "mi300x.json"));
   CHECK(file.device == "mi300x-192gb");
   CHECK(carried(file.cluster, "gpu0", "gpu2") == doctest::Approx(48));
   CHECK(carried(file.cluster, "nic0", "cpu0") == doctest::Approx(48));  // 16 lanes of PCIe 5
@@ -141,11 +141,11 @@ TEST_CASE("RCCL's files: xGMI, and a card whose two ports are one NIC in one slo
 }
 
 TEST_CASE("several NICs for every GPU are one; slow ones beside them are left out") {
-  const ImportedCluster box = imported("many-nics.xml");
-  CHECK(box.notes ==
+  const ImportedCluster fixture = imported("many-nics.xml");
+  CHECK(fixture.notes ==
         Notes{"left out: 0000:c0:00.0, eth0 (a NIC slower than the others of 100 Gb/s)",
               "4 NICs side by side are taken as one"});
-  const Cluster cluster = cluster_of(box, nodes(2));
+  const Cluster cluster = cluster_of(fixture, nodes(2));
   CHECK(take_census(cluster).count(VertexKind::nic) == 4);
   CHECK(figures(cluster, "node0/nic1", "rail1/leaf0").carried() == 400_Gbps);
   CHECK(carried(cluster, "pcie_switch0", "nic0") == doctest::Approx(4 * 24));

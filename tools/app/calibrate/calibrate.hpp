@@ -21,7 +21,7 @@ struct CalibrateRequest {
 
 /// One set of figures that was fitted to some rows.
 struct FittedFigures {
-  std::string what{};  // "collective", "products", "attention", "stack"
+  std::string what{};  // "collective", "GEMMs", "attention", "stack"
   std::string of{};    // "nccl 2.30 ampere all_reduce ring ll, one node"
   std::string figures{};
   ErrorFigures before{};  // errors with what is shipped; of collectives: none

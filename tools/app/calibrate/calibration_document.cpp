@@ -44,7 +44,7 @@ Json cost_json(const NcclCost& cost) {
   return out;
 }
 
-Json product_json(const GemmParameters& of) {
+Json gemm_json(const GemmParameters& of) {
   Json tiles = Json::array();
   for (const TileShape& tile : of.tiles)
     tiles.push_back(
@@ -86,10 +86,10 @@ Json kernels_json(const KernelFigures& of) {
   Json out;
   out["name"] = of.name;
   out["launch"] = figure(duration(of.launch));
-  Json products = Json::object();
-  for (std::size_t i = 0; i < of.products.size(); ++i)
-    if (of.products[i]) products[to_string(static_cast<Dtype>(i))] = product_json(*of.products[i]);
-  out["products"] = std::move(products);
+  Json gemms = Json::object();
+  for (std::size_t i = 0; i < of.gemms.size(); ++i)
+    if (of.gemms[i]) gemms[to_string(static_cast<Dtype>(i))] = gemm_json(*of.gemms[i]);
+  out["products"] = std::move(gemms);
   Json attention = Json::object();
   for (const auto& [name, figures] : of.attention) attention[name] = attention_json(figures);
   out["attention"] = std::move(attention);

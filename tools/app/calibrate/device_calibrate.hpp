@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/execute/device_plan/backend.hpp"
+#include "sim/execute/command_graph/backend.hpp"
 #include "strategies/measure/machine/measured_machine.hpp"
 #include "strategies/measure/machine_runs/compare_machine.hpp"
 

@@ -17,7 +17,7 @@ namespace lockstep::app {
 
 namespace {
 
-/// Tables that the same figures tell: products of a precision, attention of an implementation.
+/// Tables that the same figures tell: GEMMs of a precision, attention of an implementation.
 struct Subject {
   std::string gpu{};
   DeviceQuantity kind = DeviceQuantity::gemm;
@@ -39,7 +39,7 @@ std::optional<Subject> subject_of(const DeviceTable& table) {
 using Tables = std::vector<const DeviceTable*>;
 
 /// Figures as numbers while they are fitted: durations in seconds.
-struct FreeProduct {
+struct FreeGemm {
   GemmParameters& figures;
   double launch = figures.launch.seconds();
   double tile_start = figures.tile_start.seconds();
@@ -81,7 +81,7 @@ class DeviceFit {
   void run() {
     const ErrorFigures before = figures();
     if (subject_.kind == DeviceQuantity::gemm) {
-      fit_products();
+      fit_gemms();
     } else {
       fit_attention();
     }
@@ -97,13 +97,13 @@ class DeviceFit {
   [[nodiscard]] double error() const { return figures().mean; }
   [[nodiscard]] KernelFigures& kernels() { return result_.calibration.kernels[device_.id]; }
 
-  void fit_products() {
+  void fit_gemms() {
     const Dtype dtype = named(precision_names(), subject_.name).value_or(Dtype::bf16);
-    auto& products = kernels().products;
-    auto& own = products[static_cast<std::size_t>(dtype)];
-    if (!own) own = products[static_cast<std::size_t>(Dtype::bf16)];
+    auto& gemms = kernels().gemms;
+    auto& own = gemms[static_cast<std::size_t>(dtype)];
+    if (!own) own = gemms[static_cast<std::size_t>(Dtype::bf16)];
     if (!own) throw RequestError("no products to start from");
-    FreeProduct free{*own};
+    FreeGemm free{*own};
     std::vector<FreeFigure> figures{{&free.launch, 1e-7, 1e-3},
                                     {&free.tile_start, 1e-8, 1e-4},
                                     {&free.throttling_half_time, 1e-5, 1},

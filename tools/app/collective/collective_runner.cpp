@@ -308,7 +308,8 @@ std::optional<ScheduleMeasure> measured(const Schedule& schedule, const FoldRepo
                                         int senders) {
   if (!fold.folded) return measure(schedule, kMostVisits, senders);
   std::vector<RankMultiple> classes;
-  for (const FoldClass& each : fold.classes) classes.push_back({each.representative, each.members});
+  for (const EquivalenceClass& each : fold.classes)
+    classes.push_back({each.representative, each.members});
   return measure(schedule, classes, kMostVisits, senders);
 }
 

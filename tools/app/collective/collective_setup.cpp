@@ -63,15 +63,15 @@ std::string CollectiveSetup::unreachable(AuxiliaryRanks auxiliary_ranks, int cou
     return network_.router->route(one, other, route) && network_.router->route(other, one, route);
   };
   const bool hosts = auxiliary_ranks == AuxiliaryRanks::hosts;
-  const auto text = [&](int rank, int helper) {
+  const auto text = [&](int rank, int auxiliary) {
     return fmt::format("no route is left between {} {} and {} {}",
                        rank < ranks() ? "rank" : "switch", rank < ranks() ? rank : rank - ranks(),
-                       hosts ? "host" : "switch", helper - ranks());
+                       hosts ? "host" : "switch", auxiliary - ranks());
   };
   if (hosts) {
-    for (int helper = ranks(); helper < size; ++helper)
+    for (int auxiliary = ranks(); auxiliary < size; ++auxiliary)
       for (int rank = 0; rank < ranks(); ++rank)
-        if (!meet(rank, helper)) return text(rank, helper);
+        if (!meet(rank, auxiliary)) return text(rank, auxiliary);
     return {};
   }
   const std::vector<int>& above = auxiliary_ranks == AuxiliaryRanks::node_switches

@@ -32,13 +32,13 @@ NcclTuning load_tuning(const NcclRequest& options) {
       "nccl", fmt::format("no tuning of NCCL \"{}\"; there is {}", version, fmt::join(ids, ", ")));
 }
 
-NcclChoices parse_choices(const NcclRequest& options) {
-  const ParsedNcclChoices parsed = parse_nccl_choices(options.algorithms, options.protocols);
+NcclFilters parse_choices(const NcclRequest& options) {
+  const ParsedNcclFilters parsed = parse_nccl_filters(options.algorithms, options.protocols);
   std::vector<RequestProblem> problems;
   for (const NcclChoiceError& error : parsed.errors)
     problems.push_back({error.variable == "NCCL_ALGO" ? "nccl_algo" : "nccl_proto", error.message});
   if (!problems.empty()) throw RequestError(std::move(problems));
-  return parsed.choices;
+  return parsed.filters;
 }
 
 /// As links are; ranks add up what they receive while it comes in.

@@ -52,7 +52,7 @@ class Cuts {
     const std::vector<Edge> edges = edges_of(group_of, end_points_);
     Partition out("ports");
     for (EndpointId id = 0; id < ranks_; ++id) add(edges[id], 1, out);
-    for (EndpointId id = ranks_; id < end_points_; ++id) add_helper(edges[id], out);
+    for (EndpointId id = ranks_; id < end_points_; ++id) add_auxiliary(edges[id], out);
     return out;
   }
 
@@ -100,7 +100,7 @@ class Cuts {
     const std::vector<Edge> edges = edges_of(group_of, static_cast<std::size_t>(groups));
     Partition out("nodes");
     for (std::size_t i = 0; i < runs.size(); ++i) add(edges[i], runs[i].ranks, out);
-    for (std::size_t i = runs.size(); i < edges.size(); ++i) add_helper(edges[i], out);
+    for (std::size_t i = runs.size(); i < edges.size(); ++i) add_auxiliary(edges[i], out);
     return out;
   }
 
@@ -147,10 +147,10 @@ class Cuts {
     leaving&& entering ? out.add(*leaving, *entering, 1, members) : out.skip(members);
   }
 
-  static void add_helper(const Edge& edge, Partition& out) {
+  static void add_auxiliary(const Edge& edge, Partition& out) {
     const auto leaving = edge.leaving.rate();
     const auto entering = edge.entering.rate();
-    leaving&& entering ? out.add_helpers(*leaving, *entering) : out.skip_helpers();
+    leaving&& entering ? out.add_auxiliaries(*leaving, *entering) : out.skip_auxiliaries();
   }
 
   const Cluster& cluster_;

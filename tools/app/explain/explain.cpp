@@ -88,7 +88,7 @@ class Explainer {
 
   void play() {
     NoContent nothing;
-    RoundPlayer counter(schedule(), nothing);
+    RoundSimulator counter(schedule(), nothing);
     ChunkColumns columns(contract_);
     Round round;
     std::int64_t messages = 0;
@@ -106,14 +106,14 @@ class Explainer {
     board_ = make_board(schedule(), contract_, columns.columns());
     choose_places();
     out_.start = table();
-    RoundPlayer runner(schedule(), board_->memory());
+    RoundSimulator runner(schedule(), board_->memory());
     while (runner.next(round)) take(round);
     refuse_stop(runner);
     note_what_is_left_out();
     judge();
   }
 
-  static void refuse_stop(const RoundPlayer& runner) {
+  static void refuse_stop(const RoundSimulator& runner) {
     if (const auto& stop = runner.stopped())
       throw Refusal(fmt::format("round {}: {} {}", stop->round, to_text(stop->place), stop->what));
   }

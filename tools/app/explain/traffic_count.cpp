@@ -68,7 +68,7 @@ class Counter {
   std::int64_t sent_ = 0;
   std::int64_t received_ = 0;
   TrafficCount count_;
-  Step step_;
+  ScheduleStep step_;
 };
 
 }  // namespace

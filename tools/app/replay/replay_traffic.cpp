@@ -12,7 +12,7 @@ struct Blocks {
   std::int64_t received = 0;
 };
 
-Blocks blocks_of(const Step& step) {
+Blocks blocks_of(const ScheduleStep& step) {
   Blocks out;
   for (const Send& send : step.sends) out.sent += step.blocks_of(send);
   for (const Receive& receive : step.receives) out.received += step.blocks_of(receive);
@@ -29,7 +29,7 @@ std::int64_t repeats(const std::vector<Phase>& phases, std::int64_t index, std::
 
 Blocks blocks_of(const Schedule& schedule, int rank) {
   Blocks out;
-  Step step;
+  ScheduleStep step;
   const std::vector<Phase> phases = schedule.phases();
   for (int lane = 0; lane < schedule.lanes(); ++lane) {
     const std::int64_t steps = schedule.steps(rank, lane);

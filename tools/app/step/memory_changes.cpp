@@ -94,12 +94,13 @@ std::int64_t calls_of(const Scenario& scenario) {
   return scenario.parallel.microbatches() * (transformer == nullptr ? 1 : transformer->layers);
 }
 
-/// Tries changes of a plan and counts how many.
+/// Tries changes of a layout and counts how many.
 class Trial {
  public:
-  Trial(const StepRequest& request, Bytes capacity) : request_{request}, capacity_{capacity} {}
+  Trial(const TrainingStepRequest& request, Bytes capacity)
+      : request_{request}, capacity_{capacity} {}
 
-  /// What the plan then needs; nothing where it is impossible or enough has been tried.
+  /// What the layout then needs; nothing where it is impossible or enough has been tried.
   std::optional<Bytes> needed(const Change& change) {
     if (tried_++ >= kMostTried) return std::nullopt;
     std::vector<std::string> overrides = request_.overrides;
@@ -129,7 +130,7 @@ class Trial {
   }
 
  private:
-  const StepRequest& request_;
+  const TrainingStepRequest& request_;
   Bytes capacity_;
   std::size_t tried_ = 0;
   std::int64_t calls_ = 0;  // of those that were
@@ -197,8 +198,8 @@ Bytes least_bytes(const ModelConfig& model, const ParallelConfig& parallel) {
                held(optimizer_bytes(parallel), 1)};
 }
 
-std::vector<FittingChange> fitting_changes(const StepRequest& request, const Scenario& scenario,
-                                           Bytes capacity) {
+std::vector<FittingChange> fitting_changes(const TrainingStepRequest& request,
+                                           const Scenario& scenario, Bytes capacity) {
   Trial trial(request, capacity);
   const std::vector<Change> singles = memory_changes(scenario);
   std::vector<FittingChange> found = trial.fitting(singles);
@@ -209,7 +210,7 @@ std::vector<FittingChange> fitting_changes(const StepRequest& request, const Sce
   return found.empty() ? trial.fitting(combined(pairs, strong)) : found;
 }
 
-MemoryShortfall memory_shortfall(const StepRequest& request, const Scenario& scenario,
+MemoryShortfall memory_shortfall(const TrainingStepRequest& request, const Scenario& scenario,
                                  const RankMemory& memory) {
   const Bytes capacity = *memory.capacity;
   MemoryShortfall out;

@@ -9,15 +9,15 @@
 #include "strategies/scenario/scenario.hpp"
 #include "tools/app/step/rank_memory.hpp"
 
-/// A plan that does not fit: why, and what would.
+/// A layout that does not fit: why, and what would.
 namespace lockstep::app {
 
-struct StepRequest;
+struct TrainingStepRequest;
 
 /// Overrides that go together, such as parallel.tp=4 and parallel.dp=2.
 using Change = std::vector<std::string>;
 
-/// Changes of a plan that take memory off a rank, those that cost the least time first: more of
+/// Changes of a layout that take memory off a rank, those that cost the least time first: more of
 /// ZeRO, sequence parallelism, selective recomputation, smaller microbatches, full recomputation,
 /// more tensor and pipeline parallelism, optimizer states on the host.
 [[nodiscard]] std::vector<Change> memory_changes(const Scenario& scenario);
@@ -33,7 +33,7 @@ struct FittingChange {
 
 /// The first few changes that fit, one by one, else two and then three together; empty where none
 /// does. Judged by the memory account in the order of issue.
-[[nodiscard]] std::vector<FittingChange> fitting_changes(const StepRequest& request,
+[[nodiscard]] std::vector<FittingChange> fitting_changes(const TrainingStepRequest& request,
                                                          const Scenario& scenario, Bytes capacity);
 
 /// By how much a layout does not fit, and what would.
@@ -49,8 +49,8 @@ struct MemoryShortfall {
 };
 
 /// Searches the changes; `memory` has a capacity.
-[[nodiscard]] MemoryShortfall memory_shortfall(const StepRequest& request, const Scenario& scenario,
-                                               const RankMemory& memory);
+[[nodiscard]] MemoryShortfall memory_shortfall(const TrainingStepRequest& request,
+                                               const Scenario& scenario, const RankMemory& memory);
 
 /// A rank needs more memory than its GPU has.
 class DoesNotFit : public Error {

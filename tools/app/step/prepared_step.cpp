@@ -51,7 +51,7 @@ std::string take_figures(const MeasuredMachine& machine, ScenarioCluster& of) {
   return std::move(linked.links);
 }
 
-SimulationOptions options_for(const StepRequest& request, const Scenario& scenario) {
+SimulationOptions options_for(const TrainingStepRequest& request, const Scenario& scenario) {
   const Cluster& cluster = scenario.cluster.cluster;
   SimulationOptions options = request.simulation;
   options.speeds =
@@ -79,7 +79,7 @@ std::string nic_override(const std::string& file, const std::vector<std::string>
   return fmt::format("cluster.nic_gbps={}", nic.bytes_per_second() / 125e6);
 }
 
-Scenario scenario_of(const StepRequest& request) {
+Scenario scenario_of(const TrainingStepRequest& request) {
   std::vector<std::string> overrides = request.overrides;
   if (request.nic) overrides.push_back(nic_override(request.file, overrides, *request.nic));
   Scenario out = load_scenario(request.file, overrides, config_folder());
@@ -91,8 +91,8 @@ Scenario scenario_of(const StepRequest& request) {
 
 }  // namespace
 
-PreparedStep prepare_step(const StepRequest& request) {
-  PreparedStep out{scenario_of(request)};
+PreparedTrainingStep prepare_step(const TrainingStepRequest& request) {
+  PreparedTrainingStep out{scenario_of(request)};
   Scenario& scenario = out.scenario;
   const auto machine = machine_of(request.calibration);
   if (machine) out.machine_links = take_figures(*machine, scenario.cluster);
@@ -113,26 +113,29 @@ PreparedStep prepare_step(const StepRequest& request) {
   return out;
 }
 
-void check_memory(const StepRequest& request, const Scenario& scenario, const RankMemory& memory) {
+void check_memory(const TrainingStepRequest& request, const Scenario& scenario,
+                  const RankMemory& memory) {
   if (memory.fits() || request.ignore_memory || scenario.ignore_memory) return;
   throw DoesNotFit(memory_shortfall(request, scenario, memory));
 }
 
-SimulatedStep simulate_step(const StepRequest& request, const PreparedStep& prepared,
-                            const ParallelConfig& parallel,
-                            const std::shared_ptr<const Program>& program) {
+SimulatedTrainingStep simulate_step(const TrainingStepRequest& request,
+                                    const PreparedTrainingStep& prepared,
+                                    const ParallelConfig& parallel,
+                                    const std::shared_ptr<const Program>& program) {
   const Scenario& scenario = prepared.scenario;
   try {
     return simulate(program, parallel, scenario.cluster.cluster, scenario.cluster.device,
                     *prepared.cost, options_for(request, scenario));
   } catch (const ProgramStuck& stuck) {
     throw Refusal(stuck.what());
-  } catch (const StepTooLarge& large) {
+  } catch (const TrainingStepTooLarge& large) {
     throw Refusal(large.what());
   }
 }
 
-SimulatedStep simulate_step(const StepRequest& request, const PreparedStep& prepared) {
+SimulatedTrainingStep simulate_step(const TrainingStepRequest& request,
+                                    const PreparedTrainingStep& prepared) {
   return simulate_step(request, prepared, prepared.scenario.parallel, prepared.program);
 }
 

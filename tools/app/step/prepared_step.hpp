@@ -13,9 +13,9 @@
 namespace lockstep::app {
 
 /// A scenario ready to be simulated.
-struct PreparedStep {
+struct PreparedTrainingStep {
   Scenario scenario;
-  std::string machine_links{};              // as StepResult has it
+  std::string machine_links{};              // as TrainingStepResult has it
   std::vector<std::string> link_changes{};  // likewise
   std::unique_ptr<CostModel> cost{};
   std::shared_ptr<const Program> program{};
@@ -24,17 +24,20 @@ struct PreparedStep {
 
 /// Reads the scenario, changes its cluster as the request says, and writes out its program. Throws
 /// ConfigError, RequestError, Refusal.
-[[nodiscard]] PreparedStep prepare_step(const StepRequest& request);
+[[nodiscard]] PreparedTrainingStep prepare_step(const TrainingStepRequest& request);
 
 /// Throws DoesNotFit where a GPU has too little memory and neither the request nor the scenario
 /// ignores that.
-void check_memory(const StepRequest& request, const Scenario& scenario, const RankMemory& memory);
+void check_memory(const TrainingStepRequest& request, const Scenario& scenario,
+                  const RankMemory& memory);
 
 /// Throws Refusal for a deadlock and for steps that are too large.
-[[nodiscard]] SimulatedStep simulate_step(const StepRequest& request, const PreparedStep& prepared);
+[[nodiscard]] SimulatedTrainingStep simulate_step(const TrainingStepRequest& request,
+                                                  const PreparedTrainingStep& prepared);
 /// The same for another program of the same scenario.
-[[nodiscard]] SimulatedStep simulate_step(const StepRequest& request, const PreparedStep& prepared,
-                                          const ParallelConfig& parallel,
-                                          const std::shared_ptr<const Program>& program);
+[[nodiscard]] SimulatedTrainingStep simulate_step(const TrainingStepRequest& request,
+                                                  const PreparedTrainingStep& prepared,
+                                                  const ParallelConfig& parallel,
+                                                  const std::shared_ptr<const Program>& program);
 
 }  // namespace lockstep::app

@@ -4,9 +4,9 @@
 
 namespace lockstep::app {
 
-std::vector<ShownClass> shown_classes(const SimulatedStep& step) {
+std::vector<ShownClass> shown_classes(const SimulatedTrainingStep& step) {
   std::vector<ShownClass> out;
-  for (const RankClass& each : step.classes)
+  for (const RankEquivalenceClass& each : step.classes)
     out.push_back({each, step.timeline.program->roles[each.role].name, {}});
   const std::vector<std::uint32_t>& stands_in = step.timeline.stands_in;
   for (std::size_t rank = 0; rank < stands_in.size(); ++rank) {

@@ -72,7 +72,7 @@ MemoryFit RankMemory::fit() const {
   return clear ? MemoryFit::fits : MemoryFit::tight;
 }
 
-RankMemory worst_memory(const StepTimeline& timeline, std::optional<Bytes> capacity) {
+RankMemory worst_memory(const TrainingStepTimeline& timeline, std::optional<Bytes> capacity) {
   Worst worst(capacity);
   std::set<std::size_t> seen;
   for (const RankTimeline& rank : timeline.ranks) {
@@ -92,7 +92,7 @@ RankMemory worst_memory_in_order(const Program& program, std::optional<Bytes> ca
   return std::move(worst).take();
 }
 
-Bytes most_reserved(const StepTimeline& timeline, std::optional<Bytes> capacity) {
+Bytes most_reserved(const TrainingStepTimeline& timeline, std::optional<Bytes> capacity) {
   Bytes most;
   std::set<std::size_t> seen;
   for (const RankTimeline& rank : timeline.ranks) {

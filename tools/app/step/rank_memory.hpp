@@ -35,7 +35,8 @@ struct RankMemory {
 
 /// The rank that needs the most among those that were simulated (of a role that many play, the
 /// first); of equal ones the first.
-[[nodiscard]] RankMemory worst_memory(const StepTimeline& timeline, std::optional<Bytes> capacity);
+[[nodiscard]] RankMemory worst_memory(const TrainingStepTimeline& timeline,
+                                      std::optional<Bytes> capacity);
 
 /// The same before anything is simulated, with the operations of each role one after the other in
 /// the order of their launch.
@@ -43,7 +44,8 @@ struct RankMemory {
                                                std::optional<Bytes> capacity);
 
 /// What PyTorch's caching allocator reserves on the rank where that is most (reserved_bytes()).
-[[nodiscard]] Bytes most_reserved(const StepTimeline& timeline, std::optional<Bytes> capacity);
+[[nodiscard]] Bytes most_reserved(const TrainingStepTimeline& timeline,
+                                  std::optional<Bytes> capacity);
 
 /// The peak of the rank that needs the most, with the operations one after the other in the order
 /// in which they are issued: what the memory account comes to without a simulation.

@@ -18,7 +18,7 @@ constexpr std::size_t kLinksShown = 8;
 
 /// What is reported of a step.
 struct Reported {
-  StepSummary summary;
+  TrainingStepSummary summary;
   std::vector<Bytes> link_bytes{};
   std::optional<AveragingSteps> averaging{};
 };
@@ -32,8 +32,8 @@ std::vector<Bytes> mean_bytes(const std::vector<Bytes>& plain, const std::vector
 }
 
 /// The step; of parameter averaging the mean of `average_every`, of which only the last averages.
-Reported reported(const StepRequest& request, const PreparedStep& prepared,
-                  const SimulatedStep& step) {
+Reported reported(const TrainingStepRequest& request, const PreparedTrainingStep& prepared,
+                  const SimulatedTrainingStep& step) {
   Reported out{summarise(step.timeline), step.timeline.link_bytes, {}};
   const ParallelConfig& parallel = prepared.scenario.parallel;
   const std::int64_t every = parallel.average_every;
@@ -43,8 +43,8 @@ Reported reported(const StepRequest& request, const PreparedStep& prepared,
   plain.averages = false;
   const auto program = std::make_shared<const Program>(build_program(
       prepared.scenario.model, plain, prepared.scenario.cluster.cluster.gpus_per_node()));
-  const SimulatedStep without = simulate_step(request, prepared, plain, program);
-  const StepSummary summary = summarise(without.timeline);
+  const SimulatedTrainingStep without = simulate_step(request, prepared, plain, program);
+  const TrainingStepSummary summary = summarise(without.timeline);
   out.averaging = AveragingSteps{every, out.summary.step, summary.step};
   out.summary = mean_summary(summary, out.summary, every);
   out.link_bytes = mean_bytes(without.timeline.link_bytes, out.link_bytes, every);
@@ -52,23 +52,24 @@ Reported reported(const StepRequest& request, const PreparedStep& prepared,
 }
 
 /// The step without what-ifs; none of an unchanged request.
-std::optional<StepBaseline> baseline_of(const StepRequest& request, Fidelity fidelity) {
+std::optional<TrainingStepBaseline> baseline_of(const TrainingStepRequest& request,
+                                                Fidelity fidelity) {
   const bool changed = !request.speeds.empty() || !request.simulation.speeds.empty() ||
                        request.links.any() || request.nic;
   if (!changed) return std::nullopt;
-  StepRequest plain = request;
+  TrainingStepRequest plain = request;
   plain.speeds.clear();
   plain.simulation.speeds.clear();
   plain.simulation.fidelity = fidelity;
   plain.links = {};
   plain.nic.reset();
   plain.trace.clear();
-  const PreparedStep prepared = prepare_step(plain);
-  const SimulatedStep step = simulate_step(plain, prepared);
-  return StepBaseline{reported(plain, prepared, step).summary.step};
+  const PreparedTrainingStep prepared = prepare_step(plain);
+  const SimulatedTrainingStep step = simulate_step(plain, prepared);
+  return TrainingStepBaseline{reported(plain, prepared, step).summary.step};
 }
 
-RankMemory memory_of(const PreparedStep& prepared, const SimulatedStep& step) {
+RankMemory memory_of(const PreparedTrainingStep& prepared, const SimulatedTrainingStep& step) {
   RankMemory out = worst_memory(step.timeline, prepared.memory.capacity);
   out.margin = prepared.memory.margin;
   return out;
@@ -76,13 +77,13 @@ RankMemory memory_of(const PreparedStep& prepared, const SimulatedStep& step) {
 
 }  // namespace
 
-StepResult run_step(const StepRequest& request) {
+TrainingStepResult run_step(const TrainingStepRequest& request) {
   ProgressCounter progress(request.on_progress, 5);
-  PreparedStep prepared = prepare_step(request);
+  PreparedTrainingStep prepared = prepare_step(request);
   progress.step();
   check_memory(request, prepared.scenario, prepared.memory);
   progress.step();
-  SimulatedStep step = simulate_step(request, prepared);
+  SimulatedTrainingStep step = simulate_step(request, prepared);
   progress.step();
   RankMemory memory = memory_of(prepared, step);
   check_memory(request, prepared.scenario, memory);
@@ -92,17 +93,17 @@ StepResult run_step(const StepRequest& request) {
   progress.step();
   const Scenario& scenario = prepared.scenario;
   const Cluster& cluster = scenario.cluster.cluster;
-  StepResult out{.scenario = scenario,
-                 .step = std::move(step),
-                 .summary = std::move(told.summary),
-                 .throughput = throughput_of(scenario, *prepared.program, time),
-                 .memory = std::move(memory),
-                 .links = busiest_links(told.link_bytes, time, cluster, kLinksShown),
-                 .link_changes = std::move(prepared.link_changes),
-                 .nccl = nccl_tuning_of(scenario.stack, config_folder()).stem().string(),
-                 .confidence = run_confidence(scenario, time),
-                 .machine_links = std::move(prepared.machine_links),
-                 .averaging = told.averaging};
+  TrainingStepResult out{.scenario = scenario,
+                         .step = std::move(step),
+                         .summary = std::move(told.summary),
+                         .throughput = throughput_of(scenario, *prepared.program, time),
+                         .memory = std::move(memory),
+                         .links = busiest_links(told.link_bytes, time, cluster, kLinksShown),
+                         .link_changes = std::move(prepared.link_changes),
+                         .nccl = nccl_tuning_of(scenario.stack, config_folder()).stem().string(),
+                         .confidence = run_confidence(scenario, time),
+                         .machine_links = std::move(prepared.machine_links),
+                         .averaging = told.averaging};
   out.baseline = baseline_of(request, out.step.fidelity);
   out.limits = limits_of(out.summary);
   out.facts = cluster_facts(cluster);

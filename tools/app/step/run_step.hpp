@@ -29,7 +29,7 @@ struct RankSpeedRange {
   double speed = 1;
 };
 
-struct StepRequest {
+struct TrainingStepRequest {
   std::string file;
   std::vector<std::string> overrides{};  // "parallel.tp=4"
   SimulationOptions simulation{};        // its speeds override those of `speeds`
@@ -55,21 +55,21 @@ struct AveragingSteps {
 };
 
 /// The same step without the changes of GPU speeds, links and NICs, at the same fidelity.
-struct StepBaseline {
+struct TrainingStepBaseline {
   Duration step;
 };
 
-struct StepResult {
+struct TrainingStepResult {
   Scenario scenario;
-  SimulatedStep step;   // of parameter averaging: the one that averages
-  StepSummary summary;  // of parameter averaging: of the mean step, as all that is reported
+  SimulatedTrainingStep step;   // of parameter averaging: the one that averages
+  TrainingStepSummary summary;  // of parameter averaging: of the mean step, as all that is reported
   Throughput throughput;
   RankMemory memory;  // of the rank that needs the most, in the step that needs the most
   std::vector<LinkUse> links{};
   std::vector<std::string> link_changes{};  // what was done to links, and how many routes changed
-  std::optional<StepBaseline> baseline{};   // where GPU speeds, links or NICs were changed
-  std::vector<StepLimit> limits{};
-  StepSuggestions suggestions{};
+  std::optional<TrainingStepBaseline> baseline{};  // where GPU speeds, links or NICs were changed
+  std::vector<TrainingStepLimit> limits{};
+  TrainingStepSuggestions suggestions{};
   ClusterFacts facts{};
   std::string nccl{};  // version whose tuning was followed
   std::optional<Confidence> confidence{};
@@ -80,6 +80,6 @@ struct StepResult {
 /// Memory is checked before anything is simulated. Throws ConfigError for faults of the scenario,
 /// DoesNotFit if a GPU has too little memory (unless the request ignores it), Refusal for a
 /// deadlock, IoError if the trace cannot be written.
-[[nodiscard]] StepResult run_step(const StepRequest& request);
+[[nodiscard]] TrainingStepResult run_step(const TrainingStepRequest& request);
 
 }  // namespace lockstep::app

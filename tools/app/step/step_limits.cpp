@@ -26,20 +26,21 @@ std::optional<BubbleFormula> bubble_formula(const ParallelConfig& parallel) {
   }
 }
 
-std::vector<StepLimit> limits_of(const StepSummary& summary) {
-  std::map<std::pair<TimeUse::Kind, std::string>, StepLimit> sums;
+std::vector<TrainingStepLimit> limits_of(const TrainingStepSummary& summary) {
+  std::map<std::pair<TimeUse::Kind, std::string>, TrainingStepLimit> sums;
   for (const PathShare& share : summary.path) {  // longest first
-    StepLimit& sum = sums[{share.use.kind, share.use.group}];
+    TrainingStepLimit& sum = sums[{share.use.kind, share.use.group}];
     if (sum.length == Duration{}) sum.use = share.use;
     sum.length += share.length;
   }
-  std::vector<StepLimit> out;
+  std::vector<TrainingStepLimit> out;
   for (auto& [key, sum] : sums) {
     if (summary.step > Duration{}) sum.share = sum.length.seconds() / summary.step.seconds();
     out.push_back(sum);
   }
-  std::stable_sort(out.begin(), out.end(),
-                   [](const StepLimit& a, const StepLimit& b) { return a.length > b.length; });
+  std::stable_sort(
+      out.begin(), out.end(),
+      [](const TrainingStepLimit& a, const TrainingStepLimit& b) { return a.length > b.length; });
   return out;
 }
 

@@ -10,14 +10,14 @@
 namespace lockstep::app {
 
 /// What the critical path goes to.
-struct StepLimit {
+struct TrainingStepLimit {
   TimeUse use{};     // of computation: the class that takes the most
   Duration length;   // of computation: of all classes together
   double share = 0;  // of the step
 };
 
 /// Longest first: computation as a whole, communication by group, and each kind of wait.
-[[nodiscard]] std::vector<StepLimit> limits_of(const StepSummary& summary);
+[[nodiscard]] std::vector<TrainingStepLimit> limits_of(const TrainingStepSummary& summary);
 
 /// Bubble of equal stages over the ideal time, which is what the microbatches take without idling.
 struct BubbleFormula {

@@ -57,7 +57,8 @@ std::vector<ExposedCommunication> exposed_between(const Peers& peers, std::size_
 
 }  // namespace
 
-std::vector<StagePasses> stage_passes(const StepTimeline& timeline, const StepSummary& summary) {
+std::vector<StagePasses> stage_passes(const TrainingStepTimeline& timeline,
+                                      const TrainingStepSummary& summary) {
   const Peers peers(timeline);
   std::vector<StagePasses> out;
   for (const StageUse& use : summary.stages) {

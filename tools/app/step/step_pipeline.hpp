@@ -24,7 +24,7 @@ struct StagePasses {
 };
 
 /// The stages of a summary of the timeline, in their order.
-[[nodiscard]] std::vector<StagePasses> stage_passes(const StepTimeline& timeline,
-                                                    const StepSummary& summary);
+[[nodiscard]] std::vector<StagePasses> stage_passes(const TrainingStepTimeline& timeline,
+                                                    const TrainingStepSummary& summary);
 
 }  // namespace lockstep::app

@@ -34,7 +34,7 @@ std::string set_to(const std::string& key, std::int64_t value) {
 /// Collects candidates of one layout.
 class LayoutChanges {
  public:
-  explicit LayoutChanges(const StepResult& result)
+  explicit LayoutChanges(const TrainingStepResult& result)
       : plan_{result.scenario.parallel}, busiest_{result.summary.busiest} {}
 
   std::vector<RankedChange> collect() {
@@ -150,8 +150,8 @@ class LayoutChanges {
   std::vector<RankedChange> out_;
 };
 
-StepRequest request_with(const StepRequest& request, const Change& change) {
-  StepRequest out = request;
+TrainingStepRequest request_with(const TrainingStepRequest& request, const Change& change) {
+  TrainingStepRequest out = request;
   out.overrides.insert(out.overrides.end(), change.begin(), change.end());
   out.suggestions = 0;
   out.trace.clear();
@@ -162,12 +162,12 @@ StepRequest request_with(const StepRequest& request, const Change& change) {
 /// A change that may be simulated.
 struct Trial {
   Change change;
-  StepRequest request;
-  PreparedStep prepared;
+  TrainingStepRequest request;
+  PreparedTrainingStep prepared;
 };
 
 /// Nothing where the change is invalid.
-std::optional<PreparedStep> prepared_or_none(const StepRequest& request) {
+std::optional<PreparedTrainingStep> prepared_or_none(const TrainingStepRequest& request) {
   try {
     return prepare_step(request);
   } catch (const ConfigError&) {
@@ -177,13 +177,13 @@ std::optional<PreparedStep> prepared_or_none(const StepRequest& request) {
   }
 }
 
-std::vector<Trial> trials(const StepRequest& request, const std::vector<Change>& changes,
-                          StepSuggestions& out) {
+std::vector<Trial> trials(const TrainingStepRequest& request, const std::vector<Change>& changes,
+                          TrainingStepSuggestions& out) {
   std::vector<Trial> trials;
   std::size_t accounts = 0;
   for (const Change& change : changes) {
     if (trials.size() == request.suggestions || accounts == 2 * request.suggestions) break;
-    StepRequest changed = request_with(request, change);
+    TrainingStepRequest changed = request_with(request, change);
     auto prepared = prepared_or_none(changed);
     if (!prepared) continue;
     ++accounts;
@@ -199,7 +199,7 @@ std::vector<Trial> trials(const StepRequest& request, const std::vector<Change>&
 /// Nothing where it is impossible, does not fit after all, or gets another fidelity.
 std::optional<Suggestion> simulated_change(const Trial& trial, Fidelity fidelity) {
   try {
-    const SimulatedStep step = simulate_step(trial.request, trial.prepared);
+    const SimulatedTrainingStep step = simulate_step(trial.request, trial.prepared);
     RankMemory memory = worst_memory(step.timeline, trial.prepared.memory.capacity);
     memory.margin = trial.prepared.memory.margin;
     if (step.fidelity != fidelity || !memory.fits()) return std::nullopt;
@@ -221,14 +221,15 @@ void keep_best(std::vector<std::optional<Suggestion>> found, Duration step,
 
 }  // namespace
 
-std::vector<Change> candidate_changes(const StepResult& result) {
+std::vector<Change> candidate_changes(const TrainingStepResult& result) {
   std::vector<Change> out;
   for (RankedChange& each : LayoutChanges{result}.collect()) out.push_back(std::move(each.change));
   return out;
 }
 
-StepSuggestions suggestions_for(const StepRequest& request, const StepResult& result) {
-  StepSuggestions out;
+TrainingStepSuggestions suggestions_for(const TrainingStepRequest& request,
+                                        const TrainingStepResult& result) {
+  TrainingStepSuggestions out;
   if (request.suggestions == 0 || result.averaging) return out;
   const std::vector<Trial> tried = trials(request, candidate_changes(result), out);
   out.simulated = tried.size();

@@ -10,8 +10,8 @@
 /// Changes of a layout that make the step shorter.
 namespace lockstep::app {
 
-struct StepRequest;
-struct StepResult;
+struct TrainingStepRequest;
+struct TrainingStepResult;
 
 /// A change that was simulated.
 struct Suggestion {
@@ -21,7 +21,7 @@ struct Suggestion {
   MemoryFit fit = MemoryFit::fits;
 };
 
-struct StepSuggestions {
+struct TrainingStepSuggestions {
   std::vector<Suggestion> best{};  // at most three that save half a percent or more, fastest first
   std::size_t simulated = 0;       // how many changes were simulated
   std::size_t no_memory = 0;       // how many were not, since they do not fit
@@ -31,11 +31,12 @@ struct StepSuggestions {
 /// recomputation, interleaving, other microbatches, other degrees of tensor, pipeline, context and
 /// expert parallelism at the same number of ranks, another ZeRO stage. Judged by where the time of
 /// `result` goes.
-[[nodiscard]] std::vector<Change> candidate_changes(const StepResult& result);
+[[nodiscard]] std::vector<Change> candidate_changes(const TrainingStepResult& result);
 
 /// Simulates the first `request.suggestions` candidates that are valid and fit into memory, at the
 /// fidelity of `result`, on all cores. The cost is at most that many simulations of a step, and
 /// twice as many memory accounts.
-[[nodiscard]] StepSuggestions suggestions_for(const StepRequest& request, const StepResult& result);
+[[nodiscard]] TrainingStepSuggestions suggestions_for(const TrainingStepRequest& request,
+                                                      const TrainingStepResult& result);
 
 }  // namespace lockstep::app

@@ -16,7 +16,7 @@ namespace {
 /// Of a counter: two for each pixel of a wide screen. A trace of a shorter window has more detail.
 constexpr std::size_t kCounterPoints = 4096;
 
-void check_ranks(const std::vector<int>& wanted, const StepTimeline& timeline) {
+void check_ranks(const std::vector<int>& wanted, const TrainingStepTimeline& timeline) {
   for (const int rank : wanted) {
     const bool there = std::any_of(timeline.ranks.begin(), timeline.ranks.end(),
                                    [rank](const RankTimeline& one) { return one.rank == rank; });
@@ -34,7 +34,7 @@ void check_ranks(const std::vector<int>& wanted, const StepTimeline& timeline) {
 
 }  // namespace
 
-void write_trace(const StepRequest& request, const SimulatedStep& step) {
+void write_trace(const TrainingStepRequest& request, const SimulatedTrainingStep& step) {
   check_ranks(request.trace_ranks, step.timeline);
   TraceOptions options;
   options.ranks = request.trace_ranks;

@@ -6,10 +6,10 @@
 
 namespace lockstep::app {
 
-struct StepRequest;
+struct TrainingStepRequest;
 
 /// Writes the step as a trace that ui.perfetto.dev opens, all of it or nothing. Throws RequestError
 /// for ranks that were not simulated, IoError.
-void write_trace(const StepRequest& request, const SimulatedStep& step);
+void write_trace(const TrainingStepRequest& request, const SimulatedTrainingStep& step);
 
 }  // namespace lockstep::app

@@ -8,7 +8,7 @@ namespace lockstep::app {
 
 namespace {
 
-StepRequest request_of(StepRequest request, const ScenarioVariant& variant) {
+TrainingStepRequest request_of(TrainingStepRequest request, const ScenarioVariant& variant) {
   request.overrides.insert(request.overrides.end(), variant.overrides.begin(),
                            variant.overrides.end());
   request.overrides.emplace_back("variants=[]");
@@ -18,7 +18,7 @@ StepRequest request_of(StepRequest request, const ScenarioVariant& variant) {
   return request;
 }
 
-VariantResult run_variant(const StepRequest& request, const ScenarioVariant& variant) {
+VariantResult run_variant(const TrainingStepRequest& request, const ScenarioVariant& variant) {
   VariantResult out{variant.name, variant.overrides};
   try {
     out.result = run_step(request_of(request, variant));
@@ -32,7 +32,8 @@ VariantResult run_variant(const StepRequest& request, const ScenarioVariant& var
 
 }  // namespace
 
-std::vector<VariantResult> run_variants(const StepRequest& request, const Scenario& scenario) {
+std::vector<VariantResult> run_variants(const TrainingStepRequest& request,
+                                        const Scenario& scenario) {
   std::vector<VariantResult> out;
   for (const ScenarioVariant& variant : scenario.variants)
     out.push_back(run_variant(request, variant));

@@ -13,14 +13,14 @@ namespace lockstep::app {
 struct VariantResult {
   std::string name;
   std::vector<std::string> overrides{};
-  std::optional<StepResult> result{};
+  std::optional<TrainingStepResult> result{};
   std::optional<MemoryShortfall> shortfall{};
   std::string problem{};
 };
 
 /// Simulates the variants of a scenario under the request's own overrides, without suggestions and
 /// traces.
-[[nodiscard]] std::vector<VariantResult> run_variants(const StepRequest& request,
+[[nodiscard]] std::vector<VariantResult> run_variants(const TrainingStepRequest& request,
                                                       const Scenario& scenario);
 
 }  // namespace lockstep::app

@@ -67,7 +67,7 @@ std::string shape_of(const DevicePoint& point) {
 }
 
 Point gemm(const DeviceTable& table, const DevicePoint& point, const CostModel& cost) {
-  const Kernel kernel = product_kernel(point, dtype_of(table));
+  const Kernel kernel = gemm_kernel(point, dtype_of(table));
   return {shape_of(point), ComparedQuantity::gemm_time, point.time->seconds(),
           cost.time(kernel).seconds(), ""};
 }
@@ -75,7 +75,7 @@ Point gemm(const DeviceTable& table, const DevicePoint& point, const CostModel& 
 Point limit(const DeviceTable& table, const DevicePoint& point, const CostModel& cost) {
   if (point.m == 0)
     return {"", ComparedQuantity::gemm_rate, 0, 0, "the shape that reached it is not printed"};
-  const Kernel kernel = product_kernel(point, dtype_of(table));
+  const Kernel kernel = gemm_kernel(point, dtype_of(table));
   return {shape_of(point), ComparedQuantity::gemm_rate, point.rate->per_second(),
           kernel.flops / cost.time(kernel).seconds(), ""};
 }
@@ -98,7 +98,7 @@ Point memory(const DevicePoint& point, const CostModel& cost) {
 Point launch(const DeviceTable& table, const DevicePoint& point, const CostModel& cost) {
   DevicePoint square = point;
   square.n = square.k = point.m;
-  const Kernel kernel = product_kernel(square, dtype_of(table));
+  const Kernel kernel = gemm_kernel(square, dtype_of(table));
   return {fmt::format("m{}", point.m), ComparedQuantity::launch_time, point.time->seconds(),
           std::max(cost.host_time(kernel), cost.time(kernel)).seconds(), ""};
 }

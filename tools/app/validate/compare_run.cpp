@@ -17,7 +17,7 @@ namespace lockstep::app {
 
 namespace {
 
-SimulatedStep simulated(const Scenario& scenario, const ValidateRequest& request) {
+SimulatedTrainingStep simulated(const Scenario& scenario, const ValidateRequest& request) {
   const Calibration calibration = calibration_of(request);
   const Cluster& cluster = scenario.cluster.cluster;
   const Device& device = scenario.cluster.device;
@@ -122,7 +122,7 @@ class Rows {
 
 void add_rows(const MeasuredRun& run, const ValidateRequest& request, Rows& rows) {
   const Scenario scenario = scenario_of(run, config_folder(), request.stack);
-  const SimulatedStep step = simulated(scenario, request);
+  const SimulatedTrainingStep step = simulated(scenario, request);
   rows.add_time(ComparedQuantity::step_time, run.step_time, step.timeline.end.since_start(),
                 scenario);
   if (run.layer_forward || run.layer_backward) {
@@ -162,7 +162,7 @@ ValidateResult compare_run(const MeasuredRun& run, const ValidateRequest& reques
     rows.leave_out(reason_of(error));
   } catch (const ProgramStuck& error) {
     rows.leave_out(reason_of(error));
-  } catch (const StepTooLarge& error) {
+  } catch (const TrainingStepTooLarge& error) {
     rows.leave_out(reason_of(error));
   }
   return std::move(rows.answer);

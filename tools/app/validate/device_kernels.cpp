@@ -73,7 +73,7 @@ std::vector<Kernel> unfused(const DeviceTable& table, const DevicePoint& point, 
 
 }  // namespace
 
-Kernel product_kernel(const DevicePoint& point, Dtype math) {
+Kernel gemm_kernel(const DevicePoint& point, Dtype math) {
   Kernel out = kernel_of_kind(Kind::matmul, math);
   out.m = point.m;
   out.n = point.n;

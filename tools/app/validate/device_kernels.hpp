@@ -9,7 +9,7 @@
 namespace lockstep::app {
 
 /// m * k by k * n: operands in the table's precision, the result in 16 bits at least.
-[[nodiscard]] Kernel product_kernel(const DevicePoint& point, Dtype math);
+[[nodiscard]] Kernel gemm_kernel(const DevicePoint& point, Dtype math);
 
 /// Attention of a batch, forward or both ways; where scores are written out, each of its steps.
 [[nodiscard]] std::vector<Kernel> attention_kernels(const DeviceTable& table,

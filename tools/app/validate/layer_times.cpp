@@ -20,7 +20,7 @@ bool ends_with(std::string_view text, std::string_view end) {
 /// Routine, position, microbatch.
 using CallKey = std::tuple<RoutineId, int, int>;
 
-std::map<CallKey, Interval> call_spans(const StepTimeline& timeline) {
+std::map<CallKey, Interval> call_spans(const TrainingStepTimeline& timeline) {
   std::map<CallKey, Interval> out;
   const RankTimeline& rank = timeline.ranks.front();
   const RoleProgram& role = timeline.roles[rank.role];
@@ -44,7 +44,7 @@ std::optional<Duration> median(std::vector<Duration> values) {
 
 }  // namespace
 
-LayerTimes layer_times(const StepTimeline& timeline) {
+LayerTimes layer_times(const TrainingStepTimeline& timeline) {
   std::vector<Duration> forward;
   std::vector<Duration> backward;
   for (const auto& [key, span] : call_spans(timeline)) {

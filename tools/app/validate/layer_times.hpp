@@ -14,6 +14,6 @@ struct LayerTimes {
 
 /// From the first operation of a layer's call to the end of its last on the first simulated rank;
 /// the median over the calls. Nothing where the program has no layers.
-[[nodiscard]] LayerTimes layer_times(const StepTimeline& timeline);
+[[nodiscard]] LayerTimes layer_times(const TrainingStepTimeline& timeline);
 
 }  // namespace lockstep::app

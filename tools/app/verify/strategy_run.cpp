@@ -41,37 +41,37 @@ constexpr double kMostOperations = 2e11;
 }
 
 /// "8 ranks", "1 rank".
-[[nodiscard]] std::string ranks_of(const ShrunkPlan& plan) {
-  const int ranks = plan.parallel.ranks();
+[[nodiscard]] std::string ranks_of(const ShrunkLayout& layout) {
+  const int ranks = layout.parallel.ranks();
   return fmt::format("{} rank{}", ranks, ranks == 1 ? "" : "s");
 }
 
-void check_size(const ShrunkPlan& plan, int steps) {
+void check_size(const ShrunkLayout& layout, int steps) {
   constexpr const char* kAdvice =
       "let the model and its degrees be shrunk: no --no-shrink, and no --set of what is large";
-  const Program program = build_program(plan.model, plan.parallel, plan.gpus_per_node);
+  const Program program = build_program(layout.model, layout.parallel, layout.gpus_per_node);
   const double numbers = numbers_held(program);
   if (numbers > kMostNumbers) {
     throw RequestError(
         fmt::format("{} would hold {:.2g} numbers, and at most {:.0g} are executed; {}",
-                    ranks_of(plan), numbers, kMostNumbers, kAdvice));
+                    ranks_of(layout), numbers, kMostNumbers, kAdvice));
   }
   // The reference does it all once more.
   const double operations = 2 * steps * hardware_flops(program);
   if (operations > kMostOperations) {
     throw RequestError(fmt::format(
         "{} would do {:.2g} operations in {} steps, and at most {:.0g} are executed; {}",
-        ranks_of(plan), operations, steps, kMostOperations, kAdvice));
+        ranks_of(layout), operations, steps, kMostOperations, kAdvice));
   }
 }
 
 /// Of parameter averaging that never comes to average, nothing would be said.
-void check_steps(const ShrunkPlan& plan, int steps) {
-  const bool averages = plan.parallel.exchange == GradientExchange::parameter_averaging;
-  if (!averages || steps >= plan.parallel.average_every) return;
+void check_steps(const ShrunkLayout& layout, int steps) {
+  const bool averages = layout.parallel.exchange == GradientExchange::parameter_averaging;
+  if (!averages || steps >= layout.parallel.average_every) return;
   throw RequestError(fmt::format("steps {}", steps),
                      fmt::format("parameters are averaged every {} steps; {} at least",
-                                 plan.parallel.average_every, plan.parallel.average_every));
+                                 layout.parallel.average_every, layout.parallel.average_every));
 }
 
 /// "parallel.tp" of "parallel.tp=4".
@@ -81,7 +81,7 @@ void check_steps(const ShrunkPlan& plan, int steps) {
   return out;
 }
 
-[[nodiscard]] ShrunkPlan shrunk(const VerifyStrategyRequest& request, const Scenario& scenario) {
+[[nodiscard]] ShrunkLayout shrunk(const VerifyStrategyRequest& request, const Scenario& scenario) {
   ShrinkLimits limits;
   limits.ranks = request.ranks;
   limits.kept = keys_of(request.overrides);
@@ -94,12 +94,12 @@ void check_steps(const ShrunkPlan& plan, int steps) {
   }
 }
 
-[[nodiscard]] VerifiedPlan plan_of(const VerifyStrategyRequest& request, std::string name,
-                                   std::vector<std::string> variant, Scenario scenario) {
-  ShrunkPlan plan = shrunk(request, scenario);
-  check_size(plan, request.steps);
-  check_steps(plan, request.steps);
-  return {std::move(name), std::move(variant), std::move(scenario), std::move(plan), {}};
+[[nodiscard]] VerifiedLayout layout_of(const VerifyStrategyRequest& request, std::string name,
+                                       std::vector<std::string> variant, Scenario scenario) {
+  ShrunkLayout layout = shrunk(request, scenario);
+  check_size(layout, request.steps);
+  check_steps(layout, request.steps);
+  return {std::move(name), std::move(variant), std::move(scenario), std::move(layout), {}};
 }
 
 constexpr const char* kNcclTuning = "/nccl/2.30.json";
@@ -128,10 +128,10 @@ constexpr const char* kNcclTuning = "/nccl/2.30.json";
 }  // namespace
 
 std::string VerifyStrategyResult::refusal() const {
-  for (const VerifiedPlan& plan : plans) {
-    const std::string problem = plan.report.problem();
+  for (const VerifiedLayout& layout : layouts) {
+    const std::string problem = layout.report.problem();
     if (problem.empty()) continue;
-    const std::string name = plan.name.empty() ? plan.scenario.name : plan.name;
+    const std::string name = layout.name.empty() ? layout.scenario.name : layout.name;
     return fmt::format("{}: {}", name, problem);
   }
   return {};
@@ -141,25 +141,25 @@ VerifyStrategyResult verify_scenario(const VerifyStrategyRequest& request) {
   VerifyStrategyResult out;
   Scenario scenario = load_scenario(request.file, request.overrides, config_folder());
   const std::vector<ScenarioVariant> variants = scenario.variants;
-  out.plans.push_back(plan_of(request, "", {}, std::move(scenario)));
+  out.layouts.push_back(layout_of(request, "", {}, std::move(scenario)));
   for (const ScenarioVariant& variant : variants) {
-    out.plans.push_back(
-        plan_of(request, variant.name, variant.overrides,
-                load_variant(request.file, variant, request.overrides, config_folder())));
+    out.layouts.push_back(
+        layout_of(request, variant.name, variant.overrides,
+                  load_variant(request.file, variant, request.overrides, config_folder())));
   }
-  out.seed = request.seed.value_or(out.plans.front().scenario.seed);
+  out.seed = request.seed.value_or(out.layouts.front().scenario.seed);
   ProgressCounter progress(request.on_progress,
-                           out.plans.size() * static_cast<std::size_t>(request.steps));
+                           out.layouts.size() * static_cast<std::size_t>(request.steps));
   const auto verify_one = [&](std::size_t i) {
-    VerifiedPlan& plan = out.plans[i];
-    const VerificationOptions options = options_of(request, plan.scenario, out.seed, progress);
-    plan.report =
-        verify_strategy(plan.plan.model, plan.plan.parallel, plan.plan.gpus_per_node, options);
+    VerifiedLayout& layout = out.layouts[i];
+    const VerificationOptions options = options_of(request, layout.scenario, out.seed, progress);
+    layout.report = verify_strategy(layout.layout.model, layout.layout.parallel,
+                                    layout.layout.gpus_per_node, options);
   };
   if (request.device == nullptr) {
-    in_parallel(out.plans.size(), verify_one);
+    in_parallel(out.layouts.size(), verify_one);
   } else {  // one after the other: they share the device
-    for (std::size_t i = 0; i < out.plans.size(); ++i) verify_one(i);
+    for (std::size_t i = 0; i < out.layouts.size(); ++i) verify_one(i);
   }
   return out;
 }

@@ -34,16 +34,16 @@ struct VerifyStrategyRequest {
 };
 
 /// The scenario itself, or one of its variants.
-struct VerifiedPlan {
+struct VerifiedLayout {
   std::string name;  // empty: the scenario itself
   std::vector<std::string> overrides{};
   Scenario scenario;
-  ShrunkPlan plan;
+  ShrunkLayout layout;
   VerificationReport report;
 };
 
 struct VerifyStrategyResult {
-  std::vector<VerifiedPlan> plans{};  // the scenario, then its variants
+  std::vector<VerifiedLayout> layouts{};  // the scenario, then its variants
   std::uint64_t seed = 1;
   /// The first thing that is wrong; empty where all is right.
   [[nodiscard]] std::string refusal() const;

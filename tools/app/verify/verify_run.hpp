@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "sim/base/units.hpp"
-#include "sim/execute/device_plan/device_numbers.hpp"
+#include "sim/execute/command_graph/device_numbers.hpp"
 #include "sim/execute/schedule_checks/resources.hpp"
 #include "sim/execute/schedule_checks/verify.hpp"
 #include "strategies/collectives/registry/spec.hpp"

@@ -52,9 +52,9 @@ std::vector<std::string> about(const MeasuredMachine& machine) {
   for (std::size_t i = 0; i < kDtypes; ++i) {
     bool measured = false;
     for (const MachineMeasurement& each : machine.measurements) {
-      const bool product = each.kind == MachineMeasurement::Kind::kernel &&
-                           each.kernel.kind == OperationKind::matmul;
-      measured = measured || (product && each.kernel.math == static_cast<Dtype>(i));
+      const bool gemm = each.kind == MachineMeasurement::Kind::kernel &&
+                        each.kernel.kind == OperationKind::matmul;
+      measured = measured || (gemm && each.kernel.math == static_cast<Dtype>(i));
     }
     if (!measured || !machine.fit.model.peaks[i]) continue;
     out.push_back(fmt::format("products in {}: {:.4g} TFLOP/s at most",

@@ -75,7 +75,7 @@ std::vector<std::string> describe_fold(const FoldReport& report) {
   const auto ranges = report.ranges();
   const auto order = by_size(report);
   for (std::size_t i = 0; i < std::min(order.size(), kMostLines); ++i) {
-    const FoldClass& each = report.classes[order[i]];
+    const EquivalenceClass& each = report.classes[order[i]];
     out.push_back(fmt::format("  {} rank{}: {}{}", each.members, each.members == 1 ? "" : "s",
                               text_of(ranges[order[i]]),
                               each.difference.empty() ? "" : "; " + each.difference));

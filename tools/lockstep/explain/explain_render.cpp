@@ -342,7 +342,7 @@ std::string render_page(const Explanation& explanation, Format format) {
 // --- JSON and CSV
 
 std::vector<Cell> event(const Explanation& explanation, std::int64_t round, const char* kind,
-                        const StepPlace& from, const StepPlace& to, int channel,
+                        const ScheduleStepIndex& from, const ScheduleStepIndex& to, int channel,
                         const std::vector<Chunk>& sent, const std::vector<Chunk>& received,
                         std::int64_t blocks, Combine combine) {
   const ExplainWords words = words_of(explanation);

@@ -45,13 +45,13 @@ std::string buffer_text(const std::vector<Chunk>& runs, std::size_t begin, std::
 
 }  // namespace
 
-std::string ExplainWords::helper() const {
+std::string ExplainWords::auxiliary() const {
   return setting_.auxiliary_ranks == AuxiliaryRanks::hosts ? "server" : "switch";
 }
 
 std::string ExplainWords::name(int rank) const {
   if (rank < setting_.ranks) return fmt::format("rank {}", rank);
-  return fmt::format("{} {}", helper(), rank - setting_.ranks);
+  return fmt::format("{} {}", auxiliary(), rank - setting_.ranks);
 }
 
 std::string ExplainWords::label(int rank) const {
@@ -79,7 +79,7 @@ std::string ExplainWords::names(std::vector<int> ranks) const {
   std::string out;
   if (split != ranks.begin()) out = group("rank", ranks.begin(), split, 0);
   if (split != ranks.end())
-    out += (out.empty() ? "" : ", ") + group(helper(), split, ranks.end(), setting_.ranks);
+    out += (out.empty() ? "" : ", ") + group(auxiliary(), split, ranks.end(), setting_.ranks);
   return out;
 }
 

@@ -35,7 +35,7 @@ class ExplainWords {
   [[nodiscard]] std::string size(std::int64_t chunks) const;
 
  private:
-  [[nodiscard]] std::string helper() const;
+  [[nodiscard]] std::string auxiliary() const;
 
   Setting setting_;
 };

@@ -55,7 +55,7 @@ std::string model_line(const Scenario& scenario) {
   return out + fmt::format(", {}", name_of(precision_names(), scenario.parallel.precision));
 }
 
-std::string hardware_line(const StepResult& result) {
+std::string hardware_line(const TrainingStepResult& result) {
   const ScenarioCluster& cluster = result.scenario.cluster;
   const ClusterFacts& facts = result.facts;
   std::string out =
@@ -102,7 +102,7 @@ std::string mfu_text(const Throughput& speed) {
   return out + ")";
 }
 
-std::string step_line(const StepResult& result) {
+std::string step_line(const TrainingStepResult& result) {
   const Throughput& speed = result.throughput;
   const bool tokens = speed.tokens_per_s.has_value();
   return fmt::format("{}   {} {}s/s{}", to_string(speed.step),
@@ -118,7 +118,7 @@ std::string interval_line(const Confidence& of) {
       time(of.expected), 100 * of.share, time(of.low), time(of.high), of.runs);
 }
 
-std::string budget_line(const StepResult& result) {
+std::string budget_line(const TrainingStepResult& result) {
   const Throughput& speed = result.throughput;
   const bool tokens = speed.tokens_per_s.has_value();
   return fmt::format("{} {}s: {}, {} GPU-hours", short_count(*result.scenario.samples),
@@ -126,7 +126,7 @@ std::string budget_line(const StepResult& result) {
                      short_count(*speed.gpu_hours));
 }
 
-std::string baseline_line(const StepResult& result) {
+std::string baseline_line(const TrainingStepResult& result) {
   const double base = result.baseline->step.seconds();
   const double more = result.throughput.step.seconds() - base;
   return fmt::format(
@@ -135,7 +135,7 @@ std::string baseline_line(const StepResult& result) {
       100 * more / base, to_string(result.baseline->step));
 }
 
-HeadlineEntry step_entry(const StepResult& result) {
+HeadlineEntry step_entry(const TrainingStepResult& result) {
   HeadlineEntry out{"step", {step_line(result)}};
   if (result.confidence && !result.confidence->extrapolated())
     out.lines.push_back(interval_line(*result.confidence));
@@ -173,16 +173,16 @@ HeadlineEntry memory_entry(const RankMemory& memory) {
   return {"memory", {fmt::format("{}: does not fit", amounts)}};
 }
 
-std::string limit_name(const StepLimit& limit) {
+std::string limit_name(const TrainingStepLimit& limit) {
   if (limit.use.kind == TimeUse::Kind::computation)
     return fmt::format("computation (mostly {})", to_string(limit.use.of));
   return to_string(limit.use);
 }
 
-std::string limit_line(const StepResult& result) {
+std::string limit_line(const TrainingStepResult& result) {
   std::string out;
   for (std::size_t i = 0; i < std::min<std::size_t>(3, result.limits.size()); ++i) {
-    const StepLimit& limit = result.limits[i];
+    const TrainingStepLimit& limit = result.limits[i];
     if (i > 0 && limit.share < 0.01) break;
     out += fmt::format("{}{} {}{}", i == 0 ? "" : ", ", limit_name(limit),
                        percent_text(limit.share), i == 0 ? " of the critical path" : "");
@@ -199,14 +199,14 @@ std::string suggestion_line(const Suggestion& each, Duration step) {
   return out;
 }
 
-HeadlineEntry limit_entry(const RunOptions& options, const StepResult& result) {
+HeadlineEntry limit_entry(const RunOptions& options, const TrainingStepResult& result) {
   HeadlineEntry out{"limit", {limit_line(result)}};
   if (!result.links.empty()) {
     const LinkUse& link = result.links.front();
     out.lines.push_back(fmt::format("busiest links: {}, {} busy at {}", link.kind,
                                     percent_text(link.busy), to_string(link.carries)));
   }
-  const StepSuggestions& found = result.suggestions;
+  const TrainingStepSuggestions& found = result.suggestions;
   for (const Suggestion& each : found.best)
     out.lines.push_back(suggestion_line(each, result.step.timeline.end.since_start()));
   if (options.step.suggestions > 0 && found.best.empty() && found.simulated > 0)
@@ -221,7 +221,8 @@ bool needs_quotes(const std::string& text) {
 
 }  // namespace
 
-std::vector<HeadlineEntry> headline_of(const RunOptions& options, const StepResult& result) {
+std::vector<HeadlineEntry> headline_of(const RunOptions& options,
+                                       const TrainingStepResult& result) {
   return {
       {"model", {model_line(result.scenario), hardware_line(result), layout_line(result.scenario)}},
       step_entry(result),

@@ -17,7 +17,7 @@ struct HeadlineEntry {
 /// What a user asks first: model, hardware and layout; step time, throughput and training time;
 /// memory; what limits the step, and changes that shorten it.
 [[nodiscard]] std::vector<HeadlineEntry> headline_of(const RunOptions& options,
-                                                     const StepResult& result);
+                                                     const TrainingStepResult& result);
 
 /// "extrapolated: 16384 GPUs (validated up to 2800)", a line each.
 [[nodiscard]] std::vector<std::string> extrapolation_lines(const Confidence& confidence);

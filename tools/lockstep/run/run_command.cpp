@@ -70,8 +70,8 @@ TraceDetail detail_of(const std::string& text) {
       fmt::format("--trace-detail: expected microbatch, layer or kernel, got \"{}\"", text));
 }
 
-StepRequest request_of(const Options& given) {
-  StepRequest out = given.run.step;
+TrainingStepRequest request_of(const Options& given) {
+  TrainingStepRequest out = given.run.step;
   out.file = scenario_file(out.file);
   out.simulation.fidelity = fidelity_of(given.run.fidelity);
   out.simulation.fold = folding_of(given.run.fold);
@@ -136,7 +136,7 @@ void add_folding(const Command& command, RunOptions& run) {
 }
 
 void add_what_ifs(const Command& command, Options& given) {
-  StepRequest& request = given.run.step;
+  TrainingStepRequest& request = given.run.step;
   command
       .add_option("--gpu-speed", given.run.gpu_speeds,
                   "Relative compute speed of GPUs: all=0.95, 0..63=0.9 or 17=0.8; repeatable")
@@ -214,7 +214,7 @@ std::vector<FigureTarget> targets_of(const Options& given) {
 
 void run_and_print(const Options& given, const std::vector<FigureTarget>& targets) {
   try {
-    const StepResult result = run_step(given.run.step);
+    const TrainingStepResult result = run_step(given.run.step);
     const auto variants = given.variants ? run_variants(given.run.step, result.scenario)
                                          : std::vector<VariantResult>{};
     if (!given.run.append.empty())
@@ -238,7 +238,7 @@ void add_run(const Command& app) {
   const Command command = app.add_subcommand(
       "run", "Simulates a training step: its time, throughput, MFU, memory and where time goes");
   const auto given = std::make_shared<Options>();
-  StepRequest& request = given->run.step;
+  TrainingStepRequest& request = given->run.step;
   command
       ->add_option(
           "scenario", request.file,

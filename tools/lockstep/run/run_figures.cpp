@@ -44,7 +44,7 @@ std::string layout_of(const Scenario& scenario) {
                            parallel.microbatches() == 1 ? "" : "es", parallel.micro_batch);
 }
 
-Heading heading_of(const std::string& what, const StepResult& result) {
+Heading heading_of(const std::string& what, const TrainingStepResult& result) {
   return {what + ": " + subject_of(result.scenario),
           {layout_of(result.scenario) + " · step " + to_string(result.summary.step)}};
 }
@@ -68,7 +68,7 @@ figures::PipelineSlice slice_of(const Pass& pass) {
           {}};
 }
 
-std::string pipeline_figure(const StepResult& result) {
+std::string pipeline_figure(const TrainingStepResult& result) {
   figures::PipelineFigure figure;
   figure.heading = heading_of("Training step by stage and microbatch", result);
   figure.end = seconds(result.step.timeline.end);
@@ -100,7 +100,7 @@ std::string words_of(Category category) {
   return out + "s";
 }
 
-std::string memory_figure(const StepResult& result) {
+std::string memory_figure(const TrainingStepResult& result) {
   const RankMemory& memory = result.memory;
   figures::MemoryFigure figure;
   figure.heading = heading_of("Memory over a training step", result);
@@ -175,7 +175,7 @@ std::vector<TimePart> time_parts(const Breakdown& rank, const std::vector<std::s
   return out;
 }
 
-std::string breakdown_figure(const StepResult& result) {
+std::string breakdown_figure(const TrainingStepResult& result) {
   std::vector<std::string> groups;
   for (const StageUse& stage : result.summary.stages)
     for (const auto& [group, time] : stage.rank.exposed)
@@ -208,7 +208,7 @@ std::string link_words(std::string name) {
   return arrow == std::string::npos ? name : name.replace(arrow, 2, "→");
 }
 
-std::string links_figure(const StepResult& result) {
+std::string links_figure(const TrainingStepResult& result) {
   const auto classes =
       app::link_classes(result.step.timeline.link_bytes, result.step.timeline.end.since_start(),
                         result.scenario.cluster.cluster);
@@ -242,7 +242,7 @@ const std::vector<std::string>& run_figure_kinds() {
   return kKinds;
 }
 
-std::string run_figure(const std::string& kind, const StepResult& result) {
+std::string run_figure(const std::string& kind, const TrainingStepResult& result) {
   if (kind == "pipeline") return pipeline_figure(result);
   if (kind == "memory") return memory_figure(result);
   if (kind == "breakdown") return breakdown_figure(result);

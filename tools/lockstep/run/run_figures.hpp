@@ -13,6 +13,6 @@ namespace lockstep::cli {
 
 /// One of them as SVG. Throws Refusal if there is nothing to draw, such as links of a step without
 /// communication.
-[[nodiscard]] std::string run_figure(const std::string& kind, const StepResult& result);
+[[nodiscard]] std::string run_figure(const std::string& kind, const TrainingStepResult& result);
 
 }  // namespace lockstep::cli

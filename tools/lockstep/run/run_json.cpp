@@ -58,9 +58,9 @@ std::int64_t number_of(const RankTimeline& rank) {
 }
 
 /// Folded or not, that of all ranks is the same.
-std::string fingerprint_of(const StepResult& result) {
+std::string fingerprint_of(const TrainingStepResult& result) {
   Fingerprint fingerprint;
-  const StepTimeline& timeline = result.step.timeline;
+  const TrainingStepTimeline& timeline = result.step.timeline;
   fingerprint.add(timeline.end.ps());
   std::vector<std::int64_t> numbers;
   for (const RankTimeline& rank : timeline.ranks) numbers.push_back(number_of(rank));
@@ -113,7 +113,7 @@ Json notes_json(const std::vector<ScenarioNote>& notes) {
 }
 
 /// The steps of which the result is the mean.
-Json averaging_json(const StepResult& result) {
+Json averaging_json(const TrainingStepResult& result) {
   if (!result.averaging) return nullptr;
   return {{"every", result.averaging->every},
           {"step_with_average_s", result.averaging->with.seconds()},
@@ -128,7 +128,7 @@ Json count_json(double count) {
 
 /// What validated runs of its kind say of the step time on hardware; outside the validated domain
 /// only what is new.
-Json prediction_json(const StepResult& result) {
+Json prediction_json(const TrainingStepResult& result) {
   if (!result.confidence) return nullptr;
   const Confidence& of = *result.confidence;
   Json outside = Json::array();
@@ -169,7 +169,7 @@ Json exposed_of(const Breakdown& rank) {
   return out;
 }
 
-Json stages_of(const StepResult& result) {
+Json stages_of(const TrainingStepResult& result) {
   Json out = Json::array();
   for (const StageUse& stage : result.summary.stages)
     out.push_back({{"stage", stage.name},
@@ -190,8 +190,8 @@ Json formula_json(const ParallelConfig& parallel) {
   return {{"text", formula->text}, {"fraction_of_ideal", formula->fraction}};
 }
 
-Json breakdown_of(const StepResult& result) {
-  const StepSummary& summary = result.summary;
+Json breakdown_of(const TrainingStepResult& result) {
+  const TrainingStepSummary& summary = result.summary;
   Json out;
   const RankTimeline& rank = result.step.timeline.ranks[summary.busiest.rank];
   out["rank"] = rank.rank;
@@ -267,8 +267,8 @@ Json class_of(const ShownClass& each) {
 }
 
 /// How many classes the ranks were folded into; the classes themselves where asked for.
-Json fold_of(const RunOptions& options, const StepResult& result) {
-  const SimulatedStep& step = result.step;
+Json fold_of(const RunOptions& options, const TrainingStepResult& result) {
+  const SimulatedTrainingStep& step = result.step;
   Json out{{"folded", !step.classes.empty()}, {"classes", step.classes.size()}};
   if (!options.classes) return out;
   Json classes = Json::array();
@@ -289,9 +289,9 @@ Json links_of(const std::vector<LinkUse>& links) {
   return out;
 }
 
-Json limits_json(const std::vector<StepLimit>& limits) {
+Json limits_json(const std::vector<TrainingStepLimit>& limits) {
   Json out = Json::array();
-  for (const StepLimit& limit : limits)
+  for (const TrainingStepLimit& limit : limits)
     out.push_back({{"use", limit.use.kind == TimeUse::Kind::computation ? "computation"
                                                                         : to_string(limit.use)},
                    {"time_s", limit.length.seconds()},
@@ -299,7 +299,7 @@ Json limits_json(const std::vector<StepLimit>& limits) {
   return out;
 }
 
-Json suggestions_json(const StepSuggestions& suggestions) {
+Json suggestions_json(const TrainingStepSuggestions& suggestions) {
   Json best = Json::array();
   for (const Suggestion& each : suggestions.best)
     best.push_back({{"set", each.change},
@@ -337,7 +337,7 @@ constexpr const char* kSchema = "lockstep.run/2";
 
 }  // namespace
 
-std::string json_of_run(const RunOptions& options, const StepResult& result,
+std::string json_of_run(const RunOptions& options, const TrainingStepResult& result,
                         const std::vector<VariantResult>& variants) {
   Report report = report_of_rows(rows_of_run(result, variants));
   report.schema = kSchema;

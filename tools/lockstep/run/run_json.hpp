@@ -7,7 +7,7 @@
 
 namespace lockstep::cli {
 
-[[nodiscard]] std::string json_of_run(const RunOptions& options, const StepResult& result,
+[[nodiscard]] std::string json_of_run(const RunOptions& options, const TrainingStepResult& result,
                                       const std::vector<VariantResult>& variants);
 
 /// Of a layout that does not fit: configuration, memory and what would fit, without times.

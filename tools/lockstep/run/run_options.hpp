@@ -13,7 +13,7 @@ namespace lockstep::cli {
 
 /// The options of `lockstep run` as written, and the request that they come to.
 struct RunOptions {
-  StepRequest step;
+  TrainingStepRequest step;
   std::string fidelity = "auto";
   std::string network = "fluid";
   std::string fold = "auto";

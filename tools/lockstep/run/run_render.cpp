@@ -17,7 +17,7 @@ namespace lockstep::cli {
 namespace {
 
 /// CSV has no place for notes.
-void print_notes(const StepResult& result, const std::vector<VariantResult>& variants) {
+void print_notes(const TrainingStepResult& result, const std::vector<VariantResult>& variants) {
   for (const ScenarioNote& note : result.scenario.notes)
     fmt::print(stderr, "note: {}\n", note.text());
   for (const std::string& line : result.link_changes) fmt::print(stderr, "note: {}\n", line);
@@ -48,7 +48,7 @@ std::string first_line(const std::string& path) {
 
 }  // namespace
 
-std::string render_run(const RunOptions& options, const StepResult& result,
+std::string render_run(const RunOptions& options, const TrainingStepResult& result,
                        const std::vector<VariantResult>& variants, Format format) {
   switch (format) {
     case Format::json:

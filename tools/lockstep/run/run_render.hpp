@@ -11,7 +11,7 @@ namespace lockstep::cli {
 /// A step and the scenario's variants, for stdout. JSON: one object with schema, tool, config,
 /// seed, fingerprint, the results of the step, breakdown, memory, links, and `rows`, the rows that
 /// CSV has.
-[[nodiscard]] std::string render_run(const RunOptions& options, const StepResult& result,
+[[nodiscard]] std::string render_run(const RunOptions& options, const TrainingStepResult& result,
                                      const std::vector<VariantResult>& variants, Format format);
 
 /// A layout that does not fit into memory; empty for tables, whose text is the error.

@@ -69,11 +69,11 @@ void add_configuration(const RunRow& of, RowWriter& row) {
   row.add("stack", Cell{scenario.stack});
 }
 
-Cell fidelity_cell(const StepResult& result) {
+Cell fidelity_cell(const TrainingStepResult& result) {
   return name_cell(result.step.fidelity == Fidelity::all_ranks ? "all" : "representatives");
 }
 
-void add_times(const StepResult& result, RowWriter& row) {
+void add_times(const TrainingStepResult& result, RowWriter& row) {
   const Throughput& speed = result.throughput;
   const auto& confidence = result.confidence;
   const bool interval = confidence && !confidence->extrapolated();
@@ -150,7 +150,7 @@ Report report_of_rows(const std::vector<RunRow>& rows) {
   return report;
 }
 
-std::vector<RunRow> rows_of_run(const StepResult& result,
+std::vector<RunRow> rows_of_run(const TrainingStepResult& result,
                                 const std::vector<VariantResult>& variants) {
   std::vector<RunRow> out{{{}, &result.scenario, &result.memory, &result}};
   for (const VariantResult& each : variants) {

@@ -13,14 +13,14 @@ struct RunRow {
   std::string variant{};  // empty: the scenario itself
   const Scenario* scenario = nullptr;
   const RankMemory* memory = nullptr;
-  const StepResult* result = nullptr;  // none: it does not fit into memory
+  const TrainingStepResult* result = nullptr;  // none: it does not fit into memory
 };
 
 /// The same columns for every scenario; units in the keys.
 [[nodiscard]] Report report_of_rows(const std::vector<RunRow>& rows);
 
 /// The row of a step, then those of the scenario's variants.
-[[nodiscard]] std::vector<RunRow> rows_of_run(const StepResult& result,
+[[nodiscard]] std::vector<RunRow> rows_of_run(const TrainingStepResult& result,
                                               const std::vector<VariantResult>& variants);
 
 }  // namespace lockstep::cli

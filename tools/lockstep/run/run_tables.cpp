@@ -39,12 +39,12 @@ void add_model(const ModelConfig& model, std::vector<std::string>& out) {
 }
 
 /// Whether nothing was changed, so that the scenario's summary describes what ran.
-bool as_in_file(const StepRequest& step) {
+bool as_in_file(const TrainingStepRequest& step) {
   return step.overrides.empty() && !step.links.any() && !step.nic && step.speeds.empty() &&
          step.simulation.speeds.empty();
 }
 
-std::vector<std::string> title(const RunOptions& options, const StepResult& result) {
+std::vector<std::string> title(const RunOptions& options, const TrainingStepResult& result) {
   const Scenario& scenario = result.scenario;
   std::vector<std::string> out{scenario.name};
   if (as_in_file(options.step) && !scenario.summary.empty()) out[0] += ": " + scenario.summary;
@@ -53,7 +53,7 @@ std::vector<std::string> title(const RunOptions& options, const StepResult& resu
   return out;
 }
 
-RunTable headline_table(const RunOptions& options, const StepResult& result) {
+RunTable headline_table(const RunOptions& options, const TrainingStepResult& result) {
   RunTable table{title(options, result), {"result", ""}, {}, {}};
   for (const HeadlineEntry& entry : headline_of(options, result)) {
     std::string name = entry.name;
@@ -66,7 +66,7 @@ RunTable headline_table(const RunOptions& options, const StepResult& result) {
 }
 
 /// How the numbers were made, and what of the scenario had no effect.
-std::vector<std::string> notes_of(const RunOptions& options, const StepResult& result) {
+std::vector<std::string> notes_of(const RunOptions& options, const TrainingStepResult& result) {
   const Scenario& scenario = result.scenario;
   std::vector<std::string> out;
   add_model(scenario.model, out);
@@ -86,7 +86,7 @@ std::vector<std::string> notes_of(const RunOptions& options, const StepResult& r
   return out;
 }
 
-RunTable step_table(const RunOptions& options, const StepResult& result) {
+RunTable step_table(const RunOptions& options, const TrainingStepResult& result) {
   const Throughput& speed = result.throughput;
   RunTable table{notes_of(options, result), {"step", ""}, {}, {}};
   const auto add = [&table](std::string name, std::string value) {
@@ -117,13 +117,13 @@ RunTable step_table(const RunOptions& options, const StepResult& result) {
   return table;
 }
 
-std::string rank_name(const StepResult& result, std::size_t index) {
+std::string rank_name(const TrainingStepResult& result, std::size_t index) {
   const RankTimeline& rank = result.step.timeline.ranks[index];
   return fmt::format("rank {} ({})", rank.rank,
                      result.step.timeline.program->roles[rank.role].name);
 }
 
-std::string bubble_note(const StepResult& result) {
+std::string bubble_note(const TrainingStepResult& result) {
   const Breakdown& of = result.summary.busiest;
   const double ideal = of.of_microbatches.seconds();
   if (ideal <= 0 || of.bubble == Duration{}) return {};
@@ -135,7 +135,7 @@ std::string bubble_note(const StepResult& result) {
   return out;
 }
 
-RunTable breakdown_table(const StepResult& result) {
+RunTable breakdown_table(const TrainingStepResult& result) {
   const Breakdown& of = result.summary.busiest;
   const bool stages = result.summary.stages.size() > 1;
   RunTable table{
@@ -161,7 +161,7 @@ RunTable breakdown_table(const StepResult& result) {
   return table;
 }
 
-RunTable path_table(const StepResult& result) {
+RunTable path_table(const TrainingStepResult& result) {
   RunTable table{{"the critical path; shares of the step"}, {"path", "", "share"}, {}};
   const TimeColumn column(result.summary.step);
   for (const PathShare& share : result.summary.path)
@@ -211,7 +211,7 @@ std::string name_of_group(const std::vector<StageUse>& stages, const StageGroup&
                      last.substr(space + 1));
 }
 
-RunTable stage_table(const StepResult& result) {
+RunTable stage_table(const TrainingStepResult& result) {
   const std::vector<StageUse>& stages = result.summary.stages;
   RunTable table{{"the stages; equal ones, within 0.1 % of the step, in one row"},
                  {"stage", "computation", "exposed", "fill, drain", "slower stages", "idle"},
@@ -228,7 +228,7 @@ RunTable stage_table(const StepResult& result) {
   return table;
 }
 
-RunTable memory_table(const StepResult& result) {
+RunTable memory_table(const TrainingStepResult& result) {
   const RankMemory& memory = result.memory;
   const MemoryPeak& peak = memory.account.device.peak;
   std::string note = fmt::format("memory of rank {} ({}), the fullest: {}", memory.rank,
@@ -257,7 +257,7 @@ RunTable memory_table(const StepResult& result) {
   return table;
 }
 
-RunTable link_table(const StepResult& result) {
+RunTable link_table(const TrainingStepResult& result) {
   RunTable table{{"the busiest links, equal ones in one row"},
                  {"links", "count", "bytes each", "bandwidth", "utilization", "first"},
                  {}};
@@ -268,7 +268,8 @@ RunTable link_table(const StepResult& result) {
   return table;
 }
 
-RunTable variant_table(const StepResult& result, const std::vector<VariantResult>& variants) {
+RunTable variant_table(const TrainingStepResult& result,
+                       const std::vector<VariantResult>& variants) {
   RunTable table{{"variants of the scenario"}, {"variant", "step", "change", "memory"}, {}};
   const TimeColumn column(result.throughput.step);
   table.rows.push_back({result.scenario.name, column(result.throughput.step), "",
@@ -289,7 +290,7 @@ RunTable variant_table(const StepResult& result, const std::vector<VariantResult
   return table;
 }
 
-RunTable class_table(const StepResult& result) {
+RunTable class_table(const TrainingStepResult& result) {
   constexpr std::size_t kClassesShown = 32;
   RunTable table{{how_simulated(result.step)}, {"ranks", "of them", "role", "differ"}, {}, {}};
   const std::vector<ShownClass> classes = shown_classes(result.step);
@@ -343,7 +344,7 @@ std::optional<std::string> nic_warning(const ClusterFacts& facts) {
                      to_string(reachable), reachable.bytes_per_second() / 125e6);
 }
 
-std::vector<RunTable> tables_of_run(const RunOptions& options, const StepResult& result,
+std::vector<RunTable> tables_of_run(const RunOptions& options, const TrainingStepResult& result,
                                     const std::vector<VariantResult>& variants) {
   std::vector<RunTable> tables{headline_table(options, result)};
   if (!variants.empty()) tables.push_back(variant_table(result, variants));

@@ -22,7 +22,7 @@ struct RunTable {
 /// The headline, the variants if any, then the step, where its time goes, the stages of a pipeline,
 /// memory, links.
 [[nodiscard]] std::vector<RunTable> tables_of_run(const RunOptions& options,
-                                                  const StepResult& result,
+                                                  const TrainingStepResult& result,
                                                   const std::vector<VariantResult>& variants);
 [[nodiscard]] std::string text_of(const std::vector<RunTable>& tables);
 [[nodiscard]] std::string markdown_of(const std::vector<RunTable>& tables);

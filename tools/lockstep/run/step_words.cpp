@@ -22,7 +22,7 @@ std::string text_of(const std::vector<std::pair<int, int>>& ranges) {
   return ranges.size() > kMostRanges ? text + ", ..." : text;
 }
 
-std::string how_simulated(const SimulatedStep& step) {
+std::string how_simulated(const SimulatedTrainingStep& step) {
   if (step.fidelity == Fidelity::representatives && step.classes.empty())
     return "one rank of each role simulated";
   if (step.fidelity == Fidelity::representatives)

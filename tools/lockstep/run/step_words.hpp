@@ -13,6 +13,6 @@ namespace lockstep::cli {
 /// "0-7, 32-39".
 [[nodiscard]] std::string text_of(const std::vector<std::pair<int, int>>& ranges);
 /// "all 256 ranks, folded into 32 classes", "every rank simulated".
-[[nodiscard]] std::string how_simulated(const SimulatedStep& step);
+[[nodiscard]] std::string how_simulated(const SimulatedTrainingStep& step);
 
 }  // namespace lockstep::cli

@@ -47,8 +47,8 @@ Cell loss(double value) {
 }
 
 /// What is known once the last step is done; nothing in the rows before.
-void add_end(const VerifiedPlan& plan, std::vector<Cell>& row) {
-  const VerificationReport& report = plan.report;
+void add_end(const VerifiedLayout& layout, std::vector<Cell>& row) {
+  const VerificationReport& report = layout.report;
   row.push_back(number(report.weight.value));
   row.push_back(number(report.weight.allowed));
   row.emplace_back(report.weight.tensor);
@@ -65,25 +65,25 @@ void add_end(const VerifiedPlan& plan, std::vector<Cell>& row) {
   row.emplace_back(report.problem());
 }
 
-std::vector<std::vector<Cell>> rows_of(const VerifiedPlan& plan) {
+std::vector<std::vector<Cell>> rows_of(const VerifiedLayout& layout) {
   std::vector<std::vector<Cell>> out;
-  const std::vector<VerifiedStep>& steps = plan.report.steps;
+  const std::vector<VerifiedTrainingStep>& steps = layout.report.steps;
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    std::vector<Cell> row{Cell{plan.name, plan.name.empty() ? "-" : ""},
+    std::vector<Cell> row{Cell{layout.name, layout.name.empty() ? "-" : ""},
                           Cell{static_cast<std::int64_t>(i) + 1},
                           loss(steps[i].reference),
                           loss(steps[i].loss),
                           number(std::abs(steps[i].loss - steps[i].reference)),
-                          Cell{std::int64_t{plan.plan.parallel.ranks()}}};
-    if (i + 1 == steps.size()) add_end(plan, row);
+                          Cell{std::int64_t{layout.layout.parallel.ranks()}}};
+    if (i + 1 == steps.size()) add_end(layout, row);
     row.resize(columns(false).size());
     out.push_back(std::move(row));
   }
   if (!steps.empty()) return out;
   std::vector<Cell> row(5);  // no step has ended
-  row.front() = Cell{plan.name};
-  row.emplace_back(std::int64_t{plan.plan.parallel.ranks()});
-  add_end(plan, row);
+  row.front() = Cell{layout.name};
+  row.emplace_back(std::int64_t{layout.layout.parallel.ranks()});
+  add_end(layout, row);
   return {std::move(row)};
 }
 
@@ -94,23 +94,23 @@ std::string joined(const std::vector<std::string>& parts, const char* by) {
 }
 
 /// "dp 4, tp 2".
-std::string degrees(const ParallelConfig& plan) {
+std::string degrees(const ParallelConfig& layout) {
   std::vector<std::string> out;
   const auto add = [&out](const char* name, int size) {
     if (size > 1) out.push_back(fmt::format("{} {}", name, size));
   };
-  add("dp", plan.dp);
-  add("tp", plan.tp);
-  add("pp", plan.pp);
-  add("cp", plan.cp);
-  add("ep", plan.ep);
+  add("dp", layout.dp);
+  add("tp", layout.tp);
+  add("pp", layout.pp);
+  add("cp", layout.cp);
+  add("ep", layout.ep);
   if (out.empty()) return "one rank";
-  return fmt::format("{} ranks ({})", plan.ranks(), joined(out, ", "));
+  return fmt::format("{} ranks ({})", layout.ranks(), joined(out, ", "));
 }
 
-std::string changes(const ShrunkPlan& plan) {
+std::string changes(const ShrunkLayout& layout) {
   std::vector<std::string> out;
-  for (const Change& change : plan.changes) {
+  for (const Change& change : layout.changes) {
     out.push_back(fmt::format("{} {} -> {}", change.key, change.from, change.to));
   }
   return out.empty() ? "nothing" : joined(out, ", ");
@@ -129,21 +129,22 @@ std::string_view name_of(Optimizer optimizer) {
 }
 
 std::vector<std::string> notes_of(const VerifyStrategyRequest& request,
-                                  const VerifyStrategyResult& result, const VerifiedPlan& plan) {
-  const ParallelConfig& parallel = plan.plan.parallel;
+                                  const VerifyStrategyResult& result,
+                                  const VerifiedLayout& layout) {
+  const ParallelConfig& parallel = layout.layout.parallel;
   const Optimizer optimizer = request.float32 ? Optimizer::sgd : parallel.state.optimizer;
   std::vector<std::string> out;
-  const std::string name = plan.name.empty()
-                               ? plan.scenario.name
-                               : fmt::format("{} ({})", plan.name, joined(plan.overrides, ", "));
+  const std::string name =
+      layout.name.empty() ? layout.scenario.name
+                          : fmt::format("{} ({})", layout.name, joined(layout.overrides, ", "));
   out.push_back(fmt::format("{}: {}, {} steps of {} samples in {} with {}, seed {}", name,
                             degrees(parallel), request.steps, parallel.global_batch,
                             request.float32 ? "float32" : "float64", name_of(optimizer),
                             result.seed));
-  if (request.shrinks) out.push_back("instead of the scenario's: " + changes(plan.plan));
-  for (const ScenarioNote& note : plan.scenario.notes) out.push_back(note.text());
-  if (!plan.report.collectives.empty()) {
-    out.push_back("collectives: " + joined(plan.report.collectives, "; "));
+  if (request.shrinks) out.push_back("instead of the scenario's: " + changes(layout.layout));
+  for (const ScenarioNote& note : layout.scenario.notes) out.push_back(note.text());
+  if (!layout.report.collectives.empty()) {
+    out.push_back("collectives: " + joined(layout.report.collectives, "; "));
   }
   return out;
 }
@@ -162,11 +163,11 @@ std::string rounding(const VerificationReport& report) {
                      report.weight.allowed);
 }
 
-std::string verdict(const VerifiedPlan& plan) {
-  const VerificationReport& report = plan.report;
+std::string verdict(const VerifiedLayout& layout) {
+  const VerificationReport& report = layout.report;
   const std::string reference = report.from_one_device ? "averaging in one process" : "one device";
   if (!report.passed()) return "NOT as " + reference + ": " + report.problem();
-  if (plan.plan.parallel.ranks() == 1) {
+  if (layout.layout.parallel.ranks() == 1) {
     return "is one device itself: compared with one without accumulation, and with its own order";
   }
   const bool rounds = report.weight.value > report.tolerance;
@@ -174,8 +175,8 @@ std::string verdict(const VerifiedPlan& plan) {
                      rounds ? " but for rounding that Adam divides" : "");
 }
 
-std::vector<std::string> closing_of(const VerifiedPlan& plan) {
-  const VerificationReport& report = plan.report;
+std::vector<std::string> closing_of(const VerifiedLayout& layout) {
+  const VerificationReport& report = layout.report;
   std::vector<std::string> out;
   if (report.error.empty()) {
     out.push_back(fmt::format("largest difference of a weight: {:.3g}, {}{}", report.weight.value,
@@ -196,7 +197,7 @@ std::vector<std::string> closing_of(const VerifiedPlan& plan) {
         "byte (peak {} on rank {})",
         report.order->operations, to_string(report.order->peak), report.order->fullest));
   }
-  out.push_back(verdict(plan));
+  out.push_back(verdict(layout));
   return out;
 }
 
@@ -215,28 +216,28 @@ std::string config_of(const VerifyStrategyRequest& request, const VerifyStrategy
   out["precision"] = request.float32 ? "float32" : "float64";
   out["ranks"] = request.ranks;
   out["shrink"] = request.shrinks;
-  Json& plans = out["plans"] = Json::array();
-  for (const VerifiedPlan& plan : result.plans) {
-    plans.push_back({{"variant", plan.name},
-                     {"set", plan.overrides},
-                     {"model", Json::parse(json_text(json_of(plan.plan.model)))},
-                     {"parallel", Json::parse(json_text(json_of(plan.plan.parallel)))},
-                     {"gpus_per_node", plan.plan.gpus_per_node},
-                     {"without_effect", notes_json(plan.scenario.notes)},
-                     {"collectives", plan.report.collectives}});
+  Json& layouts = out["plans"] = Json::array();
+  for (const VerifiedLayout& layout : result.layouts) {
+    layouts.push_back({{"variant", layout.name},
+                       {"set", layout.overrides},
+                       {"model", Json::parse(json_text(json_of(layout.layout.model)))},
+                       {"parallel", Json::parse(json_text(json_of(layout.layout.parallel)))},
+                       {"gpus_per_node", layout.layout.gpus_per_node},
+                       {"without_effect", notes_json(layout.scenario.notes)},
+                       {"collectives", layout.report.collectives}});
   }
   return out.dump();
 }
 
 std::string fingerprint_of(const VerifyStrategyResult& result) {
   Fingerprint fingerprint;
-  for (const VerifiedPlan& plan : result.plans) {
-    fingerprint.add(plan.report.passed() ? 1 : 0);
-    fingerprint.add(plan.report.operations);
-    for (const VerifiedStep& step : plan.report.steps) {
+  for (const VerifiedLayout& layout : result.layouts) {
+    fingerprint.add(layout.report.passed() ? 1 : 0);
+    fingerprint.add(layout.report.operations);
+    for (const VerifiedTrainingStep& step : layout.report.steps) {
       fingerprint.add(std::llround(step.reference * 1e6));
     }
-    if (plan.report.order) fingerprint.add(plan.report.order->peak.count());
+    if (layout.report.order) fingerprint.add(layout.report.order->peak.count());
   }
   return fingerprint.text();
 }
@@ -249,9 +250,10 @@ Report report_of(const VerifyStrategyRequest& request, const VerifyStrategyResul
   out.config = config_of(request, result);
   out.seed = result.seed;
   out.fingerprint = fingerprint_of(result);
-  out.columns = columns(result.plans.size() > 1);
-  for (const VerifiedPlan& plan : result.plans) {
-    out.sections.push_back({notes_of(request, result, plan), rows_of(plan), closing_of(plan)});
+  out.columns = columns(result.layouts.size() > 1);
+  for (const VerifiedLayout& layout : result.layouts) {
+    out.sections.push_back(
+        {notes_of(request, result, layout), rows_of(layout), closing_of(layout)});
   }
   return out;
 }

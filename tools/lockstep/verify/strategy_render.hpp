@@ -5,7 +5,7 @@
 
 namespace lockstep::cli {
 
-/// A section per plan: what was executed, the loss of every step next to one device's, and where
+/// A section per layout: what was executed, the loss of every step next to one device's, and where
 /// the weights differ most.
 [[nodiscard]] Report report_of(const VerifyStrategyRequest& request,
                                const VerifyStrategyResult& result);

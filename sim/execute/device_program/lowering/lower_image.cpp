@@ -28,7 +28,7 @@ struct Pixels {
           y.height,         y.width,          x.channels, first_image};
 }
 
-/// A convolution as products of what is under windows (place by tap and channel) with the weight
+/// A convolution as GEMMs of what is under windows (place by tap and channel) with the weight
 /// (tap and channel by channel), some images at a time.
 struct Convolution {
   Convolution(const Lowering& to, const PartLayout& in, const PartLayout& result)
@@ -88,8 +88,8 @@ void convolution(Lowering& to) {
   const Convolution of{to, to.in(0), to.to(0)};
   const std::int64_t n = of.y.channels;
   for_each_part(to, of, [&](std::int64_t image, LoweredOperand taps, std::int64_t first) {
-    matrix_product(to, of.places(image), n, of.depth, {taps, first, of.depth, 1},
-                   {read(1), 0, n, 1}, {written(0), of.first_y(image), n, 1});
+    gemm(to, of.places(image), n, of.depth, {taps, first, of.depth, 1}, {read(1), 0, n, 1},
+         {written(0), of.first_y(image), n, 1});
   });
 }
 
@@ -98,9 +98,8 @@ void convolution_weight_grad(Lowering& to) {
   const Convolution of{to, to.in(0), to.in(1)};
   const std::int64_t n = of.y.channels;
   for_each_part(to, of, [&](std::int64_t image, LoweredOperand taps, std::int64_t first) {
-    KernelLaunch& launch =
-        matrix_product(to, of.depth, n, of.places(image), {taps, first, 1, of.depth},
-                       {read(1), of.first_y(image), n, 1}, {written(0), 0, n, 1});
+    KernelLaunch& launch = gemm(to, of.depth, n, of.places(image), {taps, first, 1, of.depth},
+                                {read(1), of.first_y(image), n, 1}, {written(0), 0, n, 1});
     if (image > 0) launch.adds = 1;
   });
 }
@@ -109,19 +108,19 @@ void convolution_weight_grad(Lowering& to) {
 void convolution_input_grad(Lowering& to) {
   const Convolution of{to, to.to(0), to.in(0)};
   const std::int64_t n = of.y.channels;
-  const auto product = [&](std::int64_t image, const Matrix& y) {
-    matrix_product(to, of.places(image), of.depth, n, {read(0), of.first_y(image), n, 1},
-                   {read(1), 0, 1, n}, y);
+  const auto image_gemm = [&](std::int64_t image, const Matrix& y) {
+    gemm(to, of.places(image), of.depth, n, {read(0), of.first_y(image), n, 1}, {read(1), 0, 1, n},
+         y);
   };
   if (of.is_plain()) {
     for (std::int64_t i = 0; i < of.x.images; i += of.together) {
-      product(i, {written(0), of.first_x(i), of.depth, 1});
+      image_gemm(i, {written(0), of.first_x(i), of.depth, 1});
     }
     return;
   }
   const LoweredOperand taps = of.beside(to, {0, to.computes, {}});
   for (std::int64_t i = 0; i < of.x.images; i += of.together) {
-    product(i, {taps, 0, of.depth, 1});
+    image_gemm(i, {taps, 0, of.depth, 1});
     const std::int64_t images = std::min(of.together, of.x.images - i);
     to.add(F::sum_taps, images * of.x.of_image() * of.groups(), {taps}, {written(0)}).sizes =
         windows(of.operation, of.x, of.y, i);

@@ -125,7 +125,7 @@ template <class Real>
   return out;
 }
 
-/// Padding stays zero, so that it never counts in a product.
+/// Padding stays zero, so that it never counts in a GEMM.
 void clear_padding(Lowering& to) {
   for (std::size_t i = 0; i < to.writes.size(); ++i) {
     if (to.to(i).filled() == to.to(i).elements()) continue;

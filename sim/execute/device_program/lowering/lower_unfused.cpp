@@ -34,8 +34,8 @@ struct Rows {
   }
 
   /// A matrix of tokens by numbers of a head, or the other way round.
-  [[nodiscard]] ProductPlaces by_token() const { return {tokens, numbers, batches}; }
-  [[nodiscard]] ProductPlaces by_number() const { return {numbers, tokens, batches}; }
+  [[nodiscard]] GemmPlaces by_token() const { return {tokens, numbers, batches}; }
+  [[nodiscard]] GemmPlaces by_number() const { return {numbers, tokens, batches}; }
 
   [[nodiscard]] static std::int64_t place(const KernelSettings& call, const PartAxis& axis,
                                           std::int64_t global) {
@@ -62,8 +62,8 @@ struct Scores {
     for (std::int64_t i = 0; i < batches_there; ++i) batches.push_back(i * matrix);
   }
 
-  [[nodiscard]] ProductPlaces by_query() const { return {queries, keys, batches}; }
-  [[nodiscard]] ProductPlaces by_key() const { return {keys, queries, batches}; }
+  [[nodiscard]] GemmPlaces by_query() const { return {queries, keys, batches}; }
+  [[nodiscard]] GemmPlaces by_key() const { return {keys, queries, batches}; }
   Table queries{};
   Table keys{};
   Table batches{};
@@ -87,19 +87,19 @@ struct Scores {
   return out;
 }
 
-/// A product whose results several heads may share; what belongs to no head is zero.
-void product_by_heads(Lowering& to, const ProductOperand& a, const ProductOperand& b,
-                      const ProductOperand& y, double factor = 1) {
+/// A GEMM whose results several heads may share; what belongs to no head is zero.
+void gemm_by_heads(Lowering& to, const GemmOperand& a, const GemmOperand& b, const GemmOperand& y,
+                   double factor = 1) {
   const auto turns = turns_of(y.at.batches);
   const auto matrix = static_cast<std::int64_t>(y.at.rows.size() * y.at.columns.size());
   const auto reached = turns.empty() ? 0 : static_cast<std::int64_t>(turns[0].size()) * matrix;
   const bool is_whole = reached == to.to(y.of.index).elements();
   if (!is_whole) to.clear(y.of.index);
   for (std::size_t i = 0; i < turns.size(); ++i) {
-    const auto of_turn = [&](const ProductOperand& of) {
-      return ProductOperand{of.of, {of.at.rows, of.at.columns, picked(of.at.batches, turns[i])}};
+    const auto of_turn = [&](const GemmOperand& of) {
+      return GemmOperand{of.of, {of.at.rows, of.at.columns, picked(of.at.batches, turns[i])}};
     };
-    KernelLaunch& launch = product(to, of_turn(a), of_turn(b), of_turn(y), factor);
+    KernelLaunch& launch = gemm(to, of_turn(a), of_turn(b), of_turn(y), factor);
     if (i > 0 || !is_whole) launch.adds = 1;
   }
 }
@@ -114,8 +114,8 @@ void product_by_heads(Lowering& to, const ProductOperand& a, const ProductOperan
 void attention_scores(Lowering& to) {
   const Rows q{to.call, to.in(0), to.to(0)};
   const Rows k{to.call, to.in(1), to.to(0)};
-  product(to, {read(0), q.by_token()}, {read(1), k.by_number()},
-          {written(0), Scores{to.to(0)}.by_query()}, factor_of(to.in(0)));
+  gemm(to, {read(0), q.by_token()}, {read(1), k.by_number()},
+       {written(0), Scores{to.to(0)}.by_query()}, factor_of(to.in(0)));
 }
 
 /// [q, k, g_scores] -> [g_q, g_k]
@@ -124,18 +124,18 @@ void attention_scores_backward(Lowering& to) {
   const Rows k{to.call, to.in(1), to.in(2)};
   const Scores scores{to.in(2)};
   const double factor = factor_of(to.in(0));
-  product_by_heads(to, {read(2), scores.by_query()}, {read(1), k.by_token()},
-                   {written(0), q.by_token()}, factor);
-  product_by_heads(to, {read(2), scores.by_key()}, {read(0), q.by_token()},
-                   {written(1), k.by_token()}, factor);
+  gemm_by_heads(to, {read(2), scores.by_query()}, {read(1), k.by_token()},
+                {written(0), q.by_token()}, factor);
+  gemm_by_heads(to, {read(2), scores.by_key()}, {read(0), q.by_token()}, {written(1), k.by_token()},
+                factor);
 }
 
 /// [probabilities, v] -> [o]
 void attention_context(Lowering& to) {
   const Rows v{to.call, to.in(1), to.in(0)};
   const Rows o{to.call, to.to(0), to.in(0)};
-  product_by_heads(to, {read(0), Scores{to.in(0)}.by_query()}, {read(1), v.by_token()},
-                   {written(0), o.by_token()});
+  gemm_by_heads(to, {read(0), Scores{to.in(0)}.by_query()}, {read(1), v.by_token()},
+                {written(0), o.by_token()});
 }
 
 /// [probabilities, v, g_o] -> [g_probabilities, g_v]
@@ -143,9 +143,9 @@ void attention_context_backward(Lowering& to) {
   const Rows v{to.call, to.in(1), to.in(0)};
   const Rows o{to.call, to.in(2), to.in(0)};
   const Scores scores{to.in(0)};
-  product(to, {read(2), o.by_token()}, {read(1), v.by_number()}, {written(0), scores.by_query()});
-  product_by_heads(to, {read(0), scores.by_key()}, {read(2), o.by_token()},
-                   {written(1), v.by_token()});
+  gemm(to, {read(2), o.by_token()}, {read(1), v.by_number()}, {written(0), scores.by_query()});
+  gemm_by_heads(to, {read(0), scores.by_key()}, {read(2), o.by_token()},
+                {written(1), v.by_token()});
 }
 
 void softmax(Lowering& to) {

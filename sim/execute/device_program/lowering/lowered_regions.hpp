@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "sim/execute/device_plan/plan.hpp"
+#include "sim/execute/command_graph/command_graph.hpp"
 #include "sim/execute/device_program/lowering/lower_operation.hpp"
 
 namespace lockstep {
@@ -29,9 +29,9 @@ struct LoweredRegions {
     for (const LoweredOperand& each : operands) out.push_back(of(each));
     return out;
   }
-  /// The type of a scratch buffer in this plan.
-  [[nodiscard]] NumberType type_of(const LoweredBeside& of, const Plan& plan) const {
-    return of.as_read ? plan.buffers[reads.at(*of.as_read).buffer].type : of.type;
+  /// The type of a scratch buffer in this command graph.
+  [[nodiscard]] NumberType type_of(const LoweredBeside& of, const CommandGraph& graph) const {
+    return of.as_read ? graph.buffers[reads.at(*of.as_read).buffer].type : of.type;
   }
 };
 

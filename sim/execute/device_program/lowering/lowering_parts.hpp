@@ -66,19 +66,19 @@ struct Lowering {
 
 /// Where the elements of a matrix stand: element (i, k) of a batch at rows[i] + columns[k] + where
 /// the batch begins.
-struct ProductPlaces {
+struct GemmPlaces {
   Table rows;
   Table columns;
   Table batches;
 };
 /// An operand, and where its matrices stand in it.
-struct ProductOperand {
+struct GemmOperand {
   LoweredOperand of;
-  ProductPlaces at;
+  GemmPlaces at;
 };
 /// y = factor a b for every batch.
-KernelLaunch& product(Lowering& to, const ProductOperand& a, const ProductOperand& b,
-                      const ProductOperand& y, double factor = 1);
+KernelLaunch& gemm(Lowering& to, const GemmOperand& a, const GemmOperand& b, const GemmOperand& y,
+                   double factor = 1);
 
 /// One matrix that lies with constant distances.
 struct Matrix {
@@ -88,8 +88,8 @@ struct Matrix {
   std::int64_t by_column = 1;
 };
 /// y (m x n) = a (m x k) b.
-KernelLaunch& matrix_product(Lowering& to, std::int64_t m, std::int64_t n, std::int64_t k,
-                             const Matrix& a, const Matrix& b, const Matrix& y);
+KernelLaunch& gemm(Lowering& to, std::int64_t m, std::int64_t n, std::int64_t k, const Matrix& a,
+                   const Matrix& b, const Matrix& y);
 
 /// Sums of `parts` parts of the rows of a matrix, in a scratch buffer; `sums` of them for each
 /// column.

@@ -7,8 +7,8 @@
 
 int main() {
   lockstep::app::use_config_folder(CONFIGS);
-  lockstep::app::StepRequest request{.file = lockstep::app::scenario_file("pipeline-1f1b")};
+  lockstep::app::TrainingStepRequest request{.file = lockstep::app::scenario_file("pipeline-1f1b")};
   request.overrides = {"parallel.vpp=1"};
-  const lockstep::app::StepResult result = run_step(request);
+  const lockstep::app::TrainingStepResult result = run_step(request);
   std::printf("%.17g\n", result.throughput.step_s);
 }

@@ -9,5 +9,5 @@ int main() {
   lockstep::app::use_config_folder(CONFIGS);
   const auto result =
       lockstep::app::verify_scenario({.file = lockstep::app::scenario_file("mlp-two-gpus")});
-  std::printf("%.17g\n", result.plans.front().report.weight.value);
+  std::printf("%.17g\n", result.layouts.front().report.weight.value);
 }

@@ -5,9 +5,9 @@
 #include <stdexcept>
 
 #include "sim/base/check.hpp"
+#include "sim/execute/command_graph/host_backend.hpp"
 #include "sim/execute/device_kernels/arguments_of.hpp"
 #include "sim/execute/device_kernels/dispatch.hpp"
-#include "sim/execute/device_plan/host_backend.hpp"
 #include "sim/execute/device_program/lowering/lower_operation.hpp"
 #include "sim/execute/kernels/random_bits.hpp"
 #include "tests/sim/execute/device_program/lanes.hpp"

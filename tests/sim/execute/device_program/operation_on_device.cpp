@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "sim/execute/command_graph/command_graph_builder.hpp"
 #include "sim/execute/device_kernels/values.hpp"
-#include "sim/execute/device_plan/plan_builder.hpp"
 #include "sim/execute/device_program/lowering/lowered_regions.hpp"
 
 namespace lockstep {
@@ -29,12 +29,12 @@ using Numbers = std::vector<double>;
   return out;
 }
 
-/// One operation: its operands in buffers of a plan.
+/// One operation: its operands in buffers of a command graph.
 class OneOperation {
  public:
   OneOperation(const Operation& operation, const KernelSettings& settings, const OnDevice& how)
       : operation_{operation}, settings_{settings}, how_{how} {
-    plan_.add_stream("operation", 0);
+    graph_.add_stream("operation", 0);
   }
 
   [[nodiscard]] NumberType type_of(const Numbers& values) const {
@@ -42,7 +42,7 @@ class OneOperation {
     return narrow && are_whole(values) ? NumberType::fp32 : how_.type;
   }
   [[nodiscard]] Region buffer(NumberType type, std::int64_t count) {
-    return {plan_.add_buffer("operand", 0, type, count), 0, count};
+    return {graph_.add_buffer("operand", 0, type, count), 0, count};
   }
 
   template <class Real>
@@ -64,13 +64,13 @@ class OneOperation {
     const LoweredOperation lowered =
         lower_operation(call, std::vector<bool>(writes.size(), how_.adds), how_.most_beside);
     for (const LoweredBeside& each : lowered.beside) {
-      at.beside.push_back(buffer(at.type_of(each, plan_.plan()), each.elements));
+      at.beside.push_back(buffer(at.type_of(each, graph_.graph()), each.elements));
     }
     for (const LoweredKernel& each : lowered.kernels) {
-      plan_.launch(0, {at.of(each.reads), at.of(each.writes),
-                       std::make_shared<const KernelLaunch>(each.launch)});
+      graph_.launch(0, {at.of(each.reads), at.of(each.writes),
+                        std::make_shared<const KernelLaunch>(each.launch)});
     }
-    const auto loaded = how_.device->load(plan_.plan());
+    const auto loaded = how_.device->load(graph_.graph());
     for (std::size_t i = 0; i < reads.size(); ++i) loaded->write(at.reads[i], reads[i].values);
     for (std::size_t i = 0; how_.adds && i < held.size(); ++i) {
       loaded->write(at.writes[i], held[i]);
@@ -85,7 +85,7 @@ class OneOperation {
   const Operation& operation_;
   const KernelSettings& settings_;
   const OnDevice& how_;
-  PlanBuilder plan_{1};
+  CommandGraphBuilder graph_{1};
 };
 
 [[nodiscard]] double error_of(const Operation& operation, std::vector<Part> reads,

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "sim/execute/device_plan/backend.hpp"
+#include "sim/execute/command_graph/backend.hpp"
 #include "tests/sim/execute/kernels/gradient_case.hpp"
 
-/// Operations as plans of their own on a device, beside the host's reference kernels.
+/// Operations as command graphs of their own on a device, beside the host's reference kernels.
 namespace lockstep {
 
 struct OnDevice {

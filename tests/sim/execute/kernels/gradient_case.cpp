@@ -4,8 +4,8 @@ namespace lockstep {
 
 GradientCases gradient_cases() {
   GradientCases out;
-  for (const auto& some : {product_cases, attention_cases, unfused_attention_cases,
-                           elementwise_cases, norm_cases, expert_cases, image_cases}) {
+  for (const auto& some : {gemm_cases, attention_cases, unfused_attention_cases, elementwise_cases,
+                           norm_cases, expert_cases, image_cases}) {
     for (GradientCase& test : some()) out.push_back(std::move(test));
   }
   return out;

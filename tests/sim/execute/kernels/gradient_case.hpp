@@ -37,7 +37,7 @@ struct GradientCase {
 
 using GradientCases = std::vector<GradientCase>;
 
-[[nodiscard]] GradientCases product_cases();
+[[nodiscard]] GradientCases gemm_cases();
 [[nodiscard]] GradientCases attention_cases();
 [[nodiscard]] GradientCases unfused_attention_cases();
 [[nodiscard]] GradientCases elementwise_cases();

@@ -15,7 +15,7 @@ constexpr std::size_t kMostElements = 400;
 /// 1.5 eps |f| / h of rounding, 3e-13 |f|.
 constexpr double kTolerance = 1e-9;
 
-/// A number whose gradient by results is `upstream`: the sum of their products.
+/// A number whose gradient by results is `upstream`: the sum of their GEMMs.
 [[nodiscard]] double objective(const GradientCase& test, const std::vector<Part>& reads) {
   const Values<double> results = run<double>(test.forward, reads, test.results, test.settings);
   double out = 0;

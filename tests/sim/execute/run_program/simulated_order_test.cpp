@@ -53,7 +53,7 @@ class TimedRanks : public Ranks {
 
   static constexpr const char* kNoLoss = "no rank computes a loss";  // it ended: there is none
 
-  StepTimeline timeline{};
+  TrainingStepTimeline timeline{};
 };
 
 [[nodiscard]] Operation scale(std::string name, const Ref& from, const Ref& to) {

@@ -15,10 +15,10 @@ namespace {
 Chunk data(std::int64_t first, std::int64_t count = 1) {
   return {Buffer::data, first, count};
 }
-Step send(int peer, Chunk chunk) {
+ScheduleStep send(int peer, Chunk chunk) {
   return {.sends = {{peer, chunk}}};
 }
-Step receive(int peer, Chunk chunk, Combine combine = Combine::copy) {
+ScheduleStep receive(int peer, Chunk chunk, Combine combine = Combine::copy) {
   return {.receives = {{peer, chunk, combine}}};
 }
 
@@ -55,7 +55,7 @@ TEST_CASE("a receive copies or adds the chunk it names") {
 
 TEST_CASE("a step's sends carry what the buffer held when the step began") {
   const auto swap = [](int peer) {
-    return Step{
+    return ScheduleStep{
         .sends = {{peer, data(0)}}, .receives = {{peer, data(0), Combine::copy}}, .after = {}};
   };
   const TableSchedule schedule{{{{swap(1)}}, {{swap(0)}}}};
@@ -67,11 +67,11 @@ TEST_CASE("a step's sends carry what the buffer held when the step began") {
 
 TEST_CASE("transfers between two ranks match first to first, channel by channel") {
   // Lane 1 sends before lane 0 does, on a channel of its own, and still nothing crosses over.
-  Step late = send(1, data(0));
+  ScheduleStep late = send(1, data(0));
   late.after = {{1, 0}};
-  Step other_send = send(1, data(1));
+  ScheduleStep other_send = send(1, data(1));
   other_send.sends[0].channel = 1;
-  Step other_receive = receive(0, data(1));
+  ScheduleStep other_receive = receive(0, data(1));
   other_receive.receives[0].channel = 1;
   const TableSchedule schedule{{{{late}, {other_send}}, {{receive(0, data(0))}, {other_receive}}},
                                2};
@@ -82,7 +82,7 @@ TEST_CASE("transfers between two ranks match first to first, channel by channel"
 
 TEST_CASE("a step waits for the steps it names") {
   // Rank 0 passes block 0 on in lane 0 only after lane 1 has received it.
-  Step pass_on = send(2, data(0));
+  ScheduleStep pass_on = send(2, data(0));
   pass_on.after = {{1, 0}};
   const TableSchedule schedule{
       {{{pass_on}, {receive(1, data(0))}}, {{}, {send(0, data(0))}}, {{receive(0, data(0))}}}};
@@ -92,9 +92,9 @@ TEST_CASE("a step waits for the steps it names") {
 }
 
 TEST_CASE("a message may carry several runs of blocks, and lay them down in others") {
-  Step from;
+  ScheduleStep from;
   from.send(1, std::vector{data(3), data(0, 2)});
-  Step to;
+  ScheduleStep to;
   to.receive(0, std::vector{data(1, 2), data(0)}, Combine::reduce);
   const TableSchedule schedule{{{{from}}, {{to}}}, 4};
   HostMemory memory = memory_for(schedule);
@@ -107,10 +107,10 @@ TEST_CASE("a message may carry several runs of blocks, and lay them down in othe
 }
 
 TEST_CASE("local operations come in order when all transfers of their step are over") {
-  Step step = receive(0, data(0));
+  ScheduleStep step = receive(0, data(0));
   step.locals = {{data(0), {Buffer::scratch, 0, 1}, Combine::copy},
                  {{Buffer::scratch, 0, 1}, data(1), Combine::reduce}};
-  Step alone;
+  ScheduleStep alone;
   alone.locals = {{data(1), data(0), Combine::copy}};
   const TableSchedule schedule{{{{send(1, data(0))}}, {{step, alone}}}, 2, 0, 1};
   HostMemory memory = memory_for(schedule);
@@ -123,7 +123,7 @@ TEST_CASE("local operations come in order when all transfers of their step are o
 TEST_CASE("a race between lanes shows in some order of execution, a dependency in none") {
   // Rank 0: lane 0 passes on what lane 1 receives, and should wait for it.
   const auto result = [](bool waits, const ExecuteOptions& options) {
-    Step pass_on = send(2, data(0));
+    ScheduleStep pass_on = send(2, data(0));
     if (waits) pass_on.after = {{1, 0}};
     const TableSchedule schedule{
         {{{pass_on}, {receive(1, data(0))}}, {{send(0, data(0))}}, {{receive(0, data(0))}}}};
@@ -228,9 +228,9 @@ TEST_CASE("what cannot end says who waits for what") {
     CHECK(outcome.blocked[0].waits_for == "to send 1 chunk to rank 0");
   }
   SUBCASE("two lanes wait for each other") {
-    Step a;
+    ScheduleStep a;
     a.after = {{1, 0}};
-    Step b;
+    ScheduleStep b;
     b.after = {{0, 0}};
     const TableSchedule schedule{{{{a}, {b}}}};
     HostMemory memory = memory_for(schedule);
@@ -261,18 +261,18 @@ TEST_CASE("a step that asks for what cannot be is refused") {
   CHECK(mentions(problem_of({{{send(7, data(0))}}}), "names rank 7, but there are 1 ranks"));
   CHECK(mentions(problem_of({{{send(0, data(1, 2))}}}), "2 chunks from chunk 1 on"));
   CHECK(mentions(problem_of({{{send(0, data(-1))}}}), "1 chunks from chunk -1 on"));
-  Step after_nothing;
+  ScheduleStep after_nothing;
   after_nothing.after = {{0, 9}};
   CHECK(mentions(problem_of({{{after_nothing}}}), "waits for step 9 of lane 0"));
-  Step channel = send(0, data(0));
+  ScheduleStep channel = send(0, data(0));
   channel.sends[0].channel = -1;
   CHECK(mentions(problem_of({{{channel}}}), "names channel -1"));
-  Step pieces;
+  ScheduleStep pieces;
   pieces.send(0, std::vector{data(0), data(2)});
   CHECK(mentions(problem_of({{{pieces}}}), "1 chunks from chunk 2 on"));
   pieces.pieces.clear();
   CHECK(mentions(problem_of({{{pieces}}}), "has a message of 1 pieces more than it lists"));
-  Step local;
+  ScheduleStep local;
   local.locals = {{data(0), data(0, 2), Combine::copy}};
   CHECK(mentions(problem_of({{{local}}}), "moves 1 chunks into 2"));
   local.locals = {{data(0), {Buffer::scratch, 0, 1}, Combine::copy}};

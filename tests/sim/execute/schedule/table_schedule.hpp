@@ -12,7 +12,7 @@ namespace lockstep {
 /// A schedule written down step by step, for tests: steps[rank][lane][index].
 class TableSchedule final : public Schedule {
  public:
-  using Lane = std::vector<Step>;
+  using Lane = std::vector<ScheduleStep>;
   using Rank = std::vector<Lane>;
 
   explicit TableSchedule(std::vector<Rank> ranks, std::int64_t block_count = 1, int slot_count = 0,
@@ -38,7 +38,7 @@ class TableSchedule final : public Schedule {
     const auto index = static_cast<std::size_t>(lane);
     return index < lanes.size() ? std::ssize(lanes[index]) : 0;
   }
-  void step(int rank, int lane, std::int64_t index, Step& step) const override {
+  void step(int rank, int lane, std::int64_t index, ScheduleStep& step) const override {
     step = ranks_[static_cast<std::size_t>(rank)][static_cast<std::size_t>(lane)]
                  [static_cast<std::size_t>(index)];
   }

@@ -10,7 +10,7 @@ using namespace lockstep;
 
 namespace {
 
-Step exchange(int peer, Chunk chunk, Combine combine) {
+ScheduleStep exchange(int peer, Chunk chunk, Combine combine) {
   return {.sends = {{peer, chunk}}, .receives = {{peer, chunk, combine}}, .after = {}};
 }
 

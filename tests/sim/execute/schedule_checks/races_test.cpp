@@ -12,13 +12,13 @@ namespace {
 Chunk data(std::int64_t first, std::int64_t count = 1) {
   return {Buffer::data, first, count};
 }
-Step send(int peer, Chunk chunk, int channel = 0) {
+ScheduleStep send(int peer, Chunk chunk, int channel = 0) {
   return {.sends = {{peer, chunk, channel}}};
 }
-Step receive(int peer, Chunk chunk, Combine combine = Combine::copy, int channel = 0) {
+ScheduleStep receive(int peer, Chunk chunk, Combine combine = Combine::copy, int channel = 0) {
   return {.receives = {{peer, chunk, combine, channel}}};
 }
-Step after(Step step, int lane, std::int64_t index) {
+ScheduleStep after(ScheduleStep step, int lane, std::int64_t index) {
   step.after = {{lane, index}};
   return step;
 }
@@ -32,7 +32,7 @@ std::string race_in(const Schedule& schedule, std::optional<int> slots = {}) {
 }  // namespace
 
 TEST_CASE("what one lane receives and another passes on is a race until it is named") {
-  const auto schedule = [](const Step& pass_on) {
+  const auto schedule = [](const ScheduleStep& pass_on) {
     return TableSchedule{
         {{{receive(1, data(0))}, {pass_on}}, {{send(0, data(0))}}, {{receive(0, data(0))}}}};
   };
@@ -81,7 +81,7 @@ TEST_CASE("two lanes must not add to one block, messages of one step may") {
         "rank 0, lane 0, step 0 adds to chunk 0 of data, lane 1, step 0 adds to it, and nothing "
         "says which comes first");
   const auto one_step = [](Combine first) {
-    const Step both{.receives = {{1, data(0), first}, {2, data(0), Combine::reduce}}};
+    const ScheduleStep both{.receives = {{1, data(0), first}, {2, data(0), Combine::reduce}}};
     return TableSchedule{{{{both}}, {{send(0, data(0))}}, {{send(0, data(0))}}}};
   };
   CHECK(race_in(one_step(Combine::reduce)).empty());
@@ -92,7 +92,7 @@ TEST_CASE("two lanes must not add to one block, messages of one step may") {
 
 TEST_CASE("a step may send what it overwrites, and work on what it received") {
   const auto exchange = [](int peer) {
-    Step step{.sends = {{peer, data(0)}}, .receives = {{peer, data(0), Combine::reduce}}};
+    ScheduleStep step{.sends = {{peer, data(0)}}, .receives = {{peer, data(0), Combine::reduce}}};
     step.locals = {{data(0), data(1), Combine::copy}, {data(1), data(0), Combine::copy}};
     return TableSchedule::Rank{{step, step}, {}};
   };
@@ -103,8 +103,8 @@ TEST_CASE("a race that only a narrow window shows is found") {
   // Rank 0's lane 1 puts block 0 back to what it was at the start. That harms only between lane 0's
   // adding to it and lane 0's passing the sum on, because lane 0 gets the sum back after that.
   const Chunk kept{Buffer::scratch, 0, 1};
-  const Step keep{.locals = {{data(0), kept, Combine::copy}}};
-  const Step put_back{.locals = {{kept, data(0), Combine::copy}}};
+  const ScheduleStep keep{.locals = {{data(0), kept, Combine::copy}}};
+  const ScheduleStep put_back{.locals = {{kept, data(0), Combine::copy}}};
   const TableSchedule schedule{{{{after(receive(1, data(0), Combine::reduce), 1, 0),
                                   send(1, data(0)), after(receive(1, data(0)), 1, 1)},
                                  {keep, put_back}},
@@ -120,7 +120,7 @@ TEST_CASE("a race that only a narrow window shows is found") {
 
 TEST_CASE("what is too large is said not to have been looked at") {
   // Rank 0's lane 1 writes what lane 0 sends.
-  const Step put_back{.locals = {{data(1), data(0), Combine::copy}}};
+  const ScheduleStep put_back{.locals = {{data(1), data(0), Combine::copy}}};
   const TableSchedule schedule{
       {{{send(1, data(0))}, {after(put_back, 0, 0)}}, {{receive(0, data(0))}, {}}}, 2};
   // Three steps and a message, times four lanes.
@@ -132,7 +132,7 @@ TEST_CASE("what is too large is said not to have been looked at") {
 
 TEST_CASE("one lane races with itself where a step takes two messages that meet") {
   const auto taken = [](const Receive& first, const Receive& second) {
-    const Step both{.receives = {first, second}};
+    const ScheduleStep both{.receives = {first, second}};
     return race_in(TableSchedule{{{{both}},
                                   {{send(0, data(0, first.chunk.count))}},
                                   {{send(0, data(0, second.chunk.count))}}},
@@ -198,7 +198,7 @@ TEST_CASE("lanes that share a channel are executed in all orders") {
   // Lane 1 of rank 0 sends after lane 0, both on channel 0: they are in order, but messages meet
   // receives in the order of execution.
   const auto schedule = [](int channel) {
-    Step second = send(1, data(1), channel);
+    ScheduleStep second = send(1, data(1), channel);
     return TableSchedule{{{{send(1, data(0))}, {second}},
                           {{receive(0, data(0))}, {receive(0, data(1), Combine::copy, channel)}}},
                          2};

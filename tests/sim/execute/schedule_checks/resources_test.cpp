@@ -11,10 +11,10 @@ namespace {
 Chunk data(std::int64_t first, std::int64_t count = 1) {
   return {Buffer::data, first, count};
 }
-Step send(int peer, Chunk chunk) {
+ScheduleStep send(int peer, Chunk chunk) {
   return {.sends = {{peer, chunk}}};
 }
-Step receive(int peer, Chunk chunk, Combine combine = Combine::copy) {
+ScheduleStep receive(int peer, Chunk chunk, Combine combine = Combine::copy) {
   return {.receives = {{peer, chunk, combine}}};
 }
 

@@ -14,10 +14,10 @@ Chunk data(std::int64_t first, std::int64_t count = 1) {
 Chunk output(std::int64_t first, std::int64_t count = 1) {
   return {Buffer::output, first, count};
 }
-Step send(int peer, Chunk chunk) {
+ScheduleStep send(int peer, Chunk chunk) {
   return {.sends = {{peer, chunk}}};
 }
-Step receive(int peer, Chunk chunk, Combine combine = Combine::copy) {
+ScheduleStep receive(int peer, Chunk chunk, Combine combine = Combine::copy) {
   return {.receives = {{peer, chunk, combine}}};
 }
 
@@ -55,7 +55,7 @@ TEST_CASE("a contribution that is counted twice is reported at once") {
   REQUIRE(verdict.first_wrong.has_value());
   CHECK(verdict.first_wrong->rank == 0);
   CHECK(verdict.first_wrong->chunk.first == 1);
-  CHECK(verdict.first_wrong->written == StepPlace{0, 0, 2});
+  CHECK(verdict.first_wrong->written == ScheduleStepIndex{0, 0, 2});
 }
 
 TEST_CASE("what nobody wrote may be moved about, but not be added or left in a result") {
@@ -98,7 +98,7 @@ TEST_CASE(
     "a message that is laid down in the wrong place names what is missing and what is there") {
   // All-to-all of three ranks with two blocks a pair; rank 0 lays rank 1's blocks down in reverse.
   const auto rank = [](int r) {
-    Step step;
+    ScheduleStep step;
     step.locals = {{data(2 * r, 2), output(2 * r, 2), Combine::copy}};
     for (const int other : {(r + 1) % 3, (r + 2) % 3}) {
       step.sends.push_back({other, data(2 * other, 2)});
@@ -122,8 +122,8 @@ TEST_CASE(
 TEST_CASE("helpers begin with zeros") {
   // Both give to rank 2, a server, and get the sum back.
   const auto worker = [] { return TableSchedule::Rank{{send(2, data(0)), receive(2, data(0))}}; };
-  Step add;
-  Step give;
+  ScheduleStep add;
+  ScheduleStep give;
   for (const int peer : {0, 1}) {
     add.receives.push_back({peer, data(0), Combine::reduce});
     give.sends.push_back({peer, data(0)});
@@ -139,7 +139,7 @@ TEST_CASE("a race between lanes is found, whichever lane usually wins") {
       CAPTURE(first);
       CAPTURE(waits);
       TableSchedule::Rank middle(2);
-      Step pass_on = send(2, data(0));
+      ScheduleStep pass_on = send(2, data(0));
       if (waits) pass_on.after = {{static_cast<int>(first), 0}};
       middle[first] = {receive(1, data(0))};
       middle[1 - first] = {pass_on};
@@ -154,7 +154,7 @@ TEST_CASE("a race between lanes is found, whichever lane usually wins") {
 
 TEST_CASE("the order of arrivals within a step may not matter") {
   // Rank 0 copies rank 1's and adds rank 2's, in one step.
-  const Step both{.receives = {{1, data(0), Combine::copy}, {2, data(0), Combine::reduce}}};
+  const ScheduleStep both{.receives = {{1, data(0), Combine::copy}, {2, data(0), Combine::reduce}}};
   const TableSchedule schedule{{{{both}}, {{send(0, data(0))}}, {{send(0, data(0))}}}};
   Contract contract = contract_of(Collective::reduce, schedule, 3, 0);
   CHECK_FALSE(check_symbols(schedule, contract).right());

@@ -15,10 +15,10 @@ Chunk data(std::int64_t first, std::int64_t count = 1) {
 Chunk output(std::int64_t first, std::int64_t count = 1) {
   return {Buffer::output, first, count};
 }
-Step send(int peer, Chunk chunk) {
+ScheduleStep send(int peer, Chunk chunk) {
   return {.sends = {{peer, chunk}}};
 }
-Step receive(int peer, Chunk chunk, Combine combine = Combine::copy) {
+ScheduleStep receive(int peer, Chunk chunk, Combine combine = Combine::copy) {
   return {.receives = {{peer, chunk, combine}}};
 }
 
@@ -146,20 +146,20 @@ TEST_CASE("the first wrong thing is named by round, rank, chunk, element and ste
   CHECK(verdict.numbers.wrong == 40);
   REQUIRE(verdict.numbers.first_wrong.has_value());
   CHECK(verdict.numbers.first_wrong->element == 0);
-  CHECK(verdict.numbers.first_wrong->written == StepPlace{1, 0, 1});
+  CHECK(verdict.numbers.first_wrong->written == ScheduleStepIndex{1, 0, 1});
   REQUIRE(verdict.first_wrong().has_value());
   CHECK(verdict.first_wrong()->rank == 1);
   CHECK(verdict.first_wrong()->chunk.first == 0);
-  CHECK(verdict.first_wrong()->written == StepPlace{1, 0, 1});
+  CHECK(verdict.first_wrong()->written == ScheduleStepIndex{1, 0, 1});
 }
 
 TEST_CASE("rounds are counted over lanes, from 1 on, as messages follow one another") {
   // 0 -> 1 -> 2 -> 3, in lanes that wait for one another; 2 passes on the wrong chunk in its first
   // send, which is the third message to follow: steps count from 0 and say 0.
   const auto pass_on = [](int from, int to, std::int64_t sent) {
-    Step second = send(to, data(sent));
+    ScheduleStep second = send(to, data(sent));
     second.after = {{0, 0}};
-    return std::vector<std::vector<Step>>{{receive(from, data(0))}, {second}};
+    return std::vector<std::vector<ScheduleStep>>{{receive(from, data(0))}, {second}};
   };
   const TableSchedule schedule{
       {{{send(1, data(0))}, {}}, pass_on(0, 2, 0), pass_on(1, 3, 1), {{receive(2, data(0))}, {}}},

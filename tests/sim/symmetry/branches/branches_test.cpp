@@ -13,9 +13,9 @@ namespace {
 
 constexpr int kPerGroup = 4;
 
-/// Groups of four: the first rank of each is its stem and talks to other stems over a port of its
-/// own; the others form a chain behind it, over other ports. Links per rank: out and in within the
-/// group, out and in between stems.
+/// Groups of four: the first rank of each is its attachment and talks to other attachments over a
+/// port of its own; the others form a chain behind it, over other ports. Links per rank: out and in
+/// within the group, out and in between attachments.
 class Groups final : public Router {
  public:
   explicit Groups(Duration inner) : inner_{inner} {}
@@ -44,7 +44,8 @@ Network groups(int count, Endpoint endpoint = {}, Duration inner = 1_us) {
   return network;
 }
 
-/// Stems pass blocks round a ring; what arrives goes down the chain and, reduced there, up again.
+/// Attachments pass blocks round a ring; what arrives goes down the chain and, reduced there, up
+/// again.
 class RingOfChains final : public Schedule {
  public:
   RingOfChains(int groups, std::int64_t rounds) : groups_{groups}, rounds_{rounds} {}
@@ -54,8 +55,8 @@ class RingOfChains final : public Schedule {
   [[nodiscard]] std::int64_t steps(int rank, int lane) const override {
     return lane == kRing && rank % kPerGroup > 0 ? 0 : rounds_;
   }
-  void step(int rank, int lane, std::int64_t index, Step& step) const override {
-    const bool stem = rank % kPerGroup == 0;
+  void step(int rank, int lane, std::int64_t index, ScheduleStep& step) const override {
+    const bool attachment = rank % kPerGroup == 0;
     const bool last = rank % kPerGroup == kPerGroup - 1;
     const int group = rank / kPerGroup;
     if (lane == kRing) {
@@ -64,23 +65,23 @@ class RingOfChains final : public Schedule {
       return;
     }
     if (lane == kDown) {
-      if (!stem) receive(rank - 1, lane, Combine::copy, step);
+      if (!attachment) receive(rank - 1, lane, Combine::copy, step);
       if (!last) send(rank + 1, lane, step);
-      if (stem) step.after.push_back({kRing, index});
+      if (attachment) step.after.push_back({kRing, index});
       return;
     }
     if (!last) receive(rank + 1, lane, Combine::reduce, step);
-    if (!stem) send(rank - 1, lane, step);
-    if (!stem && last) step.after.push_back({kDown, index});
+    if (!attachment) send(rank - 1, lane, step);
+    if (!attachment && last) step.after.push_back({kDown, index});
   }
 
  private:
   static constexpr int kRing = 0;  // lanes, and the channels of their messages
   static constexpr int kDown = 1;
-  static void send(int peer, int channel, Step& step) {
+  static void send(int peer, int channel, ScheduleStep& step) {
     step.sends.push_back({peer, {Buffer::data, 0, 1}, channel});
   }
-  static void receive(int peer, int channel, Combine combine, Step& step) {
+  static void receive(int peer, int channel, Combine combine, ScheduleStep& step) {
     step.receives.push_back({peer, {Buffer::data, 0, 1}, combine, channel});
   }
 
@@ -102,25 +103,25 @@ TEST_CASE("what hangs on one rank and meets the same is replayed once") {
   for (const NetworkModel model : {NetworkModel::fluid, NetworkModel::alpha_beta}) {
     const Network network = groups(12, {Duration{}, 5_GBps, std::nullopt});
     Workload work = workload(12, 6, 100'000_B);
-    work.calls[0].starts[8] = TimePoint{40_us};  // a stem
+    work.calls[0].starts[8] = TimePoint{40_us};  // a attachment
     const FoldedReplay folded = check_folded(network, work, model);
     CHECK(folded.report.classes.size() == 48);
     CHECK(folded.report.branches == 12);
-    // Six rounds take word of the late stem to the six groups behind it and, as transfers wait for
-    // both ends, to the six before it.
+    // Six rounds take word of the late attachment to the six groups behind it and, as transfers
+    // wait for both ends, to the six before it.
     CHECK(folded.report.branch_histories > 1);
     CHECK(folded.report.branch_histories <= 12);
     CHECK(folded.report.simulated_transfers < folded.report.transfers);
   }
 }
 
-TEST_CASE("branches part at the first instant at which their stems do differently") {
+TEST_CASE("branches part at the first instant at which their attachments do differently") {
   const Network network = groups(40);
   Workload work = workload(40, 3, 20'000_B);
   work.calls[0].starts[0] = TimePoint{100_us};
   const FoldedReplay folded = check_folded(network, work, NetworkModel::fluid);
   CHECK(folded.report.branches == 40);
-  // In three rounds only three groups on either side can have heard of the late stem.
+  // In three rounds only three groups on either side can have heard of the late attachment.
   CHECK(folded.report.branch_histories >= 2);
   CHECK(folded.report.branch_histories <= 8);
 }
@@ -139,7 +140,7 @@ TEST_CASE("a part that is not like the others is replayed apart") {
   CHECK(check_folded(network, work, NetworkModel::fluid).report.branches == 7);
 }
 
-TEST_CASE("a stem's overhead a message and ways without latency leave no branches") {
+TEST_CASE("a attachment's overhead a message and ways without latency leave no branches") {
   Workload work = workload(8, 4, 50'000_B);
   work.calls[0].starts[0] = TimePoint{7_us};
   const Endpoint slow{200_ns, std::nullopt, std::nullopt};

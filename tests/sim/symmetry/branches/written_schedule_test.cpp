@@ -18,8 +18,8 @@ TEST_CASE("a schedule that is written down has the steps of the one it was made 
   for (int rank = 0; rank < 5; ++rank) {
     REQUIRE(same->steps(rank, 0) == ring->steps(rank, 0));
     for (std::int64_t i = 0; i < ring->steps(rank, 0); ++i) {
-      Step a;
-      Step b;
+      ScheduleStep a;
+      ScheduleStep b;
       ring->step(rank, 0, i, a);
       same->step(rank, 0, i, b);
       REQUIRE(b.sends.size() == 1);

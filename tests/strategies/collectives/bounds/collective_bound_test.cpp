@@ -109,8 +109,8 @@ Network pairs_network(int ranks) {
 std::vector<Partition> pairs_partition(const RowCase& row, const Network& network) {
   Partition pairs{"pairs"};
   pairs.add(20_GBps, 20_GBps, row.n() / 2, 2);
-  pairs.add_helpers(20_GBps, 20_GBps,
-                    (static_cast<std::int64_t>(network.endpoints.size()) - row.n()) / 2);
+  pairs.add_auxiliaries(20_GBps, 20_GBps,
+                        (static_cast<std::int64_t>(network.endpoints.size()) - row.n()) / 2);
   return {pairs};
 }
 
@@ -138,7 +138,7 @@ Partition random_runs(int members, const Network& network, std::mt19937_64& rand
   }
   const int auxiliary_ranks = static_cast<int>(network.endpoints.size()) - members;
   if (auxiliary_ranks > 0)
-    runs.add_helpers(rate(members, auxiliary_ranks, 0), rate(members, auxiliary_ranks, 1));
+    runs.add_auxiliaries(rate(members, auxiliary_ranks, 0), rate(members, auxiliary_ranks, 1));
   return runs;
 }
 

@@ -21,9 +21,9 @@ SchedulePtr sends(std::size_t steps, std::size_t lanes = 1) {
   TableSchedule::Rank from(lanes);
   TableSchedule::Rank to(lanes);
   for (std::size_t lane = 0; lane < lanes; ++lane) {
-    Step send;
+    ScheduleStep send;
     send.sends.push_back({1, data(0, 1), static_cast<int>(lane)});
-    Step receive;
+    ScheduleStep receive;
     receive.receives.push_back({0, data(0, 1), Combine::copy, static_cast<int>(lane)});
     from[lane].assign(steps, send);
     to[lane].assign(steps, receive);
@@ -31,27 +31,27 @@ SchedulePtr sends(std::size_t steps, std::size_t lanes = 1) {
   return std::make_shared<TableSchedule>(std::vector{from, to});
 }
 
-Step step_of(const SchedulePtr& schedule, int rank, int lane, std::int64_t index) {
-  Step step;
+ScheduleStep step_of(const SchedulePtr& schedule, int rank, int lane, std::int64_t index) {
+  ScheduleStep step;
   schedule->step(rank, lane, index, step);
   return step;
 }
 
-std::vector<std::pair<int, std::int64_t>> waits(const Step& step) {
+std::vector<std::pair<int, std::int64_t>> waits(const ScheduleStep& step) {
   std::vector<std::pair<int, std::int64_t>> refs;
-  for (const StepRef& ref : step.after) refs.emplace_back(ref.lane, ref.step);
+  for (const ScheduleStepRef& ref : step.after) refs.emplace_back(ref.lane, ref.step);
   return refs;
 }
 using Waits = std::vector<std::pair<int, std::int64_t>>;
 
 /// A part that uses whatever a step can hold.
 SchedulePtr everything() {
-  Step step;
+  ScheduleStep step;
   step.send(1, std::vector{data(0, 1), data(2, 2)}, 3);
   step.locals.push_back({data(1, 1), {Buffer::scratch, 4, 1}});
   step.after.push_back({1, 0});
   return std::make_shared<TableSchedule>(
-      std::vector<TableSchedule::Rank>{{{step}, {Step{}}}, {{}, {}}}, 4, 0, 5);
+      std::vector<TableSchedule::Rank>{{{step}, {ScheduleStep{}}}, {{}, {}}}, 4, 0, 5);
 }
 
 }  // namespace
@@ -64,12 +64,12 @@ TEST_CASE("a stage is played by groups of ranks, each on its run of blocks") {
                }}});
   CHECK(whole->ranks() == 8);
   CHECK(whole->blocks() == 12);
-  const Step step = step_of(whole, 2, 0, 0);
+  const ScheduleStep step = step_of(whole, 2, 0, 0);
   REQUIRE(step.sends.size() == 1);
   CHECK(step.sends[0].peer == 5);
   CHECK(step.sends[0].chunk.first == 8);
   CHECK(step.sends[0].chunk.count == 2);
-  const Step other = step_of(whole, 4, 0, 0);
+  const ScheduleStep other = step_of(whole, 4, 0, 0);
   REQUIRE(other.receives.size() == 1);
   CHECK(other.receives[0].peer == 1);
   CHECK(other.receives[0].chunk.first == 4);
@@ -110,7 +110,7 @@ TEST_CASE("phases are passed on where they still hold") {
     [[nodiscard]] int lanes() const override { return lanes_; }
     [[nodiscard]] std::int64_t blocks() const override { return 1; }
     [[nodiscard]] std::int64_t steps(int rank, int) const override { return steps_ + rank; }
-    void step(int, int, std::int64_t, Step&) const override {}
+    void step(int, int, std::int64_t, ScheduleStep&) const override {}
     [[nodiscard]] std::vector<Phase> phases() const override { return {{0, steps_ + 1}}; }
 
    private:
@@ -146,7 +146,7 @@ TEST_CASE("in a pipeline every stage has lanes of its own, and chunks follow one
   CHECK(whole->steps(0, 2) == 4);
   CHECK(step_of(whole, 0, 1, 4).sends[0].chunk.first == 6);  // of chunk 2
   CHECK(step_of(whole, 0, 1, 4).after.empty());
-  const Step second = step_of(whole, 0, 2, 2);
+  const ScheduleStep second = step_of(whole, 0, 2, 2);
   CHECK(second.sends[0].chunk.first == 6);
   CHECK(second.sends[0].chunk.count == 3);
   CHECK(waits(second) == Waits{{0, 5}, {1, 5}});
@@ -159,7 +159,7 @@ TEST_CASE("stripes have slices, lanes and channels of their own, and an order of
   CHECK(whole->blocks() == 2);
   CHECK(step_of(whole, 0, 1, 0).sends[0].channel == 2);
   CHECK(whole->steps(1, 2) == 2);
-  const Step step = step_of(whole, 1, 2, 1);
+  const ScheduleStep step = step_of(whole, 1, 2, 1);
   REQUIRE(step.sends.size() == 1);
   CHECK(step.sends[0].peer == 0);
   CHECK(step.sends[0].channel == 1);
@@ -170,14 +170,14 @@ TEST_CASE("slices are equally long whatever blocks the stripes have") {
   // Blocks of 4 and 1: slices of 4.
   const SchedulePtr whole = side_by_side({{everything()}, {sends(1)}});
   CHECK(whole->blocks() == 8);
-  const Step step = step_of(whole, 0, 2, 0);
+  const ScheduleStep step = step_of(whole, 0, 2, 0);
   CHECK(step.sends[0].chunk.first == 4);
   CHECK(step.sends[0].chunk.count == 4);
 }
 
 TEST_CASE("runs of blocks, local work, scratch and waiting are renamed too") {
-  const auto check = [](const Step& step, std::int64_t first, std::int64_t scratch, int lane,
-                        std::int64_t before) {
+  const auto check = [](const ScheduleStep& step, std::int64_t first, std::int64_t scratch,
+                        int lane, std::int64_t before) {
     REQUIRE(step.sends.size() == 1);
     CHECK(step.sends[0].chunk.first == first);
     const auto more = step.more(step.sends[0].more);
@@ -203,8 +203,8 @@ TEST_CASE("runs of blocks, local work, scratch and waiting are renamed too") {
   CHECK(pipeline->scratch_blocks(0) == 45);
   check(step_of(pipeline, 0, 2, 1), 8, 20, 3, 1);
   // Slices of 8; behind 10 of scratch.
-  const auto wide =
-      std::make_shared<TableSchedule>(std::vector<TableSchedule::Rank>{{{Step{}}}, {{}}}, 8, 0, 10);
+  const auto wide = std::make_shared<TableSchedule>(
+      std::vector<TableSchedule::Rank>{{{ScheduleStep{}}}, {{}}}, 8, 0, 10);
   const SchedulePtr stripes = side_by_side({{wide}, {part}});
   CHECK(stripes->scratch_blocks(1) == 20);
   check(step_of(stripes, 0, 1, 0), 8, 10, 2, 0);
@@ -216,7 +216,7 @@ TEST_CASE("compositions can be parts again") {
       4, 4, {{.part = pair, .members = 4, .scale = 2}, {.part = pair, .stride = 2, .members = 4}});
   CHECK(whole->lanes() == 2);
   CHECK(waits(step_of(whole, 0, 1, 1)) == Waits{{0, 0}});
-  const Step step = step_of(whole, 1, 1, 1);
+  const ScheduleStep step = step_of(whole, 1, 1, 1);
   CHECK(step.sends[0].peer == 3);
   CHECK(step.sends[0].channel == 3);
   CHECK(step.sends[0].chunk.first == 1);

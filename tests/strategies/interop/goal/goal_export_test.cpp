@@ -78,23 +78,24 @@ TEST_CASE("a ring takes the same time when it comes back from GOAL") {
 TEST_CASE("lanes, named dependencies, pieces, local work and empty steps come through") {
   // Lane 0 of rank 0 sends blocks 0 and 4..5 on channel 2, does nothing, then adds what lane 1
   // took; lane 1 waits for that and sends three messages at once.
-  const test::Scripted schedule(2, 2, 3, [](int rank, int lane, std::int64_t index, Step& step) {
-    const std::vector<Chunk> chunks{{Buffer::data, 0, 1}, {Buffer::data, 4, 2}};
-    if (lane == 0 && index == 0) {
-      if (rank == 0) step.send(1, chunks, 2);
-      if (rank == 1) step.receive(0, chunks, Combine::reduce, 2);
-    }
-    if (lane == 0 && index == 2)
-      step.locals = {{{Buffer::scratch, 0, 2}, {Buffer::data, 0, 2}, Combine::copy},
-                     {{Buffer::scratch, 0, 4}, {Buffer::data, 0, 4}, Combine::reduce}};
-    if (lane == 1 && index == 0) step.after = {{0, 2}};
-    if (lane == 1 && index == 1) {
-      for (int i = 0; i < 3; ++i) {
-        step.sends.push_back({1 - rank, {Buffer::data, i, 1}, 7});
-        step.receives.push_back({1 - rank, {Buffer::scratch, i, 1}, Combine::copy, 7});
-      }
-    }
-  });
+  const test::Scripted schedule(
+      2, 2, 3, [](int rank, int lane, std::int64_t index, ScheduleStep& step) {
+        const std::vector<Chunk> chunks{{Buffer::data, 0, 1}, {Buffer::data, 4, 2}};
+        if (lane == 0 && index == 0) {
+          if (rank == 0) step.send(1, chunks, 2);
+          if (rank == 1) step.receive(0, chunks, Combine::reduce, 2);
+        }
+        if (lane == 0 && index == 2)
+          step.locals = {{{Buffer::scratch, 0, 2}, {Buffer::data, 0, 2}, Combine::copy},
+                         {{Buffer::scratch, 0, 4}, {Buffer::data, 0, 4}, Combine::reduce}};
+        if (lane == 1 && index == 0) step.after = {{0, 2}};
+        if (lane == 1 && index == 1) {
+          for (int i = 0; i < 3; ++i) {
+            step.sends.push_back({1 - rank, {Buffer::data, i, 1}, 7});
+            step.receives.push_back({1 - rank, {Buffer::scratch, i, 1}, Combine::copy, 7});
+          }
+        }
+      });
   const std::string text = write_goal(schedule, {1000_B, 2_GBps, 4_GBps});
   const GoalSchedule read = parse_goal(text, "exported");
   const auto find = [&read](const std::string& label) -> const GoalOperation& {

@@ -73,8 +73,9 @@ void check_round_trip(const SchedulePtr& schedule, const Contract& contract) {
 
 /// A table of two ranks that both hold all of the message, and whose second does what the first
 /// does with the peer's number the other way round.
-Step exchange(int peer, std::vector<Chunk> sent, std::vector<Chunk> received, Combine combine) {
-  Step step;
+ScheduleStep exchange(int peer, std::vector<Chunk> sent, std::vector<Chunk> received,
+                      Combine combine) {
+  ScheduleStep step;
   step.send(peer, sent);
   step.receive(peer, received, combine);
   return step;
@@ -118,18 +119,18 @@ TEST_CASE("msccl: additions of two lanes to one block are made by one tb") {
   // Ranks 1 and 2 send two blocks each to rank 0, which adds them in two lanes of their own and
   // sends each on once both have come.
   const auto receive = [](int peer, std::int64_t block) {
-    Step step;
+    ScheduleStep step;
     step.receives = {{peer, {Buffer::data, block, 1}, Combine::reduce}};
     return step;
   };
-  const auto send = [](int peer, std::int64_t block, std::vector<StepRef> after = {}) {
-    Step step;
+  const auto send = [](int peer, std::int64_t block, std::vector<ScheduleStepRef> after = {}) {
+    ScheduleStep step;
     step.sends = {{peer, {Buffer::data, block, 1}}};
     step.after = std::move(after);
     return step;
   };
   const auto take = [](std::int64_t block) {
-    Step step;
+    ScheduleStep step;
     step.receives = {{0, {Buffer::data, block, 1}, Combine::copy}};
     return step;
   };
@@ -149,16 +150,16 @@ TEST_CASE("msccl: additions of two lanes to one block are made by one tb") {
 
 TEST_CASE("msccl: a lane that uses what is added for it waits for that") {
   const auto add_and_send = [](int peer, int other_lane) {
-    Step add;
+    ScheduleStep add;
     add.receives = {{peer, {Buffer::data, 0, 1}, Combine::reduce}};
-    Step back;
+    ScheduleStep back;
     back.sends = {{peer, {Buffer::data, 0, 1}}};
     back.after = {{other_lane, 0}};
     return TableSchedule::Lane{add, back};
   };
-  Step send;
+  ScheduleStep send;
   send.sends = {{0, {Buffer::data, 0, 1}}};
-  Step take;
+  ScheduleStep take;
   take.receives = {{0, {Buffer::data, 0, 1}, Combine::copy}};
   const TableSchedule::Rank leaf{{send, take}};
   const auto table = std::make_shared<const TableSchedule>(
@@ -223,7 +224,7 @@ TEST_CASE("msccl: messages of several runs are gathered and taken apart") {
 TEST_CASE("msccl: two messages of a step to one peer travel side by side") {
   using Rank = TableSchedule::Rank;
   const auto rank = [](int peer, std::int64_t own, std::int64_t other) {
-    Step first;
+    ScheduleStep first;
     first.sends = {{peer, {Buffer::data, own, 1}}, {peer, {Buffer::data, own + 1, 1}}};
     first.receives = {{peer, {Buffer::data, other, 1}, Combine::copy},
                       {peer, {Buffer::data, other + 1, 1}, Combine::copy}};
@@ -238,18 +239,18 @@ TEST_CASE("msccl: two messages of a step to one peer travel side by side") {
 TEST_CASE("msccl: lanes that wait for each other, empty steps and local work") {
   using Rank = TableSchedule::Rank;
   const auto rank = [](int peer) {
-    Step arrive;
+    ScheduleStep arrive;
     arrive.receives = {{peer, {Buffer::scratch, 0, 1}, Combine::copy}};
-    Step leave;
+    ScheduleStep leave;
     leave.sends = {{peer, {Buffer::data, 0, 1}}};
-    Step wait;
+    ScheduleStep wait;
     wait.after = {{1, 0}};
-    Step add;
+    ScheduleStep add;
     add.after = {{2, 0}};
     add.locals = {{{Buffer::scratch, 0, 1}, {Buffer::data, 0, 1}, Combine::reduce},
                   {{Buffer::data, 0, 1}, {Buffer::output, 0, 1}, Combine::copy}};
     // Lane 2 only waits for lane 1; lane 0 receives and adds after lane 2.
-    return Rank{{arrive, Step{}, add}, {leave}, {wait}};
+    return Rank{{arrive, ScheduleStep{}, add}, {leave}, {wait}};
   };
   const auto table = std::make_shared<const TableSchedule>(std::vector<Rank>{rank(1), rank(0)}, 1,
                                                            0, 1, Buffer::output);
@@ -260,7 +261,7 @@ TEST_CASE("msccl: blocks beyond a part that is all the program has lie in scratc
   // An all-gather out of place that collects in data, where MSCCL has the own part alone.
   using Rank = TableSchedule::Rank;
   const auto rank = [](int peer, std::int64_t own) {
-    Step swap;
+    ScheduleStep swap;
     swap.sends = {{peer, {Buffer::data, own, 1}}};
     swap.receives = {{peer, {Buffer::data, 1 - own, 1}, Combine::copy}};
     swap.locals = {{{Buffer::data, 0, 2}, {Buffer::output, 0, 2}, Combine::copy}};
@@ -291,10 +292,10 @@ TEST_CASE("msccl: what was read is written and read again, slots and all") {
 }
 
 TEST_CASE("msccl: what MSCCL has no name for keeps its own") {
-  Step shift;
+  ScheduleStep shift;
   shift.sends = {{1, {Buffer::data, 0, 2}}};
   shift.receives = {{1, {Buffer::output, 0, 2}, Combine::copy}};
-  Step back = shift;
+  ScheduleStep back = shift;
   back.sends[0].peer = back.receives[0].peer = 0;
   const auto table = std::make_shared<const TableSchedule>(
       std::vector<TableSchedule::Rank>{{{shift}}, {{back}}}, 2, 0, 0, Buffer::output);
@@ -313,9 +314,9 @@ TEST_CASE("msccl: what MSCCL does not have is no program") {
   CHECK(written.text.empty());
   CHECK(written.problem ==
         "1 of its 5 ranks are helpers, such as servers or switches, which MSCCL does not have");
-  Step nothing;
+  ScheduleStep nothing;
   nothing.sends = {{1, {Buffer::data, 0, 0}}};
-  Step none;
+  ScheduleStep none;
   none.receives = {{0, {Buffer::data, 0, 0}, Combine::copy}};
   CHECK(write_msccl(TableSchedule{{{{nothing}}, {{none}}}}, {.ranks = 2}).problem ==
         "rank 0 sends a message without a chunk, which MSCCL does not have");

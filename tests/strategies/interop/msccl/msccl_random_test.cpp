@@ -62,7 +62,7 @@ class RandomSchedule {
                              Combine combine) const {
     const auto& steps = table_[static_cast<std::size_t>(rank)][static_cast<std::size_t>(lane)];
     if (steps.empty()) return true;
-    const Step& step = steps.back();
+    const ScheduleStep& step = steps.back();
     const auto touches = [&](const Chunk& other) {
       return std::any_of(chunks.begin(), chunks.end(), [&](const Chunk& chunk) {
         return chunk.buffer == other.buffer && chunk.first < other.first + other.count &&
@@ -78,14 +78,14 @@ class RandomSchedule {
 
   void add_local(int rank, int lane) {
     const std::int64_t blocks = 1 + below(2);
-    Step& step = step_of(rank, lane, true);
+    ScheduleStep& step = step_of(rank, lane, true);
     const Chunk from{Buffer::scratch, below(2) * 2, blocks};
     const Chunk to{below(2) == 0 ? Buffer::data : Buffer::output, below(4), blocks};
     step.locals.push_back({from, to, below(2) == 0 ? Combine::copy : Combine::reduce});
   }
 
   /// The lane's last step, where it is the rank's last too, or a new one.
-  Step& step_of(int rank, int lane, bool may_mix) {
+  ScheduleStep& step_of(int rank, int lane, bool may_mix) {
     TableSchedule::Rank& lanes = table_[static_cast<std::size_t>(rank)];
     TableSchedule::Lane& steps = lanes[static_cast<std::size_t>(lane)];
     int& last = last_lane_[static_cast<std::size_t>(rank)];
@@ -93,7 +93,7 @@ class RandomSchedule {
     last = lane;
     if (mixes) return steps.back();
     if (below(8) == 0) steps.emplace_back();  // an empty one
-    Step& step = steps.emplace_back();
+    ScheduleStep& step = steps.emplace_back();
     for (int other = 0; other < kLanes; ++other) {
       const std::int64_t done = std::ssize(lanes[static_cast<std::size_t>(other)]);
       if (other != lane && done > 0) step.after.push_back({other, done - 1});

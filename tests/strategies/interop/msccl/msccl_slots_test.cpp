@@ -56,7 +56,7 @@ bool ends(const std::string& text, int slots) {
   const MscclImport read = parse_msccl(text, "ring.xml", {.slots = slots});
   const bool executed = check_resources(*read.schedule, *read.contract()).ends();
   NoContent memory;
-  RoundPlayer player{*read.schedule, memory};
+  RoundSimulator player{*read.schedule, memory};
   Round round;
   while (player.next(round)) {
   }
@@ -128,7 +128,7 @@ TEST_CASE("msccl: the fused ring of all kinds needs two slots") {
   const std::string file =
       std::string{LOCKSTEP_SOURCE_DIR} + "/tests/data/msccl/allreduce_ring_fused.xml";
   const MscclImport read = read_msccl(file);
-  // Step 1, an rrs, is the first that every GPU forwards: see the ring of three above.
+  // ScheduleStep 1, an rrs, is the first that every GPU forwards: see the ring of three above.
   CHECK(check_resources(*read.schedule, *read.contract(), 1).enough_slots == 2);
   CHECK(check_resources(*read.schedule, *read.contract(), 2).ends());
 }

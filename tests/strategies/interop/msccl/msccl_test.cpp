@@ -25,10 +25,10 @@ std::string shown(const Chunk& chunk) {
                      chunk.count);
 }
 std::string shown(const Schedule& schedule, int rank, int lane, std::int64_t index) {
-  Step step;
+  ScheduleStep step;
   schedule.step(rank, lane, index, step);
   std::string out;
-  for (const StepRef& after : step.after)
+  for (const ScheduleStepRef& after : step.after)
     out += fmt::format("after {}.{} ", after.lane, after.step);
   for (const Receive& receive : step.receives) {
     out += fmt::format("{} {} from {} on {} ",

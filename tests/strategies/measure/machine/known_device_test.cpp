@@ -32,7 +32,7 @@ std::vector<MachineMeasurement> measured(const DeviceModel& model) {
   const Roofline cost{model};
   std::vector<MachineMeasurement> out;
   const ProgramsToMeasure programs = programs_to_measure(false, false);
-  for (const auto* some : {&programs.products, &programs.attentions, &programs.steps}) {
+  for (const auto* some : {&programs.gemms, &programs.attentions, &programs.steps}) {
     for (const Program& program : *some) {
       for (const auto& [routine, index] : distinct_operations(program)) {
         MachineMeasurement& each = out.emplace_back();

@@ -8,9 +8,9 @@ namespace lockstep {
 
 namespace {
 
-class KnownPlan final : public LoadedPlan {
+class KnownCommandGraph final : public LoadedCommandGraph {
  public:
-  explicit KnownPlan(double seconds) : seconds_{seconds} {}
+  explicit KnownCommandGraph(double seconds) : seconds_{seconds} {}
   void write(Region, std::span<const double>) override {}
   [[nodiscard]] std::vector<double> read(Region where) override {
     return std::vector<double>(static_cast<std::size_t>(where.count), 1.0);
@@ -28,10 +28,11 @@ class KnownPlan final : public LoadedPlan {
 
 }  // namespace
 
-std::unique_ptr<LoadedPlan> KnownGpus::load(const Plan& plan, const LoadOptions& options) {
-  double seconds = 5e-6 * static_cast<double>(plan.launches.size());
-  if (plan.launches.empty()) seconds = simulate_plan(plan, fit_).seconds();
-  return std::make_unique<KnownPlan>(options.nccl ? 2 * seconds : seconds);
+std::unique_ptr<LoadedCommandGraph> KnownGpus::load(const CommandGraph& graph,
+                                                    const LoadOptions& options) {
+  double seconds = 5e-6 * static_cast<double>(graph.launches.size());
+  if (graph.launches.empty()) seconds = simulate_layout(graph, fit_).seconds();
+  return std::make_unique<KnownCommandGraph>(options.nccl ? 2 * seconds : seconds);
 }
 
 MachineFit known_figures() {

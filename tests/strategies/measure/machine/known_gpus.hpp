@@ -1,12 +1,12 @@
 #pragma once
 
-#include "sim/execute/device_plan/backend.hpp"
+#include "sim/execute/command_graph/backend.hpp"
 #include "strategies/measure/machine/measured_machine.hpp"
 
 namespace lockstep {
 
-/// GPUs that take for every plan what the simulator makes of it with these figures; for kernels
-/// 5 us each, for transfers by NCCL twice as long. They hold no numbers.
+/// GPUs that take for every command graph what the simulator makes of it with these figures; for
+/// kernels 5 us each, for transfers by NCCL twice as long. They hold no numbers.
 class KnownGpus final : public Backend {
  public:
   KnownGpus(int count, MachineFit fit) : count_{count}, fit_{std::move(fit)} {}
@@ -14,8 +14,8 @@ class KnownGpus final : public Backend {
   [[nodiscard]] std::string name() const override { return "known GPU"; }
   [[nodiscard]] int count() const override { return count_; }
   [[nodiscard]] DeviceFacts facts() const override { return {}; }
-  [[nodiscard]] std::unique_ptr<LoadedPlan> load(const Plan& plan,
-                                                 const LoadOptions& options) override;
+  [[nodiscard]] std::unique_ptr<LoadedCommandGraph> load(const CommandGraph& graph,
+                                                         const LoadOptions& options) override;
   [[nodiscard]] std::vector<double> host_copy_seconds(std::int64_t, bool, int) override {
     return {10e-6};
   }

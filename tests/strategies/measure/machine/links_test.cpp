@@ -78,24 +78,24 @@ TEST_CASE("collectives on known GPUs take what the fit says, on one and over the
 
 /// A GPU that gets from two others at once shares what it gets, not its links.
 TEST_CASE("copies share a GPU's port") {
-  Plan plan;
-  plan.devices = 4;
+  CommandGraph graph;
+  graph.devices = 4;
   for (int device = 0; device < 3; ++device) {
-    plan.streams.push_back({"stream", device == 0 ? 3 : device});
-    plan.buffers.push_back({"from", device, NumberType::fp32, 7'500'000});
-    plan.buffers.push_back({"to", 3, NumberType::fp32, 7'500'000});
+    graph.streams.push_back({"stream", device == 0 ? 3 : device});
+    graph.buffers.push_back({"from", device, NumberType::fp32, 7'500'000});
+    graph.buffers.push_back({"to", 3, NumberType::fp32, 7'500'000});
   }
-  plan.streams.push_back({"stream", 3});
+  graph.streams.push_back({"stream", 3});
   for (const BufferId pair : {BufferId{1}, BufferId{2}}) {
     Command copy;
     copy.kind = Command::Kind::peer_copy;
     copy.stream = pair == 1 ? 0 : 3;
     copy.from = {2 * pair, 0, 7'500'000};
     copy.to = {2 * pair + 1, 0, 7'500'000};
-    plan.commands.push_back(copy);
+    graph.commands.push_back(copy);
   }
   // 3 us, then 60 MB at 300 GB/s.
-  CHECK(simulate_plan(plan, known_figures()) == 203_us);
+  CHECK(simulate_layout(graph, known_figures()) == 203_us);
 }
 
 }  // namespace

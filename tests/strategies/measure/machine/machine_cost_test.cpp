@@ -24,7 +24,7 @@ TEST_CASE("a GPU's attention is the shipped one, its products are the measured o
     return cost.time(kernel_of(program, program.routines[0], 0)).seconds();
   };
   const Program attention = attention_program({}, Dtype::bf16);
-  const Program product = product_program(4096, 4096, 4096, Dtype::bf16);
+  const Program gemm = gemm_program(4096, 4096, 4096, Dtype::bf16);
   MachineFit full = fit;
   full.model = shipped;
   const auto shipped_cost = cost_model(full);
@@ -34,8 +34,8 @@ TEST_CASE("a GPU's attention is the shipped one, its products are the measured o
   CHECK(seconds(*library, attention) ==
         doctest::Approx(seconds(*shipped_cost, attention)).epsilon(0.5));
   CHECK(seconds(*library, attention) < seconds(*own, attention) / 5);
-  CHECK(seconds(*library, product) == seconds(*own, product));
-  CHECK(seconds(*library, product) > 1.5 * seconds(*shipped_cost, product));
+  CHECK(seconds(*library, gemm) == seconds(*own, gemm));
+  CHECK(seconds(*library, gemm) > 1.5 * seconds(*shipped_cost, gemm));
 }
 
 }  // namespace

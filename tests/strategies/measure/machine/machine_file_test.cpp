@@ -48,7 +48,7 @@ MeasuredMachine some_machine() {
   figures.split_k_traffic = 1;
   figures.throttling_half_time = 1_ms;
   figures.tiles = {{128, 128, 0.75}};
-  model.products[static_cast<std::size_t>(Dtype::bf16)] = figures;
+  model.gemms[static_cast<std::size_t>(Dtype::bf16)] = figures;
   model.peaks[static_cast<std::size_t>(Dtype::bf16)] = FlopRate{800e12};
   model.attention.launch = 3_us;
   model.attention.block = 4;

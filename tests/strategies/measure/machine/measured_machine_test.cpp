@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "sim/cost/roofline.hpp"
-#include "sim/execute/device_plan/host_backend.hpp"
-#include "sim/execute/device_plan/plan_builder.hpp"
+#include "sim/execute/command_graph/command_graph_builder.hpp"
+#include "sim/execute/command_graph/host_backend.hpp"
 #include "strategies/measure/machine_fit/fit_machine.hpp"
 #include "strategies/measure/machine_runs/measure_machine.hpp"
 #include "strategies/measure/machine_runs/simulate_machine.hpp"
@@ -28,16 +28,16 @@ MachineFit known_memory(bool serial) {
 }
 
 /// Two streams, a copy of 1 MB on each.
-Plan two_copies() {
-  PlanBuilder plan{1};
+CommandGraph two_copies() {
+  CommandGraphBuilder graph{1};
   for (int i = 0; i < 2; ++i) {
-    plan.add_stream("copies", 0);
-    plan.add_buffer("from", 0, NumberType::fp32, 250'000);
-    plan.add_buffer("to", 0, NumberType::fp32, 250'000);
+    graph.add_stream("copies", 0);
+    graph.add_buffer("from", 0, NumberType::fp32, 250'000);
+    graph.add_buffer("to", 0, NumberType::fp32, 250'000);
   }
-  plan.copy(0, {1, 0, 250'000}, {0, 0, 250'000});
-  plan.copy(1, {3, 0, 250'000}, {2, 0, 250'000});
-  return plan.take();
+  graph.copy(0, {1, 0, 250'000}, {0, 0, 250'000});
+  graph.copy(1, {3, 0, 250'000}, {2, 0, 250'000});
+  return graph.take();
 }
 
 /// Kernels of small programs with the times of a known device: what a fit has to find again.
@@ -53,8 +53,8 @@ std::vector<MachineMeasurement> known_kernels(const DeviceModel& model) {
     }
   };
   for (const std::int64_t size : {32, 64, 128, 256}) {
-    add(product_program(size, size, size, Dtype::fp32));
-    add(product_program(size, 2 * size, size / 2, Dtype::fp32));
+    add(gemm_program(size, size, size, Dtype::fp32));
+    add(gemm_program(size, 2 * size, size / 2, Dtype::fp32));
   }
   for (const std::int64_t sequence : {64, 128, 256}) {
     AttentionShape shape;
@@ -78,7 +78,7 @@ DeviceModel known_device() {
   figures.min_k_per_split = 256;
   figures.throttling_half_time = 1_ms;
   figures.tiles = {{32, 32, 0.9}};
-  model.products[static_cast<std::size_t>(Dtype::fp32)] = figures;
+  model.gemms[static_cast<std::size_t>(Dtype::fp32)] = figures;
   model.attention.launch = 2_us;
   model.attention.block = 1;
   model.attention.head_grain = 1;
@@ -118,9 +118,9 @@ TEST_CASE("a fit finds the figures of a known device again") {
 
 TEST_CASE("a host does one copy after the other, a GPU both at once at half the rate") {
   // One after the other, each 21 us by the curve.
-  CHECK(simulate_plan(two_copies(), known_memory(true)) == 42_us);
+  CHECK(simulate_layout(two_copies(), known_memory(true)) == 42_us);
   // 1 us of latency, then 2 * 2 MB at 100 GB/s: 40 us; the curve gives 20 us for each alone.
-  CHECK(simulate_plan(two_copies(), known_memory(false)) == 41_us);
+  CHECK(simulate_layout(two_copies(), known_memory(false)) == 41_us);
 }
 
 TEST_CASE("times between measured sizes lie on a straight line of the logarithms") {
@@ -132,7 +132,7 @@ TEST_CASE("times between measured sizes lie on a straight line of the logarithms
 }
 
 TEST_CASE("programs take the sum of their kernels where one stream does them") {
-  const Program program = product_program(64, 64, 64, Dtype::fp32);
+  const Program program = gemm_program(64, 64, 64, Dtype::fp32);
   MachineFit fit = known_memory(true);
   fit.model = known_device();
   const Roofline cost{fit.model};
@@ -155,7 +155,7 @@ TEST_CASE("a host is measured on numbers that are not zero, and everything takes
   CHECK(kernels > 40);
 }
 
-TEST_CASE("a routine alone is its operations, and a whole step runs as one plan") {
+TEST_CASE("a routine alone is its operations, and a whole step runs as one graph") {
   const auto host = host_backend();
   TransformerShape shape;
   shape.hidden = 32;

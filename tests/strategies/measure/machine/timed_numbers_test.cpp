@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "sim/execute/device_plan/host_backend.hpp"
+#include "sim/execute/command_graph/host_backend.hpp"
 #include "strategies/measure/machine_runs/machine_programs.hpp"
 #include "strategies/measure/machine_runs/time_operation.hpp"
 
@@ -11,11 +11,12 @@
 namespace lockstep {
 namespace {
 
-/// A plan of another device that looks at all numbers once it has been timed.
-class WatchedPlan final : public LoadedPlan {
+/// A command graph of another device that looks at all numbers once it has been timed.
+class WatchedCommandGraph final : public LoadedCommandGraph {
  public:
-  WatchedPlan(std::unique_ptr<LoadedPlan> own, const Plan& plan, std::string& trouble)
-      : own_{std::move(own)}, plan_{plan}, trouble_{trouble} {}
+  WatchedCommandGraph(std::unique_ptr<LoadedCommandGraph> own, const CommandGraph& graph,
+                      std::string& trouble)
+      : own_{std::move(own)}, graph_{graph}, trouble_{trouble} {}
   void write(Region where, std::span<const double> values) override { own_->write(where, values); }
   [[nodiscard]] std::vector<double> read(Region where) override { return own_->read(where); }
   void poison(BufferId buffer) override { own_->poison(buffer); }
@@ -25,17 +26,17 @@ class WatchedPlan final : public LoadedPlan {
   void run() override { own_->run(); }
   [[nodiscard]] std::vector<double> seconds(int warmups, int repeats) override {
     std::vector<double> out = own_->seconds(warmups, repeats);
-    for (BufferId i = 0; i < plan_.buffers.size(); ++i) {
-      for (const double value : own_->read({i, 0, plan_.buffers[i].elements})) {
-        if (!std::isfinite(value)) trouble_ = plan_.buffers[i].name;
+    for (BufferId i = 0; i < graph_.buffers.size(); ++i) {
+      for (const double value : own_->read({i, 0, graph_.buffers[i].elements})) {
+        if (!std::isfinite(value)) trouble_ = graph_.buffers[i].name;
       }
     }
     return out;
   }
 
  private:
-  std::unique_ptr<LoadedPlan> own_;
-  Plan plan_;
+  std::unique_ptr<LoadedCommandGraph> own_;
+  CommandGraph graph_;
   std::string& trouble_;
 };
 
@@ -44,9 +45,9 @@ class WatchedHost final : public Backend {
   [[nodiscard]] std::string name() const override { return host_->name(); }
   [[nodiscard]] int count() const override { return 1; }
   [[nodiscard]] DeviceFacts facts() const override { return {}; }
-  [[nodiscard]] std::unique_ptr<LoadedPlan> load(const Plan& plan,
-                                                 const LoadOptions& options) override {
-    return std::make_unique<WatchedPlan>(host_->load(plan, options), plan, trouble);
+  [[nodiscard]] std::unique_ptr<LoadedCommandGraph> load(const CommandGraph& graph,
+                                                         const LoadOptions& options) override {
+    return std::make_unique<WatchedCommandGraph>(host_->load(graph, options), graph, trouble);
   }
   [[nodiscard]] std::vector<double> host_copy_seconds(std::int64_t, bool, int) override {
     return {};

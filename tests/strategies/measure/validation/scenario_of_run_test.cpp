@@ -129,7 +129,7 @@ TEST_CASE("selective recomputation is what the notes say it is") {
   };
   CHECK(recompute("") == Recompute::selective);
   CHECK(recompute("attention and every second matrix product are kept") ==
-        Recompute::every_second_product);
+        Recompute::every_second_gemm);
   CHECK(recompute("whole layers, every n-th") == Recompute::every_second_layer);
 }
 

@@ -19,9 +19,9 @@ namespace {
 
 [[nodiscard]] FoldCase data_parallel(const std::string& algorithm) {
   FoldCase out{"", {transformer(shape()), {}}, switched(8)};
-  out.plan.parallel.dp = 8;
-  out.plan.parallel.global_batch = 8;
-  out.plan.parallel.algorithms = {{"dp", algorithm}};
+  out.layout.parallel.dp = 8;
+  out.layout.parallel.global_batch = 8;
+  out.layout.parallel.algorithms = {{"dp", algorithm}};
   return out;
 }
 
@@ -52,12 +52,12 @@ TEST_CASE("a straggler splits those concerned") {
 TEST_CASE("a straggler in one tensor group leaves the groups of other replicas alike") {
   // Eight ranks, tp 2 by rings of two and dp 4 by all with all: the straggler, its partner, and in
   // the three other groups the ranks that exchange gradients with the one or with the other.
-  FoldCase plan = data_parallel("direct");
-  plan.plan.parallel.dp = 4;
-  plan.plan.parallel.tp = 2;
-  CHECK(exact(plan).classes <= 2);
-  plan.options.speeds[0] = 0.5;
-  CHECK(exact(plan).classes == 4);
+  FoldCase layout = data_parallel("direct");
+  layout.layout.parallel.dp = 4;
+  layout.layout.parallel.tp = 2;
+  CHECK(exact(layout).classes <= 2);
+  layout.options.speeds[0] = 0.5;
+  CHECK(exact(layout).classes == 4);
 }
 
 TEST_CASE("a slow link splits as a straggler does") {
@@ -67,20 +67,20 @@ TEST_CASE("a slow link splits as a straggler does") {
 }
 
 TEST_CASE("stages of a pipeline are classes of their own") {
-  FoldCase plan = data_parallel("ring");
-  plan.plan.parallel.dp = 2;
-  plan.plan.parallel.pp = 4;
-  plan.plan.parallel.schedule = PipelineOrder::one_f_one_b;
-  CHECK(exact(plan).classes == 4);
+  FoldCase layout = data_parallel("ring");
+  layout.layout.parallel.dp = 2;
+  layout.layout.parallel.pp = 4;
+  layout.layout.parallel.schedule = PipelineOrder::one_f_one_b;
+  CHECK(exact(layout).classes == 4);
 }
 
 TEST_CASE("a rank at half the speed takes twice as long for each kernel") {
   FoldCase alone = data_parallel("ring");
-  alone.plan.parallel.dp = 1;
+  alone.layout.parallel.dp = 1;
   alone.cluster = switched(1);
-  const SimulatedStep usual = simulated_step(alone, Folding::off);
+  const SimulatedTrainingStep usual = simulated_step(alone, Folding::off);
   alone.options.speeds[0] = 0.5;
-  const SimulatedStep slow = simulated_step(alone, Folding::off);
+  const SimulatedTrainingStep slow = simulated_step(alone, Folding::off);
   // Nothing is sent, so that the step is its kernels one after the other.
   CHECK(slow.timeline.end.since_start() == usual.timeline.end.since_start() * 2);
 }

@@ -83,16 +83,16 @@ std::vector<std::string_view> all_names() {
 
 // The transfers of the algorithms do the work: no collective is taken for granted.
 TEST_CASE("every collective algorithm trains as one device does") {
-  ParallelConfig tensor = plan(4);
+  ParallelConfig tensor = layout(4);
   tensor.tp = 2;
   tensor.sequence_parallel = true;
-  ParallelConfig sharded = plan(3);
+  ParallelConfig sharded = layout(3);
   sharded.zero = 3;
-  ParallelConfig sharded4 = plan(4);
+  ParallelConfig sharded4 = layout(4);
   sharded4.zero = 1;
-  ParallelConfig spread = plan(4);
+  ParallelConfig spread = layout(4);
   spread.ep = 4;
-  ParallelConfig servers = plan(3);
+  ParallelConfig servers = layout(3);
   servers.exchange = GradientExchange::parameter_server;
   TransformerConfig shape = gpt();
   shape.layers = 1;

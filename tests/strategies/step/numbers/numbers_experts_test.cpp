@@ -12,8 +12,8 @@ namespace {
 TEST_CASE("expert parallelism computes what one device does") {
   for (const TransformerConfig& base : {gpt(), llama()}) {
     const ModelConfig model = model_of(experts(base));
-    check(model, plan(4));
-    ParallelConfig parallel = plan(4);
+    check(model, layout(4));
+    ParallelConfig parallel = layout(4);
     for (const int ep : {2, 4}) {
       CAPTURE(ep);
       parallel.ep = ep;
@@ -24,7 +24,7 @@ TEST_CASE("expert parallelism computes what one device does") {
         sharded.zero = zero;
         check(model, sharded);
       }
-      ParallelConfig more = plan(2);
+      ParallelConfig more = layout(2);
       more.ep = ep;
       more.tp = 2;
       more.cp = 2;
@@ -41,7 +41,7 @@ TEST_CASE("hybrid shards within expert parallelism compute what one device does"
     for (const int shards : {2, 4}) {
       CAPTURE(zero);
       CAPTURE(shards);
-      ParallelConfig parallel = plan(4);
+      ParallelConfig parallel = layout(4);
       parallel.ep = 2;
       parallel.zero = zero;
       parallel.shard_ranks = shards;
@@ -55,7 +55,7 @@ TEST_CASE("tokens find their experts and come back, whatever the order of the ax
   TransformerConfig shape = experts(gpt());
   shape.layers = 2;
   shape.experts->dense_layers = 0;
-  ParallelConfig parallel = plan(2);
+  ParallelConfig parallel = layout(2);
   parallel.tp = 2;
   parallel.cp = 2;
   parallel.ep = 4;

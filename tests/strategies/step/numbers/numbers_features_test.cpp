@@ -48,7 +48,7 @@ std::vector<std::pair<std::string, Change>> features() {
 }
 
 ParallelConfig pipeline() {
-  ParallelConfig out = plan(2);
+  ParallelConfig out = layout(2);
   out.pp = 2;
   out.schedule = PipelineOrder::one_f_one_b;
   out.recompute = Recompute::full;
@@ -56,8 +56,8 @@ ParallelConfig pipeline() {
 }
 
 /// One way of cutting each.
-std::vector<ParallelConfig> plans() {
-  std::vector<ParallelConfig> out{plan(2), plan(), plan(2), pipeline()};
+std::vector<ParallelConfig> layouts() {
+  std::vector<ParallelConfig> out{layout(2), layout(), layout(2), pipeline()};
   out[0].zero = 3;
   out[1].tp = 4;  // more ranks than Llama's heads of keys and values
   out[2].tp = 2;
@@ -71,7 +71,7 @@ TEST_CASE("features of families compute what one device does, however the model 
     CAPTURE(name);
     for (TransformerConfig shape : {gpt(), llama()}) {
       change(shape);
-      for (const ParallelConfig& parallel : plans()) check(model_of(shape), parallel);
+      for (const ParallelConfig& parallel : layouts()) check(model_of(shape), parallel);
       if (!shape.sinks) check(model_of(shape), context(ContextKind::ulysses, 2, false));
     }
   }
@@ -82,7 +82,7 @@ TEST_CASE("windows and the dropout of attention are the same where scores are st
     shape.attention = AttentionKind::unfused;
     shape.attention_dropout = 0.2;
     shape.window = AttentionWindow{.size = 3, .full_every = 2};
-    for (const ParallelConfig& parallel : plans()) check(model_of(shape), parallel);
+    for (const ParallelConfig& parallel : layouts()) check(model_of(shape), parallel);
   }
 }
 
@@ -91,8 +91,8 @@ TEST_CASE("experts with biases of theirs and of the router compute what one devi
   shape.mlp_bias = shape.router_bias = true;
   shape.window = AttentionWindow{.size = 3, .full_every = 2};
   shape.experts->every = 2;  // four kinds of layers
-  for (const ParallelConfig& parallel : plans()) check(model_of(shape), parallel);
-  ParallelConfig expert = plan(4);
+  for (const ParallelConfig& parallel : layouts()) check(model_of(shape), parallel);
+  ParallelConfig expert = layout(4);
   expert.ep = 4;
   check(model_of(shape), expert);
 }
@@ -102,7 +102,7 @@ TEST_CASE("activations of families compute what one device does") {
   shape.function = ActivationFunction::geglu;
   TransformerConfig plain = gpt();
   plain.function = ActivationFunction::squared_relu;
-  for (const ParallelConfig& parallel : plans()) {
+  for (const ParallelConfig& parallel : layouts()) {
     check(model_of(shape), parallel);
     check(model_of(plain), parallel);
   }
@@ -111,7 +111,7 @@ TEST_CASE("activations of families compute what one device does") {
 TEST_CASE("a table with more positions than tokens computes what one device does") {
   TransformerConfig shape = gpt();
   shape.position_rows = shape.sequence + 2;
-  for (const ParallelConfig& parallel : plans()) check(model_of(shape), parallel);
+  for (const ParallelConfig& parallel : layouts()) check(model_of(shape), parallel);
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ ModelConfig mlp() {
           .source = {}};
 }
 
-ParallelConfig plan(int dp) {
+ParallelConfig layout(int dp) {
   ParallelConfig out;
   out.dp = dp;
   out.micro_batch = 2;
@@ -68,7 +68,7 @@ ParallelConfig plan(int dp) {
 }
 
 ParallelConfig context(ContextKind kind, int cp, bool zigzag) {
-  ParallelConfig out = plan();
+  ParallelConfig out = layout();
   out.cp = cp;
   out.cp_kind = kind;
   out.zigzag = zigzag;
@@ -87,7 +87,7 @@ ParallelConfig single_device(const ParallelConfig& of) {
 
 std::string trouble(const ModelConfig& model, const ParallelConfig& parallel,
                     const ParallelConfig& alone_as, const ExecutionOptions& options) {
-  const auto problems = plan_problems(model, parallel, parallel.ranks(), 8);
+  const auto problems = layout_problems(model, parallel, parallel.ranks(), 8);
   if (!problems.empty()) return problems.front().message;
   try {
     const Program program = build_program(model, parallel, 8);

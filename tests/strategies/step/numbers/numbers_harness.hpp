@@ -25,12 +25,12 @@ namespace lockstep::test {
 
 /// Two microbatches of two sequences for each of `dp` replicas, with momentum: Adam hardly sees a
 /// gradient that is scaled.
-[[nodiscard]] ParallelConfig plan(int dp = 1);
+[[nodiscard]] ParallelConfig layout(int dp = 1);
 [[nodiscard]] ParallelConfig context(ContextKind kind, int cp, bool zigzag);
 /// One device with as many sequences per microbatch as all replicas have together.
 [[nodiscard]] ParallelConfig single_device(const ParallelConfig& of);
 
-/// What is wrong with a plan's two steps on real numbers: losses, weights or optimizer states
+/// What is wrong with a layout's two steps on real numbers: losses, weights or optimizer states
 /// further than 1e-10 from those of one device; empty: nothing.
 [[nodiscard]] std::string trouble(const ModelConfig& model, const ParallelConfig& parallel,
                                   const ParallelConfig& alone_as,

@@ -12,7 +12,7 @@ TEST_CASE("pipelines compute what one device does") {
         PipelineOrder::interleaved, PipelineOrder::zb_h1, PipelineOrder::zb_h2,
         PipelineOrder::zb_1p, PipelineOrder::zb_2p}) {
     CAPTURE(static_cast<int>(order));
-    ParallelConfig parallel = plan();
+    ParallelConfig parallel = layout();
     parallel.pp = 2;
     parallel.schedule = order;
     parallel.vpp = order == PipelineOrder::interleaved ? 2 : 1;
@@ -35,7 +35,7 @@ TEST_CASE("pipelines need room for one message on a connection") {
     for (const bool overlap : {false, true}) {
       CAPTURE(static_cast<int>(order));
       CAPTURE(overlap);
-      ParallelConfig parallel = plan();
+      ParallelConfig parallel = layout();
       parallel.micro_batch = 1;
       parallel.pp = 4;
       parallel.schedule = order;
@@ -49,7 +49,7 @@ TEST_CASE("pipelines need room for one message on a connection") {
 
 TEST_CASE("ResNets in a pipeline compute what one device does") {
   ResNetConfig shape{.stages = {1, 2}, .width = 2, .image = 12, .classes = 5};
-  ParallelConfig parallel = plan();
+  ParallelConfig parallel = layout();
   parallel.pp = 3;
   parallel.schedule = PipelineOrder::one_f_one_b;
   check({.name = "resnet", .shape = shape, .source = {}}, parallel);

@@ -8,7 +8,7 @@ namespace {
 
 TEST_CASE("data parallelism and ZeRO compute what one device does") {
   for (const int zero : {0, 1, 2, 3}) {
-    ParallelConfig parallel = plan(4);
+    ParallelConfig parallel = layout(4);
     parallel.zero = zero;
     CAPTURE(zero);
     check(model_of(gpt()), parallel);
@@ -24,7 +24,7 @@ TEST_CASE("ZeRO-1 computes what one device does with gradients summed whole on e
     for (const int tp : {1, 2}) {
       CAPTURE(offload);
       CAPTURE(tp);
-      ParallelConfig parallel = plan(4);
+      ParallelConfig parallel = layout(4);
       parallel.zero = 1;
       parallel.scatter_gradients = false;
       parallel.tp = tp;
@@ -53,7 +53,7 @@ TEST_CASE("ZeRO-2 and -3 that reduce once a step compute what one device does") 
           CAPTURE(zero);
           CAPTURE(static_cast<int>(schedule.order));
           CAPTURE(overlap);
-          ParallelConfig parallel = plan(2);
+          ParallelConfig parallel = layout(2);
           parallel.pp = schedule.pp;
           parallel.vpp = schedule.vpp;
           parallel.schedule = schedule.order;
@@ -80,7 +80,7 @@ TEST_CASE("replicas of a ResNet compute what one device does with their batches 
   const ModelConfig model{.name = "resnet", .shape = shape, .source = {}};
   for (const int zero : {0, 1, 2, 3}) {
     CAPTURE(zero);
-    ParallelConfig parallel = plan(4);
+    ParallelConfig parallel = layout(4);
     parallel.zero = zero;
     ParallelConfig alone = single_device(parallel);
     alone.micro_batch = parallel.micro_batch;
@@ -99,7 +99,7 @@ TEST_CASE("optimizers, with master copies, without and on the host, compute what
           CAPTURE(zero);
           TransformerConfig shape = gpt();
           shape.layers = 1;
-          ParallelConfig parallel = plan(2);
+          ParallelConfig parallel = layout(2);
           parallel.zero = zero;
           parallel.state.optimizer = optimizer;
           parallel.state.master = master;
@@ -114,7 +114,7 @@ TEST_CASE("optimizers, with master copies, without and on the host, compute what
 TEST_CASE("parameter servers and an averaging host compute what one device does") {
   for (const int servers : {1, 3}) {
     CAPTURE(servers);
-    ParallelConfig parallel = plan(4);
+    ParallelConfig parallel = layout(4);
     parallel.exchange = GradientExchange::parameter_server;
     parallel.servers = servers;
     check(model_of(gpt()), parallel);
@@ -122,7 +122,7 @@ TEST_CASE("parameter servers and an averaging host compute what one device does"
     parallel.overlap = {Overlap::dp_gradients};
     check(model_of(llama()), parallel);
   }
-  ParallelConfig parallel = plan(4);
+  ParallelConfig parallel = layout(4);
   parallel.exchange = GradientExchange::host_average;
   check(model_of(gpt()), parallel);
 }

@@ -7,7 +7,7 @@ namespace lockstep::test {
 namespace {
 
 TEST_CASE("tensor parallelism computes what one device does") {
-  ParallelConfig parallel = plan();
+  ParallelConfig parallel = layout();
   parallel.tp = 2;
   check(model_of(gpt()), parallel);
   check(model_of(llama()), parallel);
@@ -17,7 +17,7 @@ TEST_CASE("tensor parallelism computes what one device does") {
 }
 
 TEST_CASE("sequence parallelism computes what one device does") {
-  ParallelConfig parallel = plan();
+  ParallelConfig parallel = layout();
   parallel.sequence_parallel = true;
   for (const int tp : {2, 4}) {
     parallel.tp = tp;
@@ -26,12 +26,12 @@ TEST_CASE("sequence parallelism computes what one device does") {
   }
 }
 
-// Copies of the logits, zeros read beside them, products of one input that stand alone, and a
+// Copies of the logits, zeros read beside them, GEMMs of one input that stand alone, and a
 // second forward pass that ends early change memory and time, and no number.
 TEST_CASE("in whatever form software lays a step down, it computes what one device does") {
   for (const LossForm loss : {LossForm::wide_logits, LossForm::wide_steps}) {
-    ParallelConfig parallel = plan(2);
-    parallel.form = {.loss = loss, .joined_products = false, .stops_early = true};
+    ParallelConfig parallel = layout(2);
+    parallel.form = {.loss = loss, .joined_gemms = false, .stops_early = true};
     parallel.recompute = Recompute::full;
     parallel.tp = 2;
     check(model_of(gpt()), parallel);
@@ -54,7 +54,7 @@ TEST_CASE("latent attention computes what one device does") {
     shape.latent = LatentAttention{
         .query_rank = query_rank, .kv_rank = 8, .key_size = 4, .rotary_size = 2, .value_size = 4};
     const ModelConfig model = model_of(shape);
-    ParallelConfig parallel = plan(2);
+    ParallelConfig parallel = layout(2);
     parallel.tp = 2;
     check(model, parallel);
     parallel.sequence_parallel = true;
@@ -67,7 +67,7 @@ TEST_CASE("latent attention computes what one device does") {
 }
 
 TEST_CASE("an MLP computes what one device does") {
-  ParallelConfig parallel = plan(2);
+  ParallelConfig parallel = layout(2);
   check(mlp(), parallel);
   parallel.tp = 4;
   check(mlp(), parallel);
@@ -85,7 +85,7 @@ TEST_CASE("tied embeddings compute what one device does") {
     for (const int zero : {0, 1, 2, 3}) {
       CAPTURE(pp);
       CAPTURE(zero);
-      ParallelConfig parallel = plan(2);
+      ParallelConfig parallel = layout(2);
       parallel.pp = pp;
       parallel.schedule = pp > 1 ? PipelineOrder::one_f_one_b : PipelineOrder::none;
       parallel.zero = zero;
@@ -105,7 +105,7 @@ TEST_CASE("recomputation computes what one device does") {
       TransformerConfig shape = gpt();
       shape.attention = kind;
       shape.dropout = 0.2;
-      ParallelConfig parallel = plan(2);
+      ParallelConfig parallel = layout(2);
       parallel.recompute = how;
       check(model_of(shape), parallel);
       parallel.tp = 2;

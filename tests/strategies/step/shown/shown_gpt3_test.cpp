@@ -37,7 +37,7 @@ TEST_CASE("gpt3-v100: 355 years by 6 N D at a sustained 28 TFLOP/s") {
 
 TEST_CASE(
     "gpt3-v100: about 360 years with attention and vocabulary, and that is what it simulates") {
-  // Forward and backward, a token: three times the products of a layer, 24 h^2, and of causal
+  // Forward and backward, a token: three times the GEMMs of a layer, 24 h^2, and of causal
   // attention, 2 s h (half of 4 s h); and 6 h V for the logits.
   const double per_token = kL * (72 * kH * kH + 6 * kS * kH) + 6 * kH * kV;
   const double years = per_token * kTokens / kSustained / kYear;

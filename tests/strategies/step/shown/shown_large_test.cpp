@@ -52,7 +52,7 @@ TEST_CASE("llama7b-256: 82,432 GPU hours for 1e12 tokens were measured") {
   // Narayanan et al., arXiv 2104.04473, table 1: 142 TFLOP/s with 7.5B on 128 A100, everything
   // recomputed and all of the square of attention counted. Of these 33 % of the peak are the
   // model's own; without recomputation and with fused attention it is more, at most what large
-  // products reach.
+  // GEMMs reach.
   CHECK(mfu(shown) > 0.33);
   CHECK(mfu(shown) < 0.60);
   CHECK(shown.peak_bytes() < shown.gpu_bytes());

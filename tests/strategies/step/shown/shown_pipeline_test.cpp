@@ -83,7 +83,7 @@ struct Work {
   return sent + (most - least);
 }
 
-/// Microbatches of which a stage holds what the first product of the MLP gave, at its peak.
+/// Microbatches of which a stage holds what the first GEMM of the MLP gave, at its peak.
 [[nodiscard]] std::int64_t microbatches_held(const Shown& shown, std::size_t stage) {
   const MemoryPeak peak = shown.memory(stage).device.peak;
   for (const HeldTensor& held : peak.tensors) {

@@ -19,8 +19,8 @@ const std::string kConfigs = LOCKSTEP_SOURCE_DIR "/configs";
       build_program(scenario.model, scenario.parallel, scenario.cluster.cluster.gpus_per_node()));
 }
 
-[[nodiscard]] SimulatedStep step_of(const Scenario& scenario,
-                                    std::shared_ptr<const Program> program) {
+[[nodiscard]] SimulatedTrainingStep step_of(const Scenario& scenario,
+                                            std::shared_ptr<const Program> program) {
   const auto cost =
       cost_model(scenario.cluster.device, scenario.stack, scenario.sustained, kConfigs);
   SimulationOptions options;

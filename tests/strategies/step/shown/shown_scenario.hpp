@@ -33,8 +33,8 @@ class Shown {
 
   [[nodiscard]] const Scenario& scenario() const { return scenario_; }
   [[nodiscard]] const Program& program() const { return *program_; }
-  [[nodiscard]] const StepTimeline& timeline() const { return step_.timeline; }
-  [[nodiscard]] const StepSummary& summary() const { return summary_; }
+  [[nodiscard]] const TrainingStepTimeline& timeline() const { return step_.timeline; }
+  [[nodiscard]] const TrainingStepSummary& summary() const { return summary_; }
 
   [[nodiscard]] Fidelity fidelity() const { return step_.fidelity; }
   [[nodiscard]] double step_s() const { return summary_.step.seconds(); }
@@ -65,8 +65,8 @@ class Shown {
  private:
   Scenario scenario_;
   std::shared_ptr<const Program> program_;
-  SimulatedStep step_;
-  StepSummary summary_;
+  SimulatedTrainingStep step_;
+  TrainingStepSummary summary_;
 };
 
 /// |a - b| <= part * |b|.

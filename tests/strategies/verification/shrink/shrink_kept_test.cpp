@@ -13,9 +13,9 @@ namespace {
 using test::four_ways;
 using test::model_of;
 
-std::set<std::string> changed(const ShrunkPlan& plan) {
+std::set<std::string> changed(const ShrunkLayout& layout) {
   std::set<std::string> out;
-  for (const Change& change : plan.changes) out.insert(change.key);
+  for (const Change& change : layout.changes) out.insert(change.key);
   return out;
 }
 
@@ -28,9 +28,9 @@ TEST_CASE("kept keys stay") {
         "model.ffn", "model.seq", "model.vocab", "parallel.tp", "parallel.cp", "parallel.pp",
         "parallel.dp", "parallel.micro_batch", "parallel.global_batch", "parallel.bucket"}) {
     CAPTURE(key);
-    const ShrunkPlan small = shrink(model, parallel, 8, {.kept = {key}});
+    const ShrunkLayout small = shrink(model, parallel, 8, {.kept = {key}});
     CHECK(!changed(small).contains(key));
-    CHECK(plan_problems(small.model, small.parallel, small.parallel.ranks(), small.gpus_per_node)
+    CHECK(layout_problems(small.model, small.parallel, small.parallel.ranks(), small.gpus_per_node)
               .empty());
     CHECK(small.parallel.ranks() <= 32);
   }
@@ -43,7 +43,7 @@ TEST_CASE("a kept section keeps all in it, and what is kept may be several") {
   parallel.ep = 4;
   parallel.global_batch = 16;
   const ModelConfig model = model_of("deepseek-v2-lite");
-  const ShrunkPlan small =
+  const ShrunkLayout small =
       shrink(model, parallel, 8, {.kept = {"model.experts", "model.latent", "parallel.ep"}});
   CHECK(small.model.transformer()->experts == model.transformer()->experts);
   CHECK(small.model.transformer()->latent == model.transformer()->latent);
@@ -53,7 +53,7 @@ TEST_CASE("a kept section keeps all in it, and what is kept may be several") {
 }
 
 TEST_CASE("to name the model is not to keep its size") {
-  const ShrunkPlan small =
+  const ShrunkLayout small =
       shrink(model_of("llama3-70b"), four_ways(), 8, {.kept = {"model", "model.file", "seed"}});
   CHECK(test::too_large(small.model) == "");
 }
@@ -61,15 +61,15 @@ TEST_CASE("to name the model is not to keep its size") {
 TEST_CASE("nothing of the model shrinks, or nothing of the degrees, where that is asked") {
   const ModelConfig model = model_of("llama3-70b");
   const ParallelConfig parallel = four_ways();
-  const ShrunkPlan same_model = shrink(model, parallel, 8, {.model = false});
+  const ShrunkLayout same_model = shrink(model, parallel, 8, {.model = false});
   CHECK(*same_model.model.transformer() == *model.transformer());
   CHECK(same_model.parallel.ranks() <= 32);
-  const ShrunkPlan same_degrees = shrink(model, parallel, 8, {.degrees = false});
+  const ShrunkLayout same_degrees = shrink(model, parallel, 8, {.degrees = false});
   CHECK(same_degrees.parallel.ranks() == parallel.ranks());
   CHECK(same_degrees.gpus_per_node == 8);
   CHECK(test::too_large(same_degrees.model) == "");
   CHECK(test::lost_by_shrinking(model, parallel, 8, same_degrees, parallel.ranks()) == "");
-  const ShrunkPlan same = shrink(model, parallel, 8, {.model = false, .degrees = false});
+  const ShrunkLayout same = shrink(model, parallel, 8, {.model = false, .degrees = false});
   CHECK(same.changes.empty());
 }
 
@@ -80,7 +80,7 @@ TEST_CASE("however many ranks a vocabulary is cut for, all have words, as many o
     CAPTURE(tp);
     parallel.tp = tp;
     for (const bool degrees : {false, true}) {
-      const ShrunkPlan small = shrink(model_of("gpt2-medium"), parallel, 8, {.degrees = degrees});
+      const ShrunkLayout small = shrink(model_of("gpt2-medium"), parallel, 8, {.degrees = degrees});
       CHECK(test::lost_by_shrinking(model_of("gpt2-medium"), parallel, 8, small) == "");
     }
   }
@@ -94,10 +94,10 @@ TEST_CASE("stages are made anew where the layers stay") {
   parallel.stages = {9, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 7};
   parallel.global_batch = 24;
   const ModelConfig model = model_of("gpt3-175b");
-  const ShrunkPlan layers = shrink(model, parallel, 8, {.kept = {"model.layers"}});
+  const ShrunkLayout layers = shrink(model, parallel, 8, {.kept = {"model.layers"}});
   CHECK(layers.parallel.stages == std::vector<int>{25, 24, 24, 23});
   CHECK(shrink(model, parallel, 8, {.model = false}).parallel.stages == layers.parallel.stages);
-  const ShrunkPlan stages = shrink(model, parallel, 8, {.kept = {"parallel.stages"}});
+  const ShrunkLayout stages = shrink(model, parallel, 8, {.kept = {"parallel.stages"}});
   CHECK(stages.parallel.stages == parallel.stages);
   CHECK(stages.parallel.pp == 12);
   CHECK(stages.model.transformer()->layers == 96);
@@ -107,7 +107,7 @@ TEST_CASE("changes are told as keys with both values") {
   ParallelConfig parallel;
   parallel.dp = 128;
   parallel.global_batch = 128;
-  const ShrunkPlan small = shrink(model_of("gpt2-small"), parallel, 8);
+  const ShrunkLayout small = shrink(model_of("gpt2-small"), parallel, 8);
   const auto has = [&](const Change& change) {
     return std::find(small.changes.begin(), small.changes.end(), change) != small.changes.end();
   };

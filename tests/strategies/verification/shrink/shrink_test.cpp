@@ -10,11 +10,11 @@
 #include "strategies/models/files/model_file.hpp"
 #include "strategies/scenario/scenario.hpp"
 #include "strategies/step/build_program.hpp"
-#include "tests/strategies/step/random_plans.hpp"
+#include "tests/strategies/step/random_layouts.hpp"
 #include "tests/strategies/verification/shrink_harness.hpp"
 
-// A shrunk plan has the form of the whole one: shrunk_form.hpp says what that is. Every scenario,
-// every model and many drawn plans.
+// A shrunk layout has the form of the whole one: shrunk_form.hpp says what that is. Every scenario,
+// every model and many drawn layouts.
 namespace lockstep {
 namespace {
 
@@ -55,7 +55,7 @@ TEST_CASE("several buckets of gradients stay several, one stays one") {
     CAPTURE(file.string());
     const Scenario scenario = load_scenario(file, {}, kConfigs);
     const int per_node = scenario.cluster.cluster.gpus_per_node();
-    const ShrunkPlan small = shrink(scenario.model, scenario.parallel, per_node);
+    const ShrunkLayout small = shrink(scenario.model, scenario.parallel, per_node);
     const int before = buckets(build_program(scenario.model, scenario.parallel, per_node));
     const int after = buckets(build_program(small.model, small.parallel, small.gpus_per_node));
     CHECK(std::min(before, 2) == std::min(after, 2));
@@ -68,21 +68,21 @@ TEST_CASE("shrinking again changes nothing that matters") {
   for (const auto& file : files_of("scenarios")) {
     CAPTURE(file.string());
     const Scenario scenario = load_scenario(file, {}, kConfigs);
-    const ShrunkPlan once =
+    const ShrunkLayout once =
         shrink(scenario.model, scenario.parallel, scenario.cluster.cluster.gpus_per_node());
-    const ShrunkPlan twice = shrink(once.model, once.parallel, once.gpus_per_node);
+    const ShrunkLayout twice = shrink(once.model, once.parallel, once.gpus_per_node);
     CHECK(twice.parallel.ranks() == once.parallel.ranks());
     CHECK(test::lost_by_shrinking(scenario.model, scenario.parallel,
                                   scenario.cluster.cluster.gpus_per_node(), twice) == "");
   }
 }
 
-/// A drawn plan made as large as those that are trained: every degree above 1 is multiplied.
-test::RandomPlan scaled(test::RandomPlan plan, std::mt19937_64& engine) {
+/// A drawn layout made as large as those that are trained: every degree above 1 is multiplied.
+test::RandomLayout scaled(test::RandomLayout layout, std::mt19937_64& engine) {
   const auto of = [&engine](std::initializer_list<int> choices) {
     return choices.begin()[engine() % choices.size()];
   };
-  ParallelConfig& to = plan.parallel;
+  ParallelConfig& to = layout.parallel;
   const auto scale = [&](int& degree, int by) { degree *= degree > 1 ? by : 1; };
   const std::int64_t microbatches = to.microbatches() * of({1, 4});
   scale(to.dp, of({1, 4, 16}));
@@ -95,7 +95,7 @@ test::RandomPlan scaled(test::RandomPlan plan, std::mt19937_64& engine) {
   scale(to.vpp, of({1, 2, 3}));
   to.micro_batch *= of({1, 4});
   to.global_batch = to.micro_batch * to.dp * microbatches;
-  TransformerConfig shape = plan.shape();
+  TransformerConfig shape = layout.shape();
   shape.layers *= 12;
   shape.hidden *= 32;
   shape.heads *= 4;
@@ -110,29 +110,30 @@ test::RandomPlan scaled(test::RandomPlan plan, std::mt19937_64& engine) {
     shape.experts->shared_ffn *= 16;
     shape.experts->every = of({1, 1, 2, 3});
   }
-  plan.model.shape = shape;
-  return plan;
+  layout.model.shape = shape;
+  return layout;
 }
 
-TEST_CASE("plans drawn at random shrink and keep their form") {
+TEST_CASE("layouts drawn at random shrink and keep their form") {
   std::mt19937_64 engine{5};
   int done = 0;
   int large = 0;
-  for (const test::RandomPlan& drawn : test::random_plans(5, 1000)) {
-    const test::RandomPlan plan = scaled(drawn, engine);
-    if (!plan_problems(plan.model, plan.parallel, plan.parallel.ranks(), 8).empty()) continue;
-    const std::string text = test::to_string(plan);
+  for (const test::RandomLayout& drawn : test::random_layouts(5, 1000)) {
+    const test::RandomLayout layout = scaled(drawn, engine);
+    if (!layout_problems(layout.model, layout.parallel, layout.parallel.ranks(), 8).empty())
+      continue;
+    const std::string text = test::to_string(layout);
     CAPTURE(text);
-    CHECK(test::trouble_shrinking(plan.model, plan.parallel, 8) == "");
+    CHECK(test::trouble_shrinking(layout.model, layout.parallel, 8) == "");
     ++done;
-    large += plan.parallel.ranks() > 32 ? 1 : 0;
+    large += layout.parallel.ranks() > 32 ? 1 : 0;
   }
   CHECK(done >= 300);
   CHECK(large >= 150);
 }
 
 /// tp, pp and dp as the model admits them, over nodes of 8.
-ParallelConfig plan_for(const ModelConfig& model) {
+ParallelConfig layout_for(const ModelConfig& model) {
   ParallelConfig out;
   out.dp = 16;
   out.micro_batch = 4;
@@ -142,7 +143,7 @@ ParallelConfig plan_for(const ModelConfig& model) {
       out.tp = tp;
       out.pp = pp;
       out.schedule = pp > 1 ? PipelineOrder::one_f_one_b : PipelineOrder::none;
-      if (plan_problems(model, out, out.ranks(), 8).empty()) return out;
+      if (layout_problems(model, out, out.ranks(), 8).empty()) return out;
     }
   }
   return out;
@@ -153,7 +154,7 @@ TEST_CASE("every model shrinks and keeps its form") {
   for (const auto& file : files_of("models")) {
     CAPTURE(file.string());
     const ModelConfig model = load_model(file);
-    ParallelConfig parallel = plan_for(model);
+    ParallelConfig parallel = layout_for(model);
     CHECK(test::trouble_shrinking(model, parallel, 8) == "");
     ++shrunk;
     if (model.transformer() == nullptr || model.transformer()->heads % 8 != 0) continue;
@@ -163,7 +164,7 @@ TEST_CASE("every model shrinks and keeps its form") {
     parallel.dp = 4;
     parallel.global_batch = 8;
     parallel.zero = 3;
-    if (plan_problems(model, parallel, parallel.ranks(), 8).empty())
+    if (layout_problems(model, parallel, parallel.ranks(), 8).empty())
       CHECK(test::trouble_shrinking(model, parallel, 8) == "");
   }
   CHECK(shrunk >= 42);

@@ -17,7 +17,7 @@ NicSpeed gigabits(std::uint64_t count) {
 }
 
 /// A machine by hand: a tree of PCIe, written from its roots.
-struct Box {
+struct MachineFixture {
   Machine machine;
 
   std::size_t cpu() {
@@ -62,66 +62,66 @@ struct Box {
 TEST_CASE("the nearest NIC is that of the best path type, however many hops away") {
   // nic0 hangs on the CPU: three hops, over it (PHB). nic1 is four bridges down from the one that
   // the GPU hangs on: seven hops, over bridges alone (PXB).
-  Box box;
-  const std::size_t cpu = box.cpu();
-  const std::size_t top = box.bridge(cpu);
-  box.gpu(top);
-  box.nic(cpu);
-  box.nic(box.bridge(box.bridge(box.bridge(box.bridge(top)))));
-  CHECK(box.served() == "nic1");
+  MachineFixture fixture;
+  const std::size_t cpu = fixture.cpu();
+  const std::size_t top = fixture.bridge(cpu);
+  fixture.gpu(top);
+  fixture.nic(cpu);
+  fixture.nic(fixture.bridge(fixture.bridge(fixture.bridge(fixture.bridge(top)))));
+  CHECK(fixture.served() == "nic1");
   // nic2 shares the GPU's own bridge (PIX).
-  box.nic(top);
-  CHECK(box.served() == "nic2");
+  fixture.nic(top);
+  CHECK(fixture.served() == "nic2");
 }
 
 TEST_CASE(
     "a NIC on the GPU's CPU comes before one behind the other CPU, told paths before cables") {
   // nic0 hangs on the other CPU itself (SYS, four hops), nic1 three bridges below the GPU's own
   // (PHB, six hops).
-  Box box;
-  const std::size_t own = box.cpu();
-  const std::size_t other = box.cpu();
-  const std::size_t gpu = box.gpu(box.bridge(own));
-  const std::size_t far = box.nic(other);
-  const std::size_t near = box.nic(box.bridge(box.bridge(box.bridge(own))));
-  CHECK(box.served() == "nic1");
-  box.machine.told_paths = {{gpu, far, PathType::node}, {gpu, near, PathType::sys}};
-  CHECK(box.served() == "nic0");
-  box.machine.told_paths.back().type = PathType::phb;
-  CHECK(box.served() == "nic1");
+  MachineFixture fixture;
+  const std::size_t own = fixture.cpu();
+  const std::size_t other = fixture.cpu();
+  const std::size_t gpu = fixture.gpu(fixture.bridge(own));
+  const std::size_t far = fixture.nic(other);
+  const std::size_t near = fixture.nic(fixture.bridge(fixture.bridge(fixture.bridge(own))));
+  CHECK(fixture.served() == "nic1");
+  fixture.machine.told_paths = {{gpu, far, PathType::node}, {gpu, near, PathType::sys}};
+  CHECK(fixture.served() == "nic0");
+  fixture.machine.told_paths.back().type = PathType::phb;
+  CHECK(fixture.served() == "nic1");
 }
 
 TEST_CASE("of NICs as near the fastest serve, spread over the GPUs") {
-  Box box;
-  const std::size_t cpu = box.cpu();
-  for (int i = 0; i < 4; ++i) box.gpu(cpu);
-  box.nic(cpu, 25);
-  box.nic(cpu);
-  box.nic(cpu);
-  CHECK(box.served() == "nic1 nic2 nic1 nic2");
+  MachineFixture fixture;
+  const std::size_t cpu = fixture.cpu();
+  for (int i = 0; i < 4; ++i) fixture.gpu(cpu);
+  fixture.nic(cpu, 25);
+  fixture.nic(cpu);
+  fixture.nic(cpu);
+  CHECK(fixture.served() == "nic1 nic2 nic1 nic2");
 }
 
 TEST_CASE("a NIC that others need as well is left to them") {
   // GPU 0 is as near to nic0 as to nic1; GPU 1 has nic0 alone on its bridge.
-  Box box;
-  const std::size_t cpu = box.cpu();
-  const std::size_t first = box.bridge(cpu);
-  const std::size_t gpu0 = box.gpu(first);
-  const std::size_t gpu1 = box.gpu(first);
-  const std::size_t nic0 = box.nic(first);
-  const std::size_t nic1 = box.nic(first);
-  box.machine.told_paths = {{gpu0, nic0, PathType::pix},
-                            {gpu0, nic1, PathType::pix},
-                            {gpu1, nic0, PathType::pix},
-                            {gpu1, nic1, PathType::pxb}};
-  CHECK(box.served() == "nic1 nic0");
+  MachineFixture fixture;
+  const std::size_t cpu = fixture.cpu();
+  const std::size_t first = fixture.bridge(cpu);
+  const std::size_t gpu0 = fixture.gpu(first);
+  const std::size_t gpu1 = fixture.gpu(first);
+  const std::size_t nic0 = fixture.nic(first);
+  const std::size_t nic1 = fixture.nic(first);
+  fixture.machine.told_paths = {{gpu0, nic0, PathType::pix},
+                                {gpu0, nic1, PathType::pix},
+                                {gpu1, nic0, PathType::pix},
+                                {gpu1, nic1, PathType::pxb}};
+  CHECK(fixture.served() == "nic1 nic0");
 }
 
 TEST_CASE("a GPU that reaches no NIC but over other GPUs is told") {
-  Box box;
-  const std::size_t gpu = box.gpu(box.bridge(box.cpu()));
-  box.nic(gpu);  // which only that GPU reaches
-  Box alone = box;
+  MachineFixture fixture;
+  const std::size_t gpu = fixture.gpu(fixture.bridge(fixture.cpu()));
+  fixture.nic(gpu);  // which only that GPU reaches
+  MachineFixture alone = fixture;
   const std::size_t other = alone.machine.add({VertexKind::gpu, "far"});
   alone.machine.join(other, gpu, LinkKind::nvlink, nvlink_of(90, 18, NvlinkEnd::device));
   CHECK_THROWS_WITH(alone.served(), "the GPU far: it reaches no NIC through vertices that forward");
@@ -129,60 +129,61 @@ TEST_CASE("a GPU that reaches no NIC but over other GPUs is told") {
 
 TEST_CASE("one far NIC that is faster does not put the near ones out") {
   // Eight GPUs with 200 Gb/s each carry 1,600 Gb/s together, the one on the CPU 400.
-  Box box;
-  const std::size_t cpu = box.cpu();
+  MachineFixture fixture;
+  const std::size_t cpu = fixture.cpu();
   for (int i = 0; i < 8; ++i) {
-    const std::size_t bridge = box.bridge(cpu);
-    box.gpu(bridge);
-    box.nic(bridge, 200);
+    const std::size_t bridge = fixture.bridge(cpu);
+    fixture.gpu(bridge);
+    fixture.nic(bridge, 200);
   }
-  box.nic(cpu, 400);
-  CHECK(settle_nics(box.machine, {}) == std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7});
-  CHECK(box.machine.notes ==
+  fixture.nic(cpu, 400);
+  CHECK(settle_nics(fixture.machine, {}) == std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7});
+  CHECK(fixture.machine.notes ==
         Notes{"left out: nic8 (a NIC faster than the others of 200 Gb/s, which serve more of the "
               "GPUs)"});
 }
 
 TEST_CASE("NICs are taken as one where they are as near, not where they hang on the same alone") {
   // Both hang on the CPU; the second is on another host bridge (NODE).
-  Box box;
-  const std::size_t cpu = box.cpu();
-  const std::size_t gpu = box.gpu(cpu);
-  const std::size_t first = box.nic(cpu);
-  const std::size_t second = box.nic(cpu);
-  Box apart = box;
+  MachineFixture fixture;
+  const std::size_t cpu = fixture.cpu();
+  const std::size_t gpu = fixture.gpu(cpu);
+  const std::size_t first = fixture.nic(cpu);
+  const std::size_t second = fixture.nic(cpu);
+  MachineFixture apart = fixture;
   apart.machine.told_paths = {{gpu, first, PathType::phb}, {gpu, second, PathType::node}};
-  CHECK(settle_nics(box.machine, {}) == std::vector<int>{0});
-  CHECK(box.machine.notes == Notes{"2 NICs side by side are taken as one"});
+  CHECK(settle_nics(fixture.machine, {}) == std::vector<int>{0});
+  CHECK(fixture.machine.notes == Notes{"2 NICs side by side are taken as one"});
   CHECK(settle_nics(apart.machine, {}) == std::vector<int>{0});
   CHECK(apart.machine.notes == Notes{"left out: nic1 (a NIC that no GPU is nearest to)"});
 }
 
 TEST_CASE("GPUs nearest to a slow NIC have the others' speed") {
   // CPU 1 has but a management NIC: both GPUs take the fast ones, which carry most.
-  Box box;
-  const std::size_t first = box.cpu();
-  const std::size_t second = box.cpu();
-  box.gpu(first);
-  box.gpu(second);
-  box.nic(first, 400);
-  box.nic(second, 25);
-  CHECK(settle_nics(box.machine, {}) == std::vector<int>{0, 0});
-  CHECK(box.machine.notes == Notes{"left out: nic1 (a NIC slower than the others of 400 Gb/s)"});
+  MachineFixture fixture;
+  const std::size_t first = fixture.cpu();
+  const std::size_t second = fixture.cpu();
+  fixture.gpu(first);
+  fixture.gpu(second);
+  fixture.nic(first, 400);
+  fixture.nic(second, 25);
+  CHECK(settle_nics(fixture.machine, {}) == std::vector<int>{0, 0});
+  CHECK(fixture.machine.notes ==
+        Notes{"left out: nic1 (a NIC slower than the others of 400 Gb/s)"});
 }
 
 TEST_CASE("a speed that is asked for is that of every NIC, and near stays near") {
-  Box box;
-  const std::size_t first = box.cpu();
-  const std::size_t second = box.cpu();
-  box.gpu(first);
-  box.gpu(second);
-  box.nic(first, 400);
-  box.nic(second, 25);
-  CHECK(settle_nics(box.machine, gigabits(100)) == std::vector<int>{0, 1});
-  CHECK(box.machine.notes.empty());
-  for (const std::size_t nic : box.machine.of_kind(VertexKind::nic))
-    CHECK(box.machine.vertices[nic].speed->rate == 100_Gbps);
+  MachineFixture fixture;
+  const std::size_t first = fixture.cpu();
+  const std::size_t second = fixture.cpu();
+  fixture.gpu(first);
+  fixture.gpu(second);
+  fixture.nic(first, 400);
+  fixture.nic(second, 25);
+  CHECK(settle_nics(fixture.machine, gigabits(100)) == std::vector<int>{0, 1});
+  CHECK(fixture.machine.notes.empty());
+  for (const std::size_t nic : fixture.machine.of_kind(VertexKind::nic))
+    CHECK(fixture.machine.vertices[nic].speed->rate == 100_Gbps);
 }
 
 }  // namespace lockstep

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/execute/command_graph/command_graph.hpp"
+
+namespace lockstep {
+
+/// Writes a command graph down command by command, in an order in which all could be done one after
+/// the other. What must come before is said in any number; the builder finds the waits that are
+/// needed: a stream that knows, through its own order and earlier waits, that a command is done,
+/// waits for it no more (vector clocks; Fidge 1988, Mattern 1989).
+class CommandGraphBuilder {
+ public:
+  explicit CommandGraphBuilder(int devices) { graph_.devices = devices; }
+
+  BufferId add_buffer(std::string name, int device, NumberType type, std::int64_t elements);
+  StreamIndex add_stream(std::string name, int device);
+
+  /// The stream's next command comes after `before`; kNoCommand asks for nothing.
+  void depend(StreamIndex stream, CommandId before);
+  CommandId copy(StreamIndex stream, Region to, Region from, StreamIndex from_stream = 0);
+  CommandId combine(StreamIndex stream, Command::Kind how, Region to, Region from);
+  CommandId launch(StreamIndex stream, CommandGraphLaunch what);
+  CommandId mark(StreamIndex stream);
+
+  /// The last command of a stream; kNoCommand where it has none.
+  [[nodiscard]] CommandId last(StreamIndex stream) const { return streams_[stream].last; }
+  /// What the stream's next command will come after besides.
+  [[nodiscard]] const std::vector<CommandId>& pending(StreamIndex stream) const {
+    return streams_[stream].pending;
+  }
+  [[nodiscard]] const CommandGraph& graph() const { return graph_; }
+  [[nodiscard]] CommandGraph take() { return std::move(graph_); }
+
+ private:
+  /// Per stream the number of its commands that are known to be done.
+  using Clock = std::vector<std::uint32_t>;
+  struct StreamState {
+    CommandId last = kNoCommand;
+    std::uint32_t issued = 0;
+    std::vector<CommandId> pending{};
+    std::shared_ptr<const Clock> known = std::make_shared<const Clock>();
+  };
+  struct Issued {
+    std::uint32_t place = 0;             // in its stream, from 1
+    std::shared_ptr<const Clock> known;  // by its stream when it began
+  };
+
+  CommandId issue(Command command);
+  void take_pending(Command& command);
+  [[nodiscard]] static std::uint32_t at(const Clock& clock, StreamIndex stream) {
+    return stream < clock.size() ? clock[stream] : 0;
+  }
+
+  CommandGraph graph_;
+  std::vector<StreamState> streams_{};
+  std::vector<Issued> issued_{};  // as plan_.commands
+};
+
+}  // namespace lockstep

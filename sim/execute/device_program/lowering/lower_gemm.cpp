@@ -1,0 +1,106 @@
+#include <optional>
+
+#include "sim/execute/device_program/lowering/lowering_parts.hpp"
+#include "sim/execute/kernels/gemm_groups.hpp"
+
+namespace lockstep::lowering {
+
+namespace {
+
+/// The distance between neighbours where it is always the same.
+[[nodiscard]] std::optional<std::int64_t> stride_of(const Table& places) {
+  if (places.size() < 2) return 1;
+  const std::int64_t stride = places[1] - places[0];
+  for (std::size_t i = 1; i < places.size(); ++i) {
+    if (places[i] - places[i - 1] != stride) return std::nullopt;
+  }
+  return stride;
+}
+
+[[nodiscard]] bool is_regular(const GemmPlaces& of) {
+  const auto row = stride_of(of.rows);
+  const auto column = stride_of(of.columns);
+  return row && column && (*row == 1 || *column == 1);
+}
+
+[[nodiscard]] std::int64_t size_of(const Table& table) {
+  return static_cast<std::int64_t>(table.size());
+}
+
+/// The dimensions of y from the first that the bias has on: along those before it is the same.
+[[nodiscard]] std::vector<PartAxis> last_axes(const PartLayout& y, const PartLayout& bias) {
+  std::size_t first = 0;
+  while (first < y.axes.size() && bias.find(y.axes[first].dim) == nullptr) ++first;
+  return {y.axes.begin() + static_cast<std::ptrdiff_t>(first), y.axes.end()};
+}
+
+}  // namespace
+
+KernelLaunch& gemm(Lowering& to, const GemmOperand& a, const GemmOperand& b, const GemmOperand& y,
+                   double factor) {
+  const bool regular = is_regular(a.at) && is_regular(b.at) && is_regular(y.at);
+  const std::int64_t count = size_of(y.at.rows) * size_of(y.at.columns) * size_of(y.at.batches);
+  KernelLaunch& out = to.add(regular ? F::gemm : F::gemm_by_element, count, {a.of, b.of}, {y.of});
+  out.sizes = {size_of(y.at.rows), size_of(y.at.columns), size_of(a.at.columns)};
+  if (regular) out.sizes.push_back(size_of(y.at.batches));
+  out.numbers = {factor};
+  for (const GemmPlaces* at : {&a.at, &b.at, &y.at}) {
+    if (regular) {
+      out.sizes.push_back(*stride_of(at->rows));
+      out.sizes.push_back(*stride_of(at->columns));
+    } else {
+      out.tables.push_back(std::make_shared<const Table>(at->rows));
+      out.tables.push_back(std::make_shared<const Table>(at->columns));
+    }
+    out.tables.push_back(std::make_shared<const Table>(at->batches));
+  }
+  return out;
+}
+
+KernelLaunch& gemm(Lowering& to, std::int64_t m, std::int64_t n, std::int64_t k, const Matrix& a,
+                   const Matrix& b, const Matrix& y) {
+  KernelLaunch& out = to.add(F::gemm, m * n, {a.of, b.of}, {y.of});
+  out.sizes = {m, n, k, 1};
+  out.numbers = {1};
+  for (const Matrix* of : {&a, &b, &y}) {
+    out.sizes.push_back(of->by_row);
+    out.sizes.push_back(of->by_column);
+    out.tables.push_back(std::make_shared<const Table>(Table{of->first}));
+  }
+  return out;
+}
+
+void matmul(Lowering& to) {
+  const PartLayout& a = to.in(0);
+  const PartLayout& b = to.in(1);
+  const PartLayout& y = to.to(0);
+  const kernels::GemmGroups of = kernels::gemm_groups(to.call, a, b, y);
+  gemm(to,
+       {read(0), {places_along(a, of.rows), places_along(a, of.inner), places_along(a, of.all)}},
+       {read(1), {places_along(b, of.inner), places_along(b, of.columns), places_along(b, of.all)}},
+       {written(0),
+        {places_along(y, of.rows), places_along(y, of.columns), places_along(y, of.all)}});
+  if (to.reads.size() < 3 || !to.call.adds_bias) return;
+  KernelLaunch& bias = to.add(F::add_bias, y.elements(), {read(2)}, {written(0)});
+  const std::vector<PartAxis> last = last_axes(y, to.in(2));
+  bias.tables = {table_of(places_along(to.in(2), last))};
+  bias.sizes = {1};
+  for (const PartAxis& axis : last) bias.sizes[0] *= axis.length();
+}
+
+/// [g_y] -> [g_bias]
+void bias_gradient(Lowering& to) {
+  const PartLayout& g = to.in(0);
+  const PartLayout& y = to.to(0);
+  std::vector<PartAxis> rest;
+  for (const PartAxis& axis : g.axes) {
+    if (y.find(axis.dim) == nullptr) rest.push_back(axis);
+  }
+  Table rows = places_along(g, rest);
+  const PartSums sums = part_sums(to, F::sum_columns, size_of(rows), y.elements(), 1, {read(0)});
+  to.out.kernels.back().launch.tables = {table_of(places_along(g, y.axes)),
+                                         table_of(std::move(rows))};
+  add_parts(to, sums, {written(0)});
+}
+
+}  // namespace lockstep::lowering

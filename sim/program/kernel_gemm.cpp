@@ -1,0 +1,192 @@
+#include "sim/program/kernel_gemm.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "sim/program/kernel_traffic.hpp"
+
+namespace lockstep {
+
+namespace {
+
+using Kind = OperationKind;
+
+/// The dimensions of a GEMM, each the GEMM of the rank's lengths.
+struct Gemm {
+  double batches = 1;
+  double m = 1;
+  double n = 1;
+  double k = 1;
+  bool over_tokens = true;  // k is
+
+  [[nodiscard]] double flops() const { return 2 * batches * m * n * k; }
+};
+
+bool is_token(Dim dim) {
+  return dim == Dim::batch || dim == Dim::sequence || dim == Dim::slot || dim == Dim::time ||
+         dim == Dim::height || dim == Dim::width;
+}
+
+/// Rows of the result are tokens, wherever only one operand brings tokens into it.
+bool transposed(const Tensor& a, const Tensor& b, const Tensor& y) {
+  const auto brings_tokens = [&y](const Tensor& from, const Tensor& other) {
+    return std::any_of(from.extents.begin(), from.extents.end(), [&](const Extent& extent) {
+      return is_token(extent.dim) && has_dim(y, extent.dim) && !has_dim(other, extent.dim);
+    });
+  };
+  return brings_tokens(b, a) && !brings_tokens(a, b);
+}
+
+Gemm gemm_of(const Program& program, const Operation& operation) {
+  const Tensor* a = &tensor_of(program, operation.reads.at(0));
+  const Tensor* b = &tensor_of(program, operation.reads.at(1));
+  const Tensor& y = tensor_of(program, operation.writes.at(0));
+  if (transposed(*a, *b, y)) std::swap(a, b);
+  Gemm out;
+  const auto multiply = [&program](double& by, const Tensor& tensor, Dim dim) {
+    by *= local_length(program, tensor, dim);
+  };
+  for (const Extent& extent : a->extents) {
+    const bool shared = has_dim(*b, extent.dim);
+    if (has_dim(y, extent.dim)) multiply(shared ? out.batches : out.m, *a, extent.dim);
+    if (!has_dim(y, extent.dim) && shared) {
+      multiply(out.k, *a, extent.dim);
+      out.over_tokens = out.over_tokens && is_token(extent.dim);
+    }
+  }
+  for (const Extent& extent : b->extents) {
+    if (has_dim(y, extent.dim) && !has_dim(*a, extent.dim)) multiply(out.n, *b, extent.dim);
+  }
+  return out;
+}
+
+/// All GEMMs of a group as one: deeper where they add up to one result, else wider where they
+/// have the same rows, else longer.
+Gemm together(const Program& program, std::span<const Operation* const> group) {
+  Gemm all = gemm_of(program, *group.front());
+  double flops = 0;
+  bool same_result = true;
+  bool same_rows = true;
+  for (const Operation* operation : group) {
+    const Gemm one = gemm_of(program, *operation);
+    flops += one.flops();
+    same_result = same_result && operation->writes.at(0) == group.front()->writes.at(0);
+    same_rows = same_rows && one.m == all.m;
+  }
+  double& grows = same_result ? all.k : same_rows ? all.n : all.m;
+  grows *= flops / all.flops();
+  return all;
+}
+
+/// The GEMMs that run as one kernel with this one, itself included.
+std::vector<const Operation*> group_of(const Routine& routine, const Operation& operation) {
+  if (operation.fused <= 0) return {&operation};
+  std::vector<const Operation*> out;
+  for (const Operation& other : routine.operations) {
+    if (other.kind == operation.kind && other.fused == operation.fused) out.push_back(&other);
+  }
+  return out;
+}
+
+/// Rounded up, but for what multiplying left behind the point.
+std::int64_t whole(double length) {
+  return static_cast<std::int64_t>(std::ceil(length - 1e-6));
+}
+
+bool seen_before(const std::vector<Ref>& seen, const Ref& ref) {
+  return std::find(seen.begin(), seen.end(), ref) != seen.end();
+}
+
+/// What GEMMs of the same number before it have read, each as a kernel of its own.
+std::vector<Ref> read_before(const Routine& routine, const Operation& operation) {
+  std::vector<Ref> out;
+  if (operation.fused >= 0) return out;
+  for (const Operation& other : routine.operations) {
+    if (&other == &operation) break;
+    if (other.kind != operation.kind || other.fused != operation.fused) continue;
+    out.insert(out.end(), other.reads.begin(), other.reads.begin() + 2);
+  }
+  return out;
+}
+
+double elements_of(const Program& program, const Ref& ref) {
+  return static_cast<double>(unflattened_elements(program.mesh, tensor_of(program, ref)));
+}
+
+/// Operands of a group of GEMMs: those of one place (left, right) are cast by one kernel.
+void set_casts(Kernel& kernel, const Program& program, const Routine& routine,
+               std::span<const Operation* const> group) {
+  std::vector<Ref> seen = read_before(routine, *group.front());
+  for (const std::size_t place : {0U, 1U}) {
+    bool any = false;
+    for (const Operation* operation : group) {
+      const Ref& operand = operation->reads.at(place);
+      if (operation->at_hand[place] || seen_before(seen, operand)) continue;
+      seen.push_back(operand);
+      kernel.numbers_to_cast += elements_of(program, operand);
+      any = true;
+    }
+    kernel.casts += any ? 1 : 0;
+  }
+}
+
+void set_gemm(Kernel& kernel, const Gemm& gemm) {
+  kernel.batches = whole(gemm.batches);
+  kernel.m = whole(gemm.m);
+  kernel.n = whole(gemm.n);
+  kernel.k = whole(gemm.k);
+  kernel.flops = gemm.flops();
+  kernel.over_tokens = gemm.over_tokens;
+}
+
+}  // namespace
+
+void set_matmul(Kernel& kernel, const Program& program, const Routine& routine,
+                const Operation& operation) {
+  const std::vector<const Operation*> group = group_of(routine, operation);
+  kernel.moved_bytes = 0;
+  if (group.front() != &operation) {
+    kernel.fused_away = true;
+    return;
+  }
+  set_gemm(kernel, together(program, group));
+  set_casts(kernel, program, routine, group);
+  kernel.bias = operation.reads.size() > 2;
+  KernelTraffic traffic{program};
+  for (const Operation* one : group) {
+    traffic.add(*one);
+    kernel.gradient_bytes += gradient_bytes_of(program, *one);
+  }
+  kernel.moved_bytes = traffic.bytes();
+}
+
+void set_cast(Kernel& kernel, const Program& program, const Operation& operation) {
+  if (!operation.writes.empty()) return;
+  kernel.casts = 1;
+  for (const Ref& ref : operation.reads) {
+    const bool weight = tensor_of(program, ref).category == Category::weight;
+    if (weight) kernel.numbers_to_cast += elements_of(program, ref);
+  }
+}
+
+void set_convolution(Kernel& kernel, const Program& program, const Operation& operation) {
+  const bool forward = operation.kind == Kind::convolution;
+  const bool of_weight = operation.kind == Kind::convolution_weight_grad;
+  const Tensor& out =
+      tensor_of(program, forward ? operation.writes.at(0) : operation.reads.at(of_weight ? 1 : 0));
+  const Tensor& weight =
+      tensor_of(program, of_weight ? operation.writes.at(0) : operation.reads.at(1));
+  const double channels = local_length(program, weight, Dim::channels);
+  const double window = local_length(program, weight, Dim::window);
+  const double pixels = static_cast<double>(unflattened_elements(program.mesh, out)) /
+                        local_length(program, out, Dim::channels);
+  Gemm gemm{1, pixels, channels, window, false};
+  if (operation.kind == Kind::convolution_input_grad) gemm = {1, pixels, window, channels, false};
+  if (of_weight) gemm = {1, channels, window, pixels, false};
+  set_gemm(kernel, gemm);
+}
+
+}  // namespace lockstep

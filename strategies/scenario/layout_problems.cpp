@@ -1,0 +1,333 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <set>
+
+#include "strategies/pipeline/pipeline_order.hpp"
+#include "strategies/sharding/device_mesh.hpp"
+#include "strategies/step/build_program.hpp"
+#include "topologies/graph/cluster.hpp"
+
+namespace lockstep {
+
+namespace {
+
+[[nodiscard]] std::vector<std::int64_t> divisors(std::int64_t of) {
+  std::vector<std::int64_t> out;
+  for (std::int64_t i = 1; i <= of && out.size() < 12; ++i) {
+    if (of % i == 0) out.push_back(i);
+  }
+  return out;
+}
+
+class Plan {
+ public:
+  Plan(const ModelConfig& model, const ParallelConfig& parallel, int cluster_ranks,
+       int gpus_per_node)
+      : model_{model}, plan_{parallel}, ranks_{cluster_ranks}, gpus_per_node_{gpus_per_node} {}
+
+  [[nodiscard]] std::vector<LayoutProblem> problems() {
+    check_degrees();
+    if (!out_.empty()) return std::move(out_);  // the rest divides by them
+    check_ranks();
+    if (product() > kMostRanks) return std::move(out_);  // and multiplies them
+    check_batch();
+    check_mesh();
+    check_pipeline();
+    check_exchange();
+    if (const TransformerConfig* transformer = model_.transformer()) {
+      check_tensor(*transformer);
+      check_context(*transformer);
+      check_experts(*transformer);
+    } else {
+      check_other_model();
+    }
+    return std::move(out_);
+  }
+
+ private:
+  template <class... Args>
+  void note(std::string key, fmt::format_string<Args...> text, Args&&... args) {
+    out_.push_back({"parallel." + std::move(key), fmt::format(text, std::forward<Args>(args)...)});
+  }
+
+  void divides(const char* key, std::int64_t degree, std::int64_t what, const char* name) {
+    if (what % degree == 0) return;
+    note(key, "{} = {} does not divide {} = {}; it may be {}", key, degree, name, what,
+         fmt::join(divisors(what), ", "));
+  }
+
+  void check_degrees() {
+    const std::array<std::pair<const char*, std::int64_t>, 9> least{
+        {{"dp", plan_.dp},
+         {"tp", plan_.tp},
+         {"pp", plan_.pp},
+         {"cp", plan_.cp},
+         {"ep", plan_.ep},
+         {"vpp", plan_.vpp},
+         {"micro_batch", plan_.micro_batch},
+         {"global_batch", plan_.global_batch},
+         {"servers", plan_.servers}}};
+    for (const auto& [key, value] : least) {
+      if (value < 1) note(key, "{} = {}, but there must be at least 1", key, value);
+    }
+    const std::set<std::string> axes{plan_.order.begin(), plan_.order.end()};
+    if (plan_.order.size() != 4 || axes != std::set<std::string>{"tp", "cp", "dp", "pp"}) {
+      note("order", "order must name tp, cp, dp and pp, each once, fastest first");
+    }
+  }
+
+  /// In 128 bits: each degree fits 31.
+  [[nodiscard]] Int128 product() const { return Int128{plan_.dp} * plan_.pp * plan_.cp * plan_.tp; }
+
+  void check_ranks() {
+    if (product() == ranks_) return;
+    const Int128 others = product() / plan_.dp;
+    note("dp", "dp * pp * cp * tp = {} * {} * {} * {} = {}, but the cluster has {} GPUs{}",
+         plan_.dp, plan_.pp, plan_.cp, plan_.tp, product(), ranks_,
+         others <= ranks_ && ranks_ % others == 0
+             ? fmt::format("; dp = {} would fill it", ranks_ / others)
+             : std::string{});
+  }
+
+  void check_batch() {
+    const std::int64_t together = plan_.micro_batch * plan_.dp;
+    if (plan_.global_batch % together == 0) return;
+    const std::int64_t below = plan_.global_batch / together * together;
+    note("global_batch",
+         "global_batch = {} is not a multiple of micro_batch * dp = {} * {} = {}; {}{} would be",
+         plan_.global_batch, plan_.micro_batch, plan_.dp, together,
+         below > 0 ? fmt::format("{} or ", below) : std::string{}, below + together);
+  }
+
+  void check_mesh() {
+    if (const auto problem = mesh_problem(plan_, kv_heads(), gpus_per_node_)) {
+      note(plan_.ep > 1 ? "ep" : plan_.shard_ranks > 0 ? "shard_ranks" : "cp", "{}", *problem);
+    }
+  }
+
+  /// 0: no attention.
+  [[nodiscard]] std::int64_t kv_heads() const {
+    const TransformerConfig* transformer = model_.transformer();
+    return transformer == nullptr ? 0 : transformer->kv_heads;
+  }
+
+  [[nodiscard]] std::int64_t layers() const {
+    if (const auto* transformer = model_.transformer()) return transformer->layers;
+    if (const auto* mlp = std::get_if<MlpConfig>(&model_.shape)) return mlp->layers;
+    const auto& stages = std::get<ResNetConfig>(model_.shape).stages;
+    return std::accumulate(stages.begin(), stages.end(), std::int64_t{0});
+  }
+
+  void check_pipeline() {
+    const std::int64_t chunks = std::int64_t{plan_.pp} * plan_.vpp;
+    if (plan_.pp == 1) {
+      if (plan_.vpp > 1) {
+        note("vpp", "vpp = {} chunks need pp above 1", plan_.vpp);
+      } else if (plan_.schedule == PipelineOrder::interleaved) {
+        note("schedule", "interleaved needs pp and vpp above 1");
+      }
+    } else if (plan_.schedule == PipelineOrder::none) {
+      note("schedule", "pp = {} needs a schedule such as 1f1b", plan_.pp);
+    } else if (plan_.global_batch % (plan_.micro_batch * plan_.dp) == 0) {
+      if (const auto problem = pipeline_problem(plan_.schedule, plan_.pp, plan_.vpp,
+                                                static_cast<int>(plan_.microbatches()))) {
+        note("schedule", "{}", *problem);
+      }
+    }
+    if (!plan_.stages.empty()) {
+      check_stages(chunks);
+      return;
+    }
+    const std::int64_t edges = plan_.short_edges ? 2 : 0;
+    const bool fits = (layers() + edges) % chunks == 0 && (layers() + edges) / chunks >= 1;
+    if (fits || chunks == 1) return;
+    note("pp",
+         "{} layers{} cannot be cut into pp * vpp = {} * {} equal parts; give `stages` (layers of "
+         "every part), {}or a pp * vpp that divides {}",
+         layers(), plan_.short_edges ? ", one less in the first and the last part," : "", plan_.pp,
+         plan_.vpp, plan_.short_edges ? "" : "short_edges, ", layers() + edges);
+  }
+
+  void check_stages(std::int64_t chunks) {
+    const std::int64_t sum =
+        std::accumulate(plan_.stages.begin(), plan_.stages.end(), std::int64_t{0});
+    if (static_cast<std::int64_t>(plan_.stages.size()) != chunks) {
+      note("stages", "stages has {} entries, but pp * vpp = {}", plan_.stages.size(), chunks);
+    } else if (sum != layers()) {
+      note("stages", "stages add up to {} layers, but the model has {}", sum, layers());
+    } else if (std::any_of(plan_.stages.begin(), plan_.stages.end(),
+                           [](int stage) { return stage < 0; })) {
+      note("stages", "a stage cannot have fewer than 0 layers");
+    }
+  }
+
+  void check_exchange() {
+    if (plan_.zero < 0 || plan_.zero > 3)
+      note("zero", "zero = {}; it may be 0, 1, 2 or 3", plan_.zero);
+    if (plan_.exchange != GradientExchange::parameter_server && plan_.servers > 1) {
+      note("servers", "servers = {} goes with exchange parameter_server alone", plan_.servers);
+    }
+    if (plan_.exchange != GradientExchange::parameter_averaging && plan_.average_every > 1) {
+      note("average_every", "average_every = {} goes with exchange parameter_averaging alone",
+           plan_.average_every);
+    }
+    if (plan_.exchange == GradientExchange::all_reduce) return;
+    static constexpr std::array kNames{"all_reduce", "parameter_server", "host_average",
+                                       "parameter_averaging"};
+    const char* name = kNames[static_cast<std::size_t>(plan_.exchange)];
+    if (plan_.tp * plan_.pp * plan_.cp * plan_.ep > 1) {
+      note("exchange", "{} is for data parallelism alone: tp, pp, cp and ep must be 1", name);
+    }
+    if (plan_.zero > 0)
+      note("zero", "zero = {} goes with all_reduce, not with {}", plan_.zero, name);
+    if (plan_.state.offload && plan_.exchange != GradientExchange::parameter_averaging) {
+      note("state.offload", "{} has no offloaded optimizer", name);
+    }
+  }
+
+  /// What tensor parallelism cuts, in words and as a test of a degree.
+  struct Cut {
+    std::string what;
+    std::function<bool(std::int64_t)> fits;
+  };
+
+  [[nodiscard]] static Cut whole(std::string name, std::int64_t size) {
+    return {fmt::format("{} = {}", name, size), [size](std::int64_t tp) { return size % tp == 0; }};
+  }
+
+  /// Runs of tokens between the parts that are cut by heads: in a zigzag every rank has two.
+  [[nodiscard]] Cut sequence_cut(const TransformerConfig& model) const {
+    const int ring = plan_.cp / std::max(1, ulysses_degree(plan_, gpus_per_node_));
+    const bool zigzag = ring > 1 && plan_.zigzag && model.causal;
+    const std::int64_t run = std::int64_t{plan_.cp} * (zigzag ? 2 : 1);
+    const std::int64_t tokens = model.sequence;
+    return {fmt::format("the {} tokens of seq / {} (sequence_parallel)", tokens / run,
+                        zigzag ? "(2 * cp)" : "cp"),
+            [=](std::int64_t tp) { return tokens % (run * tp) == 0; }};
+  }
+
+  [[nodiscard]] std::vector<Cut> tensor_cuts(const TransformerConfig& model) const {
+    std::vector<Cut> out{whole("heads", model.heads), whole("ffn", model.ffn)};
+    const std::int64_t kv = model.kv_heads;
+    out.push_back({fmt::format("kv_heads = {} (nor is it a multiple of that)", kv),
+                   [kv](std::int64_t tp) { return kv % tp == 0 || tp % kv == 0; }});
+    const bool whole_sequence = model.sequence % plan_.cp != 0;  // told as such
+    if (plan_.sequence_parallel && !whole_sequence) out.push_back(sequence_cut(model));
+    if (model.experts) {
+      out.push_back(whole("the experts' ffn", model.experts->ffn));
+      const std::int64_t shared = model.experts->shared * model.experts->shared_ffn;
+      if (shared > 0) out.push_back(whole("the shared experts' ffn", shared));
+    }
+    return out;
+  }
+
+  void check_tensor(const TransformerConfig& model) {
+    const std::vector<Cut> cuts = tensor_cuts(model);
+    std::vector<std::string> failing;
+    for (const Cut& cut : cuts) {
+      if (!cut.fits(plan_.tp)) failing.push_back(cut.what);
+    }
+    if (failing.empty()) return;
+    std::vector<std::int64_t> possible;
+    for (const std::int64_t tp : divisors(model.heads)) {
+      const auto fits = [tp](const Cut& cut) { return cut.fits(tp); };
+      if (std::all_of(cuts.begin(), cuts.end(), fits)) possible.push_back(tp);
+    }
+    note("tp", "tp = {} does not divide {}; it may be {}", plan_.tp, fmt::join(failing, ", "),
+         fmt::join(possible, ", "));
+  }
+
+  void check_context(const TransformerConfig& model) {
+    if (plan_.cp == 1) return;
+    const int ulysses = ulysses_degree(plan_, gpus_per_node_);
+    const int ring = plan_.cp / std::max(1, ulysses);
+    const std::int64_t heads = model.heads / plan_.tp;
+    if (heads % ulysses != 0) {
+      note("cp",
+           "an all-to-all over {} ranks needs heads to divide among them on each tensor-parallel "
+           "rank: heads / tp = {} / {}; at most {}, or cp_kind ring or 2d",
+           ulysses, model.heads, plan_.tp, heads);
+    }
+    const std::int64_t kv = std::max<std::int64_t>(1, model.kv_heads / plan_.tp);
+    if (kv % ulysses != 0 && ulysses % kv != 0) {
+      note("cp",
+           "an all-to-all over {} ranks neither divides the {} heads of keys and values nor is "
+           "a multiple of them",
+           ulysses, kv);
+    }
+    if (ring > 1 && model.attention == AttentionKind::unfused) {
+      note("cp_kind",
+           "ring attention adds up parts with a running softmax: it needs attention flash");
+    }
+    check_ring(model, ring);
+    const bool zigzag = ring > 1 && plan_.zigzag && model.causal;
+    if (zigzag && model.sequence % (2 * plan_.cp) != 0) {
+      const bool plain = model.sequence % plan_.cp == 0;
+      note("cp", "cp = {}: a zigzag cuts seq = {} into 2 * cp = {} equal runs{}", plan_.cp,
+           model.sequence, 2 * plan_.cp, plain ? "; zigzag = false would cut it into cp" : "");
+    } else {
+      divides("cp", plan_.cp, model.sequence, "seq");
+    }
+  }
+
+  /// As Transformer Engine has it: windows with all-to-alls alone (TransformerEngine,
+  /// dot_product_attention/context_parallel.py, attn_forward_func_with_cp).
+  void check_ring(const TransformerConfig& model, int ring) {
+    const bool windowed = model.window && model.window->size < model.sequence;
+    if (ring > 1 && windowed) {
+      note("cp_kind",
+           "ring attention has no windows, and window.size = {} is less than seq = {}; "
+           "cp_kind ulysses has them",
+           model.window->size, model.sequence);
+    }
+    if (model.sinks)
+      note("cp", "cp = {}: context parallelism has no attention with sinks", plan_.cp);
+  }
+
+  void check_experts(const TransformerConfig& model) {
+    if (!model.experts) {
+      if (plan_.ep > 1) note("ep", "ep = {}, but the model has no experts", plan_.ep);
+      return;
+    }
+    divides("ep", plan_.ep, model.experts->experts, "experts");
+    const auto most =
+        static_cast<double>(model.experts->experts) / static_cast<double>(model.experts->top_k);
+    if (plan_.expert_skew.value_or(1) > most) {
+      note("expert_skew",
+           "expert_skew = {}: no expert can have more than experts / top_k = {} times the mean",
+           *plan_.expert_skew, most);
+    }
+  }
+
+  void check_other_model() {
+    if (plan_.cp > 1) note("cp", "cp = {}, but {} has no sequence to cut", plan_.cp, model_.name);
+    if (plan_.ep > 1) note("ep", "ep = {}, but {} has no experts", plan_.ep, model_.name);
+    if (plan_.sequence_parallel) {
+      note("sequence_parallel", "{} has no sequence to cut", model_.name);
+    }
+    if (const auto* mlp = std::get_if<MlpConfig>(&model_.shape)) {
+      divides("tp", plan_.tp, mlp->ffn, "ffn");
+    } else if (plan_.tp > 1) {
+      note("tp", "tp = {}, but convolutions are not cut", plan_.tp);
+    }
+  }
+
+  const ModelConfig& model_;
+  const ParallelConfig& plan_;
+  int ranks_;
+  int gpus_per_node_;
+  std::vector<LayoutProblem> out_;
+};
+
+}  // namespace
+
+std::vector<LayoutProblem> layout_problems(const ModelConfig& model, const ParallelConfig& parallel,
+                                           int cluster_ranks, int gpus_per_node) {
+  return Plan{model, parallel, cluster_ranks, gpus_per_node}.problems();
+}
+
+}  // namespace lockstep

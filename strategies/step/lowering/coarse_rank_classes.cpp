@@ -1,0 +1,158 @@
+#include "strategies/step/lowering/coarse_rank_classes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "sim/program/communicator.hpp"
+#include "sim/symmetry/reuse/key.hpp"
+
+namespace lockstep {
+
+namespace {
+
+using Kind = OperationKind;
+
+/// What distinguishes two ways of being in touch.
+std::vector<int> name_of(const TrainingStepCommunication& of) {
+  if (of.kind == Kind::collective) return {0, static_cast<int>(of.communicator)};
+  std::vector<int> out{of.kind == Kind::send ? 1 : 2, of.how.offset};
+  for (const AtomId atom : of.how.over) out.push_back(static_cast<int>(atom));
+  return out;
+}
+
+}  // namespace
+
+CoarseRankClasses::CoarseRankClasses(const Program& program, const std::vector<RoleProgram>& roles,
+                                     const std::map<int, double>& speeds)
+    : program_{program}, speeds_{speeds}, communications_{program, roles} {
+  const int all = program.mesh.ranks() + hosts_of(program);
+  for (int rank = 0; rank < all; ++rank) role_.push_back(role_played(program, rank));
+  find_touches();
+  begin();
+  while (refine()) {
+  }
+  number();
+}
+
+double CoarseRankClasses::speed(int rank) const {
+  const auto found = speeds_.find(rank);
+  return found == speeds_.end() ? 1.0 : found->second;
+}
+
+void CoarseRankClasses::find_touches() {
+  std::map<std::vector<int>, std::size_t> known;
+  for (std::size_t rank = 0; rank < role_.size(); ++rank)
+    add_touches(static_cast<int>(rank), known);
+}
+
+void CoarseRankClasses::add_touches(int rank, std::map<std::vector<int>, std::size_t>& known) {
+  for (const std::uint32_t id : communications_.of_role(role_[static_cast<std::size_t>(rank)])) {
+    const TrainingStepCommunication& how = communications_[id];
+    const auto [found, is_new] = known.try_emplace(name_of(how), touches_.size());
+    if (is_new) touches_.push_back({&how, std::vector(role_.size(), kNobody)});
+    const int with = how.kind == Kind::collective ? communications_.member(id, rank, 0)
+                                                  : communications_.peer(id, rank);
+    touches_[found->second].with[static_cast<std::size_t>(rank)] = static_cast<std::uint32_t>(with);
+  }
+}
+
+/// Kinds by role and speed.
+void CoarseRankClasses::begin() {
+  std::map<std::pair<std::size_t, double>, std::uint32_t> known;
+  for (std::size_t rank = 0; rank < role_.size(); ++rank) {
+    const std::pair seen{role_[rank], speed(static_cast<int>(rank))};
+    kind_of_.push_back(known.try_emplace(seen, known.size()).first->second);
+  }
+  colours_ = known.size();
+}
+
+/// Parts those that are in touch with different kinds. False where there were none.
+bool CoarseRankClasses::refine() {
+  std::vector<fold::KeyBuilder> keys(role_.size());
+  for (std::size_t rank = 0; rank < role_.size(); ++rank) keys[rank].add(kind_of_[rank]);
+  std::vector<fold::Key> sums;
+  for (const Peering& touch : touches_) {
+    const bool meets = touch.how->kind == Kind::collective;
+    sums.assign(role_.size(), {});
+    for (std::size_t rank = 0; meets && rank < role_.size(); ++rank)
+      if (touch.with[rank] != kNobody)
+        sums[touch.with[rank]] += fold::KeyBuilder{}.add(kind_of_[rank]).key();
+    for (std::size_t rank = 0; rank < role_.size(); ++rank) {
+      const std::uint32_t with = touch.with[rank];
+      if (with == kNobody) continue;
+      if (meets) keys[rank].add(sums[with]);
+      if (!meets) keys[rank].add(kind_of_[with]);
+    }
+  }
+  std::map<fold::Key, std::uint32_t> known;
+  for (std::size_t rank = 0; rank < role_.size(); ++rank)
+    kind_of_[rank] = known.try_emplace(keys[rank].key(), known.size()).first->second;
+  return std::exchange(colours_, known.size()) < known.size();
+}
+
+/// Kinds are numbered by their first ranks as they are found.
+void CoarseRankClasses::number() {
+  representatives_.assign(colours_, -1);
+  members_.assign(colours_, 0);
+  for (std::size_t rank = 0; rank < role_.size(); ++rank)
+    if (members_[kind_of_[rank]]++ == 0) representatives_[kind_of_[rank]] = static_cast<int>(rank);
+}
+
+/// The others that a rank is in touch with, in order.
+std::vector<std::uint32_t> CoarseRankClasses::peers_of(const Peering& touch,
+                                                       std::uint32_t rank) const {
+  if (touch.with[rank] == kNobody) return {};
+  if (touch.how->kind != Kind::collective) return {touch.with[rank]};
+  std::vector<std::uint32_t> out;
+  for (std::uint32_t other = 0; other < touch.with.size(); ++other)
+    if (other != rank && touch.with[other] == touch.with[rank]) out.push_back(other);
+  return out;
+}
+
+std::string CoarseRankClasses::difference(std::uint32_t of, std::uint32_t usual) const {
+  const int own = representatives_[of];
+  const int other = representatives_[usual];
+  if (speed(own) != speed(other)) return fmt::format("computes at {} of the speed", speed(own));
+  // What it is in touch with and the other is not: the rarest.
+  const Peering* by = nullptr;
+  std::uint32_t rarest = kNobody;
+  for (const Peering& touch : touches_) {
+    std::set<std::uint32_t> known{of};
+    for (const std::uint32_t rank : peers_of(touch, static_cast<std::uint32_t>(other)))
+      known.insert(kind_of_[rank]);
+    for (const std::uint32_t rank : peers_of(touch, static_cast<std::uint32_t>(own))) {
+      if (known.contains(kind_of_[rank])) continue;
+      if (by != nullptr && members_[kind_of_[rank]] >= members_[kind_of_[rarest]]) continue;
+      by = &touch;
+      rarest = rank;
+    }
+  }
+  if (by == nullptr) return "is in groups of other kinds";
+  if (by->how->kind == Kind::send) return fmt::format("sends to rank {}", rarest);
+  if (by->how->kind == Kind::receive) return fmt::format("receives from rank {}", rarest);
+  return fmt::format("is in one {} group with rank {}", by->how->how.group, rarest);
+}
+
+std::vector<RankEquivalenceClass> CoarseRankClasses::describe() const {
+  std::vector<RankEquivalenceClass> out;
+  for (std::size_t kind = 0; kind < members_.size(); ++kind)
+    out.push_back({representatives_[kind],
+                   role_[static_cast<std::size_t>(representatives_[kind])],
+                   members_[kind],
+                   {}});
+  std::map<std::size_t, std::uint32_t> usual;  // by role
+  for (std::uint32_t kind = 0; kind < out.size(); ++kind) {
+    const auto largest = usual.try_emplace(out[kind].role, kind).first;
+    if (out[kind].members > out[largest->second].members) largest->second = kind;
+  }
+  const std::size_t described = std::min(out.size(), RankEquivalenceClass::kMostDescribed);
+  for (std::uint32_t kind = 0; kind < described; ++kind)
+    if (kind != usual.at(out[kind].role))
+      out[kind].difference = difference(kind, usual.at(out[kind].role));
+  return out;
+}
+
+}  // namespace lockstep

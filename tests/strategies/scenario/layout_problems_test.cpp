@@ -1,0 +1,346 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "tests/strategies/step/step_under_test.hpp"
+
+/// Layouts that cannot be: one sentence each, with the key, the value and what would be possible.
+
+namespace lockstep::test {
+namespace {
+
+/// 8 layers, 16 heads, 4 of keys, ffn 256, seq 96.
+[[nodiscard]] TransformerConfig gpt() {
+  TransformerConfig out;
+  out.layers = 8;
+  out.hidden = 64;
+  out.heads = 16;
+  out.kv_heads = 4;
+  out.sequence = 96;
+  out.vocabulary = 128;
+  return out;
+}
+
+[[nodiscard]] TransformerConfig moe() {
+  TransformerConfig out = gpt();
+  out.experts = ExpertsConfig{};
+  out.experts->experts = 8;
+  out.experts->ffn = 128;
+  return out;
+}
+
+class Check {
+ public:
+  Check(ModelConfig model, ParallelConfig with) : model_{std::move(model)}, with_{with} {}
+  Check(TransformerConfig shape, ParallelConfig with) : Check{transformer(shape), with} {}
+
+  /// There is one problem, with this key, which says all of `parts`.
+  void says(const std::string& key, std::initializer_list<const char*> parts) const {
+    const auto problems = found();
+    REQUIRE(problems.size() == 1);
+    CAPTURE(problems[0].message);
+    CHECK(problems[0].key == "parallel." + key);
+    for (const char* part : parts) {
+      CAPTURE(part);
+      CHECK(problems[0].message.find(part) != std::string::npos);
+    }
+    // A sentence for the line of a list: no capital at the start, no full stop at the end.
+    CHECK(problems[0].message.find('\n') == std::string::npos);
+    CHECK(problems[0].message.back() != '.');
+  }
+
+  void is_possible() const { CHECK(found().empty()); }
+
+ private:
+  [[nodiscard]] std::vector<LayoutProblem> found() const {
+    return layout_problems(model_, with_, with_.ranks(), 8);
+  }
+
+  ModelConfig model_;
+  ParallelConfig with_;
+};
+
+[[nodiscard]] ParallelConfig with_tp(int tp) {
+  ParallelConfig out;
+  out.tp = tp;
+  return out;
+}
+
+[[nodiscard]] ParallelConfig with_pp(int pp, PipelineOrder schedule, std::int64_t batch = 8) {
+  ParallelConfig out;
+  out.pp = pp;
+  out.schedule = schedule;
+  out.global_batch = batch;
+  return out;
+}
+
+[[nodiscard]] ParallelConfig with_cp(int cp, ContextKind kind) {
+  ParallelConfig out;
+  out.cp = cp;
+  out.cp_kind = kind;
+  return out;
+}
+
+[[nodiscard]] ParallelConfig with_dp(int dp) {
+  ParallelConfig out;
+  out.dp = dp;
+  out.global_batch = dp;
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a possible layout has no problem") {
+  Check{gpt(), ParallelConfig{}}.is_possible();
+  Check{moe(), ParallelConfig{}}.is_possible();
+}
+
+TEST_CASE("ranks other than the cluster's") {
+  ParallelConfig with = with_dp(4);
+  with.tp = 2;
+  const auto problems = layout_problems(transformer(gpt()), with, 16, 8);
+  REQUIRE(problems.size() == 1);
+  CHECK(problems[0].key == "parallel.dp");
+  CHECK(problems[0].message ==
+        "dp * pp * cp * tp = 4 * 1 * 1 * 2 = 8, but the cluster has 16 GPUs; dp = 8 would fill it");
+  // Where no dp would fill it none is named.
+  const auto odd = layout_problems(transformer(gpt()), with, 15, 8);
+  CHECK(odd.at(0).message.find("would fill") == std::string::npos);
+}
+
+TEST_CASE("products of degrees beyond 32 bits are told as they are, and nothing is made of them") {
+  ParallelConfig with;
+  with.tp = with.pp = 65536;  // 2^32, which is 0 in 32 bits
+  const auto square = layout_problems(transformer(gpt()), with, 8, 8);
+  REQUIRE(square.size() == 1);
+  CHECK(square[0].key == "parallel.dp");
+  CHECK(square[0].message ==
+        "dp * pp * cp * tp = 1 * 65536 * 1 * 65536 = 4294967296, but the cluster has 8 GPUs");
+  with.dp = 3033169;  // 3033169 * 24 * 59 = 2^32 + 8, which is 8 in 32 bits
+  with.tp = 24;
+  with.pp = 59;
+  CHECK(layout_problems(transformer(gpt()), with, 8, 8).at(0).message.find("4294967304") !=
+        std::string::npos);
+  with.dp = with.tp = with.pp = with.cp = 1 << 24;  // 2^96
+  CHECK(layout_problems(transformer(gpt()), with, 8, 8)
+            .at(0)
+            .message.find("79228162514264337593543950336") != std::string::npos);
+}
+
+TEST_CASE("degrees below one, and nothing else said before they are mended") {
+  for (const char* key : {"dp", "tp", "pp", "cp", "ep", "vpp"}) {
+    ParallelConfig with;
+    const std::string of = key;
+    int& degree = of == "dp"   ? with.dp
+                  : of == "tp" ? with.tp
+                  : of == "pp" ? with.pp
+                  : of == "cp" ? with.cp
+                  : of == "ep" ? with.ep
+                               : with.vpp;
+    degree = 0;
+    const auto problems = layout_problems(transformer(gpt()), with, 8, 8);
+    REQUIRE(problems.size() == 1);
+    CHECK(problems[0].key == "parallel." + of);
+    CHECK(problems[0].message == of + " = 0, but there must be at least 1");
+  }
+}
+
+TEST_CASE("an order that leaves out an axis or names one twice") {
+  ParallelConfig with;
+  with.order = {"tp", "cp", "dp"};
+  Check{gpt(), with}.says("order", {"tp, cp, dp and pp", "each once"});
+  with.order = {"tp", "cp", "dp", "dp"};
+  Check{gpt(), with}.says("order", {"each once"});
+}
+
+TEST_CASE("a batch that does not divide") {
+  ParallelConfig with = with_dp(4);
+  with.micro_batch = 2;
+  with.global_batch = 20;
+  Check{gpt(), with}.says("global_batch", {"20", "micro_batch * dp = 2 * 4 = 8", "16 or 24"});
+  with.global_batch = 4;
+  Check{gpt(), with}.says("global_batch", {"8 would be"});
+}
+
+TEST_CASE("tensor parallelism: heads, keys and inner dimension") {
+  TransformerConfig shape = gpt();
+  shape.ffn = 3 * 256;
+  shape.kv_heads = 3;
+  Check{shape, with_tp(3)}.says("tp", {"tp = 3", "heads = 16", "it may be 1"});
+  shape = gpt();
+  shape.ffn = 4 * 65;
+  Check{shape, with_tp(8)}.says("tp", {"tp = 8", "ffn = 260"});
+  shape = gpt();
+  shape.heads = 12;
+  shape.head_size = 8;
+  shape.ffn = 256 * 3;
+  shape.kv_heads = 4;
+  Check{shape, with_tp(6)}.says("tp", {"tp = 6", "kv_heads = 4"});
+  // Fewer heads of keys than ranks is possible where these are a multiple of them.
+  Check{gpt(), with_tp(8)}.is_possible();
+}
+
+TEST_CASE("sequence parallelism: the sequence is cut by tensor parallelism") {
+  TransformerConfig shape = gpt();
+  shape.sequence = 90;
+  ParallelConfig with = with_tp(4);
+  Check{shape, with}.is_possible();
+  with.sequence_parallel = true;
+  Check{shape, with}.says("tp", {"tp = 4", "90", "sequence_parallel"});
+}
+
+TEST_CASE("pipeline: layers that cannot be cut, and stages that do not add up") {
+  ParallelConfig with = with_pp(3, PipelineOrder::one_f_one_b, 6);
+  Check{gpt(), with}.says("pp", {"8 layers", "pp * vpp = 3 * 1", "`stages`", "divides 8"});
+  with.stages = {3, 3, 2};
+  Check{gpt(), with}.is_possible();
+  with.stages = {3, 3, 3};
+  Check{gpt(), with}.says("stages", {"9 layers", "the model has 8"});
+  with.stages = {4, 4};
+  Check{gpt(), with}.says("stages", {"2 entries", "pp * vpp = 3"});
+  with.stages = {9, 0, -1};
+  Check{gpt(), with}.says("stages", {"fewer than 0"});
+}
+
+TEST_CASE("pipeline: shorter edges") {
+  // One layer less in the first and the last part: 10 have to divide.
+  ParallelConfig with = with_pp(5, PipelineOrder::one_f_one_b, 5);
+  with.short_edges = true;
+  Check{gpt(), with}.is_possible();
+  with = with_pp(4, PipelineOrder::one_f_one_b);
+  with.short_edges = true;
+  Check{gpt(), with}.says("pp", {"8 layers, one less in the first and the last", "divides 10"});
+}
+
+TEST_CASE("pipeline: schedules and what they need") {
+  Check{gpt(), with_pp(2, PipelineOrder::none)}.says("schedule", {"pp = 2", "1f1b"});
+  Check{gpt(), with_pp(2, PipelineOrder::interleaved)}.says("schedule", {"vpp", "at least 2"});
+  ParallelConfig with = with_pp(2, PipelineOrder::interleaved, 5);
+  with.vpp = 2;
+  Check{gpt(), with}.says("schedule", {"multiples of pp", "4 or 6", "not 5"});
+  with = with_pp(2, PipelineOrder::gpipe);
+  with.vpp = 2;
+  Check{gpt(), with}.says("schedule", {"2 chunks", "interleaved"});
+  with = ParallelConfig{};
+  with.vpp = 2;
+  Check{gpt(), with}.says("vpp", {"vpp = 2", "pp above 1"});
+}
+
+TEST_CASE("ulysses: at most as many ranks as heads, keys replicated or cut") {
+  Check{gpt(), with_cp(16, ContextKind::ulysses)}.is_possible();
+  TransformerConfig shape = gpt();
+  shape.sequence = 128;
+  Check{shape, with_cp(32, ContextKind::ulysses)}.says(
+      "cp", {"32 ranks", "heads / tp = 16 / 1", "at most 16", "cp_kind ring"});
+  ParallelConfig with = with_cp(8, ContextKind::ulysses);
+  with.tp = 4;
+  Check{shape, with}.says("cp", {"8 ranks", "16 / 4", "at most 4"});
+  shape.heads = 12;
+  shape.head_size = 8;
+  shape.sequence = 96;
+  Check{shape, with_cp(6, ContextKind::ulysses)}.says("cp", {"6 ranks", "4 heads of keys"});
+}
+
+TEST_CASE("ring attention: fused attention, and twice as many parts for zigzag") {
+  TransformerConfig shape = gpt();
+  shape.attention = AttentionKind::unfused;
+  Check{shape, with_cp(2, ContextKind::ring)}.says("cp_kind", {"flash"});
+  Check{shape, with_cp(2, ContextKind::ulysses)}.is_possible();
+  shape = gpt();
+  shape.sequence = 36;
+  Check{shape, with_cp(4, ContextKind::ring)}.says("cp", {"36", "2 * cp", "zigzag"});
+  ParallelConfig with = with_cp(4, ContextKind::ring);
+  with.zigzag = false;
+  Check{shape, with}.is_possible();
+}
+
+TEST_CASE("both kinds: the inner one divides") {
+  ParallelConfig with = with_cp(6, ContextKind::both);
+  with.ulysses = 4;
+  Check{gpt(), with}.says("cp", {"ulysses = 4", "cp = 6"});
+}
+
+TEST_CASE("experts: their number, the ranks, a model that has none") {
+  ParallelConfig with = with_dp(3);
+  with.ep = 3;
+  Check{moe(), with}.says("ep", {"ep = 3", "experts = 8", "1, 2, 4, 8"});
+  with = with_dp(4);
+  with.ep = 8;
+  Check{moe(), with}.says("ep", {"ep = 8", "dp * cp = 4"});
+  with.ep = 2;
+  Check{gpt(), with}.says("ep", {"ep = 2", "no experts"});
+  TransformerConfig shared = moe();
+  shared.experts->shared = 1;
+  shared.experts->shared_ffn = 130;
+  Check{shared, with_tp(4)}.says("tp", {"tp = 4", "shared", "130", "it may be 1, 2"});
+}
+
+TEST_CASE("ZeRO: stages, shards") {
+  ParallelConfig with = with_dp(4);
+  with.zero = 4;
+  Check{gpt(), with}.says("zero", {"zero = 4", "0, 1, 2 or 3"});
+  with.zero = 2;
+  with.shard_ranks = 3;
+  Check{gpt(), with}.says("shard_ranks", {"shard_ranks = 3", "dp * cp = 4"});
+}
+
+TEST_CASE("exchanges by hosts are for data parallelism alone") {
+  for (const auto& [exchange, name] :
+       {std::pair{GradientExchange::parameter_server, "parameter_server"},
+        std::pair{GradientExchange::host_average, "host_average"},
+        std::pair{GradientExchange::parameter_averaging, "parameter_averaging"}}) {
+    CAPTURE(name);
+    ParallelConfig with = with_dp(2);
+    with.exchange = exchange;
+    Check{gpt(), with}.is_possible();
+    with.tp = 2;
+    Check{gpt(), with}.says("exchange", {name, "tp, pp, cp and ep must be 1"});
+    with.tp = 1;
+    with.zero = 1;
+    Check{gpt(), with}.says("zero", {"zero = 1", "all_reduce", name});
+  }
+}
+
+TEST_CASE("an offloaded optimizer has its gradients on the GPU") {
+  ParallelConfig with = with_dp(2);
+  with.exchange = GradientExchange::parameter_server;
+  with.state.offload = true;
+  Check{gpt(), with}.says("state.offload", {"parameter_server"});
+}
+
+TEST_CASE("models without a sequence") {
+  ModelConfig mlp;
+  mlp.name = "two-layer MLP";
+  mlp.shape = MlpConfig{64, 256, 4, ActivationFunction::relu, false};
+  Check{mlp, with_tp(2)}.is_possible();
+  Check{mlp, with_tp(3)}.says("tp", {"tp = 3", "ffn = 256"});
+  Check{mlp, with_cp(2, ContextKind::ring)}.says("cp", {"cp = 2", "two-layer MLP", "no sequence"});
+  ParallelConfig with = with_dp(2);
+  with.ep = 2;
+  Check{mlp, with}.says("ep", {"ep = 2", "no experts"});
+  with = with_tp(2);
+  with.sequence_parallel = true;
+  Check{mlp, with}.says("sequence_parallel", {"no sequence"});
+  ModelConfig resnet;
+  resnet.name = "ResNet-50";
+  resnet.shape = ResNetConfig{};
+  Check{resnet, with_dp(4)}.is_possible();
+  Check{resnet, with_tp(2)}.says("tp", {"tp = 2", "convolutions"});
+}
+
+TEST_CASE("all problems of a layout are told at once") {
+  ParallelConfig with = with_tp(3);
+  with.global_batch = 7;
+  with.micro_batch = 2;
+  const auto problems = layout_problems(transformer(gpt()), with, 8, 8);
+  const auto told = [&](const char* key) {
+    return std::any_of(problems.begin(), problems.end(), [&](const LayoutProblem& one) {
+      return one.key == std::string{"parallel."} + key;
+    });
+  };
+  CHECK(told("dp"));  // 3 ranks of 8
+  CHECK(told("global_batch"));
+  CHECK(told("tp"));
+}
+
+}  // namespace lockstep::test
