@@ -92,7 +92,9 @@ void read_stack(ObjectReader& in, Parts& parts, const ScenarioFolders& folders) 
   const auto at = in.optional("stack");
   if (!at) return;
   parts.stack = at->string();
-  if (at->is_string()) (void)find_file(*at, parts.stack, "software stack", "stacks", folders);
+  if (!at->is_string()) return;
+  const auto file = find_file(*at, parts.stack, "software stack", "stacks", folders);
+  if (file) parts.stack = name_of_file(parts.stack, *file, folders);
 }
 
 /// The default where the scenario names no stack.

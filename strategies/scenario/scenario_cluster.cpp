@@ -88,6 +88,7 @@ NamedCluster read_named(const ValueReader& at, const ScenarioFolders& folders) {
   const auto read_name = [&](const ValueReader& name) {
     named.name = name.string();
     named.path = find_file(name, named.name, "cluster", "clusters", folders);
+    if (named.path) named.name = name_of_file(named.name, *named.path, folders);
   };
   if (at.is_string()) {
     read_name(at);
@@ -124,13 +125,37 @@ std::optional<ClusterFile> load(const ValueReader& at, const NamedCluster& named
   });
 }
 
-std::optional<Device> find_device(const ValueReader& at, const std::string& id,
-                                  const std::filesystem::path& cluster,
-                                  const ScenarioFolders& folders) {
+/// The device that the cluster's file names; problems are placed in that file.
+std::optional<std::filesystem::path> device_of_file(const std::filesystem::path& cluster,
+                                                    const ScenarioFolders& folders) {
+  const JsonDocument document = read_json(cluster);
+  const auto* root = document.root.get_if<JsonObject>();
+  const JsonValue* value = root == nullptr ? nullptr : find_member(*root, "device");
+  Problems problems{cluster.string()};
+  const ValueReader in_file{value, "/device", problems};
+  auto path = find_file(in_file, value == nullptr ? "host" : in_file.string(), "device", "devices",
+                        {cluster.parent_path(), folders.configs});
+  problems.throw_if_any();
+  return path;
+}
+
+std::optional<std::filesystem::path> device_path(const ValueReader& at, const NamedCluster& named,
+                                                 const std::string& id,
+                                                 const ScenarioFolders& folders) {
   std::error_code ignored;
-  const auto beside = cluster.parent_path() / "../devices" / (id + ".json");
-  const bool there = std::filesystem::exists(beside, ignored);
-  const auto path = there ? beside : find_file(at, id, "device", "devices", folders);
+  const auto near = named.path->parent_path() / "../devices" / (id + ".json");
+  if (std::filesystem::exists(near, ignored)) return near;
+  if (named.gpu) {
+    const JsonValue* gpu = find_member(*at.value()->get_if<JsonObject>(), "gpu");
+    return find_file({gpu, at.pointer() + "/gpu", at.problems()}, id, "device", "devices", folders);
+  }
+  const auto found = or_noted(at.problems(), [&] { return device_of_file(*named.path, folders); });
+  return found ? *found : std::nullopt;
+}
+
+std::optional<Device> find_device(const ValueReader& at, const NamedCluster& named,
+                                  const std::string& id, const ScenarioFolders& folders) {
+  const auto path = device_path(at, named, id, folders);
   if (!path) return std::nullopt;
   auto device = or_noted(at.problems(), [&] { return load_device(*path); });
   if (!device || device->kind == DeviceKind::kGpu) return device;
@@ -159,7 +184,7 @@ std::optional<ReadCluster> read_file(const ValueReader& at, int servers,
   if (!named.path) return std::nullopt;
   auto file = load(at, named, servers);
   if (!file) return std::nullopt;
-  auto device = find_device(at, named.gpu.value_or(file->device), *named.path, folders);
+  auto device = find_device(at, named, named.gpu.value_or(file->device), folders);
   if (!device) return std::nullopt;
   JsonValue resolved = resolved_name(named, *file, *device);
   return ReadCluster{{file->name, std::move(file->cluster), *std::move(device)},

@@ -2,11 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <system_error>
 
-#include "sim/config/complaint.hpp"
-#include "topologies/devices/device.hpp"
+#include "topologies/files/config_names.hpp"
 
 namespace lockstep {
 namespace {
@@ -27,6 +25,15 @@ std::optional<fs::path> find_path(const ValueReader& at, std::string_view name,
   return std::nullopt;
 }
 
+/// A file next to the scenario that is named without ".json"; never the scenario itself.
+std::optional<fs::path> find_local(const ValueReader& at, std::string_view name,
+                                   const fs::path& folder) {
+  std::error_code ignored;
+  const fs::path path = (folder / (std::string{name} + ".json")).lexically_normal();
+  const bool itself = fs::equivalent(path, at.problems().file(), ignored);
+  return !itself && fs::is_regular_file(path, ignored) ? std::optional{path} : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<fs::path> find_file(const ValueReader& at, std::string_view name,
@@ -34,14 +41,20 @@ std::optional<fs::path> find_file(const ValueReader& at, std::string_view name,
                                   const ScenarioFolders& folders) {
   if (name.empty()) return std::nullopt;  // has been noted
   if (is_path(name)) return find_path(at, name, folders.scenario);
-  const fs::path shipped = folders.configs / folder;
-  const auto ids = or_noted(at.problems(), [&] { return device_ids(shipped); });
-  if (!ids) return std::nullopt;
-  if (std::find(ids->begin(), ids->end(), name) != ids->end()) {
-    return shipped / (std::string{name} + ".json");
-  }
-  at.note(complain_of_name(noun, name, {ids->begin(), ids->end()}));
+  const auto names = or_noted(at.problems(), [&] { return ConfigNames{folders.configs, folder}; });
+  if (!names) return std::nullopt;
+  if (const auto id = names->known(name)) return names->file_of(*id);
+  if (auto local = find_local(at, name, folders.scenario)) return local;
+  if (const auto id = names->meant(name)) return names->file_of(*id);
+  at.note(names->complaint(noun, name));
   return std::nullopt;
+}
+
+std::string name_of_file(std::string_view written, const fs::path& file,
+                         const ScenarioFolders& folders) {
+  const fs::path shipped = folders.configs.lexically_normal();
+  const bool is_shipped = file.lexically_normal().parent_path().parent_path() == shipped;
+  return is_path(written) || !is_shipped ? std::string{written} : file.stem().string();
 }
 
 }  // namespace lockstep

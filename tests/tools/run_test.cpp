@@ -124,8 +124,8 @@ TEST_CASE("what is no scenario is refused once") {
   check_refused("lockstep run configs/scenarios",
                 "configs/scenarios: error: this is a directory; expected a JSON file\n"
                 "1 error; nothing was run");
-  check_refused("lockstep run mlp-two-gpu",
-                "lockstep: error: no scenario named \"mlp-two-gpu\"; did you mean "
+  check_refused("lockstep run mlp-tow-gpus",
+                "lockstep: error: no scenario named \"mlp-tow-gpus\"; did you mean "
                 "\"mlp-two-gpus\"?");
   const TemporaryFile model(R"({"model_type": "llama", "hidden_size": 4096})");
   check_refused("lockstep run " + model.path(),

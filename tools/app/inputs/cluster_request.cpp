@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "sim/config/config_error.hpp"
-#include "sim/config/did_you_mean.hpp"
 #include "strategies/scenario/scenario.hpp"
 #include "tools/app/errors.hpp"
 #include "topologies/failures/link_changes.hpp"
 #include "topologies/failures/reachability.hpp"
 #include "topologies/failures/rerouted.hpp"
+#include "topologies/files/config_names.hpp"
 
 namespace lockstep::app {
 
@@ -21,40 +21,54 @@ RoutePolicy ClusterRequest::policy() const {
   throw RequestError("routes", "expected auto, ecmp or shortest, got \"" + routes + "\"");
 }
 
+namespace {
+
+/// A file that is named by its path.
+bool is_path(const std::string& name) {
+  std::error_code ignored;
+  return name.find('/') != std::string::npos || name.find(".json") != std::string::npos ||
+         (!name.empty() && fs::exists(name, ignored));
+}
+
+/// The complaint, with the command that lists the names instead of all of them.
+std::string no_such(const ConfigNames& names, const std::string& noun, const std::string& name) {
+  const std::string text = names.complaint(noun, name);
+  const std::size_t list = text.find("; there are ");
+  return list == std::string::npos
+             ? text
+             : text.substr(0, list) + "; `lockstep list " + noun + "s` names them";
+}
+
+}  // namespace
+
 /// A name without a slash or ".json" is that of a shipped cluster or scenario, unless there is such
 /// a file.
 std::string ClusterRequest::path() const {
-  std::error_code ignored;
-  const bool bare = cluster.find('/') == std::string::npos &&
-                    cluster.find(".json") == std::string::npos && !fs::exists(cluster, ignored);
-  if (!bare) return cluster;
-  const std::string scenario = config_folder() + "/scenarios/" + cluster + ".json";
-  const std::string shipped = config_folder() + "/clusters/" + cluster + ".json";
-  return !fs::exists(shipped, ignored) && fs::exists(scenario, ignored) ? scenario : shipped;
+  if (is_path(cluster)) return cluster;
+  const ConfigNames clusters{config_folder(), "clusters"};
+  if (const auto id = clusters.known(cluster)) return clusters.file_of(*id).string();
+  const ConfigNames scenarios{config_folder(), "scenarios"};
+  if (const auto id = scenarios.known(cluster)) return scenarios.file_of(*id).string();
+  if (const auto id = clusters.meant(cluster)) return clusters.file_of(*id).string();
+  throw RequestError("cluster", no_such(clusters, "cluster", cluster));
 }
 
 namespace {
 
-/// `no cluster named "stra"; did you mean "star"?`, or which command lists them.
-std::string no_such(const std::string& noun, const std::string& name, const std::string& folder) {
-  const auto ids = device_ids(folder);
-  const std::vector<std::string_view> candidates(ids.begin(), ids.end());
-  const std::string message = "no " + noun + " named " + in_quotes(name) + "; ";
-  if (const auto meant = did_you_mean(name, candidates))
-    return message + "did you mean " + in_quotes(*meant) + "?";
-  return message + "`lockstep list " + noun + "s` names them";
-}
-
-/// The device that a cluster file names: from the devices next to the cluster's own folder, else
-/// from the shipped ones.
-std::optional<fs::path> device_file(const std::string& cluster_path, const std::string& id) {
+/// The device that a cluster file names: from the devices next to the cluster's own folder, else a
+/// shipped one, else one next to the cluster.
+std::optional<fs::path> device_file(const std::string& cluster_path, const std::string& id,
+                                    const ConfigNames& shipped) {
   if (id.find('/') != std::string::npos) return std::nullopt;
   std::error_code ignored;
-  for (const fs::path& folder :
-       {fs::path(cluster_path).parent_path() / "../devices", fs::path(config_folder()) / "devices"})
-    if (const fs::path file = folder / (id + ".json"); fs::exists(file, ignored))
-      return file.lexically_normal();
-  return std::nullopt;
+  const fs::path folder = fs::path(cluster_path).parent_path();
+  const fs::path near = folder / "../devices" / (id + ".json");
+  if (fs::exists(near, ignored)) return near.lexically_normal();
+  if (const auto known = shipped.known(id)) return shipped.file_of(*known);
+  const fs::path local = folder / (id + ".json");
+  if (local != cluster_path && fs::exists(local, ignored)) return local.lexically_normal();
+  const auto meant = shipped.meant(id);
+  return meant ? std::optional{shipped.file_of(*meant)} : std::nullopt;
 }
 
 /// Reads the device that the document names; notes if there is none, or what it has wrong.
@@ -64,7 +78,8 @@ std::optional<Device> read_device_of(const JsonDocument& document, Problems& pro
   const auto* given = value != nullptr ? value->get_if<std::string>() : nullptr;
   if (value != nullptr && given == nullptr) return std::nullopt;  // the cluster's reader says so
   const std::string id = given != nullptr ? *given : "host";
-  const auto file = device_file(document.file, id);
+  const ConfigNames shipped{config_folder(), "devices"};
+  const auto file = device_file(document.file, id, shipped);
   try {
     if (file) return load_device(*file);
   } catch (const ConfigError& error) {
@@ -72,7 +87,7 @@ std::optional<Device> read_device_of(const JsonDocument& document, Problems& pro
     return std::nullopt;
   }
   problems.note(value != nullptr ? value->at : document.root.at, "/device",
-                no_such("device", id, config_folder() + "/devices"));
+                no_such(shipped, "device", id));
   return std::nullopt;
 }
 
@@ -188,18 +203,14 @@ LoadedCluster cluster_of_scenario(const std::string& file) {
 }  // namespace
 
 Device find_device(const std::string& field, const std::string& id) {
-  const fs::path file = fs::path(config_folder()) / "devices" / (id + ".json");
-  std::error_code ignored;
-  if (id.find('/') != std::string::npos || !fs::exists(file, ignored))
-    throw RequestError(field, no_such("device", id, config_folder() + "/devices"));
-  return load_device(file);
+  const ConfigNames names{config_folder(), "devices"};
+  const auto meant = names.meant(id);
+  if (!meant) throw RequestError(field, no_such(names, "device", id));
+  return load_device(names.file_of(*meant));
 }
 
 LoadedCluster ClusterRequest::load(int extra_hosts) const {
-  std::error_code ignored;
   const std::string from = path();
-  if (from != cluster && !fs::exists(from, ignored))
-    throw RequestError("cluster", no_such("cluster", cluster, config_folder() + "/clusters"));
   const JsonDocument document = read_json(from);
   if (is_scenario(document)) {
     if (nodes || ranks)

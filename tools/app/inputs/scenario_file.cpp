@@ -1,13 +1,10 @@
 #include "tools/app/inputs/scenario_file.hpp"
 
-#include <algorithm>
 #include <filesystem>
-#include <string_view>
-#include <vector>
 
-#include "sim/config/complaint.hpp"
 #include "tools/app/errors.hpp"
-#include "tools/app/inputs/cluster_request.hpp"
+#include "tools/app/inputs/config_folder.hpp"
+#include "topologies/files/config_names.hpp"
 
 namespace lockstep::app {
 
@@ -17,11 +14,9 @@ std::string scenario_file(const std::string& name) {
                     name.find(".json") == std::string::npos &&
                     !std::filesystem::exists(name, ignored);
   if (!bare) return name;
-  const std::string folder = config_folder() + "/scenarios";
-  const std::vector<std::string> ids = device_ids(folder);
-  const std::vector<std::string_view> names(ids.begin(), ids.end());
-  if (std::find(ids.begin(), ids.end(), name) != ids.end()) return folder + "/" + name + ".json";
-  throw RequestError(complain_of_name("scenario", name, names));
+  const ConfigNames names{config_folder(), "scenarios"};
+  if (const auto id = names.meant(name)) return names.file_of(*id).string();
+  throw RequestError(names.complaint("scenario", name));
 }
 
 }  // namespace lockstep::app

@@ -1,0 +1,64 @@
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/tools/run_command.hpp"
+
+/// Short names of devices, models, clusters and scenarios on the command line and in files.
+namespace lockstep {
+
+TEST_CASE("a short name gives the result of the long one") {
+  const auto resolved = [](const std::string& command, const std::string& key) {
+    return json_of(command).at("config").at(key).dump();
+  };
+  const std::string mlp =
+      "lockstep run mlp-two-gpus --set 'cluster={\"gpu\": \"{}\", \"gpus\": 2}'";
+  CHECK(resolved(replaced(mlp, "{}", "h100"), "cluster") ==
+        resolved(replaced(mlp, "{}", "h100-sxm5-80gb"), "cluster"));
+  CHECK(resolved("lockstep run llama3-70b --set model=llama-3-8b --set parallel.vpp=4", "model") ==
+        resolved("lockstep run llama3-70b-dgx-h100 --set model=llama3-8b --set parallel.vpp=4",
+                 "model"));
+  CHECK(output_of("lockstep topology show --cluster rail-optimized") ==
+        output_of("lockstep topology show --cluster rail-optimised"));
+}
+
+TEST_CASE("an ambiguous beginning lists the candidates") {
+  CHECK(run_command("lockstep collective all_reduce --cluster dgx").err ==
+        "lockstep: error: --cluster: cluster \"dgx\" is ambiguous: dgx-a100, dgx-h100, dgx-h200, "
+        "dgx1\n");
+  CHECK(run_command("lockstep run zero").err ==
+        "lockstep: error: scenario \"zero\" is ambiguous: zero-7b5-0, zero-7b5-1, zero-7b5-2, "
+        "zero-7b5-3\n");
+  CHECK(run_command("lockstep run llama3-70b --set cluster.gpu=v100").err ==
+        "--set cluster.gpu=v100: error: /cluster/gpu: device \"v100\" is ambiguous: "
+        "v100-sxm2-16gb, v100-sxm2-32gb, v100-sxm3-32gb\n1 error; nothing was run\n");
+}
+
+TEST_CASE("a device next to the scenario or the cluster file needs no .json") {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / "lockstep-own-device";
+  std::filesystem::create_directories(folder);
+  std::filesystem::copy_file(LOCKSTEP_SOURCE_DIR "/configs/devices/b200-sxm-180gb.json",
+                             folder / "x300.json",
+                             std::filesystem::copy_options::overwrite_existing);
+  const std::string cluster = text_of(LOCKSTEP_SOURCE_DIR "/configs/clusters/dgx-h100.json");
+  std::ofstream{folder / "own.json"} << replaced(cluster, "\"h100-sxm5-80gb\"", "\"x300\"");
+  std::ofstream{folder / "wrong.json"} << replaced(cluster, "\"h100-sxm5-80gb\"", "\"x400\"");
+  const std::string at = folder.string();
+  std::ofstream{folder / "step.json"} << R"({"name": "own", "summary": "own", "model": "gpt3-125m",
+    "cluster": {"file": "own", "ranks": 2}, "parallel": {"dp": 2, "global_batch": 2}})";
+
+  CHECK(contains(output_of("lockstep topology show --cluster " + at + "/own.json"), "x300"));
+  CHECK(run_command("lockstep run " + at + "/step.json").status == 0);
+  CHECK(run_command("lockstep run " + at + "/step.json --set cluster.gpu=x300").status == 0);
+  // The cluster file has the wrong name, so the error is placed there: line 5 has "device".
+  const CommandResult wrong =
+      run_command("lockstep run " + at + "/step.json --set cluster.file=wrong");
+  CHECK(wrong.status == 2);
+  CHECK(contains(wrong.err, at + "/wrong.json:"));
+  CHECK(contains(wrong.err, "error: /device: no device named \"x400\""));
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,93 @@
+#include "topologies/files/config_names.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <system_error>
+
+#include "sim/config/complaint.hpp"
+#include "sim/config/reader.hpp"
+#include "topologies/devices/device.hpp"
+
+namespace lockstep {
+
+namespace {
+
+constexpr std::size_t kShortestBeginning = 3;  // characters
+
+bool begins(std::string_view name, std::string_view beginning) {
+  return name.substr(0, beginning.size()) == beginning;
+}
+
+}  // namespace
+
+ConfigNames::ConfigNames(const std::filesystem::path& configs, std::string_view folder)
+    : folder_{configs / folder}, ids_{device_ids(folder_)} {
+  const std::filesystem::path table = configs / "aliases.json";
+  std::error_code ignored;
+  if (!std::filesystem::exists(table, ignored)) return;
+  const auto read_folder = [&](const std::string& of, const ValueReader& value) {
+    value.object([&](ObjectReader& names) {
+      for (const auto& [name, id] : names.all()) {
+        const std::string target = id.string();
+        if (of != folder) continue;
+        aliases_.push_back({name, target});
+        if (!target.empty() && !std::binary_search(ids_.begin(), ids_.end(), target))
+          id.note(complain_of_name("file in " + of, target, {ids_.begin(), ids_.end()}));
+      }
+    });
+  };
+  (void)read_document(read_json(table), [&](ObjectReader& in) {
+    for (const std::string_view each : {"devices", "clusters", "models", "scenarios", "stacks"})
+      if (const auto value = in.optional(each)) read_folder(std::string{each}, *value);
+    return true;
+  });
+}
+
+std::optional<std::string> ConfigNames::known(std::string_view name) const {
+  if (std::find(ids_.begin(), ids_.end(), name) != ids_.end()) return std::string{name};
+  const auto alias = std::find_if(aliases_.begin(), aliases_.end(),
+                                  [name](const Alias& each) { return each.name == name; });
+  return alias == aliases_.end() ? std::nullopt : std::optional{alias->id};
+}
+
+std::vector<std::string> ConfigNames::beginning_with(std::string_view name) const {
+  std::vector<std::string> out;
+  if (name.size() < kShortestBeginning) return out;
+  for (const std::string& id : ids_)
+    if (begins(id, name)) out.push_back(id);
+  for (const Alias& alias : aliases_)
+    if (begins(alias.name, name)) out.push_back(alias.id);
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+std::optional<std::string> ConfigNames::meant(std::string_view name) const {
+  if (auto id = known(name)) return id;
+  std::vector<std::string> candidates = beginning_with(name);
+  return candidates.size() == 1 ? std::optional{std::move(candidates.front())} : std::nullopt;
+}
+
+std::string ConfigNames::complaint(std::string_view noun, std::string_view name) const {
+  const std::vector<std::string> candidates = beginning_with(name);
+  if (candidates.size() > 1)
+    return fmt::format("{} {} is ambiguous: {}", noun, in_quotes(name),
+                       fmt::join(candidates, ", "));
+  std::vector<std::string_view> names(ids_.begin(), ids_.end());
+  const std::string complaint = complain_of_name(noun, name, names);
+  for (const Alias& alias : aliases_) names.push_back(alias.name);
+  // Aliases are near enough to be meant, but not listed next to their ids.
+  const std::string with_aliases = complain_of_name(noun, name, names);
+  return with_aliases.find("did you mean") != std::string::npos ? with_aliases : complaint;
+}
+
+std::vector<std::string> ConfigNames::aliases_of(std::string_view id) const {
+  std::vector<std::string> out;
+  for (const Alias& alias : aliases_)
+    if (alias.id == id) out.push_back(alias.name);
+  return out;
+}
+
+}  // namespace lockstep

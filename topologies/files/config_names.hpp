@@ -1,0 +1,47 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// Names of shipped files: devices, clusters, models, scenarios, software stacks.
+namespace lockstep {
+
+/// The names of one kind of files: their ids and the short names that stand for them.
+class ConfigNames {
+ public:
+  /// Of the files in `configs`/`folder`, with the aliases that `configs`/aliases.json has for this
+  /// folder. Throws ConfigError where either cannot be read or an alias names no file.
+  ConfigNames(const std::filesystem::path& configs, std::string_view folder);
+
+  /// The id that `name` is, or for which it is an alias.
+  [[nodiscard]] std::optional<std::string> known(std::string_view name) const;
+  /// The ids that begin with `name`, or with one of whose aliases it begins; none if it is shorter
+  /// than three characters.
+  [[nodiscard]] std::vector<std::string> beginning_with(std::string_view name) const;
+  /// known(), else the only id that begins with `name`.
+  [[nodiscard]] std::optional<std::string> meant(std::string_view name) const;
+  /// Why `name` means none of them: `no device named "h10O"; did you mean "h100"?`, or the
+  /// candidates of an ambiguous beginning.
+  [[nodiscard]] std::string complaint(std::string_view noun, std::string_view name) const;
+
+  [[nodiscard]] const std::vector<std::string>& ids() const { return ids_; }
+  [[nodiscard]] std::vector<std::string> aliases_of(std::string_view id) const;
+  [[nodiscard]] std::filesystem::path file_of(const std::string& id) const {
+    return folder_ / (id + ".json");
+  }
+
+ private:
+  struct Alias {
+    std::string name;
+    std::string id;
+  };
+
+  std::filesystem::path folder_;
+  std::vector<std::string> ids_;  // sorted
+  std::vector<Alias> aliases_;    // in the order of the file
+};
+
+}  // namespace lockstep
