@@ -122,21 +122,21 @@ TEST_CASE("the Markdown form has the columns of the table and a row per row") {
   CHECK(contains(lines[2], "| ring | 8 |"));
 }
 
-TEST_CASE("the table has the columns of nccl-tests, then ours") {
-  const auto lines = lines_of(output_of(kCommand));
+TEST_CASE("with --wide the table has the columns of nccl-tests, then ours") {
+  const auto lines = lines_of(output_of(kCommand + " --wide"));
   // A line about the run, two of headings, four rows, a line between the algorithms, four rows, and
   // which was the fastest.
   REQUIRE(lines.size() == 1 + 2 + 4 + 1 + 4 + 1);
   CHECK(lines[0] ==
         "# all_reduce: 16 ranks on dgx-h100 (h100-sxm5-80gb), network fluid, routes auto");
   const std::vector<std::string> expected = {
-      "#",      "algorithm", "size",  "count",  "type",    "redop",     "root",
-      "time",   "algbw",     "busbw", "#wrong", "rounds",  "sent/rank", "bound",
-      "%bound", "bound",     "by",    "%busy",  "busiest", "link",      "best"};
+      "#",     "size",   "count",     "type",   "redop",     "root",  "time",   "algbw",
+      "busbw", "#wrong", "algorithm", "rounds", "sent/rank", "bound", "%bound", "bound",
+      "by",    "%busy",  "busiest",   "link",   "limited",   "by",    "best"};
   CHECK(words_of(lines[1]) == expected);
   CHECK(words_of(lines[2]) == std::vector<std::string>{"#", "(B)", "(elements)", "(us)", "(GB/s)",
                                                        "(GB/s)", "(B)", "(us)"});
-  CHECK(words_of(lines[3])[0] == "ring");
+  CHECK(words_of(lines[3])[0] == "8");
 }
 
 TEST_CASE("no line of a table ends in blanks") {

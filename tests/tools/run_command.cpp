@@ -42,6 +42,8 @@ std::string text_of(std::FILE* file) {
     const std::string path = binary.substr(0, binary.rfind('/')) + ":" + std::getenv("PATH");
     setenv("PATH", path.c_str(), 1);
     unsetenv("LOCKSTEP_CONFIGS");
+    unsetenv("COLUMNS");
+    unsetenv("NO_COLOR");
     execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
   }
   _exit(127);

@@ -7,7 +7,7 @@
 #include "tools/lockstep/command_parser.hpp"
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/errors.hpp"
-#include "tools/lockstep/output.hpp"
+#include "tools/lockstep/output/output.hpp"
 #include "tools/lockstep/version.hpp"
 
 namespace lockstep::cli {

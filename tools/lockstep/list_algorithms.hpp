@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "tools/lockstep/output.hpp"
+#include "tools/lockstep/output/output.hpp"
 
 namespace lockstep::cli {
 

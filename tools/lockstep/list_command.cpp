@@ -8,9 +8,9 @@
 #include "tools/lockstep/command_parser.hpp"
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/errors.hpp"
-#include "tools/lockstep/format_option.hpp"
 #include "tools/lockstep/list_algorithms.hpp"
 #include "tools/lockstep/list_training.hpp"
+#include "tools/lockstep/output/format_option.hpp"
 #include "topologies/builders/build_cluster.hpp"
 #include "topologies/builders/registry.hpp"
 #include "topologies/devices/device.hpp"
@@ -81,6 +81,7 @@ Report devices() {
                  {"fp32_flops", "fp32", ""},           {"bf16_flops", "bf16", ""},
                  {"fp16_flops", "fp16", ""},           {"fp8_flops", "fp8", ""},
                  {"peer_links_Bps", "links", "", true}};
+  out.left_out_first = {"name", "fp16_flops", "fp32_flops", "fp8_flops", "memory_Bps"};
   Section section;
   const std::string folder = config_folder() + "/devices";
   for (const std::string& id : device_ids(folder))
@@ -130,7 +131,7 @@ void add_list(const Command& app) {
   struct Options {
     std::string which;
     ListAlgorithms algorithms;
-    Format format = Format::table;
+    OutputStyle style;
   };
   const auto given = std::make_shared<Options>();
   const Command command =
@@ -149,7 +150,7 @@ void add_list(const Command& app) {
   command->add_flag("--verbose", given->algorithms.verbose,
                     "Of algorithms: everything about each, with formulas, parameters, limits, "
                     "example and source");
-  add_format(*command, given->format);
+  add_format(*command, given->style);
   command->footer(
       "Examples:\n"
       "  lockstep list scenarios\n"
@@ -162,10 +163,10 @@ void add_list(const Command& app) {
           fmt::format("list {}: only algorithms are listed by collective or with "
                       "--verbose",
                       given->which));
-    given->algorithms.table = given->format == Format::table;
+    given->algorithms.table = given->style.is_table();
     Report report = algorithms ? list_algorithms(given->algorithms) : registry(given->which);
     report.config = fmt::format("{{\"registry\": \"{}\"}}", given->which);
-    print(render(report, given->format));
+    print(render(report, given->style));
   });
 }
 

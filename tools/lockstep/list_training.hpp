@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tools/lockstep/output.hpp"
+#include "tools/lockstep/output/output.hpp"
 
 namespace lockstep::cli {
 

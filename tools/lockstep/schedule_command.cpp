@@ -17,7 +17,7 @@
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/number_option.hpp"
-#include "tools/lockstep/output.hpp"
+#include "tools/lockstep/output/output.hpp"
 #include "tools/lockstep/sizes.hpp"
 
 namespace lockstep::cli {

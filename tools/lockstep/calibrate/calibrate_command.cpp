@@ -15,8 +15,8 @@
 #include "tools/lockstep/command_parser.hpp"
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/errors.hpp"
-#include "tools/lockstep/format_option.hpp"
 #include "tools/lockstep/number_option.hpp"
+#include "tools/lockstep/output/format_option.hpp"
 
 namespace lockstep::cli {
 
@@ -28,7 +28,7 @@ struct Options {
   CalibrateDeviceRequest request;
   std::shared_ptr<BackendOption> backend = std::make_shared<BackendOption>();
   std::string out;
-  Format format = Format::table;
+  OutputStyle style;
   std::vector<std::string> from;  // measured results instead of a device
   std::vector<std::string> check;
   CalibrateRequest fit;
@@ -62,7 +62,7 @@ void calibrate_from(const Command& command, const Options& given) {
   if (!given.out.empty()) check_writable(given.out);
   const CalibrateResult result = calibrate(request);
   if (!given.out.empty()) write_file(given.out, calibration_text(result.calibration));
-  print(render_calibration(request, result, given.format));
+  print(render_calibration(request, result, given.style));
 }
 
 void calibrate_device(const Command& command, const Options& given) {
@@ -86,7 +86,7 @@ void calibrate_device(const Command& command, const Options& given) {
   const std::unique_ptr<Backend> backend = given.backend->open();
   const CalibrateDeviceResult result = app::calibrate_device(request, *backend);
   if (!given.out.empty()) write_file(given.out, to_json(result.machine));
-  print(render_device(request, result, given.format));
+  print(render_device(request, result, given.style));
 }
 
 void add_sources(const Command& command, const std::shared_ptr<Options>& given) {
@@ -134,7 +134,7 @@ void add_calibrate(const Command& app) {
       [given](auto n) { given->request.repeats = static_cast<int>(n); },
       "Timed runs of each case, of which the median counts (default 7)");
   add_sources(*command, given);
-  add_format(*command, given->format);
+  add_format(*command, given->style);
   command->footer(
       "Measured are copies, launches, reductions, products and attention over grids of shapes, "
       "all\n"

@@ -49,6 +49,7 @@ Report fitted_report(const CalibrateResult& result) {
                  {"figures", "figures", "", true},
                  {"mean_abs_error_before", "before", "(%)"}};
   for (Column& column : error_columns()) out.columns.push_back(std::move(column));
+  out.left_out_first = {"worst_abs_error", "bias", "p90_abs_error", "count"};
   Section section;
   for (const FittedFigures& fitted : result.fitted) {
     std::vector<Cell> row{text(fitted.what), text(fitted.of), text(fitted.figures),
@@ -66,6 +67,7 @@ Report residual_report(const CalibrateResult& result) {
                  {"quantity", "quantity", "", true},
                  {"group", "group", "", true}};
   for (Column& column : error_columns()) out.columns.push_back(std::move(column));
+  out.left_out_first = {"worst_abs_error", "bias", "p90_abs_error", "count"};
   Section section;
   for (const CalibrateResidual& each : result.residuals) {
     std::vector<Cell> row{text(each.part), text(each.quantity), text(each.group)};
@@ -110,12 +112,12 @@ std::string json_text_of(const CalibrateRequest& request, const CalibrateResult&
 }  // namespace
 
 std::string render_calibration(const CalibrateRequest& request, const CalibrateResult& result,
-                               Format format) {
-  if (format == Format::json) return json_text_of(request, result);
-  if (format == Format::csv) return render(fitted_report(result), Format::csv);
+                               const OutputStyle& style) {
+  if (style.format == Format::json) return json_text_of(request, result);
+  if (style.format == Format::csv) return render(fitted_report(result), Format::csv);
   std::string out =
-      render(fitted_report(result), format) + "\n" + render(residual_report(result), format);
-  if (!result.left_out.empty()) out += "\n" + render(left_out_report(result.left_out), format);
+      render(fitted_report(result), style) + "\n" + render(residual_report(result), style);
+  if (!result.left_out.empty()) out += "\n" + render(left_out_report(result.left_out), style);
   return out;
 }
 

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "tools/app/calibrate/calibrate.hpp"
-#include "tools/lockstep/output.hpp"
+#include "tools/lockstep/output/output.hpp"
 
 namespace lockstep::cli {
 
@@ -11,6 +11,7 @@ namespace lockstep::cli {
 /// were fitted to and in those to check with; what was left out. JSON: rows (what was fitted),
 /// residuals, left_out. CSV: what was fitted.
 [[nodiscard]] std::string render_calibration(const CalibrateRequest& request,
-                                             const CalibrateResult& result, Format format);
+                                             const CalibrateResult& result,
+                                             const OutputStyle& style);
 
 }  // namespace lockstep::cli

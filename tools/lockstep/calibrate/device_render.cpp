@@ -110,11 +110,11 @@ Report comparison_report(const CalibrateDeviceResult& result) {
 }  // namespace
 
 std::string render_device(const CalibrateDeviceRequest& request,
-                          const CalibrateDeviceResult& result, Format format) {
+                          const CalibrateDeviceResult& result, const OutputStyle& style) {
   Report report = request.compares ? comparison_report(result) : residual_report(result.machine);
   report.schema = request.compares ? "lockstep.calibrate.compare/1" : "lockstep.calibrate.device/1";
   report.config = config_of(request);
-  return render(report, format);
+  return render(report, style);
 }
 
 }  // namespace lockstep::cli

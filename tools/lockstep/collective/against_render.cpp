@@ -3,9 +3,9 @@
 #include <cmath>
 #include <utility>
 
-#include "tools/lockstep/cells.hpp"
 #include "tools/lockstep/collective/collective_render.hpp"
 #include "tools/lockstep/collective/other_renders.hpp"
+#include "tools/lockstep/output/cells.hpp"
 
 namespace lockstep::cli {
 
@@ -98,6 +98,7 @@ Report report_of(const AgainstReport& done, const std::string& file) {
                  {"simulated_s", "simulated", "(us)"},
                  {"ratio", "ratio", "(sim/meas)"},
                  {"error", "error", "(%)"}};
+  out.left_out_first = {"ratio"};
   for (std::size_t c = 0; c < done.candidates.size(); ++c) add_candidate(done, c, out);
   Section& first = out.sections.front();
   first.notes.push_back(fmt::format("{} against {}: {}",

@@ -16,8 +16,8 @@
 #include "tools/lockstep/command_parser.hpp"
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/errors.hpp"
-#include "tools/lockstep/format_option.hpp"
 #include "tools/lockstep/number_option.hpp"
+#include "tools/lockstep/output/format_option.hpp"
 #include "tools/lockstep/plot/figure_file.hpp"
 #include "tools/lockstep/progress.hpp"
 #include "tools/lockstep/sizes.hpp"
@@ -53,7 +53,7 @@ struct Options {
   std::string fold = "auto";
   bool classes = false;
   RankSettingOptions ranks;
-  Format format = Format::table;
+  OutputStyle style;
 };
 
 std::string least_text(const Options& given) {
@@ -215,7 +215,7 @@ std::vector<FigureTarget> targets_of(const Options& given) {
   for (const std::string& text : given.plots)
     out.push_back(parse_figure_target(text, {collective_figure_kinds(), "time", true}));
   for (const FigureTarget& target : out)
-    if (target.file == "-" && given.format != Format::table)
+    if (target.file == "-" && !given.style.is_table())
       throw UsageError("--plot -: draws below a table only, not with --format");
   check_figure_targets(out);
   return out;
@@ -237,7 +237,7 @@ class CollectiveJob {
     } else {
       trace();
       const CollectiveReport done = run_collective(request_);
-      show(report_of(request_, done, given_.classes));
+      show(report_of(request_, done, given_.classes, given_.style));
       draw({&done, nullptr, nullptr});
     }
   }
@@ -267,7 +267,7 @@ class CollectiveJob {
     draw({&report, &done, nullptr});
   }
 
-  void show(const Report& report) const { print(render(report, given_.format)); }
+  void show(const Report& report) const { print(render(report, given_.style)); }
 
   void draw(const CollectiveFigureData& data) const {
     for (const FigureTarget& target : targets_)
@@ -367,7 +367,7 @@ void add_collective(const Command& app) {
                    "Write every message of one algorithm at one size as a trace for "
                    "ui.perfetto.dev, compressed if FILE ends in .gz")
       ->type_name("FILE");
-  add_format(*command, given->format);
+  add_format(*command, given->style);
   command->footer(
       "busbw is a normalisation, algbw times 2(n-1)/n for all_reduce, not what a wire carried.\n"
       "Trees and chains of tens of thousands of ranks take minutes to simulate with the number of\n"

@@ -8,8 +8,9 @@
 
 #include "tools/app/collective/bounds.hpp"
 #include "tools/app/json.hpp"
-#include "tools/lockstep/cells.hpp"
 #include "tools/lockstep/collective/fold_output.hpp"
+#include "tools/lockstep/collective/limited_by.hpp"
+#include "tools/lockstep/output/cells.hpp"
 
 namespace lockstep::cli {
 
@@ -42,6 +43,34 @@ Cell bandwidth(const std::optional<double>& gb_per_s, double factor) {
   return Cell{value * 1e9, fitted(value)};
 }
 
+/// The columns of nccl-tests in its order.
+const std::vector<std::string> kNcclTestsColumns = {
+    "size_bytes", "count", "type", "redop", "root", "time_s", "algbw_Bps", "busbw_Bps", "wrong"};
+
+const std::vector<std::string> kBriefColumns = {"size_bytes", "algorithm",     "time_s",
+                                                "busbw_Bps",  "bound_percent", "limited_by"};
+
+/// Left out without --wide; #wrong is shown where it is counted.
+std::vector<std::string> only_wide(bool with_check) {
+  std::vector<std::string> out = {"count",
+                                  "type",
+                                  "redop",
+                                  "root",
+                                  "algbw_Bps",
+                                  "rounds",
+                                  "sent_per_rank_bytes",
+                                  "bound_s",
+                                  "bound_by",
+                                  "busiest_link_percent",
+                                  "busiest_link"};
+  if (!with_check) out.emplace_back("wrong");
+  return out;
+}
+
+/// Of the default table, on a narrow terminal.
+const std::vector<std::string> kLeftOutFirst = {"nccl_model_s", "busiest_link_load", "wrong",
+                                                "limited_by",   "bound_percent",     "chosen"};
+
 std::vector<Column> columns(bool with_load, bool with_choice, bool has_rivals) {
   std::vector<Column> out = {{"algorithm", "algorithm", "", true},
                              {"collective", "", "", true},
@@ -62,12 +91,20 @@ std::vector<Column> columns(bool with_load, bool with_choice, bool has_rivals) {
                              {"bound_by", "bound by", "", true},
                              {"busiest_link_percent", "%busy", ""},
                              {"busiest_link", "busiest link", "", true},
+                             {"limited_by", "limited by", "", true},
                              {"best", has_rivals ? "best" : "", "", true}};
   if (with_load) out.push_back({"busiest_link_load", "load", "(x size)"});
   if (with_choice) {
     out.push_back({"nccl_model_s", "NCCL's model", "(us)"});
     out.push_back({"chosen", "chosen", "", true});
   }
+  return out;
+}
+
+Cell wrong_elements(const CollectiveRow& row) {
+  if (!row.wrong) return no_value("N/A");
+  Cell out{*row.wrong};
+  if (*row.wrong > 0) out.emphasis = Emphasis::error;
   return out;
 }
 
@@ -128,10 +165,11 @@ Json candidate_config(const Candidate& candidate, const CollectiveSetup& setup, 
 
 class Renderer {
  public:
-  Renderer(const CollectiveRequest& request, const CollectiveReport& done, bool classes)
+  Renderer(const CollectiveRequest& request, const CollectiveReport& done, bool classes, bool brief)
       : request_{request},
         done_{done},
         classes_{classes},
+        brief_{brief},
         chooses_{std::any_of(done.candidates.begin(), done.candidates.end(), [](const auto& each) {
           return each.kind == Candidate::Kind::replayed || each.kind == Candidate::Kind::nccl;
         })} {}
@@ -145,6 +183,10 @@ class Renderer {
     const bool rivals = std::any_of(done_.candidates.begin(), done_.candidates.end(),
                                     [&](const auto& each) { return has_rivals(each.collective); });
     out.columns = columns(request_.load, chooses_, rivals);
+    out.first_in_tables = brief_ ? kBriefColumns : kNcclTestsColumns;
+    out.only_wide = only_wide(request_.check);
+    out.left_out_first = kLeftOutFirst;
+    if (brief_) out.columns[3].unit.clear();  // each size has its own
     std::string folds;
     for (std::size_t c = 0; c < done_.candidates.size(); ++c)
       out.sections.push_back(section(c, folds));
@@ -158,6 +200,8 @@ class Renderer {
         out.footer.push_back(each.text() + ": " + note);
     }
     for (const std::string& text : done_.left_out) out.footer.push_back("left out: " + text);
+    add_ring_note(out);
+    add_average(out);
     return out;
   }
 
@@ -165,6 +209,24 @@ class Renderer {
   [[nodiscard]] bool has_rivals(Collective collective) const {
     return std::count_if(done_.candidates.begin(), done_.candidates.end(),
                          [&](const Candidate& each) { return each.collective == collective; }) > 1;
+  }
+
+  /// A ring without parameters has one channel, which no user of NCCL expects.
+  void add_ring_note(Report& out) const {
+    if (done_.candidates.size() != 1 || done_.candidates.front().text() != "ring") return;
+    out.footer.emplace_back(
+        "ring has one channel; NCCL uses several: --algorithm auto:by=nccl or ring:channels=N");
+  }
+
+  /// As nccl-tests ends: the mean of the column busbw, over sizes of one algorithm.
+  void add_average(Report& out) const {
+    if (done_.candidates.size() != 1 || done_.sizes.size() < 2) return;
+    const double factor = bus_factor(done_.candidates.front().collective, done_.setup->ranks());
+    double sum = 0;
+    for (const CollectiveRow& row : done_.rows)
+      sum += algbw_gb_per_s(row.run.layout.size, row.result.time).value_or(0) * factor;
+    out.footer.push_back(
+        fmt::format("Avg bus bandwidth    : {:g}", sum / static_cast<double>(done_.rows.size())));
   }
 
   /// A schedule from a file has its root for good.
@@ -196,7 +258,7 @@ class Renderer {
         Cell{candidate.text()},
         Cell{std::string{to_string(collective)}},
         Cell{std::int64_t{ranks}},
-        Cell{layout.size.count()},
+        Cell{layout.size.count(), brief_ ? to_string(layout.size) : std::string{}},
         Cell{layout.count},
         Cell{std::string{request_.type->name}},
         Cell{std::string{reduces(collective) ? "sum" : "none"}},
@@ -204,14 +266,18 @@ class Renderer {
         fitted_microseconds(one.result.time),
         bandwidth(algbw, 1),
         bandwidth(algbw, bus_factor(collective, ranks)),
-        one.wrong ? Cell{*one.wrong} : no_value("N/A"),
+        wrong_elements(one),
         counted(one.counts.rounds, 1),
         counted(one.counts.sent_blocks, layout.block.count()),
     };
     add_bound(one, out);
     out.emplace_back(100 * one.result.busy, fmt::format("{:.1f}", 100 * one.result.busy));
     out.emplace_back(one.result.busiest_link);
+    out.emplace_back(limited_by(one));
+    out.back().emphasis = Emphasis::limit;
     out.emplace_back(one.fastest, one.fastest ? "*" : " ");
+    if (one.fastest && has_rivals(collective))
+      out.front().emphasis = out.back().emphasis = Emphasis::best;
     if (request_.load)
       out.push_back(one.load ? Cell{*one.load, fmt::format("{:.3f}", *one.load)} : no_value());
     if (chooses_) {
@@ -271,6 +337,7 @@ class Renderer {
   const CollectiveRequest& request_;
   const CollectiveReport& done_;
   bool classes_;
+  bool brief_;    // the default columns, for people
   bool chooses_;  // some candidate is an automatic choice
 };
 
@@ -309,8 +376,9 @@ std::string collective_config(const CollectiveRequest& request, const Collective
   return config.dump();
 }
 
-Report report_of(const CollectiveRequest& request, const CollectiveReport& done, bool classes) {
-  return Renderer(request, done, classes).report();
+Report report_of(const CollectiveRequest& request, const CollectiveReport& done, bool classes,
+                 const OutputStyle& style) {
+  return Renderer(request, done, classes, style.is_table() && !style.wide).report();
 }
 
 }  // namespace lockstep::cli

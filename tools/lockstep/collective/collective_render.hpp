@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "tools/app/collective/run_collective.hpp"
-#include "tools/lockstep/output.hpp"
+#include "tools/lockstep/output/output.hpp"
 
 namespace lockstep::cli {
 
@@ -16,8 +16,9 @@ void add_link_changes(const CollectiveSetup& setup, Section& section);
                                             const CollectiveSetup& setup,
                                             const std::vector<Candidate>& candidates);
 
-/// As nccl-tests prints it, with bound, busiest link and folding. `classes`: of folded ranks, too.
+/// Size, algorithm, time, busbw, share of the bound and what limits; with --wide and in data the
+/// columns of nccl-tests, then bound, busiest link and folding. `classes`: of folded ranks, too.
 [[nodiscard]] Report report_of(const CollectiveRequest& request, const CollectiveReport& done,
-                               bool classes);
+                               bool classes, const OutputStyle& style);
 
 }  // namespace lockstep::cli

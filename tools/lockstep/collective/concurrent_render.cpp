@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "tools/app/json.hpp"
-#include "tools/lockstep/cells.hpp"
 #include "tools/lockstep/collective/collective_render.hpp"
 #include "tools/lockstep/collective/other_renders.hpp"
+#include "tools/lockstep/output/cells.hpp"
 
 namespace lockstep::cli {
 
@@ -67,6 +67,7 @@ Report report_of(const CollectiveRequest& request, const ConcurrentReport& done,
                  {"size_bytes", "size", "(B)"},        {"repeat", "times", ""},
                  {"start_s", "start", "(us)"},         {"alone_s", "alone", "(us)"},
                  {"together_s", "together", "(us)"},   {"slowdown", "slowdown", ""}};
+  out.left_out_first = {"repeat", "start_s", "ranks", "algorithm", "collective"};
   Section section;
   const std::size_t count = done.collectives.size();
   section.notes.push_back(fmt::format(

@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "tools/lockstep/cells.hpp"
 #include "tools/lockstep/collective/collective_render.hpp"
 #include "tools/lockstep/collective/other_renders.hpp"
+#include "tools/lockstep/output/cells.hpp"
 
 namespace lockstep::cli {
 
@@ -45,6 +45,7 @@ Report report_of(const CollectiveRequest& request, const CrossoverReport& done) 
                  {"size_bytes", "size", "(B)"},          {"count", "count", "(elements)"},
                  {"from", "up to here", "", true},       {"to", "from here on", "", true},
                  {"from_s", "its time", "(us)"},         {"to_s", "its time", "(us)"}};
+  out.left_out_first = {"count", "from_s", "to_s", "collective"};
   for (const CollectiveCrossovers& one : done.collectives)
     out.sections.push_back(section_of(done, one));
   for (const std::string& text : done.left_out) out.footer.push_back("left out: " + text);

@@ -5,7 +5,7 @@
 #include "tools/app/collective/against.hpp"
 #include "tools/app/collective/concurrent.hpp"
 #include "tools/app/collective/crossover.hpp"
-#include "tools/lockstep/output.hpp"
+#include "tools/lockstep/output/output.hpp"
 
 /// What `lockstep collective` prints in its other modes.
 namespace lockstep::cli {

@@ -8,7 +8,7 @@
 #include "tools/lockstep/completion/complete.hpp"
 #include "tools/lockstep/completion/scripts.hpp"
 #include "tools/lockstep/errors.hpp"
-#include "tools/lockstep/output.hpp"
+#include "tools/lockstep/output/output.hpp"
 
 namespace lockstep::cli {
 

@@ -17,8 +17,8 @@
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/complexity/complexity_render.hpp"
 #include "tools/lockstep/errors.hpp"
-#include "tools/lockstep/format_option.hpp"
 #include "tools/lockstep/number_option.hpp"
+#include "tools/lockstep/output/format_option.hpp"
 #include "tools/lockstep/plot/figure_file.hpp"
 #include "tools/lockstep/progress.hpp"
 #include "tools/lockstep/sizes.hpp"
@@ -44,7 +44,7 @@ struct Options {
   bool measured = false;
   std::string plot;
   std::string quantity = "large_time";
-  Format format = Format::table;
+  OutputStyle style;
 };
 
 std::optional<int> rank_count(std::string_view text) {
@@ -219,7 +219,7 @@ void draw(const Options& given, const ComplexityRequest& request, const Complexi
 std::vector<FigureTarget> target_of(const Options& given, const ComplexityRequest& request) {
   (void)quantity_of(given, request);
   if (given.plot.empty()) return {};
-  if (given.plot == "-" && given.format != Format::table)
+  if (given.plot == "-" && !given.style.is_table())
     throw UsageError("--plot -: draws below a table only, not with --format");
   std::vector<FigureTarget> out{parse_figure_target(given.plot, {{}, {}, true})};
   check_figure_targets(out);
@@ -231,7 +231,7 @@ void run(const Options& given) {
   request.on_progress = progress_line("complexity");
   const std::vector<FigureTarget> targets = target_of(given, request);
   const ComplexityResult result = measure_complexity(request);
-  print(render(request, result, given.measured, given.format));
+  print(render(request, result, given.measured, given.style));
   for (const FigureTarget& target : targets) draw(given, request, result, target);
 }
 
@@ -282,7 +282,7 @@ void add_complexity(const Command& app) {
   command->add_option("--plot-of", given->quantity, fmt::format("{}", kQuantities))
       ->type_name("WHAT")
       ->capture_default_str();
-  add_format(*command, given->format);
+  add_format(*command, given->style);
   command->footer(
       "Examples:\n"
       "  lockstep complexity all_reduce --algorithms naive,ring,halving_doubling --ranks 2..64\n"

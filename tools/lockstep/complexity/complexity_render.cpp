@@ -44,6 +44,7 @@ std::vector<Column> growth_columns(const ComplexityRequest& request) {
 Report growth_report(const ComplexityRequest& request, const ComplexityResult& result) {
   Report out;
   out.columns = growth_columns(request);
+  out.left_out_first = {"total_bytes_growth", "rounds_growth", "busiest_bytes_growth"};
   Section section;
   for (const ComplexityOutcome& outcome : result.outcomes) {
     auto& row = section.rows.emplace_back();
@@ -91,6 +92,7 @@ Report point_report(const ComplexityRequest& request, const ComplexityResult& re
                  {"total_bytes", "in total", "(B)"},
                  {"small_time_s", "time " + to_string(request.small), "(us)"},
                  {"large_time_s", "time " + to_string(request.large), "(us)"}};
+  out.left_out_first = {"messages", "total_bytes", "rounds", "busiest_bytes"};
   for (const ComplexityOutcome& outcome : result.outcomes) {
     Section section;
     for (const ComplexityPoint& point : outcome.points)
@@ -144,14 +146,14 @@ std::string render_json(Report report, Report points) {
 }  // namespace
 
 std::string render(const ComplexityRequest& request, const ComplexityResult& result, bool measured,
-                   Format format) {
+                   const OutputStyle& style) {
   const Report points = point_report(request, result);
   Report report = measured ? points : growth_report(request, result);
   report.schema = "lockstep.complexity/1";
   report.config = config_of(request);
   report.seed = request.cluster.seed;
   report.fingerprint = fingerprint_of(result);
-  if (format == Format::json) return render_json(report, points);
+  if (style.format == Format::json) return render_json(report, points);
   if (!report.sections.empty()) {
     auto& notes = report.sections.front().notes;
     notes.push_back(fmt::format("{}: growth with N = {} to {} ranks on {}",
@@ -159,7 +161,7 @@ std::string render(const ComplexityRequest& request, const ComplexityResult& res
                                 request.ranks.back(), result.cluster));
     notes.insert(notes.end(), result.left_out.begin(), result.left_out.end());
   }
-  return render(report, format);
+  return render(report, style);
 }
 
 }  // namespace lockstep::cli

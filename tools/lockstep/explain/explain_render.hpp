@@ -3,7 +3,7 @@
 #include <string>
 
 #include "tools/app/explain/explain.hpp"
-#include "tools/lockstep/output.hpp"
+#include "tools/lockstep/output/output.hpp"
 
 namespace lockstep::cli {
 

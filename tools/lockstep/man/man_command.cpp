@@ -10,7 +10,7 @@
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/man/man_page.hpp"
-#include "tools/lockstep/output.hpp"
+#include "tools/lockstep/output/output.hpp"
 #include "tools/lockstep/version.hpp"
 
 namespace lockstep::cli {

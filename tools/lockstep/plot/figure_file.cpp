@@ -9,7 +9,7 @@
 
 #include "tools/app/write_file.hpp"
 #include "tools/lockstep/errors.hpp"
-#include "tools/lockstep/output.hpp"
+#include "tools/lockstep/output/output.hpp"
 #include "tools/lockstep/plot/child_process.hpp"
 
 namespace lockstep::cli {

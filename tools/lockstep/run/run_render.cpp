@@ -39,7 +39,7 @@ std::string misfit_in_markdown(const MemoryShortfall& shortfall) {
   return out;
 }
 
-std::string first_line(const std::string& path) {
+std::string first_line_of_file(const std::string& path) {
   std::ifstream in(path);
   std::string line;
   std::getline(in, line);
@@ -84,7 +84,7 @@ void append_rows(const std::string& path, const Report& report) {
   std::string text = render(report, Format::csv);
   const std::size_t end = text.find('\n');
   const std::string heading = text.substr(0, end);
-  const std::string there = first_line(path);
+  const std::string there = first_line_of_file(path);
   if (!there.empty() && there != heading)
     throw UsageError(fmt::format(
         "--append: {} has other columns than this version writes; name a new file", path));

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/lockstep/output.hpp"
+#include "tools/lockstep/output/output.hpp"
 #include "tools/lockstep/run/run_options.hpp"
 
 namespace lockstep::cli {

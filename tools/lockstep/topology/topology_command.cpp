@@ -10,7 +10,7 @@
 #include "tools/lockstep/command_parser.hpp"
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/errors.hpp"
-#include "tools/lockstep/format_option.hpp"
+#include "tools/lockstep/output/format_option.hpp"
 #include "tools/lockstep/topology/topology_import.hpp"
 #include "topologies/graph/nodes.hpp"
 
@@ -20,7 +20,7 @@ namespace {
 
 struct Options {
   ClusterRequest cluster;
-  Format format = Format::table;
+  OutputStyle style;
   std::int64_t from = 0;
   std::int64_t to = 1;
   std::string as = "dot";
@@ -165,6 +165,7 @@ Report routes(const Options& given) {
                  {"latency_s", "latency", ""},
                  {"share", "share", ""},
                  {"limits", " ", "", true}};
+  out.left_out_first = {"efficiency", "link", "latency_s", "share"};
   const auto& limit = found.bottleneck;
   Section section;
   section.notes.push_back(fmt::format(
@@ -206,17 +207,17 @@ void add_topology(const Command& app) {
 
   const Command showing = topology->add_subcommand("show", "Counts, bisection bandwidth, diameter");
   add_cluster(*showing, given->cluster);
-  add_format(*showing, given->format);
+  add_format(*showing, given->style);
   showing->footer(
       "The bisection is the minimum cut between the lower and the upper half of the ranks.\n\n"
       "Examples:\n"
       "  lockstep topology show --cluster configs/clusters/torus-2d.json\n"
       "  lockstep topology show --cluster configs/clusters/dgx-h100.json --nodes 4 --format json");
-  showing->callback([given] { print(render(show(*given), given->format)); });
+  showing->callback([given] { print(render(show(*given), given->style)); });
 
   const Command routing = topology->add_subcommand("routes", "One route, link by link");
   add_cluster(*routing, given->cluster);
-  add_format(*routing, given->format);
+  add_format(*routing, given->style);
   routing->add_option("--from", given->from, "Rank that sends")
       ->type_name("RANK")
       ->capture_default_str();
@@ -230,7 +231,7 @@ void add_topology(const Command& app) {
       "11\n"
       "  lockstep topology routes --cluster configs/clusters/fat-tree.json --from 0 --to 63 "
       "--routes ecmp");
-  routing->callback([given] { print(render(routes(*given), given->format)); });
+  routing->callback([given] { print(render(routes(*given), given->style)); });
 
   const Command exporting = topology->add_subcommand("export", "The graph, for other tools");
   add_cluster(*exporting, given->cluster);

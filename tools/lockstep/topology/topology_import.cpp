@@ -11,7 +11,7 @@
 #include "tools/lockstep/command_parser.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/number_option.hpp"
-#include "tools/lockstep/output.hpp"
+#include "tools/lockstep/output/output.hpp"
 
 namespace lockstep::cli {
 

@@ -10,8 +10,8 @@
 #include "tools/lockstep/command_parser.hpp"
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/errors.hpp"
-#include "tools/lockstep/format_option.hpp"
 #include "tools/lockstep/number_option.hpp"
+#include "tools/lockstep/output/format_option.hpp"
 #include "tools/lockstep/progress.hpp"
 #include "tools/lockstep/validate/validate_render.hpp"
 
@@ -25,7 +25,7 @@ struct Options {
   std::string quantity;
   std::string residuals;
   bool every_row = false;
-  Format format = Format::table;
+  OutputStyle style;
 };
 
 ComparedQuantity quantity_of(const std::string& text) {
@@ -89,7 +89,7 @@ void add_validate(const Command& app) {
       ->required()
       ->type_name("FILE...");
   add_choices(*command, given);
-  add_format(*command, given->format);
+  add_format(*command, given->style);
   command->footer(
       "Each run becomes a scenario by its row alone; nothing is fitted to rows here. Errors are\n"
       "relative and signed: simulated over measured, less one. Overall figures are means over\n"
@@ -105,7 +105,7 @@ void add_validate(const Command& app) {
     request.on_progress = progress_line("validate");
     const ValidateResult result = validate(request);
     if (!given->residuals.empty()) write_file(given->residuals, residuals_text(result.rows));
-    print(render_validation(request, result, given->format, given->every_row));
+    print(render_validation(request, result, given->style, given->every_row));
   });
 }
 

@@ -62,12 +62,12 @@ std::vector<Part> parts_of(const ValidateResult& result, bool every_row) {
   return out;
 }
 
-std::string text_of(const std::vector<Part>& parts) {
+std::string text_of(const std::vector<Part>& parts, const OutputStyle& style) {
   std::string out;
   for (const Part& part : parts) {
     Report report = part.report;
     report.sections.front().notes = {part.title};
-    out += (out.empty() ? "" : "#\n") + render(report, Format::table);
+    out += (out.empty() ? "" : "#\n") + render(report, style);
   }
   return out;
 }
@@ -176,8 +176,8 @@ std::string json_text_of(const ValidateRequest& request, const ValidateResult& r
 }  // namespace
 
 std::string render_validation(const ValidateRequest& request, const ValidateResult& result,
-                              Format format, bool every_row) {
-  switch (format) {
+                              const OutputStyle& style, bool every_row) {
+  switch (style.format) {
     case Format::json:
       return json_text_of(request, result);
     case Format::csv:
@@ -187,7 +187,7 @@ std::string render_validation(const ValidateRequest& request, const ValidateResu
     case Format::table:
       break;
   }
-  return text_of(parts_of(result, every_row));
+  return text_of(parts_of(result, every_row), style);
 }
 
 }  // namespace lockstep::cli

@@ -4,7 +4,7 @@
 
 #include "strategies/measure/validation/summary.hpp"
 #include "tools/app/validate/validate.hpp"
-#include "tools/lockstep/output.hpp"
+#include "tools/lockstep/output/output.hpp"
 
 namespace lockstep::cli {
 
@@ -12,7 +12,7 @@ namespace lockstep::cli {
 /// what was left out. JSON: schema, tool, config, seed, fingerprint, rows, groups, overall,
 /// left_out. CSV: the rows.
 [[nodiscard]] std::string render_validation(const ValidateRequest& request,
-                                            const ValidateResult& result, Format format,
+                                            const ValidateResult& result, const OutputStyle& style,
                                             bool every_row);
 
 }  // namespace lockstep::cli

@@ -93,6 +93,12 @@ std::vector<Column> part_columns() {
           {"assumed_median", "median", "(%)"},  {"assumed_p90", "p90", "(%)"}};
 }
 
+/// On a narrow terminal: figures of the parts, then of a flat utilization, then the finer ones.
+const std::vector<std::string> kPartsFirst = {
+    "assumed_p90",      "assumed_median",  "assumed_count", "printed_p90",
+    "printed_median",   "printed_count",   "flat_p90",      "flat_median",
+    "flat_utilisation", "worst_abs_error", "bias",          "p90_abs_error"};
+
 void add_columns(std::vector<Column> more, std::vector<Column>& to) {
   to.insert(to.end(), more.begin(), more.end());
 }
@@ -133,6 +139,7 @@ Report comparison_report(const std::vector<Comparison>& rows) {
       {"unit", "", ""},          {"measured", "measured", ""}, {"simulated", "simulated", ""},
       {"error", "error", "(%)"}, {"stack", "stack", "", true}, {"assumed", "", ""},
       {"core", "", ""},          {"said_slow", "", ""}};
+  out.left_out_first = {"stack", "group", "quantity"};
   Section section;
   for (const Comparison& row : rows) {
     const std::string_view unit = unit_of(row.quantity);
@@ -179,6 +186,7 @@ Report group_report(const ValidationSummary& summary) {
                {"flat_median", "median", "(%)"},
                {"flat_p90", "p90", "(%)"}},
               out.columns);
+  out.left_out_first = kPartsFirst;
   Section section;
   for (const GroupFigures& group : summary.groups) section.rows.push_back(group_row(group));
   out.sections.push_back(std::move(section));
@@ -192,6 +200,7 @@ Report overall_report(const ValidationSummary& summary) {
   add_columns(part_columns(), out.columns);
   add_columns({{"flat_median", "flat", "median (%)"}, {"flat_p90", "flat", "p90 (%)"}},
               out.columns);
+  out.left_out_first = kPartsFirst;
   Section section;
   for (const OverallFigures& each : summary.overall) section.rows.push_back(overall_row(each));
   out.sections.push_back(std::move(section));

@@ -5,7 +5,7 @@
 #include "strategies/measure/confidence/coverage.hpp"
 #include "strategies/measure/validation/summary.hpp"
 #include "tools/app/validate/validate.hpp"
-#include "tools/lockstep/output.hpp"
+#include "tools/lockstep/output/output.hpp"
 
 /// The tables of a validation, for the one printer.
 namespace lockstep::cli {

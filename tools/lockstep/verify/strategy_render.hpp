@@ -1,7 +1,7 @@
 #pragma once
 
 #include "tools/app/verify/strategy_run.hpp"
-#include "tools/lockstep/output.hpp"
+#include "tools/lockstep/output/output.hpp"
 
 namespace lockstep::cli {
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "tools/app/json.hpp"
-#include "tools/lockstep/cells.hpp"
+#include "tools/lockstep/output/cells.hpp"
 
 namespace lockstep::cli {
 

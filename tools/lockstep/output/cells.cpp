@@ -1,4 +1,4 @@
-#include "tools/lockstep/cells.hpp"
+#include "tools/lockstep/output/cells.hpp"
 
 #include <fmt/format.h>
 

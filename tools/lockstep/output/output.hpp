@@ -9,16 +9,32 @@
 #include <vector>
 
 #include "tools/lockstep/app.hpp"
+#include "tools/lockstep/output/terminal.hpp"
 
 /// The one printer behind every command: aligned tables, JSON, CSV, Markdown.
 namespace lockstep::cli {
 
 enum class Format : std::uint8_t { table, json, csv, md };
 
+/// How a report is written. Width, `wide` and `color` are of tables: data formats have every
+/// column.
+struct OutputStyle {
+  Format format = Format::table;
+  std::size_t width = 0;  // most characters of a line of a table; 0: unlimited
+  bool wide = false;      // every column, however wide
+  bool color = false;
+
+  OutputStyle() = default;
+  OutputStyle(Format only) : format{only} {}  // NOLINT(google-explicit-constructor)
+
+  [[nodiscard]] bool is_table() const { return format == Format::table; }
+};
+
 /// A value as programs read it, and as people do.
 struct Cell {
   std::variant<std::monostate, bool, std::int64_t, double, std::string> value;
-  std::string text;  // for tables; empty: the value's plain form
+  std::string text;                    // for tables; empty: the value's plain form
+  Emphasis emphasis = Emphasis::none;  // its color in tables
 
   Cell() = default;
   template <typename T>
@@ -52,10 +68,17 @@ struct Report {
   /// Further members of the JSON object, behind the rows: name and JSON text.
   std::vector<std::pair<std::string, std::string>> more{};
   bool upright = false;  // tables show one row as a list of headings and values
+  /// Keys of the columns that come first in tables, in this order.
+  std::vector<std::string> first_in_tables{};
+  std::vector<std::string> only_wide{};  // keys of columns that tables have with --wide only
+  /// Keys of the columns that a table too wide for the terminal leaves out, the first of them
+  /// first.
+  std::vector<std::string> left_out_first{};
 };
 
-/// Data for stdout. JSON is one object: schema, tool, config, seed, fingerprint, rows.
-[[nodiscard]] std::string render(const Report& report, Format format);
+/// Data for stdout. JSON is one object: schema, tool, config, seed, fingerprint, rows. A table that
+/// leaves columns out names them in a line.
+[[nodiscard]] std::string render(const Report& report, const OutputStyle& style);
 
 /// Writes to stdout; throws IoError where that fails.
 void print(const std::string& text);

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "sim/base/units.hpp"
-#include "tools/lockstep/output.hpp"
+#include "tools/lockstep/output/output.hpp"
 
 /// Cells that several tables have.
 namespace lockstep::cli {

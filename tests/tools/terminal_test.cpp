@@ -1,0 +1,199 @@
+#include <pty.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <doctest/doctest.h>
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <sstream>
+
+#include "tests/tools/run_command.hpp"
+
+/// Tables and colors on terminals of several widths.
+namespace lockstep {
+
+namespace {
+
+const std::string kTwoAlgorithms =
+    "lockstep collective all_reduce --cluster dgx-h100 --nodes 2 -b 1K -e 1M -f 1024 ";
+
+/// What a command writes to a terminal of so many columns, without carriage returns.
+std::string on_terminal(const std::string& command, unsigned columns) {
+  winsize size{};
+  size.ws_row = 24;
+  size.ws_col = static_cast<unsigned short>(columns);
+  int terminal = -1;
+  const pid_t child = forkpty(&terminal, nullptr, nullptr, &size);
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    const std::string binary = LOCKSTEP_BINARY;
+    const std::string path = binary.substr(0, binary.rfind('/')) + ":" + std::getenv("PATH");
+    setenv("PATH", path.c_str(), 1);
+    setenv("TERM", "xterm", 1);
+    unsetenv("COLUMNS");
+    unsetenv("NO_COLOR");
+    unsetenv("LOCKSTEP_CONFIGS");
+    if (chdir(LOCKSTEP_SOURCE_DIR) == 0) execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+    _exit(127);
+  }
+  std::string out;
+  std::array<char, 4096> buffer{};
+  for (;;) {
+    const ssize_t n = read(terminal, buffer.data(), buffer.size());
+    if (n <= 0) break;
+    out.append(buffer.data(), static_cast<std::size_t>(n));
+  }
+  close(terminal);
+  int status = 0;
+  waitpid(child, &status, 0);
+  std::erase(out, '\r');
+  return out;
+}
+
+/// The columns below "#": the words of the first line of headings, none of which has a space.
+std::vector<std::string> words_of(const std::string& line) {
+  std::istringstream in(line);
+  std::vector<std::string> out;
+  for (std::string word; in >> word;) out.push_back(word);
+  return out;
+}
+
+std::size_t widest_row(const std::string& text) {
+  std::size_t out = 0;
+  for (const std::string& line : lines_of(text))
+    if (line.rfind("  ", 0) == 0) out = std::max(out, line.size());
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a table is as wide as its terminal, and names the columns it leaves out") {
+  // Of topology routes the efficiency goes first, then the number of the link.
+  const std::string command = "lockstep topology routes --cluster dgx-h100 --from 0 --to 9";
+  const std::string whole = output_of(command + " --wide");
+  CHECK_FALSE(contains(whole, "--wide shows"));
+  REQUIRE(widest_row(whole) > 80);
+  for (const unsigned columns : {90U, 80U, 70U}) {
+    CAPTURE(columns);
+    const std::string text = on_terminal(command + " --color never", columns);
+    CHECK(widest_row(text) <= columns);
+    CHECK(contains(text, "# --wide shows: "));
+    CHECK_FALSE(contains(lines_of(text)[1], "efficiency"));
+    CHECK(on_terminal(command + " --color never --wide", columns) == whole);
+  }
+}
+
+TEST_CASE("COLUMNS overrides the terminal; without either tables have 100 columns") {
+  const std::string command = "lockstep list devices";
+  CHECK(widest_row(output_of(command)) <= 100);
+  CHECK(widest_row(output_of("COLUMNS=60 " + command)) <= 60);
+  CHECK(on_terminal("COLUMNS=60 " + command, 200) == output_of("COLUMNS=60 " + command));
+  CHECK(on_terminal(command, 200) == output_of(command + " --wide"));
+  CHECK(output_of("COLUMNS=x " + command) == output_of(command));
+}
+
+TEST_CASE("data formats never leave columns out") {
+  for (const std::string format : {"json", "csv", "md"}) {
+    CAPTURE(format);
+    const std::string command = kTwoAlgorithms + "--format " + format;
+    const std::string all = output_of(command);
+    CHECK(output_of("COLUMNS=40 " + command) == all);
+    CHECK(output_of(command + " --wide --color always") == all);
+    CHECK_FALSE(contains(all, "--wide shows"));
+  }
+}
+
+TEST_CASE("the default table of a collective has six columns") {
+  const auto lines = lines_of(output_of(kTwoAlgorithms));
+  REQUIRE(lines.size() >= 5);
+  CHECK(words_of(lines[1]) == std::vector<std::string>{"#", "size", "algorithm", "time", "busbw",
+                                                       "%bound", "limited", "by"});
+  CHECK(words_of(lines[3])[0] == "1");
+  CHECK(words_of(lines[3])[1] == "KiB");
+  CHECK(words_of(lines[3])[2] == "ring");
+}
+
+TEST_CASE("what limits is a link that is busy half of the time, or the latency of the rounds") {
+  // 30 rounds of 2.7 us make 81 us of the 81 us that 1 KiB takes. 1 GiB passes links at 50 GB/s
+  // each way, by 2 * 15/16 * 1 GiB: 40.3 of 42.9 ms at full rate.
+  const auto rows =
+      rows_of("lockstep collective all_reduce --cluster dgx-h100 --nodes 2 -b 1K -e 1G -f 1048576");
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0]["limited_by"] == "latency (30 rounds)");
+  const double busy = rows[1]["busiest_link_percent"];
+  REQUIRE(busy > 50);
+  CHECK(rows[1]["limited_by"] == rows[1]["busiest_link"].get<std::string>() + " (" +
+                                     std::to_string(static_cast<int>(busy + 0.5)) + " %)");
+}
+
+TEST_CASE("several sizes of one algorithm end with their average bus bandwidth") {
+  // As nccl-tests: the mean of the column busbw.
+  const auto rows = rows_of(kTwoAlgorithms);
+  const double mean =
+      (rows[0]["busbw_Bps"].get<double>() + rows[1]["busbw_Bps"].get<double>()) / 2e9;
+  const std::string last = lines_of(output_of(kTwoAlgorithms)).back();
+  const std::string head = "# Avg bus bandwidth    : ";
+  REQUIRE(last.rfind(head, 0) == 0);
+  CHECK(std::stod(last.substr(head.size())) == doctest::Approx(mean).epsilon(1e-5));
+  CHECK_FALSE(contains(output_of(kTwoAlgorithms + "-a ring,naive"), "Avg bus"));
+  CHECK_FALSE(contains(output_of("lockstep collective all_reduce --size 1M"), "Avg bus"));
+}
+
+TEST_CASE("a ring without parameters says that it has one channel") {
+  const std::string note = "--algorithm auto:by=nccl or ring:channels=N";
+  CHECK(contains(output_of(kTwoAlgorithms), note));
+  CHECK_FALSE(contains(output_of(kTwoAlgorithms + "-a ring:channels=2"), note));
+  CHECK_FALSE(contains(output_of(kTwoAlgorithms + "-a hierarchical"), note));
+}
+
+TEST_CASE("with --wide the first columns are those of nccl-tests") {
+  // Its own reader: the first nine words of every row as a log of measurements have no error, but
+  // for the two decimals of their times.
+  const TemporaryFile log("");
+  REQUIRE(run_command(kTwoAlgorithms +
+                      "--wide | awk '/^#/ { print; next } { print $1, $2, $3, $4, "
+                      "$5, $6, $7, $8, $9 }' > " +
+                      log.path())
+              .status == 0);
+  const auto rows =
+      rows_of("lockstep collective all_reduce --cluster dgx-h100 --nodes 2 -a ring --against " +
+              log.path());
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0]["size_bytes"] == 1024);
+  CHECK(rows[1]["size_bytes"] == 1048576);
+  for (const auto& row : rows) CHECK(std::abs(row["error"].get<double>()) < 1e-4);
+}
+
+TEST_CASE("colors mark the best and what limits, on terminals only") {
+  const std::string command = kTwoAlgorithms + "-a ring,naive ";
+  CHECK_FALSE(contains(output_of(command), "\033["));
+  const std::string colored = output_of(command + "--color always");
+  CHECK(contains(colored, "\033[1;32mring\033[0m"));
+  CHECK(contains(colored, "\033[33mlatency (30 rounds)\033[0m"));
+  CHECK(on_terminal(command, 100) == colored);
+  CHECK(on_terminal(command + "--color never", 100) == output_of(command));
+  CHECK(on_terminal("NO_COLOR=1 " + command, 100) == output_of(command));
+  CHECK(output_of("NO_COLOR=1 " + command + "--color always") == colored);
+  CHECK(on_terminal("TERM=dumb " + command, 100) == output_of(command));
+  // Without the colors the text is the same.
+  std::string text = colored;
+  for (const std::string code : {"\033[1;32m", "\033[33m", "\033[0m"})
+    for (std::size_t at = 0; (at = text.find(code)) != std::string::npos;)
+      text.erase(at, code.size());
+  CHECK(text == output_of(command));
+}
+
+TEST_CASE("errors are red on a terminal") {
+  const std::string wrong = "lockstep collective all_reduce --size x";
+  CHECK_FALSE(contains(run_command(wrong).err, "\033["));
+  CHECK(run_command(wrong + " --color always").err.rfind("lockstep: \033[1;31merror:\033[0m ", 0) ==
+        0);
+  CHECK(contains(on_terminal(wrong, 80), "\033[1;31merror:\033[0m"));
+  CHECK_FALSE(contains(on_terminal(wrong + " --color=never", 80), "\033["));
+  const CommandResult refused = run_command("lockstep list devices --color sometimes");
+  CHECK(refused.status == 2);
+  CHECK(contains(refused.err, "--color: expected auto, always or never, got \"sometimes\""));
+}
+
+}  // namespace lockstep

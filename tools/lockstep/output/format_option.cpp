@@ -1,0 +1,72 @@
+#include "tools/lockstep/output/format_option.hpp"
+
+#include <unistd.h>
+
+#include <functional>
+#include <string>
+
+#include "tools/lockstep/command_parser.hpp"
+#include "tools/lockstep/errors.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+void add_color(const Command& command, const std::function<void(ColorMode)>& take) {
+  command
+      .add_option(
+          "--color",
+          [take](const std::string& text) {
+            if (text == "auto") {
+              take(ColorMode::automatic);
+            } else if (text == "always") {
+              take(ColorMode::always);
+            } else if (text == "never") {
+              take(ColorMode::never);
+            } else {
+              throw UsageError("--color: expected auto, always or never, got \"" + text + "\"");
+            }
+          },
+          "Color the best, the limit and errors; auto: on a terminal without NO_COLOR")
+      ->type_name("auto|always|never")
+      ->default_str("auto");
+}
+
+void add_format_only(const Command& command, Format& format) {
+  command
+      .add_option(
+          "--format",
+          [&format](const std::string& text) {
+            if (text == "table") {
+              format = Format::table;
+            } else if (text == "json") {
+              format = Format::json;
+            } else if (text == "csv") {
+              format = Format::csv;
+            } else if (text == "md") {
+              format = Format::md;
+            } else {
+              throw UsageError("--format: expected table, json, csv or md, got \"" + text + "\"");
+            }
+          },
+          "table, json, csv or md")
+      ->type_name("FORMAT")
+      ->default_str("table");
+}
+
+}  // namespace
+
+void add_format(const Command& command, Format& format) {
+  add_format_only(command, format);
+  add_color(command, [](ColorMode) {});  // of errors: main reads it
+}
+
+void add_format(const Command& command, OutputStyle& style) {
+  style.width = terminal_width();
+  style.color = has_color(ColorMode::automatic, STDOUT_FILENO);
+  add_format_only(command, style.format);
+  command.add_flag("--wide", style.wide, "Show every column of the table, however wide");
+  add_color(command, [&style](ColorMode mode) { style.color = has_color(mode, STDOUT_FILENO); });
+}
+
+}  // namespace lockstep::cli
