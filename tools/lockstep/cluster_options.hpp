@@ -2,8 +2,8 @@
 
 #include "tools/app/inputs/cluster_request.hpp"
 #include "tools/app/inputs/network_request.hpp"
-#include "tools/lockstep/app.hpp"
 #include "tools/lockstep/command_parser.hpp"
+#include "tools/lockstep/output/app.hpp"
 
 namespace lockstep::cli {
 

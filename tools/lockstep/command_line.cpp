@@ -8,7 +8,7 @@
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/output/output.hpp"
-#include "tools/lockstep/version.hpp"
+#include "tools/lockstep/output/version.hpp"
 
 namespace lockstep::cli {
 

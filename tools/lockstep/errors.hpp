@@ -4,7 +4,7 @@
 
 #include "sim/base/error.hpp"
 #include "tools/app/errors.hpp"
-#include "tools/lockstep/app.hpp"
+#include "tools/lockstep/output/app.hpp"
 
 namespace lockstep::cli {
 

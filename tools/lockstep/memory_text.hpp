@@ -3,7 +3,7 @@
 #include <string>
 
 #include "tools/app/step/memory_changes.hpp"
-#include "tools/lockstep/app.hpp"
+#include "tools/lockstep/output/app.hpp"
 
 namespace lockstep::cli {
 

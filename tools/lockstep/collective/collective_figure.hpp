@@ -6,7 +6,7 @@
 #include "tools/app/collective/against.hpp"
 #include "tools/app/collective/crossover.hpp"
 #include "tools/app/collective/run_collective.hpp"
-#include "tools/lockstep/app.hpp"
+#include "tools/lockstep/output/app.hpp"
 
 namespace lockstep::cli {
 

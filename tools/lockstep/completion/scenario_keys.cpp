@@ -6,7 +6,7 @@
 
 #include "sim/config/json.hpp"
 #include "tools/app/inputs/config_folder.hpp"
-#include "tools/lockstep/app.hpp"
+#include "tools/lockstep/output/app.hpp"
 
 namespace lockstep::cli {
 

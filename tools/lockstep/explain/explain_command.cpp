@@ -13,8 +13,8 @@
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/explain/explain_render.hpp"
+#include "tools/lockstep/format_option.hpp"
 #include "tools/lockstep/number_option.hpp"
-#include "tools/lockstep/output/format_option.hpp"
 #include "tools/lockstep/sizes.hpp"
 
 namespace lockstep::cli {

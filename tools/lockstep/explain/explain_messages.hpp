@@ -5,8 +5,8 @@
 
 #include "sim/execute/schedule_checks/rounds.hpp"
 #include "tools/app/explain/explain.hpp"
-#include "tools/lockstep/app.hpp"
 #include "tools/lockstep/explain/explain_words.hpp"
+#include "tools/lockstep/output/app.hpp"
 
 namespace lockstep::cli {
 

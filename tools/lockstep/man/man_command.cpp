@@ -11,7 +11,7 @@
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/man/man_page.hpp"
 #include "tools/lockstep/output/output.hpp"
-#include "tools/lockstep/version.hpp"
+#include "tools/lockstep/output/version.hpp"
 
 namespace lockstep::cli {
 

@@ -5,18 +5,18 @@
 #include <cstdio>
 #include <utility>
 
+#include "tools/app/errors.hpp"
 #include "tools/app/json.hpp"
-#include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/output/table.hpp"
-#include "tools/lockstep/version.hpp"
+#include "tools/lockstep/output/version.hpp"
 
 namespace lockstep::cli {
 
 namespace {
 
-Json json_of(const Cell& cell) {
+app::Json json_of(const Cell& cell) {
   return std::visit(
-      [](const auto& value) -> Json {
+      [](const auto& value) -> app::Json {
         using T = std::decay_t<decltype(value)>;
         if constexpr (std::is_same_v<T, std::monostate>) {
           return nullptr;
@@ -58,21 +58,21 @@ std::vector<std::size_t> visible(const Report& report) {
 namespace {
 
 std::string render_json(const Report& report) {
-  Json out;
+  app::Json out;
   out["schema"] = report.schema;
   out["tool"] = {{"name", "lockstep"}, {"version", kVersion}};
-  out["config"] = Json::parse(report.config);
+  out["config"] = app::Json::parse(report.config);
   out["seed"] = report.seed;
   out["fingerprint"] = report.fingerprint;
-  Json rows = Json::array();
+  app::Json rows = app::Json::array();
   for (const Section& section : report.sections)
     for (const auto& row : section.rows) {
-      Json object = Json::object();
+      app::Json object = app::Json::object();
       for (std::size_t i = 0; i < row.size(); ++i) object[report.columns[i].key] = json_of(row[i]);
       rows.push_back(std::move(object));
     }
   out["rows"] = std::move(rows);
-  for (const auto& [name, text] : report.more) out[name] = Json::parse(text);
+  for (const auto& [name, text] : report.more) out[name] = app::Json::parse(text);
   return out.dump(2) + "\n";
 }
 
@@ -143,7 +143,7 @@ std::string render(const Report& report, const OutputStyle& style) {
 
 void print(const std::string& text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
-    throw IoError("cannot write to standard output");
+    throw app::IoError("cannot write to standard output");
 }
 
 }  // namespace lockstep::cli

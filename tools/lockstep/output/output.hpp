@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "tools/lockstep/app.hpp"
+#include "tools/lockstep/output/app.hpp"
 #include "tools/lockstep/output/terminal.hpp"
 
 /// The one printer behind every command: aligned tables, JSON, CSV, Markdown.

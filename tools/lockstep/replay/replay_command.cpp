@@ -8,8 +8,8 @@
 #include "tools/lockstep/command_parser.hpp"
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/errors.hpp"
+#include "tools/lockstep/format_option.hpp"
 #include "tools/lockstep/number_option.hpp"
-#include "tools/lockstep/output/format_option.hpp"
 #include "tools/lockstep/replay/replay_render.hpp"
 #include "tools/lockstep/sizes.hpp"
 

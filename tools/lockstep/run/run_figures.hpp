@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "tools/app/step/run_step.hpp"
-#include "tools/lockstep/app.hpp"
+#include "tools/lockstep/output/app.hpp"
 
 namespace lockstep::cli {
 

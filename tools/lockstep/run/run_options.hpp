@@ -7,7 +7,7 @@
 
 #include "tools/app/step/run_step.hpp"
 #include "tools/app/step/variants.hpp"
-#include "tools/lockstep/app.hpp"
+#include "tools/lockstep/output/app.hpp"
 
 namespace lockstep::cli {
 

@@ -6,7 +6,7 @@
 
 #include "tools/app/step/rank_classes.hpp"
 #include "tools/app/step/step_confidence.hpp"
-#include "tools/lockstep/app.hpp"
+#include "tools/lockstep/output/app.hpp"
 
 namespace lockstep::cli {
 

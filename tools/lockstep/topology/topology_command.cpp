@@ -10,7 +10,7 @@
 #include "tools/lockstep/command_parser.hpp"
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/errors.hpp"
-#include "tools/lockstep/output/format_option.hpp"
+#include "tools/lockstep/format_option.hpp"
 #include "tools/lockstep/topology/topology_import.hpp"
 #include "topologies/graph/nodes.hpp"
 

@@ -10,8 +10,8 @@
 #include "tools/lockstep/command_parser.hpp"
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/errors.hpp"
+#include "tools/lockstep/format_option.hpp"
 #include "tools/lockstep/number_option.hpp"
-#include "tools/lockstep/output/format_option.hpp"
 #include "tools/lockstep/progress.hpp"
 #include "tools/lockstep/validate/validate_render.hpp"
 

@@ -9,8 +9,8 @@
 #include "tools/lockstep/backend_option.hpp"
 #include "tools/lockstep/command_parser.hpp"
 #include "tools/lockstep/errors.hpp"
+#include "tools/lockstep/format_option.hpp"
 #include "tools/lockstep/number_option.hpp"
-#include "tools/lockstep/output/format_option.hpp"
 #include "tools/lockstep/progress.hpp"
 #include "tools/lockstep/verify/strategy_render.hpp"
 

@@ -1,4 +1,4 @@
-#include "tools/lockstep/output/format_option.hpp"
+#include "tools/lockstep/format_option.hpp"
 
 #include <unistd.h>
 
