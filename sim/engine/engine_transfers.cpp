@@ -66,6 +66,10 @@ void Engine::begin_transfer(const ConnectionKey& key, const Post& send, const Po
     account(transfer, 1);
   }
   ++transfer_count_;
+  if (external_member_ != nullptr) {
+    if (send.track == external_track()) external_member_->begun(send.place);
+    if (receive.track == external_track()) external_member_->begun(receive.place);
+  }
   if (issue_in_order_) {
     matched_.push_back(id);
   } else {

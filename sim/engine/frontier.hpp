@@ -28,6 +28,8 @@ class ExternalTransport {
 class ExternalMember {
  public:
   virtual ~ExternalMember() = default;
+  /// What was posted as its `place`th has met its other end: the transfer begins now.
+  virtual void begun(std::uint32_t place) = 0;
   /// What was posted as its `place`th is through.
   virtual void done(std::uint32_t place) = 0;
 

@@ -53,32 +53,52 @@ struct BranchState {
 class BranchHistory final : public ExternalMember {
  public:
   explicit BranchHistory(const BranchWorkload& of, NetworkModel model)
-      : engine_{std::make_unique<Engine>(of.network, of.workload, model, *this, of.attachment)} {}
+      : of_{of},
+        engine_{std::make_unique<Engine>(of.network, of.workload, model, *this, of.attachment)} {}
   BranchHistory(const BranchHistory& other)
       : ExternalMember{},
+        of_{other.of_},
         engine_{std::make_unique<Engine>(*other.engine_, *this)},
         next_name_{other.next_name_},
         awaited_{other.awaited_} {}
   BranchHistory& operator=(const BranchHistory&) = delete;
   ~BranchHistory() override = default;
 
+  void begun(std::uint32_t name) override { find(name)->begun = engine_->now(); }
   void done(std::uint32_t name) override {
     done_.push_back(name);
-    --awaited_;
+    const auto at = find(name);
+    *at = awaited_.back();
+    awaited_.pop_back();
   }
 
-  [[nodiscard]] Engine& engine() { return *engine_; }
+  [[nodiscard]] const Engine& engine() const { return *engine_; }
   /// What was posted under these names is through; the reader clears them.
   [[nodiscard]] std::vector<std::uint32_t>& done_names() { return done_; }
-  /// Whether attachments wait for anything: if not, nobody learns of what happens until they post
-  /// again.
-  [[nodiscard]] bool is_awaited() const { return awaited_ > 0; }
 
-  /// Does what was left undone while nobody waited for it: all before `at`, and what of that
-  /// instant comes before the attachments' posts.
+  /// Until then nothing is done that attachments wait for, unless they post again: every transfer
+  /// takes at least its time alone from when its ends meet. Empty if nothing will be.
+  [[nodiscard]] std::optional<TimePoint> earliest_done() const {
+    if (awaited_.empty()) return std::nullopt;
+    const auto next = engine_->next();
+    if (!next) return std::nullopt;
+    std::optional<TimePoint> earliest;
+    for (const Awaited& each : awaited_) {
+      const TimePoint at = each.begun.value_or(*next) + each.least_time;
+      if (!earliest || at < *earliest) earliest = at;
+    }
+    return std::max(*earliest, *next);
+  }
+
+  /// Everything before `at`, and the instant itself once.
+  void advance_to(TimePoint at) {
+    advance_before(at);
+    if (engine_->next() == at) engine_->advance();
+  }
+  /// Does what was left undone because no attachment could learn of it: all before `at`, and what
+  /// of that instant comes before the attachments' posts.
   void catch_up(TimePoint at) {
-    for (auto next = engine_->next(); next && *next < at; next = engine_->next())
-      engine_->advance();
+    advance_before(at);
     if (engine_->now() < at && engine_->next() == at) engine_->advance();
     LOCKSTEP_CHECK(done_.empty());
   }
@@ -95,21 +115,41 @@ class BranchHistory final : public ExternalMember {
       Post post = each.post;
       post.repeats = false;
       post.place = next_name_++;
+      awaited_.push_back({post.place, of_.least_time(each.channel, Bytes{post.bytes}), {}});
       engine_->post_at(at, each.member, each.channel, post);
     }
-    awaited_ += posts.size();
     return first;
   }
 
   std::size_t number = 0;
   std::vector<std::uint32_t> branches;
-  std::optional<TimePoint> expected;  // the next instant of the engine as it is queued, if at all
+  std::optional<TimePoint> expected;  // when something may be done, as it is queued, if at all
 
  private:
+  /// A post that is not through.
+  struct Awaited {
+    std::uint32_t name = 0;
+    Duration least_time;
+    std::optional<TimePoint> begun;
+  };
+
+  void advance_before(TimePoint at) {
+    for (auto next = engine_->next(); next && *next < at; next = engine_->next())
+      engine_->advance();
+    LOCKSTEP_CHECK(done_.empty());
+  }
+  [[nodiscard]] std::vector<Awaited>::iterator find(std::uint32_t name) {
+    const auto found = std::find_if(awaited_.begin(), awaited_.end(),
+                                    [name](const Awaited& each) { return each.name == name; });
+    LOCKSTEP_CHECK(found != awaited_.end());
+    return found;
+  }
+
+  const BranchWorkload& of_;
   std::unique_ptr<Engine> engine_;
   std::vector<std::uint32_t> done_;
   std::uint32_t next_name_ = 0;
-  std::size_t awaited_ = 0;  // posts that are not through
+  std::vector<Awaited> awaited_;
 };
 
 class Replay final : public ExternalTransport {
@@ -184,13 +224,13 @@ class Replay final : public ExternalTransport {
   }
 
   void expect(BranchHistory& history) {
-    const auto at = history.is_awaited() ? history.engine().next() : std::nullopt;
+    const auto at = history.earliest_done();
     if (at && at != history.expected) queue_.push({*at, &history});
     history.expected = at;
   }
 
-  /// The next instant at which anything happens of which others may learn. What goes on in a branch
-  /// whose attachment waits for nothing is done all at once when that posts again.
+  /// The next instant at which anything may happen of which others learn. What goes on in a branch
+  /// before is done all at once then, or when its attachment posts again.
   [[nodiscard]] std::optional<TimePoint> next() {
     while (!queue_.empty() && queue_.top().history->expected != queue_.top().at) queue_.pop();
     std::optional<TimePoint> at = trunk_next_;
@@ -211,7 +251,7 @@ class Replay final : public ExternalTransport {
       due_.push_back(&history);
     }
     for (BranchHistory* history : due_) {
-      history->engine().advance();
+      history->advance_to(at);
       for (const std::uint32_t name : history->done_names())
         for (const std::uint32_t id : history->branches) finish(at, states_[id], name);
       history->done_names().clear();
@@ -252,7 +292,7 @@ class Replay final : public ExternalTransport {
   }
 
   void hand_on(TimePoint at, BranchHistory& history, std::span<const std::uint32_t> touched) {
-    if (!history.is_awaited()) history.catch_up(at);
+    history.catch_up(at);
     groups_.clear();
     for (const std::uint32_t id : touched) {
       const auto known = std::find_if(groups_.begin(), groups_.end(), [&](const auto& group) {

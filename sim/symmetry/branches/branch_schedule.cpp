@@ -63,9 +63,11 @@ BranchWorkload make_branch_workload(const Quotient& quotient, const Branch& bran
   BranchWorkload out;
   out.attachment = static_cast<std::uint32_t>(branch.members.size());
   out.network.may_have_twins = false;
+  out.channels = quotient.channels;
   std::map<LinkId, LinkId> links;
   std::vector<Route> routes;
   for (const std::uint32_t p : branch.pairs) {
+    out.ways.push_back(quotient.ways[p]);
     routes.push_back(quotient.ways[p].route);
     for (Hop& hop : routes.back().hops) {
       const auto next = static_cast<LinkId>(links.size());

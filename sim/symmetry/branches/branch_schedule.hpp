@@ -42,7 +42,14 @@ class AttachmentSchedule final : public Schedule, public LateSchedule {
 struct BranchWorkload {
   Network network;
   Workload workload;
-  std::uint32_t attachment = 0;  // its rank
+  std::uint32_t attachment = 0;    // its rank
+  std::vector<ClassRoute> ways{};  // per pair, over links of the quotient
+  std::uint32_t channels = 1;
+
+  /// No transfer of `bytes` over the channel takes less.
+  [[nodiscard]] Duration least_time(std::uint32_t channel, Bytes bytes) const {
+    return ways[channel / channels].time_alone(bytes);
+  }
 };
 
 /// `quotient` must outlive it.

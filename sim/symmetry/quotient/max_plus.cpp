@@ -197,10 +197,8 @@ class Recursion {
       if (from == kNone) return false;
       const Endpoint& sender = quotient_.network.endpoints[call_.members[from / lanes_]];
       const Endpoint& receiver = quotient_.network.endpoints[call_.members[each.lane / lanes_]];
-      Duration takes = sender.message_overhead;
       const ClassRoute& way = quotient_.ways[each.channel / quotient_.channels];
-      takes += way.route.latency;
-      if (way.alone > 0) takes += time_for(work_of(Bytes{each.bytes}), way.alone);
+      const Duration takes = sender.message_overhead + way.time_alone(Bytes{each.bytes});
       Duration reduces;
       if (each.reduced >= 0) reduces = Bytes{each.reduced} / *receiver.reduce_rate;
       transfers_.push_back({from, each.lane, takes.ps(), reduces.ps()});

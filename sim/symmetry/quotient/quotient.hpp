@@ -15,6 +15,11 @@ struct ClassRoute {
                             // links, hence no time but the latency
   /// The rate that links which only this class's pair crosses leave all its transfers together.
   std::uint64_t own = UINT64_MAX;
+
+  /// The time of a transfer that shares with nobody; no transfer takes less.
+  [[nodiscard]] Duration time_alone(Bytes bytes) const {
+    return alone == 0 ? route.latency : route.latency + time_for(work_of(bytes), alone);
+  }
 };
 
 /// A workload and its network in which every class of members is one rank, every class of pairs has
