@@ -80,7 +80,7 @@ mkdir -p results
 log=results/$name.log
 : > "$log"
 ./lockstep verify collective all_reduce -n 2 --backend cuda >> "$log"  # whether there is a GPU
-./lockstep calibrate --backend cuda --out "results/$name.json" --compare "$@" \
+./lockstep calibrate --backend cuda --output "results/$name.json" --compare "$@" \
   | tee "results/$name.txt"
 failed=0
 check() {

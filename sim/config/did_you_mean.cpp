@@ -63,6 +63,18 @@ std::optional<std::string_view> only_one_beginning_with(
   return *found;
 }
 
+/// "seq" for "sequence".
+std::optional<std::string_view> only_one_that_begins(
+    std::string_view word, const std::vector<std::string_view>& candidates) {
+  const auto begins = [word](std::string_view name) {
+    return name.size() >= kShortestStart && word.substr(0, name.size()) == name;
+  };
+  const auto found = std::find_if(candidates.begin(), candidates.end(), begins);
+  if (found == candidates.end()) return std::nullopt;
+  if (std::any_of(found + 1, candidates.end(), begins)) return std::nullopt;
+  return *found;
+}
+
 }  // namespace
 
 std::optional<std::string_view> did_you_mean(std::string_view word,
@@ -79,7 +91,8 @@ std::optional<std::string_view> did_you_mean(std::string_view word,
     fewest = edits;
     nearest = name;
   }
-  return nearest ? nearest : only_one_beginning_with(word, candidates);
+  if (!nearest) nearest = only_one_beginning_with(word, candidates);
+  return nearest ? nearest : only_one_that_begins(word, candidates);
 }
 
 }  // namespace lockstep

@@ -90,7 +90,21 @@ class Plan {
          plan_.dp, plan_.pp, plan_.cp, plan_.tp, product(), ranks_,
          others <= ranks_ && ranks_ % others == 0
              ? fmt::format("; dp = {} would fill it", ranks_ / others)
-             : std::string{});
+             : admissible());
+  }
+
+  /// The values of each other degree for which some dp fills the cluster; empty if there are none.
+  [[nodiscard]] std::string admissible() const {
+    std::string out;
+    for (const auto& [name, degree] :
+         {std::pair{"cp", std::int64_t{plan_.cp}}, std::pair{"tp", std::int64_t{plan_.tp}},
+          std::pair{"pp", std::int64_t{plan_.pp}}}) {
+      const Int128 rest = product() / plan_.dp / degree;
+      if (degree == 1 || rest > ranks_ || ranks_ % rest != 0) continue;
+      out += fmt::format("{} {} may be {}", out.empty() ? ";" : ", or", name,
+                         fmt::join(divisors(ranks_ / static_cast<std::int64_t>(rest)), ", "));
+    }
+    return out;
   }
 
   void check_batch() {

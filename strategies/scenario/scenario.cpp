@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "strategies/scenario/scenario_checks.hpp"
@@ -75,10 +76,41 @@ int servers_of(const ValueReader* parallel) {
   return count == nullptr ? 1 : static_cast<int>(std::clamp<std::int64_t>(*count, 1, kMostNodes));
 }
 
+/// "15T", "300B" or "1.5M": powers of 1000, at most six digits before a point and three after it.
+std::optional<double> count_of(std::string_view text) {
+  constexpr std::string_view kUnits = "KMBGT";
+  constexpr std::array<double, kUnits.size()> kPowers{1e3, 1e6, 1e9, 1e9, 1e12};
+  const std::size_t unit = text.empty() ? kUnits.npos : kUnits.find(text.back());
+  if (unit == kUnits.npos) return std::nullopt;
+  text.remove_suffix(1);
+  const std::size_t whole = std::min(text.find('.'), text.size());
+  if (text.find_first_not_of("0123456789.") != text.npos || whole > 6 || text.size() > whole + 4)
+    return std::nullopt;
+  try {
+    const JsonValue number = parse_json(text, "").root;
+    if (const auto* real = number.get_if<JsonNumber>()) return real->value * kPowers.at(unit);
+    if (const auto* integer = number.get_if<std::int64_t>())
+      return static_cast<double>(*integer) * kPowers.at(unit);
+  } catch (const ConfigError&) {  // no number
+  }
+  return std::nullopt;
+}
+
+std::optional<double> read_count(ObjectReader& in, std::string_view key) {
+  const auto at = in.optional(key);
+  if (!at) return std::nullopt;
+  const auto* text = at->value()->get_if<std::string>();
+  if (text == nullptr) return at->number(1, kMostSamples);
+  const auto count = count_of(*text);
+  if (count && *count >= 1 && *count <= kMostSamples) return count;
+  at->refuse("a count from 1 to 1e+18, such as 15e12 or \"15T\"");
+  return std::nullopt;
+}
+
 /// Tokens of a transformer, else samples.
 void read_budget(ObjectReader& in, Parts& parts) {
-  const auto tokens = in.optional_number("tokens", 1, kMostSamples);
-  const auto samples = in.optional_number("samples", 1, kMostSamples);
+  const auto tokens = read_count(in, "tokens");
+  const auto samples = read_count(in, "samples");
   if (tokens && samples) in.note("samples", "\"tokens\" is there already: one of both");
   if (parts.model) {
     const bool transformer = parts.model->transformer() != nullptr;

@@ -2,10 +2,10 @@
 
 #include <variant>
 
+#include "sim/config/pointer.hpp"
 #include "strategies/layout/scenario_names.hpp"
 #include "strategies/models/files/model_file.hpp"
 #include "strategies/scenario/scenario_json.hpp"
-#include "strategies/scenario/scenario_overlay.hpp"
 
 namespace lockstep {
 namespace {
@@ -52,23 +52,41 @@ JsonDocument own_form(const std::filesystem::path& path, const JsonValue* sequen
   return document;
 }
 
+/// Problems with members that the scenario has are placed in the scenario, at the member.
+ConfigError placed(const ConfigError& error, const ValueReader& at) {
+  std::vector<Problem> problems = error.problems();
+  for (Problem& problem : problems) {
+    for (const JsonMember& member : *at.value()->get_if<JsonObject>()) {
+      const std::string pointer = child_pointer("", member.key);
+      const bool its =
+          problem.pointer.rfind(pointer, 0) == 0 &&
+          (problem.pointer.size() == pointer.size() || problem.pointer[pointer.size()] == '/');
+      if (!its || member.key == "file") continue;
+      problem.file = at.problems().file();
+      if (problem.at.line == 0) problem.at = member.key_at;
+      problem.pointer = at.pointer() + problem.pointer;
+    }
+  }
+  return {std::move(problems), error.total()};
+}
+
 /// The file's model with the scenario's keys instead of its own.
 ModelConfig read_with(const std::filesystem::path& path, const ValueReader& at) {
   const auto& members = *at.value()->get_if<JsonObject>();
   if (members.size() == 1) return load_model(path);
   std::vector<std::string> notes;
   JsonDocument document = own_form(path, find_member(members, "seq"), notes);
-  Overlay overlay;
+  auto* own = std::get_if<JsonObject>(&document.root.data);
   for (const JsonMember& member : members) {
     if (member.key == "file") continue;
-    overlay.set(document.root, member.key, member.value, at.problems().file());
+    if (own != nullptr) set_member(*own, member.key, member.value);
   }
   try {
     ModelConfig out = read_model(document);
     out.notes = std::move(notes);
     return out;
   } catch (const ConfigError& error) {
-    throw overlay.attributed(error);
+    throw placed(error, at);
   }
 }
 

@@ -1,5 +1,7 @@
 #include "strategies/scenario/scenario_overlay.hpp"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <utility>
 
@@ -52,6 +54,38 @@ JsonValue value_of(const std::string& text, const std::string& file) {
   }
 }
 
+/// Keys whose value is a list, so that it needs no brackets or quotes.
+constexpr std::array<std::string_view, 3> kLists{"parallel.overlap", "parallel.order",
+                                                 "parallel.stages"};
+
+/// `dp_gradients,pp`, with brackets around it or not; one item is a list of one.
+JsonValue list_of(std::string_view text, const std::string& file) {
+  if (text.starts_with('[') && text.ends_with(']')) text = text.substr(1, text.size() - 2);
+  JsonArray out;
+  for (std::size_t begin = 0; begin <= text.size() && !text.empty();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    std::string item{text.substr(begin, end - begin)};
+    item.erase(0, std::min(item.find_first_not_of(' '), item.size()));
+    out.push_back(value_of(item, file));
+    begin = end + 1;
+  }
+  return {{}, std::move(out)};
+}
+
+/// The value of a key that is a list: JSON where it is a JSON array, else items between commas.
+JsonValue list_value_of(const std::string& text, const std::string& file) {
+  try {
+    JsonValue value = parse_json(text, file).root;
+    if (value.get_if<JsonArray>() != nullptr) {
+      forget_places(value);
+      return value;
+    }
+  } catch (const ConfigError&) {
+    if (text.find('"') != std::string::npos) return value_of(text, file);  // its fault in JSON
+  }
+  return list_of(text, file);
+}
+
 JsonValue* element_of(JsonArray& array, const std::string& key) {
   std::size_t index = 0;
   const char* end = key.data() + key.size();
@@ -102,16 +136,11 @@ void Overlay::apply(const std::string& assignment, JsonValue& root) {
     pointer = child_pointer(pointer, keys[i]);
     if (made && patched.empty()) patched = pointer;
   }
-  *at = value_of(assignment.substr(equals + 1), file);
+  const std::string key = assignment.substr(0, equals);
+  const bool is_list = std::find(kLists.begin(), kLists.end(), key) != kLists.end();
+  const std::string text = assignment.substr(equals + 1);
+  *at = is_list ? list_value_of(text, file) : value_of(text, file);
   patches_.push_back({patched.empty() ? pointer : patched, file});
-}
-
-void Overlay::set(JsonValue& root, std::string_view key, const JsonValue& value,
-                  const std::string& file) {
-  auto* object = std::get_if<JsonObject>(&root.data);
-  if (object == nullptr) return;
-  set_member(*object, key, value);
-  patches_.push_back({child_pointer("", key), file});
 }
 
 ConfigError Overlay::attributed(const ConfigError& error) const {

@@ -50,6 +50,12 @@ std::vector<std::string> read_order(ObjectReader& in, std::vector<std::string> f
 std::set<Overlap> read_overlap(ObjectReader& in) {
   std::set<Overlap> overlap;
   in.optional_array("overlap", [&overlap](const ValueReader& value) {
+    const auto* text = value.value()->get_if<std::string>();
+    if (text != nullptr && *text == "dp") {
+      value.note(
+          "\"dp\" is two kinds of traffic: write \"dp_gradients\", \"dp_parameters\" or both");
+      return;
+    }
     const std::string name = value.one_of("kind of traffic", keys_of(overlap_names()));
     overlap.insert(named(overlap_names(), name).value_or(Overlap::cp));
   });

@@ -27,7 +27,8 @@ void check_all_refused(const std::string& command, const std::vector<Mistake>& m
 
 const std::string kStar = "lockstep collective all_reduce --cluster star";
 const std::string kSize =
-    "expected a size such as 8, 64K, 64M or 1G (powers of 1024, at most 1024T), got ";
+    "expected a size such as 8, 64K, 1.5M or 64MiB (powers of 1024), 8MB or 1e6, at most 1024T, "
+    "got ";
 const std::string kRanks = "--ranks: expected a whole number from 1 to 16777216, got ";
 const std::string kNodes = "--nodes: expected a whole number from 1 to 1048576, got ";
 
@@ -45,7 +46,9 @@ TEST_CASE("a mistyped or missing word of the command is named") {
        {"frobnicate",
         R"("frobnicate" is no argument or command of "lockstep"; --help lists the options)"},
        {"collective", "expected a collective, such as all_reduce, or --schedule"},
-       {"topology show", "--cluster is required; --help lists the options"},
+       {"topology show",
+        "expected a cluster: Cluster file, such as configs/clusters/dgx-h100.json, or the name of "
+        "a shipped one"},
        {"collective all_redcue --cluster star",
         R"(no collective named "all_redcue"; did you mean "all_reduce"?)"},
        {"collective sort --cluster star",
@@ -106,7 +109,10 @@ TEST_CASE("a size that is none is refused") {
   check_all_refused(
       kStar, {{"-b 1X", "-b: " + kSize + "\"1X\""},
               {"-b -8", "-b: " + kSize + "\"-8\""},
-              {"-b 1.5M", "-b: " + kSize + "\"1.5M\""},
+              {"-b 1.5", "-b: " + kSize + "\"1.5\""},
+              {"-b 1e", "-b: " + kSize + "\"1e\""},
+              {"-b 1e20", "-b: " + kSize + "\"1e20\""},
+              {"-b .5M", "-b: " + kSize + "\".5M\""},
               {"-b 99999999999999999999", "-b: " + kSize + "\"99999999999999999999\""},
               {"-e 1025T", "-e: " + kSize + "\"1025T\""},
               {"-i x", "-i: " + kSize + "\"x\""},
@@ -116,9 +122,7 @@ TEST_CASE("a size that is none is refused") {
               {"-f 1", R"(-f: expected a whole number from 2 to 1048576, got "1")"},
               {"-f x", R"(-f: expected a whole number from 2 to 1048576, got "x")"},
               {"--size 8 -b 4", "--size names every size: leave out -b, -e, -f and -i"},
-              {"--size 8,8Q",
-               "--size: expected a size such as 8, 64K, 64M or 1G (powers of 1024, at "
-               "most 1024T), got \"8Q\""},
+              {"--size 8,8Q", "--size: " + kSize + "\"8Q\""},
               {"-f 2 -i 8", "-f and -i exclude each other: multiply or add"},
               {"-i 0", "-i: expected a step above 0, got 0"},
               {"-b 8 -i 8", "more than 100000 sizes from -b to -e"}});

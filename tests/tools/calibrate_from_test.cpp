@@ -26,7 +26,7 @@ TEST_CASE("what is fitted meets its tables, is written, and validate goes by it"
   const TemporaryFile tables(kTables);
   const TemporaryFile out("");
   const Json result =
-      json_of("lockstep calibrate --from " + tables.path() + " --out " + out.path());
+      json_of("lockstep calibrate --from " + tables.path() + " --output " + out.path());
   CHECK(result["schema"] == "lockstep.calibrate/1");
   REQUIRE(result["rows"].size() == 1);
   CHECK(result["rows"][0]["what"] == "collective");

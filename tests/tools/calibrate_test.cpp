@@ -14,7 +14,8 @@ using Json = nlohmann::ordered_json;
 
 TEST_CASE("a calibration is written, compared with and simulated with") {
   const NewFile file;
-  CHECK(run_command("lockstep calibrate --backend host --quick --out " + file.path()).status == 0);
+  CHECK(run_command("lockstep calibrate --backend host --quick --output " + file.path()).status ==
+        0);
   const Json box = Json::parse(text_of(file.path()));
   CHECK(box["backend"] == "host");
   CHECK(box["measurements"].size() > 50);
@@ -61,7 +62,8 @@ std::string eight_gpus(Json box) {
 
 TEST_CASE("a calibration of several GPUs is simulated with by its links, which is said") {
   const NewFile host;
-  CHECK(run_command("lockstep calibrate --backend host --quick --out " + host.path()).status == 0);
+  CHECK(run_command("lockstep calibrate --backend host --quick --output " + host.path()).status ==
+        0);
   const TemporaryFile box{eight_gpus(Json::parse(text_of(host.path())))};
   const std::string run = "lockstep run attention-two-gpus --calibration ";
   const Json own = json_of(run + host.path());
@@ -98,7 +100,7 @@ TEST_CASE("what calibrate cannot do is said in one sentence") {
         "lockstep: error: --runs goes with --from FILE...\n");
   CHECK(run_command("lockstep calibrate --backend cuda --compare --calibration no.json").err ==
         "no.json: error: no such file\n1 error; nothing was run\n");
-  const CommandResult folder = run_command("lockstep calibrate --backend cuda --out tests");
+  const CommandResult folder = run_command("lockstep calibrate --backend cuda --output tests");
   CHECK(folder.status == 4);
   CHECK(folder.err == "lockstep: error: cannot write tests: Is a directory\n");
   CHECK(run_command("lockstep validate tests/data/validation/tables.json --calibration no.json")

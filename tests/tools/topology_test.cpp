@@ -60,10 +60,10 @@ TEST_CASE("bandwidth_Bps is nominal in routes and in exports, carries_Bps what e
 
 TEST_CASE("a graph is exported as DOT and as GraphML, to a file as well") {
   const std::string command = "lockstep topology export --cluster dgx1";
-  const std::string dot = output_of(command + " --as dot");
+  const std::string dot = output_of(command + " --format dot");
   CHECK(dot.rfind("digraph", 0) == 0);
   CHECK(output_of(command) == dot);
-  CHECK(contains(output_of(command + " --as graphml"), "<graphml"));
+  CHECK(contains(output_of(command + " --format graphml"), "<graphml"));
   const TemporaryFile file("");
   CHECK(output_of(command + " --output " + file.path()).empty());
   CHECK(text_of(file.path()) == dot);
@@ -78,9 +78,9 @@ TEST_CASE("what topology cannot do is refused in words that help") {
   CHECK(refusal_of("lockstep topology routes --cluster star --to 8", 2) ==
         error + "--to: expected a rank from 0 to 7, got 8\n");
   CHECK(contains(refusal_of("lockstep topology routes --cluster star --to x", 2),
-                 "--to: expected a whole number, got \"x\""));
-  CHECK(contains(refusal_of("lockstep topology export --cluster star --as svg", 2),
-                 "--as: expected dot or graphml, got \"svg\""));
+                 "--to: no rank is at \"x\""));
+  CHECK(contains(refusal_of("lockstep topology export --cluster star --format svg", 2),
+                 "--format: expected dot or graphml, got \"svg\""));
   CHECK(contains(refusal_of("lockstep topology show --cluster stra", 2), "did you mean \"star\"?"));
 }
 
@@ -133,16 +133,16 @@ TEST_CASE("links that are not there, and ranks that are cut off, are refused") {
 TEST_CASE("a machine that is imported is a cluster that runs") {
   const std::string from = "lockstep topology import tests/data/topology_import/";
   const TemporaryFile file("");
-  CHECK(output_of(from + "hgx-h100.xml --name hgx --out " + file.path()) ==
+  CHECK(output_of(from + "hgx-h100.xml --name hgx --output " + file.path()) ==
         file.path() +
             ": 4 GPUs on NVSwitches, 4 PCIe switches, 2 CPUs, 4 NICs; fabric rail_optimised of 400 "
             "Gb/s\n");
   CHECK(text_of(file.path()) == output_of(from + "hgx-h100.xml --name hgx"));
-  CHECK(text_of(file.path()) == output_of(from + "hgx-h100.xml --name hgx --out -"));
+  CHECK(text_of(file.path()) == output_of(from + "hgx-h100.xml --name hgx --output -"));
   const std::string on = " --cluster " + file.path() + " --nodes 4";
   CHECK(rows_of("lockstep topology show" + on)[0]["ranks"] == 16);
   CHECK(rows_of("lockstep collective all_reduce -b 1M -e 1M --check" + on)[0]["wrong"] == 0);
-  const CommandResult partial = run_command(from + "cloud-partial.xml --out " + file.path());
+  const CommandResult partial = run_command(from + "cloud-partial.xml --output " + file.path());
   CHECK(partial.status == 0);
   CHECK(contains(partial.err, "lockstep: note: no NVLink in file: "));
 }
@@ -167,7 +167,7 @@ TEST_CASE("what cannot be imported is refused, and nothing is written") {
   CHECK(contains(refusal_of(from + "--device h10O", 2), "--device: no device named \"h10O\""));
   CHECK(contains(refusal_of(from + "--nic-speed 400", 2), "--nic-speed: expected a rate"));
   CHECK(contains(refusal_of(from + "--nvswitch 18", 2), "the file specifies the NVLinks itself"));
-  CHECK(contains(refusal_of(from + "--out /nonexistent/x.json", 4),
+  CHECK(contains(refusal_of(from + "--output /nonexistent/x.json", 4),
                  "cannot write /nonexistent/x.json: No such file or directory"));
   const TemporaryFile broken("<system version=\"1\">\n<cpu numaid=0/></system>\n");
   CHECK(refusal_of("lockstep topology import " + broken.path(), 2) ==

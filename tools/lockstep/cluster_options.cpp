@@ -31,9 +31,9 @@ void add_links(const Command& command, app::ClusterRequest& request) {
 
 }  // namespace
 
-void add_cluster(const Command& command, app::ClusterRequest& request) {
+void add_cluster(const Command& command, app::ClusterRequest& request, bool positional) {
   const Option file = command.add_option(
-      "--cluster", request.cluster,
+      positional ? "cluster,--cluster" : "--cluster", request.cluster,
       "Cluster file, such as configs/clusters/dgx-h100.json, or the name of a shipped one");
   file->required(request.cluster.empty())->type_name("FILE");
   if (!request.cluster.empty()) file->capture_default_str();
@@ -42,7 +42,7 @@ void add_cluster(const Command& command, app::ClusterRequest& request) {
       [&request](auto n) { request.nodes = static_cast<int>(n); },
       "Number of nodes (default: as the file says)");
   add_whole_number(
-      command, "--ranks", 1, kMostRanks,
+      command, "--ranks,-n", 1, kMostRanks,
       [&request](auto n) { request.ranks = static_cast<int>(n); },
       "Number of ranks, where the size is free");
   command

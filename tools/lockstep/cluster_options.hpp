@@ -8,9 +8,9 @@
 namespace lockstep::cli {
 
 /// --cluster, --nodes, --ranks, --routes, --seed, --set-link and --fail, the same on every command.
-/// --cluster is required unless the request names a cluster, which is then the default. The request
-/// must outlive the command.
-void add_cluster(const Command& command, app::ClusterRequest& request);
+/// --cluster, with `positional` also the first argument, is required unless the request names a
+/// cluster, which is then the default. The request must outlive the command.
+void add_cluster(const Command& command, app::ClusterRequest& request, bool positional = false);
 
 /// --network and --protocol, likewise.
 void add_network(const Command& command, app::NetworkRequest& request);

@@ -8,6 +8,7 @@
 
 #include "sim/config/did_you_mean.hpp"
 #include "tools/lockstep/errors.hpp"
+#include "tools/lockstep/options/unknown_option.hpp"
 
 namespace lockstep::cli {
 
@@ -34,13 +35,24 @@ std::vector<std::string> known_words(CLI::App& command) {
   return out;
 }
 
+/// The value behind the option that begins `extras`: "4" of "--tp=4" and of "--tp 4".
+std::string value_behind(const std::vector<std::string>& extras) {
+  const std::string& word = extras.front();
+  if (const std::size_t equals = word.find('='); equals != word.npos)
+    return word.substr(equals + 1);
+  return extras.size() > 1 && extras[1].rfind('-', 0) != 0 ? extras[1] : std::string{};
+}
+
 /// `"--algoritm" is no option of "collective"; did you mean "--algorithm"?`
-std::string complaint_about(const std::string& word, CLI::App& command) {
+std::string complaint_about(const std::vector<std::string>& extras, CLI::App& command) {
+  const std::string& word = extras.front();
   const auto words = known_words(command);
   const std::string name = word.substr(0, word.find('='));
   const std::string text = fmt::format(
       "\"{}\" is no {} of \"{}\"", name, name.rfind('-', 0) == 0 ? "option" : "argument or command",
       command.get_display_name().empty() ? "lockstep" : command.get_display_name());
+  if (const auto instead = option_instead(command.get_name(), name, value_behind(extras)))
+    return fmt::format("{}; use {}", text, *instead);
   const std::vector<std::string_view> candidates(words.begin(), words.end());
   const auto meant = did_you_mean(name, candidates);
   if (meant && name.size() > 2)  // any letter is near to any other
@@ -58,7 +70,8 @@ std::string complaint_about_missing(const std::string& said, const CLI::App& com
   const std::string name = said.substr(0, said.find(' '));
   const CLI::Option* option = command.get_option_no_throw(name);
   if (option == nullptr || !option->get_positional()) return said + "; --help lists the options";
-  return fmt::format("expected a {}: {}", name, option->get_description());
+  return fmt::format("expected a {}: {}", name.substr(name.find_first_not_of('-')),
+                     option->get_description());
 }
 
 /// CLI11 says "--ranks: At Most 1 required but received 2" and
@@ -89,7 +102,7 @@ std::string explain(const CLI::ParseError& error, CLI::App& app) {
   const bool missing = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
   if (missing || dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
     std::vector<std::string> extras = app.remaining(true);
-    if (!extras.empty()) return complaint_about(extras.front(), *command);
+    if (!extras.empty()) return complaint_about(extras, *command);
   }
   if (missing) return complaint_about_missing(said, *command);
   if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr)

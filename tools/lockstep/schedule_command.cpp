@@ -26,7 +26,7 @@ namespace {
 
 struct Options {
   std::string collective;
-  std::string algorithm = "ring";
+  std::string algorithm;
   ClusterRequest cluster;
   std::optional<int> ranks_per_node;
   std::optional<int> root;
@@ -38,7 +38,8 @@ struct Options {
 };
 
 AlgorithmSpec spec_of(const Options& given, Collective collective) {
-  ParsedSpecs parsed = parse_specs(given.algorithm, collective);
+  ParsedSpecs parsed = parse_specs(
+      given.algorithm.empty() ? default_algorithm(collective) : given.algorithm, collective);
   if (!parsed.errors.empty()) throw UsageError("--algorithm: " + parsed.errors.front().message);
   if (parsed.specs.size() != 1)
     throw UsageError(fmt::format("--algorithm: expected one, got \"{}\"", given.algorithm));
@@ -46,9 +47,7 @@ AlgorithmSpec spec_of(const Options& given, Collective collective) {
 }
 
 Bytes size_of(const Options& given) {
-  if (const auto size = parse_size(given.size)) return *size;
-  throw UsageError(
-      fmt::format("--size: expected a size such as 64K or 64M, got \"{}\"", given.size));
+  return size_option("--size", given.size);
 }
 
 const ElementType& type_of(const Options& given) {
@@ -98,8 +97,12 @@ void add_schedule(const Command& app) {
       command->add_subcommand("export", "Writes a collective's schedule as MSCCL XML or as GOAL");
   const auto given = std::make_shared<Options>();
   to_file->add_option("collective", given->collective, "Such as all_reduce")->required();
-  to_file->add_option("--algorithm,-a", given->algorithm, "With parameters, as in ring:channels=2")
-      ->capture_default_str();
+  to_file
+      ->add_option(
+          "--algorithm,-a", given->algorithm,
+          "Algorithm with parameters, as in ring:channels=2 (default: ring, or the first of "
+          "`lockstep list algorithms`)")
+      ->type_name("NAME");
   given->cluster.cluster = "star";
   add_cluster(*to_file, given->cluster);
   to_file->remove_option(to_file->get_option("--ranks"));
@@ -121,17 +124,18 @@ void add_schedule(const Command& app) {
       ->type_name("SIZE")
       ->capture_default_str();
   to_file->add_option("-d,--datatype", given->type, "Element type")->capture_default_str();
-  to_file->add_option("--to", given->to, "msccl or goal")
-      ->type_name("FORMAT")
+  to_file->add_option("--format", given->to, "MSCCL XML or GOAL")
+      ->type_name("msccl|goal")
       ->capture_default_str();
   to_file->add_option("--protocol", given->protocol, "Simple, LL or LL128, named in MSCCL XML")
       ->capture_default_str();
-  to_file->add_option("--out,-o", given->out, "File to write (default: standard output)")
+  to_file->add_option("-o,--output", given->out, "File to write (default: standard output)")
       ->type_name("FILE");
   to_file->footer(
       "Examples:\n"
       "  lockstep schedule export all_reduce --algorithm ring --ranks 4\n"
-      "  lockstep schedule export broadcast --algorithm binomial --ranks 8 --to goal --size 1M\n"
+      "  lockstep schedule export broadcast --algorithm binomial --ranks 8 --format goal --size "
+      "1M\n"
       "  lockstep schedule export all_reduce --algorithm hierarchical --cluster dgx-h100 --nodes "
       "2");
   command->footer(

@@ -161,12 +161,12 @@ TEST_CASE("the resolved scenario leads to itself") {
 TEST_CASE("every problem of a scenario is told, with its place and what would do") {
   CHECK(
       error_of(R"({
-  "cluster": {"gpu": "a100-sxm4-80", "gpus": 12, "gpus_per_node": 8},
+  "cluster": {"gpu": "a100-sxm5-80gb", "gpus": 12, "gpus_per_node": 8},
   "model": "lama3-8b",
   "parallel": {"tp": 0, "schedul": "1f1b", "recompute": "ful"},
   "sustained": 28
 })") ==
-      R"(s.json:2:22: error: /cluster/gpu: no device named "a100-sxm4-80"; did you mean "a100-sxm4-80gb"?
+      R"(s.json:2:22: error: /cluster/gpu: no device named "a100-sxm5-80gb"; did you mean "a100-sxm4-80gb"?
 s.json:3:12: error: /model: no model named "lama3-8b"; did you mean "llama3-8b"?
 s.json:4:22: error: /parallel/tp: expected an integer from 1 to 16777216, got the number 0
 s.json:4:25: error: /parallel/schedul: unknown key "schedul"; did you mean "schedule"?
@@ -283,9 +283,10 @@ TEST_CASE("overrides take the place of values, and are named where they are wron
 TEST_CASE("a model's file with some keys in another way") {
   const std::string text = R"({"cluster": "dgx-h100", "parallel": {},
     "model": {"file": "llama3-8b", "seq": 4096, "layers": 0}})";
-  CHECK(error_of(text) ==
-        "s.json:2:59: error: /layers: expected an integer from 1 to 100000, got the number 0\n"
-        "1 error; nothing was run");
+  CHECK(
+      error_of(text) ==
+      "s.json:2:59: error: /model/layers: expected an integer from 1 to 100000, got the number 0\n"
+      "1 error; nothing was run");
   const Scenario scenario = read(text, {"model.layers=4"});
   CHECK(scenario.model.transformer()->layers == 4);
   CHECK(scenario.model.transformer()->sequence == 4096);

@@ -94,12 +94,6 @@ void add_named(const std::string& list, Collective collective, const std::vector
                                                 fmt::join(algorithm_names(collective), ", ")));
 }
 
-/// The algorithm that a collective gets where none is named.
-std::string usual_algorithm(Collective collective) {
-  if (find_algorithm(collective, "ring") != nullptr) return "ring";
-  return std::string{algorithm_names(collective).front()};
-}
-
 void add_schedule(const std::string& file, const CandidateNames& names,
                   const std::vector<Collective>& asked, CollectiveRequest& request) {
   MscclImport read = read_msccl(file, {names.slots});
@@ -122,6 +116,11 @@ void add_schedule(const std::string& file, const CandidateNames& names,
 
 }  // namespace
 
+std::string default_algorithm(Collective collective) {
+  if (find_algorithm(collective, "ring") != nullptr) return "ring";
+  return std::string{algorithm_names(collective).front()};
+}
+
 Collective collective_of(const std::string& name) {
   std::vector<std::string_view> names;
   for (const Collective each : collectives()) names.push_back(to_string(each));
@@ -141,7 +140,7 @@ void add_candidates(const CandidateNames& names, CollectiveRequest& request) {
       asked.push_back(collective_of(name));
   if (names.schedules.empty() || !names.algorithms.empty()) {
     for (const Collective collective : asked)
-      add_named(names.algorithms.empty() ? usual_algorithm(collective) : names.algorithms,
+      add_named(names.algorithms.empty() ? default_algorithm(collective) : names.algorithms,
                 collective, asked, request);
   }
   for (const std::string& file : names.schedules) add_schedule(file, names, asked, request);

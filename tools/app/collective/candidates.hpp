@@ -25,6 +25,9 @@ struct CandidateNames {
 /// schedules are for. Throws RequestError, ConfigError.
 void add_candidates(const CandidateNames& names, CollectiveRequest& request);
 
+/// The algorithm that a collective gets if none is named: ring, or the first of its table.
+[[nodiscard]] std::string default_algorithm(Collective collective);
+
 /// Throws RequestError if there is no such collective.
 [[nodiscard]] Collective collective_of(const std::string& name);
 

@@ -167,12 +167,11 @@ std::vector<Candidate> allowed(const CollectiveRequest& request, const Collectiv
     const std::vector<std::string> problems = runner.problems(each);
     if (problems.empty()) out.push_back(each);
     for (const std::string& problem : problems) {
-      if (request.every_row) left_out.push_back(problem);
+      left_out.push_back(problem);
       refused.push_back(problem_of(each, problem));
     }
   }
-  if (out.empty() || (!request.every_row && !refused.empty()))
-    throw RequestError(std::move(refused));
+  if (out.empty()) throw RequestError(std::move(refused));
   return out;
 }
 

@@ -39,8 +39,8 @@ struct CollectiveReport {
 /// Throws as CollectiveSetup does.
 [[nodiscard]] std::shared_ptr<const CollectiveSetup> setup_for(const CollectiveRequest& request);
 
-/// The candidates that the cluster allows. Throws RequestError naming all that it does not, unless
-/// the request has `every_row`: those are then named in `left_out`.
+/// The candidates that the cluster allows; the others are named in `left_out`. Throws RequestError
+/// naming all of them where the cluster allows none.
 [[nodiscard]] std::vector<Candidate> allowed(const CollectiveRequest& request,
                                              const CollectiveRunner& runner,
                                              std::vector<std::string>& left_out);

@@ -34,7 +34,7 @@ ExportResult export_schedule(const ExportRequest& request) {
     throw RequestError("protocol",
                        fmt::format("expected Simple, LL or LL128, got \"{}\"", protocol));
   if (request.form != "msccl" && request.form != "goal")
-    throw RequestError("to", fmt::format("expected msccl or goal, got \"{}\"", request.form));
+    throw RequestError("format", fmt::format("expected msccl or goal, got \"{}\"", request.form));
   ExportResult out{make_stage(request.stage), {}, {}};
   if (request.form == "goal") {
     GoalExport options;

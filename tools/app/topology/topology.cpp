@@ -4,6 +4,8 @@
 
 #include <sstream>
 
+#include "sim/config/config_error.hpp"
+#include "sim/config/did_you_mean.hpp"
 #include "strategies/interop/text/read_file.hpp"
 #include "tools/app/errors.hpp"
 #include "topologies/analysis/export.hpp"
@@ -14,6 +16,8 @@ namespace lockstep::app {
 
 namespace {
 
+constexpr std::size_t kMostSearched = 1000;  // names, for one that is near
+
 EndpointId endpoint_of(const std::string& field, std::int64_t given, const Cluster& cluster) {
   if (given >= 0 && given < cluster.endpoints()) return static_cast<EndpointId>(given);
   std::string text = fmt::format("expected a rank from 0 to {}", cluster.ranks() - 1);
@@ -21,6 +25,23 @@ EndpointId endpoint_of(const std::string& field, std::int64_t given, const Clust
     text += fmt::format(" (or a CPU socket or further host, {} to {})", cluster.ranks(),
                         cluster.endpoints() - 1);
   throw RequestError(field, fmt::format("{}, got {}", text, given));
+}
+
+EndpointId endpoint_at(const std::string& field, const std::string& vertex,
+                       const Cluster& cluster) {
+  std::vector<std::string> names;
+  for (int each = 0; each < cluster.endpoints(); ++each) {
+    names.push_back(cluster.vertex_name(cluster.vertex_of(static_cast<EndpointId>(each))));
+    if (names.back() == vertex) return static_cast<EndpointId>(each);
+  }
+  if (names.size() > kMostSearched) names.resize(kMostSearched);
+  const auto meant = did_you_mean(vertex, {names.begin(), names.end()});
+  throw RequestError(
+      field, fmt::format("no rank is at {}; {}", in_quotes(vertex),
+                         meant ? fmt::format("did you mean {}?", in_quotes(*meant))
+                               : fmt::format("they are at {} to {}", names.front(),
+                                             cluster.vertex_name(cluster.vertex_of(
+                                                 static_cast<EndpointId>(cluster.ranks() - 1))))));
 }
 
 }  // namespace
@@ -40,8 +61,10 @@ RouteResult find_route(const RouteRequest& request) {
   const RoutePolicy policy = request.cluster.policy();
   RouteResult out{request.cluster.load(), 0, 0, {}, {}};
   const Cluster& cluster = out.loaded.cluster;
-  out.from = endpoint_of("from", request.from, cluster);
-  out.to = endpoint_of("to", request.to, cluster);
+  out.from = request.from_vertex.empty() ? endpoint_of("from", request.from, cluster)
+                                         : endpoint_at("from", request.from_vertex, cluster);
+  out.to = request.to_vertex.empty() ? endpoint_of("to", request.to, cluster)
+                                     : endpoint_at("to", request.to_vertex, cluster);
   if (!make_router(cluster, policy, request.cluster.seed)->route(out.from, out.to, out.route))
     throw Refusal(fmt::format("there is no way from {} to {}", out.from, out.to));
   out.bottleneck = bottleneck(cluster, out.route);
@@ -50,7 +73,7 @@ RouteResult find_route(const RouteRequest& request) {
 
 std::string export_topology(const ClusterRequest& request, const std::string& form) {
   if (form != "dot" && form != "graphml")
-    throw RequestError("as", fmt::format("expected dot or graphml, got \"{}\"", form));
+    throw RequestError("format", fmt::format("expected dot or graphml, got \"{}\"", form));
   const LoadedCluster loaded = request.load();
   std::ostringstream text;
   if (form == "dot") {

@@ -27,6 +27,8 @@ struct RouteRequest {
   ClusterRequest cluster;
   std::int64_t from = 0;  // rank, or a host behind the ranks
   std::int64_t to = 1;
+  std::string from_vertex{};  // "node0/gpu0": the rank at it, instead of `from`; empty: none
+  std::string to_vertex{};
 };
 
 struct RouteResult {

@@ -116,7 +116,7 @@ void add_calibrate(const Command& app) {
   add_backend(*command, given->backend,
               "What is measured: host: this machine's processor and memory; cuda: its GPUs");
   command
-      ->add_option("--out", given->out,
+      ->add_option("-o,--output", given->out,
                    "Writes measurements, figures and machine, for --calibration of `run`, such as "
                    "configs/calibration/NAME.json")
       ->type_name("FILE");

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iostream>
 #include <memory>
 #include <optional>
 
@@ -237,6 +238,9 @@ class CollectiveJob {
     } else {
       trace();
       const CollectiveReport done = run_collective(request_);
+      if (given_.style.format != Format::table && !request_.every_row)  // tables name them
+        for (const std::string& text : done.left_out)
+          std::cerr << "note: not applicable: " << text << '\n';
       show(report_of(request_, done, given_.classes, given_.style));
       draw({&done, nullptr, nullptr});
     }

@@ -199,7 +199,7 @@ class Renderer {
       for (const std::string& note : notes_on(*each.import, request_))
         out.footer.push_back(each.text() + ": " + note);
     }
-    for (const std::string& text : done_.left_out) out.footer.push_back("left out: " + text);
+    for (const std::string& text : done_.left_out) out.footer.push_back("not applicable: " + text);
     add_ring_note(out);
     add_average(out);
     return out;

@@ -117,13 +117,6 @@ std::vector<AlgorithmSpec> algorithms_of(const Options& given, Collective collec
   return out;
 }
 
-Bytes size_of(const char* option, const std::string& text) {
-  if (const auto size = parse_size(text)) return *size;
-  throw UsageError(fmt::format(
-      "{}: expected a size such as 8, 64K, 64M or 1G (powers of 1024, at most 1024T), got \"{}\"",
-      option, text));
-}
-
 const ElementType* type_of(const std::string& text) {
   if (const ElementType* type = find_element_type(text)) return type;
   std::vector<std::string_view> names;
@@ -143,8 +136,8 @@ ComplexityRequest request_of(const Options& given) {
   out.every_row = given.algorithms == "all";
   out.ranks = ranks_of(given);
   out.root = root_of(given.root, out.collective);
-  out.small = size_of("--size-small", given.small);
-  out.large = size_of("--size-large", given.large);
+  out.small = size_option("--size-small", given.small);
+  out.large = size_option("--size-large", given.large);
   out.type = type_of(given.type);
   return out;
 }
@@ -252,7 +245,7 @@ void add_complexity(const Command& app) {
   add_cluster(*command, given->cluster);
   command->remove_option(command->get_option("--nodes"));
   command->remove_option(command->get_option("--ranks"));
-  command->add_option("--ranks", given->ranks, "Powers of two in this range")
+  command->add_option("--ranks,-n", given->ranks, "Powers of two in this range")
       ->type_name("A..B")
       ->capture_default_str();
   add_whole_number(

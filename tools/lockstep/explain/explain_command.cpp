@@ -45,23 +45,12 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
 }
 
 AlgorithmSpec spec_of(const std::string& text, Collective collective) {
-  const auto names = algorithm_names(collective);
-  if (text.empty())
-    throw UsageError(fmt::format("--algorithm: expected one of {}", fmt::join(names, ", ")));
-  ParsedSpecs parsed = parse_specs(text, collective);
+  ParsedSpecs parsed = parse_specs(text.empty() ? default_algorithm(collective) : text, collective);
   if (!parsed.errors.empty())
     throw UsageError(fmt::format("--algorithm: {}", parsed.errors.front().message));
   if (parsed.specs.size() != 1)
     throw UsageError(fmt::format("--algorithm: one at a time, got {}", parsed.specs.size()));
   return std::move(parsed.specs.front());
-}
-
-Bytes size_of(const std::string& text) {
-  if (const auto size = parse_size(text)) return *size;
-  throw UsageError(fmt::format(
-      "--size: expected a size such as 8, 64K, 64M or 1G (powers of 1024, at most 1024T), got "
-      "\"{}\"",
-      text));
 }
 
 const ElementType* type_of(const std::string& text) {
@@ -109,7 +98,7 @@ ExplainRequest request_of(const Options& given) {
   (void)given.network.parsed();
   out.stage.spec = spec_of(given.algorithm, collective);
   out.stage.root = root_of(given.root, collective);
-  out.stage.size = size_of(given.size);
+  out.stage.size = size_option("--size", given.size);
   out.stage.type = type_of(given.type);
   out.stage.ranks_per_node = given.ranks_per_node;
   out.stage.dimensions = dimensions_of(given.dimensions);

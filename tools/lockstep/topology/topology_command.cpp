@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <charconv>
 #include <memory>
 
 #include "tools/app/inputs/cluster_request.hpp"
@@ -21,8 +22,8 @@ namespace {
 struct Options {
   ClusterRequest cluster;
   OutputStyle style;
-  std::int64_t from = 0;
-  std::int64_t to = 1;
+  std::string from = "0";
+  std::string to = "1";
   std::string as = "dot";
   std::string output;
 };
@@ -146,8 +147,29 @@ std::vector<Cell> hop_row(const Cluster& cluster, const Hop& hop, bool limits) {
           Cell{limits, limits ? "<- limits" : " "}};
 }
 
+/// A rank by its number, or the name of its vertex.
+void read_end(const std::string& text, std::int64_t& rank, std::string& vertex) {
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, rank);
+  if (error != std::errc{} || stop != end) vertex = text;
+}
+
+RouteRequest request_of(const Options& given) {
+  RouteRequest out{given.cluster, 0, 1, {}, {}};
+  read_end(given.from, out.from, out.from_vertex);
+  read_end(given.to, out.to, out.to_vertex);
+  return out;
+}
+
+/// An endpoint after the last GPU is a CPU socket or a host, which few mean by a number.
+void note_host(EndpointId endpoint, const Cluster& cluster, std::vector<std::string>& notes) {
+  if (endpoint >= static_cast<EndpointId>(cluster.ranks()))
+    notes.push_back(fmt::format("{} is {}, not a GPU", endpoint,
+                                cluster.vertex_name(cluster.vertex_of(endpoint))));
+}
+
 Report routes(const Options& given) {
-  const RouteResult found = find_route({given.cluster, given.from, given.to});
+  const RouteResult found = find_route(request_of(given));
   const LoadedCluster& loaded = found.loaded;
   const Cluster& cluster = loaded.cluster;
   const Route& route = found.route;
@@ -175,6 +197,8 @@ Report routes(const Options& given) {
       path_length(route), path_length(route) == 1 ? "" : "s", to_string(route.latency),
       limit ? fmt::format("{} alone", to_string(limit->rate)) : "nothing to cross"));
   section.notes.insert(section.notes.end(), loaded.link_changes.begin(), loaded.link_changes.end());
+  note_host(found.from, cluster, section.notes);
+  note_host(found.to, cluster, section.notes);
   for (const Hop& hop : route.hops)
     section.rows.push_back(hop_row(cluster, hop, limit && limit->link == hop.link));
   out.sections.push_back(std::move(section));
@@ -200,50 +224,50 @@ void add_topology(const Command& app) {
   topology->require_subcommand(1);
   topology->footer(
       "Examples:\n"
-      "  lockstep topology show --cluster configs/clusters/dgx1.json\n"
-      "  lockstep topology routes --cluster configs/clusters/dgx-h100.json --nodes 2 --from 0 --to "
+      "  lockstep topology show dgx1\n"
+      "  lockstep topology routes dgx-h100 --nodes 2 --from 0 --to "
       "11");
   const auto given = std::make_shared<Options>();
 
   const Command showing = topology->add_subcommand("show", "Counts, bisection bandwidth, diameter");
-  add_cluster(*showing, given->cluster);
+  add_cluster(*showing, given->cluster, true);
   add_format(*showing, given->style);
   showing->footer(
       "The bisection is the minimum cut between the lower and the upper half of the ranks.\n\n"
       "Examples:\n"
       "  lockstep topology show --cluster configs/clusters/torus-2d.json\n"
-      "  lockstep topology show --cluster configs/clusters/dgx-h100.json --nodes 4 --format json");
+      "  lockstep topology show dgx-h100 --nodes 4 --format json");
   showing->callback([given] { print(render(show(*given), given->style)); });
 
   const Command routing = topology->add_subcommand("routes", "One route, link by link");
-  add_cluster(*routing, given->cluster);
+  add_cluster(*routing, given->cluster, true);
   add_format(*routing, given->style);
-  routing->add_option("--from", given->from, "Rank that sends")
+  routing->add_option("--from", given->from, "Sending rank or its vertex, such as node0/gpu0")
       ->type_name("RANK")
       ->capture_default_str();
-  routing->add_option("--to", given->to, "Rank that receives")
+  routing->add_option("--to", given->to, "Receiving rank or its vertex, such as node1/gpu3")
       ->type_name("RANK")
       ->capture_default_str();
   routing->footer(
       "A link's share is the part of the transfer that crosses it, where equal paths are split.\n\n"
       "Examples:\n"
-      "  lockstep topology routes --cluster configs/clusters/dgx-h100.json --nodes 2 --from 0 --to "
+      "  lockstep topology routes dgx-h100 --nodes 2 --from 0 --to "
       "11\n"
       "  lockstep topology routes --cluster configs/clusters/fat-tree.json --from 0 --to 63 "
       "--routes ecmp");
   routing->callback([given] { print(render(routes(*given), given->style)); });
 
   const Command exporting = topology->add_subcommand("export", "The graph, for other tools");
-  add_cluster(*exporting, given->cluster);
-  exporting->add_option("--as", given->as, "dot or graphml")
-      ->type_name("KIND")
+  add_cluster(*exporting, given->cluster, true);
+  exporting->add_option("--format", given->as, "Graph as DOT or GraphML")
+      ->type_name("dot|graphml")
       ->capture_default_str();
   exporting->add_option("-o,--output", given->output, "File to write (default: standard output)")
       ->type_name("FILE");
   exporting->footer(
       "Examples:\n"
-      "  lockstep topology export --cluster configs/clusters/dgx1.json --as dot\n"
-      "  lockstep topology export --cluster configs/clusters/ring.json --ranks 4 --as graphml");
+      "  lockstep topology export --cluster configs/clusters/dgx1.json --format dot\n"
+      "  lockstep topology export --cluster configs/clusters/ring.json --ranks 4 --format graphml");
   exporting->callback([given] { export_graph(*given); });
 
   add_topology_import(*topology);

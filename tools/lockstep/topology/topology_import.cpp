@@ -86,7 +86,7 @@ void add_topology_import(const Command& topology) {
                                "every GPU has a NIC of its own, else fat_tree)",
                                fmt::join(import_fabrics(), ", ")))
       ->type_name("BUILDER");
-  command->add_option("-o,--out", given->out, "File to write; - is standard output")
+  command->add_option("-o,--output", given->out, "File to write; - is standard output")
       ->type_name("FILE")
       ->capture_default_str();
   command->footer(

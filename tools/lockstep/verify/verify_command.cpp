@@ -66,11 +66,7 @@ std::vector<int> dimensions_of(const std::string& text) {
 std::optional<std::int64_t> count_of(const Options& given) {
   if (given.size.empty()) return given.count;
   if (given.count) throw UsageError("--size and --count exclude each other");
-  const auto size = parse_size(given.size);
-  if (!size)
-    throw UsageError(
-        fmt::format("--size: expected a size such as 8, 64K or 64M, got \"{}\"", given.size));
-  return size->count() / 4;
+  return size_option("--size", given.size).count() / 4;
 }
 
 void add_algorithms(const Options& given, Collective collective, VerifyCollectiveRequest& out) {

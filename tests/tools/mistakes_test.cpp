@@ -1,0 +1,132 @@
+#include <doctest/doctest.h>
+
+#include "tests/tools/run_command.hpp"
+
+/// What users type that Lockstep says differently: each error names what to write instead.
+namespace lockstep {
+
+namespace {
+
+struct Mistake {
+  std::string command;
+  std::string said;  // a part of stderr
+};
+
+void check_refused(const std::vector<Mistake>& mistakes) {
+  for (const Mistake& mistake : mistakes) {
+    CAPTURE(mistake.command);
+    const CommandResult result = run_command("lockstep " + mistake.command);
+    CHECK(result.status == 2);
+    CHECK(result.out.empty());
+    CAPTURE(result.err);
+    CHECK(contains(result.err, mistake.said));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("an option of other tools is refused with the way to say it") {
+  check_refused(
+      {{"run llama3-70b --tp 4", R"("--tp" is no option of "run"; use --set parallel.tp=4)"},
+       {"run llama3-70b --pp=8", "; use --set parallel.pp=8\n"},
+       {"run llama3-70b --zero", "; use --set parallel.zero=STAGE\n"},
+       {"run llama3-70b --cluster dgx-a100", "; use --set cluster=dgx-a100\n"},
+       {"run llama3-70b --nodes 4", "; use --set cluster.nodes=4\n"},
+       {"run llama3-70b --gpu h200", "; use --set cluster.gpu=h200\n"},
+       {"run llama3-70b --json", R"("--json" is no option of "run"; use --format json)"},
+       {"collective all_reduce --cluster star --csv", "; use --format csv\n"},
+       {"list devices --markdown", "; use --format md\n"}});
+}
+
+TEST_CASE("an override is refused where it was written, with the values that it may have") {
+  const std::string run = "run llama3-70b --set ";
+  check_refused(
+      {{run + "'parallel.overlap=[dp]'",
+        "--set parallel.overlap=[dp]: error: /parallel/overlap/0: \"dp\" is two kinds of traffic: "
+        "write \"dp_gradients\", \"dp_parameters\" or both"},
+       // 64 GPUs with dp 2, tp 4 and pp 4: 64 / 32 = 2 is left for cp, whose divisors with
+       // another dp are those of 64 / 16 = 4.
+       {run + "parallel.cp=3", "but the cluster has 64 GPUs; cp may be 1, 2, 4\n"},
+       {run + "model.sequence=8192",
+        "--set model.sequence=8192: error: /model/sequence: unknown key \"sequence\"; did you mean "
+        "\"seq\"?"},
+       {run + "model.attention=standard",
+        "--set model.attention=standard: error: /model/attention: no attention named"},
+       {run + "tokens=15X", "/tokens: expected a count from 1 to 1e+18"}});
+}
+
+TEST_CASE("a key of a model in a scenario is refused with its line") {
+  const TemporaryFile scenario(R"({
+  "name": "own", "summary": "own", "cluster": {"file": "dgx-h100", "ranks": 1},
+  "model": {"file": "gpt3-125m", "sequence": 1024},
+  "parallel": {"global_batch": 1}})");
+  const CommandResult result = run_command("lockstep run " + scenario.path());
+  CHECK(result.status == 2);
+  // Line 3, where the key begins after 33 characters.
+  CHECK(contains(result.err, scenario.path() + ":3:34: error: /model/sequence: unknown key"));
+}
+
+TEST_CASE("lists in overrides need neither brackets nor quotes, and counts have units") {
+  const auto of = [](const std::string& override, const std::string& key) {
+    return json_of("lockstep run gpt3-v100 --set " + override).at("config").at(key).dump();
+  };
+  const std::string whole = of("'parallel.overlap=[\"dp_gradients\",\"pp\"]'", "parallel");
+  CHECK(of("parallel.overlap=dp_gradients,pp", "parallel") == whole);
+  CHECK(of("'parallel.overlap=[dp_gradients, pp]'", "parallel") == whole);
+  CHECK(of("parallel.overlap=pp", "parallel") == of("'parallel.overlap=[\"pp\"]'", "parallel"));
+  CHECK(of("tokens=15T", "tokens") == of("tokens=15e12", "tokens"));
+  CHECK(of("tokens=1.5B", "tokens") == of("tokens=1500000000", "tokens"));
+}
+
+TEST_CASE("sizes have any unit: K, M and KiB are powers of 1024, kB and MB of 1000") {
+  for (const auto& [text, bytes] :
+       std::vector<std::pair<std::string, std::int64_t>>{{"64M", 67'108'864},
+                                                         {"64MiB", 67'108'864},
+                                                         {"'64 MiB'", 67'108'864},
+                                                         {"8MB", 8'000'000},
+                                                         {"1.5M", 1'572'864},
+                                                         {"1e6", 1'000'000},
+                                                         {"2.5e3", 2'500},
+                                                         {"1kB", 1'000}}) {
+    CAPTURE(text);
+    const auto rows =
+        rows_of("lockstep collective all_reduce --cluster star -n 4 -d int8 --size " + text);
+    CHECK(rows.at(0).at("size_bytes") == bytes);
+  }
+}
+
+TEST_CASE("an algorithm that the cluster does not allow is reported, the others run") {
+  // SHARP needs switches that reduce; with rail0's leaf gone a node has no such way on rail 0.
+  const std::string command =
+      "lockstep collective all_reduce --cluster dgx-h100 --nodes 4 --fail rail0/leaf0 -b 1M -e 1M "
+      "--algorithm ";
+  const std::string reason = "not applicable: sharp: needs switches that reduce in the network";
+  CHECK(contains(output_of(command + "sharp,ring"), "# " + reason));
+  const CommandResult json = run_command(command + "sharp,ring --format json");
+  CHECK(json.status == 0);
+  CHECK(contains(json.err, "note: " + reason));
+  CHECK(nlohmann::json::parse(json.out).at("rows").size() == 1);
+  CHECK(run_command(command + "sharp").status == 2);
+}
+
+TEST_CASE("the ends of a route are ranks or vertices, and a CPU is called one") {
+  const std::string routes = "lockstep topology routes dgx-h100 ";
+  CHECK(output_of(routes + "--from node0/gpu0 --to node0/gpu3") ==
+        output_of(routes + "--from 0 --to 3"));
+  CHECK(contains(output_of(routes + "--to 8"), "# 8 is node0/cpu0, not a GPU\n"));
+  check_refused({{"topology routes dgx-h100 --from node0/gpu0 --to node0/gpu9",
+                  R"(--to: no rank is at "node0/gpu9"; did you mean "node0/gpu0"?)"}});
+}
+
+TEST_CASE("the same flags mean the same on every command") {
+  CHECK(output_of("lockstep topology show star -n 4") ==
+        output_of("lockstep topology show --cluster star --ranks 4"));
+  CHECK(output_of("lockstep explain all_reduce -n 4") ==
+        output_of("lockstep explain all_reduce --algorithm ring --ranks 4"));
+  CHECK(contains(output_of("lockstep schedule export broadcast -n 4"), "<algo name=\"broadcast_"));
+  CHECK(contains(output_of("lockstep topology export ring -n 4 --format graphml"), "<graphml"));
+  check_refused({{"topology export ring --format svg", "--format: expected dot or graphml"},
+                 {"topology show", "expected a cluster: "}});
+}
+
+}  // namespace lockstep

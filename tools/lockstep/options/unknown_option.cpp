@@ -1,0 +1,69 @@
+#include "tools/lockstep/options/unknown_option.hpp"
+
+#include <array>
+#include <string_view>
+
+namespace lockstep::cli {
+
+namespace {
+
+struct Instead {
+  std::string_view option;
+  std::string_view key;          // of --set
+  std::string_view placeholder;  // where no value was given
+};
+
+/// Values of a scenario that planners of other tools give as options.
+constexpr std::array<Instead, 30> kScenarioKeys{{
+    {"--tp", "parallel.tp", "N"},
+    {"--pp", "parallel.pp", "N"},
+    {"--dp", "parallel.dp", "N"},
+    {"--cp", "parallel.cp", "N"},
+    {"--ep", "parallel.ep", "N"},
+    {"--vpp", "parallel.vpp", "N"},
+    {"--zero", "parallel.zero", "STAGE"},
+    {"--schedule", "parallel.schedule", "NAME"},
+    {"--recompute", "parallel.recompute", "full"},
+    {"--precision", "parallel.precision", "bf16"},
+    {"--overlap", "parallel.overlap", "dp_gradients,pp"},
+    {"--micro-batch", "parallel.micro_batch", "N"},
+    {"--micro-batch-size", "parallel.micro_batch", "N"},
+    {"--global-batch", "parallel.global_batch", "N"},
+    {"--global-batch-size", "parallel.global_batch", "N"},
+    {"--batch", "parallel.global_batch", "N"},
+    {"--sequence-parallel", "parallel.sequence_parallel", "true"},
+    {"--seq", "model.seq", "TOKENS"},
+    {"--seq-length", "model.seq", "TOKENS"},
+    {"--layers", "model.layers", "N"},
+    {"--model", "model", "NAME"},
+    {"--cluster", "cluster", "NAME"},
+    {"--nodes", "cluster.nodes", "N"},
+    {"--ranks", "cluster.ranks", "N"},
+    {"-n", "cluster.ranks", "N"},
+    {"--gpus", "cluster.gpus", "N"},
+    {"--gpu", "cluster.gpu", "NAME"},
+    {"--device", "cluster.gpu", "NAME"},
+    {"--tokens", "tokens", "15T"},
+    {"--stack", "stack", "NAME"},
+}};
+
+std::optional<std::string> format_instead(const std::string& option) {
+  if (option == "--json" || option == "--csv") return "--format " + option.substr(2);
+  if (option == "--md" || option == "--markdown") return "--format md";
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> option_instead(const std::string& command, const std::string& option,
+                                          const std::string& value) {
+  if (auto format = format_instead(option)) return format;
+  if (command != "run") return std::nullopt;
+  for (const Instead& each : kScenarioKeys)
+    if (each.option == option)
+      return "--set " + std::string{each.key} + "=" +
+             (value.empty() ? std::string{each.placeholder} : value);
+  return std::nullopt;
+}
+
+}  // namespace lockstep::cli
