@@ -139,12 +139,14 @@ void FluidTransport::merge(ComponentId from, ComponentId into) {
     if (component_of_[link] != from) continue;
     component_of_[link] = into;
     target.links.push_back(link);
+    if (!target.lists_ends) continue;
+    if (const std::int64_t end = sharing_.next_end(flows_, link); end != MaxMinSolver::kNever)
+      push_end(target.ends, End{end, link});
   }
   target.flows += source.flows;
   target.left_since_built += source.left_since_built;
   target.whole = target.whole || source.whole;
   target.changed.insert(target.changed.end(), source.changed.begin(), source.changed.end());
-  target.lists_ends = false;
   source.links.clear();
   source.flows = 0;
   release(from);

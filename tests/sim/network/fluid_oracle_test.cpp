@@ -181,32 +181,51 @@ TEST_CASE("the same for components large enough to resume a filling") {
     compare(seed, 40 + seed % 20, 150, seed % 2 == 0);
 }
 
+namespace {
+
+/// Flows between links close to each other on a ring of links, over a long time: components grow
+/// together and fall apart.
+void compare_on_ring(std::uint64_t seed, std::mt19937_64& draw, std::size_t links,
+                     std::size_t flows) {
+  Bed bed;
+  std::vector<std::uint64_t> capacities;
+  for (std::size_t i = 0; i < links; ++i) {
+    const Rate rate = Rate::from_steps(40 + draw() % (seed % 2 == 0 ? 4 : 60));
+    bed.link(rate);
+    capacities.push_back(rate.steps());
+  }
+  std::vector<PlainFlow> plain;
+  for (std::size_t i = 0; i < flows; ++i) {
+    const auto first = static_cast<LinkId>(draw() % links);
+    const auto near = static_cast<LinkId>((first + 1 + draw() % 5) % links);
+    Route route;
+    route.hops = {{first}, {near, kWeightUnit / (seed % 3 == 0 ? 1 + draw() % 3 : 1)}};
+    const auto start = static_cast<std::int64_t>(draw() % 10'000'000'000'000'000);
+    const Bytes size{static_cast<std::int64_t>(1 + draw() % 3)};
+    bed.flow_on(size, route, TimePoint{Duration::picoseconds(start)});
+    plain.push_back({work_of(size), start, -1, route.hops, 0});
+  }
+  CHECK(bed.ends() == PlainFluid(capacities, plain).run());
+}
+
+}  // namespace
+
 TEST_CASE("the same where a change reaches only part of a component, with shares of few steps") {
   // Rounded down, a share of a few steps is often equal to another or a step beside it: whoever
   // freezes what matters then.
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     CAPTURE(seed);
     std::mt19937_64 draw(seed);
-    Bed bed;
     const std::size_t links = 30 + draw() % 60;
-    std::vector<std::uint64_t> capacities;
-    for (std::size_t i = 0; i < links; ++i) {
-      const Rate rate = Rate::from_steps(40 + draw() % (seed % 2 == 0 ? 4 : 60));
-      bed.link(rate);
-      capacities.push_back(rate.steps());
-    }
-    std::vector<PlainFlow> plain;
-    for (std::size_t i = 0; i < 2 * links; ++i) {
-      const auto first = static_cast<LinkId>(draw() % links);
-      const auto near = static_cast<LinkId>((first + 1 + draw() % 5) % links);
-      Route route;
-      route.hops = {{first}, {near, kWeightUnit / (seed % 3 == 0 ? 1 + draw() % 3 : 1)}};
-      const auto start = static_cast<std::int64_t>(draw() % 10'000'000'000'000'000);
-      const Bytes size{static_cast<std::int64_t>(1 + draw() % 3)};
-      bed.flow_on(size, route, TimePoint{Duration::picoseconds(start)});
-      plain.push_back({work_of(size), start, -1, route.hops, 0});
-    }
-    CHECK(bed.ends() == PlainFluid(capacities, plain).run());
+    compare_on_ring(seed, draw, links, 2 * links);
+  }
+}
+
+TEST_CASE("the same where large components merge") {
+  for (std::uint64_t seed = 0; seed < 5; ++seed) {
+    CAPTURE(seed);
+    std::mt19937_64 draw(seed);
+    compare_on_ring(seed, draw, 200, 400 + draw() % 200);
   }
 }
 
