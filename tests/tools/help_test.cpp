@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <sstream>
 
 #include "tests/tools/run_command.hpp"
 
@@ -18,8 +19,15 @@ std::vector<std::string> section(const std::string& help, const std::string& hea
   return out;
 }
 
+std::vector<std::string> blank_separated(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::string> out;
+  for (std::string word; in >> word;) out.push_back(word);
+  return out;
+}
+
 std::string help_of(const std::string& command) {
-  return output_of(command + " --help");
+  return output_of("COLUMNS=1000 " + command + " --help");
 }
 
 /// `lockstep` and everything below it, as the help itself names it.
@@ -58,7 +66,8 @@ TEST_CASE("the help leads to every command") {
                                              "lockstep verify collective",
                                              "lockstep verify strategy",
                                              "lockstep completion",
-                                             "lockstep man"};
+                                             "lockstep man",
+                                             "lockstep help"};
   CHECK(all_commands() == expected);
 }
 
@@ -77,6 +86,43 @@ TEST_CASE("every help names its command in full and has two examples that run") 
       CHECK_FALSE(result.out.empty());
     }
   }
+}
+
+TEST_CASE("no line of a help is longer than the terminal is wide") {
+  for (const std::string& command : all_commands())
+    for (const std::string& line : lines_of(output_of("COLUMNS=80 " + command + " --help"))) {
+      CAPTURE(command);
+      CAPTURE(line);
+      CHECK(line.size() <= 80);
+    }
+}
+
+TEST_CASE("a narrow help has the words of a wide one, and its examples can be pasted") {
+  for (const std::string& command : all_commands()) {
+    CAPTURE(command);
+    // A backslash continues a command of an example.
+    std::string narrow = output_of("COLUMNS=80 " + command + " --help");
+    for (std::size_t at = 0; (at = narrow.find(" \\\n", at)) != std::string::npos;)
+      narrow.erase(at, 2);
+    CHECK(blank_separated(narrow) == blank_separated(help_of(command)));
+  }
+  const std::string pasted =
+      run_command(
+          "COLUMNS=60 lockstep collective --help | sed -n '/^Examples:/,$p' | sed -n '2,4p' | sh")
+          .out;
+  CHECK(contains(pasted, "all_reduce: 8 ranks on star"));
+}
+
+TEST_CASE("options are grouped by what they are about") {
+  const std::string help = help_of("lockstep collective");
+  for (const std::string group :
+       {"Algorithm", "Cluster", "Message sizes", "Network model", "NCCL's choice", "Output"})
+    CHECK_MESSAGE(!section(help, group + ":").empty(), group);
+  const auto output = section(help, "Output:");
+  REQUIRE(output.size() == 3);
+  CHECK(output[0].rfind("--format FORMAT", 0) == 0);
+  CHECK(output[1].rfind("--wide ", 0) == 0);
+  CHECK(output[2].rfind("--color WHEN", 0) == 0);
 }
 
 TEST_CASE("the version is one line") {

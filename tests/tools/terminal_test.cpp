@@ -52,7 +52,7 @@ std::string on_terminal(const std::string& command, unsigned columns) {
 }
 
 /// The columns below "#": the words of the first line of headings, none of which has a space.
-std::vector<std::string> words_of(const std::string& line) {
+std::vector<std::string> headings_in(const std::string& line) {
   std::istringstream in(line);
   std::vector<std::string> out;
   for (std::string word; in >> word;) out.push_back(word);
@@ -107,11 +107,11 @@ TEST_CASE("data formats never leave columns out") {
 TEST_CASE("the default table of a collective has six columns") {
   const auto lines = lines_of(output_of(kTwoAlgorithms));
   REQUIRE(lines.size() >= 5);
-  CHECK(words_of(lines[1]) == std::vector<std::string>{"#", "size", "algorithm", "time", "busbw",
-                                                       "%bound", "limited", "by"});
-  CHECK(words_of(lines[3])[0] == "1");
-  CHECK(words_of(lines[3])[1] == "KiB");
-  CHECK(words_of(lines[3])[2] == "ring");
+  CHECK(headings_in(lines[1]) == std::vector<std::string>{"#", "size", "algorithm", "time", "busbw",
+                                                          "%bound", "limited", "by"});
+  CHECK(headings_in(lines[3])[0] == "1");
+  CHECK(headings_in(lines[3])[1] == "KiB");
+  CHECK(headings_in(lines[3])[2] == "ring");
 }
 
 TEST_CASE("what limits is a link that is busy half of the time, or the latency of the rounds") {

@@ -32,6 +32,7 @@ void add_links(const Command& command, app::ClusterRequest& request) {
 }  // namespace
 
 void add_cluster(const Command& command, app::ClusterRequest& request, bool positional) {
+  command.group("Cluster");
   const Option file = command.add_option(
       positional ? "cluster,--cluster" : "--cluster", request.cluster,
       "Cluster file, such as configs/clusters/dgx-h100.json, or the name of a shipped one");
@@ -56,9 +57,11 @@ void add_cluster(const Command& command, app::ClusterRequest& request, bool posi
       [&request](auto n) { request.seed = n; }, "Seed of everything drawn at random")
       ->default_str(std::to_string(request.seed));
   add_links(command, request);
+  command.group("");
 }
 
 void add_network(const Command& command, app::NetworkRequest& request) {
+  command.group("Network model");
   command
       .add_option(
           "--network", request.model,
@@ -71,6 +74,7 @@ void add_network(const Command& command, app::NetworkRequest& request) {
                   "How a library puts data on the wire: ll, ll128, simple or a file (default: "
                   "links as the cluster says)")
       ->type_name("NAME");
+  command.group("");
 }
 
 }  // namespace lockstep::cli

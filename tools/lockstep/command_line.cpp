@@ -27,8 +27,7 @@ int run_command_line(int argc, char** argv) {
       "  LOCKSTEP_CUDA_LIBRARY  CUDA backend to load, instead of the installed one\n\n"
       "Exit codes: 0 success, 1 negative result (does not fit, verification failed), 2 invalid "
       "input, 3 a bug, 4 "
-      "writing "
-      "failed.");
+      "writing failed. `lockstep help WORD` explains commands, columns and concepts.");
   const Command app = parser.root();
   add_collective(app);
   add_topology(app);
@@ -43,6 +42,7 @@ int run_command_line(int argc, char** argv) {
   add_verify(app);
   add_completion(app);
   add_man(app);
+  add_help(app);
   if (argc > 1 && std::string_view{argv[1]} == "__complete") {  // for the scripts of `completion`
     print(completions(app, {argv + 2, argv + argc}));
     return kDone;

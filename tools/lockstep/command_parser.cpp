@@ -8,7 +8,9 @@
 
 #include "sim/config/did_you_mean.hpp"
 #include "tools/lockstep/errors.hpp"
+#include "tools/lockstep/help_text.hpp"
 #include "tools/lockstep/options/unknown_option.hpp"
+#include "tools/lockstep/output/terminal.hpp"
 
 namespace lockstep::cli {
 
@@ -213,6 +215,10 @@ std::size_t Command::count(const std::string& name) const {
   return app_->count(name);
 }
 
+void Command::group(const std::string& name) const {
+  app_->option_defaults()->group(name.empty() ? "Options" : name);
+}
+
 Command Command::add_subcommand(const std::string& name, const std::string& help) const {
   return Command{app_->add_subcommand(name, help)};
 }
@@ -258,7 +264,7 @@ std::string CommandParser::parse(int argc, char** argv) const {
   } catch (const CLI::Success& done) {
     if (dynamic_cast<const CLI::CallForVersion*>(&done) != nullptr)
       return std::string{done.what()} + "\n";
-    return app_->help();
+    return help_text(Command{deepest_command(*app_)}.describe(), terminal_width());
   } catch (const CLI::ParseError& error) {
     throw UsageError(explain(error, *app_));
   }

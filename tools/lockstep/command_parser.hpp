@@ -61,6 +61,8 @@ class Command {
   /// How often the option was given.
   [[nodiscard]] std::size_t count(const std::string& name) const;
 
+  /// Heading in the help of the options that are added from now on; "": that of other options.
+  void group(const std::string& name) const;
   Command add_subcommand(const std::string& name, const std::string& help) const;
   void require_subcommand(int count) const;
   void footer(const std::string& text) const;

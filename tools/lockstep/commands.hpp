@@ -25,5 +25,6 @@ void add_completion(const Command& app);
 /// typed, a line each.
 [[nodiscard]] std::string completions(const Command& app, const std::vector<std::string>& words);
 void add_man(const Command& app);
+void add_help(const Command& app);
 
 }  // namespace lockstep::cli

@@ -27,8 +27,9 @@ void add_color(const Command& command, const std::function<void(ColorMode)>& tak
               throw UsageError("--color: expected auto, always or never, got \"" + text + "\"");
             }
           },
-          "Color the best, the limit and errors; auto: on a terminal without NO_COLOR")
-      ->type_name("auto|always|never")
+          "Color the best, the limit and errors: auto (on a terminal without NO_COLOR), always or "
+          "never")
+      ->type_name("WHEN")
       ->default_str("auto");
 }
 
@@ -57,16 +58,20 @@ void add_format_only(const Command& command, Format& format) {
 }  // namespace
 
 void add_format(const Command& command, Format& format) {
+  command.group("Output");
   add_format_only(command, format);
   add_color(command, [](ColorMode) {});  // of errors: main reads it
+  command.group("");
 }
 
 void add_format(const Command& command, OutputStyle& style) {
   style.width = terminal_width();
   style.color = has_color(ColorMode::automatic, STDOUT_FILENO);
+  command.group("Output");
   add_format_only(command, style.format);
   command.add_flag("--wide", style.wide, "Show every column of the table, however wide");
   add_color(command, [&style](ColorMode mode) { style.color = has_color(mode, STDOUT_FILENO); });
+  command.group("");
 }
 
 }  // namespace lockstep::cli

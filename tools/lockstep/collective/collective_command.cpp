@@ -284,6 +284,7 @@ class CollectiveJob {
 };
 
 void add_sizes(const Command& command, const std::shared_ptr<Options>& given) {
+  command.group("Message sizes");
   command
       .add_option(
           "--size,--sizes", given->sizes,
@@ -304,6 +305,7 @@ void add_sizes(const Command& command, const std::shared_ptr<Options>& given) {
   command.add_option("-d,--datatype", given->type, "Element type, as nccl-tests names them")
       ->type_name("TYPE")
       ->capture_default_str();
+  command.group("");
 }
 
 }  // namespace
@@ -315,12 +317,15 @@ void add_collective(const Command& app) {
   add_candidate_options(*command, given->candidates);
   given->cluster.cluster = "star";
   add_cluster(*command, given->cluster);
+  command->group("Algorithm");
   add_whole_number(
       *command, "-r,--root", 0, kMostRanks, [given](auto n) { given->root = static_cast<int>(n); },
       "Root of broadcast, reduce, scatter and gather (default 0)");
+  command->group("");
   add_sizes(*command, given);
   add_network(*command, given->network);
   add_nccl_options(*command, given->nccl);
+  command->group("Ranks and replay");
   command
       ->add_option("--max-memory", given->most_memory,
                    "Refuse replays that need more memory (64M = 64 MiB)")
@@ -336,6 +341,7 @@ void add_collective(const Command& app) {
                    "individually")
       ->type_name("HOW")
       ->capture_default_str();
+  command->group("What to print");
   command->add_flag("--classes", given->classes,
                     "Print the equivalence classes of ranks and how they differ");
   command->add_flag("--check,-c", given->check,
@@ -371,6 +377,7 @@ void add_collective(const Command& app) {
                    "Write every message of one algorithm at one size as a trace for "
                    "ui.perfetto.dev, compressed if FILE ends in .gz")
       ->type_name("FILE");
+  command->group("");
   add_format(*command, given->style);
   command->footer(
       "busbw is a normalisation, algbw times 2(n-1)/n for all_reduce, not what a wire carried.\n"

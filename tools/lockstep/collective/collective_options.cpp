@@ -6,6 +6,7 @@
 namespace lockstep::cli {
 
 void add_candidate_options(const Command& command, CandidateNames& names) {
+  command.group("Algorithm");
   command
       .add_option("collective", names.collectives,
                   "One or several, separated by commas: all_reduce, reduce_scatter, all_gather, "
@@ -26,9 +27,11 @@ void add_candidate_options(const Command& command, CandidateNames& names) {
       command, "--slots", 0, 1 << 20, [&names](auto n) { names.slots = static_cast<int>(n); },
       "Messages in flight per connection of imported schedules; 0: each waits for its receiver "
       "(default: as the protocol has)");
+  command.group("");
 }
 
 void add_nccl_options(const Command& command, NcclRequest& request) {
+  command.group("NCCL's choice");
   command
       .add_option("--nccl", request.version, "Version of NCCL whose tuning auto:by=nccl follows")
       ->type_name("VERSION")
@@ -43,6 +46,7 @@ void add_nccl_options(const Command& command, NcclRequest& request) {
       .add_option("--calibration", request.calibration,
                   "File of `lockstep calibrate` whose costs of collectives auto:by=nccl goes by")
       ->type_name("FILE");
+  command.group("");
 }
 
 }  // namespace lockstep::cli

@@ -50,7 +50,11 @@ std::string capitals(std::string text) {
 
 /// Short names first, as manual pages have them.
 std::string heading_of(const OptionInfo& option) {
-  if (!option.positional.empty()) return italic(option.positional);
+  if (!option.positional.empty()) {
+    std::string out = italic(option.positional);
+    for (const std::string& name : option.names) out += " or " + bold(name);
+    return out;
+  }
   std::vector<std::string> names = option.names;
   std::stable_partition(names.begin(), names.end(),
                         [](const std::string& name) { return name.size() == 2; });

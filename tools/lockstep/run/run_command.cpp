@@ -246,17 +246,21 @@ void add_run(const Command& app) {
           "shipped one")
       ->required()
       ->type_name("SCENARIO");
+  command->group("Scenario");
   command
       ->add_option("--set", request.overrides,
                    "Override a scenario value, e.g. parallel.tp=4; repeatable")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
+  add_what_ifs(*command, *given);
+  command->group("Simulation");
   add_simulation(*command, given->run);
   add_folding(*command, given->run);
-  add_what_ifs(*command, *given);
+  command->group("Trace and figures");
   add_trace(*command, *given);
-  add_results(*command, *given);
   add_plots(*command, *given);
+  command->group("Results");
+  add_results(*command, *given);
   add_format(*command, given->format);
   command->footer(
       "MFU counts the operations that the model needs, HFU also those that are done again, both\n"

@@ -1,0 +1,131 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/config/did_you_mean.hpp"
+#include "tools/lockstep/command_parser.hpp"
+#include "tools/lockstep/commands.hpp"
+#include "tools/lockstep/errors.hpp"
+#include "tools/lockstep/format_option.hpp"
+#include "tools/lockstep/help/words.hpp"
+#include "tools/lockstep/help_text.hpp"
+#include "tools/lockstep/output/output.hpp"
+#include "tools/lockstep/output/text_width.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+const CommandInfo* find_command(const CommandInfo& program, const std::vector<std::string>& words) {
+  const CommandInfo* at = &program;
+  for (const std::string& word : words) {
+    const CommandInfo* next = nullptr;
+    for (const CommandInfo& each : at->commands)
+      if (each.name == word) next = &each;
+    if (next == nullptr) return nullptr;
+    at = next;
+  }
+  return at;
+}
+
+std::string indented(std::string_view text, std::size_t width) {
+  std::string out;
+  for (const std::string& line : wrapped(std::string{text}, width > 22 ? width - 2 : 20))
+    out += "  " + line + "\n";
+  return out;
+}
+
+std::string text_of(const Word& word, std::size_t width) {
+  std::string out = fmt::format("{}\n{}", word.name, indented(word.text, width));
+  if (!word.formula.empty()) out += indented(word.formula, width);
+  out += indented(fmt::format("see also: {}", word.see_also), width);
+  return out;
+}
+
+std::string markdown_of(const Word& word) {
+  std::string out = fmt::format("### {}\n\n{}\n", word.name, word.text);
+  if (!word.formula.empty()) out += fmt::format("\n    {}\n", word.formula);
+  return out + fmt::format("\nSee also: {}.\n", word.see_also);
+}
+
+std::string all_in_markdown() {
+  std::string out;
+  for (const WordTopic& topic : word_topics()) {
+    std::string title{topic.name};
+    title[0] = static_cast<char>(title[0] - 'a' + 'A');
+    out += fmt::format("{}## {}\n", out.empty() ? "" : "\n", title);
+    for (const Word& word : topic.words) out += "\n" + markdown_of(word);
+  }
+  return out;
+}
+
+/// Commands with their summaries, then the names of all words by topic.
+std::string contents(const CommandInfo& program, std::size_t width) {
+  std::string out = "Commands:\n" + command_list(program, width);
+  for (const WordTopic& topic : word_topics()) {
+    std::vector<std::string_view> names;
+    for (const Word& word : topic.words) names.push_back(word.name);
+    std::string title{topic.name};
+    title[0] = static_cast<char>(title[0] - 'a' + 'A');
+    out +=
+        fmt::format("\n{}:\n{}", title, indented(fmt::format("{}", fmt::join(names, ", ")), width));
+  }
+  return out + "\n" + indented("lockstep help WORD explains a command or a word.", width).substr(2);
+}
+
+/// "no entry for "buswb"; did you mean "busbw"?"
+[[noreturn]] void refuse(const CommandInfo& program, const std::string& name) {
+  std::vector<std::string_view> all;
+  for (const CommandInfo& each : program.commands) all.emplace_back(each.name);
+  for (const WordTopic& topic : word_topics())
+    for (const Word& word : topic.words) all.push_back(word.name);
+  const std::string message = fmt::format("no help on \"{}\"", name);
+  if (const auto meant = did_you_mean(name, all))
+    throw UsageError(fmt::format("{}; did you mean \"{}\"?", message, *meant));
+  throw UsageError(fmt::format("{}; `lockstep help` lists commands and words", message));
+}
+
+std::string explain_words(const CommandInfo& program, const std::vector<std::string>& words,
+                          const OutputStyle& style) {
+  const bool markdown = style.format == Format::md;
+  if (words.empty()) return markdown ? all_in_markdown() : contents(program, style.width);
+  if (const CommandInfo* command = find_command(program, words))
+    return help_text(*command, style.width);
+  const std::string name = fmt::format("{}", fmt::join(words, " "));
+  const Word* word = find_word(name);
+  if (word == nullptr) refuse(program, name);
+  return markdown ? markdown_of(*word) : text_of(*word, style.width);
+}
+
+}  // namespace
+
+void add_help(const Command& app) {
+  struct Options {
+    std::vector<std::string> words;
+    OutputStyle style;
+  };
+  const Command command =
+      app.add_subcommand("help", "Explain a command, a column of a table or a concept");
+  const auto given = std::make_shared<Options>();
+  command->add_option("word", given->words, "Command, column or concept; none: a list of all")
+      ->type_name("WORD");
+  add_format(*command, given->style.format);
+  given->style.width = terminal_width();
+  command->footer(
+      "--format md without a word prints every entry.\n\n"
+      "Examples:\n"
+      "  lockstep help\n"
+      "  lockstep help busbw\n"
+      "  lockstep help max-min fair share");
+  command->callback([given, app] {
+    const Format format = given->style.format;
+    if (format == Format::json || format == Format::csv)
+      throw UsageError("help: --format is table or md");
+    print(explain_words(app.describe(), given->words, given->style));
+  });
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,98 @@
+#include <array>
+
+#include "tools/lockstep/help/words.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+constexpr std::array kWords = {
+    Word{"scenario",
+         "JSON file with a model, a cluster and a parallel layout; `lockstep run` simulates "
+         "one training step of it.",
+         "", "parallel layout, override"},
+    Word{"training step", "Forward, backward and optimizer update of one global batch.", "",
+         "microbatch, scenario", "step"},
+    Word{"parallel layout",
+         "Degrees of data (dp), tensor (tp), pipeline (pp), context (cp) and expert "
+         "(ep) parallelism, with schedule, ZeRO stage and overlap.",
+         "GPUs = dp * tp * pp * cp", "device mesh, ZeRO", "layout"},
+    Word{"data parallelism",
+         "Replicas of the model on different samples; gradients are all-reduced.", "",
+         "ZeRO, bucket", "dp"},
+    Word{"tensor parallelism",
+         "Matrices of a layer split over ranks; activations are all-reduced or, "
+         "with sequence parallelism, gathered and reduce-scattered.",
+         "", "parallel layout", "tp"},
+    Word{"pipeline parallelism",
+         "Layers split into stages that pass activations of microbatches on.", "", "stage, bubble",
+         "pp"},
+    Word{"context parallelism",
+         "Sequences split over ranks; attention exchanges keys and values around "
+         "a ring or by all-to-all.",
+         "", "parallel layout", "cp"},
+    Word{"expert parallelism",
+         "Experts of a mixture-of-experts layer on different ranks; tokens travel "
+         "to them by all-to-all.",
+         "", "all_to_all", "ep"},
+    Word{"device mesh", "Ranks arranged by dp, pp, cp and tp; an axis is one of these dimensions.",
+         "", "parallel layout, sharding", "axis, mesh"},
+    Word{"sharding",
+         "How a tensor is split over mesh axes; redistribution is the communication from one "
+         "sharding to another.",
+         "", "device mesh", "redistribution"},
+    Word{"ZeRO",
+         "Model states sharded over data-parallel ranks: stage 1 optimizer states, 2 also "
+         "gradients, 3 also weights.",
+         "", "model states, data parallelism", "zero-1, zero-2, zero-3, fsdp"},
+    Word{"stage",
+         "One pipeline partition; with interleaving (vpp) a stage has several model chunks.", "",
+         "pipeline parallelism", "model chunk, vpp"},
+    Word{"microbatch", "Samples of one forward and backward pass through the pipeline.",
+         "microbatches = global batch / (dp * microbatch size)", "bubble"},
+    Word{"bubble",
+         "Idle time waiting for another pipeline stage. p stages, m microbatches, v model "
+         "chunks per stage.",
+         "GPipe, 1F1B: (p-1)/m of the ideal time; interleaved: (p-1)/(v m)", "stage, 1f1b"},
+    Word{"1f1b",
+         "Pipeline schedule that alternates one forward and one backward pass: the bubble of "
+         "GPipe with activations of at most p microbatches.",
+         "", "bubble, activation"},
+    Word{"bucket", "Group of gradients reduced by one collective.", "", "data parallelism"},
+    Word{"exposed communication", "Communication time that computation does not hide.", "",
+         "critical path"},
+    Word{"straggler", "Rank or device slower than its peers.", "", "critical path"},
+    Word{"critical path", "Chain of dependent operations that determines the step time.", "",
+         "exposed communication"},
+    Word{"kernel launch overhead", "Host time to issue a kernel; it limits small kernels.", "",
+         "software stack", "launch overhead"},
+    Word{"software stack",
+         "Kernels, fusion and host costs of a framework version (configs/stacks).", "",
+         "kernel launch overhead", "stack"},
+    Word{"6ND",
+         "Rule of thumb for training a transformer with N parameters on D tokens, without "
+         "attention.",
+         "FLOPs = 6 N D", "MFU", "6 n d"},
+    Word{"peak memory", "Maximum of live bytes on a rank over the step.", "",
+         "model states, activation"},
+    Word{"model states", "Weights, gradients and optimizer states.",
+         "mixed precision with Adam: 2 + 2 + 12 = 16 bytes per parameter", "ZeRO"},
+    Word{"activation", "Tensor kept from the forward pass for the backward pass.", "",
+         "recomputation"},
+    Word{"recomputation",
+         "Computing activations again in the backward pass instead of keeping them: none, "
+         "selective or full.",
+         "", "activation, HFU", "checkpointing"},
+    Word{"allocated",
+         "Bytes of live tensors; reserved bytes are what the allocator holds, including its "
+         "cache.",
+         "reserved >= allocated", "peak memory", "reserved"},
+};
+
+}  // namespace
+
+std::span<const Word> training_words() {
+  return kWords;
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,48 @@
+#include "tools/lockstep/help/words.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <string>
+
+namespace lockstep::cli {
+
+namespace {
+
+std::string normalized(std::string_view name) {
+  std::string out;
+  for (const char c : name)
+    out +=
+        c == '_' || c == '-' ? ' ' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return out;
+}
+
+bool is_called(const Word& word, const std::string& name) {
+  if (normalized(word.name) == name) return true;
+  for (std::string_view rest = word.other_names; !rest.empty();) {
+    const std::size_t end = std::min(rest.find(", "), rest.size());
+    if (normalized(rest.substr(0, end)) == name) return true;
+    rest.remove_prefix(std::min(end + 2, rest.size()));
+  }
+  return false;
+}
+
+}  // namespace
+
+const std::vector<WordTopic>& word_topics() {
+  static const std::vector<WordTopic> kTopics = {{"columns", column_words()},
+                                                 {"collectives", collective_words()},
+                                                 {"network", network_words()},
+                                                 {"training", training_words()},
+                                                 {"simulation", tool_words()}};
+  return kTopics;
+}
+
+const Word* find_word(std::string_view name) {
+  const std::string wanted = normalized(name);
+  for (const WordTopic& topic : word_topics())
+    for (const Word& word : topic.words)
+      if (is_called(word, wanted)) return &word;
+  return nullptr;
+}
+
+}  // namespace lockstep::cli

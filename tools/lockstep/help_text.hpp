@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "tools/lockstep/command_info.hpp"
+
+namespace lockstep::cli {
+
+/// The text of --help: summary, usage, options by group, commands, footer. No line is longer than
+/// `width` (at least 40), unless a single word is; examples are continued behind a backslash, so
+/// that they can be pasted.
+[[nodiscard]] std::string help_text(const CommandInfo& command, std::size_t width);
+
+/// The commands below it, a line each or more.
+[[nodiscard]] std::string command_list(const CommandInfo& command, std::size_t width);
+
+}  // namespace lockstep::cli
