@@ -38,7 +38,7 @@ TEST_CASE("a slow way into the switch does not bound what comes out of it") {
       "leaf0\" bandwidth=1%";
   const Json row = row_of("broadcast --algorithm flat --size 64M --root 3 " + slow);
   CHECK(row["bound_s"].get<double>() == doctest::Approx(3 * 67'108'864 / 101e9));
-  CHECK(row["bound_percent"].get<double>() < 100);
+  CHECK(row["bound_fraction"].get<double>() < 1);
   // The other way round they do: each of the two sends its own 16 MiB at 500 MB/s.
   const Json gathered = row_of("gather --algorithm direct --size 64M --root 3 " + slow);
   CHECK(picoseconds(gathered["bound_s"]) == (std::int64_t{16} << 20U) * 2000);
@@ -63,8 +63,8 @@ TEST_CASE("where only ports limit, links behind them bound nothing") {
     CAPTURE(options);
     const Json fluid = row_of(options);
     const Json ports = row_of(options + " --network alpha-beta");
-    CHECK(fluid["bound_percent"].get<double>() <= 100);
-    CHECK(ports["bound_percent"].get<double>() <= 100);
+    CHECK(fluid["bound_fraction"].get<double>() <= 1);
+    CHECK(ports["bound_fraction"].get<double>() <= 1);
     CHECK(ports["bound_by"] == "ports");
     CHECK(ports["bound_s"].get<double>() <= fluid["bound_s"].get<double>());
   }
@@ -77,7 +77,7 @@ TEST_CASE("where switches add up, collective and explain bound what each rank se
   const Json row = row_of(sharp + "64M");
   CHECK(picoseconds(row["bound_s"]) == (std::int64_t{64} << 20U) * 20);
   CHECK(row["bound_by"] == "ports");
-  CHECK(row["bound_percent"].get<double>() < 100);
+  CHECK(row["bound_fraction"].get<double>() < 1);
   CHECK(largest_of(sharp + "64M")["time_s"] == row["bound_s"]);
   const std::string nvls = "all_reduce --algorithm nvls --cluster dgx-h100 --nodes 2 --size 64M";
   CHECK(largest_of(nvls)["time_s"] == row_of(nvls)["bound_s"]);
@@ -112,7 +112,7 @@ TEST_CASE("a node of seven bounds what it has to send, not half of all") {
   const Json row = row_of("all_to_all --algorithm direct --size 64M --cluster " + file.path());
   CHECK(picoseconds(row["bound_s"]) == (std::int64_t{56} << 20U) * 1000);
   CHECK(row["bound_by"] == "nodes");
-  CHECK(row["bound_percent"].get<double>() <= 100);
+  CHECK(row["bound_fraction"].get<double>() <= 1);
 }
 
 TEST_CASE("what is rounded to picoseconds is no more than all of the time") {
@@ -123,8 +123,8 @@ TEST_CASE("what is rounded to picoseconds is no more than all of the time") {
       "all_reduce --algorithm bidirectional_ring --size 737 --cluster " + file.path();
   const Json row = row_of(options + " -d half");
   CHECK(picoseconds(row["bound_s"]) <= picoseconds(row["time_s"]));
-  CHECK(row["bound_percent"].get<double>() <= 100);
-  CHECK(row["busiest_link_percent"].get<double>() <= 100);
+  CHECK(row["bound_fraction"].get<double>() <= 1);
+  CHECK(row["busiest_link_utilization"].get<double>() <= 1);
   CHECK(largest_of(options)["time_s"].get<double>() <=
         json_of("lockstep explain " + options)["cost"]["simulated_s"].get<double>());
 }

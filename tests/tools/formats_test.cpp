@@ -49,7 +49,7 @@ TEST_CASE("the JSON form is one object that says what led to it") {
   const Json result = json_of(kCommand);
   CHECK(keys_of(result) == std::vector<std::string>{"schema", "tool", "config", "seed",
                                                     "fingerprint", "rows", "fold"});
-  CHECK(result["schema"] == "lockstep.collective/1");
+  CHECK(result["schema"] == "lockstep.collective/2");
   CHECK(result["tool"]["name"] == "lockstep");
   CHECK(result["seed"] == 7);
   CHECK(result["fingerprint"].get<std::string>().size() == 16);

@@ -23,6 +23,23 @@ TEST_CASE("a short name gives the result of the long one") {
         output_of("lockstep topology show --cluster rail-optimised"));
 }
 
+TEST_CASE("list prints the card of one entry, with units, sources and what is computed") {
+  const auto value_of = [](const std::string& entry, const std::string& parameter) {
+    for (const auto& row : rows_of("lockstep list " + entry))
+      if (row.at("parameter") == parameter) return row.at("value").get<std::string>();
+    return std::string{};
+  };
+  CHECK(value_of("devices h100", "id") == "h100-sxm5-80gb");
+  CHECK(value_of("devices h100", "memory.bandwidth") == "3.35 TB/s");  // as in its file
+  CHECK(value_of("devices h100", "peer_links (all)") == "450 GB/s in each direction");  // 18 x 25
+  CHECK(value_of("models llama-3-70b", "parameters") == "70.55 B");  // as its model card rounds
+  CHECK(value_of("clusters dgx-h100", "ranks") == "8");
+  CHECK(value_of("scenarios llama3-70b", "GPUs") == "64");  // 8 nodes of 8
+  CHECK(contains(output_of("lockstep list devices h100"), "NVIDIA H100 datasheet, SXM"));
+  CHECK(contains(run_command("lockstep list devices v100").err, "device \"v100\" is ambiguous: "));
+  CHECK(run_command("lockstep list topologies ring").status == 2);
+}
+
 TEST_CASE("an ambiguous beginning lists the candidates") {
   CHECK(run_command("lockstep collective all_reduce --cluster dgx").err ==
         "lockstep: error: --cluster: cluster \"dgx\" is ambiguous: dgx-a100, dgx-h100, dgx-h200, "

@@ -121,7 +121,7 @@ TEST_CASE("what limits is a link that is busy half of the time, or the latency o
       rows_of("lockstep collective all_reduce --cluster dgx-h100 --nodes 2 -b 1K -e 1G -f 1048576");
   REQUIRE(rows.size() == 2);
   CHECK(rows[0]["limited_by"] == "latency (30 rounds)");
-  const double busy = rows[1]["busiest_link_percent"];
+  const double busy = 100 * rows[1]["busiest_link_utilization"].get<double>();
   REQUIRE(busy > 50);
   CHECK(rows[1]["limited_by"] == rows[1]["busiest_link"].get<std::string>() + " (" +
                                      std::to_string(static_cast<int>(busy + 0.5)) + " %)");

@@ -69,12 +69,12 @@ TEST_CASE("a point of a collective table is what lockstep collective says") {
 
 TEST_CASE("JSON has rows, groups, overall figures and what was left out") {
   const Json result = json_of("lockstep validate " + kRuns + " " + kTables);
-  CHECK(result["schema"] == "lockstep.validate/1");
+  CHECK(result["schema"] == "lockstep.validate/2");
   CHECK(result["config"]["files"] == Json{kRuns, kTables});
   CHECK_FALSE(result["rows"].empty());
   CHECK(result["overall"][0]["quantity"] == "step_time");
-  CHECK(result["left_out"].size() == 5);
-  for (const Json& left : result["left_out"])
+  CHECK(result["not_modeled"].size() == 5);
+  for (const Json& left : result["not_modeled"])
     CHECK_FALSE(left["reason"].get<std::string>().empty());
   std::size_t rows = 0;
   for (const Json& group : result["groups"]) rows += group["all"]["count"].get<std::size_t>();
@@ -102,9 +102,9 @@ TEST_CASE("rows that cannot be modelled are listed, not dropped") {
     "measured": {"step_time_s": 0.5}}])");
   const Json result = json_of("lockstep validate " + file.path());
   CHECK(result["rows"].empty());
-  REQUIRE(result["left_out"].size() == 1);
-  CHECK(result["left_out"][0]["id"] == "odd");
-  CHECK(contains(result["left_out"][0]["reason"].get<std::string>(), "tp"));
+  REQUIRE(result["not_modeled"].size() == 1);
+  CHECK(result["not_modeled"][0]["id"] == "odd");
+  CHECK(contains(result["not_modeled"][0]["reason"].get<std::string>(), "tp"));
 }
 
 TEST_CASE("bad files and bad options are exit 2 with what is allowed") {

@@ -47,8 +47,8 @@ Cell bandwidth(const std::optional<double>& gb_per_s, double factor) {
 const std::vector<std::string> kNcclTestsColumns = {
     "size_bytes", "count", "type", "redop", "root", "time_s", "algbw_Bps", "busbw_Bps", "wrong"};
 
-const std::vector<std::string> kBriefColumns = {"size_bytes", "algorithm",     "time_s",
-                                                "busbw_Bps",  "bound_percent", "limited_by"};
+const std::vector<std::string> kBriefColumns = {"size_bytes", "algorithm",      "time_s",
+                                                "busbw_Bps",  "bound_fraction", "limited_by"};
 
 /// Left out without --wide; #wrong is shown where it is counted.
 std::vector<std::string> only_wide(bool with_check) {
@@ -61,7 +61,7 @@ std::vector<std::string> only_wide(bool with_check) {
                                   "sent_per_rank_bytes",
                                   "bound_s",
                                   "bound_by",
-                                  "busiest_link_percent",
+                                  "busiest_link_utilization",
                                   "busiest_link"};
   if (!with_check) out.emplace_back("wrong");
   return out;
@@ -69,7 +69,7 @@ std::vector<std::string> only_wide(bool with_check) {
 
 /// Of the default table, on a narrow terminal.
 const std::vector<std::string> kLeftOutFirst = {"nccl_model_s", "busiest_link_load", "wrong",
-                                                "limited_by",   "bound_percent",     "chosen"};
+                                                "limited_by",   "bound_fraction",    "chosen"};
 
 std::vector<Column> columns(bool with_load, bool with_choice, bool has_rivals) {
   std::vector<Column> out = {{"algorithm", "algorithm", "", true},
@@ -87,9 +87,9 @@ std::vector<Column> columns(bool with_load, bool with_choice, bool has_rivals) {
                              {"rounds", "rounds", ""},
                              {"sent_per_rank_bytes", "sent/rank", "(B)"},
                              {"bound_s", "bound", "(us)"},
-                             {"bound_percent", "%bound", ""},
+                             {"bound_fraction", "%bound", ""},
                              {"bound_by", "bound by", "", true},
-                             {"busiest_link_percent", "%busy", ""},
+                             {"busiest_link_utilization", "%busy", ""},
                              {"busiest_link", "busiest link", "", true},
                              {"limited_by", "limited by", "", true},
                              {"best", has_rivals ? "best" : "", "", true}};
@@ -111,9 +111,9 @@ Cell wrong_elements(const CollectiveRow& row) {
 void add_bound(const CollectiveRow& row, std::vector<Cell>& out) {
   const Duration bound = row.bound.time();
   const Duration time = row.result.time;
-  const double percent = time > Duration{} ? 100 * (bound.seconds() / time.seconds()) : 100;
+  const double fraction = time > Duration{} ? bound.seconds() / time.seconds() : 1;
   out.push_back(fitted_microseconds(bound));
-  out.emplace_back(percent, fmt::format("{:.1f}", percent));
+  out.emplace_back(fraction, fmt::format("{:.1f}", 100 * fraction));
   out.emplace_back(source_of(row.bound));
 }
 
@@ -176,7 +176,7 @@ class Renderer {
 
   [[nodiscard]] Report report() const {
     Report out;
-    out.schema = "lockstep.collective/1";
+    out.schema = "lockstep.collective/2";
     out.config = collective_config(request_, *done_.setup, done_.candidates);
     out.seed = request_.cluster.seed;
     out.fingerprint = done_.fingerprint;
@@ -271,7 +271,7 @@ class Renderer {
         counted(one.counts.sent_blocks, layout.block.count()),
     };
     add_bound(one, out);
-    out.emplace_back(100 * one.result.busy, fmt::format("{:.1f}", 100 * one.result.busy));
+    out.emplace_back(one.result.busy, fmt::format("{:.1f}", 100 * one.result.busy));
     out.emplace_back(one.result.busiest_link);
     out.emplace_back(limited_by(one));
     out.back().emphasis = Emphasis::limit;

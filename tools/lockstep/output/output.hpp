@@ -58,7 +58,7 @@ struct Section {
 };
 
 struct Report {
-  std::string schema;  // such as "lockstep.collective/1"
+  std::string schema;  // such as "lockstep.collective/2"
   std::string config;  // JSON text: everything that led here, fully resolved
   std::uint64_t seed = 0;
   std::string fingerprint;  // of the physics of the result

@@ -22,7 +22,7 @@ std::vector<Cell> row(Cell rank, const RankTotals& totals, const BusiestLink* li
   if (link == nullptr) {
     out.resize(out.size() + 2);
   } else {
-    out.emplace_back(100 * link->busy, fmt::format("{:.1f}", 100 * link->busy));
+    out.emplace_back(link->busy, fmt::format("{:.1f}", 100 * link->busy));
     out.emplace_back(link->name);
   }
   return out;
@@ -88,7 +88,7 @@ Section summary(const ReplayTraceRequest& request, const ReplayTraceResult& done
 
 Report report_of(const ReplayTraceRequest& request, const ReplayTraceResult& done) {
   Report out;
-  out.schema = "lockstep.replay/1";
+  out.schema = "lockstep.replay/2";
   out.config = config_of(request, done);
   out.seed = request.cluster.seed;
   out.fingerprint = done.fingerprint;
@@ -98,7 +98,7 @@ Report report_of(const ReplayTraceRequest& request, const ReplayTraceResult& don
                  {"operations", "operations", ""},
                  {"sent_bytes", "sent", "(B)"},
                  {"received_bytes", "received", "(B)"},
-                 {"busiest_link_percent", "%busy", ""},
+                 {"busiest_link_utilization", "%busy", ""},
                  {"busiest_link", "busiest link", "", true}};
   out.more.emplace_back("notes", Json(done.notes).dump());
   Section each;

@@ -156,7 +156,7 @@ std::string fingerprint_of(const ValidateResult& result) {
 
 std::string json_text_of(const ValidateRequest& request, const ValidateResult& result) {
   Report report = comparison_report(result.rows);
-  report.schema = "lockstep.validate/1";
+  report.schema = "lockstep.validate/2";
   report.config = config_of(request).dump();
   report.seed = 1;
   report.fingerprint = fingerprint_of(result);
@@ -169,7 +169,7 @@ std::string json_text_of(const ValidateRequest& request, const ValidateResult& r
   out["groups"] = std::move(groups);
   out["overall"] = std::move(overall);
   out["coverage"] = rows_of(coverage_report(coverage_by_others(result.rows)));
-  out["left_out"] = rows_of(left_out_report(result.left_out));
+  out["not_modeled"] = rows_of(left_out_report(result.left_out));
   return out.dump(2) + "\n";
 }
 

@@ -10,7 +10,7 @@ namespace lockstep::cli {
 
 /// For stdout. Tables: groups and overall, then the worst rows (`every_row`: all of them), then
 /// what was left out. JSON: schema, tool, config, seed, fingerprint, rows, groups, overall,
-/// left_out. CSV: the rows.
+/// not_modeled. CSV: the rows.
 [[nodiscard]] std::string render_validation(const ValidateRequest& request,
                                             const ValidateResult& result, const OutputStyle& style,
                                             bool every_row);

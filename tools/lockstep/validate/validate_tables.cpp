@@ -138,7 +138,7 @@ Report comparison_report(const std::vector<Comparison>& rows) {
       {"id", "row", "", true},   {"group", "group", "", true}, {"quantity", "quantity", "", true},
       {"unit", "", ""},          {"measured", "measured", ""}, {"simulated", "simulated", ""},
       {"error", "error", "(%)"}, {"stack", "stack", "", true}, {"assumed", "", ""},
-      {"core", "", ""},          {"said_slow", "", ""}};
+      {"core", "", ""},          {"reported_slowdown", "", ""}};
   out.left_out_first = {"stack", "group", "quantity"};
   Section section;
   for (const Comparison& row : rows) {

@@ -9,8 +9,9 @@
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/format_option.hpp"
-#include "tools/lockstep/list_algorithms.hpp"
-#include "tools/lockstep/list_training.hpp"
+#include "tools/lockstep/list/card.hpp"
+#include "tools/lockstep/list/list_algorithms.hpp"
+#include "tools/lockstep/list/list_training.hpp"
 #include "topologies/builders/build_cluster.hpp"
 #include "topologies/builders/registry.hpp"
 #include "topologies/devices/device.hpp"
@@ -110,6 +111,12 @@ Report clusters() {
   return out;
 }
 
+const std::vector<std::string_view>& lists() {
+  static const std::vector<std::string_view> all = {
+      "algorithms", "topologies", "devices", "clusters", "models", "scenarios", "stacks"};
+  return all;
+}
+
 Report registry(const std::string& which) {
   if (which == "topologies") return topologies();
   if (which == "devices") return devices();
@@ -117,12 +124,15 @@ Report registry(const std::string& which) {
   if (which == "models") return list_models();
   if (which == "scenarios") return list_scenarios();
   if (which == "stacks") return list_stacks();
-  const std::vector<std::string_view> all = {"algorithms", "topologies", "devices", "clusters",
-                                             "models",     "scenarios",  "stacks"};
   const std::string message = fmt::format("no list of \"{}\"", which);
-  if (const auto meant = did_you_mean(which, all))
+  if (const auto meant = did_you_mean(which, lists()))
     throw UsageError(fmt::format("{}; did you mean \"{}\"?", message, *meant));
-  throw UsageError(fmt::format("{}; there is {}", message, fmt::join(all, ", ")));
+  throw UsageError(fmt::format("{}; there is {}", message, fmt::join(lists(), ", ")));
+}
+
+Report list_entry(const std::string& which, const std::string& name) {
+  const bool known = std::find(lists().begin(), lists().end(), which) != lists().end();
+  return known ? list_card(which, name) : registry(which);
 }
 
 }  // namespace
@@ -141,30 +151,35 @@ void add_list(const Command& app) {
                    "algorithms, topologies, devices, clusters, models, scenarios or stacks")
       ->required();
   command
-      ->add_option("collective", given->algorithms.collective,
-                   "Of algorithms: those of this collective")
-      ->type_name("COLLECTIVE");
+      ->add_option(
+          "collective", given->algorithms.collective,
+          "Collective whose algorithms to list; of the other lists the name of one entry, to "
+          "print all its parameters with units and sources")
+      ->type_name("NAME");
   command
-      ->add_option("algorithm", given->algorithms.algorithm, "Of these: everything about this one")
+      ->add_option("algorithm", given->algorithms.algorithm,
+                   "One algorithm of the collective, with all its properties")
       ->type_name("ALGORITHM");
   command->add_flag("--verbose", given->algorithms.verbose,
-                    "Of algorithms: everything about each, with formulas, parameters, limits, "
-                    "example and source");
+                    "Every property of each algorithm: formulas, parameters, limits, example, "
+                    "source");
   add_format(*command, given->style);
   command->footer(
       "Examples:\n"
       "  lockstep list scenarios\n"
       "  lockstep list algorithms all_reduce ring\n"
+      "  lockstep list devices h100\n"
       "  lockstep list clusters --format json");
   command->callback([given] {
     const bool algorithms = given->which == "algorithms";
-    if (!algorithms && !given->algorithms.everything())
-      throw UsageError(
-          fmt::format("list {}: only algorithms are listed by collective or with "
-                      "--verbose",
-                      given->which));
+    const std::string& name = given->algorithms.collective;
+    if (!algorithms && (given->algorithms.verbose || !given->algorithms.algorithm.empty()))
+      throw UsageError(fmt::format("list {}: --verbose and a second name are for algorithms only",
+                                   given->which));
     given->algorithms.table = given->style.is_table();
-    Report report = algorithms ? list_algorithms(given->algorithms) : registry(given->which);
+    Report report = algorithms     ? list_algorithms(given->algorithms)
+                    : name.empty() ? registry(given->which)
+                                   : list_entry(given->which, name);
     report.config = fmt::format("{{\"registry\": \"{}\"}}", given->which);
     print(render(report, given->style));
   });

@@ -1,4 +1,4 @@
-#include "tools/lockstep/list_training.hpp"
+#include "tools/lockstep/list/list_training.hpp"
 
 #include <fmt/format.h>
 

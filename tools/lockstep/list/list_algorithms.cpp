@@ -1,4 +1,4 @@
-#include "tools/lockstep/list_algorithms.hpp"
+#include "tools/lockstep/list/list_algorithms.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
