@@ -32,7 +32,7 @@ const auto& of_precision(const Values& values, Dtype math) {
     const auto& value = values[static_cast<std::size_t>(math)];
     if (value) return *value;
   }
-  LOCKSTEP_CHECK(!"a device has a peak of some precision");
+  LOCKSTEP_CHECK(false && "a device has a peak of some precision");
   return *values.front();
 }
 

@@ -235,13 +235,15 @@ void Engine::finish_transfer(TransferId id) {
     return;
   }
   if (!transfer.bound) spare_transfers_.push_back(id);
-  const std::uint32_t external = external_member_ == nullptr ? kNone : external_track();
-  if (transfer.sender == external) {
+  const bool from_external = external_member_ != nullptr && transfer.sender == external_track();
+  if (from_external) {
     external_member_->done(transfer.send_place);
   } else {
     transfer_done(transfer.sender);
   }
-  if (transfer.receiver == external) return external_member_->done(transfer.receive_place);
+  if (external_member_ != nullptr && transfer.receiver == external_track()) {
+    return external_member_->done(transfer.receive_place);
+  }
   receive_done(transfer.receiver, transfer.to, transfer.reduces, transfer.reduced);
 }
 
@@ -309,6 +311,7 @@ void Engine::transfer_done(std::uint32_t track) {
 }
 
 void Engine::run_ready() {
+  // NOLINTNEXTLINE(modernize-loop-convert): grows while it is run
   for (std::size_t i = 0; i < ready_.size(); ++i) {
     const std::uint32_t track = ready_[i];
     if (is_lane(track)) {
