@@ -82,6 +82,31 @@ TEST_CASE("the textbook's table comes out of the measurement") {
   }
 }
 
+TEST_CASE("the asymptotic class of a time is not the exponent fitted to a range") {
+  // 2(n-1)*alpha + 2(n-1)/n*S*beta: linear, though 64 MiB hide it up to 64 ranks. One-shot's n-1
+  // sends of S leave one port each; halving-doubling has 2 lg n rounds and the bytes of the ring.
+  const Json out = json_of(
+      "lockstep complexity all_reduce --algorithms ring,halving_doubling,one_shot,direct "
+      "--ranks 2..64");
+  std::map<std::string, Json> row;
+  for (const Json& each : out["rows"]) row[each["algorithm"].get<std::string>()] = each;
+  CHECK(row["ring"]["asymptotic_time"] == "O(N)");
+  CHECK(row["ring"]["large_time_exponent"].get<double>() < 0.2);
+  CHECK(row["halving_doubling"]["asymptotic_time"] == "O(log N)");
+  CHECK(row["one_shot"]["asymptotic_time"] == "O(N)");
+  CHECK(row["direct"]["asymptotic_time"] == "O(1)");
+}
+
+TEST_CASE("a growth that is absent says why") {
+  const CommandResult run = run_command("lockstep complexity all_reduce --algorithms ring --ranks 2..16");
+  CHECK(run.status == 0);
+  CHECK(run.out.find("too few points: a fit needs 3 counts of ranks N >= 5.66") !=
+        std::string::npos);
+  const Json row =
+      json_of("lockstep complexity all_reduce --algorithms ring --ranks 2..16")["rows"][0];
+  CHECK(row["asymptotic_time"].is_null());
+}
+
 TEST_CASE("a pipeline's rounds are the messages that follow one another, also in several lanes") {
   // A short message is one chunk: ceil(lg n) rounds up and as many down.
   const Json out = json_of(

@@ -148,6 +148,8 @@ class Measurer {
     outcome.busiest =
         of([](const auto& p) { return Value{static_cast<double>(p.busiest.count())}; });
     outcome.total = of([](const auto& p) { return Value{static_cast<double>(p.total.count())}; });
+    if (outcome.rounds && outcome.busiest)
+      outcome.asymptotic_time = std::max(outcome.rounds->growth, outcome.busiest->growth);
     outcome.small_time = of([&](const auto& p) { return seconds(p.small_time); });
     outcome.large_time = of([&](const auto& p) { return seconds(p.large_time); });
   }

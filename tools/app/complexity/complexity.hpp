@@ -47,6 +47,10 @@ struct ComplexityOutcome {
   std::optional<GrowthFit> busiest;
   std::optional<GrowthFit> total;
   std::optional<GrowthFit> large_time;
+  /// The class of the time of any fixed message as N grows without bound: of the counted rounds
+  /// (latency) or of the busiest node's bytes (bandwidth), whichever grows faster. A large message
+  /// may show it only beyond the measured range. None: too few points to tell.
+  std::optional<Growth> asymptotic_time;
 };
 
 struct ComplexityResult {

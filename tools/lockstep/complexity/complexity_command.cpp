@@ -232,7 +232,7 @@ void run(const Options& given) {
 
 void add_complexity(const Command& app) {
   const Command command = app.add_subcommand(
-      "complexity", "Measures how rounds, bytes and times grow with the number of ranks");
+      "complexity", "Measure how rounds, bytes and times grow with the number of ranks");
   const auto given = std::make_shared<Options>();
   given->cluster.cluster = "star";
   command->add_option("collective", given->collective, "all_reduce, broadcast, ...")->required();
@@ -251,22 +251,22 @@ void add_complexity(const Command& app) {
   add_whole_number(
       *command, "--points", 1, 10'000, [given](auto n) { given->points = static_cast<int>(n); },
       "Number of rank counts, spaced geometrically (default: powers of two)");
-  command->add_option("--size-small", given->small, "Of the message whose time is latency")
+  command->add_option("--size-small", given->small, "Message size used to measure latency")
       ->type_name("SIZE")
       ->capture_default_str();
-  command->add_option("--size-large", given->large, "Of the message whose bytes count")
+  command->add_option("--size-large", given->large, "Message size used to measure bandwidth")
       ->type_name("SIZE")
       ->capture_default_str();
   add_network(*command, given->network);
   add_whole_number(
       *command, "--root", 0, kMostRanks - 1, [given](auto n) { given->root = static_cast<int>(n); },
-      "Of broadcast, reduce, scatter and gather")
+      "Root rank of broadcast, reduce, scatter and gather")
       ->default_str("0");
   command->add_option("--type,-d", given->type, "Element type, as nccl-tests names them")
       ->type_name("TYPE")
       ->capture_default_str();
   command->add_flag("--measured", given->measured,
-                    "The measurements themselves, a row for each number of ranks");
+                    "Print the measurements, one row per number of ranks, instead of their growth");
   command
       ->add_option("--plot", given->plot,
                    "Draw --plot-of over the number of ranks; FILE ends in .svg, .pdf, .png or "

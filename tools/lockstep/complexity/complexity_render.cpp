@@ -5,22 +5,29 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace lockstep::cli {
 
 namespace {
 
-/// One growth: its class for programs and, with the exponent, for people.
-void add(const std::optional<GrowthFit>& fit, std::vector<Cell>& row) {
+enum class Quantity : std::uint8_t { count, time };
+
+/// One growth: class, exponent and residual for programs; for people the exponent, of counts after
+/// their class.
+void add(const std::optional<GrowthFit>& fit, Quantity quantity, std::vector<Cell>& row) {
   if (!fit) {
     row.push_back(Cell{});
-    row.back().text = "-";
+    row.back().text = "too few points";
     row.insert(row.end(), 2, Cell{});
     return;
   }
   const std::string name{to_string(fit->growth)};
-  row.emplace_back(name, fmt::format("{}{:<10} N^{:.2f}", fit->is_close() ? "" : "~", name,
-                                     std::abs(fit->exponent) < 0.005 ? 0.0 : fit->exponent));
+  const double exponent = std::abs(fit->exponent) < 0.005 ? 0.0 : fit->exponent;
+  row.emplace_back(
+      name, quantity == Quantity::time
+                ? fmt::format("N^{:.2f}", exponent)
+                : fmt::format("{}{:<10} N^{:.2f}", fit->is_close() ? "" : "~", name, exponent));
   row.emplace_back(fit->exponent);
   row.emplace_back(fit->residual);
 }
@@ -33,11 +40,12 @@ std::vector<Column> growth_columns(const ComplexityRequest& request) {
     out.push_back({key + "_exponent", "", ""});
     out.push_back({key + "_residual", "", ""});
   };
+  out.push_back({"asymptotic_time", "asymptotic", "time", true});
   three("rounds", "rounds", "");
-  three("small_time", "time", "at " + to_string(request.small));
-  three("busiest_bytes", "bandwidth", "busiest node");
-  three("total_bytes", "bandwidth", "in total");
-  three("large_time", "time", "at " + to_string(request.large));
+  three("small_time", "fitted time", "at " + to_string(request.small));
+  three("busiest_bytes", "busiest node", "bytes");
+  three("total_bytes", "all nodes", "bytes");
+  three("large_time", "fitted time", "at " + to_string(request.large));
   return out;
 }
 
@@ -46,19 +54,35 @@ Report growth_report(const ComplexityRequest& request, const ComplexityResult& r
   out.columns = growth_columns(request);
   out.left_out_first = {"total_bytes_growth", "rounds_growth", "busiest_bytes_growth"};
   Section section;
+  bool absent = false;
   for (const ComplexityOutcome& outcome : result.outcomes) {
     auto& row = section.rows.emplace_back();
     row.emplace_back(outcome.spec.text());
-    for (const auto* fit : {&outcome.rounds, &outcome.small_time, &outcome.busiest, &outcome.total,
-                            &outcome.large_time})
-      add(*fit, row);
+    if (outcome.asymptotic_time) {
+      row.emplace_back(std::string{to_string(*outcome.asymptotic_time)});
+    } else {
+      row.push_back(Cell{});
+      row.back().text = "too few points";
+    }
+    add(outcome.rounds, Quantity::count, row);
+    add(outcome.small_time, Quantity::time, row);
+    add(outcome.busiest, Quantity::count, row);
+    add(outcome.total, Quantity::count, row);
+    add(outcome.large_time, Quantity::time, row);
+    absent = absent || !outcome.rounds || !outcome.small_time || !outcome.large_time;
   }
   out.sections.push_back(std::move(section));
   out.footer = {
-      "rounds and time of a small message are the textbook's time; bytes of a large one, at the "
-      "node that sends and receives most or sent by all, its bandwidth",
-      "O(f): a + b*f(N) over the upper half of the range, for O(1) a + b/N; N^x: the slope there, "
-      "on logarithmic axes; ~: no class fits within 10 %"};
+      "asymptotic: class of the rounds (latency) or of the busiest node's bytes (bandwidth), "
+      "whichever grows faster; the time of a large message may show it only at more ranks",
+      "N^x: fitted slope on logarithmic axes over the upper half of the range; O(f) of a count: "
+      "a + b*f(N) there, for O(1) a + b/N; ~: no class fits within 10 %"};
+  if (absent)
+    out.footer.push_back(fmt::format(
+        "too few points: a fit needs 3 counts of ranks N >= {:.3g} (5 powers of two in --ranks do) "
+        "that are not too large to simulate; --measured prints the points",
+        std::max(2.0, std::sqrt(static_cast<double>(request.ranks.front()) *
+                                static_cast<double>(request.ranks.back())))));
   return out;
 }
 
