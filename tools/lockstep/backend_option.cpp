@@ -77,12 +77,11 @@ void add_backend(const Command& command, const std::shared_ptr<BackendOption>& o
   add_whole_number(
       command, "--devices", 1, kMostDevices,
       [option](auto n) { option->devices = static_cast<int>(n); },
-      "GPUs to use at most, with --backend (default: all there are)");
+      "Maximum number of GPUs, with --backend (default: all)");
   command
-      .add_option(
-          "--transport", option->transport,
-          "What carries data from GPU to GPU, with --backend cuda: copies from peer to peer, "
-          "or NCCL's send and receive (default: copies)")
+      .add_option("--transport", option->transport,
+                  "Transport between GPUs, with --backend cuda: peer-to-peer copies, or NCCL send "
+                  "and receive (default: copies)")
       ->type_name("copies|nccl");
 }
 

@@ -23,8 +23,7 @@ void add_links(const Command& command, app::ClusterRequest& request) {
       ->allow_extra_args(false);
   command
       .add_option("--fail", request.failed,
-                  "Takes a link away, or all links of a switch, NIC or node, and routes round it; "
-                  "repeatable")
+                  "Remove a link, or all links of a switch, NIC or node, and reroute; repeatable")
       ->type_name("LINK")
       ->allow_extra_args(false);
 }
@@ -41,11 +40,11 @@ void add_cluster(const Command& command, app::ClusterRequest& request, bool posi
   add_whole_number(
       command, "--nodes", 1, kMostNodes,
       [&request](auto n) { request.nodes = static_cast<int>(n); },
-      "Number of nodes (default: as the file says)");
+      "Number of nodes (default: the cluster file's)");
   add_whole_number(
       command, "--ranks,-n", 1, kMostRanks,
       [&request](auto n) { request.ranks = static_cast<int>(n); },
-      "Number of ranks, where the size is free");
+      "Number of ranks, for clusters of free size");
   command
       .add_option("--routes", request.routes,
                   "auto: rail first, else fewest hops, equal paths split; ecmp: one of them by a "
@@ -54,7 +53,7 @@ void add_cluster(const Command& command, app::ClusterRequest& request, bool posi
       ->capture_default_str();
   add_whole_number(
       command, "--seed", 0, std::numeric_limits<std::uint64_t>::max(),
-      [&request](auto n) { request.seed = n; }, "Seed of everything drawn at random")
+      [&request](auto n) { request.seed = n; }, "Random seed")
       ->default_str(std::to_string(request.seed));
   add_links(command, request);
   command.group("");
@@ -71,8 +70,8 @@ void add_network(const Command& command, app::NetworkRequest& request) {
       ->capture_default_str();
   command
       .add_option("--protocol", request.protocol,
-                  "How a library puts data on the wire: ll, ll128, simple or a file (default: "
-                  "links as the cluster says)")
+                  "Wire protocol: ll, ll128, simple or a file of one (default: "
+                  "the cluster's own link efficiency)")
       ->type_name("NAME");
   command.group("");
 }

@@ -15,8 +15,8 @@ namespace lockstep::cli {
 int run_command_line(int argc, char** argv) {
   const CommandParser parser(
       "lockstep",
-      "Simulates distributed training clusters: training steps and collectives, every "
-      "transfer on every link.",
+      "Simulate distributed training clusters: training steps and collectives, every transfer on "
+      "every link.",
       std::string{"lockstep "} + kVersion,
       "Examples:\n"
       "  lockstep collective all_reduce --cluster configs/clusters/star.json --ranks 8 --algorithm "

@@ -91,7 +91,7 @@ std::string exported(const Options& given) {
 }  // namespace
 
 void add_schedule(const Command& app) {
-  const Command command = app.add_subcommand("schedule", "Writes schedules for other programs");
+  const Command command = app.add_subcommand("schedule", "Export schedules as MSCCL XML or GOAL");
   command->require_subcommand(1);
   const Command to_file =
       command->add_subcommand("export", "Writes a collective's schedule as MSCCL XML or as GOAL");
@@ -113,14 +113,13 @@ void add_schedule(const Command& app) {
   add_whole_number(
       *to_file, "--ranks-per-node", 1, 1 << 16,
       [given](auto n) { given->ranks_per_node = static_cast<int>(n); },
-      "Consecutive ranks that share a node, for algorithms that care (default: the cluster's)");
+      "Consecutive ranks per node, for hierarchical algorithms (default: the cluster's)");
   add_whole_number(
       *to_file, "-r,--root", 0, 1 << 16, [given](auto n) { given->root = static_cast<int>(n); },
       "Root of broadcast, reduce, scatter and gather (default 0)");
   to_file
       ->add_option("--size", given->size,
-                   "Message: for GOAL, and where the best number of chunks depends on it and on "
-                   "the cluster")
+                   "Message size, for GOAL and for algorithms whose number of chunks depends on it")
       ->type_name("SIZE")
       ->capture_default_str();
   to_file->add_option("-d,--datatype", given->type, "Element type")->capture_default_str();

@@ -95,44 +95,42 @@ void add_sources(const Command& command, const std::shared_ptr<Options>& given) 
                   "Files of measured runs, collective tables and device tables "
                   "(configs/schema/measured.schema.json) to fit to, instead of a device")
       ->type_name("FILE");
-  command.add_option("--check", given->check, "Files of the same form, to check with alone")
+  command.add_option("--check", given->check, "Files of the same format, used as hold-out only")
       ->type_name("FILE");
   command.add_flag("--split", given->fit.split,
-                   "Fits to half of the rows and checks with the others: every second of each "
-                   "source, by size");
+                   "Fit to every second row of each source, by size, and hold out the others");
   add_whole_number(
       command, "--runs", 1, 100'000,
       [given](auto n) { given->fit.runs = static_cast<std::size_t>(n); },
-      "Training runs of a stack that are simulated while its figures are fitted (default 12)");
+      "Number of training runs of a stack to simulate while fitting its parameters (default 12)");
 }
 
 }  // namespace
 
 void add_calibrate(const Command& app) {
   const Command command = app.add_subcommand(
-      "calibrate",
-      "Fits the simulator's figures to a device or to measured results, and shows what is left");
+      "calibrate", "Fit device and stack parameters to measurements and print the remaining error");
   const auto given = std::make_shared<Options>();
   add_backend(*command, given->backend,
-              "What is measured: host: this machine's processor and memory; cuda: its GPUs");
+              "Device to measure: host: this machine's processor and memory; cuda: its GPUs");
   command
       ->add_option("-o,--output", given->out,
-                   "Writes measurements, figures and machine, for --calibration of `run`, such as "
+                   "Calibration file to write, for --calibration of `run`, e.g. "
                    "configs/calibration/NAME.json")
       ->type_name("FILE");
-  command->add_flag("--compare", given->request.compares,
-                    "Then runs schedules and small training programs both ways: measured and "
-                    "simulated");
+  command->add_flag(
+      "--compare", given->request.compares,
+      "Also measure and simulate schedules and small training programs, and print both times");
   command
       ->add_option("--calibration", given->request.file,
-                   "With --compare: figures of an earlier calibration instead of a new one")
+                   "With --compare: earlier calibration file to use instead of a new measurement")
       ->type_name("FILE");
-  command->add_flag("--quick", given->request.quick, "Few sizes, to see that it works");
+  command->add_flag("--quick", given->request.quick, "Measure few sizes, as a trial");
   constexpr int kMostRepeats = 1000;
   add_whole_number(
       *command, "--repeats", 1, kMostRepeats,
       [given](auto n) { given->request.repeats = static_cast<int>(n); },
-      "Timed runs of each case, of which the median counts (default 7)");
+      "Number of timed runs of each case; the median is used (default 7)");
   add_sources(*command, given);
   add_format(*command, given->style);
   command->footer(

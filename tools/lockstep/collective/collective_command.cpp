@@ -311,8 +311,8 @@ void add_sizes(const Command& command, const std::shared_ptr<Options>& given) {
 }  // namespace
 
 void add_collective(const Command& app) {
-  const Command command =
-      app.add_subcommand("collective", "Times collectives, as nccl-tests would print it");
+  const Command command = app.add_subcommand(
+      "collective", "Simulate collectives and print times and bandwidths as nccl-tests does");
   const auto given = std::make_shared<Options>();
   add_candidate_options(*command, given->candidates);
   given->cluster.cluster = "star";
@@ -331,7 +331,9 @@ void add_collective(const Command& app) {
                    "Refuse replays that need more memory (64M = 64 MiB)")
       ->type_name("SIZE")
       ->capture_default_str();
-  command->add_option("--skew", given->skew, "Ranks start at random within this time")
+  command
+      ->add_option("--skew", given->skew,
+                   "Random start delay of each rank, uniform up to this time")
       ->type_name("TIME")
       ->capture_default_str();
   given->ranks.add_to(*command);
@@ -350,14 +352,13 @@ void add_collective(const Command& app) {
       "--load", given->load,
       "Add the busiest link's load: bytes of the busiest link, summed over rounds, per "
       "byte of the message, along single paths");
-  command->add_flag(
-      "--crossover", given->crossover,
-      "Print the sizes between -b and -e where the fastest algorithm changes, looked for "
-      "between sizes twice as large as one another (default: from 8 bytes to 1G)");
+  command->add_flag("--crossover", given->crossover,
+                    "Print the sizes between -b and -e at which the fastest algorithm changes, "
+                    "searched between powers of two (default: from 8 bytes to 1G)");
   command
       ->add_option("--concurrent", given->concurrent,
-                   "Collectives of a JSON file, all on the cluster at once, and what they cost one "
-                   "another")
+                   "JSON file of collectives to run at the same time; prints how much each slows "
+                   "the others down")
       ->type_name("FILE");
   command
       ->add_option("--against", given->against,

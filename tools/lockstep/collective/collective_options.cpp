@@ -21,7 +21,7 @@ void add_candidate_options(const Command& command, CandidateNames& names) {
       ->type_name("NAME,...");
   command
       .add_option("--schedule", names.schedules,
-                  "A schedule that somebody else wrote, as MSCCL XML; may be given several times")
+                  "MSCCL XML file with a schedule to compare; repeatable")
       ->type_name("FILE");
   add_whole_number(
       command, "--slots", 0, 1 << 20, [&names](auto n) { names.slots = static_cast<int>(n); },
@@ -38,13 +38,15 @@ void add_nccl_options(const Command& command, NcclRequest& request) {
       ->capture_default_str();
   command
       .add_option("--nccl-algo", request.algorithms,
-                  "What it may choose from, as in NCCL_ALGO: \"ring,tree;allreduce:^tree\"")
+                  "Algorithms NCCL may choose from, as in NCCL_ALGO: \"ring,tree;allreduce:^tree\"")
       ->type_name("LIST");
-  command.add_option("--nccl-proto", request.protocols, "The same for protocols, as in NCCL_PROTO")
+  command
+      .add_option("--nccl-proto", request.protocols,
+                  "Protocols NCCL may choose from, as in NCCL_PROTO")
       ->type_name("LIST");
   command
       .add_option("--calibration", request.calibration,
-                  "File of `lockstep calibrate` whose costs of collectives auto:by=nccl goes by")
+                  "Calibration file with the costs of collectives that auto:by=nccl compares")
       ->type_name("FILE");
   command.group("");
 }

@@ -116,29 +116,30 @@ void add_explain(const Command& app) {
   command->add_option("collective", given->collective, "all_reduce, broadcast, ...")->required();
   command
       ->add_option("--algorithm,-a", given->algorithm,
-                   "With parameters as in parameter_server:shards=4; `lockstep list algorithms` "
-                   "names them")
+                   "Algorithm with parameters, as in parameter_server:shards=4; see `lockstep list "
+                   "algorithms`")
       ->type_name("NAME");
-  command->add_option("--size,-b", given->size, "Of the message (64M = 64 MiB)")
+  command->add_option("--size,-b", given->size, "Message size (64M = 64 MiB)")
       ->type_name("SIZE")
       ->capture_default_str();
   add_cluster(*command, given->cluster);
   add_network(*command, given->network);
   add_whole_number(
       *command, "--root", 0, kMostRanks - 1, [given](auto n) { given->root = static_cast<int>(n); },
-      "Of broadcast, reduce, scatter and gather")
+      "Root rank of broadcast, reduce, scatter and gather")
       ->default_str("0");
   add_whole_number(
       *command, "--ranks-per-node", 1, kMostRanks,
       [given](auto n) { given->ranks_per_node = static_cast<int>(n); },
-      "What the algorithm takes for a node (default: the cluster's)");
+      "Ranks per node that the algorithm assumes (default: the cluster's)");
   command
-      ->add_option("--dims", given->dimensions,
-                   "What the algorithm takes for the torus, as in 4x4 (default: the cluster's)")
+      ->add_option(
+          "--dims", given->dimensions,
+          "Torus dimensions that the algorithm assumes, as in 4x4 (default: the cluster's)")
       ->type_name("AxB");
   command
       ->add_option("--rounds", given->rounds,
-                   "Which to show, as in 3 or 2..5 (default: all, or the first and the last)")
+                   "Rounds to print, as in 3 or 2..5 (default: all, or the first and the last)")
       ->type_name("A..B");
   command->add_option("--type,-d", given->type, "Element type, as nccl-tests names them")
       ->type_name("TYPE")

@@ -59,8 +59,7 @@ void run(const Options& given) {
 }  // namespace
 
 void add_replay(const Command& app) {
-  const Command command =
-      app.add_subcommand("replay", "Replays what another program did: GOAL, Chakra traces");
+  const Command command = app.add_subcommand("replay", "Replay GOAL schedules and Chakra traces");
   const auto given = std::make_shared<Options>();
   ReplayTraceRequest& request = given->request;
   command
@@ -74,7 +73,8 @@ void add_replay(const Command& app) {
   add_network(*command, request.network);
   command
       ->add_option("--algorithm,-a", request.algorithms,
-                   "For the collectives in a trace, one for each kind, separated by commas, as in "
+                   "Algorithms for the collectives of a trace, one per collective, separated by "
+                   "commas, as in "
                    "halving_doubling,bruck (default: ring, if there is one)")
       ->type_name("NAME,...");
   command
@@ -85,8 +85,7 @@ void add_replay(const Command& app) {
       ->capture_default_str();
   add_whole_number(
       *command, "--slots", 0, 1 << 20, [&request](auto n) { request.slots = static_cast<int>(n); },
-      "Messages in flight from one rank to another on one tag before a sender waits; 0: each waits "
-      "for its receiver (default: no limit)");
+      "Maximum messages in flight per pair of ranks and tag; 0: rendezvous (default: no limit)");
   command
       ->add_option("--max-memory", given->most_memory,
                    "Refuse replays that need more memory (64M = 64 MiB)")

@@ -110,9 +110,10 @@ void add_simulation(const Command& command, RunOptions& run) {
       ->type_name("MODEL")
       ->capture_default_str();
   command
-      .add_option("--calibration", run.step.calibration,
-                  "Calibration file that overrides the shipped parameters: kernel times "
-                  "of a box and, of several GPUs, its NVLinks; or what was fitted --from results")
+      .add_option(
+          "--calibration", run.step.calibration,
+          "Calibration file that overrides the shipped parameters: kernel times of one machine "
+          "(and NVLinks, if it has several GPUs), or a fit to results (`calibrate --from`)")
       ->type_name("FILE");
   command.add_flag("--ignore-memory", run.step.ignore_memory,
                    "Simulate even if the memory of a rank does not fit");
@@ -190,7 +191,7 @@ void add_trace(const Command& command, Options& given) {
       ->capture_default_str();
   command
       .add_option("--trace-window", given.window,
-                  "Only what touches this part of the step, such as \"10 ms..12.5 ms\"")
+                  "Time window of the trace, such as \"10 ms..12.5 ms\" (default: the whole step)")
       ->type_name("A..B");
 }
 
@@ -236,7 +237,7 @@ void run_and_print(const Options& given, const std::vector<FigureTarget>& target
 
 void add_run(const Command& app) {
   const Command command = app.add_subcommand(
-      "run", "Simulates a training step: its time, throughput, MFU, memory and where time goes");
+      "run", "Simulate a training step: time, throughput, MFU, memory and time breakdown");
   const auto given = std::make_shared<Options>();
   TrainingStepRequest& request = given->run.step;
   command

@@ -220,7 +220,7 @@ void export_graph(const Options& given) {
 
 void add_topology(const Command& app) {
   const Command topology =
-      app.add_subcommand("topology", "Shows a cluster, its routes, its graph; imports machines");
+      app.add_subcommand("topology", "Show a cluster, its routes and its graph; import machines");
   topology->require_subcommand(1);
   topology->footer(
       "Examples:\n"

@@ -64,26 +64,25 @@ void add_topology_import(const Command& topology) {
       ->type_name("FILE");
   command
       ->add_option("--device", given->device,
-                   "What the GPUs are, an id of `lockstep list devices` (default: as the file "
-                   "says, else what is likely)")
+                   "GPU model, an id of `lockstep list devices` (default: the file's, else the "
+                   "most likely one)")
       ->type_name("ID");
   command->add_option("--name", given->name, "Name of the cluster (default: the file's)")
       ->type_name("NAME");
   command
       ->add_option("--nic-speed", given->nic_speed,
-                   "Of every NIC, such as \"400 Gb/s\", whatever the file says (default: as the "
-                   "file says, else what their slots can carry); gives every GPU a NIC where the "
-                   "file has none")
+                   "Speed of every NIC, such as \"400 Gb/s\" (default: the file's, else that of "
+                   "its PCIe slot); adds a NIC per GPU if the file has none")
       ->type_name("RATE");
   add_whole_number(
       *command, "--nvswitch", 1, 1024,
       [given](auto n) { given->nvswitch_links = static_cast<int>(n); },
-      "NVLinks of every GPU to NVSwitches, if the file specifies none")
+      "Number of NVLinks from each GPU to NVSwitches, if the file specifies none")
       ->type_name("LINKS");
   command
       ->add_option("--fabric", given->fabric,
-                   fmt::format("What joins several such nodes: {} (default: rail_optimised where "
-                               "every GPU has a NIC of its own, else fat_tree)",
+                   fmt::format("Fabric between nodes: {} (default: rail_optimised if "
+                               "every GPU has its own NIC, else fat_tree)",
                                fmt::join(import_fabrics(), ", ")))
       ->type_name("BUILDER");
   command->add_option("-o,--output", given->out, "File to write; - is standard output")

@@ -48,9 +48,10 @@ ValidateRequest request_of(const Options& given) {
 void add_choices(const Command& command, const std::shared_ptr<Options>& given) {
   command
       .add_option("--group", given->request.group,
-                  "Only the training runs of this group, or the table of this id")
+                  "Simulate only the training runs of this group, or the table with this id")
       ->type_name("NAME");
-  command.add_flag("--core", given->request.core, "Only training runs of the short suite");
+  command.add_flag("--core", given->request.core,
+                   "Simulate only the training runs of the short suite");
   command
       .add_option("--quantity", given->quantity,
                   "Only step_time, layer_forward, layer_backward, peak_memory, collective_time, "
@@ -59,10 +60,10 @@ void add_choices(const Command& command, const std::shared_ptr<Options>& given) 
   add_whole_number(
       command, "--limit", 1, 1'000'000'000,
       [given](auto n) { given->request.limit = static_cast<std::size_t>(n); },
-      "Only the first so many runs and tables");
+      "Maximum number of runs and tables");
   command
       .add_option("--stack", given->request.stack,
-                  "Software stack of all runs, instead of the row's or the rule's")
+                  "Software stack of all runs (default: the row's, else by framework)")
       ->type_name("ID");
   command
       .add_option("--calibration", given->request.calibration,
@@ -70,17 +71,18 @@ void add_choices(const Command& command, const std::shared_ptr<Options>& given) 
       ->type_name("FILE");
   command
       .add_option("--residuals", given->residuals,
-                  "Writes the errors of step times with what each run was, as `run` takes its "
-                  "intervals from")
+                  "File to write step-time errors with the features of each run to; `run` computes "
+                  "prediction intervals from it")
       ->type_name("FILE");
-  command.add_flag("--rows", given->every_row, "Tables show every row, not the worst alone");
+  command.add_flag("--rows", given->every_row,
+                   "Print every row of tables (default: the worst ones)");
 }
 
 }  // namespace
 
 void add_validate(const Command& app) {
-  const Command command =
-      app.add_subcommand("validate", "Simulates what others measured, and shows how far off it is");
+  const Command command = app.add_subcommand(
+      "validate", "Simulate published measurements and print the relative errors");
   const auto given = std::make_shared<Options>();
   command
       ->add_option("files", given->files,

@@ -55,17 +55,16 @@ void add_subject(const Command& command, const std::shared_ptr<Options>& given) 
       ->required()
       ->type_name("SCENARIO");
   command
-      .add_option("--set", given->request.overrides,
-                  "Override a scenario value, e.g. parallel.tp=4, before it is "
-                  "shrunk, and is not shrunk itself; repeatable")
+      .add_option(
+          "--set", given->request.overrides,
+          "Override a scenario value, e.g. parallel.tp=4, and keep it from shrinking; repeatable")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   add_whole_number(
       command, "--ranks,-n", 2, kMostRanks,
       [given](auto n) { given->request.ranks = static_cast<int>(n); },
-      "Shrink to so many ranks at most (default 32)");
-  command.add_flag("--no-shrink", given->whole,
-                   "Execute model and degrees as the scenario has them");
+      "Maximum number of ranks after shrinking (default 32)");
+  command.add_flag("--no-shrink", given->whole, "Execute the scenario's own model and degrees");
 }
 
 }  // namespace
@@ -86,10 +85,10 @@ void add_verify_strategy(const Command& verify) {
       ->capture_default_str();
   add_whole_number(
       *command, "--seed", 0, INT64_MAX, [given](auto n) { given->request.seed = n; },
-      "Of weights, data and the order of execution (default: the scenario's)");
+      "Random seed of weights, data and execution order (default: the scenario's)");
   add_backend(
       *command, given->backend,
-      "Who executes the strategy: host: as plans for devices on this machine; cuda: on GPUs, "
+      "Backend that executes the strategy: host: command graphs in host memory; cuda: on GPUs, "
       "ranks distributed over them (default: the reference executor, also in simulated order)");
   add_format(*command, given->format);
   command->footer(

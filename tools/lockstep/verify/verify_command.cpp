@@ -181,7 +181,7 @@ void add_subject(const Command& command, const std::shared_ptr<Options>& given) 
       ->default_str("all");
   command
       .add_option("--schedule", given->schedules,
-                  "A schedule that somebody else wrote, as MSCCL XML; may be given several times")
+                  "MSCCL XML file with a schedule to compare; repeatable")
       ->type_name("FILE");
   command.add_option("--ranks,-n", given->ranks, "Numbers of ranks: 8, 2..16 or 2,4,8..10")
       ->type_name("N,...")
@@ -192,7 +192,7 @@ void add_subject(const Command& command, const std::shared_ptr<Options>& given) 
       "Consecutive ranks that share a node and its switch (default 1)");
   command
       .add_option("--dims", given->dimensions,
-                  "Dimensions of a torus, as in 8x4, for as many ranks as they make")
+                  "Dimensions of a torus, as in 8x4; their product is the number of ranks")
       ->type_name("AxB");
 }
 
@@ -200,7 +200,7 @@ void add_subject(const Command& command, const std::shared_ptr<Options>& given) 
 
 void add_verify(const Command& app) {
   const Command verify =
-      app.add_subcommand("verify", "Proves that schedules and strategies do what they promise");
+      app.add_subcommand("verify", "Verify schedules and strategies numerically, on real data");
   verify->require_subcommand(1);
   const std::string examples =
       "Examples:\n"
@@ -216,11 +216,11 @@ void add_verify(const Command& app) {
   add_subject(*command, given);
   command
       ->add_option("--size", given->size,
-                   "Message in bytes of floats (default: three elements a chunk, one missing)")
+                   "Message size in bytes (default: three elements a chunk, one missing)")
       ->type_name("SIZE");
   add_whole_number(
       *command, "--count", 0, std::uint64_t{1} << 40U,
-      [given](auto n) { given->count = static_cast<std::int64_t>(n); }, "Message in elements");
+      [given](auto n) { given->count = static_cast<std::int64_t>(n); }, "Message size in elements");
   command
       ->add_option("--root,-r", given->root,
                    "Root of broadcast, reduce, scatter and gather; all: each in turn")
@@ -233,14 +233,11 @@ void add_verify(const Command& app) {
       "says)");
   add_whole_number(
       *command, "--seed", 0, UINT64_MAX, [given](auto n) { given->request.seed = n; },
-      "Of the numbers and of the shuffled order (default 1)");
-  add_backend(
-      *command, given->backend,
-      "Who moves the numbers: host: plans for devices on this machine's memory; cuda: on GPUs, "
-      "ranks distributed over them (default: the reference executor)");
-  command
-      ->add_option("--type", given->type,
-                   "Of the numbers, with --backend; the bound is that of its precision")
+      "Random seed of the data and of the execution order (default 1)");
+  add_backend(*command, given->backend,
+              "Backend that executes the schedule: host: command graphs in host memory; cuda: on "
+              "GPUs, ranks distributed over them (default: the reference executor)");
+  command->add_option("--type", given->type, "Element type, with --backend; sets the error bound")
       ->type_name("fp32|bf16|fp16")
       ->capture_default_str();
   add_format(*command, given->format);
