@@ -78,4 +78,21 @@ TEST_CASE("a device next to the scenario or the cluster file needs no .json") {
   std::filesystem::remove_all(folder);
 }
 
+TEST_CASE("a list is one line an entry, within the width of the terminal") {
+  for (const std::string list : {"devices", "clusters", "models", "scenarios", "stacks"}) {
+    CAPTURE(list);
+    std::size_t entries = 0;
+    for (const std::string& line : lines_of(output_of("lockstep list " + list))) {
+      if (line.empty() || line.front() == '#') continue;
+      ++entries;
+      CAPTURE(line);
+      CHECK(line.size() <= 100);  // the width where there is no terminal
+    }
+    CHECK(entries == rows_of("lockstep list " + list).size());
+  }
+  CHECK(contains(output_of("lockstep list models"),
+                 "# --wide or `lockstep list models NAME` shows the whole text"));
+  CHECK_FALSE(contains(output_of("lockstep list models --wide"), " ...\n"));
+}
+
 }  // namespace lockstep

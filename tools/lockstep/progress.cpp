@@ -55,8 +55,15 @@ void Progress::draw() {
   if (!terminal_ || elapsed < 1.0) return;
   shown_ = true;
   const std::size_t filled = 30 * done_ / total_;
-  fmt::print(stderr, "\r{} [{:<30}] {} of {}, {:.0f} s\033[K", what_, std::string(filled, '#'),
-             done_, total_, elapsed);
+  // Parts are assumed to take equally long.
+  const double left =
+      done_ == 0 ? 0 : elapsed / static_cast<double>(done_) * static_cast<double>(total_ - done_);
+  const std::string estimate =
+      left < 1 ? std::string{}
+               : (left < 120 ? fmt::format(", about {:.0f} s left", left)
+                             : fmt::format(", about {:.0f} minutes left", left / 60));
+  fmt::print(stderr, "\r{} [{:<30}] {} of {}, {:.0f} s{}\033[K", what_, std::string(filled, '#'),
+             done_, total_, elapsed, estimate);
   std::fflush(stderr);
 }
 

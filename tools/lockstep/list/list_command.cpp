@@ -88,7 +88,9 @@ Report devices() {
   for (const std::string& id : device_ids(folder))
     section.rows.push_back(device_row(load_device(folder + "/" + id + ".json")));
   out.sections.push_back(std::move(section));
-  out.footer = {"dense peaks, links one way; every figure's source is in " + folder};
+  out.footer = {
+      "dense peaks, links one way; `lockstep list devices NAME` prints the sources; files: " +
+      folder};
   return out;
 }
 
@@ -97,7 +99,7 @@ Report clusters() {
   out.schema = "lockstep.list.clusters/1";
   out.columns = {{"name", "cluster", "", true}, {"ranks", "ranks", ""},
                  {"nodes", "nodes", ""},        {"device", "device", "", true},
-                 {"file", "", "", true},        {"summary", "summary", "", true, 65}};
+                 {"file", "", "", true},        {"summary", "summary", "", true, 200}};
   Section section;
   for (const std::string& name : device_ids(config_folder() + "/clusters")) {
     const std::string path = config_folder() + "/clusters/" + name + ".json";
@@ -127,7 +129,7 @@ Report registry(const std::string& which) {
   const std::string message = fmt::format("no list of \"{}\"", which);
   if (const auto meant = did_you_mean(which, lists()))
     throw UsageError(fmt::format("{}; did you mean \"{}\"?", message, *meant));
-  throw UsageError(fmt::format("{}; there is {}", message, fmt::join(lists(), ", ")));
+  throw UsageError(fmt::format("{}; choose from {}", message, fmt::join(lists(), ", ")));
 }
 
 Report list_entry(const std::string& which, const std::string& name) {
@@ -180,6 +182,9 @@ void add_list(const Command& app) {
     Report report = algorithms     ? list_algorithms(given->algorithms)
                     : name.empty() ? registry(given->which)
                                    : list_entry(given->which, name);
+    // Entries of the other lists have no card.
+    report.one_line = !algorithms && given->which != "topologies" && name.empty();
+    report.whole_entry = fmt::format("`lockstep list {} NAME`", given->which);
     report.config = fmt::format("{{\"registry\": \"{}\"}}", given->which);
     print(render(report, given->style));
   });

@@ -32,7 +32,7 @@ Report list_models() {
                  {"name", "name", "", true},
                  {"parameters", "parameters", ""},
                  {"active_parameters", "active", ""},
-                 {"source", "source", "", true, 56}};
+                 {"source", "source", "", true, 200}};
   Section section;
   const std::string folder = config_folder() + "/models";
   for (const std::string& id : model_ids(folder)) {
@@ -49,9 +49,9 @@ Report list_models() {
 Report list_scenarios() {
   Report out;
   out.schema = "lockstep.list.scenarios/1";
-  out.columns = {{"name", "scenario", "", true}, {"model", "model", "", true},
-                 {"gpus", "GPUs", ""},           {"cluster", "cluster", "", true},
-                 {"file", "", "", true},         {"summary", "summary", "", true, 42}};
+  out.columns = {{"name", "scenario", "", true}, {"model", "model", "", true, 40},
+                 {"gpus", "GPUs", ""},           {"cluster", "cluster", "", true, 40},
+                 {"file", "", "", true},         {"summary", "summary", "", true, 200}};
   Section section;
   const std::string folder = config_folder() + "/scenarios";
   for (const std::string& name : model_ids(folder)) {
@@ -70,8 +70,8 @@ Report list_stacks() {
   Report out;
   out.schema = "lockstep.list.stacks/1";
   out.columns = {{"id", "stack", "", true},
-                 {"name", "name", "", true, 50},
-                 {"attention", "attention", "", true},
+                 {"name", "name", "", true, 200},
+                 {"attention", "attention", "", true, 40},
                  {"host_time_s", "host per kernel", ""}};
   Section section;
   const std::string folder = config_folder() + "/stacks";
@@ -82,7 +82,10 @@ Report list_stacks() {
                             Cell{stack.host_time.seconds(), to_string(stack.host_time)}});
   }
   out.sections.push_back(std::move(section));
-  out.footer = {"a scenario names one as `stack`; every figure's source is in " + folder};
+  out.footer = {
+      "a scenario names one as `stack`; parameters and sources: `lockstep list stacks NAME`; "
+      "files: " +
+      folder};
   return out;
 }
 

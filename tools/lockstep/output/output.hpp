@@ -68,6 +68,10 @@ struct Report {
   /// Further members of the JSON object, behind the rows: name and JSON text.
   std::vector<std::pair<std::string, std::string>> more{};
   bool upright = false;  // tables show one row as a list of headings and values
+  /// Tables end a text that is too long for its column with an ellipsis, instead of going on in the
+  /// next line; not with --wide. Said in a line, with `whole_entry`, the command that prints it.
+  bool one_line = false;
+  std::string whole_entry{};
   /// Keys of the columns that come first in tables, in this order.
   std::vector<std::string> first_in_tables{};
   std::vector<std::string> only_wide{};  // keys of columns that tables have with --wide only

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "tools/lockstep/output/table_layout.hpp"
@@ -12,6 +13,8 @@
 namespace lockstep::cli {
 
 namespace {
+
+constexpr std::string_view kEllipsis = " ...";
 
 std::string trimmed(std::string line) {
   line.erase(line.find_last_not_of(' ') + 1);
@@ -68,6 +71,7 @@ class TableText {
       for (const std::string& note : section.closing) out += "# " + note + "\n";
     }
     out += hidden_columns();
+    if (has_cut()) out += fmt::format("# --wide or {} shows the whole text\n", report_.whole_entry);
     for (const std::string& note : report_.footer) out += "# " + note + "\n";
     return out;
   }
@@ -90,12 +94,31 @@ class TableText {
     return out;
   }
 
+  [[nodiscard]] bool cuts() const { return report_.one_line && !style_.wide && style_.width > 0; }
+
+  [[nodiscard]] std::vector<std::string> lines_of(const std::string& text, std::size_t i) const {
+    std::vector<std::string> lines = wrapped(text, layout_.limits[i]);
+    if (!cuts() || lines.size() == 1) return lines;
+    const std::size_t most = std::max(layout_.widths[i], kEllipsis.size() + 1) - kEllipsis.size();
+    return {wrapped(text, most).front() + std::string{kEllipsis}};
+  }
+
+  /// Whether a text of the table is cut.
+  [[nodiscard]] bool has_cut() const {
+    if (!cuts()) return false;
+    for (const Section& section : report_.sections)
+      for (const auto& row : section.rows)
+        for (const std::size_t i : layout_.columns)
+          if (wrapped(shown(row[i]), layout_.limits[i]).size() > 1) return true;
+    return false;
+  }
+
   /// As many lines as the longest cell has.
   [[nodiscard]] std::string row_text(const std::vector<Cell>& row) const {
     std::vector<std::vector<std::string>> cells;
     std::size_t height = 1;
     for (const std::size_t i : layout_.columns) {
-      cells.push_back(wrapped(shown(row[i]), layout_.limits[i]));
+      cells.push_back(lines_of(shown(row[i]), i));
       height = std::max(height, cells.back().size());
     }
     std::string out;

@@ -12,6 +12,7 @@ namespace {
 
 /// Wrapped columns are not made narrower than this for lack of space.
 constexpr std::size_t kNarrowest = 24;
+constexpr std::size_t kNarrowestCut = 12;  // of texts that end with an ellipsis
 
 /// Columns with a heading: those of `first_in_tables`, then the others.
 std::vector<std::size_t> ordered(const Report& report) {
@@ -85,7 +86,8 @@ class LayoutSearch {
       const std::size_t i = *widest;
       const std::size_t width = out.widths[i];
       const std::size_t excess = total(out) - width_;
-      const std::size_t limit = std::max(kNarrowest, width > excess ? width - excess : 0);
+      const std::size_t least = report_.one_line ? kNarrowestCut : kNarrowest;
+      const std::size_t limit = std::max(least, width > excess ? width - excess : 0);
       const std::size_t reached = column_width(report_, i, limit);
       if (reached < width) {
         out.limits[i] = limit;
