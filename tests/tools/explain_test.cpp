@@ -98,7 +98,8 @@ TEST_CASE("the asymptotic class of a time is not the exponent fitted to a range"
 }
 
 TEST_CASE("a growth that is absent says why") {
-  const CommandResult run = run_command("lockstep complexity all_reduce --algorithms ring --ranks 2..16");
+  const CommandResult run =
+      run_command("lockstep complexity all_reduce --algorithms ring --ranks 2..16");
   CHECK(run.status == 0);
   CHECK(run.out.find("too few points: a fit needs 3 counts of ranks N >= 5.66") !=
         std::string::npos);

@@ -27,9 +27,8 @@ void add_color(const Command& command, const std::function<void(ColorMode)>& tak
               throw UsageError("--color: expected auto, always or never, got \"" + text + "\"");
             }
           },
-          "Color the best, the limit and errors: auto (on a terminal without NO_COLOR), always or "
-          "never")
-      ->type_name("WHEN")
+          "Color the best, the limit and errors; auto: on a terminal, unless NO_COLOR is set")
+      ->type_name("auto|always|never")
       ->default_str("auto");
 }
 
