@@ -82,12 +82,11 @@ ParameterCount count_parameters(const ModelConfig& model) {
 }
 
 std::string FlopConvention::words() const {
-  std::string out = "model FLOPs: products, two per multiply and add; ";
-  out += causal ? "causal attention counted as half of the square; "
-                : "attention counted as the whole square; ";
-  if (windows) out += "keys outside of windows left out; ";
-  out += vocabulary ? "logits included; " : "logits left out; ";
-  return out + "backward twice forward, no gradient of the data; nothing recomputed counts";
+  std::string out = "model FLOPs of matrix multiplications (2 per multiply-add), ";
+  out += causal ? "causal attention halved, " : "attention over the full square, ";
+  if (windows) out += "keys outside of windows excluded, ";
+  out += vocabulary ? "logits included, " : "logits excluded, ";
+  return out + "backward = 2x forward, input-data gradient and recomputation excluded";
 }
 
 FlopCount count_flops(const ModelConfig& model, const FlopConvention& convention) {

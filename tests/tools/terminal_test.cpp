@@ -125,6 +125,14 @@ TEST_CASE("what limits is a link that is busy half of the time, or the latency o
   REQUIRE(busy > 50);
   CHECK(rows[1]["limited_by"] == rows[1]["busiest_link"].get<std::string>() + " (" +
                                      std::to_string(static_cast<int>(busy + 0.5)) + " %)");
+  // A table names the kinds of its ends: 80 columns have room for all six with two algorithms.
+  CHECK(rows[1]["busiest_link"].get<std::string>().rfind("node", 0) == 0);
+  const std::string table = output_of(
+      "COLUMNS=80 lockstep collective all_reduce --cluster dgx-h100 --nodes 2 -b 1G -e 1G "
+      "-a ring,halving_doubling");
+  CHECK(contains(table, "limited by"));
+  CHECK(contains(table, " -> "));
+  CHECK_FALSE(contains(table, "node0/"));
 }
 
 TEST_CASE("several sizes of one algorithm end with their average bus bandwidth") {

@@ -196,7 +196,7 @@ TEST_CASE("windows count for the keys that queries see, in the layers that have 
   mistral.window = AttentionWindow{.size = 4096};
   CHECK(count_flops({.name = {}, .shape = mistral, .source = {}})
             .convention.words()
-            .find("keys outside of windows left out") != std::string::npos);
+            .find("keys outside of windows excluded") != std::string::npos);
 }
 
 TEST_CASE("what families differ in counts as the graph has it") {
@@ -280,14 +280,14 @@ TEST_CASE("nobody needs the gradient of the data") {
 }
 
 TEST_CASE("the convention is told in words") {
-  CHECK(FlopConvention{}.words() ==
-        "model FLOPs: products, two per multiply and add; causal attention counted as half of the "
-        "square; logits included; backward twice forward, no gradient of the data; nothing "
-        "recomputed counts");
-  CHECK(FlopConvention{.causal = false, .vocabulary = false}.words() ==
-        "model FLOPs: products, two per multiply and add; attention counted as the whole square; "
-        "logits left out; backward twice forward, no gradient of the data; nothing recomputed "
-        "counts");
+  CHECK(
+      FlopConvention{}.words() ==
+      "model FLOPs of matrix multiplications (2 per multiply-add), causal attention halved, logits "
+      "included, backward = 2x forward, input-data gradient and recomputation excluded");
+  CHECK(
+      FlopConvention{.causal = false, .vocabulary = false}.words() ==
+      "model FLOPs of matrix multiplications (2 per multiply-add), attention over the full square, "
+      "logits excluded, backward = 2x forward, input-data gradient and recomputation excluded");
   CHECK(sample_name(shipped("resnet-50")) == "image");
   CHECK(sample_name(shipped("tsm-resnet-50")) == "clip");
   CHECK(sample_name(shipped("mlp")) == "sample");

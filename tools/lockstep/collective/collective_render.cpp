@@ -68,8 +68,8 @@ std::vector<std::string> only_wide(bool with_check) {
 }
 
 /// Of the default table, on a narrow terminal.
-const std::vector<std::string> kLeftOutFirst = {"nccl_model_s", "busiest_link_load", "wrong",
-                                                "limited_by",   "bound_fraction",    "chosen"};
+const std::vector<std::string> kLeftOutFirst = {
+    "nccl_model_s", "busiest_link_load", "wrong", "best", "limited_by", "bound_fraction", "chosen"};
 
 std::vector<Column> columns(bool with_load, bool with_choice, bool has_rivals) {
   std::vector<Column> out = {{"algorithm", "algorithm", "", true},
@@ -273,7 +273,7 @@ class Renderer {
     add_bound(one, out);
     out.emplace_back(one.result.busy, fmt::format("{:.1f}", 100 * one.result.busy));
     out.emplace_back(one.result.busiest_link);
-    out.emplace_back(limited_by(one));
+    out.emplace_back(limited_by(one, LinkNames::whole), limited_by(one, LinkNames::kinds));
     out.back().emphasis = Emphasis::limit;
     out.emplace_back(one.fastest, one.fastest ? "*" : " ");
     if (one.fastest && has_rivals(collective))

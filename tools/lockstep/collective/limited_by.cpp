@@ -2,9 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <regex>
+
 namespace lockstep::cli {
 
-std::string limited_by(const CollectiveRow& row) {
+namespace {
+
+/// "node0/gpu12 -> node0/nvswitch3" as "gpu -> nvswitch": without nodes and numbers.
+std::string kinds_of(const std::string& link) {
+  static const std::regex numbers{"node[0-9]+/|[0-9]+"};
+  return std::regex_replace(link, numbers, "");
+}
+
+}  // namespace
+
+std::string limited_by(const CollectiveRow& row, LinkNames names) {
   constexpr double kMost = 0.5;
   const double time = row.result.time.seconds();
   if (row.result.busy < kMost && row.counts.rounds && time > 0) {
@@ -13,7 +25,9 @@ std::string limited_by(const CollectiveRow& row) {
       return fmt::format("latency ({} round{})", rounds, rounds == 1 ? "" : "s");
   }
   if (row.result.busiest_link.empty()) return "-";
-  return fmt::format("{} ({:.0f} %)", row.result.busiest_link, 100 * row.result.busy);
+  const std::string& link = row.result.busiest_link;
+  return fmt::format("{} ({:.0f} %)", names == LinkNames::kinds ? kinds_of(link) : link,
+                     100 * row.result.busy);
 }
 
 }  // namespace lockstep::cli

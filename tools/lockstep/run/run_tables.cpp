@@ -81,8 +81,7 @@ std::vector<std::string> notes_of(const RunOptions& options, const TrainingStepR
     if (line.find("cannot have") != std::string::npos) out.push_back(line);
   }
   for (std::string& line : expert_notes(scenario)) out.push_back(std::move(line));
-  if (result.throughput.mfu())
-    out.push_back("counted for the MFU: " + result.throughput.convention);
+  if (result.throughput.mfu()) out.push_back("MFU convention: " + result.throughput.convention);
   return out;
 }
 
