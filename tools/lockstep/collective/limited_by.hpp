@@ -4,6 +4,7 @@
 #include <string>
 
 #include "tools/app/collective/run_collective.hpp"
+#include "tools/lockstep/output/app.hpp"
 
 namespace lockstep::cli {
 
