@@ -18,7 +18,7 @@ readonly functions='
   def line: "| " + (map(tostring) | join(" | ")) + " |";'
 
 step_times() {
-  echo "| group | rows | median | mean | p90 | worst | bias | printed rows: median | assumed rows: median | flat utilisation | its median | its p90 |"
+  echo "| group | rows | median | mean | p90 | worst | bias | printed rows: median | assumed rows: median | flat utilization | its median | its p90 |"
   echo "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
   jq -r "$functions"'
     (.groups[] | select(.quantity == "step_time") |
