@@ -79,6 +79,20 @@ TEST_CASE("a single size is drawn as bars with the bound as a line") {
   CHECK(count(svg, "line") == 1);
 }
 
+TEST_CASE("bounds that hide one another are one curve") {
+  // On a star an all-gather and a reduce-scatter have the same bound: (n-1)/n of the message
+  // through each port, and the latency between two ranks.
+  const NewFigure figure(".svg");
+  (void)output_of(
+      "lockstep collective all_gather,reduce_scatter --cluster star --ranks 8 --algorithm ring "
+      "--sizes 64K,1M --plot " +
+      figure.path());
+  const pugi::xml_document svg = figure.parsed();
+  REQUIRE(count(svg, "curve bound") == 1);
+  CHECK(std::string{svg.select_node("//*[@class='curve bound']/title").node().text().get()} ==
+        "all_gather, reduce_scatter lower bound");
+}
+
 TEST_CASE("crossovers and measured times are drawn, too") {
   const NewFigure crossed(".svg");
   const auto rows = rows_of(kRing + "--crossover -b 8 -e 16M --plot " + crossed.path());
@@ -127,6 +141,15 @@ TEST_CASE("all figures of a step are drawn at once, kinds by file name") {
   CHECK(count(memory.parsed(), "capacity") == 1);
   CHECK(count(breakdown.parsed(), "bar") == 4);
   CHECK(count(links.parsed(), "bar") > 0);
+}
+
+TEST_CASE("a step that does not fit is not drawn, and the reason is printed") {
+  const NewFigure figure(".svg");
+  const CommandResult result =
+      run_command("lockstep run gpt3-a100-memory --plot memory=" + figure.path());
+  CHECK(result.status == 1);
+  CHECK(contains(result.err, "--plot: nothing drawn, the step was not simulated"));
+  CHECK_FALSE(std::filesystem::exists(figure.path()));
 }
 
 TEST_CASE("PDF and PNG are made from the same figure") {

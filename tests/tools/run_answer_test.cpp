@@ -123,8 +123,11 @@ TEST_CASE("a trace leaves the result as it is") {
   const NewFile file;
   for (const std::string scenario : {"pipeline-1f1b", "zero-7b5-0"}) {
     const Json plain = run(scenario);
-    const Json traced =
-        run(scenario + " --trace-detail microbatch --trace-ranks 0 --trace " + file.path());
+    const CommandResult result = run_command(
+        "lockstep run " + scenario +
+        " --trace-detail microbatch --trace-ranks 0 --format json --trace " + file.path());
+    REQUIRE(result.status == 0);
+    const Json traced = Json::parse(result.out);
     CHECK(traced["step_time_s"] == plain["step_time_s"]);
     CHECK(traced["fidelity"] == plain["fidelity"]);
     CHECK(traced["fingerprint"] == plain["fingerprint"]);

@@ -154,7 +154,7 @@ TEST_CASE("a plan that does not fit says which rank, by how much, why, and what 
   const CommandResult result = run_command(command);
   CHECK(result.status == 1);
   CHECK(result.out.empty());
-  CHECK(contains(result.err, "rank 0 (rank) needs 113.1 GiB of memory"));
+  CHECK(contains(result.err, "rank 0 needs 113.1 GiB of memory"));
   CHECK(contains(result.err, "more than the 80 GiB of a100-sxm4-80gb"));
   CHECK(contains(result.err, "optimizer_state"));
   CHECK(contains(result.err, "the smallest change that fits, --set parallel.zero=1:"));
@@ -192,6 +192,14 @@ TEST_CASE("a trace opens, and holds the ranks and the time that were asked for")
                 "lockstep: error: --trace-window: expected two times, the first before the "
                 "second, such as \"10 ms..12.5 ms\", got \"5ms\"");
   CHECK(run_command(run("mlp-two-gpus", "--trace /no/such/folder/t.json")).status == 4);
+}
+
+TEST_CASE("a trace of a folded step says that it has no link counters") {
+  const NewFile file;
+  // --classes folds whatever the size of the step.
+  const std::string command = run("pipeline-1f1b", "--trace " + file.path());
+  CHECK(contains(run_command(command + " --classes").err, "no link counters"));
+  CHECK(run_command(command).err.empty());
 }
 
 TEST_CASE("a trace has passes of microbatches and layers above the kernels") {

@@ -96,6 +96,8 @@ std::vector<Mark> linear_marks(Range range, Unit unit, int most) {
   double step = 10 * power;
   for (const double digit : {5.0, 2.0, 1.0})
     if (digit * power >= least * (1 - 1e-9)) step = digit * power;
+  // Decimal parts of a binary unit have no short name: 0.2 GiB are 204.8 MiB.
+  if (unit == Unit::bytes && least < 0.5) step = std::exp2(std::ceil(std::log2(least) - 1e-9));
   step *= one;
   std::vector<Mark> out;
   for (double n = std::ceil(range.from / step - 1e-9); n * step <= range.to * (1 + 1e-9); n += 1)

@@ -97,8 +97,14 @@ class BarDrawing {
       draw_part(bar, i, {place(from), y}, {place(from + bar.values[i]) - place(from), height});
       from += bar.values[i];
     }
-    svg_.text({place(from) + 7, y + height / 2 + 4.5}, text_of(bar), {.size = kNameSize});
+    draw_value(text_of(bar), {place(from) + 7, y + height / 2 + 4.5});
     svg_.end();
+  }
+
+  /// On white, so that no grid line crosses it.
+  void draw_value(const std::string& text, Point at) {
+    svg_.rect({at.x - 3, at.y - 13}, {text_width(text, kNameSize) + 6, 18}, "#ffffff");
+    svg_.text(at, text, {.size = kNameSize});
   }
 
   void draw_part(const Bar& bar, std::size_t i, Point corner, Point size) {

@@ -41,7 +41,7 @@ std::string_view readable_on(std::string_view color) {
 
 double draw_heading(Svg& svg, const Heading& heading, double left, double width) {
   double y = 12;
-  for (const std::string& line : wrapped(heading.title, kTitleSize * 1.06, width)) {
+  for (const std::string& line : wrapped(heading.title, kTitleSize, width, true)) {
     y += kTitleSize * 1.25;
     svg.text({left, y}, line, {.size = kTitleSize, .bold = true});
   }

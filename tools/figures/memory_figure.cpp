@@ -15,6 +15,8 @@ namespace lockstep::figures {
 namespace {
 
 constexpr double kHeight = 380;
+constexpr double kLeastShare =
+    0.25;  // of the axis that the peak takes; else the capacity is off it
 
 struct AreaLook {
   std::string_view color;
@@ -41,7 +43,9 @@ class MemoryDrawing {
       : figure_{figure}, svg_{figure.heading.title, style.prefix}, width_{style.width} {
     for (const MemorySample& sample : figure.samples)
       if (total(sample) > peak_.bytes) peak_ = {sample.time, total(sample)};
-    y_ = axis_range({0, std::max(peak_.bytes, figure.capacity.value_or(0))}, axis());
+    const double capacity = figure.capacity.value_or(0);
+    capacity_above_ = peak_.bytes > 0 && peak_.bytes < kLeastShare * capacity;
+    y_ = axis_range({0, capacity_above_ ? peak_.bytes : std::max(peak_.bytes, capacity)}, axis());
     for (const Mark& mark : axis_marks(y_, axis(), 8))
       left_ = std::max(left_, text_width(mark.text, 13));
     left_ += 16 + 24 + 8;
@@ -63,8 +67,9 @@ class MemoryDrawing {
     draw_capacity();
     draw_peak();
     const double foot = top_ + kHeight + 52;
-    return svg_.finish(
-        {width_, foot + draw_notes(svg_, figure_.notes, {16, foot}, width_ - 32) + 12});
+    std::vector<std::string> notes = figure_.notes;
+    if (capacity_above_) notes.push_back("The " + capacity_text() + " is above the axis.");
+    return svg_.finish({width_, foot + draw_notes(svg_, notes, {16, foot}, width_ - 32) + 12});
   }
 
  private:
@@ -150,10 +155,14 @@ class MemoryDrawing {
     }
   }
 
+  [[nodiscard]] std::string capacity_text() const {
+    return "capacity " + value_text(*figure_.capacity, Unit::bytes, 3);
+  }
+
   void draw_capacity() {
-    if (!figure_.capacity) return;
+    if (!figure_.capacity || capacity_above_) return;
     const double y = y_of(*figure_.capacity);
-    const std::string text = "capacity " + value_text(*figure_.capacity, Unit::bytes, 3);
+    const std::string text = capacity_text();
     svg_.begin("capacity", text);
     svg_.line({left_, y}, {left_ + plot_, y}, {"#000000", 1.6, "8 4"});
     label({left_ + plot_ - 4, y - 6}, text, Anchor::end);
@@ -170,7 +179,8 @@ class MemoryDrawing {
                           coordinate(at.y)),
               "#ffffff", {"#000000", 1.6, {}});
     // Not on the line of the capacity or its label, and not beyond the plot.
-    const bool at_capacity = figure_.capacity && std::abs(y_of(*figure_.capacity) - at.y) < 26;
+    const bool at_capacity =
+        figure_.capacity && !capacity_above_ && std::abs(y_of(*figure_.capacity) - at.y) < 26;
     const bool right = at.x + text_width(text, 13) + 12 > left_ + plot_;
     label({at.x + (right ? -8 : 8), at.y + (at_capacity ? 20 : -8)}, text,
           right ? Anchor::end : Anchor::start);
@@ -194,6 +204,7 @@ class MemoryDrawing {
   double figure_end_ = 1;
   Range y_;
   Peak peak_;
+  bool capacity_above_ = false;  // too far to draw the memory below it
   std::vector<std::string> fills_{};
   std::vector<MemorySample> thinned_{};
 };

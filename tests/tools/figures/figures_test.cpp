@@ -1,6 +1,8 @@
 #include <doctest/doctest.h>
 
 #include <pugixml.hpp>
+#include <sstream>
+#include <string>
 
 #include "tools/figures/bar_figure.hpp"
 #include "tools/figures/curve_figure.hpp"
@@ -194,6 +196,52 @@ TEST_CASE("areas of memory are stacked below the capacity") {
   CHECK(parsed.has_text("capacity 8 GiB"));
 }
 
+TEST_CASE("a capacity far above the memory does not flatten it") {
+  const double gib = 1024.0 * 1024 * 1024;
+  const MemoryFigure figure{{"Memory", {}}, {"weights"}, {{0, {gib}}, {1, {gib}}}, 2, 80 * gib};
+  const Parsed parsed(draw(figure));
+  CHECK(parsed.all("capacity").empty());
+  CHECK(parsed.has_text("The capacity 80 GiB is above the axis."));
+  // 1 GiB takes most of the height of the plot: the marks at 0 and 1 GiB are far apart.
+  double zero = 0;
+  double one = 0;
+  for (const pugi::xml_node& text : parsed.all("axes").at(0).children("text")) {
+    if (std::string{text.text().get()} == "0 B") zero = text.attribute("y").as_double();
+    if (std::string{text.text().get()} == "1 GiB" || std::string{text.text().get()} == "1024 MiB")
+      one = text.attribute("y").as_double();
+  }
+  CHECK(zero - one > 300);
+}
+
+TEST_CASE("a title ends within the figure") {
+  const std::string title = "Memory over a training step: GPT-3 175B on 1 x a100-sxm4-80gb (a100)";
+  const Parsed parsed(draw(MemoryFigure{{title + " and more of it", {}}, {}, {}, 1, {}}));
+  for (const auto& found : parsed.root().children("text"))
+    if (std::string{found.attribute("font-weight").value()} == "bold")
+      CHECK(16 + text_width(found.text().get(), 17, true) <=
+            parsed.root().attribute("width").as_double());
+}
+
+TEST_CASE("bold text is as wide as in DejaVu Sans Bold 2.37") {
+  // Advances of its table hmtx, of 2048: M 2038, W 2259, i 702, l 702.
+  CHECK(text_width("MWil", 10, true) ==
+        doctest::Approx(10 * (2038 + 2259 + 702 + 702) / 2048.0).epsilon(1e-3));
+  CHECK(text_width("MWil", 10) < text_width("MWil", 10, true));
+}
+
+TEST_CASE("the values of bars stand on white") {
+  const BarFigure figure{{"Bars", {}},
+                         {"Time", Unit::seconds, false},
+                         {{"a", "#1f5fa8"}},
+                         {{"one", {4}}, {"two", {1}}}};
+  for (const pugi::xml_node& bar : Parsed(draw(figure)).all("bar")) {
+    const pugi::xml_node value = bar.last_child();
+    const pugi::xml_node ground = value.previous_sibling("rect");
+    CHECK(std::string{ground.attribute("fill").value()} == "#ffffff");
+    CHECK(ground.attribute("x").as_double() < value.attribute("x").as_double());
+  }
+}
+
 TEST_CASE("the parts of a bar are as long as their values") {
   const BarFigure figure{{"Bars", {}},
                          {"Time", Unit::seconds, false},
@@ -219,6 +267,14 @@ TEST_CASE("values have the unit and prefix that fits") {
   CHECK(value_text(3.12e11, Unit::bytes_per_second) == "312 GB/s");
   CHECK(value_text(0.4567, Unit::share) == "45.7 %");
   CHECK(value_text(0, Unit::seconds) == "0 s");
+}
+
+TEST_CASE("marks of bytes below one unit are powers of two of the next smaller one") {
+  const double gib = 1024.0 * 1024 * 1024;
+  std::string texts;
+  for (const Mark& mark : axis_marks({0, 1.26 * gib}, {"Memory", Unit::bytes, false}, 8))
+    texts += mark.text + ", ";
+  CHECK(texts == "0 B, 256 MiB, 512 MiB, 768 MiB, 1 GiB, 1.25 GiB, ");
 }
 
 TEST_CASE("marks lie within the axis and are not too many") {

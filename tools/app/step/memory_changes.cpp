@@ -225,8 +225,8 @@ MemoryShortfall memory_shortfall(const TrainingStepRequest& request, const Scena
 
 DoesNotFit::DoesNotFit(MemoryShortfall shortfall)
     : Error{ErrorCode::negative_result,
-            fmt::format("rank {} ({}) needs {} of memory, {} more than the {} of {}",
-                        shortfall.memory.rank, shortfall.memory.role,
+            fmt::format("{} needs {} of memory, {} more than the {} of {}",
+                        rank_text(shortfall.memory.rank, shortfall.memory.role),
                         to_string(shortfall.memory.needed()),
                         to_string(shortfall.memory.needed() - *shortfall.memory.capacity),
                         to_string(*shortfall.memory.capacity), shortfall.device)},

@@ -1,5 +1,7 @@
 #include "tools/app/step/rank_memory.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -59,6 +61,10 @@ class Worst {
 };
 
 }  // namespace
+
+std::string rank_text(int rank, const std::string& role) {
+  return role == "rank" ? fmt::format("rank {}", rank) : fmt::format("rank {} ({})", rank, role);
+}
 
 std::string to_string(MemoryFit fit) {
   if (fit == MemoryFit::fits) return "fits";

@@ -13,6 +13,9 @@ enum class MemoryFit : std::uint8_t { fits, tight, does_not_fit };
 /// "fits", "tight", "does not fit".
 [[nodiscard]] std::string to_string(MemoryFit fit);
 
+/// "rank 0 (stage 0)", or "rank 0" if all ranks have the same role.
+[[nodiscard]] std::string rank_text(int rank, const std::string& role);
+
 /// What one rank needs of its GPU's memory.
 struct RankMemory {
   int rank = 0;

@@ -70,7 +70,7 @@ class CollectiveDrawing {
       out.curves.push_back({name_of(series_[i]), points(series_[i].collective, series_[i].times),
                             labeled ? Curve::Kind::labeled : Curve::Kind::other});
     }
-    for (const Collective collective : collectives_) out.curves.push_back(bound_of(collective));
+    for (Curve& bound : bounds()) out.curves.push_back(std::move(bound));
     if (data_.against != nullptr) out.curves.push_back(measured());
     out.crossings = crossings();
     out.notes = notes();
@@ -191,6 +191,27 @@ class CollectiveDrawing {
       if (each.collective == collective && (from == nullptr || (from->switches && !each.switches)))
         from = &each;
     return {bound_name(collective), points(collective, from->bounds), Curve::Kind::bound};
+  }
+
+  /// Of each collective; bounds that hide one another become one.
+  [[nodiscard]] std::vector<Curve> bounds() const {
+    std::vector<Curve> out;
+    for (const Collective collective : collectives_) {
+      Curve bound = bound_of(collective);
+      const auto same = std::find_if(out.begin(), out.end(), [&](const Curve& other) {
+        return std::equal(other.points.begin(), other.points.end(), bound.points.begin(),
+                          [](const Point& a, const Point& b) {
+                            return std::abs(a.y - b.y) <= kSame * std::abs(b.y);
+                          });
+      });
+      if (same == out.end()) {
+        out.push_back(std::move(bound));
+      } else {
+        same->name.insert(same->name.rfind(' ', same->name.rfind(' ') - 1),
+                          fmt::format(", {}", to_string(collective)));
+      }
+    }
+    return out;
   }
 
   [[nodiscard]] Curve measured() const {

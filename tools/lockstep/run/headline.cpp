@@ -152,12 +152,13 @@ HeadlineEntry step_entry(const TrainingStepResult& result) {
 HeadlineEntry memory_entry(const RankMemory& memory) {
   if (!memory.capacity)
     return {"memory",
-            {fmt::format("{} on rank {} ({}); the capacity of the GPU is not known",
-                         to_string(memory.needed()), memory.rank, memory.role)}};
+            {fmt::format("{} on {}; the capacity of the GPU is not known",
+                         to_string(memory.needed()), rank_text(memory.rank, memory.role))}};
   const auto needed = static_cast<double>(memory.needed().count());
   const auto capacity = static_cast<double>(memory.capacity->count());
-  const std::string amounts = fmt::format("{} of {} on rank {} ({})", to_string(memory.needed()),
-                                          to_string(*memory.capacity), memory.rank, memory.role);
+  const std::string amounts =
+      fmt::format("{} of {} on {}", to_string(memory.needed()), to_string(*memory.capacity),
+                  rank_text(memory.rank, memory.role));
   switch (memory.fit()) {
     case MemoryFit::fits:
       return {"memory",

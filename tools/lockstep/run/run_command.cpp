@@ -130,8 +130,7 @@ void add_folding(const Command& command, RunOptions& run) {
                    "Print the equivalence classes of ranks and how they differ");
   command
       .add_option("--set-rank", run.rank_settings,
-                  "A rank that computes at another speed, as in --set-rank 17 compute=0.8; "
-                  "repeatable")
+                  "Relative compute speed of one rank, as in --set-rank 17 compute=0.8; repeatable")
       ->type_name("RANK compute=SPEED")
       ->allow_extra_args(false);
 }
@@ -169,7 +168,7 @@ void add_results(const Command& command, Options& given) {
   command.add_flag("!--no-variants", given.variants, "Do not run the scenario's variants");
   command
       .add_option("--append", given.run.append,
-                  "Append the rows to a CSV file, with a heading if it is new")
+                  "Append the rows to a CSV file, with a header if the file is new")
       ->type_name("FILE");
 }
 
@@ -213,9 +212,19 @@ std::vector<FigureTarget> targets_of(const Options& given) {
   return out;
 }
 
+/// A folded step has the loads of classes of links, not of links over time.
+void note_missing_counters(const Options& given, const SimulatedTrainingStep& step) {
+  if (given.run.step.trace.empty() || !step.links.empty() || step.classes.empty()) return;
+  fmt::print(stderr,
+             "lockstep: note: {}: no link counters, because equivalent ranks were folded; --fold "
+             "off --fidelity all records them\n",
+             given.run.step.trace);
+}
+
 void run_and_print(const Options& given, const std::vector<FigureTarget>& targets) {
   try {
     const TrainingStepResult result = run_step(given.run.step);
+    note_missing_counters(given, result.step);
     const auto variants = given.variants ? run_variants(given.run.step, result.scenario)
                                          : std::vector<VariantResult>{};
     if (!given.run.append.empty())
@@ -229,6 +238,8 @@ void run_and_print(const Options& given, const std::vector<FigureTarget>& target
       append_rows(given.run.append,
                   report_of_rows({{{}, shortfall.scenario.get(), &shortfall.memory, nullptr}}));
     print(render_misfit(given.run, shortfall, given.format));
+    if (!targets.empty())
+      fmt::print(stderr, "lockstep: note: --plot: nothing drawn, the step was not simulated\n");
     throw;
   }
 }
@@ -264,8 +275,8 @@ void add_run(const Command& app) {
   add_results(*command, *given);
   add_format(*command, given->format);
   command->footer(
-      "MFU counts the operations that the model needs, HFU also those that are done again, both\n"
-      "over the GPUs' dense peak. A plan that does not fit into memory ends with exit code 1.\n\n"
+      "MFU counts model FLOPs, HFU executed FLOPs with recomputation, both over the dense peak of\n"
+      "all GPUs. A layout that does not fit into memory ends with exit code 1.\n\n"
       "Examples:\n"
       "  lockstep run configs/scenarios/mlp-two-gpus.json\n"
       "  lockstep run configs/scenarios/llama7b-256.json --set parallel.tp=4 --set parallel.dp=16 "

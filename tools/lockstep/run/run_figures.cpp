@@ -26,10 +26,12 @@ double seconds(TimePoint at) {
   return at.since_start().seconds();
 }
 
-/// "Llama 3 70B on 64 x h100 (dgx-h100)".
+/// "Llama 3 70B on 64 x h100 (dgx-h100)"; without the cluster if its name is made of the device's.
 std::string subject_of(const Scenario& scenario) {
-  return fmt::format("{} on {} x {} ({})", scenario.model.name, scenario.parallel.ranks(),
-                     scenario.cluster.device.id, scenario.cluster.name);
+  const std::string& device = scenario.cluster.device.id;
+  const std::string& cluster = scenario.cluster.name;
+  return fmt::format("{} on {} x {}{}", scenario.model.name, scenario.parallel.ranks(), device,
+                     cluster.starts_with(device) ? "" : " (" + cluster + ")");
 }
 
 std::string layout_of(const Scenario& scenario) {
@@ -47,6 +49,12 @@ std::string layout_of(const Scenario& scenario) {
 Heading heading_of(const std::string& what, const TrainingStepResult& result) {
   return {what + ": " + subject_of(result.scenario),
           {layout_of(result.scenario) + " · step " + to_string(result.summary.step)}};
+}
+
+/// Which rank a row shows.
+std::string note_on_rows(const Scenario& scenario) {
+  return scenario.parallel.pp > 1 ? "Each row is the rank of a stage that computes longest."
+                                  : "The row is the rank that computes longest.";
 }
 
 /// Which rows of many are drawn: the first ones, and a note about the others.
@@ -83,9 +91,10 @@ std::string pipeline_figure(const TrainingStepResult& result) {
                             each.group});
     figure.rows.push_back(std::move(row));
   }
-  figure.notes.emplace_back(
-      "Numbers are microbatches. A pass includes the communication within it, such as that of "
-      "tensor parallelism. Of each stage the rank that computes longest.");
+  figure.notes.push_back(
+      "Numbers are microbatches. A pass includes its own communication, such as that of tensor "
+      "parallelism. " +
+      note_on_rows(result.scenario));
   if (result.scenario.parallel.vpp > 1)
     figure.notes.emplace_back("Letters and lighter shades are later model chunks of the stage.");
   if (result.averaging)
@@ -105,7 +114,7 @@ std::string memory_figure(const TrainingStepResult& result) {
   figures::MemoryFigure figure;
   figure.heading = heading_of("Memory over a training step", result);
   figure.heading.details.push_back(fmt::format(
-      "rank {} ({}), which needs the most: {} at its peak", memory.rank, memory.role,
+      "{}, which needs the most: {} at its peak", rank_text(memory.rank, memory.role),
       figures::value_text(static_cast<double>(memory.needed().count()), figures::Unit::bytes, 4)));
   for (std::size_t i = 0; i < kCategories; ++i) {
     const auto category = static_cast<Category>(i);
@@ -150,16 +159,27 @@ std::vector<TimePart> computation_parts(const Breakdown& rank) {
           {{"optimizer", "#e8b04a", Pattern::dots}, optimizer}};
 }
 
-/// Groups in the order in which any stage has them, each with a color of its own.
+/// The color of a group's communication, the same in every figure.
+std::string color_of_group(const std::string& group) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kColors = {
+      {{"tp", "#3f8f6b"},
+       {"pp", "#a63d7a"},
+       {"dp", "#d1602a"},
+       {"cp", "#8c6d31"},
+       {"ep", "#f2a65a"},
+       {"hsdp", "#e79b7d"}}};
+  const auto found = std::find_if(kColors.begin(), kColors.end(),
+                                  [&](const auto& each) { return each.first == group; });
+  return std::string{found == kColors.end() ? "#c98fb5" : found->second};
+}
+
+/// Groups in the order in which any stage has them.
 std::vector<TimePart> exposed_parts(const Breakdown& rank, const std::vector<std::string>& groups) {
-  constexpr std::array<std::string_view, 6> kGroupColors = {"#d1602a", "#f2a65a", "#a63d7a",
-                                                            "#3f8f6b", "#8c6d31", "#c98fb5"};
   std::vector<TimePart> out;
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    const auto found = rank.exposed.find(groups[i]);
+  for (const std::string& group : groups) {
+    const auto found = rank.exposed.find(group);
     out.push_back(
-        {{"exposed " + groups[i] + " communication",
-          std::string{kGroupColors.at(i % kGroupColors.size())}, figures::Pattern::stripes},
+        {{"exposed " + group + " communication", color_of_group(group), figures::Pattern::stripes},
          found == rank.exposed.end() ? 0 : found->second.seconds()});
   }
   return out;
@@ -195,9 +215,9 @@ std::string breakdown_figure(const TrainingStepResult& result) {
       for (const TimePart& part : parts) figure.parts.push_back(part.look);
     figure.bars.push_back(std::move(bar));
   }
-  figure.notes.emplace_back(
-      "Of each stage the rank that computes longest. Exposed: not hidden by computation. "
-      "Percentages are of the step.");
+  figure.notes.push_back(
+      note_on_rows(result.scenario) +
+      " Exposed: not hidden by computation. Percentages are shares of the step time.");
   return draw(figure);
 }
 
@@ -216,8 +236,7 @@ std::string links_figure(const TrainingStepResult& result) {
     throw Refusal("--plot links: no link carries anything in this step; nothing to draw");
   figures::BarFigure figure;
   figure.heading = heading_of("Busiest links", result);
-  figure.axis = {"Utilization: bytes over what the link can carry in the step",
-                 figures::Unit::share, false};
+  figure.axis = {"Utilization: bytes / (bandwidth x step time)", figures::Unit::share, false};
   figure.most = 1;
   figure.parts = {{"mean of the links in use", "#1f5fa8", figures::Pattern::plain},
                   {"busiest link", "#a8cdec", figures::Pattern::stripes}};
@@ -231,7 +250,7 @@ std::string links_figure(const TrainingStepResult& result) {
         figures::value_text(each.bandwidth.bytes_per_second(), figures::Unit::bytes_per_second, 4));
     figure.bars.push_back(std::move(bar));
   }
-  figure.notes.push_back("Busiest: " + classes.front().example + ".");
+  figure.notes.push_back("Busiest link: " + classes.front().example + ".");
   return draw(figure);
 }
 

@@ -30,9 +30,9 @@ std::string misfit_in_markdown(const MemoryShortfall& shortfall) {
   const RankMemory& memory = shortfall.memory;
   std::string out = fmt::format(
       "{}: does not fit\n\n| memory | |\n|---|---:|\n| needed | {} |\n| available | {} |\n| "
-      "rank | {} ({}) |\n| fits | false |\n",
+      "rank | {} |\n| fits | false |\n",
       shortfall.scenario->name, to_string(memory.needed()), to_string(*memory.capacity),
-      memory.rank, memory.role);
+      rank_text(memory.rank, memory.role).substr(5));
   for (const FittingChange& each : shortfall.changes)
     out += fmt::format("| fits with --set {} | {} |\n", fmt::join(each.change, " --set "),
                        to_string(each.needed));

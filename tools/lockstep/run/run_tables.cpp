@@ -118,8 +118,7 @@ RunTable step_table(const RunOptions& options, const TrainingStepResult& result)
 
 std::string rank_name(const TrainingStepResult& result, std::size_t index) {
   const RankTimeline& rank = result.step.timeline.ranks[index];
-  return fmt::format("rank {} ({})", rank.rank,
-                     result.step.timeline.program->roles[rank.role].name);
+  return rank_text(rank.rank, result.step.timeline.program->roles[rank.role].name);
 }
 
 std::string bubble_note(const TrainingStepResult& result) {
@@ -230,8 +229,8 @@ RunTable stage_table(const TrainingStepResult& result) {
 RunTable memory_table(const TrainingStepResult& result) {
   const RankMemory& memory = result.memory;
   const MemoryPeak& peak = memory.account.device.peak;
-  std::string note = fmt::format("memory of rank {} ({}), the fullest: {}", memory.rank,
-                                 memory.role, to_string(memory.needed()));
+  std::string note = fmt::format("memory of {}, the fullest: {}",
+                                 rank_text(memory.rank, memory.role), to_string(memory.needed()));
   if (memory.capacity)
     note += fmt::format(" of {}, {}", to_string(*memory.capacity), to_string(memory.fit()));
   RunTable table{{note}, {"memory", "", "share"}, {}};
