@@ -94,6 +94,24 @@ TEST_CASE("values of options are those of the registries and the configs in use"
   CHECK(offered("run x --fold=a") == std::vector<std::string>{"--fold=auto"});
   CHECK(offered("list mod") == std::vector<std::string>{"models"});
   CHECK(offered("completion z") == std::vector<std::string>{"zsh"});
+  CHECK(offered("run x --plot m") == std::vector<std::string>{"memory="});
+  CHECK(offers("collective --plot ''", "busbw="));
+  CHECK(offered("run x --trace-detail la") == std::vector<std::string>{"layer"});
+}
+
+TEST_CASE("entries of lists and words of help are offered") {
+  CHECK(offered("list devices h1") ==
+        std::vector<std::string>{"h100-pcie-80gb", "h100-sxm5-80gb", "h100-sxm5-96gb-500w"});
+  CHECK(offers("list scenarios ''", "llama3-70b-dgx-h100"));
+  CHECK(offers("list algorithms all_red", "all_reduce"));
+  CHECK(offered("list topologies ''").empty());
+  CHECK(offered("help busb") == std::vector<std::string>{"busbw"});
+  CHECK(offers("help colle", "collective"));  // a command
+  // Every word that is offered has an entry.
+  for (const std::string& word : offered("help ''")) {
+    CAPTURE(word);
+    CHECK(run_command("lockstep help " + word).status == 0);
+  }
 }
 
 TEST_CASE("algorithms are those of the collective, also at the end of a list") {

@@ -100,18 +100,34 @@ Completions complete_option(const CommandInfo& command, const std::vector<std::s
   return matching(std::move(all), typed, "");
 }
 
-Completions complete_argument(const Place& place, const std::string& typed) {
+void add_commands(const CommandInfo& above, Completions& out) {
+  for (const CommandInfo& each : above.commands) out.add(each.name, each.summary);
+}
+
+/// The words of `help` are commands as well.
+Completions complete_help(const CommandInfo& program, const OptionInfo& option,
+                          const std::string& typed) {
+  Completions all;
+  add_commands(program, all);
+  for (Completion& each : values_of(option, {}).words) all.words.push_back(std::move(each));
+  return matching(std::move(all), typed, "");
+}
+
+Completions complete_argument(const CommandInfo& program, const Place& place,
+                              const std::string& typed) {
   Completions out;
   std::size_t position = 0;
   for (const OptionInfo& each : place.command->options) {
     if (each.positional.empty()) continue;
     if (position == place.arguments.size() ||
         (position < place.arguments.size() && each.repeatable))
-      return complete_value(each, place.arguments, typed, "");
+      return each.positional == "word" && place.arguments.empty()
+                 ? complete_help(program, each, typed)
+                 : complete_value(each, place.arguments, typed, "");
     ++position;
   }
   if (!place.arguments.empty()) return out;
-  for (const CommandInfo& each : place.command->commands) out.add(each.name, each.summary);
+  add_commands(*place.command, out);
   return matching(std::move(out), typed, "");
 }
 
@@ -126,7 +142,7 @@ Completions complete(const CommandInfo& program, const std::vector<std::string>&
   if (place.option != nullptr) return complete_value(*place.option, place.arguments, typed, "");
   if (!place.options_ended && starts_with(typed, "-"))
     return complete_option(*place.command, words);
-  return complete_argument(place, typed);
+  return complete_argument(program, place, typed);
 }
 
 std::string completion_lines(const Completions& completions) {

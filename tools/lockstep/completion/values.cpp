@@ -9,8 +9,11 @@
 #include "strategies/collectives/registry/registry.hpp"
 #include "strategies/collectives/sizing.hpp"
 #include "tools/app/inputs/config_folder.hpp"
+#include "tools/lockstep/collective/collective_figure.hpp"
 #include "tools/lockstep/completion/scenario_keys.hpp"
+#include "tools/lockstep/help/words.hpp"
 #include "tools/lockstep/output/app.hpp"
+#include "tools/lockstep/run/run_figures.hpp"
 #include "topologies/builders/registry.hpp"
 #include "topologies/devices/device.hpp"
 #include "topologies/routing/routing.hpp"
@@ -83,6 +86,36 @@ Completions fabrics() {
   return out;
 }
 
+/// "memory=": the file follows.
+Completions figures_before_files(const std::vector<std::string>& kinds) {
+  Completions out;
+  for (const std::string& kind : kinds) out.add(kind + "=");
+  return out;
+}
+
+/// Columns and concepts; "-" stands for spaces. None that a shell would take for a quotation.
+Completions help_words() {
+  Completions out;
+  for (const WordTopic& topic : word_topics())
+    for (const Word& word : topic.words) {
+      std::string name{word.name};
+      if (name.find('\'') != std::string::npos) continue;
+      std::replace(name.begin(), name.end(), ' ', '-');
+      out.add(name, std::string{topic.name});
+    }
+  return out;
+}
+
+/// The entries of the list that `list` was asked for; else collectives.
+Completions collectives_or_entries(const Arguments& arguments) {
+  if (arguments.empty() || arguments.front() == "algorithms") return words(kCollectiveNames);
+  constexpr std::array<std::string_view, 5> kFolders = {"devices", "clusters", "models",
+                                                        "scenarios", "stacks"};
+  const bool known =
+      std::find(kFolders.begin(), kFolders.end(), arguments.front()) != kFolders.end();
+  return known ? shipped(arguments.front()) : Completions{};
+}
+
 /// Where the values of an option or positional argument of this name come from.
 struct Source {
   std::string_view name;
@@ -108,7 +141,7 @@ const std::vector<Source>& sources() {
       {"--stack", from("stacks")},
       {"--nccl", from("nccl")},
       {"--calibration", or_file("calibration")},
-      {"collective", [](const Arguments&) { return words(kCollectiveNames); }},
+      {"collective", collectives_or_entries},
       {"algorithm", algorithms},
       {"--algorithm", algorithms_and_choices},
       {"--algorithms", algorithms_and_choices},
@@ -121,6 +154,17 @@ const std::vector<Source>& sources() {
       {"--fold", any_of({"auto", "off"})},
       {"--plot-of", any_of({"rounds", "small_time", "busiest", "total", "large_time"})},
       {"--fabric", [](const Arguments&) { return fabrics(); }},
+      {"--plot", [](const Arguments&) { return figures_before_files(run_figure_kinds()); },
+       "FIGURE=FILE"},
+      {"--plot",
+       [](const Arguments&) {
+         Completions out = figures_before_files(collective_figure_kinds());
+         out.files = true;
+         return out;
+       },
+       "[FIGURE=]FILE"},
+      {"--trace-detail", any_of({"microbatch", "layer", "kernel"})},
+      {"word", [](const Arguments&) { return help_words(); }},
       {"registry", any_of({"algorithms", "topologies", "devices", "clusters", "models", "scenarios",
                            "stacks"})},
       {"trace",
