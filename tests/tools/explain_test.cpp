@@ -21,9 +21,9 @@ TEST_CASE("a ring of three is explained round by round") {
   const Json& rounds = out["chunks"]["rounds"];
   REQUIRE(rounds.size() == 4);
   // Round 1: everybody sends the chunk of its own number, which is added at the next.
-  CHECK(rounds[0]["lines"] == Json{"rank 0 -> rank 1: chunk 0 (16 B), added",
-                                   "rank 1 -> rank 2: chunk 1 (16 B), added",
-                                   "rank 2 -> rank 0: chunk 2 (16 B), added"});
+  CHECK(rounds[0]["lines"] == Json{"rank 0 -> rank 1: chunk 0 (16 B), reduced",
+                                   "rank 1 -> rank 2: chunk 1 (16 B), reduced",
+                                   "rank 2 -> rank 0: chunk 2 (16 B), reduced"});
   CHECK(rounds[0]["after"] == Json{{"0", "0", "0+2"}, {"0+1", "1", "1"}, {"2", "1+2", "2"}});
   const Json all(3, Json(3, "all"));
   CHECK(rounds[3]["after"] == all);

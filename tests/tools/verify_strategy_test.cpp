@@ -67,10 +67,10 @@ TEST_CASE("the largest difference is told with its tensor, block, rank and eleme
   CHECK(end["state_difference"].get<double>() <= 1e-10);
   CHECK(end["peak_bytes"].get<int>() > 0);
   const std::string text = output_of("lockstep verify strategy zero-7b5-2 --steps 2");
-  CHECK(contains(text, "s: model.layers 36 -> "));
+  CHECK(contains(text, "shrunk: model.layers 36 -> "));
   CHECK(contains(text, "# collectives: "));
   CHECK(contains(text, "in simulated order: "));
-  CHECK(contains(text, "# trains as one device does, within 1e-10\n"));
+  CHECK(contains(text, "# passed: trains as one device does, within 1e-10\n"));
 }
 
 TEST_CASE("the same seed gives the same bytes, another one other losses") {

@@ -65,7 +65,7 @@ class Explainer {
       refuse_rounds();
     }
     out_.cost = explain_cost(out_.stage, row(), replayed);
-    if (!replayed) out_.notes.push_back("too many messages for a quick replay: not simulated");
+    if (!replayed) out_.notes.push_back("not simulated: too many messages for a quick replay");
     return std::move(out_);
   }
 
@@ -81,7 +81,7 @@ class Explainer {
   }
 
   void refuse_rounds() {
-    const std::string why = "too large to be shown round by round; fewer ranks tell the same";
+    const std::string why = "too large to print round by round; use fewer ranks";
     if (out_.request.rounds) throw Refusal("rounds", why);
     out_.notes.push_back(why);
   }
@@ -173,7 +173,7 @@ class Explainer {
     note(shown_columns_, "chunks", board_->columns().size());
     if (out_.request.rounds || out_.total_rounds <= kMostRounds) return;
     out_.notes.push_back(
-        fmt::format("rounds {} to {} of {} are left out; --rounds {}..{} shows them",
+        fmt::format("rounds {} to {} of {} are not shown; --rounds {}..{} prints them",
                     kFirstRounds + 1, out_.total_rounds - kLastRounds, out_.total_rounds,
                     kFirstRounds + 1, out_.total_rounds - kLastRounds));
   }
@@ -181,8 +181,8 @@ class Explainer {
   void judge() {
     const SymbolicVerdict verdict = check_symbols(schedule(), contract_, {.most_work = 1});
     if (!verdict.right()) throw Refusal(verdict.problem());
-    out_.verdict =
-        fmt::format("checked: in the end all is where {} promises it", to_string(row().collective));
+    out_.verdict = fmt::format("result verified: every rank holds what {} requires",
+                               to_string(row().collective));
   }
 
   Explanation out_;

@@ -61,7 +61,7 @@ class BarrierBoard final : public ExplainBoard {
       : ranks_{schedule.ranks()}, heard_{schedule.ranks()} {}
 
   [[nodiscard]] BlockMemory& memory() override { return heard_; }
-  [[nodiscard]] std::vector<std::string> columns() const override { return {"has heard of"}; }
+  [[nodiscard]] std::vector<std::string> columns() const override { return {"knows of"}; }
   [[nodiscard]] std::string cell(int rank, std::size_t) const override {
     std::vector<int> known;
     for (int other = 0; other < ranks_; ++other)

@@ -20,11 +20,11 @@ std::vector<BoundTerm> terms_of(const LowerBound& bound, AuxiliaryRanks auxiliar
       {"latency", "longest path between two ranks that must exchange data", bound.latency}};
   if (bound.bandwidth > Duration{})
     out.push_back({"bandwidth",
-                   fmt::format("of the {}{}", bound.tightest_cut,
-                               switches ? ", also where switches add up" : ""),
+                   fmt::format("bytes through the {}{}", bound.tightest_cut,
+                               switches ? ", with reduction in switches" : ""),
                    bound.bandwidth});
   if (bound.reduction > Duration{})
-    out.push_back({"reduction", "all additions, shared by all", bound.reduction});
+    out.push_back({"reduction", "all reductions, shared by all ranks", bound.reduction});
   return out;
 }
 

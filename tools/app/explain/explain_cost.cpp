@@ -21,12 +21,12 @@ std::vector<std::string> model_lines(const Stage& stage) {
   const AlphaBeta& hop = *stage.input.hop;
   const int far =
       stage.setup->layout().per_node < stage.input.n ? stage.setup->layout().per_node : 1;
-  return {fmt::format("alpha = {} per message: the latency from rank 0 to rank {}",
+  return {fmt::format("alpha = {} per message: latency from rank 0 to rank {}",
                       to_string(hop.alpha), far),
-          fmt::format("beta = 1 / ({}): the slowest link on that way", to_string(hop.beta)),
+          fmt::format("beta = 1 / ({}): slowest link of that route", to_string(hop.beta)),
           hop.gamma
-              ? fmt::format("gamma = 1 / ({}): what the device adds up", to_string(*hop.gamma))
-              : std::string{"gamma = 0: additions take no time on this device"}};
+              ? fmt::format("gamma = 1 / ({}): reduction rate of the device", to_string(*hop.gamma))
+              : std::string{"gamma = 0: reductions take no time on this device"}};
 }
 
 CostTerm bytes_term(const char* name, const char* symbol, std::int64_t blocks, Bytes block,
@@ -48,7 +48,7 @@ void add_terms(const CollectiveCost& cost, const AlphaBeta& hop, Bytes block, Ex
     out.terms.push_back(bytes_term("sending", "bytes * beta", cost.path_blocks, block, hop.beta));
   if (cost.reduced_blocks > 0)
     out.terms.push_back(
-        bytes_term("adding", "bytes * gamma", cost.reduced_blocks, block, hop.gamma));
+        bytes_term("reduction", "bytes * gamma", cost.reduced_blocks, block, hop.gamma));
   out.formula = ideal_time(cost, block, hop);
 }
 
@@ -73,23 +73,22 @@ std::string difference(Duration simulated, Duration formula) {
 
 /// Why the engine's time is not the formula's.
 std::vector<std::string> reasons(const ExplainedCost& cost, std::int64_t rounds) {
-  if (!cost.formula) return {"no closed form for these parameters: the engine alone says"};
+  if (!cost.formula) return {"no closed form for these parameters; simulation only"};
   const Duration simulated = cost.simulated->time;
-  if (agree(simulated, *cost.formula, rounds)) return {"as the formula says, to the picosecond"};
+  if (agree(simulated, *cost.formula, rounds))
+    return {"simulation and formula agree to the picosecond"};
   if (cost.near)
     return {difference(simulated, *cost.formula),
-            "the formula is an estimate: it has every round cost the same, and all that goes on at "
-            "once share one port"};
+            "the formula is an estimate: equal rounds, and one port for all concurrent messages"};
   std::vector<std::string> out = {difference(simulated, *cost.formula)};
   const Duration ports = cost.ports_only.value_or(simulated);
   if (!agree(ports, *cost.formula, rounds))
     out.push_back(fmt::format(
-        "with ports as the only limits: {}; the formula counts every hop as the one above, here "
-        "hops differ, or overlap",
+        "with ports as the only limits: {}; the formula assumes equal hops without overlap",
         to_string(ports)));
   if (simulated > ports && !agree(simulated, ports, rounds))
-    out.push_back(fmt::format("{} more, because messages meet on links behind the ports",
-                              to_string(simulated - ports)));
+    out.push_back(
+        fmt::format("{} more: contention on links behind the ports", to_string(simulated - ports)));
   return out;
 }
 

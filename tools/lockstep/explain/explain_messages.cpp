@@ -79,9 +79,8 @@ class Group {
       out += fmt::format(" ({}{})", words_->size(first_->blocks), single() ? "" : " each");
     const bool same_place = sent_.alike == received_.alike && sent_.output == received_.output &&
                             (!sent_.alike || same(sent_.runs, received_.runs));
-    if (first_->blocks > 0) out += first_->combine == Combine::reduce ? ", added" : ", copied";
-    if (!same_place)
-      out += (first_->combine == Combine::reduce ? " to " : " into ") + received_.text(*words_);
+    if (first_->blocks > 0) out += first_->combine == Combine::reduce ? ", reduced" : ", copied";
+    if (!same_place) out += " into " + received_.text(*words_);
     return out + notes(round, details);
   }
 
@@ -184,9 +183,9 @@ class LocalGroup {
   [[nodiscard]] std::string text(const RoundDetails& details) const {
     const bool sum = first_.operation.combine == Combine::reduce;
     return fmt::format("{}{}: {} ({}{}) {} {}{}", words_->names(ranks_),
-                       ranks_.size() > 1 ? ", each by itself" : " by itself", from_.text(*words_),
+                       ranks_.size() > 1 ? ", each locally" : " locally", from_.text(*words_),
                        words_->size(blocks_ + first_.operation.from.count),
-                       ranks_.size() > 1 ? " each" : "", sum ? "added to" : "copied into",
+                       ranks_.size() > 1 ? " each" : "", sum ? "reduced into" : "copied into",
                        to_.text(*words_),
                        details.lanes ? fmt::format(" [lane {}]", first_.place.lane) : "");
   }

@@ -45,7 +45,7 @@ std::string message_text(const Explanation& explanation) {
     out += fmt::format(", {} chunk{} of {}", chunks, chunks == 1 ? "" : "s",
                        to_string(stage.layout.block));
   if (stage.layout.padded > stage.layout.size && stage.layout.size.count() > 0)
-    out += fmt::format(" (every chunk is timed as a full one: {})", to_string(stage.layout.padded));
+    out += fmt::format(" (timed with full chunks: {})", to_string(stage.layout.padded));
   return out;
 }
 
@@ -56,7 +56,7 @@ std::vector<std::string> introduction(const Explanation& explanation) {
     out.push_back(fmt::format("root: rank {}", stage.input.root));
   if (const std::string text = parameters(explanation); !text.empty()) out.push_back(text);
   if (stage.schedule->lanes() > 1)
-    out.push_back(fmt::format("{} lanes a rank run side by side", stage.schedule->lanes()));
+    out.push_back(fmt::format("{} lanes per rank run in parallel", stage.schedule->lanes()));
   return out;
 }
 
@@ -76,20 +76,20 @@ bool occurs(const Explanation& explanation, std::string_view part) {
 /// How to read the tables, as far as they need it.
 std::vector<std::string> legend(const Explanation& explanation) {
   const Collective collective = algorithm_of(explanation).collective;
-  if (collective == Collective::barrier) return {"tables say whom each rank has heard of"};
-  std::vector<std::string> out = {"2 is what rank 2 had in this chunk; blank: uninitialized"};
+  if (collective == Collective::barrier)
+    return {"tables list the ranks whose arrival each rank knows of"};
+  std::vector<std::string> out = {"2: data of rank 2 in this chunk; blank: uninitialized"};
   const auto add = [&](std::string_view part, const char* text) {
     if (occurs(explanation, part)) out.emplace_back(text);
   };
   if (reduces(collective))
-    out.emplace_back(
-        "0+3 is a sum, 0..3 one of ranks 0 to 3 (6..1 goes on from the last rank to 0)");
-  add("/", "0..6/2 is the sum of every 2nd rank from 0 to 6");
-  add(" of ", "9 of 16 is the sum of so many ranks");
-  add("all", "all is the complete sum");
-  add(":", "0:c5 is what rank 0 had in chunk 5");
-  add("zeros", "zeros is what helpers begin with");
-  add("varies", "varies: chunks of this column differ");
+    out.emplace_back("0+3 is a sum, 0..3 the sum over ranks 0 to 3; ranges wrap around (6..1)");
+  add("/", "0..6/2: sum over every 2nd rank from 0 to 6");
+  add(" of ", "9 of 16: sum over 9 of the 16 ranks");
+  add("all", "all: sum over all ranks");
+  add(":", "0:c5: data of rank 0 in chunk 5");
+  add("zeros", "zeros: initial value of servers and switches");
+  add("varies", "varies: the chunks of this column differ");
   const auto has = [&](char prefix) {
     return std::any_of(explanation.columns.begin(), explanation.columns.end(),
                        [&](const std::string& name) { return name.front() == prefix; });
@@ -252,9 +252,9 @@ std::vector<std::string> cost_notes(const Explanation& explanation) {
   const ExplainedCost& cost = explanation.cost;
   std::vector<std::string> out;
   for (const std::string& line : cost.comparison)
-    out.push_back((&line == &cost.comparison.front() ? "simulated: " : "  ") + line);
+    out.push_back((&line == &cost.comparison.front() ? "comparison: " : "  ") + line);
   if (cost.simulated && !cost.bounds.empty() && cost.simulated->time > Duration{})
-    out.push_back(fmt::format("no schedule can take less than {}: {:.1f} % of the simulated time",
+    out.push_back(fmt::format("lower bound: {}, {:.1f} % of the simulated time",
                               to_string(bound_of(cost)),
                               100 * (bound_of(cost).seconds() / cost.simulated->time.seconds())));
   return out;
@@ -263,13 +263,13 @@ std::vector<std::string> cost_notes(const Explanation& explanation) {
 std::vector<std::string> facts(const Explanation& explanation) {
   const CollectiveAlgorithm& row = algorithm_of(explanation);
   std::vector<std::string> out = {fmt::format("rounds: {}", row.rounds),
-                                  fmt::format("sent by a rank: {}", row.sent_per_rank)};
+                                  fmt::format("sent per rank: {}", row.sent_per_rank)};
   if (const auto& traffic = explanation.cost.traffic) {
     const auto size = [&](std::int64_t blocks) { return words_of(explanation).size(blocks); };
     const std::int64_t shown = explanation.total_rounds;
     if (shown > 0 || traffic->rounds)
       out[0] += fmt::format("; here {}", shown > 0 ? shown : *traffic->rounds);
-    out[1] += fmt::format("; here at most {}, {} by all in {} message{}",
+    out[1] += fmt::format("; here at most {}; {} in total in {} message{}",
                           size(traffic->sent_blocks), size(traffic->total_blocks),
                           traffic->messages, traffic->messages == 1 ? "" : "s");
   }
@@ -305,9 +305,9 @@ void write_round(const Explanation& explanation, const ExplainedRound& round,
   page.section(round_heading(explanation, round));
   const ShownLines shown = lines_of(explanation, round.round);
   for (const std::string& line : shown.lines) page.line(line);
-  if (shown.lines.empty()) page.line("messages leave and wait to be taken");
+  if (shown.lines.empty()) page.line("messages are sent; none is received");
   if (shown.left_out > 0)
-    page.line(fmt::format("... and {} lines more; --format json has them all", shown.left_out));
+    page.line(fmt::format("... {} more lines; --format json prints all", shown.left_out));
   page.gap();
   page.raw(tables.text(round.after, format));
 }
@@ -359,7 +359,7 @@ std::vector<Cell> event(const Explanation& explanation, std::int64_t round, cons
           Cell{words.chunks(received)},
           Cell{blocks},
           Cell{explanation.stage.layout.block.count() * blocks},
-          Cell{std::string{combine == Combine::reduce ? "added" : "copied"}}};
+          Cell{std::string{combine == Combine::reduce ? "reduced" : "copied"}}};
 }
 
 Report event_report(const Explanation& explanation) {
@@ -471,7 +471,7 @@ std::string fingerprint_of(const Explanation& explanation) {
 /// The printer's object, with the cost and the tables before its rows.
 std::string render_json(const Explanation& explanation) {
   Report report = event_report(explanation);
-  report.schema = "lockstep.explain/1";
+  report.schema = "lockstep.explain/2";
   report.config = config_of(explanation).dump();
   report.seed = explanation.request.stage.cluster.seed;
   report.fingerprint = fingerprint_of(explanation);

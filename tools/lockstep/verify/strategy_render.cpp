@@ -141,7 +141,7 @@ std::vector<std::string> notes_of(const VerifyStrategyRequest& request,
                             degrees(parallel), request.steps, parallel.global_batch,
                             request.float32 ? "float32" : "float64", name_of(optimizer),
                             result.seed));
-  if (request.shrinks) out.push_back("instead of the scenario's: " + changes(layout.layout));
+  if (request.shrinks) out.push_back("shrunk: " + changes(layout.layout));
   for (const ScenarioNote& note : layout.scenario.notes) out.push_back(note.text());
   if (!layout.report.collectives.empty()) {
     out.push_back("collectives: " + joined(layout.report.collectives, "; "));
@@ -150,7 +150,7 @@ std::vector<std::string> notes_of(const VerifyStrategyRequest& request,
 }
 
 std::string place(const VerifiedDifference& of) {
-  if (of.value == 0) return "all are the same to the bit";
+  if (of.value == 0) return "bit-identical";
   const std::string copy = of.copy == of.tensor ? "" : fmt::format(" ({})", of.copy);
   return fmt::format("{}{} of block {} on {}, element {}", of.tensor, copy, of.position, of.holder,
                      of.element);
@@ -159,42 +159,44 @@ std::string place(const VerifiedDifference& of) {
 /// Where a weight may differ by more than others.
 std::string rounding(const VerificationReport& report) {
   if (report.weight.value <= report.tolerance) return "";
-  return fmt::format("; {:.2g} is allowed there, where Adam divides the rounding of a gradient",
+  return fmt::format("; {:.2g} is allowed there: Adam amplifies the rounding of a small gradient",
                      report.weight.allowed);
 }
 
 std::string verdict(const VerifiedLayout& layout) {
   const VerificationReport& report = layout.report;
   const std::string reference = report.from_one_device ? "averaging in one process" : "one device";
-  if (!report.passed()) return "NOT as " + reference + ": " + report.problem();
+  if (!report.passed()) return "FAILED, differs from " + reference + ": " + report.problem();
   if (layout.layout.parallel.ranks() == 1) {
-    return "is one device itself: compared with one without accumulation, and with its own order";
+    return "passed: one device, compared with one without gradient accumulation and in simulated "
+           "order";
   }
   const bool rounds = report.weight.value > report.tolerance;
-  return fmt::format("trains as {} does, within {:.0e}{}", reference, report.tolerance,
-                     rounds ? " but for rounding that Adam divides" : "");
+  return fmt::format("passed: trains as {} does, within {:.0e}{}", reference, report.tolerance,
+                     rounds ? " except for rounding that Adam amplifies" : "");
 }
 
 std::vector<std::string> closing_of(const VerifiedLayout& layout) {
   const VerificationReport& report = layout.report;
   std::vector<std::string> out;
   if (report.error.empty()) {
-    out.push_back(fmt::format("largest difference of a weight: {:.3g}, {}{}", report.weight.value,
+    out.push_back(fmt::format("largest difference of weights: {:.3g}, {}{}", report.weight.value,
                               place(report.weight), rounding(report)));
     if (report.state) {
-      out.push_back(fmt::format("of an optimizer state: {:.3g}, {}", report.state->value,
-                                place(*report.state)));
+      out.push_back(fmt::format("largest difference of optimizer states: {:.3g}, {}",
+                                report.state->value, place(*report.state)));
     }
   }
   if (report.from_one_device) {
     out.push_back(fmt::format(
-        "the reference averages in one process; a weight of one device is up to {:.3g} away",
+        "the reference averages in one process; weights of one device differ by up to {:.3g}",
         *report.from_one_device));
   }
   if (report.order && report.order->problem.empty()) {
     out.push_back(fmt::format(
-        "in simulated order: {} operations, none before its inputs; memory as accounted, to the "
-        "byte (peak {} on rank {})",
+        "in simulated order: {} operations, all after their inputs; memory equals the memory "
+        "account "
+        "to the byte (peak {} on rank {})",
         report.order->operations, to_string(report.order->peak), report.order->fullest));
   }
   out.push_back(verdict(layout));

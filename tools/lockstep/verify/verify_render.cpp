@@ -32,9 +32,9 @@ std::vector<Column> columns() {
           {"ends", "ends", "", true},
           {"deepest_queue", "queue", "(messages)"},
           {"sent_messages", "sent", "(x size)"},
-          {"sent_of_least", "of least", "(x)"},
+          {"sent_of_least", "ratio to min", "(x)"},
           {"received_messages", "received", "(x size)"},
-          {"received_of_least", "of least", "(x)"},
+          {"received_of_least", "ratio to min", "(x)"},
           {"sent_by_helper_messages", "", ""},
           {"received_by_helper_messages", "", ""},
           {"ok", "", ""},
@@ -155,13 +155,12 @@ std::vector<std::string> footer_of(const std::vector<VerifiedSchedule>& outcomes
   if (std::any_of(outcomes.begin(), outcomes.end(),
                   [](const VerifiedSchedule& each) { return each.resources.auxiliary_ranks; }))
     out.emplace_back(
-        "* servers or switches add up on the way: ranks may move less than the least that holds "
-        "where they add up themselves");
+        "* servers or switches reduce: ranks may move less than the minimum without them");
   constexpr std::size_t kShown = 12;
   for (std::size_t i = 0; i < std::min(kShown, left_out.size()); ++i)
-    out.push_back("left out: " + left_out[i]);
+    out.push_back("skipped: " + left_out[i]);
   if (left_out.size() > kShown)
-    out.push_back(fmt::format("left out: {} more", left_out.size() - kShown));
+    out.push_back(fmt::format("skipped: {} more", left_out.size() - kShown));
   return out;
 }
 
