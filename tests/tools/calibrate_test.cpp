@@ -95,9 +95,9 @@ TEST_CASE("what calibrate cannot do is said in one sentence") {
         2);
   // Options of the other way to calibrate, and files that cannot be, before anything is measured.
   CHECK(run_command("lockstep calibrate --from x.json --quick").err ==
-        "lockstep: error: --quick is of a device that is measured: it does not go with --from\n");
+        "lockstep: error: --quick is for a measured device; it cannot be combined with --from\n");
   CHECK(run_command("lockstep calibrate --backend host --runs 3").err ==
-        "lockstep: error: --runs goes with --from FILE...\n");
+        "lockstep: error: --runs requires --from FILE\n");
   CHECK(run_command("lockstep calibrate --backend cuda --compare --calibration no.json").err ==
         "no.json: error: no such file\n1 error; nothing was run\n");
   const CommandResult folder = run_command("lockstep calibrate --backend cuda --output tests");

@@ -48,7 +48,7 @@ TEST_CASE("what the file of --concurrent says is not to be said beside it") {
     CAPTURE(more);
     const CommandResult result = run_command(kCommand + kExample + " " + more);
     CHECK(result.status == 2);
-    CHECK(contains(result.err, "leave them out here"));
+    CHECK(contains(result.err, "omit them on the command line"));
   }
   CHECK(run_command("lockstep collective all_gather --concurrent " + kExample).status == 2);
 }

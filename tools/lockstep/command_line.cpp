@@ -21,13 +21,15 @@ int run_command_line(int argc, char** argv) {
       "Examples:\n"
       "  lockstep collective all_reduce --cluster configs/clusters/star.json --ranks 8 --algorithm "
       "ring -b 64M -e 64M\n"
-      "  lockstep list algorithms\n\n"
+      "  lockstep list algorithms\n"
+      "\n"
       "Environment:\n"
       "  LOCKSTEP_CONFIGS       Folder of the configs, instead of the installed one\n"
-      "  LOCKSTEP_CUDA_LIBRARY  CUDA backend to load, instead of the installed one\n\n"
+      "  LOCKSTEP_CUDA_LIBRARY  CUDA backend to load, instead of the installed one\n"
+      "\n"
       "Exit codes: 0 success, 1 negative result (does not fit, verification failed), 2 invalid "
-      "input, 3 a bug, 4 "
-      "writing failed. `lockstep help WORD` explains commands, columns and concepts.");
+      "input, 3 internal error, 4 failed write. `lockstep help WORD` explains commands, columns "
+      "and concepts.");
   const Command app = parser.root();
   add_collective(app);
   add_topology(app);

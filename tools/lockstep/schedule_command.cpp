@@ -94,9 +94,10 @@ void add_schedule(const Command& app) {
   const Command command = app.add_subcommand("schedule", "Export schedules as MSCCL XML or GOAL");
   command->require_subcommand(1);
   const Command to_file =
-      command->add_subcommand("export", "Writes a collective's schedule as MSCCL XML or as GOAL");
+      command->add_subcommand("export", "Write the schedule of a collective as MSCCL XML or GOAL");
   const auto given = std::make_shared<Options>();
-  to_file->add_option("collective", given->collective, "Such as all_reduce")->required();
+  to_file->add_option("collective", given->collective, "Collective, such as all_reduce")
+      ->required();
   to_file
       ->add_option(
           "--algorithm,-a", given->algorithm,
@@ -109,7 +110,7 @@ void add_schedule(const Command& app) {
   add_whole_number(
       *to_file, "--ranks,-n", 1, 1 << 16,
       [given](auto n) { given->cluster.ranks = static_cast<int>(n); },
-      "Number of ranks (default: as the cluster has)");
+      "Number of ranks (default: the cluster's)");
   add_whole_number(
       *to_file, "--ranks-per-node", 1, 1 << 16,
       [given](auto n) { given->ranks_per_node = static_cast<int>(n); },
@@ -126,7 +127,9 @@ void add_schedule(const Command& app) {
   to_file->add_option("--format", given->to, "MSCCL XML or GOAL")
       ->type_name("msccl|goal")
       ->capture_default_str();
-  to_file->add_option("--protocol", given->protocol, "Simple, LL or LL128, named in MSCCL XML")
+  to_file
+      ->add_option("--protocol", given->protocol,
+                   "Protocol attribute of the MSCCL XML: Simple, LL or LL128")
       ->capture_default_str();
   to_file->add_option("-o,--output", given->out, "File to write (default: standard output)")
       ->type_name("FILE");

@@ -57,7 +57,7 @@ void calibrate_from(const Command& command, const Options& given) {
   refuse(command,
          {"--backend", "--devices", "--transport", "--compare", "--calibration", "--quick",
           "--repeats"},
-         "is of a device that is measured: it does not go with --from");
+         "is for a measured device; it cannot be combined with --from");
   const CalibrateRequest request = fit_request_of(given);
   if (!given.out.empty()) check_writable(given.out);
   const CalibrateResult result = calibrate(request);
@@ -66,7 +66,7 @@ void calibrate_from(const Command& command, const Options& given) {
 }
 
 void calibrate_device(const Command& command, const Options& given) {
-  refuse(command, {"--check", "--split", "--runs"}, "goes with --from FILE...");
+  refuse(command, {"--check", "--split", "--runs"}, "requires --from FILE");
   CalibrateDeviceRequest request = given.request;
   request.backend = given.backend->name;
   request.measures = request.file.empty();
@@ -76,8 +76,8 @@ void calibrate_device(const Command& command, const Options& given) {
         "calibrate: expected --backend host or --backend cuda, or --from FILE... with measured "
         "results to fit to");
   if (!request.measures && !given.out.empty())
-    throw UsageError("--out: with --calibration nothing is measured again; leave out one of them");
-  if (!request.measures && !request.compares) throw UsageError("--calibration goes with --compare");
+    throw UsageError("--output: with --calibration nothing is measured; omit one of them");
+  if (!request.measures && !request.compares) throw UsageError("--calibration requires --compare");
   request.name = std::filesystem::path{given.out}.stem().string();
   request.before = [](const std::string& what) { fmt::print(stderr, "calibrate: {}\n", what); };
   // What is wrong with files is told first, whatever devices there are.
@@ -134,18 +134,20 @@ void add_calibrate(const Command& app) {
   add_sources(*command, given);
   add_format(*command, given->style);
   command->footer(
-      "Measured are copies, launches, reductions, products and attention over grids of shapes, "
+      "Measures copies, kernel launches, reductions, GEMMs and attention over grids of shapes, "
       "all\n"
-      "that training steps are made of, computation during copies, host and device; on several "
+      "kernels of training steps, and computation during copies, on host and device; with several "
       "GPUs\n"
-      "every pair and NCCL's collectives. Figures of logical ranks that share a GPU are marked\n"
-      "\"shared\": they say something of its memory, nothing of links. Without a GPU, --backend "
-      "cuda\n"
-      "ends with exit code 1 and the word skipped.\n\n"
-      "--from FILE fits to what others measured: costs of collectives in addition to their links, "
-      "how "
-      "well\n"
-      "products and attention use a device, the host's time per kernel.\n\n"
+      "also every pair and NCCL's collectives. Parameters of logical ranks that share a GPU are "
+      "marked\n"
+      "\"shared\": they describe its memory, not links. Without a GPU, --backend cuda prints "
+      "skipped and\n"
+      "exits with code 1.\n"
+      "\n"
+      "--from FILE fits published measurements instead: costs of collectives in addition to their "
+      "links,\n"
+      "efficiencies of GEMMs and attention, host time per kernel.\n"
+      "\n"
       "Examples:\n"
       "  lockstep calibrate --backend host --quick\n"
       "  lockstep calibrate --backend host --quick --compare --format csv\n"

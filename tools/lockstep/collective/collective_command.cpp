@@ -150,8 +150,8 @@ void check_concurrent(const Options& given) {
       !given.sizes.empty() || !given.least.empty() || !given.most.empty() || given.factor;
   if (given.candidates.any() || sized)
     throw UsageError(
-        "--concurrent: its file says which collectives, algorithms and sizes there are; leave them "
-        "out here");
+        "--concurrent: collectives, algorithms and sizes are in its file; omit them on the command "
+        "line");
 }
 
 /// A root that is given has to be somebody's: imported schedules have theirs for good.
@@ -381,32 +381,32 @@ void add_collective(const Command& app) {
   command->group("");
   add_format(*command, given->style);
   command->footer(
-      "busbw is a normalisation, algbw times 2(n-1)/n for all_reduce, not what a wire carried.\n"
-      "Trees and chains of tens of thousands of ranks take minutes to simulate with the number of\n"
-      "chunks that is best; fewer, as in double_binary_tree:chunks=8, take less.\n\n"
+      "busbw is algbw times 2(n-1)/n for all_reduce, as in nccl-tests; no link need carry that "
+      "rate.\n"
+      "Trees and chains over tens of thousands of ranks take minutes to simulate with the best "
+      "number\n"
+      "of chunks, and less with fewer, as in double_binary_tree:chunks=8.\n"
+      "\n"
       "A file for --concurrent (configs/schema/concurrent.schema.json):\n"
       "  {\"collectives\": [{\"collective\": \"all_reduce\", \"algorithm\": \"ring\", \"size\": "
-      "\"64 "
-      "MiB\"},\n"
+      "\"64 MiB\"},\n"
       "    {\"name\": \"neighbor\", \"collective\": \"broadcast\", \"size\": \"1 MiB\", \"ranks\": "
-      "[0, 2, "
-      "5],\n"
+      "[0, 2, 5],\n"
       "     \"root\": 1, \"start\": \"10 us\", \"repeat\": 3}]}\n"
-      "ranks may be {\"first\": 0, \"count\": 4, \"stride\": 2}; left out, all take part.\n\n"
+      "ranks may be {\"first\": 0, \"count\": 4, \"stride\": 2}; the default is all ranks.\n"
+      "\n"
       "Examples:\n"
       "  lockstep collective all_reduce --cluster configs/clusters/star.json --ranks 8 --algorithm "
       "ring -b 64M -e 64M\n"
       "  lockstep collective all_reduce --cluster configs/clusters/dgx-h100.json --nodes 2 "
       "--algorithm ring,halving_doubling -b 1K -e 1M -f 32\n"
       "  lockstep collective all_reduce --cluster configs/clusters/rail-optimised.json --nodes "
-      "2048 "
-      "--algorithm ring -b 1G -e 1G --classes\n"
+      "2048 --algorithm ring -b 1G -e 1G --classes\n"
       "  lockstep collective all_reduce --cluster configs/clusters/star.json --ranks 8 --algorithm "
       "ring --set-rank 3 \"start=10 us\" --classes\n"
       "  lockstep collective --concurrent tests/data/concurrent/two-jobs.json --cluster dgx-h100\n"
       "  lockstep collective all_reduce --cluster dgx-h100 --nodes 2 --algorithm all --crossover "
-      "-b 1K "
-      "-e 1M\n"
+      "-b 1K -e 1M\n"
       "  lockstep collective --against tests/data/nccl_tests/allreduce-2xA100.txt");
   command->callback([given, command] {
     given->cluster_is_given = command->count("--cluster") > 0;

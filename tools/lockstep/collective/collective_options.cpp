@@ -13,11 +13,12 @@ void add_candidate_options(const Command& command, CandidateNames& names) {
                   "broadcast, reduce, scatter, gather, all_to_all, send_recv, barrier")
       ->type_name("NAME,...");
   command
-      .add_option("--algorithm,--algorithms,-a", names.algorithms,
-                  "One or several, separated by commas, with parameters as in "
-                  "parameter_server:shards=4; `lockstep list algorithms` names them. all: every "
-                  "one that the cluster allows; auto:by=nccl: what NCCL would pick; "
-                  "auto:by=replay: what replays fastest; auto: both (default: ring)")
+      .add_option(
+          "--algorithm,--algorithms,-a", names.algorithms,
+          "One or several, separated by commas, with parameters as in parameter_server:shards=4; "
+          "`lockstep list algorithms` names them. all: all that the cluster allows; auto:by=nccl: "
+          "NCCL's choice; auto:by=replay: the fastest in the simulation; auto: both (default: "
+          "ring)")
       ->type_name("NAME,...");
   command
       .add_option("--schedule", names.schedules,
@@ -25,8 +26,8 @@ void add_candidate_options(const Command& command, CandidateNames& names) {
       ->type_name("FILE");
   add_whole_number(
       command, "--slots", 0, 1 << 20, [&names](auto n) { names.slots = static_cast<int>(n); },
-      "Messages in flight per connection of imported schedules; 0: each waits for its receiver "
-      "(default: as the protocol has)");
+      "Messages in flight per connection of imported schedules; 0: rendezvous (default: the "
+      "protocol's)");
   command.group("");
 }
 

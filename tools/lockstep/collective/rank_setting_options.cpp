@@ -64,9 +64,9 @@ int rank_of(const std::string& text) {
 void RankSettingOptions::add_to(const Command& command) {
   command
       .add_option("--set-rank", given,
-                  "Gives a rank figures of its own; SETTINGS are start=\"10 us\", "
-                  "message_overhead=\"5 us\" and reduce_rate=\"500 GB/s\", separated by commas; "
-                  "repeatable")
+                  "Override parameters of one rank; SETTINGS are start=\"10 us\", "
+                  "message_overhead=\"5 us\" "
+                  "and reduce_rate=\"500 GB/s\", separated by commas; repeatable")
       ->type_name("RANK SETTINGS")
       ->allow_extra_args(false);
 }

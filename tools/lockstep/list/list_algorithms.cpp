@@ -91,7 +91,7 @@ std::vector<Column> table_columns(bool by_collective) {
           {"rounds", "rounds", "", true, 22},
           {"sent_per_rank", "sent per rank", "", true, 22},
           {"time", by_collective ? "" : "ideal time", "", true},
-          {"summary", "what it is", "", true, kTerminal - 2 - 21 - 2 * (2 + 22) - 2},
+          {"summary", "summary", "", true, kTerminal - 2 - 21 - 2 * (2 + 22) - 2},
           {"parameters", "", "", true},
           {"limits", "", "", true},
           {"example", "", "", true},
@@ -106,7 +106,7 @@ std::vector<Column> upright_columns() {
           {"rounds", "rounds", "", true, kWidth},
           {"sent_per_rank", "sent per rank", "", true, kWidth},
           {"time", "ideal time", "", true, kWidth},
-          {"summary", "what it is", "", true, kWidth},
+          {"summary", "summary", "", true, kWidth},
           {"parameters", "parameters", "", true, kWidth},
           {"limits", "limits", "", true, kWidth},
           {"example", "", "", true},
@@ -155,10 +155,10 @@ Report list_algorithms(const ListAlgorithms& asked) {
     out.footer.emplace_back("N' = 2^floor(lg n)");
   } else {
     out.footer.emplace_back(
-        "* in the plainest case, such as n a power of two; a collective and an algorithm behind "
-        "`algorithms`,");
+        "* in the simplest case, such as n a power of two; `lockstep list algorithms COLLECTIVE "
+        "ALGORITHM`");
     out.footer.emplace_back(
-        "or --verbose, tell the rest: ideal time, parameters, limits, an example, the source");
+        "or --verbose prints ideal time, parameters, limits, an example and the source");
   }
   return out;
 }

@@ -153,18 +153,18 @@ void add_list(const Command& app) {
                    "algorithms, topologies, devices, clusters, models, scenarios or stacks")
       ->required();
   command
-      ->add_option(
-          "collective", given->algorithms.collective,
-          "Collective whose algorithms to list; of the other lists the name of one entry, to "
-          "print all its parameters with units and sources")
+      ->add_option("collective", given->algorithms.collective,
+                   "With algorithms: the collective. With other lists: an entry, to print its "
+                   "parameters with "
+                   "units and sources")
       ->type_name("NAME");
   command
       ->add_option("algorithm", given->algorithms.algorithm,
-                   "One algorithm of the collective, with all its properties")
+                   "Algorithm of the collective, to print all its properties")
       ->type_name("ALGORITHM");
-  command->add_flag("--verbose", given->algorithms.verbose,
-                    "Every property of each algorithm: formulas, parameters, limits, example, "
-                    "source");
+  command->add_flag(
+      "--verbose", given->algorithms.verbose,
+      "Print all properties of each algorithm: formulas, parameters, limits, example, source");
   add_format(*command, given->style);
   command->footer(
       "Examples:\n"

@@ -75,12 +75,11 @@ void add_replay(const Command& app) {
       ->add_option("--algorithm,-a", request.algorithms,
                    "Algorithms for the collectives of a trace, one per collective, separated by "
                    "commas, as in "
-                   "halving_doubling,bruck (default: ring, if there is one)")
+                   "halving_doubling,bruck (default: ring, if available)")
       ->type_name("NAME,...");
   command
       ->add_option("--compute", given->compute,
-                   "Computations as the trace says (as-is), none (zero), or their times times a "
-                   "factor")
+                   "Compute times: those of the trace (as-is), none (zero), or scaled by a factor")
       ->type_name("as-is|zero|FACTOR")
       ->capture_default_str();
   add_whole_number(
@@ -93,9 +92,10 @@ void add_replay(const Command& app) {
       ->capture_default_str();
   add_format(*command, given->format);
   command->footer(
-      "A send is over when its last byte has left, whether the receiver is there or not. Row all "
-      "is\n"
-      "the whole: the last end, and the sums over the ranks.\n\n"
+      "Sends are eager: a send ends when its last byte has left, whether or not the receive is "
+      "posted.\n"
+      "Row all is the end of the last rank, and sums over ranks.\n"
+      "\n"
       "Examples:\n"
       "  lockstep replay tests/data/goal/pair.goal\n"
       "  lockstep replay tests/data/chakra/pair --cluster dgx-h100 --compute zero");

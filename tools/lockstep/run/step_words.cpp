@@ -24,10 +24,10 @@ std::string text_of(const std::vector<std::pair<int, int>>& ranges) {
 
 std::string how_simulated(const SimulatedTrainingStep& step) {
   if (step.fidelity == Fidelity::representatives && step.classes.empty())
-    return "one rank of each role simulated";
+    return "one rank per role simulated";
   if (step.fidelity == Fidelity::representatives)
     return fmt::format(
-        "one rank of each of {} kinds simulated, each communication apart from other traffic",
+        "{} representative ranks simulated; communication of different groups does not share links",
         step.classes.size());
   if (step.classes.empty()) return "every rank simulated";
   const int ranks = step.timeline.program->mesh.ranks();

@@ -229,7 +229,8 @@ void add_topology(const Command& app) {
       "11");
   const auto given = std::make_shared<Options>();
 
-  const Command showing = topology->add_subcommand("show", "Counts, bisection bandwidth, diameter");
+  const Command showing = topology->add_subcommand(
+      "show", "Show the size, bisection bandwidth and diameter of a cluster");
   add_cluster(*showing, given->cluster, true);
   add_format(*showing, given->style);
   showing->footer(
@@ -239,7 +240,8 @@ void add_topology(const Command& app) {
       "  lockstep topology show dgx-h100 --nodes 4 --format json");
   showing->callback([given] { print(render(show(*given), given->style)); });
 
-  const Command routing = topology->add_subcommand("routes", "One route, link by link");
+  const Command routing =
+      topology->add_subcommand("routes", "Show the route between two ranks, link by link");
   add_cluster(*routing, given->cluster, true);
   add_format(*routing, given->style);
   routing->add_option("--from", given->from, "Sending rank or its vertex, such as node0/gpu0")
@@ -249,15 +251,16 @@ void add_topology(const Command& app) {
       ->type_name("RANK")
       ->capture_default_str();
   routing->footer(
-      "A link's share is the part of the transfer that crosses it, where equal paths are split.\n\n"
+      "The share of a link is the fraction of the transfer that crosses it (equal-cost split).\n"
+      "\n"
       "Examples:\n"
-      "  lockstep topology routes dgx-h100 --nodes 2 --from 0 --to "
-      "11\n"
+      "  lockstep topology routes dgx-h100 --nodes 2 --from 0 --to 11\n"
       "  lockstep topology routes --cluster configs/clusters/fat-tree.json --from 0 --to 63 "
       "--routes ecmp");
   routing->callback([given] { print(render(routes(*given), given->style)); });
 
-  const Command exporting = topology->add_subcommand("export", "The graph, for other tools");
+  const Command exporting =
+      topology->add_subcommand("export", "Export the topology graph as DOT or GraphML");
   add_cluster(*exporting, given->cluster, true);
   exporting->add_option("--format", given->as, "Graph as DOT or GraphML")
       ->type_name("dot|graphml")

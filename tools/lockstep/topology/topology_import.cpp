@@ -54,12 +54,13 @@ void run(const Options& given) {
 
 void add_topology_import(const Command& topology) {
   const Command command = topology.add_subcommand(
-      "import", "Makes a cluster file of an NCCL topology or of nvidia-smi topo -m");
+      "import", "Convert an NCCL topology or the output of nvidia-smi topo -m to a cluster file");
   const auto given = std::make_shared<Options>();
   command
       ->add_option("file", given->file,
-                   "NCCL_TOPO_FILE or NCCL_TOPO_DUMP_FILE (XML), or what `nvidia-smi topo -m` "
-                   "prints; distinguished by content")
+                   "NCCL_TOPO_FILE or NCCL_TOPO_DUMP_FILE (XML), or output of `nvidia-smi topo "
+                   "-m`; detected by "
+                   "content")
       ->required()
       ->type_name("FILE");
   command
@@ -89,9 +90,10 @@ void add_topology_import(const Command& topology) {
       ->type_name("FILE")
       ->capture_default_str();
   command->footer(
-      "Bandwidths are those that NCCL counts with. A GPU has the nearest NIC: PIX before PXB,\n"
+      "Bandwidths are those of NCCL's topology search. A GPU has the nearest NIC: PIX before PXB,\n"
       "PHB, NODE and SYS, then the fastest, then the one that serves the fewest GPUs. Assumptions\n"
-      "and ignored parts of the input are printed to stderr.\n\n"
+      "and ignored parts of the input are printed to stderr.\n"
+      "\n"
       "Examples:\n"
       "  lockstep topology import tests/data/topology_import/hgx-h100.xml --name hgx\n"
       "  lockstep topology import tests/data/topology_import/cloud-partial.xml --device "

@@ -93,11 +93,13 @@ void add_validate(const Command& app) {
   add_choices(*command, given);
   add_format(*command, given->style);
   command->footer(
-      "Each run becomes a scenario by its row alone; nothing is fitted to rows here. Errors are\n"
-      "relative and signed: simulated over measured, less one. Overall figures are means over\n"
-      "groups. What cannot be modelled is listed with the reason. Where a run's notes say that "
-      "its\n"
-      "machine was \"N-M % slow\", simulated times are longer by the middle of that.\n\n"
+      "The scenario of a run is derived from its row alone; nothing is fitted. Errors are relative "
+      "and\n"
+      "signed: simulated / measured - 1. Overall errors are means over groups. Rows that cannot "
+      "be\n"
+      "modeled are listed with the reason. Where a run's notes say that its\n"
+      "machine was \"N-M % slow\", simulated times are longer by the middle of that.\n"
+      "\n"
       "Examples:\n"
       "  lockstep validate tests/data/validation/runs.json\n"
       "  lockstep validate tests/data/validation/runs.json tests/data/validation/tables.json "

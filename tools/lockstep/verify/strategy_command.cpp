@@ -71,7 +71,7 @@ void add_subject(const Command& command, const std::shared_ptr<Options>& given) 
 
 void add_verify_strategy(const Command& verify) {
   const Command command = verify.add_subcommand(
-      "strategy", "Trains a scenario on real numbers, shrunk, and compares it with one device");
+      "strategy", "Train a shrunk scenario on real data and compare it with one device");
   const auto given = std::make_shared<Options>();
   add_subject(*command, given);
   add_whole_number(
@@ -92,14 +92,16 @@ void add_verify_strategy(const Command& verify) {
       "ranks distributed over them (default: the reference executor, also in simulated order)");
   add_format(*command, given->format);
   command->footer(
-      "The program that `run` simulates is executed for every rank, collectives by their own\n"
-      "transfers, and compared with one device that takes the whole batch at once: the loss of "
-      "each\n"
-      "step, in the end every copy of every weight; then once more in the order that simulating "
-      "it\n"
-      "on the scenario's first GPUs gives, with memory compared to the byte. Exit code 1 where it\n"
-      "differs. Degrees that are set must fill the cluster: --set cluster.nodes makes it "
-      "smaller.\n\n"
+      "Executes the program that `run` simulates on every rank, collectives by their own "
+      "transfers, and\n"
+      "compares it with one device that processes the whole batch: the loss of each step, and at "
+      "the end\n"
+      "every copy of every weight. Then executes it in simulated order and compares memory to the "
+      "byte.\n"
+      "Exit code 1 if anything differs. Degrees given with --set must fill the cluster; reduce it "
+      "with\n"
+      "--set cluster.nodes.\n"
+      "\n"
       "Examples:\n"
       "  lockstep verify strategy data-parallel-from-scratch\n"
       "  lockstep verify strategy configs/scenarios/zero-7b5-3.json --steps 2 --format json");

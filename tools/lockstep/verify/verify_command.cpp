@@ -175,15 +175,16 @@ void add_subject(const Command& command, const std::shared_ptr<Options>& given) 
             given->algorithms = text;
             given->algorithms_given = true;
           },
-          "One or several, separated by commas, with parameters as in ring:channels=2; all: every "
-          "one that so many ranks allow")
+          "One or several, separated by commas, with parameters as in ring:channels=2; all: all "
+          "that "
+          "this number of ranks allows")
       ->type_name("NAME,...")
       ->default_str("all");
   command
       .add_option("--schedule", given->schedules,
                   "MSCCL XML file with a schedule to compare; repeatable")
       ->type_name("FILE");
-  command.add_option("--ranks,-n", given->ranks, "Numbers of ranks: 8, 2..16 or 2,4,8..10")
+  command.add_option("--ranks,-n", given->ranks, "Rank counts: 8, 2..16 or 2,4,8..10")
       ->type_name("N,...")
       ->capture_default_str();
   add_whole_number(
@@ -211,12 +212,12 @@ void add_verify(const Command& app) {
       "  lockstep verify collective all_reduce --algorithm ring,halving_doubling --ranks 2..9\n"
       "  lockstep verify strategy configs/scenarios/pipeline-1f1b.json");
   const Command command = verify->add_subcommand(
-      "collective", "Executes schedules on symbols, whole numbers and random floats");
+      "collective", "Execute schedules on symbols, integers and random floats");
   const auto given = std::make_shared<Options>();
   add_subject(*command, given);
   command
       ->add_option("--size", given->size,
-                   "Message size in bytes (default: three elements a chunk, one missing)")
+                   "Message size in bytes (default: three elements per chunk, less one)")
       ->type_name("SIZE");
   add_whole_number(
       *command, "--count", 0, std::uint64_t{1} << 40U,
@@ -229,8 +230,7 @@ void add_verify(const Command& app) {
   add_whole_number(
       *command, "--slots", 0, 1 << 20,
       [given](auto n) { given->request.slots = static_cast<int>(n); },
-      "Messages in flight per connection; 0: each waits for its receiver (default: as the schedule "
-      "says)");
+      "Messages in flight per connection; 0: rendezvous (default: the schedule's)");
   add_whole_number(
       *command, "--seed", 0, UINT64_MAX, [given](auto n) { given->request.seed = n; },
       "Random seed of the data and of the execution order (default 1)");
@@ -242,10 +242,14 @@ void add_verify(const Command& app) {
       ->capture_default_str();
   add_format(*command, given->format);
   command->footer(
-      "symbolic: every contribution counted once and where it belongs, in so many orders of\n"
-      "execution. races: lanes that meet in a chunk, one writing, in no order. worst: error over\n"
-      "n * eps * sum|x|. queue: most messages on a connection. of least: the most that one rank\n"
-      "moves over the least that the busiest must.\n\n" +
+      "symbolic: every rank ends with every contribution exactly once. orders: execution orders "
+      "tried.\n"
+      "races: unordered accesses to one chunk, at least one of them a write. worst: largest error "
+      "over\n"
+      "its bound n * eps * sum|x|. queue: maximum messages in flight on a connection. of least: "
+      "bytes of\n"
+      "the busiest rank over the minimum that any algorithm needs.\n"
+      "\n" +
       examples);
   command->callback([given] { verify_given(*given); });
   add_verify_strategy(*verify);
