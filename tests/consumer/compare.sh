@@ -7,9 +7,9 @@ cd "$(mktemp -d)"
 failed=0
 compared=" "
 
-# The value of a column in the first row of CSV.
+# The value of a column in the first row of CSV; fractions may say so in their name.
 first() {
-  awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) column = i }
+  awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name || $i == name "_fraction") column = i }
                         NR > 1 && column && $column != "" && !found { print $column; found = 1 } END { exit !found }'
 }
 # The value of a key in JSON with one key a line: the first of that name.
@@ -47,6 +47,12 @@ same replay "$("$lockstep" replay "$source/tests/data/goal/pair.goal" --cluster 
   --format csv | first time_s)" "$source/tests/data/goal/pair.goal"
 same validate "$("$lockstep" validate "$source/tests/data/validation/runs.json" --limit 1 \
   --format csv | first error)" "$source/tests/data/validation/runs.json"
+same against "$("$lockstep" collective --against "$source/tests/data/nccl_tests/allreduce-2xA100.txt" \
+  --format csv | first simulated_s)" "$source/tests/data/nccl_tests/allreduce-2xA100.txt"
+same calibrate "$("$lockstep" calibrate --from "$source/tests/data/validation/tables.json" --split \
+  --format csv | first median_abs_error)" "$source/tests/data/validation/tables.json"
+same export "$("$lockstep" schedule export all_reduce --algorithm ring --ranks 4 --size 1M \
+  --format goal | wc -l)"
 
 for example in "$source"/tests/consumer/project/examples/*.cpp; do
   name=$(basename "$example" .cpp)
