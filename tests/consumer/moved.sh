@@ -24,7 +24,8 @@ status=0
 LOCKSTEP_CONFIGS=absent "$lockstep" list clusters 2> error.txt || status=$?
 [[ $status -eq 2 ]] && grep -q 'LOCKSTEP_CONFIGS=absent' error.txt || fail "LOCKSTEP_CONFIGS=absent: exit code $status"
 for file in bash-completion/completions/lockstep zsh/site-functions/_lockstep \
-    fish/vendor_completions.d/lockstep.fish man/man1/lockstep.1 man/man1/lockstep-collective.1; do
+    fish/vendor_completions.d/lockstep.fish man/man1/lockstep.1 man/man1/lockstep-collective.1 \
+    doc/lockstep/README.md doc/lockstep/docs/SECURITY.md doc/lockstep/docs/images/pipeline-1f1b.svg; do
   [[ -s elsewhere/share/$file ]] || fail "no share/$file"
 done
 # Every header that an installed header includes is installed.

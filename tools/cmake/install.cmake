@@ -69,6 +69,8 @@ foreach(text README.md CHANGELOG.md LICENSE CITATION.cff)
     install(FILES ${text} DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
   endif()
 endforeach()
+# README.md links to them.
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
 if(TARGET lockstep_cuda)
   install(TARGETS lockstep_cuda LIBRARY DESTINATION ${private_dir} COMPONENT cuda)
 endif()
