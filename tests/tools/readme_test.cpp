@@ -88,6 +88,12 @@ TEST_CASE("README and docs show what their commands print") {
   }
 }
 
+TEST_CASE("README fits on three screens") {
+  // About fifty lines each.
+  CHECK(lines_of(text_of((std::filesystem::path{LOCKSTEP_SOURCE_DIR} / "README.md").string()))
+            .size() <= 160);
+}
+
 TEST_CASE("every other command of README and docs ends as it says") {
   for (const Shown& shown : shown_in_documents()) {
     if (shown.has_output || shown.not_run) continue;
