@@ -91,7 +91,7 @@ std::vector<Column> table_columns(bool by_collective) {
           {"rounds", "rounds", "", true, 22},
           {"sent_per_rank", "sent per rank", "", true, 22},
           {"time", by_collective ? "" : "ideal time", "", true},
-          {"summary", "summary", "", true, kTerminal - 2 - 21 - 2 * (2 + 22) - 2},
+          {"summary", "summary", "", true, kTerminal - 2 - 21 - (2 + 22) - (2 + 22) - 2},
           {"parameters", "", "", true},
           {"limits", "", "", true},
           {"example", "", "", true},

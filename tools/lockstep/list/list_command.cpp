@@ -86,7 +86,7 @@ Report devices() {
   Section section;
   const std::string folder = config_folder() + "/devices";
   for (const std::string& id : device_ids(folder))
-    section.rows.push_back(device_row(load_device(folder + "/" + id + ".json")));
+    section.rows.push_back(device_row(load_device(fmt::format("{}/{}.json", folder, id))));
   out.sections.push_back(std::move(section));
   out.footer = {
       "dense peaks, links one way; `lockstep list devices NAME` prints the sources; files: " +
