@@ -1,20 +1,24 @@
 #include "sim/network/maxmin/flow_table.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "sim/base/check.hpp"
 
 namespace lockstep::maxmin {
 
-FlowTable::FlowTable(std::size_t links)
-    : on_link_(links), grouped_(links, 0), users_(links, 0), weight_(links, 0) {}
+FlowTable::FlowTable(std::size_t links) : users_(links, 0) {}
 
-LinkId FlowTable::add_link() {
-  on_link_.emplace_back();
-  grouped_.push_back(0);
+void FlowTable::begin_lists() {
+  listed_ = true;
+  on_link_.resize(users_.size());
+  grouped_.resize(users_.size(), 0);
+  weight_.resize(users_.size(), 0);
+}
+
+void FlowTable::add_link() {
   users_.push_back(0);
-  weight_.push_back(0);
-  return static_cast<LinkId>(weight_.size() - 1);
+  if (listed_) begin_lists();
 }
 
 FlowId FlowTable::create(TransferId transfer, std::span<const Hop> hops) {
@@ -40,6 +44,7 @@ FlowId FlowTable::create(TransferId transfer, std::span<const Hop> hops) {
   flow.hop_count = count;
   flow.first_hop = take_hops(count);
   group_[id] = kNone;
+  flow.rate = 0;
   flow.state = Flow::State::travelling;
   const Weight divisor = unit_ == 1 ? kWeightUnit : 1;
   FlowHop* to = hops_.data() + flow.first_hop;
@@ -82,12 +87,13 @@ void FlowTable::add_hop(FlowId id, LinkId known, LinkId added) {
     hops_[first + i] = hop;
     if (hop.link == known) weight = hop.weight;
     // It is no plain pair any more.
-    if (flow.state == Flow::State::sharing) on_link_[hop.link][hop.position].other = kNone;
+    if (listed_ && flow.state == Flow::State::sharing)
+      on_link_[hop.link][hop.position].other = kNone;
   }
   FlowHop& last = hops_[first + flow.hop_count];
   last = {added, 0, weight};
   ++users_[added];
-  if (flow.state == Flow::State::sharing) {
+  if (listed_ && flow.state == Flow::State::sharing) {
     last.position = static_cast<std::uint32_t>(on_link_[added].size());
     on_link_[added].push_back({id, kNone});
     weight_[added] += weight;
@@ -95,6 +101,14 @@ void FlowTable::add_hop(FlowId id, LinkId known, LinkId added) {
   free_hops_[flow.hop_count].push_back(flow.first_hop);
   flow.first_hop = first;
   ++flow.hop_count;
+}
+
+bool FlowTable::crosses(FlowId id, LinkId link) const {
+  const Flow& flow = flows_[id];
+  const auto own = hops(flow);
+  return flow.state != Flow::State::gone &&
+         std::any_of(own.begin(), own.end(),
+                     [link](const FlowHop& hop) { return hop.link == link; });
 }
 
 void FlowTable::attach(FlowId id) {

@@ -51,12 +51,17 @@ class FlowTable {
  public:
   explicit FlowTable(std::size_t links);
 
+  /// From now on flows can be put on links.
+  void begin_lists();
+
   /// A flow over `hops`, not on its links yet.
   FlowId create(TransferId transfer, std::span<const Hop> hops);
   void destroy(FlowId id);
 
   /// The flow crosses `added` too, just as it crosses `known`.
   void add_hop(FlowId id, LinkId known, LinkId added);
+
+  [[nodiscard]] bool crosses(FlowId id, LinkId link) const;
 
   void attach(FlowId id);  // puts it on its links
   void detach(FlowId id);
@@ -83,12 +88,13 @@ class FlowTable {
   /// How many flows have the link among their hops, on their way or not.
   [[nodiscard]] std::uint32_t users(LinkId link) const { return users_[link]; }
   [[nodiscard]] std::size_t size() const { return flows_.size(); }
+  [[nodiscard]] std::size_t links() const { return users_.size(); }
   [[nodiscard]] Weight weight(LinkId link) const { return weight_[link]; }
   /// One path's weight: 1 until the first split route shows up, then kWeightUnit. Shares do not
   /// depend on it; without split routes the arithmetic stays within 64 bits.
   [[nodiscard]] Weight unit() const { return unit_; }
 
-  LinkId add_link();
+  void add_link();
   /// The link that limits a flow that shares, as far as it has been worked out.
   [[nodiscard]] LinkId group(FlowId id) const { return group_[id]; }
   /// Makes the flow a member of the group of one of its links, or of none.
@@ -109,6 +115,7 @@ class FlowTable {
   std::vector<std::uint32_t> grouped_;  // per link
   std::vector<std::uint32_t> users_;    // per link
   std::vector<Weight> weight_;
+  bool listed_ = false;
   Weight unit_ = 1;
 };
 

@@ -23,10 +23,8 @@ FluidTransport::FluidTransport(const Network& network, bool ports_only)
     : ports_only_{ports_only},
       twins_(capacities(network), network.may_have_twins),
       flows_(network.links.size()),
+      sparse_shares_(capacities(network)),
       sharing_(capacities(network)),
-      component_of_(network.links.size(), kNone),
-      use_(network.links.size()),
-      visited_(network.links.size(), 0),
       first_cap_link_{network.links.size()} {
   port_.reserve(network.links.size());
   for (const Link& link : network.links) port_.push_back(link.port);
@@ -78,7 +76,7 @@ void FluidTransport::destroy(FlowId id) {
   if (ports_only_)
     for (const FlowHop& hop : flows_.hops(flows_.flow(id)))
       if (hop.link >= first_cap_link_) {
-        leave_component(hop.link);
+        if (!sparse_) leave_component(hop.link);
         cap_links_.push_back(hop.link);
       }
   flows_.destroy(id);
@@ -104,6 +102,7 @@ FlowId FluidTransport::create_flow(TransferId transfer, const Route& route) {
 void FluidTransport::follow(const LinkTwins::Parting& parting) {
   const auto [known, added] = parting;
   if (flows_.users(known) == 0) return;
+  if (sparse_) return follow_sparse(parting);
   use_[added] = use_[known];
   component_of_[added] = component_of_[known];
   if (const ComponentId owner = component_of_[added]; owner != kNone) {
@@ -116,13 +115,8 @@ void FluidTransport::follow(const LinkTwins::Parting& parting) {
       flows_.add_hop(crossing.flow, known, added);
     return;
   }
-  for (FlowId id = 0; id < flows_.size(); ++id) {
-    if (flows_.flow(id).state == Flow::State::gone) continue;
-    const auto hops = flows_.hops(flows_.flow(id));
-    if (std::any_of(hops.begin(), hops.end(),
-                    [&](const FlowHop& hop) { return hop.link == known; }))
-      flows_.add_hop(id, known, added);
-  }
+  for (FlowId id = 0; id < flows_.size(); ++id)
+    if (flows_.crosses(id, known)) flows_.add_hop(id, known, added);
 }
 
 /// The route's smallest bandwidth in rate steps where no port on it is as small; else 0.
@@ -144,13 +138,17 @@ LinkId FluidTransport::take_cap_link(std::uint64_t capacity) {
     const LinkId link = cap_links_.back();
     cap_links_.pop_back();
     sharing_.set_capacity(link, capacity);
+    sparse_shares_.set_capacity(link, capacity);
     return link;
   }
+  sparse_shares_.add_link(capacity);
+  flows_.add_link();
+  const LinkId link = sharing_.add_link(capacity);
+  if (sparse_) return link;
   component_of_.push_back(kNone);
   use_.emplace_back();
   visited_.push_back(0);
-  flows_.add_link();
-  return sharing_.add_link(capacity);
+  return link;
 }
 
 void FluidTransport::handle(const Event& event, EventQueue& queue,
@@ -163,7 +161,12 @@ void FluidTransport::handle(const Event& event, EventQueue& queue,
       arrive(event.id);
       return;
     case TransportEvent::flow_ends:
-      if (flows_.flow(event.id).version == event.version) end_alone(event.id, queue, arrived);
+      if (flows_.flow(event.id).version != event.version) return;
+      if (sparse_) {
+        end_sparse(event.id, queue, arrived);
+      } else {
+        end_alone(event.id, queue, arrived);
+      }
       return;
     case TransportEvent::left:
       break;
@@ -178,7 +181,8 @@ void FluidTransport::handle(const Event& event, EventQueue& queue,
 void FluidTransport::arrive(FlowId id) {
   Flow& flow = flows_.flow(id);
   flow.state = Flow::State::joining;
-  for (const FlowHop& hop : flows_.hops(flow)) ++use_[hop.link].crossing;
+  if (!sparse_)
+    for (const FlowHop& hop : flows_.hops(flow)) ++use_[hop.link].crossing;
   joining_.push_back(id);
 }
 
@@ -237,6 +241,8 @@ void FluidTransport::touch(ComponentId id) {
 }
 
 void FluidTransport::settle(EventQueue& queue) {
+  if (sparse_) settle_sparse(queue);
+  if (sparse_) return;
   for (const FlowId id : joining_) {
     if (crosses_nobody(id)) {
       begin_alone(id, queue);

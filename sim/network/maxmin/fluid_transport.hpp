@@ -5,6 +5,7 @@
 
 #include "sim/network/maxmin/flow_table.hpp"
 #include "sim/network/maxmin/max_min_solver.hpp"
+#include "sim/network/maxmin/sparse_shares.hpp"
 #include "sim/network/transport.hpp"
 #include "sim/symmetry/reuse/link_twins.hpp"
 
@@ -14,7 +15,8 @@ namespace lockstep::maxmin {
 ///
 /// A flow that shares with nobody is timed by one division. Flows that share form components,
 /// held as sets of links that may be wider than what is connected now and are rebuilt when as many
-/// flows have left as remain; each component is solved once per instant in which it changed.
+/// flows have left as remain; each component is solved once per instant in which it changed. As
+/// long as only few flows cross any link, there are no components: SparseShares.
 class FluidTransport final : public Transport {
  public:
   FluidTransport(const Network& network, bool ports_only);
@@ -66,6 +68,14 @@ class FluidTransport final : public Transport {
   LinkId take_cap_link(std::uint64_t capacity);
   void follow(const LinkTwins::Parting& parting);
 
+  void end_sparse(FlowId id, EventQueue& queue, std::vector<TransferId>& arrived);
+  void settle_sparse(EventQueue& queue);
+  [[nodiscard]] bool join_sparse(EventQueue& queue);
+  void give_rate(FlowId id, std::uint64_t rate, EventQueue& queue);
+  void follow_sparse(const LinkTwins::Parting& parting);
+  void add_sparse_hop(FlowId id, const LinkTwins::Parting& parting);
+  void leave_sparse(TimePoint now);
+
   void arrive(FlowId id);
   void end_alone(FlowId id, EventQueue& queue, std::vector<TransferId>& arrived);
   void end_in_component(ComponentId id, EventQueue& queue, std::vector<TransferId>& arrived);
@@ -100,6 +110,9 @@ class FluidTransport final : public Transport {
   std::vector<bool> port_;
   LinkTwins twins_;
   FlowTable flows_;
+  bool sparse_ = true;
+  SparseShares sparse_shares_;
+  std::vector<SparseShares::Share> shares_;
   MaxMinSolver sharing_;
   std::vector<ComponentId> component_of_;  // per link
   std::vector<LinkUse> use_;               // per link

@@ -8,16 +8,18 @@
 namespace lockstep::maxmin {
 
 MaxMinSolver::MaxMinSolver(std::span<const std::uint64_t> capacities)
-    : capacity_(capacities.begin(), capacities.end()),
-      groups_(capacities.size()),
-      fair_(capacities.size(), kUnlimited),
-      rest_(capacities.size()) {}
+    : capacity_(capacities.begin(), capacities.end()) {}
+
+void MaxMinSolver::begin() {
+  begun_ = true;
+  groups_.resize(capacity_.size());
+  fair_.resize(capacity_.size(), kUnlimited);
+  rest_.resize(capacity_.size());
+}
 
 LinkId MaxMinSolver::add_link(std::uint64_t capacity) {
   capacity_.push_back(capacity);
-  groups_.emplace_back();
-  fair_.push_back(kUnlimited);
-  rest_.emplace_back();
+  if (begun_) begin();
   return static_cast<LinkId>(capacity_.size() - 1);
 }
 

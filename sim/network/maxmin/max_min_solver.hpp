@@ -20,6 +20,8 @@ class MaxMinSolver {
   /// Capacities in rate steps, by link.
   explicit MaxMinSolver(std::span<const std::uint64_t> capacities);
 
+  /// Before anything is worked out.
+  void begin();
   LinkId add_link(std::uint64_t capacity);
   void set_capacity(LinkId link, std::uint64_t capacity) { capacity_[link] = capacity; }
   [[nodiscard]] std::uint64_t capacity(LinkId link) const { return capacity_[link]; }
@@ -141,6 +143,7 @@ class MaxMinSolver {
   void sift_down(std::size_t at);
   bool settle_top();
 
+  bool begun_ = false;
   std::vector<std::uint64_t> capacity_;
   std::vector<Group> groups_;
   std::vector<std::uint64_t> fair_;  // per link: the level at which it freezes; kUnlimited: never

@@ -4,6 +4,7 @@
 #include <map>
 #include <random>
 
+#include "sim/network/maxmin/sparse_shares.hpp"
 #include "tests/sim/engine/bed.hpp"
 
 // The fluid engine against the plainest possible form of the same definition: at every event all
@@ -104,9 +105,22 @@ class PlainFluid {
   std::vector<PlainFlow> flows_;
 };
 
+/// So many flows on a link of their own that all flows share in components from the start, where
+/// else that depends on how many come to cross a link.
+void crowd(Bed& bed, std::vector<std::uint64_t>& capacities, std::vector<PlainFlow>& plain) {
+  const LinkId link = bed.link(1_GBps);
+  capacities.push_back((1_GBps).steps());
+  for (std::size_t i = 0; i <= maxmin::SparseShares::kMost; ++i) {
+    bed.flow(1_B, {link});
+    plain.push_back({work_of(1_B), 0, -1, {{link}}, 0});
+  }
+}
+
 /// A random system: `links` links, `flows` flows over 1 to 4 of them, some split, starts at random.
-void compare(std::uint64_t seed, std::size_t links, std::size_t flows, bool splits) {
+void compare_one(std::uint64_t seed, std::size_t links, std::size_t flows, bool splits,
+                 bool crowded) {
   CAPTURE(seed);
+  CAPTURE(crowded);
   std::mt19937_64 draw(seed);
   Bed bed;
   std::vector<std::uint64_t> capacities;
@@ -116,6 +130,7 @@ void compare(std::uint64_t seed, std::size_t links, std::size_t flows, bool spli
     capacities.push_back(rate.steps());
   }
   std::vector<PlainFlow> plain;
+  if (crowded) crowd(bed, capacities, plain);
   for (std::size_t i = 0; i < flows; ++i) {
     std::vector<LinkId> own;
     const std::size_t hops = 1 + draw() % 4;
@@ -135,6 +150,10 @@ void compare(std::uint64_t seed, std::size_t links, std::size_t flows, bool spli
   CHECK(bed.ends() == PlainFluid(capacities, plain).run());
 }
 
+void compare(std::uint64_t seed, std::size_t links, std::size_t flows, bool splits) {
+  for (const bool crowded : {false, true}) compare_one(seed, links, flows, splits, crowded);
+}
+
 }  // namespace
 
 TEST_CASE("the engine's shares equal those worked out from scratch at every event, to the bit") {
@@ -150,9 +169,11 @@ TEST_CASE("the same where links are twins until some flow tells them apart") {
     CAPTURE(seed);
     std::mt19937_64 draw(seed);
     Bed bed;
-    const std::size_t trunks = 3 + seed % 4;
+    const std::size_t trunks = 3 + seed / 2 % 4;
     for (std::size_t i = 0; i < 4 * trunks; ++i) bed.link(2_GBps);
+    std::vector<std::uint64_t> capacities(4 * trunks, (2_GBps).steps());
     std::vector<PlainFlow> plain;
+    if (seed % 2 == 1) crowd(bed, capacities, plain);
     for (std::size_t i = 0; i < 10 + seed % 30; ++i) {
       const bool late = draw() % 3 == 0;
       Route route;
@@ -171,7 +192,6 @@ TEST_CASE("the same where links are twins until some flow tells them apart") {
       bed.flow_on(size, route, TimePoint{Duration::picoseconds(start)});
       plain.push_back({work_of(size), start, -1, route.hops, 0});
     }
-    const std::vector<std::uint64_t> capacities(4 * trunks, (2_GBps).steps());
     CHECK(bed.ends() == PlainFluid(capacities, plain).run());
   }
 }
@@ -186,7 +206,7 @@ namespace {
 /// Flows between links close to each other on a ring of links, over a long time: components grow
 /// together and fall apart.
 void compare_on_ring(std::uint64_t seed, std::mt19937_64& draw, std::size_t links,
-                     std::size_t flows) {
+                     std::size_t flows, bool crowded) {
   Bed bed;
   std::vector<std::uint64_t> capacities;
   for (std::size_t i = 0; i < links; ++i) {
@@ -195,6 +215,7 @@ void compare_on_ring(std::uint64_t seed, std::mt19937_64& draw, std::size_t link
     capacities.push_back(rate.steps());
   }
   std::vector<PlainFlow> plain;
+  if (crowded) crowd(bed, capacities, plain);
   for (std::size_t i = 0; i < flows; ++i) {
     const auto first = static_cast<LinkId>(draw() % links);
     const auto near = static_cast<LinkId>((first + 1 + draw() % 5) % links);
@@ -213,19 +234,19 @@ void compare_on_ring(std::uint64_t seed, std::mt19937_64& draw, std::size_t link
 TEST_CASE("the same where a change reaches only part of a component, with shares of few steps") {
   // Rounded down, a share of a few steps is often equal to another or a step beside it: whoever
   // freezes what matters then.
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+  for (std::uint64_t seed = 0; seed < 120; ++seed) {
     CAPTURE(seed);
-    std::mt19937_64 draw(seed);
+    std::mt19937_64 draw(seed / 2);
     const std::size_t links = 30 + draw() % 60;
-    compare_on_ring(seed, draw, links, 2 * links);
+    compare_on_ring(seed / 2, draw, links, 2 * links, seed % 2 == 1);
   }
 }
 
 TEST_CASE("the same where large components merge") {
-  for (std::uint64_t seed = 0; seed < 5; ++seed) {
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
     CAPTURE(seed);
-    std::mt19937_64 draw(seed);
-    compare_on_ring(seed, draw, 200, 400 + draw() % 200);
+    std::mt19937_64 draw(seed / 2);
+    compare_on_ring(seed / 2, draw, 200, 400 + draw() % 200, seed % 2 == 1);
   }
 }
 
@@ -248,4 +269,32 @@ TEST_CASE("the same for an all-to-all through one switch, where every flow cross
     CHECK(bed.ends() == expected);
     CHECK(bed.result().solves > hosts * hosts / 2);  // ends really fall apart
   }
+}
+
+TEST_CASE("links told apart in the instant in which a flow leaves both") {
+  // Two flows over links 0 and 1 have 1 GB/s each until the first, of 1000 B, ends at 1 us. One
+  // over link 0 and a link of 0.5 GB/s follows it and takes 1 us for 500 B; meanwhile the other, of
+  // 3000 B, has 1.5 GB/s, and 2 GB/s for its last 500 B.
+  Network network;
+  for (const Rate rate : {2_GBps, 2_GBps, Rate::bytes_per_second(500'000'000)})
+    network.links.push_back({rate, {}, true});
+  const Route both{{{0}, {1}}, {}, 1};
+  const Route follower{{{0}, {2}}, {}, 1};
+  const auto transport = make_fluid_transport(network);
+  EventQueue queue;
+  transport->start(0, both, 1000_B, {}, false, queue);
+  transport->start(1, both, 3000_B, {}, false, queue);
+  std::map<TransferId, std::int64_t> ends;
+  while (!queue.empty()) {
+    queue.advance();
+    std::vector<TransferId> arrived;
+    for (Event event; queue.pop_now(event);) transport->handle(event, queue, arrived);
+    for (const TransferId id : arrived) {
+      ends[id] = queue.now().ps();
+      if (id == 0) transport->start(2, follower, 500_B, queue.now(), false, queue);
+    }
+    for (Event event; queue.pop_now(event);) transport->handle(event, queue, arrived);
+    transport->settle(queue);
+  }
+  CHECK(ends == std::map<TransferId, std::int64_t>{{0, 1'000'000}, {1, 2'250'000}, {2, 2'000'000}});
 }
