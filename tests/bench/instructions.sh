@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Counts the instructions of four fixed workloads under callgrind and compares them with
+# Counts the instructions of six fixed workloads under callgrind and compares them with
 # instructions.txt: a regression shows on a machine too noisy for a stopwatch.
 #
 #     tests/bench/instructions.sh [--record] PROGRAM
@@ -20,11 +20,16 @@ program=${1:?usage: tests/bench/instructions.sh [--record] PROGRAM}
 [[ -x "$program" ]] || { echo "instructions: $program is no program" >&2 && exit 2; }
 command -v valgrind >/dev/null || { echo "instructions: valgrind is not installed" >&2 && exit 77; }
 
-names=(ring_256_star all_to_all_48_tree ring_16384_folded step_4_gpus)
+names=(ring_256_star all_to_all_48_tree ring_16384_folded double_tree_128_gpus double_tree_512_star
+  step_4_gpus)
 ring_256_star=(collective all_reduce --cluster star --ranks 256 --algorithm ring --fold off)
 all_to_all_48_tree=(collective all_to_all --cluster fat-tree --ranks 48 --algorithm direct
   --skew "100 us" --seed 1 --fold off)
 ring_16384_folded=(collective all_reduce --cluster rail-optimised --nodes 2048 --algorithm ring)
+double_tree_128_gpus=(collective all_reduce --cluster rail-optimised --nodes 16 --algorithm
+  double_binary_tree --size 64M)
+double_tree_512_star=(collective all_reduce --cluster star --ranks 512 --algorithm
+  double_binary_tree --size 64M)
 step_4_gpus=(run pipeline-1f1b --fidelity all --fold off)
 
 scratch=$(mktemp -d)

@@ -6,6 +6,8 @@
 
 #include "sim/base/check.hpp"
 #include "sim/engine/engine.hpp"
+#include "sim/symmetry/branches/branch_engine.hpp"
+#include "sim/symmetry/branches/branch_plan.hpp"
 #include "sim/symmetry/branches/branch_schedule.hpp"
 
 namespace lockstep::fold {
@@ -49,22 +51,40 @@ struct BranchState {
   std::vector<Waiting> waiting{};
 };
 
+/// Branches of a kind: what they replay, with a plan where they are plain enough.
+struct BranchKind {
+  BranchWorkload workload;
+  std::optional<BranchPlan> plan;
+};
+
 /// What some branches have met so far, and its engine.
 class BranchHistory final : public ExternalMember {
+  /// Does it with the engine that there is.
+  template <typename Use>
+  auto with(Use use) const {
+    return planned_ ? use(*planned_) : use(*engine_);
+  }
+
  public:
-  explicit BranchHistory(const BranchWorkload& of, NetworkModel model)
-      : of_{of},
-        engine_{std::make_unique<Engine>(of.network, of.workload, model, *this, of.attachment)} {}
+  BranchHistory(const BranchKind& of, NetworkModel model) : of_{of.workload} {
+    if (of.plan) {
+      planned_ = std::make_unique<BranchEngine>(*of.plan, *this);
+    } else {
+      engine_ = std::make_unique<Engine>(of_.network, of_.workload, model, *this, of_.attachment);
+    }
+  }
   BranchHistory(const BranchHistory& other)
-      : ExternalMember{},
-        of_{other.of_},
-        engine_{std::make_unique<Engine>(*other.engine_, *this)},
-        next_name_{other.next_name_},
-        awaited_{other.awaited_} {}
+      : ExternalMember{}, of_{other.of_}, next_name_{other.next_name_}, awaited_{other.awaited_} {
+    if (other.planned_) {
+      planned_ = std::make_unique<BranchEngine>(*other.planned_, *this);
+    } else {
+      engine_ = std::make_unique<Engine>(*other.engine_, *this);
+    }
+  }
   BranchHistory& operator=(const BranchHistory&) = delete;
   ~BranchHistory() override = default;
 
-  void begun(std::uint32_t name) override { find(name)->begun = engine_->now(); }
+  void begun(std::uint32_t name) override { find(name)->begun = now(); }
   void done(std::uint32_t name) override {
     done_.push_back(name);
     const auto at = find(name);
@@ -72,7 +92,19 @@ class BranchHistory final : public ExternalMember {
     awaited_.pop_back();
   }
 
-  [[nodiscard]] const Engine& engine() const { return *engine_; }
+  [[nodiscard]] bool has_ended(std::uint32_t member) const {
+    return with([member](const auto& engine) { return engine.has_ended(member); });
+  }
+  struct Outcome {
+    std::vector<TimePoint> ends;  // per member
+    std::uint64_t transfers = 0;
+    std::uint64_t solves = 0;
+  };
+  [[nodiscard]] Outcome outcome() const {
+    if (planned_) return {planned_->ends(), planned_->transfers(), planned_->solves()};
+    ReplayResult result = engine_->result();
+    return {std::move(result.call_ends.front()), result.transfers, result.solves};
+  }
   /// What was posted under these names is through; the reader clears them.
   [[nodiscard]] std::vector<std::uint32_t>& done_names() { return done_; }
 
@@ -80,7 +112,7 @@ class BranchHistory final : public ExternalMember {
   /// takes at least its time alone from when its ends meet. Empty if nothing will be.
   [[nodiscard]] std::optional<TimePoint> earliest_done() const {
     if (awaited_.empty()) return std::nullopt;
-    const auto next = engine_->next();
+    const auto next = this->next();
     if (!next) return std::nullopt;
     std::optional<TimePoint> earliest;
     for (const Awaited& each : awaited_) {
@@ -93,17 +125,17 @@ class BranchHistory final : public ExternalMember {
   /// Everything before `at`, and the instant itself once.
   void advance_to(TimePoint at) {
     advance_before(at);
-    if (engine_->next() == at) engine_->advance();
+    if (next() == at) advance();
   }
   /// Does what was left undone because no attachment could learn of it: all before `at`, and what
   /// of that instant comes before the attachments' posts.
   void catch_up(TimePoint at) {
     advance_before(at);
-    if (engine_->now() < at && engine_->next() == at) engine_->advance();
+    if (now() < at && next() == at) advance();
     LOCKSTEP_CHECK(done_.empty());
   }
   void finish() {
-    while (engine_->advance()) {
+    while (advance()) {
     }
     LOCKSTEP_CHECK(done_.empty());
   }
@@ -116,7 +148,7 @@ class BranchHistory final : public ExternalMember {
       post.repeats = false;
       post.place = next_name_++;
       awaited_.push_back({post.place, of_.least_time(each.channel, Bytes{post.bytes}), {}});
-      engine_->post_at(at, each.member, each.channel, post);
+      with([&](auto& engine) { engine.post_at(at, each.member, each.channel, post); });
     }
     return first;
   }
@@ -133,9 +165,20 @@ class BranchHistory final : public ExternalMember {
     std::optional<TimePoint> begun;
   };
 
+  [[nodiscard]] TimePoint now() const {
+    return with([](const auto& engine) { return engine.now(); });
+  }
+  [[nodiscard]] std::optional<TimePoint> next() const {
+    return with([](const auto& engine) { return engine.next(); });
+  }
+  bool advance() {
+    return with([](auto& engine) { return engine.advance(); });
+  }
   void advance_before(TimePoint at) {
-    for (auto next = engine_->next(); next && *next < at; next = engine_->next())
-      engine_->advance();
+    const auto all = [at](auto& engine) {
+      for (auto next = engine.next(); next && *next < at; next = engine.next()) engine.advance();
+    };
+    with(all);
     LOCKSTEP_CHECK(done_.empty());
   }
   [[nodiscard]] std::vector<Awaited>::iterator find(std::uint32_t name) {
@@ -146,6 +189,8 @@ class BranchHistory final : public ExternalMember {
   }
 
   const BranchWorkload& of_;
+  // One of the two:
+  std::unique_ptr<BranchEngine> planned_;
   std::unique_ptr<Engine> engine_;
   std::vector<std::uint32_t> done_;
   std::uint32_t next_name_ = 0;
@@ -156,10 +201,11 @@ class Replay final : public ExternalTransport {
  public:
   Replay(const Quotient& quotient, const Branches& branches, NetworkModel model)
       : quotient_{quotient}, branches_{branches}, states_(branches.all.size()) {
-    for (const std::uint32_t first : branches.first_of_kind)
-      workloads_.push_back(make_branch_workload(quotient, branches.all[first]));
-    for (const BranchWorkload& workload : workloads_)
-      add(std::make_unique<BranchHistory>(workload, model));
+    for (const std::uint32_t first : branches.first_of_kind) {
+      kinds_.push_back({make_branch_workload(quotient, branches.all[first]), {}});
+      kinds_.back().plan = make_branch_plan(kinds_.back().workload, model);
+    }
+    for (const BranchKind& kind : kinds_) add(std::make_unique<BranchHistory>(kind, model));
     for (std::uint32_t i = 0; i < branches.all.size(); ++i)
       put(i, *histories_[branches.all[i].kind]);
     trunk_ = quotient.workload;
@@ -343,14 +389,14 @@ class Replay final : public ExternalTransport {
       out.ends[m] = trunk.call_ends.front()[rank];
     }
     for (const auto& history : histories_) {
-      const ReplayResult own = history->engine().result();
+      const BranchHistory::Outcome own = history->outcome();
       out.transfers += own.transfers;
       out.solves += own.solves;
       for (const std::uint32_t id : history->branches) {
         const std::vector<std::uint32_t>& inside = branches_.all[id].members;
         for (std::uint32_t i = 0; i < inside.size(); ++i) {
-          if (!history->engine().has_ended(i)) return std::nullopt;
-          out.ends[inside[i]] = own.call_ends.front()[i];
+          if (!history->has_ended(i)) return std::nullopt;
+          out.ends[inside[i]] = own.ends[i];
         }
       }
     }
@@ -359,7 +405,7 @@ class Replay final : public ExternalTransport {
 
   const Quotient& quotient_;
   const Branches& branches_;
-  std::vector<BranchWorkload> workloads_;  // per kind
+  std::vector<BranchKind> kinds_;
   std::vector<std::unique_ptr<BranchHistory>> histories_;
   std::vector<BranchState> states_;      // per branch
   Workload trunk_;                       // what is in no branch

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <array>
 #include <map>
 #include <memory>
 #include <random>
@@ -216,15 +217,18 @@ struct Tree {
   std::vector<Message> messages;       // between its own numbers
   std::vector<ScheduleStepRef> waits;  // of all
   Duration late{};                     // when the last one starts
+  bool ports = false;                  // of members, which all of a member's messages share
 };
 
-Tree draw_tree(int lanes, int steps, Draws& draws) {
+/// `plain`: nothing that an engine of small states would leave to the large one.
+Tree draw_tree(int lanes, int steps, bool plain, Draws& draws) {
   Tree out;
+  out.ports = draws.below(2) == 0;
   const int members = 1 + draws.below(4);
   for (int i = 0; i < members; ++i)
     out.edges.push_back({draws.below(2) * draws.below(i + 1), draws.of({1_GBps, 2_GBps, 4_GBps}),
                          draws.of({1_GBps, 4_GBps}), draws.of({1_ps, 1_ns, 1_us, 2_us}),
-                         draws.below(4) == 0});
+                         draws.below(4) == 0 && !plain});
   for (int i = 0; i < 3 * members; ++i) {
     const int below = (i < members ? i : draws.below(members)) + 1;
     const int above = out.edges[static_cast<std::size_t>(below - 1)].above;
@@ -233,6 +237,7 @@ Tree draw_tree(int lanes, int steps, Draws& draws) {
                             draws.below(steps), draws.of<std::int64_t>({0, 1, 1000, 3001, 20'000}),
                             draws.of({Combine::copy, Combine::reduce})});
   }
+  if (plain) return out;
   for (int lane = 1; lane < lanes; ++lane)
     if (draws.below(2) == 0) out.waits.push_back({lane, draws.below(steps)});
   if (draws.below(4) == 0) out.late = draws.of({1_us, 7_us});
@@ -241,11 +246,18 @@ Tree draw_tree(int lanes, int steps, Draws& draws) {
 
 void hang(Shape& shape, int attachment, const Tree& tree, const Endpoint& endpoint) {
   std::vector<int> ranks{attachment};
+  std::vector<std::array<LinkId, 2>> ports{{shape.add_link(2_GBps), shape.add_link(2_GBps)}};
   for (const Tree::Edge& edge : tree.edges) {
     ranks.push_back(shape.add_rank(endpoint));
+    ports.push_back({shape.add_link(edge.up), shape.add_link(edge.down)});
     const int above = ranks[static_cast<std::size_t>(edge.above)];
     for (const bool down : {true, false}) {
       std::vector<Hop> hops{{shape.add_link(down ? edge.down : edge.up)}};
+      if (tree.ports) {
+        const auto& from = down ? ports[static_cast<std::size_t>(edge.above)] : ports.back();
+        const auto& to = down ? ports.back() : ports[static_cast<std::size_t>(edge.above)];
+        hops = {{from[0]}, {to[1]}};
+      }
       for (int part = 0; part < 2 && edge.split; ++part)
         hops.push_back({shape.add_link(1_GBps), kWeightUnit / 2});
       shape.join(down ? above : ranks.back(), down ? ranks.back() : above, std::move(hops),
@@ -267,12 +279,14 @@ Shape draw_shape(Draws& draws) {
   Shape out;
   const int lanes = 1 + draws.below(3);
   const int steps = 1 + draws.below(4);
+  const bool plain = draws.below(2) == 0;
   const int count = 4 * (1 + draws.below(3));
   Endpoint endpoint;
   if (draws.below(2) == 0) endpoint.reduce_rate = draws.of({1_GBps, 5_GBps, 4000_GBps});
   std::vector<std::vector<Tree>> kinds(static_cast<std::size_t>(1 + draws.below(2)));
   for (std::vector<Tree>& trees : kinds)
-    for (int i = draws.below(3); i >= 0; --i) trees.push_back(draw_tree(lanes, steps, draws));
+    for (int i = draws.below(3); i >= 0; --i)
+      trees.push_back(draw_tree(lanes, steps, plain, draws));
   std::vector<int> attachments;
   std::vector<LinkId> ports;
   for (int i = 0; i < count; ++i) {
