@@ -151,6 +151,7 @@ void Engine::do_all_work() {
 
 /// When the sender's software lets go of its next message.
 TimePoint Engine::issue_time(EndpointId from) {
+  if (!issue_in_order_) return queue_.now();  // no software takes time
   const Duration overhead = network_->endpoints[from].message_overhead;
   if (overhead == Duration{}) return queue_.now();
   TimePoint& free = ports_[from].send_free;
@@ -171,7 +172,7 @@ void Engine::bind(TransferId id) {
 void Engine::post_bound(TransferId id, std::uint8_t end) {
   Transfer& transfer = transfers_[id];
   transfer.posted |= end;
-  if (end == Transfer::kSender) {
+  if (end == Transfer::kSender && issue_in_order_) {
     transfer.order = next_order_++;
     transfer.instant = instant_;
   }

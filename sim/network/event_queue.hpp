@@ -36,10 +36,10 @@ template <typename Kind>
 }
 
 /// Events by (time, order of pushing), for a clock that never goes back: a radix heap. An event
-/// sits in the bucket of the highest bit in which its time differs from the clock; when the clock
-/// moves on, the first bucket in use is distributed over lower ones, in order, so that equal times
-/// always share a bucket and keep their order. Amortised O(log(time span)) sequential moves an
-/// event, without comparisons of distant memory. Copyable.
+/// sits in the bucket of the highest octal digit in which its time differs from the clock, and of
+/// what that digit is; when the clock moves on, the first bucket in use is distributed over lower
+/// ones, in order, so that equal times always share a bucket and keep their order. Amortised
+/// O(log(time span)) sequential moves an event, without comparisons of distant memory. Copyable.
 class EventQueue {
  public:
   /// Throws InternalError for a time before `now()`.
@@ -56,8 +56,7 @@ class EventQueue {
   [[nodiscard]] std::optional<TimePoint> next() const {
     if (size_ == 0) return std::nullopt;
     if (has_now()) return now();
-    const std::uint64_t later = used_ & ~std::uint64_t{1};
-    const auto& bucket = buckets_[static_cast<std::size_t>(std::countr_zero(later))];
+    const auto& bucket = buckets_[first_used()];
     std::int64_t earliest = bucket.front().at_ps;
     for (const Event& event : bucket) earliest = std::min(earliest, event.at_ps);
     return TimePoint{Duration::picoseconds(earliest)};
@@ -68,9 +67,8 @@ class EventQueue {
     if (cursor_ < buckets_[0].size()) return;
     buckets_[0].clear();
     cursor_ = 0;
-    used_ &= ~std::uint64_t{1};
-    LOCKSTEP_CHECK(used_ != 0);
-    deal_out(static_cast<std::size_t>(std::countr_zero(used_)));
+    LOCKSTEP_CHECK(size_ > 0);
+    deal_out(first_used());
   }
 
   /// Whether the present instant has events left.
@@ -85,13 +83,33 @@ class EventQueue {
   }
 
  private:
-  static constexpr std::size_t kBuckets = 64;
+  static constexpr std::size_t kDigitBits = 3;
+  static constexpr std::size_t kDigits = 1U << kDigitBits;
+  // A time has at most 63 bits; the first bucket is that of the present instant.
+  static constexpr std::size_t kBuckets = 1 + 63 / kDigitBits * kDigits;
+  static constexpr std::size_t kWordBits = 64;
+
+  [[nodiscard]] std::size_t bucket_of(std::int64_t at_ps) const {
+    const auto differing = static_cast<std::uint64_t>(at_ps ^ now_ps_);
+    if (differing == 0) return 0;
+    const std::size_t digit =
+        (static_cast<std::size_t>(std::bit_width(differing)) - 1) / kDigitBits;
+    const auto value = static_cast<std::size_t>(at_ps >> (digit * kDigitBits)) % kDigits;
+    return 1 + digit * kDigits + value;
+  }
 
   void put(const Event& event) {
-    const auto differing = static_cast<std::uint64_t>(event.at_ps ^ now_ps_);
-    const auto bucket = static_cast<std::size_t>(std::bit_width(differing));
+    const std::size_t bucket = bucket_of(event.at_ps);
     buckets_[bucket].push_back(event);
-    used_ |= std::uint64_t{1} << bucket;
+    used_[bucket / kWordBits] |= std::uint64_t{1} << bucket % kWordBits;
+  }
+
+  /// The first bucket after that of the present instant that holds something.
+  [[nodiscard]] std::size_t first_used() const {
+    std::uint64_t word = used_[0] & ~std::uint64_t{1};
+    std::size_t at = 0;
+    while (word == 0) word = used_[++at];
+    return at * kWordBits + static_cast<std::size_t>(std::countr_zero(word));
   }
 
   void deal_out(std::size_t bucket) {
@@ -100,15 +118,14 @@ class EventQueue {
     for (const Event& event : from)
       if (event.at_ps < earliest) earliest = event.at_ps;
     now_ps_ = earliest;
-    used_ &= ~(std::uint64_t{1} << bucket);
+    used_[bucket / kWordBits] &= ~(std::uint64_t{1} << bucket % kWordBits);
     for (const Event& event : from) put(event);
     from.clear();
   }
 
-  // A time has at most 63 bits, so the highest bucket is 63.
   std::array<std::vector<Event>, kBuckets> buckets_;
-  std::uint64_t used_ = 0;  // which buckets hold something
-  std::size_t cursor_ = 0;  // next unread event of bucket 0
+  std::array<std::uint64_t, kBuckets / kWordBits + 1> used_{};  // which buckets hold something
+  std::size_t cursor_ = 0;                                      // next unread event of bucket 0
   std::size_t size_ = 0;
   std::int64_t now_ps_ = 0;
 };

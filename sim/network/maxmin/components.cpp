@@ -332,11 +332,11 @@ void FluidTransport::gather(LinkId seed, Component& component) {
 }
 
 void FluidTransport::spread(FlowId id, Component& component) {
-  Flow& flow = flows_.flow(id);
-  if (flow.visit == visit_) return;
-  flow.visit = visit_;
+  if (flow_visited_.size() <= id) flow_visited_.resize(flows_.size(), 0);
+  if (flow_visited_[id] == visit_) return;
+  flow_visited_[id] = visit_;
   ++component.flows;
-  for (const FlowHop& hop : flows_.hops(flow)) {
+  for (const FlowHop& hop : flows_.hops(flows_.flow(id))) {
     if (visited_[hop.link] == visit_) continue;
     visited_[hop.link] = visit_;
     component.links.push_back(hop.link);

@@ -7,6 +7,12 @@
 
 namespace lockstep::maxmin {
 
+namespace {
+
+constexpr std::uint32_t kMostHops = (1U << 26U) - 1;  // as many as Flow has bits for
+
+}  // namespace
+
 FlowTable::FlowTable(std::size_t links) : users_(links, 0) {}
 
 void FlowTable::begin_lists() {
@@ -33,6 +39,7 @@ FlowId FlowTable::create(TransferId transfer, std::span<const Hop> hops) {
   if (free_flows_.empty()) {
     id = static_cast<FlowId>(flows_.size());
     flows_.emplace_back();
+    latency_.emplace_back();
     group_.push_back(kNone);
   } else {
     id = free_flows_.back();
@@ -41,7 +48,8 @@ FlowId FlowTable::create(TransferId transfer, std::span<const Hop> hops) {
   const auto count = static_cast<std::uint32_t>(hops.size());
   Flow& flow = flows_[id];
   flow.transfer = transfer;
-  flow.hop_count = count;
+  LOCKSTEP_CHECK(count <= kMostHops);
+  flow.hop_count = count & kMostHops;
   flow.first_hop = take_hops(count);
   group_[id] = kNone;
   flow.rate = 0;
@@ -100,7 +108,8 @@ void FlowTable::add_hop(FlowId id, LinkId known, LinkId added) {
   }
   free_hops_[flow.hop_count].push_back(flow.first_hop);
   flow.first_hop = first;
-  ++flow.hop_count;
+  LOCKSTEP_CHECK(flow.hop_count < kMostHops);
+  flow.hop_count = (flow.hop_count + 1U) & kMostHops;
 }
 
 bool FlowTable::crosses(FlowId id, LinkId link) const {

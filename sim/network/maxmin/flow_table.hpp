@@ -28,22 +28,23 @@ struct Crossing {
   LinkId other = kNone;
 };
 
-struct Flow {
+/// A line of the cache.
+struct alignas(64) Flow {
   enum class State : std::uint8_t { gone, travelling, joining, alone, sharing };
 
-  Int128 size = 0;            // of the whole transfer, as work
   Int128 work = 0;            // alone: left at since_ps; in a group: the service at which it ends
   std::int64_t since_ps = 0;  // alone
   std::uint64_t rate = 0;     // alone, in rate steps
+  std::int64_t event_ps = 0;  // of SparseShares: when a look at it is queued, its end at the latest
+  std::int64_t bytes = 0;     // of the whole transfer
   TransferId transfer = 0;
   std::uint32_t first_hop = 0;
-  std::uint32_t hop_count = 0;
   std::uint32_t version = 0;
-  std::uint32_t visit = 0;  // last rebuilding of a component that met it
-  State state = State::travelling;
-  bool keep = false;   // stays when it has arrived, to set out again
-  bool eager = false;  // takes its latency after its last byte has left, and announces that
-  Duration latency;
+  std::uint32_t hop_count : 26 = 0;
+  bool ends_later : 1 = false;  // than at event_ps
+  State state : 3 = State::travelling;
+  bool keep : 1 = false;   // stays when it has arrived, to set out again
+  bool eager : 1 = false;  // takes its latency after its last byte has left, and announces that
 };
 
 /// Flows, the links they cross, and for every link the flows on it. Indices only, so it copies.
@@ -66,6 +67,8 @@ class FlowTable {
   void attach(FlowId id);  // puts it on its links
   void detach(FlowId id);
 
+  /// What the flow's transfer takes besides.
+  [[nodiscard]] Duration& latency(FlowId id) { return latency_[id]; }
   [[nodiscard]] Flow& flow(FlowId id) { return flows_[id]; }
   [[nodiscard]] const Flow& flow(FlowId id) const { return flows_[id]; }
   [[nodiscard]] std::span<FlowHop> hops(const Flow& flow) {
@@ -107,7 +110,8 @@ class FlowTable {
   void swap(LinkId link, std::uint32_t a, std::uint32_t b);
 
   std::vector<Flow> flows_;
-  std::vector<LinkId> group_;  // per flow: asked for far more often than the rest
+  std::vector<Duration> latency_;  // per flow
+  std::vector<LinkId> group_;      // per flow: asked for far more often than the rest
   std::vector<FlowId> free_flows_;
   std::vector<FlowHop> hops_;
   std::vector<std::vector<std::uint32_t>> free_hops_;  // by count

@@ -44,8 +44,8 @@ std::uint32_t FluidTransport::start(TransferId transfer, const Route& route, Byt
       component.whole = true;
     }
   Flow& flow = flows_.flow(id);
-  flow.size = route.hops.empty() ? 0 : work_of(size);
-  flow.latency = route.latency;
+  flow.bytes = route.hops.empty() ? 0 : size.count();
+  flows_.latency(id) = route.latency;
   flow.keep = keep;
   flow.eager = eager_;
   start_again(id, at, queue);
@@ -61,10 +61,10 @@ void FluidTransport::start_eager(TransferId transfer, const Route& route, Bytes 
 
 void FluidTransport::start_again(std::uint32_t kept, TimePoint at, EventQueue& queue) {
   Flow& flow = flows_.flow(kept);
-  flow.work = flow.size;
+  flow.work = work_of(Bytes{flow.bytes});
   flow.state = Flow::State::travelling;
-  const auto kind = flow.size == 0 ? TransportEvent::delivered : TransportEvent::arrive;
-  const Duration before = flow.eager ? Duration{} : flow.latency;
+  const auto kind = flow.bytes == 0 ? TransportEvent::delivered : TransportEvent::arrive;
+  const Duration before = flow.eager ? Duration{} : flows_.latency(kept);
   queue.push(make_event(kind, kept, at + before, flow.version));
 }
 
@@ -205,7 +205,7 @@ void FluidTransport::deliver(FlowId id, EventQueue& queue, std::vector<TransferI
   if (flow.eager) {  // on its way still, but off its links
     flow.eager = false;
     queue.push(make_event(TransportEvent::left, flow.transfer, queue.now()));
-    queue.push(make_event(TransportEvent::delivered, id, queue.now() + flow.latency));
+    queue.push(make_event(TransportEvent::delivered, id, queue.now() + flows_.latency(id)));
     return;
   }
   arrived.push_back(flow.transfer);

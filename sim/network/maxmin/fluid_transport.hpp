@@ -71,6 +71,7 @@ class FluidTransport final : public Transport {
   void end_sparse(FlowId id, EventQueue& queue, std::vector<TransferId>& arrived);
   void settle_sparse(EventQueue& queue);
   [[nodiscard]] bool join_sparse(EventQueue& queue);
+  void queue_end(FlowId id, TimePoint end, EventQueue& queue);
   void give_rate(FlowId id, std::uint64_t rate, EventQueue& queue);
   void follow_sparse(const LinkTwins::Parting& parting);
   void add_sparse_hop(FlowId id, const LinkTwins::Parting& parting);
@@ -124,12 +125,13 @@ class FluidTransport final : public Transport {
   std::vector<FlowId> ended_;
   std::vector<std::size_t> equal_ends_;
   std::vector<Hop> own_hops_;
-  std::vector<Hop> spoken_hops_;  // of the links that stand for their twins
-  std::uint32_t visit_ = 0;       // marks links and flows while a component is rebuilt
-  std::vector<std::uint32_t> visited_;
-  std::vector<LinkId> rebuilt_;   // of the component that is rebuilt
-  std::vector<LinkId> changed_;   // in that
-  std::vector<bool> is_changed_;  // per link
+  std::vector<Hop> spoken_hops_;             // of the links that stand for their twins
+  std::uint32_t visit_ = 0;                  // marks links and flows while a component is rebuilt
+  std::vector<std::uint32_t> visited_;       // per link
+  std::vector<std::uint32_t> flow_visited_;  // per flow
+  std::vector<LinkId> rebuilt_;              // of the component that is rebuilt
+  std::vector<LinkId> changed_;              // in that
+  std::vector<bool> is_changed_;             // per link
   std::size_t first_cap_link_;
   bool eager_ = false;  // the flow that is starting
   std::uint64_t solves_ = 0;

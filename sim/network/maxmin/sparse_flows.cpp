@@ -7,8 +7,13 @@ namespace lockstep::maxmin {
 // for what follows, so that flows may go over to components at any instant, for good.
 
 void FluidTransport::end_sparse(FlowId id, EventQueue& queue, std::vector<TransferId>& arrived) {
-  sparse_shares_.detach(flows_, id);
   Flow& flow = flows_.flow(id);
+  if (flow.ends_later) {
+    const TimePoint since{Duration::picoseconds(flow.since_ps)};
+    queue_end(id, since + time_for(flow.work, flow.rate), queue);
+    return;
+  }
+  sparse_shares_.detach(flows_, id);
   flow.state = Flow::State::travelling;
   flow.rate = 0;
   deliver(id, queue, arrived);
@@ -53,17 +58,28 @@ bool FluidTransport::join_sparse(EventQueue& queue) {
   return true;
 }
 
+/// Of a flow that becomes slower the queued event stays, and finds out when it does end.
 void FluidTransport::give_rate(FlowId id, std::uint64_t rate, EventQueue& queue) {
   Flow& flow = flows_.flow(id);
   const std::int64_t now_ps = queue.now().ps();
-  if (flow.rate != 0) {
-    flow.work -= static_cast<Int128>(flow.rate) * (now_ps - flow.since_ps);
-    flow.version = (flow.version + 1) & kVersionMask;
-  }
+  const bool queued = flow.rate != 0;
+  if (queued) flow.work -= static_cast<Int128>(flow.rate) * (now_ps - flow.since_ps);
   flow.since_ps = now_ps;
   flow.rate = rate;
-  queue.push(
-      make_event(TransportEvent::flow_ends, id, queue.now() + time_alone(flow), flow.version));
+  const TimePoint end = queue.now() + time_alone(flow);
+  if (queued && end.ps() >= flow.event_ps) {
+    flow.ends_later = end.ps() > flow.event_ps;
+    return;
+  }
+  if (queued) flow.version = (flow.version + 1) & kVersionMask;
+  queue_end(id, end, queue);
+}
+
+void FluidTransport::queue_end(FlowId id, TimePoint end, EventQueue& queue) {
+  Flow& flow = flows_.flow(id);
+  flow.event_ps = end.ps();
+  flow.ends_later = false;
+  queue.push(make_event(TransportEvent::flow_ends, id, end, flow.version));
 }
 
 void FluidTransport::follow_sparse(const LinkTwins::Parting& parting) {
