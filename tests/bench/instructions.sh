@@ -30,7 +30,7 @@ double_tree_128_gpus=(collective all_reduce --cluster rail-optimised --nodes 16 
   double_binary_tree --size 64M)
 double_tree_512_star=(collective all_reduce --cluster star --ranks 512 --algorithm
   double_binary_tree --size 64M)
-step_4_gpus=(run pipeline-1f1b --fidelity all --fold off)
+step_4_gpus=(run pipeline-1f1b --fidelity all --fold off --suggest 0)
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
