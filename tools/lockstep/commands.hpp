@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/lockstep/command_parser.hpp"
+#include "tools/lockstep/parser/command_parser.hpp"
 
 /// One function per subcommand, in a file of its own: it adds the command's options to the parser
 /// and what to do once they are read. They throw UsageError, Refusal, ConfigError or IoError.

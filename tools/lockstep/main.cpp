@@ -10,8 +10,8 @@
 #include "sim/base/check.hpp"
 #include "sim/config/config_error.hpp"
 #include "tools/lockstep/command_line.hpp"
-#include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/malloc_tuning.hpp"
+#include "tools/lockstep/output/errors.hpp"
 #include "tools/lockstep/output/terminal.hpp"
 
 namespace {

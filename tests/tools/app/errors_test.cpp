@@ -12,7 +12,7 @@
 #include "strategies/verification/shrink/shrink.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/step/memory_changes.hpp"
-#include "tools/lockstep/errors.hpp"
+#include "tools/lockstep/output/errors.hpp"
 #include "topologies/failures/link_changes.hpp"
 #include "topologies/graph/parameters.hpp"
 #include "topologies/import/import.hpp"

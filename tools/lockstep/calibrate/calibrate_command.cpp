@@ -9,14 +9,14 @@
 #include "tools/app/calibrate/calibration_document.hpp"
 #include "tools/app/calibrate/device_calibrate.hpp"
 #include "tools/app/write_file.hpp"
-#include "tools/lockstep/backend_option.hpp"
 #include "tools/lockstep/calibrate/calibrate_render.hpp"
 #include "tools/lockstep/calibrate/device_render.hpp"
-#include "tools/lockstep/command_parser.hpp"
 #include "tools/lockstep/commands.hpp"
-#include "tools/lockstep/errors.hpp"
-#include "tools/lockstep/format_option.hpp"
-#include "tools/lockstep/number_option.hpp"
+#include "tools/lockstep/options/backend_option.hpp"
+#include "tools/lockstep/options/format_option.hpp"
+#include "tools/lockstep/options/number_option.hpp"
+#include "tools/lockstep/output/errors.hpp"
+#include "tools/lockstep/parser/command_parser.hpp"
 
 namespace lockstep::cli {
 

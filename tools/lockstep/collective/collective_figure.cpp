@@ -10,7 +10,7 @@
 
 #include "tools/figures/bar_figure.hpp"
 #include "tools/figures/curve_text.hpp"
-#include "tools/lockstep/errors.hpp"
+#include "tools/lockstep/output/errors.hpp"
 
 namespace lockstep::cli {
 

@@ -1,7 +1,7 @@
 #include "tools/lockstep/collective/collective_options.hpp"
 
-#include "tools/lockstep/command_parser.hpp"
-#include "tools/lockstep/number_option.hpp"
+#include "tools/lockstep/options/number_option.hpp"
+#include "tools/lockstep/parser/command_parser.hpp"
 
 namespace lockstep::cli {
 

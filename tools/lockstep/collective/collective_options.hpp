@@ -2,8 +2,8 @@
 
 #include "tools/app/collective/candidates.hpp"
 #include "tools/app/collective/nccl_choice.hpp"
-#include "tools/lockstep/command_parser.hpp"
 #include "tools/lockstep/output/app.hpp"
+#include "tools/lockstep/parser/command_parser.hpp"
 
 /// Options of `lockstep collective` that fill parts of its request, which must outlive the command.
 namespace lockstep::cli {

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "sim/config/did_you_mean.hpp"
-#include "tools/lockstep/command_parser.hpp"
-#include "tools/lockstep/errors.hpp"
+#include "tools/lockstep/output/errors.hpp"
+#include "tools/lockstep/parser/command_parser.hpp"
 
 namespace lockstep::cli {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "tools/app/collective/rank_settings.hpp"
-#include "tools/lockstep/command_parser.hpp"
+#include "tools/lockstep/parser/command_parser.hpp"
 
 namespace lockstep::cli {
 

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "tools/lockstep/command_info.hpp"
 #include "tools/lockstep/completion/candidates.hpp"
+#include "tools/lockstep/parser/command_info.hpp"
 
 namespace lockstep::cli {
 

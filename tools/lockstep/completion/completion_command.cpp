@@ -3,12 +3,12 @@
 #include <memory>
 #include <string>
 
-#include "tools/lockstep/command_parser.hpp"
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/completion/complete.hpp"
 #include "tools/lockstep/completion/scripts.hpp"
-#include "tools/lockstep/errors.hpp"
+#include "tools/lockstep/output/errors.hpp"
 #include "tools/lockstep/output/output.hpp"
+#include "tools/lockstep/parser/command_parser.hpp"
 
 namespace lockstep::cli {
 

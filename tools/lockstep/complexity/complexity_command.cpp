@@ -12,16 +12,16 @@
 #include "tools/app/collective/candidates.hpp"
 #include "tools/app/collective/root.hpp"
 #include "tools/figures/curve_text.hpp"
-#include "tools/lockstep/cluster_options.hpp"
-#include "tools/lockstep/command_parser.hpp"
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/complexity/complexity_render.hpp"
-#include "tools/lockstep/errors.hpp"
-#include "tools/lockstep/format_option.hpp"
-#include "tools/lockstep/number_option.hpp"
+#include "tools/lockstep/options/cluster_options.hpp"
+#include "tools/lockstep/options/format_option.hpp"
+#include "tools/lockstep/options/number_option.hpp"
+#include "tools/lockstep/options/sizes.hpp"
+#include "tools/lockstep/output/errors.hpp"
+#include "tools/lockstep/output/progress.hpp"
+#include "tools/lockstep/parser/command_parser.hpp"
 #include "tools/lockstep/plot/figure_file.hpp"
-#include "tools/lockstep/progress.hpp"
-#include "tools/lockstep/sizes.hpp"
 
 namespace lockstep::cli {
 

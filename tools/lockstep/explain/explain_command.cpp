@@ -8,14 +8,14 @@
 #include "strategies/collectives/registry/spec.hpp"
 #include "tools/app/collective/candidates.hpp"
 #include "tools/app/collective/root.hpp"
-#include "tools/lockstep/cluster_options.hpp"
-#include "tools/lockstep/command_parser.hpp"
 #include "tools/lockstep/commands.hpp"
-#include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/explain/explain_render.hpp"
-#include "tools/lockstep/format_option.hpp"
-#include "tools/lockstep/number_option.hpp"
-#include "tools/lockstep/sizes.hpp"
+#include "tools/lockstep/options/cluster_options.hpp"
+#include "tools/lockstep/options/format_option.hpp"
+#include "tools/lockstep/options/number_option.hpp"
+#include "tools/lockstep/options/sizes.hpp"
+#include "tools/lockstep/output/errors.hpp"
+#include "tools/lockstep/parser/command_parser.hpp"
 
 namespace lockstep::cli {
 

@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "sim/config/did_you_mean.hpp"
-#include "tools/lockstep/command_parser.hpp"
 #include "tools/lockstep/commands.hpp"
-#include "tools/lockstep/errors.hpp"
-#include "tools/lockstep/format_option.hpp"
 #include "tools/lockstep/help/words.hpp"
-#include "tools/lockstep/help_text.hpp"
+#include "tools/lockstep/options/format_option.hpp"
+#include "tools/lockstep/output/errors.hpp"
 #include "tools/lockstep/output/output.hpp"
 #include "tools/lockstep/output/text_width.hpp"
+#include "tools/lockstep/parser/command_parser.hpp"
+#include "tools/lockstep/parser/help_text.hpp"
 
 namespace lockstep::cli {
 

@@ -8,7 +8,7 @@
 #include "strategies/models/files/model_file.hpp"
 #include "strategies/scenario/scenario.hpp"
 #include "tools/app/inputs/config_folder.hpp"
-#include "tools/lockstep/errors.hpp"
+#include "tools/lockstep/output/errors.hpp"
 #include "topologies/devices/device.hpp"
 #include "topologies/files/cluster_file.hpp"
 #include "topologies/files/config_names.hpp"

@@ -11,7 +11,7 @@
 #include "sim/config/did_you_mean.hpp"
 #include "strategies/collectives/registry/registry.hpp"
 #include "strategies/collectives/registry/spec.hpp"
-#include "tools/lockstep/errors.hpp"
+#include "tools/lockstep/output/errors.hpp"
 
 namespace lockstep::cli {
 

@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "tools/app/write_file.hpp"
-#include "tools/lockstep/command_parser.hpp"
 #include "tools/lockstep/commands.hpp"
-#include "tools/lockstep/errors.hpp"
 #include "tools/lockstep/man/man_page.hpp"
+#include "tools/lockstep/output/errors.hpp"
 #include "tools/lockstep/output/output.hpp"
 #include "tools/lockstep/output/version.hpp"
+#include "tools/lockstep/parser/command_parser.hpp"
 
 namespace lockstep::cli {
 

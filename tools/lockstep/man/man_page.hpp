@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "tools/lockstep/command_info.hpp"
+#include "tools/lockstep/parser/command_info.hpp"
 
 namespace lockstep::cli {
 

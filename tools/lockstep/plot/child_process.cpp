@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "tools/lockstep/errors.hpp"
+#include "tools/lockstep/output/errors.hpp"
 
 extern char** environ;
 

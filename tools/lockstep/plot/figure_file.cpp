@@ -8,7 +8,7 @@
 #include <set>
 
 #include "tools/app/write_file.hpp"
-#include "tools/lockstep/errors.hpp"
+#include "tools/lockstep/output/errors.hpp"
 #include "tools/lockstep/output/output.hpp"
 #include "tools/lockstep/plot/child_process.hpp"
 

@@ -4,14 +4,14 @@
 #include <cstdio>
 #include <memory>
 
-#include "tools/lockstep/cluster_options.hpp"
-#include "tools/lockstep/command_parser.hpp"
 #include "tools/lockstep/commands.hpp"
-#include "tools/lockstep/errors.hpp"
-#include "tools/lockstep/format_option.hpp"
-#include "tools/lockstep/number_option.hpp"
+#include "tools/lockstep/options/cluster_options.hpp"
+#include "tools/lockstep/options/format_option.hpp"
+#include "tools/lockstep/options/number_option.hpp"
+#include "tools/lockstep/options/sizes.hpp"
+#include "tools/lockstep/output/errors.hpp"
+#include "tools/lockstep/parser/command_parser.hpp"
 #include "tools/lockstep/replay/replay_render.hpp"
-#include "tools/lockstep/sizes.hpp"
 
 namespace lockstep::cli {
 

@@ -5,19 +5,19 @@
 
 #include "tools/app/inputs/network_request.hpp"
 #include "tools/app/inputs/scenario_file.hpp"
-#include "tools/lockstep/command_parser.hpp"
 #include "tools/lockstep/commands.hpp"
-#include "tools/lockstep/errors.hpp"
-#include "tools/lockstep/format_option.hpp"
-#include "tools/lockstep/number_option.hpp"
+#include "tools/lockstep/options/format_option.hpp"
+#include "tools/lockstep/options/number_option.hpp"
+#include "tools/lockstep/options/rank_list.hpp"
+#include "tools/lockstep/output/errors.hpp"
+#include "tools/lockstep/output/progress.hpp"
+#include "tools/lockstep/output/trace_size_note.hpp"
+#include "tools/lockstep/parser/command_parser.hpp"
 #include "tools/lockstep/plot/figure_file.hpp"
-#include "tools/lockstep/progress.hpp"
-#include "tools/lockstep/rank_list.hpp"
 #include "tools/lockstep/run/run_figures.hpp"
 #include "tools/lockstep/run/run_options.hpp"
 #include "tools/lockstep/run/run_render.hpp"
 #include "tools/lockstep/run/run_row.hpp"
-#include "tools/lockstep/trace_size_note.hpp"
 
 namespace lockstep::cli {
 

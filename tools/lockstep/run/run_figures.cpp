@@ -12,7 +12,7 @@
 #include "tools/figures/bar_figure.hpp"
 #include "tools/figures/memory_figure.hpp"
 #include "tools/figures/pipeline_figure.hpp"
-#include "tools/lockstep/errors.hpp"
+#include "tools/lockstep/output/errors.hpp"
 
 namespace lockstep::cli {
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <stdexcept>
 
-#include "tools/lockstep/errors.hpp"
+#include "tools/lockstep/output/errors.hpp"
 
 namespace lockstep::cli {
 

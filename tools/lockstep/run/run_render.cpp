@@ -7,7 +7,7 @@
 #include <system_error>
 
 #include "tools/app/errors.hpp"
-#include "tools/lockstep/errors.hpp"
+#include "tools/lockstep/output/errors.hpp"
 #include "tools/lockstep/run/run_json.hpp"
 #include "tools/lockstep/run/run_row.hpp"
 #include "tools/lockstep/run/run_tables.hpp"

@@ -8,10 +8,10 @@
 
 #include "tools/app/topology/topology.hpp"
 #include "tools/app/write_file.hpp"
-#include "tools/lockstep/command_parser.hpp"
-#include "tools/lockstep/errors.hpp"
-#include "tools/lockstep/number_option.hpp"
+#include "tools/lockstep/options/number_option.hpp"
+#include "tools/lockstep/output/errors.hpp"
 #include "tools/lockstep/output/output.hpp"
+#include "tools/lockstep/parser/command_parser.hpp"
 
 namespace lockstep::cli {
 

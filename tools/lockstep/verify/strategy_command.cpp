@@ -6,12 +6,12 @@
 
 #include "tools/app/inputs/cluster_request.hpp"
 #include "tools/app/inputs/scenario_file.hpp"
-#include "tools/lockstep/backend_option.hpp"
-#include "tools/lockstep/command_parser.hpp"
-#include "tools/lockstep/errors.hpp"
-#include "tools/lockstep/format_option.hpp"
-#include "tools/lockstep/number_option.hpp"
-#include "tools/lockstep/progress.hpp"
+#include "tools/lockstep/options/backend_option.hpp"
+#include "tools/lockstep/options/format_option.hpp"
+#include "tools/lockstep/options/number_option.hpp"
+#include "tools/lockstep/output/errors.hpp"
+#include "tools/lockstep/output/progress.hpp"
+#include "tools/lockstep/parser/command_parser.hpp"
 #include "tools/lockstep/verify/strategy_render.hpp"
 
 namespace lockstep::cli {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tools/lockstep/command_parser.hpp"
+#include "tools/lockstep/parser/command_parser.hpp"
 
 namespace lockstep::cli {
 

@@ -1,10 +1,10 @@
-#include "tools/lockstep/cluster_options.hpp"
+#include "tools/lockstep/options/cluster_options.hpp"
 
 #include <cstdint>
 #include <limits>
 
-#include "tools/lockstep/command_parser.hpp"
-#include "tools/lockstep/number_option.hpp"
+#include "tools/lockstep/options/number_option.hpp"
+#include "tools/lockstep/parser/command_parser.hpp"
 
 namespace lockstep::cli {
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "tools/lockstep/command_parser.hpp"
+#include "tools/lockstep/parser/command_parser.hpp"
 
 #include "sim/execute/command_graph/backend.hpp"
 

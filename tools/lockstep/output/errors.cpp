@@ -1,8 +1,8 @@
-#include "tools/lockstep/errors.hpp"
+#include "tools/lockstep/output/errors.hpp"
 
 #include <algorithm>
 
-#include "tools/lockstep/memory_text.hpp"
+#include "tools/lockstep/output/memory_text.hpp"
 
 namespace lockstep::cli {
 

@@ -2,8 +2,8 @@
 
 #include "tools/app/inputs/cluster_request.hpp"
 #include "tools/app/inputs/network_request.hpp"
-#include "tools/lockstep/command_parser.hpp"
 #include "tools/lockstep/output/app.hpp"
+#include "tools/lockstep/parser/command_parser.hpp"
 
 namespace lockstep::cli {
 

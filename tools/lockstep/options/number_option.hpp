@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "tools/lockstep/command_parser.hpp"
+#include "tools/lockstep/parser/command_parser.hpp"
 
 namespace lockstep::cli {
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "tools/lockstep/command_info.hpp"
+#include "tools/lockstep/parser/command_info.hpp"
 
 namespace CLI {
 class App;

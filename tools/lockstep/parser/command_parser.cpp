@@ -1,4 +1,4 @@
-#include "tools/lockstep/command_parser.hpp"
+#include "tools/lockstep/parser/command_parser.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,10 +7,10 @@
 #include <string_view>
 
 #include "sim/config/did_you_mean.hpp"
-#include "tools/lockstep/errors.hpp"
-#include "tools/lockstep/help_text.hpp"
-#include "tools/lockstep/options/unknown_option.hpp"
+#include "tools/lockstep/output/errors.hpp"
 #include "tools/lockstep/output/terminal.hpp"
+#include "tools/lockstep/parser/help_text.hpp"
+#include "tools/lockstep/parser/unknown_option.hpp"
 
 namespace lockstep::cli {
 

@@ -1,4 +1,4 @@
-#include "tools/lockstep/number_option.hpp"
+#include "tools/lockstep/options/number_option.hpp"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 #include <optional>
 #include <utility>
 
-#include "tools/lockstep/command_parser.hpp"
-#include "tools/lockstep/errors.hpp"
+#include "tools/lockstep/output/errors.hpp"
+#include "tools/lockstep/parser/command_parser.hpp"
 
 namespace lockstep::cli {
 

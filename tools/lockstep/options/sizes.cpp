@@ -1,11 +1,11 @@
-#include "tools/lockstep/sizes.hpp"
+#include "tools/lockstep/options/sizes.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <string>
 
-#include "tools/lockstep/errors.hpp"
+#include "tools/lockstep/output/errors.hpp"
 
 namespace lockstep::cli {
 

@@ -1,4 +1,4 @@
-#include "tools/lockstep/help_text.hpp"
+#include "tools/lockstep/parser/help_text.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

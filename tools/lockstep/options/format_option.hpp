@@ -1,7 +1,7 @@
 #pragma once
 
-#include "tools/lockstep/command_parser.hpp"
 #include "tools/lockstep/output/output.hpp"
+#include "tools/lockstep/parser/command_parser.hpp"
 
 namespace lockstep::cli {
 

@@ -1,4 +1,4 @@
-#include "tools/lockstep/memory_text.hpp"
+#include "tools/lockstep/output/memory_text.hpp"
 
 #include <fmt/format.h>
 

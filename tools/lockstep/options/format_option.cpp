@@ -1,12 +1,12 @@
-#include "tools/lockstep/format_option.hpp"
+#include "tools/lockstep/options/format_option.hpp"
 
 #include <unistd.h>
 
 #include <functional>
 #include <string>
 
-#include "tools/lockstep/command_parser.hpp"
-#include "tools/lockstep/errors.hpp"
+#include "tools/lockstep/output/errors.hpp"
+#include "tools/lockstep/parser/command_parser.hpp"
 
 namespace lockstep::cli {
 

@@ -1,4 +1,4 @@
-#include "tools/lockstep/backend_option.hpp"
+#include "tools/lockstep/options/backend_option.hpp"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "sim/execute/command_graph/open_backend.hpp"
-#include "tools/lockstep/command_parser.hpp"
-#include "tools/lockstep/errors.hpp"
-#include "tools/lockstep/number_option.hpp"
+#include "tools/lockstep/options/number_option.hpp"
+#include "tools/lockstep/output/errors.hpp"
+#include "tools/lockstep/parser/command_parser.hpp"
 
 namespace lockstep::cli {
 

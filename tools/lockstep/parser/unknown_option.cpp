@@ -1,4 +1,4 @@
-#include "tools/lockstep/options/unknown_option.hpp"
+#include "tools/lockstep/parser/unknown_option.hpp"
 
 #include <array>
 #include <string_view>

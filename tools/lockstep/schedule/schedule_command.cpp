@@ -12,13 +12,13 @@
 #include "tools/app/collective/root.hpp"
 #include "tools/app/explain/export_schedule.hpp"
 #include "tools/app/write_file.hpp"
-#include "tools/lockstep/cluster_options.hpp"
-#include "tools/lockstep/command_parser.hpp"
 #include "tools/lockstep/commands.hpp"
-#include "tools/lockstep/errors.hpp"
-#include "tools/lockstep/number_option.hpp"
+#include "tools/lockstep/options/cluster_options.hpp"
+#include "tools/lockstep/options/number_option.hpp"
+#include "tools/lockstep/options/sizes.hpp"
+#include "tools/lockstep/output/errors.hpp"
 #include "tools/lockstep/output/output.hpp"
-#include "tools/lockstep/sizes.hpp"
+#include "tools/lockstep/parser/command_parser.hpp"
 
 namespace lockstep::cli {
 

@@ -1,4 +1,4 @@
-#include "tools/lockstep/rank_list.hpp"
+#include "tools/lockstep/options/rank_list.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <set>
 #include <string_view>
 
-#include "tools/lockstep/errors.hpp"
+#include "tools/lockstep/output/errors.hpp"
 
 namespace lockstep::cli {
 

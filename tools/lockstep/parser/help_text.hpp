@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <string>
 
-#include "tools/lockstep/command_info.hpp"
+#include "tools/lockstep/parser/command_info.hpp"
 
 namespace lockstep::cli {
 
