@@ -6,7 +6,7 @@
 
 #include "sim/base/check.hpp"
 #include "sim/trace/breakdown.hpp"
-#include "sim/trace/memory.hpp"
+#include "sim/trace/memory/memory.hpp"
 #include "sim/trace/passes.hpp"
 #include "sim/trace/peers.hpp"
 

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "sim/execute/run_program/execute_program.hpp"
-#include "sim/trace/memory.hpp"
+#include "sim/trace/memory/memory.hpp"
 #include "strategies/step/simulate.hpp"
 
 namespace lockstep {

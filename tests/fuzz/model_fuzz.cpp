@@ -5,7 +5,7 @@
 
 #include "sim/config/json.hpp"
 #include "strategies/models/build_model.hpp"
-#include "strategies/models/count.hpp"
+#include "strategies/models/count/count.hpp"
 #include "strategies/models/files/model_file.hpp"
 
 using namespace lockstep;

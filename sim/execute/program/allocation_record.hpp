@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/trace/memory.hpp"
+#include "sim/trace/memory/memory.hpp"
 
 namespace lockstep {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "strategies/layout/scenario_names.hpp"
-#include "strategies/models/count.hpp"
+#include "strategies/models/count/count.hpp"
 
 namespace lockstep {
 

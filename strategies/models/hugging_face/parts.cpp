@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "strategies/models/count.hpp"
+#include "strategies/models/count/count.hpp"
 
 namespace lockstep::hugging_face {
 

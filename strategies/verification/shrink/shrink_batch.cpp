@@ -1,4 +1,4 @@
-#include "strategies/models/count.hpp"
+#include "strategies/models/count/count.hpp"
 #include "strategies/verification/shrink/shrink_parts.hpp"
 
 namespace lockstep::shrinking {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "strategies/models/count.hpp"
+#include "strategies/models/count/count.hpp"
 #include "strategies/models/files/model_file.hpp"
 #include "strategies/models/hugging_face/families.hpp"
 

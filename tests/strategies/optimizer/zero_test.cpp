@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "sim/trace/memory.hpp"
-#include "strategies/models/count.hpp"
+#include "sim/trace/memory/memory.hpp"
+#include "strategies/models/count/count.hpp"
 #include "tests/strategies/step/step_under_test.hpp"
 
 /// ZeRO (Rajbhandari et al., arXiv 1910.02054): what is communicated and what is kept.

@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "sim/program/kernel.hpp"
-#include "strategies/models/count.hpp"
+#include "strategies/models/count/count.hpp"
 #include "strategies/step/lowering/lowering.hpp"
 #include "tests/strategies/step/random_layouts.hpp"
 #include "tests/strategies/step/step_under_test.hpp"

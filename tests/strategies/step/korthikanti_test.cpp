@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "sim/trace/memory.hpp"
+#include "sim/trace/memory/memory.hpp"
 #include "tests/strategies/step/step_under_test.hpp"
 
 /// The figures of Korthikanti et al., arXiv 2205.05198, as planners repeat them: GiB per GPU of

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "sim/trace/memory.hpp"
-#include "strategies/models/count.hpp"
+#include "sim/trace/memory/memory.hpp"
+#include "strategies/models/count/count.hpp"
 #include "tests/strategies/step/step_under_test.hpp"
 
 /// Memory against closed forms. Symbols: s sequence, b microbatch, h hidden, a heads, t = tp, p =

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/trace/memory.hpp"
-#include "strategies/models/count.hpp"
+#include "sim/trace/memory/memory.hpp"
+#include "strategies/models/count/count.hpp"
 #include "strategies/step/simulate.hpp"
 #include "tests/strategies/step/step_under_test.hpp"
 #include "topologies/files/cluster_file.hpp"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "sim/execute/run_program/execute_program.hpp"
-#include "sim/trace/memory.hpp"
+#include "sim/trace/memory/memory.hpp"
 #include "strategies/nccl/tuning_file.hpp"
 #include "strategies/step/lowering/lowering.hpp"
 #include "strategies/step/simulate.hpp"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "strategies/models/count.hpp"
+#include "strategies/models/count/count.hpp"
 #include "tests/strategies/step/step_under_test.hpp"
 
 /// How often a strategy communicates, and how much, against closed forms. Symbols: s sequence,

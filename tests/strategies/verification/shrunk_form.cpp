@@ -6,7 +6,7 @@
 #include <numeric>
 #include <set>
 
-#include "strategies/models/count.hpp"
+#include "strategies/models/count/count.hpp"
 #include "strategies/sharding/device_mesh.hpp"
 #include "strategies/step/build_program.hpp"
 

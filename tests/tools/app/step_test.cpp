@@ -7,7 +7,7 @@
 #include "tools/app/inputs/config_folder.hpp"
 #include "tools/app/inputs/scenario_file.hpp"
 #include "tools/app/step/memory_changes.hpp"
-#include "tools/app/step/rank_memory.hpp"
+#include "tools/app/step/metrics/rank_memory.hpp"
 #include "tools/app/step/run_step.hpp"
 #include "tools/app/topology/topology.hpp"
 #include "tools/app/verify/verify_run.hpp"

@@ -5,7 +5,7 @@
 #include "sim/config/config_error.hpp"
 #include "strategies/measure/fit/fit_costs.hpp"
 #include "tools/app/calibrate/fits.hpp"
-#include "tools/app/collective/collective_setup.hpp"
+#include "tools/app/collective/setup/collective_setup.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/parallel.hpp"
 #include "tools/app/validate/compare.hpp"

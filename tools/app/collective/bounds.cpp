@@ -1,6 +1,6 @@
 #include "tools/app/collective/bounds.hpp"
 
-#include "tools/app/collective/partitions.hpp"
+#include "tools/app/collective/setup/partitions.hpp"
 
 namespace lockstep::app {
 

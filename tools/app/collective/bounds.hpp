@@ -3,7 +3,7 @@
 #include <span>
 
 #include "strategies/collectives/bounds/collective_bound.hpp"
-#include "tools/app/collective/collective_setup.hpp"
+#include "tools/app/collective/setup/collective_setup.hpp"
 
 namespace lockstep::app {
 

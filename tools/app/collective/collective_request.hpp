@@ -7,8 +7,8 @@
 #include "strategies/collectives/registry/spec.hpp"
 #include "strategies/collectives/sizing.hpp"
 #include "tools/app/collective/collective_runner.hpp"
-#include "tools/app/collective/collective_setup.hpp"
-#include "tools/app/collective/rank_settings.hpp"
+#include "tools/app/collective/setup/collective_setup.hpp"
+#include "tools/app/collective/setup/rank_settings.hpp"
 #include "tools/app/progress.hpp"
 
 namespace lockstep::app {

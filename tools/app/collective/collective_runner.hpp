@@ -15,10 +15,10 @@
 #include "strategies/collectives/registry/spec.hpp"
 #include "strategies/collectives/sizing.hpp"
 #include "strategies/interop/msccl/msccl.hpp"
-#include "tools/app/collective/collective_setup.hpp"
-#include "tools/app/collective/nccl_choice.hpp"
-#include "tools/app/collective/rank_settings.hpp"
-#include "tools/app/collective/replay_limit.hpp"
+#include "tools/app/collective/setup/collective_setup.hpp"
+#include "tools/app/collective/setup/nccl_choice.hpp"
+#include "tools/app/collective/setup/rank_settings.hpp"
+#include "tools/app/collective/setup/replay_limit.hpp"
 
 namespace lockstep::app {
 

@@ -6,7 +6,7 @@
 
 #include "strategies/collectives/registry/spec.hpp"
 #include "strategies/collectives/sizing.hpp"
-#include "tools/app/collective/collective_setup.hpp"
+#include "tools/app/collective/setup/collective_setup.hpp"
 #include "tools/app/complexity/complexity_fit.hpp"
 #include "tools/app/progress.hpp"
 

@@ -9,7 +9,7 @@
 #include "sim/symmetry/fold.hpp"
 #include "strategies/collectives/placement/chunk_search.hpp"
 #include "strategies/collectives/registry/registry.hpp"
-#include "tools/app/collective/replay_limit.hpp"
+#include "tools/app/collective/setup/replay_limit.hpp"
 #include "tools/app/errors.hpp"
 
 namespace lockstep::app {

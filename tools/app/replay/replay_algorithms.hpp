@@ -5,7 +5,7 @@
 #include <string>
 
 #include "strategies/collectives/registry/spec.hpp"
-#include "tools/app/collective/collective_setup.hpp"
+#include "tools/app/collective/setup/collective_setup.hpp"
 
 namespace lockstep::app {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "strategies/collectives/registry/spec.hpp"
-#include "tools/app/collective/collective_setup.hpp"
-#include "tools/app/collective/replay_limit.hpp"
+#include "tools/app/collective/setup/collective_setup.hpp"
+#include "tools/app/collective/setup/replay_limit.hpp"
 #include "tools/app/replay/replay_traffic.hpp"
 
 namespace lockstep::app {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "strategies/models/count.hpp"
+#include "strategies/models/count/count.hpp"
 #include "strategies/step/build_program.hpp"
 #include "tools/app/inputs/cluster_request.hpp"
 #include "tools/app/step/run_step.hpp"

@@ -7,7 +7,7 @@
 
 #include "sim/base/error.hpp"
 #include "strategies/scenario/scenario.hpp"
-#include "tools/app/step/rank_memory.hpp"
+#include "tools/app/step/metrics/rank_memory.hpp"
 
 /// A layout that does not fit: why, and what would.
 namespace lockstep::app {

@@ -12,8 +12,8 @@
 #include "tools/app/inputs/calibration_of.hpp"
 #include "tools/app/inputs/cluster_request.hpp"
 #include "tools/app/step/memory_changes.hpp"
+#include "tools/app/step/metrics/step_confidence.hpp"
 #include "tools/app/step/rank_speeds.hpp"
-#include "tools/app/step/step_confidence.hpp"
 
 namespace lockstep::app {
 

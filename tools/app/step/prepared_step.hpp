@@ -7,7 +7,7 @@
 #include "sim/cost/cost_model.hpp"
 #include "strategies/scenario/scenario.hpp"
 #include "strategies/step/simulate.hpp"
-#include "tools/app/step/rank_memory.hpp"
+#include "tools/app/step/metrics/rank_memory.hpp"
 #include "tools/app/step/run_step.hpp"
 
 namespace lockstep::app {

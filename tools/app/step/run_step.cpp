@@ -6,8 +6,8 @@
 #include "strategies/stacks/cost_of.hpp"
 #include "strategies/step/build_program.hpp"
 #include "tools/app/inputs/config_folder.hpp"
+#include "tools/app/step/metrics/step_confidence.hpp"
 #include "tools/app/step/prepared_step.hpp"
-#include "tools/app/step/step_confidence.hpp"
 #include "tools/app/step/trace_file.hpp"
 
 namespace lockstep::app {

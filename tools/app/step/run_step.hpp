@@ -11,12 +11,12 @@
 #include "strategies/step/simulate.hpp"
 #include "tools/app/inputs/cluster_request.hpp"
 #include "tools/app/progress.hpp"
-#include "tools/app/step/cluster_facts.hpp"
-#include "tools/app/step/link_use.hpp"
-#include "tools/app/step/rank_memory.hpp"
-#include "tools/app/step/step_limits.hpp"
+#include "tools/app/step/metrics/cluster_facts.hpp"
+#include "tools/app/step/metrics/link_use.hpp"
+#include "tools/app/step/metrics/rank_memory.hpp"
+#include "tools/app/step/metrics/step_limits.hpp"
+#include "tools/app/step/metrics/throughput.hpp"
 #include "tools/app/step/suggestions.hpp"
-#include "tools/app/step/throughput.hpp"
 #include "tools/app/trace_size.hpp"
 
 /// One training step of a scenario, from its file to its results.

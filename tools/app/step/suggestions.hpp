@@ -5,7 +5,7 @@
 
 #include "sim/base/units.hpp"
 #include "tools/app/step/memory_changes.hpp"
-#include "tools/app/step/rank_memory.hpp"
+#include "tools/app/step/metrics/rank_memory.hpp"
 
 /// Changes of a layout that make the step shorter.
 namespace lockstep::app {

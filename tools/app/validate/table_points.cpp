@@ -6,7 +6,7 @@
 #include "strategies/measure/validation/library_rule.hpp"
 #include "strategies/scenario/scenario_cluster.hpp"
 #include "tools/app/collective/collective_runner.hpp"
-#include "tools/app/collective/collective_setup.hpp"
+#include "tools/app/collective/setup/collective_setup.hpp"
 #include "tools/app/errors.hpp"
 
 namespace lockstep::app {

@@ -9,7 +9,7 @@
 #include "tools/app/errors.hpp"
 #include "tools/app/inputs/cluster_request.hpp"
 #include "tools/app/parallel.hpp"
-#include "tools/app/step/throughput.hpp"
+#include "tools/app/step/metrics/throughput.hpp"
 
 namespace lockstep::app {
 

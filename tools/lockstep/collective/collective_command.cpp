@@ -7,7 +7,7 @@
 
 #include "strategies/collectives/registry/spec.hpp"
 #include "tools/app/collective/collective_trace.hpp"
-#include "tools/app/collective/root.hpp"
+#include "tools/app/collective/setup/root.hpp"
 #include "tools/lockstep/collective/collective_figure.hpp"
 #include "tools/lockstep/collective/collective_options.hpp"
 #include "tools/lockstep/collective/collective_render.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "tools/app/collective/candidates.hpp"
-#include "tools/app/collective/nccl_choice.hpp"
+#include "tools/app/collective/setup/nccl_choice.hpp"
 #include "tools/lockstep/output/app.hpp"
 #include "tools/lockstep/parser/command_parser.hpp"
 

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "tools/app/collective/rank_settings.hpp"
+#include "tools/app/collective/setup/rank_settings.hpp"
 #include "tools/lockstep/parser/command_parser.hpp"
 
 namespace lockstep::cli {

@@ -10,7 +10,7 @@
 
 #include "strategies/collectives/registry/registry.hpp"
 #include "tools/app/collective/candidates.hpp"
-#include "tools/app/collective/root.hpp"
+#include "tools/app/collective/setup/root.hpp"
 #include "tools/figures/curve_text.hpp"
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/complexity/complexity_render.hpp"

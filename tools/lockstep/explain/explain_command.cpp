@@ -7,7 +7,7 @@
 
 #include "strategies/collectives/registry/spec.hpp"
 #include "tools/app/collective/candidates.hpp"
-#include "tools/app/collective/root.hpp"
+#include "tools/app/collective/setup/root.hpp"
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/explain/explain_render.hpp"
 #include "tools/lockstep/options/cluster_options.hpp"

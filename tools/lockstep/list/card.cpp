@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "sim/config/complaint.hpp"
-#include "strategies/models/count.hpp"
+#include "strategies/models/count/count.hpp"
 #include "strategies/models/files/model_file.hpp"
 #include "strategies/scenario/scenario.hpp"
 #include "tools/app/inputs/config_folder.hpp"

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "strategies/models/count.hpp"
+#include "strategies/models/count/count.hpp"
 #include "strategies/models/files/model_file.hpp"
 #include "strategies/scenario/scenario.hpp"
 #include "strategies/stacks/software_stack.hpp"

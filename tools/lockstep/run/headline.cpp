@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "strategies/layout/scenario_names.hpp"
-#include "strategies/models/count.hpp"
+#include "strategies/models/count/count.hpp"
 #include "tools/lockstep/run/aligned.hpp"
 
 namespace lockstep::cli {

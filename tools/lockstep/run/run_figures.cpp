@@ -7,8 +7,8 @@
 
 #include "sim/base/check.hpp"
 #include "strategies/layout/scenario_names.hpp"
-#include "tools/app/step/link_classes.hpp"
-#include "tools/app/step/step_pipeline.hpp"
+#include "tools/app/step/metrics/link_classes.hpp"
+#include "tools/app/step/metrics/step_pipeline.hpp"
 #include "tools/figures/bar_figure.hpp"
 #include "tools/figures/memory_figure.hpp"
 #include "tools/figures/pipeline_figure.hpp"

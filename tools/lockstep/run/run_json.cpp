@@ -1,7 +1,7 @@
 #include "tools/lockstep/run/run_json.hpp"
 #include "tools/app/fingerprint.hpp"
 
-#include "strategies/models/count.hpp"
+#include "strategies/models/count/count.hpp"
 #include "strategies/scenario/scenario_json.hpp"
 #include "tools/app/json.hpp"
 #include "tools/lockstep/run/expert_notes.hpp"

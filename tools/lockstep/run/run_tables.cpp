@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "strategies/models/count.hpp"
+#include "strategies/models/count/count.hpp"
 #include "tools/lockstep/run/aligned.hpp"
 #include "tools/lockstep/run/expert_notes.hpp"
 #include "tools/lockstep/run/headline.hpp"

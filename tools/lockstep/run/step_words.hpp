@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "tools/app/step/rank_classes.hpp"
-#include "tools/app/step/step_confidence.hpp"
+#include "tools/app/step/metrics/rank_classes.hpp"
+#include "tools/app/step/metrics/step_confidence.hpp"
 #include "tools/lockstep/output/app.hpp"
 
 namespace lockstep::cli {

@@ -9,7 +9,7 @@
 #include "strategies/collectives/registry/spec.hpp"
 #include "strategies/collectives/sizing.hpp"
 #include "tools/app/collective/candidates.hpp"
-#include "tools/app/collective/root.hpp"
+#include "tools/app/collective/setup/root.hpp"
 #include "tools/app/explain/export_schedule.hpp"
 #include "tools/app/write_file.hpp"
 #include "tools/lockstep/commands.hpp"

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "tools/app/collective/candidates.hpp"
-#include "tools/app/collective/root.hpp"
+#include "tools/app/collective/setup/root.hpp"
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/options/backend_option.hpp"
 #include "tools/lockstep/options/format_option.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sim/config/json.hpp"
-#include "strategies/models/count.hpp"
+#include "strategies/models/count/count.hpp"
 #include "tests/topologies/files/schema_agreement.hpp"
 
 namespace lockstep {

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "strategies/models/count.hpp"
+#include "strategies/models/count/count.hpp"
 #include "tests/strategies/step/shown/shown_scenario.hpp"
 
 /// How gradients come together. N parameters, W workers, R bytes per second of a link.

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "strategies/models/count.hpp"
+#include "strategies/models/count/count.hpp"
 #include "tests/strategies/step/shown/shown_scenario.hpp"
 
 /// GPT-3 on one GPU: how long, and how large. N parameters, D tokens.

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "strategies/models/count.hpp"
+#include "strategies/models/count/count.hpp"
 #include "tests/strategies/step/shown/shown_scenario.hpp"
 
 /// Large models as they were trained, against what was measured.

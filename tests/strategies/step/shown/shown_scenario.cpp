@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "sim/base/check.hpp"
-#include "strategies/models/count.hpp"
+#include "strategies/models/count/count.hpp"
 #include "strategies/stacks/cost_of.hpp"
 #include "strategies/step/build_program.hpp"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/trace/memory.hpp"
+#include "sim/trace/memory/memory.hpp"
 #include "sim/trace/summary.hpp"
 #include "strategies/scenario/scenario.hpp"
 #include "strategies/step/simulate.hpp"

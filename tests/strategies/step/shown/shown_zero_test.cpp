@@ -3,7 +3,7 @@
 #include <cmath>
 #include <string>
 
-#include "strategies/models/count.hpp"
+#include "strategies/models/count/count.hpp"
 #include "strategies/step/build_program.hpp"
 #include "tests/strategies/step/shown/shown_scenario.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "strategies/models/count.hpp"
+#include "strategies/models/count/count.hpp"
 
 /// The parts of count.hpp, one per kind of model.
 namespace lockstep {

@@ -1,10 +1,10 @@
-#include "tools/app/step/throughput.hpp"
+#include "tools/app/step/metrics/throughput.hpp"
 
 #include <fmt/format.h>
 
 #include "sim/program/kernel.hpp"
 #include "sim/program/kernel_attention.hpp"
-#include "strategies/models/count.hpp"
+#include "strategies/models/count/count.hpp"
 
 namespace lockstep::app {
 

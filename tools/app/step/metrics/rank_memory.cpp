@@ -1,4 +1,4 @@
-#include "tools/app/step/rank_memory.hpp"
+#include "tools/app/step/metrics/rank_memory.hpp"
 
 #include <fmt/format.h>
 

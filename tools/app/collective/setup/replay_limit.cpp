@@ -1,4 +1,4 @@
-#include "tools/app/collective/replay_limit.hpp"
+#include "tools/app/collective/setup/replay_limit.hpp"
 
 #include <fmt/format.h>
 

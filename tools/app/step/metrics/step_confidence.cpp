@@ -1,4 +1,4 @@
-#include "tools/app/step/step_confidence.hpp"
+#include "tools/app/step/metrics/step_confidence.hpp"
 
 #include <filesystem>
 #include <system_error>

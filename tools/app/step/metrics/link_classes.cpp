@@ -1,4 +1,4 @@
-#include "tools/app/step/link_classes.hpp"
+#include "tools/app/step/metrics/link_classes.hpp"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "strategies/models/count.hpp"
+#include "strategies/models/count/count.hpp"
 
 #include <doctest/doctest.h>
 

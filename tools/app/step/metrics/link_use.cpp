@@ -1,4 +1,4 @@
-#include "tools/app/step/link_use.hpp"
+#include "tools/app/step/metrics/link_use.hpp"
 
 #include <algorithm>
 #include <cmath>

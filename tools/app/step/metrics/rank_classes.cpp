@@ -1,4 +1,4 @@
-#include "tools/app/step/rank_classes.hpp"
+#include "tools/app/step/metrics/rank_classes.hpp"
 
 #include <algorithm>
 

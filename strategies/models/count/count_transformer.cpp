@@ -1,5 +1,5 @@
 #include "sim/program/visible_keys.hpp"
-#include "strategies/models/count_parts.hpp"
+#include "strategies/models/count/count_parts.hpp"
 
 namespace lockstep {
 

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "sim/trace/memory.hpp"
+#include "sim/trace/memory/memory.hpp"
 
 namespace lockstep {
 

@@ -1,4 +1,4 @@
-#include "sim/trace/memory.hpp"
+#include "sim/trace/memory/memory.hpp"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 #include <set>
 
 #include "sim/base/check.hpp"
-#include "sim/trace/caching_allocator.hpp"
-#include "sim/trace/instance_bytes.hpp"
+#include "sim/trace/memory/caching_allocator.hpp"
+#include "sim/trace/memory/instance_bytes.hpp"
 
 namespace lockstep {
 

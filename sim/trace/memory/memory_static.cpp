@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "sim/trace/instance_bytes.hpp"
-#include "sim/trace/memory.hpp"
+#include "sim/trace/memory/instance_bytes.hpp"
+#include "sim/trace/memory/memory.hpp"
 
 /// What of the memory account needs no timeline.
 namespace lockstep {

@@ -1,4 +1,4 @@
-#include "tools/app/step/cluster_facts.hpp"
+#include "tools/app/step/metrics/cluster_facts.hpp"
 
 #include <algorithm>
 #include <cstdint>

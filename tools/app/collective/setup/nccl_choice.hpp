@@ -6,7 +6,7 @@
 
 #include "strategies/nccl/nccl_communicator.hpp"
 #include "strategies/nccl/tuning_data.hpp"
-#include "tools/app/collective/collective_setup.hpp"
+#include "tools/app/collective/setup/collective_setup.hpp"
 
 namespace lockstep::app {
 

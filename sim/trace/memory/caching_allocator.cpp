@@ -1,4 +1,4 @@
-#include "sim/trace/caching_allocator.hpp"
+#include "sim/trace/memory/caching_allocator.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -1,4 +1,4 @@
-#include "strategies/models/count_parts.hpp"
+#include "strategies/models/count/count_parts.hpp"
 
 namespace lockstep {
 

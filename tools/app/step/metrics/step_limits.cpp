@@ -1,4 +1,4 @@
-#include "tools/app/step/step_limits.hpp"
+#include "tools/app/step/metrics/step_limits.hpp"
 
 #include <algorithm>
 #include <map>

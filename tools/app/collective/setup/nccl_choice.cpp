@@ -1,4 +1,4 @@
-#include "tools/app/collective/nccl_choice.hpp"
+#include "tools/app/collective/setup/nccl_choice.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "tools/app/collective/rank_settings.hpp"
+#include "tools/app/collective/setup/rank_settings.hpp"
 
 #include <fmt/format.h>
 

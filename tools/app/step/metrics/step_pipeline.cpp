@@ -1,4 +1,4 @@
-#include "tools/app/step/step_pipeline.hpp"
+#include "tools/app/step/metrics/step_pipeline.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "sim/trace/instance_bytes.hpp"
+#include "sim/trace/memory/instance_bytes.hpp"
 
 #include <algorithm>
 

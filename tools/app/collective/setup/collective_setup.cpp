@@ -1,4 +1,4 @@
-#include "tools/app/collective/collective_setup.hpp"
+#include "tools/app/collective/setup/collective_setup.hpp"
 
 #include <fmt/format.h>
 

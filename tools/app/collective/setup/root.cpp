@@ -1,4 +1,4 @@
-#include "tools/app/collective/root.hpp"
+#include "tools/app/collective/setup/root.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

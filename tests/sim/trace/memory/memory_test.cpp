@@ -1,4 +1,4 @@
-#include "sim/trace/memory.hpp"
+#include "sim/trace/memory/memory.hpp"
 
 #include <doctest/doctest.h>
 

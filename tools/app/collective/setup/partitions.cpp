@@ -1,4 +1,4 @@
-#include "tools/app/collective/partitions.hpp"
+#include "tools/app/collective/setup/partitions.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/trace/memory.hpp"
+#include "sim/trace/memory/memory.hpp"
 
 namespace lockstep::app {
 
