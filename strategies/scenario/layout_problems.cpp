@@ -1,3 +1,5 @@
+#include "strategies/scenario/layout_problems.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,7 +10,6 @@
 
 #include "strategies/pipeline/pipeline_order.hpp"
 #include "strategies/sharding/device_mesh.hpp"
-#include "strategies/step/build_program.hpp"
 #include "topologies/graph/cluster.hpp"
 
 namespace lockstep {
@@ -23,11 +24,11 @@ namespace {
   return out;
 }
 
-class Plan {
+class LayoutCheck {
  public:
-  Plan(const ModelConfig& model, const ParallelConfig& parallel, int cluster_ranks,
-       int gpus_per_node)
-      : model_{model}, plan_{parallel}, ranks_{cluster_ranks}, gpus_per_node_{gpus_per_node} {}
+  LayoutCheck(const ModelConfig& model, const ParallelConfig& parallel, int cluster_ranks,
+              int gpus_per_node)
+      : model_{model}, parallel_{parallel}, ranks_{cluster_ranks}, gpus_per_node_{gpus_per_node} {}
 
   [[nodiscard]] std::vector<LayoutProblem> problems() {
     check_degrees();
@@ -62,32 +63,34 @@ class Plan {
 
   void check_degrees() {
     const std::array<std::pair<const char*, std::int64_t>, 9> least{
-        {{"dp", plan_.dp},
-         {"tp", plan_.tp},
-         {"pp", plan_.pp},
-         {"cp", plan_.cp},
-         {"ep", plan_.ep},
-         {"vpp", plan_.vpp},
-         {"micro_batch", plan_.micro_batch},
-         {"global_batch", plan_.global_batch},
-         {"servers", plan_.servers}}};
+        {{"dp", parallel_.dp},
+         {"tp", parallel_.tp},
+         {"pp", parallel_.pp},
+         {"cp", parallel_.cp},
+         {"ep", parallel_.ep},
+         {"vpp", parallel_.vpp},
+         {"micro_batch", parallel_.micro_batch},
+         {"global_batch", parallel_.global_batch},
+         {"servers", parallel_.servers}}};
     for (const auto& [key, value] : least) {
       if (value < 1) note(key, "{} = {}, but there must be at least 1", key, value);
     }
-    const std::set<std::string> axes{plan_.order.begin(), plan_.order.end()};
-    if (plan_.order.size() != 4 || axes != std::set<std::string>{"tp", "cp", "dp", "pp"}) {
+    const std::set<std::string> axes{parallel_.order.begin(), parallel_.order.end()};
+    if (parallel_.order.size() != 4 || axes != std::set<std::string>{"tp", "cp", "dp", "pp"}) {
       note("order", "order must name tp, cp, dp and pp, each once, fastest first");
     }
   }
 
   /// In 128 bits: each degree fits 31.
-  [[nodiscard]] Int128 product() const { return Int128{plan_.dp} * plan_.pp * plan_.cp * plan_.tp; }
+  [[nodiscard]] Int128 product() const {
+    return Int128{parallel_.dp} * parallel_.pp * parallel_.cp * parallel_.tp;
+  }
 
   void check_ranks() {
     if (product() == ranks_) return;
-    const Int128 others = product() / plan_.dp;
+    const Int128 others = product() / parallel_.dp;
     note("dp", "dp * pp * cp * tp = {} * {} * {} * {} = {}, but the cluster has {} GPUs{}",
-         plan_.dp, plan_.pp, plan_.cp, plan_.tp, product(), ranks_,
+         parallel_.dp, parallel_.pp, parallel_.cp, parallel_.tp, product(), ranks_,
          others <= ranks_ && ranks_ % others == 0
              ? fmt::format("; dp = {} would fill it", ranks_ / others)
              : admissible());
@@ -97,9 +100,9 @@ class Plan {
   [[nodiscard]] std::string admissible() const {
     std::string out;
     for (const auto& [name, degree] :
-         {std::pair{"cp", std::int64_t{plan_.cp}}, std::pair{"tp", std::int64_t{plan_.tp}},
-          std::pair{"pp", std::int64_t{plan_.pp}}}) {
-      const Int128 rest = product() / plan_.dp / degree;
+         {std::pair{"cp", std::int64_t{parallel_.cp}}, std::pair{"tp", std::int64_t{parallel_.tp}},
+          std::pair{"pp", std::int64_t{parallel_.pp}}}) {
+      const Int128 rest = product() / parallel_.dp / degree;
       if (degree == 1 || rest > ranks_ || ranks_ % rest != 0) continue;
       out += fmt::format("{} {} may be {}", out.empty() ? ";" : ", or", name,
                          fmt::join(divisors(ranks_ / static_cast<std::int64_t>(rest)), ", "));
@@ -108,18 +111,21 @@ class Plan {
   }
 
   void check_batch() {
-    const std::int64_t together = plan_.micro_batch * plan_.dp;
-    if (plan_.global_batch % together == 0) return;
-    const std::int64_t below = plan_.global_batch / together * together;
+    const std::int64_t together = parallel_.micro_batch * parallel_.dp;
+    if (parallel_.global_batch % together == 0) return;
+    const std::int64_t below = parallel_.global_batch / together * together;
     note("global_batch",
          "global_batch = {} is not a multiple of micro_batch * dp = {} * {} = {}; {}{} would be",
-         plan_.global_batch, plan_.micro_batch, plan_.dp, together,
+         parallel_.global_batch, parallel_.micro_batch, parallel_.dp, together,
          below > 0 ? fmt::format("{} or ", below) : std::string{}, below + together);
   }
 
   void check_mesh() {
-    if (const auto problem = mesh_problem(plan_, kv_heads(), gpus_per_node_)) {
-      note(plan_.ep > 1 ? "ep" : plan_.shard_ranks > 0 ? "shard_ranks" : "cp", "{}", *problem);
+    if (const auto problem = mesh_problem(parallel_, kv_heads(), gpus_per_node_)) {
+      note(parallel_.ep > 1            ? "ep"
+           : parallel_.shard_ranks > 0 ? "shard_ranks"
+                                       : "cp",
+           "{}", *problem);
     }
   }
 
@@ -137,68 +143,70 @@ class Plan {
   }
 
   void check_pipeline() {
-    const std::int64_t chunks = std::int64_t{plan_.pp} * plan_.vpp;
-    if (plan_.pp == 1) {
-      if (plan_.vpp > 1) {
-        note("vpp", "vpp = {} chunks need pp above 1", plan_.vpp);
-      } else if (plan_.schedule == PipelineOrder::interleaved) {
+    const std::int64_t chunks = std::int64_t{parallel_.pp} * parallel_.vpp;
+    if (parallel_.pp == 1) {
+      if (parallel_.vpp > 1) {
+        note("vpp", "vpp = {} chunks need pp above 1", parallel_.vpp);
+      } else if (parallel_.schedule == PipelineOrder::interleaved) {
         note("schedule", "interleaved needs pp and vpp above 1");
       }
-    } else if (plan_.schedule == PipelineOrder::none) {
-      note("schedule", "pp = {} needs a schedule such as 1f1b", plan_.pp);
-    } else if (plan_.global_batch % (plan_.micro_batch * plan_.dp) == 0) {
-      if (const auto problem = pipeline_problem(plan_.schedule, plan_.pp, plan_.vpp,
-                                                static_cast<int>(plan_.microbatches()))) {
+    } else if (parallel_.schedule == PipelineOrder::none) {
+      note("schedule", "pp = {} needs a schedule such as 1f1b", parallel_.pp);
+    } else if (parallel_.global_batch % (parallel_.micro_batch * parallel_.dp) == 0) {
+      if (const auto problem = pipeline_problem(parallel_.schedule, parallel_.pp, parallel_.vpp,
+                                                static_cast<int>(parallel_.microbatches()))) {
         note("schedule", "{}", *problem);
       }
     }
-    if (!plan_.stages.empty()) {
+    if (!parallel_.stages.empty()) {
       check_stages(chunks);
       return;
     }
-    const std::int64_t edges = plan_.short_edges ? 2 : 0;
+    const std::int64_t edges = parallel_.short_edges ? 2 : 0;
     const bool fits = (layers() + edges) % chunks == 0 && (layers() + edges) / chunks >= 1;
     if (fits || chunks == 1) return;
     note("pp",
          "{} layers{} cannot be cut into pp * vpp = {} * {} equal parts; give `stages` (layers of "
          "every part), {}or a pp * vpp that divides {}",
-         layers(), plan_.short_edges ? ", one less in the first and the last part," : "", plan_.pp,
-         plan_.vpp, plan_.short_edges ? "" : "short_edges, ", layers() + edges);
+         layers(), parallel_.short_edges ? ", one less in the first and the last part," : "",
+         parallel_.pp, parallel_.vpp, parallel_.short_edges ? "" : "short_edges, ",
+         layers() + edges);
   }
 
   void check_stages(std::int64_t chunks) {
     const std::int64_t sum =
-        std::accumulate(plan_.stages.begin(), plan_.stages.end(), std::int64_t{0});
-    if (static_cast<std::int64_t>(plan_.stages.size()) != chunks) {
-      note("stages", "stages has {} entries, but pp * vpp = {}", plan_.stages.size(), chunks);
+        std::accumulate(parallel_.stages.begin(), parallel_.stages.end(), std::int64_t{0});
+    if (static_cast<std::int64_t>(parallel_.stages.size()) != chunks) {
+      note("stages", "stages has {} entries, but pp * vpp = {}", parallel_.stages.size(), chunks);
     } else if (sum != layers()) {
       note("stages", "stages add up to {} layers, but the model has {}", sum, layers());
-    } else if (std::any_of(plan_.stages.begin(), plan_.stages.end(),
+    } else if (std::any_of(parallel_.stages.begin(), parallel_.stages.end(),
                            [](int stage) { return stage < 0; })) {
       note("stages", "a stage cannot have fewer than 0 layers");
     }
   }
 
   void check_exchange() {
-    if (plan_.zero < 0 || plan_.zero > 3)
-      note("zero", "zero = {}; it may be 0, 1, 2 or 3", plan_.zero);
-    if (plan_.exchange != GradientExchange::parameter_server && plan_.servers > 1) {
-      note("servers", "servers = {} goes with exchange parameter_server alone", plan_.servers);
+    if (parallel_.zero < 0 || parallel_.zero > 3)
+      note("zero", "zero = {}; it may be 0, 1, 2 or 3", parallel_.zero);
+    if (parallel_.exchange != GradientExchange::parameter_server && parallel_.servers > 1) {
+      note("servers", "servers = {} goes with exchange parameter_server alone", parallel_.servers);
     }
-    if (plan_.exchange != GradientExchange::parameter_averaging && plan_.average_every > 1) {
+    if (parallel_.exchange != GradientExchange::parameter_averaging &&
+        parallel_.average_every > 1) {
       note("average_every", "average_every = {} goes with exchange parameter_averaging alone",
-           plan_.average_every);
+           parallel_.average_every);
     }
-    if (plan_.exchange == GradientExchange::all_reduce) return;
+    if (parallel_.exchange == GradientExchange::all_reduce) return;
     static constexpr std::array kNames{"all_reduce", "parameter_server", "host_average",
                                        "parameter_averaging"};
-    const char* name = kNames[static_cast<std::size_t>(plan_.exchange)];
-    if (plan_.tp * plan_.pp * plan_.cp * plan_.ep > 1) {
+    const char* name = kNames[static_cast<std::size_t>(parallel_.exchange)];
+    if (parallel_.tp * parallel_.pp * parallel_.cp * parallel_.ep > 1) {
       note("exchange", "{} is for data parallelism alone: tp, pp, cp and ep must be 1", name);
     }
-    if (plan_.zero > 0)
-      note("zero", "zero = {} goes with all_reduce, not with {}", plan_.zero, name);
-    if (plan_.state.offload && plan_.exchange != GradientExchange::parameter_averaging) {
+    if (parallel_.zero > 0)
+      note("zero", "zero = {} goes with all_reduce, not with {}", parallel_.zero, name);
+    if (parallel_.state.offload && parallel_.exchange != GradientExchange::parameter_averaging) {
       note("state.offload", "{} has no offloaded optimizer", name);
     }
   }
@@ -215,9 +223,9 @@ class Plan {
 
   /// Runs of tokens between the parts that are cut by heads: in a zigzag every rank has two.
   [[nodiscard]] Cut sequence_cut(const TransformerConfig& model) const {
-    const int ring = plan_.cp / std::max(1, ulysses_degree(plan_, gpus_per_node_));
-    const bool zigzag = ring > 1 && plan_.zigzag && model.causal;
-    const std::int64_t run = std::int64_t{plan_.cp} * (zigzag ? 2 : 1);
+    const int ring = parallel_.cp / std::max(1, ulysses_degree(parallel_, gpus_per_node_));
+    const bool zigzag = ring > 1 && parallel_.zigzag && model.causal;
+    const std::int64_t run = std::int64_t{parallel_.cp} * (zigzag ? 2 : 1);
     const std::int64_t tokens = model.sequence;
     return {fmt::format("the {} tokens of seq / {} (sequence_parallel)", tokens / run,
                         zigzag ? "(2 * cp)" : "cp"),
@@ -229,8 +237,8 @@ class Plan {
     const std::int64_t kv = model.kv_heads;
     out.push_back({fmt::format("kv_heads = {} (nor is it a multiple of that)", kv),
                    [kv](std::int64_t tp) { return kv % tp == 0 || tp % kv == 0; }});
-    const bool whole_sequence = model.sequence % plan_.cp != 0;  // told as such
-    if (plan_.sequence_parallel && !whole_sequence) out.push_back(sequence_cut(model));
+    const bool whole_sequence = model.sequence % parallel_.cp != 0;  // told as such
+    if (parallel_.sequence_parallel && !whole_sequence) out.push_back(sequence_cut(model));
     if (model.experts) {
       out.push_back(whole("the experts' ffn", model.experts->ffn));
       const std::int64_t shared = model.experts->shared * model.experts->shared_ffn;
@@ -243,7 +251,7 @@ class Plan {
     const std::vector<Cut> cuts = tensor_cuts(model);
     std::vector<std::string> failing;
     for (const Cut& cut : cuts) {
-      if (!cut.fits(plan_.tp)) failing.push_back(cut.what);
+      if (!cut.fits(parallel_.tp)) failing.push_back(cut.what);
     }
     if (failing.empty()) return;
     std::vector<std::int64_t> possible;
@@ -251,22 +259,22 @@ class Plan {
       const auto fits = [tp](const Cut& cut) { return cut.fits(tp); };
       if (std::all_of(cuts.begin(), cuts.end(), fits)) possible.push_back(tp);
     }
-    note("tp", "tp = {} does not divide {}; it may be {}", plan_.tp, fmt::join(failing, ", "),
+    note("tp", "tp = {} does not divide {}; it may be {}", parallel_.tp, fmt::join(failing, ", "),
          fmt::join(possible, ", "));
   }
 
   void check_context(const TransformerConfig& model) {
-    if (plan_.cp == 1) return;
-    const int ulysses = ulysses_degree(plan_, gpus_per_node_);
-    const int ring = plan_.cp / std::max(1, ulysses);
-    const std::int64_t heads = model.heads / plan_.tp;
+    if (parallel_.cp == 1) return;
+    const int ulysses = ulysses_degree(parallel_, gpus_per_node_);
+    const int ring = parallel_.cp / std::max(1, ulysses);
+    const std::int64_t heads = model.heads / parallel_.tp;
     if (heads % ulysses != 0) {
       note("cp",
            "an all-to-all over {} ranks needs heads to divide among them on each tensor-parallel "
            "rank: heads / tp = {} / {}; at most {}, or cp_kind ring or 2d",
-           ulysses, model.heads, plan_.tp, heads);
+           ulysses, model.heads, parallel_.tp, heads);
     }
-    const std::int64_t kv = std::max<std::int64_t>(1, model.kv_heads / plan_.tp);
+    const std::int64_t kv = std::max<std::int64_t>(1, model.kv_heads / parallel_.tp);
     if (kv % ulysses != 0 && ulysses % kv != 0) {
       note("cp",
            "an all-to-all over {} ranks neither divides the {} heads of keys and values nor is "
@@ -278,13 +286,13 @@ class Plan {
            "ring attention adds up parts with a running softmax: it needs attention flash");
     }
     check_ring(model, ring);
-    const bool zigzag = ring > 1 && plan_.zigzag && model.causal;
-    if (zigzag && model.sequence % (2 * plan_.cp) != 0) {
-      const bool plain = model.sequence % plan_.cp == 0;
-      note("cp", "cp = {}: a zigzag cuts seq = {} into 2 * cp = {} equal runs{}", plan_.cp,
-           model.sequence, 2 * plan_.cp, plain ? "; zigzag = false would cut it into cp" : "");
+    const bool zigzag = ring > 1 && parallel_.zigzag && model.causal;
+    if (zigzag && model.sequence % (2 * parallel_.cp) != 0) {
+      const bool plain = model.sequence % parallel_.cp == 0;
+      note("cp", "cp = {}: a zigzag cuts seq = {} into 2 * cp = {} equal runs{}", parallel_.cp,
+           model.sequence, 2 * parallel_.cp, plain ? "; zigzag = false would cut it into cp" : "");
     } else {
-      divides("cp", plan_.cp, model.sequence, "seq");
+      divides("cp", parallel_.cp, model.sequence, "seq");
     }
   }
 
@@ -299,39 +307,40 @@ class Plan {
            model.window->size, model.sequence);
     }
     if (model.sinks)
-      note("cp", "cp = {}: context parallelism has no attention with sinks", plan_.cp);
+      note("cp", "cp = {}: context parallelism has no attention with sinks", parallel_.cp);
   }
 
   void check_experts(const TransformerConfig& model) {
     if (!model.experts) {
-      if (plan_.ep > 1) note("ep", "ep = {}, but the model has no experts", plan_.ep);
+      if (parallel_.ep > 1) note("ep", "ep = {}, but the model has no experts", parallel_.ep);
       return;
     }
-    divides("ep", plan_.ep, model.experts->experts, "experts");
+    divides("ep", parallel_.ep, model.experts->experts, "experts");
     const auto most =
         static_cast<double>(model.experts->experts) / static_cast<double>(model.experts->top_k);
-    if (plan_.expert_skew.value_or(1) > most) {
+    if (parallel_.expert_skew.value_or(1) > most) {
       note("expert_skew",
            "expert_skew = {}: no expert can have more than experts / top_k = {} times the mean",
-           *plan_.expert_skew, most);
+           *parallel_.expert_skew, most);
     }
   }
 
   void check_other_model() {
-    if (plan_.cp > 1) note("cp", "cp = {}, but {} has no sequence to cut", plan_.cp, model_.name);
-    if (plan_.ep > 1) note("ep", "ep = {}, but {} has no experts", plan_.ep, model_.name);
-    if (plan_.sequence_parallel) {
+    if (parallel_.cp > 1)
+      note("cp", "cp = {}, but {} has no sequence to cut", parallel_.cp, model_.name);
+    if (parallel_.ep > 1) note("ep", "ep = {}, but {} has no experts", parallel_.ep, model_.name);
+    if (parallel_.sequence_parallel) {
       note("sequence_parallel", "{} has no sequence to cut", model_.name);
     }
     if (const auto* mlp = std::get_if<MlpConfig>(&model_.shape)) {
-      divides("tp", plan_.tp, mlp->ffn, "ffn");
-    } else if (plan_.tp > 1) {
-      note("tp", "tp = {}, but convolutions are not cut", plan_.tp);
+      divides("tp", parallel_.tp, mlp->ffn, "ffn");
+    } else if (parallel_.tp > 1) {
+      note("tp", "tp = {}, but convolutions are not cut", parallel_.tp);
     }
   }
 
   const ModelConfig& model_;
-  const ParallelConfig& plan_;
+  const ParallelConfig& parallel_;
   int ranks_;
   int gpus_per_node_;
   std::vector<LayoutProblem> out_;
@@ -341,7 +350,7 @@ class Plan {
 
 std::vector<LayoutProblem> layout_problems(const ModelConfig& model, const ParallelConfig& parallel,
                                            int cluster_ranks, int gpus_per_node) {
-  return Plan{model, parallel, cluster_ranks, gpus_per_node}.problems();
+  return LayoutCheck{model, parallel, cluster_ranks, gpus_per_node}.problems();
 }
 
 }  // namespace lockstep

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "strategies/layout/scenario_names.hpp"
+#include "strategies/scenario/layout_problems.hpp"
 #include "strategies/scenario/without_effect.hpp"
 #include "strategies/step/build_program.hpp"
 

@@ -14,7 +14,7 @@ struct ScenarioParts {
 };
 
 /// Notes what cannot be together, at the key that is to blame: products that the GPU has not, rates
-/// above its peak, steps too large to be written out, layout_problems() (build_program.hpp), and
+/// above its peak, steps too large to be written out, layout_problems(), and
 /// values that ask for what the layout does not do (without_effect.hpp). Returns what changes
 /// nothing but may stay. `in`: the scenario.
 [[nodiscard]] std::vector<ScenarioNote> check_together(ObjectReader& in,

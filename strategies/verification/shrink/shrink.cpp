@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "strategies/scenario/layout_problems.hpp"
 #include "strategies/sharding/device_mesh.hpp"
-#include "strategies/step/build_program.hpp"
 #include "strategies/verification/shrink/shrink_parts.hpp"
 
 namespace lockstep {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <random>
 
+#include "strategies/scenario/layout_problems.hpp"
 #include "tests/strategies/step/step_under_test.hpp"
 
 namespace lockstep::test {

@@ -7,8 +7,8 @@
 #include <set>
 
 #include "strategies/models/count/count.hpp"
+#include "strategies/scenario/layout_problems.hpp"
 #include "strategies/sharding/device_mesh.hpp"
-#include "strategies/step/build_program.hpp"
 
 namespace lockstep::test {
 

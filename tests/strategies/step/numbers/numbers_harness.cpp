@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "sim/execute/run_program/first_difference.hpp"
+#include "strategies/scenario/layout_problems.hpp"
 
 namespace lockstep::test {
 
