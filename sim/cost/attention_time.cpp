@@ -3,14 +3,11 @@
 #include <algorithm>
 
 #include "sim/base/check.hpp"
+#include "sim/base/math.hpp"
 
 namespace lockstep {
 
 namespace {
-
-std::int64_t blocks(std::int64_t length, std::int64_t block) {
-  return (length + block - 1) / block;
-}
 
 using OfHeadSize = AttentionFigures::OfHeadSize;
 
@@ -55,8 +52,8 @@ double attention_seconds(const Kernel& kernel, const AttentionFigures& figures, 
   const bool backward = kernel.kind == OperationKind::attention_backward;
   const AttentionFigures::Overhead& overheads = backward ? figures.backward : figures.forward;
   const double overhead = kernel.causal ? overheads.causal : overheads.full;
-  const std::int64_t head_size = blocks(kernel.k, figures.head_grain) * figures.head_grain;
-  const std::int64_t rows = blocks(kernel.m, figures.block);
+  const std::int64_t head_size = round_up(kernel.k, figures.head_grain);
+  const std::int64_t rows = ceil_div(kernel.m, figures.block);
   const auto count = static_cast<double>(kernel.batches * rows);
   const double padding = static_cast<double>(head_size) / static_cast<double>(kernel.k) *
                          static_cast<double>(rows * figures.block) / static_cast<double>(kernel.m);
@@ -66,7 +63,7 @@ double attention_seconds(const Kernel& kernel, const AttentionFigures& figures, 
   const auto processors = static_cast<double>(multiprocessors);
   const double busiest =
       kernel.causal ? std::max(mean * count / processors, longest)
-                    : mean * static_cast<double>(blocks(kernel.batches * rows, multiprocessors));
+                    : mean * static_cast<double>(ceil_div(kernel.batches * rows, multiprocessors));
   const Share share =
       efficiency(figures, head_size, backward ? &OfHeadSize::backward : &OfHeadSize::forward);
   return busiest / (peak.per_second() / processors * share);

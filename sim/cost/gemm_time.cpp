@@ -3,15 +3,13 @@
 #include <algorithm>
 #include <limits>
 
+#include "sim/base/math.hpp"
+
 namespace lockstep {
 
 namespace {
 
 constexpr double kPartialSumBytes = 2 * 4;  // fp32, written and read
-
-std::int64_t blocks(std::int64_t length, std::int64_t block) {
-  return (length + block - 1) / block;
-}
 
 class Gemm {
  public:
@@ -57,11 +55,10 @@ class Gemm {
   }
 
   [[nodiscard]] double with_parts(const TileShape& tile, std::int64_t parts) const {
-    const std::int64_t tiles = shape_.batches * blocks(shape_.rows, tile.rows) *
-                               blocks(shape_.columns, tile.columns) * parts;
-    const auto waves = static_cast<double>(blocks(tiles, multiprocessors_));
-    const std::int64_t depth =
-        blocks(blocks(shape_.depth, parts), figures_.k_granularity) * figures_.k_granularity;
+    const std::int64_t tiles = shape_.batches * ceil_div(shape_.rows, tile.rows) *
+                               ceil_div(shape_.columns, tile.columns) * parts;
+    const auto waves = static_cast<double>(ceil_div(tiles, multiprocessors_));
+    const std::int64_t depth = round_up(ceil_div(shape_.depth, parts), figures_.k_granularity);
     const double flops =
         2.0 * static_cast<double>(tile.rows * tile.columns) * static_cast<double>(depth);
     const double tile_time = flops / (rate_ * tile.efficiency) + figures_.tile_start.seconds();

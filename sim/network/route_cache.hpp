@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/base/hash.hpp"
 #include "sim/network/network.hpp"
 
 namespace lockstep {
@@ -47,7 +48,7 @@ class RouteCache {
 
   [[nodiscard]] std::size_t slot(EndpointId from, EndpointId to, std::uint32_t channel) const {
     const std::uint64_t key = (std::uint64_t{from} << 32U) | to;
-    const std::uint64_t mixed = (key + channel * 0xC2B2AE3D27D4EB4FULL) * 0x9E3779B97F4A7C15ULL;
+    const std::uint64_t mixed = (key + channel * 0xC2B2AE3D27D4EB4FULL) * kGoldenGamma;
     return static_cast<std::size_t>(mixed >> 40U) & (entries_.size() - 1);
   }
 

@@ -3,15 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/base/math.hpp"
+
 namespace lockstep {
-
-namespace {
-
-[[nodiscard]] std::int64_t divided(std::int64_t size, std::int64_t parts) {
-  return (size + parts - 1) / parts;
-}
-
-}  // namespace
 
 std::string_view to_string(Dtype dtype) {
   static constexpr std::array<std::string_view, 7> kNames{"fp64", "fp32",  "bf16", "fp16",
@@ -46,7 +40,7 @@ const Extent* find_extent(const Tensor& tensor, Dim dim) {
 }
 
 std::int64_t local_size(const Mesh& mesh, const Extent& extent) {
-  return divided(extent.size, mesh.size(extent.shards));
+  return ceil_div<std::int64_t>(extent.size, mesh.size(extent.shards));
 }
 
 std::int64_t unflattened_elements(const Mesh& mesh, const Tensor& tensor) {
@@ -56,7 +50,7 @@ std::int64_t unflattened_elements(const Mesh& mesh, const Tensor& tensor) {
 }
 
 std::int64_t local_elements(const Mesh& mesh, const Tensor& tensor) {
-  return divided(unflattened_elements(mesh, tensor), mesh.size(tensor.flat));
+  return ceil_div<std::int64_t>(unflattened_elements(mesh, tensor), mesh.size(tensor.flat));
 }
 
 Bytes local_bytes(const Mesh& mesh, const Tensor& tensor) {

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "sim/base/hash.hpp"
 #include "sim/schedule/round_depths.hpp"
 #include "sim/schedule/shortened_schedule.hpp"
 
@@ -27,8 +28,8 @@ struct HashOfEnds {
   std::size_t operator()(const Ends& ends) const {
     const auto both = (static_cast<std::uint64_t>(ends.from) << 32U) |
                       static_cast<std::uint64_t>(static_cast<std::uint32_t>(ends.to));
-    const std::uint64_t mixed = both * 0x9E3779B97F4A7C15ULL ^
-                                static_cast<std::uint64_t>(ends.channel) * 0xC2B2AE3D27D4EB4FULL;
+    const std::uint64_t mixed =
+        both * kGoldenGamma ^ static_cast<std::uint64_t>(ends.channel) * 0xC2B2AE3D27D4EB4FULL;
     return static_cast<std::size_t>(mixed ^ (mixed >> 29U));
   }
 };

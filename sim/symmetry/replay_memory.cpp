@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/base/math.hpp"
 #include "sim/symmetry/partition/block_symmetry.hpp"
 #include "sim/symmetry/reuse/schedule_step_counts.hpp"
 
@@ -241,7 +242,7 @@ class StreamCounter {
     if (ranks < 2) return {};
     const Count all = counter.of_all(ranks);
     const auto members = static_cast<std::uint64_t>(ranks);
-    return {(all.pairs + members - 1) / members, (all.posted + members - 1) / members};
+    return {ceil_div(all.pairs, members), ceil_div(all.posted, members)};
   }
 
   const Workload& workload_;

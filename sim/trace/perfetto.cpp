@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "sim/base/check.hpp"
+#include "sim/base/json_text.hpp"
 #include "sim/trace/breakdown.hpp"
 #include "sim/trace/memory/memory.hpp"
 #include "sim/trace/passes.hpp"

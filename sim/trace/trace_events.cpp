@@ -3,7 +3,7 @@
 #include <iterator>
 
 #include "sim/base/check.hpp"
-#include "sim/base/utf8.hpp"
+#include "sim/base/json_text.hpp"
 
 namespace lockstep {
 
@@ -12,26 +12,6 @@ namespace {
 constexpr std::size_t kBufferBytes = std::size_t{1} << 16U;
 
 }  // namespace
-
-std::string json_string(std::string_view text) {
-  std::string out{"\""};
-  while (!text.empty()) {
-    const std::size_t length = utf8_length(text);
-    const char first = text.front();
-    if (length == 0) {
-      out += "\\ufffd";
-    } else if (first == '"' || first == '\\') {
-      out += {'\\', first};
-    } else if (length == 1 && static_cast<unsigned char>(first) < 0x20) {
-      out += fmt::format("\\u{:04x}", static_cast<unsigned>(first));
-    } else {
-      out += text.substr(0, length);
-    }
-    text.remove_prefix(length == 0 ? 1 : length);
-  }
-  out += '"';
-  return out;
-}
 
 std::string json_strings(const std::vector<std::string_view>& texts) {
   std::string out{"["};

@@ -15,8 +15,6 @@ namespace lockstep {
 /// Takes text, piece by piece.
 using TextSink = std::function<void(std::string_view)>;
 
-/// A JSON string with its quotes. What is no UTF-8 becomes U+FFFD.
-[[nodiscard]] std::string json_string(std::string_view text);
 /// A JSON array of strings.
 [[nodiscard]] std::string json_strings(const std::vector<std::string_view>& texts);
 /// Picoseconds as microseconds, exactly: "12.000345".

@@ -1,3 +1,4 @@
+#include "sim/base/math.hpp"
 #include "strategies/models/loss.hpp"
 #include "strategies/models/models.hpp"
 
@@ -63,7 +64,7 @@ class Layers {
     std::vector<Extent> out = block_.extents(x);
     for (Extent& extent : out) {
       if (extent.dim == Dim::height || extent.dim == Dim::width) {
-        extent.size = (extent.size + stride - 1) / stride;
+        extent.size = ceil_div<std::int64_t>(extent.size, stride);
       }
     }
     out.back() = {Dim::channels, channels};

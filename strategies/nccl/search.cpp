@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "sim/base/math.hpp"
+
 namespace lockstep {
 namespace {
 
@@ -58,7 +60,7 @@ NcclGraph search(const std::vector<Rate>& speeds, Fit fit) {
 NcclGraph split(NcclGraph graph, const NcclLadder& ladder, std::int64_t most) {
   if (graph.channels == 0 || graph.intra < ladder.split_from) return graph;
   const auto channels = static_cast<int>(std::min(std::int64_t{2} * graph.channels, most));
-  const int parts = (channels + graph.channels - 1) / graph.channels;
+  const int parts = ceil_div(channels, graph.channels);
   const Rate speed = graph.intra.scaled(1.0 / parts);
   return {channels, speed, speed};
 }

@@ -4,24 +4,10 @@
 
 #include <cmath>
 
+#include "sim/base/json_text.hpp"
+
 namespace lockstep {
 namespace {
-
-std::string json_string(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (byte < 0x20) {
-      out += fmt::format("\\u{:04x}", byte);
-    } else {
-      out += c;
-    }
-  }
-  return out + "\"";
-}
 
 struct TextOf {
   std::string operator()(std::nullptr_t) const { return "null"; }

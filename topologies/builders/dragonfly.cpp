@@ -1,5 +1,6 @@
 #include <string>
 
+#include "sim/base/math.hpp"
 #include "topologies/builders/builders.hpp"
 #include "topologies/builders/common.hpp"
 
@@ -19,7 +20,7 @@ Shape shape_of(const Parameters& parameters, int terminals) {
   shape.routers = parameters.count("routers_per_group");
   shape.globals = parameters.count("global_ports");
   const std::int64_t per_group = std::int64_t{shape.hosts} * shape.routers;
-  const std::int64_t groups = (terminals + per_group - 1) / per_group;
+  const std::int64_t groups = ceil_div<std::int64_t>(terminals, per_group);
   const std::int64_t most = std::int64_t{shape.routers} * shape.globals + 1;
   if (groups > most) {
     throw BuildError("global_ports", std::to_string(terminals) + " hosts make " +

@@ -2,14 +2,11 @@
 
 #include <string>
 
+#include "sim/base/math.hpp"
 #include "topologies/builders/common.hpp"
 
 namespace lockstep {
 namespace {
-
-int ceil_div(int a, int b) {
-  return a / b + (a % b != 0 ? 1 : 0);
-}
 
 /// Ports up of a switch with `down` ports down at that oversubscription.
 int ports_up(const Parameters& parameters, std::string_view name, int down, int radix) {

@@ -4,6 +4,8 @@
 #include <set>
 #include <tuple>
 
+#include "sim/base/hash.hpp"
+
 namespace lockstep {
 namespace {
 
@@ -30,10 +32,7 @@ std::vector<Edge> edges_of(const Graph& plane) {
 }
 
 Colour mixed(Colour a, Colour b) {
-  Colour z = a * 0x9E3779B97F4A7C15ULL + b;
-  z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9ULL;
-  z = (z ^ (z >> 27U)) * 0x94D049BB133111EBULL;
-  return z ^ (z >> 31U);
+  return mix64(a * kGoldenGamma + b);
 }
 
 std::size_t count(const std::vector<Colour>& colours) {

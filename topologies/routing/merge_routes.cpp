@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "sim/base/check.hpp"
+#include "sim/base/math.hpp"
 
 namespace lockstep {
 namespace {
@@ -13,7 +14,7 @@ using Key = std::tuple<int, VertexId, LinkId>;
 
 /// The part of all that a hop of a route with `paths` of `total` paths has, rounded up.
 Weight part(Weight weight, std::int64_t paths, UInt128 total) {
-  return static_cast<Weight>((UInt128{weight} * static_cast<UInt128>(paths) + total - 1) / total);
+  return static_cast<Weight>(ceil_div(UInt128{weight} * static_cast<UInt128>(paths), total));
 }
 
 }  // namespace

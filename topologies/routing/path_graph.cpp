@@ -2,16 +2,10 @@
 
 #include <algorithm>
 
+#include "sim/base/hash.hpp"
+
 namespace lockstep {
 namespace {
-
-/// splitmix64 (Steele, Lea and Flood, OOPSLA 2014): a well-mixed function of its argument.
-std::uint64_t mix(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15U;
-  x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9U;
-  x = (x ^ (x >> 27U)) * 0x94d049bb133111ebU;
-  return x ^ (x >> 31U);
-}
 
 /// Which of the hops that leave one vertex; shares are their weights.
 std::size_t draw(std::span<const Hop> hops, std::uint64_t hash) {
@@ -101,7 +95,7 @@ void choose_lowest(const PathGraph& graph, Route& route) {
 
 void choose_hashed(const PathGraph& graph, std::uint64_t hash, Route& route) {
   keep_one(graph, route, [&hash](std::span<const Hop> hops) {
-    hash = mix(hash);
+    hash = splitmix64(hash);
     return draw(hops, hash);
   });
 }

@@ -3,6 +3,7 @@
 #include <limits>
 #include <tuple>
 
+#include "sim/base/math.hpp"
 #include "topologies/routing/path_graph.hpp"
 
 namespace lockstep {
@@ -28,7 +29,7 @@ bool gemm_too_large(double, double) {
 
 /// The unit's share part / all, rounded up.
 Weight share(UInt128 part, UInt128 all) {
-  return static_cast<Weight>((part * kWeightUnit + all - 1) / all);
+  return static_cast<Weight>(ceil_div(part * kWeightUnit, all));
 }
 Weight share(double part, double all) {
   const double exact = part / all * static_cast<double>(kWeightUnit);

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <tuple>
 
+#include "sim/base/hash.hpp"
 #include "sim/network/block_router.hpp"
 #include "topologies/graph/node_blocks.hpp"
 #include "topologies/routing/delayed_router.hpp"
@@ -156,8 +157,7 @@ class ClusterRouter final : public Router, public BlockRouter, public LengthRout
 
   [[nodiscard]] Route choose(const std::vector<Route>& equal, std::uint64_t hash) const {
     if (policy_ == RoutePolicy::shortest) return equal.front();
-    if (policy_ == RoutePolicy::ecmp)
-      return equal[(hash * 0x9e3779b97f4a7c15U >> 32U) % equal.size()];
+    if (policy_ == RoutePolicy::ecmp) return equal[(hash * kGoldenGamma >> 32U) % equal.size()];
     return merge_routes(cluster_, equal);
   }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "sim/base/hash.hpp"
 #include "topologies/routing/path_graph.hpp"
 #include "topologies/routing/route_length.hpp"
 #include "topologies/routing/routing.hpp"
@@ -20,7 +21,7 @@ void append_stretch(Route& route, const std::vector<Hop>& hops, Duration latency
 
 /// What draws among equal paths for ecmp.
 [[nodiscard]] inline std::uint64_t route_hash(EndpointId from, EndpointId to, std::uint64_t seed) {
-  return (std::uint64_t{from} << 32U | to) ^ seed * 0x9e3779b97f4a7c15U;
+  return (std::uint64_t{from} << 32U | to) ^ seed * kGoldenGamma;
 }
 
 /// A graph in which ways are searched by a policy and remembered. Thread-safe. Internal.

@@ -6,6 +6,7 @@
 #include <shared_mutex>
 #include <unordered_map>
 
+#include "sim/base/hash.hpp"
 #include "sim/network/network.hpp"
 
 namespace lockstep {
@@ -49,7 +50,7 @@ class SharedRouteCache {
   };
 
   [[nodiscard]] static std::size_t shard_of(std::uint64_t pair) {
-    return (pair * 0x9e3779b97f4a7c15U) >> 58U;
+    return (pair * kGoldenGamma) >> 58U;
   }
 
   std::array<Shard, kShards> shards_;

@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "sim/base/math.hpp"
 #include "sim/execute/command_graph/schedule_expansion.hpp"
 #include "sim/execute/kernels/execution_error.hpp"
 #include "sim/execute/schedule/execute.hpp"
@@ -38,7 +39,7 @@ void add_rank(CommandGraphBuilder& builder, const Schedule& schedule,
 }  // namespace
 
 int device_of_rank(int rank, int ranks, int devices) {
-  const int each = (ranks + devices - 1) / devices;
+  const int each = ceil_div(ranks, devices);
   return rank / each;
 }
 

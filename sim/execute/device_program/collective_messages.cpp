@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "sim/base/math.hpp"
 #include "sim/execute/command_graph/schedule_expansion.hpp"
 #include "sim/execute/device_program/lowering/lowering_parts.hpp"
 #include "sim/execute/program/message_form.hpp"
@@ -62,7 +63,7 @@ KernelLaunch CollectiveMessages::launch_of(KernelFunction function, std::int64_t
 
 void CollectiveMessages::begin(std::int64_t longest) {
   const std::int64_t blocks = schedule_.blocks();
-  block_ = (std::max<std::int64_t>(1, longest) + blocks - 1) / blocks;
+  block_ = ceil_div(std::max<std::int64_t>(1, longest), blocks);
   const bool maximum = reduction_ == Reduction::maximum;
   KernelLaunch fill = launch_of(KernelFunction::fill, blocks * block_);
   fill.numbers = {maximum ? -std::numeric_limits<double>::infinity() : 0.0};

@@ -4,15 +4,12 @@
 
 #include <algorithm>
 
+#include "sim/base/math.hpp"
 #include "sim/execute/kernels/execution_error.hpp"
 
 namespace lockstep {
 
 namespace {
-
-[[nodiscard]] std::int64_t divided(std::int64_t size, std::int64_t parts) {
-  return (size + parts - 1) / parts;
-}
 
 /// Appends `count` indices from `first` on; those beyond `size` are padding.
 void append(PartAxis& axis, std::int64_t first, std::int64_t count) {
@@ -167,7 +164,7 @@ PartLayout LayoutTable::make(const Tensor& tensor, int rank) const {
   for (const Extent& extent : tensor.extents) out.axes.push_back(axis(extent, rank));
   out.is_flat = !tensor.flat.empty();
   if (out.is_flat) {
-    out.flat = divided(out.unflattened(), program_.mesh.size(tensor.flat));
+    out.flat = ceil_div<std::int64_t>(out.unflattened(), program_.mesh.size(tensor.flat));
     out.first_flat = out.flat * program_.mesh.coordinate(rank, tensor.flat);
   }
   return out;
@@ -180,11 +177,11 @@ PartAxis LayoutTable::axis(const Extent& extent, int rank) const {
   const std::int64_t parts = program_.mesh.size(extent.shards);
   const std::int64_t part = program_.mesh.coordinate(rank, extent.shards);
   if (extent.zigzag) {
-    const std::int64_t length = divided(out.size, 2 * parts);
+    const std::int64_t length = ceil_div<std::int64_t>(out.size, 2 * parts);
     append(out, part * length, length);
     append(out, (2 * parts - 1 - part) * length, length);
   } else {
-    const std::int64_t length = divided(out.size, parts);
+    const std::int64_t length = ceil_div<std::int64_t>(out.size, parts);
     append(out, part * length, length);
   }
   return out;

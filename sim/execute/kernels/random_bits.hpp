@@ -3,16 +3,15 @@
 #include <cstdint>
 #include <string_view>
 
-/// Numbers drawn by place: the same for every reader, in any order.
+#include "sim/base/hash.hpp"
+
+/// Counter-based random numbers: a function of a seed and a position, so the order of reading does
+/// not matter.
 namespace lockstep {
 
-/// One step of SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators,
-/// OOPSLA 2014, figure 17) from a state that both make up.
+/// The b-th number, counted from 0, that SplitMix64 draws from seed `a`.
 [[nodiscard]] constexpr std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
-  std::uint64_t z = a + 0x9e3779b97f4a7c15U * (b + 1);
-  z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
-  z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
-  return z ^ (z >> 31U);
+  return splitmix64(a + kGoldenGamma * b);
 }
 
 [[nodiscard]] constexpr std::uint64_t mixed(std::uint64_t a, std::string_view text) {

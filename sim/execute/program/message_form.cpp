@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sim/base/math.hpp"
 #include "sim/execute/kernels/execution_error.hpp"
 
 namespace lockstep {
@@ -31,7 +32,7 @@ MessageForm message_form(const Communication& how, const Schedule& schedule, std
 
 std::int64_t padded_part(const Schedule& schedule, std::size_t members, std::int64_t part) {
   const std::int64_t blocks = schedule.blocks() / static_cast<std::int64_t>(members);
-  return (std::max<std::int64_t>(1, part) + blocks - 1) / blocks * blocks;
+  return round_up(std::max<std::int64_t>(1, part), blocks);
 }
 
 void check_same_parts(const Communication& how, const std::vector<const PartLayout*>& layouts) {

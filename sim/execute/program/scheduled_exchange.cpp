@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "sim/base/math.hpp"
 #include "sim/execute/program/message_form.hpp"
 #include "sim/execute/program/real_blocks.hpp"
 #include "sim/execute/schedule/execute.hpp"
@@ -46,7 +47,7 @@ class Message {
     std::size_t longest = 1;
     for (const Values& message : messages) longest = std::max(longest, message.size());
     const auto blocks = static_cast<std::size_t>(schedule_.blocks());
-    const auto length = static_cast<std::int64_t>((longest + blocks - 1) / blocks);
+    const auto length = static_cast<std::int64_t>(ceil_div(longest, blocks));
     RealBlocks<Real> memory{schedule_, length, how_.reduction};
     for (int rank = 0; rank < schedule_.ranks(); ++rank) {
       Values& data = memory.buffer(rank, Buffer::data);

@@ -5,6 +5,8 @@
 #include <deque>
 #include <utility>
 
+#include "sim/base/hash.hpp"
+
 namespace lockstep {
 
 /// Which of the things that can happen next does. All are possible in a real run, so a right
@@ -46,13 +48,7 @@ class ReadyPool {
     return item;
   }
 
-  /// splitmix64 (Steele, Lea and Flood 2014).
-  std::uint64_t draw() {
-    std::uint64_t x = state_ += 0x9e3779b97f4a7c15U;
-    x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9U;
-    x = (x ^ (x >> 27U)) * 0x94d049bb133111ebU;
-    return x ^ (x >> 31U);
-  }
+  std::uint64_t draw() { return mix64(state_ += kGoldenGamma); }
 
   ExecuteOrder order_;
   std::uint64_t state_;

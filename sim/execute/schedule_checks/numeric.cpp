@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sim/base/check.hpp"
+#include "sim/base/math.hpp"
 #include "sim/execute/schedule/chunk_text.hpp"
 #include "sim/execute/schedule/float_blocks.hpp"
 #include "sim/execute/schedule/write_log.hpp"
@@ -32,10 +33,6 @@ struct ElementCount {
   std::int64_t block = 0;
 };
 
-std::int64_t round_up_quotient(std::int64_t a, std::int64_t b) {
-  return a / b + (a % b == 0 ? 0 : 1);
-}
-
 /// Of all ranks' buffers.
 std::int64_t blocks_in_memory(const Schedule& schedule) {
   const int buffers = schedule.result() == Buffer::output ? 2 : 1;
@@ -56,7 +53,7 @@ std::optional<ElementCount> fit(const Schedule& schedule, std::int64_t count,
                                 std::int64_t most_floats) {
   const std::int64_t blocks = schedule.blocks();
   if (blocks == 0) return ElementCount{};
-  const ElementCount wanted{count, round_up_quotient(count, blocks)};
+  const ElementCount wanted{count, ceil_div(count, blocks)};
   const std::int64_t longest = longest_block(schedule, most_floats);
   if (wanted.block <= longest) return wanted;
   if (longest == 0) return std::nullopt;

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "sim/base/check.hpp"
+#include "sim/base/math.hpp"
 
 namespace lockstep {
 
@@ -17,20 +18,16 @@ constexpr std::int64_t kLargeBuffer = 20 << 20;
 constexpr std::int64_t kMinLargeAlloc = 10 << 20;
 constexpr std::int64_t kRoundLarge = 2 << 20;
 
-std::int64_t rounded_up(std::int64_t size, std::int64_t grain) {
-  return (size + grain - 1) / grain * grain;
-}
-
 std::int64_t segment_size(std::int64_t size) {
   if (size <= kSmallSize) return kSmallBuffer;
-  return size < kMinLargeAlloc ? kLargeBuffer : rounded_up(size, kRoundLarge);
+  return size < kMinLargeAlloc ? kLargeBuffer : round_up(size, kRoundLarge);
 }
 
 }  // namespace
 
 void CachingAllocator::take(std::uint32_t number, Bytes bytes) {
   LOCKSTEP_CHECK(!taken_.contains(number));
-  const std::int64_t size = std::max(kMinBlockSize, rounded_up(bytes.count(), kMinBlockSize));
+  const std::int64_t size = std::max(kMinBlockSize, round_up(bytes.count(), kMinBlockSize));
   const bool small = size <= kSmallSize;
   Place place = best_fit(size, small);
   if (place.segment == segments_.end()) place = new_segment(segment_size(size), small);

@@ -1,20 +1,11 @@
 #include <fmt/format.h>
 
+#include "sim/base/json_text.hpp"
 #include "strategies/measure/machine/machine_file.hpp"
 
 namespace lockstep {
 
 namespace {
-
-/// Text as a JSON string: what machines say of themselves may hold anything.
-[[nodiscard]] std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-  }
-  return out + "\"";
-}
 
 [[nodiscard]] std::string time(double seconds) {
   std::string out = fmt::format("{:.6f}", seconds * 1e6);  // to the picosecond
@@ -41,8 +32,9 @@ namespace {
 }
 
 [[nodiscard]] std::string measurement(const MachineMeasurement& of) {
-  std::string out = fmt::format("{{\"kind\": \"{}\", \"what\": {}, \"time\": {}, \"shared\": {}",
-                                to_string(of.kind), quoted(of.what), time(of.seconds), of.shared);
+  std::string out =
+      fmt::format("{{\"kind\": \"{}\", \"what\": {}, \"time\": {}, \"shared\": {}",
+                  to_string(of.kind), json_string(of.what), time(of.seconds), of.shared);
   if (of.kind == MachineMeasurement::Kind::kernel) {
     const Kernel& kernel = of.kernel;
     out += fmt::format(
@@ -170,7 +162,8 @@ namespace {
 std::string to_json(const MeasuredMachine& machine) {
   std::vector<std::string> facts;
   for (const auto& [name, value] : machine.facts) {
-    facts.push_back(fmt::format("{{\"name\": {}, \"value\": {}}}", quoted(name), quoted(value)));
+    facts.push_back(
+        fmt::format("{{\"name\": {}, \"value\": {}}}", json_string(name), json_string(value)));
   }
   std::vector<std::string> measurements;
   for (const MachineMeasurement& each : machine.measurements)
@@ -178,13 +171,15 @@ std::string to_json(const MeasuredMachine& machine) {
   std::vector<std::string> residuals;
   for (const MachineResidual& each : machine.residuals) {
     residuals.push_back(fmt::format(
-        "{{\"of\": {}, \"rows\": {}, \"median\": {}, \"p90\": {}, \"bias\": {}}}", quoted(each.of),
-        each.rows, number(each.median), number(each.p90), number(each.bias)));
+        "{{\"of\": {}, \"rows\": {}, \"median\": {}, \"p90\": {}, \"bias\": {}}}",
+        json_string(each.of), each.rows, number(each.median), number(each.p90), number(each.bias)));
   }
   return lines(
-             {"\"$schema\": \"../schema/box.schema.json\"", "\"name\": " + quoted(machine.name),
-              "\"backend\": " + quoted(machine.backend), "\"device\": " + quoted(machine.device),
-              fmt::format("\"gpus\": {}", machine.gpus), "\"date\": " + quoted(machine.date),
+             {"\"$schema\": \"../schema/box.schema.json\"",
+              "\"name\": " + json_string(machine.name),
+              "\"backend\": " + json_string(machine.backend),
+              "\"device\": " + json_string(machine.device),
+              fmt::format("\"gpus\": {}", machine.gpus), "\"date\": " + json_string(machine.date),
               "\"machine\": " + lines(facts, "[", "]", "  "),
               "\"measurements\": " + lines(measurements, "[", "]", "  "),
               "\"fit\": " + fit(machine.fit), "\"residuals\": " + lines(residuals, "[", "]", "  ")},

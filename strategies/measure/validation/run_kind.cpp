@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/base/math.hpp"
 #include "strategies/layout/scenario_names.hpp"
 #include "strategies/models/count/count.hpp"
 
@@ -39,7 +40,7 @@ RunKind run_kind_of(const Scenario& scenario) {
       std::max<double>(1, static_cast<double>(count_parameters(scenario.model).total()));
   out.micro_batch = parallel.micro_batch;
   out.gpus = parallel.ranks();
-  out.nodes = (out.gpus + per_node - 1) / per_node;
+  out.nodes = ceil_div(out.gpus, per_node);
   out.tp = parallel.tp;
   out.pp = parallel.pp;
   out.cp = parallel.cp;

@@ -1,5 +1,6 @@
 #include <optional>
 
+#include "sim/base/math.hpp"
 #include "strategies/sharding/device_mesh.hpp"
 #include "strategies/verification/shrink/shrink_parts.hpp"
 
@@ -160,7 +161,7 @@ class Shrinking {
     while (static_cast<double>(least) <
            small_.expert_skew.value_or(1) * static_cast<double>(visits))
       ++least;
-    const std::int64_t per_rank = (least + small_.ep - 1) / small_.ep;
+    const std::int64_t per_rank = ceil_div<std::int64_t>(least, small_.ep);
     return small_.ep * std::max<std::int64_t>(small_.ep > 1 ? 2 : 1, per_rank);
   }
 

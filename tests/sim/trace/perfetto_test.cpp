@@ -1,4 +1,5 @@
 #include "sim/trace/perfetto.hpp"
+#include "sim/base/json_text.hpp"
 
 #include <doctest/doctest.h>
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sim/base/check.hpp"
+#include "sim/base/hash.hpp"
 #include "sim/execute/schedule/execute.hpp"
 #include "sim/execute/schedule/no_content.hpp"
 #include "sim/schedule/message_depth.hpp"
@@ -22,12 +23,9 @@ constexpr std::int64_t kMostMessages = 2'000'000;
 /// Beyond so many messages and steps a closed form has to say how many there are.
 constexpr std::int64_t kMostVisits = 50'000'000;
 
-/// A number in [0, most] for this seed and rank (splitmix64; Steele, Lea and Flood 2014).
+/// A number in [0, most] for this seed and rank.
 std::int64_t draw(std::uint64_t seed, std::uint64_t rank, std::int64_t most) {
-  std::uint64_t z = (seed * 0x9E3779B97F4A7C15ULL) ^ ((rank + 1) * 0xD1B54A32D192ED03ULL);
-  z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9ULL;
-  z = (z ^ (z >> 27U)) * 0x94D049BB133111EBULL;
-  z ^= z >> 31U;
+  const std::uint64_t z = mix64((seed * kGoldenGamma) ^ ((rank + 1) * 0xD1B54A32D192ED03ULL));
   return static_cast<std::int64_t>(z % (static_cast<std::uint64_t>(most) + 1));
 }
 

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <vector>
 
+#include "sim/base/json_text.hpp"
 #include "tools/app/collective/run_collective.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/trace_stream.hpp"

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sim/base/math.hpp"
 #include "strategies/models/count/count.hpp"
 #include "strategies/step/build_program.hpp"
 #include "tools/app/inputs/cluster_request.hpp"
@@ -219,7 +220,7 @@ MemoryShortfall memory_shortfall(const TrainingStepRequest& request, const Scena
   out.scenario = std::make_shared<const Scenario>(scenario);
   out.changes = fitting_changes(request, scenario, capacity);
   out.states = Bytes{count_parameters(scenario.model).total()} * state_bytes(scenario.parallel);
-  out.least_gpus = (out.states.count() + capacity.count() - 1) / capacity.count();
+  out.least_gpus = ceil_div(out.states.count(), capacity.count());
   return out;
 }
 

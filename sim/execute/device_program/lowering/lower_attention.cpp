@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include "sim/base/math.hpp"
 #include "sim/execute/device_kernels/functions.hpp"
 #include "sim/execute/device_program/lowering/lowering_parts.hpp"
 #include "sim/execute/kernels/kernel_list.hpp"
@@ -62,10 +63,6 @@ struct Layouts {
   const PartLayout& v;
 };
 
-[[nodiscard]] std::int64_t blocks(std::int64_t length, std::int64_t side) {
-  return (length + side - 1) / side;
-}
-
 /// Parameters of all three kernels: see AttentionPlaces.
 void tell(const Lowering& to, KernelLaunch& launch, const Sides& sides) {
   const KernelSettings& call = to.call;
@@ -100,7 +97,7 @@ void refuse_sinks(const Lowering& to) {
 }
 
 [[nodiscard]] std::int64_t blocks_of_queries(const Layouts& of, std::int64_t side) {
-  return of.q.axes[0].length() * of.q.axes[2].length() * blocks(of.q.axes[1].length(), side);
+  return of.q.axes[0].length() * of.q.axes[2].length() * ceil_div(of.q.axes[1].length(), side);
 }
 
 }  // namespace
@@ -136,7 +133,7 @@ void attention_backward(Lowering& to) {
     return kernels::key_gradient_scratch(queries, keys, of.width(), of.value_width());
   });
   const std::int64_t count =
-      of.k.axes[0].length() * of.k.axes[2].length() * blocks(of.k.axes[1].length(), key.keys);
+      of.k.axes[0].length() * of.k.axes[2].length() * ceil_div(of.k.axes[1].length(), key.keys);
   tell(to, to.add(F::attention_key_gradient, count, reads, {written(1), written(2)}), key);
 }
 
