@@ -14,6 +14,10 @@ std::string to_text(const Chunk& chunk) {
   return fmt::format("chunks {} to {} of {}", chunk.first, chunk.first + chunk.count - 1, buffer);
 }
 
+std::string in_chunks(std::int64_t count) {
+  return count == 1 ? "1 chunk" : fmt::format("{} chunks", count);
+}
+
 std::string to_text(const ScheduleStepIndex& place) {
   return fmt::format("rank {}, lane {}, step {}", place.rank, place.lane, place.step);
 }

@@ -6,34 +6,19 @@
 #include <span>
 #include <utility>
 
-#include "sim/base/check.hpp"
+#include "sim/execute/schedule/chunk_text.hpp"
 #include "sim/execute/schedule/connections.hpp"
 #include "sim/execute/schedule/float_blocks.hpp"
+#include "sim/execute/schedule/lane_states.hpp"
 #include "sim/execute/schedule/step_problem.hpp"
+#include "sim/execute/schedule/unfinished_execution.hpp"
 
 namespace lockstep {
 namespace {
 
 using namespace posted;
 
-constexpr std::size_t kBlockedShown = 8;
-
-std::string in_chunks(std::int64_t count) {
-  return count == 1 ? "1 chunk" : fmt::format("{} chunks", count);
-}
-
-/// Where a lane stands.
-struct LaneState {
-  std::int64_t done = 0;        // steps finished
-  std::int64_t steps = 0;       // in all
-  std::int64_t pending = 0;     // transfers of the current step that are not over
-  bool begun = false;           // the current step has
-  bool has_locals = false;      // the current step, that has begun
-  std::uint32_t holds = kNone;  // whose slot the current step, when done, gives back
-  std::uint32_t took = kNone;   // whose slot the next step will give back
-};
-
-/// A lane that may go on, or a connection whose first message can be taken.
+/// A lane that can continue, or a connection whose first message can be received.
 struct Action {
   std::uint32_t lane = 0;
   std::uint32_t arrival = kNone;
@@ -50,9 +35,9 @@ class Executor {
   Executor(const Schedule& schedule, BlockMemory& memory, const ExecuteOptions& options)
       : schedule_{schedule},
         memory_{memory},
-        lane_count_{schedule.lanes()},
         slots_{static_cast<std::size_t>(options.slots.value_or(schedule.slots()))},
-        starved_{lane_index(options.starved_rank, options.starved_lane)},
+        lanes_{schedule},
+        starved_{lanes_.index(options.starved_rank, options.starved_lane)},
         observer_{options.observer},
         known_steps_{options.known_steps},
         ready_{options.order, options.seed},
@@ -60,7 +45,8 @@ class Executor {
     const auto ranks = static_cast<std::size_t>(schedule.ranks());
     outcome_.traffic.sent.resize(ranks);
     outcome_.traffic.received.resize(ranks);
-    for (int rank = 0; rank < schedule.ranks(); ++rank) add_lanes(rank);
+    for (std::size_t lane = 0; lane < lanes_.size(); ++lane)
+      if (lanes_[lane].steps > 0) push(lane);
     waiters_.resize(lanes_.size());
   }
 
@@ -70,43 +56,21 @@ class Executor {
       if (action.arrival != kNone) {
         take(action.arrival);
       } else {
-        go_on(action.lane);
+        advance(action.lane);
       }
-      give_held_slots();
+      release_forwarded_slots();
     }
-    if (outcome_.finished()) report_blocked();
-    if (outcome_.finished()) report_left_over();
+    if (outcome_.finished())
+      report_unfinished({schedule_, lanes_, connections_, sends_, receives_}, outcome_);
     return std::move(outcome_);
   }
 
  private:
-  void add_lanes(int rank) {
-    for (int lane = 0; lane < lane_count_; ++lane) {
-      const std::int64_t steps = schedule_.steps(rank, lane);
-      lanes_.push_back({.steps = steps});
-      if (steps > 0) push(lanes_.size() - 1);
-    }
-  }
-
-  [[nodiscard]] int rank_of(std::size_t lane) const {
-    return static_cast<int>(lane / static_cast<std::size_t>(lane_count_));
-  }
-  [[nodiscard]] int lane_of(std::size_t lane) const {
-    return static_cast<int>(lane % static_cast<std::size_t>(lane_count_));
-  }
-  [[nodiscard]] std::size_t lane_index(int rank, int lane) const {
-    return static_cast<std::size_t>(rank) * static_cast<std::size_t>(lane_count_) +
-           static_cast<std::size_t>(lane);
-  }
-  [[nodiscard]] ScheduleStepIndex place_of(std::size_t lane) const {
-    return {rank_of(lane), lane_of(lane), lanes_[lane].done};
-  }
-
   void push(std::size_t lane) {
     ready_.push({static_cast<std::uint32_t>(lane), kNone}, lane == starved_);
   }
 
-  void go_on(std::size_t lane) {
+  void advance(std::size_t lane) {
     const LaneState& state = lanes_[lane];
     if (state.done == state.steps) return;
     if (!state.begun) {
@@ -116,28 +80,28 @@ class Executor {
     }
   }
 
-  /// Begins the lane's next step if what it waits for is done.
+  /// Begins the lane's next step if the steps it waits for are done.
   void begin(std::size_t lane) {
     LaneState& state = lanes_[lane];
     load(lane, step_);
     if (!known_steps_)
-      if (const auto problem = step_problem(schedule_, rank_of(lane), step_))
-        return refuse(place_of(lane), *problem);
-    if (const ScheduleStepRef* missing = first_missing(lane, step_)) {
-      waiters_[lane_index(rank_of(lane), missing->lane)].push_back({lane, missing->step});
+      if (const auto problem = step_problem(schedule_, lanes_.rank_of(lane), step_))
+        return refuse(lanes_.current(lane), *problem);
+    if (const ScheduleStepRef* missing = lanes_.first_missing(lane, step_)) {
+      waiters_[lanes_.index(lanes_.rank_of(lane), missing->lane)].push_back({lane, missing->step});
       return;
     }
     state.begun = true;
     state.has_locals = !step_.locals.empty();
     state.pending = std::ssize(step_.sends) + std::ssize(step_.receives);
-    if (observer_ != nullptr) observer_->begun(place_of(lane), step_);
+    if (observer_ != nullptr) observer_->begun(lanes_.current(lane), step_);
     if (state.pending == 0) return transfers_over(lane);
     post(lane);
   }
 
   void load(std::size_t lane, ScheduleStep& step) const {
     step.clear();
-    schedule_.step(rank_of(lane), lane_of(lane), lanes_[lane].done, step);
+    schedule_.step(lanes_.rank_of(lane), lanes_.lane_of(lane), lanes_[lane].done, step);
   }
 
   /// All that the current step sends is read before any of it is received.
@@ -146,7 +110,7 @@ class Executor {
     for (std::size_t i = 0; i < step_.sends.size(); ++i) {
       const std::span<const Chunk> runs = runs_of(step_.sends[i]);
       if (i == 0 || !std::ranges::equal(runs, read_, same)) {
-        payload = memory_.read(rank_of(lane), runs);
+        payload = memory_.read(lanes_.rank_of(lane), runs);
         read_.assign(runs.begin(), runs.end());
       }
       const bool is_last = i + 1 == step_.sends.size();
@@ -155,7 +119,7 @@ class Executor {
     for (std::size_t i = 0; i < step_.receives.size(); ++i) post_receive(lane, i);
   }
 
-  /// They hold until they are asked for again.
+  /// The result is valid until the next call.
   template <typename Message>
   [[nodiscard]] std::span<const Chunk> runs_of(const Message& message) {
     if (message.more.count == 0) return {&message.chunk, 1};
@@ -168,7 +132,7 @@ class Executor {
   void post_send(std::size_t lane, std::size_t place, BlockMemory::Payload payload) {
     const Send& send = step_.sends[place];
     const std::int64_t blocks = step_.blocks_of(send);
-    const std::uint32_t id = connections_.number(rank_of(lane), send.peer, send.channel);
+    const std::uint32_t id = connections_.number(lanes_.rank_of(lane), send.peer, send.channel);
     Connection& between = connections_[id];
     note_user(between.sender, lane);
     const bool over = between.used() < slots_;
@@ -186,7 +150,7 @@ class Executor {
     } else if (between.waiting == kNone) {
       between.waiting = posted;
     }
-    outcome_.traffic.sent[static_cast<std::size_t>(rank_of(lane))] += blocks;
+    outcome_.traffic.sent[static_cast<std::size_t>(lanes_.rank_of(lane))] += blocks;
     if (between.sends.size <= between.receives.size) push_arrival(id);
     note_depth(between);
     if (over) transfer_over(lane);
@@ -207,7 +171,8 @@ class Executor {
       const std::span<const Chunk> runs = runs_of(receive);
       own.several.assign(runs.begin(), runs.end());
     }
-    const std::uint32_t id = connections_.number(receive.peer, rank_of(lane), receive.channel);
+    const std::uint32_t id =
+        connections_.number(receive.peer, lanes_.rank_of(lane), receive.channel);
     Connection& between = connections_[id];
     note_user(between.receiver, lane);
     between.receives.push(receives_, posted);
@@ -220,7 +185,7 @@ class Executor {
     user = static_cast<std::uint32_t>(lane);
   }
 
-  /// A message that both ends have reached; there is one such action for each.
+  /// Queues a message that both ends have reached, once.
   void push_arrival(std::uint32_t id) {
     const std::uint32_t receiver = receives_[connections_[id].receives.first].lane;
     ready_.push({receiver, id}, receiver == starved_);
@@ -242,7 +207,7 @@ class Executor {
     const std::uint32_t received = between.receives.pop(receives_);
     PostedSend& send = sends_[sent];
     const PostedReceive& receive = receives_[received];
-    const ScheduleStepIndex place = place_of(receive.lane);
+    const ScheduleStepIndex place = lanes_.current(receive.lane);
     if (receive.blocks != send.blocks)
       return refuse(
           place, fmt::format("expects {} from rank {}, which sends {}", in_chunks(receive.blocks),
@@ -251,7 +216,7 @@ class Executor {
       return refuse(place, *mistake, ExecuteOutcome::Kind::wrong);
     send.payload.reset();
     if (observer_ != nullptr)
-      observer_->taken({between.from, lane_of(send.lane), send.step}, place, receive.runs(),
+      observer_->taken({between.from, lanes_.lane_of(send.lane), send.step}, place, receive.runs(),
                        receive.combine);
     ++outcome_.transfers;
     outcome_.traffic.received[static_cast<std::size_t>(place.rank)] += receive.blocks;
@@ -259,7 +224,7 @@ class Executor {
       ++between.held;
       lanes_[receive.lane].took = id;
     } else {
-      give_slot(between);
+      release_slot(between);
     }
     if (!send.over) transfer_over(send.lane);
     transfer_over(receive.lane);
@@ -277,8 +242,8 @@ class Executor {
     return out;
   }
 
-  /// The slot that became free goes to the first send that has none.
-  void give_slot(Connection& between) {
+  /// Gives the slot that became free to the first send without one.
+  void release_slot(Connection& between) {
     if (slots_ == 0 || between.used() < slots_ || between.held == slots_) return;
     if (between.over >= slots_ - between.held) return;
     PostedSend& next = sends_[between.waiting];
@@ -288,14 +253,14 @@ class Executor {
     transfer_over(next.lane);
   }
 
-  /// Of messages that have been sent on. One by one: a slot may end a step that gives back another,
-  /// along a chain of any length.
-  void give_held_slots() {
-    while (!sent_on_.empty()) {
-      Connection& between = connections_[sent_on_.back()];
-      sent_on_.pop_back();
+  /// Slots of messages that have been forwarded. One by one: a released slot may finish a step that
+  /// releases another, along a chain of any length.
+  void release_forwarded_slots() {
+    while (!forwarded_.empty()) {
+      Connection& between = connections_[forwarded_.back()];
+      forwarded_.pop_back();
       --between.held;
-      give_slot(between);
+      release_slot(between);
     }
   }
 
@@ -314,22 +279,22 @@ class Executor {
   void do_locals(std::size_t lane) {
     load(lane, step_);
     for (const LocalOperation& local : step_.locals) {
-      const auto payload = memory_.read(rank_of(lane), {&local.from, 1});
+      const auto payload = memory_.read(lanes_.rank_of(lane), {&local.from, 1});
       if (const auto mistake =
-              memory_.write(place_of(lane), {&local.to, 1}, payload, local.combine))
-        return refuse(place_of(lane), *mistake, ExecuteOutcome::Kind::wrong);
-      if (observer_ != nullptr) observer_->worked(place_of(lane), local);
+              memory_.write(lanes_.current(lane), {&local.to, 1}, payload, local.combine))
+        return refuse(lanes_.current(lane), *mistake, ExecuteOutcome::Kind::wrong);
+      if (observer_ != nullptr) observer_->worked(lanes_.current(lane), local);
     }
     finish_step(lane);
   }
 
   void finish_step(std::size_t lane) {
     LaneState& state = lanes_[lane];
-    if (observer_ != nullptr) observer_->finished(place_of(lane));
+    if (observer_ != nullptr) observer_->finished(lanes_.current(lane));
     ++state.done;
     state.begun = false;
     if (state.done < state.steps) push(lane);
-    if (state.holds != kNone) sent_on_.push_back(state.holds);
+    if (state.holds != kNone) forwarded_.push_back(state.holds);
     state.holds = std::exchange(state.took, kNone);
     std::erase_if(waiters_[lane], [&](const Waiter& waiter) {
       if (state.done <= waiter.step) return false;
@@ -338,116 +303,30 @@ class Executor {
     });
   }
 
-  void refuse(const ScheduleStepIndex& place, const std::string& what,
+  void refuse(const ScheduleStepIndex& at, const std::string& what,
               ExecuteOutcome::Kind kind = ExecuteOutcome::Kind::malformed) {
-    outcome_.kind = kind;
-    outcome_.at = place;
-    outcome_.problem =
-        fmt::format("rank {}, lane {}, step {} {}", place.rank, place.lane, place.step, what);
-  }
-
-  [[nodiscard]] const ScheduleStepRef* first_missing(std::size_t lane,
-                                                     const ScheduleStep& step) const {
-    for (const ScheduleStepRef& after : step.after) {
-      if (lanes_[lane_index(rank_of(lane), after.lane)].done <= after.step) return &after;
-    }
-    return nullptr;
+    fail(outcome_, at, what, kind);
   }
 
   [[nodiscard]] static bool same(const Chunk& a, const Chunk& b) {
     return a.buffer == b.buffer && a.first == b.first && a.count == b.count;
   }
 
-  // The end.
-
-  void report_blocked() {
-    const std::vector<LanePosition> stand = positions();
-    for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
-      if (lanes_[lane].done == lanes_[lane].steps) continue;
-      ++outcome_.blocked_lanes;
-      if (outcome_.blocked.size() < kBlockedShown)
-        outcome_.blocked.push_back(blocked(lane, stand[lane]));
-    }
-    if (outcome_.blocked.empty()) return;
-    const BlockedLane& first = outcome_.blocked.front();
-    refuse({first.rank, first.lane, first.step}, "waits " + first.waits_for,
-           ExecuteOutcome::Kind::stuck);
-    outcome_.waits = wait_cycle(schedule_, stand);
-  }
-
-  [[nodiscard]] std::vector<LanePosition> positions() const {
-    std::vector<LanePosition> out;
-    out.reserve(lanes_.size());
-    for (const LaneState& lane : lanes_) out.push_back({lane.done, lane.begun, {}, {}});
-    for (const Connection& between : connections_.all()) {
-      between.sends.each(sends_, [&](const PostedSend& send) {
-        if (!send.over) out[send.lane].open_sends.push_back(send.place);
-      });
-      between.receives.each(receives_, [&](const PostedReceive& receive) {
-        out[receive.lane].open_receives.push_back(receive.place);
-      });
-    }
-    for (LanePosition& position : out) {
-      std::ranges::sort(position.open_sends);
-      std::ranges::sort(position.open_receives);
-    }
-    return out;
-  }
-
-  [[nodiscard]] BlockedLane blocked(std::size_t lane, const LanePosition& position) {
-    load(lane, step_);
-    const ScheduleStepRef* missing = position.begun ? nullptr : first_missing(lane, step_);
-    const std::string waits_for = missing != nullptr ? fmt::format("for lane {} to finish step {}",
-                                                                   missing->lane, missing->step)
-                                                     : open_transfer(position);
-    return {rank_of(lane), lane_of(lane), lanes_[lane].done, waits_for};
-  }
-
-  /// The first transfer of the loaded step that is not over.
-  [[nodiscard]] std::string open_transfer(const LanePosition& position) const {
-    if (!position.open_sends.empty()) {
-      const Send& send = step_.sends[position.open_sends.front()];
-      return fmt::format("to send {} to rank {}", in_chunks(step_.blocks_of(send)), send.peer);
-    }
-    LOCKSTEP_CHECK(!position.open_receives.empty());
-    const Receive& receive = step_.receives[position.open_receives.front()];
-    return fmt::format("to receive {} from rank {}", in_chunks(step_.blocks_of(receive)),
-                       receive.peer);
-  }
-
-  /// With slots a message may have left and never be taken. Names the sender of lowest rank.
-  void report_left_over() {
-    const PostedSend* first = nullptr;
-    int to = 0;
-    for (const Connection& between : connections_.all()) {
-      if (between.sends.size == 0) continue;
-      const PostedSend& send = sends_[between.sends.first];
-      if (first != nullptr && std::pair{first->lane, to} <= std::pair{send.lane, between.to})
-        continue;
-      first = &send;
-      to = between.to;
-    }
-    if (first == nullptr) return;
-    refuse({rank_of(first->lane), lane_of(first->lane), first->step},
-           fmt::format("sends to rank {} without a matching receive", to));
-  }
-
   const Schedule& schedule_;
   BlockMemory& memory_;
-  int lane_count_;
   std::size_t slots_;
+  LaneStates lanes_;
   std::size_t starved_;
   ExecuteObserver* observer_;
   bool known_steps_;
-  std::vector<LaneState> lanes_;
   ReadyPool<Action> ready_;
   Connections connections_;
   Pool<PostedSend> sends_;
   Pool<PostedReceive> receives_;
   std::vector<std::vector<Waiter>> waiters_;  // per lane: who waits for it
-  std::vector<std::uint32_t> sent_on_;        // connections that hold a slot no longer
-  ScheduleStep step_;                         // the one in hand
-  std::vector<Chunk> runs_;                   // of the message in hand, where it has several
+  std::vector<std::uint32_t> forwarded_;      // connections with a slot to release
+  ScheduleStep step_;                         // the one loaded last
+  std::vector<Chunk> runs_;                   // of one message, if it has several
   std::vector<Chunk> read_;                   // of the last payload
   ExecuteOutcome outcome_;
 };
