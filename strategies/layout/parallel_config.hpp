@@ -11,13 +11,14 @@
 #include "sim/program/operation.hpp"
 #include "strategies/models/model_form.hpp"
 
-/// How a model is spread over ranks: the `parallel` part of a scenario.
+/// The `parallel` part of a scenario: how a model is distributed over ranks.
 namespace lockstep {
 
 enum class Recompute : std::uint8_t {
   none,
   selective,          // the core of attention
-  every_second_gemm,  // all but attention and the first, third ... product of a layer
+  every_second_gemm,  // all but attention and the first, third, ... GEMM of a layer
+                      // third, ...)
   every_second_layer,
   full
 };
@@ -33,28 +34,28 @@ enum class PipelineOrder : std::uint8_t {
   zb_2p
 };
 enum class ContextKind : std::uint8_t { ring, ulysses, both };
-/// How gradients of data-parallel ranks come together.
+/// How gradients are reduced over data-parallel ranks.
 enum class GradientExchange : std::uint8_t {
   all_reduce,
   parameter_server,
   host_average,
   parameter_averaging
 };
-/// Traffic that may hide behind computation. hsdp: sums over the replicas of hybrid shards; ep: the
-/// experts' all-to-alls.
+/// Traffic that may overlap with computation. hsdp: gradient reduction over the replicas of hybrid
+/// sharding; ep: all-to-alls of experts.
 enum class Overlap : std::uint8_t { cp, dp_gradients, dp_parameters, ep, hsdp, pp, tp };
-/// When ZeRO-2 and -3 bring gradients to their shards. In the last microbatch: whole gradients are
-/// held and added to until then.
+/// When ZeRO-2 and ZeRO-3 reduce-scatter gradients. last_microbatch: unsharded gradients are held
+/// and accumulated until then.
 enum class GradientReduction : std::uint8_t { every_microbatch, last_microbatch };
-/// When a rank's weights are updated: when all of its gradients are there, or bucket by bucket as
-/// the sums arrive, while others are still reduced.
+/// When a rank updates its weights: after all of its gradients are reduced, or bucket by bucket
+/// while others are still being reduced.
 enum class UpdateStart : std::uint8_t { after_all, by_bucket };
 
-/// Precision of what is kept per parameter; 2 + 2 + 12 bytes by default.
+/// Precision of model states, per parameter; 2 + 2 + 12 bytes by default.
 struct StateConfig {
   Dtype weights = Dtype::bf16;
   Dtype gradients = Dtype::bf16;
-  bool master = true;  // an fp32 copy of the weights, where they are not fp32
+  bool master = true;  // keep an fp32 copy of the weights unless they are fp32
   Optimizer optimizer = Optimizer::adam;
   Dtype moments = Dtype::fp32;
   bool offload = false;  // optimizer states and update on the host
@@ -63,47 +64,47 @@ struct StateConfig {
 struct ParallelConfig {
   int dp = 1, tp = 1, pp = 1, cp = 1, ep = 1;
   int vpp = 1;  // chunks per stage
-  /// Which axis varies fastest along the ranks, first to last.
+  /// The axes in rank order, the fastest-varying first.
   std::vector<std::string> order{"tp", "cp", "dp", "pp"};
   std::int64_t micro_batch = 1;   // sequences
   std::int64_t global_batch = 1;  // sequences
   Recompute recompute = Recompute::none;
   int zero = 0;
-  int shard_ranks = 0;            // ZeRO shards over that many ranks of dp * cp; 0: all
-  bool scatter_gradients = true;  // ZeRO-1: each rank gets its shard of the sum alone
+  int shard_ranks = 0;            // size of a ZeRO sharding group, a part of dp * cp; 0: all of it
+  bool scatter_gradients = true;  // ZeRO-1: reduce-scatter; false: all-reduce, then slice
   GradientReduction reduce_gradients = GradientReduction::every_microbatch;  // ZeRO-2, -3
   bool reshard_after_forward = true;                                         // ZeRO-3
-  bool prefetch = true;  // ZeRO-3: the next layer's weights while this one computes
+  bool prefetch = true;  // ZeRO-3: gather the next layer's weights while this one computes
   bool sequence_parallel = false;
-  Dtype precision = Dtype::bf16;  // of products
+  Dtype precision = Dtype::bf16;  // of GEMMs
   PipelineOrder schedule = PipelineOrder::none;
   bool short_edges = false;
-  std::vector<int> stages{};  // layers of each chunk, in the order of the chain; empty: equal
+  std::vector<int> stages{};  // layers per chunk, in pipeline order; empty: equal
   ContextKind cp_kind = ContextKind::ring;
-  int ulysses = 0;     // of `both`: ranks in an all-to-all; 0: as many as share a node
-  bool zigzag = true;  // ring: balanced cut of causal attention
+  int ulysses = 0;     // with `both`: ranks per all-to-all; 0: those that share a node
+  bool zigzag = true;  // ring: each rank holds one early and one late part of a causal sequence
   std::set<Overlap> overlap{};
   UpdateStart update = UpdateStart::after_all;
   GradientExchange exchange = GradientExchange::all_reduce;
-  int servers = 1;           // parameter servers
-  int average_every = 1;     // steps, of parameter averaging
-  bool averages = true;      // whether this step is one at whose end parameters are averaged
-  Bytes bucket{25'000'000};  // gradients per reduction
+  int servers = 1;           // number of parameter servers
+  int average_every = 1;     // parameter averaging: steps between averages
+  bool averages = true;      // parameter averaging: whether this step ends with an average
+  Bytes bucket{25'000'000};  // of gradients, per reduction
   StateConfig state{};
-  ModelForm form{};            // by the scenario's software stack
+  ModelForm form{};            // set by the software stack
   double capacity_factor = 0;  // of experts; 0: dropless
-  /// Load of the busiest expert over the mean, at most what its capacity takes; none: experts are
-  /// visited evenly, or have all slots of their capacity full.
+  /// Load of the busiest expert over the mean load, limited by the capacity factor; none: balanced
+  /// experts, or full ones with a capacity factor.
   std::optional<double> expert_skew{};
-  /// Algorithm by group (tp, cp, ep, dp, hsdp, embedding); others as NCCL would pick.
+  /// Algorithm per group (tp, cp, ep, dp, hsdp, embedding); NCCL's choice for all others.
   std::map<std::string, std::string> algorithms{};
 
-  /// Of a layout whose product of degrees has been found to be the number of ranks there are.
+  /// Number of ranks. Requires a product of degrees that fits an int (layout_problems()).
   [[nodiscard]] int ranks() const { return dp * pp * cp * tp; }
   [[nodiscard]] std::int64_t microbatches() const { return global_batch / (micro_batch * dp); }
   [[nodiscard]] bool overlaps(Overlap what) const { return overlap.contains(what); }
   [[nodiscard]] bool updates_by_bucket() const { return update == UpdateStart::by_bucket; }
-  /// Whether gradients go to their shards microbatch by microbatch.
+  /// Whether gradients are reduce-scattered after every microbatch.
   [[nodiscard]] bool scatters_every_microbatch() const {
     return zero >= 2 && reduce_gradients == GradientReduction::every_microbatch;
   }

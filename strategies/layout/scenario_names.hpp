@@ -7,7 +7,7 @@
 
 #include "strategies/layout/parallel_config.hpp"
 
-/// How scenario files write the choices of a ParallelConfig.
+/// Names of enumerators in scenario files.
 namespace lockstep {
 
 template <class T>
@@ -31,7 +31,7 @@ template <class T>
   return keys;
 }
 
-/// Empty where the value has no name.
+/// Empty if the value has no name.
 template <class T>
 [[nodiscard]] std::string_view name_of(const Names<T>& names, T value) {
   for (const auto& [key, named] : names) {

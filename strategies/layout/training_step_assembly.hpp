@@ -10,8 +10,8 @@
 #include "strategies/layout/parallel_config.hpp"
 #include "strategies/models/model_graph.hpp"
 
-/// A training step while it is put together: the passes that follow propagate_sharding() order the
-/// blocks' routines into roles and add what belongs to no block.
+/// A training step under construction. After propagate_sharding(), passes order the blocks'
+/// routines into one script per stage and add gradient reduction, optimizer and casts.
 namespace lockstep {
 
 enum class Work : std::uint8_t { forward, backward, weight_gradient, other };
@@ -21,33 +21,33 @@ struct ScriptCall {
   Call call{};
 };
 
-/// One pipeline stage.
+/// Calls of one pipeline stage, in order.
 struct StageScript {
   std::size_t role = 0;
   std::vector<ScriptCall> calls{};
 };
 
-/// A weight and what trains it. Ranks along `over` have summands of its gradient; along `within`
-/// too, but hold the same samples (norms under sequence parallelism). ZeRO cuts along `shard`, the
-/// inner part of `over`.
+/// A weight with its gradient and optimizer tensors. Ranks along `over` hold partial sums of the
+/// gradient; so do ranks along `within`, which process the same samples (norms under sequence
+/// parallelism). ZeRO shards along `shard`, the innermost part of `over`.
 struct TrainedWeight {
-  TensorId weight = 0;    // what the model reads
-  TensorId gradient = 0;  // what backward writes
+  TensorId weight = 0;    // as the model reads it
+  TensorId gradient = 0;  // as backward writes it
   MeshSubAxes over{};
   MeshSubAxes within{};
   MeshSubAxes shard{};
-  MeshSubAxes replicate{};  // over without shard
-  TensorId summed{};  // the gradient (or the rank's shard of it) that is summed over all ranks
-  TensorId share{};   // what the optimizer reads of it: all of `summed`, or a shard cut from it
-  TensorId kept{};    // the weight (or shard) that the optimizer writes
+  MeshSubAxes replicate{};  // `over` without `shard`
+  TensorId summed{};        // the reduced gradient, or the rank's shard of it
+  TensorId share{};         // what the optimizer reads: `summed`, or a shard sliced from it
+  TensorId kept{};          // what the optimizer writes: the weight, or its shard
   std::vector<TensorId> states{};
 };
 
 struct TrainingStepAssembly {
   const ParallelConfig& parallel;
   ModelGraph& graph;
-  Program& program;  // its tensors are the graph's until all is done
-  /// Per block of the graph: its routines; weight_gradients only where backward is split.
+  Program& program;  // shares its tensors with the graph until assembly is complete
+  /// Routines of each block of the graph; weight_gradients only if backward is split.
   struct BlockRoutines {
     RoutineId forward = 0;
     RoutineId backward = 0;
@@ -55,9 +55,9 @@ struct TrainingStepAssembly {
   };
   std::vector<BlockRoutines> routines{};
   std::vector<std::vector<TrainedWeight>> weights{};  // per block
-  std::map<TensorId, TensorId> backward_weights{};    // ZeRO-3: what backward reads instead
+  std::map<TensorId, TensorId> backward_weights{};  // ZeRO-3: the copy that backward reads instead
   std::vector<StageScript> stages{};
-  /// Positions of the chain, first and one past the last, per chunk; chunk c is on stage c % pp.
+  /// Range of positions [first, second) of each chunk; chunk c runs on stage c % pp.
   std::vector<std::pair<int, int>> chunks{};
 
   [[nodiscard]] const Block& block(int position) const {
@@ -67,71 +67,72 @@ struct TrainingStepAssembly {
     return weights[static_cast<std::size_t>(graph.chain[static_cast<std::size_t>(position)])];
   }
   [[nodiscard]] int stage_of(int position) const;
-  /// The weights that are trained at a position: a shared weight only at the first of its positions
-  /// that the same stage has.
+  /// Weights trained at a position. A shared weight is listed only at its first position on a
+  /// stage.
   [[nodiscard]] std::vector<TrainedWeight> trained_at(int position) const;
-  /// The position under which a weight's tensors stand when asked for at `position`.
+  /// Reference to a tensor of `weight` as seen from `position`.
   [[nodiscard]] Ref at(TensorId tensor, const TrainedWeight& weight, int position) const;
 };
 
-/// Cuts the chain into chunks: as `stages` says, else equally, with one layer fewer in the first
-/// and the last where short_edges says so. Embedding and head go with the first and the last layer.
+/// Splits the model into chunks: as `stages` specifies, else equally, with one layer fewer in the
+/// first and last chunk under short_edges. Embedding and head belong to the first and last chunk.
 [[nodiscard]] std::vector<std::pair<int, int>> chunk_positions(const ModelGraph& graph,
                                                                const ParallelConfig& parallel);
 
-/// Orders every stage's forward and backward calls, with sends and receives between stages.
+/// Adds forward and backward calls to every stage in the order of the schedule, with sends and
+/// receives between stages.
 void order_pipeline(TrainingStepAssembly& step);
 
-/// Finds for every block what trains its weights; for ZeRO it changes how gradients (2) and weights
-/// (3) are kept. Before routines are made.
+/// Lists the trained weights of every block; ZeRO-2 shards gradients, ZeRO-3 also weights. Must run
+/// before routines are made.
 void find_trained_weights(TrainingStepAssembly& step);
 
-/// ZeRO-3, FSDP: where weights are given up after forward, backward reads others that are gathered
-/// again. Before routines are made.
+/// ZeRO-3, FSDP: frees gathered weights after forward; backward reads a second gathered copy. Must
+/// run before routines are made.
 void reshard_after_forward(TrainingStepAssembly& step);
-/// ZeRO-3, FSDP: gathers every block's weights before forward and before backward.
+/// ZeRO-3, FSDP: all-gathers every block's weights before forward and before backward.
 void gather_weights(TrainingStepAssembly& step);
 
-/// Where weights are cast to 8 bits once (Fp8Casts::weights_once), but are gathered again for every
-/// microbatch: by the first product that reads what has been gathered. Before routines are made.
+/// With Fp8Casts::weights_once and weights gathered per microbatch: the first GEMM that reads a
+/// gathered weight casts it. Must run before routines are made.
 void cast_gathered_weights(TrainingStepAssembly& step);
-/// All other weights are cast once a step, before a block's first microbatch.
+/// Casts all other weights to fp8 once per step, before a block's first microbatch.
 void cast_weights(TrainingStepAssembly& step);
 
-/// Sums gradients over replicas by all-reduce or, for ZeRO, reduce-scatter: in buckets once the
-/// last microbatch is done, or (ZeRO-2, 3) block by block, after every microbatch or the last.
+/// Reduces gradients over data-parallel replicas by all-reduce, or reduce-scatter with ZeRO: in
+/// buckets after the last microbatch, or block by block (ZeRO-2, 3) after every microbatch or the
+/// last.
 void exchange_gradients(TrainingStepAssembly& step);
-/// What is left to sum: gradients of tied embeddings, and of norms under sequence parallelism.
+/// Reduces the remaining gradients: of tied embeddings, and of norms under sequence parallelism.
 void finish_gradients(TrainingStepAssembly& step);
-/// Updates the weights, on the device or on the host, and gathers those that were updated in
-/// shards. Each of these begins when what was issued before has ended, unless updates go by bucket.
+/// Updates the weights, on the device or on the host, and all-gathers those updated in shards.
+/// Unless updates go by bucket, each waits for everything launched before it.
 void update_weights(TrainingStepAssembly& step);
 
-/// Instead of the three above: every parameter server sums its share of the gradients, updates its
-/// share of the weights and sends them back.
+/// Replaces the three passes above: every parameter server reduces its share of the gradients,
+/// updates its share of the weights and sends them back.
 void train_on_servers(TrainingStepAssembly& step);
-/// Instead of exchange_gradients(): a host sums all gradients and sends the sum back.
+/// Replaces exchange_gradients(): a host reduces all gradients and sends the sum back.
 void average_on_host(TrainingStepAssembly& step);
-/// Instead of exchange_gradients(), and with no other exchange: replicas train apart; their weights
-/// are averaged at the end of the step.
+/// Replaces exchange_gradients() and every other gradient reduction: replicas train independently,
+/// and their weights are averaged at the end of the step.
 void scale_for_averaging(TrainingStepAssembly& step);
 void average_weights(TrainingStepAssembly& step);
 
-/// The positions of a stage in the order in which backward is done with them for good, each with
-/// the index of the call after which it is.
+/// Positions of a stage in the order in which their last backward pass ends, each with the index of
+/// the call that ends it.
 [[nodiscard]] std::vector<std::pair<int, std::size_t>> finished_positions(const StageScript& stage);
-/// Groups weights by a set of atoms.
+/// Groups weights by one of their sets of sub-axes.
 [[nodiscard]] std::vector<std::pair<MeshSubAxes, std::vector<TrainedWeight>>> grouped(
     const std::vector<TrainedWeight>& weights, MeshSubAxes TrainedWeight::*by);
-/// A collective over `over` on tensors of several weights, in one message.
+/// One collective over `over` on tensors of several weights, as a single message.
 [[nodiscard]] Operation collective_of(const TrainingStepAssembly& step, Collective collective,
                                       const MeshSubAxes& over, std::string name);
 
-/// The stream that a group's traffic has where it may hide behind computation, else the compute
-/// stream, where it runs in the order of issue.
+/// The stream of a group's traffic if `overlap` names it, else the compute stream.
 [[nodiscard]] StreamId stream_of(const TrainingStepAssembly& step, std::string_view group,
                                  bool hides);
-/// Puts the communication of the model's own routines on the streams that `overlap` allows it.
+/// Assigns the communication inside the model's routines to the streams that `overlap` allows.
 void assign_streams(Program& program, const ParallelConfig& parallel);
 
 }  // namespace lockstep

@@ -6,26 +6,26 @@
 
 #include "strategies/layout/training_step_assembly.hpp"
 
-/// What the ways to exchange gradients share.
+/// Shared by the passes that reduce gradients.
 namespace lockstep {
 
-/// Calls to insert after a call of a script, by its index; several in the order of insertion.
+/// Calls to insert after a call of a script, keyed by its index; equal keys in order of insertion.
 using Insertions = std::multimap<std::size_t, ScriptCall>;
 void insert(StageScript& stage, const Insertions& insertions);
 
-/// One gradient and where it stands.
+/// A gradient and its position in the model.
 struct PlacedGradient {
   TrainedWeight weight;
   int position = 0;
 };
 
-/// An in-place sum along `replicate`, which the gradients have in common: of shards (hybrid
-/// sharding, group hsdp), or of whole gradients where all replicas lie beyond the shards (dp).
-/// `hides`: it may run during computation.
+/// An in-place all-reduce along the gradients' common `replicate`: of shards (hybrid sharding,
+/// group hsdp), or of whole gradients if ZeRO shards none (group dp). `hides`: may overlap with
+/// computation.
 [[nodiscard]] Operation sum_of_replicas(const TrainingStepAssembly& step,
                                         const std::vector<PlacedGradient>& gradients, bool hides);
 
-/// ZeRO-2 and -3: brings a stage's gradients to their shards.
+/// ZeRO-2 and ZeRO-3: reduce-scatters a stage's gradients.
 void scatter_gradients(TrainingStepAssembly& step, StageScript& stage);
 
 }  // namespace lockstep

@@ -7,9 +7,8 @@
 
 namespace lockstep {
 
-/// The two halves of a backward pass that zero-bubble pipelines schedule apart (Qi et al., arXiv
-/// 2401.10241): what the stage before waits for, and the gradients of weights, with the
-/// communication that only these need.
+/// The two halves of a backward pass in zero-bubble schedules (Qi et al., arXiv 2401.10241):
+/// gradients that the previous stage waits for, and gradients of weights with their communication.
 struct SplitBackward {
   std::vector<Operation> input_gradients;
   std::vector<Operation> weight_gradients;

@@ -5,18 +5,17 @@
 
 namespace lockstep {
 
-/// What a scenario asks for, each part right in itself.
+/// The parts of a scenario, each valid individually.
 struct ScenarioParts {
   const ScenarioCluster& cluster;
   const ModelConfig& model;
   const ParallelConfig& parallel;
-  std::optional<FlopRate> sustained{};  // one rate stands for all products
+  std::optional<FlopRate> sustained{};  // the rate of all GEMMs, if given
 };
 
-/// Notes what cannot be together, at the key that is to blame: products that the GPU has not, rates
-/// above its peak, steps too large to be written out, layout_problems(), and
-/// values that ask for what the layout does not do (without_effect.hpp). Returns what changes
-/// nothing but may stay. `in`: the scenario.
+/// Reports impossible combinations at the key at fault: GEMM precisions the GPU lacks, rates above
+/// its peak, steps too large to build, layout_problems(), and refused values_without_effect().
+/// Returns values that have no effect but are accepted. `in`: the scenario.
 [[nodiscard]] std::vector<ScenarioNote> check_together(ObjectReader& in,
                                                        const ScenarioParts& parts);
 

@@ -7,31 +7,29 @@
 
 #include "sim/config/reader.hpp"
 
-/// The files that a scenario names: models, clusters, devices.
+/// Lookup of files that a scenario names: models, clusters, devices.
 namespace lockstep {
 
 struct ScenarioFolders {
-  std::filesystem::path scenario;  // the folder of the scenario's file; empty: the current one
-  std::filesystem::path configs;   // with models/, clusters/ and devices/ in it
+  std::filesystem::path scenario;  // folder of the scenario file; empty: the current one
+  std::filesystem::path configs;   // contains models/, clusters/ and devices/
 };
 
-/// A file that `name` at `at` names: with a slash or ".json" a path, from the scenario's folder or
-/// from the current one; else, in this order, the id or an alias of a shipped one in
-/// `configs`/`folder`, a file next to the scenario without its ".json", the only id that begins
-/// with the name. Empty where it is not there, which is noted: no model named "lama"; did you mean
-/// "llama"?
+/// The file that `name` at `at` refers to. A name with a slash or ".json" is a path, relative to
+/// the scenario's folder or the current one. Otherwise, in this order: id or alias of a shipped
+/// file in `configs`/`folder`; a file next to the scenario, without ".json"; the only id with this
+/// prefix. If there is none, reports it with a suggestion and returns empty.
 [[nodiscard]] std::optional<std::filesystem::path> find_file(const ValueReader& at,
                                                              std::string_view name,
                                                              std::string_view noun,
                                                              std::string_view folder,
                                                              const ScenarioFolders& folders);
 
-/// The name of a file that find_file() found, as a resolved scenario has it: the id of a shipped
-/// one, else as written.
+/// The name of a found file in a resolved scenario: the id of a shipped file, else `written`.
 [[nodiscard]] std::string name_of_file(std::string_view written, const std::filesystem::path& file,
                                        const ScenarioFolders& folders);
 
-/// What `read` returns, or nothing where it throws a ConfigError, whose problems are noted.
+/// What `read` returns. If it throws a ConfigError, reports its problems and returns empty.
 template <class Read>
 auto or_noted(Problems& problems, Read&& read) -> std::optional<decltype(read())> {
   try {

@@ -9,12 +9,12 @@
 /// The `model` part of a scenario.
 namespace lockstep {
 
-/// A model written out, the id or path of a file, or {"file": id or path, key: value, ...}, where
-/// the keys override the file's. Empty where something is wrong, which is noted.
+/// Forms: an inline model; the id or path of a model file; {"file": id or path, key: value, ...}
+/// with overrides. Empty if a problem was reported.
 [[nodiscard]] std::optional<ModelConfig> read_scenario_model(const ValueReader& at,
                                                              const ScenarioFolders& folders);
 
-/// The model in Lockstep's own form (strategies/models/files/model_file.hpp), every key of it.
+/// The model in Lockstep's own format (strategies/models/files/model_file.hpp), every key written.
 [[nodiscard]] JsonValue json_of(const ModelConfig& model);
 
 }  // namespace lockstep

@@ -6,7 +6,7 @@
 #include "strategies/scenario/scenario_files.hpp"
 #include "topologies/devices/device.hpp"
 
-/// Clusters of equal nodes in a few figures, as tables of measured runs give them.
+/// Clusters of equal nodes from a short summary, as tables of measured runs give it.
 namespace lockstep {
 
 struct NodeFigures {
@@ -15,33 +15,33 @@ struct NodeFigures {
   std::int64_t gpus_per_node = 8;
   std::string intra = "nvswitch";  // nvswitch, nvlink-mesh, nvl72 or pcie
   std::int64_t nics_per_node = 8;
-  double nic_gbps = 0;  // 10^9 bits per second; 0: as the reference's
+  double nic_gbps = 0;  // 10^9 bits per second; 0: the reference's
   std::string fabric = "infiniband";
-  std::int64_t pcie = 0;  // generation of GPUs and NICs; 0: by device and NIC
+  std::int64_t pcie = 0;  // generation of GPUs and NICs; 0: derived from device and NIC
 };
 
-/// {gpu, gpus, gpus_per_node, intra, nics_per_node, nic_gbps, pcie, fabric}. Left out:
-/// gpus_per_node 8 (72 with nvl72, no more than gpus), intra as the GPU's links are (NVLink:
-/// nvswitch, xGMI: nvlink-mesh, none: pcie; a rack's GPU without gpus_per_node: nvl72),
-/// nics_per_node one for each GPU, nic_gbps as the reference's, fabric infiniband, pcie the
-/// device's generation and 6 of NICs above 400 Gb/s. Empty where something is wrong, which is
-/// noted.
+/// Reads {gpu, gpus, gpus_per_node, intra, nics_per_node, nic_gbps, pcie, fabric}. Defaults:
+/// gpus_per_node 8 (72 with nvl72; at most gpus), intra by the GPU's links (NVLink: nvswitch, xGMI:
+/// nvlink-mesh, none: pcie; a rack GPU without gpus_per_node: nvl72), nics_per_node one per GPU,
+/// nic_gbps the reference's, fabric infiniband, pcie the device's generation, or 6 with NICs above
+/// 400 Gb/s. Empty if a problem was reported.
 [[nodiscard]] std::optional<NodeFigures> read_node_figures(ObjectReader& in,
                                                            const ScenarioFolders& folders);
 
-/// The `cluster` part that says these figures.
+/// The `cluster` part with these values.
 [[nodiscard]] JsonValue json_of(const NodeFigures& figures);
 
-/// The cluster file (topologies/files/cluster_file.hpp) that these figures amount to. Latencies,
-/// efficiencies, PCIe and sockets are those of a reference: the shipped cluster whose device is the
-/// same; else the first (by name) whose device has the same generation of PCIe and links of the
-/// same bandwidth; else the first with the same PCIe. Eight GPUs with eight NICs, and all of nvl72,
-/// are built like the reference; other nodes have one PCIe switch for each NIC, two at least, the
-/// GPUs spread over them, under two sockets. NVLink: what the device's links carry together; a
-/// cable through a switch has half the latency of a direct one. More NICs than GPUs are one NIC for
-/// each GPU, as fast as its share of all. The fabric is the reference's, with as fast links as the
-/// NICs, whatever its make (RoCE, EFA, Slingshot and Omni-Path included: no latencies of theirs are
-/// shipped). Throws ConfigError where there is no reference.
+/// The cluster file (topologies/files/cluster_file.hpp) for a node summary.
+/// Latencies, efficiencies, PCIe and sockets come from a reference: the shipped cluster with the
+/// same device; else the first by name whose device has the same PCIe generation and link
+/// bandwidth; else the first with the same PCIe generation.
+/// Eight GPUs with eight NICs, and nvl72, are built like the reference. Other nodes get two sockets
+/// and one PCIe switch per NIC, at least two, with the GPUs distributed over them. NVLink has the
+/// total bandwidth of the device's links; a link to a switch has half the latency of a direct one.
+/// More NICs than GPUs become one NIC per GPU with its share of the total bandwidth. The fabric is
+/// the reference's at the NICs' bandwidth, whatever its kind (also RoCE, EFA, Slingshot and
+/// Omni-Path, whose latencies are not shipped).
+/// Throws ConfigError if there is no reference.
 [[nodiscard]] JsonDocument cluster_document(const NodeFigures& figures,
                                             const ScenarioFolders& folders);
 

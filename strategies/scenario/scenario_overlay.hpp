@@ -6,21 +6,20 @@
 
 #include "sim/config/json.hpp"
 
-/// Values laid over a JSON document before it is read: those of `--set`.
+/// Overrides (`--set`), applied to a JSON document before it is read.
 namespace lockstep {
 
 class Overlay {
  public:
-  /// `parallel.tp=4`: the member `tp` of `parallel` becomes 4; members that are not there are made.
-  /// What is behind the first `=` is JSON, or else a text. A number between dots is the place in an
-  /// array. Lists, such as `parallel.overlap`, may be items with commas between: `dp_gradients,pp`.
-  /// `cluster=NAME` and `model=NAME` may stand before members of theirs: a name becomes
-  /// {"file": NAME}.
-  /// Errors: ConfigError, with the override as its file, where it has no `=`, an empty key, or
-  /// leads into what has no members.
+  /// Applies one override. `parallel.tp=4` sets member `tp` of `parallel`, creating missing
+  /// members. The value after the first `=` is JSON, else a string. A number between dots is an
+  /// array index. Lists such as `parallel.overlap` may be comma-separated: `dp_gradients,pp`.
+  /// Members may be set after `cluster=NAME` or `model=NAME`: the name becomes {"file": NAME}.
+  /// Throws ConfigError, with the override as its file, if `=` or a key is missing or the path
+  /// leads through a value without members.
   void apply(const std::string& assignment, JsonValue& root);
 
-  /// The error with what concerns values that were laid over reported as of where they come from:
+  /// The error with problems in overridden values attributed to their override:
   ///   --set parallel.tq=4: error: /parallel/tq: unknown key "tq"; did you mean "tp"?
   [[nodiscard]] ConfigError attributed(const ConfigError& error) const;
 

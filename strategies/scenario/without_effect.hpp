@@ -9,26 +9,25 @@
 
 namespace lockstep {
 
-/// A value of a scenario, other than its default, that changes nothing.
+/// A scenario value that differs from its default and has no effect.
 struct WithoutEffect {
   std::string key;      // "parallel.zigzag"
-  std::string message;  // one sentence: the value, and what it would need
-  /// It asks how something is done that the layout does not do, and is refused. Others allow what
-  /// may happen (traffic to hide) or say how several axes go together, and stay where an axis is
-  /// taken down to 1: they are reported.
+  std::string message;  // one sentence: the value, and what it would require
+  /// Refused: it configures a mechanism that the layout does not use. Reported only: permissions
+  /// (overlap) and axis orders, which stay valid when a degree is reduced to 1.
   bool refused = false;
 };
 
-/// Such values of a layout that is possible (layout_problems() is empty).
+/// Values without effect in a possible layout (layout_problems() is empty).
 [[nodiscard]] std::vector<WithoutEffect> values_without_effect(const ModelConfig& model,
                                                                const ParallelConfig& parallel,
                                                                int gpus_per_node);
 
-/// Such values of a model ("model.window.size").
+/// Values without effect in a model ("model.window.size").
 [[nodiscard]] std::vector<WithoutEffect> model_values_without_effect(const ModelConfig& model);
 
-/// Algorithms for groups that the program has no collective of, and for collectives that have no
-/// algorithm of that name: refused where that leaves nothing of the group, but for what goes
+/// Algorithms for groups without a collective in the program, and for collectives that lack an
+/// algorithm of that name. Refused if no collective of the group uses it, except for traffic
 /// through hosts.
 [[nodiscard]] std::vector<WithoutEffect> algorithms_without_effect(const Program& program,
                                                                    const ParallelConfig& parallel);

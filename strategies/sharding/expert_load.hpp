@@ -7,15 +7,15 @@
 
 namespace lockstep {
 
-/// How many tokens come to experts, over the mean of all E of them.
+/// Tokens per expert relative to the mean over all E experts.
 class ExpertLoad {
  public:
-  /// One expert has `skew` times the mean (1 <= skew <= E), the others share the rest evenly; none
-  /// takes more than `capacity` times the mean (0: whatever comes).
+  /// One expert has `skew` times the mean load (1 <= skew <= E), the others share the rest evenly;
+  /// none exceeds `capacity` times the mean (0: unlimited).
   ExpertLoad(std::int64_t experts, double skew, double capacity);
 
-  /// Mean over `local` experts, 1 .. E, the busiest among them: (busiest + (local - 1) other) /
-  /// local. Of all E: 1, where none drops any.
+  /// Mean load of `local` experts (1 .. E) that include the busiest: (busiest + (local - 1) other)
+  /// / local. With all E it is 1 unless tokens are dropped.
   [[nodiscard]] double of(std::int64_t local) const;
 
  private:
@@ -23,11 +23,10 @@ class ExpertLoad {
   double other_ = 1;
 };
 
-/// Where ParallelConfig::expert_skew is given: gives every rank the slots of the rank with the
-/// busiest expert. What experts on a rank take in (Dim::slot of tensors whose experts are cut) is
-/// as many times as long as that rank is loaded: their products, the messages that bring it, the
-/// memory that holds it. Tokens on the rank that they come from are as many as ever. The products
-/// are marked with that load over the mean rank's (Operation::factor). After propagate_sharding().
+/// With ParallelConfig::expert_skew, gives every rank the load of the rank with the busiest expert.
+/// Scales Dim::slot of tensors with sharded experts, and so their GEMMs, messages and memory;
+/// tokens on their source rank are unchanged. GEMMs get that load over the mean as
+/// Operation::factor. Must run after propagate_sharding().
 void load_experts(ModelGraph& graph, const Mesh& mesh, const ParallelConfig& parallel,
                   const TransformerConfig& model);
 

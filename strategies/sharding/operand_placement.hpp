@@ -8,18 +8,18 @@
 
 namespace lockstep {
 
-/// How an operation's operands have to lie for every rank to do its part alone, and how what it
-/// writes then lies.
+/// Placements of operands under which every rank computes its part of an operation locally, and the
+/// resulting placement of the result.
 struct OperandPlacements {
   std::vector<Placement> reads{};
   std::vector<Placement> writes{};
 };
 
-/// A tensor as an operation meets it: how it lies (reads) or should lie (writes).
+/// A tensor with its current placement (reads) or wanted placement (writes).
 struct Operand {
   const Tensor* tensor = nullptr;
   Placement placement{};
-  bool settled = true;  // false: a result that lies as the operation leaves it
+  bool settled = true;  // false: the result keeps the placement that the operation produces
 };
 
 [[nodiscard]] OperandPlacements operand_placements(const Operation& operation,
@@ -27,7 +27,7 @@ struct Operand {
                                                    const std::vector<Operand>& writes,
                                                    const ShardingRules& rules);
 
-/// How a tensor should lie by the rules; none: as the operation that writes it leaves it.
+/// The placement that the rules prescribe; none: the one its producer gives it.
 [[nodiscard]] std::optional<Placement> declared_placement(const Tensor& tensor,
                                                           const ShardingRules& rules);
 

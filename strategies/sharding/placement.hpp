@@ -6,16 +6,17 @@
 #include "sim/program/mesh.hpp"
 #include "sim/program/tensor.hpp"
 
-/// Sets of atoms, kept in order.
+/// Ordered sets of mesh sub-axes.
 namespace lockstep {
 
 [[nodiscard]] bool contains(const MeshSubAxes& atoms, AtomId atom);
-/// Those of `a` that are not in `b`, in a's order; in both; a, then what b has beyond it.
+/// Difference, intersection and union, in a's order; the union then appends what only b has.
 [[nodiscard]] MeshSubAxes without(const MeshSubAxes& a, const MeshSubAxes& b);
 [[nodiscard]] MeshSubAxes common(const MeshSubAxes& a, const MeshSubAxes& b);
 [[nodiscard]] MeshSubAxes joined(const MeshSubAxes& a, const MeshSubAxes& b);
 
-/// How one tensor lies: per extent its cut, and over which atoms it is still a sum.
+/// Placement of a tensor over the mesh: per extent the sub-axes that shard it, and the sub-axes
+/// over which it is a partial sum.
 struct Placement {
   std::vector<MeshSubAxes> shardings{};  // as Tensor::extents
   MeshSubAxes partial{};
@@ -24,7 +25,7 @@ struct Placement {
 };
 [[nodiscard]] Placement placement_of(const Tensor& tensor);
 void place(Tensor& tensor, const Placement& placement);
-/// The cut of a dimension; empty where the tensor does not have it.
+/// The sharding of a dimension; empty if the tensor does not have it.
 [[nodiscard]] MeshSubAxes sharding_of(const Tensor& tensor, const Placement& placement, Dim dim);
 
 }  // namespace lockstep

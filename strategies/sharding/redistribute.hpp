@@ -7,18 +7,17 @@
 
 namespace lockstep {
 
-/// The communication that brings a tensor from one placement to another, appended to `body`:
-/// reduce-scatters and all-reduces of sums, all-to-alls where a cut moves to another dimension,
-/// all-gathers, and slices of what everybody has. New tensors are added to `tensors`; what comes
-/// out is the last of them, or `into` where that is given. Errors: InternalError for an inner cut
-/// that would be gathered before an outer one.
+/// Appends to `body` the communication that changes a tensor's placement: reduce-scatter or
+/// all-reduce of partial sums, all-to-all if a sharding moves to another dimension, all-gather, and
+/// slices of replicated tensors. Adds new tensors to `tensors`; the result is the last of them, or
+/// `into` if given. InternalError if an inner sharding would be gathered before an outer one.
 [[nodiscard]] Ref redistribute(const Mesh& mesh, std::vector<Tensor>& tensors,
                                std::vector<Operation>& body, const Ref& from, const Placement& to,
                                const Operation& because, const Ref* into = nullptr);
 
-/// What reports call the communicator along some atoms: tp, cp, dp or pp where one of them has all
-/// the atoms, else dp (gradients over dp and cp). relay() calls what moves experts' slots within ep
-/// `ep`, whichever axes ep is cut from.
+/// The name of the communicator along some sub-axes in reports: tp, cp, dp or pp if one of them
+/// contains all, else dp (gradients over dp and cp). redistribute() itself names the all-to-alls of
+/// experts `ep`, whichever axes ep is part of.
 [[nodiscard]] std::string group_of(const Mesh& mesh, const MeshSubAxes& atoms);
 
 }  // namespace lockstep

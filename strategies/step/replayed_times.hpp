@@ -12,9 +12,9 @@
 
 namespace lockstep {
 
-/// Times communication by replaying it together with that of every other group that shares a node
-/// with it, all at once and apart from other traffic. Groups that sit alike take equally long and
-/// are replayed once.
+/// Communication times from replaying a communication together with those of all groups that share
+/// a node with it, simultaneously and without other traffic. Groups with equivalent placements are
+/// replayed once.
 class ReplayedTimes final : public CommunicationTimes {
  public:
   ReplayedTimes(const Program& program, const Cluster& cluster, const Network& network,
@@ -26,11 +26,11 @@ class ReplayedTimes final : public CommunicationTimes {
   [[nodiscard]] MessageTime message(int rank, const RoleProgram& role,
                                     const RoleOperation& operation) override;
 
-  /// What every link carries for the role that uses it most: what one role's rank and its sisters
-  /// send in all, laid on the links where it was replayed.
+  /// Bytes per link for the role that uses it most: total traffic of the role's rank and its sister
+  /// groups, on the links of the replay.
   [[nodiscard]] std::vector<Bytes> link_bytes() const;
-  /// Adds what one communication of a rank's timeline, and its sisters', put on their links, evenly
-  /// over the time that it took.
+  /// Adds the load of one communication and its sister groups on their links, spread evenly over
+  /// its duration.
   void add_loads(int rank, const RoleProgram& role, const RoleOperation& operation, TimePoint end,
                  LinkLoads& loads) const;
   [[nodiscard]] std::uint64_t transfers() const { return transfers_; }
@@ -38,8 +38,8 @@ class ReplayedTimes final : public CommunicationTimes {
  private:
   struct Outcome {
     Duration time;
-    Duration sending{};                                  // of messages: until the senders are done
-    std::vector<std::pair<LinkId, Bytes>> link_bytes{};  // those that carried something
+    Duration sending{};                                  // of messages: until the sender is free
+    std::vector<std::pair<LinkId, Bytes>> link_bytes{};  // links with traffic
     std::vector<std::int64_t> uses{};                    // per role
   };
 

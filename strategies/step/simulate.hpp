@@ -22,32 +22,30 @@ namespace lockstep {
 
 /// How many ranks are simulated.
 enum class Fidelity : std::uint8_t {
-  automatic,        // all ranks where that is quick, else representatives
+  automatic,        // all ranks if that is fast, else representatives
   all_ranks,        // every rank and every transfer on one network
-  representatives,  // one rank per role, or of each kind where some are slower; each communication
-                    // is replayed with all its sister groups, but apart from other traffic
+  representatives,  // one rank per role, or per class if some ranks are slower; each communication
+                    // is replayed with its sister groups, without other traffic
 };
 
-/// Whether ranks that cannot differ are simulated once. Times are the same to the picosecond. With
-/// the queue model nothing is folded, and where the loads of links over time are wanted only steps
-/// that are too large for all ranks.
-/// `automatic`: where it helps; `off`: neither are alike collectives replayed once for all.
+/// Whether equivalent ranks are simulated once; times are identical to the picosecond. Not with the
+/// queue model; with link series only for steps too large to simulate unfolded.
+/// `automatic`: if it helps; `off`: also without reuse of identical collectives.
 enum class Folding : std::uint8_t { automatic, off, always };
 
 struct SimulationOptions {
   Fidelity fidelity = Fidelity::automatic;
   Folding fold = Folding::automatic;
-  /// Ranks that compute at another speed, 1 being that of the others: kernels take their time over
-  /// it.
+  /// Relative speed of ranks, 1 being normal; kernel times are divided by it.
   std::map<int, double> speeds{};
   NetworkModel network = NetworkModel::fluid;
   std::filesystem::path nccl_tuning{};  // of configs/nccl
-  std::vector<NcclCost> costs{};        // of collectives, that go before the shipped ones
-  /// Memory bandwidth of a host, which the GPUs of a node share, and of its link to a GPU; none:
-  /// nothing there takes time.
+  std::vector<NcclCost> costs{};        // override the shipped costs
+  /// Bandwidth of host memory, shared by the GPUs of a node, and of the host's link to a GPU; none:
+  /// host work takes no time.
   std::optional<Rate> host_memory{};
   std::optional<Rate> host_link{};
-  bool link_series = false;  // what every link carries over time: SimulatedTrainingStep::links
+  bool link_series = false;  // record SimulatedTrainingStep::links
 };
 
 class ProgramStuck : public Error {
@@ -55,7 +53,7 @@ class ProgramStuck : public Error {
   explicit ProgramStuck(const std::string& message) : Error{ErrorCode::negative_result, message} {}
 };
 
-/// More ranks that differ than there is room to simulate.
+/// Too many inequivalent ranks to simulate.
 class TrainingStepTooLarge : public Error {
  public:
   explicit TrainingStepTooLarge(const std::string& message)
@@ -64,20 +62,20 @@ class TrainingStepTooLarge : public Error {
 
 struct SimulatedTrainingStep {
   TrainingStepTimeline timeline;
-  Fidelity fidelity = Fidelity::all_ranks;  // never automatic
+  Fidelity fidelity = Fidelity::all_ranks;  // the one used, never automatic
   std::vector<std::string> algorithms{};    // as CollectiveChoice::report()
   std::uint64_t transfers = 0;
-  /// Classes of ranks, as timeline.ranks, where they were folded or, with representatives, some are
-  /// slower; in what they differ, with Folding::always.
+  /// Equivalence classes, as timeline.ranks, if the step was folded or, with representatives, some
+  /// ranks are slower; with differences under Folding::always.
   std::vector<RankEquivalenceClass> classes{};
-  /// Where asked for; empty of a folded step. With representatives: what the first of them and its
-  /// sisters send.
+  /// If requested; empty for a folded step. With representatives: traffic of the first one and its
+  /// sister groups.
   std::vector<LinkSeries> links{};
 };
 
 /// Simulates one training step of a program on a cluster of `device`s.
-/// Errors: a program that deadlocks throws ProgramStuck, which names ranks and operations; one
-/// whose ranks differ too much for so many of them TrainingStepTooLarge.
+/// Throws ProgramStuck, naming ranks and operations, if the program deadlocks, and
+/// TrainingStepTooLarge if too many ranks are inequivalent.
 [[nodiscard]] SimulatedTrainingStep simulate(std::shared_ptr<const Program> program,
                                              const ParallelConfig& parallel, const Cluster& cluster,
                                              const Device& device, const CostModel& cost,

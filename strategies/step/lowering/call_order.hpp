@@ -9,14 +9,15 @@
 
 namespace lockstep {
 
-/// The order of a workload's calls. What an end point does for several calls at one instant goes in
-/// the order of the calls: so that it does not depend on the numbers of the ranks, they stand in
-/// the order in which the first role of their members issues them.
+/// The order of a workload's calls. An endpoint serves simultaneous calls in this order. To be
+/// independent of rank numbers, calls are ordered by when the first role among their members issues
+/// them.
 class CallOrder {
  public:
-  /// A role issues a call, as that operation of its own. New calls come in order of their numbers.
+  /// Records that operation `operation` of a role issues a call. New calls come in order of their
+  /// numbers.
   void note(std::uint32_t call, std::size_t role, std::size_t operation);
-  /// Puts the calls in order; returns the place of each.
+  /// Sorts the calls; returns the new index of each.
   [[nodiscard]] std::vector<std::uint32_t> apply(std::vector<CollectiveCall>& calls) const;
 
  private:

@@ -7,13 +7,13 @@
 
 namespace lockstep {
 
-/// Where tensor parallelism overlaps, a GEMM and the gathering of its operand, or the scattering
-/// of its result, go chunk by chunk, as many as there are ranks: a chunk is multiplied while others
-/// travel. Of such a GEMM's time (`times`, per operation of the routine) only what is left
-/// during the whole collective stays: all but what n - 1 of n chunks take to travel over the
-/// device's links at their full rate, slowed down as by any communication; one chunk at least.
-/// Backward only gathered gradients are multiplied like that; the rest runs during the GEMM of
-/// weights as it is. Nothing changes for a cost model without a rate of links.
+/// With overlapped tensor parallelism, a GEMM and the all-gather of its operand, or the
+/// reduce-scatter of its result, run in as many chunks as there are ranks: a chunk is multiplied
+/// while others are in flight. Reduces such a GEMM's entry in `times` (per operation of the
+/// routine) to the part that runs during the whole collective: the time beyond what n - 1 of n
+/// chunks take on the device's links at full rate, slowed down as during any communication; at
+/// least one chunk. In backward only GEMMs with gathered gradients are chunked; the rest overlaps
+/// with the weight-gradient GEMM. No effect with a cost model without a link rate.
 /// Source: NVIDIA TransformerEngine, comm_gemm_overlap (ring exchange; bulk for the rest), and
 /// PyTorch torch/distributed/_symmetric_memory (fused_all_gather_matmul,
 /// fused_matmul_reduce_scatter).

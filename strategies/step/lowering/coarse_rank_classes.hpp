@@ -10,22 +10,21 @@
 
 namespace lockstep {
 
-/// Ranks that do the same at the same time where every communication takes as long as is said of
-/// it, whatever else is in flight and wherever its ranks are: those that play one role at one speed
-/// and are in touch with ranks of the same kinds. Coarser than FoldedTrainingStep: ends of a
-/// collective are those of all its members, so its ranks need not be distinguished by their
-/// positions.
+/// Equivalence classes of ranks for given communication times, independent of other traffic and of
+/// rank positions: ranks with the same role and speed that communicate with ranks of the same
+/// classes. Coarser than FoldedTrainingStep, because a collective ends for all members at once.
 class CoarseRankClasses {
  public:
-  /// `speeds`: of ranks that do not compute like the others. All must outlive it.
+  /// `speeds`: relative speed of ranks that differ from the rest. Keeps references to all
+  /// arguments.
   CoarseRankClasses(const Program& program, const std::vector<RoleProgram>& roles,
                     const std::map<int, double>& speeds);
 
-  /// Per kind, its first rank; hosts last.
+  /// First rank of each class; hosts last.
   [[nodiscard]] const std::vector<int>& representatives() const { return representatives_; }
-  /// Per rank, then per host.
+  /// Class per rank, then per host.
   [[nodiscard]] const std::vector<std::uint32_t>& kind_of() const { return kind_of_; }
-  /// The representative of a rank's, or host's, kind.
+  /// The representative of the class of a rank or host.
   [[nodiscard]] int stand_in(int rank) const {
     return representatives_[kind_of_[static_cast<std::size_t>(rank)]];
   }
@@ -34,8 +33,8 @@ class CoarseRankClasses {
  private:
   static constexpr std::uint32_t kNobody = UINT32_MAX;
 
-  /// One way in which ranks are in touch: per rank, the first of its group, or whom it sends to or
-  /// receives from; kNobody where it is not in touch so.
+  /// Communication partners of one kind: per rank the first member of its group, or the rank it
+  /// sends to or receives from; kNobody if it does not take part.
   struct Peering {
     const TrainingStepCommunication* how = nullptr;
     std::vector<std::uint32_t> with;
@@ -57,7 +56,7 @@ class CoarseRankClasses {
   std::size_t colours_ = 0;
   std::vector<std::uint32_t> kind_of_;
   std::vector<int> representatives_;
-  std::vector<std::int64_t> members_;  // per kind
+  std::vector<std::int64_t> members_;  // per class
 };
 
 }  // namespace lockstep

@@ -19,8 +19,8 @@
 
 namespace lockstep {
 
-/// A collective ready to be played by its members, and by switches that reduce for them where its
-/// schedule has more ranks.
+/// A collective with its schedule, executed by its members and, if the schedule has more ranks, by
+/// switches that reduce.
 struct ChosenCollective {
   SchedulePtr schedule;
   Bytes block;
@@ -28,23 +28,25 @@ struct ChosenCollective {
   std::string text;  // "ring:channels=8"
 };
 
-/// Which algorithm the collectives of a training step get: the one that the scenario names for the
-/// group where the collective has it, else what NCCL's tuning model picks for the group, as
-/// `collective --algorithm auto` prints it, else a ring, or all at once. Keeps what it has made.
+/// Selects the algorithm of each collective in a training step: the scenario's for the group if the
+/// collective has it, else NCCL's choice as printed by `collective --algorithm auto`, else a ring
+/// or direct exchange. Caches schedules.
 class CollectiveChoice {
  public:
-  /// `algorithms`: by group (tp, dp, ...), as in `ring:channels=2`. `network`: the cluster lowered
-  /// with these switches; the three must outlive it. `model`: chunks are counted out by.
+  /// `algorithms`: by group (tp, dp, ...), such as `ring:channels=2`. `network`: the cluster
+  /// lowered with these switches; the three must outlive this object. `model`: decides the number
+  /// of chunks.
   CollectiveChoice(const Cluster& cluster, const Network& network, const ReducingSwitches& switches,
                    const Device& device, NcclTuning tuning,
                    std::map<std::string, std::string> algorithms,
                    NetworkModel model = NetworkModel::fluid);
 
-  /// `members` play the ranks; a root that is a host stands last. `message`: as contracts count it.
+  /// `members`: ranks in order; a root that is a host comes last. `message`: size by the
+  /// collective's contract.
   [[nodiscard]] const ChosenCollective& choose(Collective collective, const std::string& group,
                                                const std::vector<EndpointId>& members, int root,
                                                bool host, Bytes message);
-  /// Who plays the chosen schedule for such members: they, then the switches that reduce for them.
+  /// Endpoints that execute the chosen schedule: the members, then the switches that reduce.
   [[nodiscard]] std::vector<EndpointId> players(const ChosenCollective& chosen,
                                                 std::vector<EndpointId> members) const;
   /// "tp: all_reduce of 64 MiB among 8 by ring:channels=8", one line each, in order of first use.
@@ -76,7 +78,7 @@ class CollectiveChoice {
   NetworkModel model_;
   std::map<fold::Key, NcclCommunicator> communicators_;
   std::map<fold::Key, const ChosenCollective*> known_;  // by group, where its ranks sit, and call
-  std::map<std::string, ChosenCollective> made_;        // by all that a schedule follows from
+  std::map<std::string, ChosenCollective> made_;        // by everything that determines a schedule
   std::vector<std::string> report_;
 };
 

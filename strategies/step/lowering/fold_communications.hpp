@@ -9,48 +9,47 @@
 
 namespace lockstep {
 
-/// A communication of a training step, distinguished from others by who takes part and by how much
-/// is sent, not by when it happens.
+/// A communication of a training step, identified by its participants and size, not by its time.
 struct TrainingStepCommunication {
   OperationKind kind = OperationKind::collective;  // or send, receive
-  Communication how{};                             // `only` is empty where all take part
+  Communication how{};                             // `only` is empty if all take part
   Bytes message{};
-  std::uint32_t channel = 0;       // both ends of a message have the same; collectives one each
-  std::uint32_t communicator = 0;  // of collectives: those of one communicator meet in order
+  std::uint32_t channel = 0;       // equal at both ends of a message; one per collective
+  std::uint32_t communicator = 0;  // of collectives; calls of one communicator are ordered
 };
 
-/// Every different communication of a program, and who its ranks are.
+/// The distinct communications of a program, with their groups.
 class TrainingStepCommunications {
  public:
   static constexpr std::uint32_t kNone = UINT32_MAX;
 
-  /// The roles must outlive it.
+  /// Keeps a reference to the roles.
   TrainingStepCommunications(const Program& program, const std::vector<RoleProgram>& roles);
 
   [[nodiscard]] const TrainingStepCommunication& operator[](std::uint32_t id) const {
     return all_[id];
   }
   [[nodiscard]] std::size_t size() const { return all_.size(); }
-  /// Of a role, in the order in which it comes to them.
+  /// Communications of a role, in the order of first use.
   [[nodiscard]] std::span<const std::uint32_t> of_role(std::size_t role) const {
     return of_role_[role];
   }
-  /// How often it comes to each of these.
+  /// How often the role executes each of these.
   [[nodiscard]] std::span<const std::uint32_t> times_in_role(std::size_t role) const {
     return times_in_role_[role];
   }
-  /// kNone of what takes no time: computation, groups of one, nothing to send.
+  /// The communication of an operation; kNone for computation, groups of one and empty messages.
   [[nodiscard]] std::uint32_t of(const Operation& operation) const;
   [[nodiscard]] std::uint32_t communicators() const {
     return static_cast<std::uint32_t>(communicators_.size());
   }
 
-  /// Members of a collective's groups, a host among them.
+  /// Members of each of the collective's groups, a host included.
   [[nodiscard]] int group_size(std::uint32_t id) const;
-  /// The one at `position` of the group that `rank` is in.
+  /// The member at `position` in the group of `rank`.
   [[nodiscard]] int member(std::uint32_t id, int rank, int position) const;
   [[nodiscard]] int position(std::uint32_t id, int rank) const;
-  /// Whom a message goes to or comes from.
+  /// The other end of a message.
   [[nodiscard]] int peer(std::uint32_t id, int rank) const;
 
  private:
@@ -61,7 +60,7 @@ class TrainingStepCommunications {
   std::vector<TrainingStepCommunication> all_;
   std::vector<std::vector<std::uint32_t>> of_role_;
   std::vector<std::vector<std::uint32_t>> times_in_role_;
-  std::unordered_map<const Operation*, std::uint32_t> of_operation_;  // looked up, never walked
+  std::unordered_map<const Operation*, std::uint32_t> of_operation_;  // lookup only, never iterated
   std::vector<Communication> communicators_;
   std::uint32_t channels_ = 0;
 };

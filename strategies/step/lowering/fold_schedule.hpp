@@ -14,30 +14,28 @@
 
 namespace lockstep {
 
-/// The steps of one rank of a collective, those that repeat once: in bytes, peers by their
-/// positions.
+/// The steps of one rank of a collective, repeated steps once; sizes in bytes, peers by position.
 struct OwnScheduleSteps {
   std::vector<ScheduleStep> steps{};
-  std::int64_t messages = 0;  // that it sends, repetitions too
+  std::int64_t messages = 0;  // that it sends, repetitions included
 };
 
-/// What one rank, or host, does in one of the step's communications.
+/// The part of one rank or host in one of the step's communications.
 struct RankPart {
   std::uint32_t communication = 0;
   const ChosenCollective* chosen = nullptr;  // of collectives
-  const OwnScheduleSteps* own = nullptr;     // likewise
-  int group_of = 0;                          // a rank of its group: of a rank's part, itself
-  int position = 0;                          // in its group; switches that reduce come last
+  const OwnScheduleSteps* own = nullptr;     // of collectives
+  int group_of = 0;                          // a rank of its group; for a rank's own part, itself
+  int position = 0;                          // in its group; reducing switches come last
   std::uint32_t first_step = 0;              // in TrainingStepSchedule
-  std::uint32_t steps = 0;  // none of them twice; 0: those of an earlier part again
+  std::uint32_t steps = 0;  // distinct ones; 0: the same as those of an earlier part
 };
 
-/// All communications of a training step, one after the other, each once: a schedule of all ranks,
-/// then hosts, then the switches that reduce in collectives of some group. It says who is in touch
-/// with whom, and how; not when. A block is one byte.
+/// All distinct communications of a training step in sequence, as one schedule of all ranks, then
+/// hosts, then reducing switches. States who communicates with whom, not when. A block is one byte.
 class TrainingStepSchedule final : public Schedule {
  public:
-  /// `speeds`: of ranks that do not compute like the others. `endpoint`: of a rank or host.
+  /// `speeds`: relative speed of ranks that differ from the rest. `endpoint`: of a rank or host.
   TrainingStepSchedule(const Program& program, const TrainingStepCommunications& communications,
                        CollectiveChoice& choice, const std::function<EndpointId(int)>& endpoint,
                        const std::map<int, double>& speeds);
@@ -50,28 +48,28 @@ class TrainingStepSchedule final : public Schedule {
   [[nodiscard]] const std::vector<RankPart>& parts(int rank) const {
     return parts_[static_cast<std::size_t>(rank)];
   }
-  /// The rank's part in a communication of its role.
+  /// The part of a rank in a communication of its role.
   [[nodiscard]] const RankPart& part(int rank, std::uint32_t communication) const;
-  /// Ranks and hosts; the others are switches.
+  /// Number of ranks and hosts; higher indices are switches.
   [[nodiscard]] int performers() const { return performers_; }
   [[nodiscard]] EndpointId switch_at(int rank) const {
     return switches_[static_cast<std::size_t>(rank - performers_)];
   }
-  /// Ranks of the schedule of the group that a part belongs to, and who plays one of them.
+  /// Number of ranks in the schedule of a part's group, and the schedule rank of one of them.
   [[nodiscard]] int players(const RankPart& part) const;
   [[nodiscard]] int player(const RankPart& part, int position) const;
-  /// Most channels that one of the collectives has.
+  /// Maximum number of channels of any collective.
   [[nodiscard]] int channels() const { return channels_; }
 
  private:
   [[nodiscard]] const OwnScheduleSteps& own_steps(const ChosenCollective& chosen, int position);
   [[nodiscard]] bool is_redundant(const std::vector<RankPart>& before, const RankPart& part);
   [[nodiscard]] bool alike(const ChosenCollective& a, const ChosenCollective& b);
-  /// A group's communication, distinguished by its first member.
+  /// One group's instance of a communication, identified by its first member.
   using GroupKey = std::pair<std::uint32_t, int>;
   struct ChosenGroup {
     const ChosenCollective* chosen = nullptr;
-    std::vector<EndpointId> switches{};  // that play the ranks beyond its members
+    std::vector<EndpointId> switches{};  // for schedule ranks beyond the members
   };
   void add_switches();
   void add_switch_part(const GroupKey& key, const ChosenGroup& group, std::size_t index);
@@ -85,14 +83,14 @@ class TrainingStepSchedule final : public Schedule {
   const Program& program_;
   const TrainingStepCommunications& communications_;
   std::vector<std::vector<RankPart>> parts_;  // per rank
-  std::vector<std::int64_t> kind_;            // per rank: equal where roles, speeds, parts are
+  std::vector<std::int64_t> kind_;            // per rank: equal for equal role, speed and parts
   std::map<std::pair<const ChosenCollective*, int>, OwnScheduleSteps> own_steps_;
   std::map<GroupKey, ChosenGroup> chosen_;
   int performers_ = 0;
   std::vector<EndpointId> switches_;       // in order
-  std::map<EndpointId, int> switch_rank_;  // of those, in this schedule
+  std::map<EndpointId, int> switch_rank_;  // their ranks in this schedule
   std::map<std::pair<const ChosenCollective*, const ChosenCollective*>, bool> alike_;
-  /// Per role's communication and what was chosen for it.
+  /// Whether a role's communication with a chosen algorithm is redundant.
   std::map<std::tuple<std::size_t, std::uint32_t, const ChosenCollective*>, bool> nothing_new_;
   std::map<std::vector<std::uint64_t>, std::int64_t> kinds_;
   int channels_ = 1;

@@ -19,14 +19,14 @@
 
 namespace lockstep {
 
-/// Ranks that do the same at the same time throughout a step.
+/// Ranks with identical behavior throughout a step.
 struct RankEquivalenceClass {
-  static constexpr std::size_t kMostDescribed = 1024;  // of more only the ranks are told
+  static constexpr std::size_t kMostDescribed = 1024;  // larger classes list only their ranks
 
-  int representative = 0;  // a rank; for a host, ranks + its number
+  int representative = 0;  // a rank; for a host, ranks + host number
   std::size_t role = 0;
   std::int64_t members = 1;
-  std::string difference{};  // from the largest class of the role; empty for that one
+  std::string difference{};  // to the largest class of the role; empty for that class
 };
 
 struct TrainingStepFoldingInput {
@@ -36,63 +36,62 @@ struct TrainingStepFoldingInput {
   NetworkModel model = NetworkModel::fluid;
   CollectiveChoice& choice;
   std::function<EndpointId(int)> endpoint;  // of a rank or host
-  std::map<int, double> speeds{};           // of ranks that do not compute like the others
+  std::map<int, double> speeds{};           // relative speed of ranks that differ from the rest
   std::uint64_t most_relations = std::uint64_t{1} << 25U;
 };
 
 class PairRouter;
 
-/// A training step with ranks that cannot differ folded into classes. Two ranks are of one class
-/// where they play the same role at the same speed and where all their communications are with
-/// ranks of the same classes over links of the same classes: sim/symmetry finds the coarsest such
-/// partition for all communications of the step together, whatever is in flight at once. Then a
-/// network with one end point per class, and on it one stream of each kind per class, has the
-/// times of all ranks.
+/// A training step folded by equivalence classes. Two ranks are equivalent if they have the same
+/// role and speed and all their communications are with ranks of equal classes over links of equal
+/// classes. sim/symmetry finds the coarsest such partition for all communications of the step
+/// together, so it holds whatever is in flight at once. A network with one endpoint per class then
+/// gives the times of all ranks exactly.
 class FoldedTrainingStep {
  public:
-  /// Empty where symmetry is not looked for: too many relations, or ends that do not match.
+  /// Null if folding is not possible: too many relations, or sends without matching receives.
   [[nodiscard]] static std::unique_ptr<FoldedTrainingStep> find(
       const TrainingStepFoldingInput& input);
   FoldedTrainingStep(const FoldedTrainingStep&) = delete;
   FoldedTrainingStep& operator=(const FoldedTrainingStep&) = delete;
   ~FoldedTrainingStep();
 
-  /// Per class, its first rank (hosts last). Class c is end point c of network(); classes of
-  /// switches that reduce come behind these.
+  /// First rank of each class, hosts last. Class c is endpoint c of network(); classes of reducing
+  /// switches follow.
   [[nodiscard]] const std::vector<int>& representatives() const { return representatives_; }
-  /// Per rank, then per host.
+  /// Class per rank, then per host.
   [[nodiscard]] const std::vector<std::uint32_t>& class_of() const { return class_of_; }
   [[nodiscard]] std::size_t classes() const { return representatives_.size(); }
   [[nodiscard]] const Network& network() const { return quotient_.network; }
-  /// `differences`: in what they differ, too.
+  /// `differences`: also describe how classes differ.
   [[nodiscard]] std::vector<RankEquivalenceClass> describe(bool differences) const;
-  /// About how many operations and messages there are to replay of all representatives. Collectives
-  /// of groups that fit into a node count once, as their links are mostly theirs alone.
+  /// Estimated number of operations and messages to replay for all representatives. Collectives
+  /// within a node count once, as their links are mostly private.
   [[nodiscard]] double work(int per_node) const;
 
-  // What the lowered workload is made of, for representatives.
+  // Parts of the lowered workload of the representatives.
 
-  /// Classes that have to do with a collective of each other's, and their steps in it.
+  /// Classes connected through a collective, and their steps in it.
   struct Group {
     std::shared_ptr<const Schedule> schedule;
-    std::vector<EndpointId> classes;     // those of switches, which nobody calls, last
-    std::uint64_t switch_transfers = 0;  // that all switches of all its groups send
-    /// Of one class whose end points do nothing that another collective could have to wait for:
-    /// one call may stand for every time that it happens.
+    std::vector<EndpointId> classes;     // those of switches, which no stream calls, come last
+    std::uint64_t switch_transfers = 0;  // sent by all switches of all groups
+    /// The group has one class, whose endpoints serve no other collective: one call may represent
+    /// all repetitions.
     bool repeats = false;
   };
   struct MemberSlot {
     const Group* group = nullptr;
-    std::uint32_t member = 0;  // the rank's class in it
+    std::uint32_t member = 0;  // index of the rank's class in the group
     Duration launch;
-    /// Calls of a communicator are the same one on several classes where this is equal, and as many
-    /// came before them.
+    /// Calls of a communicator on several classes are the same instance if this and their count so
+    /// far are equal.
     std::uint64_t collective_instance = 0;
     std::uint64_t transfers = 0;  // of all ranks of the class
   };
-  /// None of groups of one, or where nothing is sent.
+  /// None for groups of one and empty messages.
   [[nodiscard]] std::optional<MemberSlot> collective(int rank, const Operation& operation);
-  /// Counts what a collective that a rank has a member_slot in sends when it happens once more.
+  /// Adds the transfers of one repetition of a collective.
   void again(const MemberSlot& member_slot) { transfers_ += member_slot.transfers; }
   struct Message {
     EndpointId peer = 0;
@@ -100,10 +99,10 @@ class FoldedTrainingStep {
   };
   [[nodiscard]] Message message(int rank, const Operation& operation, const TensorInstance& tensor);
 
-  // What its replay says of everybody.
+  // Results of the replay, for all ranks.
 
   [[nodiscard]] std::vector<Bytes> link_bytes(const ReplayResult& result) const;
-  /// Of all ranks; counted while the workload was made.
+  /// Transfers of all ranks; counted while the workload was built.
   [[nodiscard]] std::uint64_t transfers() const { return transfers_; }
 
  private:
@@ -117,7 +116,7 @@ class FoldedTrainingStep {
   [[nodiscard]] bool leaves_alone(const Group& group) const;
   [[nodiscard]] fold::FoldedRank folded_rank(const RankPart& part, int rank,
                                              const std::vector<EndpointId>& classes);
-  /// The part that a rank or switch has in it, of the groups of that component.
+  /// The part of a rank or switch in the component's group.
   [[nodiscard]] const RankPart* part_in(int rank, std::uint32_t communication,
                                         std::uint32_t component) const;
   [[nodiscard]] std::uint64_t switch_transfers(std::uint32_t communication,
@@ -128,14 +127,14 @@ class FoldedTrainingStep {
   const TrainingStepFoldingInput in_;
   TrainingStepCommunications communications_;
   TrainingStepSchedule schedule_;
-  Workload workload_;  // one call of that schedule
+  Workload workload_;  // one call of the schedule
   fold::Relations relations_;
   fold::Partition partition_;
   fold::Quotient quotient_;
   std::shared_ptr<PairRouter> router_;
   std::vector<int> representatives_;
   std::vector<std::uint32_t> class_of_;
-  /// Per communicator and class: the least class that is in touch with it there.
+  /// Per communicator and class: the lowest class connected with it.
   std::vector<std::vector<std::uint32_t>> components_;
   std::map<const ChosenCollective*, CollectiveCall> calls_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, Group> groups_;

@@ -9,14 +9,14 @@
 
 namespace lockstep {
 
-/// Adds up what links carry over time.
+/// Accumulates link loads over time.
 class LinkLoads {
  public:
-  /// `rate` bytes per second on a link from `start` to `end`.
+  /// Adds a load of `rate` bytes per second from `start` to `end`.
   void add(LinkId link, TimePoint start, TimePoint end, double rate);
-  /// A transfer at an even rate on its whole route, its latency included.
+  /// Adds a transfer at a constant rate on its whole route, including its latency.
   void add(const Network& network, const LoggedTransfer& transfer);
-  /// One series per link that carried something, in order of the links.
+  /// One series per link with traffic, in link order.
   [[nodiscard]] std::vector<LinkSeries> series(const Cluster& cluster) const;
 
  private:

@@ -4,8 +4,8 @@
 
 namespace lockstep {
 
-/// lower_program() where ranks are folded: classes of a role follow one pattern of operations, and
-/// have calls and messages of their own. `input.ranks` are the representatives of `input.fold`.
+/// Like lower_program() for a folded step: classes of a role share one pattern of operations, with
+/// calls and messages of their own. `input.ranks` are the representatives of `input.fold`.
 [[nodiscard]] LoweredProgram lower_folded(const LoweringInput& input);
 
 }  // namespace lockstep

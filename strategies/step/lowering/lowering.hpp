@@ -15,16 +15,16 @@
 
 namespace lockstep {
 
-/// The message of a collective, as contracts count it.
+/// Message size of a collective by its contract.
 [[nodiscard]] Bytes message_of(const RoleProgram& role, const RoleOperation& operation);
 
-/// A message from one rank to another.
+/// Time of a message between two ranks.
 struct MessageTime {
-  Duration sending;  // until the sender is done with it
-  Duration latency;  // from then until the receiver has it
+  Duration sending;  // until the sender is free
+  Duration latency;  // from then until the receiver has the message
 };
 
-/// How long a communication takes where its ranks are not all simulated.
+/// Source of communication times if not all ranks of a communication are simulated.
 class CommunicationTimes {
  public:
   virtual ~CommunicationTimes() = default;
@@ -34,11 +34,12 @@ class CommunicationTimes {
                                             const RoleOperation& operation) = 0;
 };
 
-/// Kernel times of every operation of every role.
+/// Kernel times per role and operation.
 class KernelTimes {
  public:
-  /// The memory bandwidth of a host moves what it computes with: all of it for hosts that play a
-  /// role, a rank's share for ranks; `link` moves what is copied to and from it. None: no time.
+  /// Bandwidth of hosts. Computation on a host uses its memory bandwidth: all of it for hosts with
+  /// a role, a share per rank otherwise; `link` limits copies between host and GPU. None: takes no
+  /// time.
   struct Host {
     std::optional<Rate> memory{};
     std::optional<Rate> share{};
@@ -46,9 +47,9 @@ class KernelTimes {
   };
   KernelTimes(const Program& program, const CostModel& cost, Host host);
   [[nodiscard]] Duration of(const RoleProgram& role, const RoleOperation& operation) const;
-  /// Whether the host issues nothing more until it is done.
+  /// Whether the host is blocked until the operation completes.
   [[nodiscard]] bool host_waits(const Operation& operation) const;
-  /// What the host spends to issue it.
+  /// Host time to launch the operation.
   [[nodiscard]] Duration issue(const RoleOperation& operation) const {
     return issues_[operation.call.routine][operation.index_in_routine];
   }
@@ -56,7 +57,7 @@ class KernelTimes {
  private:
   const Program& program_;
   Host host_;
-  bool host_waits_ = false;                   // for messages that nothing hides
+  bool host_waits_ = false;                   // for messages that are not overlapped
   std::vector<std::vector<Duration>> times_;  // per routine and operation
   std::vector<std::vector<Duration>> issues_;
 };
@@ -64,52 +65,51 @@ class KernelTimes {
 class FoldedTrainingStep;
 class CoarseRankClasses;
 
-/// When a host has issued an operation: at a time, or so long after the end of a message that it
-/// has waited for (an operation of the same role).
+/// When the host has launched an operation: at a fixed time, or a fixed time after the end of a
+/// message of the same role that the host waited for.
 struct HostLaunch {
   static constexpr std::uint32_t kStart = UINT32_MAX;
   TimePoint at;
   std::uint32_t after = kStart;
 };
 
-/// A program as the engine replays it: a stream of the workload per simulated rank and stream of
-/// the program.
+/// A program as the engine's workload: one stream per simulated rank and program stream.
 struct LoweredProgram {
   Workload workload;
-  /// Per simulated rank (as `ranks`), per operation of its role: where it ends.
+  /// Per simulated rank (as `ranks`) and operation of its role: the activity that ends it.
   struct Places {
     std::shared_ptr<const std::vector<ActivityRef>> operations;
-    std::uint32_t first_stream = 0;  // from which these count
+    std::uint32_t first_stream = 0;  // offset of the stream indices
     [[nodiscard]] ActivityRef of(std::size_t operation) const {
       const ActivityRef place = (*operations)[operation];
       return {first_stream + place.stream, place.index};
     }
   };
   std::vector<Places> places;
-  /// Per role that is simulated, likewise: when the host has issued it.
+  /// Launch times per simulated role and operation.
   std::vector<std::vector<HostLaunch>> issued;
 };
 
 struct LoweringInput {
   const Program& program;
   const std::vector<RoleProgram>& roles;  // as Program::roles
-  std::vector<int> ranks;                 // to simulate; hosts as ranks + their number
+  std::vector<int> ranks;                 // to simulate; hosts as ranks + host number
   const KernelTimes& kernels;
   CollectiveChoice& choice;
   /// Null: all ranks take part, and messages travel on the network.
   CommunicationTimes* times = nullptr;
   std::function<EndpointId(int)> endpoint;  // of a rank or host
-  double slowdown = 1;                      // of computation while communicating
-  /// Kernels of these ranks take their time over the speed.
+  double slowdown = 1;                      // factor on computation while communicating
+  /// Relative speed of ranks; kernel times are divided by it.
   std::map<int, double> speeds{};
-  /// Where ranks are folded: `ranks` are its representatives, and end points its classes.
+  /// If folded: `ranks` are its representatives and endpoints its classes.
   FoldedTrainingStep* fold = nullptr;
-  /// With `times`: `ranks` are its representatives, which stand for all of their kind.
+  /// With `times`: `ranks` are its representatives.
   const CoarseRankClasses* kinds = nullptr;
 };
 [[nodiscard]] LoweredProgram lower_program(const LoweringInput& input);
 
-/// What the replay of a lowered program says about each operation.
+/// The timeline of every operation from the replay of a lowered program.
 [[nodiscard]] TrainingStepTimeline timeline_of(
     std::shared_ptr<const Program> program, std::vector<RoleProgram> roles,
     const std::vector<int>& ranks, const LoweredProgram& lowered,

@@ -7,20 +7,19 @@
 
 namespace lockstep {
 
-/// What the operations of a role take, whichever rank plays it. All but the last per operation.
+/// Costs of a role's operations, the same on every rank; all but the last per operation.
 struct RoleCosts {
-  std::vector<Duration> kernels{};     // of what computes
-  std::vector<HostLaunch> issued{};    // when the host has issued it
+  std::vector<Duration> kernels{};     // of computation
+  std::vector<HostLaunch> issued{};    // when the host has launched it
   std::vector<Bytes> messages{};       // of collectives
-  std::vector<std::size_t> longest{};  // per stream of the program: so many activities at the most
+  std::vector<std::size_t> longest{};  // per program stream: maximum number of activities
 };
 
-/// Has an activity of a stream wait until the host has issued it; `places`: where operations of the
-/// role end.
+/// Makes an activity wait for its launch; `places`: where operations of the role end.
 void issue(Activity& activity, const HostLaunch& issued, std::uint32_t stream,
            const std::vector<ActivityRef>& places);
 
-/// Of a kernel on a rank that computes at another speed; rounded to a picosecond.
+/// Kernel time at a relative speed, rounded to a picosecond.
 [[nodiscard]] Duration at_speed(Duration time, double speed);
 
 [[nodiscard]] RoleCosts role_costs(const RoleProgram& role, const KernelTimes& kernels);
