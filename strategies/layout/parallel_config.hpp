@@ -18,7 +18,6 @@ enum class Recompute : std::uint8_t {
   none,
   selective,          // the core of attention
   every_second_gemm,  // all but attention and the first, third, ... GEMM of a layer
-                      // third, ...)
   every_second_layer,
   full
 };

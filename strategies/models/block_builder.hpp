@@ -8,7 +8,7 @@
 
 #include "strategies/models/build_model.hpp"
 
-/// How blocks are laid down: operations append to `forward`; the rest follows from them.
+/// Builders of blocks: operations are appended to `forward`, backward is derived.
 namespace lockstep {
 
 /// The residual stream between two blocks, and its gradient.
@@ -23,11 +23,11 @@ class GraphBuilder {
   explicit GraphBuilder(const BuildOptions& chosen) : options{chosen} {}
 
   TensorId add(Tensor tensor);
-  /// Whole length of one dimension of a tensor. Errors: InternalError where it has none such.
+  /// Full size of one dimension of a tensor. InternalError if it has no such dimension.
   [[nodiscard]] std::int64_t size(TensorId tensor, Dim dim) const;
-  /// A boundary of these extents in the dtype of activations.
+  /// A boundary with these extents in the activations' dtype.
   Boundary boundary(const std::string& name, const std::vector<Extent>& extents);
-  /// What the data loader provides.
+  /// A tensor provided by the data loader.
   TensorId input(std::string name, std::vector<Extent> extents, Dtype dtype);
   /// A weight and its gradient.
   TensorId weight(std::string name, std::vector<Extent> extents);
@@ -48,37 +48,37 @@ class BlockBuilder {
   BlockBuilder(GraphBuilder& graph, std::string name, std::optional<Boundary> input,
                std::optional<Boundary> output);
 
-  /// The residual stream as it comes in and as it leaves.
+  /// The residual stream at the block's input and output.
   [[nodiscard]] Ref input() const;
   [[nodiscard]] Ref output() const;
 
   Ref weight(const std::string& name, std::vector<Extent> extents);
-  /// A tensor that lives from operation to operation.
+  /// A tensor that lives within a pass.
   Ref tensor(const std::string& name, std::vector<Extent> extents,
              std::optional<Dtype> dtype = std::nullopt);
-  /// Extents as those of another tensor.
+  /// A tensor with the extents of another.
   Ref like(const std::string& name, const Ref& other, std::optional<Dtype> dtype = std::nullopt);
   [[nodiscard]] const std::vector<Extent>& extents(const Ref& ref) const;
 
-  /// Appends a forward operation; valid until the next is appended.
+  /// Appends a forward operation; the reference is valid until the next append.
   Operation& append(OperationKind kind, std::string name, std::vector<Ref> reads,
                     std::vector<Ref> writes);
   /// y = x w (+ bias); `bias` empty: none.
   Operation& matmul(std::string name, const Ref& x, const Ref& w, const std::optional<Ref>& bias,
                     const Ref& y);
-  /// A number that no product of the block has had, to fuse products with.
+  /// A new number for GEMMs that are fused.
   int next_fused() { return ++last_fused_; }
-  /// The same for products of one input; below zero where the form does not join them.
+  /// The same for GEMMs of one input; negative if the form does not join them.
   int join() { return options().form.joined_gemms ? next_fused() : -next_fused(); }
   [[nodiscard]] std::size_t operations() const { return block_.forward.size(); }
-  /// Operations first .. last - 1 are the core of attention.
+  /// Marks operations first .. last - 1 as core attention.
   void attention_core(std::size_t first, std::size_t last);
 
   [[nodiscard]] GraphBuilder& graph() { return graph_; }
   [[nodiscard]] const BuildOptions& options() const { return graph_.options; }
 
-  /// Differentiates what has been laid down and adds the block to the graph; returns its index.
-  /// Without `input_gradient` none is computed for the stream that comes in.
+  /// Derives backward and adds the block to the graph; returns its index. Without `input_gradient`,
+  /// none is computed for the incoming stream.
   int finish(bool input_gradient = true);
 
  private:

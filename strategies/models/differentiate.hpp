@@ -4,15 +4,14 @@
 
 namespace lockstep {
 
-/// Writes block.backward by reverse differentiation of block.forward: operations from the last to
-/// the first, each turned into those that give the gradients of what it read. Gradients of weights
-/// go to GraphBuilder::gradient_of_weight, that of the incoming stream to block.input_gradient
-/// (where that is empty none is computed, nor of anything that only depends on the stream and on
-/// inputs). Where a tensor has several uses, products that are fused accumulate into one tensor;
-/// other summands get tensors of their own and meet in an `add`, so that no gradient tensor has
-/// writers of different layouts once strategies have cut it. `last_fused`: the highest number that
-/// the forward products are fused with.
-/// Errors: InternalError where an operation's kind cannot be differentiated.
+/// Writes block.backward by reverse-mode differentiation of block.forward. Gradients of weights are
+/// written to GraphBuilder::gradient_of_weight, that of the incoming stream to
+/// block.input_gradient; if that is empty, no gradient that only the stream needs is computed. With
+/// several uses of a tensor, GEMMs fused under one number accumulate into one gradient tensor;
+/// other contributions get tensors of their own and an `add`, so that after sharding a gradient
+/// tensor never has producers with different placements. `last_fused`: the highest fused number in
+/// forward.
+/// InternalError for operations without a derivative.
 void differentiate(GraphBuilder& graph, Block& block, int last_fused);
 
 }  // namespace lockstep

@@ -4,10 +4,10 @@
 
 namespace lockstep {
 
-/// Cross-entropy of logits [..., classes] (whatever dimension stands last) against labels [...], in
-/// three operations so that the classes may be cut; their results are fp32. The loss is the mean
-/// over all labels of all microbatches. `logits` are of the dtype of activations; whether they are
-/// widened first is the form's to say.
+/// Appends the cross-entropy of logits [..., classes] against labels [...], as three operations so
+/// that classes can be sharded; results are fp32. The loss is the mean over all labels of all
+/// microbatches. `logits` have the activations' dtype; the form decides whether they are first
+/// widened.
 void append_loss(BlockBuilder& block, const Ref& logits, TensorId labels);
 
 }  // namespace lockstep

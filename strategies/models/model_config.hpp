@@ -14,16 +14,16 @@ namespace lockstep {
 struct ExpertsConfig {
   std::int64_t experts = 8;
   std::int64_t top_k = 2;
-  std::int64_t ffn = 0;           // inner dimension of one expert
-  std::int64_t shared = 0;        // experts that every token visits
-  std::int64_t shared_ffn = 0;    // inner dimension of each of those
-  std::int64_t dense_layers = 0;  // first layers that have a plain MLP instead
-  std::int64_t every = 1;         // every n-th layer has experts, the n-th first
+  std::int64_t ffn = 0;           // inner dimension of one routed expert
+  std::int64_t shared = 0;        // shared experts, used by every token
+  std::int64_t shared_ffn = 0;    // inner dimension of one shared expert
+  std::int64_t dense_layers = 0;  // leading layers with a plain MLP
+  std::int64_t every = 1;         // every n-th layer has experts, starting with the n-th
 
   friend bool operator==(const ExpertsConfig&, const ExpertsConfig&) = default;
 };
 
-/// Multi-head latent attention (DeepSeek): keys and values from a compressed vector.
+/// Multi-head latent attention (DeepSeek): keys and values from a low-rank latent vector.
 struct LatentAttention {
   std::int64_t query_rank = 0;  // 0: queries are not compressed
   std::int64_t kv_rank = 512;
@@ -34,25 +34,26 @@ struct LatentAttention {
   friend bool operator==(const LatentAttention&, const LatentAttention&) = default;
 };
 
-/// Layers whose queries see some of the keys before them alone (causal attention).
+/// Layers with sliding-window or chunked causal attention.
 struct AttentionWindow {
-  std::int64_t size = 0;         // keys that a query sees at most, its own among them
-  bool chunked = false;          // those of its own run of `size` tokens (Llama 4), else the last
-  std::int64_t first_layer = 0;  // layers before it see all keys
-  std::int64_t full_every = 0;   // every n-th layer sees all keys, the n-th first; 0: none does
-  bool full_rotary = true;       // whether layers that see all keys have rotary positions
+  std::int64_t size = 0;         // keys visible to a query, including its own
+  bool chunked = false;          // chunked attention (Llama 4) instead of a sliding window
+  std::int64_t first_layer = 0;  // earlier layers have full attention
+  std::int64_t full_every =
+      0;                    // every n-th layer has full attention, starting with the n-th; 0: none
+  bool full_rotary = true;  // whether layers with full attention have rotary positions
 
   friend bool operator==(const AttentionWindow&, const AttentionWindow&) = default;
 };
 
 enum class Positions : std::uint8_t { learned, rotary, none };
 enum class AttentionKind : std::uint8_t { flash, unfused };
-/// Norms of a layer: of what goes into attention and MLP, of what comes out, or of both.
+/// Position of norms relative to attention and MLP: pre-norm, post-norm, or both.
 enum class NormPlace : std::uint8_t { before, after, around };
-/// Norms of queries and keys: none; of every head with one gain for all of them (Qwen 3), of every
-/// head with its own gain (Cohere), of all heads together (OLMo 2).
+/// Norms of queries and keys: none; per head with one shared gain (Qwen 3); per head with its own
+/// gain (Cohere); over all heads together (OLMo 2).
 enum class QueryKeyNorm : std::uint8_t { none, shared, per_head, all_heads };
-/// Attention, then the MLP; or both on the same input, after one norm (GPT-J) or one each.
+/// Attention, then MLP; or both on the same input, after one norm (GPT-J) or two.
 enum class Residual : std::uint8_t { sequential, parallel, parallel_two_norms };
 
 struct TransformerConfig {
@@ -68,9 +69,9 @@ struct TransformerConfig {
   bool tied_embeddings = false;
   bool causal = true;
   bool bias = true;       // of the projections
-  bool qkv_bias = false;  // of those of queries, keys and values, where others have none
-  bool out_bias = false;  // of attention's output, where others have none
-  bool mlp_bias = false;  // of MLPs and experts, where others have none
+  bool qkv_bias = false;  // only queries, keys and values have biases
+  bool out_bias = false;  // only the attention output has a bias
+  bool mlp_bias = false;  // only MLPs and experts have biases
   bool router_bias = false;
   bool head_bias = false;  // of the logits
   Normalisation norm = Normalisation::layer;
@@ -81,12 +82,12 @@ struct TransformerConfig {
   Residual residual = Residual::sequential;
   ActivationFunction function = ActivationFunction::gelu;
   Positions positions = Positions::learned;
-  std::int64_t position_rows = 0;  // of the table of learned positions; 0: one per token
+  std::int64_t position_rows = 0;  // rows of the learned position table; 0: one per token
   AttentionKind attention = AttentionKind::flash;
-  bool sinks = false;        // a number per head that joins the softmax's sum (gpt-oss)
-  bool output_layer = true;  // else the loss is of the hidden units themselves, each a class
+  bool sinks = false;        // attention sinks: a learned logit per head (gpt-oss)
+  bool output_layer = true;  // false: the loss is taken of the hidden units, each a class
   double dropout = 0;
-  std::optional<double> attention_dropout{};  // of probabilities; none: as elsewhere
+  std::optional<double> attention_dropout{};  // of attention probabilities; none: `dropout`
   std::optional<ExpertsConfig> experts{};
   std::optional<LatentAttention> latent{};
   std::optional<AttentionWindow> window{};
@@ -94,13 +95,13 @@ struct TransformerConfig {
   friend bool operator==(const TransformerConfig&, const TransformerConfig&) = default;
 };
 
-/// Whether layer `index` (from 0) has experts in place of a plain MLP.
+/// Whether layer `index` (from 0) has experts instead of a plain MLP.
 [[nodiscard]] inline bool has_experts(const TransformerConfig& config, std::int64_t index) {
   return config.experts && index >= config.experts->dense_layers &&
          (index + 1) % config.experts->every == 0;
 }
 
-/// Whether layer `index` (from 0) has the window, be the sequence longer than it or not.
+/// Whether layer `index` (from 0) has windowed attention, even if the sequence is shorter.
 [[nodiscard]] inline bool is_windowed(const TransformerConfig& config, std::int64_t index) {
   if (!config.window || index < config.window->first_layer) return false;
   return config.window->full_every == 0 || (index + 1) % config.window->full_every != 0;
@@ -110,27 +111,27 @@ struct TransformerConfig {
   return config.bias || config.mlp_bias;
 }
 
-/// Probability with which attention's probabilities are dropped.
+/// Dropout probability of attention probabilities.
 [[nodiscard]] inline double attention_dropout(const TransformerConfig& config) {
   return config.attention_dropout.value_or(config.dropout);
 }
 
-/// Rows of the table of learned positions.
+/// Rows of the learned position table.
 [[nodiscard]] inline std::int64_t position_rows(const TransformerConfig& config) {
   return config.position_rows > 0 ? config.position_rows : config.sequence;
 }
 
-/// Pairs of layers with an activation between. The loss is the cross-entropy of what comes out,
-/// each unit a class.
+/// Pairs of linear layers with an activation between them. The loss is the cross-entropy of the
+/// output, each unit a class.
 struct MlpConfig {
   std::int64_t hidden = 1;
   std::int64_t ffn = 1;
-  std::int64_t layers = 1;  // pairs hidden -> ffn -> hidden, each added to what came in
+  std::int64_t layers = 1;  // pairs hidden -> ffn -> hidden, each with a residual connection
   ActivationFunction function = ActivationFunction::gelu;
   bool bias = false;
 };
 
-/// ResNet with bottlenecks; `frames` > 1: clips, with temporal shift (TSM) in every block.
+/// ResNet with bottleneck blocks; `frames` > 1: clips, with temporal shift (TSM) in every block.
 struct ResNetConfig {
   std::vector<std::int64_t> stages{3, 4, 6, 3};
   std::int64_t width = 64;
@@ -143,9 +144,9 @@ struct ResNetConfig {
 struct ModelConfig {
   std::string name;
   std::variant<TransformerConfig, MlpConfig, ResNetConfig> shape{};
-  std::string source;  // where the figures come from
-  /// What a user should know of how the file was read: where the sequence length comes from, what
-  /// of a config.json is not part of the program.
+  std::string source;  // of the parameters
+  /// Notes for the user on how the file was read: source of the sequence length, parts of a
+  /// config.json that are not simulated.
   std::vector<std::string> notes{};
 
   [[nodiscard]] const TransformerConfig* transformer() const {

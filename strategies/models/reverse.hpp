@@ -12,28 +12,28 @@
 
 namespace lockstep {
 
-/// The reads of an operation through which gradients flow back, in order: activations and weights.
-/// Gradients come from what it writes first.
+/// The reads of an operation that have gradients, in order: activations and weights. Gradients come
+/// from its first write.
 [[nodiscard]] std::vector<Ref> differentiable_reads(const Operation& operation);
 
-/// The state of one block's reverse pass: which gradient of which tensor is known so far.
+/// State of the reverse pass of one block: gradients known so far.
 class Reverse {
  public:
   Reverse(GraphBuilder& graph, Block& block, int last_fused);
 
-  /// Whether anybody needs the gradient of a tensor.
+  /// Whether the gradient of a tensor is needed.
   [[nodiscard]] bool wanted(const Ref& ref) const { return !unwanted_.contains(key(ref)); }
-  /// The gradient of what an operation wrote, complete.
+  /// The complete gradient of a written tensor.
   [[nodiscard]] Ref gradient_of(const Ref& written) const;
-  /// A gradient operation for `forward`, its attributes taken over. Append its summands to writes
-  /// with summand(), then hand it to add().
+  /// A gradient operation with the attributes of `forward`. Append its results with summand(), then
+  /// call add().
   [[nodiscard]] Operation made(const Operation& forward, OperationKind kind,
                                const std::string& suffix, std::vector<Ref> reads) const;
-  /// Where one use of `read` writes its summand of the gradient.
+  /// The tensor to which one use of `read` writes its contribution to the gradient.
   [[nodiscard]] Ref summand(const Ref& read);
-  /// Appends it.
+  /// Appends an operation to backward.
   void add(Operation operation) { block_.backward.push_back(std::move(operation)); }
-  /// The summand of one use of `read` stands in `at`, which may be a tensor that others read too.
+  /// Records that `at`, which may have other readers, is the contribution of one use of `read`.
   void arrived(const Ref& read, const Ref& at);
   [[nodiscard]] int next_fused() { return ++last_fused_; }
   [[nodiscard]] const ModelForm& form() const { return graph_.options.form; }
@@ -51,7 +51,7 @@ class Reverse {
     return {ref.tensor, ref.further, ref.position.value_or(-1)};
   }
   void count_uses();
-  /// The tensor that the whole gradient ends up in.
+  /// The tensor of the accumulated gradient.
   [[nodiscard]] Ref whole_gradient(const Ref& of);
 
   GraphBuilder& graph_;
@@ -62,8 +62,8 @@ class Reverse {
   std::map<Key, Ref> sums_{};
 };
 
-/// Appends the gradient operations of forward operations that are differentiated together: one, or
-/// the products of one fused number.
+/// Appends the gradient operations of forward operations that are differentiated together: a single
+/// one, or the GEMMs of one fused number.
 void reverse_rule(Reverse& reverse, std::span<const Operation> together);
 
 }  // namespace lockstep

@@ -4,8 +4,8 @@
 
 namespace lockstep {
 
-/// GB/s of the message, without the corrections by size; 0 or no number where the algorithm does
-/// not run.
+/// Bandwidth in GB/s of the message size, without corrections by size; 0 or NaN if the algorithm
+/// cannot run.
 [[nodiscard]] double nccl_bandwidth(const NcclCase& one, NcclAlgorithm algorithm,
                                     NcclProtocol protocol);
 

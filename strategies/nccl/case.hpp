@@ -8,8 +8,8 @@
 #include "strategies/nccl/facts.hpp"
 #include "strategies/nccl/tuning_data.hpp"
 
-/// What every formula of NCCL's model starts from. They are written in its own units: GB/s and
-/// microseconds, as doubles.
+/// Inputs common to all formulas of NCCL's model. As in NCCL, units are GB/s and microseconds, as
+/// doubles.
 namespace lockstep {
 
 namespace nccl {
@@ -22,7 +22,7 @@ namespace nccl {
   return static_cast<double>(duration.ps()) / 1e6;
 }
 
-/// Of a count above zero.
+/// Requires count > 0.
 [[nodiscard]] inline int floor_log2(std::int64_t count) {
   return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(count))) - 1;
 }
@@ -35,7 +35,7 @@ struct NcclCase {
   Collective collective;
 
   [[nodiscard]] bool all_reduce() const { return collective == Collective::all_reduce; }
-  /// All-gather and reduce-scatter: a rank has or gets a part.
+  /// All-gather and reduce-scatter, where a rank holds one part.
   [[nodiscard]] bool by_parts() const {
     return collective == Collective::all_gather || collective == Collective::reduce_scatter;
   }
@@ -46,7 +46,7 @@ struct NcclCase {
     return by_parts() ? ranks() - 1 : ranks();
   }
   [[nodiscard]] const NcclCaps& caps() const { return tuning.caps[facts.architecture]; }
-  /// Of a channel; none: unlimited by this table.
+  /// Per channel; none: not limited by this table.
   [[nodiscard]] std::optional<double> cap(const NcclCapRow& row) const {
     const auto limit = row[facts.span()];
     return limit ? std::optional{nccl::gigabytes_per_second(*limit)} : std::nullopt;

@@ -10,11 +10,11 @@ namespace lockstep {
 
 struct NcclTuning;
 
-/// What the figures of a NcclCost are multiplied with.
+/// Factors of the parameters of an NcclCost.
 struct NcclCostTerms {
   double hops = 0;
   double network_hops = 0;
-  double wire_bytes = 0;  // that a rank sends; between nodes its share of what its node sends
+  double wire_bytes = 0;  // sent by a rank; between nodes, its share of what its node sends
   double own_bytes = 0;   // a rank's part of the message
 };
 
@@ -23,16 +23,16 @@ struct NcclCostTerms {
 [[nodiscard]] NcclCostTerms nccl_cost_terms(const NcclFacts& facts, const NcclCostKey& key,
                                             Bytes size);
 
-/// The cost of that key, or the nearest: of another protocol first, then of another collective,
-/// architecture, version and algorithm. Never of another span of nodes, nor of grouped sends for
-/// what is not. nullptr if there is none.
+/// The cost with this key, or the nearest: first of another protocol, then collective,
+/// architecture, version, algorithm. Never of another span of nodes, nor grouped sends for other
+/// kinds. nullptr if there is none.
 [[nodiscard]] const NcclCost* find_nccl_cost(const std::vector<NcclCost>& costs,
                                              const NcclCostKey& key);
 
 [[nodiscard]] Duration nccl_cost_time(const NcclCost& cost, const NcclCostTerms& terms);
 
-/// What a planned collective takes before its bytes are on the links: by the tuning's measured
-/// costs, else NCCL's own base latency (none of grouped sends).
+/// Time of a chosen collective before its first byte: the measured costs, else NCCL's base latency
+/// (0 for grouped sends).
 [[nodiscard]] Duration nccl_overhead(const NcclTuning& tuning, const NcclFacts& facts,
                                      Collective collective, Bytes size, const NcclChoice& choice);
 

@@ -8,15 +8,13 @@
 
 namespace lockstep {
 
-/// What NCCL would find in a communicator on a cluster whose GPUs are such devices: looked at
-/// through the routes between its members on the first of its fullest nodes (all nodes are taken to
-/// be alike), with NICs that add no latency and no reduction in the network. Single GPUs or hosts
-/// on a fabric count as nodes of one.
-///
-/// Beyond a node's 128th GPU nothing is looked at.
+/// What NCCL would detect for a communicator on a cluster of such devices, from the routes between
+/// its members on the first of the largest nodes (all nodes are assumed equal). NICs add no
+/// latency; no in-network reduction. Single GPUs or hosts on a fabric are nodes of one. Only the
+/// first 128 GPUs of a node are considered.
 [[nodiscard]] NcclFacts nccl_facts_of(const NcclTuning& tuning, const Cluster& cluster,
                                       const Device& device, const MemberPlacement& placement);
-/// Of all ranks of the cluster.
+/// The same for all ranks of the cluster.
 [[nodiscard]] NcclFacts nccl_facts_of(const NcclTuning& tuning, const Cluster& cluster,
                                       const Device& device);
 

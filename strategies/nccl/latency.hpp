@@ -4,7 +4,7 @@
 
 namespace lockstep {
 
-/// Microseconds, without the ring's plateau.
+/// Latency in microseconds, without the ring plateau.
 [[nodiscard]] double nccl_latency(const NcclCase& one, NcclAlgorithm algorithm,
                                   NcclProtocol protocol);
 

@@ -15,20 +15,20 @@
 
 namespace lockstep {
 
-/// What NCCL does in a communicator for one collective at one size, and what that costs.
+/// NCCL's choice for one collective and size, and its costs.
 struct NcclPick {
   NcclChoice choice;
-  AlgorithmSpec spec;             // that plays it
+  AlgorithmSpec spec;             // the schedule's algorithm
   std::string text;               // "ring:channels=8, ll128, 24 channels"
-  Duration launch;                // what it costs beside the links
-  std::optional<Duration> model;  // by NCCL's own model; none: it does not choose here
+  Duration launch;                // cost beyond the links
+  std::optional<Duration> model;  // time by NCCL's own model; none: no choice to make
   NcclCostKey cost{};
   NcclCostTerms terms{};
 };
 
-/// A communicator as NCCL sees it: its tuning model's pick and what that costs, wherever the
-/// communicator's collectives are played. The ranks' reductions should cost no time on its network:
-/// NCCL's kernels add up what comes in while it does. Immutable; its tuning must outlive it.
+/// A communicator as NCCL sees it: the choices of its tuning model and their costs, used by all
+/// commands. Reductions should take no time on its network, since NCCL's kernels reduce while
+/// receiving. Immutable; the tuning must outlive it.
 class NcclCommunicator {
  public:
   NcclCommunicator(const NcclTuning& tuning, NcclFilters filters, const Device& device,
@@ -36,12 +36,12 @@ class NcclCommunicator {
 
   [[nodiscard]] const PlacedCommunicator& placed() const { return placed_; }
   [[nodiscard]] const NcclFacts& facts() const { return facts_; }
-  /// Empty where NCCL has no way to do it, or none that its choices leave.
+  /// Empty if NCCL cannot execute it, or if filters exclude every choice.
   [[nodiscard]] std::optional<NcclPick> pick(Collective collective, Bytes size) const;
-  /// What an algorithm of a pick is given: its rings go along NVLinks inside a node.
+  /// Input for a chosen algorithm: its rings follow NVLinks inside a node.
   [[nodiscard]] AlgorithmInput input(const AlgorithmArguments& arguments, int root,
                                      std::optional<Bytes> size) const;
-  /// The same overhead for an algorithm that a user names: what NCCL's pick costs to launch.
+  /// The overhead of an algorithm selected by the user: that of NCCL's choice.
   [[nodiscard]] Duration base_latency(const NcclChoice& choice) const;
 
  private:

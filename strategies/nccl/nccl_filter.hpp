@@ -10,12 +10,12 @@
 #include "sim/schedule/contract.hpp"
 #include "strategies/nccl/cost/names.hpp"
 
-/// What a user allows NCCL to choose from, written as in its environment variables.
+/// Restrictions of NCCL's choice, in the syntax of its environment variables.
 namespace lockstep {
 
 enum class NcclWish : std::uint8_t { by_default, wanted, refused };
 
-/// Wishes per collective; those that NCCL does not choose for keep the default.
+/// Restrictions per collective; unset ones keep the default.
 struct NcclFilter {
   NcclTable<NcclAlgorithm, NcclWish> algorithms;
   NcclTable<NcclProtocol, NcclWish> protocols;
@@ -33,12 +33,12 @@ class NcclFilters {
   std::array<NcclFilter, kCollectiveNames.size()> filters_{};
 };
 
-/// Whether NCCL weighs algorithms for this collective; the others are grouped sends and receives.
+/// Whether NCCL chooses an algorithm for this collective; otherwise grouped sends and receives.
 [[nodiscard]] bool nccl_chooses(Collective collective);
 
 struct NcclChoiceError {
   std::string variable;      // NCCL_ALGO or NCCL_PROTO
-  std::size_t position = 0;  // of the offending word, counted in characters from 0
+  std::size_t position = 0;  // of the invalid word, in characters from 0
   std::string message;
 };
 
@@ -47,15 +47,13 @@ struct ParsedNcclFilters {
   std::vector<NcclChoiceError> errors;  // all of them
 };
 
-/// Reads the values of NCCL_ALGO and NCCL_PROTO (2.24 and later); empty: everything by default.
-///
-///   ring,tree                 these alone, for every collective
-///   ^nvls,nvlstree            all but these
-///   ring;allreduce:^tree      ring, but of all-reduce everything except tree
-///
-/// Names count in any case, with or without underscores, as NCCL or as Lockstep writes them. What
-/// comes later replaces what came before. `^` leaves the rest at its default: a protocol that is
-/// off by default stays off.
+/// Parses NCCL_ALGO and NCCL_PROTO (2.24 and later); empty: defaults.
+///   ring,tree                 only these, for every collective
+///   ^nvls,nvlstree            all except these
+///   ring;allreduce:^tree      ring, but for all-reduce everything except tree
+/// Names are case-insensitive, with or without underscores, in NCCL's or Lockstep's spelling. Later
+/// terms replace earlier ones. `^` keeps other defaults: a protocol that is off by default stays
+/// off.
 [[nodiscard]] ParsedNcclFilters parse_nccl_filters(std::string_view algorithms,
                                                    std::string_view protocols);
 

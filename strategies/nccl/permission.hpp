@@ -7,10 +7,10 @@
 
 namespace lockstep {
 
-/// Whether there is a model of how this algorithm plays the collective with this protocol.
+/// Whether NCCL models the collective with this algorithm and protocol.
 [[nodiscard]] bool nccl_models(const NcclCase& one, NcclAlgorithm algorithm, NcclProtocol protocol);
 
-/// Why NCCL would not use it here; empty where it would.
+/// Why NCCL would not use it here; empty if it would.
 [[nodiscard]] std::string nccl_refusal(const NcclCase& one, const NcclFilter& choice,
                                        NcclAlgorithm algorithm, NcclProtocol protocol);
 

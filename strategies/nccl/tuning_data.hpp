@@ -9,32 +9,32 @@
 #include "strategies/nccl/cost/cost_data.hpp"
 #include "strategies/nccl/cost/names.hpp"
 
-/// The figures by which one version of NCCL estimates and chooses, as configs/nccl/*.json has them
-/// with their sources. The formulas that they enter are in tuning.cpp, search.cpp and choice.cpp.
+/// Parameters of one version of NCCL's tuning model, from configs/nccl/*.json with their sources.
+/// Formulas are in tuning.cpp, search.cpp and nccl_choice.cpp.
 namespace lockstep {
 
-/// One time per protocol; none where the algorithm does not run with it.
+/// One time per protocol; none if the algorithm does not support it.
 using NcclLatencyRow = NcclTable<NcclProtocol, std::optional<Duration>>;
-/// One limit per column; none: the algorithm does not run there.
+/// One limit per column; none if the algorithm does not run there.
 using NcclCapRow = NcclTable<NcclSpan, std::optional<Rate>>;
 
-/// What an architecture reaches at most.
+/// Bandwidth limits of an architecture.
 struct NcclCaps {
   NcclCapRow ll_total;
   NcclCapRow ring_ll128_channel;
   NcclCapRow tree_ll128_channel;
   NcclCapRow tree_channel;
   NcclCapRow nvls_tree_channel;
-  double nvls_efficiency = 0;  // of the NVLinks; 0: no NVLS
+  double nvls_efficiency = 0;  // fraction of the NVLinks; 0: no NVLS
 };
 
-/// Times that the CPU spends per step of a ring between nodes.
+/// CPU time per step of a ring between nodes.
 struct NcclNetOverhead {
   NcclTable<NcclCpu, Duration> per_step;
   double simple_factor = 1;
 };
 
-/// What an algorithm makes of the bandwidth of its channels.
+/// Factors on the bandwidth of an algorithm's channels.
 struct NcclBandwidthFactors {
   double ring_ll = 1;
   double ring_ll128 = 1;
@@ -46,7 +46,7 @@ struct NcclBandwidthFactors {
   double pat = 1;
   double collnet_direct = 1;
   NcclArchitecture collnet_direct_from = NcclArchitecture::hopper;
-  double round_trip = 1;  // of algorithms that pass everything up and down again
+  double round_trip = 1;  // of algorithms that pass all data up and down
 };
 
 struct NcclLatencyTerms {
@@ -55,55 +55,56 @@ struct NcclLatencyTerms {
   Duration pat_per_rank;
 };
 
-/// Rings with Simple between nodes have a longer latency from some size on.
+/// Ring with Simple between nodes has a higher latency above some size.
 struct NcclRingPlateau {
-  Bytes from;  // per channel and rank
+  Bytes from;  // size per channel and rank
   NcclTable<NcclArchitecture, double> factor;
 };
 
-/// Factors on the bandwidth of a tree all-reduce by size: entry i is for sizes from `from`*2^i to
-/// below twice that.
+/// Factors on the bandwidth of tree all-reduce by size: entry i applies from `from`*2^i to twice
+/// that.
 struct NcclTreeCorrection {
   Bytes from{1};
   NcclTable<NcclProtocol, std::vector<double>> factors;
 };
 
-/// A channel is used where every thread has this much to do; of a ring with LL, times the ranks.
+/// Minimum bytes per thread for a channel to be used; ring with LL: times the ranks.
 struct NcclThreads {
   NcclTable<NcclProtocol, std::int64_t> per_channel;
-  std::int64_t simple_slow = 1;  // where all channels of a ring together are not above `slow`
+  std::int64_t simple_slow = 1;  // if all channels of a ring together do not exceed `slow`
   Rate slow = Rate::bytes_per_second(1);
   NcclTable<NcclProtocol, Bytes> least_bytes;
 };
 
-/// What the search of graphs tries, per architecture: speeds of a channel, fastest first.
+/// Channel speeds that the graph search tries per architecture, fastest first.
 struct NcclLadder {
   std::vector<Rate> intra;
   std::vector<Rate> inter;
-  Rate split_from = Rate::bytes_per_second(1);  // channels this fast become two of half the speed
+  Rate split_from =
+      Rate::bytes_per_second(1);  // faster channels are split into two of half the speed
 };
 
 struct NcclChannelCounts {
   std::int64_t most_found = 1;
   std::int64_t most_used = 1;
-  std::int64_t factor = 1;  // used per channel found
-  /// Between nodes, fast channels are doubled once more where there are fewer than so many.
+  std::int64_t factor = 1;  // channels used per channel found
+  /// Between nodes, fast channels are doubled again while there are fewer than this many.
   NcclArchitecture double_from = NcclArchitecture::hopper;
   Rate double_above = Rate::bytes_per_second(1);
   std::int64_t double_below = 1;
 };
 
-/// What is on by default.
+/// What is enabled by default.
 struct NcclRules {
-  NcclPath ll128_intra = NcclPath::nvb;               // at most this far inside a node
-  NcclTable<NcclArchitecture, NcclPath> ll128_inter;  // and to the NIC
+  NcclPath ll128_intra = NcclPath::nvb;               // longest path inside a node
+  NcclTable<NcclArchitecture, NcclPath> ll128_inter;  // longest path to the NIC
   NcclArchitecture nvls_from = NcclArchitecture::hopper;
   std::int64_t nvls_least_channels = 1;
   std::int64_t pat_ranks_per_node = 1;  // at most
 };
 
-/// While a channel has fewer than `pieces` chunks per step of a tree, chunks are halved, to no less
-/// than `least`.
+/// While a channel has fewer than `pieces` chunks per tree step, chunks are halved, down to
+/// `least`.
 struct NcclChunkHalving {
   std::int64_t pieces = 1;
   Bytes least{1};
@@ -113,16 +114,16 @@ struct NcclChunks {
   NcclTable<NcclProtocol, Bytes> step;  // data
   std::int64_t pipeline_steps = 1;      // of a chunk of broadcast and reduce
   std::vector<NcclChunkHalving> tree_ll128;
-  Bytes send_recv_ll_up_to;  // grouped sends of no more use LL, larger ones Simple
+  Bytes send_recv_ll_up_to;  // grouped sends use LL up to this size, Simple above
 };
 
-/// How devices and sockets of ours are recognised.
+/// How devices and sockets of a cluster are recognized.
 struct NcclSocket {
-  Rate bandwidth = Rate::bytes_per_second(1);  // usable, between two CPUs
+  Rate bandwidth = Rate::bytes_per_second(1);  // usable bandwidth between two CPUs
   NcclCpu cpu = NcclCpu::other;
 };
 struct NcclRecognition {
-  NcclTable<NcclArchitecture, std::vector<std::string>> devices;  // beginnings of ids
+  NcclTable<NcclArchitecture, std::vector<std::string>> devices;  // prefixes of device ids
   NcclArchitecture otherwise = NcclArchitecture::hopper;
   std::vector<NcclSocket> sockets;
 };
@@ -135,7 +136,8 @@ struct NcclTuning {
   NcclTable<NcclAlgorithm, NcclLatencyRow> base_latency;
   NcclTable<NcclHop, NcclTable<NcclAlgorithm, NcclLatencyRow>> hop_latency;
   NcclTable<NcclArchitecture, NcclCaps> caps;
-  NcclTable<NcclCpu, NcclArchitecture> ll_total_row;  // on several nodes; on one the GPUs' own
+  NcclTable<NcclCpu, NcclArchitecture>
+      ll_total_row;  // across nodes; inside one node the GPUs' own row
   NcclNetOverhead net_overhead;
   NcclBandwidthFactors bandwidth;
   NcclLatencyTerms latency;
@@ -147,7 +149,7 @@ struct NcclTuning {
   NcclRules rules;
   NcclChunks chunks;
   NcclRecognition recognition;
-  /// Costs of collectives in addition to their links; not of the file itself (tuning_file.hpp).
+  /// Costs of collectives beyond their links; not part of the file (tuning_file.hpp).
   std::vector<NcclCost> costs{};
 };
 

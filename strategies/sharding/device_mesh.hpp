@@ -16,8 +16,8 @@ namespace lockstep {
 ///   shard       ZeRO shards along this innermost part of dp_cp; replicate is the rest
 ///   ulysses, ring              the two levels of cp
 ///   tp_kv, ulysses_kv          the part that shards KV heads if there are fewer of them than
-/// ranks;
-///                              they are replicated along the rest
+///   ranks,
+///                              which hold replicas along the rest
 /// `kv_heads` 0: no attention. Requires no mesh_problem(); InternalError otherwise.
 [[nodiscard]] Mesh device_mesh(const ParallelConfig& parallel, std::int64_t kv_heads,
                                int gpus_per_node);

@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// What the choice of a software stack depends on.
+/// Criteria for choosing a software stack.
 struct StackCriteria {
   std::string_view kernels{};     // Device::kernels, e.g. "hopper"; empty: none
   Dtype precision = Dtype::bf16;  // of linear layers
@@ -21,8 +21,8 @@ struct DefaultStack {
   std::string reason;  // "Megatron-Core with Transformer Engine on NVIDIA GPUs since Ampere"
 };
 
-/// The software stack of a scenario that names none: current software for that device and
-/// precision, of the stacks with which validated runs (configs/validation) were simulated.
+/// The software stack of a scenario that names none: current software for the device and precision,
+/// among the stacks of validated runs (configs/validation).
 [[nodiscard]] DefaultStack default_stack(const StackCriteria& criteria);
 
 }  // namespace lockstep

@@ -15,9 +15,8 @@
 
 namespace lockstep {
 
-/// What the training software makes of a model: which implementation of attention, what is fused,
-/// what the host spends on a kernel. One JSON file each (configs/stacks/*.json, schema
-/// configs/schema/stack.schema.json).
+/// Properties of training software: implementations of attention, fusion, host time per kernel
+/// (configs/stacks/*.json, schema configs/schema/stack.schema.json).
 struct SoftwareStack {
   std::string id;  // the file's name without .json
   std::string name;
@@ -30,29 +29,28 @@ struct SoftwareStack {
   HostWait host_waits_for = HostWait::nothing;
   Duration host_time{};
   ModelForm form{};
-  /// What gradients are kept and exchanged in, unless a scenario says so; none: as the weights.
+  /// Default precision in which gradients are kept and reduced; none: that of the weights.
   std::optional<Dtype> gradients{};
-  /// ZeRO-1: whether ranks get their shards of the gradients' sum alone, unless a scenario says so.
+  /// Default for ZeRO-1: whether gradients are reduce-scattered.
   bool scatter_gradients = true;
-  /// ZeRO-2 and -3: when gradients are reduced, unless a scenario says so; none: refused.
+  /// Default for ZeRO-2 and ZeRO-3: when gradients are reduced; none: unsupported.
   std::optional<GradientReduction> reduction_without_pipeline = GradientReduction::every_microbatch;
   std::optional<GradientReduction> reduction_with_pipeline = GradientReduction::last_microbatch;
-  std::string nccl = "2.30";  // whose tuning its collectives go by, of configs/nccl
+  std::string nccl = "2.30";  // version of the tuning in configs/nccl
   std::vector<FigureSource> sources{};
 };
 
-/// Throws ConfigError with everything that is wrong with the file.
+/// Throws ConfigError with every problem of the file.
 [[nodiscard]] SoftwareStack load_software_stack(const std::filesystem::path& path);
 
 /// The same from a document in memory.
 [[nodiscard]] SoftwareStack read_software_stack(const JsonDocument& document, std::string id);
 
-/// The ids of the stacks in a folder (names of its .json files), sorted.
-/// Throws ConfigError where it cannot be read.
+/// Ids of the stacks in a folder (names of its .json files), sorted. Throws ConfigError if the
+/// folder cannot be read.
 [[nodiscard]] std::vector<std::string> software_stack_ids(const std::filesystem::path& folder);
 
-/// The stack of that id in a folder. Throws ConfigError also if there is none such, with the
-/// nearest name.
+/// The stack with an id in a folder. Throws ConfigError with a suggestion if there is none.
 [[nodiscard]] SoftwareStack find_software_stack(const std::filesystem::path& folder,
                                                 const std::string& id);
 

@@ -9,9 +9,10 @@
 
 namespace lockstep {
 
-/// Simulates a step, every rank of it, executes it in that very order, and compares: no operation
-/// starts before its inputs exist; every rank holds what its memory account says, at every instant
-/// and to the byte; and loss and weights are, within `tolerance`, those of the step in a drawn
+/// Simulates all ranks of a step, executes it in the simulated order and checks that no operation
+/// starts before its inputs exist, that every rank's memory matches its memory account at every
+/// instant to the byte, and that loss and weights agree within `tolerance` with a drawn order.
+/// Throws ExecutionError or ProgramStuck.
 /// order. Errors: ExecutionError, ProgramStuck.
 template <class Real>
 [[nodiscard]] VerifiedOrder verify_as_simulated(std::shared_ptr<const Program> program,

@@ -7,9 +7,9 @@
 
 namespace lockstep {
 
-/// How the ranks of a program drop tokens that their experts have no room for: of the tokens of a
-/// microbatch that one rank sends out, an expert takes as many as the slots say. Samples are
-/// counted through all microbatches of a step. None: no experts.
+/// How ranks drop tokens beyond their experts' capacity: of a microbatch's tokens from one rank, an
+/// expert accepts as many as it has slots. Samples are numbered through all microbatches of a step.
+/// None: no experts.
 [[nodiscard]] std::optional<DroppingRule> dropping_rule(const Program& program);
 
 }  // namespace lockstep

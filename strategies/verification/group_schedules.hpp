@@ -13,22 +13,22 @@ namespace lockstep {
 
 class CollectiveChoice;
 
-/// The schedules by which an execution does its collectives: with a stage those that simulating the
-/// layout there chooses; else of the group's algorithm in `algorithms` where the collective has it
-/// and so many ranks allow it, or of a usual one.
+/// Schedules for the collectives of an execution: with a stage, those chosen when simulating there;
+/// otherwise the group's algorithm in `algorithms`, if the collective has it and the number of
+/// ranks permits, else a common one.
 class GroupSchedules {
  public:
-  /// `stage` may be null, and must outlive it; `ranks` of the mesh.
+  /// `stage`: may be null; must outlive this object. `ranks`: of the mesh.
   GroupSchedules(std::map<std::string, std::string> algorithms, const VerificationStage* stage,
                  int ranks);
   ~GroupSchedules();
   GroupSchedules(const GroupSchedules&) = delete;
   GroupSchedules& operator=(const GroupSchedules&) = delete;
 
-  /// Members as in ScheduleOf; `message` as contracts count it.
+  /// `members`: as in ScheduleOf; `message`: size by the collective's contract.
   [[nodiscard]] SchedulePtr of(const Communication& how, const std::vector<int>& members, int root,
                                Bytes message);
-  /// "dp: all_reduce among 8 by ring", in order of first use, each once.
+  /// "dp: all_reduce among 8 by ring", in order of first use, without duplicates.
   [[nodiscard]] const std::vector<std::string>& report() const { return report_; }
 
  private:
@@ -37,7 +37,7 @@ class GroupSchedules {
   void tell(const Communication& how, std::size_t members, const std::string& by);
 
   std::map<std::string, std::string> algorithms_;
-  std::unique_ptr<Staged> staged_;  // null: no stage
+  std::unique_ptr<Staged> staged_;  // null without a stage
   std::map<std::string, SchedulePtr> made_{};
   std::vector<std::string> report_{};
 };

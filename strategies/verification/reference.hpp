@@ -9,37 +9,37 @@
 
 namespace lockstep {
 
-/// What a strategy is compared with, trained in step with it.
+/// The reference for a strategy, trained in lockstep with it.
 template <class Real>
 class Reference {
  public:
   virtual ~Reference() = default;
-  /// Returns the loss.
+  /// Executes one step; returns the loss.
   virtual double step() = 0;
-  /// Devices that hold whole weights: one, or one for each data-parallel replica.
+  /// Devices that hold unsharded weights: one, or one per data-parallel replica.
   [[nodiscard]] virtual int replicas() const { return 1; }
   [[nodiscard]] virtual BasicProgramExecution<Real>& execution(int replica) = 0;
 };
 
-/// How much of a step's batch one device takes at once.
+/// How a reference divides the batch of a step.
 enum class ReferenceBatch : std::uint8_t {
-  whole,  // all of it: nothing is accumulated
-  alike,  // as all replicas together: its microbatches are the layout's
+  whole,  // one microbatch: no accumulation
+  alike,  // the layout's microbatches, all replicas combined
 };
 
-/// The layout of one device. A net with batch norm takes the replicas' microbatches one after the
-/// other in any case, as each has statistics of its own.
+/// The layout of one device. With batch norm, replicas' microbatches are always processed
+/// separately, as each has its own statistics.
 [[nodiscard]] ParallelConfig single_device(const ModelConfig& model, const ParallelConfig& of,
                                            ReferenceBatch batch);
 
-/// That device. `options`: seed, optimizer, and how experts drop tokens.
+/// A single device. `options`: seed, optimizer, and how experts drop tokens.
 template <class Real>
 [[nodiscard]] std::unique_ptr<Reference<Real>> one_device(const ModelConfig& model,
                                                           const ParallelConfig& alone,
                                                           const ExecutionOptions& options);
 
-/// Every replica trains by itself, and after every `average_every` steps their weights are
-/// averaged, all in one process.
+/// Replicas train independently in one process; their weights are averaged after every
+/// `average_every` steps.
 template <class Real>
 [[nodiscard]] std::unique_ptr<Reference<Real>> averaged_replicas(const ModelConfig& model,
                                                                  const ParallelConfig& parallel,

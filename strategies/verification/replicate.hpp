@@ -7,8 +7,8 @@
 
 namespace lockstep {
 
-/// Replicas begin as copies: what several ranks hold alike of weights is kept by the lowest of them
-/// alone, and broadcast from there. Returns how many ranks got something.
+/// Makes replicas start equal: weights replicated on several ranks are kept on the lowest and
+/// broadcast. Returns the number of ranks that received weights.
 template <class Real>
 int replicate(BasicProgramExecution<Real>& execution, GroupSchedules& schedules);
 

@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-/// On what a layout is simulated while it is verified. Its ranks take the cluster's first GPUs.
+/// The cluster on which a verified layout is also simulated; ranks use its first GPUs.
 struct VerificationStage {
   Cluster cluster;
   Device device;

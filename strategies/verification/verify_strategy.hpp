@@ -10,8 +10,8 @@
 #include "strategies/verification/stage.hpp"
 #include "strategies/verification/verification_report.hpp"
 
-/// Whether a strategy trains as one device does: the very program that is simulated is executed
-/// with real numbers, collectives by their own transfers, and compared with a single device.
+/// Checks that a strategy trains like one device: executes the simulated program on real numbers,
+/// with collectives by their schedules, and compares with a single device.
 namespace lockstep {
 
 class Backend;
@@ -19,34 +19,30 @@ class Backend;
 struct VerificationOptions {
   int steps = 3;
   std::uint64_t seed = 1;        // of weights and data
-  std::uint64_t order_seed = 1;  // of the order in which ranks and streams get to run
-  bool float32 = false;          // trains with SGD: Adam makes much of rounding
-  /// Where a step is also simulated, executed in that order, and memory compared; its collectives
-  /// are then those that the simulation chooses. None: not so.
+  std::uint64_t order_seed = 1;  // of the execution order of ranks and streams
+  bool float32 = false;          // trains with SGD: Adam amplifies rounding
+  /// If given, the step is also simulated there, executed in that order, and memory is compared;
+  /// collectives use the simulation's algorithms.
   std::optional<VerificationStage> stage{};
   std::function<void()> after_step{};
-  /// Who executes the strategy in place of the host (the one device that it is compared with stays
-  /// the host), its ranks distributed over so many devices. Null: the host. `stage` is then left
-  /// out.
+  /// Executes the strategy instead of the host, its ranks distributed over its devices; the
+  /// single-device reference stays on the host, and `stage` is ignored. Null: the host.
   Backend* device = nullptr;
   int devices = 1;
-  /// Changes the program, or what a role does, before it is executed: to show that it is noticed.
+  /// Modifies the program or a role before execution, to test that errors are detected.
   std::function<void(Program&)> change{};
   std::function<void(RoleProgram&)> revise{};
 };
 
-/// Trains the layout and its reference on the same seeded data and compares the loss of every step,
-/// and in the end every copy and shard of every weight and optimizer state on every rank. Passes
-/// within 1e-10 in float64, 1e-5 in float32.
-///
-/// The reference is one device that takes the whole batch at once, so that accumulation is compared
-/// against none. Of a net with batch norm it takes the replicas' microbatches one after the other,
-/// as each has statistics of its own; of experts with a capacity it drops by the same rule, rank's
-/// tokens by rank's tokens; of parameter averaging it averages in one process, and how far that is
-/// from one device is reported next to it.
-///
-/// Errors: none for what is wrong with the layout's numbers, or if its ranks cannot go on: that is
-/// the report's to tell. InternalError where layout_problems() has something.
+/// Trains a layout and its reference on the same seeded data. Compares the loss of every step and
+/// finally every copy and shard of every weight and optimizer state on every rank. Passes within
+/// 1e-10 in float64, 1e-5 in float32.
+/// The reference is one device that processes the whole batch at once, without accumulation. With
+/// batch norm it processes the replicas' microbatches separately, as each has its own statistics;
+/// with limited expert capacity it drops tokens by the same rule per source rank; for parameter
+/// averaging it averages replicas in one process, and the report adds the distance from one device.
+/// Numerical differences and deadlocks are part of the report. Requires a layout without
+/// layout_problems(); InternalError otherwise.
 [[nodiscard]] VerificationReport verify_strategy(const ModelConfig& model,
                                                  const ParallelConfig& parallel, int gpus_per_node,
                                                  const VerificationOptions& options = {});

@@ -11,15 +11,16 @@
 #include "strategies/nccl/cost/cost_data.hpp"
 #include "topologies/devices/device_kernels.hpp"
 
-/// Figures fitted to measurements, that go before those of configs/kernels and configs/stacks and
-/// say what collectives cost in addition to their links (configs/calibration/*.json, schema
-/// configs/schema/calibration.schema.json). `lockstep calibrate` writes such files.
+/// Parameters fitted to measurements (configs/calibration/*.json, schema
+/// configs/schema/calibration.schema.json), as `lockstep calibrate` writes them. They override
+/// those of configs/kernels and configs/stacks, and add the costs of collectives beyond their
+/// links.
 namespace lockstep {
 
-/// Of one software stack.
+/// Fitted parameters of one software stack.
 struct StackFit {
   std::optional<Duration> host_time{};  // per kernel
-  /// Of computation while communicating, at least 1; none: the device's.
+  /// Factor on computation while communicating, at least 1; none: the device's.
   std::optional<double> slowdown_while_communicating{};
 };
 
@@ -31,8 +32,8 @@ struct Calibration {
   std::map<std::string, StackFit, std::less<>> stacks{};        // by stack
 };
 
-/// `kernels` is the folder of the figures that a device's own may extend.
-/// Throws ConfigError with everything that is wrong with the file.
+/// Reads a calibration. `kernels`: folder of the kernel parameters that a device's own may extend.
+/// Throws ConfigError with every problem of the file.
 [[nodiscard]] Calibration load_calibration(const std::filesystem::path& path,
                                            const std::filesystem::path& kernels);
 
@@ -40,7 +41,7 @@ struct Calibration {
 [[nodiscard]] Calibration read_calibration(const JsonDocument& document,
                                            const std::filesystem::path& kernels);
 
-/// Only what it says of collectives; the rest is left unread.
+/// Reads only the costs of collectives and ignores the rest.
 [[nodiscard]] std::vector<NcclCost> load_collective_costs(const std::filesystem::path& path);
 
 }  // namespace lockstep

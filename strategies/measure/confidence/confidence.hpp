@@ -7,10 +7,10 @@
 #include "sim/base/units.hpp"
 #include "strategies/measure/validation/run_kind.hpp"
 
-/// How far a simulated step time may be off, from how far others of its kind were.
+/// Expected error of a simulated step time, from the errors of similar validated runs.
 namespace lockstep {
 
-/// A measured run and the error of its simulated step time, signed and relative.
+/// A measured run with the signed relative error of its simulated step time.
 struct ValidatedRun {
   RunKind kind{};
   std::string group{};
@@ -21,43 +21,43 @@ struct ValidatedRun {
 struct Unchecked {
   std::string property{};  // "GPU"
   std::string value{};     // "b200-sxm-180gb"
-  std::string checked{};   // what there is: "a100-sxm4-80gb, h100-sxm5-80gb"
+  std::string checked{};   // what validated runs have: "a100-sxm4-80gb, h100-sxm5-80gb"
 };
 
 struct Confidence {
-  Duration expected{};  // the simulated step times the weighted median of measured over simulated
-  /// With probability `share` the step takes between these; both times above are among them.
-  /// Meaningful inside the validated domain only.
+  Duration expected{};  // simulated step time * weighted median of measured / simulated
+  /// Prediction interval: the measured step time lies between these with probability `share`. Only
+  /// meaningful inside the validated domain.
   Duration low{};
   Duration high{};
   double share = 0;
-  std::size_t runs = 0;               // that it comes from
-  std::vector<std::string> groups{};  // theirs, most frequent first
+  std::size_t runs = 0;               // number of validated runs used
+  std::vector<std::string> groups{};  // of these runs, most frequent first
   std::vector<Unchecked> outside{};   // empty: inside the validated domain
 
   /// Outside the validated domain: no interval is known.
   [[nodiscard]] bool extrapolated() const { return !outside.empty(); }
 };
 
-/// Of measured over simulated.
+/// Range of measured / simulated.
 struct MeasuredRange {
   double low = 1;
   double high = 1;
   double median = 1;
 };
 
-/// Meant to hold 80 % of runs of groups that are not checked yet: the middle of measured over
-/// simulated among the nearest runs by software, GPU, kinds of parallelism, precision, and by the
-/// logarithms of GPUs, parameters and microbatch; of one group at most a third of them, so that no
-/// single source decides. `checked` has at least one run.
+/// The central range of measured / simulated that should contain 80 % of runs from groups not yet
+/// validated. Uses the nearest validated runs by software, GPU, kinds of parallelism, precision and
+/// the logarithms of GPUs, parameters and microbatch; at most a third of them from one group, so
+/// that no single source dominates. Requires at least one run in `checked`.
 [[nodiscard]] MeasuredRange measured_over_simulated(const RunKind& kind,
                                                     const std::vector<ValidatedRun>& checked);
 
-/// The same for a simulated step time, with where it comes from.
+/// The same for a simulated step time, with the runs it is based on.
 [[nodiscard]] Confidence confidence_of(Duration step, const RunKind& kind,
                                        const std::vector<ValidatedRun>& checked);
 
-/// How far apart two kinds are; 0 of equal ones.
+/// Distance between two kinds of run; 0 if equal.
 [[nodiscard]] double distance_between(const RunKind& a, const RunKind& b);
 
 }  // namespace lockstep

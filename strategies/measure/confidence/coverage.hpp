@@ -9,8 +9,8 @@
 
 namespace lockstep {
 
-/// How often the interval that `lockstep run` prints would have held the step time that was
-/// measured, had nobody known the runs of this group.
+/// How often the prediction interval of `lockstep run` contains the measured step time of a group
+/// when that group's runs are left out (leave-one-group-out).
 struct GroupCoverage {
   std::string group{};
   std::size_t runs = 0;
@@ -21,7 +21,7 @@ struct GroupCoverage {
   }
 };
 
-/// By group, sorted. Nothing where there are not two groups of step times.
+/// Sorted by group. Empty with fewer than two groups of step times.
 [[nodiscard]] std::vector<GroupCoverage> coverage_by_others(std::span<const Comparison> rows);
 
 }  // namespace lockstep

@@ -8,17 +8,17 @@
 
 namespace lockstep {
 
-/// Runs that were measured and the errors of their simulated step times
-/// (configs/validation/residuals.json, schema configs/schema/residuals.schema.json); `lockstep
-/// validate --residuals` writes such files. Throws ConfigError with everything that is wrong.
+/// Reads measured runs with the errors of their simulated step times
+/// (configs/validation/residuals.json, schema configs/schema/residuals.schema.json), as `lockstep
+/// validate --residuals` writes them. Throws ConfigError with every problem of the file.
 [[nodiscard]] std::vector<ValidatedRun> load_validated_runs(const std::filesystem::path& path);
 
-/// Signed relative errors of the simulated peak memory of measured runs, from the same file; empty
-/// where it has none. Throws ConfigError.
+/// Signed relative errors of simulated peak memory, from the same file; empty if it has none.
+/// Throws ConfigError.
 [[nodiscard]] std::vector<double> load_memory_errors(const std::filesystem::path& path);
 
-/// By what share peaks of validated runs exceed simulated ones, in nine of ten of them at most; 0
-/// of none.
+/// The margin above a simulated peak that covers nine of ten validated runs, as a fraction of the
+/// peak; 0 without runs.
 [[nodiscard]] double memory_margin(const std::vector<double>& errors);
 
 /// The same from a document in memory.

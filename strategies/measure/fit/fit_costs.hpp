@@ -7,10 +7,10 @@
 #include "strategies/measure/validation/statistics.hpp"
 #include "strategies/nccl/cost_terms.hpp"
 
-/// Costs of collectives in addition to their links, fitted to tables of them.
+/// Fits the costs of collectives beyond their links to measured tables.
 namespace lockstep {
 
-/// One measured point, and what it takes on the simulated links alone.
+/// One measured point with its time on the simulated links alone.
 struct CostPoint {
   std::string table{};
   NcclCostKey key{};
@@ -21,24 +21,24 @@ struct CostPoint {
 
 struct FittedCost {
   NcclCost cost{};
-  ErrorFigures errors{};  // of the points that it was fitted to
+  ErrorFigures errors{};  // on the points of the fit
 };
 
-/// What a hop takes beyond the links' latency by the library's own figures, inside a node and
-/// between nodes (configs/protocols): where rows do not tell, fits stay near these.
+/// Prior for the cost of a hop beyond link latency, inside a node and between nodes, from the
+/// library's own parameters (configs/protocols); applies where the data does not determine it.
 struct HopPriors {
   double hop_s = 0;
   double network_hop_s = 0;
 };
 using ProtocolPriors = NcclTable<NcclProtocol, HopPriors>;
 
-/// One cost per key that has at least `least` points; of keys with fewer nothing is known, and
-/// find_nccl_cost() takes their neighbours'. In the order of the first point of each.
+/// One cost per key with at least `least` points, in order of first appearance. find_nccl_cost()
+/// uses the nearest key for all others.
 [[nodiscard]] std::vector<FittedCost> fit_costs(std::span<const CostPoint> points,
                                                 const ProtocolPriors& priors = {},
                                                 std::size_t least = 4);
 
-/// (links + cost) / measured - 1 by the nearest cost; nothing is added if there is none.
+/// (links + cost) / measured - 1 with the nearest cost; without one, cost is 0.
 [[nodiscard]] double error_of(const CostPoint& point, const std::vector<NcclCost>& costs);
 
 }  // namespace lockstep

@@ -4,27 +4,26 @@
 #include <span>
 #include <vector>
 
-/// Fits of figures that may not be negative, judged by relative errors.
+/// Fits of non-negative parameters to relative errors.
 namespace lockstep {
 
-/// One measurement: measured = fixed + sum over terms of term * figure.
+/// One measurement: measured = fixed + sum of term * parameter.
 struct FitRow {
   std::vector<double> terms{};
   double fixed = 0;
   double measured = 1;  // > 0
 };
 
-/// The figures, each >= 0, that make the mean of |fitted / measured - 1| small: least squares of
-/// relative errors by coordinate descent, weighted again by the errors that remain (Lawson and
-/// Hanson 1974, chapter 23, for the bound; Schlossmacher 1973 for the weights), so that single
-/// outliers count little. All rows have equally many terms; none: no figures.
+/// Non-negative parameters that minimize the mean of |fitted / measured - 1|: iteratively
+/// reweighted least squares of relative errors by coordinate descent (Lawson and Hanson 1974,
+/// chapter 23, for the bound; Schlossmacher 1973 for the weights), which is robust to outliers. All
+/// rows need equally many terms; empty without rows.
 [[nodiscard]] std::vector<double> fit_non_negative(std::span<const FitRow> rows);
 
 /// fitted / measured - 1.
 [[nodiscard]] double relative_error(const FitRow& row, std::span<const double> figures);
 
-/// One dimension: the x in low..high with the least `value(x)`, by golden sections (Kiefer 1953),
-/// after `steps` of them; right for functions with a single dip.
+/// Minimum of a unimodal function on low..high after `steps` golden-section steps (Kiefer 1953).
 template <class Function>
 [[nodiscard]] double least_in(double low, double high, int steps, Function&& value) {
   constexpr double kGolden = 0.6180339887498949;

@@ -11,10 +11,9 @@ struct MeasuredSplit {
   std::vector<Measured> check{};
 };
 
-/// Two halves, always the same: of each group of runs, and of each source's tables of one
-/// collective and GPU or of one kind and GPU, the runs and tables are put in order of size (the
-/// model's parameters; ranks; the id), and the second, fourth, ... are kept to check with. So
-/// neither half has sizes that the other lacks, and none is in both.
+/// A deterministic fit and hold-out split. Within each group of runs, and within each source's
+/// tables of one collective and GPU or one kind and GPU, elements are sorted by size (parameters;
+/// ranks; id), and every second one is held out. Both halves cover all sizes and are disjoint.
 [[nodiscard]] MeasuredSplit split_measured(std::vector<Measured> all);
 
 }  // namespace lockstep

@@ -8,15 +8,16 @@
 
 namespace lockstep {
 
-/// How long kernels take on the machine.
+/// Kernel times of a measured machine.
 [[nodiscard]] std::unique_ptr<CostModel> cost_model(const MachineFit& fit);
 
-/// The same with fused attention as libraries have it, by a device's shipped figures: the CUDA
-/// backend's own kernels are no measure of them. Its shares are of the shipped peak.
+/// The same, but with fused attention by a device's shipped parameters, relative to the shipped
+/// peak: the CUDA backend's own attention kernels do not represent those of libraries.
 [[nodiscard]] std::unique_ptr<CostModel> cost_model(const MachineFit& fit,
                                                     const DeviceModel& shipped);
 
-/// A device with what was measured of its memory: how fast it reduces. Links: box_links.hpp.
+/// The device with the measured memory bandwidth and reduction rate. For links see
+/// machine_links.hpp.
 [[nodiscard]] Device calibrated(Device device, const MachineFit& fit);
 
 }  // namespace lockstep

@@ -8,14 +8,14 @@
 
 namespace lockstep {
 
-/// As JSON (schema configs/schema/box.schema.json), the same bytes for the same machine.
+/// The machine as JSON (schema configs/schema/box.schema.json); equal machines give equal bytes.
 [[nodiscard]] std::string to_json(const MeasuredMachine& machine);
 
-/// Throws ConfigError with everything that is wrong with the file.
+/// Throws ConfigError with every problem of the file.
 [[nodiscard]] MeasuredMachine load_machine(const std::filesystem::path& path);
 /// The same from a document in memory.
 [[nodiscard]] MeasuredMachine read_machine(const JsonDocument& document);
-/// Whether a document is of a machine, and no other calibration.
+/// Whether a document is a machine calibration.
 [[nodiscard]] bool is_machine(const JsonDocument& document);
 
 }  // namespace lockstep

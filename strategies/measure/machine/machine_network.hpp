@@ -5,9 +5,9 @@
 
 namespace lockstep {
 
-/// The GPUs of a machine with their memories: endpoint 2d is where the ranks of GPU d run, 2d + 1
-/// is its memory. Copies within a GPU share its memory; those between two share their link, its
-/// ways, and what a GPU sends and receives in all.
+/// The GPUs of a machine and their memories as a network: endpoint 2d is GPU d, 2d + 1 its memory.
+/// Copies within a GPU share its memory bandwidth; copies between GPUs share their link, both
+/// directions of it, and each GPU's total send and receive bandwidth.
 [[nodiscard]] Network box_network(const MachineFit& fit, int devices);
 
 [[nodiscard]] inline EndpointId ranks_of(int device) {

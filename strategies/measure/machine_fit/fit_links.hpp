@@ -6,10 +6,10 @@
 
 namespace lockstep {
 
-/// Links between GPUs from what was measured of them; without several GPUs as it was made.
+/// Fits the links between GPUs; default-constructed with fewer than two GPUs.
 [[nodiscard]] MachineLinks fit_links(const std::vector<MachineMeasurement>& measurements);
 
-/// What a copy takes by the fit, alone.
+/// Fitted time of a copy without other traffic.
 [[nodiscard]] double seconds_of(const MachineLink& link, std::int64_t bytes);
 
 }  // namespace lockstep

@@ -6,14 +6,13 @@
 
 namespace lockstep {
 
-/// The cost model's figures from what was measured: mean |log(simulated / measured)| is made small,
-/// of GEMMs per precision, of attention per direction; of everything else the bytes that its
-/// kernels move, over the least, per kind of operation. `multiprocessors`: of the device; 1 of a
-/// host.
+/// Fits the cost model to measurements: minimizes mean |log(simulated / measured)| of GEMMs per
+/// precision and of attention per direction; for all other kinds of operation, fits the ratio of
+/// moved to minimum bytes. `multiprocessors`: of the device; 1 for a host.
 [[nodiscard]] MachineFit fit_machine(const std::vector<MachineMeasurement>& measurements,
                                      bool is_host, std::int64_t multiprocessors);
 
-/// How far the fit is from the kernels that it was fitted to, by operation and precision.
+/// Residuals by operation and precision.
 [[nodiscard]] std::vector<MachineResidual> residuals_of(
     const std::vector<MachineMeasurement>& measurements, const MachineFit& fit);
 

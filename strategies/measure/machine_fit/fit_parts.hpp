@@ -8,9 +8,8 @@
 #include "strategies/measure/fit/descent.hpp"
 #include "strategies/measure/machine/measured_machine.hpp"
 
-/// For the sources of this folder that fit figures, one per kind of kernel. Each puts into the
-/// model what it finds, and takes what those before it have put there: memory, GEMMs, then the
-/// rest.
+/// Internal to this folder: one fit per kind of kernel. Each adds its parameters to the model and
+/// relies on earlier ones: memory, GEMMs, then the rest.
 namespace lockstep::fitting {
 
 using Measurements = std::vector<MachineMeasurement>;
@@ -26,19 +25,19 @@ using Measurements = std::vector<MachineMeasurement>;
   return out;
 }
 
-/// A kernel's figures are not known beforehand: they may be many times what a search begins with.
+/// Wide steps: fitted parameters may differ from the initial ones by orders of magnitude.
 [[nodiscard]] inline DescentSteps from_afar() {
   return {{2, 1.4, 1.2, 1.1, 1.04, 1.02, 1.01, 1.005}, 1000};
 }
 
-/// Peaks and figures of GEMMs, by precision; what kernels that add biases cost in addition.
+/// Peak rates and parameters of GEMMs by precision; the cost of bias kernels.
 void gemms(const Measurements& kernels, MachineFit& fit);
-/// Convolutions, as shares of the rate of the GEMMs that they amount to.
+/// Convolutions, as fractions of the rate of the equivalent GEMMs.
 void convolutions(const Measurements& kernels, MachineFit& fit);
 /// Fused attention.
 void attention(const Measurements& kernels, MachineFit& fit);
 
-/// Whether a kind of operation is fitted by one of these, not by the bytes that it moves.
+/// Whether this kind of operation is fitted as a GEMM, not by its bytes.
 [[nodiscard]] bool is_gemm(OperationKind kind);
 
 }  // namespace lockstep::fitting

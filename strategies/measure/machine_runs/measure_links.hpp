@@ -6,8 +6,8 @@
 
 namespace lockstep {
 
-/// Between several GPUs: every pair alone by copies and by NCCL's send and receive, both ways at
-/// once, all GPUs at once, and NCCL's collectives. Nothing with one GPU. Errors: DeviceError.
+/// Measures links between GPUs: every pair alone by copies and by NCCL send and receive, both
+/// directions, all GPUs at once, and NCCL's collectives. Empty with one GPU. Throws DeviceError.
 [[nodiscard]] std::vector<MachineMeasurement> measure_links(Backend& backend,
                                                             const MeasureOptions& options);
 

@@ -10,14 +10,13 @@
 namespace lockstep {
 
 struct MeasureOptions {
-  bool quick = false;  // few sizes: to see that it works
+  bool quick = false;  // few sizes, as a smoke test
   int repeats = 7;
-  std::function<void(const std::string& what)> before{};  // told before each group
+  std::function<void(const std::string& what)> before{};  // called before each group
 };
 
-/// Measures memory, launches, GEMMs, attention, everything else that programs are made of, and,
-/// on several GPUs, the links between them. Never on zeros; medians after a warm-up. Errors:
-/// DeviceError.
+/// Measures memory, launches, GEMMs, attention, all other operations and, with several GPUs, their
+/// links: medians after a warm-up, on nonzero data. Throws DeviceError.
 [[nodiscard]] std::vector<MachineMeasurement> measure_machine(Backend& backend, bool is_host,
                                                               const MeasureOptions& options = {});
 

@@ -5,7 +5,7 @@
 #include "sim/program/program.hpp"
 #include "strategies/models/model_config.hpp"
 
-/// Programs of one device to be timed.
+/// Small one-device programs to be timed.
 namespace lockstep {
 
 /// One GEMM: m * k by k * n.
@@ -22,18 +22,18 @@ struct AttentionShape {
 [[nodiscard]] Program attention_program(const AttentionShape& shape, Dtype dtype);
 
 struct TransformerShape {
-  bool llama = false;  // rotary positions, RMS norm, gated MLP, no biases; else as GPT-2
+  bool llama = false;  // Llama: rotary positions, RMS norm, gated MLP, no biases; otherwise GPT-2
   std::int64_t layers = 1;
   std::int64_t hidden = 256;
   std::int64_t heads = 4;
   std::int64_t sequence = 128;
   std::int64_t vocabulary = 1024;
   std::int64_t micro_batch = 1;
-  std::int64_t experts = 0;  // of which each token visits two; 0: a plain MLP
-  bool unfused = false;      // attention whose scores are stored
+  std::int64_t experts = 0;  // per layer, two of them active; 0: a plain MLP
+  bool unfused = false;      // attention that stores its scores
   double dropout = 0;
 };
-/// A training step with Adam; `dtype` 16 bits: master copies and moments in fp32.
+/// A training step with Adam; with a 16-bit `dtype`, master weights and moments in fp32.
 [[nodiscard]] Program transformer_program(const TransformerShape& shape, Dtype dtype);
 
 struct ImageShape {
@@ -42,8 +42,8 @@ struct ImageShape {
   std::int64_t classes = 16;
   std::int64_t micro_batch = 2;  // clips of two frames
 };
-/// Likewise of a ResNet-50 with shifts in time (He et al., arXiv 1512.03385; Lin et al., arXiv
-/// 1811.08383).
+/// A training step of a ResNet-50 with temporal shift (He et al., arXiv 1512.03385; Lin et al.,
+/// arXiv 1811.08383).
 [[nodiscard]] Program image_program(const ImageShape& shape, Dtype dtype);
 
 }  // namespace lockstep

@@ -10,7 +10,7 @@
 /// Measured and simulated.
 namespace lockstep {
 
-/// What is compared. Errors are of times, except where rates or bytes were measured.
+/// What is compared. Errors are of times, or of rates and bytes if those were measured.
 enum class ComparedQuantity : std::uint8_t {
   step_time,        // s
   layer_forward,    // s
@@ -31,7 +31,7 @@ inline constexpr std::size_t kComparedQuantities =
 /// s, B, B/s or FLOP/s.
 [[nodiscard]] std::string_view unit_of(ComparedQuantity quantity);
 
-/// One figure, in the quantity's unit.
+/// One compared value, in the quantity's unit.
 struct Comparison {
   std::string id;
   std::string group;
@@ -40,20 +40,20 @@ struct Comparison {
   double simulated = 1;
   bool assumed = false;  // the row has fields that its source does not print
   bool core = false;
-  std::string stack{};   // of training runs
-  double said_slow = 0;  // by what its notes say the machine was slow; `simulated` has it in
-  /// Rows of one layout set differ in how one model is spread over the same GPUs, and in nothing
-  /// else; empty: of none.
+  std::string stack{};  // of training runs
+  double said_slow =
+      0;  // slowdown of the machine reported in the row's notes; included in `simulated`
+  /// Rows of one set are the same run under different parallel layouts; empty: none.
   std::string layout_set{};
   std::optional<RunKind> kind{};  // of step times
-  /// Of step times: at the dense peak, what the model alone would take; none: no peak is known.
+  /// Step times: time of the model's FLOPs at the dense peak; none: unknown peak.
   std::optional<double> at_peak{};
 
-  /// Signed and relative: 0.1 is a tenth too much.
+  /// Signed relative error; 0.1: simulated is 10 % too high.
   [[nodiscard]] double error() const { return simulated / measured - 1; }
 };
 
-/// What could not be modelled, and why.
+/// A row that cannot be modeled, and why.
 struct LeftOut {
   std::string id;
   std::string group;

@@ -8,16 +8,16 @@
 
 namespace lockstep {
 
-/// Which version of NCCL's tuning (configs/nccl) a table of a collective was made with; recognized
-/// by what it says of its library and by whose it is; never by the error that comes out.
+/// The version of NCCL's tuning (configs/nccl) of a table, recognized by its stated library and
+/// source, never by the resulting error.
 struct LibraryRule {
-  std::string_view when;  // in words
-  std::string_view nccl;  // of configs/nccl
+  std::string_view when;  // condition, in words
+  std::string_view nccl;  // id in configs/nccl
   std::string_view reason;
   bool (*matches)(const CollectiveTable& table);
 };
 
-/// In the order in which they are tried; the last one matches everything.
+/// Tried in this order; the last one always matches.
 [[nodiscard]] const std::vector<LibraryRule>& library_rules();
 
 /// The version of the first rule that matches.

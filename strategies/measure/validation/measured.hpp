@@ -10,12 +10,11 @@
 #include "sim/config/json.hpp"
 #include "sim/schedule/contract.hpp"
 
-/// What real machines did, as files of measured results say it
-/// (configs/schema/measured.schema.json; SI units in the names of the keys). What a file does not
-/// say is not known.
+/// Results measured on real machines, as read from files (configs/schema/measured.schema.json; SI
+/// units in key names). Absent fields are unknown.
 namespace lockstep {
 
-/// What every row and every table has.
+/// Common to rows and tables.
 struct MeasuredOrigin {
   std::string file{};
   Position at{};
@@ -30,37 +29,37 @@ struct MeasuredRun {
   MeasuredOrigin origin{};
   std::string group{};  // rows of one source and one convention
   bool core = false;    // of the short suite
-  /// The parts of a scenario that it says, with their places in the file.
+  /// Parts of a scenario, with their positions in the file.
   JsonValue cluster{};
   JsonValue model{};
   JsonValue parallel{};
   std::string stack{};  // software stack that the row names; empty: by rule (stack_rule.hpp)
-  // What the rules look at.
+  // Used by stack and library rules.
   std::string gpu{};
-  std::string attention{};  // flash, unfused; empty: not said
-  std::string precision{};  // of GEMMs; empty: not said
-  // What was measured.
+  std::string attention{};  // flash, unfused; empty: unknown
+  std::string precision{};  // of GEMMs; empty: unknown
+  // Measurements.
   std::optional<Duration> step_time{};
   std::optional<Duration> layer_forward{};   // of one layer and microbatch
-  std::optional<Duration> layer_backward{};  // likewise, what is recomputed included
-  std::optional<Bytes> peak_memory{};        // of the worst rank
-  bool memory_is_reserved = false;           // by the allocator, beyond what tensors hold
+  std::optional<Duration> layer_backward{};  // the same, recomputation included
+  std::optional<Bytes> peak_memory{};        // maximum over ranks
+  bool memory_is_reserved = false;           // reserved by the allocator, not only allocated
 };
 
-/// A message size and how long it took, or the bus bandwidth that large messages reach.
+/// Time of one message size, or the bus bandwidth of large messages.
 struct CollectivePoint {
   Position at{};
-  std::optional<Bytes> size{};  // as nccl-tests counts it
+  std::optional<Bytes> size{};  // by the convention of nccl-tests
   std::optional<Duration> time{};
   std::optional<Rate> bus_bandwidth{};
 };
 
 struct CollectiveTable {
   MeasuredOrigin origin{};
-  JsonValue cluster{};  // the part of a scenario
+  JsonValue cluster{};  // as in a scenario
   Collective collective = Collective::all_reduce;
   int ranks = 1;
-  std::string algorithm{};  // that was pinned or is stated: ring, nvls, sharp; empty: NCCL's choice
+  std::string algorithm{};  // pinned or stated: ring, nvls, sharp; empty: NCCL's choice
   std::vector<CollectivePoint> points{};
 };
 
@@ -73,7 +72,7 @@ enum class DeviceQuantity : std::uint8_t {
   launch,
 };
 
-/// One figure of a device; by kind of table only some fields are known.
+/// One measurement of a device; which fields are set depends on the kind of table.
 struct DevicePoint {
   Position at{};
   std::int64_t m = 0;
@@ -95,9 +94,9 @@ struct DeviceTable {
   MeasuredOrigin origin{};
   DeviceQuantity kind = DeviceQuantity::gemm;
   std::string gpu{};
-  std::string precision{};       // empty: not said
+  std::string precision{};       // empty: unknown
   std::string implementation{};  // of attention: flash-2, unfused, ...
-  bool backward = false;         // forward and backward together
+  bool backward = false;         // forward plus backward
   bool causal = false;
   std::int64_t heads = 0;
   std::int64_t head_size = 0;

@@ -5,19 +5,18 @@
 
 #include "strategies/measure/validation/measured.hpp"
 
-/// Reads files of measured results: JSON arrays of training runs, collective tables and device
-/// tables. An element's keys tell its form: a table of a collective has `collective`, one of a
-/// device `kind`, a training run neither.
+/// Reads files of measured results: JSON arrays of training runs, collective tables (key
+/// `collective`) and device tables (key `kind`).
 namespace lockstep {
 
-/// In the order of the file. Throws ConfigError with everything that is wrong with it: unknown and
-/// missing keys, wrong types, ids that are there twice.
+/// In file order. Throws ConfigError with every problem: unknown or missing keys, wrong types,
+/// duplicate ids.
 [[nodiscard]] std::vector<Measured> read_measured(const JsonDocument& document);
 
 /// The same from a file.
 [[nodiscard]] std::vector<Measured> load_measured(const std::filesystem::path& path);
 
-/// Several files one after the other; all problems are reported at once.
+/// Concatenates several files; problems of all of them are reported together.
 [[nodiscard]] std::vector<Measured> load_measured(const std::vector<std::filesystem::path>& paths);
 
 }  // namespace lockstep

@@ -3,7 +3,7 @@
 #include "sim/config/reader.hpp"
 #include "strategies/measure/validation/measured.hpp"
 
-/// The readers behind measured_file.hpp, one per form.
+/// Internal to measured_file.hpp: one reader per form.
 namespace lockstep {
 
 [[nodiscard]] MeasuredRun read_measured_run(ObjectReader& in);
@@ -12,10 +12,10 @@ namespace lockstep {
 
 /// id, source, assumed and notes.
 [[nodiscard]] MeasuredOrigin read_origin(ObjectReader& in);
-/// The nodes of a row in a few figures, checked, as they are written.
+/// The node summary of a row, validated, as written.
 [[nodiscard]] JsonValue read_measured_cluster(ObjectReader& in);
 
-// Quantities in SI units. Errors: noted, with a harmless value.
+// Quantities in SI units. Invalid ones are reported and replaced by a valid value.
 [[nodiscard]] std::optional<Duration> optional_seconds(ObjectReader& in, std::string_view key);
 [[nodiscard]] std::optional<Rate> optional_bandwidth(ObjectReader& in, std::string_view key);
 [[nodiscard]] std::optional<FlopRate> optional_flops(ObjectReader& in, std::string_view key);

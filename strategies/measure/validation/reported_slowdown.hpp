@@ -4,8 +4,8 @@
 
 namespace lockstep {
 
-/// By how much a run's own notes say that its machine was slower than such machines are: "1-5 %
-/// slow" is 0.03, the middle of what they say; 0 where they say nothing of the kind.
+/// Slowdown of the machine that a run's notes report, as a fraction: "1-5 % slow" gives the
+/// midpoint, 0.03; 0 if they report none.
 [[nodiscard]] double reported_slowdown(const MeasuredRun& run);
 
 }  // namespace lockstep

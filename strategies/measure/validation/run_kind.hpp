@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// What a training run is, as far as its error may depend on it.
+/// Properties of a training run on which the simulation error may depend.
 struct RunKind {
   std::string stack{};  // software
   std::string gpu{};

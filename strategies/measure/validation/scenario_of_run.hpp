@@ -7,19 +7,18 @@
 
 namespace lockstep {
 
-/// The scenario that a measured run says, from its row alone, as a file would hold it: its cluster,
-/// model and parallel; dropout and the stack by stack_rule.hpp unless `stack` names one (`configs`
-/// has the devices that the rules look at); memory is
-/// not enforced (the run did run). Layers that pp * vpp does not divide and of which the row says
-/// nothing more are cut as evenly as it goes, the embedding and the head counted as a layer each,
-/// longer parts first (DeepSpeed runtime/pipe/module.py, partition_method
+/// The scenario of a measured run as a document: its cluster, model and parallel layout; dropout
+/// and software stack by stack_rule.hpp unless `stack` names one. `configs`: contains the devices.
+/// Memory limits are not enforced, since the run did run. Layers not divisible by pp * vpp are
+/// distributed as evenly as possible unless the row specifies more: embedding and head count as one
+/// layer each, longer stages come first (DeepSpeed runtime/pipe/module.py, partition_method
 /// "type:transformer|embedding").
 [[nodiscard]] JsonDocument scenario_document(const MeasuredRun& run,
                                              const std::filesystem::path& configs,
                                              const std::string& stack = {});
 
-/// The same, read. Throws ConfigError, with places in the file of the run, where it cannot be
-/// modelled.
+/// The same as a Scenario. Throws ConfigError, positioned in the run's file, if it cannot be
+/// modeled.
 [[nodiscard]] Scenario scenario_of(const MeasuredRun& run, const std::filesystem::path& configs,
                                    const std::string& stack = {});
 

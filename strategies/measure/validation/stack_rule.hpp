@@ -9,23 +9,23 @@
 
 namespace lockstep {
 
-/// Which software a training run was made with, and what that does by default; recognized by
-/// what the row says and by whose it is; never by the error that comes out.
+/// The software of a training run and its defaults, recognized by the row's fields and source,
+/// never by the resulting error.
 struct StackRule {
-  std::string_view when;    // in words
-  std::string_view stack;   // of configs/stacks; empty: default_stack()
-  double dropout;           // probability, of a model of which the row does not say it
-  std::string_view reason;  // what the sources say of the software
+  std::string_view when;    // condition, in words
+  std::string_view stack;   // id in configs/stacks; empty: default_stack()
+  double dropout;           // probability, if the row does not specify it
+  std::string_view reason;  // evidence from the sources
   bool (*matches)(const MeasuredRun& run);
 };
 
-/// In the order in which they are tried; the last one matches everything.
+/// Tried in this order; the last one always matches.
 [[nodiscard]] const std::vector<StackRule>& stack_rules();
 
 /// The first rule that matches.
 [[nodiscard]] const StackRule& stack_rule_of(const MeasuredRun& run);
 
-/// The stack of a run: the one that the row names, else the rule's. `configs` has the devices.
+/// The stack of a run: the one the row names, else the rule's. `configs` contains the devices.
 [[nodiscard]] std::string stack_of(const MeasuredRun& run, const std::filesystem::path& configs);
 
 }  // namespace lockstep

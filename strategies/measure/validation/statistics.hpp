@@ -7,14 +7,14 @@
 
 #include "strategies/measure/validation/comparison.hpp"
 
-/// How far simulated figures are from measured ones.
+/// Statistics of errors between simulated and measured values.
 namespace lockstep {
 
-/// The value below which that share of the values lies, linearly between neighbours (Hyndman and
-/// Fan 1996, type 7). `values` in any order, at least one; 0 <= share <= 1.
+/// Quantile by linear interpolation (Hyndman and Fan 1996, type 7). Requires 0 <= share <= 1 and at
+/// least one value, in any order.
 [[nodiscard]] double quantile(std::vector<double> values, double share);
 
-/// Of signed relative errors. All but `bias` are of their absolute values.
+/// Statistics of signed relative errors; all but `bias` of absolute values.
 struct ErrorFigures {
   std::size_t count = 0;
   double median = 0;
@@ -26,21 +26,21 @@ struct ErrorFigures {
 
 [[nodiscard]] ErrorFigures error_figures(std::span<const double> errors);
 
-/// The mean of each figure over groups, each counting once; `count` is the sum.
-/// Zeros if there are none.
+/// Mean of each statistic over groups, each weighted equally; `count` is the sum. Zeros without
+/// groups.
 [[nodiscard]] ErrorFigures mean_of(std::span<const ErrorFigures> groups);
 
-/// Kendall's tau-b between two orders: 1 where they agree on every pair, -1 where on none; ties are
-/// allowed for (Kendall 1945). Zero where one order knows no difference. Equal lengths.
+/// Kendall's tau-b between two rankings (Kendall 1945): 1 if they agree on every pair, -1 if on
+/// none; handles ties. 0 if one ranking is constant. Requires equal lengths.
 [[nodiscard]] double kendall_tau(std::span<const double> a, std::span<const double> b);
 
-/// What the best layout by `simulated` takes over the truly fastest, less one: 0 where it is the
-/// same. Of equally good ones the first. Equal lengths, at least one.
+/// Measured time of the layout that is best by `simulated` over the fastest measured time, minus
+/// one; the first on ties. Requires equal lengths of at least one.
 [[nodiscard]] double regret(std::span<const double> measured, std::span<const double> simulated);
 
-/// How well the ranking of layouts is met, over sets of rows that differ in layout alone.
+/// Quality of layout rankings over sets of rows that differ only in layout.
 struct RankingFigures {
-  std::size_t sets = 0;  // with at least three rows
+  std::size_t sets = 0;  // with three or more rows
   std::size_t rows = 0;  // in them
   double tau = 0;        // mean over sets
   double regret = 0;     // mean over sets
@@ -49,8 +49,8 @@ struct RankingFigures {
 
 [[nodiscard]] RankingFigures ranking_figures(std::span<const Comparison> rows);
 
-/// What one flat utilisation of the peak, the same for all rows, would err. It is fitted to the
-/// rows: half of them come out too long, half too short. Rows without `at_peak` are ignored.
+/// Error of a baseline: one utilization of the peak for all rows, fitted as the median. Rows
+/// without `at_peak` are ignored.
 struct FlatUtilisation {
   double utilisation = 0;  // of the dense peak
   ErrorFigures errors{};

@@ -20,7 +20,7 @@ struct GroupFigures {
   RankingFigures ranking{};                   // of step times
 };
 
-/// Means over groups, each counting once, however many rows it has.
+/// Means over groups, each weighted equally.
 struct OverallFigures {
   ComparedQuantity quantity = ComparedQuantity::step_time;
   std::size_t groups = 0;

@@ -2,10 +2,10 @@
 
 #include "strategies/models/count/count.hpp"
 
-/// The parts of count.hpp, one per kind of model.
+/// Internal to count.hpp: one function per kind of model.
 namespace lockstep {
 
-/// Elements of a matrix with or without a bias.
+/// Parameters of a matrix, with or without bias.
 [[nodiscard]] inline std::int64_t matrix(std::int64_t in, std::int64_t out, bool bias) {
   return in * out + (bias ? out : 0);
 }
@@ -14,7 +14,7 @@ namespace lockstep {
   return static_cast<double>(in) * static_cast<double>(out);
 }
 
-/// Floating-point operations, two per multiply and add.
+/// FLOPs, two per multiply-add.
 [[nodiscard]] inline double gemm(std::int64_t rows, double elements) {
   return 2.0 * static_cast<double>(rows) * elements;
 }

@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-/// The enumerator at the place of the name that `key` has; `fallback` where the key is absent.
+/// The enumerator named by `key`; `fallback` if the key is absent.
 template <class Enum>
 [[nodiscard]] Enum named(ObjectReader& in, std::string_view key, std::string_view noun,
                          const std::vector<std::pair<std::string_view, Enum>>& values,

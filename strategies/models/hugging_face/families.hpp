@@ -5,17 +5,17 @@
 
 #include "strategies/models/hugging_face/keys.hpp"
 
-/// The families of models that are read, one row each; their readers stand in one file per kind.
+/// Supported model families, one row each; readers are grouped in one file per kind.
 namespace lockstep::hugging_face {
 
 struct Family {
   std::string_view type;          // model_type
-  std::string_view architecture;  // what the names of its classes begin with
+  std::string_view architecture;  // prefix of its class names
   void (*read)(Keys&, TransformerConfig&);
   bool head_in_base = false;  // its class without "ForCausalLM" has an output layer too
 };
 
-/// Families that are known and cannot be said in a TransformerConfig.
+/// Known families that a TransformerConfig cannot represent.
 struct RefusedFamily {
   std::string_view type;
   std::string_view why;
@@ -24,7 +24,7 @@ struct RefusedFamily {
 [[nodiscard]] std::span<const Family> families();
 [[nodiscard]] std::span<const RefusedFamily> refused_families();
 
-// llama.cpp: norms before, a gated MLP, rotary positions.
+// llama.cpp: pre-norm, gated MLP, rotary positions.
 void read_llama(Keys&, TransformerConfig&);
 void read_mistral(Keys&, TransformerConfig&);
 void read_ministral3(Keys&, TransformerConfig&);
@@ -43,7 +43,7 @@ void read_qwen2_vl(Keys&, TransformerConfig&);
 void read_mimo(Keys&, TransformerConfig&);
 void read_qwen3(Keys&, TransformerConfig&);
 void read_qwen3_moe(Keys&, TransformerConfig&);
-// gemma.cpp: norms elsewhere than before alone, windows.
+// gemma.cpp: other norm positions, windows.
 void read_gemma(Keys&, TransformerConfig&);
 void read_gemma2(Keys&, TransformerConfig&);
 void read_gemma3(Keys&, TransformerConfig&);

@@ -4,9 +4,8 @@
 
 namespace lockstep::hugging_face {
 
-/// Keys of config.json that change neither parameters nor operations that are counted: ids of
-/// tokens, how positions are turned, scales and caps within kernels, which of the experts are
-/// chosen, dtypes and versions. They are not reported.
+/// Keys of config.json that affect neither parameters nor counted operations: token ids, rotary
+/// scaling, scales and caps inside kernels, expert selection, dtypes and versions. Not reported.
 [[nodiscard]] bool is_without_effect(std::string_view key);
 
 }  // namespace lockstep::hugging_face

@@ -10,19 +10,19 @@
 #include "sim/schedule/contract.hpp"
 #include "strategies/nccl/cost/names.hpp"
 
-/// What a library's collectives take beyond what their bytes take on the links, as measured.
+/// Measured costs of a library's collectives beyond the time of their bytes on the links.
 namespace lockstep {
 
-/// How the ranks hand the message on, as far as costs go.
+/// How ranks forward the message, as far as costs depend on it.
 enum class NcclCostKind : std::uint8_t { ring, tree, nvls, grouped };
 template <>
 struct NcclNames<NcclCostKind> {
   static constexpr std::array<std::string_view, 4> all{"ring", "tree", "nvls", "grouped"};
 };
 
-/// Whom a cost is of.
+/// The collectives to which a cost applies.
 struct NcclCostKey {
-  std::string version{};  // of configs/nccl: its id
+  std::string version{};  // id in configs/nccl
   NcclArchitecture architecture = NcclArchitecture::hopper;
   Collective collective = Collective::all_reduce;
   NcclCostKind kind = NcclCostKind::ring;
@@ -36,11 +36,12 @@ struct NcclCostKey {
 /// of NcclCostTerms.
 struct NcclCost {
   NcclCostKey key{};
-  Duration launch{};           // of the kernel, until the first byte moves
-  Duration hop{};              // per hop inside a node, beyond the links' latency
-  Duration network_hop{};      // likewise between nodes
-  std::optional<Rate> wire{};  // what a rank sends goes at this rate besides; none: at once
-  std::optional<Rate> own{};   // likewise a rank's own part, which every rank copies or adds up
+  Duration launch{};           // of the kernel, before the first byte
+  Duration hop{};              // per hop inside a node, beyond link latency
+  Duration network_hop{};      // per hop between nodes, beyond link latency
+  std::optional<Rate> wire{};  // additional time per sent byte of a rank; none: no time
+  std::optional<Rate>
+      own{};  // additional time per byte of a rank's own part (copies, reductions); none: no time
   std::string source{};
 };
 

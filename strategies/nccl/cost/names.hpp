@@ -6,10 +6,10 @@
 #include <optional>
 #include <string_view>
 
-/// The words of NCCL's tuning, as files and specs write them, and tables that they index.
+/// Names of NCCL's tuning model in files and specs, and tables indexed by them.
 namespace lockstep {
 
-/// In NCCL's order, which decides between equal times.
+/// In NCCL's order, which breaks ties.
 enum class NcclAlgorithm : std::uint8_t {
   tree,
   ring,
@@ -20,15 +20,16 @@ enum class NcclAlgorithm : std::uint8_t {
   pat,
 };
 enum class NcclProtocol : std::uint8_t { ll, ll128, simple };
-/// Compute capability 7.0, 8.0, 9.0, 10.0 and what follows each.
+/// Compute capability 7.0, 8.0, 9.0 or 10.0, and later minor versions.
 enum class NcclArchitecture : std::uint8_t { volta, ampere, hopper, blackwell };
 enum class NcclHop : std::uint8_t { nvlink, pci, net };
-/// Maker of the CPUs; mixed: both of the first two, in different nodes.
+/// CPU vendor; mixed: Intel and AMD in different nodes.
 enum class NcclCpu : std::uint8_t { intel, amd, mixed, other };
 /// Columns of NCCL's tables.
 enum class NcclSpan : std::uint8_t { one_node, two_nodes, more_nodes };
-/// How near two devices are, nearest first: the same, one or two NVLinks, NVLink-C2C, one or
-/// several PCIe switches, PCIe by way of a C2C, another GPU's NIC over NVLink, the CPU, two CPUs.
+/// Path type between two devices, nearest first: same device, one or two NVLinks, NVLink-C2C, one
+/// or several PCIe switches, PCIe through a C2C link, another GPU's NIC over NVLink, one CPU, two
+/// CPUs.
 enum class NcclPath : std::uint8_t { loc, nvl, nvb, c2c, pix, pxb, p2c, pxn, phb, sys };
 
 template <class Enum>
@@ -80,7 +81,7 @@ template <class Enum>
   return std::nullopt;
 }
 
-/// All values of such a word, in order.
+/// All enumerators, in order.
 template <class Enum>
 [[nodiscard]] constexpr std::array<Enum, kNcclCount<Enum>> nccl_values() {
   std::array<Enum, kNcclCount<Enum>> values{};
@@ -88,7 +89,7 @@ template <class Enum>
   return values;
 }
 
-/// A table with one entry per word.
+/// A table with one entry per enumerator.
 template <class Enum, class T>
 class NcclTable {
  public:
@@ -103,7 +104,7 @@ class NcclTable {
   std::array<T, kNcclCount<Enum>> entries_{};
 };
 
-/// Whether the algorithm runs with Simple alone.
+/// Whether the algorithm only supports the Simple protocol.
 [[nodiscard]] constexpr bool is_simple_only(NcclAlgorithm algorithm) {
   return algorithm != NcclAlgorithm::tree && algorithm != NcclAlgorithm::ring;
 }

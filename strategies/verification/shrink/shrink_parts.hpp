@@ -7,64 +7,64 @@
 
 #include "strategies/verification/shrink/shrink.hpp"
 
-/// The steps of shrink(), which alone uses them.
+/// Internal to shrink(): its steps.
 namespace lockstep::shrinking {
 
-/// The layout that is shrunk, or one on its way.
+/// The original or an intermediate layout.
 struct SizedLayout {
   ModelConfig model{};
   ParallelConfig parallel{};
   int gpus_per_node = 1;
 };
 
-/// Whether a key must stay: it or a section that it is in is kept, or nothing of its kind changes.
+/// Whether a key is fixed, itself, by its section or by its kind.
 [[nodiscard]] bool stays(const ShrinkLimits& limits, std::string_view key);
 
-/// Every choice of degrees within the limits that keeps each above 1 there, and parts of the
-/// replicas parts; models and batches as they were.
+/// Every choice of degrees within the limits that keeps degrees above 1 and parts of the replicas
+/// proper; models and batches unchanged.
 [[nodiscard]] std::vector<SizedLayout> with_fewer_ranks(const SizedLayout& whole,
                                                         const ShrinkLimits& limits);
-/// GPUs of a node such that groups that lay within nodes do, and those across nodes too, as far as
-/// can be. `small` has its degrees; `ulysses`: its ranks in an all-to-all.
+/// GPUs per node such that groups stay within nodes or span nodes as before, as far as possible.
+/// `small` has the new degrees; `ulysses`: its ranks per all-to-all.
 [[nodiscard]] int fewer_per_node(const SizedLayout& whole, const ParallelConfig& small,
                                  int ulysses);
 
-/// Fits the model's sizes and the layers of the stages to the degrees that `small` has already.
+/// Fits the model's sizes and the layers per stage to the degrees in `small`.
 void shrink_model(SizedLayout& small, const SizedLayout& whole, const ShrinkLimits& limits);
 void shrink_transformer(TransformerConfig& model, const SizedLayout& whole,
                         const SizedLayout& small, const ShrinkLimits& limits);
-/// Layers where the parts of a pipeline are equal, short edges aside: as few as show what there
-/// was, but `least` of them where there were. In: both layouts' degrees.
+/// Number of layers for equal stages (short edges aside): the minimum that keeps the form, at least
+/// `least` if there were as many. Both layouts have their degrees.
 [[nodiscard]] std::int64_t fewer_layers(std::int64_t layers, const ParallelConfig& whole,
                                         const ParallelConfig& small, std::int64_t least);
-/// The same where each part's layers are given: parts of different size remain, and empty ones.
+/// The same for explicit stages: unequal and empty stages are preserved.
 [[nodiscard]] std::vector<int> fewer_stages(const std::vector<int>& stages, int chunks,
                                             std::int64_t least);
-/// `layers` over so many parts, not all alike if `uneven`.
+/// `layers` distributed over chunks, unequally if `uneven`.
 [[nodiscard]] std::vector<int> spread_layers(std::int64_t layers, int chunks, bool uneven);
 
-/// Batches and the bucket; the model and the degrees of `small` are final.
+/// Shrinks batches and the bucket; model and degrees of `small` are final.
 void shrink_batch(SizedLayout& small, const SizedLayout& whole, const ShrinkLimits& limits);
 
-/// What decides which operations a program is made of, as truths about sizes in a fixed order.
+/// The properties that determine a program's operations, in a fixed order.
 struct Form {
-  std::vector<bool> must{};    // given up only where limits leave no other layout
-  std::vector<bool> should{};  // followed as far as there is room
+  std::vector<bool> must{};    // violated only if limits leave no other layout
+  std::vector<bool> should{};  // satisfied if possible
 };
 [[nodiscard]] Form form_of(const SizedLayout& layout);
-/// Of the groups for which a layout names an algorithm: whether it can do with as many ranks, which
-/// may be on nodes of several if they could be before.
+/// For groups with a named algorithm: whether it supports the number of ranks, on nodes with
+/// several of them if that was so before.
 [[nodiscard]] Form algorithm_form(const ParallelConfig& layout);
-/// Of how queries, keys and values are divided among tp * ulysses ranks.
+/// How queries, keys and values are sharded over tp * ulysses ranks.
 [[nodiscard]] Form head_form(std::int64_t heads, std::int64_t kv_heads, std::int64_t tp,
                              std::int64_t ulysses);
-/// How far a form is from another: 100 for each that must be and is not, 2 for others.
+/// Distance between forms: 100 for each violated `must`, 2 for each `should`.
 [[nodiscard]] int distance(const Form& a, const Form& b);
 
 [[nodiscard]] std::vector<Change> changes_between(const SizedLayout& whole,
                                                   const SizedLayout& small);
 
-/// The largest multiple of `unit` that is at most `target` and `most`; `unit` if there is none.
+/// The largest multiple of `unit` not above `target` and `most`; `unit` if there is none.
 [[nodiscard]] inline std::int64_t multiple(std::int64_t unit, std::int64_t target,
                                            std::int64_t most) {
   return std::max(unit, std::min(target, most) / unit * unit);
