@@ -13,14 +13,14 @@
 #include "sim/schedule/schedule.hpp"
 #include "strategies/collectives/cost.hpp"
 
-/// What an algorithm is given, and its row in the table.
+/// Input of an algorithm, and its row in the registry.
 namespace lockstep {
 
 using SchedulePtr = std::shared_ptr<const Schedule>;
 
-/// A parameter's value: a whole number, dimensions as in 8x4x2, or a name.
+/// Value of a parameter: an integer, dimensions such as 8x4x2, or a name.
 using ArgumentValue = std::variant<std::int64_t, std::vector<int>, std::string>;
-/// As the user would write it.
+/// In the syntax of a spec.
 [[nodiscard]] std::string to_string(const ArgumentValue& value);
 
 /// Values by name.
@@ -33,49 +33,48 @@ struct AlgorithmParameter {
   std::string_view name;
   std::string_view meaning;
   ParameterKind kind = ParameterKind::whole;
-  /// When it is not given; none: the algorithm chooses, by the layout of the ranks or the size.
+  /// Default value; none: the algorithm chooses by rank layout or size.
   std::optional<ArgumentValue> fallback{};
-  std::int64_t least = 1;                     // of a whole number
+  std::int64_t least = 1;                     // of an integer
   std::optional<std::int64_t> most{};         // none: the number of ranks n
-  Collective inner = Collective::all_reduce;  // whose algorithm `algorithm` names
+  Collective inner = Collective::all_reduce;  // if the value names an algorithm: of this collective
 };
 
-/// How the ranks sit, as far as an algorithm may care.
+/// Placement of the ranks, as far as algorithms depend on it.
 struct RankLayout {
-  int per_node = 1;             // consecutive ranks that share a node; 1 where nodes differ in size
-  std::vector<int> dimensions;  // of a torus, consecutive ranks along the first; empty: no torus
-  /// Cycles through the ranks of one node along links of their own
-  /// (topologies/routing/node_rings.hpp).
+  int per_node = 1;             // consecutive ranks on a node; 1 if nodes differ in size
+  std::vector<int> dimensions;  // of a torus, the first varies fastest; empty: no torus
+  /// Cycles through the ranks of one node over disjoint links (topologies/routing/node_rings.hpp).
   std::vector<std::vector<int>> node_rings{};
-  /// Switches that reduce and multicast, as trees over the ranks: element i < n is the switch above
-  /// rank i, element n + k the one above switch k, -1 if there is none; switch k plays rank
-  /// n + k of the schedule. Empty: no such switches.
+  /// Switches that reduce and multicast, as trees over the ranks: element i < n is the parent of
+  /// rank i, element n + k that of switch k, -1 for a root; switch k executes rank n + k of the
+  /// schedule. Empty: no such switches.
   std::vector<int> node_switches;    // NVSwitch
   std::vector<int> fabric_switches;  // of the network
-  /// Where nodes differ in size, the ranks of each, in order; empty: all have per_node.
+  /// Ranks per node if nodes differ in size; empty: all have per_node.
   std::vector<int> node_sizes{};
 
-  /// "nodes have 1 to 3 ranks" where they differ in size: for algorithms that need equal ones.
+  /// "nodes have 1 to 3 ranks" if they differ in size, for algorithms that need equal nodes.
   [[nodiscard]] std::optional<std::string> unequal_nodes() const;
 };
 
-/// Everything that a schedule follows from.
+/// Everything that determines a schedule.
 struct AlgorithmInput {
   int n = 1;                       // ranks that hold data
-  AlgorithmArguments arguments{};  // what is missing falls back
-  int root = 0;                    // of collectives that have one
+  AlgorithmArguments arguments{};  // absent ones have their defaults
+  int root = 0;                    // of rooted collectives
   RankLayout layout{};
-  /// The message's length and what a hop costs: for choices such as a chunk count. None: unknown.
+  /// Message size and cost of a hop, for choices such as the number of chunks. None: unknown.
   std::optional<Bytes> size{};
   std::optional<AlphaBeta> hop{};
 
-  /// Typed values; none where the argument is neither given nor has a fallback.
+  /// Typed values; none if the argument is absent and has no default.
   [[nodiscard]] std::optional<std::int64_t> number(std::string_view name) const;
   [[nodiscard]] std::optional<std::vector<int>> dimensions(std::string_view name) const;
   [[nodiscard]] std::optional<std::string> text(std::string_view name) const;
 };
 
-/// What plays the ranks beyond those that hold data.
+/// Who executes the ranks without data.
 enum class AuxiliaryRanks : std::uint8_t { none, hosts, node_switches, fabric_switches };
 
 /// One row. In the formulas n is the number of ranks that hold data, S the bytes of the message,
@@ -97,9 +96,9 @@ struct CollectiveAlgorithm {
   /// The closed form for one full-duplex port per rank on an otherwise unlimited network; null, or
   /// an empty result, if there is none.
   std::optional<CollectiveCost> (*cost)(const AlgorithmInput& complete) = nullptr;
-  /// The same where `time` is near and not exact; null, or an empty result, if there is none.
+  /// The same if `time` is approximate; null, or an empty result, if there is none.
   std::optional<CollectiveCost> (*estimate)(const AlgorithmInput& complete) = nullptr;
-  /// What is wrong with an input whose arguments are each in their range; null: nothing ever.
+  /// Why an input is invalid although each argument is in range; null: never invalid.
   std::optional<std::string> (*refusal)(const AlgorithmInput& complete) = nullptr;
   AuxiliaryRanks auxiliary_ranks = AuxiliaryRanks::none;
 };

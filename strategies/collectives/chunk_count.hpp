@@ -6,24 +6,23 @@
 
 namespace lockstep {
 
-/// Rounds of a pipeline of k chunks: fixed + per_chunk * k, each as long as one chunk takes.
+/// A pipeline of k chunks has fixed + per_chunk * k rounds, each as long as one chunk takes.
 struct PipelineRounds {
   std::int64_t fixed = 0;
   std::int64_t per_chunk = 1;
-  bool reduces = false;  // every chunk is added up where it arrives
+  bool reduces = false;  // every chunk is reduced on arrival
 };
 
 inline constexpr std::int64_t kMostChunks = 65536;
-/// Taken where the message's length or the cost of a hop is not known.
+/// Used if the message size or the cost of a hop is unknown.
 inline constexpr std::int64_t kUnknownBestChunks = 8;
 
-/// The k that makes (fixed + per_chunk * k) * (alpha + S/k*(beta + gamma)) least:
-/// sqrt(fixed*S*(beta + gamma) / (per_chunk*alpha)) rounded to the better side, at least 1, at most
-/// one chunk per byte, 256 for each fixed round and kMostChunks; without gamma where nothing is
-/// reduced.
+/// The k that minimizes (fixed + per_chunk * k) * (alpha + S/k*(beta + gamma)): sqrt(fixed*S*(beta
+/// + gamma) / (per_chunk*alpha)), rounded to the better neighbor and limited to 1 .. min(bytes, 256
+/// per fixed round, kMostChunks); without gamma if nothing is reduced.
 [[nodiscard]] std::int64_t best_chunks(PipelineRounds rounds, Bytes size, const AlphaBeta& hop);
 
-/// The argument `chunks` if there is one, else the best.
+/// The argument `chunks` if given, else best_chunks().
 [[nodiscard]] std::int64_t chunk_count(const AlgorithmInput& input, PipelineRounds rounds);
 
 /// The parameter that chunk_count() reads.

@@ -7,22 +7,22 @@
 
 namespace lockstep {
 
-/// The closed form of a schedule, counted in messages and blocks, for ranks with one full-duplex
-/// port each on an otherwise unlimited network.
+/// The closed form of a schedule, in messages and blocks, for one full-duplex port per rank on an
+/// otherwise unlimited network.
 struct CollectiveCost {
-  std::int64_t rounds = 0;          // most steps of any rank; latencies paid one after the other
-  std::int64_t path_blocks = 0;     // blocks that follow one another through the busiest ports
-  std::int64_t reduced_blocks = 0;  // blocks reduced one after the other
-  std::int64_t sent_blocks = 0;     // most blocks that one rank sends
+  std::int64_t rounds = 0;          // maximum steps of a rank; sequential latencies
+  std::int64_t path_blocks = 0;     // sequential blocks on the busiest ports
+  std::int64_t reduced_blocks = 0;  // blocks reduced sequentially
+  std::int64_t sent_blocks = 0;     // maximum over ranks
 };
 
 struct AlphaBeta {
   Duration alpha;             // per message
-  Rate beta;                  // of every port, each way
-  std::optional<Rate> gamma;  // bytes reduced per second; none: reductions cost no time
+  Rate beta;                  // of every port, per direction
+  std::optional<Rate> gamma;  // bytes reduced per second; none: reductions take no time
 };
 
-/// The work of `bytes`, `times` over. Throws OutOfRange where it does not fit.
+/// The work of `bytes`, `times` times. Throws OutOfRange on overflow.
 [[nodiscard]] Int128 repeated_work(Bytes bytes, std::int64_t times);
 
 /// rounds*alpha + path_blocks*block*beta + reduced_blocks*block*gamma, each term rounded once.

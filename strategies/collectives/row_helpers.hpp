@@ -2,7 +2,7 @@
 
 #include "strategies/collectives/algorithm.hpp"
 
-/// Turns plain functions of n into the table's functions of an input.
+/// Adapters from plain functions of n to the registry's functions of an input.
 namespace lockstep::rows {
 
 inline constexpr std::string_view kAnyRanks = "n >= 1";
@@ -23,7 +23,7 @@ std::optional<CollectiveCost> of_n(const AlgorithmInput& input) {
   return cost(input.n);
 }
 
-/// A whole number that the row has a fallback for.
+/// An integer argument that has a default.
 inline int number(const AlgorithmInput& input, std::string_view name) {
   return static_cast<int>(input.number(name).value());
 }

@@ -4,8 +4,8 @@
 
 #include "strategies/collectives/algorithm.hpp"
 
-/// The table's rows, collective by collective: each folder's rows.cpp lists them, each algorithm's
-/// file ends with its own.
+/// The registry's rows per collective. Each folder's rows.cpp lists them; each algorithm's file
+/// ends with its own.
 namespace lockstep {
 
 [[nodiscard]] std::vector<CollectiveAlgorithm> all_reduce_rows();

@@ -2,17 +2,16 @@
 
 #include "strategies/collectives/algorithm.hpp"
 
-/// Functions of all-reduce algorithms that other files use; each is described in the file of its
-/// name. Algorithms are pure and take n >= 1 ranks that hold data; one rank alone has nothing to
-/// do.
+/// All-reduce algorithms used by other files; each is documented in its own file. Pure functions of
+/// n >= 1 ranks that hold data; with one rank the schedule is empty.
 namespace lockstep {
 
 [[nodiscard]] SchedulePtr make_direct(int n);
 
-/// One channel, the ranks in order.
+/// One channel, ranks in order.
 [[nodiscard]] SchedulePtr make_plain_ring(int n);
 [[nodiscard]] SchedulePtr make_ring(int n, int channels, const RankLayout& layout);
-/// Where channels share a port and a short message's rounds do not overlap.
+/// For channels that share a port; rounds of short messages do not overlap.
 [[nodiscard]] CollectiveCost ring_estimate(int n, int channels);
 
 [[nodiscard]] CollectiveCost recursive_doubling_cost(int n);

@@ -7,23 +7,23 @@
 
 namespace lockstep {
 
-/// The bucket all-reduce over a grid of ranks: ring reduce-scatters along one dimension after the
-/// other, each on what the one before left, then ring all-gathers back.
+/// Bucket all-reduce over a grid of ranks: a ring reduce-scatter along each dimension in turn, then
+/// ring all-gathers in reverse order.
 struct Bucket {
-  std::vector<int> sizes{};  // of the grid's dimensions, consecutive ranks along the first
-  std::vector<int> order{};  // in which the dimensions are passed; none: as they come
+  std::vector<int> sizes{};  // of the grid; the first dimension varies fastest
+  std::vector<int> order{};  // of the dimensions; empty: ascending
   RingWay way = RingWay::up;
 };
 
-/// As many blocks as ranks.
+/// The schedule has one block per rank.
 [[nodiscard]] SchedulePtr make_bucket(const Bucket& bucket);
 
-/// On any order. Rounds 2*sum(p-1), blocks 2(n-1): those of a ring.
+/// For any order. Rounds 2*sum(p-1), blocks 2(n-1), as in a ring.
 [[nodiscard]] CollectiveCost bucket_cost(const std::vector<int>& sizes);
 
-/// Dimensions to use where `dims` is not given: the torus, else ranks of a node by nodes.
+/// Dimensions if `dims` is absent: the torus, else ranks per node by nodes.
 [[nodiscard]] std::vector<int> grid_of(const AlgorithmInput& input);
-/// Why there are none: `dims` is not given and nodes differ in size.
+/// Why there are none: `dims` is absent and nodes differ in size.
 [[nodiscard]] std::optional<std::string> grid_refusal(const AlgorithmInput& input);
 
 }  // namespace lockstep

@@ -2,10 +2,10 @@
 
 #include "strategies/collectives/algorithm.hpp"
 
-/// What the rows of several all-reduce files share.
+/// Shared by the rows of several all-reduce files.
 namespace lockstep::rows {
 
-/// Rings and trees side by side, each on its own slice.
+/// Parallel rings or trees, each on its own slice.
 inline AlgorithmParameter channels_parameter() {
   return {.name = "channels",
           .meaning = "how many side by side, each on a slice of its own and, in nodes, other NICs",

@@ -2,15 +2,15 @@
 
 namespace lockstep {
 
-/// How far Swing goes in step s: (1 - (-2)^(s+1)) / 3 = 1, -1, 3, -5, 11, ... forwards from even
-/// ranks, backwards from odd ones (De Sensi et al. 2024, section 3).
+/// Distance of Swing's step s: (1 - (-2)^(s+1)) / 3 = 1, -1, 3, -5, 11, ..., added on even ranks
+/// and subtracted on odd ones (De Sensi et al. 2024, section 3).
 [[nodiscard]] constexpr int swing_distance(int step) {
   int distance = 1;
   for (int s = 0, jump = -2; s < step; ++s, jump *= -2) distance += jump;
   return distance;
 }
 
-/// The rank that `rank` of `size`, a power of two, exchanges with in that step.
+/// The peer of `rank` in that step; `size` must be a power of two.
 [[nodiscard]] constexpr int swing_peer(int rank, int step, int size) {
   const int distance = swing_distance(step);
   return (rank + (rank % 2 == 0 ? distance : -distance)) & (size - 1);

@@ -2,9 +2,8 @@
 
 #include "strategies/collectives/algorithm.hpp"
 
-/// Functions of barrier algorithms that other files use; each is described in the file of its name.
-/// Messages are empty: only their arrival counts. Algorithms are pure and take n >= 1 ranks; one
-/// rank alone has nothing to do.
+/// Barrier algorithms used by other files; each is documented in its own file. Messages are empty.
+/// Pure functions of n >= 1 ranks; with one rank the schedule is empty.
 namespace lockstep::barrier {
 
 inline constexpr Chunk kNoBlocks{Buffer::data, 0, 0};

@@ -58,7 +58,7 @@ struct MessageFraction {
 
 class CollectiveDemand {
  public:
-  /// 0 <= root < members; distance is send_recv's.
+  /// Requires 0 <= root < members; distance is that of send_recv.
   CollectiveDemand(Collective collective, std::int64_t members, std::int64_t root,
                    std::int64_t distance);
 
@@ -66,12 +66,12 @@ class CollectiveDemand {
   [[nodiscard]] std::int64_t root() const { return root_; }
   [[nodiscard]] std::int64_t distance() const { return distance_; }
 
-  /// What must leave (enter) a group of `count` consecutive members, all others being outside.
+  /// What must leave (enter) a group of `count` consecutive members.
   [[nodiscard]] MessageFraction leaving(std::int64_t count, bool with_root) const;
   [[nodiscard]] MessageFraction entering(std::int64_t count, bool with_root) const;
-  /// What must cross between `groups` groups in all, where only end points add and copy.
+  /// What must cross between `groups` groups in total, if only endpoints reduce and copy.
   [[nodiscard]] MessageFraction together(std::int64_t groups) const;
-  /// Whether member i's data or call has to reach member j.
+  /// Whether member j depends on data of member i.
   [[nodiscard]] bool reaches(std::int64_t i, std::int64_t j) const;
   /// Additions per element.
   [[nodiscard]] std::int64_t additions() const;

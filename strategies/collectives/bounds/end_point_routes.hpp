@@ -10,19 +10,19 @@
 
 namespace lockstep {
 
-/// The routes between all of some end points: how long each takes, and what each end point can send
-/// and receive through the links that carry all of a route.
+/// Routes between all pairs of some endpoints: their latency, and the bandwidth of the links that
+/// carry a whole route at each endpoint.
 class EndPointRoutes {
  public:
-  /// `ports_only`: of links, only ports limit what they carry.
+  /// `ports_only`: only ports limit bandwidth.
   EndPointRoutes(const Network& network, const std::vector<EndpointId>& end_points,
                  bool ports_only = false);
 
-  /// Every end point a group of its own, the first `members` with data; none where two of them
+  /// The partition into single endpoints, the first `members` with data; none if two endpoints
   /// share a vertex.
   [[nodiscard]] std::optional<Partition> ports(std::size_t members) const;
-  /// The longest, over pairs of members that have something to say to each other, of the shortest
-  /// chains of messages between them. Pairs without a way do not count.
+  /// The maximum, over pairs of members that must exchange data, of the minimum latency of a chain
+  /// of messages. Unconnected pairs are ignored.
   [[nodiscard]] Duration farthest(const CollectiveDemand& demand) const;
 
  private:
@@ -34,14 +34,14 @@ class EndPointRoutes {
   const Network& network_;
   std::size_t size_;
   bool ports_only_;
-  std::vector<std::int64_t> latency_;  // of a chain, ps, row by row
+  std::vector<std::int64_t> latency_;  // minimum over chains, ps, row-major
   std::vector<std::vector<LinkId>> leaving_;
   std::vector<std::vector<LinkId>> entering_;
   bool unlimited_ = false;
   Route route_;
 };
 
-/// The same where end points are many: a few pairs are tried, and a chain is no shorter than the
+/// The same for many endpoints: a lower bound from a few pairs, where a chain takes at least the
 /// pair's own route or two messages over one link each.
 [[nodiscard]] Duration farthest_probe(const Network& network, std::span<const EndpointId> members,
                                       const CollectiveDemand& demand);

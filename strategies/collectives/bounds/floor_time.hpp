@@ -5,7 +5,7 @@
 
 namespace lockstep {
 
-/// Work over rate, rounded down: for lower bounds.
+/// Work divided by rate, rounded down, for lower bounds.
 [[nodiscard]] inline Duration floor_time(Int128 work, UInt128 rate_steps) {
   const UInt128 ps = static_cast<UInt128>(work) / rate_steps;
   if (ps > static_cast<UInt128>(INT64_MAX)) detail::throw_overflow("Duration");

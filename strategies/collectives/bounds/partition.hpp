@@ -10,37 +10,37 @@
 
 namespace lockstep {
 
-/// What a partition's edges take at least.
+/// Minimum time of a partition's edges.
 struct EdgeTimes {
-  Duration each;      // the slowest single group; holds also where switches reduce or multicast
-  Duration together;  // all groups, where only end points add and copy
+  Duration each;      // the slowest single group; valid also with switches that reduce or multicast
+  Duration together;  // all groups together; valid if only endpoints reduce and copy
 
   [[nodiscard]] Duration longest() const { return each < together ? together : each; }
 };
 
-/// Disjoint groups of end points that hold all members (and auxiliary ranks), with the bandwidth of
-/// all links that leave and enter each. Members are dealt in their order: the first group added
-/// holds the first of them, and so on. Filled group by group or, for equal ones, many at once.
+/// Disjoint groups of endpoints that contain all members (and auxiliary ranks), with the bandwidth
+/// leaving and entering each. Members are assigned in order: the first group added contains the
+/// first of them. Equal groups may be added together.
 class Partition {
  public:
   explicit Partition(std::string name) : name_{std::move(name)} {}
   /// `groups` groups of `members` each.
   void add(Rate leaving, Rate entering, std::int64_t groups = 1, std::int64_t members = 1);
-  /// The next `members` lie in groups whose edges are not known.
+  /// The next `members` are in groups with unknown edges.
   void skip(std::int64_t members);
-  /// Auxiliary ranks lie in groups whose edges are not known.
+  /// Auxiliary ranks are in groups with unknown edges.
   void skip_auxiliaries() { complete_ = false; }
-  /// Groups that hold auxiliary ranks only.
+  /// Groups of auxiliary ranks only.
   void add_auxiliaries(Rate leaving, Rate entering, std::int64_t groups = 1);
 
   [[nodiscard]] const std::string& name() const { return name_; }
-  /// All that were added or skipped.
+  /// Members added or skipped.
   [[nodiscard]] std::int64_t members() const { return members_; }
-  /// B bytes a second over an edge, over which at least f*S have to go, take at least f*S/B.
+  /// At least f*S bytes over an edge of B bytes per second take at least f*S/B.
   [[nodiscard]] EdgeTimes least_times(const CollectiveDemand& demand, Bytes message) const;
 
  private:
-  /// Groups alike, one after the other.
+  /// Consecutive equal groups.
   struct Groups {
     Rate leaving;
     Rate entering;
@@ -53,10 +53,10 @@ class Partition {
                                        Bytes message) const;
 
   std::string name_;
-  std::vector<Groups> groups_;    // that hold members
+  std::vector<Groups> groups_;    // with members
   std::int64_t group_count_ = 0;  // of those
-  std::int64_t members_ = 0;      // dealt so far
-  bool complete_ = true;          // nobody was skipped
+  std::int64_t members_ = 0;      // assigned so far
+  bool complete_ = true;          // nothing was skipped
   UInt128 leaving_steps_ = 0;     // all groups, in 2^-16 bytes per second
   UInt128 entering_steps_ = 0;
 };

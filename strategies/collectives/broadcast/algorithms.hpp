@@ -3,9 +3,8 @@
 #include "strategies/collectives/algorithm.hpp"
 #include "strategies/collectives/chunk_count.hpp"
 
-/// Functions of broadcast algorithms that other files use; each is described in the file of its
-/// name. Algorithms are pure and take n >= 1 ranks, 0 <= root < n, chunks >= 1; one rank alone has
-/// nothing to do.
+/// Broadcast algorithms used by other files; each is documented in its own file. Pure functions of
+/// n >= 1 ranks, 0 <= root < n and chunks >= 1; with one rank the schedule is empty.
 namespace lockstep::broadcast {
 
 [[nodiscard]] PipelineRounds chain_rounds(int n);

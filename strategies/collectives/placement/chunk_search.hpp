@@ -11,24 +11,23 @@
 
 namespace lockstep {
 
-/// Chooses the number of chunks of pipelines: the one that replays fastest near the estimate of
-/// chunk_count.hpp. An estimate has every round cost the same; in a tree rounds meet on ports, and
-/// the best is up to a tenth off. Keeps what it has found. Thread-safe.
+/// Chooses the number of chunks of a pipeline by replaying numbers near the estimate of
+/// chunk_count.hpp. The estimate assumes equal rounds; in a tree, rounds contend at ports, so the
+/// best number is up to 10 % faster. Caches results. Thread-safe.
 class ChunkSearch {
  public:
-  /// Replays are of messages of floats on the communicator's network, which must outlive it, all
-  /// members beginning at once.
+  /// Replays use messages of floats on the communicator's network, which must outlive this object;
+  /// all members start together.
   explicit ChunkSearch(NetworkModel model) : model_{model} {}
   ChunkSearch(const ChunkSearch&) = delete;
   ChunkSearch& operator=(const ChunkSearch&) = delete;
 
-  /// So many chunks times ranks at most, of the estimate, are searched about; beyond, replays would
-  /// take longer than a user waits, and the estimate stands.
+  /// Limit on chunks times ranks; above it the estimate is used, since replays would take too long.
   static constexpr std::int64_t kMostSearched = 4096;
 
-  /// `input` with the number of chunks that is best, where the algorithm chooses one and none is
-  /// given; unchanged where its size or hop is not known, or it is too large to search. It must be
-  /// valid. `placed` must be the same at every call.
+  /// `input` with the best number of chunks if the algorithm chooses it and none is given;
+  /// unchanged if size or hop are unknown or the search would be too large. Requires a valid input,
+  /// and the same `placed` in every call.
   [[nodiscard]] AlgorithmInput with_best_chunks(const CollectiveAlgorithm& algorithm,
                                                 AlgorithmInput input,
                                                 const PlacedCommunicator& placed);
@@ -39,9 +38,9 @@ class ChunkSearch {
   std::map<std::string, std::int64_t> found_;
 };
 
-/// The k of 1 to `most` for which `time` is least, looked for around `start`: among all up to three
-/// times `start` where that is small, else by doubling and halving as long as times fall, and in
-/// ever smaller steps around the best. Of equal ones the first that was tried.
+/// The k in 1 .. `most` that minimizes `time`, searched near `start`: exhaustively up to three
+/// times a small `start`, else by doubling and halving while times fall, then in decreasing steps
+/// around the best. The first tried on ties.
 [[nodiscard]] std::int64_t least_near(std::int64_t start, std::int64_t most,
                                       const std::function<Duration(std::int64_t)>& time);
 

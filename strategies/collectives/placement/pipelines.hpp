@@ -7,8 +7,8 @@
 
 namespace lockstep {
 
-/// The rounds of a pipeline whose number of chunks the algorithm chooses; empty where it has none
-/// to choose. `input` must be valid for it.
+/// The rounds of a pipeline whose number of chunks the algorithm chooses; empty if it does not
+/// choose one. Requires a valid `input`.
 [[nodiscard]] std::optional<PipelineRounds> pipeline_rounds(const CollectiveAlgorithm& algorithm,
                                                             const AlgorithmInput& input);
 

@@ -8,16 +8,15 @@
 
 namespace lockstep {
 
-/// Ranks of a cluster that execute collectives together: what algorithms know about how they sit
-/// and of what a hop costs, and who plays a schedule's ranks. The same for a collective by itself
-/// and inside a training step, so that both cost the same. Immutable; what it is made of must
-/// outlive it.
+/// A communicator on a cluster: the rank layout and hop cost that algorithms see, and the endpoints
+/// that execute a schedule's ranks. Collectives alone and in a training step use the same, so that
+/// their times agree. Immutable; keeps references to its arguments.
 class PlacedCommunicator {
  public:
   /// `network`: the cluster lowered with these switches.
   PlacedCommunicator(const Cluster& cluster, const Network& network,
                      const ReducingSwitches& switches, std::vector<EndpointId> ranks);
-  /// Of all ranks of the cluster, which may be a torus.
+  /// The communicator of all ranks of the cluster, which may be a torus.
   PlacedCommunicator(const Cluster& cluster, const Network& network,
                      const ReducingSwitches& switches);
 
@@ -27,14 +26,14 @@ class PlacedCommunicator {
   [[nodiscard]] const MemberPlacement& placement() const { return placement_; }
   [[nodiscard]] const RankLayout& layout() const { return layout_; }
   [[nodiscard]] const std::optional<AlphaBeta>& hop() const { return hop_; }
-  /// The node that its ranks are all GPUs of, in their order.
+  /// The node whose GPUs are exactly its ranks, in order; none if there is no such node.
   [[nodiscard]] std::optional<int> whole_node() const;
 
-  /// What an algorithm is given; its rings go by rank.
+  /// Input for an algorithm; its rings follow rank order.
   [[nodiscard]] AlgorithmInput input(const AlgorithmArguments& arguments, int root,
                                      std::optional<Bytes> size) const;
-  /// The end points that play the ranks of a schedule: its own, then `count` of those that
-  /// `auxiliary_ranks` names. Empty where there are fewer.
+  /// The endpoints that execute a schedule: the ranks, then `count` auxiliary ranks of the given
+  /// kind. Empty if there are fewer.
   [[nodiscard]] std::vector<EndpointId> members(AuxiliaryRanks auxiliary_ranks, int count) const;
 
  private:

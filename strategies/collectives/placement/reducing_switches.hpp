@@ -10,37 +10,35 @@
 
 namespace lockstep {
 
-/// Whether the NVSwitches of such GPUs reduce: NVLink SHARP came with Hopper's NVSwitch (NVIDIA
-/// H100 whitepaper v1.04, "Third-generation NVSwitch"), as FP8 came with Hopper's tensor cores: a
-/// GPU without the one has not the other.
+/// Whether NVSwitches of this GPU generation reduce: NVLink SHARP came with Hopper's NVSwitch
+/// (NVIDIA H100 whitepaper v1.04, "Third-generation NVSwitch"), as FP8 came with Hopper's tensor
+/// cores, so FP8 support implies it.
 [[nodiscard]] bool nvswitch_reduces(const Device& device);
 
-/// The switches of a cluster that reduce, as further end points behind its own: those inside the
-/// nodes, then those of the fabric. One of each tier plays in a collective, or none.
+/// The reducing switches of a cluster, as endpoints after its own: those inside nodes, then those
+/// of the fabric. A collective uses one per tier, or none.
 class ReducingSwitches {
  public:
   ReducingSwitches() = default;  // none
-  /// `nvswitches`: that those inside the nodes can reduce. All that the fabric's trees are made of
-  /// do.
+  /// `nvswitches`: whether NVSwitches reduce. All switches of the fabric's reduction trees do.
   ReducingSwitches(const Cluster& cluster, bool nvswitches);
-  /// Those inside the nodes alone, where such GPUs have NVSwitches that reduce.
+  /// Only the NVSwitches inside nodes, if those of this device reduce.
   [[nodiscard]] static ReducingSwitches in_nodes(const Cluster& cluster, const Device& device);
 
-  /// The trees that there are, as lower_with_switches() wants them.
+  /// Trees for lower_with_switches().
   [[nodiscard]] const std::vector<SwitchForest>& forests() const { return forests_; }
-  /// Gives algorithms all of them, or of those above some of the ranks.
+  /// Adds the trees, or the part above some ranks, to a rank layout.
   void add_to(RankLayout& layout) const;
   void add_to(RankLayout& layout, std::span<const EndpointId> ranks) const;
-  /// Switches above some of the ranks, as trees over these: node i is ranks[i], node n + k is
-  /// switches[k].
+  /// Switches above some ranks, as trees: node i is ranks[i], node n + k is switches[k].
   struct Above {
     std::vector<int> parent;           // per node; -1: none
-    std::vector<EndpointId> switches;  // that play such auxiliary ranks
+    std::vector<EndpointId> switches;  // that execute these auxiliary ranks
   };
-  /// Empty where there are no such switches.
+  /// Empty if there are no such switches.
   [[nodiscard]] Above above(AuxiliaryRanks auxiliary_ranks,
                             std::span<const EndpointId> ranks) const;
-  /// The end points of those that play for such auxiliary ranks; empty if there are none.
+  /// Endpoints of the switches for this kind of auxiliary rank; may be empty.
   [[nodiscard]] std::span<const EndpointId> endpoints(AuxiliaryRanks auxiliary_ranks) const;
 
  private:

@@ -2,8 +2,8 @@
 
 #include "strategies/collectives/algorithm.hpp"
 
-/// Functions of reduce-scatter algorithms that other files use; each is described in the file of
-/// its name. Algorithms are pure and take n >= 1 ranks; one rank alone has nothing to do.
+/// Reduce-scatter algorithms used by other files; each is documented in its own file. Pure
+/// functions of n >= 1 ranks; with one rank the schedule is empty.
 namespace lockstep::reduce_scatter {
 
 [[nodiscard]] CollectiveCost recursive_halving_cost(int n);

@@ -6,9 +6,9 @@
 
 namespace lockstep {
 
-/// The binomial tree over n positions with its root at 0. Down the tree, round r joins positions
-/// that lie 2^(rounds-1-r) apart, so that the first child is the furthest and has the most below
-/// it. Up the tree the rounds run backwards.
+/// The binomial tree over n positions with root 0. Downward, round r connects positions
+/// 2^(rounds-1-r) apart, so the first child is the furthest and has the largest subtree. Upward,
+/// rounds run in reverse.
 class BinomialTree {
  public:
   /// The child's subtree is the positions [child, end).
@@ -22,7 +22,7 @@ class BinomialTree {
   explicit BinomialTree(int n) : n_{n}, rounds_{ceil_lg(n)} {}
 
   [[nodiscard]] int rounds() const { return rounds_; }
-  /// The edge that `position` is an end of in round `round` down the tree; none: it rests.
+  /// The edge of `position` in downward round `round`; none: idle.
   [[nodiscard]] std::optional<Edge> edge(int position, int round) const {
     const int distance = 1 << (rounds_ - 1 - round);
     const int child = position | distance;

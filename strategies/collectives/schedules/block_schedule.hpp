@@ -4,7 +4,7 @@
 
 namespace lockstep {
 
-/// What most algorithms share: n ranks that all hold data, and a fixed number of blocks.
+/// Base of most algorithms: n ranks that all hold data, and a fixed number of blocks.
 class BlockSchedule : public Schedule {
  public:
   [[nodiscard]] int ranks() const override { return n_; }
@@ -16,7 +16,7 @@ class BlockSchedule : public Schedule {
 
   [[nodiscard]] int n() const { return n_; }
   [[nodiscard]] Chunk whole() const { return {Buffer::data, 0, blocks_}; }
-  /// The rank `distance` places ahead, round the cycle of n. 0 <= distance <= n.
+  /// The rank `distance` positions ahead in the cycle of n. Requires 0 <= distance <= n.
   [[nodiscard]] int ahead(int rank, int distance) const {
     return distance < n_ - rank ? rank + distance : rank - (n_ - distance);
   }

@@ -3,11 +3,11 @@
 #include "sim/base/check.hpp"
 #include "sim/schedule/schedule.hpp"
 
-/// What a part's step is called in the schedule that the part is composed into.
+/// Renaming of a part's blocks, channels and steps inside a composed schedule.
 namespace lockstep {
 
-/// How a part's blocks, channels and steps are called in the whole. Channels of part k of m become
-/// k, m + k, 2m + k, ..., so that no two parts share one.
+/// Maps a part's blocks, channels and steps to those of the whole. Channels of part k of m become
+/// k, m + k, 2m + k, ..., so no two parts share one.
 struct Renaming {
   std::int64_t offset = 0;   // of the part's first block of data
   std::int64_t scratch = 0;  // of its first block of scratch
@@ -23,7 +23,7 @@ struct Renaming {
   }
 };
 
-/// Peers by `peer_of`.
+/// Peers are mapped by `peer_of`.
 template <typename Peer>
 void rename(ScheduleStep& whole, const Renaming& names, const Peer& peer_of) {
   const auto message = [&](auto& each) {
@@ -41,7 +41,7 @@ void rename(ScheduleStep& whole, const Renaming& names, const Peer& peer_of) {
   for (ScheduleStepRef& ref : whole.after) ref = {names.lane + ref.lane, names.step + ref.step};
 }
 
-/// Composition wants parts of this kind.
+/// Checks the requirements of composition.
 inline void check_part(const Schedule& part) {
   LOCKSTEP_CHECK(part.slots() == 0);
   LOCKSTEP_CHECK(part.result() == Buffer::data);

@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-/// `count` >= 1 blocks that follow one another round a cycle of n: two pieces where they wrap.
+/// `count` >= 1 consecutive blocks in a cycle of n: two pieces if they wrap around.
 class CyclicRun {
  public:
   CyclicRun(Buffer buffer, int first, int count, int n) {

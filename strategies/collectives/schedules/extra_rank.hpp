@@ -4,9 +4,9 @@
 
 namespace lockstep {
 
-/// How n ranks map onto a core of N' = 2^floor(lg n). The first n-N' pairs (2i, 2i+1) fold: 2i+1 is
-/// the extra rank, 2i its partner; neighbours mostly share a node, so the fold stays off the
-/// fabric (the pairing of MPICH; Thakur, Rabenseifner and Gropp 2005, section 4.4).
+/// Maps n ranks onto a core of N' = 2^floor(lg n). In the first n-N' pairs (2i, 2i+1), 2i+1 is the
+/// extra rank and 2i its partner. Neighbors mostly share a node, so this keeps extra ranks off the
+/// fabric (as MPICH; Thakur, Rabenseifner and Gropp 2005, section 4.4).
 class PowerOfTwoCore {
  public:
   explicit PowerOfTwoCore(int n);
@@ -27,10 +27,9 @@ class PowerOfTwoCore {
   int extras_;
 };
 
-/// The extra-rank method: every extra rank gives its data to its partner, the core of a power of
-/// two ranks does the all-reduce, the partner gives the result back. Where n is a power of two
-/// there is only the core. Steps of all ranks are aligned, so that a step's index is its round:
-/// who has nothing to do in a round has an empty step.
+/// The extra-rank method: every extra rank sends its data to its partner, a core of a power of two
+/// ranks executes the all-reduce, and partners return the result. If n is a power of two there is
+/// only the core. A step's index is its round: idle ranks have empty steps.
 class ExtraRankSchedule : public BlockSchedule {
  public:
   [[nodiscard]] std::int64_t steps(int rank, int lane) const final;
@@ -42,7 +41,7 @@ class ExtraRankSchedule : public BlockSchedule {
 
   [[nodiscard]] const PowerOfTwoCore& core() const { return core_; }
   [[nodiscard]] virtual std::int64_t core_steps() const = 0;
-  /// What the rank with `index` in the core does; peers are ranks, found through core().rank_of().
+  /// The step of the rank with `index` in the core; peers are ranks, from core().rank_of().
   virtual void core_step(int core_index, std::int64_t index, ScheduleStep& step) const = 0;
 
  private:

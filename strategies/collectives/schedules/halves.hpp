@@ -2,11 +2,11 @@
 
 #include "strategies/collectives/algorithm.hpp"
 
-/// The two halves of an all-reduce among n ranks, for composition: a reduce-scatter after which
-/// rank r has the sum of block r of n, and an all-gather that begins there.
+/// The halves of an all-reduce among n ranks, for composition: a reduce-scatter that leaves the sum
+/// of block r on rank r, and an all-gather from there.
 namespace lockstep {
 
-/// Which way round the ring the blocks go.
+/// Direction of blocks around the ring.
 enum class RingWay { up, down };
 
 /// n-1 rounds of one block each.

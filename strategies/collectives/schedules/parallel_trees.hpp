@@ -6,15 +6,14 @@
 
 namespace lockstep {
 
-/// n binomial trees at once, one per block: in that of block b, the rank v places ahead of rank b
-/// is position v. Edges of one length join the same two ranks in all trees, so that one message
-/// carries what all of them need.
+/// n parallel binomial trees, one per block: in the tree of block b, the rank v ahead of rank b is
+/// position v. Edges of equal length connect the same two ranks in all trees and share one message.
 class ParallelTrees {
  public:
   explicit ParallelTrees(int n) : n_{n} {}
 
-  /// The blocks whose trees join `rank`, as the parent, and the rank `distance` ahead, a power of
-  /// two: those of rank, rank - 2*distance, rank - 4*distance, ... as far as the trees reach.
+  /// The blocks whose trees connect `rank`, as the parent, with the rank `distance` ahead (a power
+  /// of two): those of rank, rank - 2*distance, rank - 4*distance, ... within the trees' size.
   [[nodiscard]] std::vector<Chunk> blocks(int rank, int distance) const {
     std::vector<Chunk> blocks;
     int block = rank;

@@ -5,7 +5,7 @@
 
 namespace lockstep {
 
-/// The rounds of the pipelines by which these choose their number of chunks.
+/// Rounds of pipelines, from which they choose their number of chunks.
 [[nodiscard]] PipelineRounds binary_tree_rounds(const AlgorithmInput& input);
 [[nodiscard]] PipelineRounds double_binary_tree_rounds(const AlgorithmInput& input);
 [[nodiscard]] PipelineRounds nvls_rounds(const AlgorithmInput& input);

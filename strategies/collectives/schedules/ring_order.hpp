@@ -4,21 +4,19 @@
 
 namespace lockstep {
 
-/// The cycle in which ring `channel` passes the ranks.
-///
-/// Several nodes: node after node. The last GPU of one node sends to the first of the next, which
-/// is on the same rail (with two GPUs a node and an odd number of nodes one crossing is not). Ring
-/// c is ring 0 with every GPU's number in its node c higher, so that rings of consecutive channels
-/// cross on different rails and `per_node` rings use every NIC once each way.
-/// One node whose GPUs are joined without a switch: channel 2k goes along the k-th of the node's
-/// cycles, 2k+1 the same backwards.
-/// A torus: a cycle that steps from neighbour to neighbour, where some dimension is even or all
-/// are equal; odd channels go the other way round, and on a square torus channels 2 and 3 use none
-/// of the links of 0 and 1 (Bose et al. 1995, Gray codes of k-ary n-cubes).
-/// Anything else: the ranks in order.
+/// The order of ranks in the ring of `channel`.
+/// Several nodes: node by node. The last GPU of a node sends to the first of the next, which is on
+/// the same rail (with two GPUs per node and an odd number of nodes, except for one crossing). Ring
+/// c is ring 0 with GPU numbers shifted by c in each node, so that consecutive channels cross nodes
+/// on different rails and `per_node` rings use every NIC once per direction.
+/// One node without a switch: channel 2k follows the k-th of the node's cycles, 2k+1 its reverse.
+/// A torus with an even dimension or equal dimensions: a cycle between neighbors; odd channels are
+/// reversed, and on a square torus channels 2 and 3 use no link of 0 and 1 (Bose et al. 1995, Gray
+/// codes of k-ary n-cubes).
+/// Otherwise: rank order.
 [[nodiscard]] RankOrder ring_order(int n, const RankLayout& layout, int channel);
 
-/// The same cycle the other way round.
+/// The reverse cycle.
 [[nodiscard]] RankOrder reversed(RankOrder order, int n);
 
 }  // namespace lockstep

@@ -5,7 +5,7 @@
 
 namespace lockstep {
 
-/// n ranks counted from the root round their cycle: the root is position 0.
+/// n ranks numbered from the root: the root is position 0.
 class RootedSchedule : public BlockSchedule {
  protected:
   RootedSchedule(int n, int root, std::int64_t blocks) : BlockSchedule(n, blocks), root_{root} {}
@@ -19,7 +19,7 @@ class RootedSchedule : public BlockSchedule {
 
 namespace rows {
 
-/// Turns a plain function of n and the root into the table's function of an input.
+/// Adapts a plain function of n and root to the registry's function of an input.
 template <SchedulePtr (*make)(int n, int root)>
 SchedulePtr of_root(const AlgorithmInput& input) {
   return make(input.n, input.root);

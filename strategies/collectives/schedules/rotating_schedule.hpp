@@ -5,8 +5,8 @@
 
 namespace lockstep {
 
-/// n ranks round a cycle, in blocks of `block` neighbours that all do alike: who walks the schedule
-/// need look at the first block alone.
+/// Schedules with rotational symmetry: n ranks in blocks of `block` neighbors, where all blocks
+/// behave equally, so that only the first block need be examined.
 class RotatingSchedule : public BlockSchedule, public SymmetricSchedule {
  public:
   [[nodiscard]] std::optional<BlockMoves> moves() const override {

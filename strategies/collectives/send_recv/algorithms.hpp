@@ -2,11 +2,11 @@
 
 #include "strategies/collectives/algorithm.hpp"
 
-/// Functions of send-receive algorithms that other files use; each is described in the file of its
-/// name. The result lies in the output buffer.
+/// Send-receive algorithms used by other files; each is documented in its own file. The result is
+/// in the output buffer.
 namespace lockstep::send_recv {
 
-/// n >= 1, distance >= 0. A distance of n, or none, is a copy, for which there is no closed form.
+/// Requires n >= 1, distance >= 0. Distances 0 and n are copies, for which there is no closed form.
 [[nodiscard]] SchedulePtr make_shift(int n, int distance);
 [[nodiscard]] std::optional<CollectiveCost> shift_cost(int n, int distance);
 

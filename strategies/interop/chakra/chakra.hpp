@@ -23,19 +23,19 @@ struct ChakraNode {
   std::uint64_t id = 0;  // as written
   std::string name;
   std::vector<std::uint32_t> after;  // ctrl_deps, then data_deps, as positions in the file
-  Duration duration;                 // as recorded; of messages and collectives it says nothing
+  Duration duration;                 // as recorded; ignored for messages and collectives
   Bytes size;                        // comm_size: a message's length, or a rank's input
   int peer = 0;                      // send: comm_dst, receive: comm_src
   std::uint32_t tag = 0;             // comm_tag
-  Collective collective = Collective::all_reduce;  // comm_type; a collective's alone
+  Collective collective = Collective::all_reduce;  // comm_type, of collectives only
   std::string group;                               // pg_name; empty: all ranks
-  Position at;                                     // in JSON
+  Position at;                                     // in JSON files
 };
 
 struct ChakraRank {
   std::string file;
   std::vector<ChakraNode> nodes;  // in the file's order
-  ChakraIgnored ignored{};        // but for collectives, of which only all ranks tell
+  ChakraIgnored ignored{};        // except collectives, which need all ranks to judge
 };
 
 struct ChakraTrace {
@@ -45,13 +45,12 @@ struct ChakraTrace {
 
 inline constexpr std::size_t kLargestTrace = std::size_t{1} << 30U;  // bytes of one file
 
-/// Reads one rank's trace of `ranks`: length-delimited protobuf, as in `.et` files. The file's
-/// nodes are checked on their own: kinds, numbers, data dependencies that there are not or go in a
-/// circle. ASTRA-sim's feeder (mlcommons/chakra, et_feeder) follows data_deps alone; so ctrl_deps
-/// on nodes that are not in the file are ignored, and all of them where they alone make a circle.
-/// Communication that a CPU records (is_cpu_op) is the launch of what a GPU does and keeps its time
-/// on the CPU, as in ASTRA-sim. Throws ConfigError with all that is wrong, by node; where bytes are
-/// no such trace, by byte.
+/// Reads one rank's trace of `ranks`: length-delimited protobuf, as in `.et` files. Checks the
+/// nodes of the file: kinds, numbers, data dependencies that are missing or cyclic. Like
+/// ASTRA-sim's feeder (mlcommons/chakra, et_feeder), only data_deps are binding: ctrl_deps on
+/// missing nodes are ignored, and all of a file's if they alone form a cycle. Communication
+/// recorded on a CPU (is_cpu_op) is the launch of GPU communication and keeps its CPU time, as in
+/// ASTRA-sim. Throws ConfigError with every problem, by node; for malformed files, by byte.
 [[nodiscard]] ChakraRank parse_chakra_et(std::string_view bytes, const std::string& file,
                                          int ranks);
 
@@ -60,10 +59,10 @@ inline constexpr std::size_t kLargestTrace = std::size_t{1} << 30U;  // bytes of
                                            int ranks);
 
 /// Reads PREFIX.0.et, PREFIX.1.et, ... (or .json): `path` is PREFIX, one of the files, or a folder
-/// with one such set. Throws ConfigError with the problems of all files; then with those that only
-/// show when ranks are seen together: a rank without a file, collectives that differ between the
-/// ranks of a group, sends that meet a receive of another size. A message that only one end knows
-/// is left to the replay; of a set of one file, communication with others is dropped and noted.
+/// with one such set. Throws ConfigError with the problems of all files; if there are none, with
+/// problems across ranks: a rank without a file, collectives that differ within a group, sends and
+/// receives of different size. Unmatched messages are left to the replay; with a single file,
+/// communication with other ranks is dropped and noted.
 [[nodiscard]] ChakraTrace read_chakra(const std::filesystem::path& path);
 
 }  // namespace lockstep

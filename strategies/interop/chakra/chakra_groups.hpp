@@ -7,29 +7,30 @@
 #include "strategies/interop/chakra/chakra.hpp"
 #include "strategies/interop/text/message_tags.hpp"
 
-/// What only shows when all ranks of a trace are seen together.
+/// Checks across all ranks of a trace.
 namespace lockstep {
 
-/// Names a node: rank and position in its file.
+/// Identifies a node: rank and position in its file.
 struct ChakraNodeRef {
   std::uint32_t rank = 0;
   std::uint32_t index = 0;
 };
 
-/// One collective that the ranks of a group do together.
+/// One collective call of a group.
 struct ChakraCall {
   std::string group;
-  std::size_t number = 0;            // how many the group did before
-  std::vector<ChakraNodeRef> nodes;  // member by member, in order of rank
+  std::size_t number = 0;            // earlier calls of the group
+  std::vector<ChakraNodeRef> nodes;  // one per member, in rank order
 };
 
-/// The k-th collective that one rank of a group does is the k-th of all its others. A group is the
-/// ranks that name it; the nameless one is all ranks. Notes where counts, kinds or sizes differ.
+/// Matches the k-th collective of one rank of a group with the k-th of the others. A group consists
+/// of the ranks that name it; the unnamed one of all ranks. Reports calls whose count, kind or size
+/// differ.
 [[nodiscard]] std::vector<ChakraCall> match_collectives(const ChakraTrace& trace,
                                                         Problems& problems);
 
-/// The sends and receives of a trace, in order of rank and node, with the tags on which the engine
-/// matches them.
+/// The sends and receives of a trace, in order of rank and node, with tags that the engine can
+/// match.
 struct ChakraMessages {
   std::vector<ChakraNodeRef> nodes;
   std::vector<MessageEnd> ends;

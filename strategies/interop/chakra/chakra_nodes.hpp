@@ -7,23 +7,23 @@
 
 #include "strategies/interop/chakra/chakra.hpp"
 
-/// From nodes as some form of trace gives them to a checked ChakraRank.
+/// Conversion of nodes, as read from either file form, to a checked ChakraRank.
 namespace lockstep {
 
-/// A whole number, where it was given and is one.
+/// An integer field; none if absent or not an integer.
 struct ChakraNumber {
   bool given = false;
   std::optional<std::int64_t> value;
-  std::string shown;  // for messages
+  std::string shown;  // as shown in errors
 };
 
 struct RawChakraNode {
-  std::int64_t type = 0;  // as the schema numbers them
+  std::int64_t type = 0;  // number in the schema
   std::uint64_t id = 0;
   std::string name;
   std::vector<std::uint64_t> after_control;  // ids in ctrl_deps
   std::vector<std::uint64_t> after_data;     // and in data_deps
-  std::optional<Duration> duration;          // none: more than can be counted
+  std::optional<Duration> duration;          // none: overflow
   bool on_cpu = false;
   ChakraNumber comm_type;
   ChakraNumber comm_size;
@@ -35,12 +35,12 @@ struct RawChakraNode {
   Position at;
 };
 
-/// Checks the nodes of one rank of `ranks` and ties them together; notes what is wrong. With
-/// one rank alone, its messages to others are dropped.
+/// Checks and links the nodes of one rank of `ranks`; reports problems. With a single rank,
+/// messages to others are dropped.
 [[nodiscard]] ChakraRank link_nodes(const std::vector<RawChakraNode>& nodes, int ranks,
                                     Problems& problems);
 
-/// Microseconds as a duration; nothing where they are too many.
+/// Microseconds as a duration; none on overflow.
 [[nodiscard]] std::optional<Duration> chakra_duration(std::uint64_t microseconds);
 
 }  // namespace lockstep

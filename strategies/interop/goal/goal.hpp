@@ -9,10 +9,9 @@
 #include "sim/base/units.hpp"
 #include "sim/config/config_error.hpp"
 
-/// GOAL, the text in which LogGOPSim takes schedules: per rank sends, receives and calculations,
-/// and which of them wait for which. It says when things happen and not what is in the messages.
-/// Source: Hoefler, Siebert and Lumsdaine, "Group operation assembly language", ICPP 2009; the text
-/// form is that of LogGOPSim's txt2bin.
+/// GOAL, LogGOPSim's schedule format: per rank sends, receives and calculations with dependencies.
+/// It specifies the order of messages, not their contents. Source: Hoefler, Siebert and Lumsdaine,
+/// "Group operation assembly language", ICPP 2009; the text form is that of LogGOPSim's txt2bin.
 namespace lockstep {
 
 struct GoalOperation {
@@ -22,11 +21,11 @@ struct GoalOperation {
   Duration duration;                       // calc
   int peer = 0;                            // send, receive
   std::uint32_t tag = 0;                   // send, receive
-  std::uint32_t cpu = 0;                   // which processor of the rank is busy
-  std::uint32_t nic = 0;                   // which of its network interfaces
-  std::string label;                       // empty: it has none
-  std::vector<std::uint32_t> after;        // `requires`: what must have ended, by index
-  std::vector<std::uint32_t> after_start;  // `irequires`: what must have started
+  std::uint32_t cpu = 0;                   // processor of the rank that is busy
+  std::uint32_t nic = 0;                   // network interface of the rank
+  std::string label;                       // empty: none
+  std::vector<std::uint32_t> after;        // `requires`: operations that must have ended, by index
+  std::vector<std::uint32_t> after_start;  // `irequires`: operations that must have started
   Position at;
 };
 
@@ -37,19 +36,18 @@ struct GoalRank {
 
 struct GoalSchedule {
   int ranks = 0;
-  std::vector<GoalRank> programs;  // in order of rank; a rank without one does nothing
+  std::vector<GoalRank> programs;  // in rank order; ranks without one do nothing
 };
 
 inline constexpr std::size_t kLargestGoal = std::size_t{1} << 30U;  // bytes
 
-/// Reads the text; `file` is the name that errors carry. Operations may go without a label, a
-/// dependency may come before what it names, and a semicolon may end a statement. Throws
-/// ConfigError with every problem: what is no GOAL, ranks and numbers out of range, labels that
-/// there are not or twice, dependencies in a cycle, sends that meet a receive of another size. A
-/// message that only one end knows is left to the replay.
+/// Parses a schedule; errors name `file`. Labels are optional, dependencies may precede the
+/// operation they name, and a semicolon may end a statement. Throws ConfigError with every problem:
+/// syntax, ranks and numbers out of range, missing or duplicate labels, cyclic dependencies, sends
+/// and receives of different size. Unmatched messages are left to the replay.
 [[nodiscard]] GoalSchedule parse_goal(std::string_view text, std::string file);
 
-/// The same from a file; ConfigError also where it is missing, a directory or not readable.
+/// The same from a file; ConfigError also if it is missing, a directory or unreadable.
 [[nodiscard]] GoalSchedule read_goal(const std::filesystem::path& path);
 
 }  // namespace lockstep

@@ -4,13 +4,13 @@
 
 namespace lockstep {
 
-/// Notes operations that wait for themselves in a circle, one circle a rank.
+/// Reports cyclic dependencies, one cycle per rank.
 void check_goal_cycles(const GoalSchedule& schedule, Problems& problems);
 
-/// Notes sends that can only meet a receive of another size, one for each pair of ranks and tag.
+/// Reports sends without a receive of equal size, one per pair of ranks and tag.
 void check_goal_messages(const GoalSchedule& schedule, Problems& problems);
 
-/// `"l3"`, or where it stands: `the send in line 7`.
+/// `"l3"`, or its location: `the send in line 7`.
 [[nodiscard]] std::string name_of(const GoalOperation& operation);
 
 }  // namespace lockstep

@@ -7,8 +7,8 @@
 
 namespace lockstep {
 
-/// The sends and receives of a schedule, in order of rank and operation, with the tags on which the
-/// engine matches them. The schedule must outlive this.
+/// The sends and receives of a schedule, in order of rank and operation, with tags that the engine
+/// can match. The schedule must outlive this object.
 class GoalMessages {
  public:
   explicit GoalMessages(const GoalSchedule& schedule);

@@ -13,12 +13,12 @@
 
 namespace lockstep {
 
-/// Reads GOAL text statement by statement; after a mistake it goes on with the next line.
+/// Parses GOAL text statement by statement; resumes after an error at the next line.
 class GoalParser {
  public:
   GoalParser(std::string_view text, Problems& problems) : tokens_{text}, problems_{&problems} {}
 
-  /// What could be read; whatever could not has been noted.
+  /// The valid part; problems have been reported.
   [[nodiscard]] GoalSchedule parse();
 
  private:
@@ -33,7 +33,7 @@ class GoalParser {
   void parse_rank();
   void parse_block(GoalRank& program);
 
-  // Statements. What returns false has noted why.
+  // Statements. false: the problem has been reported.
   bool parse_statement(GoalRank& program);
   bool parse_dependency(const GoalToken& waiting);
   bool parse_operation(GoalRank& program, const GoalToken& label, const GoalToken& word);
@@ -44,12 +44,12 @@ class GoalParser {
   void label_operation(const GoalToken& label, GoalOperation& operation, std::size_t index);
   void skip_statement();
 
-  // Labels, once a rank is read.
+  // Labels, resolved after a rank has been read.
   void resolve(GoalRank& program);
   [[nodiscard]] std::optional<std::uint32_t> find(const GoalToken& label);
   void complain_of_label(const GoalToken& label);
 
-  // Words and numbers. Nothing where that has been noted.
+  // Words and numbers. Empty: the problem has been reported.
   bool expect(std::string_view wanted);
   std::optional<std::uint64_t> number(std::string_view what, std::uint64_t most);
   std::optional<std::int64_t> size();

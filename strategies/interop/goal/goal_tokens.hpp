@@ -19,16 +19,16 @@ struct GoalToken {
   [[nodiscard]] bool is(std::string_view wanted) const { return text == wanted; }
 };
 
-/// Cuts GOAL text into tokens, one ahead of what has been taken; blanks and comments vanish.
+/// Splits GOAL text into tokens with one token of lookahead; skips blanks and comments.
 class GoalTokens {
  public:
   explicit GoalTokens(std::string_view text);
 
   [[nodiscard]] const GoalToken& next() const { return next_; }
   GoalToken take();
-  /// Of what was taken last.
+  /// Line of the last token taken.
   [[nodiscard]] std::uint32_t last_line() const { return last_line_; }
-  /// Where a comment begins that never ends.
+  /// Start of an unterminated comment.
   [[nodiscard]] std::optional<Position> open_comment() const { return open_comment_; }
 
  private:

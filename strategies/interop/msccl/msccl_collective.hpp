@@ -9,16 +9,16 @@
 /// MSCCL's names of collectives.
 namespace lockstep {
 
-/// All that a file may name; reduce_scatter is MSCCL's spelling, reducescatter its scheduler's.
+/// All valid names; reduce_scatter is MSCCL's spelling, reducescatter that of its scheduler.
 [[nodiscard]] const std::vector<std::string_view>& msccl_collective_names();
 
-/// Nothing for those whose result is the program's own business, such as custom.
+/// None for names without a contract, such as custom.
 [[nodiscard]] std::optional<Collective> msccl_collective(std::string_view name);
 
-/// What our collective is called there; custom where it has no such name.
+/// MSCCL's name of a collective; custom if it has none.
 [[nodiscard]] std::string_view msccl_name_of(Collective collective);
 
-/// Whether a rank begins, or ends, with a part of the message alone.
+/// Whether a rank starts, or ends, with one part of the message.
 [[nodiscard]] bool begins_with_part(std::optional<Collective> collective);
 [[nodiscard]] bool ends_with_part(std::optional<Collective> collective);
 

@@ -10,18 +10,18 @@
 
 namespace lockstep {
 
-/// Blocks of one rank that several lanes add to in no order that the rank itself knows. A schedule
-/// may do that, since additions are whole and their order does not matter; MSCCL's thread blocks
-/// would lose one of two. So one thread block does all the additions of lanes that meet in a block.
+/// Blocks of one rank to which several lanes add in an undefined order. A schedule permits this,
+/// since additions are atomic and commutative; MSCCL's thread blocks would race. So one thread
+/// block executes all additions of such lanes.
 class MscclContention {
  public:
   MscclContention(const Schedule& schedule, int rank);
 
-  /// Of lanes that meet, the first; nothing for a lane that meets no other.
+  /// The first of the lanes that share such a block; none for other lanes.
   [[nodiscard]] std::optional<int> group_of(int lane) const;
-  /// Whether any of these blocks is such a one.
+  /// Whether any of these blocks is contended.
   [[nodiscard]] bool contended(std::span<const Chunk> chunks) const;
-  /// Steps of one rank that come after one another have growing depths.
+  /// Depths increase along dependent steps of a rank.
   [[nodiscard]] std::int64_t depth_of(int lane, std::int64_t step) const;
 
  private:
@@ -33,7 +33,7 @@ class MscclContention {
   };
   struct Moment {
     std::vector<ScheduleStepRef> after;
-    std::vector<std::int64_t> known;  // when it begins, the last step over of every lane
+    std::vector<std::int64_t> known;  // last finished step of every lane when it begins
     std::int64_t depth = 0;
   };
 
@@ -50,7 +50,7 @@ class MscclContention {
   std::vector<Addition> additions_;
   std::vector<std::vector<Moment>> moments_;             // by lane and step
   std::vector<std::size_t> begun_;                       // by lane
-  std::vector<int> group_;                               // by lane, towards the first of its group
+  std::vector<int> group_;                               // by lane, union-find parent
   std::vector<bool> meets_;                              // by lane
   std::vector<std::pair<Buffer, std::int64_t>> blocks_;  // sorted
 };

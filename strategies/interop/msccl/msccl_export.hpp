@@ -19,25 +19,22 @@ struct MscclExportOptions {
 
 struct MscclExport {
   std::string text;
-  std::string problem;                // why it cannot be had; text is then empty
-  std::vector<std::string> warnings;  // limits of MSCCL's that the program exceeds
+  std::string problem;                // why the export is impossible; text is then empty
+  std::vector<std::string> warnings;  // exceeded limits of MSCCL
 };
 
 /// A schedule as an MSCCL algorithm.
-///
-/// A rank sends to a peer on a channel from one tb, and receives from it in another. Every transfer
-/// of a lane's step waits for all of the lane's step before and for the steps that it names; of
-/// these dependencies those are written that no other implies. Local operations, and what only
-/// waits for several at once, have a tb without connections for every lane.
-///
-/// MSCCL lets the transfers of a step run side by side. So what arrives where the same step sends
-/// from or receives something else goes into scratch and is copied or added once the other is over.
-/// A message of several runs of blocks is gathered in scratch, and taken apart on arrival.
-///
-/// Messages that one step sends to one peer on one channel travel on channels of their own. The
-/// attribute `slots` of `algo` says what the schedule's slots() does, and `collective` what MSCCL
-/// has no name for; both are our own. Read again, the program sends the same messages at the same
-/// times where copies within a rank take none.
+/// A rank uses one thread block per peer and channel for sending and another for receiving. Every
+/// transfer of a step depends on the lane's previous step and the step's named dependencies;
+/// implied dependencies are omitted. Every lane has a thread block without connections for local
+/// operations and for joining several dependencies.
+/// MSCCL executes the transfers of a step concurrently. So data that arrives where the same step
+/// sends from, or receives more, goes to scratch and is copied or added after the other transfer. A
+/// message of several runs of blocks is gathered in scratch and scattered on arrival.
+/// Several messages of one step to one peer on one channel use channels of their own. Two
+/// attributes of `algo` are extensions: `slots`, the schedule's slots(), and `collective` with
+/// names that MSCCL lacks. When read again, the program sends the same messages at the same times
+/// if copies within a rank take no time.
 [[nodiscard]] MscclExport write_msccl(const Schedule& schedule, const MscclExportOptions& options);
 
 }  // namespace lockstep

@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// How much one GPU's element has of what MSCCL limits.
+/// Usage of MSCCL's limits by one GPU's element.
 struct MscclGpuCounts {
   std::int64_t blocks = 0;
   std::int64_t most_steps = 0;              // of a tb
@@ -16,8 +16,8 @@ struct MscclGpuCounts {
   std::int64_t scratch = 0;                 // chunks
 };
 
-/// Appends the element `gpu` of one rank. Dependencies that others imply are left out, further ones
-/// become steps of type nop.
+/// Appends the element `gpu` of one rank. Implied dependencies are omitted, additional ones become
+/// steps of type nop.
 MscclGpuCounts write_msccl_gpu(const MscclRankBlocks& rank_blocks, const MscclPlaces& places,
                                int rank, std::int64_t scratch, std::string& out);
 

@@ -10,25 +10,25 @@
 #include "sim/schedule/contract.hpp"
 #include "strategies/interop/text/xml_document.hpp"
 
-/// An MSCCL algorithm as its file has it (msccl-tools' XML; Cowan et al. 2023): GPUs,
-/// their thread blocks (tb), each at most one connection to send on and one to receive on, and the
-/// steps that a thread block takes in order.
+/// An MSCCL algorithm as in its file (msccl-tools' XML; Cowan et al. 2023): GPUs, their thread
+/// blocks (tb), each with at most one send and one receive connection, and the steps that a thread
+/// block executes in order.
 namespace lockstep {
 
-/// Of a buffer or a step, far beyond what MSCCL itself takes.
+/// Limit for buffers and steps, far above MSCCL's own.
 inline constexpr std::int64_t kMostMscclChunks = std::int64_t{1} << 20U;
 
 enum class MscclOperation : std::uint8_t {
   send,                      // source
   receive,                   // into destination
-  receive_copy_send,         // into destination, which goes on
-  receive_reduce_send,       // what arrives plus source goes on, not kept here
-  receive_reduce_copy,       // destination becomes source plus what arrives
-  receive_reduce_copy_send,  // the same, and destination goes on
-  copy,                      // destination becomes source
-  reduce,                    // destination gets source added
-  add_residual,              // RCCL's; taken for reduce
-  nop,                       // only waits
+  receive_copy_send,         // into destination, then sends it
+  receive_reduce_send,       // sends received data plus source, keeps nothing
+  receive_reduce_copy,       // destination = source + received data
+  receive_reduce_copy_send,  // the same, then sends destination
+  copy,                      // destination = source
+  reduce,                    // destination += source
+  add_residual,              // RCCL's; read as reduce
+  nop,                       // only dependencies
 };
 inline constexpr std::array<std::string_view, 10> kMscclOperationNames{
     "s", "r", "rcs", "rrs", "rrc", "rrcs", "cpy", "re", "ra", "nop"};
@@ -52,10 +52,10 @@ struct MscclOperand {
 struct MscclStep {
   MscclOperation operation = MscclOperation::nop;
   bool has_dependents = false;  // hasdep
-  MscclOperand source;          // where the operation has one
+  MscclOperand source;          // if the operation has one
   MscclOperand destination;
   std::int32_t count = 0;          // chunks
-  std::int32_t waits_for_tb = -1;  // depid, -1: for nothing
+  std::int32_t waits_for_tb = -1;  // depid; -1: none
   std::int32_t waits_for_step = -1;
   std::int32_t id = -1;
   Position at;
@@ -63,7 +63,7 @@ struct MscclStep {
 
 struct MscclThreadBlock {
   std::int32_t id = -1;
-  int send = -1;  // the GPU it sends to, -1: none
+  int send = -1;  // GPU it sends to; -1: none
   int receive = -1;
   int channel = 0;
   std::vector<MscclStep> steps;  // by id, from 0 without gaps
@@ -88,14 +88,14 @@ struct MscclProgram {
   std::optional<bool> in_place;
   std::optional<bool> out_of_place;
   std::optional<std::int64_t> min_bytes;
-  std::optional<std::int64_t> max_bytes;  // none: no limit, also where the file says 0
-  std::int64_t ignored_copies = 0;        // elements <copy>, which RCCL passes over as well
+  std::optional<std::int64_t> max_bytes;  // none: no limit, also if the file has 0
+  std::int64_t ignored_copies = 0;        // elements <copy>, which RCCL ignores too
   int root = 0;
   std::vector<MscclGpu> gpus;  // by id, from 0 without gaps
   Position at;
 
-  // Attributes of our own.
-  std::optional<Collective> our_collective;  // what `collective` has no name for
+  // Extensions of Lockstep.
+  std::optional<Collective> our_collective;  // if MSCCL has no name for it
   int distance = 1;                          // of send_recv
   std::optional<int> slots;
 };
@@ -104,8 +104,8 @@ struct MscclProgram {
 [[nodiscard]] std::string name_of(const MscclGpu& gpu, const MscclThreadBlock& block,
                                   const MscclStep& step);
 
-/// Reads what each element says for itself: names, numbers in range, ids without gaps. Throws
-/// ConfigError with every problem.
+/// Reads each element individually: names, number ranges, contiguous ids. Throws ConfigError with
+/// every problem.
 [[nodiscard]] MscclProgram read_msccl_program(std::string_view text, const std::string& file);
 
 }  // namespace lockstep

@@ -10,18 +10,18 @@
 
 namespace lockstep {
 
-/// What one rank of a schedule does, as thread blocks and their steps.
+/// One rank of a schedule as thread blocks with steps.
 struct MscclRankBlocks {
   using ItemId = std::uint32_t;
 
-  /// A step of the program, and what it waits for in addition to its predecessor.
+  /// A step of the program with its dependencies other than its predecessor.
   struct Item {
     MscclOperation operation = MscclOperation::nop;
     MscclRun source{};
     MscclRun destination{};
     std::vector<ItemId> after{};
-    std::uint32_t block = 0;     // whose step it is
-    std::uint32_t position = 0;  // among the block's items
+    std::uint32_t block = 0;     // the thread block of the step
+    std::uint32_t position = 0;  // index in the thread block
   };
   struct Block {
     int send = -1;
@@ -31,19 +31,18 @@ struct MscclRankBlocks {
     std::vector<ItemId> items{};
   };
 
-  std::string problem;  // why the rank's work cannot be written; empty where it can
+  std::string problem;  // why the rank cannot be exported; empty if it can
   std::vector<Block> blocks;
   std::vector<Item> items;
-  /// Chunks of these kinds of scratch that are used, up to the last one.
+  /// Chunks in use of each kind of scratch.
   std::int64_t spare_data = 0;
   std::int64_t spare_output = 0;
   std::int64_t deferred = 0;
-  /// A block adds for several lanes, in an order that the schedule does not have.
+  /// A thread block orders additions that the schedule leaves unordered.
   bool orders_additions = false;
 };
 
-/// msccl_export.hpp says how. `width` channels of the program replace each of the
-/// schedule's.
+/// See msccl_export.hpp. `width`: channels of the program per channel of the schedule.
 [[nodiscard]] MscclRankBlocks msccl_rank_blocks(const Schedule& schedule, const MscclPlaces& places,
                                                 int rank, int width);
 

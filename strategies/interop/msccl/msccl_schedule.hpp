@@ -10,13 +10,13 @@
 
 namespace lockstep {
 
-/// An MSCCL program as a schedule: a lane for every thread block, its steps in order. A step that
-/// receives and sends on becomes two, the receipt and then the sending, which forwards out of the
-/// slot of the receipt; a step is waited for until all of it is done. What `rrs` passes on without
-/// keeping lies in scratch behind the program's own, a run for every lane that needs one.
+/// An MSCCL program as a schedule: one lane per thread block, steps in order. A step that receives
+/// and sends becomes two, a receive and a send that forwards out of the receive's slot;
+/// dependencies on it wait for both. Data that `rrs` forwards without keeping is in scratch after
+/// the program's own, one run per lane that needs it.
 class MscclSchedule final : public Schedule {
  public:
-  /// Of a program that passed all checks.
+  /// Requires a program that passed all checks.
   MscclSchedule(const MscclProgram& program, const MscclLayout& layout, int slots);
 
   [[nodiscard]] int ranks() const override { return static_cast<int>(gpus_.size()); }
@@ -28,18 +28,18 @@ class MscclSchedule final : public Schedule {
   [[nodiscard]] std::int64_t steps(int rank, int lane) const override;
   void step(int rank, int lane, std::int64_t index, ScheduleStep& step) const override;
 
-  /// What a step is in the file: "gpu 3, tb 2, step 5 (rrc)".
+  /// Location of a step in the file: "gpu 3, tb 2, step 5 (rrc)".
   [[nodiscard]] std::string place(int rank, int lane, std::int64_t step) const;
 
  private:
   /// One step of the file.
   struct Work {
     MscclOperation operation = MscclOperation::nop;
-    int after_lane = -1;  // -1: waits for nothing
+    int after_lane = -1;  // -1: none
     std::int64_t after_step = 0;
     Chunk from;
     Chunk to;
-    std::int64_t passing = -1;  // scratch block for what is under way; -1: needs none
+    std::int64_t passing = -1;  // scratch block for forwarded data; -1: none
   };
   struct Lane {
     int send = -1;

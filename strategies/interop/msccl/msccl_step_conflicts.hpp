@@ -7,18 +7,18 @@
 
 namespace lockstep {
 
-/// What a receive of a step must not overtake once the step's transfers run side by side, as
-/// positions in the step's lists.
+/// Transfers that must complete before a receive of the same step when transfers run concurrently,
+/// as indices in the step's lists.
 struct MscclConflicts {
-  /// That send from where it writes, without those that the receives below have to wait for.
+  /// Sends from the blocks it writes, except those that `receives` wait for.
   std::vector<std::size_t> sends;
-  /// Earlier ones of the step that write there too: the last ones to do so.
+  /// The last earlier receives that write the same blocks.
   std::vector<std::size_t> receives;
 
   [[nodiscard]] bool any() const { return !sends.empty() || !receives.empty(); }
 };
 
-/// For every receive of the step.
+/// One entry per receive of the step.
 [[nodiscard]] std::vector<MscclConflicts> find_msccl_conflicts(const ScheduleStep& step);
 
 }  // namespace lockstep

@@ -6,18 +6,18 @@
 #include "sim/schedule/contract.hpp"
 #include "strategies/interop/nccl_tests/nccl_tests.hpp"
 
-/// Which collective a run measured, where its text does not say: nccl-tests prints busbw as algbw
-/// times a factor that distinguishes collectives, and mostly the number of ranks.
+/// Infers the collective of a run that does not name it: nccl-tests prints busbw as algbw times a
+/// factor that depends on the collective and mostly on the number of ranks.
 namespace lockstep {
 
 struct NcclFit {
   Collective collective = Collective::all_reduce;
-  std::optional<int> ranks;  // none: several numbers of ranks give these figures
+  std::optional<int> ranks;  // none: several numbers of ranks are consistent
 };
 
-/// The collectives that a run's operation, root and bandwidths fit, over the ranks that it names,
-/// or where it names none or only some over up to 4096. One that the text names is the only one, if
-/// it is known.
+/// The collectives consistent with a run's operation, root and bandwidths, for the ranks that it
+/// names, or up to 4096 if it names none or only some. A known collective named by the text is the
+/// only one.
 [[nodiscard]] std::vector<NcclFit> fit_collectives(const NcclRun& run);
 
 }  // namespace lockstep

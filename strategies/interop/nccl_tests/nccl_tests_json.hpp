@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// The JSON form (`-J`), one run. Keys that are not wanted are ignored.
+/// Reads JSON output (`-J`) of one run. Unused keys are ignored.
 [[nodiscard]] NcclRun parse_nccl_tests_json(std::string_view text, const std::string& file);
 
 }  // namespace lockstep

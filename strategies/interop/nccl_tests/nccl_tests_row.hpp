@@ -9,14 +9,14 @@
 
 namespace lockstep {
 
-/// Which halves the headings say that a row has.
+/// The halves of a row, by its headings.
 enum class NcclHalves : std::uint8_t { unknown, out_of_place, in_place, both };
 
-/// Called with a word that is wrong, and why.
+/// Called with an invalid word and the reason.
 using ComplainOfWord = std::function<void(const NcclWord&, std::string)>;
 
-/// Reads `size count type [redop] [root]` and, once or twice, `time algbw busbw #wrong`. Which of
-/// the optional ones are there follows from the number of words. What is wrong is complained of.
+/// Reads `size count type [redop] [root]` and, once or twice, `time algbw busbw #wrong`. The number
+/// of words determines which optional ones are present. Invalid words are reported.
 [[nodiscard]] NcclRow read_nccl_row(const std::vector<NcclWord>& words, NcclHalves halves,
                                     const ComplainOfWord& complain);
 

@@ -9,7 +9,7 @@
 
 #include "sim/base/units.hpp"
 
-/// Words and numbers of nccl-tests' output.
+/// Words and numbers in nccl-tests' output.
 namespace lockstep {
 
 /// Part of a line; the offset counts bytes from the line's start.
@@ -18,20 +18,20 @@ struct NcclWord {
   std::size_t offset = 0;
 };
 
-/// The words of a line from a byte on; blanks separate them.
+/// The blank-separated words of a line from a byte offset on.
 [[nodiscard]] std::vector<NcclWord> words_of(std::string_view line, std::size_t from = 0);
 
-/// Code points before a byte of a line, and one: the column that an error carries.
+/// One-based column, in code points, of a byte offset.
 [[nodiscard]] std::uint32_t column_of(std::string_view line, std::size_t offset);
 
 [[nodiscard]] std::optional<std::int64_t> whole_number(std::string_view text);
 /// Decimal or scientific, finite.
 [[nodiscard]] std::optional<double> real_number(std::string_view text);
 
-/// Microseconds as nccl-tests prints them; nothing where they are negative or beyond 106 days.
+/// Microseconds as nccl-tests prints them; none if negative or above 106 days.
 [[nodiscard]] std::optional<Duration> from_microseconds(double microseconds);
 
-/// `all_reduce` from ".../all_reduce_perf"; nothing where the word is no such program.
+/// `all_reduce` from ".../all_reduce_perf"; none if the word is no such program.
 [[nodiscard]] std::optional<std::string> collective_of(std::string_view program);
 
 }  // namespace lockstep

@@ -5,8 +5,8 @@
 
 namespace lockstep {
 
-/// Nodes that wait for one another in a circle: the first one found, each waiting for the next and
-/// the last for the first. Empty if there is none. `after[i]` lists what node i waits for.
+/// The first cycle of dependencies found, each node depending on the next and the last on the
+/// first. Empty if there is none. `after[i]` lists the dependencies of node i.
 [[nodiscard]] std::vector<std::uint32_t> find_cycle(
     const std::vector<std::vector<std::uint32_t>>& after);
 

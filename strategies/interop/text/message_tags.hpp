@@ -6,9 +6,9 @@
 
 #include "sim/base/units.hpp"
 
-/// Sends and receives of a trace, made fit for the engine. Which send meets which receive follows
-/// from when they are posted, and the engine wants both to be equally long; so messages of
-/// different lengths between the same ranks get tags of their own.
+/// Tags for a trace's sends and receives that the engine can match. The engine matches them in
+/// posting order and requires equal lengths; so messages of different lengths between the same
+/// ranks get separate tags.
 namespace lockstep {
 
 /// One end of a message, as a trace names it.
@@ -21,15 +21,15 @@ struct MessageEnd {
 };
 
 struct MessageTags {
-  /// A send and a receive on the same ranks and tag that are left over, with different lengths,
-  /// when all that are equally long have met. Indices of ends.
+  /// A send and a receive with the same ranks and tag but different lengths that remain after all
+  /// matches. Indices of ends.
   struct Conflict {
     std::size_t send = 0;
     std::size_t receive = 0;
   };
 
-  std::vector<std::uint32_t> tags;  // per end; what no other length shares keeps its tag
-  std::vector<Conflict> conflicts;  // one for each ranks and tag that have any
+  std::vector<std::uint32_t> tags;  // per end; unchanged unless another length shares it
+  std::vector<Conflict> conflicts;  // at most one per pair of ranks and tag
 };
 
 [[nodiscard]] MessageTags plan_tags(const std::vector<MessageEnd>& ends);

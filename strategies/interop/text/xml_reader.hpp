@@ -11,24 +11,24 @@
 
 namespace lockstep {
 
-/// What a whole number may be, both ends included.
+/// Inclusive range of an integer.
 struct IntegerRange {
   std::int64_t least = 0;
   std::int64_t most = 0;
 };
 
-/// Elements that may stand anywhere and mean nothing.
+/// Elements that are allowed anywhere and ignored.
 struct IgnoredElements {
   std::string_view name;
   std::int64_t count = 0;  // met so far
 };
 
-/// Reads one element strictly and notes what is wrong with it, in words that say what is allowed.
-/// Attributes that nobody asks for are ignored.
+/// Reads one element strictly and reports problems with what is allowed. Attributes not read are
+/// ignored.
 class XmlReader {
  public:
-  /// `where` names the element in messages, such as "gpu 3, tb 2"; it is only called for a problem.
-  /// Children that `ignored` names are counted there and otherwise ignored.
+  /// `where` names the element in errors, such as "gpu 3, tb 2"; only called for a problem.
+  /// Children in `ignored` are counted and skipped.
   XmlReader(const XmlDocument& document, const XmlElement& element, Problems& problems,
             IgnoredElements& ignored, std::function<std::string()> where = {})
       : document_{&document},
@@ -39,21 +39,21 @@ class XmlReader {
 
   /// Null if there is none.
   [[nodiscard]] const XmlAttribute* find(std::string_view name) const;
-  /// Notes where it is missing.
+  /// Reports a missing attribute.
   [[nodiscard]] const XmlAttribute* required(std::string_view name) const;
 
-  /// The two below: nothing where the attribute is missing (which only the first one notes) or no
-  /// whole number of this range (which both note).
+  /// Reads an integer in a range; none if the attribute is missing (reported by the first only) or
+  /// invalid (reported by both).
   [[nodiscard]] std::optional<std::int64_t> integer(std::string_view name,
                                                     IntegerRange range) const;
   [[nodiscard]] std::optional<std::int64_t> integer_if_any(std::string_view name,
                                                            IntegerRange range) const;
-  /// Which of the names it is: "no NOUN named ...; did you mean ...?"
+  /// The index of the name; otherwise reports "no NOUN named ...; did you mean ...?"
   [[nodiscard]] std::optional<std::size_t> one_of(const XmlAttribute& attribute,
                                                   std::string_view noun,
                                                   const std::vector<std::string_view>& names) const;
 
-  /// Calls `visit` with every child called `name`; other children are noted.
+  /// Calls `visit` with every child called `name`; reports other children.
   template <class Visit>
   void children(std::string_view name, const Visit& visit) const {
     document_->for_each_child(*element_, [&](const XmlElement& child) {
@@ -73,7 +73,7 @@ class XmlReader {
   [[nodiscard]] std::optional<std::int64_t> integer_of(const XmlAttribute& attribute,
                                                        IntegerRange range) const;
   void complain_of_child(const XmlElement& child, std::string_view allowed) const;
-  /// Counts it where it is.
+  /// Counts it if so.
   [[nodiscard]] bool is_ignored(const XmlElement& child) const;
 
   const XmlDocument* document_;

@@ -10,29 +10,29 @@
 
 namespace lockstep::app {
 
-/// What `lockstep calibrate --from` is asked.
+/// Input of `lockstep calibrate --from`.
 struct CalibrateRequest {
   std::vector<std::filesystem::path> from{};   // to fit
-  std::vector<std::filesystem::path> check{};  // to check with
-  bool split = false;                          // half of `from` is checked with instead
-  std::size_t runs = 12;                       // of a stack, that are simulated again and again
+  std::vector<std::filesystem::path> check{};  // hold-out
+  bool split = false;                          // hold out half of `from` instead
+  std::size_t runs = 12;                       // runs per stack that are simulated repeatedly
   std::string name = "calibration";
 };
 
-/// One set of figures that was fitted to some rows.
+/// One set of parameters fitted to some rows.
 struct FittedFigures {
   std::string what{};  // "collective", "GEMMs", "attention", "stack"
   std::string of{};    // "nccl 2.30 ampere all_reduce ring ll, one node"
   std::string figures{};
-  ErrorFigures before{};  // errors with what is shipped; of collectives: none
+  ErrorFigures before{};  // errors with shipped parameters; collectives: none
   ErrorFigures after{};
 };
 
-/// What is left in the rows, with what was fitted.
+/// Remaining error of the rows with the fitted parameters.
 struct CalibrateResidual {
   std::string part{};      // "fit" or "check"
   std::string quantity{};  // "collective_time"
-  std::string group{};     // a table or a group of runs; "all": mean over them
+  std::string group{};     // a table or group of runs; "all": mean over groups
   ErrorFigures errors{};
 };
 
@@ -43,7 +43,7 @@ struct CalibrateResult {
   std::vector<LeftOut> left_out{};
 };
 
-/// Throws ConfigError for what the files have wrong, RequestError where they hold nothing to fit.
+/// Throws ConfigError for invalid files, RequestError if they contain nothing to fit.
 [[nodiscard]] CalibrateResult calibrate(const CalibrateRequest& request);
 
 }  // namespace lockstep::app

@@ -6,7 +6,7 @@
 
 namespace lockstep::app {
 
-/// A calibration as its file's text, with sources; what read_calibration() reads.
+/// The text of a calibration file, with sources, as read_calibration() reads it.
 [[nodiscard]] std::string calibration_text(const Calibration& calibration);
 
 }  // namespace lockstep::app

@@ -10,17 +10,17 @@
 #include "strategies/measure/machine/measured_machine.hpp"
 #include "strategies/measure/machine_runs/compare_machine.hpp"
 
-/// `lockstep calibrate --backend`: a device measured, and the simulator compared with it.
+/// `lockstep calibrate --backend`: measures a device and compares it with the simulation.
 namespace lockstep::app {
 
 struct CalibrateDeviceRequest {
   std::string backend{};
-  bool measures = true;  // else the figures of `file`
+  bool measures = true;  // false: use the parameters of `file`
   bool compares = false;
   bool quick = false;
   int repeats = 7;
   std::string name{};                                     // of the calibration
-  std::string file{};                                     // of one that was made before
+  std::string file{};                                     // of an existing calibration
   std::function<void(const std::string& what)> before{};  // called before each measurement
 };
 
@@ -29,7 +29,7 @@ struct CalibrateDeviceResult {
   std::vector<MachineComparison> compared{};
 };
 
-/// Errors: DeviceError for what the device cannot do, ConfigError for the file.
+/// Throws DeviceError for a failing device, ConfigError for the file.
 [[nodiscard]] CalibrateDeviceResult calibrate_device(const CalibrateDeviceRequest& request,
                                                      Backend& backend);
 

@@ -11,13 +11,13 @@
 namespace lockstep::app {
 
 struct AgainstRequest {
-  std::string file;  // as nccl-tests or rccl-tests printed it, text or JSON
+  std::string file;  // output of nccl-tests or rccl-tests, text or JSON
   CandidateNames names;
-  bool cluster_is_given = false;  // else the file has to specify what it was measured on
+  bool cluster_is_given = false;  // false: the file must specify the cluster
   std::optional<int> root{};      // if given
 };
 
-/// A measured row: out of place if that was measured, else in place.
+/// A measured row: out of place if measured, else in place.
 struct MeasuredRow {
   Bytes size;
   Duration time;
@@ -25,22 +25,22 @@ struct MeasuredRow {
 };
 
 struct AgainstReport {
-  CollectiveRequest request;  // with what the file specifies
+  CollectiveRequest request;  // with values from the file
   std::shared_ptr<const CollectiveSetup> setup;
-  std::vector<Candidate> candidates;  // that the cluster allows
+  std::vector<Candidate> candidates;  // possible on the cluster
   std::vector<MeasuredRow> measured;
-  std::vector<Duration> simulated;    // candidate by candidate, in each row by row
-  std::vector<std::string> left_out;  // candidates that the cluster does not allow, and why
-  std::size_t rows_found_wrong = 0;   // by nccl-tests itself; left out
+  std::vector<Duration> simulated;    // candidate by candidate, each row by row
+  std::vector<std::string> left_out;  // candidates that the cluster does not allow, with reasons
+  std::size_t rows_found_wrong = 0;   // with wrong elements by nccl-tests' own check; left out
   std::size_t rows_of_0_bytes = 0;    // left out
-  std::size_t skipped_lines = 0;      // neither of nccl-tests nor of NCCL
-  bool cut_row = false;               // the file ends within its last row
+  std::size_t skipped_lines = 0;      // from neither nccl-tests nor NCCL
+  bool cut_row = false;               // the file ends inside its last row
   std::string fingerprint;
 };
 
-/// Simulates what a file reports as measured. Sizes and types are the file's; so are the collective
-/// and the number of ranks if the request leaves them open. Throws ConfigError, and RequestError if
-/// the file and the request do not go together.
+/// Simulates the measurements of a file. Sizes and types come from the file; so do collective and
+/// number of ranks unless requested. Throws ConfigError, and RequestError if file and request
+/// conflict.
 [[nodiscard]] AgainstReport run_against(const AgainstRequest& against, CollectiveRequest request);
 
 }  // namespace lockstep::app

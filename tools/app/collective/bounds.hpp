@@ -7,21 +7,21 @@
 
 namespace lockstep::app {
 
-/// A collective as it is played on a setup.
+/// A collective to be bounded on a setup.
 struct BoundCase {
   Collective collective = Collective::all_reduce;
   std::span<const EndpointId> members;  // all ranks, then `auxiliary_ranks`
   AuxiliaryRanks auxiliary_ranks = AuxiliaryRanks::none;
   int root = 0;
-  int distance = 1;  // send_recv's
+  int distance = 1;  // of send_recv
 };
 
-/// What no schedule can beat on the setup's cluster: the one bound that every command prints.
-/// `network` is the setup's, or that with other figures.
+/// The lower bound of a collective on the setup's cluster, used by all commands. `network`: the
+/// setup's, or a variant with other link parameters.
 [[nodiscard]] CollectiveBound bound_on(const CollectiveSetup& setup, const Network& network,
                                        const BoundCase& played);
 
-/// "bisection": what the largest term of a bound comes from.
+/// The source of a bound's largest term, e.g. "bisection".
 [[nodiscard]] std::string source_of(const LowerBound& bound);
 
 }  // namespace lockstep::app

@@ -8,12 +8,12 @@
 
 namespace lockstep::app {
 
-/// Collectives, algorithms and imported schedules by name; lists are separated by commas.
+/// Names of collectives, algorithms and imported schedules; lists are comma-separated.
 struct CandidateNames {
   std::string collectives{};             // "all_reduce"; empty: those of the schedules
   std::string algorithms{};              // "ring,tree:chunks=8", "all", "auto:by=nccl"; empty: ring
-  std::vector<std::string> schedules{};  // files of MSCCL XML
-  std::optional<int> slots{};            // of connections of schedules; none: each schedule's own
+  std::vector<std::string> schedules{};  // MSCCL XML files
+  std::optional<int> slots{};            // of imported connections; none: each schedule's own
 
   /// Whether anything is given.
   [[nodiscard]] bool any() const {
@@ -21,14 +21,14 @@ struct CandidateNames {
   }
 };
 
-/// Adds the candidates to the request; a cluster of free size gets as many ranks as imported
-/// schedules are for. Throws RequestError, ConfigError.
+/// Adds the candidates to the request; a cluster without a fixed size gets as many ranks as
+/// imported schedules need. Throws RequestError, ConfigError.
 void add_candidates(const CandidateNames& names, CollectiveRequest& request);
 
-/// The algorithm that a collective gets if none is named: ring, or the first of its table.
+/// The default algorithm of a collective: ring, or the first of its table.
 [[nodiscard]] std::string default_algorithm(Collective collective);
 
-/// Throws RequestError if there is no such collective.
+/// Throws RequestError for an unknown name.
 [[nodiscard]] Collective collective_of(const std::string& name);
 
 }  // namespace lockstep::app

@@ -13,18 +13,18 @@
 
 namespace lockstep::app {
 
-/// Candidates and sizes of collectives on a cluster.
+/// Candidates and message sizes to simulate on a cluster.
 struct CollectiveRequest {
   ClusterRequest cluster;
   NetworkRequest network;
   NcclRequest nccl;
   std::vector<Candidate> candidates;  // collective by collective
-  bool every_row = false;             // candidates that the cluster cannot have are left out
+  bool every_row = false;             // skip candidates that the cluster does not allow
   std::vector<Bytes> sizes;
   const ElementType* type = find_element_type("float");
   int root = 0;
 
-  /// How its candidates are played.
+  /// Options of the replay.
   [[nodiscard]] CollectiveRunner::Options play() const {
     CollectiveRunner::Options out{type,    root, skew,  cluster.seed,
                                   nullptr, fold, ranks, most_memory};
@@ -35,10 +35,10 @@ struct CollectiveRequest {
 
   Duration skew;
   Bytes most_memory = kMostMemory;
-  bool check = false;              // execute on real numbers, too
-  bool load = false;               // compute busiest-link loads, too
+  bool check = false;              // also execute on real numbers
+  bool load = false;               // also compute busiest-link loads
   bool fold = true;                // by equivalence classes
-  std::vector<RankSetting> ranks;  // that have parameters of their own
+  std::vector<RankSetting> ranks;  // with individual parameters
   OnProgress on_progress{};
 };
 

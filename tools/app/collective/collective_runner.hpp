@@ -22,72 +22,72 @@
 
 namespace lockstep::app {
 
-/// One way to do a collective.
+/// One way to execute a collective.
 struct Candidate {
   enum class Kind : std::uint8_t {
     algorithm,  // `spec`
-    nccl,       // what NCCL's tuning model picks at a size
-    replayed,   // whichever algorithm the replay finds fastest at a size
-    imported,   // a schedule that somebody else wrote
+    nccl,       // NCCL's choice at a size
+    replayed,   // the algorithm that replays fastest at a size
+    imported,   // an imported schedule
   };
   Kind kind = Kind::algorithm;
   Collective collective = Collective::all_reduce;
   AlgorithmSpec spec;
   std::shared_ptr<const MscclImport> import;
 
-  /// As the user would ask for it: "ring:channels=8", "auto:by=replay", "schedule:NAME".
+  /// In the syntax of the command line: "ring:channels=8", "auto:by=replay", "schedule:NAME".
   [[nodiscard]] std::string text() const;
 };
 
-/// A candidate's schedule at one size, with all that a replay needs.
+/// A candidate's schedule at one size, ready to replay.
 struct CollectiveRun {
-  std::string chosen;  // what an automatic choice came to
+  std::string chosen;  // the algorithm of an automatic choice
   SchedulePtr schedule;
   std::vector<EndpointId> members;
   AuxiliaryRanks auxiliary_ranks = AuxiliaryRanks::none;
   MessageLayout layout;
-  Duration launch;                                              // before anybody begins
+  Duration launch;                                              // before any rank starts
   std::shared_ptr<const Network> network;                       // none: the setup's
-  std::optional<Duration> nccl_model;                           // what NCCL itself would expect
-  std::optional<std::pair<NcclCostKey, NcclCostTerms>> cost{};  // what `launch` comes of
+  std::optional<Duration> nccl_model;                           // by NCCL's own model
+  std::optional<std::pair<NcclCostKey, NcclCostTerms>> cost{};  // what `launch` was computed from
 };
 
-/// What a replay showed.
+/// Result of a replay.
 struct CollectiveResult {
   Duration time;
   std::vector<TimePoint> ends;  // per member
   std::string busiest_link;
-  double busy = 0;         // share of the time that it would take the busiest link alone, 1 at most
-  std::string unfinished;  // in words; empty where everybody ended
+  double busy = 0;         // fraction of the time in which the busiest link is busy, at most 1
+  std::string unfinished;  // the deadlock in words; empty: completed
   std::string fingerprint;
   std::uint64_t messages = 0;
   FoldReport fold{};
 };
 
-/// What a schedule does at most; empty where it was too large to be counted.
+/// Counts of a schedule; empty if it was too large to count.
 struct ScheduleCounts {
   std::optional<std::int64_t> rounds;
-  std::optional<std::int64_t> sent_blocks;  // by one rank, switches not counted
+  std::optional<std::int64_t> sent_blocks;  // maximum over ranks, switches excluded
 };
 
-/// Prepares and plays candidates on a setup. Thread-safe.
+/// Prepares and replays candidates on a setup. Thread-safe.
 class CollectiveRunner {
  public:
   struct Options {
     const ElementType* type = nullptr;
     int root = 0;
-    Duration skew;  // ranks start at random within this time
+    Duration skew;  // ranks start at random times within this
     std::uint64_t seed = 1;
-    const NcclRequest* nccl = nullptr;  // for candidates that ask NCCL's model
-    bool fold = true;                   // ranks that cannot differ are replayed once
-    std::vector<RankSetting> ranks{};   // that have figures of their own
-    Bytes most_memory = kMostMemory;    // replays that would take more are refused
+    const NcclRequest* nccl = nullptr;  // for candidates by NCCL's model
+    bool fold = true;                   // replay equivalent ranks once
+    std::vector<RankSetting> ranks{};   // with individual parameters
+    Bytes most_memory = kMostMemory;    // larger replays are refused
   };
-  /// Throws RequestError where a rank with figures of its own is not there.
+  /// Throws RequestError for settings of missing ranks.
   CollectiveRunner(const CollectiveSetup& setup, const Options& options);
 
   [[nodiscard]] const CollectiveSetup& setup() const { return setup_; }
-  /// What is wrong with the candidate on this setup; empty where nothing is.
+  /// Why a candidate is impossible on this setup; empty if it is possible.
   [[nodiscard]] std::vector<std::string> problems(const Candidate& candidate) const;
   [[nodiscard]] CollectiveRun prepare(const Candidate& candidate, Bytes size) const;
   [[nodiscard]] CollectiveResult play(const Candidate& candidate,
@@ -96,19 +96,19 @@ class CollectiveRunner {
   /// RequestError for a replay that needs too much memory.
   [[nodiscard]] std::vector<LoggedTransfer> transfers(const Candidate& candidate,
                                                       const CollectiveRun& prepared) const;
-  /// What the candidate's schedule has to keep.
+  /// The contract of the candidate's schedule.
   [[nodiscard]] Contract contract_of(const Candidate& candidate, const Schedule& schedule) const;
-  /// Walked once for schedules of the same make, by the classes that the replay found.
+  /// Counted once per equal schedules, over the replay's equivalence classes.
   [[nodiscard]] ScheduleCounts counts_of(const Candidate& candidate, const CollectiveRun& prepared,
                                          const CollectiveResult& played) const;
-  /// The network that a prepared candidate is played on, with the ranks' own figures.
+  /// The network of a prepared candidate, with individual rank parameters.
   [[nodiscard]] Network network_of(const CollectiveRun& prepared) const;
 
  private:
   [[nodiscard]] Workload workload_of(const Candidate& candidate,
                                      const CollectiveRun& prepared) const;
   [[nodiscard]] CollectiveRun prepare_algorithm(const AlgorithmSpec& spec, Bytes size) const;
-  /// Of an input that knows its size.
+  /// For an input with a size.
   [[nodiscard]] CollectiveRun prepared(const AlgorithmSpec& spec, const AlgorithmInput& input,
                                        const PlacedCommunicator& by, ChunkSearch& chunks) const;
   [[nodiscard]] CollectiveRun prepare_nccl(Collective collective, Bytes size) const;
@@ -124,15 +124,14 @@ class CollectiveRunner {
   Options options_;
   std::optional<NcclChooser> nccl_;
   mutable ChunkSearch chunks_;
-  mutable ChunkSearch nccl_chunks_;  // on the network of NCCL's picks
+  mutable ChunkSearch nccl_chunks_;  // on the network of NCCL's choices
   mutable std::mutex mutex_;
   mutable std::map<std::string, ScheduleCounts> counted_;
 };
 
-/// Every algorithm of a collective that the setup allows, with the fallbacks of its parameters and,
-/// where it has channels, several of them. Left out: what needs more than the cluster has for sure
-/// (parameter servers, switches of the network that reduce), and algorithms with more than
-/// `most_messages` are left out.
+/// Every algorithm of a collective that the setup allows, with default parameters and, for
+/// algorithms with channels, with several of them. Excludes algorithms that need parameter servers
+/// or reducing fabric switches, which a cluster may lack, and those with more than `most_messages`.
 [[nodiscard]] std::vector<AlgorithmSpec> available_algorithms(const CollectiveSetup& setup,
                                                               Collective collective, int root,
                                                               std::int64_t most_messages);

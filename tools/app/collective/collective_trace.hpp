@@ -8,9 +8,9 @@
 namespace lockstep::app {
 
 /// Writes the transfers of one candidate at one size as a trace for ui.perfetto.dev, compressed if
-/// the file ends in .gz: a process for each rank, a slice for each message that it sends and a flow
-/// to its receiver. Throws RequestError unless the request has one candidate and one size, IoError,
-/// and as run_collective() does.
+/// the file ends in .gz: one process per rank, one slice per sent message and a flow to its
+/// receiver. Throws RequestError unless the request has exactly one candidate and size, IoError,
+/// and as run_collective().
 void write_collective_trace(const CollectiveRequest& request, const std::string& file,
                             const OnTraceSize& on_size);
 

@@ -9,7 +9,7 @@
 
 namespace lockstep::app {
 
-/// One entry of the file.
+/// One entry of the input file.
 struct ConcurrentCollective {
   std::string name;
   Collective collective = Collective::all_reduce;
@@ -23,26 +23,23 @@ struct ConcurrentCollective {
 
 struct ConcurrentRow {
   ConcurrentCollective collective;
-  Bytes size;         // as it is divided
-  Duration alone;     // from its start to its end
-  Duration together;  // likewise, with all the others
+  Bytes size;         // after division into blocks
+  Duration alone;     // from start to end
+  Duration together;  // the same, concurrently with the others
 };
 
 struct ConcurrentReport {
   std::shared_ptr<const CollectiveSetup> setup;
   std::vector<ConcurrentRow> collectives;
-  std::string fingerprint;  // of the times together
+  std::string fingerprint;  // of the concurrent times
 };
 
-/// Collectives that share a cluster: which ranks, which algorithm, how much, from when on, how many
-/// in a row. Each is replayed alone and all are replayed together, where they share links; the
-/// ratio is what they cost one another.
-///
-/// FILE is JSON: {"collectives": [{"collective": "all_reduce", "algorithm": "ring", "size":
-/// "64 MiB", "ranks": [0, 1, 2, 3] or {"first": 0, "count": 4, "stride": 1}, "start": "0 us",
-/// "repeat": 1, "root": 0, "name": "..."}, ...]}; all ranks, ring, start at once and once where
-/// left out. Throws ConfigError for what is wrong with it, RequestError for what the cluster cannot
-/// have.
+/// Replays collectives that share a cluster, each alone and all concurrently; the ratio is their
+/// slowdown.
+/// FILE is JSON: {"collectives": [{"collective": "all_reduce", "algorithm": "ring", "size": "64
+/// MiB", "ranks": [0, 1, 2, 3] or {"first": 0, "count": 4, "stride": 1}, "start": "0 us", "repeat":
+/// 1, "root": 0, "name": "..."}, ...]}. Defaults: all ranks, ring, start 0, once. Throws
+/// ConfigError for an invalid file, RequestError for what the cluster does not allow.
 [[nodiscard]] ConcurrentReport run_concurrent(const std::string& file,
                                               const CollectiveRequest& request);
 

@@ -30,9 +30,9 @@ struct CollectiveCrossovers {
 
 struct CrossoverReport {
   std::shared_ptr<const CollectiveSetup> setup;
-  std::vector<Candidate> candidates;  // that the cluster allows
+  std::vector<Candidate> candidates;  // possible on the cluster
   std::vector<CollectiveCrossovers> collectives;
-  std::vector<std::string> left_out;  // candidates that the cluster does not allow, and why
+  std::vector<std::string> left_out;  // candidates that the cluster does not allow, with reasons
   std::string fingerprint;
 };
 

@@ -17,17 +17,17 @@ struct CollectiveRow {
   CollectiveResult result;
   ScheduleCounts counts;
   LowerBound bound;
-  std::optional<std::int64_t> wrong;  // elements, if the request has `check`
-  std::optional<double> load;         // bytes of the busiest link per byte, if it has `load`
-  bool fastest = false;               // of its collective at this size; the first of equals
+  std::optional<std::int64_t> wrong;  // elements, with `check`
+  std::optional<double> load;         // bytes of the busiest link per byte of message, with `load`
+  bool fastest = false;               // of its collective at this size; the first on ties
 };
 
 struct CollectiveReport {
   std::shared_ptr<const CollectiveSetup> setup;
-  std::vector<Candidate> candidates;  // that the cluster allows
+  std::vector<Candidate> candidates;  // possible on the cluster
   std::vector<Bytes> sizes;
-  std::vector<CollectiveRow> rows;    // candidate by candidate, in each size by size
-  std::vector<std::string> left_out;  // candidates that the cluster does not allow, and why
+  std::vector<CollectiveRow> rows;    // candidate by candidate, each size by size
+  std::vector<std::string> left_out;  // candidates that the cluster does not allow, with reasons
   std::string fingerprint;            // of all completion times
 
   [[nodiscard]] const CollectiveRow& row(std::size_t candidate, std::size_t size) const {
@@ -35,12 +35,12 @@ struct CollectiveReport {
   }
 };
 
-/// The cluster with what the request's candidates need: hosts as servers, reducing switches.
-/// Throws as CollectiveSetup does.
+/// The cluster with the hosts and reducing switches that the candidates need. Throws as
+/// CollectiveSetup.
 [[nodiscard]] std::shared_ptr<const CollectiveSetup> setup_for(const CollectiveRequest& request);
 
-/// The candidates that the cluster allows; the others are named in `left_out`. Throws RequestError
-/// naming all of them where the cluster allows none.
+/// The candidates that the cluster allows; the others go to `left_out`. Throws RequestError naming
+/// all of them if it allows none.
 [[nodiscard]] std::vector<Candidate> allowed(const CollectiveRequest& request,
                                              const CollectiveRunner& runner,
                                              std::vector<std::string>& left_out);

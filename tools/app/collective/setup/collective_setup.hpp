@@ -15,17 +15,17 @@
 
 namespace lockstep::app {
 
-/// A cluster on which collectives are played: its network, how the ranks sit, and who plays the
-/// ranks that hold no data. Immutable; may be used from several threads at once.
+/// A cluster prepared for collectives: its network, rank layout, and the endpoints of ranks without
+/// data. Immutable and thread-safe.
 class CollectiveSetup {
  public:
   struct Wants {
-    int hosts = 0;          // beside the ranks, such as parameter servers
-    bool switches = false;  // that reduce in the network
+    int hosts = 0;          // additional hosts, such as parameter servers
+    bool switches = false;  // reducing fabric switches
   };
-  /// Throws as ClusterRequest::load() and load_named_protocol() do.
+  /// Throws as ClusterRequest::load() and load_named_protocol().
   CollectiveSetup(const ClusterRequest& options, const NetworkRequest& network, Wants wants);
-  /// The same of a cluster that is there already, which has no hosts to add; default routes.
+  /// The same for a loaded cluster, without additional hosts; default routes.
   CollectiveSetup(LoadedCluster loaded, const NetworkRequest& network, bool switches);
   CollectiveSetup(const CollectiveSetup&) = delete;
   CollectiveSetup& operator=(const CollectiveSetup&) = delete;
@@ -38,7 +38,7 @@ class CollectiveSetup {
   [[nodiscard]] const RankLayout& layout() const { return communicator_->layout(); }
   [[nodiscard]] const std::optional<Protocol>& protocol() const { return protocol_; }
   [[nodiscard]] const Network& network() const { return network_; }
-  /// The same network under no protocol.
+  /// The same network without a protocol.
   [[nodiscard]] Network bare_network() const { return lowered(std::nullopt); }
 
   /// All its ranks. It speaks of this setup, which must outlive it.
