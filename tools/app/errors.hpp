@@ -5,23 +5,23 @@
 
 #include "sim/base/error.hpp"
 
-/// What the use cases throw, next to the errors of files (ConfigError) and of the simulator.
+/// Errors of use cases, in addition to those of files (ConfigError) and of the simulator.
 namespace lockstep::app {
 
-/// One fault of a request.
+/// One problem of a request.
 struct RequestProblem {
-  /// The field at fault and, if it holds several values, which one: "cluster", "algorithm ring".
-  /// Empty if no single field is.
+  /// The field at fault, with the value if it holds several: "cluster", "algorithm ring". Empty if
+  /// it is no single field.
   std::string place;
-  std::string message;  // the fault and what is allowed
+  std::string message;  // the problem and what is allowed
 };
 
-/// A request that cannot be carried out. place() and message() are those of the first problem.
+/// A request that cannot be executed. place() and message() are those of the first problem.
 class RequestError : public Error {
  public:
   explicit RequestError(const std::string& message);
   RequestError(const std::string& place, const std::string& message);
-  /// At least one problem.
+  /// Requires at least one problem.
   explicit RequestError(std::vector<RequestProblem> problems);
   [[nodiscard]] const std::vector<RequestProblem>& problems() const { return problems_; }
 
@@ -29,7 +29,7 @@ class RequestError : public Error {
   std::vector<RequestProblem> problems_;
 };
 
-/// The answer is no: a deadlock, a wrong result, a layout that does not fit.
+/// A negative result: a deadlock, a wrong result, a layout that does not fit.
 class Refusal : public Error {
  public:
   explicit Refusal(const std::string& message) : Error{ErrorCode::negative_result, message} {}

@@ -5,12 +5,12 @@
 
 namespace lockstep::app {
 
-/// 64-bit FNV-1a over numbers, in hexadecimal: the same physics, the same fingerprint.
+/// 64-bit FNV-1a hash of numbers, in hexadecimal, to detect changes of results.
 class Fingerprint {
  public:
   void add(std::int64_t number);
   [[nodiscard]] std::string text() const;
-  /// To be added to another.
+  /// For inclusion in another fingerprint.
   [[nodiscard]] std::int64_t number() const { return static_cast<std::int64_t>(hash_); }
 
  private:

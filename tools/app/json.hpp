@@ -11,8 +11,8 @@
 
 namespace lockstep::app {
 
-/// A JSON value that is to be written: the one writer of all results. Objects keep the order in
-/// which their members were added. (Files are read by sim/config/json.hpp, which is strict.)
+/// A JSON value to write; all results are written through it. Objects keep insertion order. (Input
+/// files are read by sim/config/json.hpp, which is strict.)
 class Json {
  public:
   using Members = std::vector<std::pair<std::string, Json>>;
@@ -41,24 +41,24 @@ class Json {
 
   [[nodiscard]] static Json array();
   [[nodiscard]] static Json object();
-  /// Of text that dump() wrote, or any other that is known to be well formed.
+  /// Parses output of dump(), or other text known to be well-formed.
   [[nodiscard]] static Json parse(const std::string& text);
 
-  /// The member of an object; added as null if there is none. Null becomes an object.
+  /// The member of an object, added as null if absent. Null becomes an object.
   Json& operator[](std::string_view key);
-  /// The member or element, which must be there.
+  /// The member or element, which must exist.
   [[nodiscard]] const Json& at(std::string_view key) const;
   [[nodiscard]] const Json& at(std::size_t index) const;
   void erase(std::string_view key);
-  /// Adds the members of an object, or replaces those of the same keys.
+  /// Adds or replaces the members of an object.
   void update(const Json& members);
   /// Null becomes an array.
   void push_back(Json value);
 
-  /// Of elements or members; 0 for any other value.
+  /// Number of elements or members; 0 for any other value.
   [[nodiscard]] std::size_t size() const;
 
-  /// In one line, or indented by `indent` spaces a level. Bytes that are no UTF-8 are replaced.
+  /// On one line, or indented by `indent` spaces per level. Bytes that are not UTF-8 are replaced.
   [[nodiscard]] std::string dump(int indent = -1) const;
 
  private:

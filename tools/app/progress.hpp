@@ -7,11 +7,11 @@
 
 namespace lockstep::app {
 
-/// Called while a use case runs: `done` of `total` parts, first with done 0. Calls come from
-/// several threads, one at a time.
+/// Progress callback: `done` of `total` parts, first with done 0. Called from several threads, one
+/// at a time.
 using OnProgress = std::function<void(std::size_t done, std::size_t total)>;
 
-/// Counts finished parts for an OnProgress, which may be empty. Thread-safe.
+/// Counts completed parts for an OnProgress, which may be empty. Thread-safe.
 class ProgressCounter {
  public:
   ProgressCounter(OnProgress report, std::size_t total)

@@ -8,9 +8,9 @@
 
 namespace lockstep::app {
 
-/// Writes what `write` passes to its sink to a file, compressed if the name ends in .gz: all of it
-/// or nothing. `write` is called twice, first to measure the size for `on_size`, and has to write
-/// the same both times. Throws IoError.
+/// Writes to a file what `write` passes to its sink, compressed if the name ends in .gz,
+/// atomically. `write` is called twice, first to measure the size for `on_size`, and must produce
+/// the same output. Throws IoError.
 void write_trace_file(const std::string& path, const std::function<void(const TextSink&)>& write,
                       const OnTraceSize& on_size);
 

@@ -4,15 +4,14 @@
 
 namespace lockstep::app {
 
-/// All of the text or nothing: it is written next to its place and then moved there. Throws
-/// IoError.
+/// Writes a file atomically, by renaming a temporary file next to it. Throws IoError.
 void write_file(const std::string& path, const std::string& text);
 
-/// Throws IoError where write_file() would, so that nothing is computed in vain; leaves nothing.
+/// Throws IoError if write_file() would, before anything is computed; leaves no file.
 void check_writable(const std::string& path);
 
-/// Where to write what is to be at `path`: next to it, to be moved there once it is whole; a device
-/// or a pipe is written itself.
+/// The path to write instead of `path`: a temporary file next to it, to be renamed; a device or a
+/// pipe itself.
 [[nodiscard]] std::string place_to_write(const std::string& path);
 
 }  // namespace lockstep::app

@@ -12,14 +12,14 @@
 
 namespace lockstep::app {
 
-/// What is to be measured; everything checked that needs no cluster.
+/// What to measure; validated as far as possible without a cluster.
 struct ComplexityRequest {
   Collective collective = Collective::all_reduce;
-  ClusterRequest cluster;  // of free size
+  ClusterRequest cluster;  // without a fixed size
   NetworkRequest network;
   std::vector<AlgorithmSpec> algorithms;
   std::vector<int> ranks;  // ascending
-  bool every_row = false;  // algorithms that the cluster cannot have are left out
+  bool every_row = false;  // skip algorithms that the cluster does not allow
   int root = 0;
   Bytes small;
   Bytes large;
@@ -27,18 +27,18 @@ struct ComplexityRequest {
   OnProgress on_progress{};
 };
 
-/// One algorithm on so many ranks.
+/// One algorithm on one number of ranks.
 struct ComplexityPoint {
   int ranks = 0;
-  std::optional<std::int64_t> rounds;  // of a small message; none: too many to follow
-  std::int64_t messages = 0;           // this and the rest: of a large message
-  Bytes busiest;  // sent and received by the node that does most, auxiliary ranks included
-  Bytes total;    // sent by all
-  std::optional<Duration> small_time;  // none: too many messages for the engine
+  std::optional<std::int64_t> rounds;  // of a small message; none: too many to count
+  std::int64_t messages = 0;           // this and the following: of a large message
+  Bytes busiest;  // sent plus received, maximum over nodes, auxiliary ranks included
+  Bytes total;    // sent by all ranks
+  std::optional<Duration> small_time;  // none: too many messages to simulate
   std::optional<Duration> large_time;
 };
 
-/// One algorithm on all of them.
+/// One algorithm on all numbers of ranks.
 struct ComplexityOutcome {
   AlgorithmSpec spec;
   std::vector<ComplexityPoint> points;
@@ -47,21 +47,20 @@ struct ComplexityOutcome {
   std::optional<GrowthFit> busiest;
   std::optional<GrowthFit> total;
   std::optional<GrowthFit> large_time;
-  /// The class of the time of any fixed message as N grows without bound: of the counted rounds
-  /// (latency) or of the busiest node's bytes (bandwidth), whichever grows faster. A large message
-  /// may show it only beyond the measured range. None: too few points to tell.
+  /// Asymptotic class of the time of a fixed message size: of the counted rounds (latency) or of
+  /// the busiest node's bytes (bandwidth), whichever grows faster. For a large message it may only
+  /// show beyond the measured range. None: too few points.
   std::optional<Growth> asymptotic_time;
 };
 
 struct ComplexityResult {
   std::string cluster;  // "star (host), network fluid, routes auto"
   std::vector<ComplexityOutcome> outcomes;
-  std::vector<std::string> left_out;  // and why
+  std::vector<std::string> left_out;  // with reasons
 };
 
-/// Both messages are cut as `lockstep collective` cuts them, into whole elements, so that times are
-/// the same.
-/// Throws RequestError, ConfigError, Refusal.
+/// Both messages are divided as by `lockstep collective`, so that times agree. Throws RequestError,
+/// ConfigError, Refusal.
 [[nodiscard]] ComplexityResult measure_complexity(const ComplexityRequest& request);
 
 }  // namespace lockstep::app

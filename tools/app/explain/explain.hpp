@@ -11,7 +11,7 @@
 
 namespace lockstep::app {
 
-/// Rounds first .. last, counted from 1.
+/// Rounds first .. last, 1-based.
 struct RoundRange {
   std::int64_t first = 1;
   std::int64_t last = 1;
@@ -19,10 +19,10 @@ struct RoundRange {
 
 struct ExplainRequest {
   StageRequest stage;
-  std::optional<RoundRange> rounds;  // none: all, or the first and the last of many
+  std::optional<RoundRange> rounds;  // none: all, or the first and last of many
 };
 
-/// What each shown rank holds in each shown column, in the notation of HoldingText.
+/// Contents of each shown rank and column, in the notation of HoldingText.
 using HoldingTable = std::vector<std::vector<std::string>>;
 
 struct ExplainedRound {
@@ -30,29 +30,30 @@ struct ExplainedRound {
   HoldingTable after;
 };
 
-/// What distinguishes messages of a schedule.
+/// Which properties of messages vary in a schedule.
 struct RoundDetails {
   bool lanes = false;
   bool channels = false;
 };
 
-/// What an algorithm does, from the first message to the cost.
+/// An explained algorithm, from its messages to its cost.
 struct Explanation {
   Stage stage;
   ExplainRequest request;
   RoundDetails details;
-  std::vector<std::string> columns;      // of the tables: chunks; "..." for what is left out
-  std::vector<std::optional<int>> rows;  // ranks; none for what is left out
+  std::vector<std::string> columns;      // chunks, as heads of tables; "..." for omitted ones
+  std::vector<std::optional<int>> rows;  // ranks; none for omitted ones
   HoldingTable start;
-  std::vector<ExplainedRound> rounds;  // that are shown
+  std::vector<ExplainedRound> rounds;  // the shown ones
   std::int64_t total_rounds = 0;
-  std::vector<Round> events;       // of the rounds asked for, for programs
-  std::vector<std::string> notes;  // what is left out and why
+  std::vector<Round> events;       // of the requested rounds, machine-readable
+  std::vector<std::string> notes;  // what is omitted, with reasons
   std::string verdict;             // on the result
   ExplainedCost cost;
 };
 
-/// Plays the algorithm round by round and in the engine. Throws RequestError, ConfigError, Refusal.
+/// Executes the algorithm round by round and in the engine. Throws RequestError, ConfigError,
+/// Refusal.
 [[nodiscard]] Explanation explain(const ExplainRequest& request);
 
 }  // namespace lockstep::app

@@ -11,7 +11,8 @@
 
 namespace lockstep::app {
 
-/// What every rank holds while a schedule is played, in words. Of a barrier: whom it has heard of.
+/// Contents of every rank's buffers during a schedule, in words. For a barrier: the ranks known to
+/// have arrived.
 class ExplainBoard {
  public:
   ExplainBoard() = default;
@@ -24,7 +25,7 @@ class ExplainBoard {
   [[nodiscard]] virtual std::string cell(int rank, std::size_t column) const = 0;
 };
 
-/// `columns` for what holds chunks. The schedule must outlive the board.
+/// `columns`: for collectives with chunks. The schedule must outlive the board.
 [[nodiscard]] std::unique_ptr<ExplainBoard> make_board(const Schedule& schedule,
                                                        const Contract& contract,
                                                        std::vector<ChunkColumn> columns);

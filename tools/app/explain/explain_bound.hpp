@@ -7,10 +7,10 @@
 
 namespace lockstep::app {
 
-/// What no schedule can beat on the stage's cluster.
+/// The lower bound on the stage's cluster.
 [[nodiscard]] LowerBound bound_of(const Stage& stage, const CollectiveAlgorithm& algorithm);
 
-/// Its parts, each with what it comes from.
+/// The terms of a bound, each with its source.
 [[nodiscard]] std::vector<BoundTerm> terms_of(const LowerBound& bound,
                                               AuxiliaryRanks auxiliary_ranks);
 

@@ -12,22 +12,22 @@
 
 namespace lockstep::app {
 
-/// Chunks next to each other in one buffer that a schedule always treats alike: one column.
+/// Adjacent chunks of one buffer that a schedule always treats equally: one column.
 struct ChunkColumn {
   Buffer buffer = Buffer::data;
   std::int64_t first = 0;
   std::int64_t count = 1;
 
-  /// "c0-3" of the data, "o2" of the output, "s0" of the scratch.
+  /// "c0-3" of data, "o2" of output, "s0" of scratch.
   [[nodiscard]] std::string name() const;
 };
 
-/// Finds the columns that show all that a schedule does.
+/// Collects the chunks a schedule refers to and merges them into columns.
 class ChunkColumns {
  public:
   explicit ChunkColumns(const Contract& contract);
   void note(const Round& round);
-  /// All of the data, and what was ever named of the other buffers.
+  /// Columns for all of the data buffer and the used part of the others.
   [[nodiscard]] std::vector<ChunkColumn> columns() const;
 
  private:

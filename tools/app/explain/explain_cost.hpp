@@ -9,7 +9,7 @@
 
 namespace lockstep::app {
 
-/// One term of a closed form with the numbers put in.
+/// One term of a closed form with its numbers.
 struct CostTerm {
   std::string name;    // "latency"
   std::string symbol;  // "rounds * alpha"
@@ -18,27 +18,27 @@ struct CostTerm {
   Duration time;
 };
 
-/// Something that no schedule can beat.
+/// One term of the lower bound.
 struct BoundTerm {
   std::string name;  // "bandwidth"
   std::string from;  // "of the ports"
   Duration time;
 };
 
-/// What an algorithm costs at one size, and why.
+/// Cost of an algorithm at one size, with its terms.
 struct ExplainedCost {
-  std::vector<std::string> model;   // what alpha, beta and gamma are on this cluster
-  std::vector<CostTerm> terms;      // empty where the algorithm has no closed form
+  std::vector<std::string> model;   // values of alpha, beta and gamma on this cluster
+  std::vector<CostTerm> terms;      // empty if the algorithm has no closed form
   std::optional<Duration> formula;  // their sum
   bool near = false;                // the formula is an estimate
   std::optional<StageReplay> simulated;
-  std::optional<Duration> ports_only;   // where that is not the formula: with ports as only limits
-  std::vector<std::string> comparison;  // of the two, in words
-  std::vector<BoundTerm> bounds;        // empty where none is known
+  std::optional<Duration> ports_only;   // if not the formula: time with port limits only
+  std::vector<std::string> comparison;  // of both, in words
+  std::vector<BoundTerm> bounds;        // empty if unknown
   std::optional<TrafficCount> traffic;
 };
 
-/// `replayed`: time it in the engine too.
+/// `replayed`: also simulate it in the engine.
 [[nodiscard]] ExplainedCost explain_cost(const Stage& stage, const CollectiveAlgorithm& algorithm,
                                          bool replayed);
 

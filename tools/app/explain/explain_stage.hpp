@@ -11,7 +11,7 @@
 
 namespace lockstep::app {
 
-/// What is to be played, and where; everything checked that needs no cluster.
+/// An algorithm and a cluster; validated as far as possible without loading the cluster.
 struct StageRequest {
   ClusterRequest cluster;
   NetworkRequest network;
@@ -19,11 +19,11 @@ struct StageRequest {
   int root = 0;
   Bytes size;
   const ElementType* type = nullptr;
-  std::optional<int> ranks_per_node;  // in place of the cluster's, as far as the algorithm goes
-  std::vector<int> dimensions;        // likewise; empty: the cluster's
+  std::optional<int> ranks_per_node;  // overrides the cluster's, for the algorithm only
+  std::vector<int> dimensions;        // the same for a torus; empty: the cluster's
 };
 
-/// One algorithm on one cluster at one size, ready to be played.
+/// One algorithm on one cluster at one size, ready to be executed.
 struct Stage {
   std::shared_ptr<const CollectiveSetup> setup;
   AlgorithmInput input;
@@ -32,15 +32,15 @@ struct Stage {
   MessageLayout layout;
 };
 
-/// How long the engine takes for it, and where that time goes.
+/// Simulated time of a stage and its breakdown.
 struct StageReplay {
   Duration time;
   std::string busiest_link;
-  double busy = 0;  // share of the time that it would take the busiest link alone, 1 at most
+  double busy = 0;  // fraction of the time in which the busiest link is busy, at most 1
   std::uint64_t messages = 0;
 };
 
-/// Throws RequestError where the cluster and the algorithm do not fit, ConfigError.
+/// Throws RequestError if cluster and algorithm do not fit, ConfigError.
 [[nodiscard]] Stage make_stage(const StageRequest& request);
 /// Throws Refusal if the replay deadlocks.
 [[nodiscard]] StageReplay replay_stage(const Stage& stage, NetworkModel model);

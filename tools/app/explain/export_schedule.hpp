@@ -15,12 +15,12 @@ struct ExportRequest {
 
 struct ExportResult {
   Stage stage;
-  std::string text;                   // of the file
-  std::vector<std::string> warnings;  // what the form cannot express
+  std::string text;                   // contents of the file
+  std::vector<std::string> warnings;  // what the format cannot express
 };
 
-/// A schedule as a file of another program: the one that run_collective() replays. Throws
-/// RequestError, ConfigError, Refusal if the form cannot hold it.
+/// The schedule that run_collective() replays, in the file format of another program. Throws
+/// RequestError, ConfigError, and Refusal if the format cannot express it.
 [[nodiscard]] ExportResult export_schedule(const ExportRequest& request);
 
 }  // namespace lockstep::app

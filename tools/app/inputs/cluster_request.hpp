@@ -12,18 +12,18 @@
 
 namespace lockstep::app {
 
-/// A cluster with what computes in it.
+/// A cluster and its device.
 struct LoadedCluster {
   std::string name;
   std::string summary;
   Device device;
   Cluster cluster;
-  /// What set_links and failed have done, a line each, and how many routes between ranks that
-  /// concerns; to be shown with every result.
+  /// Effects of set_links and failed, one line each, with the number of rerouted pairs; shown with
+  /// every result.
   std::vector<std::string> link_changes;
 };
 
-/// A cluster by file or shipped name, its size, routes and changed links.
+/// A cluster by file or shipped name, with size, routes and modified links.
 struct ClusterRequest {
   std::string cluster{};  // file, or id of a shipped one
   std::optional<int> nodes{};
@@ -34,14 +34,14 @@ struct ClusterRequest {
   std::vector<std::string> failed{};
 
   [[nodiscard]] RoutePolicy policy() const;
-  /// Throws ConfigError for what the file or the size has wrong, RequestError for links that are
-  /// not there, Refusal where two ranks have no route left.
+  /// Throws ConfigError for an invalid file or size, RequestError for missing links, Refusal if two
+  /// ranks are disconnected.
   [[nodiscard]] LoadedCluster load(int extra_hosts = 0) const;
-  /// For messages and results: "star x 8", "dgx-h100, 4 nodes".
+  /// For errors and results: "star x 8", "dgx-h100, 4 nodes".
   [[nodiscard]] std::string path() const;
 };
 
-/// Links to change and links or vertices that have failed, as ClusterRequest has them.
+/// Modified links and failed links or vertices, as in ClusterRequest.
 struct LinkChangeRequest {
   std::vector<std::pair<std::string, std::string>> set_links{};
   std::vector<std::string> failed{};
@@ -49,14 +49,13 @@ struct LinkChangeRequest {
   [[nodiscard]] bool any() const { return !set_links.empty() || !failed.empty(); }
 };
 
-/// Changes the links of a cluster; returns what was done, a line each, and how many routes between
-/// ranks changed. Throws RequestError for links that are not there, Refusal where two ranks have no
-/// route left.
+/// Modifies the links of a cluster; returns the effects, one line each, with the number of rerouted
+/// pairs. Throws RequestError for missing links, Refusal if two ranks are disconnected.
 [[nodiscard]] std::vector<std::string> apply_link_changes(const LinkChangeRequest& wanted,
                                                           RoutePolicy policy, std::uint64_t seed,
                                                           Cluster& cluster);
 
-/// A shipped device by its id. Throws RequestError for `field` if there is none.
+/// A shipped device by id. Throws RequestError for `field` if there is none.
 [[nodiscard]] Device find_device(const std::string& field, const std::string& id);
 
 }  // namespace lockstep::app

@@ -5,12 +5,11 @@
 namespace lockstep::app {
 
 /// Folder of the shipped configs, the first of: use_config_folder(), $LOCKSTEP_CONFIGS (throws
-/// RequestError if that is no folder with configs), ../share/lockstep/configs next to the program's
-/// own folder, ./configs, the source tree that built this.
+/// RequestError if it contains no configs), ../share/lockstep/configs relative to the executable,
+/// ./configs, the source tree of the build.
 [[nodiscard]] std::string config_folder();
 
-/// From now on config_folder() is `path`; empty: searched for again. Not for use while a use case
-/// runs in another thread.
+/// Overrides config_folder(); empty: restores the search. Not thread-safe with running use cases.
 void use_config_folder(std::string path);
 
 }  // namespace lockstep::app

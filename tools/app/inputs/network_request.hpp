@@ -7,12 +7,12 @@
 
 namespace lockstep::app {
 
-/// How messages travel.
+/// Network model and protocol.
 struct NetworkRequest {
   std::string model = "fluid";  // fluid, alpha-beta, queue
   std::string protocol;         // id or file; empty: none
 
-  /// Throws RequestError for another model.
+  /// Throws RequestError for an unknown model.
   [[nodiscard]] NetworkModel parsed() const;
 };
 

@@ -4,8 +4,8 @@
 
 namespace lockstep::app {
 
-/// A name without a slash or ".json" is that of a shipped scenario, unless there is such a file.
-/// Errors: RequestError for a name that is neither.
+/// The file of a scenario: a name without a slash or ".json" is a shipped scenario unless such a
+/// file exists. Throws RequestError for an unknown name.
 [[nodiscard]] std::string scenario_file(const std::string& name);
 
 }  // namespace lockstep::app

@@ -9,18 +9,18 @@
 
 namespace lockstep::app {
 
-/// Which algorithm a trace's collectives get: of each collective the one that the option names,
-/// else its ring, else the first of the table.
+/// Algorithms for a trace's collectives: the one named by the option, else ring, else the first of
+/// the registry.
 class ReplayAlgorithms {
  public:
-  /// `list` is `--algorithm` as written, empty where it is not given. Throws RequestError for names
-  /// that no collective has, and for two of one collective.
+  /// `list`: value of `--algorithm`; may be empty. Throws RequestError for unknown names and for
+  /// two algorithms of one collective.
   ReplayAlgorithms(const CollectiveSetup& setup, const std::string& list);
 
-  /// Throws RequestError where so many ranks cannot have it.
+  /// Throws RequestError if the algorithm does not support this number of ranks.
   [[nodiscard]] SchedulePtr choose(Collective collective, std::span<const int> ranks,
                                    Bytes message);
-  /// What choose() was asked for, and what it chose.
+  /// Choices made so far.
   [[nodiscard]] const std::map<Collective, AlgorithmSpec>& chosen() const { return chosen_; }
 
  private:

@@ -11,23 +11,23 @@
 
 namespace lockstep::app {
 
-/// What somebody else's program did, in one of the forms that can be replayed.
+/// A trace of another program, in one of the supported formats.
 struct ReplayTrace {
   std::variant<GoalSchedule, ChakraTrace> form;
 
   [[nodiscard]] int ranks() const;
   /// "GOAL" or "Chakra".
   [[nodiscard]] std::string form_name() const;
-  /// What of the files is ignored.
+  /// What is ignored in the files.
   [[nodiscard]] std::vector<std::string> notes() const;
-  /// `members[r]` plays rank r; `choose` is asked for the schedules of collectives.
+  /// `members[r]` executes rank r; `choose` provides schedules of collectives.
   [[nodiscard]] Workload workload(std::span<const EndpointId> members,
                                   const ChooseSchedule& choose) const;
 };
 
-/// A folder, a file that ends in .et or .json, or a name that is no file is a set of Chakra traces;
-/// any other file is GOAL. Throws ConfigError for what the files have wrong, RequestError for files
-/// that another command takes.
+/// A folder, a file ending in .et or .json, or the name of no file is a set of Chakra traces; any
+/// other file is GOAL. Throws ConfigError for invalid files, RequestError for files of another
+/// command.
 [[nodiscard]] ReplayTrace load_trace(const std::string& path);
 
 }  // namespace lockstep::app

@@ -18,15 +18,15 @@ struct ReplayTraceRequest {
   std::string trace;
   ClusterRequest cluster;
   NetworkRequest network;
-  std::string algorithms;    // of collectives in the trace; empty: the usual ones
-  double compute_scale = 1;  // of every computation's duration
-  std::optional<int> slots;  // none: sends never wait
+  std::string algorithms;    // of collectives in the trace; empty: defaults
+  double compute_scale = 1;  // factor on computation times
+  std::optional<int> slots;  // none: sends never block
   Bytes most_memory = kMostMemory;
 };
 
 struct BusiestLink {
   std::string name;
-  double busy = 0;  // share of the time that it would take the link alone
+  double busy = 0;  // fraction of the time in which the link is busy
 };
 
 struct ReplayTraceResult {
@@ -35,12 +35,12 @@ struct ReplayTraceResult {
   std::vector<RankTotals> ranks;  // of the trace
   BusiestLink busiest;
   std::map<Collective, AlgorithmSpec> algorithms;  // of its collectives
-  std::vector<std::string> notes;                  // what of the files is ignored
+  std::vector<std::string> notes;                  // what is ignored in the files
   std::string fingerprint;
 };
 
-/// Replays a trace on a cluster. Throws ConfigError for faults of the files, RequestError if the
-/// cluster is too small or does not allow an algorithm, Refusal for a deadlock.
+/// Replays a trace on a cluster. Throws ConfigError for invalid files, RequestError if the cluster
+/// is too small or does not allow an algorithm, Refusal for a deadlock.
 [[nodiscard]] ReplayTraceResult replay_trace(const ReplayTraceRequest& request);
 
 }  // namespace lockstep::app

@@ -8,16 +8,16 @@
 
 namespace lockstep::app {
 
-/// What one rank did in a replay.
+/// Totals of one rank in a replay.
 struct RankTotals {
   TimePoint end;
-  std::int64_t operations = 0;  // of the trace: one a stream
+  std::int64_t operations = 0;  // of the trace, one per stream
   Duration computed;
   Bytes sent;
   Bytes received;
 };
 
-/// Totals of the end points 0 to ranks-1. Bytes of collectives are those of their schedules.
+/// Totals of endpoints 0 to ranks-1. Bytes of collectives are those of their schedules.
 [[nodiscard]] std::vector<RankTotals> totals_of(const Workload& workload,
                                                 const ReplayResult& result, int ranks);
 

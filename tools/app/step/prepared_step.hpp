@@ -15,19 +15,19 @@ namespace lockstep::app {
 /// A scenario ready to be simulated.
 struct PreparedTrainingStep {
   Scenario scenario;
-  std::string machine_links{};              // as TrainingStepResult has it
-  std::vector<std::string> link_changes{};  // likewise
+  std::string machine_links{};              // as in TrainingStepResult
+  std::vector<std::string> link_changes{};  // the same
   std::unique_ptr<CostModel> cost{};
   std::shared_ptr<const Program> program{};
-  RankMemory memory{};  // before the simulation
+  RankMemory memory{};  // estimated before the simulation
 };
 
-/// Reads the scenario, changes its cluster as the request says, and writes out its program. Throws
+/// Reads the scenario, modifies its cluster as requested and builds its program. Throws
 /// ConfigError, RequestError, Refusal.
 [[nodiscard]] PreparedTrainingStep prepare_step(const TrainingStepRequest& request);
 
-/// Throws DoesNotFit where a GPU has too little memory and neither the request nor the scenario
-/// ignores that.
+/// Throws DoesNotFit if a GPU has too little memory, unless the request or the scenario ignores
+/// memory.
 void check_memory(const TrainingStepRequest& request, const Scenario& scenario,
                   const RankMemory& memory);
 

@@ -7,9 +7,8 @@ namespace lockstep::app {
 
 struct RankSpeedRange;
 
-/// The speed of every rank that does not compute at the device's: `ranges`, later ones overriding
-/// earlier ones, then `single`. Throws RequestError if one is of a rank that a scenario of `ranks`
-/// ranks does not have.
+/// Relative speeds of ranks that differ from the device's: `ranges`, where later ones override
+/// earlier ones, then `single`. Throws RequestError for ranks outside the scenario's `ranks`.
 [[nodiscard]] std::map<int, double> rank_speeds(const std::vector<RankSpeedRange>& ranges,
                                                 const std::map<int, double>& single, int ranks);
 

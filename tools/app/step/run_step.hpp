@@ -19,67 +19,68 @@
 #include "tools/app/step/suggestions.hpp"
 #include "tools/app/trace_size.hpp"
 
-/// One training step of a scenario, from its file to its results.
+/// Simulates a training step of a scenario, from its file to the results.
 namespace lockstep::app {
 
-/// Ranks whose GPUs compute at another speed, 1 being the device's.
+/// Ranks with a relative GPU speed, 1 being the device's.
 struct RankSpeedRange {
   int first = 0;
-  std::optional<int> last{};  // included; none: up to the last rank
+  std::optional<int> last{};  // inclusive; none: the last rank
   double speed = 1;
 };
 
 struct TrainingStepRequest {
   std::string file;
   std::vector<std::string> overrides{};  // "parallel.tp=4"
-  SimulationOptions simulation{};        // its speeds override those of `speeds`
+  SimulationOptions simulation{};        // its speeds override `speeds`
   std::vector<RankSpeedRange> speeds{};  // later ones override earlier ones
   LinkChangeRequest links{};
   std::optional<Rate> nic{};    // speed of every NIC and fabric link
-  std::size_t suggestions = 0;  // changes of the layout to simulate, at most
+  std::size_t suggestions = 0;  // maximum number of layout changes to simulate
   bool ignore_memory = false;   // simulate even if a rank needs more memory than its GPU has
   std::string calibration{};    // file; empty: the shipped parameters
   std::string trace{};          // file to write; empty: none
   std::vector<int> trace_ranks{};
   std::optional<std::pair<TimePoint, TimePoint>> trace_window{};
   TraceDetail trace_detail = TraceDetail::kernel;
-  OnTraceSize on_trace_size{};  // before the trace is written
+  OnTraceSize on_trace_size{};  // called before the trace is written
   OnProgress on_progress{};
 };
 
-/// Parameter averaging at the end of one step of several.
+/// Parameter averaging after one of several steps.
 struct AveragingSteps {
   std::int64_t every = 1;
-  Duration with;     // the step that averages parameters
-  Duration without;  // every other
+  Duration with;     // time of a step that averages parameters
+  Duration without;  // time of any other step
 };
 
-/// The same step without the changes of GPU speeds, links and NICs, at the same fidelity.
+/// The step without modified GPU speeds, links and NICs, at the same fidelity.
 struct TrainingStepBaseline {
   Duration step;
 };
 
 struct TrainingStepResult {
   Scenario scenario;
-  SimulatedTrainingStep step;   // of parameter averaging: the one that averages
-  TrainingStepSummary summary;  // of parameter averaging: of the mean step, as all that is reported
+  SimulatedTrainingStep step;  // with parameter averaging, the one that averages
+  TrainingStepSummary
+      summary;  // with parameter averaging, the mean over a cycle, like all reported values
   Throughput throughput;
-  RankMemory memory;  // of the rank that needs the most, in the step that needs the most
+  RankMemory memory;  // of the rank with the highest need
   std::vector<LinkUse> links{};
-  std::vector<std::string> link_changes{};  // what was done to links, and how many routes changed
-  std::optional<TrainingStepBaseline> baseline{};  // where GPU speeds, links or NICs were changed
+  std::vector<std::string> link_changes{};         // effects on links and routes, in words
+  std::optional<TrainingStepBaseline> baseline{};  // if GPU speeds, links or NICs are modified
   std::vector<TrainingStepLimit> limits{};
   TrainingStepSuggestions suggestions{};
   ClusterFacts facts{};
-  std::string nccl{};  // version whose tuning was followed
+  std::string nccl{};  // version of the tuning used
   std::optional<Confidence> confidence{};
-  std::string machine_links{};  // with a machine: which of its links were taken, in words
-  std::optional<AveragingSteps> averaging{};  // where only one step of several averages
+  std::string machine_links{};  // with a machine calibration: which links were used, in words
+  std::optional<AveragingSteps> averaging{};  // with parameter averaging
 };
 
-/// Memory is checked before anything is simulated. Throws ConfigError for faults of the scenario,
-/// DoesNotFit if a GPU has too little memory (unless the request ignores it), Refusal for a
-/// deadlock, IoError if the trace cannot be written.
+/// Checks memory before simulating. Throws ConfigError for an invalid scenario, DoesNotFit if a GPU
+/// has too little memory (unless ignored), Refusal for a deadlock, IoError if the trace cannot be
+/// written.
 [[nodiscard]] TrainingStepResult run_step(const TrainingStepRequest& request);
 
 }  // namespace lockstep::app

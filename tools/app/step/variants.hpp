@@ -9,7 +9,8 @@
 
 namespace lockstep::app {
 
-/// A variant of a scenario: its step, by how much it does not fit, or why it cannot be simulated.
+/// Result of a variant of a scenario: its step, its memory shortfall, or why it cannot be
+/// simulated.
 struct VariantResult {
   std::string name;
   std::vector<std::string> overrides{};
@@ -18,7 +19,7 @@ struct VariantResult {
   std::string problem{};
 };
 
-/// Simulates the variants of a scenario under the request's own overrides, without suggestions and
+/// Simulates the variants of a scenario with the request's overrides, without suggestions and
 /// traces.
 [[nodiscard]] std::vector<VariantResult> run_variants(const TrainingStepRequest& request,
                                                       const Scenario& scenario);

@@ -9,7 +9,7 @@
 #include "topologies/analysis/analysis.hpp"
 #include "topologies/import/import.hpp"
 
-/// What can be said of a cluster without replaying anything on it.
+/// Properties of a cluster that need no replay.
 namespace lockstep::app {
 
 struct TopologySummary {
@@ -25,9 +25,9 @@ struct TopologySummary {
 
 struct RouteRequest {
   ClusterRequest cluster;
-  std::int64_t from = 0;  // rank, or a host behind the ranks
+  std::int64_t from = 0;  // rank; hosts follow the ranks
   std::int64_t to = 1;
-  std::string from_vertex{};  // "node0/gpu0": the rank at it, instead of `from`; empty: none
+  std::string from_vertex{};  // "node0/gpu0": overrides `from`; empty: none
   std::string to_vertex{};
 };
 
@@ -39,19 +39,19 @@ struct RouteResult {
   std::optional<Bottleneck> bottleneck;
 };
 
-/// Throws RequestError for an endpoint that the cluster does not have, Refusal without a route.
+/// Throws RequestError for a missing endpoint, Refusal without a route.
 [[nodiscard]] RouteResult find_route(const RouteRequest& request);
 
-/// The graph as "dot" or "graphml". Throws RequestError for another form.
+/// The graph as "dot" or "graphml". Throws RequestError for another format.
 [[nodiscard]] std::string export_topology(const ClusterRequest& request, const std::string& form);
 
 struct ImportRequest {
   std::string file;       // NCCL topology XML or the output of `nvidia-smi topo -m`
-  std::string device;     // id; empty: as the file specifies
-  ImportOptions options;  // `device` of these is filled in
+  std::string device;     // id; empty: from the file
+  ImportOptions options;  // except `device`
 };
 
-/// Reads the file and checks that the result is a cluster. Throws ConfigError, RequestError.
+/// Reads the file and validates the resulting cluster. Throws ConfigError, RequestError.
 [[nodiscard]] ImportedCluster import_cluster(const ImportRequest& request);
 
 }  // namespace lockstep::app

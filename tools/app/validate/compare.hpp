@@ -4,26 +4,26 @@
 #include "strategies/measure/validation/measured.hpp"
 #include "tools/app/validate/validate.hpp"
 
-/// One measured run or table and its simulation. What cannot be modelled comes back
-/// with its reason; nothing is thrown for it.
+/// Simulates one measured run or table. Does not throw for what cannot be modeled but returns it
+/// with the reason.
 namespace lockstep::app {
 
 [[nodiscard]] ValidateResult compare_run(const MeasuredRun& run, const ValidateRequest& request);
-/// Every point of a table is a row; its id is the table's with the point's behind a slash.
+/// One row per point of the table, with id TABLE/POINT.
 [[nodiscard]] ValidateResult compare_collective(const CollectiveTable& table,
                                                 const ValidateRequest& request);
 [[nodiscard]] ValidateResult compare_device(const DeviceTable& table,
                                             const ValidateRequest& request);
 
-/// What the kernels of a table cost: PyTorch's own where attention is not fused; otherwise of the
-/// implementation that the table names; casts to 8 bits are no part of a product that is timed
-/// alone. Throws ConfigError, RequestError where there are no such figures.
+/// The device model for a table's kernels: PyTorch's kernels for unfused attention, otherwise the
+/// implementation that the table names; without fp8 casts, since GEMMs are timed alone. Throws
+/// ConfigError, RequestError if there are no such parameters.
 [[nodiscard]] DeviceModel table_model(const DeviceTable& table, const Device& device,
                                       const Calibration& calibration);
-/// The points of a table by that model.
+/// Simulates the points of a table with that model.
 [[nodiscard]] ValidateResult compare_points(const DeviceTable& table, const DeviceModel& model);
 
-/// The problems of an error on one line, without its places.
+/// The problems of an error on one line, without positions.
 [[nodiscard]] std::string reason_of(const std::exception& error);
 
 }  // namespace lockstep::app

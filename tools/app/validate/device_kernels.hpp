@@ -5,17 +5,17 @@
 #include "sim/program/kernel.hpp"
 #include "strategies/measure/validation/measured.hpp"
 
-/// What a device does for one point of a table, as kernels of the cost model.
+/// The cost model's kernels for one point of a table.
 namespace lockstep::app {
 
-/// m * k by k * n: operands in the table's precision, the result in 16 bits at least.
+/// m * k by k * n: operands in the table's precision, the result in at least 16 bits.
 [[nodiscard]] Kernel gemm_kernel(const DevicePoint& point, Dtype math);
 
-/// Attention of a batch, forward or both ways; where scores are written out, each of its steps.
+/// Attention of a batch, forward or forward and backward; unfused attention as one kernel per step.
 [[nodiscard]] std::vector<Kernel> attention_kernels(const DeviceTable& table,
                                                     const DevicePoint& point, Dtype math);
 
-/// Reading and writing so many bytes in all.
+/// A kernel that reads and writes `moved` bytes in total.
 [[nodiscard]] Kernel copy_kernel(Bytes moved);
 
 }  // namespace lockstep::app

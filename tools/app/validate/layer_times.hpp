@@ -6,14 +6,14 @@
 
 namespace lockstep::app {
 
-/// What one layer takes forward and backward, for one microbatch.
+/// Forward and backward time of one layer and microbatch.
 struct LayerTimes {
   std::optional<Duration> forward{};
-  std::optional<Duration> backward{};  // what is recomputed included
+  std::optional<Duration> backward{};  // recomputation included
 };
 
-/// From the first operation of a layer's call to the end of its last on the first simulated rank;
-/// the median over the calls. Nothing where the program has no layers.
+/// From the start of a layer's call to its end on the first simulated rank; median over calls.
+/// Empty if the program has no layers.
 [[nodiscard]] LayerTimes layer_times(const TrainingStepTimeline& timeline);
 
 }  // namespace lockstep::app

@@ -7,8 +7,8 @@
 
 namespace lockstep::app {
 
-/// The errors of step times as a file that load_validated_runs() reads; of groups with many rows
-/// every so many-th, at most 80 of each.
+/// The errors of step times in the format of load_validated_runs(); groups with many rows are
+/// subsampled evenly to at most 80.
 [[nodiscard]] std::string residuals_text(const std::vector<Comparison>& rows);
 
 }  // namespace lockstep::app

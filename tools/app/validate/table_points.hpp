@@ -10,24 +10,24 @@
 
 namespace lockstep::app {
 
-/// A point of a collective's table, as it is simulated.
+/// A simulated point of a collective's table.
 struct TablePoint {
   CollectivePoint measured{};
   Bytes size{};
-  Duration time{};    // whole
-  Duration beside{};  // of it what is not on the links
-  /// What `beside` comes of; none where an algorithm was pinned that is not NCCL's.
+  Duration time{};    // total
+  Duration beside{};  // the part of it beyond the links
+  /// Source of `beside`; none for a pinned algorithm that is not NCCL's.
   std::optional<std::pair<NcclCostKey, NcclCostTerms>> cost{};
 };
 
-/// What a point took; of a stated limit, what its size would take at that.
+/// Measured time of a point; for a stated bandwidth limit, the time of its size at that bandwidth.
 [[nodiscard]] double measured_seconds(const CollectiveTable& table, const TablePoint& point);
-/// Bus bandwidth over size per time: 2(n-1)/n for all-reduce, (n-1)/n for the others that
-/// nccl-tests' doc/PERFORMANCE.md gives.
+/// Ratio of busbw to size per time: 2(n-1)/n for all-reduce, (n-1)/n for the others (nccl-tests,
+/// doc/PERFORMANCE.md).
 [[nodiscard]] double bus_factor(const CollectiveTable& table);
 
-/// Plays a table's points; `costs` override the shipped ones.
-/// Throws ConfigError, RequestError and Refusal where that cannot be done.
+/// Simulates a table's points; `costs` override the shipped ones. Throws ConfigError, RequestError
+/// or Refusal for points that cannot be simulated.
 [[nodiscard]] std::vector<TablePoint> table_points(const CollectiveTable& table,
                                                    const std::vector<NcclCost>& costs);
 

@@ -12,33 +12,33 @@
 
 namespace lockstep::app {
 
-/// What `lockstep validate` is asked.
+/// Input of `lockstep validate`.
 struct ValidateRequest {
   std::vector<std::filesystem::path> files{};
-  std::string group{};  // of training runs, or a table's id; empty: all
-  bool core = false;    // training runs of the short suite alone
+  std::string group{};  // of training runs, or id of a table; empty: all
+  bool core = false;    // only training runs of the short suite
   std::optional<ComparedQuantity> quantity{};
-  std::optional<std::size_t> limit{};    // the first so many runs and tables
-  std::string stack{};                   // for all runs, in the place of the rule's
-  std::string calibration{};             // file whose figures go first; empty: none
-  const Calibration* figures = nullptr;  // the same, not of a file
+  std::optional<std::size_t> limit{};    // only the first runs and tables
+  std::string stack{};                   // for all runs, overriding stack rules
+  std::string calibration{};             // file; empty: none
+  const Calibration* figures = nullptr;  // the same in memory
   OnProgress on_progress{};
 };
 
-/// Of the request.
+/// The calibration of a request.
 [[nodiscard]] Calibration calibration_of(const ValidateRequest& request);
 
-/// What came of it.
+/// Result of a validation.
 struct ValidateResult {
-  std::vector<Comparison> rows{};   // in the order of the files
-  std::vector<LeftOut> left_out{};  // likewise
+  std::vector<Comparison> rows{};   // in file order
+  std::vector<LeftOut> left_out{};  // the same
 };
 
-/// Simulates every run and every point of the tables, several at a time. Throws ConfigError for
-/// what the files have wrong, RequestError where nothing matches.
+/// Simulates every run and every point of the tables, in parallel. Throws ConfigError for invalid
+/// files, RequestError if nothing matches.
 [[nodiscard]] ValidateResult validate(const ValidateRequest& request);
 
-/// The same of rows that have been read.
+/// The same for rows already read.
 [[nodiscard]] ValidateResult validate(const ValidateRequest& request,
                                       const std::vector<Measured>& rows);
 

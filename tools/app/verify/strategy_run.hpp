@@ -11,7 +11,7 @@
 #include "strategies/verification/verification_report.hpp"
 #include "tools/app/progress.hpp"
 
-/// Verification of strategies: a scenario, and its variants, trained on real numbers.
+/// Verifies strategies: trains a scenario and its variants on real numbers.
 namespace lockstep {
 class Backend;
 }
@@ -20,14 +20,14 @@ namespace lockstep::app {
 
 struct VerifyStrategyRequest {
   std::string file;
-  std::vector<std::string> overrides{};  // "parallel.tp=4": these keys are not shrunk
+  std::vector<std::string> overrides{};  // keys that are not shrunk: "parallel.tp=4"
   int steps = 3;
   std::optional<std::uint64_t> seed{};  // none: the scenario's
-  int ranks = 32;                       // at most
+  int ranks = 32;                       // maximum
   bool shrinks = true;
   bool float32 = false;
   std::filesystem::path nccl_tuning{};  // file; empty: NCCL 2.30 of the configs
-  /// Who executes the strategy; null: the host executor. Must outlive the run.
+  /// Executes the strategy; null: the host executor. Must outlive the run.
   Backend* device = nullptr;
   int devices = 1;
   OnProgress on_progress{};
@@ -43,14 +43,14 @@ struct VerifiedLayout {
 };
 
 struct VerifyStrategyResult {
-  std::vector<VerifiedLayout> layouts{};  // the scenario, then its variants
+  std::vector<VerifiedLayout> layouts{};  // the scenario first, then its variants
   std::uint64_t seed = 1;
-  /// The first thing that is wrong; empty where all is right.
+  /// The first problem; empty if there is none.
   [[nodiscard]] std::string refusal() const;
 };
 
-/// Throws ConfigError for what the scenario has wrong, RequestError where it cannot be shrunk, or
-/// is too large to be executed as it is.
+/// Throws ConfigError for an invalid scenario, RequestError if it cannot be shrunk or is too large
+/// to execute unshrunk.
 [[nodiscard]] VerifyStrategyResult verify_scenario(const VerifyStrategyRequest& request);
 
 }  // namespace lockstep::app

@@ -15,7 +15,7 @@
 
 namespace lockstep::app {
 
-/// A schedule that somebody else wrote, and what it is to be held to.
+/// An imported schedule and its contract.
 struct ImportedSchedule {
   std::string file;
   MscclImport import;
@@ -27,19 +27,19 @@ struct VerifyCollectiveRequest {
   std::vector<ImportedSchedule> schedules;
   std::vector<int> ranks;  // for algorithms
   int ranks_per_node = 1;
-  std::vector<int> dimensions{};  // of a torus of as many ranks as they multiply to
+  std::vector<int> dimensions{};  // of a torus, which determine the number of ranks
   int root = 0;
   bool every_root = false;
-  std::optional<std::int64_t> count{};  // elements of the message; none: three a block, one missing
+  std::optional<std::int64_t> count{};  // elements of the message; none: three per block, less one
   std::optional<int> slots{};           // none: each schedule's own
   std::uint64_t seed = 1;
-  /// Who moves the numbers; null: the host executor. Must outlive the run.
+  /// Executes the transfers; null: the host executor. Must outlive the run.
   Backend* device = nullptr;
   DeviceNumbers numbers{};
   OnProgress on_progress{};
 };
 
-/// One schedule and what was found.
+/// One verified schedule.
 struct VerifiedSchedule {
   std::string name;
   Collective collective = Collective::all_reduce;
@@ -47,20 +47,20 @@ struct VerifiedSchedule {
   Contract contract;
   CollectiveVerdict verdict;
   ResourceVerdict resources;
-  std::string problem;  // the first; empty if it is right
+  std::string problem;  // the first; empty if correct
 };
 
 struct VerifyCollectiveResult {
   std::vector<VerifiedSchedule> schedules;
-  std::vector<std::string> left_out;  // what cannot be had or is too large, and why
+  std::vector<std::string> left_out;  // impossible or too large, with reasons
   std::string fingerprint;
 
-  /// The first fault; empty if all are right.
+  /// The first problem; empty if all are correct.
   [[nodiscard]] std::string refusal() const;
 };
 
-/// Verifies every algorithm for every number of ranks and every root. Throws RequestError if not
-/// one of them can be had.
+/// Verifies every algorithm for every number of ranks and every root. Throws RequestError if none
+/// is possible.
 [[nodiscard]] VerifyCollectiveResult verify_collective(const VerifyCollectiveRequest& request);
 
 }  // namespace lockstep::app

@@ -41,29 +41,28 @@ class CollectiveSetup {
   /// The same network without a protocol.
   [[nodiscard]] Network bare_network() const { return lowered(std::nullopt); }
 
-  /// All its ranks. It speaks of this setup, which must outlive it.
+  /// The communicator of all ranks. Refers to this setup, which must outlive it.
   [[nodiscard]] const PlacedCommunicator& communicator() const { return *communicator_; }
-  /// The same on another network of this cluster's, or of some of its ranks.
+  /// The same on another network of this cluster, or of some of its ranks.
   [[nodiscard]] PlacedCommunicator communicator_on(const Network& network) const {
     return {cluster(), network, switches_};
   }
   [[nodiscard]] PlacedCommunicator communicator_of(std::vector<EndpointId> ranks) const {
     return {cluster(), network_, switches_, std::move(ranks)};
   }
-  /// What an algorithm is given for all ranks of this cluster.
+  /// Input of an algorithm on all ranks of this cluster.
   [[nodiscard]] AlgorithmInput input(const AlgorithmArguments& arguments, int root,
                                      std::optional<Bytes> size) const {
     return communicator_->input(arguments, root, size);
   }
-  /// The end points of the ranks, then those of `count` auxiliary ranks. Empty where there are
-  /// fewer.
+  /// Endpoints of the ranks, then of `count` auxiliary ranks. Empty if there are fewer.
   [[nodiscard]] std::vector<EndpointId> members(AuxiliaryRanks auxiliary_ranks, int count) const {
     return communicator_->members(auxiliary_ranks, count);
   }
-  /// Why `count` auxiliary ranks cannot play along where links have failed: the first two end
-  /// points that have to talk and have no route left. Empty where all have.
+  /// Why `count` auxiliary ranks cannot take part after link failures: the first two endpoints that
+  /// must communicate and have no route. Empty if all have.
   [[nodiscard]] std::string unreachable(AuxiliaryRanks auxiliary_ranks, int count) const;
-  /// Links and end points in words, for busiest links and notes.
+  /// Names of links and endpoints, for busiest links and notes.
   [[nodiscard]] std::string link_name(LinkId link) const { return cluster().link_name(link); }
   /// "32 ranks on dgx-h100 (h100-sxm5-80gb), network fluid, routes auto".
   [[nodiscard]] std::string text() const;

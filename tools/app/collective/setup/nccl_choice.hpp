@@ -10,32 +10,32 @@
 
 namespace lockstep::app {
 
-/// Which NCCL, and what it may choose from.
+/// Version of NCCL, and restrictions of its choice.
 struct NcclRequest {
-  std::string version = "2.30";   // of configs/nccl
-  std::string algorithms;         // as NCCL_ALGO
-  std::string protocols;          // as NCCL_PROTO
-  std::string calibration{};      // file; empty: the shipped costs alone
-  std::vector<NcclCost> costs{};  // not of a file; go before all others
+  std::string version = "2.30";   // id in configs/nccl
+  std::string algorithms;         // syntax of NCCL_ALGO
+  std::string protocols;          // syntax of NCCL_PROTO
+  std::string calibration{};      // file; empty: only the shipped costs
+  std::vector<NcclCost> costs{};  // not from a file; override all others
 
-  /// Reads what they name, even if it is not going to be used. Throws RequestError, ConfigError.
+  /// Validates the names even if they are not used. Throws RequestError, ConfigError.
   void check() const;
 };
 
-/// What NCCL would do on a setup, size by size: its tuning model's pick, which is then replayed
-/// on the links after what it was measured to cost in addition. Thread-safe.
+/// NCCL's choice on a setup by size: the choice of its tuning model, which is then replayed on the
+/// links after its measured costs. Thread-safe.
 class NcclChooser {
  public:
-  /// Throws RequestError, ConfigError for what is wrong with the options.
+  /// Throws RequestError, ConfigError for invalid options.
   NcclChooser(const CollectiveSetup& setup, const NcclRequest& options);
   NcclChooser(const NcclChooser&) = delete;
   NcclChooser& operator=(const NcclChooser&) = delete;
 
-  /// Throws RequestError where NCCL has no way to do it.
+  /// Throws RequestError if NCCL cannot execute the collective.
   [[nodiscard]] NcclPick pick(Collective collective, Bytes size) const;
   /// The setup's ranks as NCCL sees them.
   [[nodiscard]] const NcclCommunicator& communicator() const { return *communicator_; }
-  /// The network that picks are replayed on.
+  /// The network for replaying choices.
   [[nodiscard]] const std::shared_ptr<const Network>& network() const { return fused_; }
 
  private:

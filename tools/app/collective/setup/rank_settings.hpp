@@ -8,20 +8,20 @@
 
 namespace lockstep::app {
 
-/// What one rank has of its own; what is absent is as on every rank. Keys are those of device
+/// Individual parameters of one rank; absent ones are as on every rank. Keys are those of device
 /// files.
 struct RankSetting {
   int rank = 0;
-  std::optional<Duration> start;             // when it begins
-  std::optional<Duration> message_overhead;  // of the sender, per message
+  std::optional<Duration> start;             // start time
+  std::optional<Duration> message_overhead;  // occupies the sender, per message
   std::optional<Rate> reduce_rate;
 };
 
-/// Throws RequestError where one names a rank that `ranks` do not have.
+/// Throws RequestError for settings of a missing rank.
 void check_ranks(const std::vector<RankSetting>& settings, int ranks);
-/// Makes those end points what the settings say; rank r is end point r.
+/// Applies the settings to the network; rank r is endpoint r.
 void apply(const std::vector<RankSetting>& settings, Network& network);
-/// The same for when they begin; `starts` may be empty, which is all at once.
+/// Applies the settings to start times; empty `starts`: all start together.
 void apply(const std::vector<RankSetting>& settings, std::size_t members,
            std::vector<TimePoint>& starts);
 

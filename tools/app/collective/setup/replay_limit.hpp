@@ -8,22 +8,22 @@
 
 namespace lockstep::app {
 
-/// Memory that a replay may take where nothing else is said.
+/// Default memory limit of a replay.
 inline constexpr Bytes kMostMemory = 8_GiB;
 
-/// Throws RequestError where a replay would take more than `most`, before it takes any: the text
-/// says how much, of what, and what to do.
+/// Throws RequestError, before allocating, for a replay that would need more than `most`. The error
+/// gives its size, its cause and a remedy.
 void refuse_large_replay(const Network& network, const Workload& workload, NetworkModel model,
                          const FoldOptions& options, Bytes most);
 
-/// What streams of operations are replayed for: "jobs.json on 512 ranks", `lockstep replay`.
+/// Names of a replay of streams, for errors: "jobs.json on 512 ranks", `lockstep replay`.
 struct StreamsToReplay {
   std::string name;
   std::size_t ranks = 0;
   std::string_view command;
 };
 
-/// The same of a replay of streams, one by one.
+/// The same for a replay of individual streams.
 void refuse_large_streams(const Network& network, const Workload& workload,
                           const StreamsToReplay& what, Bytes most);
 

@@ -7,10 +7,10 @@
 
 namespace lockstep::app {
 
-/// The root of a request, 0 if not given. Throws RequestError if it is given and none of the
-/// collectives has a root.
+/// The root of a request; 0 by default. Throws RequestError if it is given and no collective has a
+/// root.
 [[nodiscard]] int root_of(std::optional<int> given, std::span<const Collective> collectives);
-/// The same of a single one.
+/// The same for one collective.
 [[nodiscard]] int root_of(std::optional<int> given, Collective collective);
 
 }  // namespace lockstep::app

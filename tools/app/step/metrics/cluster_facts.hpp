@@ -6,19 +6,20 @@
 
 namespace lockstep::app {
 
-/// The size of a cluster, and what connects its nodes.
+/// Size of a cluster, and bandwidths between its nodes.
 struct ClusterFacts {
   int nodes = 1;
   int gpus_per_node = 1;
   int nics_per_node = 0;             // of the first node
-  std::optional<Rate> nic{};         // nominal, of the first NIC, in one direction
-  std::optional<Rate> nic_usable{};  // what it carries
-  std::optional<Rate> nic_pcie{};    // what its link to the node carries
-  std::optional<Rate> gpu_pcie{};    // what a GPU's PCIe link carries
+  std::optional<Rate> nic{};         // nominal, of the first NIC, per direction
+  std::optional<Rate> nic_usable{};  // after efficiency
+  std::optional<Rate> nic_pcie{};    // bandwidth of its link to the node
+  std::optional<Rate> gpu_pcie{};    // bandwidth of a GPU's PCIe link
 
-  /// What the PCIe links of a NIC and of the GPUs that share it let through; none without both.
+  /// Bandwidth limit of the PCIe links of a NIC and the GPUs that share it; none if either is
+  /// unknown.
   [[nodiscard]] std::optional<Rate> reachable() const;
-  /// Whether a NIC is faster than that.
+  /// Whether a NIC exceeds that limit.
   [[nodiscard]] bool nic_exceeds_pcie() const;
 };
 

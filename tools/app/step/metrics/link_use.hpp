@@ -8,18 +8,18 @@
 
 namespace lockstep::app {
 
-/// What links between the same kinds of vertices carried in a step, each of them.
+/// Traffic per link of a group of similar links in a step.
 struct LinkUse {
-  std::string link;       // "node0/gpu3 -> node0/nvswitch0", the first of them
+  std::string link;       // the first of the group: "node0/gpu3 -> node0/nvswitch0"
   std::string kind{};     // "gpu -> nvswitch"
-  std::size_t count = 1;  // of equal bandwidth and of the same utilization, in half percents
-  Bytes bytes;            // of the busiest
+  std::size_t count = 1;  // links of equal bandwidth and utilization (within half a percent)
+  Bytes bytes;            // of the busiest one
   Rate carries = Rate::bytes_per_second(1);
-  double busy = 0;  // share of the step for which it carries all that it can, were it alone
+  double busy = 0;  // fraction of the step in which it is busy at full bandwidth
 };
 
-/// The busiest links of a step, in at most `most` groups; of equally busy ones those with the
-/// lowest ids. Idle links are omitted. `carried`: by link.
+/// The busiest links of a step in at most `most` groups, the lowest ids first on ties. Idle links
+/// are omitted. `carried`: bytes by link.
 [[nodiscard]] std::vector<LinkUse> busiest_links(const std::vector<Bytes>& carried, Duration step,
                                                  const Cluster& cluster, std::size_t most);
 

@@ -8,11 +8,11 @@
 
 namespace lockstep::app {
 
-/// A class of ranks of a folded step, to be shown.
+/// An equivalence class of a folded step, for display.
 struct ShownClass {
   RankEquivalenceClass of;
   std::string role;                         // "stage 0"
-  std::vector<std::pair<int, int>> ranges;  // of ranks, both ends included
+  std::vector<std::pair<int, int>> ranges;  // of ranks, inclusive
 };
 
 /// The largest first, then by their first ranks.

@@ -7,11 +7,11 @@
 
 namespace lockstep::app {
 
-/// From configs/validation/residuals.json; none without such a file, and none where the scenario
-/// fixes the rate of computation itself. Throws ConfigError.
+/// Confidence from configs/validation/residuals.json; none without the file or if the scenario
+/// fixes the rate of computation. Throws ConfigError.
 [[nodiscard]] std::optional<Confidence> run_confidence(const Scenario& scenario, Duration step);
 
-/// Margin of simulated peak memory by the same file, as RankMemory::margin; 0 without it. Throws
+/// Margin of simulated peak memory from the same file, as RankMemory::margin; 0 without it. Throws
 /// ConfigError.
 [[nodiscard]] double peak_memory_margin();
 

@@ -9,13 +9,13 @@
 
 namespace lockstep::app {
 
-/// A collective of a rank that its computation waits for, between passes.
+/// A collective between passes on which a rank's computation waits.
 struct ExposedCommunication {
   std::string group;
   Interval interval;
 };
 
-/// What a pipeline stage does over the step, on the rank of it that computes longest.
+/// Passes of a pipeline stage over the step, on its rank with the most computation.
 struct StagePasses {
   std::string stage;     // "stage 3"
   std::size_t rank = 0;  // of the mesh
@@ -23,7 +23,7 @@ struct StagePasses {
   std::vector<ExposedCommunication> exposed;
 };
 
-/// The stages of a summary of the timeline, in their order.
+/// The stages of a timeline's summary, in order.
 [[nodiscard]] std::vector<StagePasses> stage_passes(const TrainingStepTimeline& timeline,
                                                     const TrainingStepSummary& summary);
 
