@@ -6,30 +6,30 @@
 
 namespace lockstep {
 
-/// Who has to act on an error.
+/// Category of an error, which determines the exit code.
 enum class ErrorCode : std::uint8_t {
-  invalid_input,    // a file or a request cannot be used as it is
-  negative_result,  // a correct answer that is no: does not fit, deadlock, wrong numbers, no device
+  invalid_input,    // a file or request is invalid
+  negative_result,  // a valid negative result: does not fit, deadlock, wrong numbers, no device
   io,               // writing failed
   internal,         // a bug in Lockstep
 };
 
-/// Base of everything that Lockstep throws. Thrown through its subclasses.
+/// Base of all exceptions of Lockstep. Thrown through its subclasses.
 class Error : public std::runtime_error {
  public:
   /// what() is "PLACE: MESSAGE", or MESSAGE alone without a place.
   Error(ErrorCode code, const std::string& message, std::string place = {}, std::string hint = {});
 
   [[nodiscard]] ErrorCode code() const { return code_; }
-  /// The fault, without the place.
+  /// The problem, without its place.
   [[nodiscard]] const std::string& message() const { return message_; }
-  /// Where it is: a file with line and column, a field of a request, a parameter; may be empty.
+  /// File with line and column, field of a request, or parameter; may be empty.
   [[nodiscard]] const std::string& place() const { return place_; }
   /// How to fix it; may be empty. Not part of what().
   [[nodiscard]] const std::string& hint() const { return hint_; }
 
  protected:
-  /// With a what() of its own.
+  /// For errors with their own what().
   struct Text {
     std::string text;
   };
@@ -42,7 +42,7 @@ class Error : public std::runtime_error {
   std::string hint_;
 };
 
-/// A number that does not fit its type, such as a time beyond 106 days or a rate of zero.
+/// A value outside the range of its type, such as a time above 106 days or a rate of zero.
 class OutOfRange : public Error {
  public:
   explicit OutOfRange(const std::string& message) : Error{ErrorCode::negative_result, message} {}

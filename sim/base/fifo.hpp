@@ -6,14 +6,14 @@
 
 namespace lockstep {
 
-/// First in, first out, for queues that are mostly empty and many: an empty one owns no memory of
-/// its own until its first use (a std::deque takes 600 bytes from the start).
+/// FIFO queue for many mostly empty instances: allocates on first use (an empty std::deque takes
+/// 600 bytes).
 template <typename T>
 class Fifo {
  public:
   [[nodiscard]] bool empty() const { return head_ == items_.size(); }
   [[nodiscard]] std::size_t size() const { return items_.size() - head_; }
-  /// Counted from the oldest.
+  /// Index 0 is the oldest.
   [[nodiscard]] T& operator[](std::size_t index) { return items_[head_ + index]; }
   [[nodiscard]] const T& operator[](std::size_t index) const { return items_[head_ + index]; }
 

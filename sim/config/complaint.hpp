@@ -8,10 +8,10 @@
 
 #include "sim/config/json.hpp"
 
-/// The sentences with which the reader refuses a value.
+/// Error messages of the reader for invalid values.
 namespace lockstep {
 
-/// A kind of quantity, in the words that a message needs.
+/// Wording of messages about one kind of quantity.
 struct QuantityWords {
   std::string_view expected;  // `a rate such as "50 GB/s"`
   bool zero_allowed;
@@ -24,20 +24,20 @@ struct QuantityWords {
 [[nodiscard]] const QuantityWords& positive_bytes_words();
 [[nodiscard]] const QuantityWords& flop_rate_words();
 
-/// A value as a message shows it: `the number 50`, `"text"`, `an array`, `true`, `null`.
+/// A value as shown in messages: `the number 50`, `"text"`, `an array`, `true`, `null`.
 [[nodiscard]] std::string shown(const JsonValue& value);
 
 /// `expected a rate such as "50 GB/s", got the number 50`.
 [[nodiscard]] std::string expected_but_got(std::string_view expected, const JsonValue& got);
 
-/// Why this value is no such quantity; the unit that is missing or wrong, where that is the fault.
+/// Why a value is not such a quantity; names a missing or wrong unit.
 [[nodiscard]] std::string complain_of_quantity(const QuantityWords& words, const JsonValue& got);
 
-/// `no all-reduce named "rng"; did you mean "ring"?`, or the names that there are.
+/// `no all-reduce named "rng"; did you mean "ring"?`, or the valid names.
 [[nodiscard]] std::string complain_of_name(std::string_view noun, std::string_view name,
                                            const std::vector<std::string_view>& names);
 
-/// `unknown key "latncy"; did you mean "latency"?`, or the keys that are allowed.
+/// `unknown key "latncy"; did you mean "latency"?`, or the allowed keys.
 [[nodiscard]] std::string complain_of_key(std::string_view key,
                                           const std::vector<std::string_view>& allowed);
 

@@ -8,11 +8,11 @@
 
 #include "sim/base/error.hpp"
 
-/// What is wrong with a file that a user wrote, reported all at once with its place.
+/// Problems of a user's file, collected with their positions.
 namespace lockstep {
 
-/// A place in a text. Lines and columns count from 1; a column counts code points, not bytes, from
-/// the line's start (a byte order mark counts nothing). Line 0: the file as a whole.
+/// A position in a text. Lines and columns are 1-based; columns count code points, excluding a byte
+/// order mark. Line 0: the file as a whole.
 struct Position {
   std::uint32_t line = 0;
   std::uint32_t column = 0;
@@ -28,15 +28,15 @@ struct Problem {
 /// `text` in double quotes on one line: control characters escaped, long texts cut with "...".
 [[nodiscard]] std::string in_quotes(std::string_view text);
 
-/// Every problem of a config. The text is
+/// All problems of a config file. The text is
 ///   configs/dgx.json:14:20: error: /algorithm: no all-reduce named "rng"; did you mean "ring"?
 ///   1 error; nothing was run
-/// with at most kMostPrinted problems printed.
+/// with at most kMostPrinted problems.
 class ConfigError : public Error {
  public:
   static constexpr std::size_t kMostPrinted = 50;
 
-  /// `total` counts the problems that were not kept as well.
+  /// `total`: including problems that were not kept.
   ConfigError(std::vector<Problem> problems, std::size_t total);
   explicit ConfigError(Problem problem);
   [[nodiscard]] const std::vector<Problem>& problems() const { return problems_; }
@@ -47,17 +47,17 @@ class ConfigError : public Error {
   std::size_t total_;
 };
 
-/// Collects the problems of one file (and of the files it names) while reading goes on.
+/// Collects the problems of one file (and of files it names) while reading continues.
 class Problems {
  public:
-  /// More than this are counted but not kept: a hostile file must not fill the memory.
+  /// Further problems are only counted, to bound memory on hostile files.
   static constexpr std::size_t kMostKept = 10'000;
 
   explicit Problems(std::string file) : file_{std::move(file)} {}
   void note(Position at, std::string pointer, std::string message);
-  /// Takes over what another file's reading threw.
+  /// Adds the problems of another file.
   void add(const ConfigError& other);
-  /// Whether the next problem is kept, so that its message is worth composing.
+  /// Whether the next problem will be kept, so that composing its message is worthwhile.
   [[nodiscard]] bool keeps_more() const { return problems_.size() < kMostKept; }
   [[nodiscard]] bool any() const { return total_ != 0; }
   [[nodiscard]] const std::string& file() const { return file_; }

@@ -14,9 +14,9 @@
 #include "sim/config/json.hpp"
 #include "sim/config/pointer.hpp"
 
-/// Strict reading: exact types, units required, unknown keys refused. A verb that finds something
-/// wrong notes a problem and returns a harmless value (the smallest allowed), so that reading goes
-/// on and every problem of a file is reported at once:
+/// Strict reading: exact types, units required, unknown keys refused. A verb that finds a problem
+/// reports it and returns a valid value (the smallest allowed), so that all problems of a file are
+/// reported together:
 ///
 ///   Cable cable = read_config(path, [](ObjectReader& in) {
 ///     return Cable{in.rate("bandwidth"),                  // required
@@ -27,8 +27,8 @@ namespace lockstep {
 
 class ObjectReader;
 
-/// One value of a document with its place. A reader of a missing value (its key was required, and
-/// that has been noted) is silent: every verb returns its harmless value.
+/// One value of a document with its position. A reader of a missing required value, which has been
+/// reported, is silent: every verb returns its smallest allowed value.
 class ValueReader {
  public:
   /// `value` nullptr: missing. The value and `problems` must outlive the reader.
@@ -47,20 +47,20 @@ class ValueReader {
   [[nodiscard]] bool boolean() const;
   /// Not empty.
   [[nodiscard]] std::string string() const;
-  /// One of `names`; `noun` says what they name: no {noun} named "rng"; did you mean "ring"?
+  /// One of `names`; `noun` is used in the error: no {noun} named "rng"; did you mean "ring"?
   [[nodiscard]] std::string one_of(std::string_view noun,
                                    const std::vector<std::string_view>& names) const;
-  /// The same, but nothing (instead of the first of `names`) where that has been refused.
+  /// The same, but empty (instead of the first of `names`) if invalid.
   [[nodiscard]] std::optional<std::string> known_name(
       std::string_view noun, const std::vector<std::string_view>& names) const;
 
-  /// Calls `read(ObjectReader&)` and returns what it returns; then refuses the keys that it did
-  /// not ask for. Where this is no object, `read` is called anyway, on a silent reader.
+  /// Returns `read(ObjectReader&)`; then reports keys that it did not read. If this is no object,
+  /// `read` is called with a silent reader.
   template <class Read>
   auto object(Read&& read) const;
 
   /// Calls `each(ValueReader)` for every element, in order. The number of elements must be within
-  /// min_size..max_size; of too many none is read.
+  /// min_size..max_size; if there are more, none is read.
   template <class Each>
   void array(Each&& each, std::size_t min_size = 0, std::size_t max_size = SIZE_MAX) const {
     const JsonArray* elements = elements_of(min_size, max_size);
@@ -70,15 +70,15 @@ class ValueReader {
     }
   }
 
-  /// Notes a problem of the caller's own at this value; nothing where the value is missing.
+  /// Reports a problem at this value; no effect if the value is missing.
   void note(std::string message) const;
-  /// Notes `expected {expected}, got ...` with the value.
+  /// Reports `expected {expected}, got ...` with the value.
   void refuse(std::string_view expected) const;
 
   [[nodiscard]] bool is_object() const { return has<JsonObject>(); }
   [[nodiscard]] bool is_array() const { return has<JsonArray>(); }
   [[nodiscard]] bool is_string() const { return has<std::string>(); }
-  /// nullptr where it is missing.
+  /// nullptr if missing.
   [[nodiscard]] const JsonValue* value() const { return value_; }
   [[nodiscard]] const std::string& pointer() const { return pointer_; }
   [[nodiscard]] Problems& problems() const { return *problems_; }
@@ -98,17 +98,17 @@ class ValueReader {
   Problems* problems_;
 };
 
-/// The members of one object, by key. Each verb has three forms: `rate(key)` requires the key,
-/// `rate(key, fallback)` takes the fallback where it is absent, `optional_rate(key)` returns
-/// nothing where it is absent. null counts as a value of the wrong type, not as absent.
+/// The members of one object by key. Each verb has three forms: `rate(key)` requires the key,
+/// `rate(key, fallback)` has a default, `optional_rate(key)` returns empty if it is absent. null is
+/// a value of the wrong type, not absence.
 class ObjectReader {
  public:
   ObjectReader(const JsonObject* members, ValueReader self)
       : members_{members}, self_{std::move(self)} {}
 
-  /// The value of a key; its absence is noted (on the object) and gives a silent reader.
+  /// The value of a required key; if absent, reports it at the object and returns a silent reader.
   [[nodiscard]] ValueReader required(std::string_view key);
-  /// The value of a key that may be absent.
+  /// The value of an optional key.
   [[nodiscard]] std::optional<ValueReader> optional(std::string_view key);
   /// Allows a key without reading it.
   void ignore(std::string_view key) { (void)optional(key); }
@@ -177,8 +177,8 @@ class ObjectReader {
   std::optional<std::string> optional_one_of(std::string_view key, std::string_view noun,
                                              const std::vector<std::string_view>& names);
 
-  /// The required name that decides which other keys belong here. Where it is missing or refused,
-  /// nothing; the other keys are then left alone, since nobody knows which are right.
+  /// A required name that determines which other keys are allowed. Empty if missing or invalid;
+  /// other keys are then not checked.
   [[nodiscard]] std::optional<std::string> kind(std::string_view key, std::string_view noun,
                                                 const std::vector<std::string_view>& names);
 
@@ -186,8 +186,8 @@ class ObjectReader {
   auto object(std::string_view key, Read&& read) {
     return required(key).object(std::forward<Read>(read));
   }
-  /// std::optional of what `read` returns, which must not be void; `read` is not called where the
-  /// key is absent.
+  /// std::optional of the result of `read`, which must not be void; `read` is not called if the key
+  /// is absent.
   template <class Read>
   auto optional_object(std::string_view key, Read&& read) {
     using Result = decltype(required(key).object(std::forward<Read>(read)));
@@ -200,7 +200,7 @@ class ObjectReader {
              std::size_t max_size = SIZE_MAX) {
     required(key).array(std::forward<Each>(each), min_size, max_size);
   }
-  /// An absent array is an empty one.
+  /// An absent array is empty.
   template <class Each>
   void optional_array(std::string_view key, Each&& each, std::size_t min_size = 0,
                       std::size_t max_size = SIZE_MAX) {
@@ -209,20 +209,19 @@ class ObjectReader {
     }
   }
 
-  /// Notes a problem of the caller's own at the value of `key`, or at the object where that is
-  /// absent.
+  /// Reports a problem at the value of `key`, or at the object if it is absent.
   void note(std::string_view key, std::string message);
-  /// At the object itself.
+  /// Reports a problem at the object.
   void note(std::string message) {
     if (members_ != nullptr) self_.note(std::move(message));
   }
 
-  /// All members in order, for objects whose keys are the user's own; allows every key.
+  /// All members in order, for objects with user-defined keys; allows every key.
   [[nodiscard]] std::vector<std::pair<std::string, ValueReader>> all();
 
   /// The object as a value.
   [[nodiscard]] const ValueReader& self() const { return self_; }
-  /// Notes every key that nobody has asked for; ValueReader::object calls it.
+  /// Reports every key that was not read; called by ValueReader::object.
   void refuse_unknown_keys() const;
 
  private:
@@ -247,8 +246,8 @@ auto ValueReader::object(Read&& read) const {
   }
 }
 
-/// Hands the document's top-level object to `read(ObjectReader&)` and returns what it returns.
-/// The key "$schema" is allowed there. Throws ConfigError with every problem noted.
+/// Returns `read(ObjectReader&)` of the document's top-level object, where the key "$schema" is
+/// allowed. Throws ConfigError with every reported problem.
 template <class Read>
 auto read_document(const JsonDocument& document, Read&& read) {
   Problems problems{document.file};

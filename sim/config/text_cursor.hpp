@@ -7,20 +7,19 @@
 
 namespace lockstep {
 
-/// Walks forward through a text and knows the line and column it has reached; each byte is looked
-/// at once, so that a file of one huge line costs no more than another.
+/// Tracks line and column while advancing through a text, in linear time also for very long lines.
 class TextCursor {
  public:
-  /// Starts behind a byte order mark, if there is one.
+  /// Skips a byte order mark.
   explicit TextCursor(std::string_view text) : text_{text} {
     if (text.substr(0, 3) == "\xEF\xBB\xBF") offset_ = 3;
   }
 
-  /// Goes to that byte; stays where it is beyond it already.
+  /// Advances to a byte offset; no effect if it has been passed.
   void advance_to(std::size_t offset) {
     while (offset_ < offset && offset_ < text_.size()) step();
   }
-  /// Passes over what stands between two JSON tokens.
+  /// Skips what is allowed between JSON tokens.
   void skip_between_tokens() {
     while (offset_ < text_.size() && kBetween.find(text_[offset_]) != kBetween.npos) step();
   }

@@ -5,10 +5,10 @@
 
 namespace lockstep {
 
-/// Seconds that the multiprocessors need for fused attention, launch and memory apart. Each takes
-/// one block of queries of one head at a time and goes over its keys; what a block costs besides
-/// makes short sequences slower. Under a causal mask blocks differ in length: the device is busy
-/// evenly, but never shorter than its longest block.
+/// Seconds of fused attention on the multiprocessors, without launch and memory. Each processes one
+/// block of queries of one head at a time over all its keys; a constant cost per block slows short
+/// sequences. Under a causal mask blocks differ in length: multiprocessors are balanced, but the
+/// time is at least that of the longest block.
 [[nodiscard]] double attention_seconds(const Kernel& kernel, const AttentionFigures& figures,
                                        FlopRate peak, std::int64_t multiprocessors);
 

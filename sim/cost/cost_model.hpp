@@ -7,21 +7,21 @@
 
 namespace lockstep {
 
-/// How long kernels take on one device. Implementations: roofline.hpp, and rates that a measured
-/// machine was calibrated with.
+/// Kernel times on one device. Implementations: roofline.hpp, and the rates of a measured machine.
 class CostModel {
  public:
   virtual ~CostModel() = default;
-  /// Alone on the device, from its launch to its end; zero for communication and slices.
+  /// Time of a kernel without concurrent work, from launch to end; zero for communication and
+  /// slices.
   [[nodiscard]] virtual Duration time(const Kernel& kernel) const = 0;
-  /// What the host spends to issue it, communication included. A host issues in order and runs
-  /// ahead of its device, so small kernels come no faster than this, one after the other.
+  /// Host time to launch a kernel or communication. Hosts launch in order and run ahead of the
+  /// device, so this limits the rate of small kernels.
   [[nodiscard]] virtual Duration host_time(const Kernel& /*kernel*/) const { return {}; }
-  /// Whether the host issues nothing more until a send or receive that nothing hides is done.
+  /// Whether the host is blocked during sends and receives that are not overlapped.
   [[nodiscard]] virtual bool host_waits_for_messages() const { return false; }
-  /// Bytes per second that the device's links to its peers carry in one direction; none: unknown.
+  /// Total bandwidth of the device's links to its peers, per direction; none: unknown.
   [[nodiscard]] virtual std::optional<Rate> peer_rate() const { return std::nullopt; }
-  /// By how much computation takes longer while the device communicates; at least 1.
+  /// Factor on computation while the device communicates; at least 1.
   [[nodiscard]] virtual double slowdown_while_communicating() const = 0;
 };
 

@@ -5,10 +5,9 @@
 
 namespace lockstep {
 
-/// Times from shapes. Products and attention take the longer of what the multiprocessors need
-/// (gemm_time.hpp, attention_time.hpp) and what moving their tensors takes; everything else
-/// moves its tensors at the efficiency of its class; each kernel is launched first. No kernel is
-/// faster than the device's peak or its memory.
+/// Kernel times from shapes. GEMMs and attention take the maximum of compute time (gemm_time.hpp,
+/// attention_time.hpp) and memory time; all other kernels are memory-bound at the efficiency of
+/// their class; a launch precedes each. No kernel exceeds the peak FLOP rate or memory bandwidth.
 class Roofline final : public CostModel {
  public:
   explicit Roofline(DeviceModel model);
@@ -27,15 +26,15 @@ class Roofline final : public CostModel {
   [[nodiscard]] double seconds(const Kernel& kernel) const;
   [[nodiscard]] double issuing(const Kernel& kernel) const;
   [[nodiscard]] double gemm(const Kernel& kernel) const;
-  /// Kernels in addition to a GEMM, on that many bytes or numbers.
+  /// Seconds of additional kernels of a GEMM, on that many bytes or elements.
   [[nodiscard]] double beside(const KindFigures& figures, double amount) const;
-  /// Operands to 8 bits, for a GEMM or once for several.
+  /// Seconds of fp8 casts of operands, for one GEMM or reused by several.
   [[nodiscard]] double casting(const Kernel& kernel) const;
   [[nodiscard]] double convolution(const Kernel& kernel) const;
   [[nodiscard]] double attention(const Kernel& kernel) const;
   [[nodiscard]] double unfused_attention(const Kernel& kernel) const;
   [[nodiscard]] double moving(const Kernel& kernel) const;
-  /// Seconds for that many bytes at the efficiency of a class.
+  /// Seconds to move bytes at the efficiency of a class.
   [[nodiscard]] double moved(double bytes, OperationClass of) const;
   [[nodiscard]] const KindFigures& figures_of(const Kernel& kernel) const;
 

@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// To the nearest picosecond, halves up. Errors: OutOfRange beyond 106 days.
+/// Rounds to the nearest picosecond, halves up. Throws OutOfRange above 106 days.
 [[nodiscard]] inline Duration rounded(double seconds) {
   LOCKSTEP_CHECK(seconds >= 0);
   const double ps = seconds * 1e12 + 0.5;

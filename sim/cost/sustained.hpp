@@ -4,8 +4,8 @@
 
 namespace lockstep {
 
-/// A device that does every floating-point operation at one rate, whatever the shape, and the rest
-/// for free: how papers estimate ("28 TFLOP/s sustained").
+/// A device that executes all FLOPs at one rate, whatever the shape, and everything else in no
+/// time, as in published estimates ("28 TFLOP/s sustained").
 class SustainedRate final : public CostModel {
  public:
   explicit SustainedRate(FlopRate rate) : rate_{rate} {}

@@ -7,10 +7,10 @@
 
 #include "sim/execute/device_kernels/number_type.hpp"
 
-/// What devices are to do, as plain data: buffers, streams, and commands in the order in which a
-/// host issues them. A device runs the commands of a stream one after the other, and those of
-/// different streams side by side, but for events: a command may signal one when it is done, and
-/// wait for others before it begins. Nothing here knows CUDA.
+/// Work for devices as plain data: buffers, streams, and commands in launch order. Commands of one
+/// stream run in order; those of different streams run concurrently, synchronized by events: a
+/// command may record one when it completes and wait for others before it starts. Independent of
+/// CUDA.
 namespace lockstep {
 
 struct KernelLaunch;
@@ -27,7 +27,7 @@ struct CommandGraphBuffer {
   std::int64_t elements = 0;
 };
 
-/// Elements next to each other.
+/// A contiguous range of elements.
 struct Region {
   BufferId buffer = 0;
   std::int64_t first = 0;
@@ -41,28 +41,28 @@ struct CommandGraphStream {
 
 struct Command {
   enum class Kind : std::uint8_t {
-    copy,       // `to` becomes `from`, both on one device
-    peer_copy,  // likewise, from the memory of another device
-    add,        // `to` gets `from` added; a kernel
-    maximum,    // `to` becomes the larger of both; a kernel
+    copy,       // `to` = `from`, on one device
+    peer_copy,  // the same, from another device's memory
+    add,        // `to` += `from`; a kernel
+    maximum,    // `to` = max(`to`, `from`); a kernel
     launch,     // a kernel: see CommandGraph::launches
-    mark,       // nothing: only waits and signals
+    mark,       // no work: only waits and records
   };
   Kind kind = Kind::mark;
   StreamIndex stream = 0;
   Region to{};
   Region from{};
-  /// peer_copy: who sends, where both ends take part in a transfer.
+  /// peer_copy: stream of the sender, if both ends take part in a transfer.
   StreamIndex from_stream = 0;
   std::uint32_t launch = 0;
-  /// Commands of other streams that must be done before: what is promised.
+  /// Commands of other streams that must have completed: the required order.
   std::vector<CommandId> after{};
-  /// Of them, those whose events the stream waits for: the others follow from these.
+  /// The subset whose events are waited for; the rest is implied.
   std::vector<CommandId> waits{};
-  bool signals = false;  // records its event when it is done
+  bool signals = false;  // records an event when it completes
 };
 
-/// A kernel with what it touches.
+/// A kernel with its operands.
 struct CommandGraphLaunch {
   std::vector<Region> reads{};
   std::vector<Region> writes{};

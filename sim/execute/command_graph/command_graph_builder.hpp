@@ -8,10 +8,9 @@
 
 namespace lockstep {
 
-/// Writes a command graph down command by command, in an order in which all could be done one after
-/// the other. What must come before is said in any number; the builder finds the waits that are
-/// needed: a stream that knows, through its own order and earlier waits, that a command is done,
-/// waits for it no more (vector clocks; Fidge 1988, Mattern 1989).
+/// Builds a command graph command by command, in a valid sequential order. Dependencies may be
+/// redundant; the builder emits only the waits needed, skipping commands already ordered through
+/// stream order and earlier waits (vector clocks; Fidge 1988, Mattern 1989).
 class CommandGraphBuilder {
  public:
   explicit CommandGraphBuilder(int devices) { graph_.devices = devices; }
@@ -19,16 +18,16 @@ class CommandGraphBuilder {
   BufferId add_buffer(std::string name, int device, NumberType type, std::int64_t elements);
   StreamIndex add_stream(std::string name, int device);
 
-  /// The stream's next command comes after `before`; kNoCommand asks for nothing.
+  /// Makes the stream's next command depend on `before`; no effect for kNoCommand.
   void depend(StreamIndex stream, CommandId before);
   CommandId copy(StreamIndex stream, Region to, Region from, StreamIndex from_stream = 0);
   CommandId combine(StreamIndex stream, Command::Kind how, Region to, Region from);
   CommandId launch(StreamIndex stream, CommandGraphLaunch what);
   CommandId mark(StreamIndex stream);
 
-  /// The last command of a stream; kNoCommand where it has none.
+  /// The last command of a stream; kNoCommand if it has none.
   [[nodiscard]] CommandId last(StreamIndex stream) const { return streams_[stream].last; }
-  /// What the stream's next command will come after besides.
+  /// Further dependencies of the stream's next command.
   [[nodiscard]] const std::vector<CommandId>& pending(StreamIndex stream) const {
     return streams_[stream].pending;
   }
@@ -36,7 +35,7 @@ class CommandGraphBuilder {
   [[nodiscard]] CommandGraph take() { return std::move(graph_); }
 
  private:
-  /// Per stream the number of its commands that are known to be done.
+  /// Per stream, the number of its commands known to have completed.
   using Clock = std::vector<std::uint32_t>;
   struct StreamState {
     CommandId last = kNoCommand;
@@ -45,8 +44,8 @@ class CommandGraphBuilder {
     std::shared_ptr<const Clock> known = std::make_shared<const Clock>();
   };
   struct Issued {
-    std::uint32_t place = 0;             // in its stream, from 1
-    std::shared_ptr<const Clock> known;  // by its stream when it began
+    std::uint32_t place = 0;             // 1-based position in its stream
+    std::shared_ptr<const Clock> known;  // known by its stream when it started
   };
 
   CommandId issue(Command command);

@@ -12,12 +12,12 @@ namespace lockstep {
 
 struct DeviceNumbers {
   NumberType type = NumberType::fp32;
-  int devices = 1;  // that ranks are dealt out to
+  int devices = 1;  // over which ranks are distributed
   LoadOptions load{};
 };
 
-/// For NumericOptions::run: a schedule's command graph moves the numbers on a device. All that no
-/// rank holds at the start is NaN. The device must outlive it.
+/// For NumericOptions::run: executes a schedule's transfers on a device. Elements without an
+/// initial value are NaN. The device must outlive the result.
 [[nodiscard]] std::function<std::optional<std::string>(const Schedule&, HostMemory&)>
 move_on_device(Backend& device, const DeviceNumbers& how);
 

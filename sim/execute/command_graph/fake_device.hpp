@@ -6,8 +6,8 @@
 
 #include "sim/execute/command_graph/command_graph.hpp"
 
-/// A device that computes nothing and checks the order of its commands. It uses the waits
-/// and events of a command graph alone, as a device with streams does.
+/// A device that computes nothing and checks the order of commands, using only the waits and events
+/// of a command graph.
 namespace lockstep {
 
 struct CommandGraphFault {
@@ -15,17 +15,16 @@ struct CommandGraphFault {
   std::string what;  // a sentence
 };
 
-/// What is wrong with a command graph's order:
-/// - a wait for an event that nobody has recorded when it is issued (such a wait does nothing);
-/// - streams that wait for each other in a ring, or for an event that is never recorded;
-/// - a command that is to come after another (Command::after), and does not;
-/// - two commands that touch the same elements, one of them writing, and neither comes first;
-/// - elements that are outside their buffer, or copies between lengths that differ.
-/// Empty where all is well.
+/// Ordering errors of a command graph:
+/// - waiting for an event that is not yet recorded at launch (such a wait has no effect);
+/// - cyclic waits between streams, or an event that is never recorded;
+/// - a command not ordered after another one (Command::after);
+/// - two unordered commands that access the same elements, one of them writing;
+/// - elements outside their buffer, or copies between different lengths.
+/// Empty if there are none.
 [[nodiscard]] std::vector<CommandGraphFault> check_layout(const CommandGraph& graph);
 
-/// An order in which a device may begin the commands, drawn from a seed: streams go on as their
-/// waits allow. Errors: InternalError where they cannot.
+/// A random valid order of the commands, drawn from a seed. InternalError if the graph deadlocks.
 [[nodiscard]] std::vector<CommandId> drawn_order(const CommandGraph& graph, std::uint64_t seed);
 
 }  // namespace lockstep

@@ -6,9 +6,8 @@
 
 namespace lockstep {
 
-/// This machine's processor and memory as a device: one thread that does the commands of a command
-/// graph in the order in which they are issued, or, from a seed above 0, in any other that their
-/// events allow. Its times are those for which that thread computed.
+/// The host as a device: one thread executes commands in launch order or, with a seed above 0, in a
+/// random order that their events allow. Times are CPU times of that thread.
 [[nodiscard]] std::unique_ptr<Backend> host_backend(std::uint64_t order_seed = 0);
 
 }  // namespace lockstep

@@ -8,11 +8,11 @@
 
 namespace lockstep {
 
-/// "host" and "cuda"; the latter also where it was not built.
+/// "host" and "cuda", the latter even if not built in.
 [[nodiscard]] std::span<const std::string_view> backend_names();
 
-/// A device by its name. Errors: NoDevice, in a sentence that begins with the reason in a few words
-/// ("no GPU: ..."); InternalError for a name that is none.
+/// Opens a device by name. Throws NoDevice, whose message starts with the reason ("no GPU: ...");
+/// InternalError for an unknown name.
 [[nodiscard]] std::unique_ptr<Backend> open_backend(std::string_view name);
 
 }  // namespace lockstep

@@ -9,16 +9,15 @@
 namespace lockstep {
 
 struct ScheduleCommandOptions {
-  std::int64_t block = 1;  // elements of one of the schedule's blocks
+  std::int64_t block = 1;  // elements per block of the schedule
   NumberType type = NumberType::fp32;
   Reduction reduction = Reduction::sum;
-  int devices = 1;  // ranks are dealt out to them in runs: 8 ranks on 2 devices are 4 and 4
+  int devices = 1;  // ranks are distributed in contiguous groups: 8 ranks on 2 devices are 4 and 4
 };
 
 struct ScheduleCommands {
   CommandGraph graph;
-  /// Per rank and Buffer (data, output, scratch). Of those that the schedule does not have, length
-  /// 0.
+  /// Per rank and Buffer (data, output, scratch); length 0 for unused ones.
   std::vector<std::vector<BufferId>> buffers{};
 
   [[nodiscard]] BufferId buffer(int rank, Buffer which) const {
@@ -26,12 +25,11 @@ struct ScheduleCommands {
   }
 };
 
-/// The device that a rank is on.
+/// The device of a rank.
 [[nodiscard]] int device_of_rank(int rank, int ranks, int devices);
 
-/// A schedule as commands for devices: a stream for every rank and lane, so for every channel, and
-/// events for all that one of them waits for from another.
-/// Errors: ExecutionError if the schedule deadlocks.
+/// A schedule as commands for devices: one stream per rank and lane, and events between them.
+/// Throws ExecutionError if the schedule deadlocks.
 [[nodiscard]] ScheduleCommands commands_of(const Schedule& schedule,
                                            const ScheduleCommandOptions& options);
 

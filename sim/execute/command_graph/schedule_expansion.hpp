@@ -16,24 +16,23 @@
 
 namespace lockstep {
 
-/// Where a schedule's ranks are on devices.
+/// Location of a schedule's ranks on devices.
 struct SchedulePlaces {
-  std::int64_t block = 0;  // elements of one of its blocks
+  std::int64_t block = 0;  // elements per block
   NumberType type = NumberType::fp32;
   Reduction reduction = Reduction::sum;
   std::function<BufferId(int rank, Buffer which)> buffer{};
   std::function<StreamIndex(int rank, int lane)> stream{};
 };
 
-/// Writes a schedule's steps into a command graph, while the host executor goes through them
-/// without data. A message is one copy or addition by the stream of the lane that receives it,
-/// straight from the sender's buffer where nothing can overwrite it there before it is taken, else
-/// from a copy that the sender makes when its step begins. From another device it is first copied
-/// next to where it goes. Where sends wait for their receives (slots 0), a lane goes on when all it
-/// sent is taken.
+/// Translates a schedule's steps into a command graph while the host executor runs them without
+/// data. A message is one copy or addition in the stream of the receiving lane, directly from the
+/// sender's buffer if it cannot be overwritten before, else from a copy made when the sender's step
+/// starts. Between devices it is first copied to the destination device. With rendezvous (slots 0)
+/// a lane continues when all it sent has been received.
 class ScheduleExpansion final : public BlockMemory, public ExecuteObserver {
  public:
-  /// All must outlive this.
+  /// All arguments must outlive this object.
   ScheduleExpansion(CommandGraphBuilder& graph, const Schedule& schedule, SchedulePlaces places);
 
   [[nodiscard]] Payload read(int rank, std::span<const Chunk> runs) override;
@@ -48,22 +47,22 @@ class ScheduleExpansion final : public BlockMemory, public ExecuteObserver {
 
  private:
   using Runs = std::vector<Region>;
-  /// Buffers for the messages in flight of a lane.
+  /// Buffers for a lane's messages in flight.
   struct Room {
     BufferId buffer = 0;
     std::int64_t elements = 0;
-    int readers = 0;                    // messages that are to be taken from it
-    std::vector<CommandId> taken_by{};  // those that have been
+    int readers = 0;                    // messages still to be received from it
+    std::vector<CommandId> taken_by{};  // commands that received one
   };
   struct Message {
     ScheduleStepIndex sender{};
     bool local = false;
     Runs from{};
-    std::vector<CommandId> ready{};  // must be done before it is read
+    std::vector<CommandId> ready{};  // must complete before it is read
     Room* room = nullptr;
   };
   struct Lane {
-    std::vector<CommandId> open{};  // commands that end the lane's step, of other lanes
+    std::vector<CommandId> open{};  // commands of other lanes that end the lane's step
     std::vector<std::unique_ptr<Room>> rooms{};
     std::vector<std::unique_ptr<Room>> landings{};
   };
@@ -91,14 +90,15 @@ class ScheduleExpansion final : public BlockMemory, public ExecuteObserver {
   SchedulePlaces places_;
   bool rendezvous_;
   std::vector<Lane> lanes_{};
-  /// Per block of every rank's buffers the lane that writes it; kNobody, or kSeveral.
+  /// Per block of every rank's buffers: the lane that writes it; kNobody or kSeveral.
   std::vector<std::vector<int>> writers_{};
-  std::map<std::tuple<int, int, std::int64_t>, std::vector<CommandId>> ended_{};  // named steps
+  std::map<std::tuple<int, int, std::int64_t>, std::vector<CommandId>>
+      ended_{};  // steps that others wait for
   ScheduleStepIndex posting_{};
-  std::vector<Chunk> posted_writes_{};  // of the step that posts
+  std::vector<Chunk> posted_writes_{};  // of the step being posted
   std::vector<int> sends_of_read_{};    // messages that share each read of it
   std::size_t reads_ = 0;
-  CommandId moved_ = kNoCommand;  // the last command of the message in hand
+  CommandId moved_ = kNoCommand;  // last command of the current message
   Message* taking_ = nullptr;
 };
 

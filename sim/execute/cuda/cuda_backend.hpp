@@ -2,7 +2,7 @@
 
 #include "sim/execute/command_graph/backend.hpp"
 
-/// What open_backend.cpp looks for in the library. The GPUs of this machine; memory is plain
-/// cudaMalloc, nothing of a card's settings is changed. The caller owns it. Errors: NoDevice where
-/// there is no GPU or no driver.
+/// Entry point of the library, used by open_backend.cpp. Uses the GPUs of this machine with plain
+/// cudaMalloc and changes no device settings. The caller owns the result. Throws NoDevice without a
+/// GPU or driver.
 extern "C" lockstep::Backend* lockstep_cuda_backend();

@@ -8,10 +8,10 @@
 
 #include "sim/execute/command_graph/backend.hpp"
 
-/// Every call of CUDA, cuBLAS and NCCL goes through check(): a failure says what was being done.
+/// Every call of CUDA, cuBLAS and NCCL goes through check(), whose error states its purpose.
 namespace lockstep::cuda {
 
-/// The status in words. That of CUDA is taken back, so that the next call does not report it again.
+/// The status in words. Resets CUDA's last error, so that the next call does not report it again.
 [[nodiscard]] std::string words_of(cudaError_t status);
 [[nodiscard]] std::string words_of(cublasStatus_t status);
 [[nodiscard]] std::string words_of(ncclResult_t status);
@@ -26,13 +26,13 @@ inline bool went_well(ncclResult_t status) {
   return status == ncclSuccess;
 }
 
-/// `doing` is called on failure only. Errors: DeviceError.
+/// `doing` is only called on failure. Throws DeviceError.
 template <class Status, class Doing>
 void check(Status status, Doing&& doing) {
   if (!went_well(status)) throw DeviceError{doing() + ": " + words_of(status)};
 }
 
-/// For check(): a text that is always the same.
+/// A constant description for check().
 inline auto doing(const char* text) {
   return [text] { return std::string{text}; };
 }

@@ -9,23 +9,23 @@
 
 namespace lockstep::cuda {
 
-/// What the GPUs of a machine share, for all command graphs.
+/// State of a machine's GPUs, shared by all command graphs.
 struct Machine {
   explicit Machine(int devices);
   ~Machine();
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
-  /// Lets every GPU reach the memory of every other. Errors: DeviceError naming two that cannot.
+  /// Enables peer access between all GPUs. Throws DeviceError naming two that do not support it.
   void allow_peers(int devices);
-  /// NCCL among the first GPUs, made when it is first asked for.
+  /// NCCL communicators of the first GPUs, created on first use.
   [[nodiscard]] const std::vector<ncclComm_t>& communicators(int devices);
 
   int devices;
   CublasGemms gemms;
 
  private:
-  int peers_ = 1;  // GPUs that may reach each other
+  int peers_ = 1;  // GPUs with peer access enabled
   std::vector<ncclComm_t> communicators_{};
 };
 

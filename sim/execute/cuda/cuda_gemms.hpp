@@ -9,7 +9,7 @@
 
 namespace lockstep::cuda {
 
-/// Products of matrices by cuBLAS, a handle per GPU.
+/// GEMMs by cuBLAS, one handle per GPU.
 class CublasGemms {
  public:
   explicit CublasGemms(int devices);
@@ -17,14 +17,13 @@ class CublasGemms {
   CublasGemms(const CublasGemms&) = delete;
   CublasGemms& operator=(const CublasGemms&) = delete;
 
-  /// Where cuBLAS may work, for each stream its own: so that captured GEMMs of several streams
-  /// share nothing.
+  /// Workspace of cuBLAS per stream, so that captured GEMMs of different streams are independent.
   static constexpr std::size_t kWorkspace = std::size_t{32} << 20;
 
-  /// Whether cuBLAS has this GEMM: both operands of the result's type, or of 16 bits with a
-  /// result in fp32.
+  /// Whether cuBLAS supports this GEMM: operands of the result's type, or 16-bit operands with an
+  /// fp32 result.
   [[nodiscard]] static bool has(const kernels::Arguments& arguments);
-  /// Errors: DeviceError with the operation's name and shape.
+  /// Throws DeviceError with the operation's name and shape.
   void run(const KernelLaunch& launch, const kernels::Arguments& arguments, const Stream& stream,
            const Memory& workspace);
 

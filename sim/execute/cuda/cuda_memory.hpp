@@ -11,7 +11,7 @@
 
 namespace lockstep::cuda {
 
-/// What CUDA's calls mean by "here" until the end of the scope.
+/// Sets CUDA's current device for a scope.
 class OnDevice {
  public:
   explicit OnDevice(int device) : device_{device} {
@@ -30,11 +30,11 @@ class OnDevice {
   int before_ = 0;
 };
 
-/// Plain cudaMalloc of one GPU.
+/// Memory of one GPU, by cudaMalloc.
 class Memory {
  public:
   Memory() = default;
-  /// Errors: DeviceError with what it was for, how much is free and how much there is.
+  /// Throws DeviceError with purpose, free and total memory.
   Memory(int device, std::size_t bytes, const std::string& what) : device_{device} {
     if (bytes == 0) return;
     const OnDevice here{device};
@@ -92,7 +92,7 @@ class Stream {
 
 class Event {
  public:
-  /// `timed`: it keeps the time at which it was recorded.
+  /// `timed`: records the time.
   explicit Event(int device, bool timed = false) {
     const OnDevice here{device};
     check(cudaEventCreateWithFlags(&event_, timed ? cudaEventDefault : cudaEventDisableTiming),

@@ -6,7 +6,7 @@
 
 namespace lockstep::kernels {
 
-/// What a kernel is given, by value.
+/// Arguments of a kernel, passed by value.
 struct Arguments {
   static constexpr int kReads = 8;
   static constexpr int kWrites = 6;
@@ -20,7 +20,7 @@ struct Arguments {
   std::int64_t size[kSizes];
   double number[kNumbers];
   std::uint64_t draw;
-  std::uint32_t adds;  // bit i: result i is added to
+  std::uint32_t adds;  // bit i: accumulate into result i
 
   [[nodiscard]] LOCKSTEP_BOTH bool adds_to(int which) const { return (adds >> which & 1U) != 0; }
   [[nodiscard]] LOCKSTEP_BOTH std::int64_t at(int which, std::int64_t i) const {
@@ -28,7 +28,7 @@ struct Arguments {
   }
 };
 
-/// A result: replaces what is held, or is added to it.
+/// Stores or accumulates a result.
 template <class Real>
 LOCKSTEP_BOTH inline void put(const Arguments& a, int which, std::int64_t i, Real value) {
   const Values& to = a.out[which];

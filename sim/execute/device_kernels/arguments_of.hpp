@@ -7,7 +7,7 @@
 
 namespace lockstep::kernels {
 
-/// A launch's figures with its operands, in order; tables where they lie on the host.
+/// The parameters of a launch with its operands, in order; tables are in host memory.
 [[nodiscard]] Arguments arguments_of(const KernelLaunch& launch, const std::vector<Values>& reads,
                                      const std::vector<Values>& writes);
 

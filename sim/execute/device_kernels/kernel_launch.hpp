@@ -8,13 +8,13 @@
 
 namespace lockstep {
 
-/// What a kernel computes. Operands and figures by function: see functions.hpp.
+/// Function of a kernel. For operands and parameters see functions.hpp.
 enum class KernelFunction : std::uint8_t {
   fill,
-  move,  // elements by tables of places
+  move,  // elements by index tables
   clear,
-  gemm,             // matrices that lie with constant strides
-  gemm_by_element,  // matrices by tables of places
+  gemm,             // matrices with constant strides
+  gemm_by_element,  // matrices by index tables
   add_bias,
   sum_columns,  // of parts of the rows: a team per part and some columns
   add_parts,
@@ -60,22 +60,22 @@ enum class KernelFunction : std::uint8_t {
   on_host,  // KernelLaunch::on_host: the host computes it
 };
 
-/// Threads of a team on a GPU, and the most that a team may have; on a host it has one.
+/// Threads per team on a GPU, and the maximum; on a host a team has one.
 inline constexpr std::int64_t kTeamLanes = 128;
 
-/// One kernel, apart from where its operands lie. Plain data.
+/// One kernel without the location of its operands. Plain data.
 struct KernelLaunch {
   using Table = std::vector<std::int64_t>;
-  /// Per operand its elements; `writes` come as they are held.
+  /// Elements per operand; `writes` contain their current values.
   using OnHost = std::function<void(const std::vector<std::vector<double>>& reads,
                                     std::vector<std::vector<double>>& writes)>;
 
   KernelFunction function = KernelFunction::fill;
   std::string name{};        // of the operation
-  bool in_doubles = false;   // computes in float64, else in float32
-  std::uint32_t adds = 0;    // bit i: to what result i holds
+  bool in_doubles = false;   // computes in float64, else float32
+  std::uint32_t adds = 0;    // bit i: accumulate into result i
   std::int64_t count = 0;    // indices, or teams
-  std::int64_t scratch = 0;  // numbers that a team keeps
+  std::int64_t scratch = 0;  // elements per team
   std::vector<std::int64_t> sizes{};
   std::vector<double> numbers{};
   std::vector<std::shared_ptr<const Table>> tables{};  // null: the index itself

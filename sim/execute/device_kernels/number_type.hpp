@@ -5,13 +5,13 @@
 
 namespace lockstep {
 
-/// What the elements of a buffer on a device are.
+/// Element type of a device buffer.
 enum class NumberType : std::uint8_t { fp64, fp32, bf16, fp16 };
 
 [[nodiscard]] constexpr std::int64_t bytes_of(NumberType type) {
   return type == NumberType::fp64 ? 8 : type == NumberType::fp32 ? 4 : 2;
 }
-/// Bits of the significand, the hidden one included: whole numbers up to 2 to that are exact.
+/// Bits of the significand including the hidden one: integers up to 2 to that power are exact.
 [[nodiscard]] constexpr int significand_bits(NumberType type) {
   return type == NumberType::fp64   ? 53
          : type == NumberType::fp32 ? 24
@@ -25,7 +25,7 @@ enum class NumberType : std::uint8_t { fp64, fp32, bf16, fp16 };
                                     : "fp16";
 }
 
-/// What a buffer is filled with, evenly: least <= number < most.
+/// Range of uniformly distributed fill values: least <= number < most.
 struct NumberRange {
   double least = -1;
   double most = 1;

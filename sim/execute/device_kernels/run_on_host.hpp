@@ -8,11 +8,11 @@
 
 namespace lockstep::kernels {
 
-/// One kernel on the host, in one thread. `reads` and `writes` are its operands in order.
+/// Executes one kernel on the host, single-threaded. `reads` and `writes`: operands in order.
 void run_on_host(const KernelLaunch& launch, const std::vector<Values>& reads,
                  const std::vector<Values>& writes);
 
-/// to += from, or the larger of both.
+/// to += from, or to = max(to, from).
 void combine_on_host(bool adds, std::int64_t count, const Values& from, const Values& to);
 
 }  // namespace lockstep::kernels

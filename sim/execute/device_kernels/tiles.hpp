@@ -4,11 +4,11 @@
 
 #include "sim/execute/device_kernels/values.hpp"
 
-/// Small matrices in a team's scratch, and GEMMs of them.
+/// Small matrices in a team's scratch memory, and GEMMs of them.
 namespace lockstep::kernels {
 
-/// Rows an odd number of places apart, so that lanes which read one column of neighbouring rows
-/// meet in no bank of a GPU's shared memory.
+/// Odd row strides, so that lanes reading one column of adjacent rows use different banks of shared
+/// memory.
 [[nodiscard]] LOCKSTEP_BOTH constexpr std::int64_t tile_step(std::int64_t width) {
   return width | 1;
 }
@@ -23,7 +23,7 @@ struct Tile {
   }
 };
 
-/// Deals out a team's scratch.
+/// Allocates a team's scratch memory.
 template <class Real>
 class Scratch {
  public:
@@ -42,7 +42,7 @@ class Scratch {
   Real* next_;
 };
 
-/// Brings rows of a buffer into a tile; row i begins at place(i).
+/// Loads rows of a buffer into a tile; row i starts at place(i).
 template <class Real, class Team, class Place>
 LOCKSTEP_BOTH void bring(Team& team, const Tile<Real>& to, const Values& from, int rows, int width,
                          const Place& place) {
@@ -53,8 +53,8 @@ LOCKSTEP_BOTH void bring(Team& team, const Tile<Real>& to, const Values& from, i
   }
 }
 
-/// take(i, j, sum over x of a(i, x) b(x, j)) of m rows and n columns: each lane does four by four
-/// at a time, so that what it loads is used four times.
+/// take(i, j, sum over x of a(i, x) b(x, j)) for m rows and n columns: each lane computes 4 x 4
+/// results at a time to reuse loaded values.
 template <class Real, class Team, class Left, class Right, class Take>
 LOCKSTEP_BOTH void multiply(Team& team, int m, int n, int k, const Left& a, const Right& b,
                             const Take& take) {

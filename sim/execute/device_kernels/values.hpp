@@ -12,8 +12,7 @@
 #include <cuda_fp16.h>
 #endif
 
-/// Elements of a buffer, whatever their type: loaded to and stored from float or double. Runs on
-/// the host and on a GPU.
+/// Elements of a buffer of any type, loaded to and stored from float or double, on host and GPU.
 namespace lockstep::kernels {
 
 struct Values {
@@ -32,7 +31,7 @@ template <class To, class From>
 [[nodiscard]] LOCKSTEP_BOTH inline float from_bf16(std::uint16_t bits) {
   return bits_as<float>(static_cast<std::uint32_t>(bits) << 16U);
 }
-/// To the nearest, ties to even.
+/// Rounds to nearest, ties to even.
 [[nodiscard]] LOCKSTEP_BOTH inline std::uint16_t to_bf16(float value) {
   const auto bits = bits_as<std::uint32_t>(value);
   if ((bits & 0x7fffffffU) > 0x7f800000U) return 0x7fffU;  // NaN
@@ -52,7 +51,7 @@ template <class To, class From>
   }
   return bits_as<float>(sign | ((exponent + 112U) << 23U) | (fraction << 13U));
 }
-/// To the nearest, ties to even.
+/// Rounds to nearest, ties to even.
 [[nodiscard]] LOCKSTEP_BOTH inline std::uint16_t to_fp16(float value) {
   const auto bits = bits_as<std::uint32_t>(value);
   const std::uint32_t sign = (bits >> 16U) & 0x8000U;
@@ -99,7 +98,7 @@ LOCKSTEP_BOTH inline void store(const Values& to, std::int64_t i, Real value) {
   }
 }
 
-/// Adds where others may add at the same time.
+/// Atomic addition.
 template <class Real>
 LOCKSTEP_BOTH inline void add_to(const Values& to, std::int64_t i, Real value) {
 #ifdef __CUDA_ARCH__
@@ -123,7 +122,7 @@ LOCKSTEP_BOTH inline void add_to(const Values& to, std::int64_t i, Real value) {
 #endif
 }
 
-/// SplitMix64 of a seed and a place, as random_bits.hpp has it.
+/// SplitMix64 of a seed and a position, as in random_bits.hpp.
 [[nodiscard]] LOCKSTEP_BOTH inline std::uint64_t mixed_bits(std::uint64_t a, std::uint64_t b) {
   std::uint64_t z = a + 0x9e3779b97f4a7c15U * (b + 1);
   z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
@@ -133,8 +132,8 @@ LOCKSTEP_BOTH inline void add_to(const Values& to, std::int64_t i, Real value) {
 [[nodiscard]] LOCKSTEP_BOTH inline double unit_of(std::uint64_t bits) {
   return static_cast<double>(bits >> 11U) / 9007199254740992.0;
 }
-/// In the range, and at least 2^-8 of its width away from zero, so that no precision makes zero of
-/// it.
+/// A number in the range, at least 2^-8 of its width away from zero, so that no precision rounds it
+/// to zero.
 [[nodiscard]] LOCKSTEP_BOTH inline double scattered(const NumberRange& range, std::uint64_t seed,
                                                     std::uint64_t place) {
   const double width = range.most - range.least;
@@ -143,7 +142,7 @@ LOCKSTEP_BOTH inline void add_to(const Values& to, std::int64_t i, Real value) {
   return value < least && value > -least ? least : value;
 }
 
-/// Below every score: the maximum of none.
+/// Lower than every score: the maximum of an empty set.
 template <class Real>
 [[nodiscard]] LOCKSTEP_BOTH inline Real nothing() {
   return -static_cast<Real>(INFINITY);

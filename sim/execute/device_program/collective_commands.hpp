@@ -12,13 +12,13 @@
 
 namespace lockstep::execution {
 
-/// One tensor of one member of a collective.
+/// One member's part of one tensor in a collective.
 struct CollectivePart {
-  const PartLayout* from = nullptr;  // null: brings nothing
+  const PartLayout* from = nullptr;  // null: contributes nothing
   Region brought{};
-  const PartLayout* to = nullptr;  // null: takes nothing
+  const PartLayout* to = nullptr;  // null: receives nothing
   Region got{};
-  bool adds = false;  // to what is held there
+  bool adds = false;  // accumulates into the current contents
 };
 
 template <class Real>
@@ -30,7 +30,7 @@ struct CollectiveTensors {
   std::vector<std::vector<CollectivePart>> parts{};  // per tensor and member
 };
 
-/// What a collective's command graph takes from the step's.
+/// What a collective needs from the command graph of the step.
 struct CollectiveRoom {
   std::function<CommandId(StreamIndex, const KernelLaunch&, std::vector<Region> reads,
                           std::vector<Region> writes)>
@@ -42,10 +42,9 @@ struct CollectiveRoom {
   CommandGraphBuilder* builder = nullptr;
 };
 
-/// Packs what members bring into messages, moves these by the schedule, and takes results out, as
-/// the host executor does (sim/execute/program/scheduled_exchange.hpp). Without a schedule the
-/// host does it by its meaning. Errors: ExecutionError where parts do not make up what is asked
-/// for.
+/// Packs members' parts into messages, transfers them by the schedule and unpacks results, as the
+/// host executor does (sim/execute/program/scheduled_exchange.hpp). Without a schedule the host
+/// computes the result directly. Throws ExecutionError if parts do not cover the result.
 template <class Real>
 void plan_collective(const CollectiveTensors<Real>& tensors, const Schedule* schedule,
                      const CollectiveRoom& room);

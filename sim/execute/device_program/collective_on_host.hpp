@@ -4,7 +4,7 @@
 
 namespace lockstep::execution {
 
-/// A collective by its meaning, all members at once, which the host does between copies.
+/// Computes a collective directly on the host, for all members at once, between copies.
 template <class Real>
 void run_on_host(const CollectiveTensors<Real>& of, const CollectiveRoom& room);
 

@@ -10,16 +10,15 @@
 
 namespace lockstep::execution {
 
-/// Does a step on a device in place of the host: what ranks keep from step to step is brought
-/// there, everything else is NaN at first, and all that was written is fetched. In the precision of
-/// `Real`.
+/// Executes a step on a device instead of the host: copies persistent state there, initializes
+/// everything else to NaN, and copies back what was written. Precision `Real`.
 template <class Real>
 class DeviceTrainingStep {
  public:
   DeviceTrainingStep(ExecutionState& state, const ExecutionOptions& options,
                      ValueStore<Real>& values, Computations<Real>& computations);
 
-  /// Errors: ExecutionError as the host's; DeviceError.
+  /// Throws ExecutionError like the host's; DeviceError.
   void run();
 
  private:

@@ -17,26 +17,26 @@
 
 namespace lockstep::execution {
 
-/// Of what a step's command graph is made, apart from the program.
+/// Inputs for a step's command graph, apart from the program.
 template <class Real>
 struct TrainingStepInputs {
-  /// How an operand lies on the rank of an operation.
+  /// Layout of an operand on the rank of an operation.
   std::function<const PartLayout&(const RankCursor&, std::uint32_t operation,
                                   std::uint32_t instance)>
       layout{};
   std::function<const PartLayout&(TensorId, int rank)> layout_of{};
   std::function<KernelSettings(const RankCursor&, std::uint32_t operation)> settings{};
   std::function<bool(const Operation&, const Tensor& written)> adds{};
-  /// The type of a tensor's elements on the device.
+  /// Element type of a tensor on the device.
   std::function<NumberType(const Tensor&)> type{};
   ScheduleOf schedule_of{};
   int devices = 1;
 };
 
-/// Writes the step of all ranks into one command graph, in call order,
-/// which has to be one in which they could be done one after the other: a stream for every rank and
-/// stream of the program, and one more for every further lane of a schedule; events for what the
-/// program promises (RoleOperation::after) and for all that streams hand to each other in memory.
+/// Builds the command graph of all ranks of a step, in call order, which must be a valid sequential
+/// order: one stream per rank and program stream, plus one per additional lane of a schedule;
+/// events for the program's dependencies (RoleOperation::after) and for data passed between
+/// streams.
 template <class Real>
 class TrainingStepCommands final : public OperationRunner {
  public:
@@ -49,7 +49,7 @@ class TrainingStepCommands final : public OperationRunner {
                                       std::uint32_t instance) const override;
   void release(RankCursor&, std::uint32_t) override {}
 
-  /// Begins a step: `written` says what holds something already.
+  /// Starts a step; `written`: which instances already have values.
   void begin_step(const std::function<bool(int rank, std::uint32_t instance)>& written);
   [[nodiscard]] CommandGraph take() { return builder_->take(); }
   [[nodiscard]] BufferId buffer(int rank, std::uint32_t instance) const {
@@ -63,7 +63,7 @@ class TrainingStepCommands final : public OperationRunner {
   }
 
  private:
-  /// A buffer, and who has used it last.
+  /// A buffer and its last users.
   struct Held {
     BufferId buffer = 0;
     bool written = false;
@@ -73,14 +73,14 @@ class TrainingStepCommands final : public OperationRunner {
     CommandId writer = kNoCommand;
     std::vector<CommandId> readers{};
   };
-  /// A message that has been sent.
+  /// A sent message.
   struct Sent {
     BufferId buffer = 0;
     std::int64_t count = 0;
     StreamIndex stream = 0;
     CommandId ready = kNoCommand;
   };
-  struct Part {  // of one tensor of one member of a collective
+  struct Part {  // one member's part of one tensor in a collective
     const PartLayout* layout = nullptr;
     BufferId buffer = 0;
   };

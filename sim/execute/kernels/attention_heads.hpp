@@ -9,14 +9,14 @@
 
 namespace lockstep::kernels {
 
-/// One query of one head of one sequence, by local indices.
+/// A query of one head and sequence, by local indices.
 struct Query {
   std::int64_t b = 0;
   std::int64_t s = 0;
   std::int64_t head = 0;
 };
 
-/// Where the numbers of queries, keys and values stand, and who sees whom.
+/// Locations of queries, keys and values, and their visibility.
 template <class Real>
 class Heads {
  public:
@@ -58,7 +58,7 @@ class Heads {
            call_.operation->visible.sees(q_.axes[1].at[static_cast<std::size_t>(of.s)],
                                          k_.axes[1].at[static_cast<std::size_t>(t)]);
   }
-  /// What a probability is multiplied with: 0 where it is dropped.
+  /// Factor on a probability: 0 if dropped.
   [[nodiscard]] Real kept(const Query& of, std::int64_t t) const {
     const double probability = call_.operation->dropout;
     if (probability == 0) return 1;
@@ -96,7 +96,7 @@ class Heads {
   [[nodiscard]] std::int64_t key_row(const Query& of, std::int64_t t) const {
     return (of.b * keys + t) * k_.axes[2].length() + group_[static_cast<std::size_t>(of.head)];
   }
-  /// All but keys and values are those of the same tokens.
+  /// Checks that all operands but keys and values have the same tokens.
   void check_queries(const KernelCall<Real>& call) const {
     const auto check_one = [&](const Tensor& tensor, const PartLayout& layout) {
       const bool of_heads_alone = layout.find(Dim::sequence) == nullptr;  // sinks

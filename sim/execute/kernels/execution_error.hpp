@@ -6,8 +6,8 @@
 
 namespace lockstep {
 
-/// A program that cannot be executed: parts that do not fit, values that nobody has written, ranks
-/// that wait for each other. Says which ranks and operations.
+/// A program that cannot be executed: inconsistent shards, uninitialized values, deadlock. Names
+/// the ranks and operations.
 class ExecutionError : public Error {
  public:
   explicit ExecutionError(const std::string& message)

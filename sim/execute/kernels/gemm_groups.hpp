@@ -6,15 +6,15 @@
 
 namespace lockstep::kernels {
 
-/// The dimensions of a GEMM y = a b by who has them.
+/// The dimensions of a GEMM y = a b, grouped by the operands that have them.
 struct GemmGroups {
   std::vector<PartAxis> all{};      // a, b and y
   std::vector<PartAxis> rows{};     // a and y
   std::vector<PartAxis> columns{};  // b and y
-  std::vector<PartAxis> inner{};    // a and b: summed over
+  std::vector<PartAxis> inner{};    // a and b: contracted
 };
 
-/// Errors: ExecutionError for a dimension that one of them has alone.
+/// ExecutionError for a dimension of only one operand.
 [[nodiscard]] GemmGroups gemm_groups(const KernelSettings& call, const PartLayout& a,
                                      const PartLayout& b, const PartLayout& y);
 

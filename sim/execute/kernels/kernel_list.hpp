@@ -5,7 +5,7 @@
 /// One function per kind of operation; shapes as in sim/program/operation.hpp.
 namespace lockstep::kernels {
 
-// GEMM.cpp: a b (+ bias) over any dimensions; sums over those that the result has not.
+// gemm.cpp: a b (+ bias) over any dimensions; contracts those that the result does not have.
 template <class Real>
 void matmul(KernelCall<Real>& call);
 template <class Real>
@@ -110,15 +110,15 @@ void temporal_shift_backward(KernelCall<Real>& call);
 template <class Real>
 void update(KernelCall<Real>& call);
 
-// kernels.cpp: errors of operands.
+// kernels.cpp: checks of operands.
 [[noreturn]] void refuse(const KernelSettings& call, const std::string& why);
-/// Dimensions that both have must hold the same indices. Slots of experts are a bag: their number
-/// alone has to agree.
+/// Shared dimensions must have the same indices; for slots of experts, whose order is arbitrary,
+/// only their number.
 void check_aligned(const KernelSettings& call, const Tensor& a, const PartLayout& in_a,
                    const Tensor& b, const PartLayout& in_b);
-/// A dimension that has to be whole on the rank.
+/// A dimension that must not be sharded.
 void check_whole(const KernelSettings& call, const Tensor& tensor, const PartAxis& axis);
-/// The dimension, which the part must have.
+/// A required dimension.
 [[nodiscard]] const PartAxis& axis_of(const KernelSettings& call, const Tensor& tensor,
                                       const PartLayout& layout, Dim dim);
 

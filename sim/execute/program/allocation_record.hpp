@@ -7,31 +7,31 @@
 
 namespace lockstep {
 
-/// What an execution in simulated order had allocated in one memory of a rank.
+/// Memory use of one memory of a rank, from an execution in simulated order.
 struct AllocationUse {
-  /// What is held from an instant on, until the next; the first stands at the start. What is
-  /// allocated and freed at one instant leaves no trace.
+  /// Bytes held from each instant until the next, starting at the initial state. Allocations freed
+  /// at the same instant are omitted.
   std::vector<MemoryPoint> curve{};
-  TimePoint peak_at{};  // the first instant at which most is held
+  TimePoint peak_at{};  // first instant of the peak
   CategoryBytes peak{};
-  std::vector<HeldInstance> at_peak{};  // largest first, then in the role's order
+  std::vector<HeldInstance> at_peak{};  // largest first, then in order of the role
 };
 
 struct AllocationRecord {
   AllocationUse device;
-  AllocationUse host;  // tensors `on_host`; all tensors of a role that a host plays
+  AllocationUse host;  // tensors `on_host`; all tensors of a host role
 };
 
-/// What a rank allocates and frees, as it happens.
+/// Log of a rank's allocations and frees.
 class AllocationLog {
  public:
-  /// Held all the time.
+  /// Held throughout.
   void resident(std::uint32_t instance, Bytes bytes) { residents_.push_back({instance, bytes}); }
-  /// Errors: InternalError for time that goes back.
+  /// Throws InternalError if time goes backwards.
   void allocate(TimePoint at, std::uint32_t instance, Bytes bytes);
   void release(TimePoint at, std::uint32_t instance, Bytes bytes);
 
-  /// `on_host`: what lies in the memory of the host.
+  /// `on_host`: host memory instead of device memory.
   [[nodiscard]] AllocationUse use(const RoleProgram& role, bool on_host) const;
 
  private:

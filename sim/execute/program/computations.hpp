@@ -8,7 +8,7 @@
 
 namespace lockstep::execution {
 
-/// What ranks compute on their own, and the loss that comes of it.
+/// Local computations of ranks, and the resulting loss.
 template <class Real>
 class Computations {
  public:
@@ -17,18 +17,18 @@ class Computations {
       : state_{state}, options_{options}, values_{values} {}
 
   void begin_step(int step);
-  /// Errors: ExecutionError for operands that are not there or do not fit, with the operation.
+  /// Throws ExecutionError naming the operation for missing or inconsistent operands.
   void run(const RankCursor& cursor, std::uint32_t operation);
-  /// Of the step: a sum over microbatches and over the ranks that have summands. Errors:
-  /// ExecutionError where those that have it do not have the same, or nobody has.
+  /// Loss of the step: sum over microbatches and over ranks with partial sums. Throws
+  /// ExecutionError if replicas differ or no rank has it.
   [[nodiscard]] double loss() const;
-  /// A rank's part of the loss, where somebody else has computed it.
+  /// Records a rank's part of the loss computed elsewhere.
   void note_loss(int rank, std::uint32_t operation, double value) {
     losses_[{rank, operation}] = value;
   }
-  /// Parameters of the operation's kernel in addition to its operands.
+  /// Kernel parameters of an operation other than its operands.
   [[nodiscard]] KernelSettings settings(const RankCursor& cursor, std::uint32_t operation) const;
-  /// Whether what the operation writes there is added to what is held.
+  /// Whether the operation accumulates into what it writes.
   [[nodiscard]] static bool adds(const Operation& operation, const Tensor& written);
 
  private:

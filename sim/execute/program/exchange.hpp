@@ -11,32 +11,31 @@
 
 namespace lockstep {
 
-/// One tensor of one member of a communicator in one collective: what it brings and what it gets.
-/// A root that only receives brings nothing, and a member of a broadcast likewise.
+/// One member's part of one tensor in a collective: contribution and result. A receiving root or a
+/// broadcast's receivers contribute nothing.
 template <class Real>
 struct ExchangePart {
   const PartLayout* from = nullptr;
   const std::vector<Real>* brought = nullptr;
   const PartLayout* to = nullptr;
-  std::vector<Real> got{};  // zeros before
+  std::vector<Real> got{};  // initially zeros
 };
 
-/// Whether the k-th member has the k-th part of what is cut or put together, as collectives deal
-/// parts out. Errors: ExecutionError where not.
+/// Whether the k-th member has the k-th part of what is scattered or gathered, as schedules assume.
+/// Throws ExecutionError otherwise.
 template <class Real>
 void check_order(const Communication& how, const std::vector<ExchangePart<Real>>& members);
 
-/// Does one tensor's share of a collective, by its meaning: `members` in the order of the
-/// communicator. Errors: ExecutionError where parts do not make up what is asked for.
+/// Computes one tensor's result of a collective directly; `members` in the communicator's order.
+/// Throws ExecutionError if the parts do not cover the result.
 template <class Real>
 void exchange(const Communication& how, int root, std::vector<ExchangePart<Real>>& members);
 
-/// Whether a member gets something from another one.
+/// Whether a member receives from another one.
 [[nodiscard]] bool gets_from(const Communication& how, int root, std::size_t members,
                              std::size_t member, std::size_t other);
-/// What one member gets where those that it gets something from have come, and maybe no others:
-/// their parts alone are looked at. Collectives of which every member gets something from all are
-/// left to exchange(). Errors: ExecutionError where parts differ.
+/// The result of one member as soon as its sources have arrived. Collectives in which every member
+/// depends on all are left to exchange(). Throws ExecutionError for inconsistent parts.
 template <class Real>
 void exchange_early(const Communication& how, int root, std::vector<ExchangePart<Real>>& members,
                     std::size_t member);

@@ -10,22 +10,22 @@
 
 namespace lockstep::execution {
 
-/// How ranks of an execution meet in collectives, and send and receive. What a member brings is
-/// copied when it comes.
+/// Collectives, sends and receives between the ranks of an execution. Contributions are copied on
+/// arrival.
 template <class Real>
 class Exchanges {
  public:
-  /// `all_at_once`: nobody leaves a collective before everybody has come; else one may leave that
-  /// has what it gets, such as the root of a broadcast.
+  /// `all_at_once`: members leave a collective only when all have arrived; otherwise as soon as
+  /// their result is available, such as the root of a broadcast.
   Exchanges(ExecutionState& state, const ExecutionOptions& options, ValueStore<Real>& values,
             bool all_at_once);
 
   void begin_step() { gatherings_.clear(); }
 
-  /// A member comes, a message is sent; nothing for receives. Errors: ExecutionError.
+  /// Arrives at a collective or sends a message; no effect for receives. Throws ExecutionError.
   void begin(const RankCursor& cursor, std::uint32_t operation);
-  /// False where what comes from others is not there. Errors: ExecutionError for parts that do not
-  /// fit, with ranks and operations.
+  /// False if data from other ranks is missing. Throws ExecutionError naming ranks and operations
+  /// for inconsistent parts.
   [[nodiscard]] bool end(const RankCursor& cursor, std::uint32_t operation);
 
  private:
@@ -33,9 +33,9 @@ class Exchanges {
 
   struct Gathering {
     std::vector<std::vector<std::vector<Real>>> brought{};  // per member and tensor
-    Parts results{};                                        // once all have come
+    Parts results{};                                        // once all have arrived
     bool held = false;
-    std::size_t left = 0;  // members that have gone
+    std::size_t left = 0;  // members that have left
   };
 
   void come(const RankCursor& cursor, std::uint32_t operation);
@@ -59,8 +59,8 @@ class Exchanges {
   const ExecutionOptions& options_;
   ValueStore<Real>& values_;
   bool all_at_once_;
-  std::map<const CollectiveInstance*, Gathering> gatherings_{};  // looked up, never gone through
-  std::uint64_t draws_;                                          // of the order within schedules
+  std::map<const CollectiveInstance*, Gathering> gatherings_{};  // lookup only, never iterated
+  std::uint64_t draws_;                                          // for the order within schedules
 };
 
 }  // namespace lockstep::execution

@@ -16,8 +16,8 @@ namespace lockstep {
 
 class Backend;
 
-/// The schedule of a collective among `members`, a host standing last (ranks of the mesh + its
-/// number); `operation` is what the first of them does. Null: it is done by its meaning.
+/// The schedule of a collective among `members`, a host last (ranks of the mesh + host number);
+/// `operation`: of the first member. Null: computed directly.
 using ScheduleOf = std::function<std::shared_ptr<const Schedule>(
     const RoleProgram& role, const RoleOperation& operation, const std::vector<int>& members,
     int root)>;
@@ -28,22 +28,20 @@ struct ExecutionOptions {
   OptimizerSettings optimizer{};
   SampleOf sample_of{};
   ScheduleOf schedule_of{};
-  /// Changes what a role does before it is run: to show that a mistake is found.
+  /// Modifies a role before execution, to test that errors are detected.
   std::function<void(RoleProgram&)> revise{};
-  /// Messages that wait on one connection, from a stream of one rank to one of another, at most: a
-  /// send waits for room. At least 1. No bound where a timeline says when messages come.
+  /// Maximum number of in-flight messages per connection (a pair of streams); sends wait for a free
+  /// slot. At least 1. Unlimited with a timeline.
   int queue_slots = 1;
-  /// Of all ranks and hosts: operations begin and end in simulated order, and what no operation
-  /// uses any more is freed. Null: in an order drawn from the seed, and nothing is freed. Must
-  /// outlive the execution.
+  /// Of all ranks and hosts: operations start and end in simulated order, and unused instances are
+  /// freed. Null: a random order from the seed, nothing is freed. Must outlive the execution.
   const TrainingStepTimeline* timeline = nullptr;
-  /// Tokens that an expert has room for, in place of what Dim::slot says. None: for all tokens, so
-  /// that none is ever dropped; 0: as the program says.
+  /// Tokens per expert instead of Dim::slot. None: enough that none is dropped; 0: the program's.
   std::optional<std::int64_t> expert_slots{};
-  /// Which tokens experts drop that have no room for all; null: none. Must outlive the execution.
+  /// Which tokens are dropped beyond an expert's capacity; null: none. Must outlive the execution.
   const DroppingRule* dropping = nullptr;
-  /// Who computes in place of the host, without a timeline, ranks being distributed over so many
-  /// devices of it. Null: the host. Must outlive the execution.
+  /// Executes instead of the host, without a timeline, with ranks distributed over its devices.
+  /// Null: the host. Must outlive the execution.
   Backend* device = nullptr;
   int devices = 1;
 };

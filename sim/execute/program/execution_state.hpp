@@ -11,8 +11,7 @@
 
 #include "sim/program/unroll.hpp"
 
-/// Who does what in an execution, and how far everybody is: all but the values. For the sources of
-/// this folder alone.
+/// State of an execution except values: participants and progress. Internal to this folder.
 namespace lockstep::execution {
 
 inline constexpr std::uint32_t kNoOperation = UINT32_MAX;
@@ -20,10 +19,10 @@ inline constexpr std::uint32_t kNoOperation = UINT32_MAX;
 /// One call of a collective.
 struct CollectiveInstance {
   std::vector<int> members{};               // ranks; hosts: ranks of the mesh + their number
-  std::vector<std::uint32_t> operations{};  // as members; kNoOperation: has none that comes to it
-  int root = 0;                             // a place among the members
-  std::vector<bool> here{};                 // as members, in this step
-  std::size_t come = 0;                     // likewise: how many
+  std::vector<std::uint32_t> operations{};  // per member; kNoOperation: it has none that ends it
+  int root = 0;                             // index of a member
+  std::vector<bool> here{};                 // per member, in this step
+  std::size_t come = 0;                     // number of those
 
   [[nodiscard]] bool complete() const { return come == members.size(); }
   [[nodiscard]] std::size_t place_of(int rank) const;
@@ -31,37 +30,38 @@ struct CollectiveInstance {
 
 struct Connection;
 
-/// What one rank sends to another: a send and the receive that takes it.
+/// A message: a send with its receive.
 struct ExpectedMessage {
   int from = 0;
   int to = 0;
   TensorInstance what{};
   std::uint32_t send = kNoOperation;     // of `from`
   std::uint32_t receive = kNoOperation;  // of `to`
-  Connection* connection = nullptr;      // null: nobody sends it
+  Connection* connection = nullptr;      // null: never sent
   bool sent = false;                     // in this step
   std::shared_ptr<const void> payload{};
 };
 
-/// Messages from one stream of one rank to one stream of another, taken in the order in which they
-/// are sent, as NCCL does, whose sends carry no tag. The receiver's stream counts too: of two
-/// interleaved stages each sends activations and gradients to the other from one stream, and which
-/// of them the other wants first is a matter of its own schedule, which has a stream for each.
+/// Messages from one stream of a rank to one stream of another, received in sending order, as with
+/// NCCL, whose sends have no tags. The receiving stream matters: interleaved stages exchange
+/// activations and gradients from one stream each, and the receiver's schedule has one stream for
+/// each of them.
 struct Connection {
   std::deque<ExpectedMessage*> waiting{};
 };
 
-/// A rank or host, and how far it is in the step.
+/// A rank or host with its progress in the step.
 struct RankCursor {
   int rank = 0;
   const RoleProgram* role = nullptr;
   std::vector<std::vector<std::uint32_t>> streams{};  // operations
-  std::vector<std::size_t> next{};                    // per stream: how many have ended
+  std::vector<std::size_t> next{};                    // per stream: operations ended
   std::vector<bool> begun{};                          // per operation
   std::vector<bool> done{};                           // likewise
-  std::vector<std::uint64_t> ended_as{};              // likewise: the how manieth of all ranks
-  std::vector<CollectiveInstance*> collective_instances{};  // likewise; null: no collective
-  std::vector<ExpectedMessage*> messages{};                 // likewise; null: no send or receive
+  std::vector<std::uint64_t>
+      ended_as{};  // per operation: index among all ended operations of all ranks
+  std::vector<CollectiveInstance*> collective_instances{};  // per operation; null: no collective
+  std::vector<ExpectedMessage*> messages{};  // per operation; null: no send or receive
 
   [[nodiscard]] const RoleOperation& operation(std::uint32_t index) const {
     return role->operations[index];
@@ -76,21 +76,20 @@ struct RankCursor {
 
 class ExecutionState {
  public:
-  /// `queue_slots`: of every connection; 0: no bound, and messages are taken as they are wanted.
-  /// Errors: ExecutionError for communication with who does not exist; InternalError for slots
-  /// below 0.
+  /// `queue_slots`: per connection; 0: unlimited, and messages may be received in any order. Throws
+  /// ExecutionError for communication with a missing rank; InternalError for negative slots.
   ExecutionState(const Program& program, std::vector<RoleProgram> roles, int queue_slots);
   ExecutionState(const ExecutionState&) = delete;
   ExecutionState& operator=(const ExecutionState&) = delete;
 
   void begin_step();
-  /// An operation has ended.
+  /// Records the end of an operation.
   void end(RankCursor& cursor, std::uint32_t index);
 
-  /// Whether the connection that a send puts its message on has room.
+  /// Whether the connection of a send has a free slot.
   [[nodiscard]] bool has_room(const ExpectedMessage& message) const;
   void put(ExpectedMessage& message, std::shared_ptr<const void> payload);
-  /// Whether the message can be taken: it is there, and at the head of its connection.
+  /// Whether the message can be received: it has been sent and is first on its connection.
   [[nodiscard]] bool comes_next(const ExpectedMessage& message) const;
   [[nodiscard]] std::shared_ptr<const void> take(ExpectedMessage& message);
 
@@ -105,7 +104,7 @@ class ExecutionState {
   [[nodiscard]] const RankCursor& cursor(int rank) const {
     return cursors_[static_cast<std::size_t>(rank)];
   }
-  [[nodiscard]] std::int64_t operations() const;  // of a step, of all ranks
+  [[nodiscard]] std::int64_t operations() const;  // of a step, over all ranks
 
  private:
   using MessageKey = std::tuple<int, int, TensorInstance>;  // from, to, what
@@ -128,11 +127,11 @@ class ExecutionState {
   std::uint64_t ended_ = 0;
 };
 
-/// The rank that a send or receive is with. Errors: ExecutionError, naming `who`, where the
-/// communication is with somebody who does not exist, or a host sends.
+/// The other rank of a send or receive. Throws ExecutionError, naming `who`, if it does not exist
+/// or a host sends.
 [[nodiscard]] int peer_of(const Program& program, int rank, const Communication& how,
                           const std::string& who);
-/// Errors: ExecutionError, naming `who`, for members, hosts or a root that do not exist.
+/// Throws ExecutionError, naming `who`, for missing members, hosts or root.
 void check_members(const Program& program, int rank, const Communication& how,
                    const std::string& who);
 

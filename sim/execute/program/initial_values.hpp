@@ -12,29 +12,26 @@
 
 namespace lockstep {
 
-/// What the elements of a weight begin with: a function of its name, its position and the place in
-/// the whole tensor, so that every way to spread a model begins alike. Gains lie around 1, all else
-/// around 0.
+/// Initial value of a weight's element: a function of name, position and global index, so that all
+/// layouts start equal. Gains are near 1, all else near 0.
 [[nodiscard]] double initial_weight(std::uint64_t seed, const std::string& name, int position,
                                     std::int64_t index);
 
-/// The tensors that the data loader fills, and with what.
+/// Tensors provided by the data loader.
 struct ProgramInput {
   enum class Kind : std::uint8_t { real, index, position };
   Kind kind = Kind::real;
-  std::int64_t bound = 1;  // of an index
+  std::int64_t bound = 1;  // exclusive upper bound of an index
 };
-/// By tensor: what is resident, read, and written by nobody. Indices into tables are found by
-/// following the tensor to the operation that looks them up.
+/// By tensor: resident tensors that are read and never written. Index ranges come from the
+/// operation that uses the index.
 [[nodiscard]] std::map<TensorId, ProgramInput> program_inputs(const Program& program);
 
-/// Which sample of the data stands at an index of a microbatch of `batch` samples. By default one
-/// after the other.
+/// The sample at an index of a microbatch of `batch` samples. Default: consecutive.
 using SampleOf =
     std::function<std::int64_t(int microbatch, std::int64_t index, std::int64_t batch)>;
 
-/// A rank's part of an input, a function of the samples alone: however they are cut into
-/// microbatches and ranks, the same sample has the same numbers.
+/// A rank's shard of an input. Depends only on the samples, not on microbatches or ranks.
 [[nodiscard]] std::vector<double> input_values(std::uint64_t seed, const Tensor& tensor,
                                                const ProgramInput& input, const PartLayout& layout,
                                                int microbatch, const SampleOf& sample_of);

@@ -10,29 +10,29 @@
 
 namespace lockstep {
 
-/// How a program's collective is packed into the messages that a schedule moves.
+/// Packing of a program's collective into messages of a schedule.
 enum class MessageForm : std::uint8_t {
-  whole,     // everybody has the same message, or takes it as it comes
-  gathered,  // every member's part, for everyone
-  parts,     // every member has a part for everyone: summed, or each for itself
+  whole,     // every member has, or receives, the same message
+  gathered,  // every member's part is sent to all
+  parts,     // every member has a part for every other, reduced or separate
 };
 
-/// Errors: ExecutionError for a collective that programs do not have, and for a schedule of fewer
+/// Throws ExecutionError for collectives that programs do not have, and for a schedule with fewer
 /// ranks than members.
 [[nodiscard]] MessageForm message_form(const Communication& how, const Schedule& schedule,
                                        std::size_t members);
 
-/// Elements of a member's part, so that it fills its share of the schedule's blocks.
+/// Elements per member, padded to whole blocks of the schedule.
 [[nodiscard]] std::int64_t padded_part(const Schedule& schedule, std::size_t members,
                                        std::int64_t part);
 
-/// Whether members hold the same part of one message; null: nothing. Errors: ExecutionError.
+/// Checks that members have the same part of a message; null: none. Throws ExecutionError.
 void check_same_parts(const Communication& how, const std::vector<const PartLayout*>& layouts);
 
-/// Errors: ExecutionError where more or less comes than is to come.
+/// Throws ExecutionError unless the numbers agree.
 void check_all_come(std::int64_t come, std::int64_t wanted);
 
-/// A schedule's moves, after which something is missing. Errors: ExecutionError, always.
+/// Reports that a schedule left data missing. Always throws ExecutionError.
 [[noreturn]] void refuse_unfinished(const std::string& problem);
 
 }  // namespace lockstep

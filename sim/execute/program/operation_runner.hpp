@@ -6,19 +6,19 @@
 
 namespace lockstep::execution {
 
-/// What an order of execution has done to values.
+/// Effects of an execution order on values.
 class OperationRunner {
  public:
   virtual ~OperationRunner() = default;
 
-  /// Gives others what they get of it: members of its collective, who receives its message. What it
-  /// reads must not change until it has ended.
+  /// Provides data to other ranks: members of its collective, or the receiver of its message. Its
+  /// inputs must not change until it ends.
   virtual void begin(RankCursor& cursor, std::uint32_t operation) = 0;
-  /// Computes what it writes; false where something of it comes from others who have not begun.
+  /// Computes its results; false if data is missing from ranks that have not begun.
   [[nodiscard]] virtual bool end(RankCursor& cursor, std::uint32_t operation) = 0;
-  /// Gives an instance room, full of NaN; returns its elements.
+  /// Allocates an instance filled with NaN; returns its elements.
   [[nodiscard]] virtual std::int64_t allocate(RankCursor& cursor, std::uint32_t instance) = 0;
-  /// Of the room that an instance has.
+  /// Elements of an allocated instance.
   [[nodiscard]] virtual std::int64_t elements(const RankCursor& cursor,
                                               std::uint32_t instance) const = 0;
   virtual void release(RankCursor& cursor, std::uint32_t instance) = 0;

@@ -8,14 +8,13 @@
 
 namespace lockstep {
 
-/// What a schedule's ranks hold while it moves float or double numbers. Output and scratch are NaN
-/// until somebody writes them.
+/// Buffers of a schedule's ranks in float or double. Output and scratch are initially NaN.
 template <class Real>
 class RealBlocks final : public BlockMemory {
  public:
   RealBlocks(const Schedule& schedule, std::int64_t block_elements, Reduction reduction);
 
-  /// All of a rank's buffer.
+  /// A rank's whole buffer.
   [[nodiscard]] std::vector<Real>& buffer(int rank, Buffer which);
 
   [[nodiscard]] Payload read(int rank, std::span<const Chunk> runs) override;

@@ -7,11 +7,10 @@
 
 namespace lockstep::execution {
 
-/// Who uses the instances of a role, counted in the order in which its operations are issued.
+/// Uses of a role's tensor instances in launch order.
 struct RoleUses {
   std::vector<std::uint32_t> uses{};  // per instance: reads and writes
-  /// Per operation and operand, before that operation: writes of what it reads, uses of what it
-  /// writes.
+  /// Per operation and operand: earlier writes of a read instance, earlier uses of a written one.
   std::vector<std::vector<std::uint32_t>> written_before{};
   std::vector<std::vector<std::uint32_t>> used_before{};
 };

@@ -9,36 +9,36 @@
 
 namespace lockstep::execution {
 
-/// One instance of a tensor as a rank holds it.
+/// A tensor instance on a rank.
 template <class Real>
 struct HeldValues {
   std::vector<Real> values{};
   bool written = false;
-  bool kept = false;                    // from step to step
+  bool kept = false;                    // persistent between steps
   bool read_first = false;              // before anything writes it
   std::uint32_t writer = kNoOperation;  // the last of this step
 };
 
-/// What all ranks hold.
+/// Values of all ranks.
 template <class Real>
 class ValueStore {
  public:
-  /// What is kept from step to step begins with its first values.
+  /// Persistent instances start with their initial values.
   ValueStore(const ExecutionState& state, const ExecutionOptions& options);
 
   void begin_step(int step);
 
-  /// How an operand lies on the rank of an operation.
+  /// Layout of an operand on the rank of an operation.
   [[nodiscard]] const PartLayout& layout(const RankCursor& cursor, std::uint32_t operation,
                                          std::uint32_t instance);
-  /// Errors: ExecutionError for what nobody has written.
+  /// Throws ExecutionError for uninitialized values.
   [[nodiscard]] const std::vector<Real>& read(const RankCursor& cursor, std::uint32_t operation,
                                               std::uint32_t instance) const;
-  /// `add`: to what is held. Errors: ExecutionError for sums of different lengths.
+  /// `add`: accumulate. Throws ExecutionError for different lengths.
   void store(const RankCursor& cursor, std::uint32_t operation, std::uint32_t instance,
              std::vector<Real> values, bool add);
 
-  /// NaN wherever the rank holds something of the instance; returns how many elements.
+  /// Fills the rank's part of an instance with NaN; returns its elements.
   std::int64_t allocate(const RankCursor& cursor, std::uint32_t instance);
   void release(const RankCursor& cursor, std::uint32_t instance);
 
@@ -64,7 +64,7 @@ class ValueStore {
   std::vector<std::vector<HeldValues<Real>>> held_{};  // per rank and instance
 };
 
-/// Whether a tensor is a weight or a copy or shard of one, and of which.
+/// Whether a tensor is a weight, or a copy or shard of one.
 [[nodiscard]] bool is_weight(const Program& program, const Tensor& tensor);
 [[nodiscard]] const Tensor& original(const Program& program, const Tensor& tensor);
 

@@ -7,13 +7,13 @@
 
 namespace lockstep::execution {
 
-/// Interleaves the operations of all ranks and streams in an order drawn from a seed; only what the
-/// program orders is ordered.
+/// Interleaves the operations of all ranks and streams in a random order drawn from a seed, subject
+/// only to the program's dependencies.
 class DrawnOrder {
  public:
   DrawnOrder(ExecutionState& state, OperationRunner& runner, std::uint64_t seed);
 
-  /// One step. Errors: ExecutionError where nobody can go on, with who waits for whom.
+  /// Executes one step. Throws ExecutionError with the wait cycle on a deadlock.
   void run();
 
  private:

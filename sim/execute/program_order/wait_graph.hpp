@@ -12,17 +12,17 @@ namespace lockstep::execution {
 /// What the next operation of a stream waits for.
 struct HeadWait {
   std::string what;                 // "a message from rank 1"
-  std::optional<std::size_t> on{};  // the head that has to move first; none: nobody can
-  std::string why_never{};          // "no operation of rank 1 sends it", where nobody can
+  std::optional<std::size_t> on{};  // the head that must proceed first; none: impossible
+  std::string why_never{};          // "no operation of rank 1 sends it", if impossible
 };
 
-/// Who waits for whom in an execution in which nobody can go on. Its nodes are heads: the next
-/// operations of all streams of all ranks, at rank * streams + stream.
+/// Dependencies in a deadlocked execution. Nodes are heads, the next operations of all streams of
+/// all ranks, numbered rank * streams + stream.
 class WaitGraph {
  public:
   explicit WaitGraph(const ExecutionState& state);
 
-  /// Those that have operations left, ascending.
+  /// Heads of streams with operations left, ascending.
   [[nodiscard]] const std::vector<std::size_t>& heads() const { return heads_; }
   [[nodiscard]] const std::vector<HeadWait>& waits(std::size_t head) const { return waits_[head]; }
   /// "rank 0: layer 3 microbatch 1: get.y (stream pp)".

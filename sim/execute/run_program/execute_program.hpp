@@ -9,19 +9,18 @@
 #include "sim/execute/program/allocation_record.hpp"
 #include "sim/execute/program/execution_options.hpp"
 
-/// Runs a training step's program on real numbers, in float64 or float32, for every rank of its
-/// mesh and every host: the very program that is simulated. Operations of different ranks and
-/// streams are interleaved in an order drawn from a seed, or as a timeline says; only what the
-/// program orders is ordered.
+/// Executes a training step's program on real numbers, in float64 or float32, for every rank and
+/// host: the same program that is simulated. Operations of different ranks and streams are
+/// interleaved randomly from a seed, or by a timeline, subject only to the program's dependencies.
 namespace lockstep {
 
 /// A weight or optimizer state, or a copy or shard of one, on one rank (hosts: ranks of the mesh +
-/// their number).
+/// host number).
 template <class Real>
 struct BasicHeldWeight {
   int rank = 0;
-  std::string name;  // of the weight, whatever the copy is called; of a state: its own
-  std::string copy;  // of what is held
+  std::string name;  // of the weight, for all copies; of a state: its own
+  std::string copy;  // name of the copy
   int position = 0;
   const PartLayout* layout = nullptr;
   std::vector<Real>* values = nullptr;
@@ -36,35 +35,33 @@ class ExecutionParts;
 template <class Real>  // float, double
 class BasicProgramExecution {
  public:
-  /// The program must outlive it. Errors: InternalError as unroll(); ExecutionError for
-  /// communication with who does not exist, and for a timeline that is not of all its ranks.
+  /// The program must outlive this object. Throws InternalError as unroll(); ExecutionError for
+  /// communication with a missing rank or a timeline without all ranks.
   explicit BasicProgramExecution(const Program& program, ExecutionOptions options = {});
   ~BasicProgramExecution();
   BasicProgramExecution(const BasicProgramExecution&) = delete;
   BasicProgramExecution& operator=(const BasicProgramExecution&) = delete;
 
-  /// One training step; returns the loss. Errors: ExecutionError, which names ranks and operations;
-  /// where nobody can go on, who waits for whom.
+  /// Executes one training step; returns the loss. Throws ExecutionError naming ranks and
+  /// operations, with the wait cycle on a deadlock.
   double step();
 
-  /// What ranks hold of weights between steps. Left out is what the next step overwrites before it
-  /// reads it.
+  /// Weights of all ranks between steps, except those that the next step overwrites before reading.
   [[nodiscard]] std::vector<BasicHeldWeight<Real>> weights();
-  /// Likewise of the optimizer's moments.
+  /// The same for the optimizer's moments.
   [[nodiscard]] std::vector<BasicHeldWeight<Real>> states();
 
-  /// Goes on where another execution of the same command graph has stopped, with what its ranks
-  /// keep from step to step, by rank, name and position, and its number of steps: so that steps of
-  /// different programs follow each other. Errors: ExecutionError for what it does not keep, or in
-  /// other parts.
+  /// Continues from another execution of the same model: takes its persistent state by rank, name
+  /// and position, and its step count, so that steps of different programs can alternate. Throws
+  /// ExecutionError for missing or differently sharded state.
   void take_over(const BasicProgramExecution& from);
 
-  /// Of a step, of all ranks.
+  /// Operations of a step, over all ranks.
   [[nodiscard]] std::int64_t operations() const;
-  /// Of the last step on a rank, in simulated order. Errors: InternalError without a timeline.
+  /// Allocations of the last step on a rank, in simulated order. InternalError without a timeline.
   [[nodiscard]] AllocationRecord allocations(int rank) const;
 
-  /// For the sources of this folder.
+  /// Internal to this folder.
   [[nodiscard]] execution::ExecutionParts<Real>& parts() { return *parts_; }
 
  private:
@@ -74,30 +71,29 @@ using ProgramExecution = BasicProgramExecution<double>;
 
 class WeightBound;
 
-/// Where two executions of one model differ most, by what is allowed there.
+/// The largest difference between two executions, relative to its tolerance.
 template <class Real>
 struct BasicWeightDifference {
-  double value = 0;                    // below 0: there is nothing to compare
-  double allowed = 0;                  // 0: no bound was given
-  BasicHeldWeight<Real> where{};       // in the first of them
-  std::int64_t index = 0;              // in the whole tensor
-  std::vector<std::string> missing{};  // weights of the reference of which elements are nowhere
+  double value = 0;                    // below 0: nothing to compare
+  double allowed = 0;                  // 0: no bound given
+  BasicHeldWeight<Real> where{};       // in the first execution
+  std::int64_t index = 0;              // global
+  std::vector<std::string> missing{};  // weights of the reference that are not fully covered
   [[nodiscard]] std::string text() const;
 };
 using WeightDifference = BasicWeightDifference<double>;
 
-/// Compares everything that `execution` holds of weights, on every rank (or on some `ranks`), with
-/// the whole weights of `reference`, an execution on one device; with a `bound` the difference is
-/// taken that is the largest share of what is allowed. Errors: ExecutionError for a weight that the
-/// reference has not.
+/// Compares all weights of `execution`, on every rank (or on some `ranks`), with the unsharded
+/// weights of `reference`, an execution on one device; with a `bound`, differences are weighed by
+/// it. Throws ExecutionError for a weight missing in the reference.
 template <class Real>
 [[nodiscard]] BasicWeightDifference<Real> largest_difference(BasicProgramExecution<Real>& execution,
                                                              BasicProgramExecution<Real>& reference,
                                                              const std::vector<int>& ranks = {},
                                                              const WeightBound* bound = nullptr);
 
-/// Likewise of the optimizer's moments, which show what weights may hide: Adam steps the same way
-/// whatever a gradient is scaled by.
+/// The same for the optimizer's moments, which reveal errors that weights hide: Adam's step does
+/// not depend on a gradient's scale.
 template <class Real>
 [[nodiscard]] BasicWeightDifference<Real> largest_state_difference(
     BasicProgramExecution<Real>& execution, BasicProgramExecution<Real>& reference,

@@ -8,7 +8,7 @@
 #include "sim/execute/program_order/drawn_order.hpp"
 #include "sim/execute/run_program/simulated_order.hpp"
 
-/// What an execution is made of: for the sources of this folder alone.
+/// Components of an execution. Internal to this folder.
 namespace lockstep::execution {
 
 template <class Real>
@@ -47,8 +47,8 @@ class ExecutionParts final : public OperationRunner {
   Computations<Real> computations_;
   Exchanges<Real> exchanges_;
   DrawnOrder drawn_;
-  std::unique_ptr<SimulatedOrder> simulated_{};            // null: in a drawn order
-  std::unique_ptr<DeviceTrainingStep<Real>> on_device_{};  // null: the host computes
+  std::unique_ptr<SimulatedOrder> simulated_{};            // null: random order
+  std::unique_ptr<DeviceTrainingStep<Real>> on_device_{};  // null: computed on the host
   int steps_ = 0;
 };
 

@@ -8,14 +8,14 @@
 
 namespace lockstep {
 
-/// The operation after which an execution first holds something else than its reference.
+/// The first operation whose result differs from the reference.
 struct FirstDifference {
-  int rank = 0;           // hosts: ranks of the mesh + their number
+  int rank = 0;           // hosts: ranks of the mesh + host number
   std::string operation;  // "rank 3: block 1 microbatch 0: mlp.down"
   std::string tensor;
-  int position = 0;          // in the chain of blocks; 0 where the tensor has none
+  int position = 0;          // in the chain of blocks; 0 if the tensor has none
   int microbatch = 0;        // likewise
-  std::int64_t element = 0;  // in the whole tensor
+  std::int64_t element = 0;  // global
   double value = 0;
   double expected = 0;
   std::string reads;  // "mlp.down.partial from sum_mlp (all_reduce)", one after another
@@ -25,13 +25,11 @@ struct FirstDifference {
   [[nodiscard]] std::string text() const;
 };
 
-/// After a step of both: looks through what the execution has written, in the order in which the
-/// operations ended that last wrote it, for the first instance that the reference has too (the same
-/// name, position and microbatch, written by the same operation or a part of it) and of which some
-/// element is further apart than tolerance * max(1, |expected|). Left out are summands
-/// (Tensor::partial), slots of experts (a bag), what has other dimensions in the reference, and
-/// microbatches where it has fewer or more of them. None in simulated order, where nothing is
-/// retained, but of what is resident.
+/// After a step of both executions: searches written instances, in the order of their last write,
+/// for the first that differs from the reference's instance with the same name, position,
+/// microbatch and operation (or a part of it) by more than tolerance * max(1, |expected|). Skips
+/// partial sums (Tensor::partial), slots of experts, whose order is arbitrary, other dimensions,
+/// and different numbers of microbatches. In simulated order only resident instances are available.
 template <class Real>
 [[nodiscard]] std::optional<FirstDifference> first_difference(
     BasicProgramExecution<Real>& execution, BasicProgramExecution<Real>& reference,

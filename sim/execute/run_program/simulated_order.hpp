@@ -11,24 +11,23 @@
 
 namespace lockstep::execution {
 
-/// Runs the operations of all ranks when a timeline says so. An operation's results get room when
-/// it begins and their values when it ends; what nobody uses any more is freed there. What ends at
-/// an instant does so before anything begins there; operations that take no time come one after the
-/// other, as streams and dependencies say.
+/// Executes the operations of all ranks at their simulated times. An operation's results are
+/// allocated when it starts and get values when it ends, when unused instances are freed. At one
+/// instant, ends precede starts; operations without duration are ordered by streams and
+/// dependencies.
 class SimulatedOrder {
  public:
-  /// `own_slots`: experts have room for as many tokens as the program says; else their bytes are
-  /// those of the program, whatever the execution has room for. Errors: ExecutionError for a
-  /// timeline of another program, or without all ranks.
+  /// `own_slots`: experts have the program's slots; otherwise bytes are the program's, independent
+  /// of slots. Throws ExecutionError for a timeline of another program or without all ranks.
   SimulatedOrder(ExecutionState& state, const TrainingStepTimeline& timeline,
                  OperationRunner& runner, bool own_slots);
 
-  /// One step. Errors: ExecutionError for an operation that begins before what it reads is written,
-  /// or while others use what it writes, or ends before others have begun what it gets from them;
-  /// with rank, operation, time and tensor.
+  /// Executes one step. Throws ExecutionError, with rank, operation, time and tensor, for an
+  /// operation that starts before its inputs are written or while its outputs are in use, or ends
+  /// before its data from other ranks is available.
   void run();
 
-  /// Of the last step, per rank.
+  /// Per rank, of the last step.
   [[nodiscard]] const std::vector<AllocationLog>& allocations() const { return logs_; }
 
  private:
@@ -40,7 +39,7 @@ class SimulatedOrder {
 
     friend auto operator<=>(const Event&, const Event&) = default;
   };
-  /// What a rank has used, and what it holds.
+  /// A rank's uses and allocations.
   struct Progress {
     std::vector<std::uint32_t> written{};  // per instance: writes that have ended
     std::vector<std::uint32_t> used{};     // likewise: reads and writes

@@ -8,21 +8,21 @@
 #include "sim/execute/device_kernels/number_type.hpp"
 #include "sim/execute/kernels/kernels.hpp"
 
-/// One operation on a rank's parts as kernels for a device.
+/// Lowers one operation on a rank's shards to kernels.
 namespace lockstep {
 
-/// Names an operand: one of the operation's reads, of its writes, or of its scratch buffers.
+/// An operand: one of the operation's reads, writes or scratch buffers.
 struct LoweredOperand {
   enum class Of : std::uint8_t { reads, writes, beside };
   Of of = Of::reads;
   std::size_t index = 0;
 };
 
-/// A buffer that holds nothing before the operation and nothing that counts after it.
+/// A scratch buffer, used only inside the operation.
 struct LoweredBeside {
   std::int64_t elements = 0;
   NumberType type = NumberType::fp32;
-  std::optional<std::size_t> as_read{};  // instead: the type of one of the operation's reads
+  std::optional<std::size_t> as_read{};  // takes the type of this read
 };
 
 struct LoweredKernel {
@@ -31,23 +31,23 @@ struct LoweredKernel {
   std::vector<LoweredOperand> writes{};
 };
 
-/// Kernels in the order in which one stream does them.
+/// Kernels in stream order.
 struct LoweredOperation {
   std::vector<LoweredKernel> kernels{};
   std::vector<LoweredBeside> beside{};
 };
 
-/// Elements of a scratch buffer, where an operation may be done in parts: 512 MiB in fp32.
+/// Maximum elements of a scratch buffer if an operation can be split: 512 MiB in fp32.
 inline constexpr std::int64_t kMostBeside = std::int64_t{1} << 27;
 
-/// `call`: operands without values. `adds`: per written tensor, whether to what it holds. Every
-/// kind of computation has kernels of its own. Errors: ExecutionError for operands that do not fit.
-template <class Real>  // float, double: what is computed in
+/// `call`: operands without values. `adds`: per written tensor, whether to accumulate. All kinds of
+/// computation are supported. Throws ExecutionError for inconsistent operands.
+template <class Real>  // precision of computation
 [[nodiscard]] LoweredOperation lower_operation(const KernelCall<Real>& call,
                                                const std::vector<bool>& adds,
                                                std::int64_t most_beside = kMostBeside);
 
-/// Whether an operation may write where it reads, element by element.
+/// Whether an operation may write elementwise into its input.
 [[nodiscard]] bool works_in_place(OperationKind kind);
 
 }  // namespace lockstep

@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// Where the operands of a lowered operation lie.
+/// Locations of a lowered operation's operands.
 struct LoweredRegions {
   std::vector<Region> reads{};
   std::vector<Region> writes{};
@@ -29,7 +29,7 @@ struct LoweredRegions {
     for (const LoweredOperand& each : operands) out.push_back(of(each));
     return out;
   }
-  /// The type of a scratch buffer in this command graph.
+  /// Element type of a scratch buffer in this command graph.
   [[nodiscard]] NumberType type_of(const LoweredBeside& of, const CommandGraph& graph) const {
     return of.as_read ? graph.buffers[reads.at(*of.as_read).buffer].type : of.type;
   }

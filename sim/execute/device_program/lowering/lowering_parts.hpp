@@ -5,7 +5,7 @@
 
 #include "sim/execute/device_program/lowering/lower_operation.hpp"
 
-/// For the sources of this folder that lower operations, one per family.
+/// Internal to this folder: one lowering function per family of operations.
 namespace lockstep::lowering {
 
 using Table = KernelLaunch::Table;
@@ -19,16 +19,16 @@ inline LoweredOperand written(std::size_t i) {
   return {LoweredOperand::Of::writes, i};
 }
 
-/// An operation with how its operands lie.
+/// An operation with the layouts of its operands.
 struct Lowering {
   const KernelSettings& call;
   std::vector<const PartLayout*> reads{};
   std::vector<const PartLayout*> writes{};
   std::vector<const Tensor*> read_tensors{};
-  std::vector<const Tensor*> tensors{};  // written
-  std::vector<bool> adds{};              // to what each result holds
+  std::vector<const Tensor*> tensors{};  // of the written tensors
+  std::vector<bool> adds{};              // accumulate into each result
   NumberType computes = NumberType::fp32;
-  std::int64_t most_beside = kMostBeside;  // elements
+  std::int64_t most_beside = kMostBeside;  // maximum elements of a scratch buffer
   LoweredOperation out{};
 
   [[nodiscard]] const Operation& operation() const { return *call.operation; }
@@ -36,42 +36,42 @@ struct Lowering {
   [[nodiscard]] const PartLayout& to(std::size_t i) const { return *writes.at(i); }
   [[nodiscard]] bool adds_to(std::size_t i) const { return adds.at(i); }
 
-  /// One more kernel. Its bits of what it adds to are those of the operation's results that it
-  /// writes.
+  /// Appends a kernel. It accumulates into those of its results that the operation accumulates
+  /// into.
   KernelLaunch& add(F function, std::int64_t count, std::vector<LoweredOperand> from,
                     std::vector<LoweredOperand> results);
-  /// Index by index of the first result; all operands in order.
+  /// Appends a kernel over the indices of the first result, with all operands in order.
   KernelLaunch& each(F function);
-  /// A scratch buffer, in the type of the computation.
+  /// A scratch buffer in the precision of the computation.
   LoweredOperand beside(std::int64_t elements);
   LoweredOperand beside(LoweredBeside of);
-  /// A result that kernels add to bit by bit: zeros, unless it is added to in any case.
+  /// Zeroes a result that kernels accumulate into, unless the operation accumulates anyway.
   void clear(std::size_t result);
 };
 
-/// Which keys causal attention's queries see: see kernels::is_visible.
+/// Window of causal attention: see kernels::is_visible.
 [[nodiscard]] inline std::int64_t window_of(const Operation& attention) {
   return attention.visible.chunked ? -attention.visible.window : attention.visible.window;
 }
 
 [[nodiscard]] KernelLaunch launch_of(KernelFunction function, std::int64_t count);
-/// Null where the table is 0, 1, 2 ...
+/// Null if the table is 0, 1, 2 ...
 [[nodiscard]] TablePtr table_of(Table places);
-/// Local index by global one, -1 where it is not here; null where all are.
+/// Maps global to local indices, -1 if not local; null if all are.
 [[nodiscard]] TablePtr inverse_of(const PartAxis& axis);
 [[nodiscard]] std::int64_t rows_of(const PartLayout& layout);
 [[nodiscard]] std::int64_t width_of(const PartLayout& layout);
-/// Indices of an operand of what is copied, -1 where `from` has it not: per element of `to`.
+/// Per element of `to`, the index in `from`, -1 if absent.
 [[nodiscard]] Table places_of_common(const PartLayout& from, const PartLayout& to);
 
-/// Where the elements of a matrix stand: element (i, k) of a batch at rows[i] + columns[k] + where
-/// the batch begins.
+/// Locations of matrix elements: element (i, k) of a batch is at rows[i] + columns[k] + start of
+/// the batch.
 struct GemmPlaces {
   Table rows;
   Table columns;
   Table batches;
 };
-/// An operand, and where its matrices stand in it.
+/// An operand with the locations of its matrices.
 struct GemmOperand {
   LoweredOperand of;
   GemmPlaces at;
@@ -80,7 +80,7 @@ struct GemmOperand {
 KernelLaunch& gemm(Lowering& to, const GemmOperand& a, const GemmOperand& b, const GemmOperand& y,
                    double factor = 1);
 
-/// One matrix that lies with constant distances.
+/// A matrix with constant strides.
 struct Matrix {
   LoweredOperand of;
   std::int64_t first = 0;
@@ -91,8 +91,7 @@ struct Matrix {
 KernelLaunch& gemm(Lowering& to, std::int64_t m, std::int64_t n, std::int64_t k, const Matrix& a,
                    const Matrix& b, const Matrix& y);
 
-/// Sums of `parts` parts of the rows of a matrix, in a scratch buffer; `sums` of them for each
-/// column.
+/// Partial sums over `parts` parts of a matrix's rows, in a scratch buffer; `sums` per column.
 struct PartSums {
   LoweredOperand of;
   std::int64_t rows;
@@ -101,7 +100,7 @@ struct PartSums {
 };
 [[nodiscard]] PartSums part_sums(Lowering& to, F function, std::int64_t rows, std::int64_t columns,
                                  std::int64_t sums, std::vector<LoweredOperand> from);
-/// The sums of all rows, to one or two results.
+/// Adds the partial sums into one or two results.
 KernelLaunch& add_parts(Lowering& to, const PartSums& sums, std::vector<LoweredOperand> results);
 
 // One function per family.
@@ -109,7 +108,7 @@ void matmul(Lowering& to);
 void bias_gradient(Lowering& to);
 void attention(Lowering& to);
 void attention_backward(Lowering& to);
-// Scores that are stored.
+// Unfused attention.
 void attention_scores(Lowering& to);
 void attention_scores_backward(Lowering& to);
 void attention_context(Lowering& to);
