@@ -12,8 +12,8 @@
 
 namespace lockstep {
 
-/// Something that happens at an instant. What `kind` and `id` mean is up to who pushed it;
-/// `version` lets the pusher recognise an event that was overtaken by a later one.
+/// An event at an instant. The pusher defines the meaning of `kind` and `id`; `version` lets it
+/// recognize outdated events.
 struct Event {
   std::int64_t at_ps = 0;
   std::uint32_t id = 0;
@@ -21,7 +21,7 @@ struct Event {
   std::uint32_t version : 28 = 0;
 };
 
-/// Versions wrap within the bits that an event has for them.
+/// Versions wrap around in the bits available in an event.
 inline constexpr std::uint32_t kVersionMask = (1U << 28U) - 1;
 
 template <typename Kind>
@@ -35,11 +35,11 @@ template <typename Kind>
   return event;
 }
 
-/// Events by (time, order of pushing), for a clock that never goes back: a radix heap. An event
-/// sits in the bucket of the highest octal digit in which its time differs from the clock, and of
-/// what that digit is; when the clock moves on, the first bucket in use is distributed over lower
-/// ones, in order, so that equal times always share a bucket and keep their order. Amortised
-/// O(log(time span)) sequential moves an event, without comparisons of distant memory. Copyable.
+/// Events ordered by (time, order of pushing), for a monotonic clock: a radix heap. An event is in
+/// the bucket of the highest octal digit in which its time differs from the clock, and of that
+/// digit's value; when the clock advances, the first used bucket is redistributed to lower ones, in
+/// order, so that equal times stay together in order. Amortized O(log(time span)) sequential moves
+/// per event. Copyable.
 class EventQueue {
  public:
   /// Throws InternalError for a time before `now()`.
@@ -52,7 +52,7 @@ class EventQueue {
   [[nodiscard]] bool empty() const { return size_ == 0; }
   [[nodiscard]] TimePoint now() const { return TimePoint{Duration::picoseconds(now_ps_)}; }
 
-  /// When the next event is; empty if there is none.
+  /// Time of the next event; empty if there is none.
   [[nodiscard]] std::optional<TimePoint> next() const {
     if (size_ == 0) return std::nullopt;
     if (has_now()) return now();
@@ -71,10 +71,10 @@ class EventQueue {
     deal_out(first_used());
   }
 
-  /// Whether the present instant has events left.
+  /// Whether events are left at the current time.
   [[nodiscard]] bool has_now() const { return cursor_ < buckets_[0].size(); }
 
-  /// Takes the next event of the present instant, if there is one left.
+  /// Removes the next event at the current time, if any.
   [[nodiscard]] bool pop_now(Event& event) {
     if (cursor_ >= buckets_[0].size()) return false;
     event = buckets_[0][cursor_++];
@@ -124,7 +124,7 @@ class EventQueue {
   }
 
   std::array<std::vector<Event>, kBuckets> buckets_;
-  std::array<std::uint64_t, kBuckets / kWordBits + 1> used_{};  // which buckets hold something
+  std::array<std::uint64_t, kBuckets / kWordBits + 1> used_{};  // nonempty buckets
   std::size_t cursor_ = 0;                                      // next unread event of bucket 0
   std::size_t size_ = 0;
   std::int64_t now_ps_ = 0;

@@ -6,21 +6,20 @@
 
 namespace lockstep {
 
-/// When a link is taken, from a moving present on: disjoint spans of its time, in order. What
-/// passes it takes bytes over bandwidth of that time, however long it trickles in: others use what
-/// is left. A link is never promised twice, so over any time it carries no more than its bandwidth
-/// allows.
+/// Busy times of a link from a moving present on: disjoint spans in order. A message occupies bytes
+/// / bandwidth of the link's time, even if it arrives more slowly; others use the rest. Spans never
+/// overlap, so the link never exceeds its bandwidth.
 class LinkCalendar {
  public:
   /// The first free instant at or after `from`.
   [[nodiscard]] TimePoint free_from(TimePoint from) const;
-  /// Takes `need` of the free time from `from` on, as early as possible. Returns its end; where
-  /// nothing is needed, the first free instant.
+  /// Reserves `need` of the free time from `from` on, as early as possible. Returns its end, or the
+  /// first free instant if `need` is zero.
   TimePoint take_early(TimePoint from, Duration need);
-  /// Takes `need` of the free time between `from` and `until`, as late as possible, and what is not
-  /// to be had there after `until`, as early as possible. Returns the end, `until` at the earliest.
+  /// Reserves `need` of the free time between `from` and `until`, as late as possible, and the rest
+  /// after `until`, as early as possible. Returns the end, at least `until`.
   TimePoint take_late(TimePoint from, TimePoint until, Duration need);
-  /// Nothing will be asked of the time before `now`.
+  /// Discards reservations before `now`; later calls must not refer to that time.
   void forget_before(TimePoint now);
 
  private:
@@ -31,7 +30,7 @@ class LinkCalendar {
   [[nodiscard]] Duration free_at(TimePoint at, Duration need) const;
   void add(TimePoint begin, TimePoint end);
 
-  std::vector<Span> taken_;  // no two touch
+  std::vector<Span> taken_;  // not adjacent
 };
 
 }  // namespace lockstep

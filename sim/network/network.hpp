@@ -7,8 +7,8 @@
 
 #include "sim/base/units.hpp"
 
-/// The cluster as the engine sees it: directed links as a flat array, the end points that send and
-/// receive, and somebody who answers for routes. Built by `topologies`, or by hand in tests.
+/// A cluster as the engine sees it: directed links in a flat array, endpoints, and a router. Built
+/// by `topologies`, or by hand in tests.
 namespace lockstep {
 
 using LinkId = std::uint32_t;
@@ -16,15 +16,15 @@ using EndpointId = std::uint32_t;
 
 /// One direction of a cable.
 struct Link {
-  Rate bandwidth;     // what it really carries: nominal bandwidth times efficiency
-  Duration latency;   // paid once by every transfer that crosses it
-  bool port = false;  // touches a rank or a NIC: limits also in the alpha-beta model
+  Rate bandwidth;     // usable: nominal bandwidth times efficiency
+  Duration latency;   // paid once per transfer that crosses the link
+  bool port = false;  // touches a rank or a NIC: also a limit in the alpha-beta model
 };
 
-/// Share of a link that a transfer needs per byte of its own, in units of 1/kWeightUnit.
-/// A single path has weight kWeightUnit on each of its links; a transfer that is split over k equal
-/// paths has kWeightUnit/k on each, and a representative of m transfers m times as much.
-/// The unit divides evenly by every k up to 16 and by powers of two up to 4096.
+/// Bytes on a link per byte of a transfer, in units of 1/kWeightUnit: kWeightUnit for a single
+/// path, kWeightUnit/k for a transfer split over k equal paths, and m times that for a
+/// representative of m transfers. Divides evenly by every k up to 16 and by powers of two up to
+/// 4096.
 using Weight = std::uint64_t;
 inline constexpr Weight kWeightUnit = Weight{4096} * 9 * 5 * 7 * 11 * 13;
 
@@ -33,11 +33,11 @@ struct Hop {
   Weight weight = kWeightUnit;
 };
 
-/// How a transfer gets from one end point to another.
+/// The route of transfers between two endpoints.
 struct Route {
-  std::vector<Hop> hops;   // in order of travel where there is one path
-  Duration latency;        // sum over one path
-  std::int64_t paths = 1;  // equal paths it is split over
+  std::vector<Hop> hops;   // in order of travel, if there is one path
+  Duration latency;        // of one path
+  std::int64_t paths = 1;  // number of equal-cost paths it is split over
 
   void clear() {
     hops.clear();
@@ -46,52 +46,52 @@ struct Route {
   }
 };
 
-/// Answers for routes, on demand: nobody holds a table of all pairs. Thread-safe.
+/// Computes routes on demand; no table of all pairs exists. Thread-safe.
 class Router {
  public:
   virtual ~Router() = default;
-  /// Fills `route` (cleared first). Returns false where there is no way from `from` to `to`.
-  /// from == to gives a route without hops and without latency.
+  /// Fills `route` (cleared first). Returns false if there is no route. from == to gives a route
+  /// without hops and latency.
   [[nodiscard]] virtual bool route(EndpointId from, EndpointId to, Route& route) const = 0;
 
-  /// The same for what goes over one channel of a schedule's, where channels have ways of their
-  /// own: asked instead of route() where by_channel().
+  /// The same for a schedule's channel, if channels have routes of their own; used instead of
+  /// route() if by_channel().
   [[nodiscard]] virtual bool by_channel() const { return false; }
   [[nodiscard]] virtual bool route_of(EndpointId from, EndpointId to, std::uint32_t channel,
                                       Route& route) const {
     (void)channel;
     return this->route(from, to, route);
   }
-  /// The same where the router holds it already; else nullptr.
+  /// A stored route; nullptr if it is not stored.
   [[nodiscard]] virtual const Route* held_route(std::uint32_t channel) const {
     (void)channel;
     return nullptr;
   }
 
-  /// The route in few words, where has_outlines(): links that no route can cross one without the
-  /// others, all with equal weights, make a bundle, and of each bundle on the way only the link is
-  /// named that stands for it. Such links may still have been made to differ in their figures.
+  /// The route in compressed form, if has_outlines(): links that always occur together in routes,
+  /// with equal weights, form a bundle, represented by one link. Their bandwidths may still differ.
   [[nodiscard]] virtual bool has_outlines() const { return false; }
   [[nodiscard]] virtual bool outline(EndpointId from, EndpointId to, Route& route) const {
     return this->route(from, to, route);
   }
-  /// The one of the link's bundle; itself where it is in none.
+  /// The representative of the link's bundle; the link itself if it is in none.
   [[nodiscard]] virtual LinkId stands_for(LinkId link) const { return link; }
 };
 
-/// What a message costs at an end point itself, apart from the links.
+/// Costs of a message at an endpoint, in addition to the links.
 struct Endpoint {
-  Duration message_overhead;        // holds the sender, per message
-  std::optional<Rate> reduce_rate;  // bytes reduced per second; none: reductions cost no time
-  std::optional<Rate> copy_rate{};  // bytes copied in its own memory per second; none: no time
+  Duration message_overhead;        // occupies the sender, per message
+  std::optional<Rate> reduce_rate;  // bytes reduced per second; none: reductions take no time
+  std::optional<Rate>
+      copy_rate{};  // bytes copied in its own memory per second; none: copies take no time
 };
 
 struct Network {
   std::vector<Link> links;
   std::vector<Endpoint> endpoints;
   std::shared_ptr<const Router> router;
-  /// Whether it pays to look for links that the very same transfers cross. Shares do not depend on
-  /// it.
+  /// Whether searching for links crossed by exactly the same transfers is worthwhile. Does not
+  /// affect rates.
   bool may_have_twins = true;
 };
 

@@ -10,14 +10,14 @@
 
 namespace lockstep {
 
-/// The routes used last, direct-mapped: a bounded memory of what the router said, so that ranks
-/// that talk to the same peers round after round do not ask again. Copyable.
+/// A direct-mapped cache of recently used routes with bounded memory, for ranks that repeatedly
+/// communicate with the same peers. Copyable.
 class RouteCache {
  public:
   explicit RouteCache(std::size_t endpoints)
       : entries_(std::bit_ceil(std::clamp<std::size_t>(4 * endpoints, 16, kMostEntries))) {}
 
-  /// nullptr where there is no route. The pointer holds until the next call.
+  /// nullptr if there is no route. The pointer is valid until the next call.
   [[nodiscard]] const Route* find(const Router& router, EndpointId from, EndpointId to,
                                   std::uint32_t channel) {
     if (!router.by_channel()) {

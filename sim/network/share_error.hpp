@@ -4,7 +4,7 @@
 
 namespace lockstep {
 
-/// More transfers share a link than it has steps of rate for: what a user gave, not a bug.
+/// Too many transfers share a link for the resolution of rates: an error of the input.
 class ShareError : public Error {
  public:
   ShareError()

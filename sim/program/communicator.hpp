@@ -7,19 +7,19 @@
 
 namespace lockstep {
 
-/// The communicator of one communication of one rank: who plays which part.
+/// The communicator of a rank's communication: its members and the rank's position.
 struct Communicator {
-  std::vector<int> members{};  // ranks; a host: ranks of the mesh + its number, last
+  std::vector<int> members{};  // ranks, then a host as ranks of the mesh + host number
   int own = 0;                 // position of the rank
   int root = 0;
 };
 [[nodiscard]] Communicator communicator_of(const Program& program, int rank,
                                            const Communication& communication);
 
-/// How many hosts play a role.
+/// Number of hosts with a role.
 [[nodiscard]] int hosts_of(const Program& program);
 
-/// Index of the role that a rank, or a host, plays.
+/// Index of the role of a rank or host.
 [[nodiscard]] std::size_t role_played(const Program& program, int rank);
 
 }  // namespace lockstep

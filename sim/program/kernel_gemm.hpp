@@ -4,16 +4,15 @@
 
 namespace lockstep {
 
-/// The shape, FLOPs and bytes of a GEMM, with those that are fused to it.
+/// Sets shape, FLOPs and bytes of a GEMM, including those fused to it.
 void set_matmul(Kernel& kernel, const Program& program, const Routine& routine,
                 const Operation& operation);
 
-/// The numbers that weights have which are cast to 8 bits once for many GEMMs; of a cast to a
-/// tensor nothing.
+/// Sets the elements of weights cast to fp8 once for several GEMMs; no effect for other casts.
 void set_cast(Kernel& kernel, const Program& program, const Operation& operation);
 
-/// The GEMM over all windows of all pixels out: pixels * (window) by (window) * channels out.
-/// The gradients are the same three lengths in another order.
+/// Sets the GEMM over all windows of all output pixels: pixels * (window) by (window) * output
+/// channels. Gradients have the same three lengths in another order.
 void set_convolution(Kernel& kernel, const Program& program, const Operation& operation);
 
 }  // namespace lockstep

@@ -4,7 +4,7 @@
 
 #include "sim/program/program.hpp"
 
-/// Lengths and bytes of a rank's tensors, as kernels see them.
+/// Lengths and bytes of a rank's tensors, as seen by kernels.
 namespace lockstep {
 
 [[nodiscard]] inline const Tensor& tensor_of(const Program& program, const Ref& ref) {
@@ -15,16 +15,16 @@ namespace lockstep {
   return find_extent(tensor, dim) != nullptr;
 }
 
-/// The length of the rank's part of one dimension; 1 where the tensor has none such.
+/// Local length of one dimension; 1 if the tensor does not have it.
 [[nodiscard]] double local_length(const Program& program, const Tensor& tensor, Dim dim);
 
-/// Sums the bytes of tensors, each once.
+/// Sums the bytes of tensors, counting each once.
 class KernelTraffic {
  public:
   explicit KernelTraffic(const Program& program) : program_{program} {}
 
-  /// What an operation reads and writes. What it adds to is read too, unless an operation of the
-  /// same kernel has just made it.
+  /// Adds an operation's reads and writes. Accumulated results are also read, unless an operation
+  /// of the same kernel has just written them.
   void add(const Operation& operation);
   [[nodiscard]] double bytes() const { return bytes_; }
 
@@ -37,11 +37,10 @@ class KernelTraffic {
   double bytes_ = 0;
 };
 
-/// Bytes of the gradients of weights that an operation adds to.
+/// Bytes of the weight gradients that an operation accumulates into.
 [[nodiscard]] double gradient_bytes_of(const Program& program, const Operation& operation);
 
-/// Bytes that an operation moves by itself. An embedding touches the rows of its tokens, not the
-/// whole table.
+/// Bytes moved by an operation alone. An embedding accesses its tokens' rows, not the whole table.
 [[nodiscard]] double bytes_moved(const Program& program, const Operation& operation);
 
 }  // namespace lockstep

@@ -9,30 +9,29 @@
 
 namespace lockstep {
 
-/// One tensor as a role holds it.
+/// An instance of a tensor in a role.
 struct TensorInstance {
   TensorId tensor = 0;
-  int position = 0;    // 0 where the scope has none
-  int microbatch = 0;  // likewise
+  int position = 0;    // 0 if the scope has none
+  int microbatch = 0;  // the same
 
   friend auto operator<=>(const TensorInstance&, const TensorInstance&) = default;
 };
 
-/// One operation of a role, written out.
+/// An operation of a role.
 struct RoleOperation {
   const Operation* operation = nullptr;  // of the program's routine
   Call call;
   std::uint32_t index_in_routine = 0;
-  std::vector<std::uint32_t> reads{};  // into RoleProgram::instances
+  std::vector<std::uint32_t> reads{};  // indices into RoleProgram::instances
   std::vector<std::uint32_t> writes{};
-  /// Operations of other streams, by index, that must have ended before: those that write what this
-  /// reads, read what it overwrites, or wrote it before; what blocks it; of a barrier all. Of each
-  /// stream only the last.
+  /// Operations of other streams, by index, that must have ended: those that write what this one
+  /// reads, use what it overwrites, delay it, or, for a barrier, all. Only the last per stream.
   std::vector<std::uint32_t> after{};
 };
 
-/// All that the ranks of a role do, in the order in which they issue it. Within a stream operations
-/// run in this order; across streams only `after` holds.
+/// All operations of a role in launch order. Operations of one stream run in this order; across
+/// streams only `after` applies.
 struct RoleProgram {
   const Program* program = nullptr;
   std::size_t role = 0;
@@ -46,9 +45,8 @@ struct RoleProgram {
   [[nodiscard]] std::string name(std::uint32_t operation) const;
 };
 
-/// The program must outlive what comes out.
-/// Errors: InternalError where an operation reads a tensor that is not resident and that nobody has
-/// written.
+/// Expands a role. The program must outlive the result. Throws InternalError if an operation reads
+/// a tensor that is neither resident nor written before.
 [[nodiscard]] RoleProgram unroll(const Program& program, std::size_t role);
 
 }  // namespace lockstep

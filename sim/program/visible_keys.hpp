@@ -5,24 +5,24 @@
 
 namespace lockstep {
 
-/// Which of the keys up to its own a query of causal attention sees.
+/// Keys visible to a query of causal attention, among those up to its own.
 struct VisibleKeys {
-  std::int64_t window = 0;  // at most so many, its own among them; 0: all
-  bool chunked = false;     // those of its own run of `window` tokens, else the last ones
+  std::int64_t window = 0;  // number of visible keys, including its own; 0: all
+  bool chunked = false;     // chunked attention instead of a sliding window
 
   [[nodiscard]] bool sees(std::int64_t query, std::int64_t key) const {
     if (window == 0) return key <= query;
     return key <= query && (chunked ? key / window == query / window : query - key < window);
   }
-  /// Whether a sequence has queries that do not see all keys before them.
+  /// Whether some queries of a sequence do not see all earlier keys.
   [[nodiscard]] bool limits(std::int64_t sequence) const { return window > 0 && window < sequence; }
 
   friend bool operator==(const VisibleKeys&, const VisibleKeys&) = default;
 };
 
-/// Pairs of a query and a key that it sees, of one causal sequence. Where all keys are visible,
-/// half of the square; where a window limits them, the sum over queries, which with windows close
-/// to the sequence's length would be half a diagonal above that and counts as the half then.
+/// Pairs of a query and a visible key in one causal sequence. Without a window, half of the square;
+/// with a window, the sum over queries, capped at that half (a window close to the sequence length
+/// would exceed it by half a diagonal).
 [[nodiscard]] inline double visible_pairs(const VisibleKeys& visible, std::int64_t sequence) {
   const auto s = static_cast<double>(sequence);
   const double half = s * s / 2;

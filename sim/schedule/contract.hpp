@@ -7,23 +7,23 @@
 
 #include "sim/schedule/schedule.hpp"
 
-/// What a collective promises: which blocks each rank begins with and what must lie where in the
-/// end. Blocks are named by their place in the whole message: of `blocks` equal ones, those of rank
-/// r's own part are [r*blocks/n, (r+1)*blocks/n), and they lie in that place of a buffer also where
-/// the rank holds nothing else.
+/// Contract of a collective: initial blocks of each rank, and required final blocks. Blocks are
+/// identified by their position in the whole message: of `blocks` equal ones, rank r's own part is
+/// [r*blocks/n, (r+1)*blocks/n), and they keep that position in a buffer even if the rank has no
+/// other blocks.
 namespace lockstep {
 
 enum class Collective : std::uint8_t {
   send_recv,       // rank r's data to rank r + distance (mod n), into its output
   scatter,         // the root's part r to rank r
   gather,          // rank r's own part to the root
-  reduce,          // the sum of all to the root
-  broadcast,       // all of the root's to everyone
-  all_gather,      // every rank's own part to everyone
-  reduce_scatter,  // the sum's part r to rank r
-  all_reduce,      // the sum to everyone
-  all_to_all,      // rank s's part d becomes part s of rank d's output
-  barrier,         // nobody ends before everybody has begun
+  reduce,          // the sum over all ranks to the root
+  broadcast,       // the root's data to all ranks
+  all_gather,      // every rank's own part to all ranks
+  reduce_scatter,  // part r of the sum to rank r
+  all_reduce,      // the sum to all ranks
+  all_to_all,      // part d of rank s becomes part s of rank d's output
+  barrier,         // no rank ends before all have started
 };
 inline constexpr std::array<std::string_view, 10> kCollectiveNames{
     "send_recv",  "scatter",        "gather",     "reduce",     "broadcast",
@@ -33,28 +33,28 @@ inline constexpr std::array<std::string_view, 10> kCollectiveNames{
   return kCollectiveNames[static_cast<std::size_t>(collective)];
 }
 [[nodiscard]] std::optional<Collective> parse_collective(std::string_view text);
-/// Scatter, gather, reduce, broadcast.
+/// Whether it is scatter, gather, reduce or broadcast.
 [[nodiscard]] bool has_root(Collective collective);
-/// Reduce, reduce_scatter, all_reduce.
+/// Whether it is reduce, reduce_scatter or all_reduce.
 [[nodiscard]] bool reduces(Collective collective);
 
-/// What must lie in one block of the result.
+/// Required contents of one block of a result.
 struct Expected {
   bool anything = true;    // the rank's result does not include this block
-  bool all_ranks = false;  // the sum over all ranks' block `block`; else rank `rank`'s block alone
+  bool all_ranks = false;  // the sum over all ranks' block `block`; else rank `rank`'s block
   int rank = 0;
   std::int64_t block = 0;
 };
 
 struct Contract {
   Collective collective = Collective::all_reduce;
-  int ranks = 1;            // that hold data; auxiliary ranks follow them and begin with zeros
-  std::int64_t blocks = 1;  // of the whole message, a multiple of `ranks` where parts matter
+  int ranks = 1;            // with data; auxiliary ranks follow and start with zeros
+  std::int64_t blocks = 1;  // of the whole message; a multiple of `ranks` if there are parts
   int root = 0;
   int distance = 1;  // of send_recv
   Buffer result = Buffer::data;
 
-  /// Whether `rank` holds something in its data's `block` when it begins.
+  /// Whether `rank` initially has data in `block`.
   [[nodiscard]] bool holds(int rank, std::int64_t block) const;
   [[nodiscard]] Expected expected(int rank, std::int64_t block) const;
 
@@ -62,7 +62,7 @@ struct Contract {
   [[nodiscard]] int owner(std::int64_t block) const;
 };
 
-/// The contract that `schedule` has to keep, `ranks` of whose ranks hold data.
+/// The contract of `schedule`, `ranks` of whose ranks have data.
 [[nodiscard]] Contract contract_of(Collective collective, const Schedule& schedule, int ranks,
                                    int root = 0, int distance = 1);
 

@@ -4,11 +4,11 @@
 
 namespace lockstep {
 
-/// A schedule with all but the first `kept` steps of one phase left out of every lane that does the
-/// whole phase. What waits for the last step of the phase or a later one waits for the same here.
+/// A schedule in which one phase is shortened to its first `kept` steps on every lane that executes
+/// it. Dependencies on the last step of the phase or later steps are preserved.
 class ShortenedSchedule final : public Schedule {
  public:
-  /// `whole` must outlive it. 0 < kept < phase.count.
+  /// `whole` must outlive this object. Requires 0 < kept < phase.count.
   ShortenedSchedule(const Schedule& whole, Phase phase, std::int64_t kept)
       : whole_{whole}, phase_{phase}, kept_{kept} {}
 
@@ -21,7 +21,7 @@ class ShortenedSchedule final : public Schedule {
 
   [[nodiscard]] Phase phase() const { return {phase_.first, kept_}; }
   [[nodiscard]] std::int64_t left_out() const { return phase_.count - kept_; }
-  /// Whether every lane does either the whole phase or nothing of it.
+  /// Whether every lane executes either the whole phase or none of it.
   [[nodiscard]] bool is_complete() const;
 
  private:

@@ -10,25 +10,25 @@
 #include "sim/network/network.hpp"
 #include "sim/schedule/schedule.hpp"
 
-/// What the engine replays: per end point, streams of operations that run in order within a stream
-/// and side by side across streams, and collectives that all members take part in. Plain data.
+/// Input of the engine: streams of operations per endpoint, sequential within a stream and
+/// concurrent across streams, and collectives among all their members. Plain data.
 namespace lockstep {
 
-/// One collective over a group of end points, once: a collective that happens again is another
-/// call. But one with a single member (a class of ranks that talk to each other, say) happens as
-/// often as its stream names it.
+/// One execution of a collective on a group of endpoints; a repetition is another call. A call with
+/// a single member (such as a class of ranks that communicate with each other) is executed as often
+/// as its stream names it.
 struct CollectiveCall {
   std::string name;  // for messages, such as "all_reduce ring"
   std::shared_ptr<const Schedule> schedule;
-  std::vector<EndpointId> members;  // member i plays rank i of the schedule
-  Bytes block{};                    // length of one of the schedule's blocks
-  /// When each member begins, unless a stream's operation says so; empty: all at the start.
+  std::vector<EndpointId> members;  // member i executes rank i of the schedule
+  Bytes block{};                    // size of one of the schedule's blocks
+  /// Start time per member, unless a stream's operation starts it; empty: all at time 0.
   std::vector<TimePoint> starts{};
-  /// Instead of a schedule: all members are done so long after the last of them has begun.
+  /// Instead of a schedule: the time from the last member's start to the end of all.
   std::optional<Duration> takes{};
 };
 
-/// Names an operation: stream and position in it, as indices into the workload.
+/// Identifies an operation: stream and index in it.
 struct ActivityRef {
   std::uint32_t stream = 0;
   std::uint32_t index = 0;
@@ -40,17 +40,17 @@ struct Activity {
   Kind kind = Kind::compute;
   Duration duration;      // compute
   EndpointId peer = 0;    // send, receive
-  std::uint32_t tag = 0;  // send, receive: matched first to first per (from, to, tag)
-  Bytes size;             // send, receive; both ends must agree
-  /// compute: operations of one end point with the same processor run one at a time, first ready
-  /// first; kOwnProcessor: whenever the stream gets there.
+  std::uint32_t tag = 0;  // send, receive: matched in order per (from, to, tag)
+  Bytes size;             // send, receive; equal at both ends
+  /// compute: operations of one endpoint on the same processor run one at a time in order of
+  /// readiness; kOwnProcessor: independent of others.
   std::uint32_t processor = kOwnProcessor;
   std::uint32_t call = 0;            // collective: index into Workload::calls
-  std::uint32_t member = 0;          // collective: which member this stream is
-  std::vector<ActivityRef> after{};  // operations of other streams that must be done first
-  TimePoint not_before{};            // when whoever issues it has done so
-  /// If there is one: `not_before` counts from the end of this operation, which must be done
-  /// first anyway.
+  std::uint32_t member = 0;          // collective: the member this stream represents
+  std::vector<ActivityRef> after{};  // operations of other streams that must be done
+  TimePoint not_before{};            // launch time
+  /// If present, `not_before` is relative to the end of this operation, on which it must depend
+  /// anyway.
   std::optional<ActivityRef> launched_after{};
 };
 
@@ -60,7 +60,7 @@ struct CallMemberSlot {
   std::uint32_t member = 0;
 };
 
-/// Where a message goes to or comes from.
+/// The other end of a message.
 struct Correspondent {
   EndpointId peer = 0;
   std::uint32_t tag = 0;
@@ -71,8 +71,8 @@ struct Stream {
   std::string name;  // for messages, such as "compute"
   std::vector<Activity> operations;
 
-  /// Instead of operations of its own, those of a pattern that many streams follow: there `call`
-  /// and `peer` are indices into what comes next, and `after` counts streams from `first_stream`.
+  /// A pattern shared by many streams, instead of own operations: its `call` and `peer` are indices
+  /// into the following lists, and `after` counts streams from `first_stream`.
   std::shared_ptr<const std::vector<Activity>> pattern{};
   std::vector<CallMemberSlot> calls{};
   std::vector<Correspondent> messages{};
@@ -93,12 +93,12 @@ struct Stream {
 struct Workload {
   std::vector<CollectiveCall> calls;
   std::vector<Stream> streams;
-  /// Of every (from, to, tag) that streams send on, with the meaning of Schedule::slots(): 0 holds
-  /// a sender until its message has arrived, kNoLimit never makes it wait.
+  /// Slots of every (from, to, tag) of streams, as Schedule::slots(): 0 blocks a sender until
+  /// arrival, kNoLimit never blocks.
   int slots = 0;
   static constexpr int kNoLimit = INT32_MAX;
-  /// While an end point takes part in collectives that its streams have called, its computation
-  /// (but for what runs on a processor) takes so many thousandths of its time; at least 1000.
+  /// Time of an endpoint's computation while it takes part in collectives called by its streams, in
+  /// thousandths of the normal time (except on a processor); at least 1000.
   std::int64_t slowed_permille = 1000;
   bool logs_transfers = false;  // ReplayResult::log
 };

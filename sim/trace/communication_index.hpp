@@ -11,7 +11,7 @@
 
 #include "sim/program/unroll.hpp"
 
-/// What the roles of a program communicate, so that the ends of one communication find each other.
+/// Matches the communications of a program's roles with each other.
 namespace lockstep {
 
 /// Whether an operation's time counts as communication.
@@ -19,7 +19,7 @@ namespace lockstep {
 /// Whether it has other ends: collectives, sends, receives.
 [[nodiscard]] bool has_ends(const Operation& operation);
 
-/// A communicator and, of sends and receives, by how much further the receiver stands.
+/// A communicator and, for sends and receives, the displacement of the receiver.
 struct Channel {
   bool collective = true;
   MeshSubAxes over{};
@@ -31,30 +31,30 @@ struct Channel {
   friend auto operator<=>(const Channel&, const Channel&) = default;
 };
 
-/// A send meets the receive of the same tensor instance, repeated ones in their order; where the
-/// two ends name the tensor differently (a ring that passes keys on), by order within the channel.
-/// Collectives of a channel meet in the order in which each member issues them.
+/// A send matches the receive of the same tensor instance, repeated ones in order; if the ends name
+/// the tensor differently (a ring that forwards keys), by order within the channel. Collectives of
+/// a channel match in each member's launch order.
 class CommunicationIndex {
  public:
-  /// The roles must outlive it.
+  /// Keeps a reference to the roles.
   CommunicationIndex(const Program& program, std::span<const RoleProgram> roles);
 
-  /// The channel of an operation that has ends.
+  /// The channel of an operation with other ends.
   [[nodiscard]] std::uint32_t channel_of(std::size_t role, std::uint32_t operation) const {
     return roles_[role].channel[operation];
   }
   [[nodiscard]] const Channel& channel(std::uint32_t id) const { return channels_[id]; }
-  /// The operation of role `other` that is an end of the same communication.
+  /// The operation of role `other` in the same communication.
   [[nodiscard]] std::optional<std::uint32_t> match(std::size_t role, std::uint32_t operation,
                                                    std::size_t other) const;
 
  private:
   enum class End : std::uint8_t { collective, send, receive };
-  using List = std::vector<std::uint32_t>;  // operations, in their order
+  using List = std::vector<std::uint32_t>;  // operations, in order
   struct OfRole {
     List channel;  // per operation
-    List place;    // per operation: in its list of by_order
-    List repeat;   // likewise of by_tensor
+    List place;    // per operation: index in its list of by_order
+    List repeat;   // per operation: index in its list of by_tensor
     std::map<std::pair<End, std::uint32_t>, List> by_order;
     std::map<std::tuple<End, std::uint32_t, TensorInstance>, List> by_tensor;
   };

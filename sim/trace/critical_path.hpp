@@ -5,40 +5,40 @@
 #include "sim/trace/peers.hpp"
 #include "sim/trace/time_use.hpp"
 
-/// What the length of a step hangs on.
+/// The critical path of a step.
 namespace lockstep {
 
-/// A stretch of the critical path on one rank.
+/// A segment of the critical path on one rank.
 struct PathSegment {
   std::size_t rank = 0;  // index into TrainingStepTimeline::ranks
   TimeUse use{};
   Interval interval{};
-  /// The operation; none of a wait whose reason is not known.
+  /// The operation; none for a wait of unknown cause.
   std::optional<std::uint32_t> operation{};
 };
 
-/// The chain of operations that ends with the last of all, each with what it waited for, from the
-/// step's start to its end without gap or overlap. It passes from rank to rank at the end of a
-/// communication that came last. Zero-length operations are left out.
+/// The chain of operations that determines the step time, from start to end without gap or overlap:
+/// each operation, preceded by what it waited for last. It moves between ranks at the end of a
+/// communication whose other participant arrived last. Operations without duration are omitted.
 [[nodiscard]] std::vector<PathSegment> critical_path(const Peers& peers);
 
-/// How much of a path goes to one use.
+/// Total length of a path by use.
 struct PathShare {
   TimeUse use{};
   Duration length;
-  double operations = 0;  // whole, but where it is a mean over steps
+  double operations = 0;  // an integer, unless it is a mean over steps
 };
-/// Longest first; their lengths sum up to the path's.
+/// Longest first; lengths sum up to the path's.
 [[nodiscard]] std::vector<PathShare> shares(const std::vector<PathSegment>& path);
 
-/// A leg of the path: one rank that computes, one group that communicates, or a wait.
+/// A leg of the path: one rank computing, one group communicating, or a wait.
 struct PathLeg {
   std::size_t rank = 0;
-  TimeUse use{};  // of computation of several classes: that which takes the most
+  TimeUse use{};  // of mixed computation: the largest class
   Interval interval{};
   double operations = 0;
 };
-/// Neighbouring segments of the same rank and kind put together, in their order.
+/// Adjacent segments of the same rank and kind merged, in order.
 [[nodiscard]] std::vector<PathLeg> legs(const std::vector<PathSegment>& path);
 
 }  // namespace lockstep

@@ -11,10 +11,10 @@
 #include "sim/program/timeline.hpp"
 #include "sim/trace/communication_index.hpp"
 
-/// Who took part in a communication, and what an operation waited for.
+/// Participants of communications, and dependencies of operations.
 namespace lockstep {
 
-/// An operation of a simulated rank: indices into TrainingStepTimeline::ranks and its operations.
+/// Identifies an operation: indices into TrainingStepTimeline::ranks and its operations.
 struct Place {
   std::size_t rank = 0;
   std::uint32_t operation = 0;
@@ -22,37 +22,34 @@ struct Place {
   friend auto operator<=>(const Place&, const Place&) = default;
 };
 
-/// Matches communication of the simulated ranks (CommunicationIndex has the rules). A rank that was
-/// not simulated is stood for by one that was and plays the same role.
-/// Keeps what it has looked up: not for several threads at once.
+/// Matches communication between simulated ranks (rules: CommunicationIndex). A rank that was not
+/// simulated is represented by one with the same role. Caches results: not thread-safe.
 class Peers {
  public:
-  /// The timeline must outlive it. Errors: InternalError where a rank and its role differ in
+  /// The timeline must outlive this object. Throws InternalError if a rank and its role differ in
   /// length.
   explicit Peers(const TrainingStepTimeline& timeline);
 
-  /// The other ends of a communication: each simulated rank once, by its index. Empty of what is no
-  /// communication, and where no other end was simulated.
+  /// The other simulated participants of a communication, each once. Empty if it is no
+  /// communication, or if none was simulated.
   [[nodiscard]] std::vector<Place> others(Place place) const;
-  /// Those among others() that are the very ranks meant, not such as stand for them.
+  /// The members of others() that are the actual ranks, not representatives.
   [[nodiscard]] std::vector<Place> exact_others(Place place) const;
-  /// The end that came last, and thus began the transfer; `place` itself where it is one of them
-  /// or the others are not known.
+  /// The participant that arrived last and so started the transfer; `place` itself if it is one of
+  /// them or the others are unknown.
   [[nodiscard]] Place latest(Place place) const;
-  /// When all ends had come, within the operation's own interval.
+  /// Arrival of the last participant, within the operation's own interval.
   [[nodiscard]] TimePoint transfer_start(Place place) const;
-  /// The operation of the same rank that it waited for last: as the timeline says or, where that
-  /// says nothing of this rank, the last to end of those that had to end before. Of an operation
-  /// that its host had not launched: what the host waited for last before it did; none where it has
-  /// waited for nothing since the start of the step.
+  /// The operation of the same rank that it waited for last: from the timeline or, if it has none
+  /// for this rank, the dependency that ended last. For an operation waiting for its launch: what
+  /// the host waited for last before launching it; none if nothing since the start of the step.
   [[nodiscard]] std::optional<Place> before(Place place) const;
-  /// Whether it could have started earlier, had its host launched it earlier.
+  /// Whether an earlier launch would have allowed an earlier start.
   [[nodiscard]] bool bound_by_host(Place place) const;
-  /// Whether an idle wait for `other` is a bubble of the pipeline: both are devices and play
-  /// different roles.
+  /// Whether idle waiting for `other` is a pipeline bubble: both are devices with different roles.
   [[nodiscard]] bool other_stage(std::size_t rank, std::size_t other) const;
-  /// What reports call the group of a communication: its own name, else that of its axes; `host`
-  /// of copies between device and host.
+  /// Name of a communication's group in reports: its own, else that of its axes; `host` for copies
+  /// between device and host.
   [[nodiscard]] std::string group(const Operation& operation) const;
 
   [[nodiscard]] const RoleOperation& operation(Place place) const;
@@ -77,7 +74,7 @@ class Peers {
   CommunicationIndex index_;
   std::vector<std::vector<std::uint32_t>> previous_;  // per role and operation: in its stream
   std::map<int, std::size_t> simulated_;              // by rank
-  std::map<std::size_t, std::size_t> stand_in_;       // by role: the first simulated rank
+  std::map<std::size_t, std::size_t> stand_in_;       // by role: its first simulated rank
   /// By simulated rank, channel and whether it sends there.
   mutable std::map<std::tuple<std::size_t, std::uint32_t, bool>, std::vector<Member>> members_;
 };

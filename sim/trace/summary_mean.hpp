@@ -6,10 +6,10 @@
 
 namespace lockstep {
 
-/// The mean step of `every`, of which one is `last` and all others are `plain`: of every part its
-/// mean, to the picosecond, parts that only one of the two has included. The parts still add up to
-/// the step. Ranks are those of `last`, and so are the legs of the critical path.
-/// Errors: InternalError where the two have different stages.
+/// The mean over a cycle of `every` steps, one of which is `last` and the others `plain`: the mean
+/// of every part to the picosecond, including parts of only one of them. Parts still sum up to the
+/// step. Ranks and the legs of the critical path are those of `last`. Throws InternalError if their
+/// stages differ.
 [[nodiscard]] TrainingStepSummary mean_summary(const TrainingStepSummary& plain,
                                                const TrainingStepSummary& last, std::int64_t every);
 

@@ -8,14 +8,14 @@
 
 namespace lockstep {
 
-/// What a stretch of time goes to.
+/// Use of a time interval.
 struct TimeUse {
   enum class Kind : std::uint8_t {
     computation,    // of class `of`
-    communication,  // a transfer of `group` under way
+    communication,  // a transfer of `group` in flight
     bubble,         // another pipeline stage was not ready
-    issue,          // the host had not issued the next operation yet
-    waiting,        // for a rank of the same stage, a server, or nothing that is known
+    issue,          // the host had not launched the next operation yet
+    waiting,        // for a rank of the same stage, a server, or an unknown cause
   };
   Kind kind = Kind::waiting;
   OperationClass of = OperationClass::communication;  // of computation

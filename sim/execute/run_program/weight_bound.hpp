@@ -10,24 +10,23 @@
 
 namespace lockstep {
 
-/// By how much the weights of two executions of one model may differ, element by element: a plain
-/// tolerance, and what Adam makes of rounding.
-///
-/// Adam steps by rate * m / (sqrt(v) + epsilon), m and v the moments without their bias. Gradients
-/// of two orders of summing differ by rounding, here by no more than delta = 64 ulp(1) G, where G
-/// is the largest root of a v in the model: what 64 sums as large as the largest gradient lose
-/// each. The step then differs by no more than rate * min(2, delta / (sqrt(v) + epsilon)). Where a
-/// gradient's true value is 0 (the bias of keys without rotary positions, which a softmax does not
-/// see) that is delta * rate / epsilon = 1e5 delta a step; where gradients are above 1e-8, nothing.
+/// Bound on the difference between weights of two executions of one model, per element: a plain
+/// tolerance plus rounding amplified by Adam.
+/// Adam's step is rate * m / (sqrt(v) + epsilon), with bias-corrected moments m and v. Gradients
+/// summed in different orders differ by rounding, assumed to be at most delta = 64 ulp(1) G, where
+/// G is the largest sqrt(v) in the model: the loss of 64 sums of the size of the largest gradient.
+/// The step then differs by at most rate * min(2, delta / (sqrt(v) + epsilon)). For a gradient
+/// whose true value is 0 (a key bias without rotary positions, on which a softmax does not depend)
+/// that is delta * rate / epsilon = 1e5 delta per step; for gradients above 1e-8 it is negligible.
 class WeightBound {
  public:
   explicit WeightBound(double tolerance) : tolerance_{tolerance} {}
 
-  /// What step number `step` (from 1) may add, after `reference` has done it by Adam.
+  /// Adds the bound of step number `step` (1-based), after `reference` has executed it with Adam.
   template <class Real>
   void add_adam_step(BasicProgramExecution<Real>& reference, const OptimizerSettings& by, int step);
 
-  /// Of an element of a whole weight.
+  /// Bound of an element of an unsharded weight.
   [[nodiscard]] double of(const std::string& weight, int position, std::size_t element) const;
 
  private:

@@ -10,12 +10,12 @@
 
 namespace lockstep {
 
-/// What the blocks of all ranks hold while a schedule is executed: numbers, or symbols for them.
-/// Runs of blocks lie within their buffers, and those of a message are equally long at both ends.
+/// Contents of all ranks' blocks during an execution: numbers, or symbols for them. Runs of blocks
+/// lie within their buffers, and both ends of a message have equal length.
 class BlockMemory {
  public:
-  /// What a message carries, in a form that the memory alone knows. It does not change any more,
-  /// and must not outlive the memory.
+  /// Contents of a message, in a representation private to the memory. Immutable; must not outlive
+  /// the memory.
   using Payload = std::shared_ptr<const void>;
 
   BlockMemory() = default;
@@ -24,8 +24,8 @@ class BlockMemory {
   virtual ~BlockMemory() = default;
 
   [[nodiscard]] virtual Payload read(int rank, std::span<const Chunk> runs) = 0;
-  /// What makes the write a mistake, as the end of a sentence that begins with the step's name
-  /// ("counts rank 2's chunk 7 twice ..."); nothing where all is well.
+  /// Why the write is wrong, as the end of a sentence that starts with the step's name ("counts
+  /// rank 2's chunk 7 twice ..."); none if it is correct.
   [[nodiscard]] virtual std::optional<std::string> write(const ScheduleStepIndex& place,
                                                          std::span<const Chunk> runs,
                                                          const Payload& payload,

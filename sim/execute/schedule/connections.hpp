@@ -11,23 +11,23 @@
 #include "sim/execute/schedule/step_problem.hpp"
 #include "sim/schedule/schedule.hpp"
 
-/// The messages of an execution that are posted and not yet received.
+/// Posted and not yet received messages of an execution.
 namespace lockstep::posted {
 
 inline constexpr std::uint32_t kNone = UINT32_MAX;
 
-/// A send that its lane has posted and no receive has taken.
+/// A posted send without a matching receive.
 struct PostedSend {
-  std::uint32_t next = kNone;  // of those on the connection
-  std::uint32_t lane = 0;      // of the sender, as an index into lanes_
-  std::uint32_t place = 0;     // in ScheduleStep::sends
-  bool over = false;           // for the sender
+  std::uint32_t next = kNone;  // next on the connection
+  std::uint32_t lane = 0;      // of the sender, as an index into LaneStates
+  std::uint32_t place = 0;     // index in ScheduleStep::sends
+  bool over = false;           // complete for the sender
   std::int64_t step = 0;
   std::int64_t blocks = 0;
   BlockMemory::Payload payload;
 };
 
-/// A receive that its lane has posted and no send has matched.
+/// A posted receive without a matching send.
 struct PostedReceive {
   std::uint32_t next = kNone;
   std::uint32_t lane = 0;
@@ -36,31 +36,31 @@ struct PostedReceive {
   bool forwarded = false;
   std::int64_t blocks = 0;
   Chunk first;
-  std::vector<Chunk> several;  // all runs, where there is more than the first
+  std::vector<Chunk> several;  // all runs, if more than one
 
   [[nodiscard]] std::span<const Chunk> runs() const {
     return several.empty() ? std::span{&first, 1} : std::span{several};
   }
 };
 
-/// Posted sends and receives between two ranks on one channel, each in posting order.
+/// Posted sends and receives between two ranks on one channel, in posting order.
 struct Connection {
   int from = 0;
   int to = 0;
   int channel = 0;
-  std::uint32_t next = kNone;  // between the same ranks, on another channel
+  std::uint32_t next = kNone;  // another channel between the same ranks
   PooledQueue sends;
   PooledQueue receives;
-  std::uint32_t over = 0;         // sends that are over for their senders: they come first
-  std::uint32_t waiting = kNone;  // the send after those
-  std::uint32_t sender = kNone;   // the lane that sends
+  std::uint32_t over = 0;         // leading sends that are complete for their senders
+  std::uint32_t waiting = kNone;  // the first send after those
+  std::uint32_t sender = kNone;   // its lane
   std::uint32_t receiver = kNone;
-  std::size_t held = 0;  // slots of messages that were taken and are being sent on
+  std::size_t held = 0;  // slots of received messages that are still to be forwarded
 
   [[nodiscard]] std::size_t used() const { return sends.size + held; }
 };
 
-/// Connections by number, created at their first use.
+/// Connections by number, created on first use.
 class Connections {
  public:
   explicit Connections(int ranks) : ranks_{static_cast<std::size_t>(ranks)} {
@@ -83,13 +83,13 @@ class Connections {
   }
 
  private:
-  static constexpr std::size_t kTabledRanks = 2048;  // whose table takes 16 MiB
+  static constexpr std::size_t kTabledRanks = 2048;  // with a table of at most 16 MiB
   static constexpr int kListedChannels = 16;
 
   std::uint32_t number(std::uint32_t& known, int from, int to, int channel) {
     if (known != kNone) return known;
     const auto added = static_cast<std::uint32_t>(all_.size());
-    known = added;  // first: it may lie in what grows
+    known = added;  // first: it may be an element of all_
     Connection between;
     between.from = from;
     between.to = to;
@@ -100,7 +100,7 @@ class Connections {
 
   std::size_t ranks_;
   std::vector<Connection> all_;
-  std::vector<std::uint32_t> table_;  // by from and to: the first channel that was used
+  std::vector<std::uint32_t> table_;  // by from and to: the first channel used
   std::unordered_map<std::uint64_t, std::uint32_t> by_key_;  // by from, to, channel: all others
 };
 

@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// Is notified of what happens while a schedule is executed, in order.
+/// Receives the events of an execution, in order.
 class ExecuteObserver {
  public:
   ExecuteObserver() = default;
@@ -15,12 +15,12 @@ class ExecuteObserver {
   ExecuteObserver& operator=(const ExecuteObserver&) = delete;
   virtual ~ExecuteObserver() = default;
 
-  /// A step begins: what it waits for is done, what it sends is read.
+  /// A step starts: its dependencies are done and its sends have been read.
   virtual void begun(const ScheduleStepIndex& place, const ScheduleStep& step) = 0;
-  /// What one step sent is written by another.
+  /// A message has been received.
   virtual void taken(const ScheduleStepIndex& sender, const ScheduleStepIndex& receiver,
                      std::span<const Chunk> runs, Combine combine) = 0;
-  /// One of a step's local operations, which come in order when its transfers are over.
+  /// A local operation, after the transfers of its step.
   virtual void worked(const ScheduleStepIndex& place, const LocalOperation& local) = 0;
   virtual void finished(const ScheduleStepIndex& place) = 0;
 };

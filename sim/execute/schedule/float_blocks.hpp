@@ -6,10 +6,10 @@
 
 namespace lockstep {
 
-/// Blocks of real numbers: those of a HostMemory, which is changed in place.
+/// Blocks of a HostMemory, modified in place.
 class FloatBlocks final : public BlockMemory {
  public:
-  /// Throws InternalError where `memory` does not fit the schedule. Both must outlive this.
+  /// Throws InternalError if `memory` does not fit the schedule. Both must outlive this object.
   FloatBlocks(const Schedule& schedule, HostMemory& memory);
 
   [[nodiscard]] Payload read(int rank, std::span<const Chunk> runs) override;

@@ -8,8 +8,8 @@
 
 namespace lockstep {
 
-/// One rank's memory. `output` and `scratch` come into being when a step first names them, filled
-/// with NaN, so that a read of an uninitialized block gives NaN.
+/// Memory of one rank. `output` and `scratch` are allocated on first use, filled with NaN, so that
+/// reading an uninitialized block gives NaN.
 struct RankMemory {
   std::vector<float> data;
   std::vector<float> output;
@@ -17,14 +17,14 @@ struct RankMemory {
 };
 
 struct HostMemory {
-  std::int64_t block_elements = 0;  // length of one of the schedule's blocks
+  std::int64_t block_elements = 0;  // elements per block
   std::vector<RankMemory> ranks;    // `data` is blocks * block_elements long
 };
 
-/// Blocks that a buffer of a rank has.
+/// Number of blocks in a buffer of a rank.
 [[nodiscard]] std::int64_t held_blocks(const Schedule& schedule, int rank, Buffer buffer);
 
-/// The numbers of a chunk that lies within its buffer.
+/// The elements of a chunk, which must lie within its buffer.
 [[nodiscard]] std::span<float> chunk_of(HostMemory& memory, const Schedule& schedule, int rank,
                                         Chunk chunk);
 

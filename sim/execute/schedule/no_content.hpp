@@ -4,7 +4,7 @@
 
 namespace lockstep {
 
-/// Blocks without content, for executions that only ask what happens and in which order.
+/// Blocks without contents, for executions that only need the order of events.
 class NoContent final : public BlockMemory {
  public:
   [[nodiscard]] Payload read(int, std::span<const Chunk>) override { return nullptr; }

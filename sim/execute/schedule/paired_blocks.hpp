@@ -7,8 +7,8 @@
 
 namespace lockstep {
 
-/// Two memories as one, so that one execution serves both. A write that is a mistake in the first
-/// does not come to the second.
+/// Applies one execution to two memories. A write rejected by the first is not applied to the
+/// second.
 class PairedBlocks final : public BlockMemory {
  public:
   /// Both must outlive this.

@@ -8,15 +8,15 @@
 
 namespace lockstep {
 
-/// Items by number, of which those given back are used again: many small ones come and go without
-/// an allocation each. A reference holds until the next take().
+/// Reusable items by number, without an allocation per item. References are valid until the next
+/// take().
 template <typename T>
 class Pool {
  public:
   [[nodiscard]] T& operator[](std::uint32_t number) { return items_[number]; }
   [[nodiscard]] const T& operator[](std::uint32_t number) const { return items_[number]; }
 
-  /// What was given back is as it was then.
+  /// A reused item keeps its last contents.
   [[nodiscard]] std::uint32_t take() {
     if (spare_.empty()) {
       items_.emplace_back();
@@ -33,7 +33,7 @@ class Pool {
   std::vector<std::uint32_t> spare_;
 };
 
-/// Items of a Pool in order, linked by their `next`.
+/// A queue of a Pool's items, linked by their `next`.
 struct PooledQueue {
   static constexpr std::uint32_t kNone = UINT32_MAX;
   std::uint32_t first = kNone;
@@ -61,8 +61,7 @@ struct PooledQueue {
   }
 };
 
-/// Memory for objects of one size, one at a time, that is used again and freed in the end: taken
-/// from the heap for many at once.
+/// Allocator of equally sized objects: reuses them, allocates in slabs and frees all at the end.
 class FreeList {
  public:
   FreeList() = default;
@@ -83,7 +82,7 @@ class FreeList {
  private:
   static constexpr std::size_t kSlab = 64;  // objects
 
-  /// Of objects that begin where an object of any kind may.
+  /// Slabs are aligned for any type.
   void add_slab(std::size_t bytes) {
     constexpr std::size_t kAlignment = alignof(std::max_align_t);
     const std::size_t size = (bytes + kAlignment - 1) / kAlignment * kAlignment;
@@ -95,7 +94,7 @@ class FreeList {
   std::vector<std::byte*> slabs_;
 };
 
-/// For std::allocate_shared of one type: the list must outlive what it allocates.
+/// For std::allocate_shared of a single type; the list must outlive its objects.
 template <typename T>
 struct FreeListAllocator {
   using value_type = T;
@@ -114,7 +113,7 @@ struct FreeListAllocator {
   }
 };
 
-/// What a message carries: few items without memory of their own.
+/// A message's contents, inline if few.
 template <typename T, std::size_t kFew>
 class SmallRun {
  public:

@@ -9,16 +9,16 @@
 
 namespace lockstep {
 
-/// Which of the things that can happen next does. All are possible in a real run, so a right
-/// schedule gives the right result in each.
+/// Selects which ready item proceeds. Every order is possible in a real run, so a correct schedule
+/// gives the same result in each.
 enum class ExecuteOrder : std::uint8_t {
   first_ready_first,
   last_ready_first,
-  shuffled,  // by a seed
-  starved,   // one lane moves only when nothing else can
+  shuffled,  // random, by a seed
+  starved,   // one lane proceeds only when nothing else can
 };
 
-/// What can happen next, taken out in one of these orders.
+/// Ready items, removed in one of these orders.
 template <typename T>
 class ReadyPool {
  public:
@@ -26,7 +26,7 @@ class ReadyPool {
 
   [[nodiscard]] bool empty() const { return items_.empty() && last_.empty(); }
 
-  /// `starved`: wait for all others, where that is the order.
+  /// `starved`: comes after all others in that order.
   void push(T item, bool starved) {
     (starved && order_ == ExecuteOrder::starved ? last_ : items_).push_back(std::move(item));
   }

@@ -7,12 +7,12 @@
 
 namespace lockstep {
 
-/// Channels between two ranks are numbered from 0 on, below this.
+/// Channels between two ranks are 0 .. kMostChannels - 1.
 inline constexpr int kMostChannels = 1 << 16;
 
-/// What makes a step impossible by itself: a peer, a channel, a block or a named step that does not
-/// exist, a local operation between lengths that differ, several messages that are forwarded.
-/// The end of a sentence that begins with the step's name ("names rank 9, but there are 8 ranks").
+/// Why a step is invalid by itself: a missing peer, channel, block or dependency, a local operation
+/// between different lengths, several forwarded messages. The end of a sentence that starts with
+/// the step's name ("names rank 9, but there are 8 ranks").
 [[nodiscard]] std::optional<std::string> step_problem(const Schedule& schedule, int rank,
                                                       const ScheduleStep& step);
 

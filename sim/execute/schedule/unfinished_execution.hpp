@@ -8,7 +8,7 @@
 
 namespace lockstep::posted {
 
-/// An execution in which no lane is ready any more.
+/// An execution without a ready lane.
 struct HaltedExecution {
   const Schedule& schedule;
   const LaneStates& lanes;

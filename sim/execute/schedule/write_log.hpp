@@ -8,10 +8,10 @@
 
 namespace lockstep {
 
-/// A memory that remembers which step last wrote each block, and in which order.
+/// A memory that records which step last wrote each block.
 class WriteLog final : public BlockMemory {
  public:
-  /// Both must outlive this.
+  /// Both must outlive this object.
   WriteLog(const Schedule& schedule, BlockMemory& inner)
       : schedule_{schedule},
         inner_{inner},
@@ -33,14 +33,14 @@ class WriteLog final : public BlockMemory {
     return inner_.write(place, runs, payload, combine);
   }
 
-  /// None: the block is as it was at the start.
+  /// None: the block has its initial contents.
   [[nodiscard]] std::optional<ScheduleStepIndex> last_write(int rank, Buffer buffer,
                                                             std::int64_t block) const {
     const Writer writer = writer_of(rank, buffer, block);
     if (writer.lane < 0) return std::nullopt;
     return ScheduleStepIndex{rank, writer.lane, writer.step};
   }
-  /// Which of all writes, from 1 on, that was; 0: none.
+  /// Sequence number of that write, 1-based; 0: none.
   [[nodiscard]] std::int64_t last_number(int rank, Buffer buffer, std::int64_t block) const {
     return writer_of(rank, buffer, block).number;
   }

@@ -7,8 +7,8 @@
 
 namespace lockstep {
 
-/// In place of blocks, whom each rank has heard of, directly or through others: what a barrier is
-/// about. Every message counts, also one of no blocks.
+/// Tracks, instead of blocks, which ranks' arrival each rank knows of, directly or indirectly: the
+/// condition of a barrier. Every message counts, also empty ones.
 class HeardOf final : public BlockMemory {
  public:
   explicit HeardOf(int ranks);
@@ -21,7 +21,7 @@ class HeardOf final : public BlockMemory {
   [[nodiscard]] bool has(int rank, int other) const;
 
  private:
-  using Set = std::vector<std::uint64_t>;  // a bit per rank
+  using Set = std::vector<std::uint64_t>;  // one bit per rank
 
   std::vector<Set> known_;
 };

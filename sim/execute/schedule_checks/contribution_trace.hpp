@@ -10,11 +10,11 @@
 
 namespace lockstep {
 
-/// Follows one contribution from rank to rank while a schedule is executed on symbols.
+/// Follows one contribution from rank to rank during a symbolic execution.
 class ContributionTrace final : public BlockMemory {
  public:
-  /// All must outlive this. Writes after the first `until` are not followed; 0: for what was never
-  /// written, where all are, but what overwrites the contribution explains nothing.
+  /// All arguments must outlive this object. Only the first `until` writes are followed; 0: all,
+  /// for blocks that were never written, where overwriting is no explanation.
   ContributionTrace(SymbolBlocks& inner, const ContributionSets& sets,
                     const Contribution& contribution, std::int64_t until)
       : inner_{inner},
@@ -36,7 +36,7 @@ class ContributionTrace final : public BlockMemory {
     return problem;
   }
 
-  /// What became of it, as the end of a sentence; `arrived`: some result has it.
+  /// What happened to the contribution, as the end of a sentence; `arrived`: a result contains it.
   [[nodiscard]] std::string text(bool arrived) const {
     const std::string name = to_string(contribution_);
     if (overwritten_)
@@ -47,7 +47,7 @@ class ContributionTrace final : public BlockMemory {
   }
 
  private:
-  /// In how many of these blocks it is.
+  /// Number of these blocks that contain it.
   [[nodiscard]] std::int64_t held(int rank, std::span<const Chunk> runs) const {
     std::int64_t count = 0;
     for (const Chunk& run : runs)
@@ -70,8 +70,8 @@ class ContributionTrace final : public BlockMemory {
   Contributions wanted_;
   std::int64_t until_;
   std::int64_t writes_ = 0;
-  std::optional<ScheduleStepIndex> reached_;      // where it came last
-  std::optional<ScheduleStepIndex> overwritten_;  // where it was first
+  std::optional<ScheduleStepIndex> reached_;      // where it arrived last
+  std::optional<ScheduleStepIndex> overwritten_;  // where it was overwritten first
 };
 
 }  // namespace lockstep

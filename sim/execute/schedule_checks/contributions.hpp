@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-/// What one rank held in one block of its data at the start.
+/// Initial contents of one block of a rank.
 struct Contribution {
   int rank = 0;
   std::int64_t block = 0;
@@ -22,9 +22,9 @@ struct Contribution {
 
 class ContributionSets;
 
-/// A set of contributions to one block, which stands for their sum; or nothing at all, if
-/// uninitialized. Shared: a copy costs no more than a pointer, and blocks that got the same ranks'
-/// contributions share one set. Of one thread; must not outlive the ContributionSets.
+/// A set of contributions to one block, representing their sum; or uninitialized. Shared: copying
+/// costs a pointer, and equal sets of ranks share one object. Not thread-safe; must not outlive the
+/// ContributionSets.
 class Contributions {
  public:
   Contributions() = default;
@@ -43,9 +43,9 @@ class Contributions {
 
   [[nodiscard]] bool written() const { return set_ != nullptr; }
   [[nodiscard]] std::int64_t block() const { return block_; }
-  /// Whose contributions, ascending; none if uninitialized.
+  /// The contributing ranks, ascending; empty if uninitialized.
   [[nodiscard]] std::vector<int> ranks() const;
-  /// The same ranks' contributions to the block `distance` further; of what is written.
+  /// The same ranks' contributions to the block `distance` further. Requires an initialized block.
   [[nodiscard]] Contributions moved(std::int64_t distance) const {
     return {set_, block_ + distance};
   }
@@ -61,13 +61,13 @@ class Contributions {
 
     friend bool operator==(const Run&, const Run&) = default;
   };
-  /// Ranks: as runs where those are few, else a bit for each.
+  /// A set of ranks: runs if there are few, else a bitmap.
   struct Set {
     ContributionSets* owner = nullptr;
     std::uint32_t users = 0;
-    int count = 0;                      // of ranks
-    std::vector<Run> runs{};            // ascending, neither overlapping nor touching
-    std::vector<std::uint64_t> bits{};  // empty: it is runs
+    int count = 0;                      // number of ranks
+    std::vector<Run> runs{};            // ascending, disjoint, not adjacent
+    std::vector<std::uint64_t> bits{};  // empty: represented by runs
   };
   Contributions(Set* set, std::int64_t block) : set_{set}, block_{block} { ++set_->users; }
   inline void leave();
@@ -76,7 +76,7 @@ class Contributions {
   std::int64_t block_ = 0;
 };
 
-/// Makes and compares sets of contributions of `ranks` ranks.
+/// Creates and compares sets of contributions of `ranks` ranks.
 class ContributionSets {
  public:
   explicit ContributionSets(int ranks);
@@ -86,22 +86,22 @@ class ContributionSets {
 
   [[nodiscard]] Contributions zero() const { return zero_; }
   [[nodiscard]] Contributions one(const Contribution& contribution) const;
-  /// Every rank's `block`.
+  /// The sum over all ranks.
   [[nodiscard]] Contributions all(std::int64_t block) const { return {all_.set_, block}; }
 
-  /// Whether both have members, and of different blocks: such have no sum.
+  /// Whether both are initialized with different blocks, which cannot be summed.
   [[nodiscard]] static bool differ_in_block(const Contributions& a, const Contributions& b) {
     return a.set_->count > 0 && b.set_->count > 0 && a.block_ != b.block_;
   }
-  /// Of two that are written and do not differ in block. The first member of both, if
-  /// any; then there is no sum, and `into` stays as it is.
+  /// Adds `more` to `into`. Requires initialized sets of the same block. If they overlap, returns
+  /// the first common contribution and leaves `into` unchanged.
   [[nodiscard]] std::optional<Contribution> add(Contributions& into, const Contributions& more);
 
-  /// The first member; none of an empty set.
+  /// The first contribution; none for an empty set.
   [[nodiscard]] static std::optional<Contribution> least(const Contributions& a);
 
   [[nodiscard]] static bool equal(const Contributions& a, const Contributions& b);
-  /// Members of `a` that are not in `b`, at most `most`, and how many there are in all.
+  /// Contributions in `a` but not in `b`: at most `most` of them, and their number.
   struct Difference {
     std::vector<Contribution> first;
     std::int64_t count = 0;
@@ -121,14 +121,14 @@ class ContributionSets {
   void become_bits(Set& set) const;
 
   int ranks_;
-  std::size_t most_runs_;  // of a set that is not bits
+  std::size_t most_runs_;  // above this a set is a bitmap
   std::deque<Set> sets_;
   std::vector<Set*> spare_;
   Contributions zero_;
   Contributions all_;
   std::vector<Contributions> ones_;  // by rank
 
-  // The last sum: the blocks of a message mostly agree.
+  // The last sum, since the blocks of a message mostly agree.
   Contributions last_a_;
   Contributions last_b_;
   Contributions last_sum_;

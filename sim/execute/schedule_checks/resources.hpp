@@ -7,11 +7,11 @@
 #include "sim/execute/schedule/execute.hpp"
 #include "sim/schedule/contract.hpp"
 
-/// What a schedule needs to run: room on its connections, and how much every rank moves.
+/// Resources of a schedule: connection slots, and traffic per rank.
 namespace lockstep {
 
-/// The least that the busiest rank must move whatever the algorithm, as multiples of the message,
-/// where ranks alone add up (Chan, Heimlich, Purkayastha and van de Geijn 2007, section 3).
+/// Minimum traffic of the busiest rank over all algorithms, as multiples of the message, if only
+/// ranks reduce (Chan, Heimlich, Purkayastha and van de Geijn 2007, section 3).
 struct LeastTraffic {
   double sent = 0;
   double received = 0;
@@ -19,32 +19,32 @@ struct LeastTraffic {
 [[nodiscard]] LeastTraffic least_traffic(const Contract& contract);
 
 struct ResourceVerdict {
-  int slots = 0;           // at which it was executed
-  ExecuteOutcome outcome;  // of that; its traffic is the schedule's where it finished
-  std::string waits;       // where stuck: who waits for whom
-  /// Where stuck: the fewest slots with which it ends, as a run with them showed; none: it never
-  /// does.
+  int slots = 0;           // used in the execution
+  ExecuteOutcome outcome;  // with the schedule's traffic if it finished
+  std::string waits;       // in a deadlock: the wait cycle
+  /// In a deadlock: the minimum number of slots with which it terminates, verified by execution;
+  /// none: it never does.
   std::optional<int> enough_slots;
-  /// Most messages on one connection, sent and neither taken nor, where they are forwarded, sent
-  /// on, if no send ever has to wait and all ranks move alike.
+  /// Maximum number of messages on one connection, sent and neither received nor forwarded, if
+  /// sends never wait and all ranks progress equally.
   std::int64_t deepest_queue = 0;
-  /// The most of any rank that holds data, as multiples of the message; then of any helper.
+  /// Maximum over ranks with data, as multiples of the message; then over auxiliary ranks.
   double sent = 0;
   double received = 0;
   double sent_by_auxiliary = 0;
   double received_by_auxiliary = 0;
   LeastTraffic least;
-  /// Auxiliary ranks take part. They may add up on the way, as switches do, so that ranks move less
-  /// than `least`, which holds without them.
+  /// Auxiliary ranks take part. They may reduce in transit, as switches do, so that ranks can be
+  /// below `least`.
   bool auxiliary_ranks = false;
 
   [[nodiscard]] bool ends() const { return outcome.finished(); }
-  /// Why not, with who waits for whom; empty where it ends.
+  /// The wait cycle; empty if the schedule terminates.
   [[nodiscard]] std::string problem() const;
 };
 
-/// Executes without data, at `slots` or at the schedule's own. `finished`: what an execution at
-/// those slots came to that finished, if there was one; then it is not executed again.
+/// Executes without data, with `slots` or the schedule's own. `finished`: outcome of an earlier
+/// finished execution with those slots, which is then not repeated.
 [[nodiscard]] ResourceVerdict check_resources(const Schedule& schedule, const Contract& contract,
                                               std::optional<int> slots = {},
                                               const ExecuteOutcome* finished = nullptr);

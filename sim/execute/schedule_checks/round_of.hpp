@@ -8,9 +8,9 @@
 
 namespace lockstep {
 
-/// The round, as RoundSimulator counts them from 1 on (0: before the first message), in which a
-/// step last touches `chunk`, else, where the schedule comes to a stop at that step, in which it
-/// does. None where neither holds. `slots`: in place of the schedule's.
+/// The round (1-based as in RoundSimulator; 0: before the first message) in which a step last
+/// accesses `chunk`, or in which the schedule halts at that step. None otherwise. `slots`:
+/// overrides the schedule's.
 [[nodiscard]] std::optional<std::int64_t> round_of(const Schedule& schedule,
                                                    const ScheduleStepIndex& place,
                                                    const Chunk& chunk,

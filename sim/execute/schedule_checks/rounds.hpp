@@ -14,7 +14,7 @@
 
 namespace lockstep {
 
-/// A message of a round, with the runs of blocks that it takes from the sender and where they go.
+/// A message of a round, with its source and destination blocks.
 struct RoundMessage {
   ScheduleStepIndex sender;
   ScheduleStepIndex receiver;
@@ -23,7 +23,7 @@ struct RoundMessage {
   std::vector<Chunk> received;
   Combine combine = Combine::copy;
   std::int64_t blocks = 0;
-  std::int64_t left = 0;  // the round in which it was sent; earlier than it is taken, with slots
+  std::int64_t left = 0;  // round in which it was sent; earlier than its receipt with slots
 };
 
 struct RoundLocal {
@@ -31,47 +31,47 @@ struct RoundLocal {
   LocalOperation operation;
 };
 
-/// What happens between two instants. Round 0 is what ranks do before the first message.
+/// Events of one round. Round 0: before the first message.
 struct Round {
   std::int64_t number = 0;
-  std::vector<RoundMessage> messages;  // by sender, in the order of issue
-  std::vector<RoundLocal> locals;      // when the messages have arrived
+  std::vector<RoundMessage> messages;  // by sender, in posting order
+  std::vector<RoundLocal> locals;      // after the messages have arrived
 };
 
-/// Where and why a schedule does not go on.
+/// Where and why a schedule halts.
 struct RoundStop {
   ScheduleStepIndex place;
-  std::int64_t round = 0;  // in which the step would have
-  std::string what;        // the end of a sentence that begins with the step's name
+  std::int64_t round = 0;  // of the failed step
+  std::string what;        // the end of a sentence that starts with the step's name
 };
 
-/// Plays a schedule as if every message took one unit of time and all else none: round k holds the
-/// messages that then begin after k-1 units. With one lane whose ranks are in step, that is the
-/// step's index. What a step sends is read when the step begins; what arrives in a round is written
-/// when all that the round's steps send has been read.
+/// Executes a schedule as if every message took one unit of time and everything else none: round k
+/// contains the messages that start after k-1 units. With one lane and ranks in step it equals the
+/// step index. Sends are read when their step starts; data of a round is written after all sends of
+/// its steps have been read.
 class RoundSimulator {
  public:
-  /// Both must outlive this. `slots`: in place of the schedule's.
+  /// Both must outlive this object. `slots`: overrides the schedule's.
   RoundSimulator(const Schedule& schedule, BlockMemory& memory, std::optional<int> slots = {});
   RoundSimulator(const RoundSimulator&) = delete;
   RoundSimulator& operator=(const RoundSimulator&) = delete;
   ~RoundSimulator() = default;
 
-  /// The next round in which something happens; false when all is done, and where the schedule
-  /// cannot go on or makes a mistake: see stopped().
+  /// Advances to the next round with events; false at the end and if the schedule halts: see
+  /// stopped().
   [[nodiscard]] bool next(Round& round);
-  /// None as long as all goes well.
+  /// None unless the schedule halted.
   [[nodiscard]] const std::optional<RoundStop>& stopped() const { return stopped_; }
 
  private:
   struct Connection;
   struct Lane {
-    ScheduleStepIndex place;  // the step in hand
+    ScheduleStepIndex place;  // current step
     std::int64_t steps = 0;
-    std::int64_t pending = 0;  // its transfers that are not over
+    std::int64_t pending = 0;  // its incomplete transfers
     std::vector<std::size_t> waiters{};
-    Connection* holds = nullptr;  // a slot that the step in hand, when done, gives back
-    Connection* took = nullptr;   // one that the next step will give back
+    Connection* holds = nullptr;  // slot released when the current step finishes
+    Connection* took = nullptr;   // slot released by the next step
   };
   struct PostedSend {
     std::size_t lane = 0;
@@ -91,9 +91,9 @@ class RoundSimulator {
   struct Connection {
     int channel = 0;
     Fifo<PostedSend> sends;
-    Fifo<PostedSend> arrived;  // with slots: sent and not yet taken
+    Fifo<PostedSend> arrived;  // with slots: sent and not yet received
     Fifo<PostedReceive> receives;
-    std::size_t held = 0;  // slots of messages that were taken and are being sent on
+    std::size_t held = 0;  // slots of received messages that are still to be forwarded
     bool listed = false;
   };
   using Key = std::tuple<int, int, int>;  // from, to, channel
@@ -111,7 +111,7 @@ class RoundSimulator {
   void transfers_over(const std::vector<std::size_t>& lanes);
   void end_step(std::size_t lane);
   void order_messages();
-  /// These throw a RoundStop, which next() takes.
+  /// These throw a RoundStop, caught by next().
   [[noreturn]] static void stop(const ScheduleStepIndex& place, std::int64_t round,
                                 std::string what);
   [[noreturn]] void stop_stuck() const;
@@ -123,10 +123,10 @@ class RoundSimulator {
   std::vector<Lane> lanes_;
   std::deque<std::size_t> may_begin_;
   std::map<Key, Connection> connections_;
-  std::map<Key, Connection*> active_;  // where a message may be sent or taken
-  std::vector<std::size_t> order_;     // of the round's messages: their place in their step
+  std::map<Key, Connection*> active_;  // with messages that may be sent or received
+  std::vector<std::size_t> order_;     // of the round's messages: index in their step
   std::int64_t number_ = -1;
-  bool moved_ = false;  // something has been sent in this round
+  bool moved_ = false;  // something was sent in this round
   Round* round_ = nullptr;
   std::optional<RoundStop> stopped_;
 };

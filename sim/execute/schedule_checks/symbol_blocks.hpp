@@ -9,13 +9,13 @@
 
 namespace lockstep {
 
-/// Blocks that hold, in place of numbers, the contributions that they are the sum of. What the
-/// contract says a rank holds is there at the start, auxiliary ranks hold zeros, all else is
-/// uninitialized. A reduction that counts a contribution twice, adds up different blocks of the
-/// message, or takes in an uninitialized block, is a mistake.
+/// Blocks that contain sets of contributions instead of numbers. Ranks start with the contract's
+/// data, auxiliary ranks with zeros; everything else is uninitialized. A reduction that duplicates
+/// a contribution, adds different blocks of the message, or reads an uninitialized block is an
+/// error.
 class SymbolBlocks final : public BlockMemory {
  public:
-  /// All three must outlive this.
+  /// All arguments must outlive this object.
   SymbolBlocks(const Schedule& schedule, const Contract& contract, ContributionSets& sets);
 
   [[nodiscard]] Payload read(int rank, std::span<const Chunk> runs) override;
@@ -24,7 +24,7 @@ class SymbolBlocks final : public BlockMemory {
                                                  const Payload& payload, Combine combine) override;
 
   [[nodiscard]] const Contributions& at(int rank, Buffer buffer, std::int64_t block) const;
-  /// Where the write that was a mistake went: one block.
+  /// The block of the erroneous write.
   [[nodiscard]] const std::optional<Chunk>& mistaken() const { return mistaken_; }
 
  private:
@@ -38,7 +38,7 @@ class SymbolBlocks final : public BlockMemory {
 
   const Schedule& schedule_;
   ContributionSets& sets_;
-  std::vector<Blocks> buffers_;  // rank * kBuffers + buffer; those that no step named are empty
+  std::vector<Blocks> buffers_;  // rank * kBuffers + buffer; unused ones are empty
   std::optional<Chunk> mistaken_;
   FreeList payloads_;
 };

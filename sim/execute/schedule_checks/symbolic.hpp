@@ -8,51 +8,50 @@
 #include "sim/execute/schedule/execute.hpp"
 #include "sim/schedule/contract.hpp"
 
-/// Does a schedule keep its contract whatever the data? It is executed on sets of contributions in
-/// place of numbers.
+/// Symbolic verification: executes a schedule on sets of contributions, independent of data.
 namespace lockstep {
 
 struct SymbolicOptions {
   std::uint64_t seed = 1;
-  std::optional<int> slots{};  // in place of the schedule's
-  /// Other orders of execution are tried as long as all together cost no more than this, counted in
-  /// transfers and, where messages are long, in sixteens of blocks.
+  std::optional<int> slots{};  // overrides the schedule's
+  /// Budget for additional execution orders, in transfers plus, for long messages, sixteenths of
+  /// blocks.
   std::int64_t most_work = std::int64_t{1} << 22;
-  /// Asked once where the first order was right, with its outcome: whether another might come to
-  /// something else. If not, fewer are tried of a schedule with many messages. None: it might.
+  /// Called after a correct first execution with its outcome: whether another order may give
+  /// another result. If not, fewer orders are tried for schedules with many messages. None: it may.
   std::function<bool(const ExecuteOutcome& outcome)> may_race{};
-  /// Blocks that the execution in the first, plain order moves as well. Not of a barrier.
+  /// A second memory for the first execution in the default order. Not for a barrier.
   BlockMemory* alongside = nullptr;
 };
 
-/// Blocks next to each other that are wrong and were last written by the same step: of all such
-/// those that hold what does not belong there, else those that went wrong first.
+/// Adjacent wrong blocks last written by the same step: those with a foreign contribution, else
+/// those that went wrong first.
 struct WrongChunk {
   int rank = 0;
   Chunk chunk;
   std::string what;                            // "lacks rank 2's chunk 3"
-  std::optional<ScheduleStepIndex> written{};  // none: as it was at the start
-  std::string lost{};  // what became of the first that it lacks; empty: not known
+  std::optional<ScheduleStepIndex> written{};  // none: initial contents
+  std::string lost{};  // what happened to the first missing contribution; empty: unknown
 };
 
 struct SymbolicVerdict {
-  ExecuteOutcome outcome;         // of the last order tried: all before it went well
-  std::int64_t wrong_blocks = 0;  // in the end, of all ranks' results
-  /// Where a step's write was a mistake by itself, what it wrote; else of the result.
+  ExecuteOutcome outcome;         // of the last order tried; all earlier ones succeeded
+  std::int64_t wrong_blocks = 0;  // in all ranks' final results
+  /// The erroneous write of a step, else the first wrong result.
   std::optional<WrongChunk> first_wrong;
   std::int64_t orders = 0;  // tried
-  std::string order;        // the last, in words; empty for the plain one
-  /// Of the plain order, where SymbolicOptions::alongside went through it to the end.
+  std::string order;        // the last, in words; empty for the default order
+  /// Outcome of the default order if SymbolicOptions::alongside finished.
   std::optional<ExecuteOutcome> alongside{};
 
   [[nodiscard]] bool right() const { return outcome.finished() && !first_wrong; }
-  /// Why not; empty where right().
+  /// Empty if right().
   [[nodiscard]] std::string problem() const;
 };
 
-/// Contributions are (rank, block): a reduction unites sets that must be of the same block, have
-/// nothing in common, and must not meet an uninitialized block; in the end every block of every
-/// rank's result is what the contract says. Of a barrier: every rank has heard of every other.
+/// Contributions are (rank, block). A reduction unites disjoint sets of the same block and must not
+/// read an uninitialized block; finally every block of every rank's result must equal the
+/// contract's. For a barrier, every rank must know of every other's arrival.
 [[nodiscard]] SymbolicVerdict check_symbols(const Schedule& schedule, const Contract& contract,
                                             const SymbolicOptions& options = {});
 

@@ -4,11 +4,11 @@
 
 namespace lockstep {
 
-/// What the ranks hold while a schedule is checked: a number for every (seed, rank, element).
+/// Test data for the verification of schedules: a number for every (seed, rank, element).
 class TestNumbers {
  public:
-  /// `whole`: whole numbers from 1 on, so small that any order of adding `ranks` of them is exact;
-  /// else numbers in [-1, 1). Both are exact in `significand` bits, the hidden one included.
+  /// `whole`: positive integers small enough that sums of `ranks` of them are exact in any order;
+  /// otherwise numbers in [-1, 1). Both are exact in `significand` bits, including the hidden one.
   TestNumbers(std::uint64_t seed, int ranks, bool whole, int significand = 24);
 
   [[nodiscard]] bool whole() const { return whole_; }

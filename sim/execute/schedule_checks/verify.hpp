@@ -13,40 +13,40 @@ namespace lockstep {
 
 struct VerifyOptions {
   std::uint64_t seed = 1;
-  std::optional<int> slots{};           // in place of the schedule's
-  std::optional<std::int64_t> count{};  // elements of the message; none: 3 a block, one missing
+  std::optional<int> slots{};           // overrides the schedule's
+  std::optional<std::int64_t> count{};  // elements of the message; none: three per block, less one
   std::int64_t most_floats = NumericOptions{}.most_floats;
   std::int64_t most_work = SymbolicOptions{}.most_work;
-  /// As of NumericOptions: who moves the numbers.
+  /// As in NumericOptions.
   int significand = NumericOptions{}.significand;
   decltype(NumericOptions::run) run{};
 };
 
-/// What the checkers say of a schedule.
+/// Verdict of all checks of a schedule.
 struct CollectiveVerdict {
-  std::string impossible;  // why the schedule cannot be asked for this at all; nothing was run
+  std::string impossible;  // why the schedule cannot be checked at all; nothing was run
   SymbolicVerdict symbols;
   RaceVerdict races;
   NumericVerdict numbers;
-  /// Of what is wrong first, counted from 1 on as `explain` does; none where no round is to blame.
+  /// Round of the first problem, 1-based as in `explain`; none if no round is at fault.
   std::optional<std::int64_t> round{};
 
   [[nodiscard]] bool right() const {
     return impossible.empty() && symbols.right() && races.right() && numbers.right();
   }
-  /// The first thing that is wrong, in a sentence that begins with its round; empty where right().
+  /// The first problem in a sentence that starts with its round; empty if right().
   [[nodiscard]] std::string problem() const;
-  /// Where: rank, chunk and the step that wrote them. None if right(), and if a schedule
-  /// deadlocks or has an impossible step.
+  /// Its rank, chunk and the step that wrote it. None if right(), and for deadlocks and invalid
+  /// steps.
   [[nodiscard]] std::optional<WrongChunk> first_wrong() const;
 };
 
 /// "round 3: rank 1 ...".
 [[nodiscard]] std::string in_round(std::optional<std::int64_t> round, const std::string& what);
 
-/// Whether `schedule` keeps `contract`: on sets of contributions in several orders of execution
-/// (fewer of large schedules where races are ruled out), without races between lanes,
-/// on whole numbers exactly, on random floats within a bound. A barrier has no numbers.
+/// Verifies that `schedule` fulfills `contract`: symbolically in several execution orders (fewer
+/// for large schedules without possible races), free of races between lanes, exactly on integers,
+/// and within a bound on random floats. A barrier has no numbers.
 [[nodiscard]] CollectiveVerdict verify(const Schedule& schedule, const Contract& contract,
                                        const VerifyOptions& options = {});
 

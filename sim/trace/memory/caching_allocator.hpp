@@ -8,17 +8,16 @@
 
 namespace lockstep {
 
-/// PyTorch's caching allocator, as far as it decides how much of a device it reserves: blocks are
-/// the best fit in segments that it keeps, split where enough is left over, merged with free
-/// neighbours when they are given back. Where the device has no more, free segments go back to it.
-/// Source: pytorch/pytorch c10/cuda/CUDACachingAllocator.cpp, with its default settings and one
-/// stream.
+/// PyTorch's caching allocator as far as it determines reserved memory: best-fit blocks in cached
+/// segments, split if enough remains, merged with free neighbors when freed. If the device is full,
+/// free segments are returned to it. Source: pytorch/pytorch c10/cuda/CUDACachingAllocator.cpp,
+/// with default settings and one stream.
 class CachingAllocator {
  public:
-  /// `capacity` zero: the device has endless memory.
+  /// `capacity` zero: unlimited.
   explicit CachingAllocator(Bytes capacity = {}) : capacity_{capacity.count()} {}
 
-  /// Numbers are the caller's; one that is held cannot be taken again. InternalError otherwise.
+  /// `number` identifies the block and must not be in use; InternalError otherwise.
   void take(std::uint32_t number, Bytes size);
   void give_back(std::uint32_t number);
 
@@ -30,7 +29,7 @@ class CachingAllocator {
     std::int64_t size = 0;
     bool free = true;
   };
-  /// Blocks side by side make up a segment.
+  /// A segment consists of adjacent blocks.
   struct Segment {
     bool small = false;
     std::list<Block> blocks{};
