@@ -9,14 +9,14 @@
 
 namespace lockstep {
 
-/// Which half of the ranks a vertex class belongs to.
+/// The half of the ranks to which a vertex class belongs.
 enum class Half : std::uint8_t { none, lower, upper };
 
-/// A cluster's vertices with those merged that moves of equal nodes and blocks within one half of
-/// the ranks take to each other. Between the halves as much flows as in the cluster: a flow there,
-/// averaged over the moves, is one here, and a flow here is spread evenly over what was merged.
+/// A cluster's vertices, merged into classes under permutations of equal nodes and blocks within
+/// one half of the ranks. The maximum flow between the halves is unchanged: averaging a flow over
+/// the permutations gives one between classes, and vice versa.
 struct BisectionClasses {
-  static constexpr std::int64_t kMost = std::int64_t{1} << 61U;  // sums stay at this
+  static constexpr std::int64_t kMost = std::int64_t{1} << 61U;  // sums saturate here
 
   std::vector<Half> half;                                                      // per class
   std::vector<std::int64_t> reach;                                             // bytes per second

@@ -6,10 +6,10 @@
 
 namespace lockstep {
 
-/// The cluster's graph for other tools. Vertices carry label, kind, node and rail (-1: none), links
-/// kind, bandwidth ("400 Gb/s") and bandwidth_Bps, both nominal, carries_Bps, which is
-/// bandwidth_Bps times efficiency, latency_s and efficiency; those that have failed are left out.
-/// Not for clusters of many thousands of GPUs: all of it is written out.
+/// Writes the cluster's graph for other tools. Vertices have label, kind, node and rail (-1: none);
+/// links have kind, bandwidth ("400 Gb/s") and bandwidth_Bps, both nominal, carries_Bps
+/// (bandwidth_Bps times efficiency), latency_s and efficiency; failed ones are omitted. Writes
+/// every vertex and link, so not suitable for many thousands of GPUs.
 void write_dot(const Cluster& cluster, std::ostream& out);
 void write_graphml(const Cluster& cluster, std::ostream& out);
 

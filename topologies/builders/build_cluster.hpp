@@ -7,22 +7,21 @@
 
 namespace lockstep {
 
-/// A builder with the values of its parameters.
+/// A builder with its parameters.
 struct BuilderCall {
   const Builder* builder = nullptr;
   Parameters parameters;
 };
 
-/// Builds a cluster. `topology` is a direct builder, a fabric (single GPUs on it), or a node; nodes
-/// need a `fabric` where there is more than one. `ranks` says how many of single GPUs there are;
-/// on nodes it picks as many nodes as hold them, or the first GPUs of one node.
-/// Throws BuildError where that cannot be built.
+/// Builds a cluster. `topology`: a direct builder, a fabric (of single GPUs), or a node; several
+/// nodes require a `fabric`. `ranks`: the number of single GPUs; with nodes, as many nodes as
+/// contain them, or the first GPUs of one node. Throws BuildError if that is impossible.
 [[nodiscard]] Cluster build_cluster(const BuilderCall& topology,
                                     const std::optional<BuilderCall>& fabric,
                                     const ClusterSize& size);
 
-/// Copies of a node that a file has written out, its rails settled, joined by a fabric where there
-/// is more than one. Throws BuildError.
+/// Copies of an explicit node with known rails, connected by a fabric if there are several. Throws
+/// BuildError.
 [[nodiscard]] Cluster cluster_of_nodes(NodeBlueprint node, const std::optional<BuilderCall>& fabric,
                                        const ClusterSize& size);
 

@@ -9,14 +9,14 @@ namespace lockstep {
 /// core_oversubscription.
 ///
 /// A leaf has hosts_per_leaf ports down and, at oversubscription a:b, hosts_per_leaf * b / a up.
-/// Two levels: every leaf is cabled alike to as few spines as ports allow, with several cables to
-/// each where there are few leaves. Three levels: equal pods of leaves and spines (one cable from
-/// each leaf to each spine), spine i of every pod to the i-th group of core switches. Throws
-/// BuildError where the ports do not suffice.
+/// Two levels: every leaf is connected to as few spines as ports allow, with several cables to each
+/// if there are few leaves. Three levels: equal pods of leaves and spines (one cable from each leaf
+/// to each spine), with spine i of every pod connected to the i-th group of core switches. Throws
+/// BuildError if ports do not suffice.
 [[nodiscard]] FabricBlueprint fat_tree_plane(const Parameters& parameters, int terminals,
                                              int default_radix);
 
-/// The parameters it reads.
+/// Its parameters.
 [[nodiscard]] std::vector<Parameter> fat_tree_parameters();
 
 }  // namespace lockstep

@@ -6,19 +6,19 @@
 
 #include "topologies/graph/parameters.hpp"
 
-/// The table of topology builders; one file each under topologies/builders/.
+/// The registry of topology builders, one file each in topologies/builders/.
 namespace lockstep {
 
 struct NodeBlueprint;
 struct FabricBlueprint;
 struct FabricDemand;
 
-/// A cluster of single GPUs joined directly, each a node of its own. `ranks` as the user wants
-/// them, 0: as the parameters say.
+/// Directly connected single GPUs, each a node of its own. `ranks`: requested number; 0: from the
+/// parameters.
 using DirectBuilder = NodeBlueprint (*)(const Parameters& parameters, int ranks);
-/// One node; a fabric joins several.
+/// One node; several are connected by a fabric.
 using NodeBuilder = NodeBlueprint (*)(const Parameters& parameters);
-/// Switches between the nodes' NICs; used as a topology of its own, between single GPUs.
+/// Switches between the nodes' NICs; on its own, between single GPUs.
 using FabricBuilder = FabricBlueprint (*)(const Parameters& parameters, const FabricDemand& demand);
 
 struct Builder {
@@ -35,7 +35,7 @@ struct Builder {
 };
 
 [[nodiscard]] const std::vector<Builder>& topology_builders();
-/// nullptr if there is none of that name.
+/// nullptr if there is no such builder.
 [[nodiscard]] const Builder* find_topology_builder(std::string_view name);
 
 }  // namespace lockstep

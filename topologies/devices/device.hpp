@@ -13,9 +13,9 @@
 #include "sim/config/json.hpp"
 #include "sim/network/network.hpp"
 
-/// What computes: GPUs by their datasheets, and plain hosts. One JSON file each
-/// (configs/devices/*.json, schema configs/schema/device.schema.json); a figure there is
-/// {"value": ..., "source": ...}, and one without its source is an error.
+/// Devices: GPUs by their datasheets, and plain hosts (configs/devices/*.json, schema
+/// configs/schema/device.schema.json). Every parameter is {"value": ..., "source": ...}; a missing
+/// source is an error.
 namespace lockstep {
 
 enum class Precision { kFp64, kFp32, kTf32, kFp16, kBf16, kFp8, kInt8 };
@@ -42,14 +42,14 @@ struct DeviceMemory {
   Rate bandwidth;  // reads and writes together
 };
 
-/// Direct links to other devices, or to the switch that joins them.
+/// Direct links to other devices, or to the switch that connects them.
 struct PeerLinks {
   std::string kind;  // nvlink or xgmi
   std::int64_t count = 0;
   Rate bandwidth;  // of one link in one direction
 };
 
-/// Where a figure comes from.
+/// Source of a parameter.
 struct FigureSource {
   std::string pointer;  // "/memory/bandwidth"
   std::string source;
@@ -57,28 +57,27 @@ struct FigureSource {
 
 struct Device {
   std::string id;    // the file's name without .json
-  std::string name;  // as its maker calls it
+  std::string name;  // the vendor's name
   DeviceKind kind = DeviceKind::kHost;
   std::optional<DeviceMemory> memory;
-  /// Fastest dense GEMMs by precision (no sparsity); empty where the device has none.
-  /// int8 operations count like floating-point ones.
+  /// Peak of dense GEMMs by precision (no sparsity); empty if unsupported. For int8, operations
+  /// instead of FLOPs.
   std::array<std::optional<FlopRate>, kPrecisionNames.size()> peaks;
   std::optional<std::int64_t> multiprocessors;  // SMs; compute units on AMD
   std::optional<PeerLinks> peer_links;
   std::optional<std::int64_t> pcie_generation;
   std::optional<Watts> max_power;
-  Duration message_overhead;        // of the sender, per message
-  std::optional<Rate> reduce_rate;  // bytes reduced per second; none: reductions cost no time
-  /// Which figures its kernels go by (configs/kernels/, the file's name without .json); empty:
-  /// none.
+  Duration message_overhead;        // occupies the sender, per message
+  std::optional<Rate> reduce_rate;  // bytes reduced per second; none: reductions take no time
+  /// Id of its kernel parameters in configs/kernels; empty: none.
   std::string kernels;
-  std::filesystem::path configs;  // the folder above that of the device's file
+  std::filesystem::path configs;  // parent of the folder of the device's file
   std::vector<FigureSource> sources;
 
   [[nodiscard]] std::optional<FlopRate> peak(Precision precision) const {
     return peaks.at(static_cast<std::size_t>(precision));
   }
-  /// A byte copied is read once and written once.
+  /// A copied byte is read and written once.
   [[nodiscard]] Endpoint endpoint() const {
     Endpoint out{message_overhead, reduce_rate};
     if (memory) out.copy_rate = memory->bandwidth.scaled(0.5);
@@ -86,14 +85,14 @@ struct Device {
   }
 };
 
-/// Reads one device. Throws ConfigError with everything that is wrong with the file.
+/// Reads a device. Throws ConfigError with every problem of the file.
 [[nodiscard]] Device load_device(const std::filesystem::path& path);
 
 /// The same from a document in memory.
 [[nodiscard]] Device read_device(const JsonDocument& document, std::string id);
 
-/// The ids of the devices in a folder (names of its .json files), sorted.
-/// Throws ConfigError where it cannot be read.
+/// Ids of the devices in a folder (names of its .json files), sorted. Throws ConfigError if the
+/// folder cannot be read.
 [[nodiscard]] std::vector<std::string> device_ids(const std::filesystem::path& folder);
 
 }  // namespace lockstep

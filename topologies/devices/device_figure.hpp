@@ -9,12 +9,12 @@
 
 namespace lockstep {
 
-/// Reads figures {"value": ..., "source": ...} and remembers where they come from.
+/// Reads parameters {"value": ..., "source": ...} and records their sources.
 class FigureReader {
  public:
   explicit FigureReader(std::vector<FigureSource>& sources) : sources_{&sources} {}
 
-  /// The figure under `key`; `value_of(ValueReader)` reads its value.
+  /// The parameter under `key`; `value_of(ValueReader)` reads its value.
   template <class Value>
   auto figure(ObjectReader& in, std::string_view key, Value value_of) {
     return in.object(key, [&](ObjectReader& one) {

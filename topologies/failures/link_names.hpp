@@ -8,15 +8,15 @@
 
 namespace lockstep {
 
-/// Some links by the name that the user gave them.
+/// Links selected by a user's name.
 struct NamedLinks {
   std::string name;  // "a -> b", "a -- b", "rail0/leaf0"
   std::vector<LinkId> ids;
 };
 
 /// The links that a text names: "a -> b" (one direction), "a--b" (both), a vertex (all its links)
-/// or "node3" (all with an end in that node), in order of id. Throws LinkChangeError if there
-/// are no such links, with those available.
+/// or "node3" (all with an end in that node), in order of id. Throws LinkChangeError, with the
+/// available ones, if there are none.
 [[nodiscard]] NamedLinks links_named(const Cluster& cluster, std::string_view text);
 
 }  // namespace lockstep

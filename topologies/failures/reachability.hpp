@@ -7,10 +7,9 @@
 
 namespace lockstep {
 
-/// Two ranks of which the first has no route to the second, since links have failed. Looks at one
-/// node of each sort (same losses, same switches above) rather than at every pair; in a cluster
-/// that is one graph of more than 256 ranks, at the ranks in the nodes of what has failed and at
-/// rank 0.
+/// Two ranks without a route from the first to the second because of failed links. Examines one
+/// node per kind (same failures, same switches above) instead of every pair; in a cluster that is a
+/// single graph of more than 256 ranks, ranks in nodes with failures and rank 0.
 [[nodiscard]] std::optional<std::pair<EndpointId, EndpointId>> first_cut_off(
     const Cluster& cluster);
 

@@ -7,21 +7,21 @@
 #include "topologies/graph/cluster.hpp"
 #include "topologies/routing/routing.hpp"
 
-/// What links that are slower, later or gone do to the routes between ranks.
+/// Effect of modified links on the routes between ranks.
 namespace lockstep {
 
 struct Rerouted {
-  std::int64_t pairs = 0;  // of two ranks, one sending
-  std::int64_t moved = 0;  // take another way than in the cluster as it was built
-  std::int64_t over = 0;   // keep theirs, and a link on it has changed
+  std::int64_t pairs = 0;  // ordered pairs of ranks
+  std::int64_t moved = 0;  // rerouted
+  std::int64_t over = 0;   // unchanged, but across a modified link
   std::optional<std::pair<EndpointId, EndpointId>> first_moved{};
   std::optional<std::pair<EndpointId, EndpointId>> first_over{};
 };
 
-inline constexpr int kMostReroutedRanks = 256;  // whose pairs are looked at in milliseconds
+inline constexpr int kMostReroutedRanks = 256;  // pairs of this many ranks take milliseconds
 
-/// Compares the routes of a cluster with changed links to those it was built with. Nothing where no
-/// link has changed or there are more than kMostReroutedRanks ranks. Every pair has a route.
+/// Compares routes before and after link changes. Empty without changes or above kMostReroutedRanks
+/// ranks. Requires a route for every pair.
 [[nodiscard]] std::optional<Rerouted> rerouted(const Cluster& cluster, RoutePolicy policy,
                                                std::uint64_t seed);
 

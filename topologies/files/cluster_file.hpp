@@ -8,19 +8,18 @@
 
 namespace lockstep {
 
-/// A cluster as a file describes it (configs/clusters/*.json, schema
-/// configs/schema/cluster.schema.json): a builder with its figures; a node with its vertices and
-/// cables one by one, repeated and joined by a fabric; or the whole with its vertices and cables.
+/// A cluster as described by a file (configs/clusters/*.json, schema
+/// configs/schema/cluster.schema.json): a builder with its parameters; an explicit node, repeated
+/// and connected by a fabric; or an explicit graph of the whole.
 struct ClusterFile {
   std::string name;
   std::string summary;
-  std::string device;  // id of what computes, in configs/devices
+  std::string device;  // id of its device in configs/devices
   Cluster cluster;
 };
 
-/// Reads a cluster and builds it in the file's size, or in the size that is asked for.
-/// Throws ConfigError with everything that is wrong with the file, or with why it cannot be had in
-/// that size and what can.
+/// Reads a cluster and builds it in the file's size, or in the requested one. Throws ConfigError
+/// with every problem of the file, or why that size is impossible and which are possible.
 [[nodiscard]] ClusterFile load_cluster(const std::filesystem::path& path,
                                        const ClusterSize& size = {});
 

@@ -9,22 +9,22 @@
 /// Names of shipped files: devices, clusters, models, scenarios, software stacks.
 namespace lockstep {
 
-/// The names of one kind of files: their ids and the short names that stand for them.
+/// Names of one kind of file: ids and their aliases.
 class ConfigNames {
  public:
-  /// Of the files in `configs`/`folder`, with the aliases that `configs`/aliases.json has for this
-  /// folder. Throws ConfigError where either cannot be read or an alias names no file.
+  /// Of the files in `configs`/`folder`, with the folder's aliases in `configs`/aliases.json.
+  /// Throws ConfigError if either cannot be read or an alias names no file.
   ConfigNames(const std::filesystem::path& configs, std::string_view folder);
 
-  /// The id that `name` is, or for which it is an alias.
+  /// The id with this name or alias.
   [[nodiscard]] std::optional<std::string> known(std::string_view name) const;
-  /// The ids that begin with `name`, or with one of whose aliases it begins; none if it is shorter
-  /// than three characters.
+  /// Ids with this prefix, or with an alias that has it; none if it is shorter than three
+  /// characters.
   [[nodiscard]] std::vector<std::string> beginning_with(std::string_view name) const;
-  /// known(), else the only id that begins with `name`.
+  /// known(), else the only id with this prefix.
   [[nodiscard]] std::optional<std::string> meant(std::string_view name) const;
-  /// Why `name` means none of them: `no device named "h10O"; did you mean "h100"?`, or the
-  /// candidates of an ambiguous beginning.
+  /// Why `name` is unknown: `no device named "h10O"; did you mean "h100"?`, or the candidates of an
+  /// ambiguous prefix.
   [[nodiscard]] std::string complaint(std::string_view noun, std::string_view name) const;
 
   [[nodiscard]] const std::vector<std::string>& ids() const { return ids_; }

@@ -6,24 +6,24 @@
 #include "topologies/graph/graph.hpp"
 #include "topologies/graph/parameters.hpp"
 
-/// What builders draw; topologies/graph/cluster.cpp makes a cluster of it. Internal.
+/// Output of builders, from which topologies/graph/cluster.cpp makes a cluster. Internal.
 namespace lockstep {
 
-/// One node, or a whole cluster without a fabric; GPUs first, in the order of their ranks.
+/// One node, or a whole cluster without a fabric; GPUs first, in rank order.
 struct NodeBlueprint {
   std::unique_ptr<Graph> graph = std::make_unique<Graph>();
-  std::vector<int> dimensions{};  // of a ring or torus: its sides, ranks along the first one first
+  std::vector<int> dimensions{};  // of a ring or torus; the first varies fastest
 };
 
-/// What a fabric has to connect: the NICs of the nodes, or hosts that have none.
+/// What a fabric has to connect: the NICs of the nodes, or hosts without NICs.
 struct FabricDemand {
   int nodes = 1;
   int terminals_per_node = 1;
   int rails = 1;
 };
 
-/// `planes` equal and separate sets of switches. Each has the terminals of one rail (all of them
-/// if there is one plane), node-major.
+/// `planes` equal, disjoint sets of switches. Each has the terminals of one rail (all of them if
+/// there is one plane), node-major.
 struct FabricBlueprint {
   int planes = 1;
   bool rail_first = false;

@@ -8,8 +8,8 @@
 #include "topologies/graph/elements.hpp"
 #include "topologies/graph/link_overlay.hpp"
 
-/// A cluster: equal copies of one node, joined by a fabric of equal planes of switches. Vertex and
-/// link ids are contiguous per node and per plane, so that nothing is stored per node.
+/// A cluster: equal copies of one node, connected by a fabric of equal planes of switches. Vertex
+/// and link ids are contiguous per node and per plane, so nothing is stored per node.
 namespace lockstep {
 
 struct ClusterData;
@@ -17,28 +17,28 @@ struct ClusterData;
 inline constexpr int kMostNodes = 1 << 20;
 inline constexpr int kMostRanks = 1 << 24;
 
-/// How large a cluster the user wants; what is absent is as the cluster's file says.
+/// Requested size of a cluster; absent values come from the cluster's file.
 struct ClusterSize {
   std::optional<int> nodes;
   std::optional<int> ranks;
-  int extra_hosts = 0;  // end points without GPUs, numbered after all the ranks
+  int extra_hosts = 0;  // endpoints without GPUs, numbered after all ranks
 };
 
 /// Immutable and cheap to copy.
 class Cluster {
  public:
   explicit Cluster(std::shared_ptr<const ClusterData> data) : data_{std::move(data)} {}
-  /// The same cluster with some links in another state.
+  /// The same cluster with other states of some links.
   [[nodiscard]] Cluster with(LinkOverlay overlay) const;
 
   [[nodiscard]] int nodes() const;
   [[nodiscard]] int gpus_per_node() const;
-  /// The sides of a ring or torus, consecutive ranks along the first; empty for anything else.
+  /// Dimensions of a ring or torus, the first varying fastest; empty for other topologies.
   [[nodiscard]] std::vector<int> dimensions() const;
-  /// End points 0 .. ranks()-1 are GPUs, node by node.
+  /// Endpoints 0 .. ranks()-1 are GPUs, node by node.
   [[nodiscard]] int ranks() const;
-  /// Further end points, from id ranks() on: extra hosts where the builder made such, else the CPU
-  /// sockets, node by node.
+  /// Further endpoints, from id ranks() on: extra hosts if requested, else the CPU sockets, node by
+  /// node.
   [[nodiscard]] int auxiliary_ranks() const;
   [[nodiscard]] int endpoints() const { return ranks() + auxiliary_ranks(); }
   [[nodiscard]] VertexId vertex_of(EndpointId endpoint) const;
@@ -46,11 +46,11 @@ class Cluster {
   [[nodiscard]] std::size_t vertex_count() const;
   [[nodiscard]] std::size_t link_count() const;
   [[nodiscard]] Vertex vertex(VertexId id) const;
-  /// "node0/gpu3", "rail2/leaf5", "gpu7", or as the file calls it.
+  /// "node0/gpu3", "rail2/leaf5", "gpu7", or the file's name.
   [[nodiscard]] std::string vertex_name(VertexId id) const;
-  /// As it is now: one that has failed carries the least that a Rate can say, all but nothing.
+  /// Current state; a failed link has the lowest bandwidth that Rate can express.
   [[nodiscard]] ClusterLink link(LinkId id) const;
-  /// As it was built.
+  /// State before any change.
   [[nodiscard]] ClusterLink built_link(LinkId id) const;
   [[nodiscard]] bool has_failed(LinkId id) const;
   /// "node0/gpu3 -> node0/nvswitch0".
@@ -65,8 +65,8 @@ class Cluster {
   std::shared_ptr<const LinkOverlay> overlay_ = std::make_shared<LinkOverlay>();
 };
 
-/// The same vertices and links as one graph without structure, in which routes are searched from
-/// end to end and rails mean nothing: what structured answers can be held to. All GPUs are ranks.
+/// The same vertices and links as one graph without nodes, planes and rails, with end-to-end route
+/// search: a reference for structured algorithms. All GPUs are ranks.
 [[nodiscard]] Cluster flattened(const Cluster& cluster);
 
 }  // namespace lockstep

@@ -5,7 +5,7 @@
 #include "topologies/graph/blueprint.hpp"
 #include "topologies/graph/cluster.hpp"
 
-/// What is behind a Cluster. Internal.
+/// Representation of a Cluster. Internal.
 namespace lockstep {
 
 /// A graph's links by their id.
@@ -20,20 +20,20 @@ class LinkTable {
   std::vector<ClusterLink> links_;
 };
 
-/// Vertices: node by node as in the template, then plane by plane. Links: node by node, then per
-/// plane the host links (terminal t up 2t, down 2t+1), then the links between switches.
+/// Vertices: node by node in the node's order, then plane by plane. Links: node by node, then per
+/// plane the host links (terminal t: up 2t, down 2t+1), then the links between switches.
 struct ClusterData {
   NodeBlueprint node;
-  int copies = 1;                   // of the node, extra hosts included
-  int rank_count = 0;               // end points that are ranks
-  int auxiliary_count = 0;          // further end points
-  int direct_nodes = 1;             // nodes that the one copy itself is made of
+  int copies = 1;                   // of the node, including extra hosts
+  int rank_count = 0;               // endpoints that are ranks
+  int auxiliary_count = 0;          // further endpoints
+  int direct_nodes = 1;             // nodes inside the single copy
   int gpus_per_node = 1;            // as Cluster::gpus_per_node()
-  std::vector<int> node_ends{};     // per node the rank after its last; empty: all are equal
-  bool names_of_node = false;       // vertices' names are those within a node
+  std::vector<int> node_ends{};     // per node, one past its last rank; empty: all are equal
+  bool names_of_node = false;       // vertex names are those within a node
   std::vector<VertexId> gpus;       // of the node, in order
-  std::vector<VertexId> cpus;       // of the node, in order: the auxiliary ranks' places
-  std::vector<VertexId> terminals;  // of the node: what the fabric is cabled to
+  std::vector<VertexId> cpus;       // of the node, in order: location of auxiliary ranks
+  std::vector<VertexId> terminals;  // of the node: connected to the fabric
   LinkTable links;                  // of the node
 
   int planes = 0;  // 0: no fabric
@@ -53,18 +53,18 @@ struct ClusterData {
   [[nodiscard]] std::size_t first_plane_link() const {
     return static_cast<std::size_t>(copies) * node_links();
   }
-  /// Single GPUs on a fabric: a node is one vertex.
+  /// Single GPUs on a fabric: a node consists of one vertex.
   [[nodiscard]] bool single_gpus() const { return planes != 0 && node_vertices() == 1; }
 };
 
-/// Where an end point is: in which copy of the node, and at which of its places (GPUs, then CPUs).
+/// Location of an endpoint: its copy of the node, and its index there (GPUs, then CPUs).
 struct EndpointPlace {
   std::size_t copy = 0;
   std::size_t place = 0;
 };
 [[nodiscard]] EndpointPlace place_of(const ClusterData& data, EndpointId endpoint);
 
-/// A cluster made of one graph alone, such as a free-form one; GPUs need not come first.
+/// A cluster that consists of a single graph; GPUs need not come first.
 [[nodiscard]] Cluster cluster_of(std::unique_ptr<Graph> graph);
 
 }  // namespace lockstep

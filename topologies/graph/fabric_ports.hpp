@@ -8,16 +8,15 @@
 
 namespace lockstep {
 
-/// Where the nodes' terminals stand in the planes of the fabric, and their links to the switches.
-/// A terminal is named by its index in ClusterData::terminals and by the copy of the node.
-/// Internal.
+/// Terminals of the nodes in the planes of the fabric, and their links to switches. A terminal is
+/// identified by its index in ClusterData::terminals and the copy of the node. Internal.
 class FabricPorts {
  public:
-  /// `data` must outlive this.
+  /// `data` must outlive this object.
   explicit FabricPorts(const ClusterData& data);
 
   [[nodiscard]] std::size_t plane(std::size_t terminal) const { return plane_[terminal]; }
-  /// The switch that it is cabled to, as a vertex of its plane.
+  /// The switch it is connected to, as a vertex of its plane.
   [[nodiscard]] VertexId leaf(std::size_t copy, std::size_t terminal) const {
     return data_->fabric.switch_of[number(copy, terminal)];
   }
@@ -27,7 +26,7 @@ class FabricPorts {
   [[nodiscard]] LinkId down(std::size_t copy, std::size_t terminal) const {
     return up(copy, terminal) + 1;
   }
-  /// Whose host link that is; empty for a link of another kind.
+  /// The owner of a host link; empty for other links.
   struct HostLink {
     std::size_t copy = 0;
     std::size_t terminal = 0;
@@ -40,7 +39,7 @@ class FabricPorts {
   }
 
  private:
-  /// Among the terminals of its plane.
+  /// Index among the terminals of its plane.
   [[nodiscard]] std::size_t number(std::size_t copy, std::size_t terminal) const {
     return copy * data_->plane_terminals[plane(terminal)].size() + turn_[terminal];
   }
@@ -50,7 +49,7 @@ class FabricPorts {
 
   const ClusterData* data_;
   std::vector<std::size_t> plane_;  // per terminal
-  std::vector<std::size_t> turn_;   // among the node's terminals on that plane
+  std::vector<std::size_t> turn_;   // index among the node's terminals on that plane
 };
 
 }  // namespace lockstep

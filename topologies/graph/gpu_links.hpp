@@ -4,15 +4,15 @@
 
 namespace lockstep {
 
-/// How much more the NVLinks of GPUs carry than they do, and how much later; both above 0.
+/// Factors on the bandwidth and latency of GPUs' NVLinks; both above 0.
 struct GpuLinkFactors {
   double bandwidth = 1;
   double latency = 1;
 };
 
-/// The same cluster with these factors on every NVLink from GPU to GPU or between GPU and NVSwitch,
-/// in all nodes alike, as changes of its overlay: routes stay where they were. Links that have
-/// failed, and those of hosts, NICs and fabrics, are as they were.
+/// Applies the factors to every NVLink between GPUs or between GPU and NVSwitch, in all nodes, as
+/// changes of the overlay, so routes are unchanged. Failed links and those of hosts, NICs and
+/// fabrics are unaffected.
 [[nodiscard]] Cluster with_gpu_links(const Cluster& cluster, const GpuLinkFactors& factors);
 
 }  // namespace lockstep

@@ -11,11 +11,11 @@ namespace lockstep {
 struct GraphLink {
   LinkKind kind = LinkKind::network;
   LinkFigures figures;
-  LinkId id = 0;  // running index in the order of creation
+  LinkId id = 0;  // index in order of creation
 };
 
-/// The property graph: vertices and directed links in the order of their creation. What needs
-/// algorithms of Boost.Graph makes a graph of its own from it.
+/// A property graph: vertices and directed links in order of creation. Algorithms of Boost.Graph
+/// run on graphs built from it.
 class Graph {
  public:
   [[nodiscard]] Vertex& operator[](std::size_t id) { return vertices_[id]; }
@@ -26,7 +26,7 @@ class Graph {
   VertexId add_vertex(Vertex vertex);
   LinkId add_link(VertexId from, VertexId to, LinkKind kind, const LinkFigures& figures);
 
-  /// Calls `visit(from, to, link)` for every link, in order of source vertex, then of creation.
+  /// Calls `visit(from, to, link)` for every link, by source vertex, then in order of creation.
   template <class Visit>
   void for_each_link(Visit&& visit) const {
     for (VertexId from = 0; from < vertices_.size(); ++from)
@@ -54,7 +54,7 @@ VertexId add_vertex(Graph& graph, Vertex vertex);
 /// One direction.
 LinkId add_link(Graph& graph, VertexId from, VertexId to, LinkKind kind,
                 const LinkFigures& figures);
-/// Both directions: first -> second gets the lower id.
+/// Both directions; first -> second gets the lower id.
 void add_cable(Graph& graph, VertexId first, VertexId second, LinkKind kind,
                const LinkFigures& figures);
 

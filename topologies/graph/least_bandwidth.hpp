@@ -4,8 +4,8 @@
 
 namespace lockstep {
 
-/// Of a link. Less would leave transfers that share it no rate at all: a Rate has steps of 2^-16
-/// B/s.
+/// Minimum bandwidth of a link: transfers that share less would get no rate, since Rate has a
+/// resolution of 2^-16 B/s.
 inline constexpr Rate kLeastLinkBandwidth = Rate::bytes_per_second(1);
 
 }  // namespace lockstep

@@ -6,19 +6,18 @@
 
 namespace lockstep {
 
-/// The links between the switches of a plane that no route can cross one without the others: routes
-/// run between switches with terminals and split evenly over all their best paths. Internal.
-///
-/// Switches are coloured until those of one colour have equally many cables of each kind to every
-/// colour, switches with terminals each having a colour of its own. Then as many walks of a given
-/// length and latency lead from any terminal's switch to each of one colour, so that links between
-/// the same two colours carry equal shares of every split route.
+/// Bundles of links between switches of a plane that always occur together in routes, which connect
+/// switches with terminals and split evenly over all best paths. Internal.
+/// Switches are colored by refinement until those of one color have equally many cables of each
+/// kind to every color, where switches with terminals have distinct colors. Then the number of
+/// walks of a given length and latency from a terminal's switch is equal within a color, so links
+/// between the same two colors carry equal shares of every split route.
 class LinkBundles {
  public:
-  /// `has_terminals` by switch.
+  /// `has_terminals`: by switch.
   LinkBundles(const Graph& plane, const std::vector<bool>& has_terminals);
 
-  /// The link of lowest id in the link's bundle.
+  /// The link with the lowest id in the link's bundle.
   [[nodiscard]] LinkId stands_for(LinkId link) const { return stands_for_[link]; }
 
  private:

@@ -7,22 +7,22 @@
 
 namespace lockstep {
 
-/// A link that is not as the cluster was built with.
+/// A link whose state differs from the original cluster.
 struct LinkState {
   LinkId id = 0;
-  LinkFigures figures;   // as they are now
-  bool failed = false;   // carries nothing; routes avoid it
-  bool delayed = false;  // its latency is another one
+  LinkFigures figures;   // current
+  bool failed = false;   // without bandwidth; avoided by routes
+  bool delayed = false;  // its latency has changed
 };
 
-/// The links of a cluster that have changed. Few, compared with all links.
+/// The modified links of a cluster: few, compared with all links.
 class LinkOverlay {
  public:
   LinkOverlay() = default;
   /// At most one state per link.
   explicit LinkOverlay(std::vector<LinkState> states);
 
-  /// nullptr where the link is as it was built.
+  /// nullptr if the link is unmodified.
   [[nodiscard]] const LinkState* find(LinkId id) const;
   /// In order of id.
   [[nodiscard]] std::span<const LinkState> all() const { return states_; }

@@ -8,14 +8,13 @@
 
 namespace lockstep {
 
-/// Blocks of consecutive nodes that nothing in a cluster as it was built distinguishes: single
-/// nodes where all are cabled to one switch, else those below one of the trees that are left of the
-/// fabric without its top switches (a leaf's where there are spines, a pod's where there are
-/// cores). Routes that are split over all best paths move with the blocks. Internal.
+/// Interchangeable blocks of consecutive nodes in the original cluster: single nodes if all are
+/// connected to one switch, else the nodes below one of the subtrees that remain without the
+/// fabric's top switches (a leaf under spines, a pod under cores). Permuting blocks permutes routes
+/// split over all best paths. Internal.
 class NodeBlocks {
  public:
-  /// None where there are not at least two such blocks, or they are not equal. `data` must outlive
-  /// the result.
+  /// None unless there are at least two such blocks, all equal. `data` must outlive the result.
   [[nodiscard]] static std::optional<NodeBlocks> find(const ClusterData& data);
 
   /// Ranks of a block.
@@ -25,7 +24,7 @@ class NodeBlocks {
 
   /// Nodes of a block.
   [[nodiscard]] std::size_t nodes() const { return nodes_; }
-  /// A switch of a plane as one of its block's; none for one that is in none.
+  /// A switch of a plane relative to its block; none if it is in no block.
   struct SwitchPlace {
     std::uint32_t block = 0;
     std::size_t turn = 0;
@@ -42,11 +41,12 @@ class NodeBlocks {
   const ClusterData* data_;
   std::size_t nodes_;  // of a block
   std::uint32_t ranks_ = 0;
-  /// Links between switches of a plane that are in a block: per block as many, in equal order.
+  /// Links between switches of a plane within blocks: equally many per block, in corresponding
+  /// order.
   std::vector<std::vector<LinkId>> switch_links_;
   struct Number {
     std::uint32_t block = UINT32_MAX;
-    std::uint32_t number = 0;  // in switch_links_[block]
+    std::uint32_t number = 0;  // index in switch_links_[block]
   };
   std::vector<SwitchPlace> switches_;  // of a plane; UINT32_MAX as block: none
   std::vector<Number> number_;         // per link between switches of a plane

@@ -11,13 +11,13 @@
 
 #include "topologies/graph/elements.hpp"
 
-/// Parameters of a topology builder: a table of parameters per builder, and their values.
+/// Parameters of topology builders: declarations per builder, and values.
 namespace lockstep {
 
 enum class ParameterType : std::uint8_t {
   link,   // LinkFigures: bandwidth, latency, efficiency
-  count,  // a whole number, 1 or more
-  shape,  // some whole numbers, 1 or more each
+  count,  // an integer, 1 or more
+  shape,  // a list of integers, 1 or more each
   ratio,  // "2:1"
 };
 
@@ -27,7 +27,7 @@ struct Parameter {
   std::string_view name;
   ParameterType type = ParameterType::count;
   Presence presence = Presence::required;
-  std::string_view description;  // with what stands in for it where it is optional
+  std::string_view description;  // with the default if it is optional
 };
 
 struct Ratio {
@@ -35,7 +35,7 @@ struct Ratio {
   std::int64_t under = 1;
 };
 
-/// Values by name; a builder asks only for names in its table.
+/// Values by name; a builder may only read declared names.
 class Parameters {
  public:
   using Value = std::variant<LinkFigures, std::int64_t, std::vector<std::int64_t>, Ratio>;
@@ -72,8 +72,8 @@ class Parameters {
   std::map<std::string, Value, std::less<>> values_;
 };
 
-/// A topology that cannot be built as specified: `parameter` names what is at fault, "ranks" and
-/// "nodes" included; empty where it is the whole.
+/// A topology that cannot be built as specified: `parameter` at fault, including "ranks" and
+/// "nodes"; empty if no single one is.
 class BuildError : public Error {
  public:
   BuildError(std::string parameter, const std::string& message)

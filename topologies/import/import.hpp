@@ -8,32 +8,31 @@
 #include "topologies/devices/device.hpp"
 #include "topologies/import/machine/import_error.hpp"
 
-/// Topologies as other tools write them, made to cluster files.
+/// Import of topologies from other tools' formats as cluster files.
 namespace lockstep {
 
 struct ImportOptions {
   std::string name;                // of the cluster
-  std::optional<Device> device{};  // what its GPUs are; else as the file says, or what is likely
-  /// Of every NIC, whatever the file says; gives every GPU one where the file has none.
+  std::optional<Device> device{};  // of its GPUs; none: from the file, or inferred
+  /// Overrides the speed of every NIC; adds one NIC per GPU if the file has none.
   std::optional<Rate> nic_speed{};
-  std::optional<int> nvswitch_links{};  // of every GPU, where the file tells no NVLinks
-  std::string fabric{};                 // builder that joins the nodes; empty: what fits
+  std::optional<int> nvswitch_links{};  // per GPU, if the file has no NVLinks
+  std::string fabric{};                 // builder that connects the nodes; empty: inferred
 };
 
 struct ImportedCluster {
   std::string json;                // a cluster file with the machine as its node
   std::string outline;             // "4 GPUs, 4 NICs of 200 Gb/s, ..."
-  std::vector<std::string> notes;  // what had to be assumed, or was left out
+  std::vector<std::string> notes;  // assumptions and omissions
 };
 
-/// Fabrics without parameters except their link.
+/// Fabrics whose only parameter is their link.
 [[nodiscard]] const std::vector<std::string_view>& import_fabrics();
 
-/// Reads an NCCL topology or the output of `nvidia-smi topo -m`, whichever `text` is. A GPU has the
-/// nearest NIC, see nearest_nics(). NICs that are nearest to none, and those of another speed than
-/// most of the others, are left out; several NICs for each GPU are taken as one. Machines that
-/// nothing joins must be alike; the node is then there as often. Throws ConfigError with what is
-/// wrong with the file, ImportError for the options.
+/// Reads an NCCL topology or the output of `nvidia-smi topo -m`, whichever `text` is. A GPU uses
+/// its nearest NIC (nearest_nics()). NICs that are nearest to no GPU, and those slower or faster
+/// than most, are omitted; several NICs per GPU are combined. Disconnected machines must be equal
+/// and become repeated nodes. Throws ConfigError for an invalid file, ImportError for the options.
 [[nodiscard]] ImportedCluster import_topology(std::string_view text, const std::string& file,
                                               const ImportOptions& options);
 

@@ -8,21 +8,21 @@
 
 namespace lockstep {
 
-/// Switches by the one above them; the root has none. Internal.
+/// Parent of each switch; the root has none. Internal.
 using SwitchTree = std::map<VertexId, std::optional<VertexId>>;
 
-/// Which switches of a graph are joined by cables, both directions of which work.
+/// Connectivity of a graph's switches by cables that work in both directions.
 class SwitchGraph {
  public:
-  /// `failed` marks links by id; empty: none.
+  /// `failed`: by link id; empty: none.
   explicit SwitchGraph(const Graph& graph, const std::vector<bool>& failed = {});
 
-  /// The tree over these leaves: one of them where it is alone, else the spine of lowest id that
-  /// joins all of them, else the core of lowest id that does so over a spine of each (of several,
-  /// that of lowest id). Empty if there is none.
+  /// The tree over these leaves: a single leaf itself, else the lowest spine connected to all of
+  /// them, else the lowest core connected to a spine of each (the lowest of several). Empty if
+  /// there is none.
   [[nodiscard]] std::optional<SwitchTree> tree_over(const std::vector<VertexId>& leaves) const;
 
-  /// Switches that are joined, directly or over others, have the same number.
+  /// Number of the connected component of each switch.
   [[nodiscard]] std::vector<int> components() const;
 
  private:

@@ -7,9 +7,9 @@
 
 namespace lockstep {
 
-/// The same routes with the latencies that links have now: another latency moves no route, it only
-/// takes its time. Of a route that is split, the slowest path counts. `router` itself where no
-/// latency has changed.
+/// The same routes with current latencies: a changed latency affects the time of a route, not its
+/// choice. A split route has the latency of its slowest path. Returns `router` itself if no latency
+/// has changed.
 [[nodiscard]] std::shared_ptr<const Router> with_delays(const Cluster& cluster,
                                                         std::shared_ptr<const Router> router);
 

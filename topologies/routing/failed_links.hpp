@@ -8,18 +8,18 @@
 
 namespace lockstep {
 
-/// What one copy of the node has lost.
+/// Failures inside one copy of the node.
 struct NodeFailures {
-  std::vector<bool> links;  // of the node, marked where failed; empty: none
+  std::vector<bool> links;  // of the node, true if failed; empty: none
   ClosedTerminals closed;
 
   friend auto operator<=>(const NodeFailures&, const NodeFailures&) = default;
 };
 
-/// The links of a cluster that have failed, by where they are. Internal.
+/// The failed links of a cluster, by location. Internal.
 struct FailedLinks {
   std::map<std::size_t, NodeFailures> nodes;        // by copy
-  std::map<std::size_t, std::vector<bool>> planes;  // links between switches, marked where failed
+  std::map<std::size_t, std::vector<bool>> planes;  // links between switches, true if failed
 };
 
 [[nodiscard]] FailedLinks failed_links_of(const Cluster& cluster, const FabricPorts& ports);

@@ -6,9 +6,9 @@
 
 namespace lockstep {
 
-/// The cluster as the engine sees it: per link the bandwidth that it carries (nominal times
-/// efficiency), its latency, and whether it is a port (touches a GPU, a host or a NIC). Link ids
-/// and end points are the cluster's own; all end points are alike, as `endpoint` says.
+/// Lowers a cluster to the engine's network: per link the usable bandwidth (nominal times
+/// efficiency), the latency, and whether it is a port (of a GPU, a host or a NIC). Link and
+/// endpoint ids are the cluster's; all endpoints have the parameters `endpoint`.
 [[nodiscard]] Network lower(const Cluster& cluster, const Endpoint& endpoint = {},
                             RoutePolicy policy = RoutePolicy::automatic, std::uint64_t seed = 0);
 

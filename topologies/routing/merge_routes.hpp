@@ -7,8 +7,8 @@
 
 namespace lockstep {
 
-/// One route split over all paths of several between the same two end points, all equally long: the
-/// paths share evenly, hops are in order of distance from the sender.
+/// Combines several routes of equal length between the same two endpoints into one route split
+/// evenly over all their paths; hops are in order of distance from the sender.
 [[nodiscard]] Route merge_routes(const Cluster& cluster, const std::vector<Route>& routes);
 
 }  // namespace lockstep

@@ -7,17 +7,16 @@
 
 namespace lockstep {
 
-/// What keeps a node from being joined by a fabric, at one of its vertices.
+/// Why a node cannot be connected to a fabric, at one of its vertices.
 struct RailProblem {
   VertexId vertex = 0;
   std::string message;
 };
 
-/// Gives the NICs and GPUs of a node the rails that they do not have: NICs in their order, one
-/// each; a GPU that of the nearest NIC (fewest hops, then latency), where several are as near that
-/// with the fewest GPUs so far. GPUs of a node without NICs, which are cabled to the fabric
-/// themselves, are all on rail 0. Returns what is then wrong: rails that leave gaps, GPUs that
-/// reach no NIC of their rail. Internal.
+/// Assigns missing rails to the NICs and GPUs of a node: to NICs in order, one each; to a GPU that
+/// of the nearest NIC (fewest hops, then latency), with ties broken by the fewest GPUs so far. GPUs
+/// of a node without NICs, connected to the fabric directly, are all on rail 0. Returns the
+/// remaining problems: gaps between rails, GPUs that cannot reach a NIC of their rail. Internal.
 [[nodiscard]] std::vector<RailProblem> settle_rails(Graph& node);
 
 }  // namespace lockstep

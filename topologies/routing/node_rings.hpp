@@ -6,11 +6,11 @@
 
 namespace lockstep {
 
-/// Cycles through all GPUs of a node along the NVLinks that join them directly, as many as there
-/// are that share no NVLink: element i of a cycle is which of the node's GPUs is at its place i. A
-/// link of twice the bandwidth of the slowest counts as two. Empty where a switch joins the GPUs,
-/// where there is no such cycle, and for nodes of fewer than three GPUs or more than 16. What
-/// NCCL's search comes to on such nodes: NCCL 2.30.7 src/graph/search.cc.
+/// A maximum set of cycles through all GPUs of a node over direct NVLinks without sharing any:
+/// element i of a cycle is the index of its i-th GPU. A link of twice the bandwidth of the slowest
+/// counts as two. Empty if GPUs are connected by a switch, if there is no such cycle, and for nodes
+/// with fewer than three or more than 16 GPUs. Equals the result of NCCL's search: NCCL 2.30.7
+/// src/graph/search.cc.
 [[nodiscard]] std::vector<std::vector<int>> nvlink_rings(const Cluster& cluster, int node = 0);
 
 }  // namespace lockstep

@@ -6,18 +6,18 @@
 #include "topologies/routing/path_graph.hpp"
 #include "topologies/routing/routing.hpp"
 
-/// The ways inside one node, which are the same in every copy of it. Internal.
+/// Routes inside one node, the same in every copy of it. Internal.
 namespace lockstep {
 
-/// A stretch of a route: links numbered as in the node, distances from the front.
+/// A segment of a route: links numbered within the node, distances from the start.
 struct Leg {
   std::vector<Hop> hops;
   Duration latency;
   std::int64_t paths = 1;
 };
 
-/// Terminals of the fabric that no route may leave, or enter, the node by; per terminal of the
-/// node, empty: all are open.
+/// Fabric terminals closed for leaving, or entering, the node; per terminal of the node, empty: all
+/// are open.
 struct ClosedTerminals {
   std::vector<bool> out;
   std::vector<bool> in;
@@ -25,34 +25,34 @@ struct ClosedTerminals {
   friend auto operator<=>(const ClosedTerminals&, const ClosedTerminals&) = default;
 };
 
-/// Places are the node's GPUs, then its CPUs. Holds a table of their pairs.
+/// Places are the node's GPUs, then its CPUs. Stores a table of all pairs.
 class NodeRoutes {
  public:
-  /// Both must outlive this. With the policy `shortest` every leg is a single path already.
+  /// Both must outlive this object. With the policy `shortest` every leg is a single path.
   NodeRoutes(const ClusterData& data, const PathGraph& graph, RoutePolicy policy,
              ClosedTerminals closed = {});
 
-  /// Between two places; nullptr where there is no way.
+  /// Between two places; nullptr if there is no route.
   [[nodiscard]] const Leg* between(std::size_t from, std::size_t to) const {
     return find(between_[from * places_.size() + to]);
   }
-  /// From a place out of its NIC on that rail, over the GPU of that rail where NVLink leads there.
+  /// From a place through its NIC on that rail, via the GPU of that rail if NVLink connects them.
   [[nodiscard]] const Leg* out(std::size_t from, int rail) const {
     return find(out_[at(from, rail)]);
   }
-  /// From the NIC of a place on that rail into it.
+  /// From the NIC on that rail to a place.
   [[nodiscard]] const Leg* in(std::size_t to, int rail) const { return find(in_[at(to, rail)]); }
-  /// The index among the fabric's terminals of the node that out() leaves by.
+  /// Index of the fabric terminal through which out() leaves.
   [[nodiscard]] std::size_t exit(std::size_t from, int rail) const { return exit_[at(from, rail)]; }
   [[nodiscard]] std::size_t entry(std::size_t to, int rail) const { return entry_[at(to, rail)]; }
 
-  /// Whether a place is as near to its NIC on that rail as to any.
+  /// Whether no NIC is nearer to a place than that of this rail.
   [[nodiscard]] bool is_near(std::size_t place, int rail) const { return near_[at(place, rail)]; }
   /// The rail of a GPU; of a CPU that of its nearest NIC.
   [[nodiscard]] int rail_of(std::size_t place) const { return rail_[place]; }
   [[nodiscard]] bool is_gpu(std::size_t place) const { return place < gpus_; }
   [[nodiscard]] std::size_t places() const { return places_.size(); }
-  /// Rails are numbered from 0 to below this.
+  /// Rails are 0 .. rails() - 1.
   [[nodiscard]] int rails() const { return rails_; }
 
  private:
@@ -60,7 +60,7 @@ class NodeRoutes {
     bool there = false;
     Leg leg;
   };
-  /// The best way between a place and the fabric.
+  /// The best path between a place and the fabric.
   struct Way {
     std::size_t terminal = 0;
     Route route;

@@ -6,21 +6,21 @@
 #include "sim/network/network.hpp"
 #include "topologies/graph/graph.hpp"
 
-/// A graph laid out for searching paths. Internal.
+/// A graph prepared for path search. Internal.
 namespace lockstep {
 
-/// Where a search stands. A NIC has two: a route that reached it from its node may only leave into
-/// the network, one that reached it from the network only into the node.
+/// State of a search. A NIC has two: a route that reached it from its node must continue into the
+/// network, one that reached it from the network into the node.
 using StateId = std::uint32_t;
 
-/// A link as a search sees it, from either end.
+/// A link as seen from either end.
 struct Arc {
   StateId other;
   LinkId link;
   std::int64_t latency_ps;
 };
 
-/// Arcs by the state that they leave (or, backwards, reach).
+/// Arcs by the state that they leave (backwards: enter).
 class Arcs {
  public:
   Arcs() = default;
@@ -35,32 +35,31 @@ class Arcs {
   std::vector<Arc> arcs_;
 };
 
-/// How far every state is from one: by fewest hops, then least latency.
+/// Distance of every state from one: fewest hops, then least latency.
 struct PathDistances {
   static constexpr std::uint32_t kNoWay = UINT32_MAX;
 
   StateId from = 0;
-  std::vector<std::uint32_t> hops;  // kNoWay: not to be reached
+  std::vector<std::uint32_t> hops;  // kNoWay: unreachable
   std::vector<std::int64_t> latency_ps;
 };
 
-/// All the best paths between two vertices: fewest hops, then least latency. Between them only
-/// vertices that forward, and NICs only between their node and the network.
-/// Immutable; several threads may search at once.
+/// All best paths between two vertices: fewest hops, then least latency. Intermediate vertices must
+/// forward, and NICs only connect their node with the network. Immutable and thread-safe.
 class PathGraph {
  public:
   PathGraph() = default;
-  /// Links that are marked in `failed` (by id; empty: none) are left out.
+  /// `failed`: by link id, excluded from paths; empty: none.
   explicit PathGraph(const Graph& graph, const std::vector<bool>& failed = {});
 
-  /// Fills `route` (cleared first) with hops in order of distance from `from`, those that leave the
-  /// same vertex side by side in order of link id. False where there is no way.
+  /// Fills `route` (cleared first) with hops in order of distance from `from`, those leaving the
+  /// same vertex adjacent and by link id. False if there is no path.
   [[nodiscard]] bool find(StateId from, StateId to, Route& route) const;
 
-  /// How long those paths are from one state to every other.
+  /// Length of those paths from one state to every other.
   [[nodiscard]] PathDistances distances(StateId from) const;
 
-  /// The state to start from that stands for a NIC reached from the network.
+  /// The start state for a NIC reached from the network.
   [[nodiscard]] StateId arrived_from_network(VertexId nic) const { return outer_[nic]; }
 
   [[nodiscard]] VertexId source_of(LinkId link) const { return ends_[link].source; }
@@ -79,15 +78,15 @@ class PathGraph {
     VertexId target = 0;
   };
 
-  std::vector<StateId> outer_;  // by vertex: itself, but for NICs
+  std::vector<StateId> outer_;  // by vertex: itself, except for NICs
   std::vector<bool> passable_;  // by state
   std::vector<Ends> ends_;      // by link
   Arcs out_;
   Arcs in_;
 };
 
-/// One of the paths of a split route that PathGraph::find made: at every vertex the link of lowest
-/// id, or, with a `hash`, one drawn by its share.
+/// Reduces a split route of PathGraph::find to one path: at every vertex the link with the lowest
+/// id or, with a `hash`, one drawn by its share.
 void choose_lowest(const PathGraph& graph, Route& route);
 void choose_hashed(const PathGraph& graph, std::uint64_t hash, Route& route);
 

@@ -7,18 +7,18 @@
 
 namespace lockstep {
 
-/// How long a route is: hops of each of its paths, and its latency.
+/// Length of a route: hops per path, and latency.
 struct RouteLength {
   std::int64_t hops = 0;
   Duration latency;
 };
 
-/// A router that knows how long a route is without listing its links, of which one that is split
-/// over a large fabric has thousands.
+/// A router that knows a route's length without listing its links, of which a route split over a
+/// large fabric has thousands.
 class LengthRouter {
  public:
   virtual ~LengthRouter() = default;
-  /// Of the route that Router::route() fills in; none if there is none.
+  /// The length of Router::route(); none if there is no route.
   [[nodiscard]] virtual std::optional<RouteLength> length(EndpointId from, EndpointId to) const = 0;
 };
 

@@ -14,7 +14,7 @@
 
 namespace lockstep {
 
-/// Where a node's NIC is cabled to: a switch of a plane.
+/// The switch of a plane to which a node's NIC is connected.
 struct FabricPort {
   std::size_t plane = 0;
   VertexId leaf = 0;  // of the plane
@@ -22,10 +22,10 @@ struct FabricPort {
   friend bool operator==(const FabricPort&, const FabricPort&) = default;
 };
 
-/// What the routes of a cluster are put together from: segments inside a node, between a place and
-/// the fabric, and across a plane of it. Each verb appends to `route`, numbers links as the cluster
-/// does, lets `hash` draw for ecmp, and returns false where there is no way; links that have failed
-/// are not used, latencies are those that the cluster was built with. Thread-safe. Internal.
+/// Segments of a cluster's routes: inside a node, between a place and the fabric, and across a
+/// plane. Each function appends to `route` with the cluster's link ids, uses `hash` for ecmp, and
+/// returns false if there is no path. Failed links are not used; latencies are the original ones.
+/// Thread-safe. Internal.
 class RouteSegments {
  public:
   RouteSegments(const Cluster& cluster, RoutePolicy policy);
@@ -36,20 +36,20 @@ class RouteSegments {
   /// Between two vertices of a node.
   bool inside(std::size_t copy, VertexId from, VertexId to, std::uint64_t hash, Route& route) const;
 
-  /// The switch at which a place's way out on that rail ends, or its way in begins.
+  /// The switch at which a place's egress on that rail ends, or its ingress starts.
   [[nodiscard]] std::optional<FabricPort> exit(std::size_t copy, std::size_t place, int rail) const;
   [[nodiscard]] std::optional<FabricPort> entry(std::size_t copy, std::size_t place,
                                                 int rail) const;
-  /// From a place out of its NIC on that rail to the switch.
+  /// Egress: from a place through its NIC on that rail to the switch.
   bool leave(std::size_t copy, std::size_t place, int rail, std::uint64_t hash, Route& route) const;
-  /// From the switch over its NIC on that rail into a place.
+  /// Ingress: from the switch through the NIC on that rail to a place.
   bool arrive(std::size_t copy, std::size_t place, int rail, std::uint64_t hash,
               Route& route) const;
   /// Between two switches of a plane.
   bool across(std::size_t plane, VertexId from, VertexId to, std::uint64_t hash,
               Route& route) const;
 
-  /// How long the ways between two places of a node, or two switches of a plane, are.
+  /// Length of the paths between two places of a node, or two switches of a plane.
   [[nodiscard]] std::optional<RouteLength> length_inside(std::size_t copy, std::size_t from,
                                                          std::size_t to) const {
     return view(copy).graph->length(vertex_of(from), vertex_of(to));
@@ -58,26 +58,26 @@ class RouteSegments {
                                                          VertexId to) const {
     return plane_graph(plane).length(from, to);
   }
-  /// Whether the segments inside the node are held, rather than searched when asked for.
+  /// Whether the segments inside the node are stored instead of searched on demand.
   [[nodiscard]] bool has_tables(std::size_t copy) const { return view(copy).tables.has_value(); }
 
-  /// The way between two switches in few words: of links that all routes cross together one alone,
-  /// as long as none of the plane's has failed.
+  /// The path between two switches in compressed form: one representative per bundle of links, as
+  /// long as no link of the plane has failed.
   bool outline(std::size_t plane, VertexId from, VertexId to, Route& route) const;
-  /// The link that outlines name for this one.
+  /// The representative of this link in compressed routes.
   [[nodiscard]] LinkId stands_for(LinkId link) const;
 
-  /// The tables of the node as it was built. Only where there is a fabric, or few places.
+  /// Tables of the original node. Requires a fabric, or few places.
   [[nodiscard]] const NodeRoutes& tables() const { return *built_.tables; }
 
-  /// Copies with the same number have lost the same links.
+  /// Copies with equal numbers have the same failures.
   [[nodiscard]] std::size_t failed_links(std::size_t copy) const;
   [[nodiscard]] const FabricPorts& ports() const { return ports_; }
 
  private:
-  /// A node as it is now.
+  /// A node in its current state.
   struct View {
-    std::unique_ptr<SearchGraph> own;  // nullptr: that of the node as it was built
+    std::unique_ptr<SearchGraph> own;  // nullptr: the original node's
     const SearchGraph* graph = nullptr;
     std::optional<NodeRoutes> tables;
   };
@@ -105,7 +105,7 @@ class RouteSegments {
   std::unordered_map<std::size_t, std::size_t> failed_links_;  // by copy: 1 + index in damaged_
   std::map<std::size_t, SearchGraph> failed_planes_;
   mutable std::once_flag bundled_;
-  mutable std::optional<LinkBundles> bundles_;  // made when first asked for
+  mutable std::optional<LinkBundles> bundles_;  // created on first use
   mutable SharedRouteCache outlines_;
 };
 

@@ -14,33 +14,33 @@
 
 namespace lockstep {
 
-/// Appends a stretch to a route: its hops with `first_link` added to their ids, its latency, and as
-/// many times the paths.
+/// Appends a segment to a route: its hops with `first_link` added to their ids and its latency;
+/// multiplies the number of paths.
 void append_stretch(Route& route, const std::vector<Hop>& hops, Duration latency,
                     std::int64_t paths, LinkId first_link);
 
-/// What draws among equal paths for ecmp.
+/// Hash that selects among equal paths for ecmp.
 [[nodiscard]] inline std::uint64_t route_hash(EndpointId from, EndpointId to, std::uint64_t seed) {
   return (std::uint64_t{from} << 32U | to) ^ seed * kGoldenGamma;
 }
 
-/// A graph in which ways are searched by a policy and remembered. Thread-safe. Internal.
+/// A graph with cached path search by a policy. Thread-safe. Internal.
 class SearchGraph {
  public:
-  /// As if the links that are marked in `failed` (empty: none) were not there.
+  /// `failed`: by link id, excluded; empty: none.
   SearchGraph(const Graph& graph, RoutePolicy policy, const std::vector<bool>& failed = {})
       : paths_{graph, failed}, policy_{policy} {}
 
-  /// Appends the best ways between two vertices; `hash` draws one of them for ecmp. False, and
-  /// `route` as it was, if there is none.
+  /// Appends the best paths between two vertices; `hash` selects one for ecmp. False, with `route`
+  /// unchanged, if there is none.
   [[nodiscard]] bool append(VertexId from, VertexId to, LinkId first_link, std::uint64_t hash,
                             Route& route) const;
-  /// The same for a stretch that is known, in links of this graph.
+  /// The same for a known segment, with links of this graph.
   void append(const std::vector<Hop>& hops, Duration latency, std::int64_t paths, LinkId first_link,
               std::uint64_t hash, Route& route) const;
 
-  /// How long the best ways between two vertices are; none if there is none. Cheap where one
-  /// `from` is asked for after the other.
+  /// Length of the best paths between two vertices; none if there is none. Fast for consecutive
+  /// calls with the same `from`.
   [[nodiscard]] std::optional<RouteLength> length(VertexId from, VertexId to) const;
 
   [[nodiscard]] const PathGraph& paths() const { return paths_; }
@@ -50,7 +50,7 @@ class SearchGraph {
   RoutePolicy policy_;
   mutable SharedRouteCache cache_;
   mutable std::mutex distances_mutex_;
-  mutable std::shared_ptr<const PathDistances> distances_;  // from the vertex last asked for
+  mutable std::shared_ptr<const PathDistances> distances_;  // from the vertex of the last call
 };
 
 }  // namespace lockstep

@@ -11,12 +11,12 @@
 
 namespace lockstep {
 
-/// Routes by pair of places, up to a number of hops in all; a shard that is full starts again.
-/// Shared by the threads of many replays; each has a small RouteCache of its own in front of it.
-/// Thread-safe; what it holds never changes an answer, only how soon it comes.
+/// Cache of routes by pair of places, bounded by total hops; a full shard is cleared. Shared by the
+/// threads of many replays, each with a small RouteCache in front of it. Thread-safe; does not
+/// affect results.
 class SharedRouteCache {
  public:
-  /// Calls `use(route)` under a lock if the route is here.
+  /// Calls `use(route)` under a lock if the route is cached.
   template <class Use>
   [[nodiscard]] bool use(std::uint64_t pair, Use&& use) const {
     const Shard& shard = shards_[shard_of(pair)];

@@ -6,7 +6,7 @@
 
 namespace lockstep {
 
-/// The request and the file do not go together.
+/// The request does not fit the file.
 class ImportError : public Error {
  public:
   explicit ImportError(const std::string& message) : Error{ErrorCode::invalid_input, message} {}

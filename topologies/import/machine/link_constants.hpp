@@ -6,12 +6,12 @@
 
 #include "topologies/import/machine/machine.hpp"
 
-/// What links carry and how late they are, as NCCL counts them (2.30.7, src/graph/topo.h for
-/// bandwidths, src/graph/tuning.cc for latencies), compared with what their makers say.
+/// Bandwidths and latencies of links as in NCCL (2.30.7, src/graph/topo.h for bandwidths,
+/// src/graph/tuning.cc for latencies), compared with vendor specifications.
 namespace lockstep {
 
-/// `count` NVLinks of a GPU of that compute capability (80 is 8.0), straight to another GPU or CPU,
-/// or to an NVSwitch (which two links pass).
+/// `count` NVLinks of a GPU of that compute capability (80 is 8.0), directly to another GPU or CPU,
+/// or to an NVSwitch (two of which form a route).
 enum class NvlinkEnd { device, nvswitch };
 [[nodiscard]] SourcedLink nvlink_of(int compute_capability, int count, NvlinkEnd end);
 
@@ -20,13 +20,13 @@ enum class NvlinkEnd { device, nvswitch };
 
 /// A PCIe link: generation 1 to 6 and lanes.
 [[nodiscard]] SourcedLink pcie_of(int generation, int lanes);
-/// The generation that "16.0 GT/s PCIe" stands for; empty if none.
+/// The generation of "16.0 GT/s PCIe"; empty if unknown.
 [[nodiscard]] std::optional<int> pcie_generation(std::string_view speed);
 
-/// What a NIC in such a slot is assumed to be: the fastest of its kind that the slot can carry.
+/// Assumed speed of a NIC in such a slot: the fastest of its kind that the slot supports.
 [[nodiscard]] NicSpeed nic_speed_for(const LinkFigures& slot);
 
-/// What NCCL takes links inside a chip to carry, which is more than anything else does.
+/// Links inside a chip, which NCCL assumes to be faster than all others.
 [[nodiscard]] SourcedLink local_link(Duration latency);
 
 /// NVLink-C2C between a GPU and its CPU.
@@ -40,7 +40,7 @@ struct CpuModel {
   int model = 0;
 };
 [[nodiscard]] SourcedLink link_between(const CpuModel& cpu);
-/// Where nothing is known of the CPUs.
+/// For unknown CPUs.
 [[nodiscard]] SourcedLink link_between_unknown_cpus();
 
 /// From a NIC of that speed to its switch.

@@ -7,16 +7,16 @@
 
 #include "topologies/graph/elements.hpp"
 
-/// One machine as another tool describes it.
+/// A machine as described by another tool.
 namespace lockstep {
 
-/// The figures of a cable and where they come from.
+/// Parameters of a cable and their source.
 struct SourcedLink {
   LinkFigures figures;
   std::string source;
 };
 
-/// How fast a NIC is.
+/// Speed of a NIC.
 struct NicSpeed {
   Rate rate = Rate::bytes_per_second(1);
   std::string source;
@@ -25,43 +25,43 @@ struct NicSpeed {
 
 struct MachineVertex {
   VertexKind kind = VertexKind::gpu;
-  std::string source;  // what the other tool calls it, such as a bus id
+  std::string source;  // the other tool's name, such as a bus id
   std::optional<NicSpeed> speed{};
-  std::size_t host = 0;  // machines that NVLink joins to one are several hosts
+  std::size_t host = 0;  // machines connected by NVLink consist of several hosts
 };
 
 struct MachineCable {
-  std::size_t from = 0;  // into Machine::vertices
+  std::size_t from = 0;  // index in Machine::vertices
   std::size_t to = 0;
   LinkKind kind = LinkKind::pcie;
   SourcedLink link;
 };
 
-/// What the way from a GPU to a NIC crosses at worst, the nearest first; the words are those of
-/// `nvidia-smi topo -m` and of NCCL (src/graph/topo.h), which knows no NODE.
+/// The farthest element on the path from a GPU to a NIC, nearest first, named as in `nvidia-smi
+/// topo -m` and NCCL (src/graph/topo.h), which has no NODE.
 enum class PathType : std::uint8_t {
   pix,   // at most one PCIe bridge
   pxb,   // several PCIe bridges
-  phb,   // a PCIe host bridge, which is a CPU
+  phb,   // a PCIe host bridge (CPU)
   node,  // several host bridges of one NUMA node
   sys,   // the link between NUMA nodes
 };
 
-/// A path type that the other tool reports, whatever the cables look like.
+/// A path type reported by the other tool, which overrides the cables.
 struct ToldPath {
-  std::size_t gpu = 0;  // into Machine::vertices
+  std::size_t gpu = 0;  // index in Machine::vertices
   std::size_t nic = 0;
   PathType type = PathType::sys;
 };
 
 struct Machine {
-  std::vector<MachineVertex> vertices;  // of each kind in the order in which they are numbered
+  std::vector<MachineVertex> vertices;  // of each kind in numbering order
   std::vector<MachineCable> cables;
   std::vector<ToldPath> told_paths;
-  bool xgmi = false;               // the GPUs' links are AMD's, not NVLinks
-  std::string device;              // id of what its GPUs are, in configs/devices; empty: not known
-  bool device_assumed = false;     // it is only likely
-  std::vector<std::string> notes;  // what had to be assumed, or was left out
+  bool xgmi = false;               // GPU links are AMD's, not NVLinks
+  std::string device;              // id of its GPUs in configs/devices; empty: unknown
+  bool device_assumed = false;     // inferred
+  std::vector<std::string> notes;  // assumptions and omissions
 
   std::size_t add(MachineVertex vertex) {
     vertices.push_back(std::move(vertex));

@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-/// What a cluster file says in addition to its node.
+/// Contents of a cluster file other than its node.
 struct ClusterHead {
   std::string name;
   std::string summary;
@@ -18,8 +18,8 @@ struct ClusterHead {
   std::optional<SourcedLink> link{};  // of the fabric
 };
 
-/// A cluster file (configs/schema/cluster.schema.json) with the machine as its node. `rails` has
-/// the rail of every GPU; NICs are on rails 0, 1 and so on.
+/// A cluster file (configs/schema/cluster.schema.json) with the machine as its node. `rails`: rail
+/// of every GPU; NICs are on rails 0, 1 and so on.
 [[nodiscard]] std::string cluster_json(const ClusterHead& head, const Machine& machine,
                                        const std::vector<int>& rails);
 

@@ -8,23 +8,23 @@
 
 namespace lockstep {
 
-/// An XML text that knows where its elements and attributes stand. Nothing outside the text is read
-/// and no entities but XML's own are expanded.
+/// An XML document with the positions of elements and attributes. No external files are read, and
+/// only XML's predefined entities are expanded.
 class PlacedXml {
  public:
-  /// Throws ConfigError on malformed text, with the first fault.
+  /// Throws ConfigError on malformed text, with the first error.
   PlacedXml(std::string_view text, std::string file);
   PlacedXml(const PlacedXml&) = delete;
   PlacedXml& operator=(const PlacedXml&) = delete;
 
-  /// Its children are the elements at the top.
+  /// Its children are the root elements.
   [[nodiscard]] pugi::xml_node top() const { return parsed_; }
   [[nodiscard]] Position at(pugi::xml_node element) const { return at(element.name()); }
   [[nodiscard]] Position at(pugi::xml_attribute attribute) const { return at(attribute.name()); }
   [[nodiscard]] const std::string& file() const { return file_; }
 
  private:
-  /// Names lie in the buffer where they lay in the text.
+  /// Requires a name inside the parsed buffer.
   [[nodiscard]] Position at(const char* name) const;
 
   std::string file_;

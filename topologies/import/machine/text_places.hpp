@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-/// Lines and columns of any bytes of a text, in any order. The text must outlive this.
+/// Line and column of any byte of a text, in any order. The text must outlive this object.
 class TextPlaces {
  public:
   explicit TextPlaces(std::string_view text) : text_{text}, starts_{0} {

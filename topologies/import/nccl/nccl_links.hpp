@@ -12,32 +12,32 @@
 
 namespace lockstep {
 
-/// Links that GPUs tell to each other. GPUs are numbers.
+/// Links between GPUs as each of them reports. GPUs are identified by number.
 class DirectLinks {
  public:
   struct Link {
-    std::size_t from = 0;  // who told it first
+    std::size_t from = 0;  // reported first by this one
     std::size_t to = 0;
-    std::int64_t there = 0;  // links as that one tells them
-    std::int64_t back = 0;   // as the other does; 0: not at all
+    std::int64_t there = 0;  // number of links it reports
+    std::int64_t back = 0;   // number the other one reports; 0: none
     const NcclNvlink* told = nullptr;
   };
-  /// GPUs of one group sit behind the same NVSwitches, each with so many links.
+  /// A GPU's group of GPUs behind common NVSwitches, and its number of links.
   struct Switched {
     std::size_t group = 0;  // its first GPU
     std::int64_t links = 0;
   };
 
-  /// `link` must outlive this.
+  /// `link` must outlive this object.
   void add(std::size_t from, std::size_t to, const NcclNvlink& link);
-  /// Notes where both ends tell numbers that differ.
+  /// Reports links whose ends disagree.
   void check_both_ends(Problems& problems) const;
-  /// By GPU, of which each has `has` links: with more NVLinks than that to all others together
-  /// there are NVSwitches between those that such links join, and each pair shows the links of a
-  /// GPU. Nothing where links lead straight to the others.
+  /// For GPUs with `has` links each: if a GPU reports more NVLinks to all others than that,
+  /// NVSwitches connect the GPUs joined by such links, and each pair reports the links of a GPU.
+  /// Empty for direct links.
   [[nodiscard]] std::vector<std::optional<Switched>> behind_switches(
       const std::vector<std::int64_t>& has) const;
-  /// In order of both ends.
+  /// Ordered by both ends.
   [[nodiscard]] std::vector<Link> all() const;
 
  private:

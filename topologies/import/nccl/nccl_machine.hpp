@@ -9,11 +9,10 @@
 
 namespace lockstep {
 
-/// The machine that an NCCL topology describes, its links with NCCL's figures. GPUs are numbered by
-/// dev, else by bus id; so are NICs; CPUs by NUMA node; all NVSwitches are one. GPUs that tell more
-/// NVLinks than they have, `device` or those that the file names, have theirs to one NVSwitch.
-/// Bridges that lead to no GPU and no NIC are left out. Throws ConfigError for links that cannot
-/// be.
+/// The machine described by an NCCL topology, with NCCL's link parameters. GPUs and NICs are
+/// numbered by dev, else by bus id; CPUs by NUMA node; all NVSwitches are combined. GPUs that
+/// report more NVLinks than `device`, or the GPUs in the file, have are connected to one NVSwitch.
+/// Bridges without GPUs and NICs are omitted. Throws ConfigError for impossible links.
 [[nodiscard]] Machine machine_of(const NcclTopology& topology, const std::string& file,
                                  const std::optional<Device>& device = std::nullopt);
 

@@ -9,34 +9,33 @@
 #include "topologies/import/machine/machine.hpp"
 #include "topologies/import/nccl/nccl_xml.hpp"
 
-/// The NICs of an NCCL topology: what stands there as several elements and is one device.
+/// Combines several elements of an NCCL topology that are one NIC.
 namespace lockstep {
 
-/// Where an element with network devices hangs.
+/// Location of an element with network devices.
 struct NicPlace {
   std::size_t host = 0;
-  std::string bus_id;     // empty: it tells none
+  std::string bus_id;     // empty: not reported
   std::size_t above = 0;  // vertex
-  SourcedLink link;       // to that
+  SourcedLink link;       // to that vertex
   bool on_pci = true;
 };
 
 struct FoundNic {
   NicPlace place;
   std::string source;
-  std::int64_t dev = 0;  // of its first port; 0 where none is told
+  std::int64_t dev = 0;  // of its first port; 0 if not reported
   NicSpeed speed;
 };
 
-/// Takes the elements one by one. Functions of one PCI device, and ports with one guid, are one NIC
-/// at the place of the first, as fast as its ports together; a network interface of the system
-/// (eth0) is no port of its own next to the device that it belongs to (mlx5_0). What has no place
-/// on PCI is a NIC only on a host whose PCI has none, and never where its name is that of something
-/// virtual.
+/// Collects the elements. Functions of one PCI device, and ports with one guid, are one NIC at the
+/// first one's location, with the combined speed of its ports; a system network interface (eth0) is
+/// not a separate port if its device (mlx5_0) is present. Devices without a PCI location are NICs
+/// only on hosts without PCI NICs, and never if their name is that of a virtual device.
 class NicCollector {
  public:
   void add(NicPlace place, const std::vector<NcclNet>& nets);
-  /// Notes what was left out.
+  /// Adds notes on omissions.
   [[nodiscard]] std::vector<FoundNic> take(std::vector<std::string>& notes);
 
  private:

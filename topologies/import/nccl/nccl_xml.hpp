@@ -9,8 +9,8 @@
 #include "sim/config/config_error.hpp"
 #include "topologies/import/machine/link_constants.hpp"
 
-/// An NCCL topology file (NCCL_TOPO_FILE, NCCL_TOPO_DUMP_FILE) as it was written: version 1, or
-/// RCCL's version 2 with xGMI. What is absent is empty.
+/// An NCCL topology file (NCCL_TOPO_FILE, NCCL_TOPO_DUMP_FILE), version 1 or RCCL's version 2 with
+/// xGMI. Absent fields are empty.
 namespace lockstep {
 
 struct NcclNvlink {
@@ -23,7 +23,7 @@ struct NcclNvlink {
 
 struct NcclGpu {
   std::optional<std::int64_t> dev;
-  int compute_capability = 0;  // sm; 0: not told
+  int compute_capability = 0;  // sm; 0: not reported
   std::string architecture;    // RCCL's gcn, such as "gfx942"
   std::vector<NcclNvlink> links;
   std::optional<Rate> c2c;  // to its CPU
@@ -32,7 +32,7 @@ struct NcclGpu {
 struct NcclNet {
   std::string name;
   std::optional<std::int64_t> dev;
-  std::optional<std::int64_t> megabits;  // speed; NCCL takes 10000 where it is not above zero
+  std::optional<std::int64_t> megabits;  // speed; NCCL assumes 10000 unless it is positive
   std::string port;
   std::string guid;  // of the device, lower case
 };
@@ -43,7 +43,7 @@ enum class PciKind : std::uint8_t { gpu, nic, bridge, nvswitch, other };
 struct NcclPci {
   std::string bus_id;  // lower case
   PciKind kind = PciKind::other;
-  std::string pci_id;  // "10de:20b0"; empty where the file does not tell
+  std::string pci_id;  // "10de:20b0"; empty if not reported
   std::string link_speed;
   std::optional<std::int64_t> link_width;
   std::optional<NcclGpu> gpu;
@@ -54,21 +54,21 @@ struct NcclPci {
 };
 
 struct NcclCpuElement {
-  std::string host;  // cpus of the same host are joined
+  std::string host;  // CPUs of the same host are connected
   std::optional<std::int64_t> numa;
   CpuModel model;
   std::vector<NcclPci> below;
-  std::vector<NcclNet> nets;  // without a place on PCI
+  std::vector<NcclNet> nets;  // without a PCI location
 };
 
 struct NcclTopology {
   std::vector<NcclCpuElement> cpus;
-  std::vector<std::string> notes;  // what was passed over
+  std::vector<std::string> notes;  // on what was ignored
 };
 
-/// Reads what `text` says, no more. Attributes without meaning for a cluster are ignored; so are
-/// elements, with a note, and speeds of NICs that cannot be, where these are given anyway. Throws
-/// ConfigError with everything that is wrong.
+/// Parses the file without interpretation. Ignores irrelevant attributes silently and unknown
+/// elements with a note, also impossible NIC speeds if `nic_speed` overrides them. Throws
+/// ConfigError with every problem.
 [[nodiscard]] NcclTopology read_nccl_xml(std::string_view text, const std::string& file,
                                          bool nic_speed_given = false);
 

@@ -9,18 +9,18 @@
 
 namespace lockstep {
 
-/// What the matrix does not tell of its GPUs.
+/// Properties of the GPUs that the matrix does not contain.
 struct SmiFacts {
-  std::string device;  // empty: not known
+  std::string device;  // empty: unknown
   int compute_capability = 80;
   int pcie = 4;    // generation
-  int links = 18;  // NVLinks that a GPU has
+  int links = 18;  // NVLinks per GPU
 };
 
-/// Those of `device`; where none is given, of the likeliest with so many NVLinks.
+/// Those of `device`, else of the most likely GPU with that many NVLinks.
 [[nodiscard]] SmiFacts facts_of(const SmiMatrix& matrix, const std::optional<Device>& device);
 
-/// NVLinks of a GPU to all others together, and the most to any.
+/// NVLinks of a GPU to all others combined, and the maximum to any.
 [[nodiscard]] int sum_of_links(const SmiMatrix& matrix, std::size_t gpu);
 [[nodiscard]] int most_links(const SmiMatrix& matrix, std::size_t gpu);
 

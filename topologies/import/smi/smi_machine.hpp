@@ -6,11 +6,11 @@
 
 namespace lockstep {
 
-/// The machine behind the matrix: devices one bridge apart share a PCIe switch, several bridges
-/// apart two of them, and all that stays within a NUMA node its CPU. Where every pair of GPUs has
-/// more NVLinks than a GPU could have to each other one, an NVSwitch joins them. The generations of
-/// PCIe and NVLink are the device's; where none is given, those of the likeliest with so many
-/// NVLinks.
+/// The machine described by the matrix: devices one bridge apart share a PCIe switch, devices
+/// several bridges apart are on two of them, and everything within a NUMA node is on its CPU. If
+/// every pair of GPUs has more NVLinks than a GPU could have to each other one, an NVSwitch
+/// connects them. Generations of PCIe and NVLink are those of `device`, else of the most likely GPU
+/// with that many NVLinks.
 [[nodiscard]] Machine machine_of(const SmiMatrix& matrix, const std::optional<Device>& device);
 
 }  // namespace lockstep

@@ -8,10 +8,10 @@
 
 #include "topologies/import/smi/smi_matrix.hpp"
 
-/// Lines of nvidia-smi's tables: what stands in their columns.
+/// Lines and columns of nvidia-smi's tables.
 namespace lockstep {
 
-/// A column of a line and where it stands in the text.
+/// A column of a line with its position.
 struct SmiField {
   std::string text;
   std::size_t offset = 0;
@@ -20,29 +20,29 @@ using SmiFields = std::vector<SmiField>;
 
 struct SmiLine {
   std::size_t offset = 0;  // in the text
-  std::string_view text;   // without its end
+  std::string_view text;   // without line end
 
-  /// Its columns, between tabs where it has any, else between blanks; escape sequences of colors
-  /// and blanks at the edges are taken off.
+  /// Its columns, separated by tabs if there are any, else by blanks; without color escapes and
+  /// surrounding blanks.
   [[nodiscard]] SmiFields fields() const;
 };
 
 [[nodiscard]] std::vector<SmiLine> smi_lines(std::string_view text);
 
-/// Whether it is `prefix` and a number, such as "GPU12".
+/// Whether it is `prefix` followed by a number, such as "GPU12".
 [[nodiscard]] bool is_numbered(std::string_view text, std::string_view prefix);
 
-/// The devices that a heading names, GPU0 and so on; empty where the line is none.
+/// The devices in a heading, GPU0 and so on; empty for other lines.
 [[nodiscard]] std::vector<std::string> smi_heading(const SmiFields& fields);
 
-/// "NV12", "PIX"; nothing where it is no cell of `nvidia-smi topo -m`.
+/// "NV12", "PIX"; none if it is no cell of `nvidia-smi topo -m`.
 [[nodiscard]] std::optional<SmiCell> parse_smi_cell(std::string_view text);
 
-/// A cell of `nvidia-smi topo -p2p`, such as "OK" or "CNS", which is none of the other table.
+/// Whether it is a cell of `nvidia-smi topo -p2p`, such as "OK" or "CNS".
 [[nodiscard]] bool is_p2p_cell(std::string_view text);
 
-/// "  PIX  = Connection traversing at most a single PCIe bridge", a title, a command line or
-/// nothing at all: text without information on a machine.
+/// Whether a line is without information: "  PIX  = Connection traversing at most a single PCIe
+/// bridge", a title, a command line, or blank.
 [[nodiscard]] bool is_smi_legend(const SmiFields& fields);
 
 }  // namespace lockstep
