@@ -1,7 +1,7 @@
 #include <array>
 
-#include "topologies/builders/builders.hpp"
 #include "topologies/builders/common.hpp"
+#include "topologies/builders/registry.hpp"
 
 namespace lockstep {
 namespace {

@@ -1,5 +1,5 @@
-#include "topologies/builders/builders.hpp"
 #include "topologies/builders/common.hpp"
+#include "topologies/builders/registry.hpp"
 
 namespace lockstep {
 namespace {

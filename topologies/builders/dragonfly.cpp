@@ -1,8 +1,8 @@
 #include <string>
 
 #include "sim/base/math.hpp"
-#include "topologies/builders/builders.hpp"
 #include "topologies/builders/common.hpp"
+#include "topologies/builders/registry.hpp"
 
 namespace lockstep {
 namespace {

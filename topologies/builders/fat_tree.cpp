@@ -1,5 +1,5 @@
-#include "topologies/builders/builders.hpp"
 #include "topologies/builders/fat_tree_plane.hpp"
+#include "topologies/builders/registry.hpp"
 
 namespace lockstep {
 namespace {

@@ -2,9 +2,24 @@
 
 #include <algorithm>
 
-#include "topologies/builders/builders.hpp"
-
+/// The builders, each defined at the end of its own file.
 namespace lockstep {
+
+Builder ring_builder();
+Builder full_mesh_builder();
+Builder hypercube_builder();
+Builder torus_2d_builder();
+Builder torus_3d_builder();
+Builder dgx1_builder();
+Builder dgx_a100_builder();
+Builder dgx_h100_builder();
+Builder pcie_box_builder();
+Builder nvl72_builder();
+Builder summit_builder();
+Builder star_builder();
+Builder fat_tree_builder();
+Builder rail_optimised_builder();
+Builder dragonfly_builder();
 
 const std::vector<Builder>& topology_builders() {
   static const std::vector<Builder> table{

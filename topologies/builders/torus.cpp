@@ -2,8 +2,8 @@
 #include <numeric>
 #include <string>
 
-#include "topologies/builders/builders.hpp"
 #include "topologies/builders/common.hpp"
+#include "topologies/builders/registry.hpp"
 
 namespace lockstep {
 namespace {
@@ -37,7 +37,7 @@ int size_of(const Shape& shape, std::size_t dimensions, int ranks) {
   return static_cast<int>(product);
 }
 
-/// The neighbour of `rank` that is `step` further along the side of that length and stride.
+/// The neighbor of `rank` that is `step` further along the side of that length and stride.
 VertexId neighbour(std::int64_t rank, std::int64_t stride, std::int64_t side, std::int64_t step) {
   const std::int64_t place = rank / stride % side;
   return static_cast<VertexId>(rank + ((place + step) % side - place) * stride);
