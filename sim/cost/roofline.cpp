@@ -126,13 +126,14 @@ double Roofline::gemm(const Kernel& kernel) const {
                    model_.multiprocessors, model_.memory_bandwidth.bytes_per_second());
   double out = figures.launch.seconds() +
                std::max(computing * model_.slowest, moved(kernel.moved_bytes, kernel.of));
-  if (kernel.bias) out += beside(model_.bias, 2 * bytes_of_result(kernel));
+  if (kernel.bias) out += additional_kernels(model_.bias, 2 * bytes_of_result(kernel));
   out += casting(kernel);
-  if (kernel.gradient_bytes > 0) out += beside(model_.gradient_sum, kernel.gradient_bytes);
+  if (kernel.gradient_bytes > 0)
+    out += additional_kernels(model_.gradient_sum, kernel.gradient_bytes);
   return out;
 }
 
-double Roofline::beside(const KindFigures& figures, double amount) const {
+double Roofline::additional_kernels(const KindFigures& figures, double amount) const {
   return figures.kernels * model_.launch.seconds() +
          moved(figures.traffic * amount, Class::elementwise);
 }

@@ -174,7 +174,7 @@ struct Operation {
   int stride = 1;
   int window = 1;           // side length of a convolution or pool
   double dropout = 0;       // probability
-  std::vector<Dim> over{};  // normalisation: the last dimensions, which are normalized
+  std::vector<Dim> over{};  // normalization: the last dimensions, which are normalized
   /// attention: ring steps between the own position and the source of the keys.
   int ring_offset = 0;
   /// attention, softmax: which earlier keys are visible to a query.

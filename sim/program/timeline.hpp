@@ -33,7 +33,7 @@ struct TrainingStepTimeline {
   std::vector<RoleProgram> roles{};   // as Program::roles
   std::vector<RankTimeline> ranks{};  // simulated ranks; others equal one of the same role
   /// Per rank, then per host, of a folded step: its representative among `ranks`. Otherwise empty.
-  std::vector<std::uint32_t> stands_in{};
+  std::vector<std::uint32_t> representative_of{};
   /// Per role and operation, if hosts wait for messages: the operation whose end the host waited
   /// for last before launching this one; kNothing: none since the start of the step. Empty, as a
   /// whole or for a role: hosts do not wait.

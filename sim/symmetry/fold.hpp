@@ -37,7 +37,7 @@ struct EquivalenceClass {
 
 struct FoldReport {
   /// Of more classes than this only the members are reported, not the difference.
-  static constexpr std::size_t kMostDescribed = 4096;
+  static constexpr std::size_t kMaxDescribed = 4096;
 
   bool folded = false;
   std::string why_not;                               // where nothing was folded

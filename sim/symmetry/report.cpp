@@ -126,7 +126,7 @@ void describe_classes(const Relations& relations, const Partition& partition,
     const Member& first = relations.members[partition.first_member[c]];
     EquivalenceClass out{
         first.call, first.rank, std::int64_t{partition.members_in[c]} * relations.copies(), {}};
-    if (c != largest && report.classes.size() < FoldReport::kMostDescribed)
+    if (c != largest && report.classes.size() < FoldReport::kMaxDescribed)
       out.difference = looks.difference(partition.first_member[c], partition.first_member[largest]);
     report.classes.push_back(std::move(out));
   }

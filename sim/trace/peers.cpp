@@ -57,7 +57,7 @@ std::vector<int> Peers::ranks_meant(Place place) const {
 std::optional<Peers::Member> Peers::resolve(int rank) const {
   const auto exact = simulated_.find(rank);
   if (exact != simulated_.end()) return Member{exact->second, true};
-  if (const auto& folded = timeline_->stands_in; !folded.empty())
+  if (const auto& folded = timeline_->representative_of; !folded.empty())
     return Member{folded[static_cast<std::size_t>(rank)], false};
   const Program& program = *timeline_->program;
   if (rank >= program.mesh.ranks()) return std::nullopt;

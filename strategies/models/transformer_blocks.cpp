@@ -8,7 +8,7 @@ namespace {
 
 using Kind = OperationKind;
 
-/// dropout(branch(x)), normalised before, after or around.
+/// dropout(branch(x)), normalized before, after or around.
 template <class Branch>
 [[nodiscard]] Ref append_branch(BlockBuilder& block, const TransformerParts& parts,
                                 const std::string& name, const Ref& x, Branch&& branch) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "strategies/nccl/case.hpp"
+#include "strategies/nccl/nccl_case.hpp"
 
 namespace lockstep {
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "strategies/nccl/case.hpp"
+#include "strategies/nccl/nccl_case.hpp"
 #include "strategies/nccl/tuning_data.hpp"
 
 namespace lockstep {

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "sim/base/check.hpp"
-#include "strategies/nccl/case.hpp"
+#include "strategies/nccl/nccl_case.hpp"
 
 namespace lockstep {
 namespace {

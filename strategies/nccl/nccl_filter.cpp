@@ -70,7 +70,7 @@ std::optional<Value> find(std::string_view text, const std::vector<Value>& value
 template <class Enum>
 class Reader {
  public:
-  using Wishes = NcclTable<Enum, NcclWish>;
+  using Wishes = NcclTable<Enum, NcclRestriction>;
 
   Reader(std::string_view variable, std::string_view noun, Wishes NcclFilter::*wishes,
          ParsedNcclFilters& out)
@@ -103,13 +103,13 @@ class Reader {
     const bool all_but = !list.text.empty() && list.text.front() == '^';
     if (all_but) list = trimmed({list.text.substr(1), list.position + 1});
     Wishes wishes;
-    const NcclWish others = all_but ? NcclWish::by_default : NcclWish::refused;
+    const NcclRestriction others = all_but ? NcclRestriction::by_default : NcclRestriction::refused;
     for (const Enum value : nccl_values<Enum>()) wishes[value] = others;
     bool good = true;
     for (const Word& word : split(list, ',')) {
       const auto value = read_name(noun_, word, every_value());
       good = good && value.has_value();
-      if (value) wishes[*value] = all_but ? NcclWish::refused : NcclWish::wanted;
+      if (value) wishes[*value] = all_but ? NcclRestriction::refused : NcclRestriction::wanted;
     }
     return good ? std::optional{wishes} : std::nullopt;
   }

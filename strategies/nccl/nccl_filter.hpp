@@ -13,12 +13,12 @@
 /// Restrictions of NCCL's choice, in the syntax of its environment variables.
 namespace lockstep {
 
-enum class NcclWish : std::uint8_t { by_default, wanted, refused };
+enum class NcclRestriction : std::uint8_t { by_default, wanted, refused };
 
 /// Restrictions per collective; unset ones keep the default.
 struct NcclFilter {
-  NcclTable<NcclAlgorithm, NcclWish> algorithms;
-  NcclTable<NcclProtocol, NcclWish> protocols;
+  NcclTable<NcclAlgorithm, NcclRestriction> algorithms;
+  NcclTable<NcclProtocol, NcclRestriction> protocols;
 };
 class NcclFilters {
  public:

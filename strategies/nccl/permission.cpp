@@ -23,8 +23,8 @@ class Permission {
     if (!plays(case_, algorithm)) return "not for this collective";
     if (is_simple_only(algorithm) && protocol != NcclProtocol::simple) return "Simple alone";
     if (const char* reason = lacks(algorithm); reason[0] != '\0') return reason;
-    if (choice_.algorithms[algorithm] == NcclWish::refused) return "refused by NCCL_ALGO";
-    if (choice_.protocols[protocol] == NcclWish::refused) return "refused by NCCL_PROTO";
+    if (choice_.algorithms[algorithm] == NcclRestriction::refused) return "refused by NCCL_ALGO";
+    if (choice_.protocols[protocol] == NcclRestriction::refused) return "refused by NCCL_PROTO";
     return protocol == NcclProtocol::ll128 && !is_ll128_on() ? "LL128 is off on these paths" : "";
   }
 
@@ -71,7 +71,7 @@ class Permission {
   }
 
   [[nodiscard]] bool is_ll128_on() const {
-    if (choice_.protocols[NcclProtocol::ll128] == NcclWish::wanted) return true;
+    if (choice_.protocols[NcclProtocol::ll128] == NcclRestriction::wanted) return true;
     const NcclRules& rules = case_.tuning.rules;
     const bool inside = facts_.ranks_per_node() == 1 || facts_.intra_path <= rules.ll128_intra;
     return inside &&

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "strategies/nccl/case.hpp"
+#include "strategies/nccl/nccl_case.hpp"
 #include "strategies/nccl/nccl_filter.hpp"
 
 namespace lockstep {

@@ -6,8 +6,8 @@
 
 #include "sim/base/check.hpp"
 #include "strategies/nccl/bandwidth.hpp"
-#include "strategies/nccl/case.hpp"
 #include "strategies/nccl/latency.hpp"
+#include "strategies/nccl/nccl_case.hpp"
 #include "strategies/nccl/permission.hpp"
 
 namespace lockstep {

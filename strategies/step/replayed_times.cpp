@@ -125,7 +125,7 @@ ReplayedTimes::Outcome ReplayedTimes::replay_groups(int rank, const Communicatio
     const ChosenCollective& chosen = choice_.choose(how.collective, how.group, call.members, root,
                                                     how.host.has_value(), message);
     call.name = chosen.text;
-    call.members = choice_.players(chosen, std::move(call.members));
+    call.members = choice_.participants(chosen, std::move(call.members));
     call.schedule = chosen.schedule;
     call.block = chosen.block;
     launch = std::max(launch, chosen.launch);

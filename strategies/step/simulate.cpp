@@ -219,7 +219,7 @@ class Simulation {
     out_.algorithms = choice_->report();
     if (fold_) return report_classes(result);
     if (kinds_) {
-      out_.timeline.stands_in = kinds_->kind_of();
+      out_.timeline.representative_of = kinds_->class_of();
       out_.classes = kinds_->describe();
     }
     out_.timeline.link_bytes = representatives ? times.link_bytes() : result.link_bytes;
@@ -236,7 +236,7 @@ class Simulation {
   }
 
   void report_classes(const ReplayResult& result) {
-    out_.timeline.stands_in = fold_->class_of();
+    out_.timeline.representative_of = fold_->class_of();
     out_.timeline.link_bytes = fold_->link_bytes(result);
     out_.transfers = fold_->transfers();
     out_.classes = fold_->describe(options_.fold == Folding::always);

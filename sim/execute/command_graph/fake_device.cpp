@@ -185,7 +185,7 @@ class Checker {
 
 }  // namespace
 
-std::vector<CommandGraphFault> check_layout(const CommandGraph& graph) {
+std::vector<CommandGraphFault> check_command_graph(const CommandGraph& graph) {
   return Checker{graph}.run();
 }
 

@@ -22,7 +22,7 @@ struct CommandGraphFault {
 /// - two unordered commands that access the same elements, one of them writing;
 /// - elements outside their buffer, or copies between different lengths.
 /// Empty if there are none.
-[[nodiscard]] std::vector<CommandGraphFault> check_layout(const CommandGraph& graph);
+[[nodiscard]] std::vector<CommandGraphFault> check_command_graph(const CommandGraph& graph);
 
 /// A random valid order of the commands, drawn from a seed. InternalError if the graph deadlocks.
 [[nodiscard]] std::vector<CommandId> drawn_order(const CommandGraph& graph, std::uint64_t seed);

@@ -27,12 +27,12 @@ struct Attention {
   template <class Team>
   LOCKSTEP_BOTH void operator()(std::int64_t index, Team& team) const {
     const AttentionPlaces<Real> at{a};
-    const AttentionRows rows{index, at.queries(), at.query_side(), at.heads()};
+    const AttentionRows rows{index, at.queries(), at.query_block(), at.heads()};
     const Held held{at, team.scratch()};
     begin(at, rows, held, team);
-    for (std::int64_t t = 0; t < at.keys(); t += at.key_side()) {
+    for (std::int64_t t = 0; t < at.keys(); t += at.key_block()) {
       const std::int64_t left = at.keys() - t;
-      const int count = static_cast<int>(left < at.key_side() ? left : at.key_side());
+      const int count = static_cast<int>(left < at.key_block() ? left : at.key_block());
       if (at.meet(rows.first, rows.count, t, count)) take(at, rows, held, t, count, team);
     }
     end(at, rows, held, team);
@@ -52,13 +52,13 @@ struct Attention {
     LOCKSTEP_BOTH Held(const AttentionPlaces<Real>& at, Real* scratch) {
       Scratch<Real> room{scratch};
       const int widest = at.width() > at.value_width() ? at.width() : at.value_width();
-      q = room.tile(at.query_side(), at.width());
-      k = room.tile(at.key_side(), widest);
-      o = room.tile(at.query_side(), at.value_width());
-      p = room.tile(at.query_side(), at.key_side());
-      most = room.numbers(at.query_side());
-      sum = room.numbers(at.query_side());
-      shrinks = room.numbers(at.query_side());
+      q = room.tile(at.query_block(), at.width());
+      k = room.tile(at.key_block(), widest);
+      o = room.tile(at.query_block(), at.value_width());
+      p = room.tile(at.query_block(), at.key_block());
+      most = room.numbers(at.query_block());
+      sum = room.numbers(at.query_block());
+      shrinks = room.numbers(at.query_block());
     }
   };
 

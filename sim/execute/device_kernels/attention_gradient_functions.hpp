@@ -96,25 +96,25 @@ struct AttentionQueryGradient {
   LOCKSTEP_BOTH void operator()(std::int64_t index, Team& team) const {
     AttentionGradient<Real> of{a};
     const AttentionPlaces<Real>& at = of.at;
-    const AttentionRows rows{index, at.queries(), at.query_side(), at.heads()};
+    const AttentionRows rows{index, at.queries(), at.query_block(), at.heads()};
     const std::int64_t group = a.at(2, rows.head);
     Scratch<Real> room{team.scratch()};
-    of.q = room.tile(at.query_side(), at.width());
-    of.g = room.tile(at.query_side(), at.value_width());
-    of.k = room.tile(at.key_side(), at.width());
-    of.v = room.tile(at.key_side(), at.value_width());
-    of.s = room.tile(at.query_side(), at.key_side());
-    const Tile<Real> sums = room.tile(at.query_side(), at.width());
-    of.mean = room.numbers(at.query_side());
-    of.weights = room.numbers(at.query_side());
+    of.q = room.tile(at.query_block(), at.width());
+    of.g = room.tile(at.query_block(), at.value_width());
+    of.k = room.tile(at.key_block(), at.width());
+    of.v = room.tile(at.key_block(), at.value_width());
+    of.s = room.tile(at.query_block(), at.key_block());
+    const Tile<Real> sums = room.tile(at.query_block(), at.width());
+    of.mean = room.numbers(at.query_block());
+    of.weights = room.numbers(at.query_block());
     of.bring_queries(team, rows.b, rows.head, rows.first, rows.count);
     const int count = rows.count * at.width();
     for (int i = static_cast<int>(team.lane()); i < count; i += static_cast<int>(team.lanes())) {
       sums.at(i / at.width(), i % at.width()) = 0;
     }
-    for (std::int64_t t = 0; t < at.keys(); t += at.key_side()) {
+    for (std::int64_t t = 0; t < at.keys(); t += at.key_block()) {
       const std::int64_t left = at.keys() - t;
-      const int keys = static_cast<int>(left < at.key_side() ? left : at.key_side());
+      const int keys = static_cast<int>(left < at.key_block() ? left : at.key_block());
       if (!at.meet(rows.first, rows.count, t, keys)) continue;
       of.bring_keys(team, rows.b, group, t, keys);
       team.wait();
@@ -144,26 +144,26 @@ struct AttentionKeyGradient {
   LOCKSTEP_BOTH void operator()(std::int64_t index, Team& team) const {
     AttentionGradient<Real> of{a};
     const AttentionPlaces<Real>& at = of.at;
-    const AttentionRows rows{index, at.keys(), at.key_side(), a.size[3]};
+    const AttentionRows rows{index, at.keys(), at.key_block(), a.size[3]};
     Scratch<Real> room{team.scratch()};
-    of.q = room.tile(at.query_side(), at.width());
-    of.g = room.tile(at.query_side(), at.value_width());
-    of.k = room.tile(at.key_side(), at.width());
-    of.v = room.tile(at.key_side(), at.value_width());
-    of.s = room.tile(at.query_side(), at.key_side());
-    const Tile<Real> p = room.tile(at.query_side(), at.key_side());
-    const Tile<Real> g_k = room.tile(at.key_side(), at.width());
-    const Tile<Real> g_v = room.tile(at.key_side(), at.value_width());
-    of.mean = room.numbers(at.query_side());
-    of.weights = room.numbers(at.query_side());
+    of.q = room.tile(at.query_block(), at.width());
+    of.g = room.tile(at.query_block(), at.value_width());
+    of.k = room.tile(at.key_block(), at.width());
+    of.v = room.tile(at.key_block(), at.value_width());
+    of.s = room.tile(at.query_block(), at.key_block());
+    const Tile<Real> p = room.tile(at.query_block(), at.key_block());
+    const Tile<Real> g_k = room.tile(at.key_block(), at.width());
+    const Tile<Real> g_v = room.tile(at.key_block(), at.value_width());
+    of.mean = room.numbers(at.query_block());
+    of.weights = room.numbers(at.query_block());
     of.bring_keys(team, rows.b, rows.head, rows.first, rows.count);
     clear(team, g_k, rows.count, at.width());
     clear(team, g_v, rows.count, at.value_width());
     for (std::int64_t head = 0; head < at.heads(); ++head) {
       if (a.at(2, head) != rows.head) continue;
-      for (std::int64_t s = 0; s < at.queries(); s += at.query_side()) {
+      for (std::int64_t s = 0; s < at.queries(); s += at.query_block()) {
         const std::int64_t left = at.queries() - s;
-        const int queries = static_cast<int>(left < at.query_side() ? left : at.query_side());
+        const int queries = static_cast<int>(left < at.query_block() ? left : at.query_block());
         if (!at.meet(s, queries, rows.first, rows.count)) continue;
         of.bring_queries(team, rows.b, head, s, queries);
         team.wait();

@@ -33,8 +33,8 @@ struct AttentionPlaces {
   [[nodiscard]] LOCKSTEP_BOTH int value_width() const { return static_cast<int>(a.size[5]); }
   [[nodiscard]] LOCKSTEP_BOTH Real factor() const { return static_cast<Real>(a.number[0]); }
   /// Queries, or keys, that are done at a time.
-  [[nodiscard]] LOCKSTEP_BOTH std::int64_t query_side() const { return a.size[11]; }
-  [[nodiscard]] LOCKSTEP_BOTH std::int64_t key_side() const { return a.size[12]; }
+  [[nodiscard]] LOCKSTEP_BOTH std::int64_t query_block() const { return a.size[11]; }
+  [[nodiscard]] LOCKSTEP_BOTH std::int64_t key_block() const { return a.size[12]; }
 
   [[nodiscard]] LOCKSTEP_BOTH std::int64_t query_row(std::int64_t b, std::int64_t s,
                                                      std::int64_t head) const {

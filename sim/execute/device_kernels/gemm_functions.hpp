@@ -56,7 +56,7 @@ struct GemmByElement {
 };
 
 /// [a, b] -> [y]; where batches of a, b and y begin; m, n, k, batches, then distances of
-/// neighbours: a by row and inner, b by inner and column, y by row and column; factor
+/// neighbors: a by row and inner, b by inner and column, y by row and column; factor
 template <class Real>
 struct Gemm {
   Arguments a;

@@ -8,8 +8,8 @@
 /// Norms; see functions.hpp.
 namespace lockstep::kernels {
 
-/// [x, gain, (bias)] -> [y, statistics], a team per row; -; width, whether centred, whether biased;
-/// epsilon
+/// [x, gain, (bias)] -> [y, statistics], a team per row; -; width, whether centered, whether
+/// biased; epsilon
 template <class Real>
 struct Normalise {
   Arguments a;
@@ -52,7 +52,7 @@ struct Statistics {
         scale{load<Real>(from, centred ? 2 * row + 1 : row)} {}
 };
 
-/// [x, gain, statistics, g_y] -> [g_x], a team per row; -; width, whether centred
+/// [x, gain, statistics, g_y] -> [g_x], a team per row; -; width, whether centered
 template <class Real>
 struct NormaliseInputGradient {
   Arguments a;
@@ -81,7 +81,7 @@ struct NormaliseInputGradient {
 };
 
 /// [x, statistics, g_y] -> [sums of parts: g_gain, g_bias], a team per part and 32 columns; -;
-/// rows, columns, parts, whether centred, whether statistics are of columns
+/// rows, columns, parts, whether centered, whether statistics are of columns
 template <class Real>
 struct NormaliseGainGradient {
   Arguments a;

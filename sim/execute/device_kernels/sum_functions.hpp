@@ -7,7 +7,7 @@
 /// Sums down the columns of a matrix: of parts of its rows, then of these; see functions.hpp.
 namespace lockstep::kernels {
 
-/// Columns that a team adds up side by side: a GPU's lanes read neighbours together.
+/// Columns that a team adds up side by side: a GPU's lanes read neighbors together.
 inline constexpr int kColumnsTogether = 32;
 
 /// each(row, column, sums) adds what a row gives to kSums sums of each of 32 columns. The index is

@@ -12,7 +12,7 @@ namespace {
 
 // Numbers of spares; collectives have those below.
 constexpr std::size_t kLateSpares = std::size_t{1} << 32;
-constexpr std::size_t kBesideSpares = std::size_t{1} << 33;
+constexpr std::size_t kScratchSpares = std::size_t{1} << 33;
 
 }  // namespace
 
@@ -52,9 +52,9 @@ void TrainingStepCommands<Real>::compute(const RankCursor& cursor, std::uint32_t
   } catch (const ExecutionError& error) {
     throw ExecutionError{fmt::format("{}: {}", state_.who(cursor, operation), error.what())};
   }
-  for (const LoweredBeside& of : lowered.beside) {
-    at.beside.push_back(whole(spare(cursor.rank, own, kBesideSpares + at.beside.size(), of.elements,
-                                    at.type_of(of, builder_->graph()))));
+  for (const LoweredScratch& of : lowered.scratch) {
+    at.scratch.push_back(whole(spare(cursor.rank, own, kScratchSpares + at.scratch.size(),
+                                     of.elements, at.type_of(of, builder_->graph()))));
   }
   for (const LoweredKernel& each : lowered.kernels) {
     launch(own, each.launch, at.of(each.reads), at.of(each.writes));

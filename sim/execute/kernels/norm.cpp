@@ -13,7 +13,7 @@ constexpr double kEpsilon = 1e-5;
   return static_cast<std::size_t>(layout.axes.back().length());
 }
 
-/// Numbers that are normalised together: those of the last dimensions, as many as the operation
+/// Numbers that are normalized together: those of the last dimensions, as many as the operation
 /// sums over. They are whole.
 template <class Real>
 [[nodiscard]] std::size_t width_of(const KernelCall<Real>& call) {
@@ -49,7 +49,7 @@ template <class Real>
   return out;
 }
 
-/// The gradient of `count` numbers that were normalised, from that of gain times what came out:
+/// The gradient of `count` numbers that were normalized, from that of gain times what came out:
 /// scale (h - mean(h) - z mean(h z)), without the middle term for RMS.
 template <class Real>
 void normal_gradient(const Real* x, const Real* h, Real* g_x, std::size_t count, std::size_t stride,

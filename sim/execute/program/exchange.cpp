@@ -146,8 +146,8 @@ void check_order(const Communication& how, const Members<Real>& members) {
   }
 }
 
-bool gets_from(const Communication& how, int root, std::size_t members, std::size_t member,
-               std::size_t other) {
+bool receives_from(const Communication& how, int root, std::size_t members, std::size_t member,
+                   std::size_t other) {
   const auto at_root = static_cast<std::size_t>(root);
   switch (how.collective) {
     case Collective::broadcast:
@@ -166,7 +166,7 @@ void exchange_early(const Communication& how, int root, Members<Real>& members,
                     std::size_t member) {
   if (how.collective == Collective::reduce || members[member].to == nullptr) return;
   for (std::size_t i = 0; i < members.size(); ++i) {
-    if (!gets_from(how, root, members.size(), member, i)) continue;
+    if (!receives_from(how, root, members.size(), member, i)) continue;
     if (members[i].from == nullptr) throw ExecutionError{"a member has nothing to give"};
     if (how.collective == Collective::broadcast)
       check_same_part(*members[i].from, *members[member].to);

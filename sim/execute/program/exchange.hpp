@@ -32,8 +32,8 @@ template <class Real>
 void exchange(const Communication& how, int root, std::vector<ExchangePart<Real>>& members);
 
 /// Whether a member receives from another one.
-[[nodiscard]] bool gets_from(const Communication& how, int root, std::size_t members,
-                             std::size_t member, std::size_t other);
+[[nodiscard]] bool receives_from(const Communication& how, int root, std::size_t members,
+                                 std::size_t member, std::size_t other);
 /// The result of one member as soon as its sources have arrived. Collectives in which every member
 /// depends on all are left to exchange(). Throws ExecutionError for inconsistent parts.
 template <class Real>

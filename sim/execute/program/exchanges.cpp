@@ -97,7 +97,7 @@ bool Exchanges<Real>::has_sources(const CollectiveInstance& collective_instance,
                                   const Communication& how, std::size_t member) const {
   for (std::size_t k = 0; k < collective_instance.members.size(); ++k) {
     const bool needed =
-        gets_from(how, collective_instance.root, collective_instance.members.size(), member, k);
+        receives_from(how, collective_instance.root, collective_instance.members.size(), member, k);
     if (needed && !collective_instance.here[k]) return false;
   }
   return true;

@@ -9,9 +9,9 @@ namespace lockstep {
 
 /// Tracks, instead of blocks, which ranks' arrival each rank knows of, directly or indirectly: the
 /// condition of a barrier. Every message counts, also empty ones.
-class HeardOf final : public BlockMemory {
+class BarrierReach final : public BlockMemory {
  public:
-  explicit HeardOf(int ranks);
+  explicit BarrierReach(int ranks);
 
   [[nodiscard]] Payload read(int rank, std::span<const Chunk> runs) override;
   [[nodiscard]] std::optional<std::string> write(const ScheduleStepIndex& place,

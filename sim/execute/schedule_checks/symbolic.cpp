@@ -175,7 +175,7 @@ class SymbolicChecker {
   }
 
   void attempt_barrier(const ExecuteOptions& order) {
-    HeardOf heard{schedule_.ranks()};
+    BarrierReach heard{schedule_.ranks()};
     verdict_.outcome = execute(schedule_, heard, order);
     if (!verdict_.outcome.finished()) return;
     for (int rank = 0; rank < contract_.ranks; ++rank) {

@@ -2,7 +2,7 @@
 #include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/rotating_schedule.hpp"
 
-/// Neighbour-exchange all-gather: every rank exchanges with one neighbour, then with the other, and
+/// Neighbour-exchange all-gather: every rank exchanges with one neighbor, then with the other, and
 /// so on, passing on the two blocks that it received last. Half the rounds of a ring.
 /// In: n = 1 or even ranks, S/n bytes on each. Chunks: n blocks of ceil(count/n) elements.
 /// Reference: Chen, Zhang, Zhang and Yuan 2005 (Performance evaluation of allgather algorithms on

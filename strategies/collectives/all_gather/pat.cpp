@@ -5,7 +5,7 @@
 #include "strategies/collectives/schedules/parallel_trees.hpp"
 
 /// PAT (parallel aggregated trees) all-gather: every block goes down a binomial tree of its own,
-/// all trees in step. The furthest ranks come first, when there is one block to send; neighbours
+/// all trees in step. The furthest ranks come first, when there is one block to send; neighbors
 /// come last and get half of everything.
 /// In: n >= 1 ranks, S/n bytes on each. Chunks: n blocks of ceil(count/n) elements; a message to
 ///   the rank 2^k ahead has ceil((n - 2^k) / 2^(k+1)) of them, one piece each.

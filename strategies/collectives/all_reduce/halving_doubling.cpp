@@ -8,7 +8,7 @@
 /// In: n >= 1 ranks, S bytes on each; where n is not a power of two, folded to N' = 2^floor(lg n)
 ///   by the extra-rank method. Chunks: N' blocks of ceil(count/N') elements.
 /// Two orders: the far peer first (the largest blocks travel furthest, as published), or the near
-/// peer first (the largest blocks go to the neighbour: far less load on a ring or a tapered tree).
+/// peer first (the largest blocks go to the neighbor: far less load on a ring or a tapered tree).
 namespace lockstep {
 namespace {
 

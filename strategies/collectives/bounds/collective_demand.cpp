@@ -20,7 +20,7 @@ CollectiveDemand::CollectiveDemand(Collective collective, std::int64_t members, 
   if (distance_ < 0) distance_ += members;
 }
 
-/// Of `count` neighbours, those that the shift takes elsewhere.
+/// Of `count` neighbors, those that the shift takes elsewhere.
 std::int64_t CollectiveDemand::shifted_out(std::int64_t count) const {
   const std::int64_t stay = std::max<std::int64_t>(0, count - distance_) +
                             std::max<std::int64_t>(0, count - (members_ - distance_));

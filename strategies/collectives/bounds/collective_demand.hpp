@@ -27,7 +27,7 @@
 ///    where sums are needed outside, so has at least one sum with the group's contributions.
 ///    Likewise what somebody inside needs and only others hold, or contribute to, has to enter. For
 ///    all_reduce both are the whole message, for reduce_scatter the parts summed up outside and
-///    inside. The shift by d of a run of m neighbours round the cycle of N keeps max(0, m-d) +
+///    inside. The shift by d of a run of m neighbors round the cycle of N keeps max(0, m-d) +
 ///    max(0, m-(N-d)) of them inside. This holds too where switches reduce or multicast.
 /// 2. P disjoint groups of members together, next to groups of auxiliary ranks: crossings between
 /// groups,

@@ -4,7 +4,7 @@
 #include "strategies/collectives/schedules/parallel_trees.hpp"
 
 /// PAT (parallel aggregated trees) reduce-scatter: its all-gather backwards. Every block is summed
-/// up a binomial tree of its own, all trees in step; neighbours come first with half of everything,
+/// up a binomial tree of its own, all trees in step; neighbors come first with half of everything,
 /// the furthest ranks last with one block.
 /// In: n >= 1 ranks, S bytes on each. Chunks: n blocks of ceil(count/n) elements; a message to the
 ///   rank 2^k behind has ceil((n - 2^k) / 2^(k+1)) of them, one piece each.

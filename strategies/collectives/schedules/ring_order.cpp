@@ -60,7 +60,7 @@ class NodeOrder {
   int channel_;
 };
 
-/// A dimension of a torus: how far apart in rank its neighbours are.
+/// A dimension of a torus: how far apart in rank its neighbors are.
 struct Dimension {
   int size = 1;
   int stride = 1;
@@ -121,7 +121,7 @@ class GrayOrder {
   Kind kind_;
 };
 
-/// A cycle of neighbours: modular where all dimensions are equal, `turn` of which come last;
+/// A cycle of neighbors: modular where all dimensions are equal, `turn` of which come last;
 /// reflected where one that is even can be the slowest.
 std::optional<GrayOrder> gray_order(const std::vector<int>& sizes, int turn) {
   std::vector<Dimension> dimensions;

@@ -44,7 +44,7 @@ class Planner {
     return order;
   }
 
-  /// Calls visit(run) for every longest run of neighbours that are the same.
+  /// Calls visit(run) for every longest run of neighbors that are the same.
   template <class Same, class Visit>
   static void each_run(Indices all, Same same, Visit visit) {
     for (std::size_t first = 0; first < all.size();) {

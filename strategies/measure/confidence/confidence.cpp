@@ -108,7 +108,7 @@ class Outside {
   Outside(const RunKind& kind, const std::vector<ValidatedRun>& checked)
       : kind_{kind}, checked_{checked} {}
 
-  std::vector<Unchecked> find() {
+  std::vector<ExtrapolatedProperty> find() {
     word("GPU", &RunKind::gpu);
     word("software stack", &RunKind::stack);
     word("model", &RunKind::model);
@@ -142,7 +142,7 @@ class Outside {
 
   const RunKind& kind_;
   const std::vector<ValidatedRun>& checked_;
-  std::vector<Unchecked> out_{};
+  std::vector<ExtrapolatedProperty> out_{};
 };
 
 }  // namespace

@@ -18,7 +18,7 @@ struct ValidatedRun {
 };
 
 /// A property of a run that no validated run has.
-struct Unchecked {
+struct ExtrapolatedProperty {
   std::string property{};  // "GPU"
   std::string value{};     // "b200-sxm-180gb"
   std::string checked{};   // what validated runs have: "a100-sxm4-80gb, h100-sxm5-80gb"
@@ -31,9 +31,9 @@ struct Confidence {
   Duration low{};
   Duration high{};
   double share = 0;
-  std::size_t runs = 0;               // number of validated runs used
-  std::vector<std::string> groups{};  // of these runs, most frequent first
-  std::vector<Unchecked> outside{};   // empty: inside the validated domain
+  std::size_t runs = 0;                         // number of validated runs used
+  std::vector<std::string> groups{};            // of these runs, most frequent first
+  std::vector<ExtrapolatedProperty> outside{};  // empty: inside the validated domain
 
   /// Outside the validated domain: no interval is known.
   [[nodiscard]] bool extrapolated() const { return !outside.empty(); }

@@ -79,12 +79,12 @@ Residuals read_residuals(const JsonDocument& document) {
 
 }  // namespace
 
-std::vector<ValidatedRun> read_checked_runs(const JsonDocument& document) {
+std::vector<ValidatedRun> read_validated_runs(const JsonDocument& document) {
   return read_residuals(document).runs;
 }
 
 std::vector<ValidatedRun> load_validated_runs(const std::filesystem::path& path) {
-  return read_checked_runs(read_json(path));
+  return read_validated_runs(read_json(path));
 }
 
 std::vector<double> load_memory_errors(const std::filesystem::path& path) {

@@ -22,6 +22,6 @@ namespace lockstep {
 [[nodiscard]] double memory_margin(const std::vector<double>& errors);
 
 /// The same from a document in memory.
-[[nodiscard]] std::vector<ValidatedRun> read_checked_runs(const JsonDocument& document);
+[[nodiscard]] std::vector<ValidatedRun> read_validated_runs(const JsonDocument& document);
 
 }  // namespace lockstep

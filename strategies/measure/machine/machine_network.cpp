@@ -104,7 +104,7 @@ class Building {
 
 }  // namespace
 
-Network box_network(const MachineFit& fit, int devices) {
+Network machine_network(const MachineFit& fit, int devices) {
   return Building{fit, devices}.take();
 }
 

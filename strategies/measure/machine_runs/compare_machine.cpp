@@ -100,7 +100,7 @@ class Comparing {
     const auto loaded = backend_.load(graph);
     for (BufferId i = 0; i < graph.buffers.size(); ++i) loaded->scatter_numbers(i, {}, i + 1);
     add("collective", what, median(loaded->seconds(2, options_.repeats)),
-        simulate_layout(graph, machine_.fit));
+        simulate_command_graph(graph, machine_.fit));
   }
 
   // Programs of one rank.

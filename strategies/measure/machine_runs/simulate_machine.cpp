@@ -110,8 +110,8 @@ class CommandGraphWorkload {
 
 }  // namespace
 
-Duration simulate_layout(const CommandGraph& graph, const MachineFit& fit) {
-  return end_of(box_network(fit, graph.devices), CommandGraphWorkload{graph, fit}.run());
+Duration simulate_command_graph(const CommandGraph& graph, const MachineFit& fit) {
+  return end_of(machine_network(fit, graph.devices), CommandGraphWorkload{graph, fit}.run());
 }
 
 Duration simulate_program(const Program& program, const MachineFit& fit) {
@@ -135,7 +135,7 @@ Duration simulate_program(const Program& program, const MachineFit& fit) {
         {stream, static_cast<std::uint32_t>(workload.streams[stream].operations.size())});
     workload.streams[stream].operations.push_back(std::move(activity));
   }
-  return end_of(box_network(fit, 1), workload);
+  return end_of(machine_network(fit, 1), workload);
 }
 
 }  // namespace lockstep

@@ -152,10 +152,10 @@ TimedOperation time_operation(Backend& backend, const Program& program, RoutineI
     adds.push_back(execution::Computations<float>::adds(operation, tensor));
   }
   const LoweredOperation lowered = lower_operation(call, adds);
-  for (const LoweredBeside& of : lowered.beside) {
+  for (const LoweredScratch& of : lowered.scratch) {
     const BufferId buffer =
         builder.add_buffer("beside", 0, at.type_of(of, builder.graph()), of.elements);
-    at.beside.push_back({buffer, 0, of.elements});
+    at.scratch.push_back({buffer, 0, of.elements});
   }
   const auto add_all = [&] {
     for (const LoweredKernel& each : lowered.kernels) {

@@ -41,7 +41,7 @@ struct Comparison {
   bool assumed = false;  // the row has fields that its source does not print
   bool core = false;
   std::string stack{};  // of training runs
-  double said_slow =
+  double reported_slowdown =
       0;  // slowdown of the machine reported in the row's notes; included in `simulated`
   /// Rows of one set are the same run under different parallel layouts; empty: none.
   std::string layout_set{};
@@ -54,7 +54,7 @@ struct Comparison {
 };
 
 /// A row that cannot be modeled, and why.
-struct LeftOut {
+struct NotModeled {
   std::string id;
   std::string group;
   std::string reason;

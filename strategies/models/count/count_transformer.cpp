@@ -28,7 +28,7 @@ std::int64_t mlp_of(const TransformerConfig& c, std::int64_t ffn) {
   return (c.gated ? 2 : 1) * matrix(c.hidden, ffn, bias) + matrix(ffn, c.hidden, bias);
 }
 
-/// Elements per normalised unit: gain, and bias of layer norm.
+/// Elements per normalized unit: gain, and bias of layer norm.
 std::int64_t norm_of(const TransformerConfig& c, std::int64_t width) {
   return c.norm == Normalisation::layer && c.norm_bias ? 2 * width : width;
 }

@@ -51,7 +51,7 @@ void read_deepseek_v2(Keys& keys, TransformerConfig& config) {
     keys.refuse("index_topk", "sparse attention by an indexer is not modeled");
   }
   read_later_experts(keys, config);
-  tell_of_prediction(keys, config, "num_nextn_predict_layers");
+  report_prediction_layers(keys, config, "num_nextn_predict_layers");
 }
 
 /// MiniCPM3's own class: latent attention with a plain MLP.
@@ -67,7 +67,7 @@ void read_glm4_moe(Keys& keys, TransformerConfig& config) {
   config.qkv_bias = keys.flag("attention_bias", false);
   if (keys.flag("use_qk_norm", false)) config.qk_norm = QueryKeyNorm::shared;
   read_later_experts(keys, config);
-  tell_of_prediction(keys, config, "num_nextn_predict_layers");
+  report_prediction_layers(keys, config, "num_nextn_predict_layers");
 }
 
 }  // namespace lockstep::hugging_face

@@ -83,7 +83,7 @@ void read_minimax_m2(Keys& keys, TransformerConfig& config) {
   read_experts(keys, config, {});
   const bool predicts = keys.flag("use_mtp", false);
   const std::int64_t layers = keys.size("mtp_transformer_layers", kMostLayers, 1);
-  if (predicts && layers == 1) tell_of_prediction(keys, config, "num_mtp_modules");
+  if (predicts && layers == 1) report_prediction_layers(keys, config, "num_mtp_modules");
   (void)keys.has("num_mtp_modules");
 }
 

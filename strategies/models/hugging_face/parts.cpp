@@ -131,7 +131,7 @@ void read_experts(Keys& keys, TransformerConfig& config, const ExpertKeys& names
   config.experts = experts;
 }
 
-void tell_of_prediction(Keys& keys, const TransformerConfig& config, std::string_view key) {
+void report_prediction_layers(Keys& keys, const TransformerConfig& config, std::string_view key) {
   constexpr std::int64_t kMostModules = 100;
   const std::int64_t modules = keys.count(key, kMostModules, 0);
   if (modules == 0 || is_too_large(config)) return;

@@ -73,6 +73,6 @@ struct ExpertKeys {
 void read_experts(Keys& keys, TransformerConfig& config, const ExpertKeys& names);
 
 /// Notes that the layers for multi-token prediction in the file are not built.
-void tell_of_prediction(Keys& keys, const TransformerConfig& config, std::string_view key);
+void report_prediction_layers(Keys& keys, const TransformerConfig& config, std::string_view key);
 
 }  // namespace lockstep::hugging_face

@@ -38,7 +38,7 @@ void read_qwen2_vl(Keys& keys, TransformerConfig& config) {
 void read_mimo(Keys& keys, TransformerConfig& config) {
   read_qwen2(keys, config);
   keys.only("attention_bias", true, "MiMo has biases of queries, keys and values");
-  tell_of_prediction(keys, config, "num_nextn_predict_layers");
+  report_prediction_layers(keys, config, "num_nextn_predict_layers");
 }
 
 /// Qwen3Config: norms of queries and keys; head_dim 128 by default.

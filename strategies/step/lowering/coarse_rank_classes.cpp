@@ -64,7 +64,7 @@ void CoarseRankClasses::begin() {
   std::map<std::pair<std::size_t, double>, std::uint32_t> known;
   for (std::size_t rank = 0; rank < role_.size(); ++rank) {
     const std::pair seen{role_[rank], speed(static_cast<int>(rank))};
-    kind_of_.push_back(known.try_emplace(seen, known.size()).first->second);
+    class_of_.push_back(known.try_emplace(seen, known.size()).first->second);
   }
   colours_ = known.size();
 }
@@ -72,24 +72,24 @@ void CoarseRankClasses::begin() {
 /// Parts those that are in touch with different kinds. False where there were none.
 bool CoarseRankClasses::refine() {
   std::vector<fold::KeyBuilder> keys(role_.size());
-  for (std::size_t rank = 0; rank < role_.size(); ++rank) keys[rank].add(kind_of_[rank]);
+  for (std::size_t rank = 0; rank < role_.size(); ++rank) keys[rank].add(class_of_[rank]);
   std::vector<fold::Key> sums;
   for (const Peering& touch : touches_) {
     const bool meets = touch.how->kind == Kind::collective;
     sums.assign(role_.size(), {});
     for (std::size_t rank = 0; meets && rank < role_.size(); ++rank)
       if (touch.with[rank] != kNobody)
-        sums[touch.with[rank]] += fold::KeyBuilder{}.add(kind_of_[rank]).key();
+        sums[touch.with[rank]] += fold::KeyBuilder{}.add(class_of_[rank]).key();
     for (std::size_t rank = 0; rank < role_.size(); ++rank) {
       const std::uint32_t with = touch.with[rank];
       if (with == kNobody) continue;
       if (meets) keys[rank].add(sums[with]);
-      if (!meets) keys[rank].add(kind_of_[with]);
+      if (!meets) keys[rank].add(class_of_[with]);
     }
   }
   std::map<fold::Key, std::uint32_t> known;
   for (std::size_t rank = 0; rank < role_.size(); ++rank)
-    kind_of_[rank] = known.try_emplace(keys[rank].key(), known.size()).first->second;
+    class_of_[rank] = known.try_emplace(keys[rank].key(), known.size()).first->second;
   return std::exchange(colours_, known.size()) < known.size();
 }
 
@@ -98,7 +98,8 @@ void CoarseRankClasses::number() {
   representatives_.assign(colours_, -1);
   members_.assign(colours_, 0);
   for (std::size_t rank = 0; rank < role_.size(); ++rank)
-    if (members_[kind_of_[rank]]++ == 0) representatives_[kind_of_[rank]] = static_cast<int>(rank);
+    if (members_[class_of_[rank]]++ == 0)
+      representatives_[class_of_[rank]] = static_cast<int>(rank);
 }
 
 /// The others that a rank is in touch with, in order.
@@ -122,10 +123,10 @@ std::string CoarseRankClasses::difference(std::uint32_t of, std::uint32_t usual)
   for (const Peering& touch : touches_) {
     std::set<std::uint32_t> known{of};
     for (const std::uint32_t rank : peers_of(touch, static_cast<std::uint32_t>(other)))
-      known.insert(kind_of_[rank]);
+      known.insert(class_of_[rank]);
     for (const std::uint32_t rank : peers_of(touch, static_cast<std::uint32_t>(own))) {
-      if (known.contains(kind_of_[rank])) continue;
-      if (by != nullptr && members_[kind_of_[rank]] >= members_[kind_of_[rarest]]) continue;
+      if (known.contains(class_of_[rank])) continue;
+      if (by != nullptr && members_[class_of_[rank]] >= members_[class_of_[rarest]]) continue;
       by = &touch;
       rarest = rank;
     }
@@ -148,7 +149,7 @@ std::vector<RankEquivalenceClass> CoarseRankClasses::describe() const {
     const auto largest = usual.try_emplace(out[kind].role, kind).first;
     if (out[kind].members > out[largest->second].members) largest->second = kind;
   }
-  const std::size_t described = std::min(out.size(), RankEquivalenceClass::kMostDescribed);
+  const std::size_t described = std::min(out.size(), RankEquivalenceClass::kMaxDescribed);
   for (std::uint32_t kind = 0; kind < described; ++kind)
     if (kind != usual.at(out[kind].role))
       out[kind].difference = difference(kind, usual.at(out[kind].role));

@@ -23,10 +23,10 @@ class CoarseRankClasses {
   /// First rank of each class; hosts last.
   [[nodiscard]] const std::vector<int>& representatives() const { return representatives_; }
   /// Class per rank, then per host.
-  [[nodiscard]] const std::vector<std::uint32_t>& kind_of() const { return kind_of_; }
+  [[nodiscard]] const std::vector<std::uint32_t>& class_of() const { return class_of_; }
   /// The representative of the class of a rank or host.
-  [[nodiscard]] int stand_in(int rank) const {
-    return representatives_[kind_of_[static_cast<std::size_t>(rank)]];
+  [[nodiscard]] int representative_of(int rank) const {
+    return representatives_[class_of_[static_cast<std::size_t>(rank)]];
   }
   [[nodiscard]] std::vector<RankEquivalenceClass> describe() const;
 
@@ -54,7 +54,7 @@ class CoarseRankClasses {
   std::vector<std::size_t> role_;  // per rank, then per host
   std::vector<Peering> touches_;
   std::size_t colours_ = 0;
-  std::vector<std::uint32_t> kind_of_;
+  std::vector<std::uint32_t> class_of_;
   std::vector<int> representatives_;
   std::vector<std::int64_t> members_;  // per class
 };

@@ -191,8 +191,8 @@ const ChosenCollective& CollectiveChoice::choose(Collective collective, const st
               .first->second;
 }
 
-std::vector<EndpointId> CollectiveChoice::players(const ChosenCollective& chosen,
-                                                  std::vector<EndpointId> members) const {
+std::vector<EndpointId> CollectiveChoice::participants(const ChosenCollective& chosen,
+                                                       std::vector<EndpointId> members) const {
   const auto more = static_cast<std::size_t>(chosen.schedule->ranks()) - members.size();
   if (more == 0) return members;
   const auto switches = switches_.above(AuxiliaryRanks::node_switches, members).switches;

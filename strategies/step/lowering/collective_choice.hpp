@@ -47,8 +47,8 @@ class CollectiveChoice {
                                                const std::vector<EndpointId>& members, int root,
                                                bool host, Bytes message);
   /// Endpoints that execute the chosen schedule: the members, then the switches that reduce.
-  [[nodiscard]] std::vector<EndpointId> players(const ChosenCollective& chosen,
-                                                std::vector<EndpointId> members) const;
+  [[nodiscard]] std::vector<EndpointId> participants(const ChosenCollective& chosen,
+                                                     std::vector<EndpointId> members) const;
   /// "tp: all_reduce of 64 MiB among 8 by ring:channels=8", one line each, in order of first use.
   [[nodiscard]] const std::vector<std::string>& report() const { return report_; }
 

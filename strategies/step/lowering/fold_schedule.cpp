@@ -63,7 +63,7 @@ void TrainingStepSchedule::add_switch_part(const GroupKey& key, const ChosenGrou
   parts.push_back(out);
 }
 
-int TrainingStepSchedule::players(const RankPart& part) const {
+int TrainingStepSchedule::participants(const RankPart& part) const {
   return part.chosen->schedule->ranks();
 }
 
@@ -92,7 +92,7 @@ void TrainingStepSchedule::add_rank(int rank, std::size_t role,
       part.steps = static_cast<std::uint32_t>(part.own->steps.size());
       kind.push_back(reinterpret_cast<std::uintptr_t>(part.chosen));
       kind.push_back(part.steps);
-      const auto [nothing, is_new] = nothing_new_.try_emplace({role, id, part.chosen}, false);
+      const auto [nothing, is_new] = redundant_.try_emplace({role, id, part.chosen}, false);
       if (is_new) nothing->second = is_redundant(parts, part);
       if (nothing->second) part.steps = 0;
     }
@@ -186,8 +186,10 @@ const ChosenCollective* TrainingStepSchedule::choose(std::uint32_t id, int rank,
   group.chosen = &choice.choose(how.collective, how.group, members, root, how.host.has_value(),
                                 communications_[id].message);
   const std::size_t count = members.size();
-  const std::vector<EndpointId> players = choice.players(*group.chosen, std::move(members));
-  group.switches.assign(players.begin() + static_cast<std::ptrdiff_t>(count), players.end());
+  const std::vector<EndpointId> participants =
+      choice.participants(*group.chosen, std::move(members));
+  group.switches.assign(participants.begin() + static_cast<std::ptrdiff_t>(count),
+                        participants.end());
   return group.chosen;
 }
 

@@ -56,7 +56,7 @@ class TrainingStepSchedule final : public Schedule {
     return switches_[static_cast<std::size_t>(rank - performers_)];
   }
   /// Number of ranks in the schedule of a part's group, and the schedule rank of one of them.
-  [[nodiscard]] int players(const RankPart& part) const;
+  [[nodiscard]] int participants(const RankPart& part) const;
   [[nodiscard]] int player(const RankPart& part, int position) const;
   /// Maximum number of channels of any collective.
   [[nodiscard]] int channels() const { return channels_; }
@@ -91,7 +91,7 @@ class TrainingStepSchedule final : public Schedule {
   std::map<EndpointId, int> switch_rank_;  // their ranks in this schedule
   std::map<std::pair<const ChosenCollective*, const ChosenCollective*>, bool> alike_;
   /// Whether a role's communication with a chosen algorithm is redundant.
-  std::map<std::tuple<std::size_t, std::uint32_t, const ChosenCollective*>, bool> nothing_new_;
+  std::map<std::tuple<std::size_t, std::uint32_t, const ChosenCollective*>, bool> redundant_;
   std::map<std::vector<std::uint64_t>, std::int64_t> kinds_;
   int channels_ = 1;
 };

@@ -140,7 +140,7 @@ const CollectiveCall* FoldedTrainingStep::call_of(const ChosenCollective& chosen
 fold::FoldedRank FoldedTrainingStep::folded_rank(const RankPart& part, int rank,
                                                  const std::vector<EndpointId>& classes) {
   std::map<std::uint32_t, int> position;  // of the group's members
-  for (int i = 0; i < schedule_.players(part); ++i)
+  for (int i = 0; i < schedule_.participants(part); ++i)
     position[static_cast<std::uint32_t>(schedule_.player(part, i))] = i;
   const auto add = [&](std::uint32_t p, std::uint32_t other, std::vector<fold::FoldedPeer>& out,
                        std::map<std::uint32_t, std::size_t>& known) {
@@ -261,7 +261,7 @@ std::optional<FoldedTrainingStep::MemberSlot> FoldedTrainingStep::collective(
                                           classes.begin());
   out.transfers = static_cast<std::uint64_t>(part.own->messages) * partition_.members_in[own];
   if (out.member == 0) out.transfers += out.group->switch_transfers;
-  again(out);
+  count_repeat(out);
   out.launch = part.chosen->launch;
   out.collective_instance = (std::uint64_t{communicator} << 32U) | component;
   return out;
@@ -344,7 +344,7 @@ std::vector<RankEquivalenceClass> FoldedTrainingStep::describe(bool differences)
     if (out[c].members > out[largest->second].members) largest->second = c;
   }
   if (!differences) return out;
-  for (std::size_t c = 0; c < std::min(classes(), RankEquivalenceClass::kMostDescribed); ++c)
+  for (std::size_t c = 0; c < std::min(classes(), RankEquivalenceClass::kMaxDescribed); ++c)
     out[c].difference = difference(c, usual.at(out[c].role));
   return out;
 }

@@ -21,7 +21,7 @@ namespace lockstep {
 
 /// Ranks with identical behavior throughout a step.
 struct RankEquivalenceClass {
-  static constexpr std::size_t kMostDescribed = 1024;  // larger classes list only their ranks
+  static constexpr std::size_t kMaxDescribed = 1024;  // larger classes list only their ranks
 
   int representative = 0;  // a rank; for a host, ranks + host number
   std::size_t role = 0;
@@ -92,7 +92,7 @@ class FoldedTrainingStep {
   /// None for groups of one and empty messages.
   [[nodiscard]] std::optional<MemberSlot> collective(int rank, const Operation& operation);
   /// Adds the transfers of one repetition of a collective.
-  void again(const MemberSlot& member_slot) { transfers_ += member_slot.transfers; }
+  void count_repeat(const MemberSlot& member_slot) { transfers_ += member_slot.transfers; }
   struct Message {
     EndpointId peer = 0;
     std::uint32_t tag = 0;

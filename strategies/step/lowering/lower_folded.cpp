@@ -210,7 +210,7 @@ class FoldedLowerer {
                 std::vector<CallMemberSlot>& member_slots) {
     const Operation& operation = *role.operations[index].operation;
     if (const auto known = alone_.find(&operation); known != alone_.end()) {
-      in_.fold->again(known->second.member_slot);
+      in_.fold->count_repeat(known->second.member_slot);
       talk.launches.push_back(known->second.member_slot.launch);
       member_slots.push_back({known->second.call, 0});
       return;

@@ -164,7 +164,7 @@ class Lowerer {
   [[nodiscard]] std::vector<int> simulated(const std::vector<int>& members) const {
     std::vector<int> out;
     for (const int member : members) {
-      const int rank = stand_in(member);
+      const int rank = representative_of(member);
       if (index_.contains(rank) && std::find(out.begin(), out.end(), rank) == out.end())
         out.push_back(rank);
     }
@@ -172,8 +172,8 @@ class Lowerer {
     return out;
   }
 
-  [[nodiscard]] int stand_in(int rank) const {
-    return in_.kinds == nullptr ? rank : in_.kinds->stand_in(rank);
+  [[nodiscard]] int representative_of(int rank) const {
+    return in_.kinds == nullptr ? rank : in_.kinds->representative_of(rank);
   }
 
   /// What groups of the same kinds have in common, and those of other communicators have not.
@@ -212,7 +212,7 @@ class Lowerer {
     if (!is_new) return id;
     CollectiveCall call;
     call.name = operation.operation->name;
-    call.members = in_.choice.players(chosen, std::move(members));
+    call.members = in_.choice.participants(chosen, std::move(members));
     call.schedule = chosen.schedule;
     call.block = chosen.block;
     out_.workload.calls.push_back(std::move(call));
@@ -233,7 +233,8 @@ class Lowerer {
         mesh.moved(rank, how.over, (mesh.coordinate(rank, how.over) + how.offset + size) % size);
     const bool sends = operation.operation->kind == Kind::send;
     const std::uint32_t tensor = sends ? operation.reads[0] : operation.writes[0];
-    return {sends ? rank : stand_in(peer), sends ? stand_in(peer) : rank, role.instances[tensor]};
+    return {sends ? rank : representative_of(peer), sends ? representative_of(peer) : rank,
+            role.instances[tensor]};
   }
 
   void add_transfer(int rank, const RoleProgram& role, const RoleOperation& operation,

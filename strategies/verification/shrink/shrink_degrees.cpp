@@ -128,7 +128,7 @@ class Degrees {
   std::vector<SizedLayout> out_{};
 };
 
-/// Groups of an axis, innermost first, cp in its two levels: neighbours in a group are `stride`
+/// Groups of an axis, innermost first, cp in its two levels: neighbors in a group are `stride`
 /// ranks apart, and the group covers `span`.
 struct Reach {
   int stride = 1;

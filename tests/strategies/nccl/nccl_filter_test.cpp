@@ -10,11 +10,11 @@ namespace {
 std::string left(const NcclFilters& filters, Collective collective) {
   std::string text;
   for (const NcclAlgorithm algorithm : nccl_values<NcclAlgorithm>()) {
-    const NcclWish wish = filters[collective].algorithms[algorithm];
-    if (wish == NcclWish::refused) continue;
+    const NcclRestriction wish = filters[collective].algorithms[algorithm];
+    if (wish == NcclRestriction::refused) continue;
     if (!text.empty()) text += ' ';
     const std::string name{nccl_name(algorithm)};
-    text += wish == NcclWish::wanted ? name : "(" + name + ")";
+    text += wish == NcclRestriction::wanted ? name : "(" + name + ")";
   }
   return text;
 }
@@ -66,9 +66,9 @@ TEST_CASE("entries of one collective replace those of all") {
 TEST_CASE("protocols are read alike") {
   const NcclFilters filters = parse_nccl_filters("", "LL128,Simple;broadcast:ll").filters;
   const auto& all = filters[Collective::all_reduce].protocols;
-  CHECK(all[NcclProtocol::ll] == NcclWish::refused);
-  CHECK(all[NcclProtocol::ll128] == NcclWish::wanted);
-  CHECK(filters[Collective::broadcast].protocols[NcclProtocol::simple] == NcclWish::refused);
+  CHECK(all[NcclProtocol::ll] == NcclRestriction::refused);
+  CHECK(all[NcclProtocol::ll128] == NcclRestriction::wanted);
+  CHECK(filters[Collective::broadcast].protocols[NcclProtocol::simple] == NcclRestriction::refused);
 }
 
 TEST_CASE("mistakes are told all at once, each with its place") {

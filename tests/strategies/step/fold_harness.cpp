@@ -97,12 +97,12 @@ std::string first_difference(const SimulatedTrainingStep& folded,
                              const SimulatedTrainingStep& unfolded) {
   const TrainingStepTimeline& a = folded.timeline;
   const TrainingStepTimeline& b = unfolded.timeline;
-  const bool folds = !a.stands_in.empty();
-  if ((folds ? a.stands_in.size() : a.ranks.size()) != b.ranks.size())
+  const bool folds = !a.representative_of.empty();
+  if ((folds ? a.representative_of.size() : a.ranks.size()) != b.ranks.size())
     return "not all ranks are there";
   for (std::size_t i = 0; i < b.ranks.size(); ++i) {
     const RankTimeline& own = b.ranks[i];
-    std::string text = compare(a.ranks[folds ? a.stands_in[i] : i], own, b.roles[own.role]);
+    std::string text = compare(a.ranks[folds ? a.representative_of[i] : i], own, b.roles[own.role]);
     if (!text.empty()) return text;
   }
   if (a.end != b.end) return "the step ends at another time";
@@ -131,7 +131,7 @@ FoldOutcome hold_against_unfolded(const FoldCase& of) {
   std::string difference = first_difference(folded, unfolded);
   if (difference.empty())
     difference = first_difference(simulated_step(of, Folding::automatic), unfolded);
-  return {difference, folded.classes.size(), folded.timeline.stands_in.size()};
+  return {difference, folded.classes.size(), folded.timeline.representative_of.size()};
 }
 
 }  // namespace lockstep::test

@@ -35,7 +35,7 @@ TEST_CASE("every dependency of every schedule has its event, on one device and o
     for (const int devices : {1, 2, schedule->ranks()}) {
       CAPTURE(row.name());
       CAPTURE(devices);
-      const auto problems = check_layout(plan_of(*schedule, devices).graph);
+      const auto problems = check_command_graph(plan_of(*schedule, devices).graph);
       CHECK_MESSAGE(problems.empty(), text_of(problems));
     }
   }
@@ -49,12 +49,12 @@ TEST_CASE("a wait that is dropped is missed, and so is an event that is not reco
       for (std::size_t i = 0; i < command.waits.size(); ++i) {
         const auto waits = command.waits;
         command.waits.erase(command.waits.begin() + static_cast<std::ptrdiff_t>(i));
-        CHECK_FALSE(check_layout(graph).empty());
+        CHECK_FALSE(check_command_graph(graph).empty());
         command.waits = waits;
       }
       if (!command.signals) continue;
       command.signals = false;
-      CHECK_FALSE(check_layout(graph).empty());
+      CHECK_FALSE(check_command_graph(graph).empty());
       command.signals = true;
     }
   }

@@ -31,10 +31,10 @@ MeasuredSplit rows_of(const CalibrateRequest& request) {
 }  // namespace
 
 std::vector<CalibrateResidual> residuals_of(const std::vector<Measured>& rows,
-                                            const CalibrateResult& answer,
+                                            const CalibrateResult& result,
                                             const std::string& part) {
   ValidateRequest request;
-  request.figures = &answer.calibration;
+  request.figures = &result.calibration;
   const ValidateResult compared = validate(request, rows);
   const ValidationSummary summary = summarise_comparisons(compared.rows);
   std::vector<CalibrateResidual> out;

@@ -40,7 +40,7 @@ struct CalibrateResult {
   Calibration calibration{};
   std::vector<FittedFigures> fitted{};
   std::vector<CalibrateResidual> residuals{};
-  std::vector<LeftOut> left_out{};
+  std::vector<NotModeled> left_out{};
 };
 
 /// Throws ConfigError for invalid files, RequestError if they contain nothing to fit.

@@ -17,7 +17,7 @@ namespace {
 
 struct Points {
   std::vector<CostPoint> points{};
-  std::vector<LeftOut> left_out{};
+  std::vector<NotModeled> left_out{};
 };
 
 /// What a table's points take on the links alone.
@@ -72,7 +72,7 @@ std::string figures_of(const NcclCost& cost) {
 
 }  // namespace
 
-void fit_collectives(const std::vector<Measured>& rows, CalibrateResult& answer) {
+void fit_collectives(const std::vector<Measured>& rows, CalibrateResult& result) {
   std::vector<const CollectiveTable*> tables;
   for (const Measured& row : rows)
     if (const auto* table = std::get_if<CollectiveTable>(&row)) tables.push_back(table);
@@ -81,14 +81,14 @@ void fit_collectives(const std::vector<Measured>& rows, CalibrateResult& answer)
   std::vector<CostPoint> points;
   for (Points& each : found) {
     std::move(each.points.begin(), each.points.end(), std::back_inserter(points));
-    std::move(each.left_out.begin(), each.left_out.end(), std::back_inserter(answer.left_out));
+    std::move(each.left_out.begin(), each.left_out.end(), std::back_inserter(result.left_out));
   }
   for (const FittedCost& fitted : fit_costs(points, priors())) {
     NcclCost cost = fitted.cost;
     cost.source = fmt::format("lockstep calibrate over {} points: mean error {:.1f} %",
                               fitted.errors.count, 100 * fitted.errors.mean);
-    answer.fitted.push_back({"collective", name_of(cost.key), figures_of(cost), {}, fitted.errors});
-    answer.calibration.collectives.push_back(std::move(cost));
+    result.fitted.push_back({"collective", name_of(cost.key), figures_of(cost), {}, fitted.errors});
+    result.calibration.collectives.push_back(std::move(cost));
   }
 }
 

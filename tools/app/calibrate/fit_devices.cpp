@@ -67,12 +67,12 @@ std::vector<double> errors_of(const Tables& tables, const Device& device,
 
 class DeviceFit {
  public:
-  DeviceFit(const Subject& subject, const Tables& tables, CalibrateResult& answer)
+  DeviceFit(const Subject& subject, const Tables& tables, CalibrateResult& result)
       : subject_{subject},
         tables_{tables},
-        result_{answer},
+        result_{result},
         device_{find_device(tables.front()->origin.id, subject.gpu)} {
-    auto& kernels = answer.calibration.kernels;
+    auto& kernels = result.calibration.kernels;
     if (!kernels.contains(device_.id))
       kernels[device_.id] =
           load_kernel_figures(config_folder() + "/kernels/" + device_.kernels + ".json");
@@ -153,7 +153,7 @@ class DeviceFit {
 
 }  // namespace
 
-void fit_devices(const std::vector<Measured>& rows, CalibrateResult& answer) {
+void fit_devices(const std::vector<Measured>& rows, CalibrateResult& result) {
   std::map<Subject, Tables> subjects;
   for (const Measured& row : rows) {
     const auto* table = std::get_if<DeviceTable>(&row);
@@ -161,18 +161,18 @@ void fit_devices(const std::vector<Measured>& rows, CalibrateResult& answer) {
     if (const auto subject = subject_of(*table)) {
       subjects[*subject].push_back(table);
     } else {
-      answer.left_out.push_back({table->origin.id, table->origin.id,
+      result.left_out.push_back({table->origin.id, table->origin.id,
                                  "only products and fused attention have figures to fit"});
     }
   }
   for (const auto& [subject, tables] : subjects) {
     const std::string& id = tables.front()->origin.id;
     try {
-      DeviceFit{subject, tables, answer}.run();
+      DeviceFit{subject, tables, result}.run();
     } catch (const ConfigError& error) {
-      answer.left_out.push_back({id, id, reason_of(error)});
+      result.left_out.push_back({id, id, reason_of(error)});
     } catch (const RequestError& error) {
-      answer.left_out.push_back({id, id, reason_of(error)});
+      result.left_out.push_back({id, id, reason_of(error)});
     }
   }
 }

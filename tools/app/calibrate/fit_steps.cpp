@@ -36,10 +36,10 @@ std::vector<Measured> thinned(const std::vector<const MeasuredRun*>& runs, std::
 /// other held: both lengthen steps, but in different rows.
 class StackFitting {
  public:
-  StackFitting(const std::string& stack, std::vector<Measured> rows, CalibrateResult& answer)
-      : stack_{stack}, rows_{std::move(rows)}, result_{answer} {
+  StackFitting(const std::string& stack, std::vector<Measured> rows, CalibrateResult& result)
+      : stack_{stack}, rows_{std::move(rows)}, result_{result} {
     request_.quantity = ComparedQuantity::step_time;
-    request_.figures = &answer.calibration;
+    request_.figures = &result.calibration;
   }
 
   /// Why there is no fit; empty if there is one.
@@ -98,7 +98,7 @@ class StackFitting {
 
 }  // namespace
 
-void fit_steps(const std::vector<Measured>& rows, std::size_t runs, CalibrateResult& answer) {
+void fit_steps(const std::vector<Measured>& rows, std::size_t runs, CalibrateResult& result) {
   std::map<std::string, std::vector<const MeasuredRun*>> by_stack;
   for (const Measured& row : rows) {
     const auto* run = std::get_if<MeasuredRun>(&row);
@@ -106,7 +106,7 @@ void fit_steps(const std::vector<Measured>& rows, std::size_t runs, CalibrateRes
     if (run->origin.assumed.empty()) {
       by_stack[stack_of(*run, config_folder())].push_back(run);
     } else {
-      answer.left_out.push_back(
+      result.left_out.push_back(
           {run->origin.id, run->group, "its source does not print all of it: nothing is fitted"});
     }
   }
@@ -114,8 +114,8 @@ void fit_steps(const std::vector<Measured>& rows, std::size_t runs, CalibrateRes
     std::stable_sort(of.begin(), of.end(), [](const MeasuredRun* a, const MeasuredRun* b) {
       return *a->step_time < *b->step_time;
     });
-    std::string reason = StackFitting{stack, thinned(of, runs), answer}.run();
-    if (!reason.empty()) answer.left_out.push_back({stack, stack, std::move(reason)});
+    std::string reason = StackFitting{stack, thinned(of, runs), result}.run();
+    if (!reason.empty()) result.left_out.push_back({stack, stack, std::move(reason)});
   }
 }
 

@@ -9,14 +9,14 @@
 /// that cannot be modeled to `left_out`.
 namespace lockstep::app {
 
-void fit_collectives(const std::vector<Measured>& rows, CalibrateResult& answer);
-void fit_devices(const std::vector<Measured>& rows, CalibrateResult& answer);
+void fit_collectives(const std::vector<Measured>& rows, CalibrateResult& result);
+void fit_devices(const std::vector<Measured>& rows, CalibrateResult& result);
 /// Uses at most `runs` runs per stack, spread evenly over sizes.
-void fit_steps(const std::vector<Measured>& rows, std::size_t runs, CalibrateResult& answer);
+void fit_steps(const std::vector<Measured>& rows, std::size_t runs, CalibrateResult& result);
 
 /// Rows with the fitted parameters.
 [[nodiscard]] std::vector<CalibrateResidual> residuals_of(const std::vector<Measured>& rows,
-                                                          const CalibrateResult& answer,
+                                                          const CalibrateResult& result,
                                                           const std::string& part);
 
 }  // namespace lockstep::app

@@ -115,16 +115,16 @@ class Against {
     AgainstReport out;
     out.setup = setup_for(request_);
     check_ranks(*out.setup);
-    const CollectiveRunner runner(*out.setup, request_.play());
+    const CollectiveRunner runner(*out.setup, request_.runner_options());
     out.candidates = allowed(request_, runner, out.left_out);
     out.simulated.resize(out.candidates.size() * rows_.size());
     ProgressCounter progress(request_.on_progress, out.simulated.size());
     in_parallel(out.simulated.size(), [&](std::size_t i) {
       const Candidate& one = out.candidates[i / rows_.size()];
-      const CollectiveResult played =
-          runner.play(one, runner.prepare(one, rows_[i % rows_.size()].size));
-      if (!played.unfinished.empty()) throw Refusal(played.unfinished);
-      out.simulated[i] = played.time;
+      const CollectiveResult replayed =
+          runner.replay(one, runner.prepare(one, rows_[i % rows_.size()].size));
+      if (!replayed.unfinished.empty()) throw Refusal(replayed.unfinished);
+      out.simulated[i] = replayed.time;
       progress.step();
     });
     Fingerprint fingerprint;

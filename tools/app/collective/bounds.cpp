@@ -5,19 +5,19 @@
 namespace lockstep::app {
 
 CollectiveBound bound_on(const CollectiveSetup& setup, const Network& network,
-                         const BoundCase& played) {
+                         const BoundCase& of) {
   const auto ranks = static_cast<std::size_t>(setup.ranks());
-  const bool switches = played.auxiliary_ranks == AuxiliaryRanks::node_switches ||
-                        played.auxiliary_ranks == AuxiliaryRanks::fabric_switches;
-  const std::size_t hosts = switches ? 0 : played.members.size() - ranks;
-  return CollectiveBound({.collective = played.collective,
+  const bool switches = of.auxiliary_ranks == AuxiliaryRanks::node_switches ||
+                        of.auxiliary_ranks == AuxiliaryRanks::fabric_switches;
+  const std::size_t hosts = switches ? 0 : of.members.size() - ranks;
+  return CollectiveBound({.collective = of.collective,
                           .network = network,
-                          .members = played.members.first(ranks),
-                          .auxiliary_ranks = played.members.subspan(ranks),
+                          .members = of.members.first(ranks),
+                          .auxiliary_ranks = of.members.subspan(ranks),
                           .partitions = partitions_of(setup.cluster(), network, setup.model(),
                                                       static_cast<int>(hosts)),
-                          .root = played.root,
-                          .distance = played.distance,
+                          .root = of.root,
+                          .distance = of.distance,
                           .model = setup.model(),
                           .switches_reduce = switches});
 }

@@ -19,7 +19,7 @@ struct BoundCase {
 /// The lower bound of a collective on the setup's cluster, used by all commands. `network`: the
 /// setup's, or a variant with other link parameters.
 [[nodiscard]] CollectiveBound bound_on(const CollectiveSetup& setup, const Network& network,
-                                       const BoundCase& played);
+                                       const BoundCase& of);
 
 /// The source of a bound's largest term, e.g. "bisection".
 [[nodiscard]] std::string source_of(const LowerBound& bound);

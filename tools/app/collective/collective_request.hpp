@@ -25,7 +25,7 @@ struct CollectiveRequest {
   int root = 0;
 
   /// Options of the replay.
-  [[nodiscard]] CollectiveRunner::Options play() const {
+  [[nodiscard]] CollectiveRunner::Options runner_options() const {
     CollectiveRunner::Options out{type,    root, skew,  cluster.seed,
                                   nullptr, fold, ranks, most_memory};
     for (const Candidate& each : candidates)

@@ -190,11 +190,11 @@ CollectiveRun CollectiveRunner::prepare_fastest(const Candidate& candidate, Byte
   for (const AlgorithmSpec& spec :
        available_algorithms(setup_, candidate.collective, options_.root, kMostMessages)) {
     CollectiveRun one = prepare_algorithm(spec, size);
-    const CollectiveResult played = play(candidate, one);
-    if (!played.unfinished.empty() || (best && least <= played.time)) continue;
+    const CollectiveResult replayed = replay(candidate, one);
+    if (!replayed.unfinished.empty() || (best && least <= replayed.time)) continue;
     one.chosen = spec.text();
     best = std::move(one);
-    least = played.time;
+    least = replayed.time;
   }
   LOCKSTEP_CHECK(best.has_value());
   return *std::move(best);
@@ -258,11 +258,11 @@ std::vector<LoggedTransfer> CollectiveRunner::transfers(const Candidate& candida
   options.fold = false;
   refuse_large_replay(network, workload, setup_.model(), options, options_.most_memory);
   if (!options_.ranks.empty()) apply(options_.ranks, network);
-  return replay(network, workload, setup_.model()).log;
+  return lockstep::replay(network, workload, setup_.model()).log;
 }
 
-CollectiveResult CollectiveRunner::play(const Candidate& candidate,
-                                        const CollectiveRun& prepared) const {
+CollectiveResult CollectiveRunner::replay(const Candidate& candidate,
+                                          const CollectiveRun& prepared) const {
   const Workload workload = workload_of(candidate, prepared);
   const Network& network = prepared.network ? *prepared.network : setup_.network();
   FoldedReplay replayed = replay_on(network, workload);
@@ -330,13 +330,13 @@ std::optional<std::int64_t> depth_of(const SchedulePtr& schedule, const FoldRepo
 }  // namespace
 
 ScheduleCounts CollectiveRunner::count(const Candidate& candidate, const CollectiveRun& prepared,
-                                       const CollectiveResult& played) const {
+                                       const CollectiveResult& replayed) const {
   const SchedulePtr& schedule = prepared.schedule;
   const bool switches = prepared.auxiliary_ranks == AuxiliaryRanks::node_switches ||
                         prepared.auxiliary_ranks == AuxiliaryRanks::fabric_switches;
   const int senders = switches ? setup_.ranks() : schedule->ranks();
   ScheduleCounts out;
-  if (const auto walked = measured(*schedule, played.fold, senders)) {
+  if (const auto walked = measured(*schedule, replayed.fold, senders)) {
     out = {walked->rounds, walked->sent_blocks};
   } else if (candidate.kind == Candidate::Kind::algorithm) {
     const auto cost =
@@ -346,13 +346,13 @@ ScheduleCounts CollectiveRunner::count(const Candidate& candidate, const Collect
   }
   // With one lane a round is a step; several lanes, and schedules of others, share rounds out.
   if (candidate.kind == Candidate::Kind::imported || schedule->lanes() > 1)
-    out.rounds = depth_of(schedule, played.fold);
+    out.rounds = depth_of(schedule, replayed.fold);
   return out;
 }
 
 ScheduleCounts CollectiveRunner::counts_of(const Candidate& candidate,
                                            const CollectiveRun& prepared,
-                                           const CollectiveResult& played) const {
+                                           const CollectiveResult& replayed) const {
   const std::string key = fmt::format("{} {} {} {}", to_string(candidate.collective),
                                       prepared.chosen.empty() ? candidate.text() : prepared.chosen,
                                       prepared.schedule->blocks(), prepared.schedule->lanes());
@@ -360,7 +360,7 @@ ScheduleCounts CollectiveRunner::counts_of(const Candidate& candidate,
     const std::lock_guard lock(mutex_);
     if (const auto found = counted_.find(key); found != counted_.end()) return found->second;
   }
-  const ScheduleCounts counts = count(candidate, prepared, played);
+  const ScheduleCounts counts = count(candidate, prepared, replayed);
   const std::lock_guard lock(mutex_);
   return counted_.emplace(key, counts).first->second;
 }

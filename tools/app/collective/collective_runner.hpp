@@ -90,8 +90,8 @@ class CollectiveRunner {
   /// Why a candidate is impossible on this setup; empty if it is possible.
   [[nodiscard]] std::vector<std::string> problems(const Candidate& candidate) const;
   [[nodiscard]] CollectiveRun prepare(const Candidate& candidate, Bytes size) const;
-  [[nodiscard]] CollectiveResult play(const Candidate& candidate,
-                                      const CollectiveRun& prepared) const;
+  [[nodiscard]] CollectiveResult replay(const Candidate& candidate,
+                                        const CollectiveRun& prepared) const;
   /// Every transfer of a prepared candidate, in order of arrival, with all ranks simulated. Throws
   /// RequestError for a replay that needs too much memory.
   [[nodiscard]] std::vector<LoggedTransfer> transfers(const Candidate& candidate,
@@ -100,7 +100,7 @@ class CollectiveRunner {
   [[nodiscard]] Contract contract_of(const Candidate& candidate, const Schedule& schedule) const;
   /// Counted once per equal schedules, over the replay's equivalence classes.
   [[nodiscard]] ScheduleCounts counts_of(const Candidate& candidate, const CollectiveRun& prepared,
-                                         const CollectiveResult& played) const;
+                                         const CollectiveResult& replayed) const;
   /// The network of a prepared candidate, with individual rank parameters.
   [[nodiscard]] Network network_of(const CollectiveRun& prepared) const;
 
@@ -114,7 +114,7 @@ class CollectiveRunner {
   [[nodiscard]] CollectiveRun prepare_nccl(Collective collective, Bytes size) const;
   [[nodiscard]] CollectiveRun prepare_fastest(const Candidate& candidate, Bytes size) const;
   [[nodiscard]] ScheduleCounts count(const Candidate& candidate, const CollectiveRun& prepared,
-                                     const CollectiveResult& played) const;
+                                     const CollectiveResult& replayed) const;
   [[nodiscard]] FoldedReplay replay_on(const Network& network, const Workload& workload) const;
   [[nodiscard]] std::vector<TimePoint> starts(std::size_t members, Duration launch) const;
   void find_busiest(const ReplayResult& result, const Network& network,

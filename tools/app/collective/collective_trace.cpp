@@ -110,7 +110,7 @@ class TransferTrace {
 void write_collective_trace(const CollectiveRequest& request, const std::string& file,
                             const OnTraceSize& on_size) {
   const auto setup = setup_for(request);
-  const CollectiveRunner runner(*setup, request.play());
+  const CollectiveRunner runner(*setup, request.runner_options());
   std::vector<std::string> left_out;
   const std::vector<Candidate> candidates = allowed(request, runner, left_out);
   if (candidates.size() != 1 || request.sizes.size() != 1)

@@ -23,7 +23,7 @@ class CrossoverSearch {
   explicit CrossoverSearch(const CollectiveRequest& request)
       : request_{request},
         setup_{setup_for(request)},
-        runner_{*setup_, request.play()},
+        runner_{*setup_, request.runner_options()},
         candidates_{allowed(request, runner_, left_out_)} {}
 
   CrossoverReport run() {
@@ -100,9 +100,9 @@ class CrossoverSearch {
 
   [[nodiscard]] Duration time_of(std::size_t candidate, std::int64_t count) const {
     const Candidate& one = candidates_[candidate];
-    const CollectiveResult played = runner_.play(one, runner_.prepare(one, bytes(count)));
-    if (!played.unfinished.empty()) throw Refusal(played.unfinished);
-    return played.time;
+    const CollectiveResult replayed = runner_.replay(one, runner_.prepare(one, bytes(count)));
+    if (!replayed.unfinished.empty()) throw Refusal(replayed.unfinished);
+    return replayed.time;
   }
 
   [[nodiscard]] Bytes bytes(std::int64_t count) const { return count * request_.type->size; }

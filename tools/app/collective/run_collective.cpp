@@ -55,7 +55,7 @@ class Run {
   explicit Run(const CollectiveRequest& request)
       : request_{request},
         setup_{setup_for(request)},
-        runner_{*setup_, request.play()},
+        runner_{*setup_, request.runner_options()},
         bounds_{runner_} {
     out_.setup = setup_;
     out_.candidates = allowed(request, runner_, out_.left_out);
@@ -87,7 +87,7 @@ class Run {
   /// Why it cannot be so; empty if it can.
   [[nodiscard]] std::string play(const Candidate& candidate, Bytes size, CollectiveRow& out) {
     out.run = runner_.prepare(candidate, size);
-    out.result = runner_.play(candidate, out.run);
+    out.result = runner_.replay(candidate, out.run);
     out.counts = runner_.counts_of(candidate, out.run, out.result);
     out.bound = bound_on_run(bounds_.at(runner_.contract_of(candidate, *out.run.schedule), out.run),
                              out.result.time, out.result.messages);

@@ -71,7 +71,7 @@ class BarrierBoard final : public ExplainBoard {
 
  private:
   int ranks_;
-  HeardOf heard_;
+  BarrierReach heard_;
 };
 
 }  // namespace

@@ -8,9 +8,9 @@ namespace lockstep::app {
 
 LowerBound bound_of(const Stage& stage, const CollectiveAlgorithm& algorithm) {
   const auto distance = static_cast<int>(stage.input.number("distance").value_or(1));
-  const BoundCase played{algorithm.collective, stage.members, algorithm.auxiliary_ranks,
-                         stage.input.root, distance};
-  return bound_on(*stage.setup, stage.setup->network(), played).at(stage.layout.size);
+  const BoundCase bounded{algorithm.collective, stage.members, algorithm.auxiliary_ranks,
+                          stage.input.root, distance};
+  return bound_on(*stage.setup, stage.setup->network(), bounded).at(stage.layout.size);
 }
 
 std::vector<BoundTerm> terms_of(const LowerBound& bound, AuxiliaryRanks auxiliary_ranks) {

@@ -90,8 +90,8 @@ class Rows {
     row.assumed = !run_.origin.assumed.empty();
     row.core = run_.core;
     row.stack = scenario.stack;
-    if (quantity != ComparedQuantity::peak_memory) row.said_slow = reported_slowdown(run_);
-    row.simulated *= 1 + row.said_slow;
+    if (quantity != ComparedQuantity::peak_memory) row.reported_slowdown = reported_slowdown(run_);
+    row.simulated *= 1 + row.reported_slowdown;
     if (quantity == ComparedQuantity::step_time) {
       row.layout_set = layout_set_of(run_, scenario);
       row.at_peak = seconds_at_peak(scenario);

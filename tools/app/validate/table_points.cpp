@@ -78,9 +78,9 @@ std::vector<TablePoint> table_points(const CollectiveTable& table,
   for (const CollectivePoint& point : table.points) {
     const Bytes size = point.size.value_or(kLargeMessage);
     const CollectiveRun prepared = runner.prepare(asked.candidate, size);
-    const CollectiveResult played = runner.play(asked.candidate, prepared);
-    if (!played.unfinished.empty()) throw Refusal(played.unfinished);
-    out.push_back({point, size, played.time, prepared.launch, prepared.cost});
+    const CollectiveResult replayed = runner.replay(asked.candidate, prepared);
+    if (!replayed.unfinished.empty()) throw Refusal(replayed.unfinished);
+    out.push_back({point, size, replayed.time, prepared.launch, prepared.cost});
   }
   return out;
 }

@@ -30,8 +30,8 @@ struct ValidateRequest {
 
 /// Result of a validation.
 struct ValidateResult {
-  std::vector<Comparison> rows{};   // in file order
-  std::vector<LeftOut> left_out{};  // the same
+  std::vector<Comparison> rows{};      // in file order
+  std::vector<NotModeled> left_out{};  // the same
 };
 
 /// Simulates every run and every point of the tables, in parallel. Throws ConfigError for invalid

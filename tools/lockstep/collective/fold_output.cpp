@@ -1,10 +1,12 @@
 #include "tools/lockstep/collective/fold_output.hpp"
 
 #include <fmt/format.h>
-#include "tools/app/json.hpp"
 
 #include <algorithm>
 #include <numeric>
+
+#include "tools/app/json.hpp"
+#include "tools/lockstep/output/app.hpp"
 
 namespace lockstep::cli {
 
@@ -46,7 +48,7 @@ Json classes_json(const FoldReport& report) {
   Json out = Json::array();
   const auto ranges = report.ranges();
   for (const std::size_t c : by_size(report)) {
-    if (out.size() == FoldReport::kMostDescribed) break;
+    if (out.size() == FoldReport::kMaxDescribed) break;
     Json one = {{"ranks", report.classes[c].members},
                 {"representative", report.classes[c].representative},
                 {"difference", report.classes[c].difference}};

@@ -233,7 +233,7 @@ std::vector<HeadlineEntry> headline_of(const RunOptions& options,
 
 std::vector<std::string> extrapolation_lines(const Confidence& confidence) {
   std::vector<std::string> out;
-  for (const Unchecked& each : confidence.outside) {
+  for (const ExtrapolatedProperty& each : confidence.outside) {
     const bool number = each.checked.rfind("up to ", 0) == 0;
     out.push_back(number ? fmt::format("extrapolated: {} {} (validated {})", each.value,
                                        each.property, each.checked)

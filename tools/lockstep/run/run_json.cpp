@@ -68,11 +68,11 @@ std::string fingerprint_of(const TrainingStepResult& result) {
     fingerprint.add(rank);
     fingerprint.add(numbers[simulated]);
   };
-  if (timeline.stands_in.empty()) {
+  if (timeline.representative_of.empty()) {
     for (std::size_t i = 0; i < timeline.ranks.size(); ++i) add(timeline.ranks[i].rank, i);
   }
-  for (std::size_t i = 0; i < timeline.stands_in.size(); ++i)
-    add(static_cast<int>(i), timeline.stands_in[i]);
+  for (std::size_t i = 0; i < timeline.representative_of.size(); ++i)
+    add(static_cast<int>(i), timeline.representative_of[i]);
   for (const Bytes bytes : timeline.link_bytes) fingerprint.add(bytes.count());
   fingerprint.add(result.memory.needed().count());
   return fingerprint.text();
@@ -132,7 +132,7 @@ Json prediction_json(const TrainingStepResult& result) {
   if (!result.confidence) return nullptr;
   const Confidence& of = *result.confidence;
   Json outside = Json::array();
-  for (const Unchecked& each : of.outside)
+  for (const ExtrapolatedProperty& each : of.outside)
     outside.push_back(
         {{"property", each.property}, {"value", each.value}, {"validated", each.checked}});
   const bool known = !of.extrapolated();

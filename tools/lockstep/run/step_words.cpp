@@ -31,7 +31,8 @@ std::string how_simulated(const SimulatedTrainingStep& step) {
         step.classes.size());
   if (step.classes.empty()) return "every rank simulated";
   const int ranks = step.timeline.program->mesh.ranks();
-  const std::size_t hosts = step.timeline.stands_in.size() - static_cast<std::size_t>(ranks);
+  const std::size_t hosts =
+      step.timeline.representative_of.size() - static_cast<std::size_t>(ranks);
   return fmt::format("all {} ranks{}, folded into {} class{}", ranks,
                      hosts == 0 ? "" : fmt::format(" and {} host{}", hosts, hosts == 1 ? "" : "s"),
                      step.classes.size(), step.classes.size() == 1 ? "" : "es");

@@ -147,7 +147,7 @@ Report comparison_report(const std::vector<Comparison>& rows) {
                             text(unit), Cell{row.measured, scaled(row.measured, unit)},
                             Cell{row.simulated, scaled(row.simulated, unit)},
                             signed_share(row.error()), text(row.stack), Cell{row.assumed},
-                            Cell{row.core}, signed_share(row.said_slow)});
+                            Cell{row.core}, signed_share(row.reported_slowdown)});
   }
   out.sections.push_back(std::move(section));
   return out;
@@ -224,12 +224,12 @@ Report ranking_report(const ValidationSummary& summary) {
   return out;
 }
 
-Report left_out_report(const std::vector<LeftOut>& left_out) {
+Report left_out_report(const std::vector<NotModeled>& left_out) {
   Report out;
   out.columns = {
       {"id", "row", "", true}, {"group", "group", "", true}, {"reason", "reason", "", true}};
   Section section;
-  for (const LeftOut& each : left_out)
+  for (const NotModeled& each : left_out)
     section.rows.push_back({text(each.id), text(each.group), text(each.reason)});
   out.sections.push_back(std::move(section));
   return out;

@@ -48,7 +48,7 @@ enum class PathType : std::uint8_t {
 };
 
 /// A path type reported by the other tool, which overrides the cables.
-struct ToldPath {
+struct ReportedPath {
   std::size_t gpu = 0;  // index in Machine::vertices
   std::size_t nic = 0;
   PathType type = PathType::sys;
@@ -57,7 +57,7 @@ struct ToldPath {
 struct Machine {
   std::vector<MachineVertex> vertices;  // of each kind in numbering order
   std::vector<MachineCable> cables;
-  std::vector<ToldPath> told_paths;
+  std::vector<ReportedPath> told_paths;
   bool xgmi = false;               // GPU links are AMD's, not NVLinks
   std::string device;              // id of its GPUs in configs/devices; empty: unknown
   bool device_assumed = false;     // inferred

@@ -174,7 +174,7 @@ Machine only(const Machine& machine, const std::set<std::size_t>& kept) {
     out.join(place[cable.from], place[cable.to], cable.kind, cable.link);
   }
   out.told_paths.clear();
-  for (const ToldPath& told : machine.told_paths) {
+  for (const ReportedPath& told : machine.told_paths) {
     if (kept.count(told.gpu) == 0 || kept.count(told.nic) == 0) continue;
     out.told_paths.push_back({place[told.gpu], place[told.nic], told.type});
   }

@@ -35,7 +35,7 @@ class Ways {
       beside_[cable.from].push_back(cable.to);
       beside_[cable.to].push_back(cable.from);
     }
-    for (const ToldPath& told : machine.told_paths) told_[{told.gpu, told.nic}] = told.type;
+    for (const ReportedPath& told : machine.told_paths) told_[{told.gpu, told.nic}] = told.type;
   }
 
   /// By vertex; nothing where there is no way, and for all that is no NIC.

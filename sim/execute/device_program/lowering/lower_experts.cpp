@@ -13,7 +13,7 @@ struct Visits {
   std::int64_t choices;
   std::int64_t count;
   std::int64_t slots;   // rows of all experts
-  LoweredOperand slot;  // beside: of every visit
+  LoweredOperand slot;  // scratch: of every visit
 };
 
 /// The group of every token, numbered from 0 in the order in which they come.
@@ -43,7 +43,7 @@ struct Groups {
   const PartLayout& chosen = to.in(experts);
   const std::int64_t room = slots.axes[1].length();
   Visits out{width_of(slots), width_of(chosen), chosen.elements(), slots.axes[0].length() * room,
-             to.beside({chosen.elements(), NumberType::fp64, {}})};
+             to.scratch({chosen.elements(), NumberType::fp64, {}})};
   Groups groups = groups_of(to, *to.read_tensors[experts], chosen);
   KernelLaunch& launch =
       to.add(F::assign_slots, slots.axes[0].length(), {read(experts)}, {out.slot});

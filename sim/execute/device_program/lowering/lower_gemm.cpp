@@ -7,7 +7,7 @@ namespace lockstep::lowering {
 
 namespace {
 
-/// The distance between neighbours where it is always the same.
+/// The distance between neighbors where it is always the same.
 [[nodiscard]] std::optional<std::int64_t> stride_of(const Table& places) {
   if (places.size() < 2) return 1;
   const std::int64_t stride = places[1] - places[0];

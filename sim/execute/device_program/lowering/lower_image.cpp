@@ -37,7 +37,7 @@ struct Convolution {
         y{result},
         depth{std::int64_t{operation.window} * operation.window * x.channels},
         together{std::clamp<std::int64_t>(
-            to.most_beside / std::max<std::int64_t>(1, y.of_image() * depth), 1,
+            to.max_scratch_elements / std::max<std::int64_t>(1, y.of_image() * depth), 1,
             std::max<std::int64_t>(1, x.images))} {}
 
   /// Windows of one pixel are the images themselves.
@@ -47,9 +47,9 @@ struct Convolution {
   }
   [[nodiscard]] std::int64_t taps() const { return depth / x.channels; }
   [[nodiscard]] std::int64_t groups() const { return kernels::channel_groups(x.channels); }
-  [[nodiscard]] LoweredOperand beside(Lowering& to, LoweredBeside of) const {
+  [[nodiscard]] LoweredOperand scratch(Lowering& to, LoweredScratch of) const {
     of.elements = together * y.of_image() * depth;
-    return to.beside(of);
+    return to.scratch(of);
   }
   /// Where the places of images from this one on begin in y, and in x where it is plain.
   [[nodiscard]] std::int64_t first_y(std::int64_t image) const {
@@ -73,7 +73,7 @@ void for_each_part(Lowering& to, const Convolution& of, Each&& each) {
     for (std::int64_t i = 0; i < of.x.images; i += of.together) each(i, read(0), of.first_x(i));
     return;
   }
-  const LoweredOperand taps = of.beside(to, {0, NumberType::fp32, 0});
+  const LoweredOperand taps = of.scratch(to, {0, NumberType::fp32, 0});
   for (std::int64_t i = 0; i < of.x.images; i += of.together) {
     to.add(F::gather_taps, of.places(i) * of.taps() * of.groups(), {read(0)}, {taps}).sizes =
         windows(of.operation, of.x, of.y, i);
@@ -118,7 +118,7 @@ void convolution_input_grad(Lowering& to) {
     }
     return;
   }
-  const LoweredOperand taps = of.beside(to, {0, to.computes, {}});
+  const LoweredOperand taps = of.scratch(to, {0, to.computes, {}});
   for (std::int64_t i = 0; i < of.x.images; i += of.together) {
     image_gemm(i, {taps, 0, of.depth, 1});
     const std::int64_t images = std::min(of.together, of.x.images - i);

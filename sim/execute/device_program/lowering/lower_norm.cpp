@@ -48,7 +48,7 @@ PartSums part_sums(Lowering& to, F function, std::int64_t rows, std::int64_t col
                    std::int64_t sums, std::vector<LoweredOperand> from) {
   constexpr std::int64_t kTogether = 32;  // kernels::kColumnsTogether
   const std::int64_t parts = parts_of(rows);
-  const PartSums out{to.beside(sums * parts * columns), rows, columns, parts};
+  const PartSums out{to.scratch(sums * parts * columns), rows, columns, parts};
   KernelLaunch& launch =
       to.add(function, parts * ((columns + kTogether - 1) / kTogether), std::move(from), {out.of});
   launch.sizes = {rows, columns, parts};
@@ -101,8 +101,8 @@ void batch_norm(Lowering& to) {
 /// [x, gain, statistics, g_y] -> [g_x, g_gain, g_bias]
 void batch_norm_backward(Lowering& to) {
   const PartSums sums = gain_sums(to, true, true);
-  const LoweredOperand gain = to.beside(sums.columns);
-  const LoweredOperand bias = to.beside(sums.columns);
+  const LoweredOperand gain = to.scratch(sums.columns);
+  const LoweredOperand bias = to.scratch(sums.columns);
   add_parts(to, sums, {gain, bias});
   add_parts(to, sums, {written(1), written(2)});
   to.add(F::normalise_channels_gradient, to.in(0).elements(),

@@ -146,13 +146,13 @@ void clear_padding(Lowering& to) {
 
 template <class Real>
 LoweredOperation lower_operation(const KernelCall<Real>& call, const std::vector<bool>& adds,
-                                 std::int64_t most_beside) {
+                                 std::int64_t max_scratch_elements) {
   LOCKSTEP_CHECK(adds.size() == call.writes.size());
   const lowering::Family family = lowering::family_of(call.operation->kind);
   if (family == nullptr) kernels::refuse(call, "no computation");
   check_kernel(call);
   lowering::Lowering to = lowering::lowering_of(call, adds);
-  to.most_beside = most_beside;
+  to.max_scratch_elements = max_scratch_elements;
   if (call.writes.empty()) return {};  // weights cast to 8 bits, in which nothing is executed
   family(to);
   lowering::clear_padding(to);

@@ -13,13 +13,13 @@ namespace lockstep {
 
 /// An operand: one of the operation's reads, writes or scratch buffers.
 struct LoweredOperand {
-  enum class Of : std::uint8_t { reads, writes, beside };
+  enum class Of : std::uint8_t { reads, writes, scratch };
   Of of = Of::reads;
   std::size_t index = 0;
 };
 
 /// A scratch buffer, used only inside the operation.
-struct LoweredBeside {
+struct LoweredScratch {
   std::int64_t elements = 0;
   NumberType type = NumberType::fp32;
   std::optional<std::size_t> as_read{};  // takes the type of this read
@@ -34,18 +34,18 @@ struct LoweredKernel {
 /// Kernels in stream order.
 struct LoweredOperation {
   std::vector<LoweredKernel> kernels{};
-  std::vector<LoweredBeside> beside{};
+  std::vector<LoweredScratch> scratch{};
 };
 
 /// Maximum elements of a scratch buffer if an operation can be split: 512 MiB in fp32.
-inline constexpr std::int64_t kMostBeside = std::int64_t{1} << 27;
+inline constexpr std::int64_t kMaxScratchElements = std::int64_t{1} << 27;
 
 /// `call`: operands without values. `adds`: per written tensor, whether to accumulate. All kinds of
 /// computation are supported. Throws ExecutionError for inconsistent operands.
 template <class Real>  // precision of computation
-[[nodiscard]] LoweredOperation lower_operation(const KernelCall<Real>& call,
-                                               const std::vector<bool>& adds,
-                                               std::int64_t most_beside = kMostBeside);
+[[nodiscard]] LoweredOperation lower_operation(
+    const KernelCall<Real>& call, const std::vector<bool>& adds,
+    std::int64_t max_scratch_elements = kMaxScratchElements);
 
 /// Whether an operation may write elementwise into its input.
 [[nodiscard]] bool works_in_place(OperationKind kind);

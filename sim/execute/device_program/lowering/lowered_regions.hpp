@@ -11,7 +11,7 @@ namespace lockstep {
 struct LoweredRegions {
   std::vector<Region> reads{};
   std::vector<Region> writes{};
-  std::vector<Region> beside{};
+  std::vector<Region> scratch{};
 
   [[nodiscard]] const Region& of(const LoweredOperand& operand) const {
     switch (operand.of) {
@@ -19,10 +19,10 @@ struct LoweredRegions {
         return reads.at(operand.index);
       case LoweredOperand::Of::writes:
         return writes.at(operand.index);
-      case LoweredOperand::Of::beside:
+      case LoweredOperand::Of::scratch:
         break;
     }
-    return beside.at(operand.index);
+    return scratch.at(operand.index);
   }
   [[nodiscard]] std::vector<Region> of(const std::vector<LoweredOperand>& operands) const {
     std::vector<Region> out;
@@ -30,7 +30,7 @@ struct LoweredRegions {
     return out;
   }
   /// Element type of a scratch buffer in this command graph.
-  [[nodiscard]] NumberType type_of(const LoweredBeside& of, const CommandGraph& graph) const {
+  [[nodiscard]] NumberType type_of(const LoweredScratch& of, const CommandGraph& graph) const {
     return of.as_read ? graph.buffers[reads.at(*of.as_read).buffer].type : of.type;
   }
 };

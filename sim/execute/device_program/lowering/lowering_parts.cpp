@@ -28,13 +28,13 @@ KernelLaunch& Lowering::each(F function) {
   return add(function, to(0).elements(), std::move(from), std::move(results));
 }
 
-LoweredOperand Lowering::beside(std::int64_t elements) {
-  return beside(LoweredBeside{elements, computes, {}});
+LoweredOperand Lowering::scratch(std::int64_t elements) {
+  return scratch(LoweredScratch{elements, computes, {}});
 }
 
-LoweredOperand Lowering::beside(LoweredBeside of) {
-  out.beside.push_back(of);
-  return {LoweredOperand::Of::beside, out.beside.size() - 1};
+LoweredOperand Lowering::scratch(LoweredScratch of) {
+  out.scratch.push_back(of);
+  return {LoweredOperand::Of::scratch, out.scratch.size() - 1};
 }
 
 void Lowering::clear(std::size_t result) {

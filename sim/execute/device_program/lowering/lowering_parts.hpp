@@ -28,7 +28,7 @@ struct Lowering {
   std::vector<const Tensor*> tensors{};  // of the written tensors
   std::vector<bool> adds{};              // accumulate into each result
   NumberType computes = NumberType::fp32;
-  std::int64_t most_beside = kMostBeside;  // maximum elements of a scratch buffer
+  std::int64_t max_scratch_elements = kMaxScratchElements;  // maximum elements of a scratch buffer
   LoweredOperation out{};
 
   [[nodiscard]] const Operation& operation() const { return *call.operation; }
@@ -43,8 +43,8 @@ struct Lowering {
   /// Appends a kernel over the indices of the first result, with all operands in order.
   KernelLaunch& each(F function);
   /// A scratch buffer in the precision of the computation.
-  LoweredOperand beside(std::int64_t elements);
-  LoweredOperand beside(LoweredBeside of);
+  LoweredOperand scratch(std::int64_t elements);
+  LoweredOperand scratch(LoweredScratch of);
   /// Zeroes a result that kernels accumulate into, unless the operation accumulates anyway.
   void clear(std::size_t result);
 };

@@ -22,7 +22,7 @@ struct Two {
 };
 
 [[nodiscard]] std::string first_problem(const CommandGraph& graph) {
-  const auto problems = check_layout(graph);
+  const auto problems = check_command_graph(graph);
   return problems.empty() ? "" : problems.front().what;
 }
 
@@ -34,7 +34,7 @@ TEST_CASE("what one stream writes and another reads needs an event") {
   SUBCASE("with it") {
     of.builder.depend(of.two, of.builder.last(of.one));
     of.builder.copy(of.two, of.all(of.c), of.all(of.b));
-    CHECK(check_layout(of.builder.graph()).empty());
+    CHECK(check_command_graph(of.builder.graph()).empty());
   }
   SUBCASE("without") {
     of.builder.copy(of.two, of.all(of.c), of.all(of.b));
@@ -43,7 +43,7 @@ TEST_CASE("what one stream writes and another reads needs an event") {
   }
   SUBCASE("in another part of the buffer") {
     of.builder.copy(of.two, {of.c, 0, 0}, {of.b, 8, 0});
-    CHECK(check_layout(of.builder.graph()).empty());
+    CHECK(check_command_graph(of.builder.graph()).empty());
   }
 }
 
@@ -70,12 +70,12 @@ TEST_CASE("streams that wait for each other are found, and waits that come too e
   CommandGraph graph = of.builder.take();
   for (Command& command : graph.commands) command.signals = true;
   graph.commands[0].waits = {1};
-  const auto early = check_layout(graph);
+  const auto early = check_command_graph(graph);
   REQUIRE(early.size() == 1);
   CHECK(early[0].what ==
         "command 0 of one waits for an event that nobody has recorded: command 1 of two");
   graph.commands[1].waits = {0};
-  const auto ring = check_layout(graph);
+  const auto ring = check_command_graph(graph);
   REQUIRE(ring.size() == 2);
   CHECK(ring[1].what == "command 0 of one never completes");
 }

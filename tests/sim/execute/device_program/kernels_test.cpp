@@ -56,12 +56,12 @@ using Buffers = std::vector<std::vector<double>>;
 struct Operands {
   Buffers reads{};
   Buffers writes{};
-  Buffers beside{};
+  Buffers scratch{};
 
   [[nodiscard]] kernels::Values of(const LoweredOperand& operand) {
     Buffers& from = operand.of == LoweredOperand::Of::reads    ? reads
                     : operand.of == LoweredOperand::Of::writes ? writes
-                                                               : beside;
+                                                               : scratch;
     return {from.at(operand.index).data(), NumberType::fp64};
   }
   [[nodiscard]] std::vector<kernels::Values> of(const std::vector<LoweredOperand>& operands) {
@@ -82,7 +82,7 @@ void run_kernel_with(int lanes, const LoweredKernel& kernel, Operands& operands)
 struct Way {
   int lanes = 0;
   bool adds = false;
-  std::int64_t most_beside = kMostBeside;
+  std::int64_t max_scratch_elements = kMaxScratchElements;
 };
 
 /// What one operation makes of its operands on a device; everything else holds NaN at first.
@@ -102,9 +102,9 @@ struct Way {
     operands.writes.push_back(how.adds ? held[i] : std::vector<double>(held[i].size(), nan));
   }
   const std::vector<bool> adds(writes.size(), how.adds);
-  const LoweredOperation lowered = lower_operation(call, adds, how.most_beside);
-  for (const LoweredBeside& each : lowered.beside) {
-    operands.beside.emplace_back(static_cast<std::size_t>(each.elements), nan);
+  const LoweredOperation lowered = lower_operation(call, adds, how.max_scratch_elements);
+  for (const LoweredScratch& each : lowered.scratch) {
+    operands.scratch.emplace_back(static_cast<std::size_t>(each.elements), nan);
   }
   for (const LoweredKernel& each : lowered.kernels) run_kernel_with(how.lanes, each, operands);
   return operands.writes;
@@ -143,7 +143,7 @@ void check_operation(const Operation& operation, const std::vector<Part>& reads,
 
 void check_case(const GradientCase& test, Way how) {
   CAPTURE(test.forward.name);
-  // What is kept beside a result is never added to.
+  // What is kept in scratch buffers is never added to.
   const bool combines =
       combines_itself(test.forward) || test.forward.kind == OperationKind::batch_norm;
   Way forward = how;

@@ -61,10 +61,10 @@ class OneOperation {
       call.writes.push_back({&writes[i].tensor, &writes[i].layout, {}});
       at.writes.push_back(buffer(types[i], std::ssize(held[i])));
     }
-    const LoweredOperation lowered =
-        lower_operation(call, std::vector<bool>(writes.size(), how_.adds), how_.most_beside);
-    for (const LoweredBeside& each : lowered.beside) {
-      at.beside.push_back(buffer(at.type_of(each, graph_.graph()), each.elements));
+    const LoweredOperation lowered = lower_operation(
+        call, std::vector<bool>(writes.size(), how_.adds), how_.max_scratch_elements);
+    for (const LoweredScratch& each : lowered.scratch) {
+      at.scratch.push_back(buffer(at.type_of(each, graph_.graph()), each.elements));
     }
     for (const LoweredKernel& each : lowered.kernels) {
       graph_.launch(0, {at.of(each.reads), at.of(each.writes),

@@ -10,7 +10,7 @@ struct OnDevice {
   Backend* device = nullptr;
   NumberType type = NumberType::fp64;  // of all but whole numbers; 64 bits are computed in float64
   bool adds = false;                   // to what results hold
-  std::int64_t most_beside = std::int64_t{1} << 27;
+  std::int64_t max_scratch_elements = std::int64_t{1} << 27;
 };
 
 /// Largest difference of a case's results, forward and backward, from those of the reference

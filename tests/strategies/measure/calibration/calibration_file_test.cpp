@@ -91,7 +91,7 @@ TEST_CASE("schema and reader of calibrations agree") {
 TEST_CASE("schema and reader of residuals agree") {
   const SchemaAgreement both{
       kRoot + "/configs/schema/residuals.schema.json",
-      [](std::string_view text) { (void)read_checked_runs(parse_json(text, "r.json")); }};
+      [](std::string_view text) { (void)read_validated_runs(parse_json(text, "r.json")); }};
   const std::string shipped = text_of_file(kRoot + "/configs/validation/residuals.json");
   CHECK(both.verdict(shipped) == "both accept");
   for (const Mutation& m : std::vector<Mutation>{{"no runs", "/runs", "[]"},

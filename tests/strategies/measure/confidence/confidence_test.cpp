@@ -33,7 +33,7 @@ std::vector<ValidatedRun> runs(const std::string& group, const RunKind& kind, in
 
 bool tells(const Confidence& confidence, const std::string& property) {
   return std::any_of(confidence.outside.begin(), confidence.outside.end(),
-                     [&](const Unchecked& each) { return each.property == property; });
+                     [&](const ExtrapolatedProperty& each) { return each.property == property; });
 }
 
 }  // namespace

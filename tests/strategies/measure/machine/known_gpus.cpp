@@ -31,7 +31,7 @@ class KnownCommandGraph final : public LoadedCommandGraph {
 std::unique_ptr<LoadedCommandGraph> KnownGpus::load(const CommandGraph& graph,
                                                     const LoadOptions& options) {
   double seconds = 5e-6 * static_cast<double>(graph.launches.size());
-  if (graph.launches.empty()) seconds = simulate_layout(graph, fit_).seconds();
+  if (graph.launches.empty()) seconds = simulate_command_graph(graph, fit_).seconds();
   return std::make_unique<KnownCommandGraph>(options.nccl ? 2 * seconds : seconds);
 }
 

@@ -95,7 +95,7 @@ TEST_CASE("copies share a GPU's port") {
     graph.commands.push_back(copy);
   }
   // 3 us, then 60 MB at 300 GB/s.
-  CHECK(simulate_layout(graph, known_figures()) == 203_us);
+  CHECK(simulate_command_graph(graph, known_figures()) == 203_us);
 }
 
 }  // namespace

@@ -118,9 +118,9 @@ TEST_CASE("a fit finds the figures of a known device again") {
 
 TEST_CASE("a host does one copy after the other, a GPU both at once at half the rate") {
   // One after the other, each 21 us by the curve.
-  CHECK(simulate_layout(two_copies(), known_memory(true)) == 42_us);
+  CHECK(simulate_command_graph(two_copies(), known_memory(true)) == 42_us);
   // 1 us of latency, then 2 * 2 MB at 100 GB/s: 40 us; the curve gives 20 us for each alone.
-  CHECK(simulate_layout(two_copies(), known_memory(false)) == 41_us);
+  CHECK(simulate_command_graph(two_copies(), known_memory(false)) == 41_us);
 }
 
 TEST_CASE("times between measured sizes lie on a straight line of the logarithms") {

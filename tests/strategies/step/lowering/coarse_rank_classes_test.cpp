@@ -43,7 +43,7 @@ class ClassesUnderTest {
 
   /// What is simulated of every rank for itself, communications taking the same times.
   [[nodiscard]] TrainingStepTimeline of_everybody() const {
-    std::vector<int> ranks(kinds().kind_of().size());
+    std::vector<int> ranks(kinds().class_of().size());
     std::iota(ranks.begin(), ranks.end(), 0);
     return timeline(ranks, nullptr);
   }
@@ -57,7 +57,7 @@ class ClassesUnderTest {
     CHECK(all.end == some.end);
     for (std::size_t rank = 0; rank < all.ranks.size(); ++rank) {
       const RankTimeline& own = all.ranks[rank];
-      const RankTimeline& other = some.ranks[kinds().kind_of()[rank]];
+      const RankTimeline& other = some.ranks[kinds().class_of()[rank]];
       REQUIRE(own.role == other.role);
       CAPTURE(rank);
       for (std::size_t i = 0; i < own.operations.size(); ++i)
@@ -121,8 +121,8 @@ TEST_CASE("a straggler parts its group, its pipeline and those that add gradient
   CHECK(alike.kinds().representatives() == std::vector<int>{0, 8});
   const ClassesUnderTest of{layout, {{3, 0.5}}};
   CHECK(of.kinds().representatives() == std::vector<int>{0, 1, 2, 3, 8, 9, 10, 11});
-  CHECK(of.kinds().stand_in(5) == 1);
-  CHECK(of.kinds().stand_in(14) == 8);
+  CHECK(of.kinds().representative_of(5) == 1);
+  CHECK(of.kinds().representative_of(14) == 8);
   const std::vector<RankEquivalenceClass> told = of.kinds().describe();
   CHECK(told[0].members == 3);
   CHECK(told[0].difference.empty());

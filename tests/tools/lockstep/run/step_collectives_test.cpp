@@ -38,7 +38,7 @@ class TrainingStepFixture {
     const ChosenCollective& chosen = choice_.choose(collective, "dp", members, 0, false, message);
     Workload workload;
     workload.calls.push_back(
-        {"lone", chosen.schedule, choice_.players(chosen, members), chosen.block, {}});
+        {"lone", chosen.schedule, choice_.participants(chosen, members), chosen.block, {}});
     for (std::uint32_t i = 0; i < members.size(); ++i) {
       Activity launch;
       launch.duration = chosen.launch;

@@ -105,7 +105,7 @@ class Cuts {
   }
 
  private:
-  /// Neighbouring ranks of one node.
+  /// Neighboring ranks of one node.
   struct Run {
     std::int32_t node = 0;
     std::int64_t ranks = 0;
