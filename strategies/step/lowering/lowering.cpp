@@ -6,9 +6,7 @@
 #include <cmath>
 
 #include "sim/base/check.hpp"
-#include "sim/program/kernel.hpp"
 #include "strategies/step/lowering/call_order.hpp"
-#include "strategies/step/lowering/chunked_gemms.hpp"
 #include "strategies/step/lowering/coarse_rank_classes.hpp"
 #include "strategies/step/lowering/lower_folded.hpp"
 #include "strategies/step/lowering/role_costs.hpp"
@@ -305,57 +303,6 @@ class Lowerer {
   std::map<MessageKey, ActivityRef> sends_;
 };
 
-/// What the host waited for last before it launched each operation of a role; empty where it never
-/// waits.
-[[nodiscard]] std::vector<std::uint32_t> launched_after(const std::vector<HostLaunch>& issued) {
-  static_assert(HostLaunch::kStart == RankTimeline::kNothing);
-  if (issued.empty() || issued.back().after == HostLaunch::kStart) return {};
-  std::vector<std::uint32_t> out;
-  out.reserve(issued.size());
-  for (const HostLaunch& each : issued) out.push_back(each.after);
-  return out;
-}
-
-[[nodiscard]] TimePoint end_at(const std::vector<std::vector<TimePoint>>& ends, ActivityRef at) {
-  return ends[at.stream][at.index];
-}
-
-/// Starts are when everything that an operation waits for has ended.
-[[nodiscard]] RankTimeline rank_timeline(const RoleProgram& role, int rank,
-                                         const LoweredProgram::Places& places,
-                                         const std::vector<HostLaunch>& issued,
-                                         const std::vector<std::vector<TimePoint>>& ends,
-                                         std::size_t streams) {
-  RankTimeline out;
-  out.rank = rank;
-  out.role = role.role;
-  std::vector<std::uint32_t> last(streams, RankTimeline::kNothing);
-  for (std::uint32_t i = 0; i < role.operations.size(); ++i) {
-    const StreamId stream = role.operations[i].operation->stream;
-    TimePoint start;
-    std::uint32_t bound = RankTimeline::kNothing;
-    const auto wait_for = [&](std::uint32_t before) {
-      if (bound != RankTimeline::kNothing && out.operations[before].end <= start) return;
-      start = std::max(start, out.operations[before].end);
-      bound = before;
-    };
-    if (last[stream] != RankTimeline::kNothing) wait_for(last[stream]);
-    for (const std::uint32_t before : role.operations[i].after) wait_for(before);
-    const HostLaunch& issue = issued[i];
-    const TimePoint from =
-        issue.after == HostLaunch::kStart ? TimePoint{} : out.operations[issue.after].end;
-    const TimePoint by_host = from + (issue.at - TimePoint{});
-    if (by_host > start) {
-      start = by_host;
-      bound = RankTimeline::kHost;
-    }
-    last[stream] = i;
-    out.operations.push_back({start, end_at(ends, places.of(i))});
-    out.bound_by.push_back(bound);
-  }
-  return out;
-}
-
 }  // namespace
 
 Bytes message_of(const RoleProgram& role, const RoleOperation& operation) {
@@ -369,69 +316,8 @@ Bytes message_of(const RoleProgram& role, const RoleOperation& operation) {
   return std::max(total(operation.reads), total(operation.writes));
 }
 
-KernelTimes::KernelTimes(const Program& program, const CostModel& cost, Host host)
-    : program_{program}, host_{host}, host_waits_{cost.host_waits_for_messages()} {
-  for (const Routine& routine : program.routines) {
-    std::vector<Duration> times;
-    std::vector<Duration> issues;
-    for (std::size_t i = 0; i < routine.operations.size(); ++i) {
-      const bool kernel = class_of(routine.operations[i].kind) != OperationClass::communication;
-      const Kernel work = kernel_of(program, routine, i);
-      times.push_back(kernel ? cost.time(work) : Duration{});
-      issues.push_back(cost.host_time(work));
-    }
-    chunk_gemms(program, routine, cost, times);
-    times_.push_back(std::move(times));
-    issues_.push_back(std::move(issues));
-  }
-}
-
-bool KernelTimes::host_waits(const Operation& operation) const {
-  if (!host_waits_) return false;
-  const bool sends = operation.kind == Kind::send && operation.stream == kComputeStream;
-  const bool receives = operation.kind == Kind::receive && operation.ahead == 0;
-  return sends || receives;
-}
-
-Duration KernelTimes::of(const RoleProgram& role, const RoleOperation& operation) const {
-  const bool on_host =
-      std::any_of(operation.writes.begin(), operation.writes.end(),
-                  [&](std::uint32_t instance) { return role.tensor(instance).on_host; });
-  const bool copies = operation.operation->kind == Kind::host_copy;
-  if (!on_host && !copies) return times_[operation.call.routine][operation.index_in_routine];
-  const bool is_host = program_.roles[role.role].host;
-  const std::optional<Rate> rate = copies ? host_.link : is_host ? host_.memory : host_.share;
-  if (!rate) return {};
-  double bytes = 0;
-  for (const auto* operands : {&operation.reads, &operation.writes}) {
-    for (const std::uint32_t instance : *operands) {
-      bytes += static_cast<double>(local_bytes(program_.mesh, role.tensor(instance)).count());
-    }
-  }
-  if (copies) bytes /= 2;  // what is read is what is written
-  return Duration::picoseconds(std::llround(bytes / rate->bytes_per_second() * 1e12));
-}
-
 LoweredProgram lower_program(const LoweringInput& input) {
   return input.fold != nullptr ? lower_folded(input) : Lowerer{input}.run();
-}
-
-TrainingStepTimeline timeline_of(std::shared_ptr<const Program> program,
-                                 std::vector<RoleProgram> roles, const std::vector<int>& ranks,
-                                 const LoweredProgram& lowered,
-                                 const std::vector<std::vector<TimePoint>>& stream_ends) {
-  TrainingStepTimeline out;
-  out.program = std::move(program);
-  out.roles = std::move(roles);
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    out.ranks.push_back(rank_timeline(out.roles[role_played(*out.program, ranks[i])], ranks[i],
-                                      lowered.places[i],
-                                      lowered.issued[role_played(*out.program, ranks[i])],
-                                      stream_ends, out.program->streams.size()));
-  }
-  for (const std::vector<HostLaunch>& issued : lowered.issued)
-    out.launched_after.push_back(launched_after(issued));
-  return out;
 }
 
 }  // namespace lockstep

@@ -29,7 +29,7 @@ RoleCosts role_costs(const RoleProgram& role, const KernelTimes& kernels) {
     const bool computes =
         !calls && of.kind != OperationKind::send && of.kind != OperationKind::receive;
     // The host issues in order and runs ahead of the device.
-    if (!is_host) issued.at = issued.at + kernels.issue(operation);
+    if (!is_host) issued.at = issued.at + kernels.launch_time(operation);
     const auto index = static_cast<std::uint32_t>(out.issued.size());
     out.issued.push_back(issued);
     if (kernels.host_waits(of)) issued = {TimePoint{}, index};

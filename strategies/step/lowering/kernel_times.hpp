@@ -1,0 +1,40 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "sim/cost/cost_model.hpp"
+#include "sim/program/program.hpp"
+#include "sim/program/unroll.hpp"
+
+namespace lockstep {
+
+/// Kernel times per role and operation.
+class KernelTimes {
+ public:
+  /// Bandwidth of hosts. Computation on a host uses its memory bandwidth: all of it for hosts with
+  /// a role, a share per rank otherwise; `link` limits copies between host and GPU. None: takes no
+  /// time.
+  struct Host {
+    std::optional<Rate> memory{};
+    std::optional<Rate> share{};
+    std::optional<Rate> link{};
+  };
+  KernelTimes(const Program& program, const CostModel& cost, Host host);
+  [[nodiscard]] Duration of(const RoleProgram& role, const RoleOperation& operation) const;
+  /// Whether the host is blocked until the operation completes.
+  [[nodiscard]] bool host_waits(const Operation& operation) const;
+  /// Host time to launch the operation.
+  [[nodiscard]] Duration launch_time(const RoleOperation& operation) const {
+    return launch_times_[operation.call.routine][operation.index_in_routine];
+  }
+
+ private:
+  const Program& program_;
+  Host host_;
+  bool host_waits_ = false;                   // for messages that are not overlapped
+  std::vector<std::vector<Duration>> times_;  // per routine and operation
+  std::vector<std::vector<Duration>> launch_times_;
+};
+
+}  // namespace lockstep
