@@ -148,7 +148,7 @@ TEST_CASE("a rank that cannot be reached is named") {
                             "through vertices that forward"});
 }
 
-TEST_CASE("all problems of a file are told at once, whatever the command") {
+TEST_CASE("all problems of a file are reported at once, whatever the command") {
   std::string text = replaced(kBuilt, "\"400 Gb/s\"", "400");
   text = replaced(text, "\"device\": \"host\"", "\"devize\": \"host\"");
   text = replaced(text, "latency", "latncy");
@@ -168,7 +168,7 @@ TEST_CASE("all problems of a file are told at once, whatever the command") {
   CHECK(shown.err == run_command(command_on(file.path()) + " --ranks 8").err);
 }
 
-TEST_CASE("an unknown device is told together with the other problems") {
+TEST_CASE("an unknown device is reported together with the other problems") {
   const std::string text = replaced(replaced(kBuilt, "\"host\"", "\"hots\""), "4\n", "0\n");
   check_text_refused(text,
                      {"3:13: error: /device: no device named \"hots\"; did you mean \"host\"?",

@@ -184,7 +184,7 @@ TEST_CASE("integers are exact and within their range") {
         "expected a number from 0 to 1, got the number 1.5");
 }
 
-TEST_CASE("texts, truth values, arrays and objects are told apart") {
+TEST_CASE("texts, truth values, arrays and objects are distinguished") {
   CHECK(message_for("1", [](ObjectReader& in) { (void)in.string("x"); }) ==
         "expected a text, got the number 1");
   CHECK(message_for("\"\"", [](ObjectReader& in) { (void)in.string("x"); }) ==

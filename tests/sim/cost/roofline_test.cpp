@@ -64,7 +64,7 @@ TEST_CASE("the library picks the tile that is fastest, either way round") {
         doctest::Approx(tile_seconds(8192) / 0.75));
 }
 
-TEST_CASE("a deep product with few tiles is cut into parts that are added up") {
+TEST_CASE("a deep GEMM with few tiles is split along k") {
   DeviceModel model = plain_device(1000_GBps);
   model.gemms[static_cast<std::size_t>(Dtype::bf16)]->max_split_k = 4;
   const Roofline device{model};
@@ -76,7 +76,7 @@ TEST_CASE("a deep product with few tiles is cut into parts that are added up") {
   CHECK(device.time(gemm_kernel(128, 128, 511)).seconds() >= tile_seconds(511) * 0.999);
 }
 
-TEST_CASE("rows that begin anywhere make a product slow") {
+TEST_CASE("rows that begin anywhere make a GEMM slow") {
   const Roofline device{plain_device()};
   const double aligned = device.time(gemm_kernel(1280, 1280, 1280)).seconds();
   // 1276 is no multiple of 8 and pads to the same tiles; a quarter of the rate is left.
@@ -94,7 +94,7 @@ TEST_CASE("rows that begin anywhere make a product slow") {
         doctest::Approx(8 * tile_seconds(64)));
 }
 
-TEST_CASE("products lose part of their rate under load, half of it at half_after") {
+TEST_CASE("GEMMs lose part of their rate under load, half of it at half_after") {
   DeviceModel model = plain_device();
   auto& gemms = *model.gemms[static_cast<std::size_t>(Dtype::bf16)];
   gemms.throttling_loss = 0.2;
@@ -104,7 +104,7 @@ TEST_CASE("products lose part of their rate under load, half of it at half_after
   CHECK(Roofline{model}.time(kernel).seconds() == doctest::Approx(at_peak / 0.9));
 }
 
-TEST_CASE("a product of one row waits for its weights") {
+TEST_CASE("a GEMM of one row waits for its weights") {
   const Roofline device{plain_device(500_GBps)};
   const Kernel kernel = gemm_kernel(1, 128 * 132, 8192);  // one tile on every multiprocessor
   CHECK(device.time(kernel).seconds() == doctest::Approx(kernel.moved_bytes / 0.5e12));
@@ -149,7 +149,7 @@ TEST_CASE("a bias may be a kernel of its own, over the result") {
   CHECK(Roofline{model}.time(kernel) == without);
 }
 
-TEST_CASE("operands of a product in 8 bits are cast first") {
+TEST_CASE("operands of a GEMM in 8 bits are cast first") {
   DeviceModel model = plain_device(1000_GBps);
   model.peaks[static_cast<std::size_t>(Dtype::fp8)] = FlopRate{132e12};
   model.gemms[static_cast<std::size_t>(Dtype::fp8)] = plain_gemms();
@@ -182,7 +182,7 @@ TEST_CASE("operands of a product in 8 bits are cast first") {
   CHECK(device.time(kernel) == without);
 }
 
-TEST_CASE("a product may need a kernel of its own to add up a gradient") {
+TEST_CASE("a GEMM may need a kernel of its own to accumulate a gradient") {
   DeviceModel model = plain_device(1000_GBps);
   model.launch = 3_us;
   model.host_time = 7_us;
@@ -198,7 +198,7 @@ TEST_CASE("a product may need a kernel of its own to add up a gradient") {
   CHECK(Roofline{model}.host_time(kernel) == 7_us);
 }
 
-TEST_CASE("a host that waits for every kernel issues the next after it, not beside it") {
+TEST_CASE("a host that waits for every kernel issues the next after it, not during it") {
   DeviceModel model = plain_device();
   model.host_time = 7_us;
   const Kernel kernel = gemm_kernel(1280, 1280, 1280);
@@ -267,7 +267,7 @@ TEST_CASE("causal attention is half as long, but not shorter than its last block
         doctest::Approx(row).epsilon(1e-6));
 }
 
-TEST_CASE("unfused attention is its products, or the time to move its scores") {
+TEST_CASE("unfused attention is its GEMMs, or the time to move its scores") {
   const Roofline device{plain_device(1000_GBps)};
   Kernel scores = attention_kernel(132, 128, 64);
   scores.kind = OperationKind::attention_scores;
@@ -280,7 +280,7 @@ TEST_CASE("unfused attention is its products, or the time to move its scores") {
   CHECK(device.time(scores).seconds() == doctest::Approx(1e-3));
 }
 
-TEST_CASE("a convolution reaches its part of the product it amounts to") {
+TEST_CASE("a convolution reaches its share of the equivalent GEMM") {
   DeviceModel model = plain_device();
   model.convolution_efficiency = 0.5;
   Kernel kernel = gemm_kernel(128 * 12, 128 * 11, 4096);

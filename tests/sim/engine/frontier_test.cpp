@@ -28,7 +28,7 @@ class Guest final : public ExternalMember {
 
 }  // namespace
 
-TEST_CASE("an external member learns when its transfers begin and when they are through") {
+TEST_CASE("an external member is notified when its transfers start and end") {
   // Rank 0, from 5 us on, sends 1000 bytes to the guest, then receives as many from it: 1 us for
   // the bytes and 1 us of latency each.
   const Network network = star(2, 1_GBps, 1_us);

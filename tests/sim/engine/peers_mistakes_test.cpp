@@ -140,7 +140,7 @@ TEST_CASE("no hidden factors: a message takes alpha plus bytes over bandwidth, e
   CHECK(bed.ends() == std::vector<std::int64_t>{22'971'520});
 }
 
-TEST_CASE("set-up asks for no more routes than there are pairs that talk") {
+TEST_CASE("set-up asks for no more routes than there are communicating pairs") {
   class Counting final : public Router {
    public:
     explicit Counting(std::shared_ptr<const Router> inner) : inner_{std::move(inner)} {}

@@ -141,14 +141,14 @@ Case drawn(std::uint64_t seed) {
   return out;
 }
 
-struct Played {
+struct Replayed {
   ReplayResult result;
   std::int64_t instants = 0;
 };
 
-Played play(const Case& of, NetworkModel model, bool reuses) {
+Replayed play(const Case& of, NetworkModel model, bool reuses) {
   Engine engine{of.network, of.workload, model, reuses};
-  Played out;
+  Replayed out;
   while (engine.advance()) ++out.instants;
   out.result = engine.result();
   return out;
@@ -173,8 +173,8 @@ TEST_CASE("workloads that reuse what they know end as when every transfer is rep
     const Case of = drawn(seed);
     for (const NetworkModel model : {NetworkModel::fluid, NetworkModel::alpha_beta}) {
       CAPTURE(seed);
-      const Played every = play(of, model, false);
-      const Played known = play(of, model, true);
+      const Replayed every = play(of, model, false);
+      const Replayed known = play(of, model, true);
       check_equal(every.result, known.result);
       plain += every.instants;
       reusing += known.instants;

@@ -184,7 +184,7 @@ TEST_CASE("local work follows the step's transfers and takes its time") {
   CHECK(us(result.call_ends[0][1]) == 18);
 }
 
-TEST_CASE("a step of local work alone takes its time and wakes who waits for it") {
+TEST_CASE("a step of local work alone takes its time and wakes the steps that wait for it") {
   // Lane 0 copies 5 blocks at 1 kB/us; lane 1 waits for that, then sends one block: 5 + 1 + 2.
   const auto schedule =
       std::make_shared<Scripted>(2, 2, 1, [](int rank, int lane, std::int64_t, ScheduleStep& step) {

@@ -78,7 +78,7 @@ TEST_CASE("waits for named steps and for peers make one ring") {
         "step 0");
 }
 
-TEST_CASE("of several rings a short one is told") {
+TEST_CASE("of several rings a short one is reported") {
   // Rank 0 waits for 1, 1 for 2, 2 for 0 and, with a second message, for 1.
   ScheduleStep both = receive(0);
   both.receives.push_back({1, kBlock, Combine::copy});

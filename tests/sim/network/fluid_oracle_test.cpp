@@ -161,7 +161,7 @@ TEST_CASE("the engine's shares equal those worked out from scratch at every even
     compare(seed, 2 + seed % 12, 3 + seed % 40, true);
 }
 
-TEST_CASE("the same where links are twins until some flow tells them apart") {
+TEST_CASE("the same where links are twins until some flow distinguishes them") {
   // Trunks of 4 links of one width. Most flows are split over the whole of one or two trunks, so
   // that its links cannot differ; from 10 us on some cross a single link, or take unequal parts,
   // while others are under way, waiting, alone or done.

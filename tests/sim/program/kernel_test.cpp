@@ -104,7 +104,7 @@ TEST_CASE("the gradient of a weight is summed over tokens and added to what was 
   CHECK(kernel.moved_bytes == 2.0 * (300 * 64 + 300 * 32) + 2 * 4.0 * 64 * 32);
 }
 
-TEST_CASE("projections of queries, keys and values that are fused are one wide product") {
+TEST_CASE("projections of queries, keys and values that are fused are one wide GEMM") {
   Bed bed;
   const Ref x = bed.tensor(activation(64));
   const Ref w_q = bed.tensor({{Dim::hidden, 64}, {Dim::heads, 8}, {Dim::head_size, 16}});
@@ -128,7 +128,7 @@ TEST_CASE("projections of queries, keys and values that are fused are one wide p
   CHECK(second.moved_bytes == 0);
 }
 
-TEST_CASE("widths of fused products add up to a whole number") {
+TEST_CASE("widths of fused GEMMs add up to a whole number") {
   Bed bed;  // 28 heads and 2 * 4 of 128: 9/7 of the first GEMM is no exact double
   const Ref x = bed.tensor({{Dim::sequence, 100}, {Dim::hidden, 64}});
   for (const auto& [dim, heads] :
@@ -140,7 +140,7 @@ TEST_CASE("widths of fused products add up to a whole number") {
   CHECK(bed.kernel().n == 36 * 128);
 }
 
-TEST_CASE("fused products that add up to one gradient are one deep product") {
+TEST_CASE("fused GEMMs that add up to one gradient are one deep GEMM") {
   Bed bed;
   const Ref w_q = bed.tensor({{Dim::hidden, 64}, {Dim::heads, 8}});
   const Ref w_k = bed.tensor({{Dim::hidden, 64}, {Dim::kv_heads, 2}});
@@ -185,7 +185,7 @@ TEST_CASE("a weight gradient of experts is as deep as their slots") {
   CHECK(bed.kernel().over_tokens);
 }
 
-TEST_CASE("a product casts the operands that are not at hand, those of joined products together") {
+TEST_CASE("a GEMM casts the operands that are not cast yet, those of joined GEMMs together") {
   Bed bed;
   const Ref x = bed.tensor({{Dim::sequence, 100}, {Dim::hidden, 64}});
   const Ref w_q = bed.tensor({{Dim::hidden, 64}, {Dim::heads, 8}});
@@ -250,7 +250,7 @@ TEST_CASE("fused attention: q k^T and p v of every head; half of it under a caus
   CHECK(bed.kernel().causal);
 }
 
-TEST_CASE("the backward pass of fused attention is five products where forward is two") {
+TEST_CASE("the backward pass of fused attention is five GEMMs, forward two") {
   AttentionBed bed;
   Operation& operation = bed.operation(OperationKind::attention_backward,
                                        {bed.q, bed.k, bed.v, bed.o}, {bed.q, bed.k, bed.v});
@@ -347,7 +347,7 @@ TEST_CASE("unfused attention computes all scores, mask or not") {
   CHECK(bed.kernel(4).flops == 2 * one);
 }
 
-TEST_CASE("a convolution is the product over its windows") {
+TEST_CASE("a convolution is the GEMM over its windows") {
   Bed bed;
   // 3 * 3 windows of 64 channels to 128, stride 2: 56 * 56 become 28 * 28.
   const Ref x =

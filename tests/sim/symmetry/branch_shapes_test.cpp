@@ -153,7 +153,7 @@ TEST_CASE("a member whose software lets messages go one by one is in no branch")
   CHECK(shape.check().report.branches == 0);
 }
 
-TEST_CASE("attachments of a class that talk to each other next to their branches") {
+TEST_CASE("attachments of a class that communicate with each other next to their branches") {
   // Two attachments each hear of the hub in the same step and exchange over the ports of what hangs
   // on them; a smaller part hangs there too, over links of its own.
   Attachments all = attachments_at_a_hub(8);

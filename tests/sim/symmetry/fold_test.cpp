@@ -117,7 +117,7 @@ TEST_CASE("rings of several calls fold into one another") {
   check_equal(folded, replay(star, workload, NetworkModel::fluid));
 }
 
-TEST_CASE("calls that share end points are told apart by their order there") {
+TEST_CASE("calls that share end points are distinguished by their order there") {
   const Network star = test::star(4, 1_GBps, 2_us, {Duration{}, 3_GBps, std::nullopt});
   Workload workload = test::ring(4, 10, Bytes{1000});
   workload.calls.push_back(test::ring(4, 7, Bytes{5000}).calls[0]);

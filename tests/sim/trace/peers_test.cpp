@@ -48,7 +48,7 @@ TEST_CASE("a send that holds its rank until the receiver comes waits for it") {
   CHECK(peers.transfer_start({0, kSend0}).ps() == 120);
 }
 
-TEST_CASE("messages that overtake one another are told apart by their tensors") {
+TEST_CASE("messages that overtake one another are distinguished by their tensors") {
   // Rank 0 sends microbatch 0, then 1; rank 1 posts the receives the other way round.
   Program program;
   program.mesh = Mesh{{{"pp", 2}}};

@@ -282,7 +282,7 @@ TEST_CASE("the critical path names what nobody explains a wait") {
   CHECK(path.back().interval.end == step.end);
 }
 
-TEST_CASE("the summary tells of the rank that ends last, and of every stage") {
+TEST_CASE("the summary covers the rank that ends last, and of every stage") {
   const TrainingStepTimeline step = two_stages();
   const TrainingStepSummary summary = summarise(step);
   CHECK(summary.step.ps() == 660);
@@ -295,7 +295,7 @@ TEST_CASE("the summary tells of the rank that ends last, and of every stage") {
   CHECK(summary.stages[1].rank.bubble.ps() == 300);
 }
 
-TEST_CASE("of ranks that end together the one that computes longest is told of") {
+TEST_CASE("of ranks that end together the one that computes longest is reported") {
   // Rank 0 computes 100 + 100 + 10, rank 1 120 + 20 + 10.
   CHECK(summarise(two_replicas()).busiest.rank == 0);
   // Rank 1 now 230 + 20 + 10.

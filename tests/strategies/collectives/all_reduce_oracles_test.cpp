@@ -165,7 +165,7 @@ TEST_CASE("hierarchies send 2(m-1)/m of a share to other nodes") {
   }
 }
 
-TEST_CASE("copies both ways along every dimension load all links of a torus alike") {
+TEST_CASE("copies in both directions along every dimension load all links of a torus alike") {
   for (const std::vector<int>& sizes : {std::vector{4, 4}, {5, 5}, {3, 3, 3}, {4, 4, 4}}) {
     AlgorithmInput input{.n = 1};
     for (const int size : sizes) input.n *= size;

@@ -98,7 +98,7 @@ TEST_CASE("rings that share their ports take as long as one") {
   CHECK(time_of(bed, "ring:channels=4", size) == one);
 }
 
-TEST_CASE("rings both ways take half the bytes' time where both ways have ports") {
+TEST_CASE("rings in both directions take half the bytes' time where both directions have ports") {
   const Bed bed = cluster("ring.json", {std::nullopt, 16, 0}, 1);
   const Bytes size{16 * 2 * 1'000'000};
   CHECK(time_of(bed, "ring", size) == 30 * 1_us + Bytes{30 * 2'000'000} / 50_GBps);

@@ -41,7 +41,7 @@ double load(const char* name, int n) {
 
 }  // namespace
 
-TEST_CASE("busiest-link load on a bidirectional ring tells algorithms of equal cost apart") {
+TEST_CASE("busiest-link load on a bidirectional ring distinguishes algorithms of equal cost") {
   for (const int n : {8, 16, 64}) {
     CAPTURE(n);
     const int lg = n == 8 ? 3 : n == 16 ? 4 : 6;

@@ -174,7 +174,7 @@ TEST_CASE("moves of a schedule and of a network have those of longer blocks in c
 
 /// One rank of a star stands for all where everybody sends to everybody: n - 1 pairs, not
 /// n * (n - 1).
-TEST_CASE("who talks to whom is found for one block of ranks where blocks do alike") {
+TEST_CASE("communications are found for one block of ranks if blocks are equivalent") {
   const int n = 64;
   const Network network = star_of(n);
   for (const auto& [collective, name, block] :

@@ -142,7 +142,7 @@ TEST_CASE("what a layer of GPT does, forward and backward") {
   CHECK(layer.attention_core == std::vector<std::size_t>{4});
 }
 
-TEST_CASE("products of one input are one kernel, forward and backward") {
+TEST_CASE("GEMMs of one input are one kernel, forward and backward") {
   const ModelGraph graph = built(small_llama());
   const Block& layer = block_named(graph, "layer");
   std::map<int, std::vector<std::string>> groups;

@@ -266,7 +266,7 @@ TEST_CASE("windows stand in the layers that the family and layer_types say") {
   CHECK(contains(refused("\"linear_attention\""), "no kind of layer named \"linear_attention\""));
 }
 
-TEST_CASE("the sequence length is the file's largest or the one that is given, and told") {
+TEST_CASE("the sequence length is the file's largest or the given one, and reported") {
   const ModelConfig by_file = usual("llama");
   CHECK(shape(by_file).sequence == 16);
   CHECK(contains(notes_of(by_file), "sequence length 16 from max_position_embeddings"));
@@ -287,7 +287,7 @@ TEST_CASE("the sequence length is the file's largest or the one that is given, a
                  "16 positions are fewer than the 32 tokens of a sequence"));
 }
 
-TEST_CASE("what is not part of the program is told") {
+TEST_CASE("what is not part of the program is reported") {
   CHECK(contains(notes_of(usual("llama", R"("rope_theta": 1e4, "new_feature": 3)")),
                  "keys without effect: new_feature\n"));
   CHECK(contains(notes_of(usual("llama", R"("quantization_config": {"quant_method": "fp8"})")),
@@ -311,7 +311,7 @@ TEST_CASE("NaN and Infinity, as Python's json writes them, are read where they d
   CHECK_THROWS_AS((void)parse_json(R"({"a": NaN})", "strict.json"), ConfigError);
 }
 
-TEST_CASE("an unknown family is told with those that are known, and none is suggested") {
+TEST_CASE("an unknown family is reported with those that are known, and none is suggested") {
   for (const std::string type : {"qwen4", "lama", "llama5"}) {
     const std::string error = error_of("\"model_type\": \"" + type + "\", " + kUsual);
     CAPTURE(error);

@@ -95,7 +95,7 @@ TEST_CASE("eight GPUs of Blackwell reach with NVLS what was measured") {
   CHECK(bus < 829);
 }
 
-TEST_CASE("boxes on PCIe have one channel, which the sockets limit") {
+TEST_CASE("machines on PCIe have one channel, which the sockets limit") {
   const NcclFacts one = facts_of("pcie-box");
   CHECK(shown(one.ring) == "1 x 15 GB/s");  // 16 GB/s between AMD sockets
   CHECK(one.channels == 2);

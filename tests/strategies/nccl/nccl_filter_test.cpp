@@ -71,7 +71,7 @@ TEST_CASE("protocols are read alike") {
   CHECK(filters[Collective::broadcast].protocols[NcclProtocol::simple] == NcclRestriction::refused);
 }
 
-TEST_CASE("mistakes are told all at once, each with its place") {
+TEST_CASE("mistakes are reported all at once, each with its place") {
   CHECK(errors_of("rng,tree", "LL,LL12") ==
         "NCCL_ALGO:0: no algorithm of NCCL named \"rng\"; did you mean \"ring\"?\n"
         "NCCL_PROTO:3: no protocol of NCCL named \"LL12\"; did you mean \"ll128\"?\n");

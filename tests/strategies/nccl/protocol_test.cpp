@@ -127,7 +127,7 @@ TEST_CASE("hops over PCIe take as long as in NCCL's table, those between sockets
   CHECK(latency(lowered(cluster, "simple"), 0, 4) == 7200_ns);
 }
 
-TEST_CASE("long ways through switches are charged once") {
+TEST_CASE("long routes through switches are charged once") {
   // 128 nodes under leaves of 64: 0 to node 1 passes one switch, to node 127 three.
   const Cluster cluster = shipped_cluster("rail-optimised");
   const Network plain = lower(cluster);

@@ -90,7 +90,7 @@ TEST_CASE("a file that extends another says only what differs") {
   CHECK(says(mutated(extending(), {"", "/extends", ""}), "the key \"hop_latency\" is missing"));
 }
 
-TEST_CASE("mistakes are told with their place") {
+TEST_CASE("mistakes are reported with their place") {
   CHECK(error_of("{\"version\": \"2\", \"summary\": \"s\", \"extends\": \"2.30\",\n"
                  " \"chanels\": {}}") ==
         "n.json:2:2: error: /chanels: unknown key \"chanels\"; did you mean \"channels\"?\n"

@@ -61,7 +61,7 @@ Casts casts(const test::TrainingStepUnderTest& step, std::size_t role = 0) {
 }
 
 // torchao casts both operands of forward, of the input's gradient and of the weight's.
-TEST_CASE("where casts serve one product, all operands of all three are cast in each microbatch") {
+TEST_CASE("if casts serve one GEMM, all operands of all three are cast in each microbatch") {
   const Casts found = casts(test::TrainingStepUnderTest{gpt(), layout(false)});
   CHECK(found.numbers == kLayers * kMicrobatches * 2 * (kWeights + kInputs + kGradients));
   CHECK(found.kernels == kLayers * kMicrobatches * 4 * 3 * 2);

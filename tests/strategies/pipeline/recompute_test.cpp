@@ -54,7 +54,7 @@ namespace {
 
 }  // namespace
 
-TEST_CASE("selective recomputation does scores, softmax and dropout again, not their product") {
+TEST_CASE("selective recomputation does scores, softmax and dropout again, not their GEMMs") {
   ModelGraph graph = gpt(AttentionKind::unfused);
   recompute(graph, Recompute::selective);
   CHECK(again(layer(graph)) == std::vector<std::string>{"attention.scores", "attention.softmax",

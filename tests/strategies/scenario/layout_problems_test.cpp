@@ -109,7 +109,8 @@ TEST_CASE("ranks other than the cluster's") {
   CHECK(odd.at(0).message.find("would fill") == std::string::npos);
 }
 
-TEST_CASE("products of degrees beyond 32 bits are told as they are, and nothing is made of them") {
+TEST_CASE(
+    "products of degrees beyond 32 bits are reported as they are, and nothing is made of them") {
   ParallelConfig with;
   with.tp = with.pp = 65536;  // 2^32, which is 0 in 32 bits
   const auto square = layout_problems(transformer(gpt()), with, 8, 8);
@@ -329,7 +330,7 @@ TEST_CASE("models without a sequence") {
   Check{resnet, with_tp(2)}.says("tp", {"tp = 2", "convolutions"});
 }
 
-TEST_CASE("all problems of a layout are told at once") {
+TEST_CASE("all problems of a layout are reported at once") {
   ParallelConfig with = with_tp(3);
   with.global_batch = 7;
   with.micro_batch = 2;

@@ -88,7 +88,8 @@ TEST_CASE("when ZeRO-2 and -3 reduce gradients goes by the software, unless the 
             .find("only ZeRO-2 and -3") != std::string::npos);
 }
 
-TEST_CASE("a time to reduce gradients that changes nothing is told where it is not the stack's") {
+TEST_CASE(
+    "a time to reduce gradients that changes nothing is reported where it is not the stack's") {
   const auto notes = [](const std::string& stack, const std::string& said) {
     return read(kSmall, {"stack=\"" + stack + "\"", "parallel.zero=2", "parallel.pp=1",
                          "parallel.global_batch=8",  // one microbatch
@@ -158,7 +159,7 @@ TEST_CASE("the resolved scenario leads to itself") {
   }
 }
 
-TEST_CASE("every problem of a scenario is told, with its place and what would do") {
+TEST_CASE("every problem of a scenario is reported, with its place and what would do") {
   CHECK(
       error_of(R"({
   "cluster": {"gpu": "a100-sxm5-80gb", "gpus": 12, "gpus_per_node": 8},
@@ -210,7 +211,8 @@ std::vector<std::string> notes_of(const std::vector<std::string>& overrides) {
   return out;
 }
 
-TEST_CASE("what a layout has no use for is refused, what it merely has no traffic for is told") {
+TEST_CASE(
+    "what a layout has no use for is refused, what it merely has no traffic for is reported") {
   using Keys = std::vector<std::string>;
   CHECK(notes_of({}).empty());
   for (const std::string set :
@@ -293,7 +295,7 @@ TEST_CASE("a model's file with some keys in another way") {
   CHECK(scenario.model.transformer()->kv_heads == 8);  // of the file
 }
 
-TEST_CASE("other files are told from scenarios") {
+TEST_CASE("other files are reported from scenarios") {
   CHECK(error_of(R"({"architectures": ["LlamaForCausalLM"], "hidden_size": 4096})")
             .find("s.json:1:1: error: this is a model's config.json of Hugging Face") == 0);
   CHECK(error_of(R"({"name": "m", "layers": 2, "hidden": 64})")
@@ -334,7 +336,7 @@ TEST_CASE("overrides are not held against variants, which nobody runs with them"
   CHECK(error_of(text, {R"(variants.0.set.0=parallel.tq=4)"}).find("tq") != std::string::npos);
 }
 
-TEST_CASE("a variant that is no scenario is told, by its name") {
+TEST_CASE("a variant that is no scenario is reported, by its name") {
   const std::string text = error_of(with_variant(R"("parallel.tq=4")"));
   CAPTURE(text);
   CHECK(text.find("variant \"wide\"") != std::string::npos);

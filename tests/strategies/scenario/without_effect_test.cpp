@@ -170,7 +170,8 @@ struct Reset {
 }  // namespace
 
 TEST_CASE(
-    "a value is told to be without effect where the program is the same without it, only there") {
+    "a value is reported to be without effect where the program is the same without it, only "
+    "there") {
   int same = 0;
   int other = 0;
   for (const RandomLayout& layout : varied_layouts()) {

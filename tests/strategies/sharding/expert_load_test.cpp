@@ -77,7 +77,7 @@ Found found(int ep, std::optional<double> skew, double capacity = 0) {
 }
 
 // One expert a rank: all that is its own is 4 times as much, what it sends is not.
-TEST_CASE("skew moves products, messages and memory of the busiest rank") {
+TEST_CASE("skew moves GEMMs, messages and memory of the busiest rank") {
   const Found even = found(8, std::nullopt);
   const Found skewed = found(8, 4);
   CHECK(skewed.messages == 4 * even.messages);

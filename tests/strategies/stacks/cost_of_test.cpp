@@ -173,7 +173,7 @@ TEST_CASE("measured kernels are met within the stated errors") {
   }
 }
 
-TEST_CASE("no shipped GPU beats its datasheet, and the best product comes near what it can") {
+TEST_CASE("no shipped GPU beats its datasheet, and the best GEMM comes near what it can") {
   for (const std::string& id : device_ids(kConfigs / "devices")) {
     CAPTURE(id);
     const Device device = shipped(id);
@@ -193,7 +193,7 @@ TEST_CASE("no shipped GPU beats its datasheet, and the best product comes near w
   }
 }
 
-TEST_CASE("the best product of a search over shapes is no faster than was found") {
+TEST_CASE("the best GEMM of a search over shapes is no faster than was found") {
   // Bekman, ml-engineering, 744d01e1: A100 SXM 271.2 TFLOP/s at 1024 * 10240 * 5120, H100 SXM 794.5
   // at 2048 * 2048 * 13312, as fast as any shape of some thousands. Within a tenth.
   const auto rate = [](const std::string& device, std::int64_t m, std::int64_t n, std::int64_t k) {
@@ -204,7 +204,7 @@ TEST_CASE("the best product of a search over shapes is no faster than was found"
   CHECK(rate("h100-sxm5-80gb", 2048, 2048, 13312) == doctest::Approx(794.5e12).epsilon(0.1));
 }
 
-TEST_CASE("in a step short products find the clocks as far down as long ones") {
+TEST_CASE("in a step short GEMMs run at the throttled clocks of long ones") {
   // hopper.json: long products lose 0.166 of their rate, one of 0.1 ms at the peak next to nothing.
   const Device device = shipped("h100-sxm5-80gb");
   const Kernel kernel = gemm_kernel(1024, 8192, 6144);

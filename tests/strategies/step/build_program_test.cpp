@@ -408,7 +408,7 @@ TEST_CASE("a ring without zigzag: the last rank attends to all parts before its 
   }
 }
 
-TEST_CASE("recomputation: the forward products of the layers once more") {
+TEST_CASE("recomputation: the forward GEMMs of the layers once more") {
   ParallelConfig with;
   const TrainingStepUnderTest none{transformer(small()), with};
   with.recompute = Recompute::full;

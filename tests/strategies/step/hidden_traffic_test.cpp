@@ -127,7 +127,7 @@ TEST_CASE("without overlap nothing hides, whatever the layout") {
   }
 }
 
-TEST_CASE("other ways to bring replicas together hide nothing either") {
+TEST_CASE("other gradient exchanges hide nothing either") {
   for (const GradientExchange exchange :
        {GradientExchange::host_average, GradientExchange::parameter_averaging,
         GradientExchange::parameter_server}) {

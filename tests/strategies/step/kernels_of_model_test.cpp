@@ -82,7 +82,7 @@ TEST_CASE("the vocabulary layer is 2 B s h V forward, 4 backward") {
   CHECK(backward == 4 * kBatch * kTokens * kHidden * 5120);
 }
 
-TEST_CASE("products that are not joined are kernels of their own and cast a common operand once") {
+TEST_CASE("GEMMs that are not joined are kernels of their own and cast a common operand once") {
   const auto kernels_of = [](bool joined) {
     BuildOptions options;
     options.form.joined_gemms = joined;

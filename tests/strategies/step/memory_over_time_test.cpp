@@ -163,7 +163,7 @@ TEST_CASE("ZeRO-2 holds the gradients of few layers at once") {
   CHECK(most(accounts(gpt(8), with)[0], Category::gradient) >= 8 * kLayer);
 }
 
-TEST_CASE("full recomputation holds one layer's activations beside every layer's input") {
+TEST_CASE("full recomputation holds one layer's activations and every layer's input") {
   ParallelConfig with;
   with.recompute = Recompute::full;
   const std::int64_t layer = 34 * 64 * 128 + 16 * 64 + 4 * 8 * 64;

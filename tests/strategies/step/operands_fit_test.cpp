@@ -103,7 +103,7 @@ TEST_CASE("every layout: an atom cuts a tensor once, and nothing that is a sum o
   }
 }
 
-TEST_CASE("every layout: the operands of a product fit, and its result is the sum that it says") {
+TEST_CASE("every layout: the operands of a GEMM fit, and its result is the sum that it says") {
   check_every_layout(32, [](const Program& program, const Operation& operation) {
     if (operation.kind != OperationKind::matmul) return true;
     return gemm_fits(of(program, operation.reads[0]), of(program, operation.reads[1]),

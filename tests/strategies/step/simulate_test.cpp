@@ -251,7 +251,7 @@ TEST_CASE("uneven stages: the slowest sets the pace") {
   CHECK(all <= (kM * 3 + 3) * (kF + kB + kW) + 0.001);
 }
 
-TEST_CASE("one rank of each role tells what all ranks would, where nobody else is on the network") {
+TEST_CASE("one rank of each role gives the times of all ranks without other traffic") {
   const ModelConfig model = transformer(shape(8));
   const Linear cost;
   const auto same = [&](const ParallelConfig& with, const Cluster& cluster) {

@@ -15,13 +15,13 @@
 namespace lockstep {
 namespace {
 
-struct Plan {
+struct MutatedLayout {
   ModelConfig model;
   ParallelConfig parallel;
 };
 
 /// Two layers; two microbatches of one sequence for each replica.
-Plan layout_of(const std::function<void(TransformerConfig&, ParallelConfig&)>& set) {
+MutatedLayout layout_of(const std::function<void(TransformerConfig&, ParallelConfig&)>& set) {
   TransformerConfig shape;
   shape.layers = 2;
   shape.hidden = 8;
@@ -36,14 +36,14 @@ Plan layout_of(const std::function<void(TransformerConfig&, ParallelConfig&)>& s
   return {test::transformer(shape), parallel};
 }
 
-Plan tensor(bool sequence) {
+MutatedLayout tensor(bool sequence) {
   return layout_of([&](TransformerConfig&, ParallelConfig& parallel) {
     parallel.tp = 2;
     parallel.sequence_parallel = sequence;
   });
 }
 
-Plan replicas(int zero, GradientExchange exchange = GradientExchange::all_reduce) {
+MutatedLayout replicas(int zero, GradientExchange exchange = GradientExchange::all_reduce) {
   return layout_of([&](TransformerConfig&, ParallelConfig& parallel) {
     parallel.dp = 2;
     parallel.zero = zero;
@@ -51,7 +51,7 @@ Plan replicas(int zero, GradientExchange exchange = GradientExchange::all_reduce
   });
 }
 
-Plan context(ContextKind kind) {
+MutatedLayout context(ContextKind kind) {
   return layout_of([&](TransformerConfig&, ParallelConfig& parallel) {
     parallel.cp = 2;
     parallel.cp_kind = kind;
@@ -59,14 +59,14 @@ Plan context(ContextKind kind) {
   });
 }
 
-Plan pipeline(PipelineOrder order) {
+MutatedLayout pipeline(PipelineOrder order) {
   return layout_of([&](TransformerConfig&, ParallelConfig& parallel) {
     parallel.pp = 2;
     parallel.schedule = order;
   });
 }
 
-Plan experts() {
+MutatedLayout experts() {
   return layout_of([](TransformerConfig& shape, ParallelConfig& parallel) {
     shape.experts = ExpertsConfig{.experts = 4, .top_k = 2, .ffn = 8};
     parallel.dp = 2;
@@ -74,7 +74,7 @@ Plan experts() {
   });
 }
 
-Plan recomputed() {
+MutatedLayout recomputed() {
   return layout_of([](TransformerConfig& shape, ParallelConfig& parallel) {
     shape.dropout = 0.2;
     parallel.tp = 2;
@@ -82,7 +82,7 @@ Plan recomputed() {
   });
 }
 
-Plan tied() {
+MutatedLayout tied() {
   return layout_of([](TransformerConfig& shape, ParallelConfig& parallel) {
     shape.tied_embeddings = true;
     parallel.pp = 2;
@@ -159,7 +159,7 @@ void off_by_a_tenth_of_a_percent(Operation& operation) {
 
 struct Mutant {
   std::string name;
-  Plan layout;
+  MutatedLayout layout;
   std::function<void(Program&)> change;
   /// One of these must be named: where the mistake is, or what reads what it wrote.
   std::vector<std::string> places;
@@ -324,7 +324,7 @@ TEST_CASE("every mutant is caught, and the place is named") {
 
 // A dependency across streams that is forgotten shows in some order of execution only.
 TEST_CASE("a mutant without a dependency is caught in some order, and the place is named") {
-  const Plan layout = layout_of([](TransformerConfig&, ParallelConfig& parallel) {
+  const MutatedLayout layout = layout_of([](TransformerConfig&, ParallelConfig& parallel) {
     parallel.dp = 2;
     parallel.zero = 3;
     parallel.overlap = {Overlap::dp_parameters, Overlap::dp_gradients};

@@ -86,7 +86,7 @@ std::size_t check_on(app::ClusterRequest cluster, std::uint64_t seed, bool with_
   std::size_t rows = 0;
   try {
     const app::LoadedCluster loaded = cluster.load();
-    if (draw.one_in(2)) test::damage(loaded.cluster, draw, cluster);
+    if (draw.one_in(2)) test::fail_links(loaded.cluster, draw, cluster);
     for (int round = 0; round < 4; ++round) {
       const CollectiveRequest request =
           random_request(cluster, loaded.cluster.ranks(), with_choices, draw);

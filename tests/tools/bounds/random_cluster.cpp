@@ -100,7 +100,7 @@ ClusterRequest random_shipped(Draw& draw) {
   return out;
 }
 
-void damage(const Cluster& cluster, Draw& draw, ClusterRequest& options) {
+void fail_links(const Cluster& cluster, Draw& draw, ClusterRequest& options) {
   const auto links = static_cast<std::int64_t>(cluster.link_count());
   for (std::int64_t left = draw.number(0, 3); left > 0 && links > 0; --left) {
     const std::string link = cluster.link_name(static_cast<LinkId>(draw.number(0, links - 1)));

@@ -35,6 +35,6 @@ class Draw {
 [[nodiscard]] app::ClusterRequest random_shipped(Draw& draw);
 
 /// Up to three links or cables slowed, delayed or failed, by the names of the loaded cluster.
-void damage(const Cluster& cluster, Draw& draw, app::ClusterRequest& options);
+void fail_links(const Cluster& cluster, Draw& draw, app::ClusterRequest& options);
 
 }  // namespace lockstep::test

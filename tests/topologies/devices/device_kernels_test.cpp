@@ -102,7 +102,7 @@ TEST_CASE("a class may have a memory efficiency of its own") {
         shipped("hopper").memory_efficiency[static_cast<std::size_t>(OperationClass::loss)]);
 }
 
-TEST_CASE("mistakes in kernels are told with their place") {
+TEST_CASE("mistakes in kernels are reported with their place") {
   CHECK(error_of("{\"name\": \"x\", \"extends\": \"hopper\",\n \"prodcts\": {}}") ==
         "k.json:2:2: error: /prodcts: unknown key \"prodcts\"; did you mean \"products\"?\n"
         "1 error; nothing was run");

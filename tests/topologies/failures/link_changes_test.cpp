@@ -243,7 +243,7 @@ TEST_CASE("a GPU without NVLink goes over PCIe") {
   CHECK_FALSE(first_cut_off(after));
 }
 
-TEST_CASE("a NIC gone: other rails, over the shortest of the ways that are left") {
+TEST_CASE("a NIC gone: other rails, over the shortest of the remaining routes") {
   const Cluster before = dgx(2);
   const Cluster after = without(before, "node1/nic3");
   const auto router = make_router(after);
@@ -354,7 +354,7 @@ TEST_CASE("with any links of a fabric gone, routes are those of a search through
 }
 
 }  // namespace
-TEST_CASE("how many routes lead elsewhere, and how many over what is slower, is told") {
+TEST_CASE("how many routes lead elsewhere, and how many over what is slower, is reported") {
   // A circle of eight hosts: of ways of 1, 2, 3 and, split over both sides, 4 hops clockwise every
   // link is on so many.
   const Cluster ring = direct("ring", 8);

@@ -117,7 +117,8 @@ TEST_CASE("a node written out is the builder's node, alone and joined by any fab
   }
 }
 
-TEST_CASE("rails that are not told: NICs in order, GPUs with the nearest NIC that has fewest") {
+TEST_CASE(
+    "rails that are not specified: NICs in order, GPUs with the nearest NIC that has fewest") {
   const Cluster cluster = read(kSmall);
   CHECK(cluster.ranks() == 4);
   CHECK(cluster.auxiliary_ranks() == 2);

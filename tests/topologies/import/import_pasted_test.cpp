@@ -70,7 +70,7 @@ TEST_CASE("DGX A100: a NIC for each GPU of a pair, and cards of two ports for st
                  "NIC11, mlx5_11, ports of one card (NICs that no GPU is nearest to)"));
 }
 
-TEST_CASE("what stands around a matrix is skipped, and told") {
+TEST_CASE("what stands around a matrix is skipped, and reported") {
   const ImportedCluster pasted = imported("pasted-smi.txt");
   CHECK(pasted.notes[0] == "line 28: a table of `nvidia-smi topo -p2p` is skipped");
   // The prompt, the date and the six lines of nvidia-smi's own table.

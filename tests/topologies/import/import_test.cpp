@@ -36,7 +36,7 @@ std::string way(const Cluster& cluster, int from, int to) {
 
 // --- NCCL
 
-TEST_CASE("an HGX board: NVSwitches as one, a NIC beside every GPU, NCCL's bandwidths") {
+TEST_CASE("an HGX board: NVSwitches as one, a NIC next to every GPU, NCCL's bandwidths") {
   const ImportedCluster hgx = imported("hgx-h100.xml");
   CHECK(hgx.outline ==
         "4 GPUs on NVSwitches, 4 PCIe switches, 2 CPUs, 4 NICs; fabric rail_optimised of 400 Gb/s");
@@ -71,7 +71,7 @@ TEST_CASE("a mesh of NVLinks: direct cables, hexadecimal, comments, links betwee
   CHECK(way(cluster, 0, 3) == "node0/gpu0 node0/gpu3");
 }
 
-TEST_CASE("the PCI tree alone: what is assumed is told, and can be told otherwise") {
+TEST_CASE("the PCI tree alone: what is assumed is reported, and can be overridden") {
   const ImportedCluster plain = imported("cloud-partial.xml");
   CHECK(plain.notes ==
         Notes{"assuming the GPUs are a100-sxm4-80gb (override with --device)",
@@ -140,7 +140,7 @@ TEST_CASE("RCCL's files: xGMI, and a card whose two ports are one NIC in one slo
   CHECK(take_census(file.cluster).count(VertexKind::nic) == 1);
 }
 
-TEST_CASE("several NICs for every GPU are one; slow ones beside them are left out") {
+TEST_CASE("several NICs for every GPU are one; slow ones next to them are left out") {
   const ImportedCluster fixture = imported("many-nics.xml");
   CHECK(fixture.notes ==
         Notes{"left out: 0000:c0:00.0, eth0 (a NIC slower than the others of 100 Gb/s)",

@@ -114,7 +114,7 @@ TEST_CASE("a cluster written out: the leaf that a rank reaches first") {
   }
 }
 
-TEST_CASE("routes between ranks and switches cross the right links, both ways") {
+TEST_CASE("routes between ranks and switches cross the right links, in both directions") {
   const Cluster cluster = shipped("dgx-h100", nodes(4));
   std::vector<SwitchForest> forests{*switch_forest(cluster, SwitchTier::nvswitch)};
   forests.push_back(*switch_forest(cluster, SwitchTier::fabric, 4));

@@ -54,7 +54,7 @@ TEST_CASE("a route from an end point to itself is empty") {
   CHECK(route.paths == 1);
 }
 
-TEST_CASE("ring: the shorter way round; at half the way both ways, or clockwise on one path") {
+TEST_CASE("ring: the shorter direction; at half the length both, or clockwise on one path") {
   const Cluster ring = direct("ring", 8);
   CHECK(walk(ring, route_of(*make_router(ring), 6, 1)) == "gpu6 gpu7 gpu0 gpu1");
   CHECK(walk(ring, route_of(*make_router(ring), 1, 7)) == "gpu1 gpu0 gpu7");
@@ -191,7 +191,7 @@ TEST_CASE("a fat tree splits over its spines; hashing takes one of them, always 
   CHECK(walk(tree, route_of(*shortest(tree), 0, 31)) == "gpu0 leaf0 spine0 leaf7 gpu31");
 }
 
-TEST_CASE("three levels: k = 4 has 4 ways between pods") {
+TEST_CASE("three levels: k = 4 has 4 routes between pods") {
   const Cluster tree =
       build_cluster(call("fat_tree", {{"link", plain_link()}, {"radix", std::int64_t{4}}}),
                     std::nullopt, ranks(16));

@@ -26,7 +26,7 @@ void check_all_near(const Numbers& got, const Numbers& expected) {
   return run<double>(operation, {x}, {x})[0][0];
 }
 
-TEST_CASE("a product is rows by columns, plus the bias") {
+TEST_CASE("a GEMM is rows by columns, plus the bias") {
   const Part x = holding({{Dim::sequence, 2}, {Dim::hidden, 2}}, {1, 2, 3, 4});
   const Part weight = holding({{Dim::hidden, 2}, {Dim::ffn, 3}}, {5, 6, 7, 8, 9, 10});
   const Part bias = holding({{Dim::ffn, 3}}, {100, 200, 300});

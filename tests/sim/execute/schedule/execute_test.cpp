@@ -217,7 +217,7 @@ TEST_CASE("slots are as many as the schedule says") {
   CHECK(execute(two, memory).finished());
 }
 
-TEST_CASE("what cannot end says who waits for what") {
+TEST_CASE("a deadlock names every wait") {
   SUBCASE("nobody sends") {
     const TableSchedule schedule{{{{}}, {{send(0, data(0)), receive(0, data(0))}}}};
     HostMemory memory = memory_for(schedule);

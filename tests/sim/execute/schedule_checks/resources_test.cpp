@@ -32,7 +32,7 @@ TableSchedule eager_ring(int n, int ahead) {
 
 }  // namespace
 
-TEST_CASE("a ring that sends three ahead needs three slots, and says who waits for whom") {
+TEST_CASE("a ring that sends three ahead needs three slots, and names the wait cycle") {
   const TableSchedule schedule = eager_ring(3, 3);
   const Contract contract = contract_of(Collective::send_recv, schedule, 3);
   const ResourceVerdict none = check_resources(schedule, contract);

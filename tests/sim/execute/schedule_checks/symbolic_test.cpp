@@ -119,7 +119,7 @@ TEST_CASE(
         "last written by lane 0, step 0");
 }
 
-TEST_CASE("helpers begin with zeros") {
+TEST_CASE("auxiliary ranks begin with zeros") {
   // Both give to rank 2, a server, and get the sum back.
   const auto worker = [] { return TableSchedule::Rank{{send(2, data(0)), receive(2, data(0))}}; };
   ScheduleStep add;
@@ -160,7 +160,7 @@ TEST_CASE("the order of arrivals within a step may not matter") {
   CHECK_FALSE(check_symbols(schedule, contract).right());
 }
 
-TEST_CASE("a barrier is one where everyone has heard of everyone") {
+TEST_CASE("a barrier is one after which every rank knows that every other has arrived") {
   // Dissemination over n ranks: in round k everyone tells the rank 2^k ahead; no blocks at all.
   const auto dissemination = [](int n, int rounds) {
     std::vector<TableSchedule::Rank> ranks;

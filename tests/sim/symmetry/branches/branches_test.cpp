@@ -140,7 +140,7 @@ TEST_CASE("a part that is not like the others is replayed apart") {
   CHECK(check_folded(network, work, NetworkModel::fluid).report.branches == 7);
 }
 
-TEST_CASE("a attachment's overhead a message and ways without latency leave no branches") {
+TEST_CASE("an attachment's overhead per message and routes without latency leave no branches") {
   Workload work = workload(8, 4, 50'000_B);
   work.calls[0].starts[0] = TimePoint{7_us};
   const Endpoint slow{200_ns, std::nullopt, std::nullopt};

@@ -122,7 +122,7 @@ TEST_CASE("every tensor of a role that a host plays lies on the host") {
   CHECK(account.host.peak.held.total() == Bytes{400 + 100 + 5 + 20 + 40});
 }
 
-TEST_CASE("microbatches in flight pile up, and are told as one tensor") {
+TEST_CASE("microbatches in flight pile up, and are reported as one tensor") {
   // Forward of three microbatches, each 3 operations of 10 ps, then backward of the last.
   std::vector<Ran> ran;
   for (int i = 0; i < 3 * 3 + 3 * 2; ++i) ran.push_back({10 * i, 10 * i + 10});

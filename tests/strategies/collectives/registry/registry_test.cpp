@@ -59,7 +59,7 @@ TEST_CASE("every row is complete and its example is itself") {
   CHECK(collectives().front() == Collective::all_reduce);
 }
 
-TEST_CASE("helpers are the servers") {
+TEST_CASE("auxiliary ranks are the servers") {
   CHECK(auxiliary_ranks_of(row("parameter_server"), {8, {}}) == 1);
   CHECK(auxiliary_ranks_of(row("parameter_server"), {8, {{"shards", 4}}}) == 4);
   CHECK(auxiliary_ranks_of(row("ring"), {8, {}}) == 0);

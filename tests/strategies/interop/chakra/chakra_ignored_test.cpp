@@ -146,7 +146,7 @@ TEST_CASE("a JSON trace may be as large as one in protobuf, and is read node by 
                                 count + 2, count)});
 }
 
-TEST_CASE("faults of a JSON trace beside its nodes") {
+TEST_CASE("faults of a JSON trace outside its nodes") {
   const auto problems = [](const std::string& text) {
     return refused([&text] { return parse_chakra_json(text, "f", 1); });
   };

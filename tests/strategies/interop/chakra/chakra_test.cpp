@@ -96,7 +96,7 @@ TEST_CASE("metadata may be missing, and fields that nobody knows are passed over
   CHECK(parse_chakra_et(framed(bytes_field(1, "1") + bytes_field(2, "?")), "f", 1).nodes.empty());
 }
 
-TEST_CASE("bytes that are no trace are told by their place") {
+TEST_CASE("bytes that are no trace are reported by their place") {
   const std::string good = trace_bytes({compute_node(0, 5), compute_node(1, 5)});
   CHECK(problems_of("") == Lines{"f: the file is empty"});
   CHECK(problems_of("hello, world") ==
@@ -129,7 +129,7 @@ TEST_CASE("every cut of a trace is refused or a shorter trace") {
   CHECK(whole == 2);  // behind the first node, and behind the second
 }
 
-TEST_CASE("what nodes have wrong is told by node, all of it") {
+TEST_CASE("what nodes have wrong is reported by node, all of it") {
   CHECK(problems_in({node_bytes(0, 0), node_bytes(1, 8), compute_node(2, 1, {5}),
                      compute_node(2, 1), send_node(3, 8, 1), receive_node(4, UINT64_MAX, 1),
                      node_bytes(6, kSend), collective_node(7, 10, 4),
@@ -203,7 +203,7 @@ TEST_CASE("the JSON form is read as the protobuf form is") {
   CHECK(rank.nodes[2].group == "g");
 }
 
-TEST_CASE("what the JSON form has wrong is told with its place") {
+TEST_CASE("what the JSON form has wrong is reported with its place") {
   const auto problems = [](const std::string& text) {
     return refused([&text] { return parse_chakra_json(text, "f", 4); });
   };
@@ -259,7 +259,7 @@ TEST_CASE("a rank without a file is named") {
         Lines{"/t.2.et: no such file, but there is one for rank 3"});
 }
 
-TEST_CASE("all files' problems are told together") {
+TEST_CASE("all files' problems are reported together") {
   const TemporaryFolder folder;
   folder.write("t.0.et", trace_bytes({send_node(0, 2, 1)}));
   folder.write("t.1.et", "");
@@ -268,7 +268,7 @@ TEST_CASE("all files' problems are told together") {
               "/t.1.et: the file is empty"});
 }
 
-TEST_CASE("ranks that do not agree on their collectives are told") {
+TEST_CASE("ranks that do not agree on their collectives are reported") {
   const TemporaryFolder folder;
   folder.write("t.0.et", trace_bytes({collective_node(0, 0, 8), collective_node(1, 2, 8, "g")}));
   folder.write("t.1.et", trace_bytes({collective_node(0, 0, 9), collective_node(1, 7, 8, "g")}));
@@ -285,7 +285,7 @@ TEST_CASE("ranks that do not agree on their collectives are told") {
               "/t.1.et: rank 1 has 2 collectives of the group \"g\", but rank 0 has 1"});
 }
 
-TEST_CASE("messages that can only meet in different sizes are told") {
+TEST_CASE("messages that can only meet in different sizes are reported") {
   const TemporaryFolder folder;
   folder.write("t.0.et", trace_bytes({send_node(0, 1, 8), send_node(1, 1, 16)}));
   folder.write("t.1.et", trace_bytes({receive_node(5, 0, 16), receive_node(6, 0, 4)}));

@@ -134,7 +134,7 @@ TEST_CASE("a schedule is asked for once for the same ranks and the same message"
   CHECK(asked == std::vector<std::string>{"8 0 1 2", "9 0 1 2", "8 1 2"});
 }
 
-TEST_CASE("collectives without a schedule are told, each kind once") {
+TEST_CASE("collectives without a schedule are reported, each kind once") {
   const std::vector<std::string> nodes{collective_node(0, 6, 8), collective_node(1, 6, 8),
                                        collective_node(2, 2, 8)};
   const ChakraTrace trace = trace_of({nodes, nodes});

@@ -106,7 +106,7 @@ TEST_CASE("numbers out of range are refused with the range") {
         Lines{"f:3:6: expected a size in bytes such as 1024b, got \"9223372036854775808b\""});
 }
 
-TEST_CASE("what is said wrongly is told with what is allowed, all of it") {
+TEST_CASE("what is said wrongly is reported with what is allowed, all of it") {
   CHECK(problems_in_rank("a: snd 1b to 1\n"
                          "b: send 1 to 1\n"
                          "c: recv 1b to 1\n"
@@ -128,7 +128,7 @@ TEST_CASE("what is said wrongly is told with what is allowed, all of it") {
               "f:12:14: no operation of this rank is labelled \"z\""});
 }
 
-TEST_CASE("an unknown label is told with the nearest") {
+TEST_CASE("an unknown label is reported with the nearest") {
   CHECK(problems_in_rank("recv1: calc 1\nlast: calc 2\nlast requires recvl\nlst irequires x") ==
         Lines{"f:5:15: no operation of this rank is labelled \"recvl\"; did you mean \"recv1\"?",
               "f:6:1: no operation of this rank is labelled \"lst\"; did you mean \"last\"?",
@@ -142,7 +142,7 @@ TEST_CASE("labels and ranks are given once") {
         Lines{"f:3:6: rank 1 was given before, at line 2"});
 }
 
-TEST_CASE("a rank that is not closed is told where the next begins or the file ends") {
+TEST_CASE("a rank that is not closed is reported where the next begins or the file ends") {
   CHECK(problems_of("num_ranks 2\nrank 0 {\ncalc 1\nrank 1 { calc 1 }") ==
         Lines{"f:4:1: rank 0 is not closed with \"}\""});
   CHECK(problems_of("num_ranks 2\nrank 0 {\ncalc 1") ==

@@ -212,7 +212,7 @@ TEST_CASE("msccl: more lanes than anything could run") {
         Lines{"f.xml:1:1: 3000 GPUs times 3000 tbs are too many; at most 8388608"});
 }
 
-TEST_CASE("msccl: all problems of a file are told at once") {
+TEST_CASE("msccl: all problems of a file are reported at once") {
   std::string text = changed(4, "cnt=\"4\"", "cnt=\"x\"");
   text.replace(text.rfind("type=\"re\""), 9, "type=\"rr\"");
   CHECK(refused_text(text).size() == 2);

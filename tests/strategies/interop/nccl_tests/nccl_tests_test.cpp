@@ -62,7 +62,7 @@ TEST_CASE("a run of a present version is read with its heading and its footer") 
   CHECK_FALSE(run.rows[1].is_valid());
 }
 
-TEST_CASE("runs one after the other are told apart, in the forms of old versions") {
+TEST_CASE("runs one after the other are distinguished, in the forms of old versions") {
   const auto runs = read_nccl_tests(kData + "old_forms.txt");
   REQUIRE(runs.size() == 4);
   CHECK(runs[0].collective == "reduce");
@@ -140,7 +140,7 @@ TEST_CASE("log lines and the prefixes of launchers are passed over") {
   CHECK(runs[0].rows[1].at.column == 6);
 }
 
-TEST_CASE("what looks like a row and is none is told by line and column, all of it") {
+TEST_CASE("what looks like a row and is none is reported by line and column, all of it") {
   CHECK(problems_of("8 2 float sum -1 1.0 0.0 0.0 0\n"
                     "8 2 float sum -1 1.0 0.0\n"
                     "8x 2 float sum -1 1.0 0.0 0.0 0\n"

@@ -45,7 +45,7 @@ TEST_CASE("a tag that the trace uses is not made up") {
   CHECK(plan.tags == Tags{UINT32_MAX, 3, UINT32_MAX - 1, UINT32_MAX - 3, UINT32_MAX - 2});
 }
 
-TEST_CASE("what is left over is told once for two ranks and a tag") {
+TEST_CASE("what is left over is reported once for two ranks and a tag") {
   const MessageTags plan =
       plan_tags({send(0, 1, 0, 1_B), send(0, 1, 0, 1_B), send(0, 1, 0, 2_B), receive(0, 1, 0, 1_B),
                  receive(0, 1, 0, 3_B), receive(0, 1, 0, 4_B)});

@@ -194,7 +194,7 @@ TEST_CASE("every form of output is there") {
   CHECK(result["config"]["slots"] == "unlimited");
 }
 
-TEST_CASE("a trace that cannot end is refused with who waits for whom") {
+TEST_CASE("a trace that cannot end is refused with the wait cycle") {
   check_text_refused("num_ranks 2 rank 0 { a: recv 8b from 1 tag 3 b: calc 1 b requires a }", 1,
                      "deadlock: 1 ends of messages of the trace never complete:\n"
                      "  rank 0, stream \"a\", operation 0: waits to receive 8 bytes from rank 1 on "
@@ -210,7 +210,7 @@ TEST_CASE("a trace that cannot end is refused with who waits for whom") {
   check_refused(command + " --slots 0", 1, "2 further operations wait for these");
 }
 
-TEST_CASE("what is wrong in a GOAL file is told by line and column") {
+TEST_CASE("what is wrong in a GOAL file is reported by line and column") {
   check_text_refused(
       "", 2,
       ":1:1: error: expected \"num_ranks\", with which GOAL begins, got the end of the file");
@@ -224,7 +224,7 @@ TEST_CASE("what is wrong in a GOAL file is told by line and column") {
                      ":1:36: error: expected a rank from 0 to 0, got \"1\"");
 }
 
-TEST_CASE("what is wrong in Chakra traces is told by file, node or byte") {
+TEST_CASE("what is wrong in Chakra traces is reported by file, node or byte") {
   const TemporaryFolder folder;
   const std::string command = "lockstep replay --cluster star " + folder.path();
   check_refused(command, 2, folder.path() + ": error: no traces in this directory");

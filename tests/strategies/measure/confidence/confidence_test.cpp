@@ -86,7 +86,7 @@ TEST_CASE("the interval holds the middle, not the extremes") {
   CHECK(more.high == 1000_ms);
 }
 
-TEST_CASE("what no checked run has is told") {
+TEST_CASE("what no validated run has is reported") {
   const std::vector<ValidatedRun> checked = runs("g", a_kind(), 10, 0);
   RunKind other = a_kind();
   other.gpu = "b200-sxm-180gb";

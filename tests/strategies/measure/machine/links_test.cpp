@@ -20,7 +20,7 @@ std::vector<MachineMeasurement> measured(KnownGpus& gpus) {
   return measure_machine(gpus, false, options);
 }
 
-TEST_CASE("links of known GPUs are found again, alone, both ways and all at once") {
+TEST_CASE("links of known GPUs are found again, alone, in both directions and all at once") {
   KnownGpus gpus{4, known_figures()};
   const MachineLinks links = fit_links(measured(gpus));
   REQUIRE(links.pairs.size() == 12);

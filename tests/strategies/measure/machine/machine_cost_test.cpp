@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-TEST_CASE("a GPU's attention is the shipped one, its products are the measured ones") {
+TEST_CASE("a GPU's attention is the shipped one, its GEMMs are the measured ones") {
   const DeviceModel shipped =
       device_model(load_device(LOCKSTEP_SOURCE_DIR "/configs/devices/h100-sxm5-80gb.json"));
   MachineFit fit;

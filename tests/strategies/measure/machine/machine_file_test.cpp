@@ -117,7 +117,7 @@ TEST_CASE("a link later than a cluster may have is refused") {
   }
 }
 
-TEST_CASE("a box is told from other files") {
+TEST_CASE("a machine calibration is distinguished from other files") {
   CHECK(is_machine(parse_json(to_json(some_machine()), "box.json")));
   CHECK_FALSE(is_machine(parse_json(R"({"name": "a"})", "other.json")));
 }

@@ -135,7 +135,7 @@ TEST_CASE("links stay as they are, and why is said") {
 }
 
 /// Names as CUDA has them (cudaDeviceProp::name).
-TEST_CASE("a GPU's own name tells which device it is") {
+TEST_CASE("a GPU's own name identifies its device") {
   const auto is = [](const std::string& name, std::int64_t multiprocessors, const std::string& id) {
     MeasuredMachine machine = known_machine(name);
     machine.fit.model.multiprocessors = multiprocessors;

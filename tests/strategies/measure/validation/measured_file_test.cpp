@@ -84,7 +84,7 @@ TEST_CASE("an element's keys tell which form it has") {
     CHECK(std::holds_alternative<MeasuredRun>(each));
 }
 
-TEST_CASE("what is wrong is told with its place and with what is allowed") {
+TEST_CASE("what is wrong is reported with its place and with what is allowed") {
   CHECK(error_of("{}") ==
         "m.json:1:1: error: expected an array of measured results, got an object\n"
         "1 error; nothing was run");
@@ -98,7 +98,7 @@ TEST_CASE("what is wrong is told with its place and with what is allowed") {
         std::string::npos);
 }
 
-TEST_CASE("all problems of all files are told at once") {
+TEST_CASE("all problems of all files are reported at once") {
   const std::vector<std::filesystem::path> files{kData / "runs.json", kData / "none.json",
                                                  kData / "nothing.json"};
   try {

@@ -113,7 +113,7 @@ TEST_CASE("a run of a mixture of experts has its experts") {
   CHECK(scenario.parallel.ep == 8);
 }
 
-TEST_CASE("dropout is what the software does unless told otherwise") {
+TEST_CASE("dropout is what the software does unless specified otherwise") {
   CHECK(scenario_of(run_of("zb-1.5B-1F1B-m24"), kConfigs).model.transformer()->dropout == 0.1);
   CHECK(
       scenario_of(run_of("llmf-a100-125m-s1024-g8-mb64"), kConfigs).model.transformer()->dropout ==
@@ -172,7 +172,7 @@ TEST_CASE("a run that hides gradients and shards in part hides the sums over rep
   CHECK_FALSE(made(R"({"zero": 3, "overlap": ["dp_gradients"]})").overlaps(Overlap::hsdp));
 }
 
-TEST_CASE("NICs whose sum alone is printed stand one beside each GPU") {
+TEST_CASE("NICs whose sum alone is printed are one per GPU") {
   MeasuredRun run = run_of("llmf-a100-125m-s1024-g8-mb64");
   auto& cluster = *std::get_if<JsonObject>(&run.cluster.data);
   set_member(cluster, "nics_per_node", json_of(1));
@@ -202,7 +202,7 @@ TEST_CASE("layers that stages do not divide are cut with embedding and head as a
   CHECK(stages_of(R"({"tp": 4, "pp": 6, "micro_batch": 1, "global_batch": 16})").empty());
 }
 
-TEST_CASE("what cannot be modelled is told with the row's place") {
+TEST_CASE("what cannot be modelled is reported with the row's place") {
   MeasuredRun run = run_of("llmf-a100-125m-s1024-g8-mb64");
   set_member(*std::get_if<JsonObject>(&run.parallel.data), "tp", json_of(5));
   CHECK_THROWS_AS((void)scenario_of(run, kConfigs), ConfigError);

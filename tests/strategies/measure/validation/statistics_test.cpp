@@ -55,7 +55,7 @@ TEST_CASE("each group counts once, however many rows it has") {
   CHECK(near(summary.overall[0].all.median, (0.5 + 0.1) / 2));  // not the 0.1 of nine rows in ten
 }
 
-TEST_CASE("rows with assumed fields are told apart") {
+TEST_CASE("rows with assumed fields are distinguished") {
   std::vector<Comparison> rows{row(1, 1.2), row(1, 0.6)};
   rows[1].assumed = true;
   const GroupFigures group = summarise_comparisons(rows).groups.at(0);

@@ -138,7 +138,7 @@ TEST_CASE("every shipped model's parameters are those of its graph's weights") {
   }
 }
 
-TEST_CASE("every shipped model's FLOPs are those of its graph's products") {
+TEST_CASE("every shipped model's FLOPs are those of its graph's GEMMs") {
   for (const std::string& id : model_ids(kModels)) {
     CAPTURE(id);
     ModelConfig model = shipped(id);
@@ -279,7 +279,7 @@ TEST_CASE("nobody needs the gradient of the data") {
   CHECK(count_flops(shipped("gpt2-small")).with_data == 0);
 }
 
-TEST_CASE("the convention is told in words") {
+TEST_CASE("the convention is reported in words") {
   CHECK(
       FlopConvention{}.words() ==
       "model FLOPs of matrix multiplications (2 per multiply-add), causal attention halved, logits "

@@ -40,7 +40,7 @@ SchemaAgreement agreement() {
   return {kSchema, [](std::string_view text) { (void)model_from(text); }};
 }
 
-TEST_CASE("every shipped model reads, keeps to the schema and tells its source") {
+TEST_CASE("every shipped model reads, keeps to the schema and names its source") {
   const SchemaAgreement schema = agreement();
   const std::vector<std::string> ids = model_ids(kModels);
   CHECK(ids.size() >= 40);
@@ -233,7 +233,7 @@ TEST_CASE("GPT-NeoX-20B from Hugging Face's config.json has the parameters that 
   CHECK(count_parameters(neox).total() == 20'554'567'680);
 }
 
-TEST_CASE("what a config.json lacks is told with its place") {
+TEST_CASE("what a config.json lacks is reported with its place") {
   CHECK(error_of(R"({"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4,
 "num_hidden_layers": 2, "max_position_embeddings": 128, "vocab_size": 100})") ==
         "m.json:1:1: error: the key \"intermediate_size\" is missing\n1 error; nothing was run");

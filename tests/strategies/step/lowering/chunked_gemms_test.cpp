@@ -59,7 +59,7 @@ struct Shortened {
   return out;
 }
 
-TEST_CASE("products beside gathered operands and scattered results go chunk by chunk") {
+TEST_CASE("GEMMs overlap with gathered operands and scattered results chunk by chunk") {
   const Links slow{Rate::bytes_per_second(1)};
   const Shortened forward = shortened(step(true), "forward", slow);
   CHECK(forward.names ==
@@ -72,12 +72,12 @@ TEST_CASE("products beside gathered operands and scattered results go chunk by c
 
 // Each of 32 tokens has 64 numbers of 16 bits: 4096 bytes, of which three quarters travel; beside
 // the GEMM three of their four chunks: 2304 bytes.
-TEST_CASE("what is left of a product is what chunks on their way do not cover") {
+TEST_CASE("what is left of a GEMM is what chunks on their way do not cover") {
   const Links fast{Rate::bytes_per_second(2304 * 2'000'000LL)};  // half a microsecond
   CHECK(shortened(step(true), "forward", fast).first == 500_ns);
 }
 
-TEST_CASE("without overlap, or without links, products stay as they are") {
+TEST_CASE("without overlap, or without links, GEMMs stay as they are") {
   CHECK(shortened(step(false), "forward", Links{Rate::bytes_per_second(1)}).names.empty());
   CHECK(shortened(step(true), "forward", Links{std::nullopt}).names.empty());
 }

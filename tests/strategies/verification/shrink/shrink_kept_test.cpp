@@ -103,7 +103,7 @@ TEST_CASE("stages are made anew where the layers stay") {
   CHECK(stages.model.transformer()->layers == 96);
 }
 
-TEST_CASE("changes are told as keys with both values") {
+TEST_CASE("changes are reported as keys with both values") {
   ParallelConfig parallel;
   parallel.dp = 128;
   parallel.global_batch = 128;

@@ -27,7 +27,7 @@ Json against(const std::string& text, const std::string& options) {
 
 }  // namespace
 
-TEST_CASE("what was measured stands beside what is simulated, with ratio and error") {
+TEST_CASE("measured values are printed next to simulated ones, with ratio and error") {
   const Json out = json_of("lockstep collective --against " + kPair);
   CHECK(out["config"]["cluster"]["name"] == "dgx-a100");  // its GPUs are A100-SXM4
   const Json& rows = out["rows"];
@@ -51,7 +51,7 @@ TEST_CASE("a simulated time is that of the same collective without --against") {
   CHECK(rows[2]["simulated_s"] == alone[0]["time_s"]);
 }
 
-TEST_CASE("mean and worst error are told") {
+TEST_CASE("mean and worst error are reported") {
   // Two ranks on the star, ring: 2 rounds of 2 us, and all of the message once at 20 ps a byte:
   // 4.02048 us of 10, 6.62144 us of 16 and 339.54432 us of 100.
   const std::string told =

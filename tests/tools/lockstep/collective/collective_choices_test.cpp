@@ -205,7 +205,7 @@ TEST_CASE("a schedule that names no collective is timed as the one that is asked
   CHECK(contains(result.err, "name one before it"));
 }
 
-TEST_CASE("what a schedule is written for, and what MSCCL would make of it, is told") {
+TEST_CASE("what a schedule is written for, and what MSCCL would make of it, is reported") {
   const std::string xml =
       run_command("lockstep schedule export all_reduce --ranks 2 --protocol LL").out;
   const TemporaryFile file(replaced(replaced(xml, "hasdep=\"1\"", "hasdep=\"0\""), "nchannels",
@@ -223,7 +223,7 @@ TEST_CASE("what a schedule is written for, and what MSCCL would make of it, is t
   CHECK(run_command("lockstep schedule export all_reduce --ranks 2 --protocol XX").status == 2);
 }
 
-TEST_CASE("too few slots are a deadlock, and it is told") {
+TEST_CASE("too few slots are a deadlock, and it is reported") {
   // Both ranks send twice to each other before they receive.
   const std::string rank =
       R"(<tb id="0" send="PEER" recv="PEER" chan="0">)"

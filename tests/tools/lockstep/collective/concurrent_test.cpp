@@ -43,7 +43,7 @@ TEST_CASE("schema and reader accept the shipped collectives at once and refuse t
   }
 }
 
-TEST_CASE("what the file of --concurrent says is not to be said beside it") {
+TEST_CASE("options that the file of --concurrent specifies are refused") {
   for (const std::string more : {"-b 8", "-e 1G", "-f 2", "--algorithm ring"}) {
     CAPTURE(more);
     const CommandResult result = run_command(kCommand + kExample + " " + more);

@@ -73,7 +73,7 @@ TEST_CASE("one rank in chunks that starts late ends when it starts, folded or no
   }
 }
 
-TEST_CASE("no difference from a formula is told as none") {
+TEST_CASE("no difference from a formula is reported as none") {
   for (const std::string algorithm : {"ring:channels=2", "bidirectional_ring", "torus:copies=2",
                                       "binary_tree", "double_binary_tree", "ring"}) {
     for (const std::string size : {"8", "48", "1000", "64M"}) {

@@ -8,7 +8,7 @@
 /// schedule spreads them over.
 namespace lockstep {
 
-TEST_CASE("the rounds that are told are those that explain shows one by one") {
+TEST_CASE("the rounds that are reported are those that explain shows one by one") {
   for (const std::string cluster : {"star --ranks 8", "star --ranks 6", "dgx-h100 --nodes 2"}) {
     for (const auto& row : rows_of("lockstep list algorithms")) {
       const auto collective = row["collective"].get<std::string>();

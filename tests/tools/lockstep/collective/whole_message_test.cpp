@@ -120,7 +120,7 @@ TEST_CASE("a small message of any length has its own time") {
   CHECK(picoseconds(point["small_time_s"]) == 2'000'000 + 1023 * 1000 * 20);
 }
 
-TEST_CASE("growth is told of the term that grows") {
+TEST_CASE("growth is reported of the term that grows") {
   const Json rows = rows_of(
       "lockstep complexity all_reduce --algorithms ring,one_shot,direct,recursive_doubling "
       "--ranks 2..1024 --size-large 64M");

@@ -62,7 +62,7 @@ TEST_CASE("the JSON form is one object that says what led to it") {
   CHECK(config["sizes_bytes"] == Json::array({8, 256, 8192, 262144}));
 }
 
-TEST_CASE("defaults are told in the config of the result") {
+TEST_CASE("defaults are reported in the config of the result") {
   const Json config = json_of(
       "lockstep collective all_reduce --cluster star --algorithm "
       "parameter_server -b 8 -e 8")["config"];
@@ -144,7 +144,7 @@ TEST_CASE("no line of a table ends in blanks") {
     CHECK((line.empty() || line.back() != ' '));
 }
 
-TEST_CASE("a file whose name is no UTF-8 can be used and is told with a substitute") {
+TEST_CASE("a file whose name is no UTF-8 can be used and is reported with a substitute") {
   const std::string folder =
       "d=$(mktemp -d) && cp configs/clusters/star.json \"$d\"/$(printf '\\377').json && ";
   const CommandResult result = run_command(

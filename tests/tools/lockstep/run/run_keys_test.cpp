@@ -309,7 +309,7 @@ void collect(const Json& properties, const std::string& before, std::set<std::st
 
 }  // namespace
 
-TEST_CASE("every key of a scenario's plan has an effect, or is told to have none") {
+TEST_CASE("every key of a scenario's plan has an effect, or is reported to have none") {
   const Json schema =
       Json::parse(text_of(LOCKSTEP_SOURCE_DIR "/configs/schema/scenario.schema.json"));
   std::set<std::string> keys;
@@ -319,7 +319,7 @@ TEST_CASE("every key of a scenario's plan has an effect, or is told to have none
   for (const Key& row : keys_of_parallel()) bench.check(row, "parallel." + row.key);
 }
 
-TEST_CASE("every other key of a scenario has an effect, or is told to have none") {
+TEST_CASE("every other key of a scenario has an effect, or is reported to have none") {
   const Json schema =
       Json::parse(text_of(LOCKSTEP_SOURCE_DIR "/configs/schema/scenario.schema.json"));
   std::set<std::string> keys;
@@ -332,7 +332,7 @@ TEST_CASE("every other key of a scenario has an effect, or is told to have none"
   for (const Key& row : other_keys()) bench.check(row, row.key);
 }
 
-TEST_CASE("every key of a scenario's model has an effect, or is told to have none") {
+TEST_CASE("every key of a scenario's model has an effect, or is reported to have none") {
   const Json schema = Json::parse(text_of(LOCKSTEP_SOURCE_DIR "/configs/schema/model.schema.json"));
   const Bench bench;
   const auto walk = [&](const std::string& kind, const std::vector<Key>& rows) {
@@ -347,7 +347,8 @@ TEST_CASE("every key of a scenario's model has an effect, or is told to have non
   walk("resnet", keys_of_resnet());
 }
 
-TEST_CASE("what says which layers of a model have a window or experts is told where none is left") {
+TEST_CASE(
+    "what says which layers of a model have a window or experts is reported where none is left") {
   const Bench bench;
   const auto told = [&](const std::string& scenario, const std::vector<std::string>& before,
                         const std::string& key, const std::string& value) {

@@ -126,7 +126,7 @@ TEST_CASE("causal attention is the same work however the sequence is cut") {
         doctest::Approx(zigzag).epsilon(1e-6));
 }
 
-TEST_CASE("of parameter averaging everything is told of the mean step") {
+TEST_CASE("of parameter averaging everything is reported of the mean step") {
   const std::string options =
       "--set parallel.exchange=parameter_averaging --set parallel.average_every=10";
   const Json result = run("data-parallel-from-scratch", options);

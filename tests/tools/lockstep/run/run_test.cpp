@@ -100,7 +100,7 @@ TEST_CASE("the config of a result can be run again, and gives the same step") {
   CHECK(again["step_time_s"] == first["step_time_s"]);
 }
 
-TEST_CASE("overrides are applied, and told where they are wrong") {
+TEST_CASE("overrides are applied, and reported where they are wrong") {
   CHECK(json_of(kMlp + " --set parallel.micro_batch=1024")["config"]["parallel"]["micro_batch"] ==
         1024);
   check_refused(kMlp + " --set parallel.tq=4",

@@ -89,7 +89,7 @@ TEST_CASE("an export that cannot be written ends with 4 and leaves nothing behin
         "lockstep: error: cannot write /nonexistent/graph.dot: No such file or directory\n");
 }
 
-TEST_CASE("links that are slower or gone are told, and change what is shown") {
+TEST_CASE("links that are slower or gone are reported, and change what is shown") {
   const std::string show = "lockstep topology show --cluster dgx-h100 --nodes 2";
   const std::string changed =
       show + " --set-link \"node0/nic0 -> rail0/leaf0\" bandwidth=50%,latency=\"1 us\"" +
@@ -147,7 +147,7 @@ TEST_CASE("a machine that is imported is a cluster that runs") {
   CHECK(contains(partial.err, "lockstep: note: no NVLink in file: "));
 }
 
-TEST_CASE("what an import leaves out is told on stderr") {
+TEST_CASE("what an import leaves out is reported on stderr") {
   const CommandResult pasted =
       run_command("lockstep topology import tests/data/topology_import/pasted-smi.txt");
   CHECK(pasted.status == 0);

@@ -55,7 +55,7 @@ TEST_CASE("data parallelism from scratch: what is exact, and what averaging para
   }
 }
 
-TEST_CASE("the largest difference is told with its tensor, block, rank and element") {
+TEST_CASE("the largest difference is reported with its tensor, block, rank and element") {
   const Json rows = rows_of("lockstep verify strategy zero-7b5-2 --steps 2");
   REQUIRE(rows.size() == 2);
   CHECK(rows[0]["weight_difference"].is_null());  // known in the end

@@ -156,7 +156,7 @@ TEST_CASE("a wrong schedule ends with 1 and the first wrong chunk, rank and roun
   CHECK(row["wrong_step"] == 3);
 }
 
-TEST_CASE("too few slots end with 1 and who waits for whom") {
+TEST_CASE("too few slots end with 1 and the wait cycle") {
   const TemporaryFile file(exchange("allreduce", "rrc"));
   const std::string command = "lockstep verify collective --schedule " + file.path();
   CHECK(run_command(command + " --slots 2").status == 0);

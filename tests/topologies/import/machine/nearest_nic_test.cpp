@@ -117,7 +117,7 @@ TEST_CASE("a NIC that others need as well is left to them") {
   CHECK(fixture.served() == "nic1 nic0");
 }
 
-TEST_CASE("a GPU that reaches no NIC but over other GPUs is told") {
+TEST_CASE("a GPU that reaches no NIC but over other GPUs is reported") {
   MachineFixture fixture;
   const std::size_t gpu = fixture.gpu(fixture.bridge(fixture.cpu()));
   fixture.nic(gpu);  // which only that GPU reaches

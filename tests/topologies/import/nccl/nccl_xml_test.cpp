@@ -89,7 +89,7 @@ TEST_CASE("a GPU without a bus id can still tell its links") {
   CHECK(import_topology(text, "t", named("m")).outline == "2 GPUs on NVLink, 1 CPU");
 }
 
-TEST_CASE("links to what is not there are left out, and told") {
+TEST_CASE("links to what is not there are left out, and reported") {
   const auto notes = [](const std::string& text) {
     return import_topology(text, "t", named("m")).notes;
   };
