@@ -95,7 +95,7 @@ class RoundDepths {
     return true;
   }
 
-  /// The round so many times; once all its lanes come one message deeper, they do so every time.
+  /// The round, repeated; once it makes all lanes one message deeper, it does so every time.
   void repeat(std::int64_t times) {
     for (std::int64_t done = 0; done < times; ++done) {
       for (const Message& message : messages_)

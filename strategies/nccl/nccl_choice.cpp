@@ -53,7 +53,7 @@ std::string ring_spec(const NcclFacts& facts, int channels) {
   return "ring:channels=" + std::to_string(std::min(channels, distinct_rings(facts)));
 }
 
-/// Whether trees have chains inside nodes, which a hierarchy of equal nodes plays.
+/// Whether trees have chains inside nodes, as a hierarchical schedule on equal nodes has.
 bool has_chains(const NcclFacts& facts) {
   return facts.nodes > 1 && facts.has_equal_nodes() && facts.ranks_per_node() > 1;
 }

@@ -3,7 +3,7 @@
 namespace lockstep {
 namespace {
 
-/// Whether the collective can be played by it at all.
+/// Whether the algorithm can execute the collective at all.
 bool plays(const NcclCase& one, NcclAlgorithm algorithm) {
   if (algorithm == NcclAlgorithm::ring) return true;
   if (one.all_reduce()) return algorithm != NcclAlgorithm::pat;

@@ -269,7 +269,7 @@ Parts read_parts(ObjectReader& in, const std::string& name, const ScenarioFolder
   if (!parts.cluster || !parts.model || !spread) return parts;
   parts.notes =
       check_together(in, {parts.cluster->cluster, *parts.model, parts.parallel, parts.sustained});
-  // A default is not told, be it written down or not.
+  // Defaults are not reported, even if written explicitly.
   std::erase_if(parts.notes, [&parts](const ScenarioNote& note) {
     return parts.usual_reduction && note.key == "parallel.reduce_gradients";
   });

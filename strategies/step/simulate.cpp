@@ -20,9 +20,9 @@ namespace lockstep {
 
 namespace {
 
-/// Beyond so many activities and messages all ranks take longer than a user waits.
+/// Above this number of activities and messages, simulating all ranks takes too long.
 constexpr double kMostForAllRanks = 6e6;
-/// Beyond so many operations, each of some 200 bytes, no machine of a user's has the room.
+/// Above this number of operations, of some 200 bytes each, memory does not suffice.
 constexpr double kMostOperations = 5e7;
 /// Of a collective: two rounds of a ring, over several channels.
 constexpr double kMessagesPerMember = 8;

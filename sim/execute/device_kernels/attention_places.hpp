@@ -20,7 +20,7 @@ namespace lockstep::kernels {
 /// in the batch, number of the head. Sizes: queries, keys, heads, key heads, numbers of a head, of
 /// a value, whether causal, whether it goes on from what it reads, heads and tokens of the whole
 /// tensor, first sample, queries and keys that a team takes at a time, keys that a query sees (0:
-/// all before it; below zero: those of its run of so many tokens). Numbers: factor of scores,
+/// all before it; below zero: those of its chunk of that many tokens). Numbers: factor of scores,
 /// dropout.
 template <class Real>
 struct AttentionPlaces {

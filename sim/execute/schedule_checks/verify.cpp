@@ -56,7 +56,7 @@ void run_checkers(const Schedule& schedule, const Contract& contract, const Veri
     verdict.races = check_races(schedule, options.slots, kClockShare * options.most_work);
   };
   // Where every access to a block comes in the same order in all executions, and every message
-  // meets the same receive, all executions come to the same. Who has heard of whom is no block.
+  // meets the same receive, all executions come to the same. Barriers have no blocks.
   const auto may_race = [&](const ExecuteOutcome& outcome) {
     race();
     return contract.collective == Collective::barrier || outcome.shares_channels ||

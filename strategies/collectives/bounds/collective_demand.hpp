@@ -46,7 +46,7 @@
 /// 3. Latency. What i holds has to reach j through one or more messages: from the root to everyone
 ///    (broadcast, scatter), from everyone to the root (reduce, gather), from each to its receiver
 ///    (send_recv), from everyone to everyone (all others; a barrier too, since nobody may end
-///    before it has heard of everybody).
+///    before all others have arrived).
 /// 4. Reduction. N-1 additions for every element of S, by somebody.
 namespace lockstep {
 

@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-/// What sequences and pipelines share: who plays which part on which blocks.
+/// What sequences and pipelines share: which ranks execute which part on which blocks.
 class Staged : public Schedule {
  public:
   Staged(int ranks, std::int64_t blocks, std::int64_t chunks, std::vector<Stage> stages)

@@ -105,7 +105,7 @@ void ReductionTrees::find_shares() {
   std::vector<std::vector<int>> places(above_.size());
   for (int rank = 0; rank < n_; ++rank) {
     const int place = rank % per_node_;
-    // A switch that knows the place has told those above it.
+    // A switch that has the place has already passed it to those above it.
     for (int node = rank; node >= 0; node = above(node)) {
       auto& known = places[static_cast<std::size_t>(node)];
       const auto at = std::lower_bound(known.begin(), known.end(), place);

@@ -114,7 +114,7 @@ void MscclLayout::check_sizes(const MscclGpu& gpu, Problems& problems) const {
 std::int64_t MscclLayout::size(const MscclGpu& gpu, MscclBuffer buffer) const {
   if (buffer == MscclBuffer::scratch) return gpu.scratch_chunks;
   const std::int64_t given = buffer == MscclBuffer::input ? gpu.input_chunks : gpu.output_chunks;
-  // In place the other buffer's size tells this one's.
+  // In place, the other buffer's size determines this one's.
   return given == 0 && in_place_ ? usual_size(buffer) : given;
 }
 

@@ -142,7 +142,7 @@ class Measuring {
     const double alone = gemms_and_copies(kGemms, 0);
     const double copy = gemms_and_copies(0, kChain) / kChain;
     const int copies = static_cast<int>(std::clamp(alone / copy, 1.0, 4096.0));
-    // A host does one thing after the other: what it copies beside, it does instead.
+    // A host is serial: copies replace computation instead of overlapping with it.
     const double both = is_host_ ? alone : gemms_and_copies(kGemms, copies);
     add(Kind::beside, "products while copies run", both).ratio = std::max(1.0, both / alone);
   }

@@ -31,7 +31,7 @@ namespace {
   return false;
 }
 
-/// Whether every collective that has the algorithm can do with so many ranks.
+/// Whether every collective with the algorithm supports this number of ranks.
 [[nodiscard]] bool is_allowed(const std::string& text, int ranks) {
   for (const Collective collective : collectives()) {
     const ParsedSpecs parsed = parse_specs(text, collective);

@@ -27,7 +27,7 @@ namespace {
   return std::find(stages.begin(), stages.end(), 0) != stages.end();
 }
 
-/// Where in so many parts the one would be that is least (or most) of these.
+/// The corresponding index, in another number of parts, of the smallest (or largest) of these.
 [[nodiscard]] std::size_t place_of(const std::vector<int>& stages, std::size_t place,
                                    std::size_t chunks) {
   return stages.size() < 2 ? 0 : place * (chunks - 1) / (stages.size() - 1);

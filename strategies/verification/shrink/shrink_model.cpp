@@ -21,7 +21,7 @@ void shrink_mlp(MlpConfig& model, const SizedLayout& whole, const SizedLayout& s
   }
 }
 
-/// Two stages with so many blocks, one of them repeated if any was; as many as blocks if none was.
+/// Two stages with this many blocks, one repeated if any was; otherwise one block each.
 [[nodiscard]] std::vector<std::int64_t> fewer_blocks(const std::vector<std::int64_t>& was,
                                                      std::int64_t blocks) {
   const bool repeats = *std::max_element(was.begin(), was.end()) > 1;

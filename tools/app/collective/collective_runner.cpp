@@ -17,10 +17,10 @@ namespace lockstep::app {
 
 namespace {
 
-/// Beyond so many messages a candidate is too slow to try for every size.
+/// Candidates with more messages are too slow to try at every size.
 constexpr std::int64_t kMostMessages = 2'000'000;
 
-/// Beyond so many messages and steps a closed form has to say how many there are.
+/// Schedules with more messages and steps are counted by their closed form.
 constexpr std::int64_t kMostVisits = 50'000'000;
 
 /// A number in [0, most] for this seed and rank.

@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t kMostReplayed = 3'000'000;  // messages
 constexpr std::int64_t kMostVisits = 200'000'000;
 
-/// One algorithm on so many ranks: a point, or why there is none.
+/// One algorithm on one number of ranks: a point, or why there is none.
 struct Job {
   std::size_t algorithm = 0;
   int ranks = 0;

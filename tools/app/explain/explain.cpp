@@ -17,7 +17,7 @@ namespace lockstep::app {
 
 namespace {
 
-// Beyond these a schedule is not played round by round: it would take minutes and gigabytes.
+// Larger schedules are not executed round by round: it would take minutes and gigabytes.
 constexpr std::int64_t kMostMessages = 1'000'000;
 constexpr std::int64_t kMostMoved = 30'000'000;    // blocks
 constexpr std::int64_t kMostHeld = 4'000'000;      // blocks of all ranks

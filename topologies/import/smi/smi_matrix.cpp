@@ -238,7 +238,7 @@ class Reader {
     }
   }
 
-  // --- what stands beside it
+  // --- what follows it
 
   /// The rows of a table, field by field.
   [[nodiscard]] std::vector<std::vector<std::string>> rows_of(const Table& table) const {

@@ -25,7 +25,7 @@ CollectiveSetup::CollectiveSetup(const ClusterRequest& options, const NetworkReq
       model_{network.parsed()},
       policy_{policy_for(model_, options.policy())},
       network_name_{network.model} {
-  // Nodes have CPU sockets that can serve; where those are too few, hosts are built beside.
+  // Nodes have CPU sockets that can serve; if there are too few, hosts are added.
   if (loaded_.cluster.auxiliary_ranks() < wants.hosts) loaded_ = options.load(wants.hosts);
   prepare(network.protocol, wants.switches);
 }
