@@ -77,6 +77,12 @@ function(lockstep_unity target)
       set(names_${batches} ${names})
       math(EXPR batches "${batches} + 1")
     endif()
+    # The property is the directory's: a source of two targets gets a group apart, so that it meets only
+    # files of this target's batch in both.
+    get_source_file_property(known ${source} UNITY_GROUP)
+    if(known)
+      set(home ${target}_${home})
+    endif()
     set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${home})
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
