@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/short_list.hpp"
 #include "sim/base/units.hpp"
 #include "sim/network/network.hpp"
 #include "sim/schedule/schedule.hpp"
@@ -47,7 +48,7 @@ struct Activity {
   std::uint32_t processor = kOwnProcessor;
   std::uint32_t call = 0;            // collective: index into Workload::calls
   std::uint32_t member = 0;          // collective: the member this stream represents
-  std::vector<ActivityRef> after{};  // operations of other streams that must be done
+  ShortList<ActivityRef, 2> after{};  // operations of other streams that must be done
   TimePoint not_before{};            // launch time
   /// If present, `not_before` is relative to the end of this operation, on which it must depend
   /// anyway.
