@@ -30,7 +30,7 @@ struct RankTimeline {
 
 struct TrainingStepTimeline {
   std::shared_ptr<const Program> program;
-  std::vector<RoleProgram> roles{};   // as Program::roles
+  RolePrograms roles{};               // as Program::roles
   std::vector<RankTimeline> ranks{};  // simulated ranks; others equal one of the same role
   /// Per rank, then per host, of a folded step: its representative among `ranks`. Otherwise empty.
   std::vector<std::uint32_t> representative_of{};

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <unordered_map>
 #include <utility>
 
 #include "sim/base/check.hpp"
+#include "sim/program/role_instances.hpp"
 
 namespace lockstep {
 
@@ -14,79 +14,46 @@ namespace {
 
 constexpr std::uint32_t kNobody = UINT32_MAX;
 
-/// Finds instances by what they are.
-class Instances {
- public:
-  explicit Instances(RoleProgram& role) : role_{&role} {}
-
-  [[nodiscard]] std::uint32_t of(const Ref& ref, const Call& call) {
-    const Tensor& tensor = role_->program->tensors[ref.tensor];
-    TensorInstance instance{ref.tensor, 0, 0};
-    if (tensor.scope != Scope::step) {
-      instance.position = ref.position.value_or(call.position + ref.further);
-    }
-    if (tensor.scope == Scope::microbatch) {
-      instance.microbatch = ref.microbatch.value_or(call.microbatch);
-    }
-    const auto [found, is_new] =
-        known_.try_emplace(key(instance), static_cast<std::uint32_t>(role_->instances.size()));
-    if (is_new) role_->instances.push_back(instance);
-    return found->second;
-  }
-
- private:
-  [[nodiscard]] static std::uint64_t key(const TensorInstance& of) {
-    LOCKSTEP_CHECK(of.position >= 0 && of.position < 1 << 20);
-    LOCKSTEP_CHECK(of.microbatch >= 0 && of.microbatch < 1 << 20);
-    LOCKSTEP_CHECK(of.tensor < 1U << 24U);
-    return (std::uint64_t{of.tensor} << 40U) | (static_cast<std::uint64_t>(of.position) << 20U) |
-           static_cast<std::uint64_t>(of.microbatch);
-  }
-
-  RoleProgram* role_;
-  std::unordered_map<std::uint64_t, std::uint32_t> known_;
-};
-
 /// Who wrote an instance last, and who has read it since: of each stream the last alone.
 struct Users {
   std::uint32_t writer = kNobody;
-  std::vector<std::uint32_t> readers;
+  std::uint32_t readers = kNobody;  // the first of a list
+};
+struct Reader {
+  std::uint32_t operation = 0;
+  std::uint32_t next = kNobody;
 };
 
 /// Finds what each operation has to wait for.
 class Dependencies {
  public:
-  explicit Dependencies(RoleProgram& role) : role_{&role} {}
+  explicit Dependencies(const RoleProgram& role)
+      : role_{&role},
+        latest_(role.program->streams.size(), kNobody),
+        issued_(role.program->streams.size(), kNobody) {}
 
   /// To be called before the first operation of every call.
-  void begin_call() { computes_ = false; }
-
-  void add(std::uint32_t index) {
-    RoleOperation& operation = role_->operations[index];
+  void begin_call() {
+    computes_ = false;
     users_.resize(role_->instances.size());
-    latest_.assign(role_->program->streams.size(), kNobody);
-    for (const std::uint32_t instance : operation.reads) wait_for_writer(instance, operation);
-    for (const std::uint32_t instance : operation.writes) {
-      wait_for(users_[instance].writer);
-      for (const std::uint32_t reader : users_[instance].readers) wait_for(reader);
-    }
-    if (operation.operation->ahead) wait_for_computation(*operation.operation->ahead);
-    if (operation.operation->after_all) wait_for_all();
-    if (operation.operation->stream == kComputeStream) wait_for(std::exchange(blocker_, kNobody));
+  }
+
+  /// Puts down what the operation has to wait for; returns the end of it.
+  [[nodiscard]] std::uint32_t* add(const RoleOperation& operation, std::uint32_t* out) {
+    const Operation& of = *operation.operation;
+    find_latest(operation);
     for (std::size_t stream = 0; stream < latest_.size(); ++stream) {
-      if (stream != operation.operation->stream && latest_[stream] != kNobody) {
-        operation.after.push_back(latest_[stream]);
-      }
+      if (stream != of.stream && latest_[stream] != kNobody) *out++ = latest_[stream];
+      latest_[stream] = kNobody;
     }
+    const auto index = static_cast<std::uint32_t>(stream_of_.size());
+    stream_of_.push_back(of.stream);
     for (const std::uint32_t instance : operation.reads) read(instance, index);
-    for (const std::uint32_t instance : operation.writes) {
-      users_[instance].writer = index;
-      users_[instance].readers.clear();
-    }
-    if (operation.operation->stream == kComputeStream) note_computation(index);
-    issued_.resize(role_->program->streams.size(), kNobody);
-    issued_[operation.operation->stream] = index;
-    if (blocks(*operation.operation)) blocker_ = index;
+    for (const std::uint32_t instance : operation.writes) users_[instance] = {index, kNobody};
+    if (of.stream == kComputeStream) note_computation(index);
+    issued_[of.stream] = index;
+    if (blocks(of)) blocker_ = index;
+    return out;
   }
 
  private:
@@ -94,13 +61,22 @@ class Dependencies {
     return operation.kind == OperationKind::receive && operation.ahead == 0;
   }
 
-  [[nodiscard]] StreamId stream_of(std::uint32_t operation) const {
-    return role_->operations[operation].operation->stream;
+  void find_latest(const RoleOperation& operation) {
+    const Operation& of = *operation.operation;
+    for (const std::uint32_t instance : operation.reads) wait_for_writer(instance, operation);
+    for (const std::uint32_t instance : operation.writes) {
+      wait_for(users_[instance].writer);
+      for (std::uint32_t i = users_[instance].readers; i != kNobody; i = readers_[i].next)
+        wait_for(readers_[i].operation);
+    }
+    if (of.ahead) wait_for_computation(*of.ahead);
+    if (of.after_all) wait_for_all();
+    if (of.stream == kComputeStream) wait_for(std::exchange(blocker_, kNobody));
   }
 
   void wait_for(std::uint32_t operation) {
     if (operation == kNobody) return;
-    std::uint32_t& latest = latest_[stream_of(operation)];
+    std::uint32_t& latest = latest_[stream_of_[operation]];
     if (latest == kNobody || latest < operation) latest = operation;
   }
 
@@ -121,28 +97,29 @@ class Dependencies {
   }
 
   void wait_for_writer(std::uint32_t instance, const RoleOperation& operation) {
-    const bool written = users_[instance].writer != kNobody;
-    if (!written && !role_->tensor(instance).resident) {
+    const std::uint32_t writer = users_[instance].writer;
+    if (writer == kNobody && !role_->tensor(instance).resident) {
       throw InternalError{fmt::format("{} reads {} which nobody has written",
                                       operation.operation->name, role_->tensor(instance).name)};
     }
-    wait_for(users_[instance].writer);
+    wait_for(writer);
   }
 
   void read(std::uint32_t instance, std::uint32_t index) {
-    std::vector<std::uint32_t>& readers = users_[instance].readers;
-    const auto same = std::find_if(readers.begin(), readers.end(), [&](std::uint32_t reader) {
-      return stream_of(reader) == stream_of(index);
-    });
-    if (same == readers.end()) {
-      readers.push_back(index);
-    } else {
-      *same = index;
+    std::uint32_t& first = users_[instance].readers;
+    for (std::uint32_t i = first; i != kNobody; i = readers_[i].next) {
+      if (stream_of_[readers_[i].operation] != stream_of_[index]) continue;
+      readers_[i].operation = index;
+      return;
     }
+    readers_.push_back({index, first});
+    first = static_cast<std::uint32_t>(readers_.size() - 1);
   }
 
-  RoleProgram* role_;
+  const RoleProgram* role_;
   std::vector<Users> users_;
+  std::vector<Reader> readers_;
+  std::vector<StreamId> stream_of_;               // per operation
   std::vector<std::uint32_t> latest_;             // per stream, while one operation is added
   std::vector<std::uint32_t> issued_;             // per stream, the last so far
   std::uint32_t blocker_ = kNobody;               // what the next of the compute stream waits for
@@ -150,14 +127,79 @@ class Dependencies {
   bool computes_ = false;                         // whether the call under way has computed
 };
 
-[[nodiscard]] std::vector<std::uint32_t> instances_of(Instances& instances,
-                                                      const std::vector<Ref>& refs,
-                                                      const Call& call) {
-  std::vector<std::uint32_t> out;
-  out.reserve(refs.size());
-  for (const Ref& ref : refs) out.push_back(instances.of(ref, call));
+/// How much there is to write out of a role.
+struct Amount {
+  std::size_t operations = 0;
+  std::size_t entries = 0;  // of all lists, at the most
+};
+
+[[nodiscard]] Amount amount_of(const Program& program, const Role& role) {
+  std::vector<std::size_t> calls(program.routines.size());
+  for (const Call& call : role.calls) ++calls[call.routine];
+  Amount out;
+  std::vector<bool> uses(program.streams.size());
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    if (calls[i] == 0) continue;
+    out.operations += calls[i] * program.routines[i].operations.size();
+    for (const Operation& operation : program.routines[i].operations) {
+      out.entries += calls[i] * (operation.reads.size() + operation.writes.size());
+      uses[operation.stream] = true;
+    }
+  }
+  const auto streams = static_cast<std::size_t>(std::count(uses.begin(), uses.end(), true));
+  if (streams > 1) out.entries += out.operations * (streams - 1);
   return out;
 }
+
+/// Writes a role out.
+class Unroller {
+ public:
+  Unroller(const Program& program, std::size_t role)
+      : out_{&program, role}, instances_{program, role}, dependencies_{out_} {
+    const Amount amount = amount_of(program, program.roles[role]);
+    out_.operations.reserve(amount.operations);
+    auto lists = std::make_shared_for_overwrite<std::uint32_t[]>(amount.entries);
+    next_ = lists.get();
+    out_.lists = std::move(lists);
+  }
+  Unroller(const Unroller&) = delete;
+  Unroller& operator=(const Unroller&) = delete;
+  ~Unroller() = default;
+
+  [[nodiscard]] RoleProgram run() {
+    for (const Call& call : out_.program->roles[out_.role].calls) add(call);
+    return std::move(out_);
+  }
+
+ private:
+  void add(const Call& call) {
+    const Routine& routine = out_.program->routines[call.routine];
+    const std::uint32_t* operands = instances_.of(call, out_.instances).data();
+    dependencies_.begin_call();
+    for (std::uint32_t i = 0; i < routine.operations.size(); ++i) {
+      const Operation& operation = routine.operations[i];
+      RoleOperation& written = out_.operations.emplace_back(RoleOperation{&operation, call, i});
+      written.reads = taken(operands, operation.reads.size());
+      written.writes = taken(operands, operation.writes.size());
+      std::uint32_t* first = next_;
+      next_ = dependencies_.add(written, first);
+      written.after = {first, next_};
+    }
+  }
+
+  /// The next operands, copied to where they stay.
+  [[nodiscard]] IndexList taken(const std::uint32_t*& operands, std::size_t count) {
+    std::uint32_t* first = next_;
+    next_ = std::copy_n(operands, count, first);
+    operands += count;
+    return {first, count};
+  }
+
+  RoleProgram out_;
+  RoleInstances instances_;
+  Dependencies dependencies_;
+  std::uint32_t* next_ = nullptr;  // where the next list goes
+};
 
 }  // namespace
 
@@ -168,21 +210,12 @@ std::string RoleProgram::name(std::uint32_t operation) const {
 }
 
 RoleProgram unroll(const Program& program, std::size_t role) {
-  RoleProgram out{&program, role};
-  Instances instances{out};
-  Dependencies dependencies{out};
-  for (const Call& call : program.roles[role].calls) {
-    const Routine& routine = program.routines[call.routine];
-    dependencies.begin_call();
-    for (std::uint32_t i = 0; i < routine.operations.size(); ++i) {
-      const Operation& operation = routine.operations[i];
-      RoleOperation written{&operation, call, i};
-      written.reads = instances_of(instances, operation.reads, call);
-      written.writes = instances_of(instances, operation.writes, call);
-      out.operations.push_back(std::move(written));
-      dependencies.add(static_cast<std::uint32_t>(out.operations.size() - 1));
-    }
-  }
+  return Unroller{program, role}.run();
+}
+
+RolePrograms unroll(const Program& program) {
+  std::vector<RoleProgram> out;
+  for (std::size_t i = 0; i < program.roles.size(); ++i) out.push_back(unroll(program, i));
   return out;
 }
 

@@ -1,8 +1,12 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/program/program.hpp"
@@ -18,16 +22,27 @@ struct TensorInstance {
   friend auto operator<=>(const TensorInstance&, const TensorInstance&) = default;
 };
 
+/// Indices that an operation of a role refers to; the role program holds them.
+class IndexList : public std::span<const std::uint32_t> {
+ public:
+  using span::span;
+  void clear() { *this = {}; }
+
+  friend bool operator==(const IndexList& a, const IndexList& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+  }
+};
+
 /// An operation of a role.
 struct RoleOperation {
   const Operation* operation = nullptr;  // of the program's routine
   Call call;
   std::uint32_t index_in_routine = 0;
-  std::vector<std::uint32_t> reads{};  // indices into RoleProgram::instances
-  std::vector<std::uint32_t> writes{};
+  IndexList reads{};  // indices into RoleProgram::instances
+  IndexList writes{};
   /// Operations of other streams, by index, that must have ended: those that write what this one
   /// reads, use what it overwrites, delay it, or, for a barrier, all. Only the last per stream.
-  std::vector<std::uint32_t> after{};
+  IndexList after{};
 };
 
 /// All operations of a role in launch order. Operations of one stream run in this order; across
@@ -37,6 +52,7 @@ struct RoleProgram {
   std::size_t role = 0;
   std::vector<TensorInstance> instances{};
   std::vector<RoleOperation> operations{};
+  std::shared_ptr<const std::uint32_t[]> lists{};  // what the operations' lists point to
 
   [[nodiscard]] const Tensor& tensor(std::uint32_t instance) const {
     return program->tensors[instances[instance].tensor];
@@ -48,5 +64,28 @@ struct RoleProgram {
 /// Expands a role. The program must outlive the result. Throws InternalError if an operation reads
 /// a tensor that is neither resident nor written before.
 [[nodiscard]] RoleProgram unroll(const Program& program, std::size_t role);
+
+/// The programs of all roles, as Program::roles. Copies share them.
+class RolePrograms {
+ public:
+  RolePrograms() : RolePrograms{std::vector<RoleProgram>{}} {}
+  RolePrograms(std::vector<RoleProgram> roles)
+      : roles_{std::make_shared<const std::vector<RoleProgram>>(std::move(roles))} {}
+
+  [[nodiscard]] const std::vector<RoleProgram>& all() const { return *roles_; }
+  [[nodiscard]] const RoleProgram& operator[](std::size_t role) const { return (*roles_)[role]; }
+  [[nodiscard]] const RoleProgram& at(std::size_t role) const { return roles_->at(role); }
+  [[nodiscard]] const RoleProgram& front() const { return roles_->front(); }
+  [[nodiscard]] std::size_t size() const { return roles_->size(); }
+  [[nodiscard]] const RoleProgram* data() const { return roles_->data(); }
+  [[nodiscard]] auto begin() const { return roles_->begin(); }
+  [[nodiscard]] auto end() const { return roles_->end(); }
+
+ private:
+  std::shared_ptr<const std::vector<RoleProgram>> roles_;
+};
+
+/// unroll() of each role.
+[[nodiscard]] RolePrograms unroll(const Program& program);
 
 }  // namespace lockstep

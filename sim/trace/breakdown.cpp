@@ -230,7 +230,7 @@ class Accountant {
   Breakdown out_;
 };
 
-[[nodiscard]] Bytes bytes_of(const RoleProgram& role, const std::vector<std::uint32_t>& instances) {
+[[nodiscard]] Bytes bytes_of(const RoleProgram& role, const IndexList& instances) {
   Bytes sum;
   for (const std::uint32_t instance : instances) {
     sum += local_bytes(role.program->mesh, role.tensor(instance));

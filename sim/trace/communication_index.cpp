@@ -7,7 +7,7 @@ namespace {
 /// The instance that both ends name where they name the same.
 [[nodiscard]] std::optional<TensorInstance> passed(const RoleProgram& role,
                                                    const RoleOperation& operation) {
-  const std::vector<std::uint32_t>& operands =
+  const IndexList& operands =
       operation.operation->kind == OperationKind::send ? operation.reads : operation.writes;
   if (operands.empty()) return std::nullopt;
   return role.instances[operands.front()];

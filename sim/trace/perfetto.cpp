@@ -19,8 +19,8 @@ namespace {
   return std::int64_t{rank} + 1;
 }
 
-[[nodiscard]] std::vector<std::string_view> tensor_names(
-    const RoleProgram& role, const std::vector<std::uint32_t>& instances) {
+[[nodiscard]] std::vector<std::string_view> tensor_names(const RoleProgram& role,
+                                                         const IndexList& instances) {
   std::vector<std::string_view> out;
   for (const std::uint32_t instance : instances) out.push_back(role.tensor(instance).name);
   return out;

@@ -5,7 +5,7 @@ namespace lockstep::execution {
 namespace {
 
 [[nodiscard]] std::vector<std::uint32_t> counts_of(const std::vector<std::uint32_t>& counts,
-                                                   const std::vector<std::uint32_t>& instances) {
+                                                   const IndexList& instances) {
   std::vector<std::uint32_t> out;
   out.reserve(instances.size());
   for (const std::uint32_t instance : instances) out.push_back(counts[instance]);

@@ -60,7 +60,7 @@ bool DrawnOrder::advance(const Lane& lane) {
 }
 
 bool DrawnOrder::may_begin(const RankCursor& cursor, std::uint32_t operation) const {
-  const std::vector<std::uint32_t>& after = cursor.operation(operation).after;
+  const IndexList& after = cursor.operation(operation).after;
   const bool ready = std::all_of(after.begin(), after.end(),
                                  [&](std::uint32_t before) { return cursor.done[before]; });
   if (!ready) return false;

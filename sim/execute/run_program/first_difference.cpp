@@ -131,7 +131,7 @@ template <class Real>
 [[nodiscard]] std::string source_text(const RoleProgram& role, std::uint32_t before,
                                       std::uint32_t instance) {
   for (std::uint32_t i = before; i-- > 0;) {
-    const std::vector<std::uint32_t>& writes = role.operations[i].writes;
+    const IndexList& writes = role.operations[i].writes;
     if (std::find(writes.begin(), writes.end(), instance) == writes.end()) continue;
     const Operation& from = *role.operations[i].operation;
     const std::string_view kind = from.kind == OperationKind::collective

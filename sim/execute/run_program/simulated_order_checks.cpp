@@ -11,7 +11,7 @@ namespace lockstep::execution {
 
 namespace {
 
-[[nodiscard]] bool has(const std::vector<std::uint32_t>& instances, std::uint32_t instance) {
+[[nodiscard]] bool has(const IndexList& instances, std::uint32_t instance) {
   return std::find(instances.begin(), instances.end(), instance) != instances.end();
 }
 

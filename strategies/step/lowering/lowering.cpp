@@ -306,7 +306,7 @@ class Lowerer {
 }  // namespace
 
 Bytes message_of(const RoleProgram& role, const RoleOperation& operation) {
-  const auto total = [&](const std::vector<std::uint32_t>& instances) {
+  const auto total = [&](const IndexList& instances) {
     Bytes sum;
     for (const std::uint32_t instance : instances) {
       sum += local_bytes(role.program->mesh, role.tensor(instance));

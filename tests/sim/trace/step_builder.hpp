@@ -68,9 +68,7 @@ struct Ran {
 inline TrainingStepTimeline timeline_of(Program program, const std::vector<std::vector<Ran>>& ran) {
   TrainingStepTimeline timeline;
   timeline.program = std::make_shared<const Program>(std::move(program));
-  for (std::size_t role = 0; role < timeline.program->roles.size(); ++role) {
-    timeline.roles.push_back(unroll(*timeline.program, role));
-  }
+  timeline.roles = unroll(*timeline.program);
   for (std::size_t i = 0; i < ran.size(); ++i) {
     RankTimeline rank;
     rank.rank = static_cast<int>(i);

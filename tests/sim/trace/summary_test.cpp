@@ -99,7 +99,7 @@ TEST_CASE("the ideal time of a stage has its microbatches' communication, not wh
   for (Operation& operation : operations)  // what ends the step is in routines of its own
     program.roles[0].calls.push_back({program.add(Routine{"one", {operation}}), 0, 0});
   replicas.program = std::make_shared<const Program>(std::move(program));
-  replicas.roles = {unroll(*replicas.program, 0)};
+  replicas.roles = unroll(*replicas.program);
   const Breakdown replica = breakdown(Peers{replicas}, 0);
   CHECK(replica.of_microbatches.ps() == 200);
   CHECK(bubble_fraction(replica) == 0);

@@ -61,8 +61,7 @@ using Letters = std::map<std::tuple<int, int, TensorInstance, std::int64_t>, int
         const int peer = mesh.moved(rank, how.over,
                                     (mesh.coordinate(rank, how.over) + how.offset + size) % size);
         const bool sends = kind == OperationKind::send;
-        const std::uint32_t what =
-            sends ? message.in_role->reads.at(0) : message.in_role->writes.at(0);
+        const std::uint32_t what = sends ? message.in_role->reads[0] : message.in_role->writes[0];
         const std::tuple key{sends ? rank : peer, sends ? peer : rank,
                              step.role(role).instances[what], message.bytes};
         out[key] += sends ? 1 : -1;

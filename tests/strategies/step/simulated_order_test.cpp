@@ -389,7 +389,7 @@ TEST_CASE("a dependency that the simulation forgets is found: an operation start
   RoleProgram& role = step.roles.front();
   for (std::size_t i = 0; i < role.operations.size(); i += 2) {
     if (role.operations[i].after.empty()) continue;
-    const std::vector<std::uint32_t> after = std::exchange(role.operations[i].after, {});
+    const IndexList after = std::exchange(role.operations[i].after, {});
     const std::string text = step.trouble(step.timeline(), loss);
     role.operations[i].after = after;
     const std::string who = role.name(static_cast<std::uint32_t>(i)) + " starts at ";
@@ -404,7 +404,7 @@ TEST_CASE("a dependency that the simulation forgets is found: an operation start
 constexpr std::uint32_t kNone = UINT32_MAX;
 [[nodiscard]] std::uint32_t writer_of(const RoleProgram& role, const RankTimeline& when,
                                       std::uint32_t index) {
-  const std::vector<std::uint32_t>& reads = role.operations[index].reads;
+  const IndexList& reads = role.operations[index].reads;
   for (std::uint32_t i = index; i-- > 0;) {
     const bool takes_time = when.operations[i].end > when.operations[i].start;
     for (const std::uint32_t written : role.operations[i].writes) {

@@ -245,7 +245,7 @@ Bytes held_at(const RoleProgram& role, const RankTimeline& rank, std::int64_t ps
     std::int64_t from = INT64_MAX;
     std::int64_t to = 0;
     for (std::size_t i = 0; i < role.operations.size(); ++i) {
-      const auto uses = [&](const std::vector<std::uint32_t>& operands) {
+      const auto uses = [&](const IndexList& operands) {
         return std::find(operands.begin(), operands.end(), instance) != operands.end();
       };
       const bool writes = uses(role.operations[i].writes);
