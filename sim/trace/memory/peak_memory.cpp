@@ -1,0 +1,158 @@
+#include "sim/trace/memory/peak_memory.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "sim/base/check.hpp"
+
+namespace lockstep {
+
+namespace {
+
+/// Bytes of each tensor on the device; 0 of those that a host holds.
+[[nodiscard]] std::vector<std::int64_t> device_bytes(const RoleProgram& role) {
+  const Program& program = *role.program;
+  std::vector<std::int64_t> out;
+  out.reserve(program.tensors.size());
+  const bool is_host = program.roles[role.role].host;
+  for (const Tensor& tensor : program.tensors) {
+    const bool held_by_host = is_host || tensor.on_host;
+    out.push_back(held_by_host ? 0 : local_bytes(program.mesh, tensor).count());
+  }
+  return out;
+}
+
+/// Bytes that all resident instances take.
+[[nodiscard]] std::int64_t resident_total(const RoleProgram& role,
+                                          const std::vector<std::int64_t>& bytes) {
+  std::int64_t out = 0;
+  for (const TensorInstance& instance : role.instances)
+    if (role.program->tensors[instance.tensor].resident) out += bytes[instance.tensor];
+  return out;
+}
+
+/// Bytes that come or go at an instant.
+struct Change {
+  TimePoint at;
+  std::int64_t bytes = 0;
+};
+
+/// Changes of all streams in order of time. Those of a stream mostly come in order.
+class Changes {
+ public:
+  explicit Changes(std::size_t streams) : of_stream_(streams) {}
+
+  void add(StreamId stream, TimePoint at, std::int64_t bytes) {
+    if (bytes != 0) of_stream_[stream].push_back({at, bytes});
+  }
+
+  [[nodiscard]] std::vector<Change> take() && {
+    constexpr auto earlier = [](const Change& a, const Change& b) { return a.at < b.at; };
+    std::vector<Change> out;
+    for (std::vector<Change>& each : of_stream_) {
+      if (!std::is_sorted(each.begin(), each.end(), earlier))
+        std::sort(each.begin(), each.end(), earlier);
+      const auto middle = static_cast<std::ptrdiff_t>(out.size());
+      out.insert(out.end(), each.begin(), each.end());
+      std::inplace_merge(out.begin(), out.begin() + middle, out.end(), earlier);
+    }
+    return out;
+  }
+
+ private:
+  std::vector<std::vector<Change>> of_stream_;
+};
+
+/// When an instance that is not resident is held.
+struct Life {
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+  std::uint32_t first = kNone;  // the operation that takes its memory
+  std::uint32_t last = kNone;   // the operation at whose end it is freed
+};
+
+/// The first writer to begin and the last user to end; operations that come later in the program
+/// override others only where they begin earlier or end later.
+[[nodiscard]] std::vector<Life> lives_of(const RoleProgram& role,
+                                         const std::vector<Interval>& when) {
+  std::vector<Life> lives(role.instances.size());
+  const auto keep = [&](Life& life, std::uint32_t operation) {
+    if (life.last == Life::kNone || when[life.last].end < when[operation].end)
+      life.last = operation;
+  };
+  for (std::uint32_t i = 0; i < role.operations.size(); ++i) {
+    for (const std::uint32_t written : role.operations[i].writes) {
+      Life& life = lives[written];
+      if (life.first == Life::kNone || when[i].start < when[life.first].start) life.first = i;
+      keep(life, i);
+    }
+    for (const std::uint32_t read : role.operations[i].reads) keep(lives[read], i);
+  }
+  return lives;
+}
+
+/// The highest sum of changes in order of time, at least `held`; of one instant after all of them.
+[[nodiscard]] std::int64_t highest(std::int64_t held, const std::vector<Change>& taken,
+                                   const std::vector<Change>& freed) {
+  std::int64_t out = held;
+  auto next = freed.begin();
+  for (std::size_t i = 0; i < taken.size(); ++i) {
+    for (; next != freed.end() && next->at <= taken[i].at; ++next) held -= next->bytes;
+    held += taken[i].bytes;
+    const bool last_of_instant = i + 1 == taken.size() || taken[i + 1].at != taken[i].at;
+    if (last_of_instant) out = std::max(out, held);
+  }
+  return out;
+}
+
+}  // namespace
+
+Bytes peak_memory(const RoleProgram& role, const RankTimeline& rank) {
+  LOCKSTEP_CHECK(role.operations.size() == rank.operations.size());
+  const std::vector<std::int64_t> bytes = device_bytes(role);
+  const std::vector<Life> lives = lives_of(role, rank.operations);
+  std::vector<std::int64_t> taken(role.operations.size());
+  std::vector<std::int64_t> freed(role.operations.size());
+  for (std::size_t i = 0; i < lives.size(); ++i) {
+    const Life& life = lives[i];
+    if (life.first == Life::kNone || role.tensor(static_cast<std::uint32_t>(i)).resident) continue;
+    if (rank.operations[life.first].start >= rank.operations[life.last].end) continue;
+    taken[life.first] += bytes[role.instances[i].tensor];
+    freed[life.last] += bytes[role.instances[i].tensor];
+  }
+  Changes takes{role.program->streams.size()};
+  Changes frees{role.program->streams.size()};
+  for (std::size_t i = 0; i < role.operations.size(); ++i) {
+    const StreamId stream = role.operations[i].operation->stream;
+    takes.add(stream, rank.operations[i].start, taken[i]);
+    frees.add(stream, rank.operations[i].end, freed[i]);
+  }
+  return Bytes{
+      highest(resident_total(role, bytes), std::move(takes).take(), std::move(frees).take())};
+}
+
+Bytes peak_memory_in_order(const RoleProgram& role) {
+  const std::vector<std::int64_t> bytes = device_bytes(role);
+  std::vector<Life> lives(role.instances.size());
+  for (std::uint32_t i = 0; i < role.operations.size(); ++i) {
+    for (const std::uint32_t written : role.operations[i].writes) {
+      Life& life = lives[written];
+      if (life.first == Life::kNone) life.first = i;
+      life.last = i;
+    }
+    for (const std::uint32_t read : role.operations[i].reads) lives[read].last = i;
+  }
+  std::vector<std::int64_t> change(role.operations.size() + 1);  // at the start of an operation
+  for (std::size_t i = 0; i < lives.size(); ++i) {
+    if (lives[i].first == Life::kNone || role.tensor(static_cast<std::uint32_t>(i)).resident)
+      continue;
+    change[lives[i].first] += bytes[role.instances[i].tensor];
+    change[lives[i].last + 1] -= bytes[role.instances[i].tensor];
+  }
+  std::int64_t held = resident_total(role, bytes);
+  std::int64_t most = held;
+  for (const std::int64_t each : change) most = std::max(most, held += each);
+  return Bytes{most};
+}
+
+}  // namespace lockstep
