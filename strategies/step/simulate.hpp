@@ -80,5 +80,12 @@ struct SimulatedTrainingStep {
                                              const ParallelConfig& parallel, const Cluster& cluster,
                                              const Device& device, const CostModel& cost,
                                              const SimulationOptions& options = {});
+/// The same where the program has been unrolled already. For many steps on one cluster:
+/// training_step_simulator.hpp.
+[[nodiscard]] SimulatedTrainingStep simulate(std::shared_ptr<const Program> program,
+                                             const RolePrograms& roles,
+                                             const ParallelConfig& parallel, const Cluster& cluster,
+                                             const Device& device, const CostModel& cost,
+                                             const SimulationOptions& options = {});
 
 }  // namespace lockstep

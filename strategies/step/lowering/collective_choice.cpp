@@ -124,7 +124,7 @@ AlgorithmSpec CollectiveChoice::named(Collective collective, const std::string& 
   return parsed(given->second, collective).value_or(AlgorithmSpec{});
 }
 
-const ChosenCollective& CollectiveChoice::make(const Call& call,
+CollectiveChoice::Made& CollectiveChoice::make(const Call& call,
                                                const std::vector<EndpointId>& members) {
   const std::vector<EndpointId> ranks{members.begin(), members.end() - (call.host ? 1 : 0)};
   const NcclCommunicator& communicator = this->communicator(ranks);
@@ -168,10 +168,10 @@ const ChosenCollective& CollectiveChoice::make(const Call& call,
   if (!is_new) return found->second;
   out.schedule = make_schedule(*spec.algorithm, input);
   out.block = divide_message(call.message, element_of(call.message), out.schedule->blocks()).block;
-  report_.push_back(fmt::format("{}: {} of {} bytes among {} by {}", call.group,
-                                to_string(call.collective), call.message.count(), members.size(),
-                                out.text));
-  found->second = std::move(out);
+  found->second.line =
+      fmt::format("{}: {} of {} bytes among {} by {}", call.group, to_string(call.collective),
+                  call.message.count(), members.size(), out.text);
+  found->second.chosen = std::move(out);
   return found->second;
 }
 
@@ -186,9 +186,20 @@ const ChosenCollective& CollectiveChoice::choose(Collective collective, const st
   builder.add(root).add(host ? 1 : 0).add(message.count());
   const fold::Key key = builder.key();
   const auto known = known_.find(key);
-  if (known != known_.end()) return *known->second;
-  return *known_.emplace(key, &make({collective, group, root, host, message}, members))
-              .first->second;
+  if (known != known_.end()) return reported(*known->second);
+  Made& made = make({collective, group, root, host, message}, members);
+  known_.emplace(key, &made);
+  return reported(made);
+}
+
+const ChosenCollective& CollectiveChoice::reported(Made& made) {
+  if (std::exchange(made.reports, reports_) != reports_) report_.push_back(made.line);
+  return made.chosen;
+}
+
+void CollectiveChoice::begin_report() {
+  report_.clear();
+  ++reports_;
 }
 
 std::vector<EndpointId> CollectiveChoice::participants(const ChosenCollective& chosen,

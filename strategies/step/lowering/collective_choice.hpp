@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -49,8 +50,11 @@ class CollectiveChoice {
   /// Endpoints that execute the chosen schedule: the members, then the switches that reduce.
   [[nodiscard]] std::vector<EndpointId> participants(const ChosenCollective& chosen,
                                                      std::vector<EndpointId> members) const;
-  /// "tp: all_reduce of 64 MiB among 8 by ring:channels=8", one line each, in order of first use.
+  /// "tp: all_reduce of 64 MiB among 8 by ring:channels=8", one line each, in order of first use
+  /// since begin_report().
   [[nodiscard]] const std::vector<std::string>& report() const { return report_; }
+  /// Begins a new report; what was chosen stays.
+  void begin_report();
 
  private:
   struct Call {
@@ -62,8 +66,13 @@ class CollectiveChoice {
   };
   [[nodiscard]] const NcclCommunicator& communicator(const std::vector<EndpointId>& ranks);
   [[nodiscard]] fold::Key shape_of(const std::vector<EndpointId>& ranks) const;
-  [[nodiscard]] const ChosenCollective& make(const Call& call,
-                                             const std::vector<EndpointId>& members);
+  struct Made {
+    ChosenCollective chosen;
+    std::string line{};         // of the report
+    std::uint64_t reports = 0;  // so many had begun when it was reported last
+  };
+  [[nodiscard]] Made& make(const Call& call, const std::vector<EndpointId>& members);
+  [[nodiscard]] const ChosenCollective& reported(Made& made);
   [[nodiscard]] AlgorithmSpec named(Collective collective, const std::string& group) const;
   [[nodiscard]] AlgorithmSpec fallback(const Call& call, const NcclFacts& facts) const;
   [[nodiscard]] AlgorithmInput input_with_host(const NcclCommunicator& ranks,
@@ -77,9 +86,10 @@ class CollectiveChoice {
   std::map<std::string, std::string> algorithms_;
   NetworkModel model_;
   std::map<fold::Key, NcclCommunicator> communicators_;
-  std::map<fold::Key, const ChosenCollective*> known_;  // by group, where its ranks sit, and call
-  std::map<std::string, ChosenCollective> made_;        // by everything that determines a schedule
+  std::map<fold::Key, Made*> known_;  // by group, where its ranks sit, and call
+  std::map<std::string, Made> made_;  // by all that a schedule follows from
   std::vector<std::string> report_;
+  std::uint64_t reports_ = 1;  // that have begun
 };
 
 }  // namespace lockstep

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "sim/program/communicator.hpp"
 #include "strategies/step/lowering/lowering.hpp"
 
 namespace lockstep {
@@ -19,20 +20,17 @@ namespace {
   return out;
 }
 
-[[nodiscard]] TimePoint end_at(const std::vector<std::vector<TimePoint>>& ends, ActivityRef at) {
-  return ends[at.stream][at.index];
-}
+}  // namespace
 
-/// Starts are when everything that an operation waits for has ended.
-[[nodiscard]] RankTimeline rank_timeline(const RoleProgram& role, int rank,
-                                         const LoweredProgram::Places& places,
-                                         const std::vector<HostLaunch>& issued,
-                                         const std::vector<std::vector<TimePoint>>& ends,
-                                         std::size_t streams) {
+RankTimeline rank_timeline(const RoleProgram& role, int rank, const LoweredProgram::Places& places,
+                           const std::vector<HostLaunch>& issued,
+                           const std::vector<std::vector<TimePoint>>& stream_ends) {
   RankTimeline out;
   out.rank = rank;
   out.role = role.role;
-  std::vector<std::uint32_t> last(streams, RankTimeline::kNothing);
+  out.operations.resize(role.operations.size());
+  out.bound_by.resize(role.operations.size());
+  std::vector<std::uint32_t> last(role.program->streams.size(), RankTimeline::kNothing);
   for (std::uint32_t i = 0; i < role.operations.size(); ++i) {
     const StreamId stream = role.operations[i].operation->stream;
     TimePoint start;
@@ -53,26 +51,24 @@ namespace {
       bound = RankTimeline::kHost;
     }
     last[stream] = i;
-    out.operations.push_back({start, end_at(ends, places.of(i))});
-    out.bound_by.push_back(bound);
+    const ActivityRef at = places.of(i);
+    out.operations[i] = {start, stream_ends[at.stream][at.index]};
+    out.bound_by[i] = bound;
   }
   return out;
 }
 
-}  // namespace
-
-TrainingStepTimeline timeline_of(std::shared_ptr<const Program> program,
-                                 std::vector<RoleProgram> roles, const std::vector<int>& ranks,
-                                 const LoweredProgram& lowered,
+TrainingStepTimeline timeline_of(std::shared_ptr<const Program> program, RolePrograms roles,
+                                 const std::vector<int>& ranks, const LoweredProgram& lowered,
                                  const std::vector<std::vector<TimePoint>>& stream_ends) {
   TrainingStepTimeline out;
   out.program = std::move(program);
   out.roles = std::move(roles);
+  out.ranks.reserve(ranks.size());
   for (std::size_t i = 0; i < ranks.size(); ++i) {
-    out.ranks.push_back(rank_timeline(out.roles[role_played(*out.program, ranks[i])], ranks[i],
-                                      lowered.places[i],
-                                      lowered.issued[role_played(*out.program, ranks[i])],
-                                      stream_ends, out.program->streams.size()));
+    const std::size_t role = role_played(*out.program, ranks[i]);
+    out.ranks.push_back(rank_timeline(out.roles[role], ranks[i], lowered.places[i],
+                                      lowered.issued[role], stream_ends));
   }
   for (const std::vector<HostLaunch>& issued : lowered.issued)
     out.launched_after.push_back(launched_after(issued));

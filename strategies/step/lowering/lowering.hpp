@@ -81,10 +81,17 @@ struct LoweringInput {
 };
 [[nodiscard]] LoweredProgram lower_program(const LoweringInput& input);
 
+/// What the replay of a lowered program says about each operation of one rank. `places` and
+/// `issued` are those of the rank and its role; starts are when all that an operation waits for has
+/// ended.
+[[nodiscard]] RankTimeline rank_timeline(const RoleProgram& role, int rank,
+                                         const LoweredProgram::Places& places,
+                                         const std::vector<HostLaunch>& issued,
+                                         const std::vector<std::vector<TimePoint>>& stream_ends);
+
 /// The timeline of every operation from the replay of a lowered program.
 [[nodiscard]] TrainingStepTimeline timeline_of(
-    std::shared_ptr<const Program> program, std::vector<RoleProgram> roles,
-    const std::vector<int>& ranks, const LoweredProgram& lowered,
-    const std::vector<std::vector<TimePoint>>& stream_ends);
+    std::shared_ptr<const Program> program, RolePrograms roles, const std::vector<int>& ranks,
+    const LoweredProgram& lowered, const std::vector<std::vector<TimePoint>>& stream_ends);
 
 }  // namespace lockstep

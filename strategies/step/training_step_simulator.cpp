@@ -1,0 +1,307 @@
+#include "strategies/step/training_step_simulator.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <set>
+
+#include "sim/engine/replay_reusing.hpp"
+#include "sim/program/communicator.hpp"
+#include "sim/trace/peak_memory.hpp"
+#include "strategies/step/lowering/coarse_rank_classes.hpp"
+#include "strategies/step/lowering/fold_step.hpp"
+#include "strategies/step/lowering/lowering.hpp"
+#include "strategies/step/replayed_times.hpp"
+#include "topologies/graph/nodes.hpp"
+
+namespace lockstep {
+
+namespace {
+
+/// Beyond so many activities and messages all ranks take longer than a user waits.
+constexpr double kMostForAllRanks = 6e6;
+/// Beyond so many operations, each of some 200 bytes, no machine of a user's has the room.
+constexpr double kMostOperations = 5e7;
+/// Of a collective: two rounds of a ring, over several channels.
+constexpr double kMessagesPerMember = 8;
+
+/// About how much there is to replay of one rank of a role.
+[[nodiscard]] double work_of_role(const Program& program, const RoleProgram& role) {
+  double work = 0;
+  for (const RoleOperation& operation : role.operations) {
+    work += 1;
+    if (operation.operation->kind != OperationKind::collective) continue;
+    work += kMessagesPerMember * program.mesh.size(operation.operation->communication->over);
+  }
+  return work;
+}
+
+/// Of one rank of each role; of all.
+struct Work {
+  double one_each = 0;
+  double all = 0;
+};
+
+[[nodiscard]] Work work_of(const Program& program, const std::vector<RoleProgram>& roles) {
+  Work out;
+  for (std::size_t i = 0; i < roles.size(); ++i) {
+    const double work = work_of_role(program, roles[i]);
+    out.one_each += work;
+    out.all += work * (program.roles[i].host ? 1
+                                             : static_cast<double>(program.mesh.ranks()) /
+                                                   static_cast<double>(roles.size()));
+  }
+  return out;
+}
+
+[[nodiscard]] std::vector<int> simulated_ranks(const Program& program, Fidelity fidelity) {
+  std::vector<int> out;
+  if (fidelity == Fidelity::all_ranks) {
+    out.resize(static_cast<std::size_t>(program.mesh.ranks()));
+    std::iota(out.begin(), out.end(), 0);
+  } else {
+    for (const Role& role : program.roles) {
+      if (!role.host) out.push_back(program.first_rank(role));
+    }
+  }
+  for (int host = 0; host < hosts_of(program); ++host) out.push_back(program.mesh.ranks() + host);
+  return out;
+}
+
+/// What the first representative communicates.
+void add_first(const TrainingStepTimeline& timeline, const ReplayedTimes& times, LinkLoads& loads) {
+  const RankTimeline& first = timeline.ranks.front();
+  const RoleProgram& role = timeline.roles[first.role];
+  for (std::size_t i = 0; i < role.operations.size(); ++i) {
+    times.add_loads(first.rank, role, role.operations[i], first.operations[i].end, loads);
+  }
+}
+
+[[noreturn]] void throw_stuck(const ReplayResult& result) {
+  std::string text =
+      fmt::format("deadlock: {} of the training step never complete:", result.unfinished.size());
+  constexpr std::size_t kShown = 10;
+  for (std::size_t i = 0; i < std::min(kShown, result.unfinished.size()); ++i) {
+    text += "\n  " + result.unfinished[i].text;
+  }
+  throw ProgramStuck{text};
+}
+
+/// One simulation: what is put together on the way to its timeline or outcome.
+class Simulation {
+ public:
+  Simulation(const Program& program, const RolePrograms& roles, const SimulatedCluster& on,
+             const CostModel& cost, const SimulationOptions& options, CollectiveChoice& choice)
+      : program_{program},
+        roles_{roles},
+        cluster_{on.cluster()},
+        cost_{cost},
+        options_{options},
+        network_{on.network(hosts_of(program) > 0)},
+        choice_{choice} {
+    choice_.begin_report();
+    decide();
+  }
+
+  SimulatedTrainingStep run(std::shared_ptr<const Program> program) {
+    replay_all();
+    SimulatedTrainingStep out;
+    out.fidelity = fidelity_;
+    out.timeline = timeline_of(std::move(program), roles_, ranks_, lowered_, result_.stream_ends);
+    out.timeline.end = result_.end;
+    out.algorithms = choice_.report();
+    out.transfers = transfers();
+    if (fold_) {
+      report_classes(out);
+      return out;
+    }
+    if (kinds_) {
+      out.timeline.stands_in = kinds_->kind_of();
+      out.classes = kinds_->describe();
+    }
+    out.timeline.link_bytes = times_ ? times_->link_bytes() : result_.link_bytes;
+    if (options_.link_series) add_links(out);
+    return out;
+  }
+
+  TrainingStepOutcome outcome() {
+    replay_all();
+    return {result_.end.since_start(), fidelity_, peak(), transfers()};
+  }
+
+ private:
+  [[nodiscard]] std::function<EndpointId(int)> endpoints() const {
+    const int ranks = program_.mesh.ranks();
+    const int hosts_after = cluster_.ranks() - ranks;
+    return [ranks, hosts_after](int rank) {
+      return static_cast<EndpointId>(rank < ranks ? rank : rank + hosts_after);
+    };
+  }
+
+  /// All ranks where that is quick, or nothing else would do; folded where that helps.
+  void decide() {
+    const Work work = work_of(program_, roles_.all());
+    const bool free = options_.fidelity == Fidelity::automatic;
+    if (may_fold(work, free)) find_classes();
+    if (fold_ && !helps(free)) fold_.reset();
+    // Unfolded, all ranks have the same times; a fidelity never depends on the link loads.
+    const bool all_are_quick = !free || work.all <= kMostForAllRanks;
+    if (fold_ && options_.link_series && options_.fold != Folding::always && all_are_quick)
+      fold_.reset();
+    fidelity_ = options_.fidelity;
+    if (fidelity_ == Fidelity::automatic) {
+      fidelity_ = fold_ || all_are_quick ? Fidelity::all_ranks : Fidelity::representatives;
+    }
+    if (!fold_) choice_.begin_report();
+    if (fidelity_ == Fidelity::representatives && !options_.speeds.empty())
+      kinds_.emplace(program_, roles_.all(), options_.speeds);
+    ranks_ = ranks();
+    check_room();
+  }
+
+  void check_room() const {
+    double operations = 0;
+    for (const int rank : ranks_)
+      operations += static_cast<double>(roles_[role_played(program_, rank)].operations.size());
+    if (operations <= kMostOperations) return;
+    throw TrainingStepTooLarge{fmt::format(
+        "{} ranks differ from each other, {:.0f} million operations in all; at the most {:.0f} "
+        "million can be simulated; --fidelity auto simulates one rank of each kind",
+        ranks_.size(), operations / 1e6, kMostOperations / 1e6)};
+  }
+
+  [[nodiscard]] bool may_fold(const Work& work, bool free) const {
+    if (options_.fold == Folding::off || options_.fidelity == Fidelity::representatives)
+      return false;
+    if (options_.network == NetworkModel::queue) return false;
+    return !free || work.one_each <= kMostForAllRanks;
+  }
+
+  void find_classes() {
+    fold_ = FoldedTrainingStep::find({.program = program_,
+                                      .roles = roles_.all(),
+                                      .network = network_,
+                                      .model = options_.network,
+                                      .choice = choice_,
+                                      .endpoint = endpoints(),
+                                      .speeds = options_.speeds});
+  }
+
+  [[nodiscard]] bool helps(bool free) const {
+    const bool always = options_.fold == Folding::always;
+    const double most = always ? kMostOperations : kMostForAllRanks;
+    if (free && fold_->work(cluster_.gpus_per_node()) > most) return false;
+    if (always) return true;
+    return 2 * fold_->classes() <= fold_->class_of().size();
+  }
+
+  [[nodiscard]] std::vector<int> ranks() const {
+    if (fold_) return fold_->representatives();
+    return kinds_ ? kinds_->representatives() : simulated_ranks(program_, fidelity_);
+  }
+
+  void replay_all() {
+    if (fidelity_ == Fidelity::representatives)
+      times_.emplace(program_, cluster_, network_, options_.network, choice_, endpoints());
+    const KernelTimes kernels{program_, cost_, host()};
+    lowered_ = lower_program({program_, roles_.all(), ranks_, kernels, choice_,
+                              times_ ? &*times_ : nullptr, endpoints(),
+                              cost_.slowdown_while_communicating(), options_.speeds, fold_.get(),
+                              kinds_ ? &*kinds_ : nullptr});
+    lowered_.workload.logs_transfers = options_.link_series && !times_ && !fold_;
+    const auto play = options_.fold == Folding::off ? replay : replay_reusing;
+    result_ = play(fold_ ? fold_->network() : network_, lowered_.workload, options_.network);
+    if (!result_.unfinished.empty()) throw_stuck(result_);
+  }
+
+  [[nodiscard]] std::uint64_t transfers() const {
+    if (fold_) return fold_->transfers();
+    return result_.transfers + (times_ ? times_->transfers() : 0);
+  }
+
+  [[nodiscard]] Bytes peak() const {
+    Bytes most;
+    std::set<std::size_t> seen;
+    for (std::size_t i = 0; i < ranks_.size(); ++i) {
+      const RoleProgram& role = roles_[role_played(program_, ranks_[i])];
+      if (program_.roles[role.role].host || !seen.insert(role.role).second) continue;
+      most = std::max(
+          most, peak_memory(role, rank_timeline(role, ranks_[i], lowered_.places[i],
+                                                lowered_.issued[role.role], result_.stream_ends)));
+    }
+    return most;
+  }
+
+  [[nodiscard]] KernelTimes::Host host() const {
+    const int sharers = std::max(1, std::min(largest_node(cluster_), program_.mesh.ranks()));
+    const auto share = options_.host_memory
+                           ? std::optional{options_.host_memory->scaled(1.0 / sharers)}
+                           : std::nullopt;
+    return {options_.host_memory, share, options_.host_link};
+  }
+
+  void report_classes(SimulatedTrainingStep& out) const {
+    out.timeline.stands_in = fold_->class_of();
+    out.timeline.link_bytes = fold_->link_bytes(result_);
+    out.classes = fold_->describe(options_.fold == Folding::always);
+  }
+
+  void add_links(SimulatedTrainingStep& out) const {
+    LinkLoads loads;
+    for (const LoggedTransfer& transfer : result_.log) loads.add(network_, transfer);
+    if (times_) add_first(out.timeline, *times_, loads);
+    out.links = loads.series(cluster_);
+  }
+
+  const Program& program_;
+  const RolePrograms& roles_;
+  const Cluster& cluster_;
+  const CostModel& cost_;
+  const SimulationOptions& options_;
+  const Network& network_;
+  CollectiveChoice& choice_;
+  Fidelity fidelity_ = Fidelity::automatic;
+  std::unique_ptr<FoldedTrainingStep> fold_;
+  std::optional<CoarseRankClasses> kinds_;
+  std::optional<ReplayedTimes> times_;  // of representatives
+  std::vector<int> ranks_;              // that are simulated
+  LoweredProgram lowered_;
+  ReplayResult result_;
+};
+
+}  // namespace
+
+TrainingStepSimulator::TrainingStepSimulator(std::shared_ptr<const SimulatedCluster> on,
+                                             SimulationOptions options)
+    : on_{std::move(on)}, options_{std::move(options)} {}
+
+CollectiveChoice& TrainingStepSimulator::choice(bool has_hosts, const Algorithms& algorithms) {
+  const std::pair key{has_hosts, algorithms};
+  const auto known = choices_.find(key);
+  if (known != choices_.end()) return known->second;
+  return choices_
+      .emplace(key, CollectiveChoice{on_->cluster(), on_->network(has_hosts), on_->switches(),
+                                     on_->device(), on_->tuning(), algorithms, on_->model()})
+      .first->second;
+}
+
+SimulatedTrainingStep TrainingStepSimulator::simulate(std::shared_ptr<const Program> program,
+                                                      const RolePrograms& roles,
+                                                      const ParallelConfig& parallel,
+                                                      const CostModel& cost) {
+  CollectiveChoice& chosen = choice(hosts_of(*program) > 0, parallel.algorithms);
+  Simulation simulation{*program, roles, *on_, cost, options_, chosen};
+  return simulation.run(std::move(program));
+}
+
+TrainingStepOutcome TrainingStepSimulator::outcome(const Program& program,
+                                                   const RolePrograms& roles,
+                                                   const ParallelConfig& parallel,
+                                                   const CostModel& cost) {
+  CollectiveChoice& chosen = choice(hosts_of(program) > 0, parallel.algorithms);
+  return Simulation{program, roles, *on_, cost, options_, chosen}.outcome();
+}
+
+}  // namespace lockstep

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "sim/cost/cost_model.hpp"
+#include "sim/program/unroll.hpp"
+#include "strategies/layout/parallel_config.hpp"
+#include "strategies/step/lowering/collective_choice.hpp"
+#include "strategies/step/simulate.hpp"
+#include "strategies/step/simulated_cluster.hpp"
+
+namespace lockstep {
+
+/// What a search over layouts asks of a step.
+struct TrainingStepOutcome {
+  Duration step;
+  Fidelity fidelity = Fidelity::all_ranks;  // never automatic
+  /// On the device of the rank that needs the most (sim/trace/peak_memory.hpp); of a role that
+  /// several simulated ranks play, the first counts.
+  Bytes peak_memory;
+  std::uint64_t transfers = 0;
+};
+
+/// Simulates training steps on one cluster one after another, each as simulate() does, and keeps
+/// what they have in common: the network and the algorithms chosen for collectives.
+/// Not for several threads at once: one for each, all with the same SimulatedCluster.
+class TrainingStepSimulator {
+ public:
+  TrainingStepSimulator(std::shared_ptr<const SimulatedCluster> on, SimulationOptions options);
+
+  /// `roles`: unroll() of the program. Errors: as simulate().
+  [[nodiscard]] SimulatedTrainingStep simulate(std::shared_ptr<const Program> program,
+                                               const RolePrograms& roles,
+                                               const ParallelConfig& parallel,
+                                               const CostModel& cost);
+  /// The same step without timeline, loads of links and classes.
+  [[nodiscard]] TrainingStepOutcome outcome(const Program& program, const RolePrograms& roles,
+                                            const ParallelConfig& parallel, const CostModel& cost);
+
+ private:
+  using Algorithms = std::map<std::string, std::string>;  // by group
+
+  [[nodiscard]] CollectiveChoice& choice(bool has_hosts, const Algorithms& algorithms);
+
+  std::shared_ptr<const SimulatedCluster> on_;
+  SimulationOptions options_;
+  std::map<std::pair<bool, Algorithms>, CollectiveChoice> choices_;  // by whether there are hosts
+};
+
+}  // namespace lockstep
