@@ -261,7 +261,6 @@ std::optional<FoldedTrainingStep::MemberSlot> FoldedTrainingStep::collective(
                                           classes.begin());
   out.transfers = static_cast<std::uint64_t>(part.own->messages) * partition_.members_in[own];
   if (out.member == 0) out.transfers += out.group->switch_transfers;
-  count_repeat(out);
   out.launch = part.chosen->launch;
   out.collective_instance = (std::uint64_t{communicator} << 32U) | component;
   return out;

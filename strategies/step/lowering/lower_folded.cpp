@@ -25,6 +25,7 @@ struct RoleLowering {
 
 RoleLowering lower_role(const RoleProgram& role, const KernelTimes& kernels) {
   RoleLowering out{role_costs(role, kernels)};
+  out.stream_of.reserve(role.operations.size());
   std::vector<std::uint32_t> known(role.program->streams.size(), UINT32_MAX);
   for (std::uint32_t i = 0; i < role.operations.size(); ++i) {
     const Operation& operation = *role.operations[i].operation;
@@ -62,6 +63,9 @@ class PatternWriter {
         messages_(lowered.streams.size()) {}
 
   RankPattern run() {
+    for (std::size_t s = 0; s < streams_.size(); ++s)
+      streams_[s].reserve(role_lowering_.costs.longest[role_lowering_.streams[s]]);
+    places_.reserve(role_.operations.size());
     for (std::uint32_t i = 0; i < role_.operations.size(); ++i) {
       std::vector<Activity>& stream = streams_[role_lowering_.stream_of[i]];
       const auto begins = static_cast<std::uint32_t>(stream.size());
@@ -85,38 +89,31 @@ class PatternWriter {
       case Kind::collective:
         return add_collective(index, stream);
       case Kind::send:
-        return add_message(index, Activity::Kind::send, operation.reads[0], stream);
+        return add_message(index, Activity::Kind::send, stream);
       case Kind::receive:
-        return add_message(index, Activity::Kind::receive, operation.writes[0], stream);
+        return add_message(index, Activity::Kind::receive, stream);
       default:
-        stream.push_back(computation(at_speed(role_lowering_.costs.kernels[index], out_.speed)));
+        stream.emplace_back().duration = at_speed(role_lowering_.costs.kernels[index], out_.speed);
     }
   }
 
   void add_collective(std::uint32_t index, std::vector<Activity>& stream) {
     const std::optional<Duration> launch = out_.launches[launched_++];
     if (!launch) {
-      stream.push_back(computation({}));
+      stream.emplace_back();
       return;
     }
-    if (*launch > Duration{}) stream.push_back(computation(*launch));
+    if (*launch > Duration{}) stream.emplace_back().duration = *launch;
     Activity& call = stream.emplace_back();
     call.kind = Activity::Kind::collective;
     call.call = calls_[role_lowering_.stream_of[index]]++;
   }
 
-  void add_message(std::uint32_t index, Activity::Kind kind, std::uint32_t tensor,
-                   std::vector<Activity>& stream) {
+  void add_message(std::uint32_t index, Activity::Kind kind, std::vector<Activity>& stream) {
     Activity& message = stream.emplace_back();
     message.kind = kind;
     message.peer = messages_[role_lowering_.stream_of[index]]++;
-    message.size = local_bytes(role_.program->mesh, role_.tensor(tensor));
-  }
-
-  [[nodiscard]] static Activity computation(Duration time) {
-    Activity out;
-    out.duration = time;
-    return out;
+    message.size = role_lowering_.costs.messages[index];
   }
 
   const RoleProgram& role_;
@@ -188,7 +185,7 @@ class FoldedLowerer {
     out.calls.resize(lowered.streams.size());
     out.messages.resize(lowered.streams.size());
     met_.clear();
-    alone_.clear();
+    slots_.assign(in_.program.routines.size(), {});
     for (const std::uint32_t i : lowered.talks) {
       const RoleOperation& operation = role.operations[i];
       const std::uint32_t stream = lowered.stream_of[i];
@@ -205,40 +202,59 @@ class FoldedLowerer {
     return out;
   }
 
-  /// One call for all groups of the same classes.
+  /// What a class knows of a collective of its role.
+  struct Slot {
+    bool known = false;
+    std::optional<FoldedTrainingStep::MemberSlot> member_slot{};  // none: it takes no part
+    std::vector<std::uint32_t>* calls = nullptr;  // of its groups' classes, in order
+    std::size_t* before = nullptr;                // so many of these the class has called
+    std::optional<std::uint32_t> alone{};         // the call that stands for all times
+  };
+
+  [[nodiscard]] Slot& slot_of(int rank, const RoleOperation& operation) {
+    std::vector<Slot>& routine = slots_[operation.call.routine];
+    if (routine.empty())
+      routine.resize(in_.program.routines[operation.call.routine].operations.size());
+    Slot& out = routine[operation.index_in_routine];
+    if (std::exchange(out.known, true)) return out;
+    out.member_slot = in_.fold->collective(rank, *operation.operation);
+    if (!out.member_slot) return out;
+    out.calls = &calls_[out.member_slot->collective_instance];
+    out.before = &met_[out.member_slot->collective_instance];
+    return out;
+  }
+
+  /// One call for all groups of the same classes; of those that only one class takes part in, as
+  /// often as it likes, one for all times.
   void add_call(int rank, const RoleProgram& role, std::uint32_t index, Communications& talk,
                 std::vector<CallMemberSlot>& member_slots) {
     const Operation& operation = *role.operations[index].operation;
-    if (const auto known = alone_.find(&operation); known != alone_.end()) {
-      in_.fold->count_repeat(known->second.member_slot);
-      talk.launches.push_back(known->second.member_slot.launch);
-      member_slots.push_back({known->second.call, 0});
+    Slot& slot = slot_of(rank, role.operations[index]);
+    if (!slot.member_slot) {
+      talk.launches.emplace_back();
       return;
     }
-    const std::optional<FoldedTrainingStep::MemberSlot> member_slot =
-        in_.fold->collective(rank, operation);
-    talk.launches.push_back(member_slot ? std::optional{member_slot->launch} : std::nullopt);
-    if (!member_slot) return;
-    std::vector<std::uint32_t>& calls = calls_[member_slot->collective_instance];
-    const std::size_t before = met_[member_slot->collective_instance]++;
-    if (before == calls.size()) {
-      calls.push_back(static_cast<std::uint32_t>(out_.workload.calls.size()));
+    const FoldedTrainingStep::MemberSlot& member_slot = *slot.member_slot;
+    in_.fold->count(member_slot);
+    talk.launches.emplace_back(member_slot.launch);
+    if (slot.alone) {
+      member_slots.push_back({*slot.alone, 0});
+      return;
+    }
+    const std::size_t before = (*slot.before)++;
+    if (before == slot.calls->size()) {
+      slot.calls->push_back(static_cast<std::uint32_t>(out_.workload.calls.size()));
       CollectiveCall& call = out_.workload.calls.emplace_back();
       call.name = operation.name;
-      call.schedule = member_slot->group->schedule;
-      call.members = member_slot->group->classes;
+      call.schedule = member_slot.group->schedule;
+      call.members = member_slot.group->classes;
       call.block = Bytes{1};
     }
-    order_.note(calls[before], role.role, index);
-    member_slots.push_back({calls[before], member_slot->member});
-    if (member_slot->group->repeats) alone_[&operation] = {*member_slot, calls[before]};
+    const std::uint32_t call = (*slot.calls)[before];
+    order_.note(call, role.role, index);
+    member_slots.push_back({call, member_slot.member});
+    if (member_slot.group->repeats) slot.alone = call;
   }
-
-  /// A call that only one class takes part in, as often as it likes.
-  struct Alone {
-    FoldedTrainingStep::MemberSlot member_slot;
-    std::uint32_t call = 0;
-  };
 
   const LoweringInput& in_;
   LoweredProgram out_;
@@ -248,7 +264,7 @@ class FoldedLowerer {
       met_;  // of the class being added, by collective_instance
   std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> calls_;
   CallOrder order_;
-  std::unordered_map<const Operation*, Alone> alone_;  // of the class being added; never walked
+  std::vector<std::vector<Slot>> slots_;  // of the class being added, per routine and operation
 };
 
 }  // namespace

@@ -247,8 +247,7 @@ class Lowerer {
     activity.kind = sends ? Activity::Kind::send : Activity::Kind::receive;
     activity.peer = in_.endpoint(sends ? std::get<1>(key) : std::get<0>(key));
     activity.tag = tags_.try_emplace(std::get<2>(key), tags_.size()).first->second;
-    activity.size = local_bytes(in_.program.mesh,
-                                role.tensor(sends ? operation.reads[0] : operation.writes[0]));
+    activity.size = costs_[role.role].messages[index_of(role, operation)];
     stream.operations.push_back(activity);
   }
 

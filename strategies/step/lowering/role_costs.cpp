@@ -1,6 +1,7 @@
 #include "strategies/step/lowering/role_costs.hpp"
 
 #include <cmath>
+#include <vector>
 
 namespace lockstep {
 
@@ -17,25 +18,86 @@ void issue(Activity& activity, const HostLaunch& issued, std::uint32_t stream,
   if (activity.launched_after->stream != stream) activity.after.push_back(*activity.launched_after);
 }
 
+namespace {
+
+/// What an operation of a routine takes, whatever it is called for.
+struct OperationCosts {
+  Duration kernel;
+  Bytes message;
+  Duration issue;
+  bool host_waits = false;
+  std::size_t activities = 1;
+};
+
+[[nodiscard]] Bytes passed_bytes(const RoleProgram& role, const RoleOperation& operation) {
+  switch (operation.operation->kind) {
+    case OperationKind::collective:
+      return message_of(role, operation);
+    case OperationKind::send:
+      return local_bytes(role.program->mesh, role.tensor(operation.reads[0]));
+    case OperationKind::receive:
+      return local_bytes(role.program->mesh, role.tensor(operation.writes[0]));
+    default:
+      return {};
+  }
+}
+
+[[nodiscard]] OperationCosts costs_of(const RoleProgram& role, const RoleOperation& operation,
+                                      const KernelTimes& kernels) {
+  const Operation& of = *operation.operation;
+  const bool calls = of.kind == OperationKind::collective;
+  const bool computes =
+      !calls && of.kind != OperationKind::send && of.kind != OperationKind::receive;
+  OperationCosts out;
+  if (computes) out.kernel = kernels.of(role, operation);
+  out.message = passed_bytes(role, operation);
+  out.issue = kernels.issue(operation);
+  out.host_waits = kernels.host_waits(of);
+  if (calls) out.activities = 2;  // a launch before
+  return out;
+}
+
+/// Of every routine that a role calls, filled in when it is called first.
+class RoutineCosts {
+ public:
+  RoutineCosts(const RoleProgram& role, const KernelTimes& kernels)
+      : role_{role}, kernels_{kernels}, routines_(role.program->routines.size()) {}
+
+  [[nodiscard]] const OperationCosts& of(const RoleOperation& operation) {
+    std::vector<OperationCosts>& routine = routines_[operation.call.routine];
+    if (operation.index_in_routine == routine.size())
+      routine.push_back(costs_of(role_, operation, kernels_));
+    return routine[operation.index_in_routine];
+  }
+
+ private:
+  const RoleProgram& role_;
+  const KernelTimes& kernels_;
+  std::vector<std::vector<OperationCosts>> routines_;
+};
+
+}  // namespace
+
 RoleCosts role_costs(const RoleProgram& role, const KernelTimes& kernels) {
   const Program& program = *role.program;
   const bool is_host = program.roles[role.role].host;
+  RoutineCosts routines{role, kernels};
   RoleCosts out;
   out.longest.resize(program.streams.size());
+  out.issued.reserve(role.operations.size());
+  out.kernels.reserve(role.operations.size());
+  out.messages.reserve(role.operations.size());
   HostLaunch issued;
   for (const RoleOperation& operation : role.operations) {
-    const Operation& of = *operation.operation;
-    const bool calls = of.kind == OperationKind::collective;
-    const bool computes =
-        !calls && of.kind != OperationKind::send && of.kind != OperationKind::receive;
+    const OperationCosts& costs = routines.of(operation);
     // The host issues in order and runs ahead of the device.
-    if (!is_host) issued.at = issued.at + kernels.launch_time(operation);
+    if (!is_host) issued.at = issued.at + costs.issue;
     const auto index = static_cast<std::uint32_t>(out.issued.size());
     out.issued.push_back(issued);
-    if (kernels.host_waits(of)) issued = {TimePoint{}, index};
-    out.kernels.push_back(computes ? kernels.of(role, operation) : Duration{});
-    out.messages.push_back(calls ? message_of(role, operation) : Bytes{});
-    out.longest[of.stream] += calls ? 2 : 1;  // a launch before
+    if (costs.host_waits) issued = {TimePoint{}, index};
+    out.kernels.push_back(costs.kernel);
+    out.messages.push_back(costs.message);
+    out.longest[operation.operation->stream] += costs.activities;
   }
   return out;
 }

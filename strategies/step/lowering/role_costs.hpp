@@ -9,10 +9,10 @@ namespace lockstep {
 
 /// Costs of a role's operations, the same on every rank; all but the last per operation.
 struct RoleCosts {
-  std::vector<Duration> kernels{};     // of computation
-  std::vector<HostLaunch> issued{};    // when the host has launched it
-  std::vector<Bytes> messages{};       // of collectives
-  std::vector<std::size_t> longest{};  // per program stream: maximum number of activities
+  std::vector<Duration> kernels{};     // of what computes
+  std::vector<HostLaunch> issued{};    // when the host has issued it
+  std::vector<Bytes> messages{};       // of what communicates: passed to one other, or all of it
+  std::vector<std::size_t> longest{};  // per stream of the program: so many activities at the most
 };
 
 /// Makes an activity wait for its launch; `places`: where operations of the role end.
