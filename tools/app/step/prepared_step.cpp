@@ -107,10 +107,18 @@ PreparedTrainingStep prepare_step(const TrainingStepRequest& request) {
                               scenario.parallel.ranks());
   out.program = std::make_shared<const Program>(
       build_program(scenario.model, scenario.parallel, scenario.cluster.cluster.gpus_per_node()));
-  out.memory = worst_memory_in_order(
-      *out.program, device.memory ? std::optional{device.memory->size} : std::nullopt);
-  out.memory.margin = peak_memory_margin();
+  out.roles = unroll(*out.program);
+  out.peak = peak_in_order(out.roles);
+  if (device.memory) out.capacity = device.memory->size;
+  out.margin = peak_memory_margin();
   return out;
+}
+
+void check_memory(const TrainingStepRequest& request, const PreparedTrainingStep& prepared) {
+  if (prepared.fits() || request.ignore_memory || prepared.scenario.ignore_memory) return;
+  RankMemory memory = worst_memory_in_order(prepared.roles, prepared.capacity);
+  memory.margin = prepared.margin;
+  check_memory(request, prepared.scenario, memory);
 }
 
 void check_memory(const TrainingStepRequest& request, const Scenario& scenario,
@@ -122,10 +130,11 @@ void check_memory(const TrainingStepRequest& request, const Scenario& scenario,
 SimulatedTrainingStep simulate_step(const TrainingStepRequest& request,
                                     const PreparedTrainingStep& prepared,
                                     const ParallelConfig& parallel,
-                                    const std::shared_ptr<const Program>& program) {
+                                    const std::shared_ptr<const Program>& program,
+                                    const RolePrograms& roles) {
   const Scenario& scenario = prepared.scenario;
   try {
-    return simulate(program, parallel, scenario.cluster.cluster, scenario.cluster.device,
+    return simulate(program, roles, parallel, scenario.cluster.cluster, scenario.cluster.device,
                     *prepared.cost, options_for(request, scenario));
   } catch (const ProgramStuck& stuck) {
     throw Refusal(stuck.what());
@@ -136,7 +145,8 @@ SimulatedTrainingStep simulate_step(const TrainingStepRequest& request,
 
 SimulatedTrainingStep simulate_step(const TrainingStepRequest& request,
                                     const PreparedTrainingStep& prepared) {
-  return simulate_step(request, prepared, prepared.scenario.parallel, prepared.program);
+  return simulate_step(request, prepared, prepared.scenario.parallel, prepared.program,
+                       prepared.roles);
 }
 
 }  // namespace lockstep::app

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,13 @@ struct PreparedTrainingStep {
   std::vector<std::string> link_changes{};  // the same
   std::unique_ptr<CostModel> cost{};
   std::shared_ptr<const Program> program{};
-  RankMemory memory{};  // estimated before the simulation
+  RolePrograms roles{};  // of the program
+  // Before the simulation, with operations in the order of their launch:
+  Bytes peak{};                     // of the rank that needs the most
+  std::optional<Bytes> capacity{};  // of a GPU; none: it does not say
+  double margin = 0;                // as RankMemory has it
+
+  [[nodiscard]] bool fits() const { return !capacity || peak <= *capacity; }
 };
 
 /// Reads the scenario, modifies its cluster as requested and builds its program. Throws
@@ -28,6 +35,7 @@ struct PreparedTrainingStep {
 
 /// Throws DoesNotFit if a GPU has too little memory, unless the request or the scenario ignores
 /// memory.
+void check_memory(const TrainingStepRequest& request, const PreparedTrainingStep& prepared);
 void check_memory(const TrainingStepRequest& request, const Scenario& scenario,
                   const RankMemory& memory);
 
@@ -38,6 +46,7 @@ void check_memory(const TrainingStepRequest& request, const Scenario& scenario,
 [[nodiscard]] SimulatedTrainingStep simulate_step(const TrainingStepRequest& request,
                                                   const PreparedTrainingStep& prepared,
                                                   const ParallelConfig& parallel,
-                                                  const std::shared_ptr<const Program>& program);
+                                                  const std::shared_ptr<const Program>& program,
+                                                  const RolePrograms& roles);
 
 }  // namespace lockstep::app

@@ -43,7 +43,8 @@ Reported reported(const TrainingStepRequest& request, const PreparedTrainingStep
   plain.averages = false;
   const auto program = std::make_shared<const Program>(build_program(
       prepared.scenario.model, plain, prepared.scenario.cluster.cluster.gpus_per_node()));
-  const SimulatedTrainingStep without = simulate_step(request, prepared, plain, program);
+  const SimulatedTrainingStep without =
+      simulate_step(request, prepared, plain, program, unroll(*program));
   const TrainingStepSummary summary = summarise(without.timeline);
   out.averaging = AveragingSteps{every, out.summary.step, summary.step};
   out.summary = mean_summary(summary, out.summary, every);
@@ -70,8 +71,8 @@ std::optional<TrainingStepBaseline> baseline_of(const TrainingStepRequest& reque
 }
 
 RankMemory memory_of(const PreparedTrainingStep& prepared, const SimulatedTrainingStep& step) {
-  RankMemory out = worst_memory(step.timeline, prepared.memory.capacity);
-  out.margin = prepared.memory.margin;
+  RankMemory out = worst_memory(step.timeline, prepared.capacity);
+  out.margin = prepared.margin;
   return out;
 }
 
@@ -81,7 +82,7 @@ TrainingStepResult run_step(const TrainingStepRequest& request) {
   ProgressCounter progress(request.on_progress, 5);
   PreparedTrainingStep prepared = prepare_step(request);
   progress.step();
-  check_memory(request, prepared.scenario, prepared.memory);
+  check_memory(request, prepared);
   progress.step();
   SimulatedTrainingStep step = simulate_step(request, prepared);
   progress.step();

@@ -187,7 +187,8 @@ std::vector<Trial> trials(const TrainingStepRequest& request, const std::vector<
     auto prepared = prepared_or_none(changed);
     if (!prepared) continue;
     ++accounts;
-    if (prepared->memory.fits()) {
+    if (prepared->fits()) {
+      prepared->roles = {};  // they take much memory: unrolled again for the simulation
       trials.push_back({change, std::move(changed), *std::move(prepared)});
     } else {
       ++out.no_memory;
@@ -199,9 +200,12 @@ std::vector<Trial> trials(const TrainingStepRequest& request, const std::vector<
 /// Nothing where it is impossible, does not fit after all, or gets another fidelity.
 std::optional<Suggestion> simulated_change(const Trial& trial, Fidelity fidelity) {
   try {
-    const SimulatedTrainingStep step = simulate_step(trial.request, trial.prepared);
-    RankMemory memory = worst_memory(step.timeline, trial.prepared.memory.capacity);
-    memory.margin = trial.prepared.memory.margin;
+    const PreparedTrainingStep& prepared = trial.prepared;
+    const SimulatedTrainingStep step =
+        simulate_step(trial.request, prepared, prepared.scenario.parallel, prepared.program,
+                      unroll(*prepared.program));
+    RankMemory memory = worst_memory(step.timeline, prepared.capacity);
+    memory.margin = prepared.margin;
     if (step.fidelity != fidelity || !memory.fits()) return std::nullopt;
     return Suggestion{trial.change, step.timeline.end.since_start(), memory.needed(), memory.fit()};
   } catch (const Refusal&) {

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <set>
 
+#include "sim/base/check.hpp"
+#include "sim/trace/peak_memory.hpp"
+
 namespace lockstep::app {
 
 namespace {
@@ -34,31 +37,31 @@ void put_in_words(const RoleProgram& role, RankMemory& memory) {
   if (peak.operation) memory.during = role.name(*peak.operation);
 }
 
-/// The rank that needs the most of those added, the first of equal ones.
-class Worst {
- public:
-  explicit Worst(std::optional<Bytes> capacity) : capacity_{capacity} {}
+RankMemory memory_of(const RoleProgram& role, const RankTimeline& rank,
+                     std::optional<Bytes> capacity) {
+  RankMemory out;
+  out.rank = rank.rank;
+  out.role = role.program->roles[role.role].name;
+  out.account = memory_account(role, rank);
+  out.model_states = model_state_bytes(resident_bytes(role));
+  out.capacity = capacity;
+  put_in_words(role, out);
+  return out;
+}
 
-  void add(const RoleProgram& role, const RankTimeline& rank) {
-    MemoryAccount account = memory_account(role, rank);
-    if (any_ && account.device.peak.held.total() <= worst_.needed()) return;
-    any_ = true;
-    worst_ = {};
-    worst_.rank = rank.rank;
-    worst_.role = role.program->roles[role.role].name;
-    worst_.account = std::move(account);
-    worst_.model_states = model_state_bytes(resident_bytes(role));
-    worst_.capacity = capacity_;
-    put_in_words(role, worst_);
-  }
+/// The first of each role of ranks.
+std::vector<const RankTimeline*> first_of_roles(const TrainingStepTimeline& timeline) {
+  std::vector<const RankTimeline*> out;
+  std::set<std::size_t> seen;
+  for (const RankTimeline& rank : timeline.ranks)
+    if (!timeline.program->roles[rank.role].host && seen.insert(rank.role).second)
+      out.push_back(&rank);
+  return out;
+}
 
-  [[nodiscard]] RankMemory take() && { return std::move(worst_); }
-
- private:
-  std::optional<Bytes> capacity_;
-  bool any_ = false;
-  RankMemory worst_;
-};
+bool is_host(const RoleProgram& role) {
+  return role.program->roles[role.role].host;
+}
 
 }  // namespace
 
@@ -79,43 +82,52 @@ MemoryFit RankMemory::fit() const {
 }
 
 RankMemory worst_memory(const TrainingStepTimeline& timeline, std::optional<Bytes> capacity) {
-  Worst worst(capacity);
-  std::set<std::size_t> seen;
-  for (const RankTimeline& rank : timeline.ranks) {
-    if (timeline.program->roles[rank.role].host || !seen.insert(rank.role).second) continue;
-    worst.add(timeline.roles[rank.role], rank);
+  const RankTimeline* worst = nullptr;
+  Bytes most;
+  for (const RankTimeline* rank : first_of_roles(timeline)) {
+    const Bytes peak = peak_memory(timeline.roles[rank->role], *rank);
+    if (worst != nullptr && peak <= most) continue;
+    worst = rank;
+    most = peak;
   }
-  return std::move(worst).take();
+  if (worst == nullptr) return {};
+  RankMemory out = memory_of(timeline.roles[worst->role], *worst, capacity);
+  LOCKSTEP_CHECK(out.needed() == most);
+  return out;
 }
 
-RankMemory worst_memory_in_order(const Program& program, std::optional<Bytes> capacity) {
-  Worst worst(capacity);
-  for (std::size_t i = 0; i < program.roles.size(); ++i) {
-    if (program.roles[i].host) continue;
-    const RoleProgram role = unroll(program, i);
-    worst.add(role, in_order(program, role));
+RankMemory worst_memory_in_order(const RolePrograms& roles, std::optional<Bytes> capacity) {
+  const RoleProgram* worst = nullptr;
+  Bytes most;
+  for (const RoleProgram& role : roles) {
+    if (is_host(role)) continue;
+    const Bytes peak = peak_memory_in_order(role);
+    if (worst != nullptr && peak <= most) continue;
+    worst = &role;
+    most = peak;
   }
-  return std::move(worst).take();
+  if (worst == nullptr) return {};
+  RankMemory out = memory_of(*worst, in_order(*worst->program, *worst), capacity);
+  LOCKSTEP_CHECK(out.needed() == most);
+  return out;
 }
 
 Bytes most_reserved(const TrainingStepTimeline& timeline, std::optional<Bytes> capacity) {
   Bytes most;
-  std::set<std::size_t> seen;
-  for (const RankTimeline& rank : timeline.ranks) {
-    if (timeline.program->roles[rank.role].host || !seen.insert(rank.role).second) continue;
-    most = std::max(most, reserved_bytes(timeline.roles[rank.role], rank, capacity));
-  }
+  for (const RankTimeline* rank : first_of_roles(timeline))
+    most = std::max(most, reserved_bytes(timeline.roles[rank->role], *rank, capacity));
+  return most;
+}
+
+Bytes peak_in_order(const RolePrograms& roles) {
+  Bytes most;
+  for (const RoleProgram& role : roles)
+    if (!is_host(role)) most = std::max(most, peak_memory_in_order(role));
   return most;
 }
 
 Bytes peak_in_order(const Program& program) {
-  Bytes most;
-  for (std::size_t i = 0; i < program.roles.size(); ++i) {
-    if (program.roles[i].host) continue;
-    const RoleProgram role = unroll(program, i);
-    most = std::max(most, memory_account(role, in_order(program, role)).device.peak.held.total());
-  }
-  return most;
+  return peak_in_order(unroll(program));
 }
 
 }  // namespace lockstep::app

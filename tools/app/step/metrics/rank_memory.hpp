@@ -42,7 +42,7 @@ struct RankMemory {
                                       std::optional<Bytes> capacity);
 
 /// The same without simulation: each role's operations run in launch order.
-[[nodiscard]] RankMemory worst_memory_in_order(const Program& program,
+[[nodiscard]] RankMemory worst_memory_in_order(const RolePrograms& roles,
                                                std::optional<Bytes> capacity);
 
 /// Maximum over ranks of the memory reserved by PyTorch's caching allocator (reserved_bytes()).
@@ -51,6 +51,7 @@ struct RankMemory {
 
 /// Peak memory of the rank with the highest need when operations run in launch order, without
 /// simulation.
+[[nodiscard]] Bytes peak_in_order(const RolePrograms& roles);
 [[nodiscard]] Bytes peak_in_order(const Program& program);
 
 }  // namespace lockstep::app
