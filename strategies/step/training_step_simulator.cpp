@@ -118,7 +118,7 @@ class Simulation {
       return out;
     }
     if (kinds_) {
-      out.timeline.stands_in = kinds_->kind_of();
+      out.timeline.representative_of = kinds_->kind_of();
       out.classes = kinds_->describe();
     }
     out.timeline.link_bytes = times_ ? times_->link_bytes() : result_.link_bytes;
@@ -243,7 +243,7 @@ class Simulation {
   }
 
   void report_classes(SimulatedTrainingStep& out) const {
-    out.timeline.stands_in = fold_->class_of();
+    out.timeline.representative_of = fold_->class_of();
     out.timeline.link_bytes = fold_->link_bytes(result_);
     out.classes = fold_->describe(options_.fold == Folding::always);
   }

@@ -51,7 +51,7 @@ struct OperationCosts {
   OperationCosts out;
   if (computes) out.kernel = kernels.of(role, operation);
   out.message = passed_bytes(role, operation);
-  out.issue = kernels.issue(operation);
+  out.issue = kernels.launch_time(operation);
   out.host_waits = kernels.host_waits(of);
   if (calls) out.activities = 2;  // a launch before
   return out;

@@ -73,7 +73,7 @@ std::string difference(const SimulatedTrainingStep& a, const SimulatedTrainingSt
     std::string text = difference(a.timeline.ranks[i], b.timeline.ranks[i]);
     if (!text.empty()) return text;
   }
-  if (a.timeline.stands_in != b.timeline.stands_in) return "other classes";
+  if (a.timeline.representative_of != b.timeline.representative_of) return "other classes";
   if (a.timeline.end != b.timeline.end) return "the step ends at another time";
   if (a.timeline.link_bytes != b.timeline.link_bytes) return "links carry other amounts";
   if (a.transfers != b.transfers) return "other transfers";
