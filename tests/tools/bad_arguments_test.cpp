@@ -52,13 +52,13 @@ TEST_CASE("a mistyped or missing word of the command is named") {
        {"collective all_redcue --cluster star",
         R"(no collective named "all_redcue"; did you mean "all_reduce"?)"},
        {"collective sort --cluster star",
-        R"(no collective named "sort"; there is all_reduce, reduce_scatter, all_gather, broadcast, reduce, scatter, gather, all_to_all, send_recv, barrier)"},
+        R"(no collective named "sort"; choose from all_reduce, reduce_scatter, all_gather, broadcast, reduce, scatter, gather, all_to_all, send_recv, barrier)"},
        {"list",
         "expected a registry: algorithms, topologies, devices, clusters, models, scenarios or "
         "stacks"},
        {"list algoritms", R"(no list of "algoritms"; did you mean "algorithms"?)"},
        {"list pets",
-        R"(no list of "pets"; there is algorithms, topologies, devices, clusters, models, scenarios, stacks)"},
+        R"(no list of "pets"; choose from algorithms, topologies, devices, clusters, models, scenarios, stacks)"},
        {"list algorithms --format jsn",
         R"(--format: expected table, json, csv or md, got "jsn")"}});
 }

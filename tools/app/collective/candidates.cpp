@@ -128,7 +128,7 @@ Collective collective_of(const std::string& name) {
   const std::string text = fmt::format("no collective named \"{}\"", name);
   if (const auto meant = did_you_mean(name, names))
     throw RequestError(fmt::format("{}; did you mean \"{}\"?", text, *meant));
-  throw RequestError(fmt::format("{}; there is {}", text, fmt::join(names, ", ")));
+  throw RequestError(fmt::format("{}; choose from {}", text, fmt::join(names, ", ")));
 }
 
 void add_candidates(const CandidateNames& names, CollectiveRequest& request) {

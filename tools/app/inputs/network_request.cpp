@@ -34,7 +34,7 @@ Protocol load_named_protocol(const std::string& name) {
   throw RequestError("protocol",
                      fmt::format("no protocol named \"{}\"; {}", name,
                                  meant ? fmt::format("did you mean \"{}\"?", *meant)
-                                       : fmt::format("there is {}", fmt::join(ids, ", "))));
+                                       : fmt::format("choose from {}", fmt::join(ids, ", "))));
 }
 
 }  // namespace lockstep::app

@@ -56,7 +56,7 @@ std::string no_such(std::string_view what, const std::string& name,
   const std::string message = fmt::format("no {} \"{}\"", what, name);
   if (const auto meant = did_you_mean(name, all))
     return fmt::format("{}; did you mean \"{}\"?", message, *meant);
-  return fmt::format("{}; there is {}", message, fmt::join(all, ", "));
+  return fmt::format("{}; choose from {}", message, fmt::join(all, ", "));
 }
 
 std::optional<Collective> collective_of(const std::string& name) {

@@ -29,7 +29,7 @@ NcclTuning load_tuning(const NcclRequest& options) {
   if (std::find(ids.begin(), ids.end(), version) != ids.end())
     return load_nccl_tuning(folder + "/" + version + ".json", costs_of(options));
   throw RequestError(
-      "nccl", fmt::format("no tuning of NCCL \"{}\"; there is {}", version, fmt::join(ids, ", ")));
+      "nccl", fmt::format("no tuning of NCCL \"{}\"; choose from {}", version, fmt::join(ids, ", ")));
 }
 
 NcclFilters parse_choices(const NcclRequest& options) {
