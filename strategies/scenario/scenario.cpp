@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <utility>
 
 #include "strategies/scenario/scenario_checks.hpp"
@@ -12,6 +13,7 @@
 #include "strategies/scenario/scenario_model.hpp"
 #include "strategies/scenario/scenario_overlay.hpp"
 #include "strategies/scenario/scenario_parallel.hpp"
+#include "strategies/scenario/without_effect.hpp"
 #include "strategies/stacks/default_stack.hpp"
 #include "strategies/stacks/software_stack.hpp"
 
@@ -35,6 +37,8 @@ struct Parts {
   std::string stack{};
   std::string stack_reason{};    // of a default
   bool usual_reduction = false;  // reduce_gradients is what the stack does
+  bool overlap_of_stack = false;
+  OverlapDefaults overlap_defaults{};  // of the stack
   std::vector<ScenarioVariant> variants{};
   std::vector<ScenarioNote> notes{};
 };
@@ -180,6 +184,8 @@ void take_form_of_stack(ObjectReader& in, const std::optional<ValueReader>& para
       or_noted(in.self().problems(), [&] { return find_software_stack(stacks, parts.stack); });
   if (!stack) return;
   parts.parallel.form = stack->form;
+  parts.overlap_of_stack = !says(parallel, "overlap");
+  parts.overlap_defaults = stack->overlap;
   if (stack->gradients && !says_gradients(parallel))
     parts.parallel.state.gradients = *stack->gradients;
   if (parts.parallel.zero == 1 && !says(parallel, "scatter_gradients"))
@@ -187,6 +193,21 @@ void take_form_of_stack(ObjectReader& in, const std::optional<ValueReader>& para
   if (parts.parallel.zero < 2) return;
   if (!says(parallel, "reduce_gradients")) take_reduction(in, *stack, parts.parallel);
   parts.usual_reduction = reduction_of(*stack, parts.parallel) == parts.parallel.reduce_gradients;
+}
+
+/// Of a layout whose `overlap` is not given: the traffic of this layout that the stack's software
+/// hides. Parameter servers and averages are no part of that software.
+void take_overlap(Parts& parts) {
+  if (!parts.overlap_of_stack) return;
+  const OverlapDefaults& of = parts.overlap_defaults;
+  ParallelConfig& parallel = parts.parallel;
+  std::set<Overlap> kinds = of.always;
+  if (parallel.zero > 0) kinds.insert(of.sharded.begin(), of.sharded.end());
+  if (parallel.vpp > 1) kinds.insert(of.interleaved.begin(), of.interleaved.end());
+  if (parallel.cp_kind != ContextKind::ulysses) kinds.insert(of.ring.begin(), of.ring.end());
+  if (parallel.exchange != GradientExchange::all_reduce) kinds.erase(Overlap::dp_gradients);
+  parallel.overlap = kinds_with_effect(kinds, *parts.model, parallel,
+                                       parts.cluster->cluster.cluster.gpus_per_node());
 }
 
 void read_variants(ObjectReader& in, Parts& parts) {
@@ -267,6 +288,7 @@ Parts read_parts(ObjectReader& in, const std::string& name, const ScenarioFolder
   read_variants(in, parts);
   in.ignore("run");
   if (!parts.cluster || !parts.model || !spread) return parts;
+  take_overlap(parts);
   parts.notes =
       check_together(in, {parts.cluster->cluster, *parts.model, parts.parallel, parts.sustained});
   // Defaults are not reported, even if written explicitly.
@@ -324,7 +346,7 @@ Scenario read_alone(JsonDocument document, const std::string& name,
         *std::move(parts.model), std::move(parts.parallel),     parts.samples,
         parts.sustained,         parts.ignore_memory,           parts.seed,
         std::move(parts.stack),  std::move(parts.stack_reason), std::move(parts.variants),
-        std::move(resolved),     std::move(parts.notes)};
+        std::move(resolved),     std::move(parts.notes),        parts.overlap_of_stack};
   } catch (const ConfigError& error) {
     throw overlay.attributed(error);
   }

@@ -55,6 +55,7 @@ struct Scenario {
   std::vector<ScenarioVariant> variants{};
   JsonValue resolved;  // the scenario with every default, as printed
   std::vector<ScenarioNote> notes{};
+  bool overlap_of_stack = false;  // parallel.overlap is what the stack's software overlaps
 };
 
 /// Reads a scenario. `overrides` have the syntax of `--set` (`parallel.tp=4`) and apply before

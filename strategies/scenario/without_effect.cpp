@@ -142,9 +142,16 @@ class Values {
   }
 
   void check_overlap() {
-    const auto idle = [this](Overlap what, bool has_none, std::string_view why) {
-      if (plan_.overlaps(what) && has_none)
-        report("overlap", "\"{}\" hides nothing: {}", name_of(overlap_names(), what), why);
+    for (const auto& [what, why] : idle_overlap())
+      report("overlap", "\"{}\" hides nothing: {}", name_of(overlap_names(), what), why);
+  }
+
+ public:
+  /// Kinds of traffic in `overlap` that the layout does not have.
+  [[nodiscard]] std::vector<std::pair<Overlap, std::string_view>> idle_overlap() const {
+    std::vector<std::pair<Overlap, std::string_view>> out;
+    const auto idle = [&](Overlap what, bool has_none, std::string_view why) {
+      if (plan_.overlaps(what) && has_none) out.emplace_back(what, why);
     };
     const bool averages = plan_.exchange == GradientExchange::parameter_averaging;
     idle(Overlap::cp, plan_.cp == 1, "cp is 1");
@@ -162,8 +169,10 @@ class Values {
          "sums of buckets hide already: update is by_bucket");
     idle(Overlap::pp, plan_.pp == 1, "pp is 1");
     idle(Overlap::tp, plan_.tp == 1, "tp is 1");
+    return out;
   }
 
+ private:
   /// Sums over the replicas of shards.
   [[nodiscard]] bool has_hybrid_shards() const {
     const bool sums_shards = plan_.zero > 1 || (plan_.zero == 1 && plan_.scatter_gradients);
@@ -216,6 +225,15 @@ class Values {
 };
 
 }  // namespace
+
+std::set<Overlap> kinds_with_effect(const std::set<Overlap>& kinds, const ModelConfig& model,
+                                    ParallelConfig parallel, int gpus_per_node) {
+  parallel.overlap = kinds;
+  std::set<Overlap> out = kinds;
+  for (const auto& idle : Values{model, parallel, gpus_per_node}.idle_overlap())
+    out.erase(idle.first);
+  return out;
+}
 
 std::vector<WithoutEffect> values_without_effect(const ModelConfig& model,
                                                  const ParallelConfig& parallel,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,11 @@ struct WithoutEffect {
 [[nodiscard]] std::vector<WithoutEffect> values_without_effect(const ModelConfig& model,
                                                                const ParallelConfig& parallel,
                                                                int gpus_per_node);
+
+/// The kinds of traffic of which `parallel` has some that may hide.
+[[nodiscard]] std::set<Overlap> kinds_with_effect(const std::set<Overlap>& kinds,
+                                                  const ModelConfig& model, ParallelConfig parallel,
+                                                  int gpus_per_node);
 
 /// Values without effect in a model ("model.window.size").
 [[nodiscard]] std::vector<WithoutEffect> model_values_without_effect(const ModelConfig& model);

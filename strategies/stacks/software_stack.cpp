@@ -103,6 +103,26 @@ void read_reductions(ObjectReader& in, FigureReader& reader, SoftwareStack& stac
   });
 }
 
+std::set<Overlap> read_traffic(ObjectReader& in, std::string_view key) {
+  std::set<Overlap> out;
+  in.optional_array(key, [&out](const ValueReader& value) {
+    const std::string name = value.one_of("kind of traffic", keys_of(overlap_names()));
+    if (const auto kind = named(overlap_names(), name)) out.insert(*kind);
+  });
+  return out;
+}
+
+OverlapDefaults read_overlap(const ValueReader& value) {
+  return value.object([](ObjectReader& in) {
+    OverlapDefaults out;
+    out.always = read_traffic(in, "always");
+    out.sharded = read_traffic(in, "sharded");
+    out.interleaved = read_traffic(in, "interleaved");
+    out.ring = read_traffic(in, "ring");
+    return out;
+  });
+}
+
 void read_kinds(ObjectReader& in, SoftwareStack& stack) {
   FigureReader reader{stack.sources};
   for (std::size_t i = 0; i < kOperationKinds; ++i) {
@@ -139,6 +159,7 @@ SoftwareStack read_software_stack(const JsonDocument& document, std::string id) 
     const auto flag = [](const ValueReader& value) { return value.boolean(); };
     stack.scatter_gradients = reader.optional_figure(in, "scatter_gradients", flag).value_or(true);
     read_reductions(in, reader, stack);
+    stack.overlap = reader.optional_figure(in, "overlap", read_overlap).value_or(OverlapDefaults{});
     in.object("kinds", [&stack](ObjectReader& kinds) { read_kinds(kinds, stack); });
     return stack;
   });

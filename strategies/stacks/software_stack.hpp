@@ -3,6 +3,7 @@
 #include <array>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,14 @@
 #include "topologies/devices/device.hpp"
 
 namespace lockstep {
+
+/// Traffic that a stack's software hides, by the layouts for which it does.
+struct OverlapDefaults {
+  std::set<Overlap> always{};
+  std::set<Overlap> sharded{};      // ZeRO-1 to -3
+  std::set<Overlap> interleaved{};  // several chunks per pipeline stage
+  std::set<Overlap> ring{};         // ring attention
+};
 
 /// Properties of training software: implementations of attention, fusion, host time per kernel
 /// (configs/stacks/*.json, schema configs/schema/stack.schema.json).
@@ -36,7 +45,13 @@ struct SoftwareStack {
   /// Default for ZeRO-2 and ZeRO-3: when gradients are reduced; none: unsupported.
   std::optional<GradientReduction> reduction_without_pipeline = GradientReduction::every_microbatch;
   std::optional<GradientReduction> reduction_with_pipeline = GradientReduction::last_microbatch;
+<<<<<<< HEAD
   std::string nccl = "2.30";  // version of the tuning in configs/nccl
+=======
+  /// Traffic that is hidden, unless a scenario says so.
+  OverlapDefaults overlap{};
+  std::string nccl = "2.30";  // whose tuning its collectives go by, of configs/nccl
+>>>>>>> d86ff4da (Overlap of a scenario that names none is that of its software stack)
   std::vector<FigureSource> sources{};
 };
 

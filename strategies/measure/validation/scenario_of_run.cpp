@@ -82,6 +82,7 @@ JsonArray overlap_of(const JsonObject& parallel) {
 }
 
 void add_overlap(JsonObject& parallel, const char* kind) {
+  if (find_member(parallel, "overlap") == nullptr) return;  // what the stack overlaps
   JsonArray kinds = overlap_of(parallel);
   kinds.push_back(json_of(kind));
   set_member(parallel, "overlap", json_of(std::move(kinds)));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -68,6 +69,39 @@ TEST_CASE("a scenario without a stack has the default and says why; a named stac
   const Scenario again = read_scenario({"s.json", chosen.resolved}, "s", {}, kConfigs);
   CHECK(again.stack == chosen.stack);
   CHECK(again.stack_reason.empty());
+}
+
+// What the sources in configs/stacks say: FSDP2 and DDP hide gradients, FSDP2 the gathering of
+// weights, Megatron both with the distributed optimizer, sends of stages with several chunks each.
+TEST_CASE(
+    "a scenario without overlap has that of its software stack, as far as it has such traffic") {
+  const auto overlap = [](const std::string& members) {
+    return scenario_on("h100-sxm5-80gb", members).parallel.overlap;
+  };
+  using Kinds = std::set<Overlap>;
+  CHECK(overlap(R"(, "zero": 3)") == Kinds{Overlap::dp_gradients, Overlap::dp_parameters});
+  CHECK(overlap(R"(, "zero": 3, "shard_ranks": 4)") ==
+        Kinds{Overlap::dp_gradients, Overlap::dp_parameters, Overlap::hsdp});
+  CHECK(overlap(R"(, "zero": 3, "overlap": [])").empty());
+  CHECK(overlap("").empty());
+  CHECK(overlap(R"(, "zero": 1)") == Kinds{Overlap::dp_gradients, Overlap::dp_parameters});
+  CHECK(overlap(R"(, "pp": 8)").empty());
+  CHECK(overlap(R"(, "pp": 8, "vpp": 3)") == Kinds{Overlap::pp});
+  CHECK(overlap(R"(, "cp": 2)") == Kinds{Overlap::cp});
+  CHECK(overlap(R"(, "cp": 2, "cp_kind": "ulysses")").empty());
+  // V100 has no bf16; its software, Megatron-LM of 2021, hides nothing.
+  CHECK(scenario_on("v100-sxm2-16gb", R"(, "precision": "fp16", "zero": 1)")
+            .parallel.overlap.empty());
+  CHECK(scenario_on("h100-sxm5-80gb", "").overlap_of_stack);
+  CHECK_FALSE(scenario_on("h100-sxm5-80gb", R"(, "overlap": ["tp"])").overlap_of_stack);
+}
+
+TEST_CASE("what a stack overlaps is no value without effect, and the result's config runs again") {
+  const Scenario chosen = scenario_on("h100-sxm5-80gb", R"(, "zero": 3)");
+  CHECK(chosen.notes.empty());
+  const Scenario again = read_scenario({"s.json", chosen.resolved}, "s", {}, kConfigs);
+  CHECK(again.parallel.overlap == chosen.parallel.overlap);
+  CHECK_FALSE(again.overlap_of_stack);
 }
 
 }  // namespace lockstep

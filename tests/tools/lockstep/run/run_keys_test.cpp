@@ -94,7 +94,7 @@ std::vector<Key> keys_of_parallel() {
       {"reshard_after_forward", {"dense", {"parallel.zero=3"}, "false"}, {"dense", {}, "false"}},
       {"prefetch",
        {"dense", {"parallel.zero=3", R"(parallel.overlap=["dp_parameters"])"}, "false"},
-       {"dense", {"parallel.zero=3"}, "false"}},
+       {"dense", {"parallel.zero=3", "parallel.overlap=[]"}, "false"}},
       {"schedule",
        {"dense", {"parallel.pp=2", "parallel.global_batch=32"}, "gpipe"},
        {"dense", {}, "1f1b"}},
