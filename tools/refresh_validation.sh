@@ -14,7 +14,7 @@ trap 'rm -rf "$work"' EXIT
 readonly functions='
   def f: . * 1000 | round / 10 | tostring | if test("\\.") then . else . + ".0" end;
   def s: if . >= 0 then "+" + f else f end;
-  def part: if .count > 0 then "\(.count): \(.median | f)" else "" end;
+  def part: if .count > 0 then "\(.count): \(.median_fraction | f)" else "" end;
   def line: "| " + (map(tostring) | join(" | ")) + " |";'
 
 step_times() {
@@ -22,13 +22,13 @@ step_times() {
   echo "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
   jq -r "$functions"'
     (.groups[] | select(.quantity == "step_time") |
-     [.group, .all.count, (.all.median | f), (.all.mean | f), (.all.p90 | f), (.all.worst | f),
-      (.all.bias | s), (.printed | part), (.assumed | part), (.flat_utilisation.of_peak | f),
-      (.flat_utilisation.errors.median | f), (.flat_utilisation.errors.p90 | f)] | line),
+     [.group, .all.count, (.all.median_fraction | f), (.all.mean_fraction | f), (.all.p90_fraction | f), (.all.worst_fraction | f),
+      (.all.bias_fraction | s), (.printed | part), (.assumed | part), (.flat_utilisation.peak_fraction | f),
+      (.flat_utilisation.errors.median_fraction | f), (.flat_utilisation.errors.p90_fraction | f)] | line),
     (.overall[] | select(.quantity == "step_time") |
-     ["**mean of the groups**", .all.count, "**\(.all.median | f)**", (.all.mean | f),
-      "**\(.all.p90 | f)**", (.all.worst | f), (.all.bias | s), (.printed.median | f),
-      (.assumed.median | f), "", (.flat_utilisation.median | f), (.flat_utilisation.p90 | f)] |
+     ["**mean of the groups**", .all.count, "**\(.all.median_fraction | f)**", (.all.mean_fraction | f),
+      "**\(.all.p90_fraction | f)**", (.all.worst_fraction | f), (.all.bias_fraction | s), (.printed.median_fraction | f),
+      (.assumed.median_fraction | f), "", (.flat_utilisation.median_fraction | f), (.flat_utilisation.p90_fraction | f)] |
      line)' "$work/all.json"
 }
 
@@ -36,16 +36,16 @@ everything() {
   echo "| quantity | groups | rows | median | mean | p90 | worst | bias |"
   echo "|---|---:|---:|---:|---:|---:|---:|---:|"
   jq -r "$functions"'.overall[] |
-    [.quantity, .groups, .all.count, (.all.median | f), (.all.mean | f), (.all.p90 | f),
-     (.all.worst | f), (.all.bias | s)] | line' "$work/all.json"
+    [.quantity, .groups, .all.count, (.all.median_fraction | f), (.all.mean_fraction | f), (.all.p90_fraction | f),
+     (.all.worst_fraction | f), (.all.bias_fraction | s)] | line' "$work/all.json"
 }
 
 collectives() {
   echo "| table | points | median | mean | p90 | worst | bias |"
   echo "|---|---:|---:|---:|---:|---:|---:|"
   jq -r "$functions"'.groups[] | select(.quantity | . == "collective_time" or . == "bus_bandwidth") |
-    [.group, .all.count, (.all.median | f), (.all.mean | f), (.all.p90 | f), (.all.worst | f),
-     (.all.bias | s)] | line' "$work/all.json"
+    [.group, .all.count, (.all.median_fraction | f), (.all.mean_fraction | f), (.all.p90_fraction | f), (.all.worst_fraction | f),
+     (.all.bias_fraction | s)] | line' "$work/all.json"
 }
 
 ranking() {
@@ -53,13 +53,13 @@ ranking() {
   echo "|---|---:|---:|---:|---:|---:|"
   jq -r "$functions"'.groups[] | select(.ranking) |
     [.group, .ranking.sets, .ranking.rows, (.ranking.kendall_tau * 100 | round / 100),
-     (.ranking.regret | f), (.ranking.worst_regret | f)] | line' "$work/all.json"
+     (.ranking.regret_fraction | f), (.ranking.worst_regret_fraction | f)] | line' "$work/all.json"
 }
 
 coverage() {
   echo "| group | runs | inside | share |"
   echo "|---|---:|---:|---:|"
-  jq -r "$functions"'.coverage[] | [.group, .runs, .inside, (.share * 100 | round)] | line' \
+  jq -r "$functions"'.coverage[] | [.group, .runs, .inside, (.inside_fraction * 100 | round)] | line' \
     "$work/all.json"
 }
 

@@ -35,11 +35,11 @@ void add_errors(const ErrorFigures& errors, std::vector<Cell>& row) {
 
 std::vector<Column> error_columns() {
   return {{"count", "rows", ""},
-          {"median_abs_error", "median", "(%)"},
-          {"mean_abs_error", "mean", "(%)"},
-          {"p90_abs_error", "p90", "(%)"},
-          {"worst_abs_error", "worst", "(%)"},
-          {"bias", "bias", "(%)"}};
+          {"median_abs_error_fraction", "median", "(%)"},
+          {"mean_abs_error_fraction", "mean", "(%)"},
+          {"p90_abs_error_fraction", "p90", "(%)"},
+          {"worst_abs_error_fraction", "worst", "(%)"},
+          {"bias_fraction", "bias", "(%)"}};
 }
 
 Report fitted_report(const CalibrateResult& result) {
@@ -47,9 +47,10 @@ Report fitted_report(const CalibrateResult& result) {
   out.columns = {{"what", "fitted", "", true},
                  {"of", "of", "", true},
                  {"figures", "figures", "", true},
-                 {"mean_abs_error_before", "before", "(%)"}};
+                 {"mean_abs_error_before_fraction", "before", "(%)"}};
   for (Column& column : error_columns()) out.columns.push_back(std::move(column));
-  out.left_out_first = {"worst_abs_error", "bias", "p90_abs_error", "count"};
+  out.left_out_first = {"worst_abs_error_fraction", "bias_fraction", "p90_abs_error_fraction",
+                        "count"};
   Section section;
   for (const FittedFigures& fitted : result.fitted) {
     std::vector<Cell> row{text(fitted.what), text(fitted.of), text(fitted.figures),
@@ -67,7 +68,8 @@ Report residual_report(const CalibrateResult& result) {
                  {"quantity", "quantity", "", true},
                  {"group", "group", "", true}};
   for (Column& column : error_columns()) out.columns.push_back(std::move(column));
-  out.left_out_first = {"worst_abs_error", "bias", "p90_abs_error", "count"};
+  out.left_out_first = {"worst_abs_error_fraction", "bias_fraction", "p90_abs_error_fraction",
+                        "count"};
   Section section;
   for (const CalibrateResidual& each : result.residuals) {
     std::vector<Cell> row{text(each.part), text(each.quantity), text(each.group)};
@@ -96,7 +98,7 @@ std::string config_of(const CalibrateRequest& request) {
 
 std::string json_text_of(const CalibrateRequest& request, const CalibrateResult& result) {
   Report report = fitted_report(result);
-  report.schema = "lockstep.calibrate/1";
+  report.schema = "lockstep.calibrate/2";
   report.config = config_of(request);
   report.seed = 1;
   Fingerprint fingerprint;

@@ -68,9 +68,9 @@ Report residual_report(const MeasuredMachine& machine) {
   Report out;
   out.columns = {{"of", "operation", "", true},
                  {"rows", "rows", "", false},
-                 {"median_error", "median |error|", "(%)", false},
-                 {"p90_error", "p90", "(%)", false},
-                 {"mean_error", "mean", "(%)", false}};
+                 {"median_error_fraction", "median |error|", "(%)", false},
+                 {"p90_error_fraction", "p90", "(%)", false},
+                 {"mean_error_fraction", "mean", "(%)", false}};
   Section section;
   section.notes = about(machine);
   for (const MachineResidual& each : machine.residuals) {
@@ -87,7 +87,7 @@ Report comparison_report(const CalibrateDeviceResult& result) {
                  {"case", "case", "", true},
                  {"measured_s", "measured", "(us)", false},
                  {"simulated_s", "simulated", "(us)", false},
-                 {"error", "error", "(%)", false}};
+                 {"error_fraction", "error", "(%)", false}};
   Section section;
   section.notes = about(result.machine);
   for (const MachineComparison& row : result.compared) {
@@ -112,7 +112,7 @@ Report comparison_report(const CalibrateDeviceResult& result) {
 std::string render_device(const CalibrateDeviceRequest& request,
                           const CalibrateDeviceResult& result, const OutputStyle& style) {
   Report report = request.compares ? comparison_report(result) : residual_report(result.machine);
-  report.schema = request.compares ? "lockstep.calibrate.compare/1" : "lockstep.calibrate.device/1";
+  report.schema = request.compares ? "lockstep.calibrate.compare/2" : "lockstep.calibrate.device/2";
   report.config = config_of(request);
   return render(report, style);
 }

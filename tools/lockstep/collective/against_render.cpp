@@ -85,7 +85,7 @@ void add_left_out(const AgainstReport& done, const std::string& file, Report& ou
 
 Report report_of(const AgainstReport& done, const std::string& file) {
   Report out;
-  out.schema = "lockstep.against/1";
+  out.schema = "lockstep.against/2";
   out.config = collective_config(done.request, *done.setup, done.candidates);
   out.seed = done.request.cluster.seed;
   out.fingerprint = done.fingerprint;
@@ -97,7 +97,7 @@ Report report_of(const AgainstReport& done, const std::string& file) {
                  {"measured_s", "measured", "(us)"},
                  {"simulated_s", "simulated", "(us)"},
                  {"ratio", "ratio", "(sim/meas)"},
-                 {"error", "error", "(%)"}};
+                 {"error_fraction", "error", "(%)"}};
   out.left_out_first = {"ratio"};
   for (std::size_t c = 0; c < done.candidates.size(); ++c) add_candidate(done, c, out);
   Section& first = out.sections.front();

@@ -61,7 +61,7 @@ std::vector<std::string> only_wide(bool with_check) {
                                   "sent_per_rank_bytes",
                                   "bound_s",
                                   "bound_by",
-                                  "busiest_link_utilization",
+                                  "busiest_link_busy_fraction",
                                   "busiest_link"};
   if (!with_check) out.emplace_back("wrong");
   return out;
@@ -89,7 +89,7 @@ std::vector<Column> columns(bool with_load, bool with_choice, bool has_rivals) {
                              {"bound_s", "bound", "(us)"},
                              {"bound_fraction", "%bound", ""},
                              {"bound_by", "bound by", "", true},
-                             {"busiest_link_utilization", "%busy", ""},
+                             {"busiest_link_busy_fraction", "%busy", ""},
                              {"busiest_link", "busiest link", "", true},
                              {"limited_by", "limited by", "", true},
                              {"best", has_rivals ? "best" : "", "", true}};
@@ -176,7 +176,7 @@ class Renderer {
 
   [[nodiscard]] Report report() const {
     Report out;
-    out.schema = "lockstep.collective/2";
+    out.schema = "lockstep.collective/3";
     out.config = collective_config(request_, *done_.setup, done_.candidates);
     out.seed = request_.cluster.seed;
     out.fingerprint = done_.fingerprint;

@@ -49,7 +49,7 @@ constexpr std::array kWords = {
          "bandwidth: bytes that must cross a cut / bandwidth of the cut, maximum over cuts",
          "%bound, bound by, bisection bandwidth", "lower bound"},
     Word{"%bound", "Share of the lower bound in the simulated time: 100 is optimal.",
-         "%bound = 100 * bound / time", "bound", "bound_percent, share of bound"},
+         "%bound = 100 * bound / time", "bound", "bound_fraction, share of bound"},
     Word{"bound by",
          "Term that the lower bound comes from: latency between the two furthest ranks that must "
          "exchange data, ports, nodes or another cut of the topology, or reductions.",
@@ -58,7 +58,7 @@ constexpr std::array kWords = {
          "Utilization of the busiest link: time that its bytes take at its full rate, over the "
          "time of the collective.",
          "%busy = 100 * bytes / (bandwidth * time)", "busiest link, limited by",
-         "busiest_link_percent, utilization"},
+         "busiest_link_busy_fraction, utilization"},
     Word{"busiest link", "Directed link whose bytes take the longest at its full rate.", "",
          "%busy, load", "busiest_link"},
     Word{

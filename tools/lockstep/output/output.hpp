@@ -23,6 +23,7 @@ struct OutputStyle {
   std::size_t width = 0;  // most characters of a line of a table; 0: unlimited
   bool wide = false;      // every column, however wide
   bool color = false;
+  bool wraps_notes = false;  // to the width; else a note is one line
 
   OutputStyle() = default;
   OutputStyle(Format only) : format{only} {}  // NOLINT(google-explicit-constructor)
@@ -58,7 +59,7 @@ struct Section {
 };
 
 struct Report {
-  std::string schema;  // such as "lockstep.collective/2"
+  std::string schema;  // such as "lockstep.collective/3"
   std::string config;  // JSON text: everything that led here, fully resolved
   std::uint64_t seed = 0;
   std::string fingerprint;  // of the physics of the result

@@ -88,7 +88,7 @@ Section summary(const ReplayTraceRequest& request, const ReplayTraceResult& done
 
 Report report_of(const ReplayTraceRequest& request, const ReplayTraceResult& done) {
   Report out;
-  out.schema = "lockstep.replay/2";
+  out.schema = "lockstep.replay/3";
   out.config = config_of(request, done);
   out.seed = request.cluster.seed;
   out.fingerprint = done.fingerprint;
@@ -98,7 +98,7 @@ Report report_of(const ReplayTraceRequest& request, const ReplayTraceResult& don
                  {"operations", "operations", ""},
                  {"sent_bytes", "sent", "(B)"},
                  {"received_bytes", "received", "(B)"},
-                 {"busiest_link_utilization", "%busy", ""},
+                 {"busiest_link_busy_fraction", "%busy", ""},
                  {"busiest_link", "busiest link", "", true}};
   out.more.emplace_back("notes", Json(done.notes).dump());
   Section each;

@@ -174,7 +174,7 @@ Report routes(const Options& given) {
   const Cluster& cluster = loaded.cluster;
   const Route& route = found.route;
   Report out;
-  out.schema = "lockstep.topology.routes/2";
+  out.schema = "lockstep.topology.routes/3";
   out.config = config_of(given, loaded);
   out.seed = given.cluster.seed;
   out.columns = {{"link", "link", ""},
@@ -185,9 +185,9 @@ Report routes(const Options& given) {
                  {"carries_Bps", "carries", ""},
                  {"efficiency", "efficiency", ""},
                  {"latency_s", "latency", ""},
-                 {"share", "share", ""},
+                 {"share_fraction", "share", ""},
                  {"limits", " ", "", true}};
-  out.left_out_first = {"efficiency", "link", "latency_s", "share"};
+  out.left_out_first = {"efficiency", "link", "latency_s", "share_fraction"};
   const auto& limit = found.bottleneck;
   Section section;
   section.notes.push_back(fmt::format(

@@ -87,8 +87,9 @@ Json rows_of(Report report) {
 }
 
 Json figures_of(const ErrorFigures& figures) {
-  return {{"count", figures.count}, {"median", figures.median}, {"mean", figures.mean},
-          {"p90", figures.p90},     {"worst", figures.worst},   {"bias", figures.bias}};
+  return {{"count", figures.count},          {"median_fraction", figures.median},
+          {"mean_fraction", figures.mean},   {"p90_fraction", figures.p90},
+          {"worst_fraction", figures.worst}, {"bias_fraction", figures.bias}};
 }
 
 Json ranking_of(const RankingFigures& ranking) {
@@ -96,8 +97,8 @@ Json ranking_of(const RankingFigures& ranking) {
   return {{"sets", ranking.sets},
           {"rows", ranking.rows},
           {"kendall_tau", ranking.tau},
-          {"regret", ranking.regret},
-          {"worst_regret", ranking.worst_regret}};
+          {"regret_fraction", ranking.regret},
+          {"worst_regret_fraction", ranking.worst_regret}};
 }
 
 Json json_of(const GroupFigures& group) {
@@ -109,7 +110,7 @@ Json json_of(const GroupFigures& group) {
   out["assumed"] = figures_of(group.assumed);
   out["flat_utilisation"] = nullptr;
   if (group.baseline) {
-    out["flat_utilisation"] = {{"of_peak", group.baseline->utilisation},
+    out["flat_utilisation"] = {{"peak_fraction", group.baseline->utilisation},
                                {"errors", figures_of(group.baseline->errors)}};
   }
   out["ranking"] = ranking_of(group.ranking);
@@ -156,7 +157,7 @@ std::string fingerprint_of(const ValidateResult& result) {
 
 std::string json_text_of(const ValidateRequest& request, const ValidateResult& result) {
   Report report = comparison_report(result.rows);
-  report.schema = "lockstep.validate/2";
+  report.schema = "lockstep.validate/3";
   report.config = config_of(request).dump();
   report.seed = 1;
   report.fingerprint = fingerprint_of(result);

@@ -71,11 +71,11 @@ void add_figures(const ErrorFigures& figures, std::vector<Cell>& row) {
 
 std::vector<Column> figure_columns() {
   return {{"count", "rows", ""},
-          {"median_abs_error", "median", "(%)"},
-          {"mean_abs_error", "mean", "(%)"},
-          {"p90_abs_error", "p90", "(%)"},
-          {"worst_abs_error", "worst", "(%)"},
-          {"bias", "bias", "(%)"}};
+          {"median_abs_error_fraction", "median", "(%)"},
+          {"mean_abs_error_fraction", "mean", "(%)"},
+          {"p90_abs_error_fraction", "p90", "(%)"},
+          {"worst_abs_error_fraction", "worst", "(%)"},
+          {"bias_fraction", "bias", "(%)"}};
 }
 
 /// Medians alone, of rows without and with assumed fields.
@@ -88,16 +88,18 @@ void add_parts(const ErrorFigures& printed, const ErrorFigures& assumed, std::ve
 }
 
 std::vector<Column> part_columns() {
-  return {{"printed_count", "printed", "rows"}, {"printed_median", "median", "(%)"},
-          {"printed_p90", "p90", "(%)"},        {"assumed_count", "assumed", "rows"},
-          {"assumed_median", "median", "(%)"},  {"assumed_p90", "p90", "(%)"}};
+  return {
+      {"printed_count", "printed", "rows"},         {"printed_median_fraction", "median", "(%)"},
+      {"printed_p90_fraction", "p90", "(%)"},       {"assumed_count", "assumed", "rows"},
+      {"assumed_median_fraction", "median", "(%)"}, {"assumed_p90_fraction", "p90", "(%)"}};
 }
 
 /// On a narrow terminal: figures of the parts, then of a flat utilization, then the finer ones.
 const std::vector<std::string> kPartsFirst = {
-    "assumed_p90",      "assumed_median",  "assumed_count", "printed_p90",
-    "printed_median",   "printed_count",   "flat_p90",      "flat_median",
-    "flat_utilisation", "worst_abs_error", "bias",          "p90_abs_error"};
+    "assumed_p90_fraction",     "assumed_median_fraction", "assumed_count",
+    "printed_p90_fraction",     "printed_median_fraction", "printed_count",
+    "flat_p90_fraction",        "flat_median_fraction",    "flat_peak_fraction",
+    "worst_abs_error_fraction", "bias_fraction",           "p90_abs_error_fraction"};
 
 void add_columns(std::vector<Column> more, std::vector<Column>& to) {
   to.insert(to.end(), more.begin(), more.end());
@@ -134,11 +136,17 @@ std::vector<Cell> overall_row(const OverallFigures& overall) {
 
 Report comparison_report(const std::vector<Comparison>& rows) {
   Report out;
-  out.columns = {
-      {"id", "row", "", true},   {"group", "group", "", true}, {"quantity", "quantity", "", true},
-      {"unit", "", ""},          {"measured", "measured", ""}, {"simulated", "simulated", ""},
-      {"error", "error", "(%)"}, {"stack", "stack", "", true}, {"assumed", "", ""},
-      {"core", "", ""},          {"reported_slowdown", "", ""}};
+  out.columns = {{"id", "row", "", true},
+                 {"group", "group", "", true},
+                 {"quantity", "quantity", "", true},
+                 {"unit", "", ""},
+                 {"measured", "measured", ""},
+                 {"simulated", "simulated", ""},
+                 {"error_fraction", "error", "(%)"},
+                 {"stack", "stack", "", true},
+                 {"assumed", "", ""},
+                 {"core", "", ""},
+                 {"reported_slowdown_fraction", "", ""}};
   out.left_out_first = {"stack", "group", "quantity"};
   Section section;
   for (const Comparison& row : rows) {
@@ -158,7 +166,7 @@ Report coverage_report(const std::vector<GroupCoverage>& coverage) {
   out.columns = {{"group", "group", "", true},
                  {"runs", "runs", ""},
                  {"inside", "inside", ""},
-                 {"share", "share", "(%)"}};
+                 {"inside_fraction", "share", "(%)"}};
   Section section;
   std::size_t runs = 0;
   std::size_t inside = 0;
@@ -182,9 +190,9 @@ Report group_report(const ValidationSummary& summary) {
   out.columns = {{"quantity", "quantity", "", true}, {"group", "group", "", true}};
   add_columns(figure_columns(), out.columns);
   add_columns(part_columns(), out.columns);
-  add_columns({{"flat_utilisation", "flat", "(% peak)"},
-               {"flat_median", "median", "(%)"},
-               {"flat_p90", "p90", "(%)"}},
+  add_columns({{"flat_peak_fraction", "flat", "(% peak)"},
+               {"flat_median_fraction", "median", "(%)"},
+               {"flat_p90_fraction", "p90", "(%)"}},
               out.columns);
   out.left_out_first = kPartsFirst;
   Section section;
@@ -198,8 +206,9 @@ Report overall_report(const ValidationSummary& summary) {
   out.columns = {{"quantity", "quantity", "", true}, {"groups", "groups", ""}};
   add_columns(figure_columns(), out.columns);
   add_columns(part_columns(), out.columns);
-  add_columns({{"flat_median", "flat", "median (%)"}, {"flat_p90", "flat", "p90 (%)"}},
-              out.columns);
+  add_columns(
+      {{"flat_median_fraction", "flat", "median (%)"}, {"flat_p90_fraction", "flat", "p90 (%)"}},
+      out.columns);
   out.left_out_first = kPartsFirst;
   Section section;
   for (const OverallFigures& each : summary.overall) section.rows.push_back(overall_row(each));
@@ -209,9 +218,12 @@ Report overall_report(const ValidationSummary& summary) {
 
 Report ranking_report(const ValidationSummary& summary) {
   Report out;
-  out.columns = {{"group", "group", "", true}, {"sets", "sets", ""},
-                 {"rows", "rows", ""},         {"kendall_tau", "tau", ""},
-                 {"regret", "regret", "(%)"},  {"worst_regret", "worst", "(%)"}};
+  out.columns = {{"group", "group", "", true},
+                 {"sets", "sets", ""},
+                 {"rows", "rows", ""},
+                 {"kendall_tau", "tau", ""},
+                 {"regret_fraction", "regret", "(%)"},
+                 {"worst_regret_fraction", "worst", "(%)"}};
   Section section;
   for (const GroupFigures& group : summary.groups) {
     const RankingFigures& ranking = group.ranking;

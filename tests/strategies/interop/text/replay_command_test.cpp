@@ -189,7 +189,7 @@ TEST_CASE("every form of output is there") {
   CHECK(lines[1] == "# collectives: all_reduce by ring");
   CHECK(contains(lines.back(), "# slowest: rank 0, "));
   const auto result = json_of(kGoal);
-  CHECK(result["schema"] == "lockstep.replay/2");
+  CHECK(result["schema"] == "lockstep.replay/3");
   CHECK(result["config"]["form"] == "GOAL");
   CHECK(result["config"]["slots"] == "unlimited");
 }

@@ -40,7 +40,7 @@ TEST_CASE("measured values are printed next to simulated ones, with ratio and er
   for (const Json& row : rows) {
     const double ratio = row["simulated_s"].get<double>() / row["measured_s"].get<double>();
     CHECK(row["ratio"].get<double>() == doctest::Approx(ratio));
-    CHECK(row["error"].get<double>() == doctest::Approx(ratio - 1));
+    CHECK(row["error_fraction"].get<double>() == doctest::Approx(ratio - 1));
   }
 }
 

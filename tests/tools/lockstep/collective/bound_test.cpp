@@ -124,7 +124,7 @@ TEST_CASE("what is rounded to picoseconds is no more than all of the time") {
   const Json row = row_of(options + " -d half");
   CHECK(picoseconds(row["bound_s"]) <= picoseconds(row["time_s"]));
   CHECK(row["bound_fraction"].get<double>() <= 1);
-  CHECK(row["busiest_link_utilization"].get<double>() <= 1);
+  CHECK(row["busiest_link_busy_fraction"].get<double>() <= 1);
   CHECK(largest_of(options)["time_s"].get<double>() <=
         json_of("lockstep explain " + options)["cost"]["simulated_s"].get<double>());
 }

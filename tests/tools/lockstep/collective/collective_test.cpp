@@ -174,7 +174,7 @@ TEST_CASE("the bound knows the narrowest cut between the halves of the ranks") {
 
 TEST_CASE("in alpha-beta only ports count as busy, and none is busier than all the time") {
   const Json rows = collective_rows("--cluster dgx1 --network alpha-beta --algorithm direct");
-  CHECK(rows[0]["busiest_link_utilization"].get<double>() <= 1);
+  CHECK(rows[0]["busiest_link_busy_fraction"].get<double>() <= 1);
 }
 
 // As told: in their order, and no other.

@@ -43,13 +43,45 @@ bool same(const std::string& cell, const Json& value) {
   return std::stod(cell) == value.get<double>();
 }
 
+/// Keys of numbers, in objects of any depth, that speak of a ratio and do not end in _fraction.
+void collect_ratios(const Json& value, std::vector<std::string>& out) {
+  if (value.is_array())
+    for (const Json& each : value) collect_ratios(each, out);
+  if (!value.is_object()) return;
+  for (const auto& [key, member] : value.items()) {
+    collect_ratios(member, out);
+    if (!member.is_number()) continue;
+    for (const std::string word : {"percent", "share", "error", "median", "mean", "p90", "worst",
+                                   "bias", "regret", "utili", "busy", "mfu", "hfu"})
+      if (key.find(word) != std::string::npos && !key.ends_with("_fraction") &&
+          !key.ends_with("_s"))
+        out.push_back(key);
+  }
+}
+
 }  // namespace
+
+TEST_CASE("ratios in JSON are fractions, and their keys end in _fraction") {
+  for (const std::string command :
+       {"collective all_reduce -n 4 --size 1M --load", "run mlp-two-gpus",
+        "topology routes dgx-h100 --to 3", "validate tests/data/validation/runs.json",
+        "collective --against tests/data/nccl_tests/allreduce-2xA100.txt",
+        "calibrate --from tests/data/validation/tables.json"}) {
+    CAPTURE(command);
+    std::vector<std::string> wrong;
+    Json result = json_of("lockstep " + command);
+    result.erase("config");
+    result.erase("calibration");  // a file, whose keys are those of its schema
+    collect_ratios(result, wrong);
+    CHECK(wrong == std::vector<std::string>{});
+  }
+}
 
 TEST_CASE("the JSON form is one object that says what led to it") {
   const Json result = json_of(kCommand);
   CHECK(keys_of(result) == std::vector<std::string>{"schema", "tool", "config", "seed",
                                                     "fingerprint", "rows", "fold"});
-  CHECK(result["schema"] == "lockstep.collective/2");
+  CHECK(result["schema"] == "lockstep.collective/3");
   CHECK(result["tool"]["name"] == "lockstep");
   CHECK(result["seed"] == 7);
   CHECK(result["fingerprint"].get<std::string>().size() == 16);

@@ -49,7 +49,7 @@ TEST_CASE("a row's step time and memory are those of lockstep run on the same sc
     CHECK(step["simulated"] == run["rows"][0]["step_time_s"]);
     CHECK(step["stack"] == each.stack);
     const double error = step["simulated"].get<double>() / step["measured"].get<double>() - 1;
-    CHECK(step["error"].get<double>() == doctest::Approx(error));
+    CHECK(step["error_fraction"].get<double>() == doctest::Approx(error));
     const Json memory = row_of(result, each.id, "peak_memory");
     if (!memory.is_null()) CHECK(memory["simulated"] == run["memory"]["peak_bytes"]);
   }
@@ -69,7 +69,7 @@ TEST_CASE("a point of a collective table is what lockstep collective says") {
 
 TEST_CASE("JSON has rows, groups, overall figures and what was left out") {
   const Json result = json_of("lockstep validate " + kRuns + " " + kTables);
-  CHECK(result["schema"] == "lockstep.validate/2");
+  CHECK(result["schema"] == "lockstep.validate/3");
   CHECK(result["config"]["files"] == Json{kRuns, kTables});
   CHECK_FALSE(result["rows"].empty());
   CHECK(result["overall"][0]["quantity"] == "step_time");
@@ -112,7 +112,7 @@ TEST_CASE("bad files and bad options are exit 2 with what is allowed") {
     std::string command;
     std::string said;
   } cases[] = {
-      {"lockstep validate", "expected a files"},
+      {"lockstep validate", "expected files: "},
       {"lockstep validate /none.json", "/none.json"},
       {"lockstep validate tests", "tests"},
       {"lockstep validate configs/devices/h100-sxm5-80gb.json", "expected an array"},
