@@ -195,10 +195,29 @@ ReplayResult Engine::totals() const {
   return out;
 }
 
-ReplayResult replay(const Network& network, const Workload& workload, NetworkModel model) {
-  Engine engine(network, workload, model);
-  while (engine.advance()) {
+void Engine::advance_to_end(const OnReplay& report) {
+  if (!report) {
+    while (advance()) {
+    }
+    return;
   }
+  constexpr std::uint64_t kInstants = 1 << 16;  // some hundredths of a second
+  for (std::uint64_t instants = 1; advance(); ++instants)
+    if (instants % kInstants == 0) report(progress());
+}
+
+ReplayProgress Engine::progress() const {
+  std::uint64_t begun = 0;
+  std::uint64_t all = 0;
+  for (const StreamState& stream : streams_) begun += stream.index;
+  for (const std::vector<TimePoint>& ends : stream_ends_) all += ends.size();
+  return {now(), all == 0 ? 0 : static_cast<double>(begun) / static_cast<double>(all)};
+}
+
+ReplayResult replay(const Network& network, const Workload& workload, NetworkModel model,
+                    const OnReplay& report) {
+  Engine engine(network, workload, model);
+  engine.advance_to_end(report);
   return engine.take_result();
 }
 

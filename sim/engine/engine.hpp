@@ -46,6 +46,8 @@ class Engine {
 
   /// Handles everything that happens at the next instant. False when nothing is left.
   bool advance();
+  void advance_to_end(const OnReplay& report);
+  [[nodiscard]] ReplayProgress progress() const;
   [[nodiscard]] TimePoint now() const { return queue_.now(); }
   /// When advance() has something to do next; empty when nothing is left.
   [[nodiscard]] std::optional<TimePoint> next() const { return queue_.next(); }

@@ -182,10 +182,10 @@ void Engine::add_known(std::vector<UInt128>& carried, std::uint64_t& transfers) 
   }
 }
 
-ReplayResult replay_reusing(const Network& network, const Workload& workload, NetworkModel model) {
+ReplayResult replay_reusing(const Network& network, const Workload& workload, NetworkModel model,
+                            const OnReplay& report) {
   Engine engine(network, workload, model, can_reuse(network, workload, model));
-  while (engine.advance()) {
-  }
+  engine.advance_to_end(report);
   return engine.take_result();
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -43,10 +44,19 @@ struct ReplayResult {
   std::vector<LoggedTransfer> log;     // in order of arrival; empty unless the workload asks for it
 };
 
+/// How far a replay is.
+struct ReplayProgress {
+  TimePoint now;
+  double share = 0;  // operations of streams that have begun, of all
+};
+
+/// Called now and then during a long replay.
+using OnReplay = std::function<void(const ReplayProgress&)>;
+
 /// Deterministic: the same input gives the same result, on any machine. Keeps no global state; many
 /// replays may run at once on different threads.
 /// Errors: throws InternalError for a workload that is malformed (indices out of range).
 [[nodiscard]] ReplayResult replay(const Network& network, const Workload& workload,
-                                  NetworkModel model);
+                                  NetworkModel model, const OnReplay& report = {});
 
 }  // namespace lockstep

@@ -11,7 +11,7 @@ namespace lockstep {
 /// cost their sender time, in the queue model, and where transfers are logged, everything is
 /// replayed.
 [[nodiscard]] ReplayResult replay_reusing(const Network& network, const Workload& workload,
-                                          NetworkModel model);
+                                          NetworkModel model, const OnReplay& report = {});
 
 /// Whether any call may be assumed known.
 [[nodiscard]] bool can_reuse(const Network& network, const Workload& workload, NetworkModel model);

@@ -45,13 +45,9 @@ struct SoftwareStack {
   /// Default for ZeRO-2 and ZeRO-3: when gradients are reduced; none: unsupported.
   std::optional<GradientReduction> reduction_without_pipeline = GradientReduction::every_microbatch;
   std::optional<GradientReduction> reduction_with_pipeline = GradientReduction::last_microbatch;
-<<<<<<< HEAD
-  std::string nccl = "2.30";  // version of the tuning in configs/nccl
-=======
-  /// Traffic that is hidden, unless a scenario says so.
+  /// Traffic that is overlapped, unless a scenario specifies it.
   OverlapDefaults overlap{};
-  std::string nccl = "2.30";  // whose tuning its collectives go by, of configs/nccl
->>>>>>> d86ff4da (Overlap of a scenario that names none is that of its software stack)
+  std::string nccl = "2.30";  // version of the tuning in configs/nccl
   std::vector<FigureSource> sources{};
 };
 

@@ -45,6 +45,7 @@ struct SimulationOptions {
   /// host work takes no time.
   std::optional<Rate> host_memory{};
   std::optional<Rate> host_link{};
+  OnReplay on_replay{};      // called periodically during the replay
   bool link_series = false;  // record SimulatedTrainingStep::links
 };
 

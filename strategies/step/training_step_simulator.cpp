@@ -212,7 +212,8 @@ class Simulation {
                               kinds_ ? &*kinds_ : nullptr});
     lowered_.workload.logs_transfers = options_.link_series && !times_ && !fold_;
     const auto play = options_.fold == Folding::off ? replay : replay_reusing;
-    result_ = play(fold_ ? fold_->network() : network_, lowered_.workload, options_.network);
+    result_ = play(fold_ ? fold_->network() : network_, lowered_.workload, options_.network,
+                   options_.on_replay);
     if (!result_.unfinished.empty()) throw_stuck(result_);
   }
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <functional>
 #include <mutex>
+#include <string>
 #include <utility>
 
 namespace lockstep::app {
@@ -10,6 +11,16 @@ namespace lockstep::app {
 /// Progress callback: `done` of `total` parts, first with done 0. Called from several threads, one
 /// at a time.
 using OnProgress = std::function<void(std::size_t done, std::size_t total)>;
+
+/// What a use case is doing. Empty name: still the same.
+struct Phase {
+  std::string name{};    // "simulating the step"
+  double share = 0;      // of it that is done; 0: not known
+  std::string detail{};  // "5.1 s simulated"
+};
+
+/// Calls come from several threads, one at a time.
+using OnPhase = std::function<void(const Phase&)>;
 
 /// Counts completed parts for an OnProgress, which may be empty. Thread-safe.
 class ProgressCounter {

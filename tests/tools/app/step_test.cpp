@@ -1,6 +1,10 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "strategies/step/build_program.hpp"
 #include "tools/app/errors.hpp"
@@ -22,6 +26,31 @@ TEST_CASE("a step is simulated from a scenario's name, with its figures") {
   CHECK(done.summary.step > Duration{});
   CHECK(done.throughput.step_s == doctest::Approx(done.summary.step.seconds()));
   CHECK(done.memory.fits());
+}
+
+TEST_CASE("a step reports what it is doing, and how much of the simulation is done") {
+  TrainingStepRequest request;
+  request.file = scenario_file("llama7b-256");
+  request.simulation.fold = Folding::off;
+  request.simulation.fidelity = Fidelity::all_ranks;
+  request.speeds = {{0, std::nullopt, 0.9}};
+  std::vector<std::string> names;
+  std::vector<double> shares;
+  request.on_phase = [&](const Phase& phase) {
+    if (phase.name.empty()) {
+      shares.push_back(phase.share);
+    } else {
+      names.push_back(phase.name);
+      shares.clear();
+    }
+  };
+  (void)run_step(request);
+  CHECK(names == std::vector<std::string>{"laying out the step", "simulating the step",
+                                          "summarizing the step", "simulating the unchanged step"});
+  REQUIRE_FALSE(shares.empty());
+  CHECK(std::is_sorted(shares.begin(), shares.end()));
+  CHECK(shares.front() > 0);
+  CHECK(shares.back() <= 1);
 }
 
 TEST_CASE("a layout that does not fit is refused with data on what would") {

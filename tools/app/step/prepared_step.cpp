@@ -63,6 +63,11 @@ SimulationOptions options_for(const TrainingStepRequest& request, const Scenario
   const Device host = load_device(config_folder() + "/devices/" + kHostDevice + ".json");
   if (host.memory) options.host_memory = host.memory->bandwidth;
   options.link_series = !request.trace.empty();
+  if (request.on_phase)
+    options.on_replay = [report = request.on_phase](const ReplayProgress& progress) {
+      const Duration simulated = progress.now.since_start();
+      report({{}, progress.share, fmt::format("{:.4g} s simulated", simulated.seconds())});
+    };
   return options;
 }
 

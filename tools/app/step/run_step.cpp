@@ -58,6 +58,7 @@ std::optional<TrainingStepBaseline> baseline_of(const TrainingStepRequest& reque
   const bool changed = !request.speeds.empty() || !request.simulation.speeds.empty() ||
                        request.links.any() || request.nic;
   if (!changed) return std::nullopt;
+  request.begin("simulating the unchanged step");
   TrainingStepRequest plain = request;
   plain.speeds.clear();
   plain.simulation.speeds.clear();
@@ -80,17 +81,23 @@ RankMemory memory_of(const PreparedTrainingStep& prepared, const SimulatedTraini
 
 TrainingStepResult run_step(const TrainingStepRequest& request) {
   ProgressCounter progress(request.on_progress, 5);
+  request.begin("laying out the step");
   PreparedTrainingStep prepared = prepare_step(request);
   progress.step();
   check_memory(request, prepared);
   progress.step();
+  request.begin("simulating the step");
   SimulatedTrainingStep step = simulate_step(request, prepared);
   progress.step();
+  request.begin("summarizing the step");
   RankMemory memory = memory_of(prepared, step);
   check_memory(request, prepared.scenario, memory);
   Reported told = reported(request, prepared, step);
   const Duration time = told.summary.step;
-  if (!request.trace.empty()) write_trace(request, step);
+  if (!request.trace.empty()) {
+    request.begin("writing the trace");
+    write_trace(request, step);
+  }
   progress.step();
   const Scenario& scenario = prepared.scenario;
   const Cluster& cluster = scenario.cluster.cluster;

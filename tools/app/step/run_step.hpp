@@ -45,6 +45,11 @@ struct TrainingStepRequest {
   TraceDetail trace_detail = TraceDetail::kernel;
   OnTraceSize on_trace_size{};  // called before the trace is written
   OnProgress on_progress{};
+  OnPhase on_phase{};
+
+  void begin(const std::string& phase) const {
+    if (on_phase) on_phase({phase});
+  }
 };
 
 /// Parameter averaging after one of several steps.

@@ -11,6 +11,7 @@
 #include "strategies/layout/scenario_names.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/parallel.hpp"
+#include "tools/app/progress.hpp"
 #include "tools/app/step/prepared_step.hpp"
 #include "tools/app/step/run_step.hpp"
 
@@ -66,7 +67,7 @@ class LayoutChanges {
     double saving = 0;
     const auto consider = [&](Overlap what, bool possible, const std::string& group) {
       if (!possible) return;
-      kinds.push_back(fmt::format("\"{}\"", name_of(overlap_names(), what)));
+      kinds.emplace_back(name_of(overlap_names(), what));
       if (!plan_.overlaps(what)) saving += exposed(group);
     };
     consider(Overlap::cp, plan_.cp > 1, "cp");
@@ -77,7 +78,7 @@ class LayoutChanges {
     consider(Overlap::hsdp, plan_.shard_ranks > 0, "hsdp");
     consider(Overlap::pp, plan_.pp > 1, "pp");
     consider(Overlap::tp, plan_.tp > 1, "tp");
-    add({fmt::format("parallel.overlap=[{}]", fmt::join(kinds, ","))}, saving);
+    add({fmt::format("parallel.overlap={}", fmt::join(kinds, ","))}, saving);
   }
 
   void add_recomputation() {
@@ -156,6 +157,7 @@ TrainingStepRequest request_with(const TrainingStepRequest& request, const Chang
   out.suggestions = 0;
   out.trace.clear();
   out.on_progress = {};
+  out.on_phase = {};
   return out;
 }
 
@@ -238,8 +240,16 @@ TrainingStepSuggestions suggestions_for(const TrainingStepRequest& request,
   const std::vector<Trial> tried = trials(request, candidate_changes(result), out);
   out.simulated = tried.size();
   std::vector<std::optional<Suggestion>> found(tried.size());
-  in_parallel(tried.size(),
-              [&](std::size_t i) { found[i] = simulated_change(tried[i], result.step.fidelity); });
+  const auto report = [&request](std::size_t done, std::size_t all) {
+    if (request.on_phase && all > 0)
+      request.on_phase({fmt::format("simulating {} changes of the layout", all),
+                        static_cast<double>(done) / static_cast<double>(all)});
+  };
+  ProgressCounter progress(report, tried.size());
+  in_parallel(tried.size(), [&](std::size_t i) {
+    found[i] = simulated_change(tried[i], result.step.fidelity);
+    progress.step();
+  });
   const Duration step = result.step.timeline.end.since_start();
   keep_best(std::move(found), step, out.best);
   return out;

@@ -1,5 +1,7 @@
 #include "tools/app/step/variants.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "sim/config/config_error.hpp"
@@ -15,6 +17,11 @@ TrainingStepRequest request_of(TrainingStepRequest request, const ScenarioVarian
   request.suggestions = 0;
   request.trace.clear();
   request.on_progress = {};
+  if (request.on_phase)
+    request.on_phase = [report = request.on_phase, name = variant.name](Phase phase) {
+      if (!phase.name.empty()) phase.name += fmt::format(" (variant {})", name);
+      report(phase);
+    };
   return request;
 }
 

@@ -18,6 +18,13 @@ double seconds_now() {
   return std::chrono::duration<double>(now).count();
 }
 
+/// ", about 12 s left"; nothing below a second.
+std::string estimate_of(double left) {
+  if (left < 1) return {};
+  return left < 120 ? fmt::format(", about {:.0f} s left", left)
+                    : fmt::format(", about {:.0f} minutes left", left / 60);
+}
+
 }  // namespace
 
 Progress::Progress(std::string what, std::size_t total)
@@ -58,13 +65,63 @@ void Progress::draw() {
   // Parts are assumed to take equally long.
   const double left =
       done_ == 0 ? 0 : elapsed / static_cast<double>(done_) * static_cast<double>(total_ - done_);
-  const std::string estimate =
-      left < 1 ? std::string{}
-               : (left < 120 ? fmt::format(", about {:.0f} s left", left)
-                             : fmt::format(", about {:.0f} minutes left", left / 60));
   fmt::print(stderr, "\r{} [{:<30}] {} of {}, {:.0f} s{}\033[K", what_, std::string(filled, '#'),
-             done_, total_, elapsed, estimate);
+             done_, total_, elapsed, estimate_of(left));
   std::fflush(stderr);
+}
+
+PhaseLine::PhaseLine(std::string command)
+    : command_{std::move(command)}, begun_{seconds_now()}, terminal_{isatty(STDERR_FILENO) == 1} {
+  if (terminal_) ticker_ = std::thread([this] { tick(); });
+}
+
+PhaseLine::~PhaseLine() {
+  {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+  }
+  ends_.notify_all();
+  if (ticker_.joinable()) ticker_.join();
+  if (shown_) fmt::print(stderr, "\r\033[K");
+}
+
+void PhaseLine::show(const app::Phase& phase) {
+  const std::lock_guard lock(mutex_);
+  const bool first = phase_.share <= 0 || (!phase.name.empty() && phase.name != phase_.name);
+  if (first) share_begun_ = seconds_now();
+  if (first) first_share_ = phase.share;
+  std::string name = phase.name.empty() ? phase_.name : phase.name;
+  phase_ = phase;
+  phase_.name = std::move(name);
+}
+
+void PhaseLine::tick() {
+  std::unique_lock lock(mutex_);
+  while (!ends_.wait_for(lock, std::chrono::seconds{1}, [this] { return over_; })) draw();
+}
+
+void PhaseLine::draw() {
+  const double now = seconds_now();
+  shown_ = true;
+  const double taken = now - share_begun_;
+  const double rate = taken > 0 ? (phase_.share - first_share_) / taken : 0;
+  fmt::print(stderr, "\r{}\033[K", phase_text(command_, phase_, now - begun_, rate));
+  std::fflush(stderr);
+}
+
+std::string phase_text(const std::string& command, const app::Phase& phase, double elapsed,
+                       double rate) {
+  std::string out = fmt::format("{}: {}", command, phase.name);
+  if (phase.share > 0) out += fmt::format(", {:.0f} % done", 100 * phase.share);
+  if (!phase.detail.empty()) out += ", " + phase.detail;
+  out += fmt::format(", {:.0f} s", elapsed);
+  return rate > 0 ? out + estimate_of((1 - phase.share) / rate) : out;
+}
+
+app::OnPhase phase_line(std::string command) {
+  return [line = std::make_shared<PhaseLine>(std::move(command))](const app::Phase& phase) {
+    line->show(phase);
+  };
 }
 
 app::OnProgress progress_line(std::string what) {

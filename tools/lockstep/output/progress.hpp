@@ -37,6 +37,41 @@ class Progress {
   std::thread ticker_;
 };
 
+/// The same for a command that does one thing after another: what it is doing, how much of that is
+/// done, and how long the rest of it takes.
+class PhaseLine {
+ public:
+  explicit PhaseLine(std::string command);
+  PhaseLine(const PhaseLine&) = delete;
+  PhaseLine& operator=(const PhaseLine&) = delete;
+  ~PhaseLine();
+  void show(const app::Phase& phase);
+
+ private:
+  void tick();
+  void draw();
+
+  std::mutex mutex_;
+  std::condition_variable ends_;
+  std::string command_;
+  app::Phase phase_{};
+  double begun_ = 0;
+  double share_begun_ = 0;  // when a share of the phase was first reported
+  double first_share_ = 0;  // that share
+  bool terminal_ = false;
+  bool shown_ = false;
+  bool over_ = false;
+  std::thread ticker_;
+};
+
+/// "run: simulating the step, 62 % done, 5.1 s simulated, 8 s, about 5 s left".
+/// `rate`: of the share, per second; 0: not known yet.
+[[nodiscard]] std::string phase_text(const std::string& command, const app::Phase& phase,
+                                     double elapsed, double rate);
+
+/// Shows a use case's phases on such a line, gone with the last copy of what is returned.
+[[nodiscard]] app::OnPhase phase_line(std::string command);
+
 /// Shows a use case's progress on such a line, gone when all is done.
 [[nodiscard]] app::OnProgress progress_line(std::string what);
 

@@ -1,0 +1,16 @@
+#include "tools/lockstep/progress.hpp"
+
+#include <doctest/doctest.h>
+
+namespace lockstep::cli {
+
+TEST_CASE("a phase is shown with its share, and the time left in proportion") {
+  // A sixteenth a second: three quarters take 12 s.
+  CHECK(phase_text("run", {"simulating the step", 0.25, "2 s simulated"}, 8, 0.0625) ==
+        "run: simulating the step, 25 % done, 2 s simulated, 8 s, about 12 s left");
+  CHECK(phase_text("run", {"simulating the step", 0.01, ""}, 6, 0.00165) ==
+        "run: simulating the step, 1 % done, 6 s, about 10 minutes left");
+  CHECK(phase_text("run", {"laying out the step", 0, ""}, 3, 0) == "run: laying out the step, 3 s");
+}
+
+}  // namespace lockstep::cli
