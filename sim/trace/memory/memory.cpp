@@ -192,11 +192,11 @@ std::string to_string(const HeldTensor& held, const Program& program) {
   const auto say = [&](std::int64_t count, std::string_view what) {
     if (count > 1) places += fmt::format("{}{} {}", places.empty() ? "" : ", ", count, what);
   };
-  say(held.positions, "positions");
+  say(held.positions, "layers");
   say(held.microbatches, "microbatches");
   if (held.instances != held.positions * held.microbatches) say(held.instances, "instances");
   const std::string& name = program.tensors[held.tensor].name;
-  return places.empty() ? name : fmt::format("{}: {}", places, name);
+  return places.empty() ? name : fmt::format("{} ({})", name, places);
 }
 
 Bytes reserved_bytes(const RoleProgram& role, const RankTimeline& rank,

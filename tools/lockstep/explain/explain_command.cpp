@@ -15,6 +15,8 @@
 #include "tools/lockstep/options/number_option.hpp"
 #include "tools/lockstep/options/sizes.hpp"
 #include "tools/lockstep/output/errors.hpp"
+#include "tools/lockstep/output/terminal.hpp"
+#include "tools/lockstep/output/text_width.hpp"
 #include "tools/lockstep/parser/command_parser.hpp"
 
 namespace lockstep::cli {
@@ -57,8 +59,7 @@ const ElementType* type_of(const std::string& text) {
   if (const ElementType* type = find_element_type(text)) return type;
   std::vector<std::string_view> names;
   for (const ElementType& type : element_types()) names.push_back(type.name);
-  throw UsageError(
-      fmt::format("--type: expected one of {}, got \"{}\"", fmt::join(names, ", "), text));
+  throw UsageError(fmt::format("-d: expected one of {}, got \"{}\"", fmt::join(names, ", "), text));
 }
 
 /// 8x4x2.
@@ -115,17 +116,18 @@ void add_explain(const Command& app) {
   given->cluster.cluster = "star";
   command->add_option("collective", given->collective, "all_reduce, broadcast, ...")->required();
   command
-      ->add_option("--algorithm,-a", given->algorithm,
+      ->add_option("-a,--algorithm", given->algorithm,
                    "Algorithm with parameters, as in parameter_server:shards=4; see `lockstep list "
                    "algorithms`")
       ->type_name("NAME");
-  command->add_option("--size,-b", given->size, "Message size (64M = 64 MiB)")
+  command->add_option("-b,--size", given->size, "Message size (64M = 64 MiB)")
       ->type_name("SIZE")
       ->capture_default_str();
   add_cluster(*command, given->cluster);
   add_network(*command, given->network);
   add_whole_number(
-      *command, "--root", 0, kMostRanks - 1, [given](auto n) { given->root = static_cast<int>(n); },
+      *command, "--root,-r", 0, kMostRanks - 1,
+      [given](auto n) { given->root = static_cast<int>(n); },
       "Root rank of broadcast, reduce, scatter and gather")
       ->default_str("0");
   add_whole_number(
@@ -141,7 +143,7 @@ void add_explain(const Command& app) {
       ->add_option("--rounds", given->rounds,
                    "Rounds to print, as in 3 or 2..5 (default: all, or the first and the last)")
       ->type_name("A..B");
-  command->add_option("--type,-d", given->type, "Element type, as nccl-tests names them")
+  command->add_option("-d,--datatype,--type", given->type, "Element type, as nccl-tests names them")
       ->type_name("TYPE")
       ->capture_default_str();
   add_format(*command, given->format);
@@ -150,7 +152,11 @@ void add_explain(const Command& app) {
       "  lockstep explain all_reduce --algorithm ring --ranks 4 --size 64M\n"
       "  lockstep explain all_reduce --algorithm halving_doubling --ranks 8 --rounds 1..3 --format "
       "md");
-  command->callback([given] { print(render(explain(request_of(*given)), given->format)); });
+  command->callback([given] {
+    const std::string text = render(explain(request_of(*given)), given->format);
+    const bool wraps = given->format == Format::table && has_terminal_width();
+    print(wraps ? with_wrapped_notes(text, terminal_width()) : text);
+  });
 }
 
 }  // namespace lockstep::cli

@@ -65,6 +65,7 @@ void add_format(const Command& command, Format& format) {
 
 void add_format(const Command& command, OutputStyle& style) {
   style.width = terminal_width();
+  style.wraps_notes = has_terminal_width();
   style.color = has_color(ColorMode::automatic, STDOUT_FILENO);
   command.group("Output");
   add_format_only(command, style.format);

@@ -25,7 +25,7 @@ std::string what_takes_the_room(const RankMemory& memory) {
     out += fmt::format("\n  {:>10}  {}", to_string(held[category]), to_string(category));
   }
   for (std::size_t i = 0; i < std::min<std::size_t>(3, memory.largest.size()); ++i)
-    out += fmt::format("\n  {:>10}  of these {}", to_string(memory.largest_bytes[i]),
+    out += fmt::format("\n  {:>10}  of which {}", to_string(memory.largest_bytes[i]),
                        memory.largest[i]);
   return out;
 }
@@ -44,7 +44,7 @@ std::string text_of(const MemoryShortfall& shortfall) {
   out += what_takes_the_room(shortfall.memory);
   const auto& changes = shortfall.changes;
   for (std::size_t i = 0; i < changes.size(); ++i)
-    out += fmt::format("\n{} {}: {}", i == 0 ? "the smallest change that fits," : "or",
+    out += fmt::format("\n{} {} ({})", i == 0 ? "smallest change that fits:" : "or",
                        as_options(changes[i].change), to_string(changes[i].needed));
   if (changes.empty()) out += "\n" + at_least(shortfall);
   return out + "\nUse --ignore-memory to simulate anyway";

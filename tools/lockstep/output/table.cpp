@@ -65,8 +65,10 @@ class TableText {
   [[nodiscard]] std::string text() const {
     std::string out;
     for (const Section& section : report_.sections) {
+      const bool first = &section == &report_.sections.front();
+      if (!first) out += "#\n";
       for (const std::string& note : section.notes) out += "# " + note + "\n";
-      out += &section == &report_.sections.front() ? headings() : "#\n";
+      if (first) out += headings();
       for (const auto& row : section.rows) out += row_text(row);
       for (const std::string& note : section.closing) out += "# " + note + "\n";
     }
@@ -156,7 +158,9 @@ class TableText {
 }  // namespace
 
 std::string render_table(const Report& report, const OutputStyle& style) {
-  return report.upright ? render_upright(report, style) : TableText(report, style).text();
+  const std::string text =
+      report.upright ? render_upright(report, style) : TableText(report, style).text();
+  return style.wraps_notes && !style.wide ? with_wrapped_notes(text, style.width) : text;
 }
 
 }  // namespace lockstep::cli

@@ -40,6 +40,12 @@ std::size_t terminal_width() {
   return kFallbackWidth;
 }
 
+bool has_terminal_width() {
+  winsize size{};
+  return positive_number(variable("COLUMNS")) ||
+         (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0);
+}
+
 bool has_color(ColorMode mode, int descriptor) {
   if (mode != ColorMode::automatic) return mode == ColorMode::always;
   return isatty(descriptor) == 1 && variable("NO_COLOR").empty() && variable("TERM") != "dumb";

@@ -12,6 +12,9 @@ namespace lockstep::cli {
 inline constexpr std::size_t kFallbackWidth = 100;
 [[nodiscard]] std::size_t terminal_width();
 
+/// Whether stdout has a width, by $COLUMNS or as a terminal: in files and pipes a note is one line.
+[[nodiscard]] bool has_terminal_width();
+
 enum class ColorMode : std::uint8_t { automatic, always, never };
 
 /// Whether text written to the file descriptor is colored. automatic: on a terminal, unless

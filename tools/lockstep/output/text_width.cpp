@@ -33,4 +33,24 @@ std::vector<std::string> wrapped(const std::string& text, std::size_t most) {
   return out;
 }
 
+std::string with_wrapped_notes(const std::string& text, std::size_t most) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string line = text.substr(at, end - at);
+    at = end + 1;
+    const bool is_note = line.starts_with("# ") && line.find("  ", 2) == line.npos;
+    if (!is_note || width_of(line) <= most) {
+      out += line + "\n";
+      continue;
+    }
+    const char* lead = "# ";
+    for (const std::string& part : wrapped(line.substr(2), most - std::min<std::size_t>(most, 4))) {
+      out += lead + part + "\n";
+      lead = "#   ";
+    }
+  }
+  return out;
+}
+
 }  // namespace lockstep::cli

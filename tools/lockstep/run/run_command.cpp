@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
+#include <cstdio>
 #include <memory>
 #include <optional>
 
 #include "tools/app/inputs/network_request.hpp"
 #include "tools/app/inputs/scenario_file.hpp"
+#include "tools/app/write_file.hpp"
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/options/format_option.hpp"
 #include "tools/lockstep/options/number_option.hpp"
@@ -27,12 +29,11 @@ struct Options {
   RunOptions run;
   std::string ranks;
   std::string window;
-  std::string nic;
   std::optional<std::int64_t> suggestions;
   bool variants = true;
   std::string detail = "kernel";
   std::vector<std::string> plots;
-  Format format = Format::table;
+  OutputStyle style;
 };
 
 Fidelity fidelity_of(const std::string& text) {
@@ -79,11 +80,11 @@ TrainingStepRequest request_of(const Options& given) {
     out.simulation.fold = Folding::always;
   out.simulation.speeds = parse_rank_speeds(given.run.rank_settings);
   out.speeds = parse_gpu_speeds(given.run.gpu_speeds);
-  if (!given.nic.empty()) out.nic = parse_nic(given.nic);
-  const bool tables = given.format == Format::table || given.format == Format::md;
+  if (!given.run.nic.empty()) out.nic = parse_nic(given.run.nic);
+  const bool tables = given.style.is_table() || given.style.format == Format::md;
   out.suggestions = static_cast<std::size_t>(given.suggestions.value_or(tables ? kSuggestions : 0));
   out.simulation.network = NetworkRequest{given.run.network, {}}.parsed();
-  out.on_progress = progress_line("run");
+  out.on_phase = phase_line("run");
   out.trace_detail = detail_of(given.detail);
   if (out.trace.empty() &&
       !(given.ranks.empty() && given.window.empty() && given.detail == "kernel"))
@@ -91,6 +92,8 @@ TrainingStepRequest request_of(const Options& given) {
   if (!out.trace.empty())
     out.on_trace_size = trace_size_note(
         out.trace, "--trace-detail layer, --trace-ranks and --trace-window make it smaller");
+  for (const std::string& file : {out.trace, given.run.append})
+    if (!file.empty()) check_writable(file);
   if (!given.ranks.empty()) out.trace_ranks = parse_rank_list("--trace-ranks", given.ranks, 0);
   if (!given.window.empty()) out.trace_window = parse_window(given.window);
   return out;
@@ -142,7 +145,7 @@ void add_what_ifs(const Command& command, Options& given) {
                   "Relative compute speed of GPUs: all=0.95, 0..63=0.9 or 17=0.8; repeatable")
       ->type_name("RANKS=SPEED")
       ->allow_extra_args(false);
-  command.add_option("--nic", given.nic, "Speed of every NIC and fabric link, e.g. 200G")
+  command.add_option("--nic", given.run.nic, "Speed of every NIC and fabric link, e.g. 200G")
       ->type_name("RATE");
   command
       .add_option(
@@ -221,23 +224,26 @@ void note_missing_counters(const Options& given, const SimulatedTrainingStep& st
              given.run.step.trace);
 }
 
-void run_and_print(const Options& given, const std::vector<FigureTarget>& targets) {
+void run_and_print(Options& given, const std::vector<FigureTarget>& targets) {
   try {
     const TrainingStepResult result = run_step(given.run.step);
     note_missing_counters(given, result.step);
     const auto variants = given.variants ? run_variants(given.run.step, result.scenario)
                                          : std::vector<VariantResult>{};
+    given.run.step.on_phase = {};  // ends its line
     if (!given.run.append.empty())
-      append_rows(given.run.append, report_of_rows(rows_of_run(result, variants)));
-    print(render_run(given.run, result, variants, given.format));
+      append_rows(given.run.append, report_of_rows(given.run, rows_of_run(result, variants)));
+    print(render_run(given.run, result, variants, given.style));
     for (const FigureTarget& target : targets)
       write_figure(run_figure(target.kind, result), target);
   } catch (const DoesNotFit& misfit) {
+    given.run.step.on_phase = {};
     const MemoryShortfall& shortfall = misfit.shortfall();
     if (!given.run.append.empty())
-      append_rows(given.run.append,
-                  report_of_rows({{{}, shortfall.scenario.get(), &shortfall.memory, nullptr}}));
-    print(render_misfit(given.run, shortfall, given.format));
+      append_rows(
+          given.run.append,
+          report_of_rows(given.run, {{{}, shortfall.scenario.get(), &shortfall.memory, nullptr}}));
+    print(render_misfit(given.run, shortfall, given.style.format));
     if (!targets.empty())
       fmt::print(stderr, "lockstep: note: --plot: nothing drawn, the step was not simulated\n");
     throw;
@@ -273,7 +279,7 @@ void add_run(const Command& app) {
   add_plots(*command, *given);
   command->group("Results");
   add_results(*command, *given);
-  add_format(*command, given->format);
+  add_format(*command, given->style);
   command->footer(
       "MFU counts model FLOPs, HFU executed FLOPs with recomputation, both over the dense peak of\n"
       "all GPUs. A layout that does not fit into memory ends with exit code 1.\n\n"

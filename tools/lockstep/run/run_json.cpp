@@ -6,6 +6,7 @@
 #include "tools/app/json.hpp"
 #include "tools/lockstep/run/expert_notes.hpp"
 #include "tools/lockstep/run/run_row.hpp"
+#include "tools/lockstep/run/run_tables.hpp"
 #include "tools/lockstep/run/step_words.hpp"
 
 namespace lockstep::cli {
@@ -101,7 +102,8 @@ Json stack_json(const Scenario& scenario) {
   const bool named = scenario.stack_reason.empty();
   return {{"id", scenario.stack},
           {"default", !named},
-          {"reason", named ? Json(nullptr) : Json(scenario.stack_reason)}};
+          {"reason", named ? Json(nullptr) : Json(scenario.stack_reason)},
+          {"chooses_overlap", scenario.overlap_of_stack}};
 }
 
 /// Values of the scenario that changed nothing.
@@ -339,7 +341,7 @@ constexpr const char* kSchema = "lockstep.run/2";
 
 std::string json_of_run(const RunOptions& options, const TrainingStepResult& result,
                         const std::vector<VariantResult>& variants) {
-  Report report = report_of_rows(rows_of_run(result, variants));
+  Report report = report_of_rows(options, rows_of_run(result, variants));
   report.schema = kSchema;
   Json config = config_of(options, result.scenario);
   config["run"]["nccl"] = result.nccl;
@@ -370,13 +372,14 @@ std::string json_of_run(const RunOptions& options, const TrainingStepResult& res
   out["algorithms"] = result.step.algorithms;
   out["experts"] = expert_notes(result.scenario);
   out["without_effect"] = notes_json(result.scenario.notes);
+  out["warnings"] = nic_warnings(result.facts);
   out["rows"] = rows;
   return text_of(out);
 }
 
 std::string json_of_misfit(const RunOptions& options, const MemoryShortfall& shortfall) {
   const Scenario& scenario = *shortfall.scenario;
-  Report report = report_of_rows({{{}, &scenario, &shortfall.memory, nullptr}});
+  Report report = report_of_rows(options, {{{}, &scenario, &shortfall.memory, nullptr}});
   report.schema = kSchema;
   report.config = config_of(options, scenario).dump();
   report.seed = scenario.seed;

@@ -1,6 +1,7 @@
 #include "tools/lockstep/run/run_options.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <charconv>
 #include <optional>
@@ -81,6 +82,22 @@ std::optional<TimePoint> instant_of(const std::string& text) {
 }
 
 }  // namespace
+
+std::string changes_of(const RunOptions& options) {
+  std::vector<std::string> out;
+  const auto quoted = [](const std::string& text) {
+    return text.find(' ') == std::string::npos ? text : "'" + text + "'";
+  };
+  for (const std::string& each : options.step.overrides) out.push_back("--set " + quoted(each));
+  for (const std::string& each : options.gpu_speeds) out.push_back("--gpu-speed " + each);
+  for (const auto& [rank, setting] : options.rank_settings)
+    out.push_back(fmt::format("--set-rank {} {}", rank, setting));
+  if (!options.nic.empty()) out.push_back("--nic " + quoted(options.nic));
+  for (const auto& [link, settings] : options.step.links.set_links)
+    out.push_back(fmt::format("--set-link {} {}", quoted(link), quoted(settings)));
+  for (const std::string& link : options.step.links.failed) out.push_back("--fail " + quoted(link));
+  return fmt::format("{}", fmt::join(out, " "));
+}
 
 std::map<int, double> parse_rank_speeds(
     const std::vector<std::pair<std::string, std::string>>& given) {

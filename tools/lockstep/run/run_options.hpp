@@ -19,9 +19,13 @@ struct RunOptions {
   std::string fold = "auto";
   bool classes = false;                                              // print them
   std::vector<std::string> gpu_speeds{};                             // "all=0.95"
+  std::string nic{};                                                 // "200G"; empty: unchanged
   std::string append{};                                              // CSV file; empty: none
   std::vector<std::pair<std::string, std::string>> rank_settings{};  // "17", "compute=0.8"
 };
+
+/// What was changed of the scenario, as options: "--set parallel.tp=4 --nic 200G"; empty: nothing.
+[[nodiscard]] std::string changes_of(const RunOptions& options);
 
 /// --set-rank RANK compute=SPEED, repeatable: by rank, how fast it computes, 1 being the speed of
 /// the others. Throws UsageError.

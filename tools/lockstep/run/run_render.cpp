@@ -49,17 +49,17 @@ std::string first_line_of_file(const std::string& path) {
 }  // namespace
 
 std::string render_run(const RunOptions& options, const TrainingStepResult& result,
-                       const std::vector<VariantResult>& variants, Format format) {
-  switch (format) {
+                       const std::vector<VariantResult>& variants, const OutputStyle& style) {
+  switch (style.format) {
     case Format::json:
       return json_of_run(options, result, variants);
     case Format::csv:
       print_notes(result, variants);
-      return render(report_of_rows(rows_of_run(result, variants)), Format::csv);
+      return render(report_of_rows(options, rows_of_run(result, variants)), Format::csv);
     case Format::md:
       return markdown_of(tables_of_run(options, result, variants));
     case Format::table:
-      return text_of(tables_of_run(options, result, variants));
+      return text_of(tables_of_run(options, result, variants), style);
   }
   return {};
 }
@@ -70,8 +70,9 @@ std::string render_misfit(const RunOptions& options, const MemoryShortfall& shor
     case Format::json:
       return json_of_misfit(options, shortfall);
     case Format::csv:
-      return render(report_of_rows({{{}, shortfall.scenario.get(), &shortfall.memory, nullptr}}),
-                    Format::csv);
+      return render(
+          report_of_rows(options, {{{}, shortfall.scenario.get(), &shortfall.memory, nullptr}}),
+          Format::csv);
     case Format::md:
       return misfit_in_markdown(shortfall);
     case Format::table:

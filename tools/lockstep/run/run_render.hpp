@@ -12,7 +12,8 @@ namespace lockstep::cli {
 /// seed, fingerprint, the results of the step, breakdown, memory, links, and `rows`, the rows that
 /// CSV has.
 [[nodiscard]] std::string render_run(const RunOptions& options, const TrainingStepResult& result,
-                                     const std::vector<VariantResult>& variants, Format format);
+                                     const std::vector<VariantResult>& variants,
+                                     const OutputStyle& style);
 
 /// A layout that does not fit into memory; empty for tables, whose text is the error.
 [[nodiscard]] std::string render_misfit(const RunOptions& options, const MemoryShortfall& shortfall,

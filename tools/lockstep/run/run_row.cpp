@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "strategies/layout/scenario_names.hpp"
+#include "tools/app/step/cluster_facts.hpp"
 
 namespace lockstep::cli {
 
@@ -15,6 +16,10 @@ Cell maybe(const std::optional<double>& number) {
 
 Cell name_cell(std::string_view name) {
   return Cell{std::string{name}};
+}
+
+Cell text_cell(const std::string& text) {
+  return text.empty() ? Cell{} : Cell{text};
 }
 
 /// Collects cells, and the columns with the first row.
@@ -36,6 +41,52 @@ class RowWriter {
   std::vector<Cell> row_;
 };
 
+std::string algorithms_text(const ParallelConfig& parallel) {
+  std::vector<std::string> out;
+  for (const auto& [group, algorithm] : parallel.algorithms) out.push_back(group + "=" + algorithm);
+  return fmt::format("{}", fmt::join(out, "+"));
+}
+
+/// What a layout has beyond its degrees, batches and schedule.
+void add_details(const ParallelConfig& parallel, RowWriter& row) {
+  const StateConfig& state = parallel.state;
+  row.add("order", Cell{fmt::format("{}", fmt::join(parallel.order, "+"))});
+  row.add("stages", Cell{fmt::format("{}", fmt::join(parallel.stages, "+"))});
+  row.add("short_edges", Cell{parallel.short_edges});
+  row.add("cp_kind", name_cell(name_of(context_names(), parallel.cp_kind)));
+  row.add("ulysses", parallel.ulysses);
+  row.add("zigzag", Cell{parallel.zigzag});
+  row.add("shard_ranks", parallel.shard_ranks);
+  row.add("scatter_gradients", Cell{parallel.scatter_gradients});
+  row.add("reduce_gradients", name_cell(name_of(reduction_names(), parallel.reduce_gradients)));
+  row.add("reshard_after_forward", Cell{parallel.reshard_after_forward});
+  row.add("prefetch", Cell{parallel.prefetch});
+  row.add("update", name_cell(name_of(update_names(), parallel.update)));
+  row.add("exchange", name_cell(name_of(exchange_names(), parallel.exchange)));
+  row.add("servers", parallel.servers);
+  row.add("average_every", parallel.average_every);
+  row.add("bucket_bytes", parallel.bucket.count());
+  row.add("capacity_factor", Cell{parallel.capacity_factor});
+  row.add("expert_skew", maybe(parallel.expert_skew));
+  row.add("algorithms", Cell{algorithms_text(parallel)});
+  row.add("weights", name_cell(name_of(precision_names(), state.weights)));
+  row.add("gradients", name_cell(name_of(precision_names(), state.gradients)));
+  row.add("master", Cell{state.master});
+  row.add("optimizer", name_cell(name_of(optimizer_names(), state.optimizer)));
+  row.add("moments", name_cell(name_of(precision_names(), state.moments)));
+  row.add("offload", Cell{state.offload});
+}
+
+void add_cluster(const Scenario& scenario, RowWriter& row) {
+  const ClusterFacts facts = cluster_facts(scenario.cluster.cluster);
+  row.add("cluster", Cell{scenario.cluster.name});
+  row.add("gpu", Cell{scenario.cluster.device.id});
+  row.add("nodes", facts.nodes);
+  row.add("gpus_per_node", facts.gpus_per_node);
+  row.add("nics_per_node", facts.nics_per_node);
+  row.add("nic_Bps", facts.nic ? Cell{facts.nic->bytes_per_second()} : Cell{});
+}
+
 void add_layout(const ParallelConfig& parallel, RowWriter& row) {
   row.add("ranks", parallel.ranks());
   row.add("dp", parallel.dp);
@@ -54,19 +105,24 @@ void add_layout(const ParallelConfig& parallel, RowWriter& row) {
   for (const Overlap what : parallel.overlap) overlap.push_back(name_of(overlap_names(), what));
   row.add("overlap", Cell{fmt::format("{}", fmt::join(overlap, "+"))});
   row.add("sequence_parallel", Cell{parallel.sequence_parallel});
+  add_details(parallel, row);
 }
 
-void add_configuration(const RunRow& of, RowWriter& row) {
+void add_configuration(const RunOptions& options, const RunRow& of, RowWriter& row) {
   const Scenario& scenario = *of.scenario;
   row.add("scenario", Cell{scenario.name});
   row.add("variant", of.variant.empty() ? Cell{} : Cell{of.variant});
   row.add("model", Cell{scenario.model.name});
   const TransformerConfig* shape = scenario.model.transformer();
   row.add("seq", shape != nullptr ? Cell{shape->sequence} : Cell{});
-  row.add("cluster", Cell{scenario.cluster.name});
-  row.add("gpu", Cell{scenario.cluster.device.id});
+  add_cluster(scenario, row);
   add_layout(scenario.parallel, row);
   row.add("stack", Cell{scenario.stack});
+  row.add("sustained_flops", scenario.sustained ? Cell{scenario.sustained->per_second()} : Cell{});
+  row.add("budget", maybe(scenario.samples));  // tokens or samples to train on
+  row.add("network", Cell{options.network});
+  row.add("calibration", text_cell(options.step.calibration));
+  row.add("changes", text_cell(changes_of(options)));
 }
 
 Cell fidelity_cell(const TrainingStepResult& result) {
@@ -125,9 +181,9 @@ void add_no_times(RowWriter& row) {
     row.add(key, Cell{});
 }
 
-std::vector<Cell> cells_of(const RunRow& of, Report& report) {
+std::vector<Cell> cells_of(const RunOptions& options, const RunRow& of, Report& report) {
   RowWriter row(report);
-  add_configuration(of, row);
+  add_configuration(options, of, row);
   if (of.result != nullptr) {
     add_times(*of.result, row);
   } else {
@@ -143,10 +199,11 @@ std::vector<Cell> cells_of(const RunRow& of, Report& report) {
 
 }  // namespace
 
-Report report_of_rows(const std::vector<RunRow>& rows) {
+Report report_of_rows(const RunOptions& options, const std::vector<RunRow>& rows) {
   Report report;
   report.sections.emplace_back();
-  for (const RunRow& row : rows) report.sections.back().rows.push_back(cells_of(row, report));
+  for (const RunRow& row : rows)
+    report.sections.back().rows.push_back(cells_of(options, row, report));
   return report;
 }
 

@@ -16,8 +16,9 @@ struct RunRow {
   const TrainingStepResult* result = nullptr;  // none: it does not fit into memory
 };
 
-/// The same columns for every scenario; units in the keys.
-[[nodiscard]] Report report_of_rows(const std::vector<RunRow>& rows);
+/// The same columns for every scenario; units in the keys. `options`: what all of them were run
+/// with.
+[[nodiscard]] Report report_of_rows(const RunOptions& options, const std::vector<RunRow>& rows);
 
 /// The row of a step, then those of the scenario's variants.
 [[nodiscard]] std::vector<RunRow> rows_of_run(const TrainingStepResult& result,

@@ -4,8 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <utility>
 
+#include "strategies/layout/scenario_names.hpp"
 #include "strategies/models/count/count.hpp"
+#include "tools/lockstep/output/text_width.hpp"
 #include "tools/lockstep/run/aligned.hpp"
 #include "tools/lockstep/run/expert_notes.hpp"
 #include "tools/lockstep/run/headline.hpp"
@@ -25,6 +29,17 @@ std::string stack_words(const Scenario& scenario) {
   if (scenario.stack_reason.empty()) return "software stack " + scenario.stack;
   return fmt::format("software stack {}, the default: {} (--set stack=NAME overrides it)",
                      scenario.stack, scenario.stack_reason);
+}
+
+std::string overlap_words(const Scenario& scenario) {
+  std::vector<std::string_view> kinds;
+  for (const Overlap what : scenario.parallel.overlap)
+    kinds.push_back(name_of(overlap_names(), what));
+  const std::string words = kinds.empty() ? "no communication overlaps with computation"
+                                          : fmt::format("overlap {}", fmt::join(kinds, ", "));
+  if (!scenario.overlap_of_stack) return words;
+  return fmt::format("{}, the default of {} (--set parallel.overlap=KIND,... overrides it)", words,
+                     scenario.stack);
 }
 
 /// Of a model whose file is in another form than Lockstep's: how large it is as read, and what of
@@ -48,8 +63,8 @@ std::vector<std::string> title(const RunOptions& options, const TrainingStepResu
   const Scenario& scenario = result.scenario;
   std::vector<std::string> out{scenario.name};
   if (as_in_file(options.step) && !scenario.summary.empty()) out[0] += ": " + scenario.summary;
-  if (!options.step.overrides.empty())
-    out.push_back(fmt::format("with --set {}", fmt::join(options.step.overrides, " --set ")));
+  const std::string changes = changes_of(options);
+  if (!changes.empty()) out.push_back("with " + changes);
   return out;
 }
 
@@ -72,10 +87,11 @@ std::vector<std::string> notes_of(const RunOptions& options, const TrainingStepR
   add_model(scenario.model, out);
   out.push_back(fmt::format("rank order {}", fmt::join(scenario.parallel.order, ", ")));
   if (!scenario.sustained) out.push_back(stack_words(scenario));
+  if (scenario.parallel.ranks() > 1) out.push_back(overlap_words(scenario));
   out.push_back(fmt::format("{}, network {}", how_simulated(result.step), options.network));
   if (!result.machine_links.empty()) out.push_back("links between GPUs: " + result.machine_links);
   for (const std::string& line : result.link_changes) out.push_back(line);
-  if (const auto warning = nic_warning(result.facts)) out.push_back(*warning);
+  for (std::string& line : nic_warnings(result.facts)) out.push_back(std::move(line));
   for (const ScenarioNote& note : scenario.notes) out.push_back(note.text());
   for (const std::string& line : result.step.algorithms) {
     if (line.find("cannot have") != std::string::npos) out.push_back(line);
@@ -248,7 +264,7 @@ RunTable memory_table(const TrainingStepResult& result) {
     if (peak.held[category].count() > 0) add(std::string{to_string(category)}, peak.held[category]);
   }
   for (std::size_t i = 0; i < std::min<std::size_t>(3, memory.largest.size()); ++i)
-    add("of these " + memory.largest[i], memory.largest_bytes[i]);
+    add("of which " + memory.largest[i], memory.largest_bytes[i]);
   add("weights, gradients and optimizer states held throughout", memory.model_states);
   const Bytes host = memory.account.host.peak.held.total();
   if (host.count() > 0) table.rows.push_back({"in the host's memory", to_string(host), ""});
@@ -258,7 +274,9 @@ RunTable memory_table(const TrainingStepResult& result) {
 RunTable link_table(const TrainingStepResult& result) {
   RunTable table{{"the busiest links, equal ones in one row"},
                  {"links", "count", "bytes each", "bandwidth", "utilization", "first"},
-                 {}};
+                 {},
+                 {},
+                 {5, 1}};
   const BytesColumn column(result.links.front().bytes);
   for (const LinkUse& link : result.links)
     table.rows.push_back({link.kind, fmt::format("{}", link.count), column(link.bytes),
@@ -300,17 +318,6 @@ RunTable class_table(const TrainingStepResult& result) {
   return table;
 }
 
-std::size_t width_of(const std::string& text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
-  }));
-}
-
-std::string padded(const std::string& text, std::size_t width, bool left) {
-  const std::string space(width - std::min(width, width_of(text)), ' ');
-  return left ? text + space : space + text;
-}
-
 std::string line_of(const std::string& lead, const std::vector<std::string>& cells,
                     const std::vector<std::size_t>& widths, bool words) {
   std::string out = lead;
@@ -328,18 +335,78 @@ std::vector<std::size_t> widths_of(const RunTable& table) {
   return widths;
 }
 
+/// The table without its columns that are left out for lack of room, which are named below it.
+RunTable fitted(RunTable table, const OutputStyle& style) {
+  std::vector<std::string> hidden;
+  std::vector<std::size_t> first = table.left_out_first;
+  const auto total = [&table] {
+    std::size_t out = 0;
+    for (const std::size_t width : widths_of(table)) out += width + 2;
+    return out;
+  };
+  while (!first.empty() && style.width > 0 && !style.wide && total() > style.width) {
+    const auto at = static_cast<std::ptrdiff_t>(first.front());
+    hidden.push_back(table.headings[first.front()]);
+    table.headings.erase(table.headings.begin() + at);
+    for (auto& row : table.rows) row.erase(row.begin() + at);
+    first.erase(first.begin());  // later ones stand before it
+  }
+  if (!hidden.empty()) table.footer = fmt::format("--wide shows: {}", fmt::join(hidden, ", "));
+  return table;
+}
+
+/// Rows of a name and words: the words are wrapped next to the name.
+std::string rows_of_words(const RunTable& table, const std::vector<std::size_t>& widths,
+                          const OutputStyle& style) {
+  const std::size_t taken = widths[0] + 4;
+  const bool wraps = style.wraps_notes && !style.wide && style.width > taken + 20;
+  std::string out;
+  for (const auto& row : table.rows) {
+    std::string name = row[0];
+    for (const std::string& line : wrapped(row[1], wraps ? style.width - taken : 0))
+      out += line_of("  ", {std::exchange(name, ""), line}, widths, true);
+  }
+  return out;
+}
+
+std::string text_of(const RunTable& whole, const OutputStyle& style) {
+  const RunTable table = fitted(whole, style);
+  const auto widths = widths_of(table);
+  std::string out;
+  for (const std::string& note : table.notes) out += "# " + note + "\n";
+  if (table.headings.size() > 3) out += line_of("# ", table.headings, widths, false);
+  if (table.headings.size() == 2) {
+    out += rows_of_words(table, widths, style);
+  } else {
+    for (const auto& row : table.rows) out += line_of("  ", row, widths, false);
+  }
+  if (!table.footer.empty()) out += "# " + table.footer + "\n";
+  return out;
+}
+
 std::string row_in_markdown(const std::vector<std::string>& cells) {
   return fmt::format("| {} |\n", fmt::join(cells, " | "));
 }
 
 }  // namespace
 
-std::optional<std::string> nic_warning(const ClusterFacts& facts) {
-  if (!facts.nic_exceeds_pcie()) return std::nullopt;
-  const Rate reachable = *facts.reachable();
-  return fmt::format("warning: {:g} Gb/s NICs ({}) behind PCIe ({}): no faster than {:g} Gb/s",
-                     facts.nic->bytes_per_second() / 125e6, to_string(*facts.nic_usable),
-                     to_string(reachable), reachable.bytes_per_second() / 125e6);
+std::vector<std::string> nic_warnings(const ClusterFacts& facts) {
+  std::vector<std::string> out;
+  if (facts.nic_exceeds_pcie()) {
+    const Rate reachable = *facts.reachable();
+    out.push_back(
+        fmt::format("warning: {:g} Gb/s NICs ({}) behind PCIe ({}): no faster than {:g} Gb/s",
+                    facts.nic->bytes_per_second() / 125e6, to_string(*facts.nic_usable),
+                    to_string(reachable), reachable.bytes_per_second() / 125e6));
+  }
+  const int gpus = facts.gpus_per_node;
+  const int nics = facts.nics_per_node;
+  if (facts.nodes > 1 && nics > 0 && gpus % nics != 0 && nics % gpus != 0)
+    out.push_back(
+        fmt::format("warning: {} NICs for {} GPUs per node: some GPUs share a NIC with "
+                    "more GPUs than others",
+                    nics, gpus));
+  return out;
 }
 
 std::vector<RunTable> tables_of_run(const RunOptions& options, const TrainingStepResult& result,
@@ -356,18 +423,13 @@ std::vector<RunTable> tables_of_run(const RunOptions& options, const TrainingSte
   return tables;
 }
 
-std::string text_of(const std::vector<RunTable>& tables) {
+std::string text_of(const std::vector<RunTable>& tables, const OutputStyle& style) {
   std::string out;
   for (const RunTable& table : tables) {
     if (!out.empty()) out += "#\n";
-    for (const std::string& note : table.notes) out += "# " + note + "\n";
-    const auto widths = widths_of(table);
-    const bool words = table.headings.size() == 2;
-    if (table.headings.size() > 3) out += line_of("# ", table.headings, widths, words);
-    for (const auto& row : table.rows) out += line_of("  ", row, widths, words);
-    if (!table.footer.empty()) out += "# " + table.footer + "\n";
+    out += text_of(table, style);
   }
-  return out;
+  return style.wraps_notes && !style.wide ? with_wrapped_notes(out, style.width) : out;
 }
 
 std::string markdown_of(const std::vector<RunTable>& tables) {

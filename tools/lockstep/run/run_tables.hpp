@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/lockstep/output/output.hpp"
 #include "tools/lockstep/run/run_options.hpp"
 
 namespace lockstep::cli {
@@ -13,18 +14,20 @@ struct RunTable {
   std::vector<std::string> notes{};  // before it
   std::vector<std::string> headings{};
   std::vector<std::vector<std::string>> rows{};
-  std::string footer{};  // after it
+  std::string footer{};                       // after it
+  std::vector<std::size_t> left_out_first{};  // columns, on a narrow terminal
 };
 
 /// "warning: NICs of 800 Gb/s ... are no faster than 384 Gb/s", where it applies.
-[[nodiscard]] std::optional<std::string> nic_warning(const ClusterFacts& facts);
+[[nodiscard]] std::vector<std::string> nic_warnings(const ClusterFacts& facts);
 
 /// The headline, the variants if any, then the step, where its time goes, the stages of a pipeline,
 /// memory, links.
 [[nodiscard]] std::vector<RunTable> tables_of_run(const RunOptions& options,
                                                   const TrainingStepResult& result,
                                                   const std::vector<VariantResult>& variants);
-[[nodiscard]] std::string text_of(const std::vector<RunTable>& tables);
+/// Notes and words are wrapped, columns left out and named, to the width of `style`.
+[[nodiscard]] std::string text_of(const std::vector<RunTable>& tables, const OutputStyle& style);
 [[nodiscard]] std::string markdown_of(const std::vector<RunTable>& tables);
 
 }  // namespace lockstep::cli

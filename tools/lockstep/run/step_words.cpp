@@ -23,16 +23,17 @@ std::string text_of(const std::vector<std::pair<int, int>>& ranges) {
 }
 
 std::string how_simulated(const SimulatedTrainingStep& step) {
-  if (step.fidelity == Fidelity::representatives && step.classes.empty())
-    return "one rank per role simulated";
-  if (step.fidelity == Fidelity::representatives)
-    return fmt::format(
-        "{} representative ranks simulated; communication of different groups does not share links",
-        step.classes.size());
-  if (step.classes.empty()) return "every rank simulated";
   const int ranks = step.timeline.program->mesh.ranks();
-  const std::size_t hosts =
-      step.timeline.representative_of.size() - static_cast<std::size_t>(ranks);
+  if (step.fidelity == Fidelity::representatives) {
+    const std::size_t kinds =
+        step.classes.empty() ? step.timeline.ranks.size() : step.classes.size();
+    return fmt::format(
+        "fidelity representatives: {} of {} ranks, one of each {}, traffic of different groups "
+        "apart (--fidelity all: all ranks, if feasible)",
+        kinds, ranks, step.classes.empty() ? "role" : "kind");
+  }
+  if (step.classes.empty()) return "every rank simulated";
+  const std::size_t hosts = step.timeline.representative_of.size() - static_cast<std::size_t>(ranks);
   return fmt::format("all {} ranks{}, folded into {} class{}", ranks,
                      hosts == 0 ? "" : fmt::format(" and {} host{}", hosts, hosts == 1 ? "" : "s"),
                      step.classes.size(), step.classes.size() == 1 ? "" : "es");

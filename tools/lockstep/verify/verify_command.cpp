@@ -37,7 +37,7 @@ struct Options {
   VerifyCollectiveRequest request;
   std::shared_ptr<BackendOption> backend = std::make_shared<BackendOption>();
   std::string type = "fp32";
-  Format format = Format::table;
+  OutputStyle style;
 };
 
 std::optional<int> number_of(const std::string& text) {
@@ -65,7 +65,7 @@ std::vector<int> dimensions_of(const std::string& text) {
 /// Messages are of single-precision floats.
 std::optional<std::int64_t> count_of(const Options& given) {
   if (given.size.empty()) return given.count;
-  if (given.count) throw UsageError("--size and --count exclude each other");
+  if (given.count) throw UsageError("--size and --count cannot be combined");
   return size_option("--size", given.size).count() / 4;
 }
 
@@ -159,7 +159,7 @@ void verify_given(const Options& given) {
   request.device = device.get();
   request.on_progress = progress_line("verify");
   const VerifyCollectiveResult result = verify_collective(request);
-  print(render(report_of(request, result), given.format));
+  print(render(report_of(request, result), given.style));
   if (const std::string refusal = result.refusal(); !refusal.empty()) throw Refusal(refusal);
 }
 
@@ -240,13 +240,13 @@ void add_verify(const Command& app) {
   command->add_option("--type", given->type, "Element type, with --backend; sets the error bound")
       ->type_name("fp32|bf16|fp16")
       ->capture_default_str();
-  add_format(*command, given->format);
+  add_format(*command, given->style);
   command->footer(
       "symbolic: every rank ends with every contribution exactly once. orders: execution orders "
       "tried.\n"
       "races: unordered accesses to one chunk, at least one of them a write. worst: largest error "
       "over\n"
-      "its bound n * eps * sum|x|. queue: maximum messages in flight on a connection. of least: "
+      "its bound n * eps * sum|x|. queue: maximum messages in flight on a connection. ratio to min: "
       "bytes of\n"
       "the busiest rank over the minimum that any algorithm needs.\n"
       "\n" +

@@ -32,9 +32,9 @@ std::vector<Column> columns() {
           {"ends", "ends", "", true},
           {"deepest_queue", "queue", "(messages)"},
           {"sent_messages", "sent", "(x size)"},
-          {"sent_of_least", "ratio to min", "(x)"},
+          {"sent_of_least", "ratio", "to min"},
           {"received_messages", "received", "(x size)"},
-          {"received_of_least", "ratio to min", "(x)"},
+          {"received_of_least", "ratio", "to min"},
           {"sent_by_helper_messages", "", ""},
           {"received_by_helper_messages", "", ""},
           {"ok", "", ""},
@@ -173,6 +173,9 @@ Report report_of(const VerifyCollectiveRequest& request, const VerifyCollectiveR
   out.seed = request.seed;
   out.fingerprint = done.fingerprint;
   out.columns = columns();
+  out.left_out_first = {
+      "deepest_queue",     "received_of_least", "sent_of_least", "slots", "orders",
+      "received_messages", "sent_messages",     "races",         "root",  "ends"};
   for (std::size_t i = 0; i < done.schedules.size(); ++i) {
     const Collective collective = done.schedules[i].collective;
     if (i == 0 || collective != done.schedules[i - 1].collective)

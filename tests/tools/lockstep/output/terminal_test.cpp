@@ -84,6 +84,37 @@ TEST_CASE("a table is as wide as its terminal, and names the columns it leaves o
   }
 }
 
+TEST_CASE("the text of run, collective and explain is no wider than its terminal") {
+  for (const std::string command :
+       {"run llama7b-256 --suggest 1",
+        "collective all_reduce,all_gather --cluster dgx-h100 --nodes 2 "
+        "-a ring --size 64K,64M",
+        "topology show dgx-h100", "verify collective all_reduce -a ring -n 4",
+        "validate tests/data/validation/runs.json"})
+    for (const unsigned columns : {80U, 200U}) {
+      CAPTURE(command);
+      for (const std::string& line :
+           lines_of(on_terminal("lockstep " + command + " --color never 2>/dev/null", columns))) {
+        CAPTURE(line);
+        CHECK(line.size() <= columns);
+      }
+    }
+  // In a pipe a note is one line, for grep.
+  CHECK(contains(output_of("lockstep run llama7b-256 --suggest 0"),
+                 "(p-1)/m of equal stages: 4.7 %\n"));
+}
+
+TEST_CASE("two collectives stand apart, each below its name") {
+  const auto lines =
+      lines_of(output_of("lockstep collective all_reduce,all_gather --cluster dgx-h100 --size 1M"));
+  const auto second = std::find_if(lines.begin(), lines.end(), [](const std::string& line) {
+    return line.rfind("# all_gather: ", 0) == 0;
+  });
+  REQUIRE(second != lines.end());
+  CHECK(*(second - 1) == "#");
+  CHECK((second + 1)->rfind("  1 MiB", 0) == 0);
+}
+
 TEST_CASE("COLUMNS overrides the terminal; without either tables have 100 columns") {
   const std::string command = "lockstep list devices";
   CHECK(widest_row(output_of(command)) <= 100);
@@ -121,7 +152,7 @@ TEST_CASE("what limits is a link that is busy half of the time, or the latency o
       rows_of("lockstep collective all_reduce --cluster dgx-h100 --nodes 2 -b 1K -e 1G -f 1048576");
   REQUIRE(rows.size() == 2);
   CHECK(rows[0]["limited_by"] == "latency (30 rounds)");
-  const double busy = 100 * rows[1]["busiest_link_utilization"].get<double>();
+  const double busy = 100 * rows[1]["busiest_link_busy_fraction"].get<double>();
   REQUIRE(busy > 50);
   CHECK(rows[1]["limited_by"] == rows[1]["busiest_link"].get<std::string>() + " (" +
                                      std::to_string(static_cast<int>(busy + 0.5)) + " %)");
@@ -170,7 +201,7 @@ TEST_CASE("with --wide the first columns are those of nccl-tests") {
   REQUIRE(rows.size() == 2);
   CHECK(rows[0]["size_bytes"] == 1024);
   CHECK(rows[1]["size_bytes"] == 1048576);
-  for (const auto& row : rows) CHECK(std::abs(row["error"].get<double>()) < 1e-4);
+  for (const auto& row : rows) CHECK(std::abs(row["error_fraction"].get<double>()) < 1e-4);
 }
 
 TEST_CASE("colors mark the best and what limits, on terminals only") {

@@ -83,7 +83,7 @@ TEST_CASE("16,384 ranks of 16 stages are simulated, of a straggler's step one of
   // and those that add up gradients with the one and with the others.
   const std::string slow = large + " --set-rank 17 compute=0.8";
   const std::string text = output_of(slow);
-  CHECK(contains(text, "64 representative ranks simulated"));
+  CHECK(contains(text, "64 of 16384 ranks, one of each kind"));
   CHECK(contains(text, "time breakdown of rank 17 (stage 0)"));
   // 100 million operations: 16,384 ranks of some 6,200 each.
   const CommandResult refused = run_command(slow + " --fidelity all");

@@ -157,7 +157,7 @@ TEST_CASE("a plan that does not fit says which rank, by how much, why, and what 
   CHECK(contains(result.err, "rank 0 needs 113.1 GiB of memory"));
   CHECK(contains(result.err, "more than the 80 GiB of a100-sxm4-80gb"));
   CHECK(contains(result.err, "optimizer_state"));
-  CHECK(contains(result.err, "the smallest change that fits, --set parallel.zero=1:"));
+  CHECK(contains(result.err, "smallest change that fits: --set parallel.zero=1 ("));
   CHECK(json_of(command + " --set parallel.zero=1")["memory"]["fits"] == true);
   CHECK(json_of(command + " --ignore-memory")["memory"]["fits"] == false);
 }

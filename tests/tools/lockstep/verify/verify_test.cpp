@@ -100,8 +100,8 @@ TEST_CASE("where servers add up, ranks may move less than the least") {
   CHECK(row["received_messages"] == 1);
   CHECK(row["sent_of_least"].get<double>() == doctest::Approx(1 / 1.5));
   CHECK(row["sent_by_helper_messages"] == 2);
-  const std::string table =
-      output_of("lockstep verify collective all_reduce --algorithm parameter_server --ranks 4");
+  const std::string table = output_of(
+      "lockstep verify collective all_reduce --algorithm parameter_server --ranks 4 --wide");
   CHECK(contains(table, "0.667 *"));
   CHECK(contains(table, "* servers or switches reduce"));
 }
@@ -202,7 +202,7 @@ TEST_CASE("what cannot be verified is refused before anything is") {
     CHECK(contains(usage_error("all_reduce --ranks " + ranks), "--ranks: expected numbers"));
   CHECK(contains(usage_error("broadcast --root last"), "--root: expected a rank or all"));
   CHECK(contains(usage_error("broadcast --ranks 4 --root 4"), "the root is 0 to 3, got 4"));
-  CHECK(contains(usage_error("all_reduce --size 1M --count 5"), "exclude each other"));
+  CHECK(contains(usage_error("all_reduce --size 1M --count 5"), "cannot be combined"));
   CHECK(contains(usage_error("all_reduce --size huge"), "--size: expected a size"));
   CHECK(contains(usage_error("all_reduce --dims 2y2"), "--dims: expected dimensions"));
   CHECK(contains(usage_error("all_reduce --slots -1"), "--slots: expected a whole number"));
