@@ -75,6 +75,23 @@ std::optional<std::string_view> only_one_that_begins(
   return *found;
 }
 
+/// "llama3-70b-dgx-h100" for "lama3-70b": the only name whose beginning is near.
+std::optional<std::string_view> only_one_beginning_near(
+    std::string_view word, const std::vector<std::string_view>& candidates) {
+  const std::size_t allowed = kEdit * (word.size() / 6);
+  std::optional<std::string_view> found;
+  for (const std::string_view name : candidates) {
+    if (name.size() <= word.size()) continue;
+    std::size_t edits = allowed + 1;
+    for (const std::size_t length : {word.size() - 1, word.size(), word.size() + 1})
+      edits = std::min(edits, edits_between(word, name.substr(0, length)));
+    if (edits > allowed) continue;
+    if (found) return std::nullopt;
+    found = name;
+  }
+  return found;
+}
+
 }  // namespace
 
 std::optional<std::string_view> did_you_mean(std::string_view word,
@@ -92,7 +109,8 @@ std::optional<std::string_view> did_you_mean(std::string_view word,
     nearest = name;
   }
   if (!nearest) nearest = only_one_beginning_with(word, candidates);
-  return nearest ? nearest : only_one_that_begins(word, candidates);
+  if (!nearest) nearest = only_one_that_begins(word, candidates);
+  return nearest ? nearest : only_one_beginning_near(word, candidates);
 }
 
 }  // namespace lockstep

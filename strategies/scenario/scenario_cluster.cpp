@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/config/complaint.hpp"
 #include "strategies/scenario/scenario_json.hpp"
 #include "strategies/scenario/scenario_node.hpp"
 #include "topologies/files/cluster_file.hpp"
@@ -101,6 +102,12 @@ NamedCluster read_named(const ValueReader& at, const ScenarioFolders& folders) {
     named.gpu = in.optional_string("gpu");
     for (const std::string_view key : kOverridable) {
       const auto given = in.optional(key);
+      if (given && given->value()->get_if<JsonObject>() == nullptr) {
+        const char* meant = key == "node" ? "; did you mean \"nodes\"?" : "";
+        given->note(fmt::format("expected an object with members of the cluster file, got {}{}",
+                                shown(*given->value()), meant));
+        continue;
+      }
       if (given) named.overrides.push_back({std::string{key}, {}, *given->value()});
     }
   });

@@ -264,7 +264,7 @@ void check_counts(ObjectReader& in, const NodeFigures& figures) {
   const std::int64_t whole = figures.gpus_per_node;
   if (figures.gpus > whole && figures.gpus % whole != 0) {
     in.note("gpus",
-            fmt::format("{} GPUs are no whole number of nodes of {}: {} or {} are", figures.gpus,
+            fmt::format("{} GPUs are not a multiple of {} per node; use {} or {}", figures.gpus,
                         whole, figures.gpus / whole * whole, (figures.gpus / whole + 1) * whole));
   }
   if (figures.intra == "nvl72" && whole != kRack) {

@@ -1,5 +1,7 @@
 #include "strategies/scenario/scenario_overlay.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -114,6 +116,48 @@ void name_to_object(JsonValue& value) {
     value = json_object({{"file", json_of(*name)}});
 }
 
+/// Where keys that are written without their object belong.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 30> kObjects{{
+    {"tp", "parallel"},
+    {"pp", "parallel"},
+    {"dp", "parallel"},
+    {"cp", "parallel"},
+    {"ep", "parallel"},
+    {"vpp", "parallel"},
+    {"zero", "parallel"},
+    {"schedule", "parallel"},
+    {"recompute", "parallel"},
+    {"precision", "parallel"},
+    {"overlap", "parallel"},
+    {"micro_batch", "parallel"},
+    {"global_batch", "parallel"},
+    {"order", "parallel"},
+    {"stages", "parallel"},
+    {"bucket", "parallel"},
+    {"exchange", "parallel"},
+    {"algorithms", "parallel"},
+    {"update", "parallel"},
+    {"cp_kind", "parallel"},
+    {"sequence_parallel", "parallel"},
+    {"seq", "model"},
+    {"layers", "model"},
+    {"hidden", "model"},
+    {"nodes", "cluster"},
+    {"ranks", "cluster"},
+    {"gpus", "cluster"},
+    {"gpu", "cluster"},
+    {"nics_per_node", "cluster"},
+    {"nic_gbps", "cluster"},
+}};
+
+void refuse_without_object(const std::string& key, const std::string& assignment) {
+  const auto* found = std::find_if(kObjects.begin(), kObjects.end(),
+                                   [&key](const auto& each) { return each.first == key; });
+  if (found == kObjects.end()) return;
+  refuse("--set " + assignment, "/" + key,
+         fmt::format("unknown key {}; use --set {}.{}", in_quotes(key), found->second, assignment));
+}
+
 }  // namespace
 
 void Overlay::apply(const std::string& assignment, JsonValue& root) {
@@ -123,6 +167,7 @@ void Overlay::apply(const std::string& assignment, JsonValue& root) {
     refuse(file, "", "expected KEY=VALUE such as parallel.tp=4");
   }
   const std::vector<std::string> keys = split_at_dots(assignment.substr(0, equals));
+  if (keys.size() == 1) refuse_without_object(keys.front(), assignment);
   JsonValue* at = &root;
   std::string pointer;
   std::string patched;  // the outermost that is new, else the whole way

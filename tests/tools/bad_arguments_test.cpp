@@ -123,7 +123,7 @@ TEST_CASE("a size that is none is refused") {
               {"-f x", R"(-f: expected a whole number from 2 to 1048576, got "x")"},
               {"--size 8 -b 4", "--size names every size: leave out -b, -e, -f and -i"},
               {"--size 8,8Q", "--size: " + kSize + "\"8Q\""},
-              {"-f 2 -i 8", "-f and -i exclude each other: multiply or add"},
+              {"-f 2 -i 8", "-f and -i cannot be combined: multiply or add"},
               {"-i 0", "-i: expected a step above 0, got 0"},
               {"-b 8 -i 8", "more than 100000 sizes from -b to -e"}});
 }

@@ -55,6 +55,35 @@ TEST_CASE("an override is refused where it was written, with the values that it 
        {run + "tokens=15X", "/tokens: expected a count from 1 to 1e+18"}});
 }
 
+TEST_CASE("a mistyped name, key or number is answered with the one that is near") {
+  check_refused(
+      {{"run lama3-70b", R"(no scenario named "lama3-70b"; did you mean "llama3-70b-dgx-h100"?)"},
+       {"run llama3-70b --set tp=4",
+        R"(--set tp=4: error: /tp: unknown key "tp"; use --set parallel.tp=4)"},
+       {"run llama3-70b --set seq=4096", "; use --set model.seq=4096"},
+       {"run llama3-70b --set cluster.node=4",
+        "--set cluster.node=4: error: /cluster/node: expected an object with members of the "
+        "cluster file, got the number 4; did you mean \"nodes\"?"},
+       {"collective all_reduce --sizes 1M,,2M", R"(--size: expected a size such as)"},
+       {"collective broadcast --root -1", "--root: expected a whole number from 0"},
+       {"collective all_reduce --nccl 9.99", R"(no tuning of NCCL "9.99"; choose from 2.12)"},
+       {"run llama3-70b --nic 200", "--nic: expected a rate such as 200G"},
+       {"validate", "expected files: Files of measured training runs"},
+       {"man rn", R"(unknown command "rn"; did you mean "run"?)"},
+       {"-v", R"("-v" is no option of "lockstep"; use --version)"}});
+}
+
+TEST_CASE("a file that cannot be written is an error before anything is simulated") {
+  for (const std::string option : {"--trace ", "--append "}) {
+    const CommandResult result =
+        run_command("lockstep run llama7b-256 " + option + "/nonexistent/file.csv");
+    CHECK(result.status == 4);
+    CHECK(result.out.empty());
+    CHECK(result.err ==
+          "lockstep: error: cannot write /nonexistent/file.csv: No such file or directory\n");
+  }
+}
+
 TEST_CASE("a key of a model in a scenario is refused with its line") {
   const TemporaryFile scenario(R"({
   "name": "own", "summary": "own", "cluster": {"file": "dgx-h100", "ranks": 1},
@@ -125,6 +154,11 @@ TEST_CASE("the same flags mean the same on every command") {
         output_of("lockstep explain all_reduce --algorithm ring --ranks 4"));
   CHECK(contains(output_of("lockstep schedule export broadcast -n 4"), "<algo name=\"broadcast_"));
   CHECK(contains(output_of("lockstep topology export ring -n 4 --format graphml"), "<graphml"));
+  CHECK(output_of("lockstep explain broadcast -n 4 -r 1 -d half -b 64") ==
+        output_of("lockstep explain broadcast --ranks 4 --root 1 --type half --size 64"));
+  CHECK(output_of("lockstep complexity all_reduce -a ring -n 2..64 --size 1M -d half") ==
+        output_of("lockstep complexity all_reduce --algorithms ring --ranks 2..64 --size-large 1M "
+                  "--datatype half"));
   check_refused({{"topology export ring --format svg", "--format: expected dot or graphml"},
                  {"topology show", "expected a cluster: "}});
 }

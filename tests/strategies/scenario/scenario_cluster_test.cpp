@@ -129,7 +129,7 @@ TEST_CASE("parameter servers need hosts") {
 
 TEST_CASE("a cluster that cannot be says what would do") {
   CHECK(error_of(R"({"gpu": "h100-sxm5-80gb", "gpus": 12})") ==
-        "/cluster/gpus: 12 GPUs are no whole number of nodes of 8: 8 or 16 are");
+        "/cluster/gpus: 12 GPUs are not a multiple of 8 per node; use 8 or 16");
   CHECK(error_of(R"({"gpu": "a100-sxm4-80gb", "gpus": 16, "gpus_per_node": 16,
                      "intra": "nvlink-mesh"})") ==
         "/cluster/intra: GPUs with 12 links each reach at most 12 others directly; gpus_per_node "

@@ -125,8 +125,8 @@ std::vector<std::string> CollectiveRunner::problems(const Candidate& candidate) 
     return out;
   }
   if (row.auxiliary_ranks == AuxiliaryRanks::hosts) {
-    out.push_back(fmt::format("{}: needs {} more host{}, built where it is asked for by name",
-                              row.name, auxiliary_ranks, auxiliary_ranks == 1 ? "" : "s"));
+    out.push_back(fmt::format("{}: needs {} more host{}; name the algorithm to add them", row.name,
+                              auxiliary_ranks, auxiliary_ranks == 1 ? "" : "s"));
   } else {
     out.push_back(
         fmt::format("{}: needs {} switches in addition to the {} ranks; this cluster has {}",

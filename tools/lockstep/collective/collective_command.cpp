@@ -75,7 +75,7 @@ Bytes largest_size(const Options& given, Bytes least) {
 
 void check_steps(const Options& given, Bytes least, Bytes most) {
   if (given.factor && !given.step.empty())
-    throw UsageError("-f and -i exclude each other: multiply or add");
+    throw UsageError("-f and -i cannot be combined: multiply or add");
   if (given.factor && least.count() == 0 && most.count() > 0)
     throw UsageError("-b: 0 times any factor stays 0; begin with a size above 0, or use -i");
 }
@@ -112,7 +112,12 @@ std::vector<Bytes> named_sizes(const Options& given) {
     throw UsageError("--size names every size: leave out -b, -e, -f and -i");
   if (given.crossover) throw UsageError("--crossover looks between -b and -e: leave out --size");
   std::vector<Bytes> out;
-  for (const std::string& text : given.sizes) out.push_back(size_option("--size", text));
+  for (const std::string& list : given.sizes)
+    for (std::size_t begin = 0; begin <= list.size();) {  // an empty one between commas is refused
+      const std::size_t end = std::min(list.find(',', begin), list.size());
+      out.push_back(size_option("--size", list.substr(begin, end - begin)));
+      begin = end + 1;
+    }
   return out;
 }
 
@@ -145,7 +150,7 @@ const ElementType* type_of(const Options& given) {
 void check_concurrent(const Options& given) {
   if (given.concurrent.empty()) return;
   if (!given.ranks.given.empty())
-    throw UsageError("--set-rank and --concurrent exclude each other");
+    throw UsageError("--set-rank and --concurrent cannot be combined");
   const bool sized =
       !given.sizes.empty() || !given.least.empty() || !given.most.empty() || given.factor;
   if (given.candidates.any() || sized)
@@ -289,7 +294,6 @@ void add_sizes(const Command& command, const std::shared_ptr<Options>& given) {
       .add_option(
           "--size,--sizes", given->sizes,
           "Sizes one by one, separated by commas (64M = 64 MiB), instead of -b, -e, -f and -i")
-      ->delimiter(',')
       ->type_name("SIZE,...");
   command.add_option("-b,--minbytes", given->least, "Smallest size (64M = 64 MiB)")
       ->type_name("SIZE")
@@ -319,7 +323,7 @@ void add_collective(const Command& app) {
   add_cluster(*command, given->cluster);
   command->group("Algorithm");
   add_whole_number(
-      *command, "-r,--root", 0, kMostRanks, [given](auto n) { given->root = static_cast<int>(n); },
+      *command, "--root,-r", 0, kMostRanks, [given](auto n) { given->root = static_cast<int>(n); },
       "Root of broadcast, reduce, scatter and gather (default 0)");
   command->group("");
   add_sizes(*command, given);

@@ -43,8 +43,8 @@ Report report_of(const CollectiveRequest& request, const CrossoverReport& done) 
   out.fingerprint = done.fingerprint;
   out.columns = {{"collective", "collective", "", true}, {"ranks", "", ""},
                  {"size_bytes", "size", "(B)"},          {"count", "count", "(elements)"},
-                 {"from", "up to here", "", true},       {"to", "from here on", "", true},
-                 {"from_s", "its time", "(us)"},         {"to_s", "its time", "(us)"}};
+                 {"from", "fastest below", "", true},    {"to", "fastest above", "", true},
+                 {"from_s", "time below", "(us)"},       {"to_s", "time above", "(us)"}};
   out.left_out_first = {"count", "from_s", "to_s", "collective"};
   for (const CollectiveCrossovers& one : done.collectives)
     out.sections.push_back(section_of(done, one));

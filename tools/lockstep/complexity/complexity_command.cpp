@@ -121,8 +121,7 @@ const ElementType* type_of(const std::string& text) {
   if (const ElementType* type = find_element_type(text)) return type;
   std::vector<std::string_view> names;
   for (const ElementType& type : element_types()) names.push_back(type.name);
-  throw UsageError(
-      fmt::format("--type: expected one of {}, got \"{}\"", fmt::join(names, ", "), text));
+  throw UsageError(fmt::format("-d: expected one of {}, got \"{}\"", fmt::join(names, ", "), text));
 }
 
 ComplexityRequest request_of(const Options& given) {
@@ -254,15 +253,16 @@ void add_complexity(const Command& app) {
   command->add_option("--size-small", given->small, "Message size used to measure latency")
       ->type_name("SIZE")
       ->capture_default_str();
-  command->add_option("--size-large", given->large, "Message size used to measure bandwidth")
+  command->add_option("--size-large,--size", given->large, "Message size used to measure bandwidth")
       ->type_name("SIZE")
       ->capture_default_str();
   add_network(*command, given->network);
   add_whole_number(
-      *command, "--root", 0, kMostRanks - 1, [given](auto n) { given->root = static_cast<int>(n); },
+      *command, "--root,-r", 0, kMostRanks - 1,
+      [given](auto n) { given->root = static_cast<int>(n); },
       "Root rank of broadcast, reduce, scatter and gather")
       ->default_str("0");
-  command->add_option("--type,-d", given->type, "Element type, as nccl-tests names them")
+  command->add_option("-d,--datatype,--type", given->type, "Element type, as nccl-tests names them")
       ->type_name("TYPE")
       ->capture_default_str();
   command->add_flag("--measured", given->measured,

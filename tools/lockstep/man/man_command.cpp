@@ -3,8 +3,10 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "sim/config/did_you_mean.hpp"
 #include "tools/app/write_file.hpp"
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/man/man_page.hpp"
@@ -17,14 +19,22 @@ namespace lockstep::cli {
 
 namespace {
 
+std::string complaint(const CommandInfo& at, const std::string& word) {
+  std::vector<std::string_view> names;
+  for (const CommandInfo& each : at.commands) names.push_back(each.name);
+  const std::string text = fmt::format("unknown command \"{}\"", word);
+  if (const auto meant = did_you_mean(word, names))
+    return fmt::format("{}; did you mean \"{}\"?", text, *meant);
+  return fmt::format("{}; see `{} --help`", text, at.path);
+}
+
 const CommandInfo& find_command(const CommandInfo& program, const std::vector<std::string>& words) {
   const CommandInfo* at = &program;
   for (const std::string& word : words) {
     const CommandInfo* next = nullptr;
     for (const CommandInfo& each : at->commands)
       if (each.name == word) next = &each;
-    if (next == nullptr)
-      throw UsageError(fmt::format("unknown command \"{}\"; see `{} --help`", word, at->path));
+    if (next == nullptr) throw UsageError(complaint(*at, word));
     at = next;
   }
   return *at;

@@ -72,7 +72,8 @@ std::string complaint_about_missing(const std::string& said, const CLI::App& com
   const std::string name = said.substr(0, said.find(' '));
   const CLI::Option* option = command.get_option_no_throw(name);
   if (option == nullptr || !option->get_positional()) return said + "; --help lists the options";
-  return fmt::format("expected a {}: {}", name.substr(name.find_first_not_of('-')),
+  const std::string noun = name.substr(name.find_first_not_of('-'));
+  return fmt::format("expected {}{}: {}", noun.ends_with('s') ? "" : "a ", noun,
                      option->get_description());
 }
 

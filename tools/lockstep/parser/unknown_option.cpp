@@ -58,6 +58,7 @@ std::optional<std::string> format_instead(const std::string& option) {
 std::optional<std::string> option_instead(const std::string& command, const std::string& option,
                                           const std::string& value) {
   if (auto format = format_instead(option)) return format;
+  if (command == "lockstep" && (option == "-v" || option == "-V")) return "--version";
   if (command != "run") return std::nullopt;
   for (const Instead& each : kScenarioKeys)
     if (each.option == option)

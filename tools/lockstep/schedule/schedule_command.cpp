@@ -116,7 +116,7 @@ void add_schedule(const Command& app) {
       [given](auto n) { given->ranks_per_node = static_cast<int>(n); },
       "Consecutive ranks per node, for hierarchical algorithms (default: the cluster's)");
   add_whole_number(
-      *to_file, "-r,--root", 0, 1 << 16, [given](auto n) { given->root = static_cast<int>(n); },
+      *to_file, "--root,-r", 0, 1 << 16, [given](auto n) { given->root = static_cast<int>(n); },
       "Root of broadcast, reduce, scatter and gather (default 0)");
   to_file
       ->add_option("--size", given->size,

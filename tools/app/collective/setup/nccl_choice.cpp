@@ -28,8 +28,8 @@ NcclTuning load_tuning(const NcclRequest& options) {
   const std::vector<std::string> ids = nccl_tuning_ids(folder);
   if (std::find(ids.begin(), ids.end(), version) != ids.end())
     return load_nccl_tuning(folder + "/" + version + ".json", costs_of(options));
-  throw RequestError(
-      "nccl", fmt::format("no tuning of NCCL \"{}\"; choose from {}", version, fmt::join(ids, ", ")));
+  throw RequestError("nccl", fmt::format("no tuning of NCCL \"{}\"; choose from {}", version,
+                                         fmt::join(ids, ", ")));
 }
 
 NcclFilters parse_choices(const NcclRequest& options) {
