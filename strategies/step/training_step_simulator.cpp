@@ -9,7 +9,7 @@
 
 #include "sim/engine/replay_reusing.hpp"
 #include "sim/program/communicator.hpp"
-#include "sim/trace/peak_memory.hpp"
+#include "sim/trace/memory/peak_memory.hpp"
 #include "strategies/step/lowering/coarse_rank_classes.hpp"
 #include "strategies/step/lowering/fold_step.hpp"
 #include "strategies/step/lowering/lowering.hpp"

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "sim/trace/memory.hpp"
+#include "sim/trace/memory/memory.hpp"
 #include "tests/strategies/step/fold_harness.hpp"
 #include "topologies/devices/device.hpp"
 

@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "strategies/layout/scenario_names.hpp"
-#include "tools/app/step/cluster_facts.hpp"
+#include "tools/app/step/metrics/cluster_facts.hpp"
 
 namespace lockstep::cli {
 

@@ -1,4 +1,4 @@
-#include "tools/lockstep/progress.hpp"
+#include "tools/lockstep/output/progress.hpp"
 
 #include <doctest/doctest.h>
 

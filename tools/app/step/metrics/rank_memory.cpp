@@ -6,7 +6,7 @@
 #include <set>
 
 #include "sim/base/check.hpp"
-#include "sim/trace/peak_memory.hpp"
+#include "sim/trace/memory/peak_memory.hpp"
 
 namespace lockstep::app {
 
