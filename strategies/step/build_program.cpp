@@ -91,11 +91,52 @@ void finish(TrainingStepAssembly& step) {
   assign_streams(step.program, step.parallel);
 }
 
+[[nodiscard]] BlockWeight block_weight(const TrainingStepAssembly& step,
+                                       const TrainedWeight& weight) {
+  const auto tensor = [&](TensorId id) -> const Tensor& { return step.graph.tensors[id]; };
+  const auto bytes = [&](TensorId id, std::int64_t elements) {
+    return elements * bytes_per_element(tensor(id).dtype);
+  };
+  BlockWeight out;
+  out.elements = unflattened_elements(step.program.mesh, tensor(weight.weight));
+  out.weight_bytes = bytes(weight.weight, out.elements);
+  out.gradient_bytes = bytes(weight.gradient, out.elements);
+  for (const TensorId state : weight.states)
+    if (!tensor(state).on_host) out.state_bytes += bytes(state, out.elements);
+  const Mesh& mesh = step.program.mesh;
+  out.of_experts = mesh.size(weight.over) < mesh.size(mesh.axis("dp_cp"));
+  out.tied = step.graph.tied && weight.weight == step.graph.tied->weight;
+  return out;
+}
+
+/// Before the tensors are moved into the program.
+[[nodiscard]] std::vector<BlockOfProgram> blocks_of(const TrainingStepAssembly& step) {
+  std::vector<BlockOfProgram> out;
+  for (std::size_t i = 0; i < step.graph.blocks.size(); ++i) {
+    const Block& block = step.graph.blocks[i];
+    const TrainingStepAssembly::BlockRoutines& routines = step.routines[i];
+    BlockOfProgram of{routines.forward, routines.backward, {},
+                      block.input,      block.output,      block.input_gradient,
+                      block.output_gradient};
+    if (routines.weight_gradients != 0) of.weight_gradients = routines.weight_gradients;
+    for (const TrainedWeight& weight : step.weights[i])
+      of.weights.push_back(block_weight(step, weight));
+    out.push_back(std::move(of));
+  }
+  return out;
+}
+
 }  // namespace
 
 Program build_program(const ModelConfig& model, const ParallelConfig& parallel, int gpus_per_node) {
+  return build_blocks(model, parallel, gpus_per_node).program;
+}
+
+ProgramOfBlocks build_blocks(const ModelConfig& model, const ParallelConfig& parallel,
+                             int gpus_per_node) {
   const TransformerConfig* transformer = model.transformer();
-  Program program;
+  ProgramOfBlocks out;
+  Program& program = out.program;
   program.mesh = device_mesh(parallel, transformer ? transformer->kv_heads : 0, gpus_per_node);
   ModelGraph graph = build_model(model, build_options(parallel));
   propagate_sharding(graph, program.mesh, sharding_rules(parallel, program.mesh));
@@ -115,8 +156,10 @@ Program build_program(const ModelConfig& model, const ParallelConfig& parallel, 
   gather_weights(step);
   cast_weights(step);
   train(step);
+  out.blocks = blocks_of(step);
+  out.chain = graph.chain;
   finish(step);
-  return program;
+  return out;
 }
 
 }  // namespace lockstep

@@ -1,10 +1,47 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "sim/program/program.hpp"
 #include "strategies/layout/parallel_config.hpp"
 #include "strategies/models/model_config.hpp"
 
 namespace lockstep {
+
+/// What a weight of a block is on a rank, before ZeRO shards it.
+struct BlockWeight {
+  std::int64_t elements = 0;
+  std::int64_t weight_bytes = 0;    // of all elements
+  std::int64_t gradient_bytes = 0;  // likewise
+  std::int64_t state_bytes = 0;     // likewise: what the optimizer keeps on the device
+  /// Summed over fewer ranks than dp * cp: a weight of experts that are dealt to ranks.
+  bool of_experts = false;
+  bool tied = false;  // shared with another position
+};
+
+/// A kind of block of the chain in a program.
+struct BlockOfProgram {
+  RoutineId forward = 0;
+  RoutineId backward = 0;
+  std::optional<RoutineId> weight_gradients{};  // where backward is split
+  std::optional<TensorId> input{};              // as Block has them
+  std::optional<TensorId> output{};
+  std::optional<TensorId> input_gradient{};
+  std::optional<TensorId> output_gradient{};
+  std::vector<BlockWeight> weights{};
+};
+
+/// A program and the blocks that it is made of.
+struct ProgramOfBlocks {
+  Program program;
+  std::vector<BlockOfProgram> blocks{};  // the kinds
+  std::vector<int> chain{};              // per position: index into blocks
+};
+[[nodiscard]] ProgramOfBlocks build_blocks(const ModelConfig& model, const ParallelConfig& parallel,
+                                           int gpus_per_node);
 
 /// One training step of all ranks, as a program with one role for each kind of rank.
 /// Requires a layout without layout_problems() (scenario/layout_problems.hpp); InternalError

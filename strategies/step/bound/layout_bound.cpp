@@ -1,0 +1,301 @@
+#include "strategies/step/bound/layout_bound.hpp"
+
+#include <algorithm>
+
+#include "strategies/pipeline/pipeline_order.hpp"
+
+namespace lockstep {
+
+namespace {
+
+/// Positions of the chain, first and one past the last.
+struct Range {
+  std::size_t first = 0;
+  std::size_t last = 0;
+};
+
+/// Picoseconds that so many bytes take at a rate, rounded down; 0 where there is no limit.
+[[nodiscard]] std::int64_t floor_ps(double bytes, double rate) {
+  if (rate <= 0) return 0;
+  // A share below, so that rounding of doubles never exceeds the exact quotient.
+  return static_cast<std::int64_t>(bytes / rate * 1e12 * (1 - 1e-12));
+}
+
+/// One layout and the costs of its positions.
+class Layout {
+ public:
+  Layout(const ParallelConfig& parallel, const PlacedProfile& profile)
+      : parallel_{parallel}, profile_{profile}, microbatches_{parallel.microbatches()} {
+    cut();
+    replicas_ = std::int64_t{parallel.dp} * parallel.cp;
+    expert_replicas_ = replicas_ / parallel.ep;
+    shards_ = parallel.shard_ranks > 0 ? parallel.shard_ranks : replicas_;
+  }
+
+  [[nodiscard]] std::int64_t time() const {
+    std::int64_t most = 0;
+    std::int64_t fill = 0;
+    std::int64_t drain = 0;
+    const std::int64_t hop = (profile_.message.sending + profile_.message.latency).ps();
+    const std::int64_t first_tail = tail(sums(0));
+    for (int stage = 0; stage < parallel_.pp; ++stage) {
+      const PositionCosts sum = sums(stage);
+      most = std::max(most, time_of(stage, sum, fill, drain, first_tail));
+      const PositionCosts first = range_sum(chunk(stage, 0));
+      fill += first.forward.through + hop;
+      drain += first.backward.through + hop;
+    }
+    return most;
+  }
+
+  [[nodiscard]] PositionCosts sums(int stage) const {
+    PositionCosts out;
+    for (int c = 0; c < parallel_.vpp; ++c) out += range_sum(chunk(stage, c));
+    return out;
+  }
+
+  [[nodiscard]] PositionCosts range_sum(Range range) const {
+    return profile_.before[range.last] - profile_.before[range.first];
+  }
+
+  [[nodiscard]] Range chunk(int stage, int c) const {
+    return chunks_[static_cast<std::size_t>(c * parallel_.pp + stage)];
+  }
+
+  /// Weights, gradients and optimizer states of a stage, sharded.
+  [[nodiscard]] std::int64_t states(int stage) const {
+    const PositionCosts sum = sums(stage);
+    StateBytes dense = sum.dense;
+    if (parallel_.pp == 1) dense = dense - profile_.tied;
+    return sharded(dense, shards_) + sharded(sum.experts, expert_replicas_);
+  }
+
+ private:
+  /// As chunk_positions() does.
+  void cut() {
+    const auto positions = static_cast<std::int64_t>(profile_.at.size());
+    const std::int64_t chunks = std::int64_t{parallel_.pp} * parallel_.vpp;
+    const std::int64_t layers = positions - 2;
+    const std::int64_t each = (layers + (parallel_.short_edges ? 2 : 0)) / chunks;
+    std::int64_t position = 1;
+    for (std::int64_t c = 0; c < chunks; ++c) {
+      std::int64_t size = each;
+      if (!parallel_.stages.empty()) size = parallel_.stages[static_cast<std::size_t>(c)];
+      if (parallel_.short_edges && (c == 0 || c + 1 == chunks)) --size;
+      chunks_.push_back({static_cast<std::size_t>(position), static_cast<std::size_t>(position + size)});
+      position += size;
+    }
+    chunks_.front().first = 0;
+    chunks_.back().last = static_cast<std::size_t>(positions);
+  }
+
+  [[nodiscard]] std::int64_t time_of(int stage, const PositionCosts& sum, std::int64_t fill,
+                                     std::int64_t drain, std::int64_t first_tail) const {
+    const bool split = parallel_.pp > 1 && parallel_.schedule >= PipelineOrder::zb_h1;
+    const std::int64_t passes = this->passes(stage) + sends(stage);
+    const std::int64_t extra = parallel_.zero == 3 ? gathers(sum) : 0;
+    const std::int64_t chains = microbatches_ * (passes + extra);
+    const std::int64_t all = chains + microbatches_ * sum.weight_gradients;
+    const std::int64_t begin = stage > 0 ? fill - before_in(stage) : 0;
+    const std::int64_t to_end = begin + all + tail(sum);
+    // The last message back is one of its own and the first of the drain.
+    const std::int64_t own = (split ? chains : all) - after_out(stage) - held_by_send();
+    const std::int64_t back = stage > 0 ? begin + own + drain + first_tail : 0;
+    return std::max({to_end, back, microbatches_ * sum.host, exchange(sum)});
+  }
+
+  /// Forward and backward passes of one microbatch through all chunks of a stage.
+  [[nodiscard]] std::int64_t passes(int stage) const {
+    std::int64_t out = 0;
+    for (int c = 0; c < parallel_.vpp; ++c) {
+      const Range range = chunk(stage, c);
+      if (range.first == range.last) continue;
+      const PositionCosts sum = range_sum(range);
+      const PositionCosts& first = profile_.at[range.first];
+      const PositionCosts& last = profile_.at[range.last - 1];
+      out += pass(sum.forward, first.forward, last.forward, range);
+      out += pass(sum.backward, last.backward, first.backward, range);
+    }
+    return out;
+  }
+
+  /// Calls one after the other on the compute stream, each of which needs what the one before
+  /// brings forth.
+  [[nodiscard]] static std::int64_t pass(const CallTimes& sum, const CallTimes& first,
+                                         const CallTimes& last, Range range) {
+    if (range.last - range.first < 2) return sum.path;
+    const std::int64_t chain =
+        first.until_out + (sum.through - first.through - last.through) + last.from_in;
+    return std::max(sum.path, chain);
+  }
+
+  [[nodiscard]] std::int64_t before_in(int stage) const {
+    std::int64_t out = 0;
+    for (int c = 0; c < parallel_.vpp; ++c) {
+      const Range range = chunk(stage, c);
+      if (range.first < range.last)
+        out = std::max(out, profile_.at[range.first].forward.before_in());
+    }
+    return out;
+  }
+
+  [[nodiscard]] std::int64_t after_out(int stage) const {
+    std::int64_t out = 0;
+    for (int c = 0; c < parallel_.vpp; ++c) {
+      const Range range = chunk(stage, c);
+      if (range.first < range.last)
+        out = std::max(out, profile_.at[range.first].backward.after_out());
+    }
+    return out;
+  }
+
+  /// Of one microbatch, where sends hold the compute stream.
+  [[nodiscard]] std::int64_t sends(int stage) const {
+    if (parallel_.pp == 1) return 0;
+    std::int64_t count = 2 * std::int64_t{parallel_.vpp};
+    if (stage == 0) --count;                 // the chain's first chunk has none before it
+    if (stage + 1 == parallel_.pp) --count;  // nor its last one after it
+    return count * held_by_send();
+  }
+
+  /// How long a message holds the compute stream of its sender.
+  [[nodiscard]] std::int64_t held_by_send() const {
+    return parallel_.overlaps(Overlap::pp) ? 0 : profile_.message.sending.ps();
+  }
+
+  /// Gathers of weights in each microbatch, where they may not hide (ZeRO-3).
+  [[nodiscard]] std::int64_t gathers(const PositionCosts& sum) const {
+    if (parallel_.overlaps(Overlap::dp_parameters)) return 0;
+    return (parallel_.reshard_after_forward ? 2 : 1) * gather(sum);
+  }
+
+  /// One gathering of a stage's weights.
+  [[nodiscard]] std::int64_t gather(const PositionCosts& sum) const {
+    return part(static_cast<double>(sum.dense.weights), shards_, profile_.dense_rate) +
+           part(static_cast<double>(sum.experts.weights), least_expert_shards(),
+                profile_.expert_rate);
+  }
+
+  /// One sum of a stage's gradients.
+  [[nodiscard]] std::int64_t reduction(const PositionCosts& sum) const {
+    const auto dense = static_cast<double>(sum.dense.gradients);
+    const auto experts = static_cast<double>(sum.experts.gradients);
+    // Of an all-reduce every rank sends its part at least once; of a reduce-scatter all but its own.
+    return part(dense, shards_, profile_.dense_rate) +
+           part(experts, least_expert_shards(), profile_.expert_rate);
+  }
+
+  /// Shards of experts where shard_ranks cuts through them: one at least.
+  [[nodiscard]] std::int64_t least_expert_shards() const {
+    return parallel_.shard_ranks > 0 ? 1 : expert_replicas_;
+  }
+
+  [[nodiscard]] static std::int64_t part(double bytes, std::int64_t ranks, double rate) {
+    if (ranks < 2) return 0;
+    const auto n = static_cast<double>(ranks);
+    return floor_ps(bytes * (n - 1) / n, rate);
+  }
+
+  /// After the last backward pass: what does not hide.
+  [[nodiscard]] std::int64_t tail(const PositionCosts& sum) const {
+    if (parallel_.exchange != GradientExchange::all_reduce) return 0;
+    if (parallel_.updates_by_bucket()) return 0;
+    std::int64_t out = 0;
+    const bool hidden = parallel_.overlaps(Overlap::dp_gradients);
+    if (!hidden && !parallel_.scatters_every_microbatch()) out += reduction(sum);
+    const bool gathers = parallel_.zero == 1 || parallel_.zero == 2;
+    if (gathers && !parallel_.overlaps(Overlap::dp_parameters)) out += gather(sum);
+    if (!parallel_.state.offload)
+      out += sum.update / std::max<std::int64_t>(1, parallel_.zero > 0 ? shards_ : 1);
+    return out;
+  }
+
+  /// All traffic of data parallelism of a stage, hidden or not.
+  [[nodiscard]] std::int64_t exchange(const PositionCosts& sum) const {
+    if (parallel_.exchange != GradientExchange::all_reduce) return 0;
+    const std::int64_t reductions = parallel_.scatters_every_microbatch() ? microbatches_ : 1;
+    std::int64_t out = reductions * reduction(sum);
+    if (parallel_.zero == 1 || parallel_.zero == 2) out = std::max(out, gather(sum));
+    if (parallel_.zero == 3)
+      out = std::max(out, (parallel_.reshard_after_forward ? 2 : 1) * microbatches_ * gather(sum));
+    return out;
+  }
+
+  [[nodiscard]] std::int64_t sharded(const StateBytes& of, std::int64_t shards) const {
+    const std::int64_t n = std::max<std::int64_t>(1, shards);
+    switch (parallel_.zero) {
+      case 0:
+        return of.weights + of.gradients + of.states;
+      case 1:
+        return of.weights + of.gradients + of.states / n;
+      case 2:
+        return of.weights + of.gradients / n + of.states / n;
+      default:
+        return (of.weights + of.gradients + of.states) / n;
+    }
+  }
+
+  const ParallelConfig& parallel_;
+  const PlacedProfile& profile_;
+  std::int64_t microbatches_;
+  std::vector<Range> chunks_;
+  std::int64_t replicas_ = 1;
+  std::int64_t expert_replicas_ = 1;
+  std::int64_t shards_ = 1;
+};
+
+}  // namespace
+
+LayoutBounds::LayoutBounds(const ModelConfig& model, const CostModel& cost,
+                           OperationBounds& operations)
+    : profiles_{model, cost, operations} {}
+
+const PlacedProfile& LayoutBounds::profile(const ParallelConfig& parallel) {
+  const auto [found, is_new] = known_.try_emplace(placed_key(parallel));
+  if (is_new) found->second = &profiles_.of(parallel);
+  return *found->second;
+}
+
+const LayoutBounds::InFlight& LayoutBounds::in_flight(const ParallelConfig& parallel, int stage) {
+  fold::KeyBuilder key;
+  key.add(static_cast<int>(parallel.schedule)).add(parallel.pp).add(parallel.vpp);
+  key.add(parallel.microbatches());
+  const auto [found, is_new] = in_flight_.try_emplace(key.key());
+  if (is_new) {
+    for (int s = 0; s < parallel.pp; ++s) {
+      InFlight most;
+      InFlight now{0, std::vector<int>(static_cast<std::size_t>(parallel.vpp))};
+      for (const PipelineStep& step :
+           pipeline_order(parallel.schedule, parallel.pp, s, parallel.vpp,
+                          static_cast<int>(parallel.microbatches()))) {
+        if (step.work == PipelineStep::Work::weight_gradient) continue;
+        const int change = step.work == PipelineStep::Work::forward ? 1 : -1;
+        now.total += change;
+        now.of_chunk[static_cast<std::size_t>(step.chunk)] += change;
+        if (now.total > most.total) most = now;
+      }
+      found->second.push_back(std::move(most));
+    }
+  }
+  return found->second[static_cast<std::size_t>(stage)];
+}
+
+LayoutBound LayoutBounds::of(const ParallelConfig& parallel) {
+  const Layout layout{parallel, profile(parallel)};
+  LayoutBound out{Duration::picoseconds(layout.time()), {}};
+  for (int stage = 0; stage < parallel.pp; ++stage) {
+    std::int64_t bytes = layout.states(stage);
+    if (parallel.pp == 1) {
+      bytes += layout.range_sum(layout.chunk(0, 0)).kept;
+    } else {
+      const InFlight& held = in_flight(parallel, stage);
+      for (int c = 0; c < parallel.vpp; ++c)
+        bytes += held.of_chunk[static_cast<std::size_t>(c)] *
+                 layout.range_sum(layout.chunk(stage, c)).kept;
+    }
+    out.memory = std::max(out.memory, Bytes{std::max<std::int64_t>(0, bytes)});
+  }
+  return out;
+}
+
+}  // namespace lockstep

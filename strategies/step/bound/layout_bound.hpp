@@ -1,0 +1,49 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "strategies/layout/parallel_config.hpp"
+#include "strategies/models/model_config.hpp"
+#include "strategies/step/bound/block_profile.hpp"
+
+namespace lockstep {
+
+/// What no step of a layout is below.
+struct LayoutBound {
+  Duration time;
+  Bytes memory;  // of the rank that needs the most
+};
+
+/// Lower bounds on step time and peak memory of layouts of one model on one cluster, in about a
+/// microsecond each once the blocks of a layout have been profiled. A step takes at least what each
+/// stage takes: the passes of the first microbatch through the stages before it, its own work on
+/// all microbatches (kernels, and communication that `overlap` does not name, each alone on its
+/// links), and the passes of the last microbatch back; then gradients, update and weights. Memory
+/// is at least the model states of a stage and the activations that its schedule holds at once.
+/// Looser than program_bound(), never above simulate(). For one thread.
+class LayoutBounds {
+ public:
+  /// All must outlive it. `cost`: as simulate() gets it.
+  LayoutBounds(const ModelConfig& model, const CostModel& cost, OperationBounds& operations);
+
+  /// Of a layout that layout_problems() has nothing against.
+  [[nodiscard]] LayoutBound of(const ParallelConfig& parallel);
+
+ private:
+  struct InFlight {
+    int total = 0;
+    std::vector<int> of_chunk{};  // microbatches held of each chunk of the stage, when most are
+  };
+
+  [[nodiscard]] const PlacedProfile& profile(const ParallelConfig& parallel);
+  [[nodiscard]] const InFlight& in_flight(const ParallelConfig& parallel, int stage);
+
+  BlockProfiles profiles_;
+  std::map<fold::Key, const PlacedProfile*> known_;
+  std::map<fold::Key, std::vector<InFlight>> in_flight_;
+};
+
+}  // namespace lockstep
