@@ -269,7 +269,8 @@ bool read_parallel_of(ObjectReader& in, const std::optional<ValueReader>& given,
   return parallel.has_value();
 }
 
-Parts read_parts(ObjectReader& in, const std::string& name, const ScenarioFolders& folders) {
+Parts read_parts(ObjectReader& in, const std::string& name, const ScenarioFolders& folders,
+                 LayoutCheck check) {
   Parts parts;
   parts.name = in.string("name", name);
   parts.summary = in.string("summary", "");
@@ -289,6 +290,7 @@ Parts read_parts(ObjectReader& in, const std::string& name, const ScenarioFolder
   in.ignore("run");
   if (!parts.cluster || !parts.model || !spread) return parts;
   take_overlap(parts);
+  if (check == LayoutCheck::off) return parts;
   parts.notes =
       check_together(in, {parts.cluster->cluster, *parts.model, parts.parallel, parts.sustained});
   // Defaults are not reported, even if written explicitly.
@@ -333,13 +335,13 @@ JsonValue resolve(const Parts& parts) {
 
 Scenario read_alone(JsonDocument document, const std::string& name,
                     const std::vector<std::string>& overrides,
-                    const std::filesystem::path& configs) {
+                    const std::filesystem::path& configs, LayoutCheck check = LayoutCheck::on) {
   Overlay overlay;
   for (const std::string& assignment : overrides) overlay.apply(assignment, document.root);
   const ScenarioFolders folders{std::filesystem::path{document.file}.parent_path(), configs};
   try {
-    Parts parts =
-        read_document(document, [&](ObjectReader& in) { return read_parts(in, name, folders); });
+    Parts parts = read_document(
+        document, [&](ObjectReader& in) { return read_parts(in, name, folders, check); });
     JsonValue resolved = resolve(parts);
     return {
         std::move(parts.name),   std::move(parts.summary),      std::move(parts.cluster->cluster),
@@ -379,10 +381,10 @@ void check_variant(const JsonDocument& document, const ScenarioVariant& variant,
 
 Scenario read_scenario(JsonDocument document, const std::string& name,
                        const std::vector<std::string>& overrides,
-                       const std::filesystem::path& configs) {
+                       const std::filesystem::path& configs, LayoutCheck check) {
   refuse_other_files(document);
-  Scenario out = read_alone(document, name, overrides, configs);
-  if (!reads_variants(overrides)) return out;
+  Scenario out = read_alone(document, name, overrides, configs, check);
+  if (!reads_variants(overrides) || check == LayoutCheck::off) return out;
   for (const ScenarioVariant& variant : out.variants) {
     check_variant(document, variant, overrides, configs);
   }

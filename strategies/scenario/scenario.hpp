@@ -76,10 +76,15 @@ struct Scenario {
                                     std::vector<std::string> overrides = {},
                                     const std::filesystem::path& configs = "configs");
 
+/// Whether a scenario must have a layout that is possible.
+enum class LayoutCheck : std::uint8_t { on, off };
+
 /// The same from a document in memory. `name`: used if the document has none; relative files are
-/// looked up in the document's folder.
+/// looked up in the document's folder. Without a check, model, cluster and layout are read but not
+/// checked against each other: for callers that try layouts of their own.
 [[nodiscard]] Scenario read_scenario(JsonDocument document, const std::string& name,
                                      const std::vector<std::string>& overrides = {},
-                                     const std::filesystem::path& configs = "configs");
+                                     const std::filesystem::path& configs = "configs",
+                                     LayoutCheck check = LayoutCheck::on);
 
 }  // namespace lockstep

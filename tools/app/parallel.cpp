@@ -8,7 +8,8 @@
 
 namespace lockstep::app {
 
-void in_parallel(std::size_t count, const std::function<void(std::size_t)>& work) {
+void in_parallel(std::size_t count, const std::function<void(std::size_t)>& work,
+                 std::size_t most_threads) {
   std::atomic<std::size_t> next{0};
   std::vector<std::exception_ptr> failures(count);
   const auto loop = [&] {
@@ -20,7 +21,8 @@ void in_parallel(std::size_t count, const std::function<void(std::size_t)>& work
       }
     }
   };
-  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  const std::size_t cores =
+      most_threads > 0 ? most_threads : std::max(1U, std::thread::hardware_concurrency());
   std::vector<std::thread> threads;
   for (std::size_t i = 1; i < std::min(cores, count); ++i) threads.emplace_back(loop);
   loop();

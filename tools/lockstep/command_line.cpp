@@ -28,8 +28,8 @@ int run_command_line(int argc, char** argv) {
       "  LOCKSTEP_CUDA_LIBRARY  CUDA backend to load, instead of the installed one\n"
       "\n"
       "Exit codes: 0 success, 1 negative result (does not fit, verification failed), 2 invalid "
-      "input, 3 internal error, 4 failed write. `lockstep help WORD` explains commands, columns "
-      "and concepts.");
+      "input, 3 internal error, 4 failed write, 130 interrupted. `lockstep help WORD` explains "
+      "commands, columns and concepts.");
   const Command app = parser.root();
   add_collective(app);
   add_topology(app);
@@ -38,6 +38,7 @@ int run_command_line(int argc, char** argv) {
   add_schedule(app);
   add_replay(app);
   add_run(app);
+  add_plan(app);
   add_calibrate(app);
   add_list(app);
   add_validate(app);

@@ -17,6 +17,7 @@ void add_schedule(const Command& app);
 void add_replay(const Command& app);
 void add_calibrate(const Command& app);
 void add_run(const Command& app);
+void add_plan(const Command& app);
 void add_list(const Command& app);
 void add_validate(const Command& app);
 void add_verify(const Command& app);

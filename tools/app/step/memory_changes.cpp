@@ -8,6 +8,7 @@
 #include "strategies/models/count/count.hpp"
 #include "strategies/step/build_program.hpp"
 #include "tools/app/inputs/cluster_request.hpp"
+#include "tools/app/step/prepared_step.hpp"
 #include "tools/app/step/run_step.hpp"
 
 namespace lockstep::app {
@@ -107,7 +108,7 @@ class Trial {
     std::vector<std::string> overrides = request_.overrides;
     overrides.insert(overrides.end(), change.begin(), change.end());
     try {
-      const Scenario scenario = load_scenario(request_.file, overrides, config_folder());
+      const Scenario scenario = requested_scenario(request_, overrides);
       if (least_bytes(scenario.model, scenario.parallel) > capacity_) return std::nullopt;
       if (calls_ > 0 && calls_ + calls_of(scenario) > kMostCalls) return std::nullopt;
       calls_ += calls_of(scenario);

@@ -51,7 +51,39 @@ std::string take_figures(const MeasuredMachine& machine, ScenarioCluster& of) {
   return std::move(linked.links);
 }
 
-SimulationOptions options_for(const TrainingStepRequest& request, const Scenario& scenario) {
+/// The fabric of a named cluster, or the NICs of one that is given by parameters.
+std::string nic_override(const TrainingStepRequest& request,
+                         const std::vector<std::string>& overrides, Rate nic) {
+  const Scenario plain = requested_scenario(request, overrides);
+  const auto* root = plain.resolved.get_if<JsonObject>();
+  const JsonValue* cluster = root != nullptr ? find_member(*root, "cluster") : nullptr;
+  const auto* members = cluster != nullptr ? cluster->get_if<JsonObject>() : nullptr;
+  const bool named = members != nullptr && find_member(*members, "file") != nullptr;
+  if (named)
+    return fmt::format("cluster.fabric.link.bandwidth=\"{:.0f} B/s\"", nic.bytes_per_second());
+  return fmt::format("cluster.nic_gbps={}", nic.bytes_per_second() / 125e6);
+}
+
+Scenario scenario_of(const TrainingStepRequest& request) {
+  std::vector<std::string> overrides = request.overrides;
+  if (request.nic) overrides.push_back(nic_override(request, overrides, *request.nic));
+  Scenario out = requested_scenario(request, overrides);
+  (void)rank_speeds(request.speeds, request.simulation.speeds, out.parallel.ranks());
+  if (out.seed != kDefaultSeed)
+    out.notes.push_back({"seed", "nothing of a simulated step is drawn at random"});
+  return out;
+}
+
+}  // namespace
+
+Scenario requested_scenario(const TrainingStepRequest& request,
+                            const std::vector<std::string>& overrides) {
+  if (request.document)
+    return read_scenario(*request.document, request.file, overrides, config_folder());
+  return load_scenario(request.file, overrides, config_folder());
+}
+
+SimulationOptions simulation_options(const TrainingStepRequest& request, const Scenario& scenario) {
   const Cluster& cluster = scenario.cluster.cluster;
   SimulationOptions options = request.simulation;
   options.speeds =
@@ -70,31 +102,6 @@ SimulationOptions options_for(const TrainingStepRequest& request, const Scenario
     };
   return options;
 }
-
-/// The fabric of a named cluster, or the NICs of one that is given by parameters.
-std::string nic_override(const std::string& file, const std::vector<std::string>& overrides,
-                         Rate nic) {
-  const Scenario plain = load_scenario(file, overrides, config_folder());
-  const auto* root = plain.resolved.get_if<JsonObject>();
-  const JsonValue* cluster = root != nullptr ? find_member(*root, "cluster") : nullptr;
-  const auto* members = cluster != nullptr ? cluster->get_if<JsonObject>() : nullptr;
-  const bool named = members != nullptr && find_member(*members, "file") != nullptr;
-  if (named)
-    return fmt::format("cluster.fabric.link.bandwidth=\"{:.0f} B/s\"", nic.bytes_per_second());
-  return fmt::format("cluster.nic_gbps={}", nic.bytes_per_second() / 125e6);
-}
-
-Scenario scenario_of(const TrainingStepRequest& request) {
-  std::vector<std::string> overrides = request.overrides;
-  if (request.nic) overrides.push_back(nic_override(request.file, overrides, *request.nic));
-  Scenario out = load_scenario(request.file, overrides, config_folder());
-  (void)rank_speeds(request.speeds, request.simulation.speeds, out.parallel.ranks());
-  if (out.seed != kDefaultSeed)
-    out.notes.push_back({"seed", "nothing of a simulated step is drawn at random"});
-  return out;
-}
-
-}  // namespace
 
 PreparedTrainingStep prepare_step(const TrainingStepRequest& request) {
   PreparedTrainingStep out{scenario_of(request)};
@@ -140,7 +147,7 @@ SimulatedTrainingStep simulate_step(const TrainingStepRequest& request,
   const Scenario& scenario = prepared.scenario;
   try {
     return simulate(program, roles, parallel, scenario.cluster.cluster, scenario.cluster.device,
-                    *prepared.cost, options_for(request, scenario));
+                    *prepared.cost, simulation_options(request, scenario));
   } catch (const ProgramStuck& stuck) {
     throw Refusal(stuck.what());
   } catch (const TrainingStepTooLarge& large) {

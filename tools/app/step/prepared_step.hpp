@@ -33,6 +33,15 @@ struct PreparedTrainingStep {
 /// ConfigError, RequestError, Refusal.
 [[nodiscard]] PreparedTrainingStep prepare_step(const TrainingStepRequest& request);
 
+/// The scenario of a request with these overrides instead of its own, from its file or document.
+[[nodiscard]] Scenario requested_scenario(const TrainingStepRequest& request,
+                                          const std::vector<std::string>& overrides);
+
+/// The options of a simulation that follow from the scenario: NCCL's version, the host's memory and
+/// its link, next to those of the request.
+[[nodiscard]] SimulationOptions simulation_options(const TrainingStepRequest& request,
+                                                   const Scenario& scenario);
+
 /// Throws DoesNotFit if a GPU has too little memory, unless the request or the scenario ignores
 /// memory.
 void check_memory(const TrainingStepRequest& request, const PreparedTrainingStep& prepared);

@@ -31,6 +31,7 @@ struct RankSpeedRange {
 
 struct TrainingStepRequest {
   std::string file;
+  std::optional<JsonDocument> document{};  // instead of a file
   std::vector<std::string> overrides{};  // "parallel.tp=4"
   SimulationOptions simulation{};        // its speeds override `speeds`
   std::vector<RankSpeedRange> speeds{};  // later ones override earlier ones

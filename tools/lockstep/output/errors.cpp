@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tools/lockstep/output/interrupt.hpp"
 #include "tools/lockstep/output/memory_text.hpp"
 
 namespace lockstep::cli {
@@ -27,6 +28,7 @@ std::string line_of(const std::string& place, const std::string& message) {
 }  // namespace
 
 int exit_code(const Error& error) {
+  if (dynamic_cast<const Interrupted*>(&error) != nullptr) return kInterrupted;
   switch (error.code()) {
     case ErrorCode::invalid_input:
       return kUsage;

@@ -1,0 +1,239 @@
+#include "tools/app/plan/axis.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <set>
+
+#include "sim/config/did_you_mean.hpp"
+#include "strategies/layout/scenario_names.hpp"
+#include "tools/app/errors.hpp"
+
+namespace lockstep::app {
+
+namespace {
+
+constexpr std::size_t kMostValues = 4096;
+constexpr std::int64_t kLargest = 1'000'000'000;
+constexpr std::array<std::string_view, kLayoutKeys> kNames{
+    "tp",          "pp",       "cp",   "ep",          "cp_kind",   "micro_batch",       "vpp",
+    "short_edges", "schedule", "zero", "shard_ranks", "recompute", "sequence_parallel", "offload",
+    "order",       "overlap"};
+
+[[noreturn]] void refuse(const std::string& written, const std::string& message) {
+  throw RequestError("vary", fmt::format("\"{}\": {}", written, message));
+}
+
+[[nodiscard]] std::optional<std::int64_t> whole(std::string_view text) {
+  std::int64_t out = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return out;
+}
+
+/// At commas outside brackets, braces and quotes.
+[[nodiscard]] std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> out{""};
+  int depth = 0;
+  bool quoted = false;
+  for (const char c : text) {
+    if (c == '"') quoted = !quoted;
+    if (!quoted && (c == '[' || c == '{')) ++depth;
+    if (!quoted && (c == ']' || c == '}')) --depth;
+    if (c == ',' && depth == 0 && !quoted) {
+      out.emplace_back();
+    } else {
+      out.back() += c;
+    }
+  }
+  return out;
+}
+
+/// `A..B`, `A..B*F`, `A..B+D`; empty if it is no range.
+[[nodiscard]] std::vector<std::string> range(const std::string& text, const std::string& written) {
+  const std::size_t dots = text.find("..");
+  if (dots == std::string::npos) return {};
+  const std::size_t step_at = text.find_first_of("*+", dots);
+  const auto first = whole(std::string_view{text}.substr(0, dots));
+  const auto last = whole(std::string_view{text}.substr(dots + 2, step_at == std::string::npos
+                                                                      ? std::string::npos
+                                                                      : step_at - dots - 2));
+  std::optional<std::int64_t> step{1};
+  if (step_at != std::string::npos) step = whole(std::string_view{text}.substr(step_at + 1));
+  const bool times = step_at != std::string::npos && text[step_at] == '*';
+  if (!first || !last || !step || *step < (times ? 2 : 1) || *first < (times ? 1 : 0) ||
+      *last < *first || *last > kLargest)
+    refuse(written,
+           fmt::format("expected a range such as 1..8, 8..512*2 or 0..64+8 instead of \"{}\"",
+                       text));
+  std::vector<std::string> out;
+  for (std::int64_t value = *first; value <= *last; value = times ? value * *step : value + *step) {
+    if (out.size() == kMostValues)
+      refuse(written, fmt::format("more than {} values on one axis", kMostValues));
+    out.push_back(std::to_string(value));
+  }
+  return out;
+}
+
+[[nodiscard]] std::string full_key(const std::string& key) {
+  if (layout_key(key) != nullptr && key.find('.') == std::string::npos) return "parallel." + key;
+  if (key == "nodes" || key == "gpu" || key == "gpus" || key == "nic_gbps") return "cluster." + key;
+  if (key == "precision" || key == "global_batch" || key == "bucket") return "parallel." + key;
+  if (key == "seq") return "model.seq";
+  return key;
+}
+
+template <class T>
+[[nodiscard]] LayoutValue named_value(const Names<T>& names, LayoutKey key, const std::string& text,
+                                      const std::string& written) {
+  if (const auto value = named(names, text)) return {static_cast<std::int64_t>(*value), text};
+  std::vector<std::string_view> all = keys_of(names);
+  const auto near = did_you_mean(text, all);
+  refuse(written,
+         near ? fmt::format("{} has no value \"{}\"; did you mean \"{}\"?", to_string(key), text,
+                            *near)
+              : fmt::format("{} has no value \"{}\"; there is {}", to_string(key), text,
+                            fmt::join(all, ", ")));
+}
+
+[[nodiscard]] LayoutValue truth(LayoutKey key, const std::string& text,
+                                const std::string& written) {
+  if (text == "true" || text == "false") return {text == "true" ? 1 : 0, text};
+  refuse(written, fmt::format("{} is true or false, not \"{}\"", to_string(key), text));
+}
+
+[[nodiscard]] LayoutValue count(LayoutKey key, std::int64_t least, std::int64_t most,
+                                const std::string& text, const std::string& written) {
+  const auto value = whole(text);
+  if (value && *value >= least && *value <= most) return {*value, text};
+  refuse(written, fmt::format("{} is a whole number from {} to {}, not \"{}\"", to_string(key),
+                              least, most, text));
+}
+
+/// "none", "all", or kinds joined by "+".
+[[nodiscard]] LayoutValue overlap(const std::string& text, const std::string& written) {
+  LayoutValue out{0, text};
+  if (text == "none" || text == "[]") return {0, "none"};
+  if (text == "all") {
+    for (const auto& [name, what] : overlap_names()) out.number |= 1LL << static_cast<int>(what);
+    return out;
+  }
+  std::string rest = text;
+  while (true) {
+    const std::size_t plus = rest.find('+');
+    const std::string name = rest.substr(0, plus);
+    out.number |= 1LL << named_value(overlap_names(), LayoutKey::overlap, name, written).number;
+    if (plus == std::string::npos) return out;
+    rest = rest.substr(plus + 1);
+  }
+}
+
+/// "tp-cp-dp-pp", fastest first.
+[[nodiscard]] LayoutValue order(const std::string& text, const std::string& written) {
+  static constexpr std::array<std::string_view, 4> kAxes{"tp", "cp", "dp", "pp"};
+  LayoutValue out{0, text};
+  std::set<std::size_t> seen;
+  for (std::size_t at = 0; at + 2 <= text.size(); at += 3) {
+    const auto axis = std::find(kAxes.begin(), kAxes.end(), std::string_view{text}.substr(at, 2));
+    if (axis == kAxes.end() || (at + 2 < text.size() && text[at + 2] != '-')) break;
+    const auto index = static_cast<std::size_t>(axis - kAxes.begin());
+    if (!seen.insert(index).second) break;
+    out.number = out.number * 4 + static_cast<std::int64_t>(index);
+  }
+  if (seen.size() == 4 && text.size() == 11) return out;
+  refuse(written, fmt::format("expected tp, cp, dp and pp, fastest first and joined by \"-\", such "
+                              "as tp-cp-dp-pp, not \"{}\"",
+                              text));
+}
+
+}  // namespace
+
+std::string_view to_string(LayoutKey key) {
+  return kNames[static_cast<std::size_t>(key)];
+}
+
+const LayoutKey* layout_key(std::string_view key) {
+  static constexpr std::array<LayoutKey, kLayoutKeys> kKeys{
+      LayoutKey::tp,        LayoutKey::pp,          LayoutKey::cp,
+      LayoutKey::ep,        LayoutKey::cp_kind,     LayoutKey::micro_batch,
+      LayoutKey::vpp,       LayoutKey::short_edges, LayoutKey::schedule,
+      LayoutKey::zero,      LayoutKey::shard_ranks, LayoutKey::recompute,
+      LayoutKey::sequence_parallel, LayoutKey::offload, LayoutKey::order, LayoutKey::overlap};
+  constexpr std::string_view kPart = "parallel.";
+  if (key.substr(0, kPart.size()) == kPart) key.remove_prefix(kPart.size());
+  if (key == "state.offload") key = "offload";
+  const auto found = std::find(kNames.begin(), kNames.end(), key);
+  return found == kNames.end() ? nullptr : &kKeys[static_cast<std::size_t>(found - kNames.begin())];
+}
+
+AxisText parse_axis(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
+    refuse(text, "expected KEY=VALUES such as tp=1,2,4,8, cluster.nodes=8..512*2 or tp=divisors");
+  AxisText out{full_key(text.substr(0, equals)), {}, false, text};
+  const std::string values = text.substr(equals + 1);
+  if (values == "divisors") {
+    out.divisors = true;
+    return out;
+  }
+  for (const std::string& part : split(values)) {
+    if (part.empty()) refuse(text, "an empty value between commas");
+    std::vector<std::string> several = range(part, text);
+    if (several.empty()) several.push_back(part);
+    out.values.insert(out.values.end(), several.begin(), several.end());
+  }
+  if (out.values.size() > kMostValues)
+    refuse(text, fmt::format("more than {} values on one axis", kMostValues));
+  return out;
+}
+
+LayoutValue layout_value(LayoutKey key, const std::string& text, const std::string& written) {
+  switch (key) {
+    case LayoutKey::cp_kind:
+      return named_value(context_names(), key, text, written);
+    case LayoutKey::schedule:
+      return named_value(pipeline_names(), key, text, written);
+    case LayoutKey::recompute:
+      return named_value(recompute_names(), key, text, written);
+    case LayoutKey::short_edges:
+    case LayoutKey::sequence_parallel:
+    case LayoutKey::offload:
+      return truth(key, text, written);
+    case LayoutKey::zero:
+      return count(key, 0, 3, text, written);
+    case LayoutKey::shard_ranks:
+      return count(key, 0, 1 << 24, text, written);
+    case LayoutKey::order:
+      return order(text, written);
+    case LayoutKey::overlap:
+      return overlap(text, written);
+    default:
+      return count(key, 1, 1 << 24, text, written);
+  }
+}
+
+LayoutAxis layout_axis(LayoutKey key, const AxisText& text, std::int64_t divisors_of) {
+  LayoutAxis out{key, {}};
+  if (text.divisors) {
+    if (divisors_of < 1)
+      refuse(text.written, fmt::format("{} has no divisors to try; give its values",
+                                       to_string(key)));
+    for (std::int64_t value = 1; value <= divisors_of && value <= 1 << 20; ++value)
+      if (divisors_of % value == 0) out.values.push_back({value, std::to_string(value)});
+    return out;
+  }
+  for (const std::string& value : text.values) {
+    LayoutValue next = layout_value(key, value, text.written);
+    const auto same = [&](const LayoutValue& each) { return each.number == next.number; };
+    if (std::any_of(out.values.begin(), out.values.end(), same))
+      refuse(text.written, fmt::format("the value {} is there twice", value));
+    out.values.push_back(std::move(next));
+  }
+  return out;
+}
+
+}  // namespace lockstep::app

@@ -1,0 +1,228 @@
+#include "tools/app/plan/metric.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "sim/config/did_you_mean.hpp"
+#include "tools/app/errors.hpp"
+
+namespace lockstep::app {
+
+namespace {
+
+[[nodiscard]] std::optional<double> training_seconds(const PlanPoint& point,
+                                                     const PlanSetting& setting) {
+  const auto& budget = setting.scenario().samples;
+  if (!budget) return std::nullopt;
+  return *budget / setting.samples() * point.step_s;
+}
+
+[[nodiscard]] std::optional<double> gpu_hours(const PlanPoint& point, const PlanSetting& setting) {
+  const auto seconds = training_seconds(point, setting);
+  if (!seconds) return std::nullopt;
+  return *seconds * setting.ranks() / 3600;
+}
+
+[[nodiscard]] std::optional<double> energy_kwh(const PlanPoint& point, const PlanSetting& setting,
+                                               const PlanPrices& prices) {
+  const auto hours = gpu_hours(point, setting);
+  if (!hours || !prices.watts_per_gpu) return std::nullopt;
+  return *hours * *prices.watts_per_gpu / 1000 * prices.pue;
+}
+
+[[nodiscard]] std::optional<double> usd(const PlanPoint& point, const PlanSetting& setting,
+                                        const PlanPrices& prices) {
+  const auto hours = gpu_hours(point, setting);
+  if (!hours || (!prices.usd_per_gpu_hour && !prices.usd_per_kwh)) return std::nullopt;
+  double sum = *hours * prices.usd_per_gpu_hour.value_or(0);
+  if (!prices.usd_per_kwh) return sum;
+  const auto energy = energy_kwh(point, setting, prices);
+  if (!energy) return std::nullopt;
+  return sum + *energy * *prices.usd_per_kwh;
+}
+
+[[nodiscard]] std::string trimmed(std::string text) {
+  const auto is_space = [](char c) { return c == ' ' || c == '\t'; };
+  while (!text.empty() && is_space(text.back())) text.pop_back();
+  while (!text.empty() && is_space(text.front())) text.erase(text.begin());
+  if (text.size() >= 2 && text.front() == '"' && text.back() == '"')
+    text = text.substr(1, text.size() - 2);
+  return text;
+}
+
+/// A plain number, also "15k", "3M".
+[[nodiscard]] std::optional<double> number(std::string text) {
+  double factor = 1;
+  constexpr std::string_view kUnits = "kKMBT";
+  constexpr std::array<double, 5> kPowers{1e3, 1e3, 1e6, 1e9, 1e12};
+  if (!text.empty() && text.back() == '%') {
+    factor = 0.01;
+    text.pop_back();
+  } else if (!text.empty() && kUnits.find(text.back()) != kUnits.npos) {
+    factor = kPowers[kUnits.find(text.back())];
+    text.pop_back();
+  }
+  double out = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(out))
+    return std::nullopt;
+  return out * factor;
+}
+
+[[nodiscard]] std::optional<double> quantity(PlanMetric metric, const std::string& text) {
+  if (metric == PlanMetric::step_time) {
+    if (const auto time = parse_duration(text)) return time->seconds();
+    return std::nullopt;
+  }
+  if (metric == PlanMetric::memory || metric == PlanMetric::memory_margin) {
+    if (const auto bytes = parse_bytes(text)) return static_cast<double>(bytes->count());
+    return std::nullopt;
+  }
+  return number(text);
+}
+
+[[nodiscard]] std::string_view expected(PlanMetric metric) {
+  if (metric == PlanMetric::step_time) return "a time such as \"10 s\"";
+  if (metric == PlanMetric::memory || metric == PlanMetric::memory_margin)
+    return "a size such as \"4 GiB\"";
+  return "a number";
+}
+
+}  // namespace
+
+const std::vector<MetricInfo>& plan_metrics() {
+  static const std::vector<MetricInfo> all{
+      {PlanMetric::step_time, "step_time", "s", true, ""},
+      {PlanMetric::tokens_per_s_per_gpu, "tokens_per_s_per_gpu", "tokens/s", false, ""},
+      {PlanMetric::mfu, "mfu", "fraction", false, "a peak of the device in this precision"},
+      {PlanMetric::days, "days", "days", true, "a token budget (--tokens)"},
+      {PlanMetric::gpu_hours, "gpu_hours", "h", true, "a token budget (--tokens)"},
+      {PlanMetric::usd, "usd", "$", true, "a token budget (--tokens) and a price (--price)"},
+      {PlanMetric::energy, "energy", "kWh", true, "a token budget (--tokens) and power (--watts)"},
+      {PlanMetric::gpus, "gpus", "", true, ""},
+      {PlanMetric::memory, "memory", "B", true, ""},
+      {PlanMetric::memory_margin, "memory_margin", "B", false, "a memory size of the device"},
+  };
+  return all;
+}
+
+const MetricInfo& metric_named(std::string_view name, const std::string& place) {
+  std::vector<std::string_view> names;
+  for (const MetricInfo& each : plan_metrics()) {
+    if (each.name == name) return each;
+    names.push_back(each.name);
+  }
+  const auto near = did_you_mean(name, names);
+  throw RequestError(place,
+                     near ? fmt::format("no metric named \"{}\"; did you mean \"{}\"?", name, *near)
+                          : fmt::format("no metric named \"{}\"; there is {}", name,
+                                        fmt::join(names, ", ")));
+}
+
+const MetricInfo& info_of(PlanMetric metric) {
+  return plan_metrics()[static_cast<std::size_t>(metric)];
+}
+
+std::optional<double> value_of(PlanMetric metric, const PlanPoint& point,
+                               const PlanSetting& setting, const PlanPrices& prices) {
+  const double step = std::max(point.step_s, 1e-12);
+  switch (metric) {
+    case PlanMetric::step_time:
+      return point.step_s;
+    case PlanMetric::tokens_per_s_per_gpu:
+      return setting.samples() / step / setting.ranks();
+    case PlanMetric::mfu:
+      if (!setting.peak()) return std::nullopt;
+      return setting.model_flops() / step / setting.ranks() / *setting.peak();
+    case PlanMetric::days: {
+      const auto seconds = training_seconds(point, setting);
+      return seconds ? std::optional{*seconds / 86400} : std::nullopt;
+    }
+    case PlanMetric::gpu_hours:
+      return gpu_hours(point, setting);
+    case PlanMetric::usd:
+      return usd(point, setting, prices);
+    case PlanMetric::energy:
+      return energy_kwh(point, setting, prices);
+    case PlanMetric::gpus:
+      return setting.ranks();
+    case PlanMetric::memory:
+      return static_cast<double>(point.memory.count());
+    case PlanMetric::memory_margin: {
+      const auto& memory = setting.scenario().cluster.device.memory;
+      if (!memory) return std::nullopt;
+      return static_cast<double>(memory->size.count()) - static_cast<double>(point.memory.count());
+    }
+  }
+  return std::nullopt;
+}
+
+bool PlanLimit::holds(double of) const {
+  switch (comparison) {
+    case Comparison::less:
+      return of < value;
+    case Comparison::at_most:
+      return of <= value;
+    case Comparison::more:
+      return of > value;
+    case Comparison::at_least:
+      return of >= value;
+  }
+  return false;
+}
+
+bool PlanLimit::is_prunable() const {
+  const bool from_above = comparison == Comparison::less || comparison == Comparison::at_most;
+  return info_of(metric).less_is_better == from_above;
+}
+
+PlanLimit parse_limit(const std::string& text) {
+  struct Sign {
+    std::string_view text;
+    PlanLimit::Comparison comparison;
+  };
+  static constexpr std::array<Sign, 4> kSigns{{{"<=", PlanLimit::Comparison::at_most},
+                                               {">=", PlanLimit::Comparison::at_least},
+                                               {"<", PlanLimit::Comparison::less},
+                                               {">", PlanLimit::Comparison::more}}};
+  for (const Sign& sign : kSigns) {
+    const std::size_t at = text.find(sign.text);
+    if (at == std::string::npos) continue;
+    const MetricInfo& metric = metric_named(trimmed(text.substr(0, at)), "where");
+    const std::string value = trimmed(text.substr(at + sign.text.size()));
+    const auto parsed = quantity(metric.metric, value);
+    if (!parsed)
+      throw RequestError("where", fmt::format("\"{}\": expected {}, got \"{}\"", text,
+                                              expected(metric.metric), value));
+    return {metric.metric, sign.comparison, *parsed, text};
+  }
+  throw RequestError(
+      "where", fmt::format("\"{}\": expected a metric, one of < <= > >= and a value, such as "
+                           "'days <= 30' or 'memory_margin >= 4 GiB'",
+                           text));
+}
+
+void check_limits(const std::vector<PlanLimit>& limits) {
+  for (const PlanLimit& upper : limits) {
+    using Comparison = PlanLimit::Comparison;
+    if (upper.comparison != Comparison::less && upper.comparison != Comparison::at_most) continue;
+    for (const PlanLimit& lower : limits) {
+      const bool is_lower =
+          lower.comparison == Comparison::more || lower.comparison == Comparison::at_least;
+      if (!is_lower || lower.metric != upper.metric) continue;
+      const bool open =
+          lower.comparison == Comparison::more || upper.comparison == Comparison::less;
+      if (lower.value < upper.value || (lower.value == upper.value && !open)) continue;
+      throw RequestError("where", fmt::format("\"{}\" and \"{}\" contradict each other",
+                                              lower.text, upper.text));
+    }
+  }
+}
+
+}  // namespace lockstep::app

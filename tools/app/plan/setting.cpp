@@ -1,0 +1,122 @@
+#include "tools/app/plan/setting.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/config/config_error.hpp"
+#include "strategies/models/count.hpp"
+#include "strategies/nccl/tuning_file.hpp"
+#include "strategies/scenario/layout_problems.hpp"
+#include "strategies/stacks/cost_of.hpp"
+#include "tools/app/inputs/config_folder.hpp"
+#include "tools/app/step/prepared_step.hpp"
+
+namespace lockstep::app {
+
+namespace {
+
+[[nodiscard]] std::size_t place_of(int zero, bool pipelined) {
+  return static_cast<std::size_t>(zero) * 2 + (pipelined ? 1 : 0);
+}
+
+[[nodiscard]] Precision precision_of(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::fp64:
+      return Precision::kFp64;
+    case Dtype::fp32:
+      return Precision::kFp32;
+    case Dtype::fp16:
+      return Precision::kFp16;
+    case Dtype::fp8:
+      return Precision::kFp8;
+    default:
+      return Precision::kBf16;
+  }
+}
+
+/// Keys of layout_problems() that follow from shapes and groups alone.
+[[nodiscard]] bool is_of_shapes(const std::string& key) {
+  static constexpr std::array<std::string_view, 9> kPipeline{
+      "parallel.dp",    "parallel.global_batch", "parallel.pp", "parallel.vpp", "parallel.schedule",
+      "parallel.stages", "parallel.order",       "parallel.zero", "parallel.servers"};
+  return std::find(kPipeline.begin(), kPipeline.end(), key) == kPipeline.end();
+}
+
+}  // namespace
+
+PlanSetting::PlanSetting(const PlanSpace& space, std::uint64_t index,
+                         const Calibration& calibration)
+    : index_{index}, scenario_{scenario_of(space, index)} {
+  for (int zero = 0; zero <= 3; ++zero) {
+    for (const bool pipelined : {false, true}) {
+      std::vector<std::string> overrides{fmt::format("parallel.zero={}", zero)};
+      if (pipelined) overrides.emplace_back("parallel.pp=2");
+      if (pipelined && ranks() % 2 != 0) continue;
+      try {
+        Scenario of = scenario_of(space, index, overrides);
+        add_stack(of, calibration);
+        defaults_[place_of(zero, pipelined)] =
+            LayoutDefaults{std::move(of.parallel), std::move(of.stack)};
+      } catch (const ConfigError&) {
+        // The stack has no such layouts; what is wrong with the scenario itself was thrown above.
+      }
+    }
+  }
+  const FlopCount count = count_flops(scenario_.model);
+  model_flops_ = count.training() * static_cast<double>(global_batch());
+  samples_ = static_cast<double>(global_batch()) *
+             (scenario_.model.transformer() != nullptr ? static_cast<double>(count.tokens) : 1);
+  const auto peak = scenario_.cluster.device.peak(precision_of(scenario_.parallel.precision));
+  if (peak) peak_ = peak->per_second();
+}
+
+void PlanSetting::add_stack(const Scenario& scenario, const Calibration& calibration) {
+  if (costs_.contains(scenario.stack)) return;
+  const Device& device = scenario.cluster.device;
+  costs_.emplace(scenario.stack,
+                 cost_model(device, scenario.stack, scenario.sustained, config_folder(),
+                            &calibration, ranks()));
+  TrainingStepRequest request;
+  SimulationOptions options = simulation_options(request, scenario);
+  options.costs = calibration.collectives;
+  tunings_.emplace(scenario.stack, load_nccl_tuning(options.nccl_tuning, options.costs));
+  options_.emplace(scenario.stack, std::move(options));
+}
+
+std::optional<Bytes> PlanSetting::memory_capacity() const {
+  const Device& device = scenario_.cluster.device;
+  if (scenario_.ignore_memory || !device.memory) return std::nullopt;
+  return device.memory->size;
+}
+
+const LayoutDefaults* PlanSetting::defaults(int zero, bool pipelined) const {
+  const auto& of = defaults_[place_of(zero, pipelined)];
+  return of ? &*of : nullptr;
+}
+
+SettingBounds::Bounds::Bounds(const PlanSetting& setting, const std::string& stack)
+    : operations{setting.scenario().cluster.cluster, setting.scenario().cluster.device,
+                 setting.tuning(stack), setting.scenario().parallel.algorithms},
+      layouts{setting.scenario().model, setting.cost(stack), operations} {}
+
+SettingBounds::Bounds& SettingBounds::both(const std::string& stack) {
+  const auto found = bounds_.find(stack);
+  if (found != bounds_.end()) return found->second;
+  return bounds_.try_emplace(stack, setting_, stack).first->second;
+}
+
+const std::string& SettingBounds::shape_problem(const ParallelConfig& parallel) {
+  const auto [found, is_new] = shapes_.try_emplace(placed_key(parallel));
+  if (!is_new) return found->second;
+  for (const LayoutProblem& problem :
+       layout_problems(setting_.scenario().model, parallel, setting_.ranks(),
+                       setting_.gpus_per_node())) {
+    if (!is_of_shapes(problem.key)) continue;
+    found->second = problem.key.substr(problem.key.find('.') + 1);
+    break;
+  }
+  return found->second;
+}
+
+}  // namespace lockstep::app

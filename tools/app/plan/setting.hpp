@@ -1,0 +1,94 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "strategies/measure/calibration/calibration.hpp"
+#include "strategies/nccl/tuning_data.hpp"
+#include "strategies/step/bound/layout_bound.hpp"
+#include "strategies/step/simulate.hpp"
+#include "tools/app/plan/space.hpp"
+
+namespace lockstep::app {
+
+/// What a layout takes from its scenario without being asked, by ZeRO stage and pipelining: what
+/// the software stack does, and the stack itself.
+struct LayoutDefaults {
+  ParallelConfig parallel;
+  std::string stack;
+};
+
+/// One setting of a space, read: model, cluster, costs. Immutable once made; for many threads.
+class PlanSetting {
+ public:
+  /// `calibration`: of costs; empty: the shipped ones. Errors: ConfigError, RequestError.
+  PlanSetting(const PlanSpace& space, std::uint64_t index, const Calibration& calibration);
+
+  [[nodiscard]] std::uint64_t index() const { return index_; }
+  [[nodiscard]] const Scenario& scenario() const { return scenario_; }
+  [[nodiscard]] int ranks() const { return scenario_.cluster.cluster.ranks(); }
+  [[nodiscard]] int gpus_per_node() const { return scenario_.cluster.cluster.gpus_per_node(); }
+  [[nodiscard]] std::int64_t global_batch() const { return scenario_.parallel.global_batch; }
+  [[nodiscard]] std::optional<Bytes> memory_capacity() const;
+  /// None where the stack refuses such layouts.
+  [[nodiscard]] const LayoutDefaults* defaults(int zero, bool pipelined) const;
+  [[nodiscard]] const CostModel& cost(const std::string& stack) const { return *costs_.at(stack); }
+  [[nodiscard]] const SimulationOptions& options(const std::string& stack) const {
+    return options_.at(stack);
+  }
+  [[nodiscard]] const NcclTuning& tuning(const std::string& stack) const {
+    return tunings_.at(stack);
+  }
+  /// Model FLOPs of one step, and tokens (samples of other models).
+  [[nodiscard]] double model_flops() const { return model_flops_; }
+  [[nodiscard]] double samples() const { return samples_; }
+  /// Dense peak of the precision, FLOP/s.
+  [[nodiscard]] std::optional<double> peak() const { return peak_; }
+
+ private:
+  void add_stack(const Scenario& scenario, const Calibration& calibration);
+
+  std::uint64_t index_;
+  Scenario scenario_;
+  std::array<std::optional<LayoutDefaults>, 8> defaults_{};
+  std::map<std::string, std::unique_ptr<CostModel>> costs_;
+  std::map<std::string, SimulationOptions> options_;
+  std::map<std::string, NcclTuning> tunings_;
+  double model_flops_ = 0;
+  double samples_ = 0;
+  std::optional<double> peak_;
+};
+
+/// Bounds of a setting's layouts; for one thread.
+class SettingBounds {
+ public:
+  explicit SettingBounds(const PlanSetting& setting) : setting_{setting} {}
+
+  [[nodiscard]] LayoutBounds& of(const std::string& stack) { return both(stack).layouts; }
+  [[nodiscard]] OperationBounds& operations(const std::string& stack) {
+    return both(stack).operations;
+  }
+  /// The key of the first problem that layout_problems() has with the layout's shapes ("tp"); empty
+  /// where there is none. Remembered by shape.
+  [[nodiscard]] const std::string& shape_problem(const ParallelConfig& parallel);
+
+ private:
+  struct Bounds {
+    explicit Bounds(const PlanSetting& setting, const std::string& stack);
+
+    OperationBounds operations;
+    LayoutBounds layouts;
+  };
+  [[nodiscard]] Bounds& both(const std::string& stack);
+
+  const PlanSetting& setting_;
+  std::map<std::string, Bounds> bounds_;
+  std::map<fold::Key, std::string> shapes_;
+};
+
+}  // namespace lockstep::app

@@ -1,0 +1,466 @@
+#include "tools/app/plan/space.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "sim/config/complaint.hpp"
+#include "sim/config/reader.hpp"
+#include "strategies/layout/scenario_names.hpp"
+#include "strategies/scenario/scenario_json.hpp"
+#include "strategies/scenario/scenario_overlay.hpp"
+#include "tools/app/errors.hpp"
+#include "tools/app/fingerprint.hpp"
+#include "tools/app/inputs/config_folder.hpp"
+#include "tools/app/inputs/scenario_file.hpp"
+#include "topologies/files/config_names.hpp"
+
+namespace lockstep::app {
+
+namespace {
+
+constexpr std::uint64_t kMostPoints = std::uint64_t{1} << 62U;
+
+/// Keys of `parallel` that the layout axes own.
+[[nodiscard]] bool is_layout_member(std::string_view key) {
+  return layout_key(key) != nullptr || key == "dp" || key == "stages" || key == "ulysses" ||
+         key == "zigzag" || key == "reshard_after_forward" || key == "prefetch" ||
+         key == "scatter_gradients" || key == "reduce_gradients";
+}
+
+/// The members of `parallel` that the axes own, as overrides; they are taken out.
+[[nodiscard]] std::vector<std::string> take_layout(JsonValue& root) {
+  std::vector<std::string> out;
+  auto* members = std::get_if<JsonObject>(&root.data);
+  if (members == nullptr) return out;
+  for (JsonMember& member : *members) {
+    if (member.key != "parallel") continue;
+    auto* parallel = std::get_if<JsonObject>(&member.value.data);
+    if (parallel == nullptr) return out;
+    for (const JsonMember& each : *parallel)
+      if (is_layout_member(each.key))
+        out.push_back(fmt::format("parallel.{}={}", each.key, json_text(each.value)));
+    std::erase_if(*parallel, [](const JsonMember& each) { return is_layout_member(each.key); });
+  }
+  std::erase_if(*members, [](const JsonMember& each) { return each.key == "variants"; });
+  return out;
+}
+
+/// Files that a scenario would look for next to itself are named by their whole path.
+[[nodiscard]] std::string file_or_name(const std::string& name) {
+  const bool path = name.find('/') != std::string::npos || name.find(".json") != std::string::npos;
+  return path ? std::filesystem::absolute(name).lexically_normal().string() : name;
+}
+
+[[nodiscard]] JsonDocument written(const SpaceRequest& request) {
+  std::vector<RequestProblem> missing;
+  if (request.model.empty())
+    missing.push_back({"model", "expected a scenario, or a model and a cluster"});
+  if (request.cluster.empty())
+    missing.push_back({"cluster", "expected a cluster: a file or the name of a shipped one"});
+  if (!missing.empty()) throw RequestError(missing);
+  JsonObject cluster;
+  set_member(cluster, "file", json_of(file_or_name(request.cluster)));
+  JsonObject model;
+  set_member(model, "file", json_of(file_or_name(request.model)));
+  JsonValue root = json_object({{"name", json_of("plan")}});
+  auto& members = std::get<JsonObject>(root.data);
+  set_member(members, "cluster", JsonValue{{}, std::move(cluster)});
+  set_member(members, "model", JsonValue{{}, std::move(model)});
+  set_member(members, "parallel", json_object({}));
+  return {"", std::move(root)};
+}
+
+/// `--nodes` and the like, as overrides.
+[[nodiscard]] std::vector<std::string> overrides_of(const SpaceRequest& request) {
+  std::vector<std::string> out;
+  const auto add = [&](const char* key, const auto& value) {
+    out.push_back(fmt::format("{}={}", key, value));
+  };
+  if (request.nodes) add("cluster.nodes", *request.nodes);
+  if (request.gpus) add("cluster.ranks", *request.gpus);
+  if (!request.gpu.empty()) add("cluster.gpu", file_or_name(request.gpu));
+  if (request.global_batch) add("parallel.global_batch", *request.global_batch);
+  if (request.sequence) add("model.seq", *request.sequence);
+  if (!request.tokens.empty()) add("tokens", request.tokens);
+  if (!request.precision.empty()) add("parallel.precision", request.precision);
+  if (!request.stack.empty()) add("stack", request.stack);
+  out.insert(out.end(), request.overrides.begin(), request.overrides.end());
+  return out;
+}
+
+[[nodiscard]] std::vector<LayoutValue> values_of(LayoutKey key,
+                                                 const std::vector<std::string>& texts) {
+  std::vector<LayoutValue> out;
+  for (const std::string& text : texts) out.push_back(layout_value(key, text, text));
+  return out;
+}
+
+[[nodiscard]] std::vector<LayoutValue> numbers(const std::set<std::int64_t>& values) {
+  std::vector<LayoutValue> out;
+  for (const std::int64_t value : values) out.push_back({value, std::to_string(value)});
+  return out;
+}
+
+[[nodiscard]] std::set<std::int64_t> divisors(std::int64_t of, std::int64_t most) {
+  std::set<std::int64_t> out;
+  for (std::int64_t i = 1; i <= std::min(of, most); ++i)
+    if (of % i == 0) out.insert(i);
+  return out;
+}
+
+/// The axes of a search that nobody has narrowed.
+class StandardAxes {
+ public:
+  explicit StandardAxes(const Scenario& scenario) : scenario_{scenario} {
+    if (const auto* shape = scenario.model.transformer()) {
+      layers_ = shape->layers;
+      sequence_ = shape->sequence;
+      experts_ = shape->experts ? shape->experts->experts : 1;
+    }
+  }
+
+  [[nodiscard]] std::vector<LayoutValue> of(LayoutKey key) const {
+    const std::int64_t ranks = scenario_.cluster.cluster.ranks();
+    const std::int64_t per_node = scenario_.cluster.cluster.gpus_per_node();
+    switch (key) {
+      case LayoutKey::tp:
+        return numbers(divisors(per_node, 64));
+      case LayoutKey::pp:
+        return numbers(stages(ranks));
+      case LayoutKey::cp:
+        return numbers(contexts(ranks));
+      case LayoutKey::ep:
+        return numbers(divisors(experts_, ranks));
+      case LayoutKey::cp_kind:
+        return values_of(key, {"ring", "ulysses", "2d"});
+      case LayoutKey::micro_batch:
+        return numbers(microbatches());
+      case LayoutKey::vpp:
+        return numbers(chunks());
+      case LayoutKey::short_edges:
+        return values_of(key, {"false", "true"});
+      case LayoutKey::schedule:
+        return values_of(key, {"1f1b", "interleaved", "zb-h1", "zb-h2"});
+      case LayoutKey::zero:
+        return numbers({0, 1, 2, 3});
+      case LayoutKey::shard_ranks:
+        return numbers({0, per_node});
+      case LayoutKey::recompute:
+        return values_of(key, {"none", "selective", "every-second-product", "every-second-layer",
+                               "full"});
+      case LayoutKey::sequence_parallel:
+        return values_of(key, {"true", "false"});
+      case LayoutKey::offload:
+        return values_of(key, {"false", "true"});
+      case LayoutKey::order:
+        return values_of(key, {"tp-cp-dp-pp", "tp-cp-pp-dp", "tp-dp-cp-pp"});
+      case LayoutKey::overlap:
+        return values_of(key, {"none", "dp_gradients+dp_parameters",
+                               "cp+dp_gradients+dp_parameters+pp+tp", "all"});
+    }
+    return {};
+  }
+
+ private:
+  [[nodiscard]] std::set<std::int64_t> stages(std::int64_t ranks) const {
+    std::set<std::int64_t> out;
+    for (const std::int64_t pp : divisors(ranks, 64))
+      if (layers_ % pp == 0 || (layers_ + 2) % pp == 0) out.insert(pp);
+    return out;
+  }
+
+  /// From 4,096 tokens a rank on.
+  [[nodiscard]] std::set<std::int64_t> contexts(std::int64_t ranks) const {
+    constexpr std::int64_t kLeastTokens = 4096;
+    std::set<std::int64_t> out{1};
+    for (std::int64_t cp = 2; cp <= 64 && cp <= ranks && sequence_ / cp >= kLeastTokens; cp *= 2)
+      out.insert(cp);
+    return out;
+  }
+
+  [[nodiscard]] std::set<std::int64_t> microbatches() const {
+    std::set<std::int64_t> out{1};
+    for (std::int64_t size = 2; size <= 8 && size <= scenario_.parallel.global_batch; size *= 2)
+      out.insert(size);
+    return out;
+  }
+
+  [[nodiscard]] std::set<std::int64_t> chunks() const {
+    std::set<std::int64_t> out = divisors(layers_, 12);
+    const std::set<std::int64_t> more = divisors(layers_ + 2, 12);
+    out.insert(more.begin(), more.end());
+    return out;
+  }
+
+  const Scenario& scenario_;
+  std::int64_t layers_ = 1;
+  std::int64_t sequence_ = 1;
+  std::int64_t experts_ = 1;
+};
+
+/// What "divisors" of a key are those of.
+[[nodiscard]] std::int64_t divisible(LayoutKey key, const Scenario& scenario) {
+  const auto* shape = scenario.model.transformer();
+  switch (key) {
+    case LayoutKey::tp:
+      return shape != nullptr ? shape->heads : 0;
+    case LayoutKey::pp:
+    case LayoutKey::vpp:
+      return shape != nullptr ? shape->layers : 0;
+    case LayoutKey::ep:
+      return shape != nullptr && shape->experts ? shape->experts->experts : 0;
+    case LayoutKey::cp:
+    case LayoutKey::shard_ranks:
+      return scenario.cluster.cluster.ranks();
+    case LayoutKey::micro_batch:
+      return scenario.parallel.global_batch;
+    default:
+      return 0;
+  }
+}
+
+/// Axes of a space file: {"vary": {"tp": [1, 2]}, "fix": {"zero": 1}, "scenario" or
+/// "model"/"cluster"/...}.
+class SpaceFile {
+ public:
+  SpaceFile(const std::string& name, SpaceRequest& request) : request_{request} {
+    const JsonDocument document = read_json(file_of(name));
+    folder_ = std::filesystem::path{document.file}.parent_path();
+    read_document(document, [this](ObjectReader& in) {
+      read(in);
+      return true;
+    });
+  }
+
+ private:
+  [[nodiscard]] static std::string file_of(const std::string& name) {
+    std::error_code ignored;
+    const bool bare = name.find('/') == std::string::npos &&
+                      name.find(".json") == std::string::npos &&
+                      !std::filesystem::exists(name, ignored);
+    if (!bare) return name;
+    const ConfigNames names{config_folder(), "spaces"};
+    if (const auto id = names.meant(name)) return names.file_of(*id).string();
+    throw RequestError("space", names.complaint("space", name));
+  }
+
+  void read(ObjectReader& in) {
+    (void)in.string("name", "");
+    (void)in.string("summary", "");
+    (void)in.string("source", "");
+    text(in, "scenario", request_.scenario);
+    text(in, "model", request_.model);
+    text(in, "cluster", request_.cluster);
+    text(in, "gpu", request_.gpu);
+    number(in, "nodes", request_.nodes);
+    number(in, "gpus", request_.gpus);
+    number(in, "global_batch", request_.global_batch);
+    number(in, "seq", request_.sequence);
+    text(in, "tokens", request_.tokens);
+    text(in, "precision", request_.precision);
+    text(in, "stack", request_.stack);
+    std::vector<std::string> set;
+    in.optional_array("set", [&](const ValueReader& each) { set.push_back(each.string()); });
+    request_.overrides.insert(request_.overrides.begin(), set.begin(), set.end());
+    axes(in, "vary", request_.vary);
+    axes(in, "fix", request_.fix);
+  }
+
+  static void text(ObjectReader& in, std::string_view key, std::string& into) {
+    const auto value = in.optional_string(key);
+    if (value && into.empty()) into = *value;
+  }
+
+  static void number(ObjectReader& in, std::string_view key, std::optional<std::int64_t>& into) {
+    const auto value = in.optional_integer(key, 1, 1'000'000'000);
+    if (value && !into) into = *value;
+  }
+
+  /// {"tp": [1, 2, 4], "pp": "1..8*2"}: those of flags go before.
+  static void axes(ObjectReader& in, std::string_view key, std::vector<std::string>& into) {
+    const auto at = in.optional(key);
+    if (!at) return;
+    const auto* members = at->value()->get_if<JsonObject>();
+    if (members == nullptr) {
+      at->refuse("an object of keys and their values, such as {\"tp\": [1, 2, 4, 8]}");
+      return;
+    }
+    std::vector<std::string> out;
+    for (const JsonMember& member : *members)
+      out.push_back(member.key + "=" + values(member.value));
+    into.insert(into.begin(), out.begin(), out.end());
+  }
+
+  [[nodiscard]] static std::string value(const JsonValue& of) {
+    const auto* text = of.get_if<std::string>();
+    return text != nullptr ? *text : json_text(of);
+  }
+
+  [[nodiscard]] static std::string values(const JsonValue& of) {
+    const auto* array = of.get_if<JsonArray>();
+    if (array == nullptr) return value(of);
+    std::vector<std::string> out;
+    for (const JsonValue& each : *array) out.push_back(value(each));
+    return fmt::format("{}", fmt::join(out, ","));
+  }
+
+  SpaceRequest& request_;
+  std::filesystem::path folder_;
+};
+
+/// Puts a space together.
+class SpaceMaker {
+ public:
+  explicit SpaceMaker(SpaceRequest request) : request_{std::move(request)} {}
+
+  [[nodiscard]] PlanSpace make() {
+    if (!request_.file.empty()) SpaceFile{request_.file, request_};
+    make_base();
+    add_settings();
+    const Scenario first = scenario_of(space_, 0);
+    add_layout(first);
+    (void)space_.size();
+    return std::move(space_);
+  }
+
+ private:
+  void make_base() {
+    if (request_.scenario.empty()) {
+      space_.base = written(request_);
+    } else {
+      if (!request_.model.empty() || !request_.cluster.empty())
+        throw RequestError("scenario", "expected a scenario, or a model and a cluster, not both");
+      space_.base = read_json(scenario_file(request_.scenario));
+    }
+    Overlay overlay;
+    for (const std::string& assignment : overrides_of(request_))
+      overlay.apply(assignment, space_.base.root);
+    std::vector<std::string> current = take_layout(space_.base.root);
+    if (!request_.scenario.empty()) space_.current = std::move(current);
+    const auto* root = space_.base.root.get_if<JsonObject>();
+    const JsonValue* name = root != nullptr ? find_member(*root, "name") : nullptr;
+    const auto* text = name != nullptr ? name->get_if<std::string>() : nullptr;
+    space_.name = text != nullptr ? *text
+                                  : std::filesystem::path{space_.base.file}.stem().string();
+  }
+
+  /// Later ones replace earlier ones of the same key.
+  [[nodiscard]] std::map<std::string, AxisText> axes() const {
+    std::map<std::string, AxisText> out;
+    for (const std::string& each : request_.vary) {
+      AxisText axis = parse_axis(each);
+      out.insert_or_assign(axis.key, std::move(axis));
+    }
+    for (const std::string& each : request_.fix) {
+      AxisText axis = parse_axis(each);
+      if (axis.values.size() != 1)
+        throw RequestError("fix", fmt::format("\"{}\": expected one value", each));
+      out.insert_or_assign(axis.key, std::move(axis));
+    }
+    return out;
+  }
+
+  void add_settings() {
+    for (const auto& [key, axis] : axes()) {
+      if (layout_key(key) != nullptr) continue;
+      if (key == "parallel.dp")
+        throw RequestError("vary", "dp is what the other degrees leave of the GPUs");
+      if (axis.divisors)
+        throw RequestError("vary", fmt::format("\"{}\": only layout keys have divisors",
+                                               axis.written));
+      space_.settings.push_back({key, axis.values});
+    }
+  }
+
+  void add_layout(const Scenario& scenario) {
+    const std::map<std::string, AxisText> given = axes();
+    const StandardAxes standard{scenario};
+    for (std::size_t i = 0; i < kLayoutKeys; ++i) {
+      const auto key = static_cast<LayoutKey>(i);
+      const auto found = given.find("parallel." + std::string{to_string(key)});
+      space_.layout[i] = found != given.end()
+                             ? layout_axis(key, found->second, divisible(key, scenario))
+                             : LayoutAxis{key, standard.of(key)};
+    }
+  }
+
+  SpaceRequest request_;
+  PlanSpace space_;
+};
+
+}  // namespace
+
+std::uint64_t PlanSpace::setting_count() const {
+  std::uint64_t out = 1;
+  for (const SettingAxis& axis : settings) out *= axis.values.size();
+  return out;
+}
+
+std::uint64_t PlanSpace::layout_count() const {
+  std::uint64_t out = 1;
+  for (const LayoutAxis& axis : layout) out *= axis.values.size();
+  return out;
+}
+
+std::uint64_t PlanSpace::size() const {
+  UInt128 out = 1;
+  for (const SettingAxis& axis : settings) out *= axis.values.size();
+  for (const LayoutAxis& axis : layout) {
+    out *= axis.values.size();
+    if (out > kMostPoints) throw RequestError("vary", "the space has more than 2^62 points");
+  }
+  return static_cast<std::uint64_t>(out);
+}
+
+std::vector<std::string> PlanSpace::setting_overrides(std::uint64_t setting) const {
+  std::vector<std::string> out;
+  for (std::size_t i = settings.size(); i-- > 0;) {
+    const SettingAxis& axis = settings[i];
+    out.push_back(fmt::format("{}={}", axis.key, axis.values[setting % axis.values.size()]));
+    setting /= axis.values.size();
+  }
+  std::reverse(out.begin(), out.end());
+  return out;
+}
+
+std::array<std::int64_t, kLayoutKeys> PlanSpace::digits(std::uint64_t index) const {
+  std::array<std::int64_t, kLayoutKeys> out{};
+  std::uint64_t rest = index % layout_count();
+  for (std::size_t i = kLayoutKeys; i-- > 0;) {
+    const auto& values = layout[i].values;
+    out[i] = values[rest % values.size()].number;
+    rest /= values.size();
+  }
+  return out;
+}
+
+std::string PlanSpace::hash() const {
+  std::string text = json_text(base.root);
+  for (const SettingAxis& axis : settings)
+    text += fmt::format("\n{}={}", axis.key, fmt::join(axis.values, ","));
+  for (const LayoutAxis& axis : layout) {
+    text += fmt::format("\n{}=", to_string(axis.key));
+    for (const LayoutValue& value : axis.values) text += fmt::format("{},", value.number);
+  }
+  Fingerprint out;
+  for (const char letter : text) out.add(letter);
+  return out.text();
+}
+
+PlanSpace make_space(const SpaceRequest& request) {
+  return SpaceMaker{request}.make();
+}
+
+Scenario scenario_of(const PlanSpace& space, std::uint64_t setting,
+                     const std::vector<std::string>& overrides, LayoutCheck check) {
+  std::vector<std::string> all = space.setting_overrides(setting);
+  all.insert(all.end(), overrides.begin(), overrides.end());
+  return read_scenario(space.base, space.name, all, config_folder(), check);
+}
+
+}  // namespace lockstep::app

@@ -1,0 +1,345 @@
+#include "tools/app/plan/walk.hpp"
+
+#include <algorithm>
+
+#include "strategies/pipeline/pipeline_order.hpp"
+#include "strategies/sharding/device_mesh.hpp"
+
+namespace lockstep::app {
+
+namespace {
+
+/// Layers times microbatches of a step that is still written out (strategies/scenario).
+constexpr std::int64_t kMostCalls = 300'000;
+
+struct RuleWords {
+  std::string_view name;
+  std::string_view words;
+};
+
+constexpr std::array<RuleWords, kPlanRules> kRules{{
+    {"gpus", "tp * pp * cp does not divide the GPUs"},
+    {"nvlink_domain", "tp exceeds the GPUs that NVLink joins (--no-rule nvlink_domain tries them)"},
+    {"heads", "tp does not divide heads or the MLP"},
+    {"sequence", "cp does not divide the sequence, or the heads that all-to-alls exchange"},
+    {"experts", "ep does not divide the experts and dp * cp"},
+    {"batch", "micro_batch * dp does not divide the global batch"},
+    {"layers", "pp * vpp does not divide the layers"},
+    {"schedule", "the schedule has no such stages, chunks or microbatches"},
+    {"shards", "shard_ranks does not divide dp * cp"},
+    {"stack", "the software stack has no such layout"},
+    {"duplicate", "the same step as another point"},
+    {"size", "more than 300,000 layers times microbatches"},
+}};
+
+/// The rule of a problem of the shapes.
+[[nodiscard]] PlanRule rule_of(const std::string& key) {
+  if (key == "tp") return PlanRule::heads;
+  if (key == "ep" || key == "expert_skew") return PlanRule::experts;
+  if (key == "shard_ranks") return PlanRule::shards;
+  return PlanRule::sequence;
+}
+
+}  // namespace
+
+std::string_view to_string(PlanRule rule) {
+  return kRules[static_cast<std::size_t>(rule)].name;
+}
+
+std::string_view words_of(PlanRule rule) {
+  return kRules[static_cast<std::size_t>(rule)].words;
+}
+
+LayoutWalk::LayoutWalk(const PlanSpace& space, const PlanSetting& setting, SettingBounds& bounds,
+                       const WalkOptions& options)
+    : space_{space},
+      setting_{setting},
+      bounds_{bounds},
+      options_{options},
+      base_{setting.index() * space.layout_count()},
+      parallel_{setting.scenario().parallel} {
+  below_[kLayoutKeys] = 1;
+  for (std::size_t i = kLayoutKeys; i-- > 0;)
+    below_[i] = below_[i + 1] * space.layout[i].values.size();
+}
+
+void LayoutWalk::run(std::size_t tp_digit, std::size_t pp_digit, PointRange range,
+                     const Take& take, RuleCounts& dropped) {
+  take_ = &take;
+  dropped_ = &dropped;
+  range_ = range;
+  const std::uint64_t first = base_ + tp_digit * below_[1] + pp_digit * below_[2];
+  const LayoutAxis& tp = space_.axis(LayoutKey::tp);
+  const LayoutAxis& pp = space_.axis(LayoutKey::pp);
+  if (range.overlap(first, below_[2]) == 0) return;
+  auto rule = set(LayoutKey::tp, tp.values[tp_digit].number, tp_digit);
+  if (!rule) rule = set(LayoutKey::pp, pp.values[pp_digit].number, pp_digit);
+  if (rule) return drop(*rule, first, below_[2]);
+  descend(2, first);
+}
+
+void LayoutWalk::drop(PlanRule rule, std::uint64_t first, std::uint64_t count) {
+  (*dropped_)[static_cast<std::size_t>(rule)] += range_.overlap(first, count);
+}
+
+void LayoutWalk::descend(std::size_t level, std::uint64_t index) {
+  if (level == kLayoutKeys) return visit(index);
+  const std::vector<LayoutValue>& values = space_.layout[level].values;
+  const std::uint64_t count = below_[level + 1];
+  for (std::size_t digit = 0; digit < values.size(); ++digit, index += count) {
+    if (range_.overlap(index, count) == 0) continue;
+    const auto rule = set(static_cast<LayoutKey>(level), values[digit].number, digit);
+    if (rule) {
+      drop(*rule, index, count);
+    } else {
+      descend(level + 1, index);
+    }
+  }
+}
+
+void LayoutWalk::visit(std::uint64_t index) {
+  const std::string& problem = bounds_.shape_problem(parallel_);
+  if (!problem.empty()) return drop(rule_of(problem), index, 1);
+  (*take_)({index, &parallel_, &defaults_->stack});
+}
+
+std::variant<ParallelConfig, PlanRule> LayoutWalk::at(std::uint64_t index) {
+  std::uint64_t rest = index % below_[0];
+  for (std::size_t level = 0; level < kLayoutKeys; ++level) {
+    const auto digit = static_cast<std::size_t>(rest / below_[level + 1]);
+    rest %= below_[level + 1];
+    const LayoutValue& value = space_.layout[level].values[digit];
+    if (const auto rule = set(static_cast<LayoutKey>(level), value.number, digit)) return *rule;
+  }
+  const std::string& problem = bounds_.shape_problem(parallel_);
+  if (!problem.empty()) return rule_of(problem);
+  return parallel_;
+}
+
+std::optional<PlanRule> LayoutWalk::set(LayoutKey key, std::int64_t number, std::size_t digit) {
+  switch (key) {
+    case LayoutKey::tp:
+      return set_tensor(number);
+    case LayoutKey::pp:
+      parallel_.pp = static_cast<int>(number);
+      if (setting_.ranks() % (parallel_.tp * number) != 0) return PlanRule::gpus;
+      return number > layers() + 2 ? std::optional{PlanRule::layers} : std::nullopt;
+    case LayoutKey::cp:
+      return set_context(number);
+    case LayoutKey::ep:
+      return set_experts(number);
+    case LayoutKey::cp_kind:
+      return set_context_kind(static_cast<ContextKind>(number), digit);
+    case LayoutKey::micro_batch:
+      return set_microbatch(number);
+    case LayoutKey::vpp:
+      return set_chunks(number);
+    case LayoutKey::short_edges:
+      return set_edges(number != 0, digit);
+    case LayoutKey::schedule:
+      return set_schedule(static_cast<PipelineOrder>(number), digit);
+    case LayoutKey::zero:
+      return set_zero(number, digit);
+    case LayoutKey::shard_ranks:
+      return set_shards(number, digit);
+    case LayoutKey::recompute:
+      return set_recomputation(static_cast<Recompute>(number), digit);
+    case LayoutKey::sequence_parallel:
+      parallel_.sequence_parallel = number != 0 && parallel_.tp > 1;
+      return only_first(parallel_.tp > 1, digit);
+    case LayoutKey::offload:
+      parallel_.state.offload = number != 0;
+      return std::nullopt;
+    case LayoutKey::order:
+      return set_order(number, digit);
+    case LayoutKey::overlap:
+      return set_overlap(number, digit);
+  }
+  return std::nullopt;
+}
+
+std::int64_t LayoutWalk::layers() const {
+  const TransformerConfig* shape = setting_.scenario().model.transformer();
+  return shape != nullptr ? shape->layers : 1'000'000;
+}
+
+std::optional<PlanRule> LayoutWalk::only_first(bool matters, std::size_t digit) const {
+  return matters || digit == 0 ? std::nullopt : std::optional{PlanRule::duplicate};
+}
+
+std::optional<PlanRule> LayoutWalk::set_tensor(std::int64_t tp) {
+  parallel_.tp = static_cast<int>(tp);
+  if (tp > setting_.ranks() || setting_.ranks() % tp != 0) return PlanRule::gpus;
+  if (options_.nvlink_domain && tp > setting_.gpus_per_node()) return PlanRule::nvlink_domain;
+  const TransformerConfig* shape = setting_.scenario().model.transformer();
+  if (shape != nullptr && (shape->heads % tp != 0 || shape->ffn % tp != 0)) return PlanRule::heads;
+  return std::nullopt;
+}
+
+std::optional<PlanRule> LayoutWalk::set_context(std::int64_t cp) {
+  parallel_.cp = static_cast<int>(cp);
+  const std::int64_t others = std::int64_t{parallel_.tp} * parallel_.pp * cp;
+  if (others > setting_.ranks() || setting_.ranks() % others != 0) return PlanRule::gpus;
+  parallel_.dp = static_cast<int>(setting_.ranks() / others);
+  const TransformerConfig* shape = setting_.scenario().model.transformer();
+  if (cp > 1 && (shape == nullptr || shape->sequence % cp != 0)) return PlanRule::sequence;
+  return std::nullopt;
+}
+
+std::optional<PlanRule> LayoutWalk::set_experts(std::int64_t ep) {
+  parallel_.ep = static_cast<int>(ep);
+  const TransformerConfig* shape = setting_.scenario().model.transformer();
+  const std::int64_t experts = shape != nullptr && shape->experts ? shape->experts->experts : 1;
+  const bool fits = experts % ep == 0 && (std::int64_t{parallel_.dp} * parallel_.cp) % ep == 0;
+  return fits ? std::nullopt : std::optional{PlanRule::experts};
+}
+
+/// A 2D group that is a ring or an all-to-all alone is that one's duplicate.
+std::optional<PlanRule> LayoutWalk::set_context_kind(ContextKind kind, std::size_t digit) {
+  parallel_.cp_kind = parallel_.cp > 1 ? kind : ContextKind::ring;
+  parallel_.ulysses = 0;
+  if (parallel_.cp == 1) return only_first(false, digit);
+  if (kind != ContextKind::both) return std::nullopt;
+  const int degree = ulysses_degree(parallel_, setting_.gpus_per_node());
+  if (degree > 1 && degree < parallel_.cp) return std::nullopt;
+  const auto alone =
+      static_cast<std::int64_t>(degree == 1 ? ContextKind::ring : ContextKind::ulysses);
+  const auto& values = space_.axis(LayoutKey::cp_kind).values;
+  const bool is_there = std::any_of(values.begin(), values.end(), [alone](const LayoutValue& each) {
+    return each.number == alone;
+  });
+  return is_there ? std::optional{PlanRule::duplicate} : std::nullopt;
+}
+
+std::optional<PlanRule> LayoutWalk::set_microbatch(std::int64_t sequences) {
+  parallel_.micro_batch = sequences;
+  parallel_.global_batch = setting_.global_batch();
+  const std::int64_t together = sequences * parallel_.dp;
+  if (together > parallel_.global_batch || parallel_.global_batch % together != 0)
+    return PlanRule::batch;
+  const bool fits = layers() > kMostCalls || layers() * parallel_.microbatches() <= kMostCalls;
+  return fits ? std::nullopt : std::optional{PlanRule::size};
+}
+
+std::optional<PlanRule> LayoutWalk::set_chunks(std::int64_t vpp) {
+  parallel_.vpp = static_cast<int>(vpp);
+  if (vpp > 1 && parallel_.pp == 1) return PlanRule::schedule;
+  return vpp * parallel_.pp > layers() + 2 ? std::optional{PlanRule::layers} : std::nullopt;
+}
+
+std::optional<PlanRule> LayoutWalk::set_edges(bool is_short, std::size_t digit) {
+  const std::int64_t chunks = std::int64_t{parallel_.pp} * parallel_.vpp;
+  parallel_.stages.clear();
+  parallel_.short_edges = is_short && chunks > 2;
+  if (chunks <= 2) {
+    if (digit != 0) return PlanRule::duplicate;
+    return layers() % chunks == 0 ? std::nullopt : std::optional{PlanRule::layers};
+  }
+  const std::int64_t sum = layers() + (is_short ? 2 : 0);
+  if (sum % chunks != 0 || (is_short && sum / chunks < 2)) return PlanRule::layers;
+  return std::nullopt;
+}
+
+std::optional<PlanRule> LayoutWalk::set_schedule(PipelineOrder order, std::size_t digit) {
+  parallel_.schedule = parallel_.pp > 1 ? order : PipelineOrder::none;
+  if (parallel_.pp == 1) return only_first(false, digit);
+  if (order == PipelineOrder::none) return PlanRule::schedule;
+  const bool fits = !pipeline_problem(order, parallel_.pp, parallel_.vpp,
+                                      static_cast<int>(parallel_.microbatches()));
+  return fits ? std::nullopt : std::optional{PlanRule::schedule};
+}
+
+std::optional<PlanRule> LayoutWalk::set_zero(std::int64_t zero, std::size_t digit) {
+  const bool replicas = std::int64_t{parallel_.dp} * parallel_.cp > 1;
+  parallel_.zero = replicas ? static_cast<int>(zero) : 0;
+  if (!replicas && digit != 0) return PlanRule::duplicate;
+  defaults_ = setting_.defaults(parallel_.zero, parallel_.pp > 1);
+  if (defaults_ == nullptr) return PlanRule::stack;
+  const bool offload = parallel_.state.offload;
+  parallel_.form = defaults_->parallel.form;
+  parallel_.state = defaults_->parallel.state;
+  parallel_.state.offload = offload;
+  parallel_.scatter_gradients = defaults_->parallel.scatter_gradients;
+  parallel_.reduce_gradients = defaults_->parallel.reduce_gradients;
+  return std::nullopt;
+}
+
+std::optional<PlanRule> LayoutWalk::set_shards(std::int64_t shards, std::size_t digit) {
+  const std::int64_t replicas = std::int64_t{parallel_.dp} * parallel_.cp;
+  const bool matters = parallel_.zero > 0 && shards > 0 && shards < replicas;
+  parallel_.shard_ranks = matters ? static_cast<int>(shards) : 0;
+  if (!matters) return only_first(parallel_.zero > 0 && shards == 0, digit);
+  return replicas % shards == 0 ? std::nullopt : std::optional{PlanRule::shards};
+}
+
+/// With fused attention there is no core to recompute.
+std::optional<PlanRule> LayoutWalk::set_recomputation(Recompute how, std::size_t digit) {
+  const TransformerConfig* shape = setting_.scenario().model.transformer();
+  const bool nothing = how == Recompute::selective &&
+                       (shape == nullptr || shape->attention == AttentionKind::flash);
+  parallel_.recompute = nothing ? Recompute::none : how;
+  if (!nothing) return std::nullopt;
+  const auto& values = space_.axis(LayoutKey::recompute).values;
+  const bool none = std::any_of(values.begin(), values.end(), [](const LayoutValue& each) {
+    return each.number == static_cast<std::int64_t>(Recompute::none);
+  });
+  return none ? std::optional{PlanRule::duplicate} : only_first(true, digit);
+}
+
+std::vector<std::string> LayoutWalk::ordered(std::int64_t number) const {
+  static constexpr std::array<const char*, 4> kAxes{"tp", "cp", "dp", "pp"};
+  std::vector<std::string> out;
+  for (int place = 3; place >= 0; --place)
+    out.emplace_back(kAxes[static_cast<std::size_t>(number >> (2 * place)) & 3U]);
+  return out;
+}
+
+/// An order of the axes of more than one rank that an earlier value has too is a duplicate.
+std::optional<PlanRule> LayoutWalk::set_order(std::int64_t number, std::size_t digit) {
+  const auto several = [this](std::int64_t of) {
+    const std::array<int, 4> degrees{parallel_.tp, parallel_.cp, parallel_.dp, parallel_.pp};
+    std::int64_t out = 1;
+    for (int place = 3; place >= 0; --place) {
+      const auto axis = static_cast<std::size_t>(of >> (2 * place)) & 3U;
+      if (degrees[axis] > 1) out = out * 4 + static_cast<std::int64_t>(axis);
+    }
+    return out;
+  };
+  const auto& values = space_.axis(LayoutKey::order).values;
+  for (std::size_t i = 0; i < digit; ++i)
+    if (several(values[i].number) == several(number)) return PlanRule::duplicate;
+  parallel_.order = ordered(number);
+  return std::nullopt;
+}
+
+/// Of the kinds of traffic, those that the layout has.
+std::int64_t LayoutWalk::useful_overlap(std::int64_t mask) const {
+  const TransformerConfig* shape = setting_.scenario().model.transformer();
+  const std::int64_t replicas = std::int64_t{parallel_.dp} * parallel_.cp;
+  const bool hybrid = parallel_.shard_ranks > 0 && parallel_.shard_ranks < replicas &&
+                      (parallel_.zero > 1 || (parallel_.zero == 1 && parallel_.scatter_gradients));
+  const auto keep = [&](Overlap what, bool is_there) {
+    if (!is_there) mask &= ~(std::int64_t{1} << static_cast<int>(what));
+  };
+  keep(Overlap::cp, parallel_.cp > 1);
+  keep(Overlap::dp_gradients, replicas > 1);
+  keep(Overlap::dp_parameters, replicas > 1 && parallel_.zero > 0);
+  keep(Overlap::ep, shape != nullptr && shape->experts && parallel_.ep > 1);
+  keep(Overlap::hsdp, hybrid);
+  keep(Overlap::pp, parallel_.pp > 1);
+  keep(Overlap::tp, parallel_.tp > 1);
+  return mask;
+}
+
+std::optional<PlanRule> LayoutWalk::set_overlap(std::int64_t mask, std::size_t digit) {
+  const std::int64_t useful = useful_overlap(mask);
+  const auto& values = space_.axis(LayoutKey::overlap).values;
+  for (std::size_t i = 0; i < digit; ++i)
+    if (useful_overlap(values[i].number) == useful) return PlanRule::duplicate;
+  parallel_.overlap.clear();
+  for (int bit = 0; bit <= static_cast<int>(Overlap::tp); ++bit)
+    if ((useful >> bit) & 1) parallel_.overlap.insert(static_cast<Overlap>(bit));
+  return std::nullopt;
+}
+
+}  // namespace lockstep::app

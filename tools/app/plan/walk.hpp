@@ -1,0 +1,118 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "tools/app/plan/setting.hpp"
+
+namespace lockstep::app {
+
+/// Why a point of a space is no layout to be simulated. None of these drops a point that could win:
+/// each is impossible, is the same step as an earlier point, or is outside the space as stated.
+enum class PlanRule : std::uint8_t {
+  gpus,           // tp * pp * cp divides the GPUs
+  nvlink_domain,  // tp within the GPUs that NVLink joins
+  heads,          // tp divides heads and the MLP
+  sequence,       // cp divides the sequence
+  experts,        // ep divides experts and dp * cp
+  batch,          // micro_batch * dp divides the global batch
+  layers,         // pp * vpp divides the layers
+  schedule,       // the schedule has such stages, chunks and microbatches
+  shards,         // shard_ranks divides dp * cp
+  stack,          // the software stack has such layouts
+  duplicate,      // the same step as an earlier point
+  size,           // too many operations to simulate
+};
+inline constexpr std::size_t kPlanRules = static_cast<std::size_t>(PlanRule::size) + 1;
+[[nodiscard]] std::string_view to_string(PlanRule rule);
+/// "tp * pp * cp divides the GPUs".
+[[nodiscard]] std::string_view words_of(PlanRule rule);
+
+using RuleCounts = std::array<std::uint64_t, kPlanRules>;
+
+struct WalkOptions {
+  bool nvlink_domain = true;  // whether that rule holds
+};
+
+/// Points from `begin` to one before `end`.
+struct PointRange {
+  std::uint64_t begin = 0;
+  std::uint64_t end = UINT64_MAX;
+
+  /// How many of `count` points from `first` on lie in it.
+  [[nodiscard]] std::uint64_t overlap(std::uint64_t first, std::uint64_t count) const {
+    const std::uint64_t from = first > begin ? first : begin;
+    const std::uint64_t to = first + count < end ? first + count : end;
+    return to > from ? to - from : 0;
+  }
+};
+
+/// A layout that no rule is against.
+struct WalkedLayout {
+  std::uint64_t index = 0;  // in the whole space
+  const ParallelConfig* parallel = nullptr;
+  const std::string* stack = nullptr;
+};
+
+/// Goes through the points of one setting whose first digits (tp and pp) are given, in the order of
+/// their index; whole subtrees are left out as soon as a rule is against all of them, and counted.
+class LayoutWalk {
+ public:
+  using Take = std::function<void(const WalkedLayout&)>;
+
+  LayoutWalk(const PlanSpace& space, const PlanSetting& setting, SettingBounds& bounds,
+             const WalkOptions& options);
+
+  /// `tp_digit`, `pp_digit`: places in the axes. Points outside `range` are neither taken nor
+  /// counted.
+  void run(std::size_t tp_digit, std::size_t pp_digit, PointRange range, const Take& take,
+           RuleCounts& dropped);
+
+  /// The layout of a point of this setting, or the rule that is against it.
+  [[nodiscard]] std::variant<ParallelConfig, PlanRule> at(std::uint64_t index);
+  /// The stack of the layout that at() returned last.
+  [[nodiscard]] const std::string& stack() const { return defaults_->stack; }
+
+ private:
+  void descend(std::size_t level, std::uint64_t index);
+  void drop(PlanRule rule, std::uint64_t first, std::uint64_t count);
+  void visit(std::uint64_t index);
+  [[nodiscard]] std::optional<PlanRule> set(LayoutKey key, std::int64_t number, std::size_t digit);
+  [[nodiscard]] std::optional<PlanRule> set_tensor(std::int64_t tp);
+  [[nodiscard]] std::optional<PlanRule> set_context(std::int64_t cp);
+  [[nodiscard]] std::optional<PlanRule> set_experts(std::int64_t ep);
+  [[nodiscard]] std::optional<PlanRule> set_context_kind(ContextKind kind, std::size_t digit);
+  [[nodiscard]] std::optional<PlanRule> set_microbatch(std::int64_t sequences);
+  [[nodiscard]] std::optional<PlanRule> set_chunks(std::int64_t vpp);
+  [[nodiscard]] std::optional<PlanRule> set_edges(bool is_short, std::size_t digit);
+  [[nodiscard]] std::optional<PlanRule> set_zero(std::int64_t zero, std::size_t digit);
+  [[nodiscard]] std::optional<PlanRule> set_shards(std::int64_t shards, std::size_t digit);
+  [[nodiscard]] std::optional<PlanRule> set_recomputation(Recompute how, std::size_t digit);
+  [[nodiscard]] std::optional<PlanRule> set_schedule(PipelineOrder order, std::size_t digit);
+  [[nodiscard]] std::optional<PlanRule> set_overlap(std::int64_t mask, std::size_t digit);
+  [[nodiscard]] std::optional<PlanRule> set_order(std::int64_t number, std::size_t digit);
+  [[nodiscard]] std::int64_t useful_overlap(std::int64_t mask) const;
+  [[nodiscard]] std::vector<std::string> ordered(std::int64_t number) const;
+  [[nodiscard]] std::optional<PlanRule> only_first(bool matters, std::size_t digit) const;
+  [[nodiscard]] std::int64_t layers() const;
+
+  const PlanSpace& space_;
+  const PlanSetting& setting_;
+  SettingBounds& bounds_;
+  WalkOptions options_;
+  std::array<std::uint64_t, kLayoutKeys + 1> below_{};  // points under a digit of each level
+  std::uint64_t base_ = 0;                              // index of the setting's first point
+  ParallelConfig parallel_;                             // as far as it is decided
+  const LayoutDefaults* defaults_ = nullptr;
+  PointRange range_;
+  const Take* take_ = nullptr;
+  RuleCounts* dropped_ = nullptr;
+};
+
+}  // namespace lockstep::app

@@ -1,0 +1,180 @@
+#include <fmt/format.h>
+
+#include <charconv>
+#include <memory>
+
+#include "tools/lockstep/parser/command_parser.hpp"
+#include "tools/lockstep/commands.hpp"
+#include "tools/lockstep/output/errors.hpp"
+#include "tools/lockstep/options/format_option.hpp"
+#include "tools/lockstep/output/interrupt.hpp"
+#include "tools/lockstep/options/number_option.hpp"
+#include "tools/lockstep/plan/plan_options.hpp"
+#include "tools/lockstep/plan/plan_render.hpp"
+#include "tools/lockstep/plan/search_line.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+struct Options {
+  PlanRequest plan;
+  std::string pareto;
+  std::string budget;
+  std::string shard;
+  OutputStyle style;
+};
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> out;
+  std::size_t begin = 0;
+  while (begin <= text.size() && !text.empty()) {
+    const std::size_t comma = std::min(text.find(',', begin), text.size());
+    out.push_back(text.substr(begin, comma - begin));
+    begin = comma + 1;
+  }
+  return out;
+}
+
+/// "200" simulations, or a time: "30 s", "5 min".
+void parse_budget(const std::string& text, PlanRequest& request) {
+  if (text.empty()) return;
+  std::uint64_t count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error == std::errc{} && end == text.data() + text.size() && count > 0) {
+    request.most_simulated = count;
+    return;
+  }
+  std::string time = text;
+  double factor = 1;
+  const auto ends_with = [&](std::string_view unit) {
+    return time.size() > unit.size() &&
+           std::string_view{time}.substr(time.size() - unit.size()) == unit;
+  };
+  if (ends_with("min")) {
+    time = time.substr(0, time.size() - 3);
+    factor = 60;
+    while (!time.empty() && time.back() == ' ') time.pop_back();
+    time += " s";
+  }
+  if (const auto parsed = parse_duration(time); parsed && parsed->ps() > 0) {
+    request.most_seconds = parsed->seconds() * factor;
+    return;
+  }
+  throw UsageError(fmt::format(
+      "--budget: expected a number of simulations such as 200, or a time such as \"30 s\" or "
+      "\"5 min\", got \"{}\"",
+      text));
+}
+
+/// "3/8": the third of eight.
+void parse_shard(const std::string& text, PlanRequest& request) {
+  if (text.empty()) return;
+  const std::size_t slash = text.find('/');
+  const auto whole = [](std::string_view of) -> std::optional<std::uint64_t> {
+    std::uint64_t out = 0;
+    const auto [end, error] = std::from_chars(of.data(), of.data() + of.size(), out);
+    if (error != std::errc{} || end != of.data() + of.size()) return std::nullopt;
+    return out;
+  };
+  const auto first = whole(std::string_view{text}.substr(0, slash));
+  const auto count =
+      slash == std::string::npos ? std::nullopt : whole(std::string_view{text}.substr(slash + 1));
+  if (!first || !count || *first < 1 || *count < *first || *count > 1'000'000)
+    throw UsageError(fmt::format(
+        "--shard: expected I/N with I from 1 to N, such as 3/8, got \"{}\"", text));
+  request.shard = *first - 1;
+  request.shards = *count;
+}
+
+void add_search(const Command& command, Options& given) {
+  PlanRequest& plan = given.plan;
+  command
+      .add_option("--objective", plan.objective,
+                  "Metric to optimize: step_time, tokens_per_s_per_gpu, mfu, days, gpu_hours, usd, "
+                  "energy, gpus, memory, memory_margin")
+      ->type_name("METRIC")
+      ->capture_default_str();
+  command
+      .add_option("--pareto", given.pareto,
+                  "Front of two or three metrics instead, e.g. step_time,memory")
+      ->type_name("METRIC,METRIC...");
+  command
+      .add_option("--where", plan.where,
+                  "Limit on a metric, e.g. 'memory_margin >= 4 GiB' or 'days <= 30'; repeatable")
+      ->type_name("LIMIT")
+      ->allow_extra_args(false);
+  command
+      .add_option("--no-rule", plan.rules_off,
+                  "Rule that does not hold: nvlink_domain lets tp exceed a node")
+      ->type_name("RULE")
+      ->allow_extra_args(false);
+  add_whole_number(
+      command, "--top", 1, 1000, [&plan](auto n) { plan.top = static_cast<std::size_t>(n); },
+      "Number of best layouts, each proved (default: 5)");
+  command
+      .add_option("--budget", given.budget,
+                  "End after so many simulations or so much time (200, \"30 s\", \"5 min\"), with "
+                  "the gap that remains")
+      ->type_name("N|TIME");
+  add_whole_number(
+      command, "--threads", 1, 1024, [&plan](auto n) { plan.threads = static_cast<std::size_t>(n); },
+      "Number of threads; results do not depend on it (default: one for each core)");
+  command
+      .add_option("--explain", plan.explain,
+                  "Report on one layout, e.g. tp=8,pp=16: its row, or what refuses it and the "
+                  "nearest layout that fits")
+      ->type_name("KEY=VALUE,...");
+  command
+      .add_option("--current", plan.current,
+                  "Scenario whose layout is put into the table (default: that of SCENARIO)")
+      ->type_name("FILE");
+  command
+      .add_option("--calibration", plan.calibration,
+                  "Calibration file of `calibrate --from` that overrides the shipped parameters")
+      ->type_name("FILE");
+}
+
+void run_and_print(Options& given) {
+  parse_budget(given.budget, given.plan);
+  parse_shard(given.shard, given.plan);
+  given.plan.pareto = split(given.pareto);
+  if (!given.pareto.empty() && (given.plan.pareto.size() < 2 || given.plan.pareto.size() > 3))
+    throw UsageError(
+        fmt::format("--pareto: expected two or three metrics with commas, got \"{}\"",
+                    given.pareto));
+  const InterruptGuard interrupt;
+  given.plan.stop = [] { return was_interrupted(); };
+  SearchLine line;
+  given.plan.on_progress = [&line](const SearchProgress& progress) { line.show(progress); };
+  const PlanResult result = app::plan(given.plan);
+  line.clear();
+  print(render(report_of(result), given.style));
+  if (was_interrupted()) throw Interrupted();
+}
+
+}  // namespace
+
+void add_plan(const Command& app) {
+  const Command command = app.add_subcommand(
+      "plan", "Find the best parallel layouts of a model on a cluster, with a proof");
+  const auto given = std::make_shared<Options>();
+  add_space(*command, given->plan.space);
+  command->group("Search");
+  add_search(*command, *given);
+  command->group("Cost and energy");
+  add_prices(*command, given->plan.prices);
+  command->group("Output");
+  add_format(*command, given->style);
+  command->footer(
+      "Every point of the space is dropped by a rule, by a lower bound on its memory or time, or\n"
+      "simulated; the counts are printed. A space without a layout that fits ends with exit code "
+      "1.\n\n"
+      "Examples:\n"
+      "  lockstep plan --model llama3-8b --cluster dgx-h100 --nodes 2 --global-batch 64 --vary "
+      "pp=1,2 --vary overlap=all\n"
+      "  lockstep plan llama7b-256 --fix overlap=none --fix zero=1 --explain tp=8,pp=4");
+  command->callback([given] { run_and_print(*given); });
+}
+
+}  // namespace lockstep::cli

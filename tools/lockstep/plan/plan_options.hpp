@@ -1,0 +1,16 @@
+#pragma once
+
+#include "tools/app/plan/metric.hpp"
+#include "tools/app/plan/space.hpp"
+#include "tools/lockstep/parser/command_parser.hpp"
+#include "tools/lockstep/output/app.hpp"
+
+namespace lockstep::cli {
+
+/// SCENARIO, or --model and --cluster; --vary, --fix, --space and the values of a scenario.
+void add_space(const Command& command, SpaceRequest& space);
+
+/// --price, --watts, --pue, --price-kwh.
+void add_prices(const Command& command, PlanPrices& prices);
+
+}  // namespace lockstep::cli

@@ -1,0 +1,407 @@
+#include "tools/lockstep/plan/plan_render.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "strategies/layout/scenario_names.hpp"
+#include "tools/app/fingerprint.hpp"
+#include "tools/app/json.hpp"
+#include "tools/lockstep/output/version.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+/// With a comma before every three digits.
+std::string grouped(std::uint64_t number) {
+  std::string out = std::to_string(number);
+  for (std::size_t at = out.size(); at > 3; at -= 3) out.insert(at - 3, 1, ',');
+  return out;
+}
+
+std::string short_count(double number) {
+  if (number >= 1e6) return fmt::format("{:.3f} M", number / 1e6);
+  return number >= 1e4 ? fmt::format("{:.1f} k", number / 1e3) : fmt::format("{:.4g}", number);
+}
+
+std::string metric_text(const MetricInfo& info, double value) {
+  switch (info.metric) {
+    case PlanMetric::step_time:
+      return fmt::format("{:.4g} s", value);
+    case PlanMetric::mfu:
+      return fmt::format("{:.1f} %", 100 * value);
+    case PlanMetric::memory:
+    case PlanMetric::memory_margin:
+      return fmt::format("{:.2f} GiB", value / 1073741824.0);
+    case PlanMetric::usd:
+      return fmt::format("${}", short_count(value));
+    case PlanMetric::energy:
+      return fmt::format("{:.1f} MWh", value / 1000);
+    case PlanMetric::gpus:
+      return fmt::format("{:.0f}", value);
+    default:
+      return fmt::format("{}{}{}", short_count(value), info.unit.empty() ? "" : " ", info.unit);
+  }
+}
+
+std::string overlap_text(const ParallelConfig& parallel) {
+  std::vector<std::string_view> names;
+  for (const Overlap what : parallel.overlap) names.push_back(name_of(overlap_names(), what));
+  return names.empty() ? "none" : fmt::format("{}", fmt::join(names, "+"));
+}
+
+/// Columns by name, filled row by row.
+class Table {
+ public:
+  explicit Table(Report& report) : report_{report} {}
+
+  void begin() { row_.clear(); }
+  void add(const char* key, const char* heading, Cell cell, const char* unit = "",
+           bool left = false) {
+    if (report_.sections.back().rows.empty() && first_)
+      report_.columns.push_back({key, heading, unit, left});
+    row_.push_back(std::move(cell));
+  }
+  void end() {
+    report_.sections.back().rows.push_back(std::move(row_));
+    first_ = false;
+  }
+
+ private:
+  Report& report_;
+  std::vector<Cell> row_;
+  bool first_ = true;
+};
+
+Cell number(std::optional<double> value, int digits = 4) {
+  return value ? Cell{*value, fmt::format("{:.{}g}", *value, digits)} : Cell{};
+}
+
+Cell gib(std::optional<double> bytes) {
+  return bytes ? Cell{static_cast<std::int64_t>(*bytes),
+                      fmt::format("{:.2f}", *bytes / 1073741824.0)}
+               : Cell{};
+}
+
+std::optional<double> metric_of(const PlanRow& row, PlanMetric metric) {
+  const auto at = static_cast<std::size_t>(metric);
+  return at < row.metrics.size() ? row.metrics[at] : std::nullopt;
+}
+
+/// Which of the reasons a layout of the table has no times.
+std::string status_of(const PlanRow& row) {
+  if (!row.refused.empty()) return "refused: " + row.refused;
+  if (row.shortfall)
+    return fmt::format("does not fit: {} of {}", to_string(row.shortfall->memory.needed()),
+                       to_string(*row.shortfall->memory.capacity));
+  return "ok";
+}
+
+const ParallelConfig* parallel_of(const PlanRow& row) {
+  if (row.step) return &row.step->scenario.parallel;
+  if (row.shortfall && row.shortfall->scenario) return &row.shortfall->scenario->parallel;
+  return nullptr;
+}
+
+class PlanReport {
+ public:
+  explicit PlanReport(const PlanResult& result) : result_{result}, table_{out_} {}
+
+  Report make() {
+    out_.schema = "lockstep.plan/1";
+    out_.config = Json{{"space", result_.space.name}, {"space_hash", result_.space_hash}}.dump();
+    out_.sections.emplace_back();
+    out_.sections.back().notes = headline();
+    for (const PlanRow& row : result_.rows) add(row);
+    for (const PlanRow& row : result_.baselines) add(row);
+    out_.sections.back().closing = certificate();
+    out_.left_out_first = {"index",  "hfu_fraction", "energy_kwh", "usd",  "exposed_communication_s",
+                           "bubble_s", "lower_bound_s", "gpus", "regime", "status"};
+    add_json();
+    return std::move(out_);
+  }
+
+ private:
+  std::vector<std::string> headline() const {
+    std::vector<std::string> out;
+    const PlanRow* best = result_.rows.empty() ? nullptr : &result_.rows.front();
+    if (best == nullptr || !best->step) {
+      out.push_back(result_.complete ? "no layout found" : "no layout found before the budget ended");
+      return out;
+    }
+    const Scenario& scenario = best->step->scenario;
+    out.push_back(fmt::format("{}: {} on {} x {}, global batch {}", result_.space.name,
+                              scenario.model.name, scenario.parallel.ranks(),
+                              scenario.cluster.device.id, scenario.parallel.global_batch));
+    const char* what = result_.pareto.empty() ? "best layout" : "first of the front";
+    out.push_back(fmt::format("{}: {}", what, layout_text(scenario.parallel)));
+    std::string times = fmt::format("step {:.4g} s", best->step->throughput.step_s);
+    const auto& confidence = best->step->confidence;
+    if (confidence && !confidence->extrapolated())
+      times += fmt::format(" (on hardware {:.4g} s to {:.4g} s, 80 % interval)",
+                           confidence->low.seconds(), confidence->high.seconds());
+    for (const PlanMetric metric :
+         {PlanMetric::mfu, PlanMetric::days, PlanMetric::usd, PlanMetric::energy}) {
+      const auto value = metric_of(*best, metric);
+      const MetricInfo& info = info_of(metric);
+      if (value) times += fmt::format(", {} {}", info.name == "mfu" ? "MFU" : std::string{info.name},
+                                      metric_text(info, *value));
+    }
+    out.push_back(times);
+    const auto unknown = [&](PlanMetric metric) { return !metric_of(*best, metric); };
+    std::vector<std::string> missing;
+    if (unknown(PlanMetric::usd)) missing.emplace_back("cost");
+    if (unknown(PlanMetric::energy)) missing.emplace_back("energy");
+    if (!missing.empty())
+      out.push_back(fmt::format("{}: unknown (--tokens with --price, --watts)",
+                                fmt::join(missing, ", ")));
+    std::string command = "lockstep run SCENARIO";
+    for (const std::string& each : best->overrides)
+      command += fmt::format(" --set {}", each.find_first_of("[\" ") == std::string::npos
+                                              ? each
+                                              : "'" + each + "'");
+    out.push_back(command);
+    for (const std::string& note : result_.notes) out.push_back(note);
+    out.emplace_back();
+    return out;
+  }
+
+  void add(const PlanRow& row) {
+    const ParallelConfig* parallel = parallel_of(row);
+    table_.begin();
+    table_.add("rank", "rank",
+               row.rank > 0 ? Cell{static_cast<std::int64_t>(row.rank)} : Cell{row.label}, "",
+               true);
+    const auto degree = [&](const char* key, auto member) {
+      table_.add(key, key, parallel != nullptr ? Cell{std::int64_t{parallel->*member}} : Cell{});
+    };
+    degree("tp", &ParallelConfig::tp);
+    degree("pp", &ParallelConfig::pp);
+    degree("vpp", &ParallelConfig::vpp);
+    degree("cp", &ParallelConfig::cp);
+    degree("ep", &ParallelConfig::ep);
+    degree("dp", &ParallelConfig::dp);
+    degree("zero", &ParallelConfig::zero);
+    table_.add("micro_batch", "mb", parallel != nullptr ? Cell{parallel->micro_batch} : Cell{});
+    const auto name = [&](const char* key, const char* heading, std::string text) {
+      table_.add(key, heading, parallel != nullptr ? Cell{std::move(text)} : Cell{}, "", true);
+    };
+    const ParallelConfig plain;
+    const ParallelConfig& of = parallel != nullptr ? *parallel : plain;
+    name("schedule", "schedule", std::string{name_of(pipeline_names(), of.schedule)});
+    name("recompute", "recompute", std::string{name_of(recompute_names(), of.recompute)});
+    table_.add("sequence_parallel", "sp", parallel != nullptr ? Cell{of.sequence_parallel} : Cell{},
+               "", true);
+    name("overlap", "overlap", overlap_text(of));
+    add_times(row);
+    table_.add("regime", "limited by", row.step ? Cell{row.regime} : Cell{}, "", true);
+    table_.add("status", "status", Cell{status_of(row)}, "", true);
+    table_.add("index", "index",
+               row.rank > 0 ? Cell{static_cast<std::int64_t>(row.index)} : Cell{});
+    table_.end();
+  }
+
+  void add_times(const PlanRow& row) {
+    const TrainingStepResult* step = row.step ? &*row.step : nullptr;
+    const auto of = [&](auto value) -> std::optional<double> {
+      if (step == nullptr) return std::nullopt;
+      return value(*step);
+    };
+    using Step = TrainingStepResult;
+    table_.add("step_time_s", "step",
+               number(of([](const Step& s) { return s.throughput.step_s; })), "s");
+    const bool interval = step != nullptr && step->confidence && !step->confidence->extrapolated();
+    table_.add("step_time_low_s", "", interval ? Cell{step->confidence->low.seconds()} : Cell{});
+    table_.add("step_time_high_s", "", interval ? Cell{step->confidence->high.seconds()} : Cell{});
+    table_.add("tokens_per_s_per_gpu", "per GPU",
+               number(metric_of(row, PlanMetric::tokens_per_s_per_gpu)), "tokens/s");
+    const auto mfu = metric_of(row, PlanMetric::mfu);
+    table_.add("mfu_fraction", "MFU", mfu ? Cell{*mfu, fmt::format("{:.1f}", 100 * *mfu)} : Cell{},
+               "%");
+    const auto hfu = step != nullptr ? step->throughput.hfu() : std::nullopt;
+    table_.add("hfu_fraction", "HFU", hfu ? Cell{*hfu, fmt::format("{:.1f}", 100 * *hfu)} : Cell{},
+               "%");
+    table_.add("exposed_communication_s", "exposed", number(of([](const Step& s) {
+                 return s.summary.busiest.exposed_total().seconds();
+               }), 3), "s");
+    table_.add("bubble_s", "bubble",
+               number(of([](const Step& s) { return s.summary.busiest.bubble.seconds(); }), 3),
+               "s");
+    std::optional<double> memory = metric_of(row, PlanMetric::memory);
+    if (row.shortfall) memory = static_cast<double>(row.shortfall->memory.needed().count());
+    table_.add("peak_memory_bytes", "memory", gib(memory), "GiB");
+    table_.add("memory_margin_bytes", "margin", gib(metric_of(row, PlanMetric::memory_margin)),
+               "GiB");
+    table_.add("days", "days", number(metric_of(row, PlanMetric::days)));
+    table_.add("gpu_hours", "", number(metric_of(row, PlanMetric::gpu_hours)));
+    table_.add("usd", "cost", number(metric_of(row, PlanMetric::usd)), "$");
+    table_.add("energy_kwh", "energy", number(metric_of(row, PlanMetric::energy)), "kWh");
+    table_.add("gpus", "GPUs", number(metric_of(row, PlanMetric::gpus), 8));
+    table_.add("lower_bound_s", "bound", row.rank > 0 ? number(row.bound_s) : Cell{}, "s");
+  }
+
+  std::vector<std::string> certificate() const {
+    const SearchCertificate& of = result_.certificate;
+    std::vector<std::string> out{""};
+    out.push_back(fmt::format("{} points in the space", grouped(of.points)));
+    for (std::size_t rule = 0; rule < kPlanRules; ++rule)
+      if (of.rules[rule] > 0)
+        out.push_back(fmt::format("{:>16}  {}", grouped(of.rules[rule]),
+                                  words_of(static_cast<PlanRule>(rule))));
+    const auto line = [&](std::uint64_t count, const char* words) {
+      if (count > 0) out.push_back(fmt::format("{:>16}  {}", grouped(count), words));
+    };
+    line(of.memory, "need more memory than a GPU has");
+    line(of.limits, "cannot hold --where");
+    line(of.bounded, "bounded away: no faster than the layouts found");
+    line(of.not_simulated, "deadlock, or too large to simulate");
+    line(of.simulated, "simulated");
+    line(of.undecided, "undecided");
+    out.push_back(proof());
+    return out;
+  }
+
+  std::string proof() const {
+    if (result_.rows.empty()) return "";
+    if (!result_.pareto.empty())
+      return result_.complete ? "no layout in this space is better in one of these metrics and as "
+                                "good in the others"
+                              : "not all points are decided: the front may not be complete";
+    const MetricInfo& objective = result_.objective;
+    const auto best = metric_of(result_.rows.front(), objective.metric);
+    const std::string value = best ? metric_text(objective, *best) : "";
+    const auto& open = result_.certificate.open_bound;
+    if (result_.complete || !open)
+      return fmt::format("proof: no layout in this space has a better {} than {}", objective.name,
+                         value);
+    const double from = objective.less_is_better ? *best : -*best;
+    return fmt::format("{} {}; none in this space can be more than {:.2g} % better", objective.name,
+                       value, 100 * std::max(0.0, std::abs(from - *open) / std::abs(from)));
+  }
+
+  void add_json() {
+    const SearchCertificate& of = result_.certificate;
+    Json rules = Json::object();
+    for (std::size_t rule = 0; rule < kPlanRules; ++rule)
+      rules[to_string(static_cast<PlanRule>(rule))] = of.rules[rule];
+    Json certificate = Json::object();
+    certificate["points"] = of.points;
+    certificate["dropped_by_rule"] = rules;
+    certificate["dropped_by_memory"] = of.memory;
+    certificate["dropped_by_limits"] = of.limits;
+    certificate["bounded_away"] = of.bounded;
+    certificate["simulated"] = of.simulated;
+    certificate["not_simulated"] = of.not_simulated;
+    certificate["undecided"] = of.undecided;
+    certificate["complete"] = result_.complete;
+    certificate["objective"] = std::string{result_.objective.name};
+    out_.more.emplace_back("certificate", certificate.dump());
+    Json overrides = Json::array();
+    for (const PlanRow& row : result_.rows) overrides.push_back(Json{row.overrides});
+    out_.more.emplace_back("overrides", overrides.dump());
+    Fingerprint fingerprint;
+    for (const PlanRow& row : result_.rows)
+      fingerprint.add(row.step ? row.step->throughput.step.ps() : 0);
+    out_.fingerprint = fingerprint.text();
+    out_.seed = kDefaultSeed;
+  }
+
+  const PlanResult& result_;
+  Report out_;
+  Table table_;
+};
+
+/// What was asked of one layout.
+class ExplanationReport {
+ public:
+  explicit ExplanationReport(const PlanResult& result)
+      : result_{result}, of_{*result.explanation} {}
+
+  Report make() {
+    PlanResult shown{result_.space, result_.space_hash, {}, {}, {}, {}, true,
+                     result_.objective,  {},                 {}, {}};
+    if (of_.row) shown.rows.push_back(*of_.row);
+    if (!of_.row && of_.nearest) shown.rows.push_back(*of_.nearest);
+    for (PlanRow& row : shown.rows) row.rank = 1;
+    Report out = PlanReport{shown}.make();
+    out.sections.back().notes = notes();
+    out.sections.back().closing.clear();
+    out.more.clear();
+    return out;
+  }
+
+ private:
+  std::vector<std::string> notes() const {
+    std::vector<std::string> out{fmt::format("{}: {} points of the space", of_.asked,
+                                             grouped(of_.points))};
+    if (of_.row) {
+      out.emplace_back("the fastest of them:");
+      return out;
+    }
+    out.emplace_back("none of them is a layout that fits:");
+    for (std::size_t rule = 0; rule < kPlanRules; ++rule)
+      if (of_.rules[rule] > 0)
+        out.push_back(fmt::format("{:>12}  {} ({})", grouped(of_.rules[rule]),
+                                  words_of(static_cast<PlanRule>(rule)),
+                                  to_string(static_cast<PlanRule>(rule))));
+    if (of_.memory > 0) {
+      std::string text = fmt::format("{:>12}  need more memory than a GPU has", grouped(of_.memory));
+      if (of_.least_memory && of_.capacity) {
+        const double need = static_cast<double>(of_.least_memory->count());
+        const double have = static_cast<double>(of_.capacity->count());
+        text += fmt::format(": at least {:.2f} GiB of {:.2f} GiB", need / 1073741824.0,
+                            have / 1073741824.0);
+        if (need > have) text += fmt::format(", {:.2f} GiB too much", (need - have) / 1073741824.0);
+      }
+      out.push_back(text);
+    }
+    if (of_.limits > 0)
+      out.push_back(fmt::format("{:>12}  cannot hold --where", grouped(of_.limits)));
+    if (of_.nearest)
+      out.push_back(fmt::format("nearest layout that fits, with another {}:",
+                                fmt::join(of_.changed, " and ")));
+    else
+      out.emplace_back("no layout that differs in one or two of these keys fits");
+    return out;
+  }
+
+  const PlanResult& result_;
+  const PlanExplanation& of_;
+};
+
+}  // namespace
+
+std::string layout_text(const ParallelConfig& parallel) {
+  std::string out = fmt::format("tp {}", parallel.tp);
+  if (parallel.sequence_parallel) out += " with sequence parallelism";
+  out += fmt::format(", pp {}", parallel.pp);
+  if (parallel.pp > 1) {
+    out += fmt::format(" ({}", name_of(pipeline_names(), parallel.schedule));
+    if (parallel.vpp > 1) out += fmt::format(", {} chunks", parallel.vpp);
+    if (parallel.short_edges) out += ", short edges";
+    out += ")";
+  }
+  if (parallel.cp > 1)
+    out += fmt::format(", cp {} ({})", parallel.cp, name_of(context_names(), parallel.cp_kind));
+  if (parallel.ep > 1) out += fmt::format(", ep {}", parallel.ep);
+  out += fmt::format(", dp {}, ZeRO-{}", parallel.dp, parallel.zero);
+  if (parallel.shard_ranks > 0) out += fmt::format(" over {} ranks", parallel.shard_ranks);
+  out += fmt::format(", micro-batch {}", parallel.micro_batch);
+  if (parallel.recompute != Recompute::none)
+    out += fmt::format(", recompute {}", name_of(recompute_names(), parallel.recompute));
+  if (parallel.state.offload) out += ", optimizer offloaded";
+  out += fmt::format(", overlap {}", overlap_text(parallel));
+  if (parallel.order != ParallelConfig{}.order)
+    out += fmt::format(", ranks {}", fmt::join(parallel.order, "-"));
+  return out;
+}
+
+Report report_of(const PlanResult& result) {
+  if (result.explanation) return ExplanationReport{result}.make();
+  return PlanReport{result}.make();
+}
+
+}  // namespace lockstep::cli

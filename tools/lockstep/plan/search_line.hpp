@@ -1,0 +1,26 @@
+#pragma once
+
+#include "tools/app/plan/search.hpp"
+#include "tools/lockstep/output/app.hpp"
+
+namespace lockstep::cli {
+
+/// A line on stderr that shows how far a search is: only on a terminal, after a second, four times
+/// a second at most.
+class SearchLine {
+ public:
+  SearchLine();
+  SearchLine(const SearchLine&) = delete;
+  SearchLine& operator=(const SearchLine&) = delete;
+  ~SearchLine() { clear(); }
+  void show(const SearchProgress& progress);
+  void clear();
+
+ private:
+  double begun_ = 0;
+  double drawn_ = 0;
+  bool terminal_ = false;
+  bool shown_ = false;
+};
+
+}  // namespace lockstep::cli
