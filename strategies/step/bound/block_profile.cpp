@@ -32,10 +32,11 @@ void add_shapes(const ParallelConfig& parallel, fold::KeyBuilder& key) {
   const StateConfig& state = parallel.state;
   key.add(static_cast<int>(state.weights)).add(static_cast<int>(state.gradients));
   key.add(state.master ? 1 : 0).add(static_cast<int>(state.optimizer));
-  key.add(static_cast<int>(state.moments)).add(state.offload ? 1 : 0);
+  key.add(static_cast<int>(state.moments));
   key.add(std::int64_t{std::llround(parallel.capacity_factor * 1e6)});
   key.add(needs_all_replicas(parallel) ? parallel.dp : 0);
-  for (const std::string& axis : parallel.order) key.add(static_cast<int>(axis.front()));
+  if (needs_all_replicas(parallel))
+    for (const std::string& axis : parallel.order) key.add(static_cast<int>(axis.front()));
   key.add(std::int64_t{std::llround(parallel.expert_skew.value_or(0) * 1e6)});
   const ModelForm& form = parallel.form;
   key.add(static_cast<int>(form.loss)).add(form.joined_gemms ? 1 : 0).add(form.stops_early ? 1 : 0);
@@ -66,6 +67,7 @@ void add_shapes(const ParallelConfig& parallel, fold::KeyBuilder& key) {
   out.zero = 0;
   out.shard_ranks = 0;
   out.scatter_gradients = true;
+  out.state.offload = false;
   out.reshard_after_forward = true;
   out.prefetch = true;
   out.reduce_gradients = GradientReduction::last_microbatch;
@@ -170,8 +172,8 @@ class KindCosts {
 
   static void add_states(const BlockOfProgram& block, PositionCosts& out) {
     for (const BlockWeight& weight : block.weights)
-      (weight.of_experts ? out.experts : out.dense) +=
-          StateBytes{weight.weight_bytes, weight.gradient_bytes, weight.state_bytes};
+      (weight.of_experts ? out.experts : out.dense)
+          .add({weight.weight_bytes, weight.gradient_bytes, weight.state_bytes}, 1);
   }
 
   const Program& program_;
@@ -239,44 +241,31 @@ class Groups {
 
 }  // namespace
 
-CallTimes& CallTimes::operator+=(const CallTimes& other) {
-  path += other.path;
-  through += other.through;
-  until_out += other.until_out;
-  from_in += other.from_in;
-  return *this;
+void CallTimes::add(const CallTimes& other, std::int64_t times) {
+  path += other.path * times;
+  through += other.through * times;
+  until_out += other.until_out * times;
+  from_in += other.from_in * times;
 }
 
-CallTimes operator-(CallTimes a, const CallTimes& b) {
-  a.path -= b.path;
-  a.through -= b.through;
-  a.until_out -= b.until_out;
-  a.from_in -= b.from_in;
-  return a;
+void PositionCosts::add(const PositionCosts& other, std::int64_t times) {
+  forward.add(other.forward, times);
+  backward.add(other.backward, times);
+  weight_gradients += other.weight_gradients * times;
+  host += other.host * times;
+  update += other.update * times;
+  kept += other.kept * times;
+  dense.add(other.dense, times);
+  experts.add(other.experts, times);
 }
 
-PositionCosts& PositionCosts::operator+=(const PositionCosts& other) {
-  forward += other.forward;
-  backward += other.backward;
-  weight_gradients += other.weight_gradients;
-  host += other.host;
-  update += other.update;
-  kept += other.kept;
-  dense += other.dense;
-  experts += other.experts;
-  return *this;
-}
-
-PositionCosts operator-(PositionCosts a, const PositionCosts& b) {
-  a.forward = a.forward - b.forward;
-  a.backward = a.backward - b.backward;
-  a.weight_gradients -= b.weight_gradients;
-  a.host -= b.host;
-  a.update -= b.update;
-  a.kept -= b.kept;
-  a.dense = a.dense - b.dense;
-  a.experts = a.experts - b.experts;
-  return a;
+PositionCosts BlockCosts::sum(std::size_t first, std::size_t last) const {
+  PositionCosts out;
+  for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
+    const std::int64_t times = before[kind][last] - before[kind][first];
+    if (times > 0) out.add(kinds[kind], times);
+  }
+  return out;
 }
 
 fold::Key shape_key(const ParallelConfig& parallel) {
@@ -288,22 +277,14 @@ fold::Key shape_key(const ParallelConfig& parallel) {
 fold::Key placed_key(const ParallelConfig& parallel) {
   fold::KeyBuilder key;
   add_shapes(parallel, key);
-  key.add(parallel.dp).add(parallel.pp).add(parallel.shard_ranks);
+  key.add(parallel.dp).add(parallel.pp);
+  for (const std::string& axis : parallel.order) key.add(static_cast<int>(axis.front()));
   return key.key();
 }
 
 const PlacedProfile& BlockProfiles::of(const ParallelConfig& parallel) {
   const auto [found, is_new] = placed_.try_emplace(placed_key(parallel));
   if (is_new) found->second = make(parallel);
-  return found->second;
-}
-
-const ProgramOfBlocks& BlockProfiles::blocks(const ParallelConfig& parallel) {
-  const auto [found, is_new] = blocks_.try_emplace(shape_key(parallel));
-  if (is_new) {
-    const int per_node = cluster().gpus_per_node();
-    found->second = build_blocks(model_, smallest_alike(parallel, model_), per_node);
-  }
   return found->second;
 }
 
@@ -315,10 +296,9 @@ double BlockProfiles::rate_of(const std::vector<int>& members) {
   return found->second;
 }
 
-PlacedProfile BlockProfiles::make(const ParallelConfig& parallel) {
-  const ProgramOfBlocks& of = blocks(parallel);
-  const Mesh mesh =
-      device_mesh(parallel, kv_heads_of(model_), operations_.cluster().gpus_per_node());
+BlockCosts BlockProfiles::costs_of(const ParallelConfig& parallel, const Mesh& mesh) {
+  const int per_node = cluster().gpus_per_node();
+  const ProgramOfBlocks of = build_blocks(model_, smallest_alike(parallel, model_), per_node);
   const Groups groups{mesh, 0};
   const auto collective = [&](const Operation& operation) -> Duration {
     const Communication& how = *operation.communication;
@@ -328,28 +308,44 @@ PlacedProfile BlockProfiles::make(const ParallelConfig& parallel) {
     return operations_.collective(of.program, operation, members);
   };
   const KindCosts kinds{of, cost_, collective};
-  std::vector<PositionCosts> kind_costs;
-  for (const BlockOfProgram& block : of.blocks) kind_costs.push_back(kinds.costs(block));
   const std::vector<std::int64_t> updates = update_times(of, cost_);
-  PlacedProfile out;
-  out.before.emplace_back();
+  BlockCosts out;
+  out.chain = of.chain;
+  for (const BlockOfProgram& block : of.blocks) out.kinds.push_back(kinds.costs(block));
+  out.before.resize(of.blocks.size());
+  for (auto& counts : out.before) counts.push_back(0);
   for (std::size_t i = 0; i < of.chain.size(); ++i) {
     const auto kind = static_cast<std::size_t>(of.chain[i]);
-    out.at.push_back(kind_costs[kind]);
-    out.at.back().update = updates[i];
-    PositionCosts sum = out.before.back();
-    sum += out.at.back();
-    out.before.push_back(sum);
+    // Of equal blocks the updates are equal, but for what two of them share.
+    std::int64_t& update = out.kinds[kind].update;
+    update = out.before[kind].back() == 0 ? updates[i] : std::min(update, updates[i]);
+    for (std::size_t k = 0; k < out.before.size(); ++k)
+      out.before[k].push_back(out.before[k].back() + (k == kind ? 1 : 0));
   }
-  for (const BlockWeight& weight : of.blocks[static_cast<std::size_t>(of.chain.back())].weights)
-    if (weight.tied)
-      out.tied += StateBytes{weight.weight_bytes, weight.gradient_bytes, weight.state_bytes};
+  const BlockOfProgram& last = of.blocks[static_cast<std::size_t>(of.chain.back())];
+  for (const BlockWeight& weight : last.weights)
+    if (weight.tied) out.tied.add({weight.weight_bytes, weight.gradient_bytes, weight.state_bytes}, 1);
+  if (last.input) out.residual = local_bytes(of.program.mesh, of.program.tensors[*last.input]).count();
+  return out;
+}
+
+PlacedProfile BlockProfiles::make(const ParallelConfig& parallel) {
+  const Mesh mesh = device_mesh(parallel, kv_heads_of(model_), cluster().gpus_per_node());
+  const Groups groups{mesh, 0};
+  fold::KeyBuilder key;
+  key.add(shape_key(parallel));
+  for (const char* axis : {"tp", "cp", "ulysses", "ring", "ep"}) {
+    const std::vector<int> members = groups.members(axis);
+    if (!members.empty()) key.add(operations_.key_of(members));
+  }
+  const auto [found, is_new] = blocks_.try_emplace(key.key());
+  if (is_new) found->second = std::make_shared<const BlockCosts>(costs_of(parallel, mesh));
+  PlacedProfile out;
+  out.blocks = found->second;
   if (parallel.pp > 1) {
-    const BlockOfProgram& last = of.blocks[static_cast<std::size_t>(of.chain.back())];
-    const Tensor& residual = of.program.tensors[*last.input];
-    const std::int64_t whole = local_bytes(of.program.mesh, residual).count();
+    // Without sequence parallelism ranks along tp send a part each.
     const std::int64_t parts = parallel.sequence_parallel ? 1 : parallel.tp;
-    out.message = between_stages(mesh, Bytes{whole / parts}, operations_);
+    out.message = between_stages(mesh, Bytes{out.blocks->residual / parts}, operations_);
   }
   out.dense_rate = rate_of(groups.members("dp_cp"));
   out.expert_rate = parallel.ep > 1 ? rate_of(groups.members("edp")) : out.dense_rate;

@@ -21,14 +21,10 @@ struct StateBytes {
   std::int64_t gradients = 0;
   std::int64_t states = 0;  // of the optimizer, on the device
 
-  StateBytes& operator+=(const StateBytes& other) {
-    weights += other.weights;
-    gradients += other.gradients;
-    states += other.states;
-    return *this;
-  }
-  friend StateBytes operator-(StateBytes a, const StateBytes& b) {
-    return {a.weights - b.weights, a.gradients - b.gradients, a.states - b.states};
+  void add(const StateBytes& other, std::int64_t times) {
+    weights += other.weights * times;
+    gradients += other.gradients * times;
+    states += other.states * times;
   }
 };
 
@@ -39,8 +35,7 @@ struct CallTimes {
   std::int64_t until_out = 0;  // from when the compute stream is free until it goes out
   std::int64_t from_in = 0;    // from its coming in until the compute stream is free again
 
-  CallTimes& operator+=(const CallTimes& other);
-  friend CallTimes operator-(CallTimes a, const CallTimes& b);
+  void add(const CallTimes& other, std::int64_t times);
   /// Of the path, what need not wait for what comes in; what may follow what goes out.
   [[nodiscard]] std::int64_t before_in() const {
     return std::max(path - from_in, until_out - through);
@@ -62,16 +57,30 @@ struct PositionCosts {
   StateBytes dense{};
   StateBytes experts{};
 
-  PositionCosts& operator+=(const PositionCosts& other);
-  friend PositionCosts operator-(PositionCosts a, const PositionCosts& b);
+  /// Adds `times` positions like another.
+  void add(const PositionCosts& other, std::int64_t times);
 };
 
-/// The blocks of a model under one way to shard them, where their groups sit.
+/// The blocks of a model under one way to shard them, where the groups within layers sit.
+struct BlockCosts {
+  std::vector<PositionCosts> kinds{};  // of each kind of block
+  std::vector<int> chain{};            // per position: index into `kinds`
+  /// Per kind: how many of the positions before are of it; one entry more than positions.
+  std::vector<std::vector<std::int32_t>> before{};
+  StateBytes tied{};            // of weights that the last position shares with another
+  std::int64_t residual = 0;    // bytes that a stage sends to the next at most
+
+  [[nodiscard]] const PositionCosts& at(std::size_t position) const {
+    return kinds[static_cast<std::size_t>(chain[position])];
+  }
+  /// Of the positions from `first` to one before `last`.
+  [[nodiscard]] PositionCosts sum(std::size_t first, std::size_t last) const;
+};
+
+/// The same with what depends on where stages and replicas sit.
 struct PlacedProfile {
-  std::vector<PositionCosts> at{};      // by position
-  std::vector<PositionCosts> before{};  // sums over the positions before; one more than `at`
-  StateBytes tied{};                    // of weights that the last position shares with another
-  MessageBound message{};               // between stages
+  std::shared_ptr<const BlockCosts> blocks;
+  MessageBound message{};  // between stages
   /// Bytes per second that leave a rank at most for others of its data-parallel group; 0: no limit
   /// is known.
   double dense_rate = 0;
@@ -90,14 +99,14 @@ class BlockProfiles {
   [[nodiscard]] std::size_t size() const { return placed_.size(); }
 
  private:
-  [[nodiscard]] const ProgramOfBlocks& blocks(const ParallelConfig& parallel);
   [[nodiscard]] PlacedProfile make(const ParallelConfig& parallel);
+  [[nodiscard]] BlockCosts costs_of(const ParallelConfig& parallel, const Mesh& mesh);
   [[nodiscard]] double rate_of(const std::vector<int>& members);
 
   const ModelConfig& model_;
   const CostModel& cost_;
   OperationBounds& operations_;
-  std::map<fold::Key, ProgramOfBlocks> blocks_;
+  std::map<fold::Key, std::shared_ptr<const BlockCosts>> blocks_;
   std::map<fold::Key, PlacedProfile> placed_;
   std::map<fold::Key, double> rates_;
 };

@@ -41,7 +41,7 @@ class Layout {
     for (int stage = 0; stage < parallel_.pp; ++stage) {
       const PositionCosts sum = sums(stage);
       most = std::max(most, time_of(stage, sum, fill, drain, first_tail));
-      const PositionCosts first = range_sum(chunk(stage, 0));
+      const PositionCosts& first = chunk_sum(stage, 0);
       fill += first.forward.through + hop;
       drain += first.backward.through + hop;
     }
@@ -50,12 +50,12 @@ class Layout {
 
   [[nodiscard]] PositionCosts sums(int stage) const {
     PositionCosts out;
-    for (int c = 0; c < parallel_.vpp; ++c) out += range_sum(chunk(stage, c));
+    for (int c = 0; c < parallel_.vpp; ++c) out.add(chunk_sum(stage, c), 1);
     return out;
   }
 
-  [[nodiscard]] PositionCosts range_sum(Range range) const {
-    return profile_.before[range.last] - profile_.before[range.first];
+  [[nodiscard]] const PositionCosts& chunk_sum(int stage, int c) const {
+    return sums_[static_cast<std::size_t>(c * parallel_.pp + stage)];
   }
 
   [[nodiscard]] Range chunk(int stage, int c) const {
@@ -66,14 +66,17 @@ class Layout {
   [[nodiscard]] std::int64_t states(int stage) const {
     const PositionCosts sum = sums(stage);
     StateBytes dense = sum.dense;
-    if (parallel_.pp == 1) dense = dense - profile_.tied;
-    return sharded(dense, shards_) + sharded(sum.experts, expert_replicas_);
+    if (parallel_.pp == 1) dense.add(profile_.blocks->tied, -1);
+    if (parallel_.state.offload) dense.states = 0;
+    StateBytes experts = sum.experts;
+    if (parallel_.state.offload) experts.states = 0;
+    return sharded(dense, shards_) + sharded(experts, expert_replicas_);
   }
 
  private:
   /// As chunk_positions() does.
   void cut() {
-    const auto positions = static_cast<std::int64_t>(profile_.at.size());
+    const auto positions = static_cast<std::int64_t>(profile_.blocks->chain.size());
     const std::int64_t chunks = std::int64_t{parallel_.pp} * parallel_.vpp;
     const std::int64_t layers = positions - 2;
     const std::int64_t each = (layers + (parallel_.short_edges ? 2 : 0)) / chunks;
@@ -87,6 +90,8 @@ class Layout {
     }
     chunks_.front().first = 0;
     chunks_.back().last = static_cast<std::size_t>(positions);
+    for (const Range& range : chunks_)
+      sums_.push_back(profile_.blocks->sum(range.first, range.last));
   }
 
   [[nodiscard]] std::int64_t time_of(int stage, const PositionCosts& sum, std::int64_t fill,
@@ -110,9 +115,9 @@ class Layout {
     for (int c = 0; c < parallel_.vpp; ++c) {
       const Range range = chunk(stage, c);
       if (range.first == range.last) continue;
-      const PositionCosts sum = range_sum(range);
-      const PositionCosts& first = profile_.at[range.first];
-      const PositionCosts& last = profile_.at[range.last - 1];
+      const PositionCosts& sum = chunk_sum(stage, c);
+      const PositionCosts& first = profile_.blocks->at(range.first);
+      const PositionCosts& last = profile_.blocks->at(range.last - 1);
       out += pass(sum.forward, first.forward, last.forward, range);
       out += pass(sum.backward, last.backward, first.backward, range);
     }
@@ -134,7 +139,7 @@ class Layout {
     for (int c = 0; c < parallel_.vpp; ++c) {
       const Range range = chunk(stage, c);
       if (range.first < range.last)
-        out = std::max(out, profile_.at[range.first].forward.before_in());
+        out = std::max(out, profile_.blocks->at(range.first).forward.before_in());
     }
     return out;
   }
@@ -144,7 +149,7 @@ class Layout {
     for (int c = 0; c < parallel_.vpp; ++c) {
       const Range range = chunk(stage, c);
       if (range.first < range.last)
-        out = std::max(out, profile_.at[range.first].backward.after_out());
+        out = std::max(out, profile_.blocks->at(range.first).backward.after_out());
     }
     return out;
   }
@@ -239,6 +244,7 @@ class Layout {
   const PlacedProfile& profile_;
   std::int64_t microbatches_;
   std::vector<Range> chunks_;
+  std::vector<PositionCosts> sums_;  // of each chunk
   std::int64_t replicas_ = 1;
   std::int64_t expert_replicas_ = 1;
   std::int64_t shards_ = 1;
@@ -281,21 +287,28 @@ const LayoutBounds::InFlight& LayoutBounds::in_flight(const ParallelConfig& para
 }
 
 LayoutBound LayoutBounds::of(const ParallelConfig& parallel) {
+  return {time(parallel), memory(parallel)};
+}
+
+Duration LayoutBounds::time(const ParallelConfig& parallel) {
+  return Duration::picoseconds(Layout{parallel, profile(parallel)}.time());
+}
+
+Bytes LayoutBounds::memory(const ParallelConfig& parallel) {
   const Layout layout{parallel, profile(parallel)};
-  LayoutBound out{Duration::picoseconds(layout.time()), {}};
+  std::int64_t most = 0;
   for (int stage = 0; stage < parallel.pp; ++stage) {
     std::int64_t bytes = layout.states(stage);
     if (parallel.pp == 1) {
-      bytes += layout.range_sum(layout.chunk(0, 0)).kept;
+      bytes += layout.chunk_sum(0, 0).kept;
     } else {
       const InFlight& held = in_flight(parallel, stage);
       for (int c = 0; c < parallel.vpp; ++c)
-        bytes += held.of_chunk[static_cast<std::size_t>(c)] *
-                 layout.range_sum(layout.chunk(stage, c)).kept;
+        bytes += held.of_chunk[static_cast<std::size_t>(c)] * layout.chunk_sum(stage, c).kept;
     }
-    out.memory = std::max(out.memory, Bytes{std::max<std::int64_t>(0, bytes)});
+    most = std::max(most, bytes);
   }
-  return out;
+  return Bytes{most};
 }
 
 }  // namespace lockstep

@@ -31,6 +31,8 @@ class LayoutBounds {
 
   /// Of a layout that layout_problems() has nothing against.
   [[nodiscard]] LayoutBound of(const ParallelConfig& parallel);
+  [[nodiscard]] Duration time(const ParallelConfig& parallel);
+  [[nodiscard]] Bytes memory(const ParallelConfig& parallel);
 
  private:
   struct InFlight {

@@ -242,19 +242,21 @@ class Search {
     const PlanSetting& setting = context->setting;
     const auto capacity = setting.memory_capacity();
     const auto take = [&](const WalkedLayout& layout) {
-      const LayoutBound bound = context->bounds.of(*layout.stack).of(*layout.parallel);
+      LayoutBounds& bounds = context->bounds.of(*layout.stack);
       ++out.bounds;
-      if (capacity && bound.memory > *capacity) {
+      const Bytes memory = bounds.memory(*layout.parallel);
+      if (capacity && memory > *capacity) {
         ++out.memory;
         return;
       }
-      const PlanPoint least{bound.time.seconds(), bound.memory};
+      const Duration time = bounds.time(*layout.parallel);
+      const PlanPoint least{time.seconds(), memory};
       if (!may_hold(least, setting)) {
         ++out.limits;
         return;
       }
-      const Candidate candidate{objective(least, setting), layout.index, bound.time.ps(),
-                                bound.memory.count()};
+      const Candidate candidate{objective(least, setting), layout.index, time.ps(),
+                                memory.count()};
       if (most && (candidate.value > *most || is_settled(layout.index))) return;
       out.kept.push_back(candidate);
       if (out.kept.size() >= 2 * room) trim(out, room);
@@ -387,12 +389,6 @@ class Search {
     const PlanSetting& setting = context.setting;
     const Program program =
         build_program(setting.scenario().model, parallel, setting.gpus_per_node());
-    const Bytes memory = peak_in_order(program);
-    const auto capacity = setting.memory_capacity();
-    if (capacity && memory > *capacity) {
-      work.no_memory = true;
-      return;
-    }
     Candidate finer = work.candidate;
     const Duration bound =
         program_bound(program, setting.cost(stack), context.bounds.operations(stack));
@@ -413,10 +409,14 @@ class Search {
     try {
       const auto program = std::make_shared<const Program>(
           build_program(scenario.model, parallel, setting.gpus_per_node()));
+      const auto capacity = setting.memory_capacity();
+      if (capacity && peak_in_order(*program) > *capacity) {
+        work.no_memory = true;
+        return;
+      }
       const SimulatedTrainingStep step =
           simulate(program, parallel, scenario.cluster.cluster, scenario.cluster.device,
                    setting.cost(stack), setting.options(stack));
-      const auto capacity = setting.memory_capacity();
       const RankMemory memory = worst_memory(step.timeline, capacity);
       const Duration time = step.timeline.end.since_start();
       work.simulated = SimulatedLayout{

@@ -107,7 +107,9 @@ SettingBounds::Bounds& SettingBounds::both(const std::string& stack) {
 }
 
 const std::string& SettingBounds::shape_problem(const ParallelConfig& parallel) {
-  const auto [found, is_new] = shapes_.try_emplace(placed_key(parallel));
+  fold::KeyBuilder key;
+  key.add(placed_key(parallel)).add(parallel.shard_ranks).add(parallel.zero > 0 ? 1 : 0);
+  const auto [found, is_new] = shapes_.try_emplace(key.key());
   if (!is_new) return found->second;
   for (const LayoutProblem& problem :
        layout_problems(setting_.scenario().model, parallel, setting_.ranks(),

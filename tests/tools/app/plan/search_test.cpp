@@ -1,0 +1,313 @@
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <set>
+
+#include "sim/config/config_error.hpp"
+#include "strategies/step/build_program.hpp"
+#include "tools/app/errors.hpp"
+#include "tools/app/plan/plan.hpp"
+#include "tools/app/step/run_step.hpp"
+
+// The expectation is always the same: every point of the space simulated as `run` does, one by one,
+// and sorted. The search must find the same layouts in the same order, whatever the threads.
+
+namespace lockstep::app {
+namespace {
+
+struct Exhaustive {
+  std::vector<SimulatedLayout> fitting{};  // by step time, then index
+  std::uint64_t layouts = 0;               // points that no rule is against
+};
+
+/// A layout as `run` sees it: by its overrides, through the reader of scenarios.
+std::optional<SimulatedLayout> simulated(const PlanSpace& space, std::uint64_t index,
+                                         const ParallelConfig& parallel) {
+  TrainingStepRequest request;
+  request.file = space.name;
+  request.document = space.base;
+  request.overrides = space.setting_overrides(index / space.layout_count());
+  for (std::string& each : layout_overrides(parallel)) request.overrides.push_back(std::move(each));
+  try {
+    const TrainingStepResult result = run_step(request);
+    SimulatedLayout out;
+    out.index = index;
+    out.step = result.throughput.step;
+    out.step_s = out.step.seconds();
+    out.memory = result.memory.needed();
+    return out;
+  } catch (const DoesNotFit&) {
+    return std::nullopt;
+  }
+}
+
+Exhaustive exhaustive(const PlanSpace& space) {
+  Exhaustive out;
+  for (std::uint64_t setting = 0; setting < space.setting_count(); ++setting) {
+    const PlanSetting of{space, setting, {}};
+    SettingBounds bounds{of};
+    LayoutWalk walk{space, of, bounds, {}};
+    for (std::uint64_t i = 0; i < space.layout_count(); ++i) {
+      const std::uint64_t index = setting * space.layout_count() + i;
+      const auto layout = walk.at(index);
+      if (!std::holds_alternative<ParallelConfig>(layout)) continue;
+      ++out.layouts;
+      const auto found = simulated(space, index, std::get<ParallelConfig>(layout));
+      if (found) out.fitting.push_back(*found);
+    }
+  }
+  std::sort(out.fitting.begin(), out.fitting.end(), [](const auto& a, const auto& b) {
+    return a.step != b.step ? a.step < b.step : a.index < b.index;
+  });
+  return out;
+}
+
+SpaceRequest space_of(const std::string& model, const std::string& cluster, std::int64_t nodes,
+                      std::int64_t batch, std::vector<std::string> vary,
+                      std::vector<std::string> fix) {
+  SpaceRequest out;
+  out.model = model;
+  out.cluster = cluster;
+  out.nodes = nodes;
+  out.global_batch = batch;
+  out.vary = std::move(vary);
+  out.fix = std::move(fix);
+  return out;
+}
+
+const std::vector<std::string> kPlain{
+    "cp=1",      "ep=1",           "cp_kind=ring",   "recompute=none",       "shard_ranks=0",
+    "offload=false", "order=tp-cp-dp-pp", "short_edges=false", "sequence_parallel=true",
+    "schedule=1f1b", "vpp=1"};
+
+SearchResult search(const PlanSpace& space, std::size_t top, std::size_t threads) {
+  std::vector<std::unique_ptr<PlanSetting>> settings;
+  for (std::uint64_t i = 0; i < space.setting_count(); ++i)
+    settings.push_back(std::make_unique<PlanSetting>(space, i, Calibration{}));
+  SearchOptions options;
+  options.top = top;
+  options.threads = threads;
+  return search_space(space, settings, options);
+}
+
+void hold(const SpaceRequest& request, std::uint64_t least_layouts) {
+  const PlanSpace space = make_space(request);
+  const Exhaustive all = exhaustive(space);
+  CAPTURE(space.size());
+  CHECK(all.layouts >= least_layouts);
+  constexpr std::size_t kTop = 4;
+  for (const std::size_t threads : {1, 2}) {
+    const SearchResult found = search(space, kTop, threads);
+    REQUIRE(found.best.size() == std::min(kTop, all.fitting.size()));
+    for (std::size_t i = 0; i < found.best.size(); ++i) {
+      CHECK(found.best[i].index == all.fitting[i].index);
+      CHECK(found.best[i].step == all.fitting[i].step);
+      CHECK(found.best[i].memory == all.fitting[i].memory);
+    }
+    // Every point is decided once.
+    const SearchCertificate& certificate = found.certificate;
+    std::uint64_t sum = certificate.memory + certificate.limits + certificate.bounded +
+                        certificate.simulated + certificate.not_simulated;
+    std::uint64_t by_rule = 0;
+    for (const std::uint64_t count : certificate.rules) by_rule += count;
+    CHECK(sum + by_rule == space.size());
+    CHECK(by_rule == space.size() - all.layouts);
+    CHECK(found.complete);
+    CHECK(certificate.simulated <= all.layouts);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a search finds what simulating every point finds: data, tensor and pipeline parallelism") {
+  std::vector<std::string> fix = kPlain;
+  hold(space_of("gpt2-small", "dgx-h100", 1, 16,
+                {"tp=1,2,4", "pp=1,2,4", "micro_batch=1,2", "zero=0,1,2,3",
+                 "overlap=none,all"},
+                fix),
+       100);
+}
+
+TEST_CASE("a search finds what simulating every point finds: schedules, chunks and recomputation") {
+  hold(space_of("gpt2-small", "dgx-a100", 1, 16,
+                {"tp=1,2", "pp=2,4", "vpp=1,2,3", "schedule=1f1b,interleaved,zb-h1,zb-h2,gpipe",
+                 "recompute=none,selective,full", "short_edges=false,true", "micro_batch=1,2"},
+                {"cp=1", "ep=1", "cp_kind=ring", "zero=1", "shard_ranks=0", "offload=false",
+                 "order=tp-cp-dp-pp", "sequence_parallel=true", "overlap=pp"}),
+       80);
+}
+
+TEST_CASE("a search finds what simulating every point finds: context parallelism and rank orders") {
+  hold(space_of("gpt2-small", "dgx-h100", 2, 16,
+                {"tp=1,2", "pp=1,2", "cp=1,2,4", "cp_kind=ring,ulysses,2d", "zero=0,3",
+                 "order=tp-cp-dp-pp,tp-cp-pp-dp,dp-tp-cp-pp", "shard_ranks=0,4",
+                 "sequence_parallel=true,false"},
+                {"ep=1", "vpp=1", "schedule=1f1b", "recompute=none", "offload=false",
+                 "short_edges=false", "micro_batch=1", "overlap=all"}),
+       60);
+}
+
+TEST_CASE("a search finds what simulating every point finds: experts, offload, several clusters") {
+  SpaceRequest request =
+      space_of("gpt-125m", "dgx-h100", 1, 16,
+               {"cluster.nodes=1,2", "tp=1,2", "pp=1,2", "offload=false,true", "zero=0,1",
+                "micro_batch=1,2"},
+               {"cp=1", "ep=1", "cp_kind=ring", "vpp=1", "schedule=1f1b", "recompute=none",
+                "shard_ranks=0", "short_edges=false", "sequence_parallel=true",
+                "order=tp-cp-dp-pp", "overlap=dp_gradients"});
+  hold(request, 50);
+  request = space_of("gpt-1.3b-moe-128", "dgx-h100", 1, 8,
+                     {"tp=1,2", "ep=1,2,4,8", "zero=1,2", "overlap=none,all"},
+                     {"pp=1", "cp=1", "cp_kind=ring", "vpp=1", "schedule=1f1b", "recompute=none",
+                      "shard_ranks=0", "offload=false", "short_edges=false",
+                      "sequence_parallel=true", "order=tp-cp-dp-pp", "micro_batch=1"});
+  request.overrides = {"ignore_memory=true", "model.layers=4"};
+  hold(request, 10);
+}
+
+TEST_CASE("a planted optimum is found: only one layout does not recompute") {
+  // Recomputation always adds work; all else is the same.
+  const PlanSpace space =
+      make_space(space_of("gpt2-small", "dgx-h100", 1, 8, {"recompute=full,none,every-second-layer"},
+                          {"tp=1", "pp=1", "cp=1", "ep=1", "cp_kind=ring", "vpp=1",
+                           "schedule=1f1b", "shard_ranks=0", "offload=false", "short_edges=false",
+                           "sequence_parallel=true", "order=tp-cp-dp-pp", "micro_batch=1",
+                           "zero=0", "overlap=none"}));
+  const SearchResult found = search(space, 1, 1);
+  REQUIRE(found.best.size() == 1);
+  CHECK(space.digits(found.best.front().index)[static_cast<std::size_t>(LayoutKey::recompute)] ==
+        static_cast<std::int64_t>(Recompute::none));
+  CHECK(found.certificate.simulated == 1);
+}
+
+TEST_CASE("shards of a space decide each of its points once, and find its best layout") {
+  PlanRequest request;
+  request.space = space_of("gpt2-small", "dgx-h100", 1, 16,
+                           {"tp=1,2", "pp=1,2", "zero=0,1", "overlap=none,all"}, kPlain);
+  request.space.fix.emplace_back("micro_batch=1");
+  const PlanResult whole = plan(request);
+  std::uint64_t points = 0;
+  RuleCounts rules{};
+  Duration best = Duration::picoseconds(INT64_MAX);
+  request.shards = 3;
+  for (request.shard = 0; request.shard < 3; ++request.shard) {
+    const PlanResult part = plan(request);
+    points += part.certificate.points;
+    for (std::size_t i = 0; i < kPlanRules; ++i) rules[i] += part.certificate.rules[i];
+    for (const SimulatedLayout& each : part.simulated)
+      if (each.fits) best = std::min(best, each.step);
+  }
+  CHECK(points == whole.space.size());
+  CHECK(rules == whole.certificate.rules);
+  CHECK(best == whole.rows.front().step->throughput.step);
+}
+
+TEST_CASE("a front has no layout that another is at least as good as in everything") {
+  PlanRequest request;
+  request.space = space_of("gpt2-small", "dgx-h100", 1, 32,
+                           {"tp=1,2", "pp=1", "micro_batch=1,2,4", "zero=0,1,3"}, kPlain);
+  std::erase(request.space.fix, "recompute=none");
+  request.space.vary.emplace_back("recompute=none,full");
+  request.space.fix.emplace_back("overlap=all");
+  request.pareto = {"step_time", "memory"};
+  const PlanResult result = plan(request);
+  const Exhaustive all = exhaustive(result.space);
+  std::set<std::pair<std::int64_t, std::int64_t>> front;
+  for (const SimulatedLayout& a : all.fitting) {
+    const auto beats = [&](const SimulatedLayout& b) {
+      return b.step <= a.step && b.memory <= a.memory && (b.step < a.step || b.memory < a.memory);
+    };
+    if (std::none_of(all.fitting.begin(), all.fitting.end(), beats))
+      front.insert({a.step.ps(), a.memory.count()});
+  }
+  std::set<std::pair<std::int64_t, std::int64_t>> found;
+  for (const PlanRow& row : result.rows)
+    found.insert({row.step->throughput.step.ps(), row.step->memory.needed().count()});
+  CHECK(front.size() > 1);
+  CHECK(found == front);
+}
+
+TEST_CASE("limits hold, and one that no layout holds is a refusal with counts") {
+  PlanRequest request;
+  request.space = space_of("gpt2-small", "dgx-h100", 1, 32, {"tp=1,2", "pp=1,2", "zero=0,1,3"},
+                           kPlain);
+  request.space.fix.emplace_back("overlap=all");
+  request.space.fix.emplace_back("micro_batch=1");
+  const PlanResult any = plan(request);
+  const double best = any.rows.front().step->throughput.step_s;
+  const Bytes memory = any.rows.front().step->memory.needed();
+  request.where = {fmt::format("memory < {} B", memory.count())};
+  const PlanResult less = plan(request);
+  REQUIRE(!less.rows.empty());
+  CHECK(less.rows.front().step->memory.needed() < memory);
+  CHECK(less.rows.front().step->throughput.step_s >= best);
+  request.where = {"step_time < 1 ns"};
+  CHECK_THROWS_AS((void)plan(request), Refusal);
+  request.where = {"step_time < 1 s", "step_time >= 2 s"};
+  CHECK_THROWS_AS((void)plan(request), RequestError);
+}
+
+TEST_CASE("what is unknown is refused as an objective") {
+  PlanRequest request;
+  request.space = space_of("gpt2-small", "dgx-h100", 1, 32, {"tp=1,2"}, kPlain);
+  for (const char* objective : {"usd", "energy", "days", "gpu_hours"}) {
+    request.objective = objective;
+    CHECK_THROWS_AS((void)plan(request), RequestError);
+  }
+}
+
+TEST_CASE("rules of a walk are those of layout_problems()") {
+  // Every point that the walk takes has no problem; every point it drops has one, or is the same
+  // step as another.
+  const PlanSpace space = make_space(
+      space_of("gpt2-small", "dgx-h100", 2, 24,
+               {"tp=1,2,3,4,5,8", "pp=1,2,3,4,5,6,12", "cp=1,2,3", "micro_batch=1,2,3",
+                "vpp=1,2,3", "schedule=1f1b,interleaved,zb-h1", "short_edges=false,true",
+                "shard_ranks=0,3,4"},
+               {"zero=1", "cp_kind=ring", "recompute=none", "offload=false", "ep=1",
+                "sequence_parallel=true", "order=tp-cp-dp-pp", "overlap=none"}));
+  const PlanSetting setting{space, 0, {}};
+  SettingBounds bounds{setting};
+  LayoutWalk walk{space, setting, bounds, {}};
+  std::uint64_t taken = 0;
+  for (std::uint64_t i = 0; i < space.size(); ++i) {
+    const auto layout = walk.at(i);
+    if (const auto* parallel = std::get_if<ParallelConfig>(&layout)) {
+      ++taken;
+      CHECK(layout_problems(setting.scenario().model, *parallel, setting.ranks(),
+                            setting.gpus_per_node())
+                .empty());
+      continue;
+    }
+    const PlanRule rule = std::get<PlanRule>(layout);
+    if (rule == PlanRule::duplicate) continue;
+    const auto digits = space.digits(i);
+    const auto of = [&](LayoutKey key) { return digits[static_cast<std::size_t>(key)]; };
+    ParallelConfig parallel = setting.scenario().parallel;
+    parallel.tp = static_cast<int>(of(LayoutKey::tp));
+    parallel.pp = static_cast<int>(of(LayoutKey::pp));
+    parallel.cp = static_cast<int>(of(LayoutKey::cp));
+    const int others = parallel.tp * parallel.pp * parallel.cp;
+    parallel.dp = std::max(1, setting.ranks() / others);
+    parallel.vpp = static_cast<int>(of(LayoutKey::vpp));
+    parallel.micro_batch = of(LayoutKey::micro_batch);
+    parallel.short_edges = of(LayoutKey::short_edges) != 0;
+    parallel.zero = 1;
+    parallel.shard_ranks = static_cast<int>(of(LayoutKey::shard_ranks));
+    parallel.sequence_parallel = parallel.tp > 1;
+    parallel.schedule = parallel.pp > 1 ? static_cast<PipelineOrder>(of(LayoutKey::schedule))
+                                        : PipelineOrder::none;
+    const bool impossible = !layout_problems(setting.scenario().model, parallel, setting.ranks(),
+                                             setting.gpus_per_node())
+                                 .empty();
+    CAPTURE(to_string(rule));
+    CAPTURE(i);
+    CHECK(impossible);
+  }
+  CHECK(taken > 100);
+}
+
+}  // namespace lockstep::app
