@@ -97,7 +97,7 @@ Duration OperationBounds::collective(const Communication& how, Bytes message,
   std::vector<EndpointId> endpoints(members.begin(), members.end());
   const ChosenCollective& chosen =
       choice_.choose(how.collective, how.group, endpoints, root, false, message);
-  const std::vector<EndpointId> players = choice_.players(chosen, std::move(endpoints));
+  const std::vector<EndpointId> players = choice_.participants(chosen, std::move(endpoints));
   found->second = chosen.launch + least_time(*chosen.schedule, players,
                                              static_cast<int>(members.size()), chosen.block,
                                              network_);

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "sim/config/config_error.hpp"
-#include "strategies/models/count.hpp"
+#include "strategies/models/count/count.hpp"
 #include "strategies/nccl/tuning_file.hpp"
 #include "strategies/scenario/layout_problems.hpp"
 #include "strategies/stacks/cost_of.hpp"

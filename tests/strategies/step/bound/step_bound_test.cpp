@@ -6,8 +6,9 @@
 #include <map>
 #include <random>
 
-#include "sim/trace/memory.hpp"
+#include "sim/trace/memory/memory.hpp"
 #include "strategies/nccl/tuning_file.hpp"
+#include "strategies/scenario/layout_problems.hpp"
 #include "strategies/stacks/cost_of.hpp"
 #include "strategies/stacks/software_stack.hpp"
 #include "strategies/step/bound/layout_bound.hpp"

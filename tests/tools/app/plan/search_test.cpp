@@ -7,7 +7,7 @@
 #include <set>
 
 #include "sim/config/config_error.hpp"
-#include "strategies/step/build_program.hpp"
+#include "strategies/scenario/layout_problems.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/plan/plan.hpp"
 #include "tools/app/step/run_step.hpp"
