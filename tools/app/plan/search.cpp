@@ -12,6 +12,7 @@
 #include "strategies/step/build_program.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/parallel.hpp"
+#include "strategies/step/training_step_simulator.hpp"
 #include "tools/app/step/metrics/rank_memory.hpp"
 
 namespace lockstep::app {
@@ -64,9 +65,20 @@ class ContextPool {
   struct Context {
     Context(const PlanSpace& space, const PlanSetting& of, const WalkOptions& options)
         : setting{of}, bounds{of}, walk{space, of, bounds, options} {}
+    /// Of layouts under a software stack.
+    [[nodiscard]] TrainingStepSimulator& simulator(const std::string& stack) {
+      const auto found = simulators_.find(stack);
+      if (found != simulators_.end()) return found->second;
+      return simulators_.try_emplace(stack, setting.simulated(stack), setting.options(stack))
+          .first->second;
+    }
+
     const PlanSetting& setting;
     SettingBounds bounds;
     LayoutWalk walk;
+
+   private:
+    std::map<std::string, TrainingStepSimulator> simulators_;
   };
 
   class Lent {
@@ -407,22 +419,19 @@ class Search {
     const PlanSetting& setting = context.setting;
     const Scenario& scenario = setting.scenario();
     try {
-      const auto program = std::make_shared<const Program>(
-          build_program(scenario.model, parallel, setting.gpus_per_node()));
+      const Program program = build_program(scenario.model, parallel, setting.gpus_per_node());
+      const RolePrograms roles = unroll(program);
       const auto capacity = setting.memory_capacity();
-      if (capacity && peak_in_order(*program) > *capacity) {
+      if (capacity && peak_in_order(roles) > *capacity) {
         work.no_memory = true;
         return;
       }
-      const SimulatedTrainingStep step =
-          simulate(program, parallel, scenario.cluster.cluster, scenario.cluster.device,
-                   setting.cost(stack), setting.options(stack));
-      const RankMemory memory = worst_memory(step.timeline, capacity);
-      const Duration time = step.timeline.end.since_start();
+      const TrainingStepOutcome step =
+          context.simulator(stack).outcome(program, roles, parallel, setting.cost(stack));
       work.simulated = SimulatedLayout{
           work.candidate.index, Duration::picoseconds(work.candidate.bound_ps).seconds(),
-          time.seconds(),       time,
-          memory.needed(),      memory.fits(),
+          step.step.seconds(),  step.step,
+          step.peak_memory,     !capacity || step.peak_memory <= *capacity,
           true};
     } catch (const ProgramStuck&) {
       work.impossible = true;

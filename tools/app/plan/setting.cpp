@@ -82,6 +82,10 @@ void PlanSetting::add_stack(const Scenario& scenario, const Calibration& calibra
   options.costs = calibration.collectives;
   tunings_.emplace(scenario.stack, load_nccl_tuning(options.nccl_tuning, options.costs));
   options_.emplace(scenario.stack, std::move(options));
+  simulated_.emplace(scenario.stack,
+                     std::make_shared<const SimulatedCluster>(scenario_.cluster.cluster,
+                                                              scenario_.cluster.device,
+                                                              options_.at(scenario.stack)));
 }
 
 std::optional<Bytes> PlanSetting::memory_capacity() const {

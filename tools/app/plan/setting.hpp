@@ -12,6 +12,7 @@
 #include "strategies/nccl/tuning_data.hpp"
 #include "strategies/step/bound/layout_bound.hpp"
 #include "strategies/step/simulate.hpp"
+#include "strategies/step/simulated_cluster.hpp"
 #include "tools/app/plan/space.hpp"
 
 namespace lockstep::app {
@@ -41,6 +42,10 @@ class PlanSetting {
   [[nodiscard]] const SimulationOptions& options(const std::string& stack) const {
     return options_.at(stack);
   }
+  [[nodiscard]] const std::shared_ptr<const SimulatedCluster>& simulated(
+      const std::string& stack) const {
+    return simulated_.at(stack);
+  }
   [[nodiscard]] const NcclTuning& tuning(const std::string& stack) const {
     return tunings_.at(stack);
   }
@@ -58,6 +63,7 @@ class PlanSetting {
   std::array<std::optional<LayoutDefaults>, 8> defaults_{};
   std::map<std::string, std::unique_ptr<CostModel>> costs_;
   std::map<std::string, SimulationOptions> options_;
+  std::map<std::string, std::shared_ptr<const SimulatedCluster>> simulated_;
   std::map<std::string, NcclTuning> tunings_;
   double model_flops_ = 0;
   double samples_ = 0;
