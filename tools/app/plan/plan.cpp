@@ -327,8 +327,18 @@ std::vector<std::string> layout_overrides(const ParallelConfig& parallel) {
 }
 
 PlanResult plan(const PlanRequest& request) {
-  PlanResult out{make_space(request.space), {}, {}, {}, {}, {}, true,
-                 metric_named(request.objective, "objective"), {}, {}, {}};
+  PlanResult out{make_space(request.space),
+                 {},
+                 {},
+                 {},
+                 {},
+                 {},
+                 {},
+                 true,
+                 metric_named(request.objective, "objective"),
+                 {},
+                 {},
+                 {}};
   out.space_hash = out.space.hash();
   out.notes = out.space.notes;
   const SearchOptions options = search_options(request);
@@ -342,6 +352,7 @@ PlanResult plan(const PlanRequest& request) {
   }
   SearchResult found = search_space(out.space, settings, options);
   out.certificate = found.certificate;
+  out.cells = std::move(found.cells);
   out.complete = found.complete;
   out.simulated = std::move(found.all);
   if (found.best.empty() && found.complete && request.shards == 1) refuse_empty(found.certificate);

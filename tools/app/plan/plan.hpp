@@ -70,6 +70,7 @@ struct PlanResult {
   std::vector<PlanRow> baselines{};  // the current layout, plain data parallelism
   std::vector<SimulatedLayout> simulated{};
   SearchCertificate certificate{};
+  std::vector<SearchCell> cells{};
   bool complete = true;
   MetricInfo objective;
   std::vector<MetricInfo> pareto{};

@@ -51,6 +51,7 @@ struct Enumerated {
   std::uint64_t bounds = 0;
   std::uint64_t trimmed = 0;
   double least_trimmed = 0;
+  std::optional<double> least{};  // value of all bounded points
   double cpu_s = 0;
   bool complete = true;
 };
@@ -177,8 +178,10 @@ class Search {
     return info_of(metric).less_is_better ? value : -value;
   }
   [[nodiscard]] double objective(const PlanPoint& point, const PlanSetting& setting) const {
-    return score(options_.pareto.empty() ? options_.objective : options_.pareto.front(), point,
-                 setting);
+    return score(first_metric(), point, setting);
+  }
+  [[nodiscard]] PlanMetric first_metric() const {
+    return options_.pareto.empty() ? options_.objective : options_.pareto.front();
   }
 
   [[nodiscard]] bool may_hold(const PlanPoint& bound, const PlanSetting& setting) const {
@@ -225,6 +228,7 @@ class Search {
     candidates_.clear();
     next_ = 0;
     std::optional<double> trimmed;
+    if (result_.cells.empty()) note_cells(all, found);
     for (Enumerated& part : found) {
       for (std::size_t rule = 0; rule < kPlanRules; ++rule)
         certificate.rules[rule] += part.rules[rule];
@@ -240,6 +244,18 @@ class Search {
     trimmed_ = trimmed;
     std::sort(candidates_.begin(), candidates_.end());
     enumerated_ = true;
+  }
+
+  void note_cells(const std::vector<Part>& parts, const std::vector<Enumerated>& found) {
+    const std::uint64_t points = space_.layout_count() / (parts.size() / settings_.size());
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const Enumerated& of = found[i];
+      SearchCell cell{
+          parts[i].setting, parts[i].tp, parts[i].pp, range_.overlap(i * points, points),
+          of.rules,         of.memory,   of.limits,   of.least};
+      if (cell.bound && !info_of(first_metric()).less_is_better) cell.bound = -*cell.bound;
+      result_.cells.push_back(cell);
+    }
   }
 
   [[nodiscard]] Enumerated enumerate_part(const Part& part, std::size_t room,
@@ -269,6 +285,7 @@ class Search {
       }
       const Candidate candidate{objective(least, setting), layout.index, time.ps(),
                                 memory.count()};
+      out.least = std::min(out.least.value_or(candidate.value), candidate.value);
       if (most && (candidate.value > *most || is_settled(layout.index))) return;
       out.kept.push_back(candidate);
       if (out.kept.size() >= 2 * room) trim(out, room);
@@ -453,6 +470,9 @@ class Search {
     if (work.no_memory) {
       ++memory_by_account_;
       ++certificate.memory;
+      const std::size_t layouts = result_.cells.size() / settings_.size();
+      const std::uint64_t points = space_.layout_count() / layouts;
+      ++result_.cells[static_cast<std::size_t>(index / points)].memory;
     } else if (work.no_limit) {
       ++certificate.limits;
     } else if (work.impossible) {

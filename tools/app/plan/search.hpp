@@ -74,10 +74,24 @@ struct SearchCertificate {
   std::optional<double> open_bound{};
 };
 
+/// What became of the points of one tp and pp in one setting.
+struct SearchCell {
+  std::size_t setting = 0;
+  std::size_t tp = 0;  // place in the axis
+  std::size_t pp = 0;  // likewise
+  std::uint64_t points = 0;
+  RuleCounts rules{};
+  std::uint64_t memory = 0;
+  std::uint64_t limits = 0;
+  /// The objective that none of its layouts can beat; none where there is no layout.
+  std::optional<double> bound{};
+};
+
 struct SearchResult {
   std::vector<SimulatedLayout> best{};   // by the objective, then by index; or the front
   std::vector<SimulatedLayout> all{};    // simulated, by index
   SearchCertificate certificate{};
+  std::vector<SearchCell> cells{};  // by setting, tp and pp
   bool complete = true;
 };
 

@@ -321,8 +321,8 @@ class ExplanationReport {
       : result_{result}, of_{*result.explanation} {}
 
   Report make() {
-    PlanResult shown{result_.space, result_.space_hash, {}, {}, {}, {}, true,
-                     result_.objective,  {},                 {}, {}};
+    PlanResult shown{result_.space, result_.space_hash, {}, {}, {}, {}, {},
+                     true,          result_.objective,  {}, {}, {}};
     if (of_.row) shown.rows.push_back(*of_.row);
     if (!of_.row && of_.nearest) shown.rows.push_back(*of_.nearest);
     for (PlanRow& row : shown.rows) row.rank = 1;
