@@ -9,6 +9,7 @@
 #include "tools/lockstep/options/format_option.hpp"
 #include "tools/lockstep/output/interrupt.hpp"
 #include "tools/lockstep/options/number_option.hpp"
+#include "tools/lockstep/plan/plan_emit.hpp"
 #include "tools/lockstep/plan/plan_options.hpp"
 #include "tools/lockstep/plan/plan_render.hpp"
 #include "tools/lockstep/plan/search_line.hpp"
@@ -22,6 +23,7 @@ struct Options {
   std::string pareto;
   std::string budget;
   std::string shard;
+  std::string emit;
   OutputStyle style;
 };
 
@@ -143,13 +145,21 @@ void run_and_print(Options& given) {
     throw UsageError(
         fmt::format("--pareto: expected two or three metrics with commas, got \"{}\"",
                     given.pareto));
+  std::optional<LaunchFramework> emit;
+  if (!given.emit.empty()) emit = framework_named(given.emit);
   const InterruptGuard interrupt;
   given.plan.stop = [] { return was_interrupted(); };
   SearchLine line;
   given.plan.on_progress = [&line](const SearchProgress& progress) { line.show(progress); };
   const PlanResult result = app::plan(given.plan);
   line.clear();
-  print(render(report_of(result), given.style));
+  if (emit && given.style.format != Format::json) {
+    print(emitted(*emit, result));
+  } else {
+    Report report = report_of(result);
+    if (emit) add_emitted(*emit, result, report);
+    print(render(report, given.style));
+  }
   if (was_interrupted()) throw Interrupted();
 }
 
@@ -165,6 +175,11 @@ void add_plan(const Command& app) {
   command->group("Cost and energy");
   add_prices(*command, given->plan.prices);
   command->group("Output");
+  command
+      ->add_option("--emit", given->emit,
+                   "Print launch flags of the best layout instead: megatron, torchtitan, deepspeed "
+                   "or nemo, with a comment for what these cannot express")
+      ->type_name("FRAMEWORK");
   add_format(*command, given->style);
   command->footer(
       "Every point of the space is dropped by a rule, by a lower bound on its memory or time, or\n"

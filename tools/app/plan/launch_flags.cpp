@@ -1,0 +1,71 @@
+#include "tools/app/plan/launch_flags.hpp"
+
+#include <fmt/format.h>
+
+#include "tools/app/plan/launch_writers.hpp"
+
+namespace lockstep::app {
+
+const std::vector<std::pair<std::string_view, LaunchFramework>>& launch_frameworks() {
+  static const std::vector<std::pair<std::string_view, LaunchFramework>> all{
+      {"megatron", LaunchFramework::megatron},
+      {"torchtitan", LaunchFramework::torchtitan},
+      {"deepspeed", LaunchFramework::deepspeed},
+      {"nemo", LaunchFramework::nemo},
+  };
+  return all;
+}
+
+LaunchFlags launch_flags(LaunchFramework framework, const Scenario& scenario) {
+  switch (framework) {
+    case LaunchFramework::torchtitan:
+      return torchtitan_flags(scenario);
+    case LaunchFramework::deepspeed:
+      return deepspeed_flags(scenario);
+    case LaunchFramework::nemo:
+      return nemo_flags(scenario);
+    case LaunchFramework::megatron:
+      break;
+  }
+  return megatron_flags(scenario);
+}
+
+std::string with_comments(const LaunchFlags& flags) {
+  std::string out;
+  for (const std::string& each : flags.left_out) out += fmt::format("# not expressed: {}\n", each);
+  return out + flags.text;
+}
+
+std::vector<int> layers_by_chunk(const Scenario& scenario) {
+  const ParallelConfig& parallel = scenario.parallel;
+  if (!parallel.stages.empty()) return parallel.stages;
+  const TransformerConfig* shape = scenario.model.transformer();
+  const int layers = shape != nullptr ? static_cast<int>(shape->layers) : 0;
+  const int chunks = parallel.pp * parallel.vpp;
+  const int missing = parallel.short_edges ? 1 : 0;
+  std::vector<int> out(static_cast<std::size_t>(chunks), (layers + 2 * missing) / chunks);
+  out.front() -= missing;
+  out.back() -= missing;
+  return out;
+}
+
+std::string pipeline_layout_text(const std::vector<int>& layers) {
+  std::string out = "E";
+  for (std::size_t i = 0; i < layers.size();) {
+    std::size_t end = i + 1;
+    const bool edge = i == 0;
+    while (!edge && end + 1 < layers.size() && layers[end] == layers[i]) ++end;
+    const auto count = static_cast<std::size_t>(layers[i]);
+    const bool last = end == layers.size();
+    if (end - i > 1) {
+      out += fmt::format("({}|)*{}", std::string(count, 't'), end - i);
+    } else {
+      out += count > 1 ? fmt::format("t*{}", count) : std::string(count, 't');
+      if (!last) out += "|";
+    }
+    i = end;
+  }
+  return out + ",L";
+}
+
+}  // namespace lockstep::app

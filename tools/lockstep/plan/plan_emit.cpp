@@ -1,0 +1,63 @@
+#include "tools/lockstep/plan/plan_emit.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "sim/config/did_you_mean.hpp"
+#include "tools/app/json.hpp"
+#include "tools/lockstep/errors.hpp"
+#include "tools/lockstep/plan/plan_render.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+/// The best layout; the first of a front.
+const PlanRow& best_of(const PlanResult& result) {
+  if (result.rows.empty() || !result.rows.front().step)
+    throw Refusal("--emit: no layout was found");
+  return result.rows.front();
+}
+
+std::string_view name_of(LaunchFramework framework) {
+  for (const auto& [name, each] : launch_frameworks())
+    if (each == framework) return name;
+  return {};
+}
+
+}  // namespace
+
+LaunchFramework framework_named(const std::string& name) {
+  std::vector<std::string_view> names;
+  for (const auto& [each, framework] : launch_frameworks()) {
+    if (each == name) return framework;
+    names.push_back(each);
+  }
+  const auto near = did_you_mean(name, names);
+  throw UsageError(fmt::format("--emit: expected {}, got \"{}\"{}", fmt::join(names, ", "), name,
+                               near ? fmt::format("; did you mean \"{}\"?", *near) : ""));
+}
+
+std::string emitted(LaunchFramework framework, const PlanResult& result) {
+  const PlanRow& best = best_of(result);
+  const Scenario& scenario = best.step->scenario;
+  std::string out = fmt::format(
+      "# {} on {} x {}: step {:.4g} s\n# {}\n"
+      "# the layout alone: model, data and learning rate are of your own configuration\n",
+      scenario.model.name, scenario.parallel.ranks(), scenario.cluster.device.id,
+      best.step->throughput.step_s, layout_text(scenario.parallel));
+  return out + with_comments(launch_flags(framework, scenario));
+}
+
+void add_emitted(LaunchFramework framework, const PlanResult& result, Report& report) {
+  const LaunchFlags flags = launch_flags(framework, best_of(result).step->scenario);
+  Json out = Json::object();
+  out["framework"] = name_of(framework);
+  out["text"] = flags.text;
+  out["not_expressed"] = Json{flags.left_out};
+  report.more.emplace_back("launch_flags", out.dump());
+}
+
+}  // namespace lockstep::cli
