@@ -7,8 +7,10 @@
 #include "tools/figures/bar_figure.hpp"
 #include "tools/figures/curve_figure.hpp"
 #include "tools/figures/curve_text.hpp"
+#include "tools/figures/heat_figure.hpp"
 #include "tools/figures/memory_figure.hpp"
 #include "tools/figures/pipeline_figure.hpp"
+#include "tools/figures/scatter_figure.hpp"
 #include "tools/figures/text_width.hpp"
 
 namespace lockstep::figures {
@@ -306,6 +308,64 @@ TEST_CASE("a figure as text has a letter at every point") {
   CHECK(std::count(text.begin(), text.end(), '*') == 0);
   CHECK(text.find("a  curve 0\n") != std::string::npos);
   CHECK(text.find("Message size") != std::string::npos);
+}
+
+// Three of the front far apart: all are numbered by x; two almost at one place share a number's
+// room.
+TEST_CASE("a scatter draws every point, the front on top with numbers and a staircase") {
+  ScatterFigure figure;
+  figure.heading = {"Layouts", {}};
+  figure.x = {"memory", Unit::bytes, false};
+  figure.y = {"step time", Unit::seconds, false};
+  figure.points = {{{8e9, 1}, "c", true},
+                   {{1e9, 3}, "a", true},
+                   {{4e9, 2}, "b", true},
+                   {{1.001e9, 2.999}, "d", true},
+                   {{9e9, 3}, "gray", false}};
+  const Parsed parsed{draw(figure)};
+  CHECK(parsed.all("front").size() == 4);
+  CHECK(parsed.all("point").size() == 1);
+  for (const char* text : {"1: a", "2: b", "3: c", "1 more of the front have no number"})
+    CHECK_MESSAGE(parsed.has_text(text), text);
+  // A step between each two of four points.
+  const pugi::xml_node line = parsed.root().child("polyline");
+  std::istringstream points(line.attribute("points").value());
+  std::size_t count = 0;
+  for (std::string each; points >> each;) ++count;
+  CHECK(count == 4 + 3);
+}
+
+TEST_CASE("a scatter without points has axes only") {
+  const Parsed parsed{draw(ScatterFigure{})};
+  CHECK(parsed.all("axes").size() == 1);
+  CHECK(parsed.all("front").empty());
+}
+
+TEST_CASE("a heat map tells found, bounded and refused cells apart without color") {
+  HeatFigure figure;
+  figure.heading = {"Best step", {}};
+  figure.row_label = "tp";
+  figure.column_label = "pp";
+  figure.rows = {"1", "2"};
+  figure.columns = {"1", "2"};
+  using Kind = HeatCell::Kind;
+  figure.cells = {{Kind::found, 0, "3 s", "best", "tp 1, pp 1", true},
+                  {Kind::bounded, 0, "\u2265 4 s", "", "", false},
+                  {Kind::refused, 0, "memory", "", "", false},
+                  {Kind::found, 1, "5 s", "+66.7 %", "", false}};
+  const Parsed parsed{draw(figure)};
+  REQUIRE(parsed.all("cell").size() == 4);
+  for (const char* text : {"3 s", "best", "\u2265 4 s", "memory", "+66.7 %", "tp", "pp"})
+    CHECK_MESSAGE(parsed.has_text(text), text);
+  const auto fill = [&](std::size_t i) {
+    return std::string{parsed.all("cell")[i].child("rect").attribute("fill").value()};
+  };
+  CHECK(fill(0).starts_with("#"));
+  CHECK(fill(1).starts_with("url("));  // a pattern
+  CHECK(fill(2).starts_with("url("));
+  CHECK(fill(1) != fill(2));
+  CHECK(fill(0) != fill(3));
+  CHECK(parsed.all("legend").size() == 3);
 }
 
 }  // namespace lockstep::figures

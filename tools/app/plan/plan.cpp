@@ -67,6 +67,22 @@ constexpr std::uint64_t kMostSettings = 4096;
   return out;
 }
 
+/// As plan_metrics().
+[[nodiscard]] std::vector<std::optional<double>> metrics_of(const PlanPoint& point,
+                                                            const PlanSetting& setting,
+                                                            const PlanPrices& prices) {
+  std::vector<std::optional<double>> out;
+  for (const MetricInfo& info : plan_metrics())
+    out.push_back(value_of(info.metric, point, setting, prices));
+  return out;
+}
+
+[[nodiscard]] const PlanSetting& setting_of(
+    const PlanSpace& space, const std::vector<std::unique_ptr<PlanSetting>>& settings,
+    const SimulatedLayout& layout) {
+  return *settings[static_cast<std::size_t>(layout.index / space.layout_count())];
+}
+
 /// Makes rows: every layout simulated as `run` does.
 class RowMaker {
  public:
@@ -119,9 +135,8 @@ class RowMaker {
       return;
     }
     row.regime = regime_of(row.step->summary.busiest);
-    const PlanPoint point{row.step->throughput.step_s, row.step->memory.needed()};
-    for (const MetricInfo& info : plan_metrics())
-      row.metrics.push_back(value_of(info.metric, point, setting, options_.prices));
+    row.metrics = metrics_of({row.step->throughput.step_s, row.step->memory.needed()}, setting,
+                             options_.prices);
   }
 
   const PlanSpace& space_;
@@ -355,6 +370,9 @@ PlanResult plan(const PlanRequest& request) {
   out.cells = std::move(found.cells);
   out.complete = found.complete;
   out.simulated = std::move(found.all);
+  for (const SimulatedLayout& each : out.simulated)
+    out.simulated_metrics.push_back(metrics_of(
+        {each.step_s, each.memory}, setting_of(out.space, settings, each), options.prices));
   if (found.best.empty() && found.complete && request.shards == 1) refuse_empty(found.certificate);
   const RowMaker rows{out.space, settings, options, request};
   out.rows.resize(found.best.size());

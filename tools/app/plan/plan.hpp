@@ -76,6 +76,8 @@ struct PlanResult {
   std::vector<MetricInfo> pareto{};
   std::optional<PlanExplanation> explanation{};
   std::vector<std::string> notes{};
+  /// Of each simulated layout, as plan_metrics().
+  std::vector<std::vector<std::optional<double>>> simulated_metrics{};
 };
 
 /// Errors: RequestError, ConfigError, Refusal where no layout of the space is possible or fits

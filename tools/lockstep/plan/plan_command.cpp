@@ -10,9 +10,11 @@
 #include "tools/lockstep/output/interrupt.hpp"
 #include "tools/lockstep/options/number_option.hpp"
 #include "tools/lockstep/plan/plan_emit.hpp"
+#include "tools/lockstep/plan/plan_figures.hpp"
 #include "tools/lockstep/plan/plan_options.hpp"
 #include "tools/lockstep/plan/plan_render.hpp"
 #include "tools/lockstep/plan/search_line.hpp"
+#include "tools/lockstep/plot/figure_file.hpp"
 
 namespace lockstep::cli {
 
@@ -24,6 +26,7 @@ struct Options {
   std::string budget;
   std::string shard;
   std::string emit;
+  std::vector<std::string> plots;
   OutputStyle style;
 };
 
@@ -147,6 +150,12 @@ void run_and_print(Options& given) {
                     given.pareto));
   std::optional<LaunchFramework> emit;
   if (!given.emit.empty()) emit = framework_named(given.emit);
+  std::vector<FigureTarget> figures;
+  for (const std::string& text : given.plots)
+    figures.push_back(parse_figure_target(text, {plan_figure_kinds()}));
+  check_figure_targets(figures);
+  if (!given.plan.explain.empty() && (emit || !figures.empty()))
+    throw UsageError("--explain: has neither --emit nor --plot; give one of them");
   const InterruptGuard interrupt;
   given.plan.stop = [] { return was_interrupted(); };
   SearchLine line;
@@ -160,6 +169,7 @@ void run_and_print(Options& given) {
     if (emit) add_emitted(*emit, result, report);
     print(render(report, given.style));
   }
+  for (const FigureTarget& target : figures) write_figure(plan_figure(target.kind, result), target);
   if (was_interrupted()) throw Interrupted();
 }
 
@@ -180,6 +190,13 @@ void add_plan(const Command& app) {
                    "Print launch flags of the best layout instead: megatron, torchtitan, deepspeed "
                    "or nemo, with a comment for what these cannot express")
       ->type_name("FRAMEWORK");
+  command
+      ->add_option("--plot", given->plots,
+                   "Draw the front (step time over memory, or the metrics of --pareto) or the "
+                   "heatmap of tp and pp with refused cells named; FILE ends in .svg, .pdf or "
+                   ".png; repeatable")
+      ->type_name("FIGURE=FILE")
+      ->allow_extra_args(false);
   add_format(*command, given->style);
   command->footer(
       "Every point of the space is dropped by a rule, by a lower bound on its memory or time, or\n"
