@@ -223,8 +223,8 @@ class Search {
         options_.threads);
     SearchCertificate& certificate = result_.certificate;
     certificate.rules = {};
-    certificate.memory = memory_by_account_;
-    certificate.limits = 0;
+    result_.memory_by_bound = 0;
+    result_.limits_by_bound = 0;
     candidates_.clear();
     next_ = 0;
     std::optional<double> trimmed;
@@ -232,8 +232,8 @@ class Search {
     for (Enumerated& part : found) {
       for (std::size_t rule = 0; rule < kPlanRules; ++rule)
         certificate.rules[rule] += part.rules[rule];
-      certificate.memory += part.memory;
-      certificate.limits += part.limits;
+      result_.memory_by_bound += part.memory;
+      result_.limits_by_bound += part.limits;
       certificate.bounds += part.bounds;
       certificate.bounding_s += part.cpu_s;
       if (part.trimmed > 0)
@@ -341,9 +341,14 @@ class Search {
 
   [[nodiscard]] bool is_bounded_away(const Candidate& candidate) const {
     if (options_.pareto.empty()) return is_beyond(candidate.value);
-    const PlanPoint least{Duration::picoseconds(candidate.bound_ps).seconds(),
-                          Bytes{candidate.memory}};
-    return is_dominated(least, setting_of(candidate.index));
+    return is_bounded_away(candidate.index,
+                           {Duration::picoseconds(candidate.bound_ps).seconds(),
+                            Bytes{candidate.memory}});
+  }
+  [[nodiscard]] bool is_bounded_away(std::uint64_t index, const PlanPoint& bound) const {
+    const PlanSetting& setting = setting_of(index);
+    if (options_.pareto.empty()) return is_beyond(objective(bound, setting));
+    return is_dominated(bound, setting);
   }
 
   struct Work {
@@ -449,7 +454,7 @@ class Search {
           work.candidate.index, Duration::picoseconds(work.candidate.bound_ps).seconds(),
           step.step.seconds(),  step.step,
           step.peak_memory,     !capacity || step.peak_memory <= *capacity,
-          true};
+          true,                 Bytes{work.candidate.memory}};
     } catch (const ProgramStuck&) {
       work.impossible = true;
     } catch (const TrainingStepTooLarge&) {
@@ -468,18 +473,20 @@ class Search {
     }
     settled_.insert(index);
     if (work.no_memory) {
-      ++memory_by_account_;
-      ++certificate.memory;
       const std::size_t layouts = result_.cells.size() / settings_.size();
       const std::uint64_t points = space_.layout_count() / layouts;
       ++result_.cells[static_cast<std::size_t>(index / points)].memory;
-    } else if (work.no_limit) {
-      ++certificate.limits;
-    } else if (work.impossible) {
-      ++certificate.not_simulated;
-    } else {
-      note(*work.simulated);
     }
+    if (work.simulated) {
+      note(*work.simulated);
+      return;
+    }
+    using Why = DroppedLayout::Why;
+    const Why why =
+        work.no_memory ? Why::memory : (work.no_limit ? Why::limits : Why::not_simulated);
+    result_.dropped.push_back({index,
+                               Duration::picoseconds(work.candidate.bound_ps).seconds(),
+                               Bytes{work.candidate.memory}, why});
   }
 
   void note(SimulatedLayout layout) {
@@ -529,13 +536,34 @@ class Search {
     }
     std::sort(result_.all.begin(), result_.all.end(),
               [](const SimulatedLayout& a, const SimulatedLayout& b) { return a.index < b.index; });
-    certificate.simulated = result_.all.size();
+    std::sort(result_.dropped.begin(), result_.dropped.end(),
+              [](const DroppedLayout& a, const DroppedLayout& b) { return a.index < b.index; });
+    count_decided();
     certificate.refined = refinements_;
     if (!result_.complete) note_undecided();
     std::uint64_t decided = certificate.memory + certificate.limits + certificate.simulated +
                             certificate.not_simulated + certificate.undecided;
     for (const std::uint64_t rule : certificate.rules) decided += rule;
     certificate.bounded = certificate.points - std::min(decided, certificate.points);
+  }
+
+  /// Which of the points that were looked at their bounds do not decide by now.
+  void count_decided() {
+    SearchCertificate& certificate = result_.certificate;
+    certificate.memory = result_.memory_by_bound;
+    certificate.limits = result_.limits_by_bound;
+    const auto counts = [&](const auto& layout) {
+      return !is_bounded_away(layout.index, {layout.bound_s, layout.bound_memory});
+    };
+    certificate.simulated = static_cast<std::uint64_t>(
+        std::count_if(result_.all.begin(), result_.all.end(), counts));
+    for (const DroppedLayout& layout : result_.dropped) {
+      if (!counts(layout)) continue;
+      using Why = DroppedLayout::Why;
+      ++(layout.why == Why::memory   ? certificate.memory
+         : layout.why == Why::limits ? certificate.limits
+                                     : certificate.not_simulated);
+    }
   }
 
   /// What is left where a budget or an interruption ended the search.
@@ -608,7 +636,6 @@ class Search {
   std::optional<double> trimmed_;
   std::set<Best> best_;
   std::vector<Front> front_;
-  std::uint64_t memory_by_account_ = 0;
   std::uint64_t refinements_ = 0;
   std::uint64_t simulations_ = 0;
   std::atomic<std::uint64_t> decided_{0};

@@ -33,6 +33,16 @@ struct SimulatedLayout {
   Bytes memory{};  // peak, of the rank that needs the most
   bool fits = true;
   bool holds = true;  // all limits
+  Bytes bound_memory{};  // on its memory, before the simulation
+};
+
+/// A layout that was not simulated, because of what its program says.
+struct DroppedLayout {
+  enum class Why : std::uint8_t { memory, limits, not_simulated };
+  std::uint64_t index = 0;
+  double bound_s = 0;
+  Bytes bound_memory{};
+  Why why = Why::memory;
 };
 
 struct SearchOptions {
@@ -55,8 +65,9 @@ struct SearchOptions {
   std::function<void(const SimulatedLayout&)> on_simulated{};
 };
 
-/// How every point of a space was decided. Counts are the same for any number of threads, and for
-/// a search that was resumed.
+/// How every point of a space was decided. Points whose bound exceeds the last of the best (or that
+/// the front dominates) count as bounded away, whatever else is known of them: counts are the same
+/// for any number of threads, restarts and shards.
 struct SearchCertificate {
   std::uint64_t points = 0;
   RuleCounts rules{};
@@ -90,6 +101,9 @@ struct SearchCell {
 struct SearchResult {
   std::vector<SimulatedLayout> best{};   // by the objective, then by index; or the front
   std::vector<SimulatedLayout> all{};    // simulated, by index
+  std::vector<DroppedLayout> dropped{};  // by index
+  std::uint64_t memory_by_bound = 0;     // points of the certificate that bounds alone decided
+  std::uint64_t limits_by_bound = 0;     // likewise
   SearchCertificate certificate{};
   std::vector<SearchCell> cells{};  // by setting, tp and pp
   bool complete = true;
