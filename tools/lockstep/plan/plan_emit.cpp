@@ -7,7 +7,7 @@
 
 #include "sim/config/did_you_mean.hpp"
 #include "tools/app/json.hpp"
-#include "tools/lockstep/errors.hpp"
+#include "tools/lockstep/output/errors.hpp"
 #include "tools/lockstep/plan/plan_render.hpp"
 
 namespace lockstep::cli {
