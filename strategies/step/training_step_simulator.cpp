@@ -118,7 +118,7 @@ class Simulation {
       return out;
     }
     if (kinds_) {
-      out.timeline.representative_of = kinds_->kind_of();
+      out.timeline.representative_of = kinds_->class_of();
       out.classes = kinds_->describe();
     }
     out.timeline.link_bytes = times_ ? times_->link_bytes() : result_.link_bytes;

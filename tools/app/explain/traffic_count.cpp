@@ -62,7 +62,7 @@ class Counter {
 
   const Schedule& schedule_;
   int senders_;
-  std::vector<Phase> phases_;
+  std::vector<lockstep::Phase> phases_;
   std::int64_t visits_left_;
   std::int64_t most_steps_ = 0;
   std::int64_t sent_ = 0;

@@ -20,8 +20,8 @@ Blocks blocks_of(const ScheduleStep& step) {
 }
 
 /// How many steps repeat what stands at `index`; 1 outside of phases.
-std::int64_t repeats(const std::vector<Phase>& phases, std::int64_t index, std::int64_t end) {
-  for (const Phase& phase : phases)
+std::int64_t repeats(const std::vector<lockstep::Phase>& phases, std::int64_t index, std::int64_t end) {
+  for (const lockstep::Phase& phase : phases)
     if (index >= phase.first && index < phase.first + phase.count)
       return std::min(end, phase.first + phase.count) - index;
   return 1;
@@ -30,7 +30,7 @@ std::int64_t repeats(const std::vector<Phase>& phases, std::int64_t index, std::
 Blocks blocks_of(const Schedule& schedule, int rank) {
   Blocks out;
   ScheduleStep step;
-  const std::vector<Phase> phases = schedule.phases();
+  const std::vector<lockstep::Phase> phases = schedule.phases();
   for (int lane = 0; lane < schedule.lanes(); ++lane) {
     const std::int64_t steps = schedule.steps(rank, lane);
     for (std::int64_t i = 0; i < steps;) {

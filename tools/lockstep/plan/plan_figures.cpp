@@ -1,5 +1,7 @@
 #include "tools/lockstep/plan/plan_figures.hpp"
 
+#include "tools/lockstep/output/errors.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
