@@ -472,11 +472,6 @@ class Search {
       return;
     }
     settled_.insert(index);
-    if (work.no_memory) {
-      const std::size_t layouts = result_.cells.size() / settings_.size();
-      const std::uint64_t points = space_.layout_count() / layouts;
-      ++result_.cells[static_cast<std::size_t>(index / points)].memory;
-    }
     if (work.simulated) {
       note(*work.simulated);
       return;
@@ -560,6 +555,11 @@ class Search {
     for (const DroppedLayout& layout : result_.dropped) {
       if (!counts(layout)) continue;
       using Why = DroppedLayout::Why;
+      if (layout.why == Why::memory) {
+        const std::size_t layouts = result_.cells.size() / settings_.size();
+        const std::uint64_t points = space_.layout_count() / layouts;
+        ++result_.cells[static_cast<std::size_t>(layout.index / points)].memory;
+      }
       ++(layout.why == Why::memory   ? certificate.memory
          : layout.why == Why::limits ? certificate.limits
                                      : certificate.not_simulated);

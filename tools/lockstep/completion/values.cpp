@@ -9,6 +9,7 @@
 #include "strategies/collectives/registry/registry.hpp"
 #include "strategies/collectives/sizing.hpp"
 #include "tools/app/inputs/config_folder.hpp"
+#include "tools/app/plan/metric.hpp"
 #include "tools/lockstep/collective/collective_figure.hpp"
 #include "tools/lockstep/completion/scenario_keys.hpp"
 #include "tools/lockstep/help/words.hpp"
@@ -116,6 +117,13 @@ Completions collectives_or_entries(const Arguments& arguments) {
   return known ? shipped(arguments.front()) : Completions{};
 }
 
+/// What `plan` compares layouts by.
+Completions metric_names() {
+  Completions out;
+  for (const app::MetricInfo& info : app::plan_metrics()) out.add(std::string{info.name});
+  return out;
+}
+
 /// Where the values of an option or positional argument of this name come from.
 struct Source {
   std::string_view name;
@@ -139,6 +147,13 @@ const std::vector<Source>& sources() {
       {"scenario", or_file("scenarios")},
       {"--device", from("devices")},
       {"--stack", from("stacks")},
+      {"--model", or_file("models")},
+      {"--gpu", or_file("devices")},
+      {"--precision", any_of({"bf16", "fp16", "fp8", "fp32"})},
+      {"--objective", [](const Arguments&) { return metric_names(); }},
+      {"--pareto", [](const Arguments&) { return metric_names(); }},
+      {"--no-rule", any_of({"nvlink_domain"})},
+      {"--emit", any_of({"megatron", "torchtitan", "deepspeed", "nemo"})},
       {"--nccl", from("nccl")},
       {"--calibration", or_file("calibration")},
       {"collective", collectives_or_entries},

@@ -154,6 +154,13 @@ TEST_CASE("a value without a choice has a type that says so") {
                                    "[FIGURE=]FILE",
                                    "FIGURE=FILE",
                                    "RANKS=SPEED",
+                                   "TOKENS",
+                                   "KEY=VALUES",
+                                   "KEY=VALUE,...",
+                                   "LIMIT",
+                                   "NUMBER",
+                                   "N|TIME",
+                                   "I/N",
                                    "DETAIL"};
   std::size_t options = 0;
   for (const std::string& command : commands()) {

@@ -59,6 +59,7 @@ TEST_CASE("the help leads to every command") {
                                              "lockstep schedule export",
                                              "lockstep replay",
                                              "lockstep run",
+                                             "lockstep plan",
                                              "lockstep calibrate",
                                              "lockstep list",
                                              "lockstep validate",
