@@ -46,10 +46,10 @@ struct Activity {
   /// compute: operations of one endpoint on the same processor run one at a time in order of
   /// readiness; kOwnProcessor: independent of others.
   std::uint32_t processor = kOwnProcessor;
-  std::uint32_t call = 0;            // collective: index into Workload::calls
-  std::uint32_t member = 0;          // collective: the member this stream represents
+  std::uint32_t call = 0;             // collective: index into Workload::calls
+  std::uint32_t member = 0;           // collective: the member this stream represents
   ShortList<ActivityRef, 2> after{};  // operations of other streams that must be done
-  TimePoint not_before{};            // launch time
+  TimePoint not_before{};             // launch time
   /// If present, `not_before` is relative to the end of this operation, on which it must depend
   /// anyway.
   std::optional<ActivityRef> launched_after{};

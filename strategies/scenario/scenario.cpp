@@ -334,8 +334,8 @@ JsonValue resolve(const Parts& parts) {
 }
 
 Scenario read_alone(JsonDocument document, const std::string& name,
-                    const std::vector<std::string>& overrides,
-                    const std::filesystem::path& configs, LayoutCheck check = LayoutCheck::on) {
+                    const std::vector<std::string>& overrides, const std::filesystem::path& configs,
+                    LayoutCheck check = LayoutCheck::on) {
   Overlay overlay;
   for (const std::string& assignment : overrides) overlay.apply(assignment, document.root);
   const ScenarioFolders folders{std::filesystem::path{document.file}.parent_path(), configs};

@@ -115,9 +115,8 @@ void finish(TrainingStepAssembly& step) {
   for (std::size_t i = 0; i < step.graph.blocks.size(); ++i) {
     const Block& block = step.graph.blocks[i];
     const TrainingStepAssembly::BlockRoutines& routines = step.routines[i];
-    BlockOfProgram of{routines.forward, routines.backward, {},
-                      block.input,      block.output,      block.input_gradient,
-                      block.output_gradient};
+    BlockOfProgram of{routines.forward,     routines.backward,    {}, block.input, block.output,
+                      block.input_gradient, block.output_gradient};
     if (routines.weight_gradients != 0) of.weight_gradients = routines.weight_gradients;
     for (const TrainedWeight& weight : step.weights[i])
       of.weights.push_back(block_weight(step, weight));

@@ -164,9 +164,8 @@ class KindCosts {
     times.path = bound.path.ps();
     times.until_out = out ? ps_of(bound.writes(out->tensor, out->further)) : times.path;
     times.from_in = in ? ps_of(bound.reads(in->tensor, in->further)) : times.path;
-    times.through = in && out
-                        ? path_between(program_.routines[routine], bound, *in, *out).ps()
-                        : std::min(times.until_out, times.from_in);
+    times.through = in && out ? path_between(program_.routines[routine], bound, *in, *out).ps()
+                              : std::min(times.until_out, times.from_in);
     return times;
   }
 
@@ -324,8 +323,10 @@ BlockCosts BlockProfiles::costs_of(const ParallelConfig& parallel, const Mesh& m
   }
   const BlockOfProgram& last = of.blocks[static_cast<std::size_t>(of.chain.back())];
   for (const BlockWeight& weight : last.weights)
-    if (weight.tied) out.tied.add({weight.weight_bytes, weight.gradient_bytes, weight.state_bytes}, 1);
-  if (last.input) out.residual = local_bytes(of.program.mesh, of.program.tensors[*last.input]).count();
+    if (weight.tied)
+      out.tied.add({weight.weight_bytes, weight.gradient_bytes, weight.state_bytes}, 1);
+  if (last.input)
+    out.residual = local_bytes(of.program.mesh, of.program.tensors[*last.input]).count();
   return out;
 }
 

@@ -10,8 +10,8 @@
 #include "strategies/layout/parallel_config.hpp"
 #include "strategies/models/model_config.hpp"
 #include "strategies/step/bound/operation_bounds.hpp"
-#include "strategies/step/build_program.hpp"
 #include "strategies/step/bound/routine_bound.hpp"
+#include "strategies/step/build_program.hpp"
 
 namespace lockstep {
 
@@ -30,8 +30,9 @@ struct StateBytes {
 
 /// What one call takes at least (picoseconds), by where it begins and ends.
 struct CallTimes {
-  std::int64_t path = 0;     // from when the compute stream is free until it is free again
-  std::int64_t through = 0;  // from the residual stream (or its gradient) coming in to its going out
+  std::int64_t path = 0;  // from when the compute stream is free until it is free again
+  std::int64_t through =
+      0;  // from the residual stream (or its gradient) coming in to its going out
   std::int64_t until_out = 0;  // from when the compute stream is free until it goes out
   std::int64_t from_in = 0;    // from its coming in until the compute stream is free again
 
@@ -67,8 +68,8 @@ struct BlockCosts {
   std::vector<int> chain{};            // per position: index into `kinds`
   /// Per kind: how many of the positions before are of it; one entry more than positions.
   std::vector<std::vector<std::int32_t>> before{};
-  StateBytes tied{};            // of weights that the last position shares with another
-  std::int64_t residual = 0;    // bytes that a stage sends to the next at most
+  StateBytes tied{};          // of weights that the last position shares with another
+  std::int64_t residual = 0;  // bytes that a stage sends to the next at most
 
   [[nodiscard]] const PositionCosts& at(std::size_t position) const {
     return kinds[static_cast<std::size_t>(chain[position])];

@@ -85,7 +85,8 @@ class Layout {
       std::int64_t size = each;
       if (!parallel_.stages.empty()) size = parallel_.stages[static_cast<std::size_t>(c)];
       if (parallel_.short_edges && (c == 0 || c + 1 == chunks)) --size;
-      chunks_.push_back({static_cast<std::size_t>(position), static_cast<std::size_t>(position + size)});
+      chunks_.push_back(
+          {static_cast<std::size_t>(position), static_cast<std::size_t>(position + size)});
       position += size;
     }
     chunks_.front().first = 0;
@@ -185,7 +186,8 @@ class Layout {
   [[nodiscard]] std::int64_t reduction(const PositionCosts& sum) const {
     const auto dense = static_cast<double>(sum.dense.gradients);
     const auto experts = static_cast<double>(sum.experts.gradients);
-    // Of an all-reduce every rank sends its part at least once; of a reduce-scatter all but its own.
+    // Of an all-reduce every rank sends its part at least once; of a reduce-scatter all but its
+    // own.
     return part(dense, shards_, profile_.dense_rate) +
            part(experts, least_expert_shards(), profile_.expert_rate);
   }

@@ -58,8 +58,7 @@ std::vector<Duration> OperationBounds::kernels(const Program& program, const Rou
 fold::Key OperationBounds::key_of(const std::vector<int>& ranks) const {
   fold::KeyBuilder key;
   const auto endpoint = [](int rank) { return static_cast<EndpointId>(rank); };
-  const int first =
-      has_equal_nodes(cluster_) ? node_of(cluster_, endpoint(ranks.front())) : 0;
+  const int first = has_equal_nodes(cluster_) ? node_of(cluster_, endpoint(ranks.front())) : 0;
   for (const int rank : ranks) {
     const int node = node_of(cluster_, endpoint(rank));
     key.add(node - first).add(rank - first_rank_of_node(cluster_, node));
@@ -67,8 +66,7 @@ fold::Key OperationBounds::key_of(const std::vector<int>& ranks) const {
   return key.key();
 }
 
-Duration OperationBounds::collective(const Program& program, int rank,
-                                     const Operation& operation) {
+Duration OperationBounds::collective(const Program& program, int rank, const Operation& operation) {
   const Communication& how = *operation.communication;
   if (how.host) return {};
   const Bytes message =
@@ -98,9 +96,9 @@ Duration OperationBounds::collective(const Communication& how, Bytes message,
   const ChosenCollective& chosen =
       choice_.choose(how.collective, how.group, endpoints, root, false, message);
   const std::vector<EndpointId> players = choice_.participants(chosen, std::move(endpoints));
-  found->second = chosen.launch + least_time(*chosen.schedule, players,
-                                             static_cast<int>(members.size()), chosen.block,
-                                             network_);
+  found->second =
+      chosen.launch + least_time(*chosen.schedule, players, static_cast<int>(members.size()),
+                                 chosen.block, network_);
   return found->second;
 }
 
@@ -130,13 +128,14 @@ double OperationBounds::most_leaving(const std::vector<int>& members) const {
     std::set<LinkId> narrowest;
     for (const int to : members) {
       if (from == to) continue;
-      if (!network_.router->route(static_cast<EndpointId>(from), static_cast<EndpointId>(to), route))
+      if (!network_.router->route(static_cast<EndpointId>(from), static_cast<EndpointId>(to),
+                                  route))
         return 0;
       const Hop* least = nullptr;
       for (const Hop& hop : route.hops) {
         const bool whole = hop.weight == kWeightUnit;
-        if (whole && (least == nullptr || network_.links[hop.link].bandwidth <
-                                              network_.links[least->link].bandwidth))
+        if (whole && (least == nullptr ||
+                      network_.links[hop.link].bandwidth < network_.links[least->link].bandwidth))
           least = &hop;
       }
       if (least == nullptr) return 0;

@@ -30,8 +30,8 @@ class OperationBounds {
 
   /// Of each operation of a routine of a device, with chunked GEMMs as the simulation has them.
   /// What hosts do, and communication, takes no time here.
-  [[nodiscard]] static std::vector<Duration> kernels(const Program& program,
-                                                     const Routine& routine, const CostModel& cost);
+  [[nodiscard]] static std::vector<Duration> kernels(const Program& program, const Routine& routine,
+                                                     const CostModel& cost);
   /// Of a collective of one rank; zero with fewer than two members, or with a host.
   [[nodiscard]] Duration collective(const Program& program, int rank, const Operation& operation);
   /// Among such ranks instead of those that the program's mesh has.

@@ -173,8 +173,7 @@ class RoleClock {
     if (sliced_ && *sliced_ == instance) return sliced_at_;
     if (last_ == nullptr || instance.microbatch != last_->microbatch) return {};
     const int further = instance.position - last_->position;
-    const TensorTime* until =
-        routines_[last_->routine].writes(instance.tensor, further);
+    const TensorTime* until = routines_[last_->routine].writes(instance.tensor, further);
     Duration out = until == nullptr ? Duration{} : last_begin_ + until->time;
     if (passed_ && passed_->instance == instance) out = std::max(out, passed_->there);
     return out;
@@ -238,7 +237,7 @@ class RoleClock {
   const Call* last_ = nullptr;  // that computed
   Duration last_begin_;
   std::optional<Pending> passed_;  // what it passed on of what came to it
-  std::vector<Duration> begins_;  // by position: of the last call that computed
+  std::vector<Duration> begins_;   // by position: of the last call that computed
   std::optional<Instance> sliced_;
   Duration sliced_at_;
 };

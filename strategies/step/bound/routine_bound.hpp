@@ -36,9 +36,9 @@ struct RoutineBound {
   /// Until the last operation of the compute stream ends. Communication of other streams counts
   /// where it follows computation of the same call.
   Duration path;
-  Duration host;     // to launch all of it
+  Duration host;                 // to launch all of it
   Duration host_to_computation;  // likewise, up to the last computation
-  Duration kernels;  // computation alone
+  Duration kernels;              // computation alone
   bool computes = false;
   /// No messages, nothing that waits for other calls in a way of its own.
   bool is_plain = true;
@@ -64,7 +64,7 @@ using CollectiveTime = std::function<Duration(const Operation&)>;
                                          const CostModel& cost, const CollectiveTime& collective);
 
 /// The longest chain of operations of a routine from the first that reads one tensor to the last
-/// that writes another. Zero where there is none. `bound`: of the same routine.
+/// that writes another. Zero without such a chain. `bound`: of the same routine.
 [[nodiscard]] Duration path_between(const Routine& routine, const RoutineBound& bound,
                                     const Ref& read, const Ref& written);
 

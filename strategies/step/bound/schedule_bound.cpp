@@ -137,8 +137,7 @@ Duration least_time(const Schedule& schedule, std::span<const EndpointId> member
   Walk walk{schedule, members, block, network};
   if (!walk.is_short(data_ranks, most_steps)) return {};
   Duration least = walk.least_time_of(0);
-  for (int rank = 1; rank < data_ranks; ++rank)
-    least = std::min(least, walk.least_time_of(rank));
+  for (int rank = 1; rank < data_ranks; ++rank) least = std::min(least, walk.least_time_of(rank));
   return least;
 }
 

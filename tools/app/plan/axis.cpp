@@ -59,17 +59,16 @@ constexpr std::array<std::string_view, kLayoutKeys> kNames{
   if (dots == std::string::npos) return {};
   const std::size_t step_at = text.find_first_of("*+", dots);
   const auto first = whole(std::string_view{text}.substr(0, dots));
-  const auto last = whole(std::string_view{text}.substr(dots + 2, step_at == std::string::npos
-                                                                      ? std::string::npos
-                                                                      : step_at - dots - 2));
+  const auto last = whole(std::string_view{text}.substr(
+      dots + 2, step_at == std::string::npos ? std::string::npos : step_at - dots - 2));
   std::optional<std::int64_t> step{1};
   if (step_at != std::string::npos) step = whole(std::string_view{text}.substr(step_at + 1));
   const bool times = step_at != std::string::npos && text[step_at] == '*';
   if (!first || !last || !step || *step < (times ? 2 : 1) || *first < (times ? 1 : 0) ||
       *last < *first || *last > kLargest)
-    refuse(written,
-           fmt::format("expected a range such as 1..8, 8..512*2 or 0..64+8 instead of \"{}\"",
-                       text));
+    refuse(
+        written,
+        fmt::format("expected a range such as 1..8, 8..512*2 or 0..64+8 instead of \"{}\"", text));
   std::vector<std::string> out;
   for (std::int64_t value = *first; value <= *last; value = times ? value * *step : value + *step) {
     if (out.size() == kMostValues)
@@ -93,11 +92,10 @@ template <class T>
   if (const auto value = named(names, text)) return {static_cast<std::int64_t>(*value), text};
   std::vector<std::string_view> all = keys_of(names);
   const auto near = did_you_mean(text, all);
-  refuse(written,
-         near ? fmt::format("{} has no value \"{}\"; did you mean \"{}\"?", to_string(key), text,
-                            *near)
-              : fmt::format("{} has no value \"{}\"; there is {}", to_string(key), text,
-                            fmt::join(all, ", ")));
+  refuse(written, near ? fmt::format("{} has no value \"{}\"; did you mean \"{}\"?", to_string(key),
+                                     text, *near)
+                       : fmt::format("{} has no value \"{}\"; there is {}", to_string(key), text,
+                                     fmt::join(all, ", ")));
 }
 
 [[nodiscard]] LayoutValue truth(LayoutKey key, const std::string& text,
@@ -157,12 +155,22 @@ std::string_view to_string(LayoutKey key) {
 }
 
 const LayoutKey* layout_key(std::string_view key) {
-  static constexpr std::array<LayoutKey, kLayoutKeys> kKeys{
-      LayoutKey::tp,        LayoutKey::pp,          LayoutKey::cp,
-      LayoutKey::ep,        LayoutKey::cp_kind,     LayoutKey::micro_batch,
-      LayoutKey::vpp,       LayoutKey::short_edges, LayoutKey::schedule,
-      LayoutKey::zero,      LayoutKey::shard_ranks, LayoutKey::recompute,
-      LayoutKey::sequence_parallel, LayoutKey::offload, LayoutKey::order, LayoutKey::overlap};
+  static constexpr std::array<LayoutKey, kLayoutKeys> kKeys{LayoutKey::tp,
+                                                            LayoutKey::pp,
+                                                            LayoutKey::cp,
+                                                            LayoutKey::ep,
+                                                            LayoutKey::cp_kind,
+                                                            LayoutKey::micro_batch,
+                                                            LayoutKey::vpp,
+                                                            LayoutKey::short_edges,
+                                                            LayoutKey::schedule,
+                                                            LayoutKey::zero,
+                                                            LayoutKey::shard_ranks,
+                                                            LayoutKey::recompute,
+                                                            LayoutKey::sequence_parallel,
+                                                            LayoutKey::offload,
+                                                            LayoutKey::order,
+                                                            LayoutKey::overlap};
   constexpr std::string_view kPart = "parallel.";
   if (key.substr(0, kPart.size()) == kPart) key.remove_prefix(kPart.size());
   if (key == "state.offload") key = "offload";
@@ -220,8 +228,8 @@ LayoutAxis layout_axis(LayoutKey key, const AxisText& text, std::int64_t divisor
   LayoutAxis out{key, {}};
   if (text.divisors) {
     if (divisors_of < 1)
-      refuse(text.written, fmt::format("{} has no divisors to try; give its values",
-                                       to_string(key)));
+      refuse(text.written,
+             fmt::format("{} has no divisors to try; give its values", to_string(key)));
     for (std::int64_t value = 1; value <= divisors_of && value <= 1 << 20; ++value)
       if (divisors_of % value == 0) out.values.push_back({value, std::to_string(value)});
     return out;

@@ -8,7 +8,7 @@
 
 #include "strategies/scenario/scenario.hpp"
 
-/// A layout as other software is told of it.
+/// A layout in the options of other software.
 namespace lockstep::app {
 
 enum class LaunchFramework : std::uint8_t { megatron, torchtitan, deepspeed, nemo };

@@ -295,7 +295,7 @@ class MegatronSettings {
     if (of_.exchange != GradientExchange::all_reduce)
       leave_out(fmt::format("gradients by {}", name_of(exchange_names(), of_.exchange)));
     if (!of_.algorithms.empty())
-      leave_out("algorithms of collectives: NCCL is told of them by NCCL_ALGO, for all groups");
+      leave_out("algorithms of collectives: NCCL reads them from NCCL_ALGO, for all groups");
   }
 
   const Scenario& scenario_;

@@ -119,10 +119,10 @@ const MetricInfo& metric_named(std::string_view name, const std::string& place) 
     names.push_back(each.name);
   }
   const auto near = did_you_mean(name, names);
-  throw RequestError(place,
-                     near ? fmt::format("no metric named \"{}\"; did you mean \"{}\"?", name, *near)
-                          : fmt::format("no metric named \"{}\"; there is {}", name,
-                                        fmt::join(names, ", ")));
+  throw RequestError(
+      place,
+      near ? fmt::format("no metric named \"{}\"; did you mean \"{}\"?", name, *near)
+           : fmt::format("no metric named \"{}\"; there is {}", name, fmt::join(names, ", ")));
 }
 
 const MetricInfo& info_of(PlanMetric metric) {
@@ -202,10 +202,10 @@ PlanLimit parse_limit(const std::string& text) {
                                               expected(metric.metric), value));
     return {metric.metric, sign.comparison, *parsed, text};
   }
-  throw RequestError(
-      "where", fmt::format("\"{}\": expected a metric, one of < <= > >= and a value, such as "
-                           "'days <= 30' or 'memory_margin >= 4 GiB'",
-                           text));
+  throw RequestError("where",
+                     fmt::format("\"{}\": expected a metric, one of < <= > >= and a value, such as "
+                                 "'days <= 30' or 'memory_margin >= 4 GiB'",
+                                 text));
 }
 
 void check_limits(const std::vector<PlanLimit>& limits) {
@@ -219,8 +219,8 @@ void check_limits(const std::vector<PlanLimit>& limits) {
       const bool open =
           lower.comparison == Comparison::more || upper.comparison == Comparison::less;
       if (lower.value < upper.value || (lower.value == upper.value && !open)) continue;
-      throw RequestError("where", fmt::format("\"{}\" and \"{}\" contradict each other",
-                                              lower.text, upper.text));
+      throw RequestError(
+          "where", fmt::format("\"{}\" and \"{}\" contradict each other", lower.text, upper.text));
     }
   }
 }

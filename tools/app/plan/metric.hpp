@@ -32,8 +32,8 @@ enum class PlanMetric : std::uint8_t {
 };
 struct MetricInfo {
   PlanMetric metric;
-  std::string_view name;   // as --objective, --pareto and --where take it
-  std::string_view unit;   // "s"
+  std::string_view name;  // as --objective, --pareto and --where take it
+  std::string_view unit;  // "s"
   bool less_is_better;
   std::string_view needs;  // what makes it unknown; empty: nothing
 };
@@ -56,8 +56,12 @@ struct PlanPoint {
 /// A limit: `days <= 30`, `memory_margin >= "4 GiB"`.
 struct PlanLimit {
   PlanMetric metric = PlanMetric::step_time;
-  enum class Comparison : std::uint8_t { less, at_most, more, at_least } comparison =
-      Comparison::at_most;
+  enum class Comparison : std::uint8_t {
+    less,
+    at_most,
+    more,
+    at_least
+  } comparison = Comparison::at_most;
   double value = 0;
   std::string text;  // as written
 

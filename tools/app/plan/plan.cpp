@@ -38,8 +38,8 @@ constexpr std::uint64_t kMostSettings = 4096;
   WalkOptions out;
   for (const std::string& rule : rules_off) {
     if (rule != to_string(PlanRule::nvlink_domain))
-      throw RequestError("rules_off",
-                         fmt::format("only the rule nvlink_domain can be lifted, not \"{}\"", rule));
+      throw RequestError(
+          "rules_off", fmt::format("only the rule nvlink_domain can be lifted, not \"{}\"", rule));
     out.nvlink_domain = false;
   }
   return out;
@@ -181,11 +181,10 @@ class RowMaker {
     if (std::none_of(values.begin(), values.end(), same)) {
       std::vector<std::string> texts;
       for (const LayoutValue& of : values) texts.push_back(of.text);
-      throw RequestError("explain",
-                         fmt::format("{} is not in the space: {} is one of {}; --vary {}=... "
-                                     "widens it",
-                                     each, to_string(*key), fmt::join(texts, ", "),
-                                     to_string(*key)));
+      throw RequestError(
+          "explain", fmt::format("{} is not in the space: {} is one of {}; --vary {}=... "
+                                 "widens it",
+                                 each, to_string(*key), fmt::join(texts, ", "), to_string(*key)));
     }
     out.emplace_back(*key, std::move(value));
   }
@@ -296,17 +295,18 @@ class Explainer {
 };
 
 [[noreturn]] void refuse_empty(const SearchCertificate& certificate) {
-  std::string text = fmt::format("no layout of the {} points is possible and fits:",
-                                 certificate.points);
+  std::string text =
+      fmt::format("no layout of the {} points is possible and fits:", certificate.points);
   for (std::size_t rule = 0; rule < kPlanRules; ++rule)
     if (certificate.rules[rule] > 0)
-      text += fmt::format("\n  {}: {}", words_of(static_cast<PlanRule>(rule)),
-                          certificate.rules[rule]);
+      text +=
+          fmt::format("\n  {}: {}", words_of(static_cast<PlanRule>(rule)), certificate.rules[rule]);
   if (certificate.memory > 0)
     text += fmt::format("\n  more memory than a GPU has: {}", certificate.memory);
   if (certificate.limits > 0) text += fmt::format("\n  outside --where: {}", certificate.limits);
   const std::uint64_t misses = certificate.simulated + certificate.not_simulated;
-  if (misses > 0) text += fmt::format("\n  simulated, and outside --where or too large: {}", misses);
+  if (misses > 0)
+    text += fmt::format("\n  simulated, and outside --where or too large: {}", misses);
   throw Refusal(text);
 }
 
@@ -361,8 +361,7 @@ PlanResult plan(const PlanRequest& request) {
   const auto settings =
       read_settings(out.space, calibration_of(request.calibration), request.threads);
   if (!request.explain.empty()) {
-    out.explanation =
-        Explainer{out.space, settings, options, request}.explain(request.explain);
+    out.explanation = Explainer{out.space, settings, options, request}.explain(request.explain);
     return out;
   }
   SearchResult found = search_space(out.space, settings, options);

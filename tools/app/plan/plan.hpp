@@ -40,33 +40,33 @@ struct PlanRow {
   std::size_t rank = 0;  // from 1; 0: not one of the best
   std::string label{};   // of such a row: "current layout"
   std::uint64_t index = 0;
-  std::vector<std::string> overrides{};        // of the setting and the layout, as `--set`
-  double bound_s = 0;                          // lower bound on the step time
-  std::optional<TrainingStepResult> step{};    // none: it does not fit, or is refused
+  std::vector<std::string> overrides{};                // of the setting and the layout, as `--set`
+  double bound_s = 0;                                  // lower bound on the step time
+  std::optional<TrainingStepResult> step{};            // none: it does not fit, or is refused
   std::shared_ptr<const MemoryShortfall> shortfall{};  // where it does not fit
-  std::string refused{};                       // why there is no such layout
-  std::vector<std::optional<double>> metrics{};  // as plan_metrics()
+  std::string refused{};                               // why there is no such layout
+  std::vector<std::optional<double>> metrics{};        // as plan_metrics()
   std::string regime{};  // what limits it: compute, memory, tp, dp, pp, cp, ep, pipeline, host
 };
 
 /// What is said of one layout that was asked for.
 struct PlanExplanation {
   std::string asked;
-  std::optional<PlanRow> row{};        // the best layout that has these values
-  std::uint64_t points = 0;            // of the space that have them
-  RuleCounts rules{};                  // why they are no layouts, where none is
+  std::optional<PlanRow> row{};  // the best layout that has these values
+  std::uint64_t points = 0;      // of the space that have them
+  RuleCounts rules{};            // why they are no layouts, where none is
   std::uint64_t memory = 0;
   std::uint64_t limits = 0;
   std::optional<Bytes> least_memory{};  // bound of the one that needs least
   std::optional<Bytes> capacity{};
-  std::optional<PlanRow> nearest{};     // differs in one key, or two
-  std::vector<std::string> changed{};   // those keys
+  std::optional<PlanRow> nearest{};    // differs in one key, or two
+  std::vector<std::string> changed{};  // those keys
 };
 
 struct PlanResult {
   PlanSpace space;
   std::string space_hash;
-  std::vector<PlanRow> rows{};      // the best, or the front
+  std::vector<PlanRow> rows{};       // the best, or the front
   std::vector<PlanRow> baselines{};  // the current layout, plain data parallelism
   std::vector<SimulatedLayout> simulated{};
   SearchCertificate certificate{};

@@ -10,9 +10,9 @@
 
 #include "strategies/step/bound/program_bound.hpp"
 #include "strategies/step/build_program.hpp"
+#include "strategies/step/training_step_simulator.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/parallel.hpp"
-#include "strategies/step/training_step_simulator.hpp"
 #include "tools/app/step/metrics/rank_memory.hpp"
 
 namespace lockstep::app {
@@ -161,8 +161,8 @@ class Search {
       for (const auto& setting : settings_) {
         if (value_of(metric, {1, Bytes{}}, *setting, options_.prices)) continue;
         const MetricInfo& info = info_of(metric);
-        throw RequestError("objective", fmt::format("{} is unknown: it needs {}", info.name,
-                                                    info.needs));
+        throw RequestError("objective",
+                           fmt::format("{} is unknown: it needs {}", info.name, info.needs));
       }
     }
   }
@@ -283,8 +283,7 @@ class Search {
         ++out.limits;
         return;
       }
-      const Candidate candidate{objective(least, setting), layout.index, time.ps(),
-                                memory.count()};
+      const Candidate candidate{objective(least, setting), layout.index, time.ps(), memory.count()};
       out.least = std::min(out.least.value_or(candidate.value), candidate.value);
       if (most && (candidate.value > *most || is_settled(layout.index))) return;
       out.kept.push_back(candidate);
@@ -341,9 +340,8 @@ class Search {
 
   [[nodiscard]] bool is_bounded_away(const Candidate& candidate) const {
     if (options_.pareto.empty()) return is_beyond(candidate.value);
-    return is_bounded_away(candidate.index,
-                           {Duration::picoseconds(candidate.bound_ps).seconds(),
-                            Bytes{candidate.memory}});
+    return is_bounded_away(candidate.index, {Duration::picoseconds(candidate.bound_ps).seconds(),
+                                             Bytes{candidate.memory}});
   }
   [[nodiscard]] bool is_bounded_away(std::uint64_t index, const PlanPoint& bound) const {
     const PlanSetting& setting = setting_of(index);
@@ -372,7 +370,8 @@ class Search {
         result_.complete = false;
         return;
       }
-      in_parallel(batch.size(), [&](std::size_t i) { work_on(batch[i]); }, options_.threads);
+      in_parallel(
+          batch.size(), [&](std::size_t i) { work_on(batch[i]); }, options_.threads);
       for (Work& work : batch) settle(work);
       report();
     }
@@ -450,11 +449,14 @@ class Search {
       }
       const TrainingStepOutcome step =
           context.simulator(stack).outcome(program, roles, parallel, setting.cost(stack));
-      work.simulated = SimulatedLayout{
-          work.candidate.index, Duration::picoseconds(work.candidate.bound_ps).seconds(),
-          step.step.seconds(),  step.step,
-          step.peak_memory,     !capacity || step.peak_memory <= *capacity,
-          true,                 Bytes{work.candidate.memory}};
+      work.simulated = SimulatedLayout{work.candidate.index,
+                                       Duration::picoseconds(work.candidate.bound_ps).seconds(),
+                                       step.step.seconds(),
+                                       step.step,
+                                       step.peak_memory,
+                                       !capacity || step.peak_memory <= *capacity,
+                                       true,
+                                       Bytes{work.candidate.memory}};
     } catch (const ProgramStuck&) {
       work.impossible = true;
     } catch (const TrainingStepTooLarge&) {
@@ -479,8 +481,7 @@ class Search {
     using Why = DroppedLayout::Why;
     const Why why =
         work.no_memory ? Why::memory : (work.no_limit ? Why::limits : Why::not_simulated);
-    result_.dropped.push_back({index,
-                               Duration::picoseconds(work.candidate.bound_ps).seconds(),
+    result_.dropped.push_back({index, Duration::picoseconds(work.candidate.bound_ps).seconds(),
                                Bytes{work.candidate.memory}, why});
   }
 
@@ -550,8 +551,8 @@ class Search {
     const auto counts = [&](const auto& layout) {
       return !is_bounded_away(layout.index, {layout.bound_s, layout.bound_memory});
     };
-    certificate.simulated = static_cast<std::uint64_t>(
-        std::count_if(result_.all.begin(), result_.all.end(), counts));
+    certificate.simulated =
+        static_cast<std::uint64_t>(std::count_if(result_.all.begin(), result_.all.end(), counts));
     for (const DroppedLayout& layout : result_.dropped) {
       if (!counts(layout)) continue;
       using Why = DroppedLayout::Why;
@@ -597,9 +598,9 @@ class Search {
     progress.points = result_.certificate.points;
     progress.simulated = simulations_;
     progress.enumerated = enumerated_;
-    progress.decided = progress.points - std::min<std::uint64_t>(
-                                             progress.points,
-                                             candidates_.size() - next_ + refined_.size());
+    progress.decided =
+        progress.points -
+        std::min<std::uint64_t>(progress.points, candidates_.size() - next_ + refined_.size());
     if (!best_.empty()) {
       progress.incumbent = best_.begin()->value;
       const double open = refined_.empty() ? best_.begin()->value : refined_.top().value;

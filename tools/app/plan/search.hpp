@@ -16,12 +16,12 @@ namespace lockstep::app {
 
 /// Where a search stands.
 struct SearchProgress {
-  std::uint64_t points = 0;          // of the space (or the shard)
-  std::uint64_t decided = 0;         // dropped by a rule, by memory, by a bound, or simulated
+  std::uint64_t points = 0;   // of the space (or the shard)
+  std::uint64_t decided = 0;  // dropped by a rule, by memory, by a bound, or simulated
   std::uint64_t simulated = 0;
-  std::optional<double> incumbent;   // the best objective so far
-  std::optional<double> gap;         // by what share nothing can be better
-  bool enumerated = false;           // whether all points have been bounded
+  std::optional<double> incumbent;  // the best objective so far
+  std::optional<double> gap;        // by what share nothing can be better
+  bool enumerated = false;          // whether all points have been bounded
 };
 
 /// A layout that was simulated.
@@ -32,7 +32,7 @@ struct SimulatedLayout {
   Duration step{};
   Bytes memory{};  // peak, of the rank that needs the most
   bool fits = true;
-  bool holds = true;  // all limits
+  bool holds = true;     // all limits
   Bytes bound_memory{};  // on its memory, before the simulation
 };
 
@@ -51,9 +51,9 @@ struct SearchOptions {
   std::vector<PlanLimit> limits{};
   PlanPrices prices{};
   WalkOptions walk{};
-  std::size_t top = 5;           // best layouts that are wanted, each with a proof
-  std::size_t threads = 0;       // 0: as many as cores
-  std::uint64_t shard = 0;       // of `shards`, counted from 0
+  std::size_t top = 5;      // best layouts that are wanted, each with a proof
+  std::size_t threads = 0;  // 0: as many as cores
+  std::uint64_t shard = 0;  // of `shards`, counted from 0
   std::uint64_t shards = 1;
   std::optional<std::uint64_t> most_simulated{};  // budget
   std::optional<double> most_seconds{};           // likewise
@@ -71,16 +71,16 @@ struct SearchOptions {
 struct SearchCertificate {
   std::uint64_t points = 0;
   RuleCounts rules{};
-  std::uint64_t memory = 0;        // a bound on its memory, or its account, exceeds the GPU's
-  std::uint64_t limits = 0;        // no layout within its bounds holds a limit
-  std::uint64_t bounded = 0;       // its bound exceeds what the layouts found take
-  std::uint64_t refined = 0;       // of those and the simulated: bounded by their program, too
+  std::uint64_t memory = 0;   // a bound on its memory, or its account, exceeds the GPU's
+  std::uint64_t limits = 0;   // no layout within its bounds holds a limit
+  std::uint64_t bounded = 0;  // its bound exceeds what the layouts found take
+  std::uint64_t refined = 0;  // of those and the simulated: bounded by their program, too
   std::uint64_t simulated = 0;
   std::uint64_t not_simulated = 0;  // a deadlock, or more than can be simulated
-  std::uint64_t undecided = 0;     // left by a budget or an interruption
-  double bounding_s = 0;           // CPU seconds
-  double simulating_s = 0;         // likewise
-  std::uint64_t bounds = 0;        // points whose bound was worked out
+  std::uint64_t undecided = 0;      // left by a budget or an interruption
+  double bounding_s = 0;            // CPU seconds
+  double simulating_s = 0;          // likewise
+  std::uint64_t bounds = 0;         // points whose bound was worked out
   /// The least bound of an undecided point, as the objective; none where all are decided.
   std::optional<double> open_bound{};
 };

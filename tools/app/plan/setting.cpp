@@ -38,8 +38,9 @@ namespace {
 /// Keys of layout_problems() that follow from shapes and groups alone.
 [[nodiscard]] bool is_of_shapes(const std::string& key) {
   static constexpr std::array<std::string_view, 9> kPipeline{
-      "parallel.dp",    "parallel.global_batch", "parallel.pp", "parallel.vpp", "parallel.schedule",
-      "parallel.stages", "parallel.order",       "parallel.zero", "parallel.servers"};
+      "parallel.dp",    "parallel.global_batch", "parallel.pp",
+      "parallel.vpp",   "parallel.schedule",     "parallel.stages",
+      "parallel.order", "parallel.zero",         "parallel.servers"};
   return std::find(kPipeline.begin(), kPipeline.end(), key) == kPipeline.end();
 }
 
@@ -74,18 +75,16 @@ PlanSetting::PlanSetting(const PlanSpace& space, std::uint64_t index,
 void PlanSetting::add_stack(const Scenario& scenario, const Calibration& calibration) {
   if (costs_.contains(scenario.stack)) return;
   const Device& device = scenario.cluster.device;
-  costs_.emplace(scenario.stack,
-                 cost_model(device, scenario.stack, scenario.sustained, config_folder(),
-                            &calibration, ranks()));
+  costs_.emplace(scenario.stack, cost_model(device, scenario.stack, scenario.sustained,
+                                            config_folder(), &calibration, ranks()));
   TrainingStepRequest request;
   SimulationOptions options = simulation_options(request, scenario);
   options.costs = calibration.collectives;
   tunings_.emplace(scenario.stack, load_nccl_tuning(options.nccl_tuning, options.costs));
   options_.emplace(scenario.stack, std::move(options));
-  simulated_.emplace(scenario.stack,
-                     std::make_shared<const SimulatedCluster>(scenario_.cluster.cluster,
-                                                              scenario_.cluster.device,
-                                                              options_.at(scenario.stack)));
+  simulated_.emplace(scenario.stack, std::make_shared<const SimulatedCluster>(
+                                         scenario_.cluster.cluster, scenario_.cluster.device,
+                                         options_.at(scenario.stack)));
 }
 
 std::optional<Bytes> PlanSetting::memory_capacity() const {
@@ -115,9 +114,8 @@ const std::string& SettingBounds::shape_problem(const ParallelConfig& parallel) 
   key.add(placed_key(parallel)).add(parallel.shard_ranks).add(parallel.zero > 0 ? 1 : 0);
   const auto [found, is_new] = shapes_.try_emplace(key.key());
   if (!is_new) return found->second;
-  for (const LayoutProblem& problem :
-       layout_problems(setting_.scenario().model, parallel, setting_.ranks(),
-                       setting_.gpus_per_node())) {
+  for (const LayoutProblem& problem : layout_problems(setting_.scenario().model, parallel,
+                                                      setting_.ranks(), setting_.gpus_per_node())) {
     if (!is_of_shapes(problem.key)) continue;
     found->second = problem.key.substr(problem.key.find('.') + 1);
     break;

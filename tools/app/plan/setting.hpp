@@ -80,7 +80,7 @@ class SettingBounds {
     return both(stack).operations;
   }
   /// The key of the first problem that layout_problems() has with the layout's shapes ("tp"); empty
-  /// where there is none. Remembered by shape.
+  /// if none. Remembered by shape.
   [[nodiscard]] const std::string& shape_problem(const ParallelConfig& parallel);
 
  private:

@@ -151,8 +151,8 @@ class StandardAxes {
       case LayoutKey::shard_ranks:
         return numbers({0, per_node});
       case LayoutKey::recompute:
-        return values_of(key, {"none", "selective", "every-second-product", "every-second-layer",
-                               "full"});
+        return values_of(
+            key, {"none", "selective", "every-second-product", "every-second-layer", "full"});
       case LayoutKey::sequence_parallel:
         return values_of(key, {"true", "false"});
       case LayoutKey::offload:
@@ -345,8 +345,7 @@ class SpaceMaker {
     const auto* root = space_.base.root.get_if<JsonObject>();
     const JsonValue* name = root != nullptr ? find_member(*root, "name") : nullptr;
     const auto* text = name != nullptr ? name->get_if<std::string>() : nullptr;
-    space_.name = text != nullptr ? *text
-                                  : std::filesystem::path{space_.base.file}.stem().string();
+    space_.name = text != nullptr ? *text : std::filesystem::path{space_.base.file}.stem().string();
   }
 
   /// Later ones replace earlier ones of the same key.
@@ -371,8 +370,8 @@ class SpaceMaker {
       if (key == "parallel.dp")
         throw RequestError("vary", "dp is what the other degrees leave of the GPUs");
       if (axis.divisors)
-        throw RequestError("vary", fmt::format("\"{}\": only layout keys have divisors",
-                                               axis.written));
+        throw RequestError("vary",
+                           fmt::format("\"{}\": only layout keys have divisors", axis.written));
       space_.settings.push_back({key, axis.values});
     }
   }

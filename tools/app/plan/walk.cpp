@@ -63,8 +63,8 @@ LayoutWalk::LayoutWalk(const PlanSpace& space, const PlanSetting& setting, Setti
     below_[i] = below_[i + 1] * space.layout[i].values.size();
 }
 
-void LayoutWalk::run(std::size_t tp_digit, std::size_t pp_digit, PointRange range,
-                     const Take& take, RuleCounts& dropped) {
+void LayoutWalk::run(std::size_t tp_digit, std::size_t pp_digit, PointRange range, const Take& take,
+                     RuleCounts& dropped) {
   take_ = &take;
   dropped_ = &dropped;
   range_ = range;
@@ -275,8 +275,8 @@ std::optional<PlanRule> LayoutWalk::set_shards(std::int64_t shards, std::size_t 
 /// With fused attention there is no core to recompute.
 std::optional<PlanRule> LayoutWalk::set_recomputation(Recompute how, std::size_t digit) {
   const TransformerConfig* shape = setting_.scenario().model.transformer();
-  const bool nothing = how == Recompute::selective &&
-                       (shape == nullptr || shape->attention == AttentionKind::flash);
+  const bool nothing =
+      how == Recompute::selective && (shape == nullptr || shape->attention == AttentionKind::flash);
   parallel_.recompute = nothing ? Recompute::none : how;
   if (!nothing) return std::nullopt;
   const auto& values = space_.axis(LayoutKey::recompute).values;

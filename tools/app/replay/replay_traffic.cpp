@@ -20,7 +20,8 @@ Blocks blocks_of(const ScheduleStep& step) {
 }
 
 /// How many steps repeat what stands at `index`; 1 outside of phases.
-std::int64_t repeats(const std::vector<lockstep::Phase>& phases, std::int64_t index, std::int64_t end) {
+std::int64_t repeats(const std::vector<lockstep::Phase>& phases, std::int64_t index,
+                     std::int64_t end) {
   for (const lockstep::Phase& phase : phases)
     if (index >= phase.first && index < phase.first + phase.count)
       return std::min(end, phase.first + phase.count) - index;

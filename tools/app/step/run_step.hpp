@@ -32,9 +32,9 @@ struct RankSpeedRange {
 struct TrainingStepRequest {
   std::string file;
   std::optional<JsonDocument> document{};  // instead of a file
-  std::vector<std::string> overrides{};  // "parallel.tp=4"
-  SimulationOptions simulation{};        // its speeds override `speeds`
-  std::vector<RankSpeedRange> speeds{};  // later ones override earlier ones
+  std::vector<std::string> overrides{};    // "parallel.tp=4"
+  SimulationOptions simulation{};          // its speeds override `speeds`
+  std::vector<RankSpeedRange> speeds{};    // later ones override earlier ones
   LinkChangeRequest links{};
   std::optional<Rate> nic{};    // speed of every NIC and fabric link
   std::size_t suggestions = 0;  // maximum number of layout changes to simulate

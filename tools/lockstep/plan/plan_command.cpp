@@ -3,12 +3,12 @@
 #include <charconv>
 #include <memory>
 
-#include "tools/lockstep/parser/command_parser.hpp"
 #include "tools/lockstep/commands.hpp"
-#include "tools/lockstep/output/errors.hpp"
 #include "tools/lockstep/options/format_option.hpp"
-#include "tools/lockstep/output/interrupt.hpp"
 #include "tools/lockstep/options/number_option.hpp"
+#include "tools/lockstep/output/errors.hpp"
+#include "tools/lockstep/output/interrupt.hpp"
+#include "tools/lockstep/parser/command_parser.hpp"
 #include "tools/lockstep/plan/plan_emit.hpp"
 #include "tools/lockstep/plan/plan_figures.hpp"
 #include "tools/lockstep/plan/plan_options.hpp"
@@ -86,8 +86,8 @@ void parse_shard(const std::string& text, PlanRequest& request) {
   const auto count =
       slash == std::string::npos ? std::nullopt : whole(std::string_view{text}.substr(slash + 1));
   if (!first || !count || *first < 1 || *count < *first || *count > 1'000'000)
-    throw UsageError(fmt::format(
-        "--shard: expected I/N with I from 1 to N, such as 3/8, got \"{}\"", text));
+    throw UsageError(
+        fmt::format("--shard: expected I/N with I from 1 to N, such as 3/8, got \"{}\"", text));
   request.shard = *first - 1;
   request.shards = *count;
 }
@@ -123,7 +123,8 @@ void add_search(const Command& command, Options& given) {
                   "the gap that remains")
       ->type_name("N|TIME");
   add_whole_number(
-      command, "--threads", 1, 1024, [&plan](auto n) { plan.threads = static_cast<std::size_t>(n); },
+      command, "--threads", 1, 1024,
+      [&plan](auto n) { plan.threads = static_cast<std::size_t>(n); },
       "Number of threads; results do not depend on it (default: one for each core)");
   command
       .add_option("--explain", plan.explain,
@@ -145,9 +146,8 @@ void run_and_print(Options& given) {
   parse_shard(given.shard, given.plan);
   given.plan.pareto = split(given.pareto);
   if (!given.pareto.empty() && (given.plan.pareto.size() < 2 || given.plan.pareto.size() > 3))
-    throw UsageError(
-        fmt::format("--pareto: expected two or three metrics with commas, got \"{}\"",
-                    given.pareto));
+    throw UsageError(fmt::format("--pareto: expected two or three metrics with commas, got \"{}\"",
+                                 given.pareto));
   std::optional<LaunchFramework> emit;
   if (!given.emit.empty()) emit = framework_named(given.emit);
   std::vector<FigureTarget> figures;

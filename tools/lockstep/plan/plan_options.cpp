@@ -5,8 +5,8 @@
 #include <charconv>
 #include <cmath>
 
-#include "tools/lockstep/output/errors.hpp"
 #include "tools/lockstep/options/number_option.hpp"
+#include "tools/lockstep/output/errors.hpp"
 
 namespace lockstep::cli {
 
@@ -30,8 +30,8 @@ void add_amount(const Command& command, const char* name, double least,
             double value = 0;
             const auto [end, error] =
                 std::from_chars(text.data(), text.data() + text.size(), value);
-            if (error != std::errc{} || end != text.data() + text.size() ||
-                !std::isfinite(value) || value < least)
+            if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(value) ||
+                value < least)
               throw UsageError(fmt::format("{}: expected a number of at least {}, got \"{}\"",
                                            option, least, text));
             take(value);
@@ -63,7 +63,8 @@ void add_space(const Command& command, SpaceRequest& space) {
   add_count(command, "--seq", space.sequence, "Tokens per sequence");
   command.add_option("--tokens", space.tokens, "Training tokens, e.g. 15T; for days and cost")
       ->type_name("TOKENS");
-  command.add_option("--precision", space.precision, "Precision of linear layers, e.g. bf16 or fp8")
+  command
+      .add_option("--precision", space.precision, "Precision of linear layers, e.g. bf16 or fp8")
       ->type_name("PRECISION");
   command.add_option("--stack", space.stack, "Software stack (see `lockstep list stacks`)")
       ->type_name("STACK");
@@ -82,7 +83,8 @@ void add_space(const Command& command, SpaceRequest& space) {
   command.add_option("--fix", space.fix, "Key of one value, e.g. zero=1; repeatable")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  command.add_option("--space", space.file, "Space file with the same (configs/spaces), or its name")
+  command
+      .add_option("--space", space.file, "Space file with the same (configs/spaces), or its name")
       ->type_name("FILE");
 }
 

@@ -2,8 +2,8 @@
 
 #include "tools/app/plan/metric.hpp"
 #include "tools/app/plan/space.hpp"
-#include "tools/lockstep/parser/command_parser.hpp"
 #include "tools/lockstep/output/app.hpp"
+#include "tools/lockstep/parser/command_parser.hpp"
 
 namespace lockstep::cli {
 

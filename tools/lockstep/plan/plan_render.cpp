@@ -81,9 +81,9 @@ Cell number(std::optional<double> value, int digits = 4) {
 }
 
 Cell gib(std::optional<double> bytes) {
-  return bytes ? Cell{static_cast<std::int64_t>(*bytes),
-                      fmt::format("{:.2f}", *bytes / 1073741824.0)}
-               : Cell{};
+  return bytes
+             ? Cell{static_cast<std::int64_t>(*bytes), fmt::format("{:.2f}", *bytes / 1073741824.0)}
+             : Cell{};
 }
 
 std::optional<double> metric_of(const PlanRow& row, PlanMetric metric) {
@@ -118,8 +118,9 @@ class PlanReport {
     for (const PlanRow& row : result_.rows) add(row);
     for (const PlanRow& row : result_.baselines) add(row);
     out_.sections.back().closing = certificate();
-    out_.left_out_first = {"index",  "hfu_fraction", "energy_kwh", "usd",  "exposed_communication_s",
-                           "bubble_s", "lower_bound_s", "gpus", "regime", "status"};
+    out_.left_out_first = {
+        "index",    "hfu_fraction",  "energy_kwh", "usd",    "exposed_communication_s",
+        "bubble_s", "lower_bound_s", "gpus",       "regime", "status"};
     add_json();
     return std::move(out_);
   }
@@ -129,7 +130,8 @@ class PlanReport {
     std::vector<std::string> out;
     const PlanRow* best = result_.rows.empty() ? nullptr : &result_.rows.front();
     if (best == nullptr || !best->step) {
-      out.push_back(result_.complete ? "no layout found" : "no layout found before the budget ended");
+      out.push_back(result_.complete ? "no layout found"
+                                     : "no layout found before the budget ended");
       return out;
     }
     const Scenario& scenario = best->step->scenario;
@@ -147,8 +149,9 @@ class PlanReport {
          {PlanMetric::mfu, PlanMetric::days, PlanMetric::usd, PlanMetric::energy}) {
       const auto value = metric_of(*best, metric);
       const MetricInfo& info = info_of(metric);
-      if (value) times += fmt::format(", {} {}", info.name == "mfu" ? "MFU" : std::string{info.name},
-                                      metric_text(info, *value));
+      if (value)
+        times += fmt::format(", {} {}", info.name == "mfu" ? "MFU" : std::string{info.name},
+                             metric_text(info, *value));
     }
     out.push_back(times);
     const auto unknown = [&](PlanMetric metric) { return !metric_of(*best, metric); };
@@ -156,13 +159,12 @@ class PlanReport {
     if (unknown(PlanMetric::usd)) missing.emplace_back("cost");
     if (unknown(PlanMetric::energy)) missing.emplace_back("energy");
     if (!missing.empty())
-      out.push_back(fmt::format("{}: unknown (--tokens with --price, --watts)",
-                                fmt::join(missing, ", ")));
+      out.push_back(
+          fmt::format("{}: unknown (--tokens with --price, --watts)", fmt::join(missing, ", ")));
     std::string command = "lockstep run SCENARIO";
     for (const std::string& each : best->overrides)
-      command += fmt::format(" --set {}", each.find_first_of("[\" ") == std::string::npos
-                                              ? each
-                                              : "'" + each + "'");
+      command += fmt::format(
+          " --set {}", each.find_first_of("[\" ") == std::string::npos ? each : "'" + each + "'");
     out.push_back(command);
     for (const std::string& note : result_.notes) out.push_back(note);
     out.emplace_back();
@@ -211,8 +213,8 @@ class PlanReport {
       return value(*step);
     };
     using Step = TrainingStepResult;
-    table_.add("step_time_s", "step",
-               number(of([](const Step& s) { return s.throughput.step_s; })), "s");
+    table_.add("step_time_s", "step", number(of([](const Step& s) { return s.throughput.step_s; })),
+               "s");
     const bool interval = step != nullptr && step->confidence && !step->confidence->extrapolated();
     table_.add("step_time_low_s", "", interval ? Cell{step->confidence->low.seconds()} : Cell{});
     table_.add("step_time_high_s", "", interval ? Cell{step->confidence->high.seconds()} : Cell{});
@@ -224,9 +226,10 @@ class PlanReport {
     const auto hfu = step != nullptr ? step->throughput.hfu() : std::nullopt;
     table_.add("hfu_fraction", "HFU", hfu ? Cell{*hfu, fmt::format("{:.1f}", 100 * *hfu)} : Cell{},
                "%");
-    table_.add("exposed_communication_s", "exposed", number(of([](const Step& s) {
-                 return s.summary.busiest.exposed_total().seconds();
-               }), 3), "s");
+    table_.add(
+        "exposed_communication_s", "exposed",
+        number(of([](const Step& s) { return s.summary.busiest.exposed_total().seconds(); }), 3),
+        "s");
     table_.add("bubble_s", "bubble",
                number(of([](const Step& s) { return s.summary.busiest.bubble.seconds(); }), 3),
                "s");
@@ -335,8 +338,8 @@ class ExplanationReport {
 
  private:
   std::vector<std::string> notes() const {
-    std::vector<std::string> out{fmt::format("{}: {} points of the space", of_.asked,
-                                             grouped(of_.points))};
+    std::vector<std::string> out{
+        fmt::format("{}: {} points of the space", of_.asked, grouped(of_.points))};
     if (of_.row) {
       out.emplace_back("the fastest of them:");
       return out;
@@ -348,7 +351,8 @@ class ExplanationReport {
                                   words_of(static_cast<PlanRule>(rule)),
                                   to_string(static_cast<PlanRule>(rule))));
     if (of_.memory > 0) {
-      std::string text = fmt::format("{:>12}  need more memory than a GPU has", grouped(of_.memory));
+      std::string text =
+          fmt::format("{:>12}  need more memory than a GPU has", grouped(of_.memory));
       if (of_.least_memory && of_.capacity) {
         const double need = static_cast<double>(of_.least_memory->count());
         const double have = static_cast<double>(of_.capacity->count());

@@ -33,7 +33,8 @@ std::string how_simulated(const SimulatedTrainingStep& step) {
         kinds, ranks, step.classes.empty() ? "role" : "kind");
   }
   if (step.classes.empty()) return "every rank simulated";
-  const std::size_t hosts = step.timeline.representative_of.size() - static_cast<std::size_t>(ranks);
+  const std::size_t hosts =
+      step.timeline.representative_of.size() - static_cast<std::size_t>(ranks);
   return fmt::format("all {} ranks{}, folded into {} class{}", ranks,
                      hosts == 0 ? "" : fmt::format(" and {} host{}", hosts, hosts == 1 ? "" : "s"),
                      step.classes.size(), step.classes.size() == 1 ? "" : "es");

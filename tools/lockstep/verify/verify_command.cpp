@@ -246,7 +246,8 @@ void add_verify(const Command& app) {
       "tried.\n"
       "races: unordered accesses to one chunk, at least one of them a write. worst: largest error "
       "over\n"
-      "its bound n * eps * sum|x|. queue: maximum messages in flight on a connection. ratio to min: "
+      "its bound n * eps * sum|x|. queue: maximum messages in flight on a connection. ratio to "
+      "min: "
       "bytes of\n"
       "the busiest rank over the minimum that any algorithm needs.\n"
       "\n" +

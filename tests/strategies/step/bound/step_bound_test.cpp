@@ -101,8 +101,7 @@ Bytes peak_of(const TrainingStepTimeline& timeline) {
   Bytes most;
   for (const RankTimeline& rank : timeline.ranks) {
     if (timeline.program->roles[rank.role].host) continue;
-    most = std::max(
-        most, memory_account(timeline.roles[rank.role], rank).device.peak.held.total());
+    most = std::max(most, memory_account(timeline.roles[rank.role], rank).device.peak.held.total());
   }
   return most;
 }
@@ -118,8 +117,7 @@ void hold(const RandomLayout& layout, const Cluster& cluster, const Device& devi
   CAPTURE(stack);
   OperationBounds operations{cluster, device, load_nccl_tuning(tuning, {}),
                              drawn.parallel.algorithms};
-  const LayoutBound bound =
-      LayoutBounds{drawn.model, *cost, operations}.of(drawn.parallel);
+  const LayoutBound bound = LayoutBounds{drawn.model, *cost, operations}.of(drawn.parallel);
   const auto program = std::make_shared<const Program>(
       build_program(drawn.model, drawn.parallel, cluster.gpus_per_node()));
   const Duration finer = program_bound(*program, *cost, operations);
@@ -134,15 +132,14 @@ void hold(const RandomLayout& layout, const Cluster& cluster, const Device& devi
   CHECK(bound.memory.count() <= memory.count());
   tally.layout.add(bound.time.seconds(), time.seconds());
   tally.program.add(finer.seconds(), time.seconds());
-  tally.memory.add(static_cast<double>(bound.memory.count()),
-                   static_cast<double>(memory.count()));
+  tally.memory.add(static_cast<double>(bound.memory.count()), static_cast<double>(memory.count()));
   ++tally.steps;
 }
 
 void hold_all(std::uint64_t seed, bool large, int count) {
   std::mt19937_64 draw{seed};
-  const std::vector<std::string> stacks{"transformer-engine", "fsdp2", "unfused", "eager",
-                                        "deepspeed-bf16", "blocking"};
+  const std::vector<std::string> stacks{"transformer-engine", "fsdp2",   "unfused", "eager",
+                                        "deepspeed-bf16",     "blocking"};
   const std::vector<std::string> devices{"h100-sxm5-80gb", "a100-sxm4-80gb", "v100-sxm3-32gb"};
   std::map<std::string, Device> known;
   for (const std::string& id : devices)
@@ -161,8 +158,8 @@ void hold_all(std::uint64_t seed, bool large, int count) {
     hold(layout, cluster, device, stack, tally);
   }
   MESSAGE(tally.steps << " steps; bound over simulation (10th, 50th, 90th percentile): layout "
-                      << tally.layout.text() << ", program " << tally.program.text()
-                      << ", memory " << tally.memory.text());
+                      << tally.layout.text() << ", program " << tally.program.text() << ", memory "
+                      << tally.memory.text());
   CHECK(10 * tally.steps > 7 * count);
 }
 

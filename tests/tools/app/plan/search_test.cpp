@@ -78,10 +78,17 @@ SpaceRequest space_of(const std::string& model, const std::string& cluster, std:
   return out;
 }
 
-const std::vector<std::string> kPlain{
-    "cp=1",      "ep=1",           "cp_kind=ring",   "recompute=none",       "shard_ranks=0",
-    "offload=false", "order=tp-cp-dp-pp", "short_edges=false", "sequence_parallel=true",
-    "schedule=1f1b", "vpp=1"};
+const std::vector<std::string> kPlain{"cp=1",
+                                      "ep=1",
+                                      "cp_kind=ring",
+                                      "recompute=none",
+                                      "shard_ranks=0",
+                                      "offload=false",
+                                      "order=tp-cp-dp-pp",
+                                      "short_edges=false",
+                                      "sequence_parallel=true",
+                                      "schedule=1f1b",
+                                      "vpp=1"};
 
 SearchResult search(const PlanSpace& space, std::size_t top, std::size_t threads) {
   std::vector<std::unique_ptr<PlanSetting>> settings;
@@ -122,11 +129,11 @@ void hold(const SpaceRequest& request, std::uint64_t least_layouts) {
 
 }  // namespace
 
-TEST_CASE("a search finds what simulating every point finds: data, tensor and pipeline parallelism") {
+TEST_CASE(
+    "a search finds what simulating every point finds: data, tensor and pipeline parallelism") {
   std::vector<std::string> fix = kPlain;
   hold(space_of("gpt2-small", "dgx-h100", 1, 16,
-                {"tp=1,2,4", "pp=1,2,4", "micro_batch=1,2", "zero=0,1,2,3",
-                 "overlap=none,all"},
+                {"tp=1,2,4", "pp=1,2,4", "micro_batch=1,2", "zero=0,1,2,3", "overlap=none,all"},
                 fix),
        100);
 }
@@ -151,13 +158,12 @@ TEST_CASE("a search finds what simulating every point finds: context parallelism
 }
 
 TEST_CASE("a search finds what simulating every point finds: experts, offload, several clusters") {
-  SpaceRequest request =
-      space_of("gpt-125m", "dgx-h100", 1, 16,
-               {"cluster.nodes=1,2", "tp=1,2", "pp=1,2", "offload=false,true", "zero=0,1",
-                "micro_batch=1,2"},
-               {"cp=1", "ep=1", "cp_kind=ring", "vpp=1", "schedule=1f1b", "recompute=none",
-                "shard_ranks=0", "short_edges=false", "sequence_parallel=true",
-                "order=tp-cp-dp-pp", "overlap=dp_gradients"});
+  SpaceRequest request = space_of(
+      "gpt-125m", "dgx-h100", 1, 16,
+      {"cluster.nodes=1,2", "tp=1,2", "pp=1,2", "offload=false,true", "zero=0,1",
+       "micro_batch=1,2"},
+      {"cp=1", "ep=1", "cp_kind=ring", "vpp=1", "schedule=1f1b", "recompute=none", "shard_ranks=0",
+       "short_edges=false", "sequence_parallel=true", "order=tp-cp-dp-pp", "overlap=dp_gradients"});
   hold(request, 50);
   request = space_of("gpt-1.3b-moe-128", "dgx-h100", 1, 8,
                      {"tp=1,2", "ep=1,2,4,8", "zero=1,2", "overlap=none,all"},
@@ -170,12 +176,11 @@ TEST_CASE("a search finds what simulating every point finds: experts, offload, s
 
 TEST_CASE("a planted optimum is found: only one layout does not recompute") {
   // Recomputation always adds work; all else is the same.
-  const PlanSpace space =
-      make_space(space_of("gpt2-small", "dgx-h100", 1, 8, {"recompute=full,none,every-second-layer"},
-                          {"tp=1", "pp=1", "cp=1", "ep=1", "cp_kind=ring", "vpp=1",
-                           "schedule=1f1b", "shard_ranks=0", "offload=false", "short_edges=false",
-                           "sequence_parallel=true", "order=tp-cp-dp-pp", "micro_batch=1",
-                           "zero=0", "overlap=none"}));
+  const PlanSpace space = make_space(
+      space_of("gpt2-small", "dgx-h100", 1, 8, {"recompute=full,none,every-second-layer"},
+               {"tp=1", "pp=1", "cp=1", "ep=1", "cp_kind=ring", "vpp=1", "schedule=1f1b",
+                "shard_ranks=0", "offload=false", "short_edges=false", "sequence_parallel=true",
+                "order=tp-cp-dp-pp", "micro_batch=1", "zero=0", "overlap=none"}));
   const SearchResult found = search(space, 1, 1);
   REQUIRE(found.best.size() == 1);
   CHECK(space.digits(found.best.front().index)[static_cast<std::size_t>(LayoutKey::recompute)] ==
@@ -232,8 +237,8 @@ TEST_CASE("a front has no layout that another is at least as good as in everythi
 
 TEST_CASE("limits hold, and one that no layout holds is a refusal with counts") {
   PlanRequest request;
-  request.space = space_of("gpt2-small", "dgx-h100", 1, 32, {"tp=1,2", "pp=1,2", "zero=0,1,3"},
-                           kPlain);
+  request.space =
+      space_of("gpt2-small", "dgx-h100", 1, 32, {"tp=1,2", "pp=1,2", "zero=0,1,3"}, kPlain);
   request.space.fix.emplace_back("overlap=all");
   request.space.fix.emplace_back("micro_batch=1");
   const PlanResult any = plan(request);
@@ -264,9 +269,8 @@ TEST_CASE("rules of a walk are those of layout_problems()") {
   // step as another.
   const PlanSpace space = make_space(
       space_of("gpt2-small", "dgx-h100", 2, 24,
-               {"tp=1,2,3,4,5,8", "pp=1,2,3,4,5,6,12", "cp=1,2,3", "micro_batch=1,2,3",
-                "vpp=1,2,3", "schedule=1f1b,interleaved,zb-h1", "short_edges=false,true",
-                "shard_ranks=0,3,4"},
+               {"tp=1,2,3,4,5,8", "pp=1,2,3,4,5,6,12", "cp=1,2,3", "micro_batch=1,2,3", "vpp=1,2,3",
+                "schedule=1f1b,interleaved,zb-h1", "short_edges=false,true", "shard_ranks=0,3,4"},
                {"zero=1", "cp_kind=ring", "recompute=none", "offload=false", "ep=1",
                 "sequence_parallel=true", "order=tp-cp-dp-pp", "overlap=none"}));
   const PlanSetting setting{space, 0, {}};
@@ -298,8 +302,8 @@ TEST_CASE("rules of a walk are those of layout_problems()") {
     parallel.zero = 1;
     parallel.shard_ranks = static_cast<int>(of(LayoutKey::shard_ranks));
     parallel.sequence_parallel = parallel.tp > 1;
-    parallel.schedule = parallel.pp > 1 ? static_cast<PipelineOrder>(of(LayoutKey::schedule))
-                                        : PipelineOrder::none;
+    parallel.schedule =
+        parallel.pp > 1 ? static_cast<PipelineOrder>(of(LayoutKey::schedule)) : PipelineOrder::none;
     const bool impossible = !layout_problems(setting.scenario().model, parallel, setting.ranks(),
                                              setting.gpus_per_node())
                                  .empty();
