@@ -39,7 +39,8 @@ ConfigNames::ConfigNames(const std::filesystem::path& configs, std::string_view 
     });
   };
   (void)read_document(read_json(table), [&](ObjectReader& in) {
-    for (const std::string_view each : {"devices", "clusters", "models", "scenarios", "stacks"})
+    for (const std::string_view each :
+         {"devices", "clusters", "models", "scenarios", "stacks", "spaces"})
       if (const auto value = in.optional(each)) read_folder(std::string{each}, *value);
     return true;
   });

@@ -67,6 +67,20 @@ constexpr std::uint64_t kMostSettings = 4096;
   return out;
 }
 
+/// A request with what the space file asks where it says nothing itself.
+[[nodiscard]] PlanRequest with_goal(PlanRequest request, const SpaceGoal& goal) {
+  if (request.objective.empty() && request.pareto.empty()) request.pareto = goal.pareto;
+  if (request.objective.empty()) request.objective = goal.objective;
+  if (request.objective.empty()) request.objective = "step_time";
+  request.where.insert(request.where.begin(), goal.where.begin(), goal.where.end());
+  PlanPrices& prices = request.prices;
+  if (!prices.usd_per_gpu_hour) prices.usd_per_gpu_hour = goal.usd_per_gpu_hour;
+  if (!prices.watts_per_gpu) prices.watts_per_gpu = goal.watts_per_gpu;
+  if (!prices.usd_per_kwh) prices.usd_per_kwh = goal.usd_per_kwh;
+  if (goal.pue && prices.pue == 1) prices.pue = *goal.pue;
+  return request;
+}
+
 /// As plan_metrics().
 [[nodiscard]] std::vector<std::optional<double>> metrics_of(const PlanPoint& point,
                                                             const PlanSetting& setting,
@@ -341,8 +355,10 @@ std::vector<std::string> layout_overrides(const ParallelConfig& parallel) {
   return out;
 }
 
-PlanResult plan(const PlanRequest& request) {
-  PlanResult out{make_space(request.space),
+PlanResult plan(const PlanRequest& given) {
+  PlanSpace space = make_space(given.space);
+  const PlanRequest request = with_goal(given, space.goal);
+  PlanResult out{std::move(space),
                  {},
                  {},
                  {},

@@ -15,7 +15,7 @@ namespace lockstep::app {
 
 struct PlanRequest {
   SpaceRequest space{};
-  std::string objective = "step_time";
+  std::string objective{};            // empty: the space file's, or step_time
   std::vector<std::string> pareto{};  // names of metrics, instead of the objective
   std::vector<std::string> where{};
   PlanPrices prices{};

@@ -224,20 +224,18 @@ class StandardAxes {
   }
 }
 
-/// Axes of a space file: {"vary": {"tp": [1, 2]}, "fix": {"zero": 1}, "scenario" or
-/// "model"/"cluster"/...}.
+/// A space file: {"vary": {"tp": [1, 2]}, "fix": {"zero": 1}, "scenario" or "model"/"cluster"/...,
+/// "objective", "where", "price", ...}; configs/schema/space.schema.json.
 class SpaceFile {
  public:
-  SpaceFile(const std::string& name, SpaceRequest& request) : request_{request} {
-    const JsonDocument document = read_json(file_of(name));
-    folder_ = std::filesystem::path{document.file}.parent_path();
-    read_document(document, [this](ObjectReader& in) {
+  SpaceFile(const JsonDocument& document, SpaceRequest& request, SpaceGoal& goal)
+      : request_{request}, goal_{goal} {
+    (void)read_document(document, [this](ObjectReader& in) {
       read(in);
       return true;
     });
   }
 
- private:
   [[nodiscard]] static std::string file_of(const std::string& name) {
     std::error_code ignored;
     const bool bare = name.find('/') == std::string::npos &&
@@ -249,6 +247,7 @@ class SpaceFile {
     throw RequestError("space", names.complaint("space", name));
   }
 
+ private:
   void read(ObjectReader& in) {
     (void)in.string("name", "");
     (void)in.string("summary", "");
@@ -269,6 +268,24 @@ class SpaceFile {
     request_.overrides.insert(request_.overrides.begin(), set.begin(), set.end());
     axes(in, "vary", request_.vary);
     axes(in, "fix", request_.fix);
+    read_goal(in);
+  }
+
+  void read_goal(ObjectReader& in) {
+    text(in, "objective", goal_.objective);
+    in.optional_array(
+        "pareto", [&](const ValueReader& each) { goal_.pareto.push_back(each.string()); }, 2, 3);
+    in.optional_array("where",
+                      [&](const ValueReader& each) { goal_.where.push_back(each.string()); });
+    goal_.usd_per_gpu_hour = amount(in, "price", 0);
+    goal_.watts_per_gpu = amount(in, "watts", 0);
+    goal_.pue = amount(in, "pue", 1);
+    goal_.usd_per_kwh = amount(in, "price_kwh", 0);
+  }
+
+  static std::optional<double> amount(ObjectReader& in, std::string_view key, double least) {
+    const auto at = in.optional(key);
+    return at ? std::optional{at->number(least, 1e9)} : std::nullopt;
   }
 
   static void text(ObjectReader& in, std::string_view key, std::string& into) {
@@ -310,7 +327,7 @@ class SpaceFile {
   }
 
   SpaceRequest& request_;
-  std::filesystem::path folder_;
+  SpaceGoal& goal_;
 };
 
 /// Puts a space together.
@@ -319,7 +336,8 @@ class SpaceMaker {
   explicit SpaceMaker(SpaceRequest request) : request_{std::move(request)} {}
 
   [[nodiscard]] PlanSpace make() {
-    if (!request_.file.empty()) SpaceFile{request_.file, request_};
+    if (!request_.file.empty())
+      SpaceFile{read_json(SpaceFile::file_of(request_.file)), request_, space_.goal};
     make_base();
     add_settings();
     const Scenario first = scenario_of(space_, 0);
@@ -449,6 +467,12 @@ std::string PlanSpace::hash() const {
   Fingerprint out;
   for (const char letter : text) out.add(letter);
   return out.text();
+}
+
+void check_space_file(const JsonDocument& document) {
+  SpaceRequest request;
+  SpaceGoal goal;
+  SpaceFile{document, request, goal};
 }
 
 PlanSpace make_space(const SpaceRequest& request) {

@@ -32,6 +32,17 @@ struct SpaceRequest {
   std::string file{};                    // a space file (configs/spaces); flags go before it
 };
 
+/// What a space file asks of its space; what the request says itself goes before.
+struct SpaceGoal {
+  std::string objective{};
+  std::vector<std::string> pareto{};
+  std::vector<std::string> where{};
+  std::optional<double> usd_per_gpu_hour{};
+  std::optional<double> watts_per_gpu{};
+  std::optional<double> pue{};
+  std::optional<double> usd_per_kwh{};
+};
+
 /// Scenarios as points of a grid. A point is a number: the settings (clusters, models, precisions)
 /// and the layout keys as digits, the first key slowest. Nothing of it is written out.
 struct PlanSpace {
@@ -39,6 +50,7 @@ struct PlanSpace {
   JsonDocument base;  // a scenario without the layout keys
   std::vector<SettingAxis> settings{};
   std::array<LayoutAxis, kLayoutKeys> layout{};  // each with at least one value
+  SpaceGoal goal{};                              // of its file
   std::vector<std::string> notes{};              // what was taken where nothing was said
   /// The layout keys that the scenario itself has, as overrides; none without a scenario.
   std::optional<std::vector<std::string>> current{};
@@ -57,6 +69,9 @@ struct PlanSpace {
   /// Of the base, the axes and their values: equal spaces, equal hashes.
   [[nodiscard]] std::string hash() const;
 };
+
+/// Reads a space file in memory; for tests of its schema. Errors: ConfigError.
+void check_space_file(const JsonDocument& document);
 
 /// Errors: RequestError, ConfigError for what the files say.
 [[nodiscard]] PlanSpace make_space(const SpaceRequest& request);

@@ -153,6 +153,7 @@ const std::vector<Source>& sources() {
       {"--objective", [](const Arguments&) { return metric_names(); }},
       {"--pareto", [](const Arguments&) { return metric_names(); }},
       {"--no-rule", any_of({"nvlink_domain"})},
+      {"--space", or_file("spaces")},
       {"--emit", any_of({"megatron", "torchtitan", "deepspeed", "nemo"})},
       {"--nccl", from("nccl")},
       {"--calibration", or_file("calibration")},
@@ -181,7 +182,7 @@ const std::vector<Source>& sources() {
       {"--trace-detail", any_of({"microbatch", "layer", "kernel"})},
       {"word", [](const Arguments&) { return help_words(); }},
       {"registry", any_of({"algorithms", "topologies", "devices", "clusters", "models", "scenarios",
-                           "stacks"})},
+                           "stacks", "spaces"})},
       {"trace",
        [](const Arguments&) {
          return Completions{{}, true};

@@ -115,7 +115,7 @@ Report clusters() {
 
 const std::vector<std::string_view>& lists() {
   static const std::vector<std::string_view> all = {
-      "algorithms", "topologies", "devices", "clusters", "models", "scenarios", "stacks"};
+      "algorithms", "topologies", "devices", "clusters", "models", "scenarios", "stacks", "spaces"};
   return all;
 }
 
@@ -126,6 +126,7 @@ Report registry(const std::string& which) {
   if (which == "models") return list_models();
   if (which == "scenarios") return list_scenarios();
   if (which == "stacks") return list_stacks();
+  if (which == "spaces") return list_spaces();
   const std::string message = fmt::format("no list of \"{}\"", which);
   if (const auto meant = did_you_mean(which, lists()))
     throw UsageError(fmt::format("{}; did you mean \"{}\"?", message, *meant));

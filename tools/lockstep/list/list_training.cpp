@@ -7,6 +7,7 @@
 #include "strategies/scenario/scenario.hpp"
 #include "strategies/stacks/software_stack.hpp"
 #include "tools/app/inputs/cluster_request.hpp"
+#include "tools/app/plan/space.hpp"
 
 namespace lockstep::cli {
 
@@ -86,6 +87,31 @@ Report list_stacks() {
       "a scenario names one as `stack`; parameters and sources: `lockstep list stacks NAME`; "
       "files: " +
       folder};
+  return out;
+}
+
+Report list_spaces() {
+  Report out;
+  out.schema = "lockstep.list.spaces/1";
+  out.columns = {{"name", "space", "", true},
+                 {"points", "points", ""},
+                 {"file", "", "", true},
+                 {"summary", "question", "", true, 200}};
+  Section section;
+  const std::string folder = config_folder() + "/spaces";
+  for (const std::string& id : device_ids(folder)) {
+    const std::string path = folder + "/" + id + ".json";
+    SpaceRequest request;
+    request.file = path;
+    const JsonDocument file = read_json(path);
+    const auto* root = file.root.get_if<JsonObject>();
+    const JsonValue* summary = root != nullptr ? find_member(*root, "summary") : nullptr;
+    const auto* question = summary != nullptr ? summary->get_if<std::string>() : nullptr;
+    section.rows.push_back({text(id), Cell{static_cast<std::int64_t>(make_space(request).size())},
+                            text(path), text(question != nullptr ? *question : "")});
+  }
+  out.sections.push_back(std::move(section));
+  out.footer = {"`lockstep plan --space NAME` answers; files: " + folder};
   return out;
 }
 

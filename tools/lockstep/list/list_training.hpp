@@ -8,5 +8,6 @@ namespace lockstep::cli {
 [[nodiscard]] Report list_models();
 [[nodiscard]] Report list_scenarios();
 [[nodiscard]] Report list_stacks();
+[[nodiscard]] Report list_spaces();
 
 }  // namespace lockstep::cli

@@ -97,9 +97,8 @@ void add_search(const Command& command, Options& given) {
   command
       .add_option("--objective", plan.objective,
                   "Metric to optimize: step_time, tokens_per_s_per_gpu, mfu, days, gpu_hours, usd, "
-                  "energy, gpus, memory, memory_margin")
-      ->type_name("METRIC")
-      ->capture_default_str();
+                  "energy, gpus, memory, memory_margin (default: step_time)")
+      ->type_name("METRIC");
   command
       .add_option("--pareto", given.pareto,
                   "Front of two or three metrics instead, e.g. step_time,memory")

@@ -56,7 +56,9 @@ void add_emitted(LaunchFramework framework, const PlanResult& result, Report& re
   Json out = Json::object();
   out["framework"] = name_of(framework);
   out["text"] = flags.text;
-  out["not_expressed"] = Json{flags.left_out};
+  Json left_out = Json::array();  // Json{...} of two texts would be an object
+  for (const std::string& each : flags.left_out) left_out.push_back(each);
+  out["not_expressed"] = left_out;
   report.more.emplace_back("launch_flags", out.dump());
 }
 
