@@ -58,7 +58,7 @@ TEST_CASE("a mistyped or missing word of the command is named") {
         "stacks"},
        {"list algoritms", R"(no list of "algoritms"; did you mean "algorithms"?)"},
        {"list pets",
-        R"(no list of "pets"; choose from algorithms, topologies, devices, clusters, models, scenarios, stacks)"},
+        R"(no list of "pets"; choose from algorithms, topologies, devices, clusters, models, scenarios, stacks, spaces)"},
        {"list algorithms --format jsn",
         R"(--format: expected table, json, csv or md, got "jsn")"}});
 }
