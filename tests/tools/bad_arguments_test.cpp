@@ -54,8 +54,8 @@ TEST_CASE("a mistyped or missing word of the command is named") {
        {"collective sort --cluster star",
         R"(no collective named "sort"; choose from all_reduce, reduce_scatter, all_gather, broadcast, reduce, scatter, gather, all_to_all, send_recv, barrier)"},
        {"list",
-        "expected a registry: algorithms, topologies, devices, clusters, models, scenarios or "
-        "stacks"},
+        "expected a registry: algorithms, topologies, devices, clusters, models, scenarios, stacks "
+        "or spaces"},
        {"list algoritms", R"(no list of "algoritms"; did you mean "algorithms"?)"},
        {"list pets",
         R"(no list of "pets"; choose from algorithms, topologies, devices, clusters, models, scenarios, stacks, spaces)"},

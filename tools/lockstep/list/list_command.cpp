@@ -151,7 +151,7 @@ void add_list(const Command& app) {
       app.add_subcommand("list", "List available algorithms, clusters, models and scenarios");
   command
       ->add_option("registry", given->which,
-                   "algorithms, topologies, devices, clusters, models, scenarios or stacks")
+                   "algorithms, topologies, devices, clusters, models, scenarios, stacks or spaces")
       ->required();
   command
       ->add_option("collective", given->algorithms.collective,
