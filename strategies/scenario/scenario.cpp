@@ -379,6 +379,7 @@ void check_variant(const JsonDocument& document, const ScenarioVariant& variant,
 
 }  // namespace
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): callers hand the document over
 Scenario read_scenario(JsonDocument document, const std::string& name,
                        const std::vector<std::string>& overrides,
                        const std::filesystem::path& configs, LayoutCheck check) {

@@ -37,7 +37,7 @@ Report list_models() {
   Section section;
   const std::string folder = config_folder() + "/models";
   for (const std::string& id : model_ids(folder)) {
-    const ModelConfig model = load_model(folder + "/" + id + ".json");
+    const ModelConfig model = load_model(fmt::format("{}/{}.json", folder, id));
     const ParameterCount count = count_parameters(model);
     section.rows.push_back({text(id), text(model.name), parameters(count.total()),
                             parameters(count.active()), text(model.source)});
@@ -56,7 +56,7 @@ Report list_scenarios() {
   Section section;
   const std::string folder = config_folder() + "/scenarios";
   for (const std::string& name : model_ids(folder)) {
-    const std::string path = folder + "/" + name + ".json";
+    const std::string path = fmt::format("{}/{}.json", folder, name);
     const Scenario scenario = load_scenario(path, {}, config_folder());
     section.rows.push_back({text(name), text(scenario.model.name),
                             Cell{std::int64_t{scenario.parallel.ranks()}},
@@ -77,7 +77,7 @@ Report list_stacks() {
   Section section;
   const std::string folder = config_folder() + "/stacks";
   for (const std::string& id : software_stack_ids(folder)) {
-    const SoftwareStack stack = load_software_stack(folder + "/" + id + ".json");
+    const SoftwareStack stack = load_software_stack(fmt::format("{}/{}.json", folder, id));
     section.rows.push_back({text(id), text(stack.name),
                             text(fmt::format("{}", fmt::join(stack.attention, ", "))),
                             Cell{stack.host_time.seconds(), to_string(stack.host_time)}});
@@ -100,7 +100,7 @@ Report list_spaces() {
   Section section;
   const std::string folder = config_folder() + "/spaces";
   for (const std::string& id : device_ids(folder)) {
-    const std::string path = folder + "/" + id + ".json";
+    const std::string path = fmt::format("{}/{}.json", folder, id);
     SpaceRequest request;
     request.file = path;
     const JsonDocument file = read_json(path);
