@@ -7,6 +7,7 @@ packages=(
   g++ cmake ninja-build ccache git                    # build
   libfmt-dev nlohmann-json3-dev libcli11-dev          # libraries of the product
   zlib1g-dev libboost-graph-dev libpugixml-dev libprotobuf-dev protobuf-compiler libeigen3-dev
+  libsqlite3-dev                                      # stores of the planner
   librsvg2-bin                                        # PDF and PNG figures of the command line
 )
 case "${1:-}" in
@@ -15,6 +16,7 @@ case "${1:-}" in
     packages+=(
       doctest-dev libbenchmark-dev                    # tests and benches
       libsimgrid-dev libvalijson-dev
+      slurm-wlm munge parallel                        # job arrays of the planner
       valgrind time gnuplot-nox                       # instruction counts, growth curves
       clang clang-format clang-tidy libclang-rt-14-dev  # format check, lint, fuzzing
     )

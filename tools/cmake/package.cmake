@@ -27,7 +27,7 @@ set(CPACK_DEBIAN_RUNTIME_PACKAGE_SUGGESTS librsvg2-bin)  # figures as PDF and PN
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME lockstep-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
-  "lockstep (= ${PROJECT_VERSION}), libfmt-dev, nlohmann-json3-dev, libboost-graph-dev, libpugixml-dev, libprotobuf-dev, zlib1g-dev")
+  "lockstep (= ${PROJECT_VERSION}), libfmt-dev, nlohmann-json3-dev, libboost-graph-dev, libpugixml-dev, libprotobuf-dev, zlib1g-dev, libsqlite3-dev")
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "${PROJECT_DESCRIPTION} (package for C++)")
 # dpkg-shlibdeps reads which packages the command needs.
 find_program(SHLIBDEPS dpkg-shlibdeps)
@@ -35,6 +35,6 @@ if(SHLIBDEPS)
   set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
 else()
   set(CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS
-    "libc6 (>= 2.36), libstdc++6 (>= 12), libfmt9, libpugixml1v5, libprotobuf-lite32, zlib1g")
+    "libc6 (>= 2.36), libstdc++6 (>= 12), libfmt9, libpugixml1v5, libprotobuf-lite32, zlib1g, libsqlite3-0")
 endif()
 include(CPack)

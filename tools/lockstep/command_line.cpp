@@ -39,6 +39,8 @@ int run_command_line(int argc, char** argv) {
   add_replay(app);
   add_run(app);
   add_plan(app);
+  add_merge(app);
+  add_query(app);
   add_calibrate(app);
   add_list(app);
   add_validate(app);

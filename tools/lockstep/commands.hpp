@@ -18,6 +18,8 @@ void add_replay(const Command& app);
 void add_calibrate(const Command& app);
 void add_run(const Command& app);
 void add_plan(const Command& app);
+void add_merge(const Command& app);
+void add_query(const Command& app);
 void add_list(const Command& app);
 void add_validate(const Command& app);
 void add_verify(const Command& app);

@@ -1,4 +1,4 @@
-#include "tools/app/plan/launch_flags.hpp"
+#include "tools/app/plan/launch/launch_flags.hpp"
 
 #include <doctest/doctest.h>
 

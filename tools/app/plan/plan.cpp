@@ -355,9 +355,25 @@ std::vector<std::string> layout_overrides(const ParallelConfig& parallel) {
   return out;
 }
 
-PlanResult plan(const PlanRequest& given) {
+std::optional<std::vector<std::string>> current_layout(const PlanSpace& space,
+                                                       const PlanRequest& request) {
+  if (request.current.empty()) return space.current;
+  return layout_of_file(scenario_file(request.current));
+}
+
+SearchResult decide_by_search(const PlanSpace& space,
+                              const std::vector<std::unique_ptr<PlanSetting>>& settings,
+                              const SearchOptions& options, const PlanRequest& /*request*/) {
+  return search_space(space, settings, options);
+}
+
+PlanResult plan(const PlanRequest& given, const DecidePoints& decide) {
   PlanSpace space = make_space(given.space);
   const PlanRequest request = with_goal(given, space.goal);
+  return plan_space(std::move(space), request, decide);
+}
+
+PlanResult plan_space(PlanSpace space, const PlanRequest& request, const DecidePoints& decide) {
   PlanResult out{std::move(space),
                  {},
                  {},
@@ -370,6 +386,9 @@ PlanResult plan(const PlanRequest& given) {
                  {},
                  {},
                  {}};
+  out.part = request.part;
+  if (request.shards > 1)
+    out.part = fmt::format("shard {} of {}", request.shard + 1, request.shards);
   out.space_hash = out.space.hash();
   out.notes = out.space.notes;
   const SearchOptions options = search_options(request);
@@ -380,7 +399,7 @@ PlanResult plan(const PlanRequest& given) {
     out.explanation = Explainer{out.space, settings, options, request}.explain(request.explain);
     return out;
   }
-  SearchResult found = search_space(out.space, settings, options);
+  SearchResult found = decide(out.space, settings, options, request);
   out.certificate = found.certificate;
   out.cells = std::move(found.cells);
   out.complete = found.complete;
@@ -388,7 +407,7 @@ PlanResult plan(const PlanRequest& given) {
   for (const SimulatedLayout& each : out.simulated)
     out.simulated_metrics.push_back(metrics_of(
         {each.step_s, each.memory}, setting_of(out.space, settings, each), options.prices));
-  if (found.best.empty() && found.complete && request.shards == 1) refuse_empty(found.certificate);
+  if (found.best.empty() && found.complete && out.part.empty()) refuse_empty(found.certificate);
   const RowMaker rows{out.space, settings, options, request};
   out.rows.resize(found.best.size());
   in_parallel(
@@ -398,10 +417,8 @@ PlanResult plan(const PlanRequest& given) {
         out.rows[i].rank = i + 1;
       },
       request.threads);
-  if (request.shards > 1) return out;
-  const auto current = request.current.empty()
-                           ? out.space.current
-                           : std::optional{layout_of_file(scenario_file(request.current))};
+  if (!out.part.empty()) return out;
+  const auto current = current_layout(out.space, request);
   if (current) out.baselines.push_back(rows.baseline("current layout", *current));
   out.baselines.push_back(
       rows.baseline("plain data parallelism", plain_data_parallelism(*settings.front())));

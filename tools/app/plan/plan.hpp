@@ -33,6 +33,7 @@ struct PlanRequest {
   std::function<void(const SearchProgress&)> on_progress{};
   std::vector<SimulatedLayout> known{};
   std::function<void(const SimulatedLayout&)> on_simulated{};
+  std::string part{};  // words for what the search is of, where it is not the whole space
 };
 
 /// A layout of the result, as `run` simulates it.
@@ -76,13 +77,32 @@ struct PlanResult {
   std::vector<MetricInfo> pareto{};
   std::optional<PlanExplanation> explanation{};
   std::vector<std::string> notes{};
+  std::string part{};  // as in the request; "shard 2 of 8"
   /// Of each simulated layout, as plan_metrics().
   std::vector<std::vector<std::optional<double>>> simulated_metrics{};
 };
 
+/// What decides the points of a space: a search, or stores of earlier ones. The request is
+/// complete: with what the space file asks.
+using DecidePoints =
+    std::function<SearchResult(const PlanSpace&, const std::vector<std::unique_ptr<PlanSetting>>&,
+                               const SearchOptions&, const PlanRequest&)>;
+/// As search_space().
+[[nodiscard]] SearchResult decide_by_search(
+    const PlanSpace& space, const std::vector<std::unique_ptr<PlanSetting>>& settings,
+    const SearchOptions& options, const PlanRequest& request);
+
 /// Errors: RequestError, ConfigError, Refusal where no layout of the space is possible or fits
 /// (with the counts in its message).
-[[nodiscard]] PlanResult plan(const PlanRequest& request);
+[[nodiscard]] PlanResult plan(const PlanRequest& request,
+                              const DecidePoints& decide = decide_by_search);
+/// The same of a space that is made already.
+[[nodiscard]] PlanResult plan_space(PlanSpace space, const PlanRequest& request,
+                                    const DecidePoints& decide);
+
+/// The layout to compare with: that of `request.current`, or the scenario's; as `--set` values.
+[[nodiscard]] std::optional<std::vector<std::string>> current_layout(const PlanSpace& space,
+                                                                     const PlanRequest& request);
 
 /// A layout as `--set` values: all layout keys, dp included.
 [[nodiscard]] std::vector<std::string> layout_overrides(const ParallelConfig& parallel);

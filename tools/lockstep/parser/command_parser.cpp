@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <string_view>
 
 #include "sim/config/did_you_mean.hpp"
@@ -214,6 +215,25 @@ void Command::remove_option(Option option) const {
 
 std::size_t Command::count(const std::string& name) const {
   return app_->count(name);
+}
+
+std::vector<std::string> Command::given_words(const std::vector<std::string>& without) const {
+  std::vector<std::string> out;
+  for (const CLI::Option* option : app_->get_options()) {
+    const std::string name = option->get_name(option->get_positional());
+    if (option->count() == 0 || std::find(without.begin(), without.end(), name) != without.end())
+      continue;
+    const bool flag = option->get_expected_max() == 0;
+    if (flag) {
+      out.push_back(name);
+      continue;
+    }
+    for (const std::string& value : option->results()) {
+      if (!option->get_positional()) out.push_back(name);
+      out.push_back(value);
+    }
+  }
+  return out;
 }
 
 void Command::group(const std::string& name) const {

@@ -60,6 +60,9 @@ class Command {
   void remove_option(Option option) const;
   /// How often the option was given.
   [[nodiscard]] std::size_t count(const std::string& name) const;
+  /// What was given, as words of a command line that give the same: options in the order in which
+  /// they were added, without those named.
+  [[nodiscard]] std::vector<std::string> given_words(const std::vector<std::string>& without) const;
 
   /// Heading in the help of the options that are added from now on; "": that of other options.
   void group(const std::string& name) const;

@@ -3,14 +3,17 @@
 #include <charconv>
 #include <memory>
 
+#include "tools/app/plan/store/stored_plan.hpp"
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/options/format_option.hpp"
 #include "tools/lockstep/options/number_option.hpp"
 #include "tools/lockstep/output/errors.hpp"
 #include "tools/lockstep/output/interrupt.hpp"
+#include "tools/lockstep/output/version.hpp"
 #include "tools/lockstep/parser/command_parser.hpp"
 #include "tools/lockstep/plan/plan_emit.hpp"
 #include "tools/lockstep/plan/plan_figures.hpp"
+#include "tools/lockstep/plan/plan_jobs.hpp"
 #include "tools/lockstep/plan/plan_options.hpp"
 #include "tools/lockstep/plan/plan_render.hpp"
 #include "tools/lockstep/plan/search_line.hpp"
@@ -22,11 +25,14 @@ namespace {
 
 struct Options {
   PlanRequest plan;
+  std::string store;
+  bool resume = false;
   std::string pareto;
   std::string budget;
   std::string shard;
   std::string emit;
   std::vector<std::string> plots;
+  std::uint64_t shards = 0;  // of the jobs; 0: not given
   OutputStyle style;
 };
 
@@ -140,15 +146,42 @@ void add_search(const Command& command, Options& given) {
       ->type_name("FILE");
 }
 
-void run_and_print(Options& given) {
+void add_store(const Command& command, Options& given) {
+  command
+      .add_option("--store", given.store,
+                  "SQLite file that takes every simulated layout (see `lockstep query`); with "
+                  "--emit ENGINE, of all shards together (default there: plan.db)")
+      ->type_name("FILE");
+  command.add_flag("--resume", given.resume,
+                   "Continue the search of --store, or begin it: nothing is simulated twice");
+  command
+      .add_option("--shard", given.shard,
+                  "Part of the space, e.g. 3/8; `lockstep merge` joins the stores of all parts")
+      ->type_name("I/N");
+  add_whole_number(
+      command, "--shards", 1, 1'000'000,
+      [&given](auto n) { given.shards = static_cast<std::uint64_t>(n); },
+      "Number of shards of such a script (default: one for each 30 million points, at least 16)");
+}
+
+void check_store(const Options& given, bool emits_jobs) {
+  if (given.shards > 0 && !emits_jobs)
+    throw UsageError(
+        "--shards: the number of shards of --emit slurm, parallel or hyperqueue; one of them is "
+        "--shard I/N");
+  if (given.resume && given.store.empty() && !emits_jobs)
+    throw UsageError("--resume: expected --store FILE, the search to continue");
+  if (!given.store.empty() && !given.plan.explain.empty())
+    throw UsageError("--store: --explain simulates single layouts, which no store takes");
+}
+
+void run_and_print(Options& given, const std::optional<LaunchFramework>& emit) {
   parse_budget(given.budget, given.plan);
   parse_shard(given.shard, given.plan);
   given.plan.pareto = split(given.pareto);
   if (!given.pareto.empty() && (given.plan.pareto.size() < 2 || given.plan.pareto.size() > 3))
     throw UsageError(fmt::format("--pareto: expected two or three metrics with commas, got \"{}\"",
                                  given.pareto));
-  std::optional<LaunchFramework> emit;
-  if (!given.emit.empty()) emit = framework_named(given.emit);
   std::vector<FigureTarget> figures;
   for (const std::string& text : given.plots)
     figures.push_back(parse_figure_target(text, {plan_figure_kinds()}));
@@ -159,7 +192,9 @@ void run_and_print(Options& given) {
   given.plan.stop = [] { return was_interrupted(); };
   SearchLine line;
   given.plan.on_progress = [&line](const SearchProgress& progress) { line.show(progress); };
-  const PlanResult result = app::plan(given.plan);
+  const PlanResult result =
+      given.store.empty() ? app::plan(given.plan)
+                          : app::plan_into_store({given.plan, given.store, given.resume, kVersion});
   line.clear();
   if (emit && given.style.format != Format::json) {
     print(emitted(*emit, result));
@@ -183,12 +218,16 @@ void add_plan(const Command& app) {
   add_search(*command, *given);
   command->group("Cost and energy");
   add_prices(*command, given->plan.prices);
+  command->group("Store and shards");
+  add_store(*command, *given);
   command->group("Output");
   command
-      ->add_option("--emit", given->emit,
-                   "Print launch flags of the best layout instead: megatron, torchtitan, deepspeed "
-                   "or nemo, with a comment for what these cannot express")
-      ->type_name("FRAMEWORK");
+      ->add_option(
+          "--emit", given->emit,
+          "Print launch flags of the best layout instead: megatron, torchtitan, deepspeed "
+          "or nemo, with a comment for what these cannot express; or, without searching, a "
+          "script that searches in shards: slurm, parallel or hyperqueue")
+      ->type_name("FRAMEWORK|ENGINE");
   command
       ->add_option("--plot", given->plots,
                    "Draw the front (step time over memory, or the metrics of --pareto) or the "
@@ -204,8 +243,19 @@ void add_plan(const Command& app) {
       "Examples:\n"
       "  lockstep plan --model llama3-8b --cluster dgx-h100 --nodes 2 --global-batch 64 --vary "
       "pp=1,2 --vary overlap=all\n"
+      "  lockstep plan llama7b-256 --fix overlap=none --emit slurm --shards 100\n"
       "  lockstep plan llama7b-256 --fix overlap=none --fix zero=1 --explain tp=8,pp=4");
-  command->callback([given] { run_and_print(*given); });
+  command->callback([given, command] {
+    std::optional<EmitTarget> emit;
+    if (!given->emit.empty()) emit = emit_target(given->emit);
+    const JobEngine* engine = emit ? std::get_if<JobEngine>(&*emit) : nullptr;
+    check_store(*given, engine != nullptr);
+    if (engine != nullptr) {
+      print(job_script_of(command, *engine, {given->plan.space, given->store, given->shards}));
+      return;
+    }
+    run_and_print(*given, emit ? std::optional{std::get<LaunchFramework>(*emit)} : std::nullopt);
+  });
 }
 
 }  // namespace lockstep::cli

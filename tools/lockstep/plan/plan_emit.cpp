@@ -1,11 +1,7 @@
 #include "tools/lockstep/plan/plan_emit.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <algorithm>
-
-#include "sim/config/did_you_mean.hpp"
 #include "tools/app/json.hpp"
 #include "tools/lockstep/output/errors.hpp"
 #include "tools/lockstep/plan/plan_render.hpp"
@@ -28,17 +24,6 @@ std::string_view name_of(LaunchFramework framework) {
 }
 
 }  // namespace
-
-LaunchFramework framework_named(const std::string& name) {
-  std::vector<std::string_view> names;
-  for (const auto& [each, framework] : launch_frameworks()) {
-    if (each == name) return framework;
-    names.push_back(each);
-  }
-  const auto near = did_you_mean(name, names);
-  throw UsageError(fmt::format("--emit: expected {}, got \"{}\"{}", fmt::join(names, ", "), name,
-                               near ? fmt::format("; did you mean \"{}\"?", *near) : ""));
-}
 
 std::string emitted(LaunchFramework framework, const PlanResult& result) {
   const PlanRow& best = best_of(result);

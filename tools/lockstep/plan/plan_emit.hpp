@@ -1,17 +1,13 @@
 #pragma once
 
-#include <optional>
 #include <string>
 
-#include "tools/app/plan/launch_flags.hpp"
+#include "tools/app/plan/launch/launch_flags.hpp"
 #include "tools/app/plan/plan.hpp"
 #include "tools/lockstep/output/app.hpp"
 #include "tools/lockstep/output/output.hpp"
 
 namespace lockstep::cli {
-
-/// The framework that a value of --emit names. Throws UsageError with what is near.
-[[nodiscard]] LaunchFramework framework_named(const std::string& name);
 
 /// Launch flags of the best layout, with a comment of what was found and a line for each thing that
 /// the framework cannot express.

@@ -112,7 +112,9 @@ class PlanReport {
 
   Report make() {
     out_.schema = "lockstep.plan/1";
-    out_.config = Json{{"space", result_.space.name}, {"space_hash", result_.space_hash}}.dump();
+    Json config = Json{{"space", result_.space.name}, {"space_hash", result_.space_hash}};
+    if (!result_.part.empty()) config["part"] = result_.part;
+    out_.config = config.dump();
     out_.sections.emplace_back();
     out_.sections.back().notes = headline();
     for (const PlanRow& row : result_.rows) add(row);
@@ -249,7 +251,10 @@ class PlanReport {
   std::vector<std::string> certificate() const {
     const SearchCertificate& of = result_.certificate;
     std::vector<std::string> out{""};
-    out.push_back(fmt::format("{} points in the space", grouped(of.points)));
+    out.push_back(result_.part.empty()
+                      ? fmt::format("{} points in the space", grouped(of.points))
+                      : fmt::format("{} points in {}, of {} in the space", grouped(of.points),
+                                    result_.part, grouped(result_.space.size())));
     for (std::size_t rule = 0; rule < kPlanRules; ++rule)
       if (of.rules[rule] > 0)
         out.push_back(fmt::format("{:>16}  {}", grouped(of.rules[rule]),
@@ -267,22 +272,26 @@ class PlanReport {
     return out;
   }
 
+  std::string where() const { return result_.part.empty() ? "this space" : result_.part; }
+
   std::string proof() const {
     if (result_.rows.empty()) return "";
     if (!result_.pareto.empty())
-      return result_.complete ? "no layout in this space is better in one of these metrics and as "
-                                "good in the others"
+      return result_.complete ? fmt::format(
+                                    "no layout in {} is better in one of these metrics and "
+                                    "as good in the others",
+                                    where())
                               : "not all points are decided: the front may not be complete";
     const MetricInfo& objective = result_.objective;
     const auto best = metric_of(result_.rows.front(), objective.metric);
     const std::string value = best ? metric_text(objective, *best) : "";
     const auto& open = result_.certificate.open_bound;
     if (result_.complete || !open)
-      return fmt::format("proof: no layout in this space has a better {} than {}", objective.name,
+      return fmt::format("proof: no layout in {} has a better {} than {}", where(), objective.name,
                          value);
     const double from = objective.less_is_better ? *best : -*best;
-    return fmt::format("{} {}; none in this space can be more than {:.2g} % better", objective.name,
-                       value, 100 * std::max(0.0, std::abs(from - *open) / std::abs(from)));
+    return fmt::format("{} {}; none in {} can be more than {:.2g} % better", objective.name, value,
+                       where(), 100 * std::max(0.0, std::abs(from - *open) / std::abs(from)));
   }
 
   void add_json() {

@@ -1,4 +1,6 @@
 #include <doctest/doctest.h>
+#include <cstdlib>
+#include <filesystem>
 #include <sstream>
 
 #include "tests/tools/run_command.hpp"
@@ -43,6 +45,28 @@ std::vector<std::string> all_commands() {
   return out;
 }
 
+/// A folder with the stores that the examples of `merge` and `query` read.
+class StoresOfExamples {
+ public:
+  StoresOfExamples() {
+    REQUIRE(mkdtemp(folder_.data()) != nullptr);
+    for (const char* shard : {"1", "2"})
+      (void)output_of(
+          "lockstep plan llama7b-256 --fix overlap=none --fix zero=1 --fix tp=4 --fix "
+          "micro_batch=1 --fix recompute=none --shard " +
+          std::string{shard} + "/2 --store " + folder_ + "/shard-" + shard + ".db");
+    (void)output_of("lockstep merge " + folder_ + "/shard-1.db " + folder_ + "/shard-2.db -o " +
+                    folder_ + "/plan.db");
+  }
+  StoresOfExamples(const StoresOfExamples&) = delete;
+  StoresOfExamples& operator=(const StoresOfExamples&) = delete;
+  ~StoresOfExamples() { std::filesystem::remove_all(folder_); }
+  [[nodiscard]] const std::string& folder() const { return folder_; }
+
+ private:
+  std::string folder_ = "/tmp/lockstep-examples-XXXXXX";
+};
+
 }  // namespace
 
 TEST_CASE("the help leads to every command") {
@@ -60,6 +84,8 @@ TEST_CASE("the help leads to every command") {
                                              "lockstep replay",
                                              "lockstep run",
                                              "lockstep plan",
+                                             "lockstep merge",
+                                             "lockstep query",
                                              "lockstep calibrate",
                                              "lockstep list",
                                              "lockstep validate",
@@ -73,16 +99,20 @@ TEST_CASE("the help leads to every command") {
 }
 
 TEST_CASE("every help names its command in full and has two examples that run") {
+  const StoresOfExamples stores;
   for (const std::string& command : all_commands()) {
     CAPTURE(command);
     const std::string help = help_of(command);
     CHECK(contains(help, "Usage: " + command + " "));
     const auto examples = section(help, "Examples:");
     CHECK(examples.size() >= 2);
+    const bool of_stores = command == "lockstep merge" || command == "lockstep query";
+    const std::string in_folder = of_stores ? "cd " + stores.folder() + " && " : "";
     for (const std::string& example : examples) {
       CAPTURE(example);
       CHECK(example.rfind(command, 0) == 0);
-      const CommandResult result = run_command(example);  // imports say on stderr what they assume
+      const CommandResult result =
+          run_command(in_folder + example);  // imports say on stderr what they assume
       CHECK(result.status == 0);
       CHECK_FALSE(result.out.empty());
     }

@@ -2,7 +2,7 @@
 #include <fmt/ranges.h>
 
 #include "strategies/layout/scenario_names.hpp"
-#include "tools/app/plan/launch_writers.hpp"
+#include "tools/app/plan/launch/launch_writers.hpp"
 
 namespace lockstep::app {
 

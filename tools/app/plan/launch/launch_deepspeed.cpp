@@ -3,7 +3,7 @@
 
 #include "strategies/layout/scenario_names.hpp"
 #include "tools/app/json.hpp"
-#include "tools/app/plan/launch_writers.hpp"
+#include "tools/app/plan/launch/launch_writers.hpp"
 
 namespace lockstep::app {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tools/app/plan/launch_flags.hpp"
+#include "tools/app/plan/launch/launch_flags.hpp"
 
 /// The writers behind launch_flags(), a file per family.
 namespace lockstep::app {

@@ -1,8 +1,8 @@
-#include "tools/app/plan/launch_flags.hpp"
+#include "tools/app/plan/launch/launch_flags.hpp"
 
 #include <fmt/format.h>
 
-#include "tools/app/plan/launch_writers.hpp"
+#include "tools/app/plan/launch/launch_writers.hpp"
 
 namespace lockstep::app {
 

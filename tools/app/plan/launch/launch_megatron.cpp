@@ -7,7 +7,7 @@
 
 #include "strategies/layout/scenario_names.hpp"
 #include "strategies/sharding/device_mesh.hpp"
-#include "tools/app/plan/launch_writers.hpp"
+#include "tools/app/plan/launch/launch_writers.hpp"
 
 namespace lockstep::app {
 

@@ -1,0 +1,189 @@
+#include "tools/app/plan/store/stored_search.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "strategies/scenario/scenario_json.hpp"
+#include "tools/app/errors.hpp"
+#include "tools/app/fingerprint.hpp"
+#include "tools/app/json.hpp"
+
+namespace lockstep::app {
+
+namespace {
+
+[[nodiscard]] std::string absolute(const std::string& file) {
+  return file.empty() ? file : std::filesystem::absolute(file).lexically_normal().string();
+}
+
+/// Reads what this program wrote; anything else is a damaged file.
+class Reader {
+ public:
+  Reader(const JsonDocument& document) : file_{document.file}, root_{document.root} {}
+
+  [[nodiscard]] const JsonValue& member(const JsonValue& of, std::string_view key) const {
+    const auto* object = of.get_if<JsonObject>();
+    const JsonValue* found = object == nullptr ? nullptr : find_member(*object, key);
+    if (found == nullptr) fail();
+    return *found;
+  }
+  [[nodiscard]] const JsonValue& member(std::string_view key) const { return member(root_, key); }
+  template <class T>
+  [[nodiscard]] const T& as(const JsonValue& value) const {
+    const T* out = value.get_if<T>();
+    if (out == nullptr) fail();
+    return *out;
+  }
+  [[nodiscard]] std::string text(const JsonValue& value) const { return as<std::string>(value); }
+  [[nodiscard]] std::int64_t whole(const JsonValue& value) const { return as<std::int64_t>(value); }
+  [[nodiscard]] std::vector<std::string> texts(const JsonValue& value) const {
+    std::vector<std::string> out;
+    for (const JsonValue& each : as<JsonArray>(value)) out.push_back(text(each));
+    return out;
+  }
+  [[nodiscard]] std::optional<double> number(const JsonValue& value) const {
+    if (value.get_if<std::nullptr_t>() != nullptr) return std::nullopt;
+    if (const auto* count = value.get_if<std::int64_t>()) return static_cast<double>(*count);
+    return as<JsonNumber>(value).value;
+  }
+
+ private:
+  [[noreturn]] void fail() const {
+    throw RequestError(fmt::format("{} is damaged: its search cannot be read", file_));
+  }
+
+  const std::string& file_;
+  const JsonValue& root_;
+};
+
+[[nodiscard]] Json json_of_optional(const std::optional<double>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+[[nodiscard]] Json texts(const std::vector<std::string>& values) {
+  Json out = Json::array();
+  for (const std::string& value : values) out.push_back(value);
+  return out;
+}
+
+[[nodiscard]] Json prices_json(const PlanPrices& prices) {
+  Json out = Json::object();
+  out["usd_per_gpu_hour"] = json_of_optional(prices.usd_per_gpu_hour);
+  out["watts_per_gpu"] = json_of_optional(prices.watts_per_gpu);
+  out["pue"] = prices.pue;
+  out["usd_per_kwh"] = json_of_optional(prices.usd_per_kwh);
+  return out;
+}
+
+}  // namespace
+
+std::string space_text(const PlanSpace& space) {
+  Json head = Json::object();
+  head["name"] = space.name;
+  head["file"] = absolute(space.base.file);
+  Json settings = Json::array();
+  for (const SettingAxis& axis : space.settings) {
+    Json each = Json::object();
+    each["key"] = axis.key;
+    each["values"] = texts(axis.values);
+    settings.push_back(each);
+  }
+  head["settings"] = settings;
+  Json layout = Json::array();
+  for (const LayoutAxis& axis : space.layout) {
+    Json each = Json::object();
+    each["key"] = to_string(axis.key);
+    Json values = Json::array();
+    for (const LayoutValue& value : axis.values) {
+      Json both = Json::object();
+      both["number"] = value.number;
+      both["text"] = value.text;
+      values.push_back(both);
+    }
+    each["values"] = values;
+    layout.push_back(each);
+  }
+  head["layout"] = layout;
+  head["notes"] = texts(space.notes);
+  head["current"] = space.current ? texts(*space.current) : Json(nullptr);
+  const std::string text = head.dump();
+  // The base as it is: numbers keep their digits, so that the hash holds.
+  return text.substr(0, text.size() - 1) + ",\"base\":" + json_text(space.base.root) + "}";
+}
+
+PlanSpace space_from(const std::string& text, const std::string& file) {
+  const JsonDocument document = parse_json(text, file);
+  const Reader in{document};
+  PlanSpace out{in.text(in.member("name")), {in.text(in.member("file")), in.member("base")}};
+  out.notes = in.texts(in.member("notes"));
+  for (const JsonValue& each : in.as<JsonArray>(in.member("settings")))
+    out.settings.push_back({in.text(in.member(each, "key")), in.texts(in.member(each, "values"))});
+  for (const JsonValue& each : in.as<JsonArray>(in.member("layout"))) {
+    const LayoutKey* key = layout_key("parallel." + in.text(in.member(each, "key")));
+    if (key == nullptr) continue;  // the hash then differs
+    LayoutAxis& axis = out.layout[static_cast<std::size_t>(*key)];
+    axis.key = *key;
+    for (const JsonValue& value : in.as<JsonArray>(in.member(each, "values")))
+      axis.values.push_back(
+          {in.whole(in.member(value, "number")), in.text(in.member(value, "text"))});
+  }
+  const JsonValue& current = in.member("current");
+  if (current.get_if<std::nullptr_t>() == nullptr) out.current = in.texts(current);
+  return out;
+}
+
+std::string inputs_hash(const std::vector<std::unique_ptr<PlanSetting>>& settings,
+                        const std::string& calibration) {
+  Fingerprint out;
+  const auto add = [&](const std::string& text) {
+    for (const char letter : text) out.add(letter);
+  };
+  for (const auto& setting : settings) add(json_text(setting->scenario().resolved));
+  if (!calibration.empty()) {
+    std::ifstream in(calibration, std::ios::binary);
+    add({std::istreambuf_iterator<char>{in}, {}});
+  }
+  return out.text();
+}
+
+StoredOptions stored_options(const PlanRequest& request,
+                             const std::vector<std::unique_ptr<PlanSetting>>& settings,
+                             const std::vector<std::string>* current) {
+  const std::string calibration = absolute(request.calibration);
+  return {{"objective", Json(request.objective).dump()},
+          {"pareto", texts(request.pareto).dump()},
+          {"where", texts(request.where).dump()},
+          {"no_rule", texts(request.rules_off).dump()},
+          {"top", Json(std::max<std::size_t>(1, request.top)).dump()},
+          {"prices", prices_json(request.prices).dump()},
+          {"calibration", Json(calibration).dump()},
+          {"current", current != nullptr ? texts(*current).dump() : "null"},
+          {"inputs", Json(inputs_hash(settings, calibration)).dump()}};
+}
+
+PlanRequest request_from(const StoredOptions& options, const std::string& file) {
+  std::string text = "{";
+  for (const auto& [name, value] : options)
+    text += fmt::format("{}\"{}\":{}", text.size() > 1 ? "," : "", name, value);
+  const JsonDocument document = parse_json(text + "}", file);
+  const Reader in{document};
+  PlanRequest out;
+  out.objective = in.text(in.member("objective"));
+  out.pareto = in.texts(in.member("pareto"));
+  out.where = in.texts(in.member("where"));
+  out.rules_off = in.texts(in.member("no_rule"));
+  out.top = static_cast<std::size_t>(in.whole(in.member("top")));
+  const JsonValue& prices = in.member("prices");
+  out.prices.usd_per_gpu_hour = in.number(in.member(prices, "usd_per_gpu_hour"));
+  out.prices.watts_per_gpu = in.number(in.member(prices, "watts_per_gpu"));
+  out.prices.pue = in.number(in.member(prices, "pue")).value_or(1);
+  out.prices.usd_per_kwh = in.number(in.member(prices, "usd_per_kwh"));
+  out.calibration = in.text(in.member("calibration"));
+  return out;
+}
+
+}  // namespace lockstep::app

@@ -1,0 +1,55 @@
+#include "tools/app/plan/store/merge.hpp"
+
+#include <memory>
+
+#include "tools/lockstep/commands.hpp"
+#include "tools/lockstep/options/format_option.hpp"
+#include "tools/lockstep/options/number_option.hpp"
+#include "tools/lockstep/output/version.hpp"
+#include "tools/lockstep/parser/command_parser.hpp"
+#include "tools/lockstep/plan/plan_render.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+struct Options {
+  MergeRequest merge;
+  OutputStyle style;
+};
+
+}  // namespace
+
+void add_merge(const Command& app) {
+  const Command command =
+      app.add_subcommand("merge", "Merge the stores of a search's shards into one result");
+  const auto given = std::make_shared<Options>();
+  MergeRequest& merge = given->merge;
+  command
+      ->add_option("stores", merge.files, "Stores of `lockstep plan --store` or of another merge")
+      ->type_name("FILE...")
+      ->required();
+  command
+      ->add_option("-o,--output", merge.output,
+                   "Store to write, of all points (default: none, the result is printed only)")
+      ->type_name("FILE");
+  add_whole_number(
+      *command, "--threads", 1, 1024,
+      [&merge](auto n) { merge.threads = static_cast<std::size_t>(n); },
+      "Number of threads; results do not depend on it (default: one for each core)");
+  add_format(*command, given->style);
+  command->footer(
+      "The result of all shards is that of the search in one piece. Shards are merged in any "
+      "order\n"
+      "and grouping; the same store twice counts once. Stores of another space, search or version\n"
+      "are refused, and so are files that are changed since.\n\n"
+      "Examples:\n"
+      "  lockstep merge -o plan.db shard-1.db shard-2.db\n"
+      "  lockstep merge shard-1.db shard-2.db --format csv");
+  command->callback([given] {
+    given->merge.tool_version = kVersion;
+    print(render(report_of(app::merge_stores(given->merge)), given->style));
+  });
+}
+
+}  // namespace lockstep::cli
