@@ -20,7 +20,7 @@ namespace {
 /// The points of several stores.
 class Union {
  public:
-  void add(const std::string& file, StoreContents store) {
+  void add(const std::string& file, const StoreContents& store) {
     if (!identity_) {
       identity_ = store.identity;
     } else {

@@ -197,7 +197,7 @@ std::string shard_text(const PlanRequest& request) {
   return fmt::format("{}/{}", request.shard + 1, request.shards);
 }
 
-PlanStore::PlanStore(const std::string& file, bool resume, StoreIdentity identity,
+PlanStore::PlanStore(const std::string& file, bool resume, const StoreIdentity& identity,
                      const std::string& shard, const PlanSpace& space,
                      const std::vector<std::unique_ptr<PlanSetting>>& settings,
                      const PlanPrices& prices)

@@ -62,9 +62,9 @@ class PlanStore {
  public:
   /// `resume`: continues the file if present. Errors: RequestError with the place "store",
   /// as read_store() and check_same_search(), and for a file that exists where `resume` is not set.
-  PlanStore(const std::string& file, bool resume, StoreIdentity identity, const std::string& shard,
-            const PlanSpace& space, const std::vector<std::unique_ptr<PlanSetting>>& settings,
-            const PlanPrices& prices);
+  PlanStore(const std::string& file, bool resume, const StoreIdentity& identity,
+            const std::string& shard, const PlanSpace& space,
+            const std::vector<std::unique_ptr<PlanSetting>>& settings, const PlanPrices& prices);
   PlanStore(const PlanStore&) = delete;
   PlanStore& operator=(const PlanStore&) = delete;
   /// Leaves no file behind that nothing was written to.
