@@ -225,4 +225,18 @@ void check_limits(const std::vector<PlanLimit>& limits) {
   }
 }
 
+bool holds(const std::vector<PlanLimit>& limits, const PlanPoint& point, const PlanSetting& setting,
+           const PlanPrices& prices) {
+  return std::all_of(limits.begin(), limits.end(), [&](const PlanLimit& limit) {
+    return limit.holds(*value_of(limit.metric, point, setting, prices));
+  });
+}
+
+bool may_hold(const std::vector<PlanLimit>& limits, const PlanPoint& bound,
+              const PlanSetting& setting, const PlanPrices& prices) {
+  return std::all_of(limits.begin(), limits.end(), [&](const PlanLimit& limit) {
+    return !limit.is_prunable() || limit.holds(*value_of(limit.metric, bound, setting, prices));
+  });
+}
+
 }  // namespace lockstep::app

@@ -73,6 +73,13 @@ struct PlanLimit {
 /// else. Errors: RequestError with place "where".
 [[nodiscard]] PlanLimit parse_limit(const std::string& text);
 
+/// Whether a point holds all of these limits; whether a point that these bounds bound may. All of
+/// their metrics must be known.
+[[nodiscard]] bool holds(const std::vector<PlanLimit>& limits, const PlanPoint& point,
+                         const PlanSetting& setting, const PlanPrices& prices);
+[[nodiscard]] bool may_hold(const std::vector<PlanLimit>& limits, const PlanPoint& bound,
+                            const PlanSetting& setting, const PlanPrices& prices);
+
 /// Errors: RequestError where no point could hold all of the limits (days <= 3 and days >= 5).
 void check_limits(const std::vector<PlanLimit>& limits);
 

@@ -90,11 +90,13 @@ const std::vector<std::string> kPlain{"cp=1",
                                       "schedule=1f1b",
                                       "vpp=1"};
 
-SearchResult search(const PlanSpace& space, std::size_t top, std::size_t threads) {
+SearchResult search(const PlanSpace& space, std::size_t top, std::size_t threads,
+                    PlanMetric objective = PlanMetric::step_time) {
   std::vector<std::unique_ptr<PlanSetting>> settings;
   for (std::uint64_t i = 0; i < space.setting_count(); ++i)
     settings.push_back(std::make_unique<PlanSetting>(space, i, Calibration{}));
   SearchOptions options;
+  options.objective = objective;
   options.top = top;
   options.threads = threads;
   return search_space(space, settings, options);
@@ -172,6 +174,25 @@ TEST_CASE("a search finds what simulating every point finds: experts, offload, s
                       "sequence_parallel=true", "order=tp-cp-dp-pp", "micro_batch=1"});
   request.overrides = {"ignore_memory=true", "model.layers=4"};
   hold(request, 10);
+}
+
+TEST_CASE("of equal layouts those of the smallest index win, and the others are not simulated") {
+  // All layouts of one number of GPUs are equal by that number: the first that fit are the best.
+  const PlanSpace space = make_space(space_of("gpt2-small", "dgx-h100", 1, 16,
+                                              {"cluster.nodes=1,2", "tp=1,2", "pp=1,2",
+                                               "zero=0,1,2", "micro_batch=1,2", "overlap=none,all"},
+                                              kPlain));
+  Exhaustive all = exhaustive(space);
+  const auto gpus = [&](const SimulatedLayout& of) { return of.index / space.layout_count(); };
+  std::sort(all.fitting.begin(), all.fitting.end(), [&](const auto& a, const auto& b) {
+    return gpus(a) != gpus(b) ? gpus(a) < gpus(b) : a.index < b.index;
+  });
+  for (const std::size_t threads : {1, 2}) {
+    const SearchResult found = search(space, 3, threads, PlanMetric::gpus);
+    REQUIRE(found.best.size() == 3);
+    for (std::size_t i = 0; i < 3; ++i) CHECK(found.best[i].index == all.fitting[i].index);
+    CHECK(found.certificate.simulated == 3);
+  }
 }
 
 TEST_CASE("a planted optimum is found: only one layout does not recompute") {

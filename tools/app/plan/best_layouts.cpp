@@ -1,0 +1,92 @@
+#include "tools/app/plan/best_layouts.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace lockstep::app {
+
+namespace {
+
+/// Whether `a` is at least as good in everything and better in something.
+[[nodiscard]] bool dominates(const std::vector<double>& a, const std::vector<double>& b) {
+  bool better = false;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i] > b[i]) return false;
+    better = better || a[i] < b[i];
+  }
+  return better;
+}
+
+}  // namespace
+
+BestLayouts::BestLayouts(const PlanSpace& space,
+                         const std::vector<std::unique_ptr<PlanSetting>>& settings,
+                         const SearchOptions& options)
+    : space_{space}, settings_{settings}, options_{options} {}
+
+const PlanSetting& BestLayouts::setting_of(std::uint64_t index) const {
+  return *settings_[static_cast<std::size_t>(index / space_.layout_count())];
+}
+
+double BestLayouts::score(PlanMetric metric, std::uint64_t index, const PlanPoint& point) const {
+  const double value = *value_of(metric, point, setting_of(index), options_.prices);
+  return info_of(metric).less_is_better ? value : -value;
+}
+
+BestLayouts::Scores BestLayouts::scores(std::uint64_t index, const PlanPoint& point) const {
+  Scores out;
+  for (const PlanMetric metric : options_.pareto) out.push_back(score(metric, index, point));
+  return out;
+}
+
+PointRank BestLayouts::rank_of(std::uint64_t index, const PlanPoint& point) const {
+  const PlanMetric metric = has_front() ? options_.pareto.front() : options_.objective;
+  return {score(metric, index, point), index};
+}
+
+bool BestLayouts::is_dominated(const Scores& scores) const {
+  return std::any_of(front_.begin(), front_.end(),
+                     [&](const FrontLayout& each) { return dominates(each.scores, scores); });
+}
+
+void BestLayouts::add(const SimulatedLayout& layout) {
+  if (!layout.fits || !layout.holds) return;
+  const PlanPoint point{layout.step_s, layout.memory};
+  if (!has_front()) {
+    best_.insert({rank_of(layout.index, point), layout});
+    while (best_.size() > options_.top) best_.erase(std::prev(best_.end()));
+    return;
+  }
+  Scores next = scores(layout.index, point);
+  if (is_dominated(next)) return;
+  std::erase_if(front_, [&](const FrontLayout& each) { return dominates(next, each.scores); });
+  front_.push_back({std::move(next), layout});
+}
+
+bool BestLayouts::excludes(const PointRank& rank) const {
+  if (has_front() || best_.size() < options_.top) return false;
+  return rank > std::prev(best_.end())->rank;
+}
+
+bool BestLayouts::excludes(std::uint64_t index, const PlanPoint& bound) const {
+  return has_front() ? is_dominated(scores(index, bound)) : excludes(rank_of(index, bound));
+}
+
+std::vector<SimulatedLayout> BestLayouts::list() const {
+  std::vector<SimulatedLayout> out;
+  for (const Best& each : best_) out.push_back(each.layout);
+  std::vector<FrontLayout> front = front_;
+  std::sort(front.begin(), front.end(), [](const FrontLayout& a, const FrontLayout& b) {
+    return a.scores != b.scores ? a.scores < b.scores : a.layout.index < b.layout.index;
+  });
+  for (const FrontLayout& each : front) out.push_back(each.layout);
+  return out;
+}
+
+std::optional<double> BestLayouts::value() const {
+  if (best_.empty()) return std::nullopt;
+  return best_.begin()->rank.value;
+}
+
+}  // namespace lockstep::app

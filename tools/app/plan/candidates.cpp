@@ -1,0 +1,136 @@
+#include "tools/app/plan/candidates.hpp"
+
+#include <algorithm>
+#include <ctime>
+#include <utility>
+
+#include "tools/app/parallel.hpp"
+
+namespace lockstep::app {
+
+namespace {
+
+constexpr std::size_t kMostKept = 4'000'000;  // candidates that are held at once
+
+/// Adds what another part of the points came to.
+void merge(const CandidateList& part, CandidateList& into) {
+  for (std::size_t rule = 0; rule < kPlanRules; ++rule) into.rules[rule] += part.rules[rule];
+  into.memory += part.memory;
+  into.limits += part.limits;
+  into.bounds += part.bounds;
+  into.cpu_s += part.cpu_s;
+  into.complete = into.complete && part.complete;
+  if (part.left_out)
+    into.left_out = std::min(into.left_out.value_or(*part.left_out), *part.left_out);
+  into.kept.insert(into.kept.end(), part.kept.begin(), part.kept.end());
+}
+
+}  // namespace
+
+double thread_cpu_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+CandidateFinder::CandidateFinder(const PlanSpace& space,
+                                 const std::vector<std::unique_ptr<PlanSetting>>& settings,
+                                 const SearchOptions& options, const BestLayouts& best,
+                                 PlanContexts& contexts, PointRange range,
+                                 std::function<bool()> must_stop)
+    : space_{space},
+      settings_{settings},
+      options_{options},
+      best_{best},
+      contexts_{contexts},
+      range_{range},
+      must_stop_{std::move(must_stop)} {}
+
+std::vector<CandidateFinder::Part> CandidateFinder::parts() const {
+  std::vector<Part> out;
+  for (std::size_t setting = 0; setting < settings_.size(); ++setting)
+    for (std::size_t tp = 0; tp < space_.axis(LayoutKey::tp).values.size(); ++tp)
+      for (std::size_t pp = 0; pp < space_.axis(LayoutKey::pp).values.size(); ++pp)
+        out.push_back({setting, tp, pp});
+  return out;
+}
+
+CandidateList CandidateFinder::find(const Skips& skips) {
+  const std::vector<Part> all = parts();
+  std::vector<Found> found(all.size());
+  const std::size_t room = std::max<std::size_t>(1000, kMostKept / all.size());
+  in_parallel(
+      all.size(), [&](std::size_t i) { found[i] = find_in(all[i], room, skips); },
+      options_.threads);
+  CandidateList out;
+  const std::uint64_t points = space_.layout_count() / (all.size() / settings_.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    merge(found[i].list, out);
+    out.cells.push_back(cell(all[i], i * points, found[i]));
+    found[i] = {};
+  }
+  std::sort(out.kept.begin(), out.kept.end());
+  return out;
+}
+
+SearchCell CandidateFinder::cell(const Part& part, std::uint64_t first, const Found& found) const {
+  const std::uint64_t points = space_.layout_count() / (space_.axis(LayoutKey::tp).values.size() *
+                                                        space_.axis(LayoutKey::pp).values.size());
+  const CandidateList& of = found.list;
+  SearchCell out{part.setting, part.tp,   part.pp,   range_.overlap(first, points),
+                 of.rules,     of.memory, of.limits, found.least};
+  const PlanMetric metric = options_.pareto.empty() ? options_.objective : options_.pareto.front();
+  if (out.bound && !info_of(metric).less_is_better) out.bound = -*out.bound;
+  return out;
+}
+
+CandidateFinder::Found CandidateFinder::find_in(const Part& part, std::size_t room,
+                                                const Skips& skips) {
+  Found out;
+  if (must_stop_()) {
+    out.list.complete = false;
+    return out;
+  }
+  const double begin = thread_cpu_seconds();
+  PlanContexts::Lent context{contexts_, part.setting};
+  const auto take_layout = [&](const WalkedLayout& layout) {
+    take(*context, layout, skips, out);
+    if (out.list.kept.size() >= 2 * room) trim(out.list, room);
+  };
+  context->walk.run(part.tp, part.pp, range_, take_layout, out.list.rules);
+  if (out.list.kept.size() > room) trim(out.list, room);
+  out.list.cpu_s = thread_cpu_seconds() - begin;
+  return out;
+}
+
+void CandidateFinder::take(PlanContext& context, const WalkedLayout& layout, const Skips& skips,
+                           Found& out) const {
+  CandidateList& list = out.list;
+  LayoutBounds& bounds = context.bounds.of(*layout.stack);
+  ++list.bounds;
+  const auto capacity = context.setting.memory_capacity();
+  const Bytes memory = bounds.memory(*layout.parallel);
+  if (capacity && memory > *capacity) {
+    ++list.memory;
+    return;
+  }
+  const Duration time = bounds.time(*layout.parallel);
+  const PlanPoint least{time.seconds(), memory};
+  if (!may_hold(options_.limits, least, context.setting, options_.prices)) {
+    ++list.limits;
+    return;
+  }
+  const PlanCandidate candidate{best_.rank_of(layout.index, least), time.ps(), memory.count()};
+  out.least = std::min(out.least.value_or(candidate.rank.value), candidate.rank.value);
+  if (!skips(candidate.rank)) list.kept.push_back(candidate);
+}
+
+/// Keeps the first.
+void CandidateFinder::trim(CandidateList& list, std::size_t room) {
+  const auto end = list.kept.begin() + static_cast<std::ptrdiff_t>(room);
+  std::nth_element(list.kept.begin(), end, list.kept.end());
+  list.left_out = std::min(list.left_out.value_or(end->rank), end->rank);
+  list.kept.resize(room);
+}
+
+}  // namespace lockstep::app
