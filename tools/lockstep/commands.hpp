@@ -18,6 +18,7 @@ void add_replay(const Command& app);
 void add_calibrate(const Command& app);
 void add_run(const Command& app);
 void add_plan(const Command& app);
+void add_sweep(const Command& app);
 void add_merge(const Command& app);
 void add_query(const Command& app);
 void add_list(const Command& app);

@@ -79,9 +79,9 @@ TEST_CASE("the least that a device holds is no more than what layouts need") {
     if (entry.path().extension() != ".json") continue;
     CAPTURE(entry.path().string());
     const Scenario shipped = load_scenario(entry.path().string(), {}, config_folder());
-    std::vector<Change> changes = memory_changes(shipped);
+    std::vector<LayoutChange> changes = memory_changes(shipped);
     changes.emplace_back();  // as shipped
-    for (const Change& change : changes) {
+    for (const LayoutChange& change : changes) {
       std::optional<Scenario> scenario;
       try {
         scenario = load_scenario(entry.path().string(), change, config_folder());

@@ -24,6 +24,8 @@ constexpr std::array<std::string_view, kLayoutKeys> kNames{
     "short_edges", "schedule", "zero", "shard_ranks", "recompute", "sequence_parallel", "offload",
     "order",       "overlap"};
 
+constexpr std::array<std::string_view, 4> kOrderAxes{"tp", "cp", "dp", "pp"};
+
 [[noreturn]] void refuse(const std::string& written, const std::string& message) {
   throw RequestError("vary", fmt::format("\"{}\": {}", written, message));
 }
@@ -132,13 +134,13 @@ template <class T>
 
 /// "tp-cp-dp-pp", fastest first.
 [[nodiscard]] LayoutValue order(const std::string& text, const std::string& written) {
-  static constexpr std::array<std::string_view, 4> kAxes{"tp", "cp", "dp", "pp"};
   LayoutValue out{0, text};
   std::set<std::size_t> seen;
   for (std::size_t at = 0; at + 2 <= text.size(); at += 3) {
-    const auto axis = std::find(kAxes.begin(), kAxes.end(), std::string_view{text}.substr(at, 2));
-    if (axis == kAxes.end() || (at + 2 < text.size() && text[at + 2] != '-')) break;
-    const auto index = static_cast<std::size_t>(axis - kAxes.begin());
+    const auto axis =
+        std::find(kOrderAxes.begin(), kOrderAxes.end(), std::string_view{text}.substr(at, 2));
+    if (axis == kOrderAxes.end() || (at + 2 < text.size() && text[at + 2] != '-')) break;
+    const auto index = static_cast<std::size_t>(axis - kOrderAxes.begin());
     if (!seen.insert(index).second) break;
     out.number = out.number * 4 + static_cast<std::int64_t>(index);
   }
@@ -242,6 +244,27 @@ LayoutAxis layout_axis(LayoutKey key, const AxisText& text, std::int64_t divisor
     out.values.push_back(std::move(next));
   }
   return out;
+}
+
+std::string layout_override(LayoutKey key, const LayoutValue& value) {
+  std::vector<std::string_view> names;
+  switch (key) {
+    case LayoutKey::overlap:
+      for (const auto& [name, what] : overlap_names())
+        if ((value.number >> static_cast<int>(what) & 1) != 0) names.push_back(name);
+      break;
+    case LayoutKey::order:
+      for (int shift = 6; shift >= 0; shift -= 2)
+        names.push_back(kOrderAxes[static_cast<std::size_t>(value.number >> shift & 3)]);
+      break;
+    case LayoutKey::offload:
+      return fmt::format("parallel.state.offload={}", value.text);
+    default:
+      return fmt::format("parallel.{}={}", to_string(key), value.text);
+  }
+  std::vector<std::string> quoted;
+  for (const std::string_view name : names) quoted.push_back(fmt::format("\"{}\"", name));
+  return fmt::format("parallel.{}=[{}]", to_string(key), fmt::join(quoted, ","));
 }
 
 }  // namespace lockstep::app

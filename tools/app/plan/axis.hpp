@@ -73,4 +73,7 @@ struct AxisText {
 [[nodiscard]] LayoutValue layout_value(LayoutKey key, const std::string& text,
                                        const std::string& written);
 
+/// A value of a layout key as `--set` takes it: "parallel.overlap=[\"tp\",\"pp\"]".
+[[nodiscard]] std::string layout_override(LayoutKey key, const LayoutValue& value);
+
 }  // namespace lockstep::app

@@ -203,27 +203,6 @@ class StandardAxes {
   std::int64_t experts_ = 1;
 };
 
-/// What "divisors" of a key are those of.
-[[nodiscard]] std::int64_t divisible(LayoutKey key, const Scenario& scenario) {
-  const auto* shape = scenario.model.transformer();
-  switch (key) {
-    case LayoutKey::tp:
-      return shape != nullptr ? shape->heads : 0;
-    case LayoutKey::pp:
-    case LayoutKey::vpp:
-      return shape != nullptr ? shape->layers : 0;
-    case LayoutKey::ep:
-      return shape != nullptr && shape->experts ? shape->experts->experts : 0;
-    case LayoutKey::cp:
-    case LayoutKey::shard_ranks:
-      return scenario.cluster.cluster.ranks();
-    case LayoutKey::micro_batch:
-      return scenario.parallel.global_batch;
-    default:
-      return 0;
-  }
-}
-
 /// A space file: {"vary": {"tp": [1, 2]}, "fix": {"zero": 1}, "scenario" or "model"/"cluster"/...,
 /// "objective", "where", "price", ...}; configs/schema/space.schema.json.
 class SpaceFile {
@@ -348,15 +327,10 @@ class SpaceMaker {
 
  private:
   void make_base() {
-    if (request_.scenario.empty()) {
-      space_.base = written(request_);
-    } else {
-      if (!request_.model.empty() || !request_.cluster.empty())
-        throw RequestError("scenario", "expected a scenario, or a model and a cluster, not both");
-      space_.base = read_json(scenario_file(request_.scenario));
-    }
+    BaseScenario base = base_scenario(request_);
+    space_.base = std::move(base.document);
     Overlay overlay;
-    for (const std::string& assignment : overrides_of(request_))
+    for (const std::string& assignment : base.overrides)
       overlay.apply(assignment, space_.base.root);
     std::vector<std::string> current = take_layout(space_.base.root);
     if (!request_.scenario.empty()) space_.current = std::move(current);
@@ -411,6 +385,33 @@ class SpaceMaker {
 };
 
 }  // namespace
+
+std::int64_t divisible(LayoutKey key, const Scenario& scenario) {
+  const auto* shape = scenario.model.transformer();
+  switch (key) {
+    case LayoutKey::tp:
+      return shape != nullptr ? shape->heads : 0;
+    case LayoutKey::pp:
+    case LayoutKey::vpp:
+      return shape != nullptr ? shape->layers : 0;
+    case LayoutKey::ep:
+      return shape != nullptr && shape->experts ? shape->experts->experts : 0;
+    case LayoutKey::cp:
+    case LayoutKey::shard_ranks:
+      return scenario.cluster.cluster.ranks();
+    case LayoutKey::micro_batch:
+      return scenario.parallel.global_batch;
+    default:
+      return 0;
+  }
+}
+
+BaseScenario base_scenario(const SpaceRequest& request) {
+  if (!request.scenario.empty() && (!request.model.empty() || !request.cluster.empty()))
+    throw RequestError("scenario", "expected a scenario, or a model and a cluster, not both");
+  return {request.scenario.empty() ? written(request) : read_json(scenario_file(request.scenario)),
+          overrides_of(request)};
+}
 
 std::uint64_t PlanSpace::setting_count() const {
   std::uint64_t out = 1;

@@ -76,6 +76,17 @@ void check_space_file(const JsonDocument& document);
 /// Errors: RequestError, ConfigError for what the files say.
 [[nodiscard]] PlanSpace make_space(const SpaceRequest& request);
 
+/// The scenario that a request names or describes, without its axes and space file, and its
+/// overrides as `--set` values, not applied yet. Errors: RequestError, ConfigError.
+struct BaseScenario {
+  JsonDocument document;
+  std::vector<std::string> overrides{};
+};
+[[nodiscard]] BaseScenario base_scenario(const SpaceRequest& request);
+
+/// What "divisors" of a layout key are those of; 0: none.
+[[nodiscard]] std::int64_t divisible(LayoutKey key, const Scenario& scenario);
+
 /// A scenario of a setting: its layout (`overrides` on top of the setting's) unchecked.
 [[nodiscard]] Scenario scenario_of(const PlanSpace& space, std::uint64_t setting,
                                    const std::vector<std::string>& overrides = {},

@@ -25,28 +25,28 @@ std::string set(const std::string& key, std::int64_t value) {
   return fmt::format("parallel.{}={}", key, value);
 }
 
-void add_zero(const ParallelConfig& parallel, std::vector<Change>& out) {
+void add_zero(const ParallelConfig& parallel, std::vector<LayoutChange>& out) {
   if (parallel.dp * parallel.cp == 1) return;
   for (int stage = parallel.zero + 1; stage <= 3; ++stage) out.push_back({set("zero", stage)});
 }
 
-void add_recomputation(const ParallelConfig& parallel, bool full, std::vector<Change>& out) {
+void add_recomputation(const ParallelConfig& parallel, bool full, std::vector<LayoutChange>& out) {
   if (full && parallel.recompute != Recompute::full) out.push_back({"parallel.recompute=full"});
   if (!full && parallel.recompute == Recompute::none)
     out.push_back({"parallel.recompute=selective"});
 }
 
-void add_smaller_batches(const ParallelConfig& parallel, std::vector<Change>& out) {
+void add_smaller_batches(const ParallelConfig& parallel, std::vector<LayoutChange>& out) {
   for (std::int64_t size = parallel.micro_batch / 2; size >= 1; size /= 2)
     out.push_back({set("micro_batch", size)});
 }
 
 /// Ranks move from data parallelism to another kind, of `degree` so far and `most` at most.
 void add_more_of(const std::string& axis, int degree, int most, const ParallelConfig& parallel,
-                 std::vector<Change>& out) {
+                 std::vector<LayoutChange>& out) {
   for (int factor = 2; factor <= parallel.dp && degree * factor <= most; factor *= 2) {
     if (parallel.dp % factor != 0) break;
-    Change change{set(axis, std::int64_t{degree} * factor), set("dp", parallel.dp / factor)};
+    LayoutChange change{set(axis, std::int64_t{degree} * factor), set("dp", parallel.dp / factor)};
     if (axis == "pp" && parallel.schedule == PipelineOrder::none)
       change.emplace_back("parallel.schedule=1f1b");
     out.push_back(std::move(change));
@@ -58,8 +58,8 @@ bool same_key(const std::string& a, const std::string& b) {
 }
 
 /// Both, or nothing where they speak of the same key.
-std::optional<Change> together(const Change& a, const Change& b) {
-  Change out = a;
+std::optional<LayoutChange> together(const LayoutChange& a, const LayoutChange& b) {
+  LayoutChange out = a;
   for (const std::string& assignment : b) {
     for (const std::string& other : a)
       if (same_key(assignment, other)) return std::nullopt;
@@ -68,7 +68,7 @@ std::optional<Change> together(const Change& a, const Change& b) {
   return out;
 }
 
-bool changes_same_keys(const Change& a, const Change& b) {
+bool changes_same_keys(const LayoutChange& a, const LayoutChange& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), same_key);
 }
 
@@ -103,7 +103,7 @@ class Trial {
       : request_{request}, capacity_{capacity} {}
 
   /// What the layout then needs; nothing where it is impossible or enough has been tried.
-  std::optional<Bytes> needed(const Change& change) {
+  std::optional<Bytes> needed(const LayoutChange& change) {
     if (tried_++ >= kMostTried) return std::nullopt;
     std::vector<std::string> overrides = request_.overrides;
     overrides.insert(overrides.end(), change.begin(), change.end());
@@ -119,9 +119,9 @@ class Trial {
     }
   }
 
-  [[nodiscard]] std::vector<FittingChange> fitting(const std::vector<Change>& changes) {
+  [[nodiscard]] std::vector<FittingChange> fitting(const std::vector<LayoutChange>& changes) {
     std::vector<FittingChange> out;
-    for (const Change& change : changes) {
+    for (const LayoutChange& change : changes) {
       if (out.size() == kShown) break;
       const bool more_of_the_same = !out.empty() && changes_same_keys(out.back().change, change);
       if (more_of_the_same) continue;
@@ -139,9 +139,9 @@ class Trial {
 };
 
 /// Of each kind of change the strongest, for combinations.
-std::vector<Change> strongest(const std::vector<Change>& changes) {
-  std::vector<Change> out;
-  for (const Change& change : changes) {
+std::vector<LayoutChange> strongest(const std::vector<LayoutChange>& changes) {
+  std::vector<LayoutChange> out;
+  for (const LayoutChange& change : changes) {
     if (!out.empty() && same_key(out.back().front(), change.front())) {
       out.back() = change;
     } else {
@@ -151,15 +151,16 @@ std::vector<Change> strongest(const std::vector<Change>& changes) {
   return out;
 }
 
-std::vector<Change> combined(const std::vector<Change>& some, const std::vector<Change>& others) {
-  std::vector<Change> out;
-  for (const Change& a : some) {
-    for (const Change& b : others) {
+std::vector<LayoutChange> combined(const std::vector<LayoutChange>& some,
+                                   const std::vector<LayoutChange>& others) {
+  std::vector<LayoutChange> out;
+  for (const LayoutChange& a : some) {
+    for (const LayoutChange& b : others) {
       auto both = together(a, b);
       if (!both) continue;
       std::vector<std::string> sorted = *both;
       std::sort(sorted.begin(), sorted.end());
-      const bool known = std::any_of(out.begin(), out.end(), [&sorted](Change other) {
+      const bool known = std::any_of(out.begin(), out.end(), [&sorted](LayoutChange other) {
         std::sort(other.begin(), other.end());
         return other == sorted;
       });
@@ -171,9 +172,9 @@ std::vector<Change> combined(const std::vector<Change>& some, const std::vector<
 
 }  // namespace
 
-std::vector<Change> memory_changes(const Scenario& scenario) {
+std::vector<LayoutChange> memory_changes(const Scenario& scenario) {
   const ParallelConfig& parallel = scenario.parallel;
-  std::vector<Change> out;
+  std::vector<LayoutChange> out;
   add_zero(parallel, out);
   if (parallel.tp > 1 && !parallel.sequence_parallel)
     out.push_back({"parallel.sequence_parallel=true"});
@@ -203,11 +204,11 @@ Bytes least_bytes(const ModelConfig& model, const ParallelConfig& parallel) {
 std::vector<FittingChange> fitting_changes(const TrainingStepRequest& request,
                                            const Scenario& scenario, Bytes capacity) {
   Trial trial(request, capacity);
-  const std::vector<Change> singles = memory_changes(scenario);
+  const std::vector<LayoutChange> singles = memory_changes(scenario);
   std::vector<FittingChange> found = trial.fitting(singles);
   if (!found.empty()) return found;
-  const std::vector<Change> strong = strongest(singles);
-  const std::vector<Change> pairs = combined(strong, strong);
+  const std::vector<LayoutChange> strong = strongest(singles);
+  const std::vector<LayoutChange> pairs = combined(strong, strong);
   found = trial.fitting(pairs);
   return found.empty() ? trial.fitting(combined(pairs, strong)) : found;
 }
@@ -219,7 +220,7 @@ MemoryShortfall memory_shortfall(const TrainingStepRequest& request, const Scena
   out.memory = memory;
   out.device = scenario.cluster.device.id;
   out.scenario = std::make_shared<const Scenario>(scenario);
-  out.changes = fitting_changes(request, scenario, capacity);
+  if (!request.step_only) out.changes = fitting_changes(request, scenario, capacity);
   out.states = Bytes{count_parameters(scenario.model).total()} * state_bytes(scenario.parallel);
   out.least_gpus = ceil_div(out.states.count(), capacity.count());
   return out;

@@ -15,19 +15,19 @@ namespace lockstep::app {
 struct TrainingStepRequest;
 
 /// Overrides applied together, such as parallel.tp=4 and parallel.dp=2.
-using Change = std::vector<std::string>;
+using LayoutChange = std::vector<std::string>;
 
 /// Changes of a layout that reduce memory per rank, the least costly first: higher ZeRO stage,
 /// sequence parallelism, selective recomputation, smaller microbatches, full recomputation, more
 /// tensor and pipeline parallelism, optimizer states on the host.
-[[nodiscard]] std::vector<Change> memory_changes(const Scenario& scenario);
+[[nodiscard]] std::vector<LayoutChange> memory_changes(const Scenario& scenario);
 
 /// Lower bound on the weights and optimizer states of the device with the most: all parameters
 /// divided by the ranks that can shard them.
 [[nodiscard]] Bytes least_bytes(const ModelConfig& model, const ParallelConfig& parallel);
 
 struct FittingChange {
-  Change change;
+  LayoutChange change;
   Bytes needed;  // by the rank with the highest need
 };
 

@@ -57,7 +57,7 @@ std::optional<TrainingStepBaseline> baseline_of(const TrainingStepRequest& reque
                                                 Fidelity fidelity) {
   const bool changed = !request.speeds.empty() || !request.simulation.speeds.empty() ||
                        request.links.any() || request.nic;
-  if (!changed) return std::nullopt;
+  if (!changed || request.step_only) return std::nullopt;
   request.begin("simulating the unchanged step");
   TrainingStepRequest plain = request;
   plain.speeds.clear();

@@ -39,8 +39,10 @@ struct TrainingStepRequest {
   std::optional<Rate> nic{};    // speed of every NIC and fabric link
   std::size_t suggestions = 0;  // maximum number of layout changes to simulate
   bool ignore_memory = false;   // simulate even if a rank needs more memory than its GPU has
-  std::string calibration{};    // file; empty: the shipped parameters
-  std::string trace{};          // file to write; empty: none
+  /// The step alone: no baseline next to what-ifs, no changes that would fit into memory.
+  bool step_only = false;
+  std::string calibration{};  // file; empty: the shipped parameters
+  std::string trace{};        // file to write; empty: none
   std::vector<int> trace_ranks{};
   std::optional<std::pair<TimePoint, TimePoint>> trace_window{};
   TraceDetail trace_detail = TraceDetail::kernel;

@@ -24,7 +24,7 @@ constexpr double kLeastSaving = 0.005;  // of the step
 
 /// A change and the time that it might save.
 struct RankedChange {
-  Change change;
+  LayoutChange change;
   double saving_s = 0;
 };
 
@@ -52,7 +52,7 @@ class LayoutChanges {
   }
 
  private:
-  void add(Change change, double saving_s) {
+  void add(LayoutChange change, double saving_s) {
     if (saving_s > 0) out_.push_back({std::move(change), saving_s});
   }
 
@@ -92,7 +92,7 @@ class LayoutChanges {
     if (plan_.pp == 1) return;
     const double idle = busiest_.fill_drain.seconds();
     const std::int64_t chunks = std::int64_t{2} * plan_.vpp;
-    Change more{set_to("vpp", chunks)};
+    LayoutChange more{set_to("vpp", chunks)};
     if (plan_.schedule != PipelineOrder::interleaved)
       more.emplace_back("parallel.schedule=interleaved");
     add(std::move(more), 0.5 * idle);
@@ -136,7 +136,7 @@ class LayoutChanges {
   void move_ranks(const std::string& axis, int degree, bool more, double saving_s) {
     if (more ? plan_.dp % 2 != 0 : degree % 2 != 0) return;
     const int other = more ? 2 * degree : degree / 2;
-    Change change{set_to(axis, other), set_to("dp", more ? plan_.dp / 2 : 2 * plan_.dp)};
+    LayoutChange change{set_to(axis, other), set_to("dp", more ? plan_.dp / 2 : 2 * plan_.dp)};
     if (axis == "tp" && other == 1 && plan_.sequence_parallel)
       change.emplace_back("parallel.sequence_parallel=false");
     if (axis == "pp" && other == 1) {
@@ -151,7 +151,7 @@ class LayoutChanges {
   std::vector<RankedChange> out_;
 };
 
-TrainingStepRequest request_with(const TrainingStepRequest& request, const Change& change) {
+TrainingStepRequest request_with(const TrainingStepRequest& request, const LayoutChange& change) {
   TrainingStepRequest out = request;
   out.overrides.insert(out.overrides.end(), change.begin(), change.end());
   out.suggestions = 0;
@@ -163,7 +163,7 @@ TrainingStepRequest request_with(const TrainingStepRequest& request, const Chang
 
 /// A change that may be simulated.
 struct Trial {
-  Change change;
+  LayoutChange change;
   TrainingStepRequest request;
   PreparedTrainingStep prepared;
 };
@@ -179,11 +179,11 @@ std::optional<PreparedTrainingStep> prepared_or_none(const TrainingStepRequest& 
   }
 }
 
-std::vector<Trial> trials(const TrainingStepRequest& request, const std::vector<Change>& changes,
-                          TrainingStepSuggestions& out) {
+std::vector<Trial> trials(const TrainingStepRequest& request,
+                          const std::vector<LayoutChange>& changes, TrainingStepSuggestions& out) {
   std::vector<Trial> trials;
   std::size_t accounts = 0;
-  for (const Change& change : changes) {
+  for (const LayoutChange& change : changes) {
     if (trials.size() == request.suggestions || accounts == 2 * request.suggestions) break;
     TrainingStepRequest changed = request_with(request, change);
     auto prepared = prepared_or_none(changed);
@@ -227,8 +227,8 @@ void keep_best(std::vector<std::optional<Suggestion>> found, Duration step,
 
 }  // namespace
 
-std::vector<Change> candidate_changes(const TrainingStepResult& result) {
-  std::vector<Change> out;
+std::vector<LayoutChange> candidate_changes(const TrainingStepResult& result) {
+  std::vector<LayoutChange> out;
   for (RankedChange& each : LayoutChanges{result}.collect()) out.push_back(std::move(each.change));
   return out;
 }

@@ -15,7 +15,7 @@ struct TrainingStepResult;
 
 /// A simulated change.
 struct Suggestion {
-  Change change;
+  LayoutChange change;
   Duration step;
   Bytes needed;  // memory of the rank with the highest need
   MemoryFit fit = MemoryFit::fits;
@@ -30,7 +30,7 @@ struct TrainingStepSuggestions {
 /// Changes worth simulating, the most promising first by the breakdown of `result`: more overlap,
 /// less recomputation, interleaving, other microbatch sizes, other degrees of tensor, pipeline,
 /// context and expert parallelism at the same number of ranks, another ZeRO stage.
-[[nodiscard]] std::vector<Change> candidate_changes(const TrainingStepResult& result);
+[[nodiscard]] std::vector<LayoutChange> candidate_changes(const TrainingStepResult& result);
 
 /// Simulates the first `request.suggestions` candidates that are valid and fit into memory, at the
 /// fidelity of `result`, on all cores. Costs at most that many simulations and twice as many memory

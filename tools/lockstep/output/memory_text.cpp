@@ -8,7 +8,7 @@ namespace lockstep::cli {
 
 namespace {
 
-std::string as_options(const Change& change) {
+std::string as_options(const LayoutChange& change) {
   std::string out;
   for (const std::string& assignment : change) {
     out += (out.empty() ? "" : " ") + ("--set " + assignment);

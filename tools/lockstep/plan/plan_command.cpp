@@ -214,6 +214,7 @@ void add_plan(const Command& app) {
       "plan", "Find the best parallel layouts of a model on a cluster, with a proof");
   const auto given = std::make_shared<Options>();
   add_space(*command, given->plan.space);
+  add_space_file(*command, given->plan.space);
   command->group("Search");
   add_search(*command, *given);
   command->group("Cost and energy");

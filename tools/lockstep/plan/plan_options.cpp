@@ -45,8 +45,7 @@ void add_amount(const Command& command, const char* name, double least,
 void add_space(const Command& command, SpaceRequest& space) {
   command
       .add_option("scenario", space.scenario,
-                  "Scenario file or the name of a shipped one; its layout is one of the table. "
-                  "Instead: --model and --cluster")
+                  "Scenario file or the name of a shipped one; or --model and --cluster")
       ->type_name("SCENARIO");
   command.group("Model and cluster");
   command
@@ -83,6 +82,9 @@ void add_space(const Command& command, SpaceRequest& space) {
   command.add_option("--fix", space.fix, "Key of one value, e.g. zero=1; repeatable")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
+}
+
+void add_space_file(const Command& command, SpaceRequest& space) {
   command
       .add_option("--space", space.file, "Space file with the same (configs/spaces), or its name")
       ->type_name("FILE");

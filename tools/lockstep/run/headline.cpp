@@ -243,7 +243,7 @@ std::vector<std::string> extrapolation_lines(const Confidence& confidence) {
   return out;
 }
 
-std::string as_options(const Change& change) {
+std::string as_options(const LayoutChange& change) {
   std::vector<std::string> out;
   for (const std::string& assignment : change)
     out.push_back("--set " + (needs_quotes(assignment) ? "'" + assignment + "'" : assignment));

@@ -23,6 +23,6 @@ struct HeadlineEntry {
 [[nodiscard]] std::vector<std::string> extrapolation_lines(const Confidence& confidence);
 
 /// "--set parallel.tp=4 --set parallel.dp=4", quoted for a shell where needed.
-[[nodiscard]] std::string as_options(const Change& change);
+[[nodiscard]] std::string as_options(const LayoutChange& change);
 
 }  // namespace lockstep::cli

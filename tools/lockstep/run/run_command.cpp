@@ -4,7 +4,6 @@
 #include <memory>
 #include <optional>
 
-#include "tools/app/inputs/network_request.hpp"
 #include "tools/app/inputs/scenario_file.hpp"
 #include "tools/app/write_file.hpp"
 #include "tools/lockstep/commands.hpp"
@@ -36,32 +35,8 @@ struct Options {
   OutputStyle style;
 };
 
-Fidelity fidelity_of(const std::string& text) {
-  if (text == "auto") return Fidelity::automatic;
-  if (text == "all") return Fidelity::all_ranks;
-  if (text == "representatives") return Fidelity::representatives;
-  throw UsageError(
-      fmt::format("--fidelity: expected auto, all or representatives, got \"{}\"", text));
-}
-
-Folding folding_of(const std::string& text) {
-  if (text == "auto") return Folding::automatic;
-  if (text == "off") return Folding::off;
-  throw UsageError(fmt::format("--fold: expected auto or off, got \"{}\"", text));
-}
-
 constexpr std::int64_t kSuggestions = 6;
 constexpr std::int64_t kMostSuggestions = 100;
-
-/// "200G", "400 Gb/s" or "50 GB/s".
-Rate parse_nic(const std::string& text) {
-  const bool bare = text.size() > 1 && text.back() == 'G';
-  const auto rate = parse_rate(bare ? text.substr(0, text.size() - 1) + " Gb/s" : text);
-  if (!rate)
-    throw UsageError(fmt::format(
-        "--nic: expected a rate such as 200G, \"400 Gb/s\" or \"50 GB/s\", got \"{}\"", text));
-  return *rate;
-}
 
 TraceDetail detail_of(const std::string& text) {
   if (text == "microbatch") return TraceDetail::microbatch;
@@ -72,18 +47,12 @@ TraceDetail detail_of(const std::string& text) {
 }
 
 TrainingStepRequest request_of(const Options& given) {
-  TrainingStepRequest out = given.run.step;
+  TrainingStepRequest out = step_request_of(given.run);
   out.file = scenario_file(out.file);
-  out.simulation.fidelity = fidelity_of(given.run.fidelity);
-  out.simulation.fold = folding_of(given.run.fold);
   if (given.run.classes && out.simulation.fold == Folding::automatic)
     out.simulation.fold = Folding::always;
-  out.simulation.speeds = parse_rank_speeds(given.run.rank_settings);
-  out.speeds = parse_gpu_speeds(given.run.gpu_speeds);
-  if (!given.run.nic.empty()) out.nic = parse_nic(given.run.nic);
   const bool tables = given.style.is_table() || given.style.format == Format::md;
   out.suggestions = static_cast<std::size_t>(given.suggestions.value_or(tables ? kSuggestions : 0));
-  out.simulation.network = NetworkRequest{given.run.network, {}}.parsed();
   out.on_phase = phase_line("run");
   out.trace_detail = detail_of(given.detail);
   if (out.trace.empty() &&
@@ -97,69 +66,6 @@ TrainingStepRequest request_of(const Options& given) {
   if (!given.ranks.empty()) out.trace_ranks = parse_rank_list("--trace-ranks", given.ranks, 0);
   if (!given.window.empty()) out.trace_window = parse_window(given.window);
   return out;
-}
-
-void add_simulation(const Command& command, RunOptions& run) {
-  command
-      .add_option("--fidelity", run.fidelity,
-                  "all: every rank and transfer on one network; representatives: one rank of each "
-                  "role; auto: all where that is quick, folded or not")
-      ->type_name("auto|all|representatives")
-      ->capture_default_str();
-  command
-      .add_option("--network", run.network,
-                  "fluid: max-min fair shares; alpha-beta: only ports limit; queue: whole "
-                  "messages, first in first out")
-      ->type_name("MODEL")
-      ->capture_default_str();
-  command
-      .add_option(
-          "--calibration", run.step.calibration,
-          "Calibration file that overrides the shipped parameters: kernel times of one machine "
-          "(and NVLinks, if it has several GPUs), or a fit to results (`calibrate --from`)")
-      ->type_name("FILE");
-  command.add_flag("--ignore-memory", run.step.ignore_memory,
-                   "Simulate even if the memory of a rank does not fit");
-}
-
-void add_folding(const Command& command, RunOptions& run) {
-  command
-      .add_option("--fold", run.fold,
-                  "auto: equivalent ranks are simulated once, to the same picosecond; off: "
-                  "individually")
-      ->type_name("auto|off")
-      ->capture_default_str();
-  command.add_flag("--classes", run.classes,
-                   "Print the equivalence classes of ranks and how they differ");
-  command
-      .add_option("--set-rank", run.rank_settings,
-                  "Relative compute speed of one rank, as in --set-rank 17 compute=0.8; repeatable")
-      ->type_name("RANK compute=SPEED")
-      ->allow_extra_args(false);
-}
-
-void add_what_ifs(const Command& command, Options& given) {
-  TrainingStepRequest& request = given.run.step;
-  command
-      .add_option("--gpu-speed", given.run.gpu_speeds,
-                  "Relative compute speed of GPUs: all=0.95, 0..63=0.9 or 17=0.8; repeatable")
-      ->type_name("RANKS=SPEED")
-      ->allow_extra_args(false);
-  command.add_option("--nic", given.run.nic, "Speed of every NIC and fabric link, e.g. 200G")
-      ->type_name("RATE");
-  command
-      .add_option(
-          "--set-link", request.links.set_links,
-          "Change a link (\"node0/gpu3 -> node0/nvswitch0\", with -- for both directions) or "
-          "all links of a switch, NIC or node; SETTINGS are bandwidth=50% or "
-          "bandwidth=\"25 GB/s\" and latency=\"5 us\", separated by commas; repeatable")
-      ->type_name("LINK SETTINGS")
-      ->allow_extra_args(false);
-  command
-      .add_option("--fail", request.links.failed,
-                  "Remove a link, or all links of a switch, NIC or node, and reroute; repeatable")
-      ->type_name("LINK")
-      ->allow_extra_args(false);
 }
 
 void add_results(const Command& command, Options& given) {
@@ -270,10 +176,12 @@ void add_run(const Command& app) {
                    "Override a scenario value, e.g. parallel.tp=4; repeatable")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  add_what_ifs(*command, *given);
+  add_what_ifs(*command, given->run);
   command->group("Simulation");
   add_simulation(*command, given->run);
   add_folding(*command, given->run);
+  command->add_flag("--classes", given->run.classes,
+                    "Print the equivalence classes of ranks and how they differ");
   command->group("Trace and figures");
   add_trace(*command, *given);
   add_plots(*command, *given);

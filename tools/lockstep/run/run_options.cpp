@@ -7,6 +7,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "tools/app/inputs/network_request.hpp"
 #include "tools/lockstep/output/errors.hpp"
 
 namespace lockstep::cli {
@@ -81,6 +82,30 @@ std::optional<TimePoint> instant_of(const std::string& text) {
   return duration ? std::optional{TimePoint{*duration}} : std::nullopt;
 }
 
+Fidelity fidelity_of(const std::string& text) {
+  if (text == "auto") return Fidelity::automatic;
+  if (text == "all") return Fidelity::all_ranks;
+  if (text == "representatives") return Fidelity::representatives;
+  throw UsageError(
+      fmt::format("--fidelity: expected auto, all or representatives, got \"{}\"", text));
+}
+
+Folding folding_of(const std::string& text) {
+  if (text == "auto") return Folding::automatic;
+  if (text == "off") return Folding::off;
+  throw UsageError(fmt::format("--fold: expected auto or off, got \"{}\"", text));
+}
+
+/// "200G", "400 Gb/s" or "50 GB/s".
+Rate parse_nic(const std::string& text) {
+  const bool bare = text.size() > 1 && text.back() == 'G';
+  const auto rate = parse_rate(bare ? text.substr(0, text.size() - 1) + " Gb/s" : text);
+  if (!rate)
+    throw UsageError(fmt::format(
+        "--nic: expected a rate such as 200G, \"400 Gb/s\" or \"50 GB/s\", got \"{}\"", text));
+  return *rate;
+}
+
 }  // namespace
 
 std::string changes_of(const RunOptions& options) {
@@ -127,6 +152,78 @@ std::pair<TimePoint, TimePoint> parse_window(const std::string& text) {
       "--trace-window: expected two times, the first before the second, such as \"10 ms..12.5 "
       "ms\", got \"{}\"",
       text));
+}
+
+void add_what_ifs(const Command& command, RunOptions& run) {
+  TrainingStepRequest& request = run.step;
+  command
+      .add_option("--gpu-speed", run.gpu_speeds,
+                  "Relative compute speed of GPUs: all=0.95, 0..63=0.9 or 17=0.8; repeatable")
+      ->type_name("RANKS=SPEED")
+      ->allow_extra_args(false);
+  command.add_option("--nic", run.nic, "Speed of every NIC and fabric link, e.g. 200G")
+      ->type_name("RATE");
+  command
+      .add_option(
+          "--set-link", request.links.set_links,
+          "Change a link (\"node0/gpu3 -> node0/nvswitch0\", with -- for both directions) or "
+          "all links of a switch, NIC or node; SETTINGS are bandwidth=50% or "
+          "bandwidth=\"25 GB/s\" and latency=\"5 us\", separated by commas; repeatable")
+      ->type_name("LINK SETTINGS")
+      ->allow_extra_args(false);
+  command
+      .add_option("--fail", request.links.failed,
+                  "Remove a link, or all links of a switch, NIC or node, and reroute; repeatable")
+      ->type_name("LINK")
+      ->allow_extra_args(false);
+}
+
+void add_simulation(const Command& command, RunOptions& run) {
+  command
+      .add_option("--fidelity", run.fidelity,
+                  "all: every rank and transfer on one network; representatives: one rank of each "
+                  "role; auto: all where that is quick, folded or not")
+      ->type_name("auto|all|representatives")
+      ->capture_default_str();
+  command
+      .add_option("--network", run.network,
+                  "fluid: max-min fair shares; alpha-beta: only ports limit; queue: whole "
+                  "messages, first in first out")
+      ->type_name("MODEL")
+      ->capture_default_str();
+  command
+      .add_option(
+          "--calibration", run.step.calibration,
+          "Calibration file that overrides the shipped parameters: kernel times of one machine "
+          "(and NVLinks, if it has several GPUs), or a fit to results (`calibrate --from`)")
+      ->type_name("FILE");
+  command.add_flag("--ignore-memory", run.step.ignore_memory,
+                   "Simulate even if the memory of a rank does not fit");
+}
+
+void add_folding(const Command& command, RunOptions& run) {
+  command
+      .add_option("--fold", run.fold,
+                  "auto: equivalent ranks are simulated once, to the same picosecond; off: "
+                  "individually")
+      ->type_name("auto|off")
+      ->capture_default_str();
+  command
+      .add_option("--set-rank", run.rank_settings,
+                  "Relative compute speed of one rank, as in --set-rank 17 compute=0.8; repeatable")
+      ->type_name("RANK compute=SPEED")
+      ->allow_extra_args(false);
+}
+
+TrainingStepRequest step_request_of(const RunOptions& run) {
+  TrainingStepRequest out = run.step;
+  out.simulation.fidelity = fidelity_of(run.fidelity);
+  out.simulation.fold = folding_of(run.fold);
+  out.simulation.speeds = parse_rank_speeds(run.rank_settings);
+  out.speeds = parse_gpu_speeds(run.gpu_speeds);
+  if (!run.nic.empty()) out.nic = parse_nic(run.nic);
+  out.simulation.network = NetworkRequest{run.network, {}}.parsed();
+  return out;
 }
 
 }  // namespace lockstep::cli

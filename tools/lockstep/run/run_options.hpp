@@ -8,6 +8,7 @@
 #include "tools/app/step/run_step.hpp"
 #include "tools/app/step/variants.hpp"
 #include "tools/lockstep/output/app.hpp"
+#include "tools/lockstep/parser/command_parser.hpp"
 
 namespace lockstep::cli {
 
@@ -38,5 +39,16 @@ struct RunOptions {
 
 /// "10 ms..12.5 ms". Throws UsageError.
 [[nodiscard]] std::pair<TimePoint, TimePoint> parse_window(const std::string& text);
+
+/// --gpu-speed, --nic, --set-link and --fail.
+void add_what_ifs(const Command& command, RunOptions& run);
+/// --fidelity, --network, --calibration and --ignore-memory.
+void add_simulation(const Command& command, RunOptions& run);
+/// --fold and --set-rank.
+void add_folding(const Command& command, RunOptions& run);
+
+/// The request without suggestions, traces and callbacks. Throws UsageError for values of these
+/// options.
+[[nodiscard]] TrainingStepRequest step_request_of(const RunOptions& run);
 
 }  // namespace lockstep::cli

@@ -83,6 +83,7 @@ TEST_CASE("the help leads to every command") {
                                              "lockstep schedule export",
                                              "lockstep replay",
                                              "lockstep run",
+                                             "lockstep sweep",
                                              "lockstep plan",
                                              "lockstep merge",
                                              "lockstep query",

@@ -1,0 +1,223 @@
+#include "tools/app/sweep/sweep.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <exception>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "sim/base/error.hpp"
+#include "sim/config/config_error.hpp"
+#include "tools/app/errors.hpp"
+#include "tools/app/inputs/config_folder.hpp"
+#include "tools/app/parallel.hpp"
+#include "tools/app/plan/axis.hpp"
+#include "tools/app/step/memory_changes.hpp"
+
+namespace lockstep::app {
+
+namespace {
+
+constexpr std::string_view kDp = "parallel.dp";
+
+/// A key with its values, as written and as `--set` takes them.
+struct SweepAxis {
+  std::string key;
+  std::vector<std::string> values{};
+  std::vector<std::string> overrides{};
+};
+
+class Sweep {
+ public:
+  explicit Sweep(const SweepRequest& request)
+      : request_{request}, base_{base_scenario(request.space)} {
+    // Axes are read against the scenario as it is: "divisors" of its heads and layers.
+    for (const std::string& text : request.space.fix) add_fixed(text);
+    const Scenario scenario = read(base_.overrides);
+    name_ = scenario.name;
+    for (const std::string& text : request.space.vary) add_axis(parse_axis(text), scenario);
+    check_axes();
+  }
+
+  [[nodiscard]] SweepResult run() {
+    SweepResult out{name_, {}, points(), 0, 0, 0, dp_follows(), true};
+    for (const SweepAxis& axis : axes_) out.axes.push_back(axis.key);
+    const std::size_t threads =
+        request_.threads > 0 ? request_.threads : std::max(1U, std::thread::hardware_concurrency());
+    ProgressCounter progress{request_.on_progress, static_cast<std::size_t>(out.points)};
+    // Points of unequal length keep all threads busy; results are held for one batch only.
+    const std::uint64_t batch_size = 8 * std::uint64_t{threads};
+    for (std::uint64_t first = 0; first < out.points; first += batch_size) {
+      if (request_.stop && request_.stop()) {
+        out.complete = false;
+        break;
+      }
+      const auto count = static_cast<std::size_t>(std::min(batch_size, out.points - first));
+      std::vector<SweepPoint> batch(count);
+      in_parallel(
+          count,
+          [&](std::size_t i) {
+            batch[i] = point(first + i);
+            progress.step();
+          },
+          threads);
+      for (const SweepPoint& each : batch) take(each, out);
+    }
+    if (out.complete && out.simulated + out.misfits == 0) std::rethrow_exception(first_problem_);
+    return out;
+  }
+
+ private:
+  void add_fixed(const std::string& text) {
+    const AxisText axis = parse_axis(text);
+    if (axis.values.size() != 1)
+      throw RequestError("fix", fmt::format("\"{}\": expected one value", text));
+    const LayoutKey* key = layout_key(axis.key);
+    base_.overrides.push_back(
+        key != nullptr ? layout_override(*key, layout_value(*key, axis.values.front(), text))
+                       : fmt::format("{}={}", axis.key, axis.values.front()));
+  }
+
+  void add_axis(const AxisText& text, const Scenario& scenario) {
+    SweepAxis axis{text.key};
+    if (const LayoutKey* key = layout_key(text.key)) {
+      for (const LayoutValue& value : layout_axis(*key, text, divisible(*key, scenario)).values) {
+        axis.values.push_back(value.text);
+        axis.overrides.push_back(layout_override(*key, value));
+      }
+    } else {
+      if (text.divisors)
+        throw RequestError("vary",
+                           fmt::format("\"{}\": only layout keys have divisors", text.written));
+      for (const std::string& value : text.values) {
+        if (std::find(axis.values.begin(), axis.values.end(), value) != axis.values.end())
+          throw RequestError(
+              "vary", fmt::format("\"{}\": the value {} is there twice", text.written, value));
+        axis.values.push_back(value);
+        axis.overrides.push_back(fmt::format("{}={}", text.key, value));
+      }
+    }
+    axes_.push_back(std::move(axis));
+  }
+
+  void check_axes() const {
+    if (axes_.empty())
+      throw RequestError("vary", "expected an axis to vary, such as cluster.nodes=8..512*2");
+    for (std::size_t i = 0; i < axes_.size(); ++i)
+      for (std::size_t j = 0; j < i; ++j)
+        if (axes_[i].key == axes_[j].key)
+          throw RequestError("vary", fmt::format("{} is varied twice", axes_[i].key));
+    if (points() > kMostSweepPoints)
+      throw RequestError(
+          "vary", fmt::format("{} points, each of which is simulated: at most {} are possible; "
+                              "`lockstep plan` finds the best of any number",
+                              points(), kMostSweepPoints));
+  }
+
+  /// Saturates far above the limit.
+  [[nodiscard]] std::uint64_t points() const {
+    std::uint64_t out = 1;
+    for (const SweepAxis& axis : axes_)
+      out = std::min(out * axis.values.size(), kMostSweepPoints * 1'000'000);
+    return out;
+  }
+
+  [[nodiscard]] bool dp_follows() const {
+    const auto names_dp = [](const std::string& text) {
+      return text == kDp || text.rfind(fmt::format("{}=", kDp), 0) == 0;
+    };
+    return std::none_of(axes_.begin(), axes_.end(),
+                        [&](const SweepAxis& axis) { return names_dp(axis.key); }) &&
+           std::none_of(base_.overrides.begin(), base_.overrides.end(), names_dp);
+  }
+
+  [[nodiscard]] Scenario read(const std::vector<std::string>& overrides) const {
+    return read_scenario(base_.document, "sweep", overrides, config_folder(), LayoutCheck::off);
+  }
+
+  /// Appends dp. Errors: RequestError if the other degrees do not divide the GPUs.
+  void add_dp(std::vector<std::string>& overrides) const {
+    const Scenario scenario = read(overrides);
+    const ParallelConfig& parallel = scenario.parallel;
+    const auto ranks = static_cast<std::int64_t>(scenario.cluster.cluster.ranks());
+    const std::int64_t degrees = std::int64_t{parallel.tp} * parallel.pp * parallel.cp;
+    if (degrees < 1 || ranks % degrees != 0)
+      throw RequestError(fmt::format("tp * pp * cp = {} * {} * {} does not divide the {} GPUs",
+                                     parallel.tp, parallel.pp, parallel.cp, ranks));
+    overrides.push_back(fmt::format("{}={}", kDp, ranks / degrees));
+  }
+
+  [[nodiscard]] SweepPoint point(std::uint64_t index) {
+    SweepPoint out{index, std::vector<std::string>(axes_.size()), {}};
+    std::vector<std::string> own(axes_.size());
+    std::uint64_t rest = index;
+    for (std::size_t i = axes_.size(); i-- > 0;) {
+      const SweepAxis& axis = axes_[i];
+      const auto at = static_cast<std::size_t>(rest % axis.values.size());
+      rest /= axis.values.size();
+      out.values[i] = axis.values[at];
+      own[i] = axis.overrides[at];
+    }
+    out.step.name = fmt::format("{}", fmt::join(own, ", "));
+    out.step.overrides = base_.overrides;
+    out.step.overrides.insert(out.step.overrides.end(), own.begin(), own.end());
+    simulate(index, out.step);
+    return out;
+  }
+
+  void simulate(std::uint64_t index, VariantResult& out) {
+    TrainingStepRequest step = request_.step;
+    step.file = base_.document.file;
+    step.document = base_.document;
+    step.suggestions = 0;
+    step.step_only = true;
+    step.on_phase = {};
+    step.on_progress = {};
+    try {
+      if (dp_follows()) add_dp(out.overrides);
+      step.overrides = out.overrides;
+      step.overrides.emplace_back("variants=[]");
+      out.result = run_step(step);
+      // What a row does not need: a step of many ranks has millions of operations.
+      out.result->step.timeline = {};
+      out.result->step.links.clear();
+    } catch (const DoesNotFit& error) {
+      out.shortfall = error.shortfall();
+    } catch (const ConfigError& error) {
+      out.problem = error.problems().front().message;
+      if (index == 0) first_problem_ = std::current_exception();
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::internal || error.code() == ErrorCode::io) throw;
+      out.problem = error.message();
+      if (index == 0) first_problem_ = std::current_exception();
+    }
+  }
+
+  void take(const SweepPoint& point, SweepResult& out) const {
+    if (point.step.result) {
+      ++out.simulated;
+    } else if (point.step.shortfall) {
+      ++out.misfits;
+    } else {
+      ++out.impossible;
+    }
+    if (request_.on_point) request_.on_point(point);
+  }
+
+  const SweepRequest& request_;
+  BaseScenario base_;
+  std::string name_;
+  std::vector<SweepAxis> axes_;
+  std::exception_ptr first_problem_;  // of point 0
+};
+
+}  // namespace
+
+SweepResult sweep(const SweepRequest& request) {
+  return Sweep{request}.run();
+}
+
+}  // namespace lockstep::app

@@ -1,0 +1,88 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+
+#include "tools/app/sweep/sweep.hpp"
+#include "tools/app/write_file.hpp"
+#include "tools/lockstep/commands.hpp"
+#include "tools/lockstep/options/format_option.hpp"
+#include "tools/lockstep/options/number_option.hpp"
+#include "tools/lockstep/output/errors.hpp"
+#include "tools/lockstep/output/interrupt.hpp"
+#include "tools/lockstep/output/progress.hpp"
+#include "tools/lockstep/parser/command_parser.hpp"
+#include "tools/lockstep/plan/plan_options.hpp"
+#include "tools/lockstep/run/run_options.hpp"
+#include "tools/lockstep/run/run_render.hpp"
+#include "tools/lockstep/sweep/sweep_render.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+struct Options {
+  SweepRequest sweep;
+  RunOptions run;
+  OutputStyle style;
+};
+
+void run_and_print(Options& given) {
+  SweepRequest& request = given.sweep;
+  request.step = step_request_of(given.run);
+  if (!given.run.append.empty()) check_writable(given.run.append);
+  const bool table = given.style.is_table() || given.style.format == Format::md;
+  SweepRows rows{given.run, table};
+  SweepRows data{given.run, false};
+  const bool appends = !given.run.append.empty();
+  request.on_point = [&](const SweepPoint& point) {
+    rows.add(point);
+    if (appends) data.add(point);
+  };
+  request.on_progress = progress_line("sweep");
+  const InterruptGuard interrupt;
+  request.stop = [] { return was_interrupted(); };
+  const SweepResult result = app::sweep(request);
+  request.on_progress = {};
+  if (appends) append_rows(given.run.append, data.report(result));
+  print(render(rows.report(result), given.style));
+  if (was_interrupted()) throw Interrupted();
+  if (result.simulated == 0) throw Refusal("no point of the sweep fits into memory");
+}
+
+}  // namespace
+
+void add_sweep(const Command& app) {
+  const Command command =
+      app.add_subcommand("sweep", "Simulate a training step at every point of a grid of values");
+  const auto given = std::make_shared<Options>();
+  add_space(*command, given->sweep.space);
+  command->group("What-ifs");
+  add_what_ifs(*command, given->run);
+  command->group("Simulation");
+  add_simulation(*command, given->run);
+  add_folding(*command, given->run);
+  add_whole_number(
+      *command, "--threads", 1, 1024,
+      [given](auto n) { given->sweep.threads = static_cast<std::size_t>(n); },
+      "Number of threads; results do not depend on it (default: one for each core)");
+  command->group("Results");
+  command
+      ->add_option("--append", given->run.append,
+                   "Append the rows to a CSV file, with a header if the file is new")
+      ->type_name("FILE");
+  add_format(*command, given->style);
+  command->footer(
+      "A point is what `lockstep run` with --set of its values simulates; dp follows from the "
+      "GPUs\n"
+      "unless it is varied or set. Points that do not fit or are impossible are rows with their\n"
+      "reason; CSV and JSON have all columns of `run`. `lockstep plan` finds the best of a space\n"
+      "without simulating all of it.\n\n"
+      "Examples:\n"
+      "  lockstep sweep llama3-70b-dgx-h100 --vary cluster.nodes=8..32*2 --vary parallel.tp=4,8\n"
+      "  lockstep sweep --model llama3-8b --cluster dgx-h100 --nodes 2 --global-batch 64 --fix "
+      "zero=1 --vary micro_batch=1..4*2 --format csv");
+  command->callback([given] { run_and_print(*given); });
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,157 @@
+#include "tools/lockstep/sweep/sweep_render.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <charconv>
+#include <utility>
+
+#include "tools/app/json.hpp"
+#include "tools/lockstep/run/run_row.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+constexpr double kGib = 1073741824.0;
+constexpr std::size_t kStateWidth = 60;
+
+/// A value of an axis; whole numbers are numbers.
+Cell axis_cell(const std::string& text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc{} && end == text.data() + text.size()) return Cell{number};
+  return Cell{text};
+}
+
+Cell shown(double value, const char* format) {
+  return Cell{value, fmt::format(fmt::runtime(format), value)};
+}
+
+const std::vector<Column>& table_columns() {
+  static const std::vector<Column> columns{
+      {"dp", "dp", {}, false},
+      {"step_time_s", "step time", "s", false},
+      {"tokens_per_s", "tokens/s", {}, false},
+      {"mfu_fraction", "MFU", "%", false},
+      {"exposed_fraction", "exposed comm.", "% of step", false},
+      {"bubble_fraction", "bubble", "% of step", false},
+      {"peak_memory_bytes", "peak memory", "GiB", false},
+      {"memory_margin_bytes", "margin", "GiB", false},
+  };
+  return columns;
+}
+
+/// "cluster.nodes" as heading: "nodes".
+std::string short_key(const std::string& key) {
+  const std::size_t dot = key.find('.');
+  return dot == std::string::npos ? key : key.substr(dot + 1);
+}
+
+const RankMemory* memory_of(const VariantResult& step) {
+  if (step.result) return &step.result->memory;
+  return step.shortfall ? &step.shortfall->memory : nullptr;
+}
+
+const Scenario* scenario_of(const VariantResult& step) {
+  if (step.result) return &step.result->scenario;
+  return step.shortfall ? step.shortfall->scenario.get() : nullptr;
+}
+
+std::string state_of(const VariantResult& step) {
+  if (step.result) return std::string{to_string(step.result->memory.fit())};
+  if (step.shortfall) return "does not fit";
+  return "impossible: " + step.problem;
+}
+
+void add_times(const TrainingStepResult& result, std::vector<Cell>& out) {
+  const Throughput& speed = result.throughput;
+  const Breakdown& busiest = result.summary.busiest;
+  const double step = speed.step_s;
+  out.push_back(shown(step, step < 0.1 ? "{:.4g}" : "{:.3f}"));
+  out.push_back(speed.tokens_per_s ? shown(*speed.tokens_per_s, "{:.0f}") : Cell{});
+  const auto mfu = speed.mfu();
+  out.push_back(mfu ? Cell{*mfu, fmt::format("{:.1f}", 100 * *mfu)} : Cell{});
+  for (const Duration part : {busiest.exposed_total(), busiest.bubble}) {
+    const double share = step > 0 ? part.seconds() / step : 0;
+    out.emplace_back(share, fmt::format("{:.1f}", 100 * share));
+  }
+}
+
+}  // namespace
+
+std::vector<Cell> SweepRows::table_cells(const SweepPoint& point) {
+  const RankMemory* memory = memory_of(point.step);
+  if (memory == nullptr) return {};
+  std::vector<Cell> out{Cell{std::int64_t{scenario_of(point.step)->parallel.dp}}};
+  if (point.step.result) {
+    add_times(*point.step.result, out);
+  } else {
+    out.resize(out.size() + 5);
+  }
+  const Bytes needed = memory->needed();
+  out.emplace_back(needed.count(),
+                   fmt::format("{:.2f}", static_cast<double>(needed.count()) / kGib));
+  if (memory->capacity) {
+    const std::int64_t margin = memory->capacity->count() - needed.count();
+    out.emplace_back(margin, fmt::format("{:.2f}", static_cast<double>(margin) / kGib));
+  } else {
+    out.emplace_back();
+  }
+  return out;
+}
+
+std::vector<Cell> SweepRows::data_cells(const SweepPoint& point) {
+  const RankMemory* memory = memory_of(point.step);
+  if (memory == nullptr) return {};
+  RunOptions options = options_;
+  options.step.overrides = point.step.overrides;
+  Report report = report_of_rows(
+      options,
+      {{{}, scenario_of(point.step), memory, point.step.result ? &*point.step.result : nullptr}});
+  if (columns_.empty()) columns_ = std::move(report.columns);
+  return std::move(report.sections.front().rows.front());
+}
+
+void SweepRows::add(const SweepPoint& point) {
+  std::vector<Cell> axes;
+  for (const std::string& value : point.values) axes.push_back(axis_cell(value));
+  axes_.push_back(std::move(axes));
+  cells_.push_back(table_ ? table_cells(point) : data_cells(point));
+  states_.push_back(state_of(point.step));
+  fingerprint_.add(point.step.result ? point.step.result->summary.step.ps() : std::int64_t{0});
+}
+
+Report SweepRows::report(const SweepResult& result) {
+  if (table_) columns_ = table_columns();
+  Report out;
+  out.schema = "lockstep.sweep/1";
+  out.config = Json{{"scenario", result.name}, {"points", result.points}}.dump();
+  for (const std::string& key : result.axes)
+    out.columns.push_back({key, short_key(key), {}, false});
+  out.columns.insert(out.columns.end(), columns_.begin(), columns_.end());
+  Column state{"state", "state", {}, true};
+  state.most_width = kStateWidth;
+  out.columns.push_back(state);
+  out.left_out_first = {"memory_margin_bytes", "bubble_fraction", "exposed_fraction",
+                        "tokens_per_s"};
+  Section section;
+  section.notes = {fmt::format("{}: {} point{}, {} simulated, {} do not fit, {} impossible{}",
+                               result.name, result.points, result.points == 1 ? "" : "s",
+                               result.simulated, result.misfits, result.impossible,
+                               result.complete ? "" : "; interrupted")};
+  if (result.dp_follows)
+    section.notes.emplace_back("dp = GPUs / (tp * pp * cp); --vary or --set parallel.dp fixes it");
+  for (std::size_t i = 0; i < axes_.size(); ++i) {
+    std::vector<Cell> row = std::move(axes_[i]);
+    cells_[i].resize(columns_.size());
+    row.insert(row.end(), cells_[i].begin(), cells_[i].end());
+    row.emplace_back(states_[i]);
+    section.rows.push_back(std::move(row));
+  }
+  out.sections.push_back(std::move(section));
+  out.fingerprint = fingerprint_.text();
+  return out;
+}
+
+}  // namespace lockstep::cli
