@@ -227,6 +227,7 @@ class Search {
     }
     settled_.insert(index);
     if (work.simulated) {
+      if (!known_.contains(index)) result_.simulation_cpu_s.push_back(work.cpu_s);
       note(*work.simulated);
       return;
     }

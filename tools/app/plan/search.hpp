@@ -105,7 +105,8 @@ struct SearchResult {
   std::uint64_t memory_by_bound = 0;     // points of the certificate that bounds alone decided
   std::uint64_t limits_by_bound = 0;     // likewise
   SearchCertificate certificate{};
-  std::vector<SearchCell> cells{};  // by setting, tp and pp
+  std::vector<SearchCell> cells{};         // by setting, tp and pp
+  std::vector<double> simulation_cpu_s{};  // of each layout that was simulated anew
   bool complete = true;
 };
 
