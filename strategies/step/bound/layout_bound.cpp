@@ -255,8 +255,8 @@ class Layout {
 }  // namespace
 
 LayoutBounds::LayoutBounds(const ModelConfig& model, const CostModel& cost,
-                           OperationBounds& operations)
-    : profiles_{model, cost, operations} {}
+                           OperationBounds& operations, std::shared_ptr<ProfileCache> cache)
+    : profiles_{model, cost, operations, std::move(cache)} {}
 
 const PlacedProfile& LayoutBounds::profile(const ParallelConfig& parallel) {
   const auto [found, is_new] = known_.try_emplace(placed_key(parallel));

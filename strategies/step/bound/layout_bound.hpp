@@ -26,8 +26,10 @@ struct LayoutBound {
 /// Looser than program_bound(), never above simulate(). For one thread.
 class LayoutBounds {
  public:
-  /// All must outlive it. `cost`: as simulate() gets it.
-  LayoutBounds(const ModelConfig& model, const CostModel& cost, OperationBounds& operations);
+  /// All must outlive it. `cost`: as simulate() gets it. `cache`: shared by the bounds of several
+  /// threads for the same model, costs and cluster.
+  LayoutBounds(const ModelConfig& model, const CostModel& cost, OperationBounds& operations,
+               std::shared_ptr<ProfileCache> cache = std::make_shared<ProfileCache>());
 
   /// Of a layout that layout_problems() has nothing against.
   [[nodiscard]] LayoutBound of(const ParallelConfig& parallel);

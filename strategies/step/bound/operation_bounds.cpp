@@ -66,21 +66,22 @@ fold::Key OperationBounds::key_of(const std::vector<int>& ranks) const {
   return key.key();
 }
 
+Bytes OperationBounds::message_of(const Program& program, const Operation& operation) {
+  return std::max(local_total(program, operation.reads), local_total(program, operation.writes));
+}
+
 Duration OperationBounds::collective(const Program& program, int rank, const Operation& operation) {
   const Communication& how = *operation.communication;
   if (how.host) return {};
-  const Bytes message =
-      std::max(local_total(program, operation.reads), local_total(program, operation.writes));
+  const Bytes message = message_of(program, operation);
   if (program.mesh.size(how.over) < 2 || message == Bytes{}) return {};
   const Communicator who = communicator_of(program, rank, how);
   return collective(how, message, who.members, who.root);
 }
 
-Duration OperationBounds::collective(const Program& program, const Operation& operation,
+Duration OperationBounds::collective(const Communication& how, Bytes message,
                                      const std::vector<int>& members) {
-  const Bytes message =
-      std::max(local_total(program, operation.reads), local_total(program, operation.writes));
-  return collective(*operation.communication, message, members, operation.communication->root);
+  return collective(how, message, members, how.root);
 }
 
 Duration OperationBounds::collective(const Communication& how, Bytes message,

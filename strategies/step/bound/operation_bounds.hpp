@@ -34,9 +34,11 @@ class OperationBounds {
                                                      const CostModel& cost);
   /// Of a collective of one rank; zero with fewer than two members, or with a host.
   [[nodiscard]] Duration collective(const Program& program, int rank, const Operation& operation);
-  /// Among such ranks instead of those that the program's mesh has.
-  [[nodiscard]] Duration collective(const Program& program, const Operation& operation,
+  /// Of such a message among such ranks; zero with fewer than two of them.
+  [[nodiscard]] Duration collective(const Communication& how, Bytes message,
                                     const std::vector<int>& members);
+  /// What a collective moves: the larger of what it reads and writes.
+  [[nodiscard]] static Bytes message_of(const Program& program, const Operation& operation);
   /// Of the message that a rank sends.
   [[nodiscard]] MessageBound message(const Program& program, int rank, const Operation& send);
 

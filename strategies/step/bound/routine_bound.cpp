@@ -8,10 +8,6 @@ namespace lockstep {
 
 namespace {
 
-[[nodiscard]] bool same_instance(const Ref& a, const Ref& b) {
-  return a.tensor == b.tensor && a.further == b.further && a.position == b.position;
-}
-
 [[nodiscard]] const TensorTime* find(const std::vector<TensorTime>& times, TensorId tensor,
                                      int further) {
   const auto found = std::find_if(times.begin(), times.end(), [&](const TensorTime& each) {
@@ -32,19 +28,14 @@ void note_longest(std::vector<TensorTime>& times, const Ref& ref, Duration time)
 /// The operations of a routine with what each follows.
 class Graph {
  public:
-  Graph(const Routine& routine, RoutineBound& out) : operations_{routine.operations}, out_{out} {
-    before_.resize(operations_.size());
-    for (std::size_t i = 0; i < operations_.size(); ++i) {
-      for (const Ref& ref : operations_[i].reads) follow_writer(i, ref);
-      if (i > 0) follow_stream(i);
-    }
-  }
+  Graph(const Routine& routine, RoutineBound& out)
+      : operations_{routine.operations}, out_{out}, order_{order_of(routine)} {}
 
   void solve() {
     walk_forward();
     const std::vector<std::optional<Duration>> rest =
         until([this](std::size_t i) { return is_compute(i); });
-    for (const auto& [index, ref] : outside_) {
+    for (const auto& [index, ref] : order_.outside) {
       if (!rest[index]) continue;
       note_longest(out_.after_reading, ref, *rest[index]);
       if (!out_.begins[index]) note_entry(ref);
@@ -58,36 +49,17 @@ class Graph {
     std::size_t last = operations_.size();
     for (std::size_t i = 0; i < operations_.size(); ++i) {
       const std::vector<Ref>& writes = operations_[i].writes;
-      const auto same = [&](const Ref& each) { return same_instance(each, written); };
+      const auto same = [&](const Ref& each) { return is_same_instance(each, written); };
       if (std::any_of(writes.begin(), writes.end(), same)) last = i;
     }
     const auto rest = until([last](std::size_t i) { return i == last; });
     Duration out;
-    for (const auto& [index, ref] : outside_)
-      if (same_instance(ref, read) && rest[index]) out = std::max(out, *rest[index]);
+    for (const auto& [index, ref] : order_.outside)
+      if (is_same_instance(ref, read) && rest[index]) out = std::max(out, *rest[index]);
     return out;
   }
 
  private:
-  void follow_writer(std::size_t index, const Ref& ref) {
-    for (std::size_t i = index; i-- > 0;) {
-      const std::vector<Ref>& writes = operations_[i].writes;
-      const auto same = [&](const Ref& each) { return same_instance(each, ref); };
-      if (std::none_of(writes.begin(), writes.end(), same)) continue;
-      before_[index].push_back(i);
-      return;
-    }
-    if (!ref.position && !ref.microbatch) outside_.push_back({index, ref});
-  }
-
-  void follow_stream(std::size_t index) {
-    for (std::size_t i = index; i-- > 0;) {
-      if (operations_[i].stream != operations_[index].stream) continue;
-      before_[index].push_back(i);
-      return;
-    }
-  }
-
   [[nodiscard]] bool is_compute(std::size_t i) const {
     return operations_[i].stream == kComputeStream;
   }
@@ -99,7 +71,7 @@ class Graph {
     for (std::size_t i = 0; i < operations_.size(); ++i) {
       std::optional<Duration> start;
       if (is_compute(i)) start = Duration{};
-      for (const std::size_t before : before_[i])
+      for (const std::size_t before : order_.before[i])
         if (ends_[before]) start = std::max(start.value_or(Duration{}), *ends_[before]);
       out_.begins[i] = start;
       if (!start) continue;
@@ -137,22 +109,16 @@ class Graph {
       if (ends_with(i)) rest[i] = rest[i].value_or(Duration{});
       if (!rest[i]) continue;
       *rest[i] += out_.times[i];
-      for (const std::size_t before : before_[i])
+      for (const std::size_t before : order_.before[i])
         rest[before] = std::max(rest[before].value_or(Duration{}), *rest[i]);
     }
     return rest;
   }
 
-  struct Outside {
-    std::size_t index = 0;
-    Ref ref;
-  };
-
   const std::vector<Operation>& operations_;
   RoutineBound& out_;  // its times are there
-  std::vector<std::vector<std::size_t>> before_;
+  RoutineOrder order_;
   std::vector<std::optional<Duration>> ends_;
-  std::vector<Outside> outside_;  // reads of what other calls wrote
 };
 
 /// Groups whose traffic stands within the model's own routines.
@@ -167,6 +133,35 @@ class Graph {
 }
 
 }  // namespace
+
+bool is_same_instance(const Ref& a, const Ref& b) {
+  return a.tensor == b.tensor && a.further == b.further && a.position == b.position;
+}
+
+RoutineOrder order_of(const Routine& routine) {
+  const std::vector<Operation>& operations = routine.operations;
+  RoutineOrder out;
+  out.before.resize(operations.size());
+  const auto follow = [&](std::size_t index, const auto& is_it) {
+    for (std::size_t i = index; i-- > 0;) {
+      if (!is_it(operations[i])) continue;
+      out.before[index].push_back(i);
+      return true;
+    }
+    return false;
+  };
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    for (const Ref& ref : operations[i].reads) {
+      const bool inside = follow(i, [&](const Operation& each) {
+        return std::any_of(each.writes.begin(), each.writes.end(),
+                           [&](const Ref& written) { return is_same_instance(written, ref); });
+      });
+      if (!inside && !ref.position && !ref.microbatch) out.outside.push_back({i, ref});
+    }
+    follow(i, [&](const Operation& each) { return each.stream == operations[i].stream; });
+  }
+  return out;
+}
 
 const TensorTime* RoutineBound::reads(TensorId tensor, int further) const {
   return find(after_reading, tensor, further);

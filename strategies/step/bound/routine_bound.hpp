@@ -57,6 +57,21 @@ struct RoutineBound {
   [[nodiscard]] const TensorTime* writes(TensorId tensor, int further) const;
 };
 
+/// What the operations of a routine wait for within a call.
+struct RoutineOrder {
+  /// A read of what another call wrote.
+  struct Outside {
+    std::size_t operation = 0;
+    Ref ref;
+  };
+  std::vector<std::vector<std::size_t>> before{};  // of each operation
+  std::vector<Outside> outside{};
+};
+[[nodiscard]] RoutineOrder order_of(const Routine& routine);
+
+/// Whether both are the same tensor of the same position.
+[[nodiscard]] bool is_same_instance(const Ref& a, const Ref& b);
+
 /// How long a collective takes at least.
 using CollectiveTime = std::function<Duration(const Operation&)>;
 

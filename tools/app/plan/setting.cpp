@@ -82,6 +82,7 @@ void PlanSetting::add_stack(const Scenario& scenario, const Calibration& calibra
   options.costs = calibration.collectives;
   tunings_.emplace(scenario.stack, load_nccl_tuning(options.nccl_tuning, options.costs));
   options_.emplace(scenario.stack, std::move(options));
+  profiles_.emplace(scenario.stack, std::make_shared<ProfileCache>());
   simulated_.emplace(scenario.stack, std::make_shared<const SimulatedCluster>(
                                          scenario_.cluster.cluster, scenario_.cluster.device,
                                          options_.at(scenario.stack)));
@@ -101,7 +102,7 @@ const LayoutDefaults* PlanSetting::defaults(int zero, bool pipelined) const {
 SettingBounds::Bounds::Bounds(const PlanSetting& setting, const std::string& stack)
     : operations{setting.scenario().cluster.cluster, setting.scenario().cluster.device,
                  setting.tuning(stack), setting.scenario().parallel.algorithms},
-      layouts{setting.scenario().model, setting.cost(stack), operations} {}
+      layouts{setting.scenario().model, setting.cost(stack), operations, setting.profiles(stack)} {}
 
 SettingBounds::Bounds& SettingBounds::both(const std::string& stack) {
   const auto found = bounds_.find(stack);

@@ -49,6 +49,10 @@ class PlanSetting {
   [[nodiscard]] const NcclTuning& tuning(const std::string& stack) const {
     return tunings_.at(stack);
   }
+  /// What the bounds of its layouts under a stack share.
+  [[nodiscard]] const std::shared_ptr<ProfileCache>& profiles(const std::string& stack) const {
+    return profiles_.at(stack);
+  }
   /// Model FLOPs of one step, and tokens (samples of other models).
   [[nodiscard]] double model_flops() const { return model_flops_; }
   [[nodiscard]] double samples() const { return samples_; }
@@ -65,6 +69,7 @@ class PlanSetting {
   std::map<std::string, SimulationOptions> options_;
   std::map<std::string, std::shared_ptr<const SimulatedCluster>> simulated_;
   std::map<std::string, NcclTuning> tunings_;
+  std::map<std::string, std::shared_ptr<ProfileCache>> profiles_;
   double model_flops_ = 0;
   double samples_ = 0;
   std::optional<double> peak_;

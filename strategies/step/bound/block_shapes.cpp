@@ -1,0 +1,274 @@
+#include "strategies/step/bound/block_shapes.hpp"
+
+#include <cmath>
+#include <numeric>
+#include <set>
+
+#include "sim/program/kernel.hpp"
+#include "strategies/step/bound/operation_bounds.hpp"
+#include "strategies/step/bound/routine_bound.hpp"
+#include "strategies/step/build_program.hpp"
+
+namespace lockstep {
+
+namespace {
+
+[[nodiscard]] bool splits_backward(const ParallelConfig& parallel) {
+  return parallel.pp > 1 && parallel.schedule >= PipelineOrder::zb_h1;
+}
+
+/// Experts are dealt to ranks along dp and cp in the order of the ranks, and slots with a capacity
+/// depend on how many ranks the tokens are cut among.
+[[nodiscard]] bool needs_all_replicas(const ParallelConfig& parallel) {
+  return parallel.ep > 1 || parallel.capacity_factor > 0;
+}
+
+void add_shapes(const ParallelConfig& parallel, fold::KeyBuilder& key) {
+  key.add(parallel.tp).add(parallel.cp).add(parallel.ep).add(parallel.micro_batch);
+  key.add(static_cast<int>(parallel.recompute)).add(parallel.sequence_parallel ? 1 : 0);
+  key.add(static_cast<int>(parallel.precision)).add(static_cast<int>(parallel.cp_kind));
+  key.add(parallel.ulysses).add(parallel.zigzag ? 1 : 0).add(splits_backward(parallel) ? 1 : 0);
+  for (const Overlap what : {Overlap::tp, Overlap::cp, Overlap::ep})
+    key.add(parallel.overlaps(what) ? 1 : 0);
+  const StateConfig& state = parallel.state;
+  key.add(static_cast<int>(state.weights)).add(static_cast<int>(state.gradients));
+  key.add(state.master ? 1 : 0).add(static_cast<int>(state.optimizer));
+  key.add(static_cast<int>(state.moments));
+  key.add(std::int64_t{std::llround(parallel.capacity_factor * 1e6)});
+  key.add(needs_all_replicas(parallel) ? parallel.dp : 0);
+  if (needs_all_replicas(parallel))
+    for (const std::string& axis : parallel.order) key.add(static_cast<int>(axis.front()));
+  key.add(std::int64_t{std::llround(parallel.expert_skew.value_or(0) * 1e6)});
+  const ModelForm& form = parallel.form;
+  key.add(static_cast<int>(form.loss)).add(form.joined_gemms ? 1 : 0).add(form.stops_early ? 1 : 0);
+  key.add(form.fp8_output_layer ? 1 : 0).add(form.fp8_casts.inputs_once ? 1 : 0);
+  key.add(form.fp8_casts.weights_once ? 1 : 0);
+}
+
+[[nodiscard]] std::int64_t layers_of(const ModelConfig& model) {
+  if (const auto* transformer = model.transformer()) return transformer->layers;
+  if (const auto* mlp = std::get_if<MlpConfig>(&model.shape)) return mlp->layers;
+  const auto& stages = std::get<ResNetConfig>(model.shape).stages;
+  return std::accumulate(stages.begin(), stages.end(), std::int64_t{0});
+}
+
+/// The same shapes on as few ranks, stages and microbatches as have them.
+[[nodiscard]] ParallelConfig smallest_alike(const ParallelConfig& parallel,
+                                            const ModelConfig& model) {
+  ParallelConfig out = parallel;
+  out.pp = 1;
+  out.vpp = 1;
+  out.schedule = PipelineOrder::none;
+  out.short_edges = false;
+  out.stages.clear();
+  out.zero = 0;
+  out.shard_ranks = 0;
+  out.scatter_gradients = true;
+  out.state.offload = false;
+  out.reshard_after_forward = true;
+  out.prefetch = true;
+  out.reduce_gradients = GradientReduction::last_microbatch;
+  out.exchange = GradientExchange::all_reduce;
+  out.update = UpdateStart::after_all;
+  if (!needs_all_replicas(parallel)) out.dp = 1;
+  if (splits_backward(parallel)) {
+    out.pp = 2;
+    out.schedule = PipelineOrder::zb_h1;
+    const auto layers = static_cast<int>(layers_of(model));
+    out.stages = {layers - 1, 1};
+  }
+  out.global_batch = out.micro_batch * out.dp;
+  return out;
+}
+
+using TensorPlace = std::pair<TensorId, int>;
+
+/// Bytes of activations that forward leaves at a position and backward reads there.
+[[nodiscard]] std::int64_t kept_bytes(const Program& program, const BlockOfProgram& block) {
+  std::set<TensorPlace> written;
+  for (const Operation& operation : program.routines[block.forward].operations)
+    for (const Ref& ref : operation.writes)
+      if (!ref.position && !ref.microbatch) written.insert({ref.tensor, ref.further});
+  if (block.input) written.insert({*block.input, 0});
+  std::set<TensorPlace> kept;
+  std::set<TensorPlace> anew;
+  const auto look = [&](RoutineId routine) {
+    for (const Operation& operation : program.routines[routine].operations) {
+      for (const Ref& ref : operation.reads) {
+        const TensorPlace place{ref.tensor, ref.further};
+        if (ref.further == 0 && written.contains(place) && !anew.contains(place))
+          kept.insert(place);
+      }
+      for (const Ref& ref : operation.writes) anew.insert({ref.tensor, ref.further});
+    }
+  };
+  look(block.backward);
+  if (block.weight_gradients) look(*block.weight_gradients);
+  std::int64_t bytes = 0;
+  for (const auto& [id, further] : kept) {
+    const Tensor& tensor = program.tensors[id];
+    const bool counts = tensor.category == Category::activation && !tensor.resident &&
+                        !tensor.on_host && tensor.scope == Scope::microbatch;
+    if (counts) bytes += local_bytes(program.mesh, tensor).count();
+  }
+  return bytes;
+}
+
+constexpr std::int64_t kFewLayers = 4;
+
+[[nodiscard]] bool has_equal_layers(const TransformerConfig& shape) {
+  for (std::int64_t i = 1; i < shape.layers; ++i)
+    if (has_experts(shape, i) != has_experts(shape, 0) ||
+        is_windowed(shape, i) != is_windowed(shape, 0))
+      return false;
+  return true;
+}
+
+/// A model of few layers with the same blocks, where all its layers are equal.
+[[nodiscard]] ModelConfig few_layers(const ModelConfig& model) {
+  ModelConfig out = model;
+  const TransformerConfig* shape = model.transformer();
+  if (shape == nullptr || shape->layers <= kFewLayers || !has_equal_layers(*shape)) return out;
+  TransformerConfig few = *shape;
+  few.layers = kFewLayers;
+  out.shape = few;
+  return out;
+}
+
+/// The chain of few_layers() at full length: recomputation makes two kinds of the layers at most,
+/// which take turns.
+[[nodiscard]] std::vector<int> full_chain(const std::vector<int>& few, std::int64_t layers) {
+  if (static_cast<std::int64_t>(few.size()) == layers + 2) return few;
+  std::vector<int> out{few.front()};
+  for (std::int64_t i = 0; i < layers; ++i) out.push_back(few[static_cast<std::size_t>(1 + i % 2)]);
+  out.push_back(few.back());
+  return out;
+}
+
+/// Shapes the kinds of blocks.
+class Shaper {
+ public:
+  Shaper(const Program& program, const CostModel& cost) : program_{program}, cost_{cost} {}
+
+  [[nodiscard]] ShapedBlock shape(const BlockOfProgram& block) const {
+    PositionCosts fixed;
+    ShapedBlock out{call(block.forward, place(block.input, 0), place(block.output, 1), fixed),
+                    call(block.backward, place(block.output_gradient, 1),
+                         place(block.input_gradient, 0), fixed),
+                    std::nullopt,
+                    {}};
+    if (block.weight_gradients)
+      out.weight_gradients = call(*block.weight_gradients, std::nullopt, std::nullopt, fixed);
+    fixed.kept = kept_bytes(program_, block);
+    add_states(block, fixed);
+    out.fixed = fixed;
+    return out;
+  }
+
+ private:
+  [[nodiscard]] ShapedCall call(RoutineId id, const std::optional<Ref>& in,
+                                const std::optional<Ref>& out, PositionCosts& fixed) const {
+    const Routine& routine = program_.routines[id];
+    ShapedCall call{CallChain{routine, in, out}, {}, {}};
+    const std::vector<Duration> times = OperationBounds::kernels(program_, routine, cost_);
+    for (std::size_t i = 0; i < routine.operations.size(); ++i) {
+      const Operation& operation = routine.operations[i];
+      const bool collective = operation.kind == OperationKind::collective;
+      call.times.push_back(collective ? 0 : times[i].ps());
+      fixed.host += cost_.host_time(kernel_of(program_, routine, i)).ps();
+      if (collective && !operation.communication->host)
+        call.collectives.push_back(shaped(operation, i));
+    }
+    return call;
+  }
+
+  [[nodiscard]] ShapedCollective shaped(const Operation& operation, std::size_t place) const {
+    const Communication& how = *operation.communication;
+    return {place, how, program_.mesh.name(how.over), program_.mesh.size(how.over),
+            OperationBounds::message_of(program_, operation)};
+  }
+
+  [[nodiscard]] static std::optional<Ref> place(std::optional<TensorId> tensor, int further) {
+    if (!tensor) return std::nullopt;
+    return Ref{.tensor = *tensor, .further = further};
+  }
+
+  static void add_states(const BlockOfProgram& block, PositionCosts& out) {
+    for (const BlockWeight& weight : block.weights)
+      (weight.of_experts ? out.experts : out.dense)
+          .add({weight.weight_bytes, weight.gradient_bytes, weight.state_bytes}, 1);
+  }
+
+  const Program& program_;
+  const CostModel& cost_;
+};
+
+/// Kernel times of updates, by position.
+[[nodiscard]] std::vector<std::int64_t> update_times(const ProgramOfBlocks& of,
+                                                     const CostModel& cost) {
+  std::vector<std::int64_t> out(of.chain.size());
+  for (const Role& role : of.program.roles) {
+    for (const Call& call : role.calls) {
+      const Routine& routine = of.program.routines[call.routine];
+      const auto is_update = [](const Operation& each) {
+        return each.kind == OperationKind::update;
+      };
+      if (std::none_of(routine.operations.begin(), routine.operations.end(), is_update)) continue;
+      const std::vector<Duration> times = OperationBounds::kernels(of.program, routine, cost);
+      for (std::size_t i = 0; i < times.size(); ++i) {
+        if (!is_update(routine.operations[i])) continue;
+        const auto position = static_cast<std::size_t>(
+            routine.operations[i].writes.front().position.value_or(call.position));
+        out[position] += times[i].ps();
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+void PositionCosts::add(const PositionCosts& other, std::int64_t times) {
+  forward.add(other.forward, times);
+  backward.add(other.backward, times);
+  weight_gradients += other.weight_gradients * times;
+  host += other.host * times;
+  update += other.update * times;
+  kept += other.kept * times;
+  dense.add(other.dense, times);
+  experts.add(other.experts, times);
+}
+
+BlockShapes block_shapes(const ModelConfig& model, const ParallelConfig& parallel,
+                         int gpus_per_node, const CostModel& cost) {
+  const ModelConfig few = few_layers(model);
+  const ProgramOfBlocks of = build_blocks(few, smallest_alike(parallel, few), gpus_per_node);
+  const Shaper shaper{of.program, cost};
+  BlockShapes out;
+  out.chain = model.transformer() == nullptr ? of.chain : full_chain(of.chain, layers_of(model));
+  for (const BlockOfProgram& block : of.blocks) out.kinds.push_back(shaper.shape(block));
+  const std::vector<std::int64_t> updates = update_times(of, cost);
+  std::vector<bool> seen(of.blocks.size());
+  for (std::size_t i = 0; i < of.chain.size(); ++i) {
+    const auto kind = static_cast<std::size_t>(of.chain[i]);
+    // Of equal blocks the updates are equal, but for what two of them share.
+    std::int64_t& update = out.kinds[kind].fixed.update;
+    update = seen[kind] ? std::min(update, updates[i]) : updates[i];
+    seen[kind] = true;
+  }
+  const BlockOfProgram& last = of.blocks[static_cast<std::size_t>(of.chain.back())];
+  for (const BlockWeight& weight : last.weights)
+    if (weight.tied)
+      out.tied.add({weight.weight_bytes, weight.gradient_bytes, weight.state_bytes}, 1);
+  if (last.input)
+    out.residual = local_bytes(of.program.mesh, of.program.tensors[*last.input]).count();
+  return out;
+}
+
+fold::Key shape_key(const ParallelConfig& parallel) {
+  fold::KeyBuilder key;
+  add_shapes(parallel, key);
+  return key.key();
+}
+
+}  // namespace lockstep
