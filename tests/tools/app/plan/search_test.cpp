@@ -176,6 +176,79 @@ TEST_CASE("a search finds what simulating every point finds: experts, offload, s
   hold(request, 10);
 }
 
+struct SmallSpace {
+  const char* model;
+  const char* cluster;
+  std::int64_t nodes;
+  std::int64_t batch;
+  std::vector<std::string> vary;
+  const char* gpu = "";
+};
+
+/// LOCKSTEP_PLAN_WIDE=1 makes them spaces of thousands of points.
+void hold_small(const SmallSpace& small) {
+  std::vector<std::string> vary = small.vary;
+  if (std::getenv("LOCKSTEP_PLAN_WIDE") != nullptr)
+    for (const char* axis :
+         {"zero=0,1,2,3", "overlap=none,dp_gradients+dp_parameters,all", "micro_batch=1,2,4",
+          "recompute=none,every-second-layer,full", "sequence_parallel=true,false",
+          "shard_ranks=0,4", "offload=false,true", "order=tp-cp-dp-pp,tp-cp-pp-dp"})
+      vary.emplace_back(axis);
+  std::vector<std::string> fix;
+  std::vector<std::string> pinned = kPlain;
+  for (const char* each : {"tp=1", "pp=1", "zero=1", "micro_batch=1", "overlap=none"})
+    pinned.emplace_back(each);
+  for (const std::string& each : pinned) {
+    const std::string key = each.substr(0, each.find('=') + 1);
+    const auto is_it = [&](const std::string& of) { return of.rfind(key, 0) == 0; };
+    if (std::none_of(vary.begin(), vary.end(), is_it)) fix.push_back(each);
+  }
+  CAPTURE(small.model);
+  CAPTURE(small.cluster);
+  SpaceRequest request =
+      space_of(small.model, small.cluster, small.nodes, small.batch, std::move(vary), fix);
+  request.gpu = small.gpu;
+  if (request.cluster == "dgx1") request.precision = "fp16";  // V100
+  request.overrides = {"model.layers=4"};
+  hold(request, 4);
+}
+
+TEST_CASE("a search finds what simulating every point finds: models on DGX") {
+  for (const SmallSpace& each : std::vector<SmallSpace>{
+           {"llama3-8b", "dgx-h100", 1, 8, {"tp=1,2,4,8", "zero=1,3", "overlap=none,all"}},
+           {"llama3-70b", "dgx-h100", 1, 8, {"tp=2,8", "pp=1,2,4", "recompute=none,full"}},
+           {"gpt3-175b", "dgx-a100", 1, 8, {"tp=4,8", "pp=1,2", "sequence_parallel=true,false"}},
+           {"llama2-7b", "dgx-a100", 2, 16, {"pp=1,2,4", "vpp=1,2", "schedule=1f1b,interleaved"}},
+           {"mixtral-8x7b", "dgx-h100", 1, 8, {"ep=1,2,4,8", "tp=1,2", "zero=1,2"}},
+           {"deepseek-v3", "dgx-h100", 1, 8, {"ep=4,8", "tp=1,2", "overlap=none,ep"}},
+           {"gpt2-large", "dgx1", 1, 16, {"tp=1,2", "zero=0,1", "micro_batch=1,2"}},
+       })
+    hold_small(each);
+}
+
+TEST_CASE("a search finds what simulating every point finds: other clusters") {
+  for (const SmallSpace& each : std::vector<SmallSpace>{
+           {"gpt2-small", "fat-tree", 2, 16, {"tp=1,2", "pp=1,2", "zero=0,1,3"}, "a100-sxm4-80gb"},
+           {"gpt2-small",
+            "rail-optimised",
+            2,
+            16,
+            {"tp=1,4", "cp=1,2", "cp_kind=ring,ulysses"},
+            "h100-sxm5-80gb"},
+           {"gpt2-small", "dgx1", 1, 8, {"tp=1,2", "pp=1,2,4", "schedule=1f1b,zb-h1,zb-h2"}},
+           {"gpt2-small", "dgx-a100", 2, 16, {"zero=1,2,3", "shard_ranks=0,8", "overlap=none,all"}},
+           {"gpt2-small", "dgx-h100", 1, 8, {"offload=false,true", "tp=1,2", "zero=0,1"}},
+           {"llama3-8b", "dgx-a100", 1, 8, {"tp=2,4", "cp=1,2", "recompute=none,full"}},
+           {"llama3-8b",
+            "rail-optimised",
+            2,
+            8,
+            {"tp=4,8", "order=tp-cp-dp-pp,dp-tp-cp-pp"},
+            "h100-sxm5-80gb"},
+       })
+    hold_small(each);
+}
+
 TEST_CASE("of equal layouts those of the smallest index win, and the others are not simulated") {
   // All layouts of one number of GPUs are equal by that number: the first that fit are the best.
   const PlanSpace space = make_space(space_of("gpt2-small", "dgx-h100", 1, 16,
