@@ -59,11 +59,16 @@ CandidateList CandidateFinder::find(const Skips& skips) {
   const std::vector<Part> all = parts();
   std::vector<Found> found(all.size());
   const std::size_t room = std::max<std::size_t>(1000, kMostKept / all.size());
+  const std::uint64_t points = space_.layout_count() / (all.size() / settings_.size());
+  done_ = 0;
   in_parallel(
-      all.size(), [&](std::size_t i) { found[i] = find_in(all[i], room, skips); },
+      all.size(),
+      [&](std::size_t i) {
+        found[i] = find_in(all[i], room, skips);
+        report(i * points, points);
+      },
       options_.threads);
   CandidateList out;
-  const std::uint64_t points = space_.layout_count() / (all.size() / settings_.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
     merge(found[i].list, out);
     out.cells.push_back(cell(all[i], i * points, found[i]));
@@ -123,6 +128,13 @@ void CandidateFinder::take(PlanContext& context, const WalkedLayout& layout, con
   const PlanCandidate candidate{best_.rank_of(layout.index, least), time.ps(), memory.count()};
   out.least = std::min(out.least.value_or(candidate.rank.value), candidate.rank.value);
   if (!skips(candidate.rank)) list.kept.push_back(candidate);
+}
+
+void CandidateFinder::report(std::uint64_t first, std::uint64_t count) {
+  if (!report_) return;
+  const std::lock_guard lock(mutex_);
+  done_ += range_.overlap(first, count);
+  report_(done_);
 }
 
 /// Keeps the first.

@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "tools/app/plan/best_layouts.hpp"
@@ -49,6 +51,9 @@ class CandidateFinder {
                   const SearchOptions& options, const BestLayouts& best, PlanContexts& contexts,
                   PointRange range, std::function<bool()> must_stop);
 
+  /// Called with the number of points that are done; by one thread at a time.
+  void on_points(std::function<void(std::uint64_t)> report) { report_ = std::move(report); }
+
   [[nodiscard]] CandidateList find(const Skips& skips);
 
  private:
@@ -66,6 +71,7 @@ class CandidateFinder {
   [[nodiscard]] std::vector<Part> parts() const;
   [[nodiscard]] Found find_in(const Part& part, std::size_t room, const Skips& skips);
   void take(PlanContext& context, const WalkedLayout& layout, const Skips& skips, Found& out) const;
+  void report(std::uint64_t first, std::uint64_t count);
   static void trim(CandidateList& list, std::size_t room);
   [[nodiscard]] SearchCell cell(const Part& part, std::uint64_t first, const Found& found) const;
 
@@ -76,6 +82,9 @@ class CandidateFinder {
   PlanContexts& contexts_;
   PointRange range_;
   std::function<bool()> must_stop_;
+  std::function<void(std::uint64_t)> report_;
+  std::mutex mutex_;  // of what follows
+  std::uint64_t done_ = 0;
 };
 
 /// CPU time of this thread.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <queue>
 #include <set>
@@ -80,6 +81,7 @@ class Search {
   void find_candidates() {
     CandidateFinder finder{
         space_, settings_, options_, best_, contexts_, range_, [this] { return must_stop(); }};
+    finder.on_points([this](std::uint64_t points) { report_bounding(points); });
     CandidateList found = finder.find([this](const PointRank& rank) {
       return best_.excludes(rank) || settled_.contains(rank.index);
     });
@@ -95,6 +97,8 @@ class Search {
     candidates_ = std::move(found.kept);
     next_ = 0;
     enumerated_ = true;
+    decided_ = 0;
+    decision_began_s_ = seconds();
   }
 
   struct Work {
@@ -121,6 +125,7 @@ class Search {
       in_parallel(
           batch.size(), [&](std::size_t i) { work_on(batch[i]); }, options_.threads);
       for (Work& work : batch) settle(work);
+      decided_ += batch.size();
       report();
     }
   }
@@ -315,19 +320,47 @@ class Search {
     return options_.most_simulated && simulations_ >= *options_.most_simulated;
   }
 
+  /// Where it stands while points are bounded.
+  void report_bounding(std::uint64_t bounded) {
+    if (!options_.on_progress) return;
+    SearchProgress progress;
+    progress.points = result_.certificate.points;
+    progress.bounded = bounded;
+    progress.simulated = simulations_;
+    progress.incumbent = best_.value();
+    if (!enumerated_ && bounded > 0)
+      progress.left_s =
+          seconds() * (static_cast<double>(progress.points) / static_cast<double>(bounded) - 1);
+    options_.on_progress(progress);
+  }
+
+  /// Of the candidates, those that the best so far do not exclude, at the pace so far.
+  [[nodiscard]] std::optional<double> seconds_left() const {
+    if (!options_.pareto.empty() || decided_ == 0 || !best_.value()) return std::nullopt;
+    const auto end = std::partition_point(
+        candidates_.begin() + static_cast<std::ptrdiff_t>(next_), candidates_.end(),
+        [&](const Candidate& each) { return !best_.excludes(each.rank); });
+    const auto open = static_cast<double>(end - candidates_.begin()) - static_cast<double>(next_) +
+                      static_cast<double>(refined_.size());
+    return (seconds() - decision_began_s_) / static_cast<double>(decided_) * open;
+  }
+
   void report() {
     if (!options_.on_progress) return;
     SearchProgress progress;
     progress.points = result_.certificate.points;
     progress.simulated = simulations_;
+    progress.bounded = progress.points;
     progress.enumerated = enumerated_;
+    progress.left_s = seconds_left();
     progress.decided =
         progress.points -
         std::min<std::uint64_t>(progress.points, candidates_.size() - next_ + refined_.size());
     if (const auto value = best_.value()) {
       progress.incumbent = value;
-      const double open = refined_.empty() ? *value : refined_.top().rank.value;
-      progress.gap = std::max(0.0, 1 - open / *value);
+      double open = refined_.empty() ? *value : refined_.top().rank.value;
+      if (next_ < candidates_.size()) open = std::min(open, candidates_[next_].rank.value);
+      progress.gap = *value == 0 ? 0 : std::max(0.0, (*value - open) / std::abs(*value));
     }
     options_.on_progress(progress);
   }
@@ -347,6 +380,8 @@ class Search {
   std::optional<PointRank> left_out_;
   std::uint64_t refinements_ = 0;
   std::uint64_t simulations_ = 0;
+  std::uint64_t decided_ = 0;  // candidates that were worked on since all were bounded
+  double decision_began_s_ = 0;
   bool enumerated_ = false;
   SearchResult result_;
 };

@@ -18,10 +18,12 @@ namespace lockstep::app {
 struct SearchProgress {
   std::uint64_t points = 0;   // of the space (or the shard)
   std::uint64_t decided = 0;  // dropped by a rule, by memory, by a bound, or simulated
+  std::uint64_t bounded = 0;  // looked at so far, before any is decided
   std::uint64_t simulated = 0;
   std::optional<double> incumbent;  // the best objective so far
   std::optional<double> gap;        // by what share nothing can be better
   bool enumerated = false;          // whether all points have been bounded
+  std::optional<double> left_s;     // at the pace so far, if the best so far stays the best
 };
 
 /// A layout that was simulated.

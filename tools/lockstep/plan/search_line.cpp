@@ -27,9 +27,12 @@ void SearchLine::show(const SearchProgress& progress) {
   if (progress.incumbent)
     best = fmt::format(", best {:.4g}, gap {:.2f} %", *progress.incumbent,
                        100 * progress.gap.value_or(1));
-  const double elapsed = now - begun_;
-  fmt::print(stderr, "\rplan: {} of {} points decided, {} simulated{}, {:.0f} s\033[K",
-             progress.decided, progress.points, progress.simulated, best, elapsed);
+  std::string left;
+  if (progress.left_s) left = fmt::format(", about {:.0f} s left", *progress.left_s);
+  fmt::print(stderr, "\rplan: {} of {} points {}, {} simulated{}, {:.0f} s{}\033[K",
+             progress.enumerated ? progress.decided : progress.bounded, progress.points,
+             progress.enumerated ? "decided" : "bounded", progress.simulated, best, now - begun_,
+             left);
   std::fflush(stderr);
 }
 
