@@ -339,7 +339,7 @@ class Search {
     if (!options_.pareto.empty() || decided_ == 0 || !best_.value()) return std::nullopt;
     const auto end = std::partition_point(
         candidates_.begin() + static_cast<std::ptrdiff_t>(next_), candidates_.end(),
-        [&](const Candidate& each) { return !best_.excludes(each.rank); });
+        [&](const PlanCandidate& each) { return !best_.excludes(each.rank); });
     const auto open = static_cast<double>(end - candidates_.begin()) - static_cast<double>(next_) +
                       static_cast<double>(refined_.size());
     return (seconds() - decision_began_s_) / static_cast<double>(decided_) * open;
