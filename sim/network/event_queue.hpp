@@ -36,10 +36,10 @@ template <typename Kind>
 }
 
 /// Events ordered by (time, order of pushing), for a monotonic clock: a radix heap. An event is in
-/// the bucket of the highest octal digit in which its time differs from the clock, and of that
-/// digit's value; when the clock advances, the first used bucket is redistributed to lower ones, in
-/// order, so that equal times stay together in order. Amortized O(log(time span)) sequential moves
-/// per event. Copyable.
+/// the bucket of the highest hexadecimal digit in which its time differs from the clock, and of
+/// that digit's value; when the clock advances, the first used bucket is redistributed to lower
+/// ones, in order, so that equal times stay together in order. Amortized O(log(time span))
+/// sequential moves per event. Copyable.
 class EventQueue {
  public:
   /// Throws InternalError for a time before `now()`.
@@ -83,10 +83,10 @@ class EventQueue {
   }
 
  private:
-  static constexpr std::size_t kDigitBits = 3;
+  static constexpr std::size_t kDigitBits = 4;
   static constexpr std::size_t kDigits = 1U << kDigitBits;
   // A time has at most 63 bits; the first bucket is that of the present instant.
-  static constexpr std::size_t kBuckets = 1 + 63 / kDigitBits * kDigits;
+  static constexpr std::size_t kBuckets = 1 + (63 + kDigitBits - 1) / kDigitBits * kDigits;
   static constexpr std::size_t kWordBits = 64;
 
   [[nodiscard]] std::size_t bucket_of(std::int64_t at_ps) const {

@@ -25,7 +25,7 @@ void each(std::uint64_t bits, Visit visit) {
 BranchEngine::BranchEngine(const BranchPlan& plan, ExternalMember& guest)
     : plan_{&plan},
       guest_{&guest},
-      times_(plan.connections.size(), kNever),
+      times_(plan.connections.size()),
       connections_(plan.connections.size()),
       lanes_left_(plan.reduce_rates.size(), plan.lanes_each),
       ends_(plan.reduce_rates.size()),
@@ -65,9 +65,12 @@ bool BranchEngine::advance() {
 
 /// First bytes arrive: flows begin. Last ones do: transfers are through.
 void BranchEngine::take_events() {
-  for (std::uint32_t c = 0; c < times_.size(); ++c) {
-    if (times_[c] != now_ps_) continue;
-    times_[c] = kNever;
+  std::uint64_t due = 0;
+  each(pending_, [&](std::uint32_t c) {
+    if (times_[c] == now_ps_) due |= bit(c);
+  });
+  pending_ &= ~due;
+  each(due, [&](std::uint32_t c) {
     if ((flowing_ & bit(c)) != 0) {
       flowing_ &= ~bit(c);
       left_ |= bit(c);
@@ -79,7 +82,7 @@ void BranchEngine::take_events() {
       flowing_ |= bit(c);
       arrived_ |= bit(c);
     }
-  }
+  });
   run_ready();
 }
 
@@ -148,11 +151,12 @@ void BranchEngine::post(const BranchPlan::End& end) {
 void BranchEngine::begin(std::uint32_t c) {
   const BranchPlan::Connection& plan = plan_->connections[c];
   Connection& connection = connections_[c];
-  LOCKSTEP_CHECK(times_[c] == kNever);
+  LOCKSTEP_CHECK(((pending_ | arrived_) & bit(c)) == 0);
   connection.posted = 0;
   connection.place = connection.posted_place;
   connection.work = plan.hops == 0 ? 0 : work_of(Bytes{connection.bytes});
   times_[c] = (now() + Duration::picoseconds(plan.latency_ps)).ps();
+  pending_ |= bit(c);
   ++transfers_;
   if (plan.sender != BranchPlan::kAttachment && plan.receiver != BranchPlan::kAttachment) return;
   guest_->begun(connection.place);
@@ -309,11 +313,12 @@ void BranchEngine::give(std::uint32_t c, std::uint64_t rate) {
     memo_ps_ = time_for(connection.work, rate).ps();
   }
   times_[c] = (now() + Duration::picoseconds(memo_ps_)).ps();
+  pending_ |= bit(c);
 }
 
 void BranchEngine::find_next() {
   std::int64_t next = kNever;
-  for (const std::int64_t time : times_) next = std::min(next, time);
+  each(pending_, [&](std::uint32_t c) { next = std::min(next, times_[c]); });
   for (const Work& work : work_) next = std::min(next, work.at_ps);
   for (const GuestPost& post : guest_posts_) next = std::min(next, post.at_ps);
   next_ps_ = next;

@@ -96,7 +96,8 @@ class BranchEngine {
   std::int64_t now_ps_ = 0;
   std::int64_t next_ps_ = kNever;
   std::vector<std::int64_t> times_;  // per connection: when its first byte or its last arrives
-  std::uint64_t flowing_ = 0;        // connections, by bits
+  std::uint64_t pending_ = 0;        // connections, by bits, that have such a time
+  std::uint64_t flowing_ = 0;        // likewise, with bytes on their links
   std::uint64_t arrived_ = 0;        // in this instant
   std::uint64_t left_ = 0;           // likewise
   std::vector<Connection> connections_;

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <limits>
 #include <random>
 #include <tuple>
 
@@ -55,4 +56,19 @@ TEST_CASE("the past cannot be scheduled") {
   queue.push(event(10, 0));
   queue.advance();
   CHECK_THROWS_AS(queue.push(event(9, 1)), InternalError);
+}
+
+TEST_CASE("an event may be as late as a time can be") {
+  // 63 bits are no multiple of a digit's: the last digit's buckets are there all the same.
+  constexpr std::int64_t kLast = std::numeric_limits<std::int64_t>::max();
+  EventQueue queue;
+  for (std::uint32_t bit = 0; bit < 63; ++bit) queue.push(event(kLast >> bit, bit));
+  for (std::uint32_t bit = 63; bit-- > 0;) {
+    queue.advance();
+    Event out;
+    REQUIRE(queue.pop_now(out));
+    CHECK(out.at_ps == kLast >> bit);
+    CHECK(out.id == bit);
+  }
+  CHECK(queue.empty());
 }
