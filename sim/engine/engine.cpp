@@ -80,7 +80,7 @@ Engine::Engine(const Engine& other)
       lanes_{other.lanes_},
       spare_lanes_{other.spare_lanes_},
       streams_{other.streams_},
-      streams_at_{other.streams_at_},
+      computing_at_{other.computing_at_},
       communicating_{other.communicating_},
       calls_{other.calls_},
       members_{other.members_},
@@ -145,7 +145,7 @@ void Engine::handle(const Event& event) {
         const StreamState& state = streams_[event.id];
         // Where it was slowed down or sped up, another event says when it ends.
         const bool ends = state.computing && state.until == queue_.now();
-        if (streams_at_.empty() || ends) finish_operation(event.id);
+        if (computing_at_.empty() || ends) finish_operation(event.id);
         break;
       }
       case Kind::issued:

@@ -311,7 +311,8 @@ class Engine {
   std::vector<Lane> lanes_;
   std::map<std::uint32_t, std::vector<std::uint32_t>> spare_lanes_;  // runs, by length: the first
   std::vector<StreamState> streams_;
-  std::vector<std::vector<std::uint32_t>> streams_at_;  // per end point; empty where nothing slows
+  // Per end point, ascending: streams that compute on no processor; empty where nothing slows.
+  std::vector<std::vector<std::uint32_t>> computing_at_;
   std::vector<std::int32_t> communicating_;  // collectives under way per end point, likewise
   std::vector<CallState> calls_;
   std::vector<MemberState> members_;  // of all calls

@@ -42,10 +42,8 @@ void Engine::add_streams() {
   LOCKSTEP_CHECK(streams_.size() < kStream);
   LOCKSTEP_CHECK(workload_->slowed_permille >= 1000);
   if (workload_->slowed_permille > 1000) {
-    streams_at_.resize(network_->endpoints.size());
+    computing_at_.resize(network_->endpoints.size());
     communicating_.resize(network_->endpoints.size());
-    for (std::uint32_t s = 0; s < streams_.size(); ++s)
-      streams_at_[workload_->streams[s].endpoint].push_back(s);
   }
   waiting_for_.assign(operations, 0);
   add_dependencies();

@@ -37,7 +37,7 @@ void Engine::begin_operation(std::uint32_t stream) {
   const std::uint32_t track = kStream | stream;
   switch (operation.kind) {
     case Activity::Kind::compute:
-      if (streams_at_.empty()) {
+      if (computing_at_.empty()) {
         queue_.push(make_event(Kind::computed, stream, compute(own, operation)));
       } else {
         begin_computing(stream, operation);
@@ -83,6 +83,10 @@ void Engine::begin_computing(std::uint32_t stream, const Activity& operation) {
   state.computing = true;
   state.slows = operation.processor == Activity::kOwnProcessor;
   const bool slowed = state.slows && communicating_[at] > 0;
+  if (state.slows) {
+    std::vector<std::uint32_t>& others = computing_at_[at];
+    others.insert(std::lower_bound(others.begin(), others.end(), stream), stream);
+  }
   state.until = slowed
                     ? queue_.now() + scaled(operation.duration, workload_->slowed_permille, kWhole)
                     : compute(at, operation);
@@ -97,9 +101,9 @@ void Engine::communicates(EndpointId at, int more) {
   communicating_[at] += more;
   const bool now = communicating_[at] > 0;
   if (before == now) return;
-  for (const std::uint32_t stream : streams_at_[at]) {
+  for (const std::uint32_t stream : computing_at_[at]) {
     StreamState& state = streams_[stream];
-    if (!state.computing || !state.slows || state.until <= queue_.now()) continue;
+    if (state.until <= queue_.now()) continue;
     const Duration left = state.until - queue_.now();
     const std::int64_t slow = workload_->slowed_permille;
     state.until = queue_.now() + (now ? scaled(left, slow, kWhole) : scaled(left, kWhole, slow));
@@ -122,7 +126,8 @@ void Engine::finish_operation(std::uint32_t stream) {
   const std::uint32_t list = state.first_list + state.index;
   ++state.index;
   state.busy = false;
-  state.computing = false;
+  if (std::exchange(state.computing, false) && state.slows)
+    std::erase(computing_at_[workload_->streams[stream].endpoint], stream);
   ready_.push_back(kStream | stream);
   for (std::uint32_t i = first_dependent_[list]; i < first_dependent_[list + 1]; ++i) {
     const std::uint32_t waiting = state.first_stream + dependents_[i].stream;

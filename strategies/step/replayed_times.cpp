@@ -69,17 +69,20 @@ std::vector<std::vector<int>> ReplayedTimes::sister_groups(int rank,
   return out;
 }
 
-const ReplayedTimes::Outcome& ReplayedTimes::known_or_replayed(
-    const std::string& key, int rank, std::size_t role, const std::function<Outcome()>& replayed) {
+ReplayedTimes::Outcome& ReplayedTimes::known_or_replayed(const std::string& key,
+                                                         const std::function<Outcome()>& replayed) {
   auto found = known_.find(key);
   if (found == known_.end()) {
     found = known_.emplace(key, replayed()).first;
     found->second.uses.resize(program_.roles.size());
   }
-  // Where several ranks of a role are simulated, the first of them counts.
-  const Role& of = program_.roles[role];
-  if (of.host || rank == program_.first_rank(of)) ++found->second.uses[role];
   return found->second;
+}
+
+/// Where several ranks of a role are simulated, the first of them counts.
+void ReplayedTimes::count_use(Outcome& outcome, int rank, std::size_t role) const {
+  const Role& of = program_.roles[role];
+  if (of.host || rank == program_.first_rank(of)) ++outcome.uses[role];
 }
 
 std::vector<Bytes> ReplayedTimes::link_bytes() const {
@@ -144,14 +147,17 @@ std::string ReplayedTimes::collective_key(int rank, const RoleProgram& role,
 
 Duration ReplayedTimes::collective(int rank, const RoleProgram& role,
                                    const RoleOperation& operation) {
-  const Communication& how = *operation.operation->communication;
-  const std::string key = collective_key(rank, role, operation);
-  const bool is_new = !known_.contains(key);
-  const Duration time = known_or_replayed(key, rank, role.role, [&] {
-                          return replay_groups(rank, how, message_of(role, operation));
-                        }).time;
-  if (is_new) add_sisters(rank, role, operation);
-  return time;
+  const Bytes message = bytes_of(role, operation);
+  Outcome*& known = asked_[{rank, operation.operation, message.count()}];
+  if (known == nullptr) {
+    const std::string key = collective_key(rank, role, operation);
+    const bool is_new = !known_.contains(key);
+    known = &known_or_replayed(
+        key, [&] { return replay_groups(rank, *operation.operation->communication, message); });
+    if (is_new) add_sisters(rank, role, operation);
+  }
+  count_use(*known, rank, role.role);
+  return known->time;
 }
 
 /// What was replayed together took equally long.
@@ -202,24 +208,41 @@ std::string ReplayedTimes::message_key(int rank, const RoleProgram& role,
 MessageTime ReplayedTimes::message(int rank, const RoleProgram& role,
                                    const RoleOperation& operation) {
   const Communication& how = *operation.operation->communication;
-  const Bytes size = local_bytes(program_.mesh, role.tensor(operation.reads.front()));
-  const Outcome& of = known_or_replayed(message_key(rank, role, operation), rank, role.role,
-                                        [&] { return replay_messages(rank, how, size); });
-  return {of.sending, of.time - of.sending};
+  const Bytes size = bytes_of(role, operation);
+  Outcome*& known = asked_[{rank, operation.operation, size.count()}];
+  if (known == nullptr)
+    known = &known_or_replayed(message_key(rank, role, operation),
+                               [&] { return replay_messages(rank, how, size); });
+  count_use(*known, rank, role.role);
+  return {known->sending, known->time - known->sending};
+}
+
+Bytes ReplayedTimes::bytes_of(const RoleProgram& role, const RoleOperation& operation) const {
+  return operation.operation->kind == OperationKind::send
+             ? local_bytes(program_.mesh, role.tensor(operation.reads.front()))
+             : message_of(role, operation);
+}
+
+const ReplayedTimes::Outcome* ReplayedTimes::find(int rank, const RoleProgram& role,
+                                                  const RoleOperation& operation) const {
+  const auto asked = asked_.find({rank, operation.operation, bytes_of(role, operation).count()});
+  if (asked != asked_.end() && asked->second != nullptr) return asked->second;
+  const bool sends = operation.operation->kind == OperationKind::send;
+  const auto known = known_.find(sends ? message_key(rank, role, operation)
+                                       : collective_key(rank, role, operation));
+  return known == known_.end() ? nullptr : &known->second;
 }
 
 void ReplayedTimes::add_loads(int rank, const RoleProgram& role, const RoleOperation& operation,
                               TimePoint end, LinkLoads& loads) const {
   const OperationKind kind = operation.operation->kind;
   if (kind != OperationKind::collective && kind != OperationKind::send) return;
-  const auto known =
-      known_.find(kind == OperationKind::send ? message_key(rank, role, operation)
-                                              : collective_key(rank, role, operation));
-  if (known == known_.end()) return;
-  const Duration time = kind == OperationKind::send ? known->second.sending : known->second.time;
+  const Outcome* known = find(rank, role, operation);
+  if (known == nullptr) return;
+  const Duration time = kind == OperationKind::send ? known->sending : known->time;
   if (time == Duration{}) return;
   const TimePoint start{end.since_start() - time};
-  for (const auto& [link, bytes] : known->second.link_bytes) {
+  for (const auto& [link, bytes] : known->link_bytes) {
     loads.add(link, start, end, static_cast<double>(bytes.count()) / time.seconds());
   }
 }

@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "sim/engine/replay.hpp"
@@ -20,6 +21,10 @@ class ReplayedTimes final : public CommunicationTimes {
   ReplayedTimes(const Program& program, const Cluster& cluster, const Network& network,
                 NetworkModel model, CollectiveChoice& choice,
                 std::function<EndpointId(int)> endpoint);
+
+  ReplayedTimes(const ReplayedTimes&) = delete;
+  ReplayedTimes& operator=(const ReplayedTimes&) = delete;
+  ~ReplayedTimes() override = default;
 
   [[nodiscard]] Duration collective(int rank, const RoleProgram& role,
                                     const RoleOperation& operation) override;
@@ -43,8 +48,15 @@ class ReplayedTimes final : public CommunicationTimes {
     std::vector<std::int64_t> uses{};                    // per role
   };
 
-  [[nodiscard]] const Outcome& known_or_replayed(const std::string& key, int rank, std::size_t role,
-                                                 const std::function<Outcome()>& replayed);
+  /// What a rank does in every microbatch: an operation of the routine, with so many bytes. It
+  /// stands for the key of an outcome, which takes longer to write than the rest.
+  using Asked = std::tuple<int, const Operation*, std::int64_t>;
+
+  Outcome& known_or_replayed(const std::string& key, const std::function<Outcome()>& replayed);
+  void count_use(Outcome& outcome, int rank, std::size_t role) const;
+  [[nodiscard]] Bytes bytes_of(const RoleProgram& role, const RoleOperation& operation) const;
+  [[nodiscard]] const Outcome* find(int rank, const RoleProgram& role,
+                                    const RoleOperation& operation) const;
   void add_sisters(int rank, const RoleProgram& role, const RoleOperation& operation);
   [[nodiscard]] Outcome replay_groups(int rank, const Communication& how, Bytes message);
   [[nodiscard]] Outcome replay_messages(int rank, const Communication& how, Bytes size);
@@ -66,6 +78,7 @@ class ReplayedTimes final : public CommunicationTimes {
   CollectiveChoice& choice_;
   std::function<EndpointId(int)> endpoint_;
   std::map<std::string, Outcome> known_;
+  std::map<Asked, Outcome*> asked_;  // of known_
   std::uint64_t transfers_ = 0;
 };
 

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <optional>
+#include <unordered_map>
 
 #include "sim/base/check.hpp"
 #include "strategies/step/lowering/call_order.hpp"
@@ -18,9 +21,6 @@ namespace {
 using Kind = OperationKind;
 
 constexpr std::uint32_t kNowhere = UINT32_MAX;
-
-/// Which happening of which communicator a call belongs to.
-using CollectiveInstanceKey = std::tuple<std::vector<int>, std::size_t>;
 
 class Lowerer {
  public:
@@ -57,6 +57,7 @@ class Lowerer {
     speed_ = speed == in_.speeds.end() ? 1 : speed->second;
     stream_of_.assign(in_.program.streams.size(), kNowhere);
     met_.clear();
+    communications_.clear();
     if (costs_[role.role].issued.empty()) costs_[role.role] = role_costs(role, in_.kernels);
     std::vector<ActivityRef> places;
     places.reserve(role.operations.size());
@@ -121,27 +122,50 @@ class Lowerer {
     const Bytes message = costs_[role.role].messages[index_of(role, operation)];
     Activity activity;
     activity.kind = Activity::Kind::collective;
-    Communicator who = communicator_of(in_.program, rank, *operation.operation->communication);
-    if (who.members.size() < 2 || message == Bytes{}) {
+    Met& met = met_of(rank, operation);
+    if (met.who.members.size() < 2 || message == Bytes{}) {
       stream.operations.push_back(computation({}));
       return;
     }
     if (in_.times != nullptr) {
-      activity.call = timed_call(rank, role, operation, who);
-      activity.member = position_in_call(activity.call, rank);
+      activity.call = timed_call(rank, role, operation, met);
+      if (!met.member) met.member = position_in_call(activity.call, rank);
+      activity.member = *met.member;
     } else {
-      activity.call = played_call(operation, who, met_[who.members]++, message, stream);
-      activity.member = static_cast<std::uint32_t>(who.own);
+      activity.call = played_call(operation, met, message, stream);
+      activity.member = static_cast<std::uint32_t>(met.who.own);
     }
     order_.note(activity.call, role.role, index_of(role, operation));
     stream.operations.push_back(activity);
   }
 
-  /// The call of this collective_instance, and whether it is new.
-  [[nodiscard]] std::pair<std::uint32_t, bool> call_of(CollectiveInstanceKey key) {
-    const auto [found, is_new] =
-        calls_.try_emplace(std::move(key), static_cast<std::uint32_t>(out_.workload.calls.size()));
-    return {found->second, is_new};
+  /// A communication of the rank that is being added: the same in every microbatch.
+  struct Met {
+    Communicator who;
+    std::size_t* count = nullptr;                 // calls of its group so far
+    std::vector<std::uint32_t>* calls = nullptr;  // of its group, in their order
+    std::optional<std::uint32_t> member{};        // its place in timed calls
+  };
+
+  Met& met_of(int rank, const RoleOperation& operation) {
+    const auto [found, is_new] = communications_.try_emplace(operation.operation);
+    Met& met = found->second;
+    if (!is_new) return met;
+    met.who = communicator_of(in_.program, rank, *operation.operation->communication);
+    if (met.who.members.size() < 2) return met;
+    const std::vector<int> group =
+        in_.times != nullptr ? group_of(met.who.members) : met.who.members;
+    met.count = &met_[group];
+    met.calls = &calls_[group];
+    return met;
+  }
+
+  /// The next call of this group, and whether it is new.
+  [[nodiscard]] std::pair<std::uint32_t, bool> next_call(const Met& met) const {
+    const std::size_t count = (*met.count)++;
+    const bool is_new = count == met.calls->size();
+    if (is_new) met.calls->push_back(static_cast<std::uint32_t>(out_.workload.calls.size()));
+    return {(*met.calls)[count], is_new};
   }
 
   void order_calls() {
@@ -185,28 +209,28 @@ class Lowerer {
   }
 
   [[nodiscard]] std::uint32_t timed_call(int rank, const RoleProgram& role,
-                                         const RoleOperation& operation, const Communicator& who) {
-    std::vector<int> group = group_of(who.members);
-    const std::size_t count = met_[group]++;
-    const auto [id, is_new] = call_of({std::move(group), count});
+                                         const RoleOperation& operation, const Met& met) {
+    const auto [id, is_new] = next_call(met);
     if (!is_new) return id;
     CollectiveCall call;
     call.name = operation.operation->name;
-    for (const int member : simulated(who.members)) call.members.push_back(in_.endpoint(member));
+    for (const int member : simulated(met.who.members))
+      call.members.push_back(in_.endpoint(member));
     call.takes = in_.times->collective(rank, role, operation);
     out_.workload.calls.push_back(std::move(call));
     return id;
   }
 
-  [[nodiscard]] std::uint32_t played_call(const RoleOperation& operation, const Communicator& who,
-                                          std::size_t count, Bytes message, Stream& stream) {
+  [[nodiscard]] std::uint32_t played_call(const RoleOperation& operation, const Met& met,
+                                          Bytes message, Stream& stream) {
+    const Communicator& who = met.who;
     std::vector<EndpointId> members;
     for (const int member : who.members) members.push_back(in_.endpoint(member));
     const Communication& how = *operation.operation->communication;
     const ChosenCollective& chosen = in_.choice.choose(how.collective, how.group, members, who.root,
                                                        how.host.has_value(), message);
     if (chosen.launch > Duration{}) stream.operations.push_back(computation(chosen.launch));
-    const auto [id, is_new] = call_of({who.members, count});
+    const auto [id, is_new] = next_call(met);
     if (!is_new) return id;
     CollectiveCall call;
     call.name = operation.operation->name;
@@ -295,8 +319,9 @@ class Lowerer {
   double speed_ = 1;                             // of the rank being added
   std::vector<std::uint32_t> stream_of_;         // likewise
   std::map<std::vector<int>, std::size_t> met_;  // likewise: calls so far per communicator
-  std::map<CollectiveInstanceKey, std::uint32_t> calls_;
-  std::vector<RoleCosts> costs_;  // of the roles that were met
+  std::unordered_map<const Operation*, Met> communications_;      // likewise
+  std::map<std::vector<int>, std::vector<std::uint32_t>> calls_;  // per group
+  std::vector<RoleCosts> costs_;                                  // of the roles that were met
   CallOrder order_;
   std::map<TensorInstance, std::uint32_t> tags_;
   std::map<MessageKey, ActivityRef> sends_;
