@@ -144,7 +144,8 @@ class Lowerer {
     Communicator who;
     std::size_t* count = nullptr;                 // calls of its group so far
     std::vector<std::uint32_t>* calls = nullptr;  // of its group, in their order
-    std::optional<std::uint32_t> member{};        // its place in timed calls
+    std::vector<EndpointId> simulated{};          // of timed calls
+    std::optional<std::uint32_t> member{};        // its place among these
   };
 
   Met& met_of(int rank, const RoleOperation& operation) {
@@ -155,6 +156,9 @@ class Lowerer {
     if (met.who.members.size() < 2) return met;
     const std::vector<int> group =
         in_.times != nullptr ? group_of(met.who.members) : met.who.members;
+    if (in_.times != nullptr)
+      for (const int member : simulated(met.who.members))
+        met.simulated.push_back(in_.endpoint(member));
     met.count = &met_[group];
     met.calls = &calls_[group];
     return met;
@@ -214,8 +218,7 @@ class Lowerer {
     if (!is_new) return id;
     CollectiveCall call;
     call.name = operation.operation->name;
-    for (const int member : simulated(met.who.members))
-      call.members.push_back(in_.endpoint(member));
+    call.members = met.simulated;
     call.takes = in_.times->collective(rank, role, operation);
     out_.workload.calls.push_back(std::move(call));
     return id;
