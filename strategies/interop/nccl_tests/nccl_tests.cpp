@@ -80,22 +80,41 @@ class TextReader {
     }
   }
 
+  struct CutRow {
+    Position at;
+    std::string why;
+  };
+
   void add_row(const Words& words) {
+    refuse_cut_row();
+    const bool is_shorter = words.size() < words_of_row_;
     bool right = true;
-    NcclRow row = read_nccl_row(words, halves_, [&](const NcclWord& word, auto why) {
+    NcclRow row = read_nccl_row(words, halves_, [&](const NcclWord& word, std::string why) {
       right = false;
-      if (!is_cut_) complain(word, std::move(why));
+      if (is_shorter) {
+        cut_row_.push_back({{number_, column_of(line_, word.offset)}, std::move(why)});
+      } else if (!is_cut_) {
+        complain(word, std::move(why));
+      }
     });
-    if (!right && is_cut_) {
+    if (!right && (is_cut_ || is_shorter)) {
       run().cut_row = true;
       return;
     }
+    words_of_row_ = words.size();
     row.at = {number_, column_of(line_, words.front().offset)};
     // Rows of a run are alike: one that ends early is no row of one half.
     if (right && halves_ == NcclHalves::unknown) {
       halves_ = words.size() > kMostWordsOfHalf ? NcclHalves::both : NcclHalves::out_of_place;
     }
     run().rows.push_back(std::move(row));
+  }
+
+  /// A row that ends early is the last one that a job could write before it was ended; it is an
+  /// error where the run goes on.
+  void refuse_cut_row() {
+    for (CutRow& each : cut_row_) problems_.note(each.at, "", std::move(each.why));
+    cut_row_.clear();
   }
 
   /// "... comm 0x55 rank 3 nranks 16 cudaDev 3 ...". Ranks write through buffers of their own, and
@@ -237,6 +256,8 @@ class TextReader {
     take_late_ranks();
     runs_.emplace_back();
     halves_ = NcclHalves::unknown;
+    words_of_row_ = 0;
+    cut_row_.clear();
   }
   void take_late_ranks() {
     if (!run().communicator_ranks) run().communicator_ranks = late_ranks_;
@@ -256,6 +277,8 @@ class TextReader {
   std::string kept_;     // of the line, where it is not in the text as it is
   bool is_cut_ = false;  // the text ends with this line, and not at its end
   std::uint32_t number_ = 0;
+  std::size_t words_of_row_ = 0;     // of the run's last row
+  std::vector<CutRow> cut_row_;      // what is wrong with the last row, where it ends early
   std::optional<int> late_ranks_{};  // as NCCL says behind rows of a run
   NcclHalves halves_ = NcclHalves::unknown;
 };

@@ -58,7 +58,7 @@ struct NcclRun {
   std::optional<double> average_busbw_gb_per_s;
   std::optional<int> communicator_ranks;  // from NCCL's own log ("nranks 16")
   std::size_t skipped_lines = 0;          // not from nccl-tests, NCCL or a shell's time
-  bool cut_row = false;                   // the text ends inside its last row, which is dropped
+  bool cut_row = false;                   // its last row ends early and is dropped
 
   /// Whether `devices` lists every rank, from 0 on.
   [[nodiscard]] bool names_all_ranks() const;

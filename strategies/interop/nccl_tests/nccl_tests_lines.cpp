@@ -148,6 +148,12 @@ std::vector<NcclWord> words_behind_prefixes(std::string_view line) {
   std::vector<NcclWord> words = words_of(line, behind_tag(line));
   std::size_t first = 0;
   while (first < words.size()) {
+    NcclWord& word = words[first];  // "[1,0]<stdout>:#" behind the time of a log collector
+    if (const std::size_t tag = behind_tag(word.text); 0 < tag && tag < word.text.size()) {
+      word.text.remove_prefix(tag);
+      word.offset += tag;
+      continue;
+    }
     const std::size_t more = prefix_words(words, first);
     if (more == 0) break;
     first += more;

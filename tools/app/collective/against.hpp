@@ -34,7 +34,7 @@ struct AgainstReport {
   std::size_t rows_found_wrong = 0;   // with wrong elements by nccl-tests' own check; left out
   std::size_t rows_of_0_bytes = 0;    // left out
   std::size_t skipped_lines = 0;      // from neither nccl-tests nor NCCL
-  bool cut_row = false;               // the file ends inside its last row
+  bool cut_row = false;               // the last row of a run ends early
   std::string fingerprint;
 };
 

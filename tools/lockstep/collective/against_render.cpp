@@ -77,7 +77,7 @@ void add_left_out(const AgainstReport& done, const std::string& file, Report& ou
         fmt::format("skipped: {} line{} of {} that {} neither of nccl-tests nor of NCCL", lines,
                     lines == 1 ? "" : "s", file, lines == 1 ? "is" : "are"));
   }
-  if (done.cut_row) out.footer.push_back("left out: the last row, within which " + file + " ends");
+  if (done.cut_row) out.footer.push_back("left out: the last row, which ends early");
   for (const std::string& text : done.left_out) out.footer.push_back("left out: " + text);
 }
 

@@ -286,8 +286,16 @@ TEST_CASE("a text that ends within a row has lost it, and says so") {
     CHECK(runs[0].rows.size() == 1);
     CHECK(runs[0].cut_row);
   }
-  // With more text behind it such a row is an error.
-  CHECK(problems_of(whole + "16 4 float sum -1 1.0 0.0 0.0 0\n") ==
+  // So it does where a job is ended by Slurm, which writes behind it.
+  const std::string cut = "16 4 float sum -1 1.0 0.0 0.0 0\n";
+  const auto ended = parse_nccl_tests(
+      whole + cut + "slurmstepd: error: *** JOB 7 ON n0 CANCELLED ***\nreal 0m3.2s\n", "f");
+  REQUIRE(ended.size() == 1);
+  CHECK(ended[0].rows.size() == 1);
+  CHECK(ended[0].cut_row);
+  CHECK(ended[0].skipped_lines == 1);
+  // With more rows behind it such a row is an error.
+  CHECK(problems_of(whole + cut + "32 8 float sum -1 1.0 0.0 0.0 0 1.0 0.0 0.0 0\n") ==
         Lines{"f:2:1: expected a row of 11 to 13 words: size, count, type, perhaps redop and root, "
               "then per half time, algbw, busbw and #wrong; got 9"});
 }
@@ -325,4 +333,19 @@ TEST_CASE("measurements by others are read") {
     CHECK(row.in_place->busbw_gb_per_s ==
           doctest::Approx(1.75 * row.in_place->algbw_gb_per_s).epsilon(0.02).scale(1));
   }
+}
+
+TEST_CASE("mpirun's tag may follow the time of a log collector") {
+  // As `kubectl logs --timestamps` prints the launcher of an MPI job.
+  const std::string prefix = "2026-11-24T10:00:01.123456789Z [1,0]<stdout>:";
+  const auto runs =
+      parse_nccl_tests(prefix + "#  Rank  0 Group  0 Pid 1 on n0 device 3 [0x07] X\n" + prefix +
+                           "#\n" + prefix + "     8 2 float sum -1 1.0 0.0 0.0 0 1.0 0.0 0.0 0\n" +
+                           prefix + "16 4 float sum -1 1.0 " + "0.0 0.0 0 1.0 0.0 0.0 0\n",
+                       "f");
+  REQUIRE(runs.size() == 1);
+  CHECK(runs[0].rows.size() == 2);
+  CHECK(runs[0].skipped_lines == 0);
+  REQUIRE(runs[0].devices.size() == 1);
+  CHECK(runs[0].devices[0].device == 3);
 }
