@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
+#include <cstddef>
 #include <optional>
 
 #include "sim/config/did_you_mean.hpp"
@@ -34,6 +37,27 @@ std::string listed(const std::vector<std::string_view>& names) {
   return out;
 }
 
+constexpr std::size_t kFewNames = 8;     // all are listed
+constexpr std::size_t kFamilyStart = 3;  // letters
+
+std::size_t common_start(std::string_view a, std::string_view b) {
+  const auto same = [](char x, char y) { return std::tolower(x) == std::tolower(y); };
+  const auto [end, other] = std::mismatch(a.begin(), a.end(), b.begin(), b.end(), same);
+  return static_cast<std::size_t>(end - a.begin());
+}
+
+/// Of many names those that begin most like the word ("llama3-8b" for "llama4"), else none.
+std::vector<std::string_view> family_of(std::string_view word,
+                                        const std::vector<std::string_view>& names) {
+  std::vector<std::string_view> out;
+  if (names.size() <= kFewNames) return out;
+  std::size_t longest = kFamilyStart;
+  for (const std::string_view name : names) longest = std::max(longest, common_start(word, name));
+  for (const std::string_view name : names)
+    if (common_start(word, name) == longest) out.push_back(name);
+  return out;
+}
+
 /// The end of a sentence that refused `word`.
 std::string suggestion(std::string_view word, const std::vector<std::string_view>& names,
                        std::string_view introduction) {
@@ -41,6 +65,9 @@ std::string suggestion(std::string_view word, const std::vector<std::string_view
     return fmt::format("; did you mean {}?", in_quotes(*near));
   }
   if (names.empty()) return "";
+  const std::vector<std::string_view> family = family_of(word, names);
+  if (!family.empty() && family.size() < names.size())
+    return fmt::format("; nearest: {}", listed(family));
   return fmt::format("; {} {}", introduction, listed(names));
 }
 

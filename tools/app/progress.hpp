@@ -4,13 +4,21 @@
 #include <functional>
 #include <mutex>
 #include <string>
-#include <utility>
+#include <vector>
+
+#include "tools/app/work_estimate.hpp"
 
 namespace lockstep::app {
 
-/// Progress callback: `done` of `total` parts, first with done 0. Called from several threads, one
-/// at a time.
-using OnProgress = std::function<void(std::size_t done, std::size_t total)>;
+/// How far a job of many parts is.
+struct WorkProgress {
+  std::size_t done = 0;
+  std::size_t total = 0;  // may change on the way
+  double share = 0;       // of the expected time; 0: not known yet
+};
+
+/// Called from several threads, one at a time, first with done 0.
+using OnProgress = std::function<void(const WorkProgress&)>;
 
 /// What a use case is doing. Empty name: still the same.
 struct Phase {
@@ -22,23 +30,29 @@ struct Phase {
 /// Calls come from several threads, one at a time.
 using OnPhase = std::function<void(const Phase&)>;
 
-/// Counts completed parts for an OnProgress, which may be empty. Thread-safe.
+/// Counts completed parts for an OnProgress, which may be empty, and estimates the share of the time.
+/// Thread-safe.
 class ProgressCounter {
  public:
-  ProgressCounter(OnProgress report, std::size_t total)
-      : report_{std::move(report)}, total_{total} {
-    if (report_) report_(0, total_);
-  }
-  void step() {
-    if (!report_) return;
-    const std::lock_guard lock(mutex_);
-    report_(++done_, total_);
-  }
+  /// Parts that take equally long.
+  ProgressCounter(OnProgress report, std::size_t total);
+  ProgressCounter(OnProgress report, std::vector<WorkPart> parts);
+
+  /// One more part is done.
+  void step();
+  /// Does part i and takes its time.
+  void run(std::size_t i, const std::function<void()>& work);
+  /// The parts from `first` on are these, whatever they were.
+  void set_rest(std::size_t first, const std::vector<WorkPart>& parts);
 
  private:
+  void finish(std::size_t part, double seconds);
+
   OnProgress report_;
-  std::size_t total_;
-  std::size_t done_ = 0;
+  WorkEstimate estimate_;
+  bool timed_ = false;
+  WorkProgress progress_{};
+  double estimated_at_ = 0;
   std::mutex mutex_;
 };
 

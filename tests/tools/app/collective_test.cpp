@@ -59,10 +59,10 @@ TEST_CASE("progress is reported from nothing to all") {
   CollectiveRequest request = request_of("ring,direct");
   std::size_t last = 99;
   std::size_t total = 0;
-  request.on_progress = [&](std::size_t done, std::size_t of) {
-    CHECK((done == 0 || done == last + 1));
-    last = done;
-    total = of;
+  request.on_progress = [&](const WorkProgress& now) {
+    CHECK((now.done == 0 || now.done == last + 1));
+    last = now.done;
+    total = now.total;
   };
   (void)run_collective(request);
   CHECK(total == 2);

@@ -68,10 +68,15 @@ class Run {
     const std::size_t sizes = out_.sizes.size();
     out_.rows.resize(out_.candidates.size() * sizes);
     std::vector<std::string> refusals(out_.rows.size());
-    ProgressCounter progress(request_.on_progress, out_.rows.size());
-    in_parallel(out_.rows.size(), [&](std::size_t i) {
-      refusals[i] = play(out_.candidates[i / sizes], out_.sizes[i % sizes], out_.rows[i]);
-      progress.step();
+    ProgressCounter progress(request_.on_progress, parts());
+    in_parallel(out_.rows.size(), [&](std::size_t part) {
+      // Every candidate at one size first: then what the others take can be estimated.
+      const std::size_t candidate = part % out_.candidates.size();
+      const std::size_t size = part / out_.candidates.size();
+      const std::size_t i = candidate * sizes + size;
+      progress.run(part, [&] {
+        refusals[i] = play(out_.candidates[candidate], out_.sizes[size], out_.rows[i]);
+      });
     });
     for (const std::string& refusal : refusals)
       if (!refusal.empty()) throw Refusal(refusal);
@@ -84,6 +89,12 @@ class Run {
   }
 
  private:
+  [[nodiscard]] std::vector<WorkPart> parts() const {
+    std::vector<WorkPart> out;
+    for (std::size_t i = 0; i < out_.rows.size(); ++i) out.push_back({i % out_.candidates.size()});
+    return out;
+  }
+
   /// Why it cannot be so; empty if it can.
   [[nodiscard]] std::string play(const Candidate& candidate, Bytes size, CollectiveRow& out) {
     out.run = runner_.prepare(candidate, size);

@@ -32,11 +32,10 @@ class Measurer {
 
   ComplexityResult run() {
     list_jobs();
-    ProgressCounter progress(request_.on_progress, jobs_.size());
-    in_parallel(jobs_.size(), [&](std::size_t i) {
-      measure(jobs_[i]);
-      progress.step();
-    });
+    std::vector<WorkPart> parts;
+    for (const Job& job : jobs_) parts.push_back({job.algorithm, static_cast<double>(job.ranks)});
+    ProgressCounter progress(request_.on_progress, std::move(parts));
+    in_parallel(jobs_.size(), [&](std::size_t i) { progress.run(i, [&] { measure(jobs_[i]); }); });
     ComplexityResult out;
     for (std::size_t i = 0; i < request_.algorithms.size(); ++i) collect(i, out);
     out.cluster = cluster_text();
@@ -44,11 +43,13 @@ class Measurer {
   }
 
  private:
-  /// The largest first, so that no thread is left with one in the end.
+  /// The smaller half in increasing order: from these the time of the others is estimated. Of the
+  /// others the largest first, so that no thread is left with one in the end.
   void list_jobs() {
-    for (auto ranks = request_.ranks.rbegin(); ranks != request_.ranks.rend(); ++ranks)
-      for (std::size_t i = 0; i < request_.algorithms.size(); ++i)
-        jobs_.push_back({i, *ranks, {}, {}});
+    std::vector<int> ranks = request_.ranks;
+    std::reverse(ranks.begin() + static_cast<std::ptrdiff_t>(ranks.size() / 2), ranks.end());
+    for (const int n : ranks)
+      for (std::size_t i = 0; i < request_.algorithms.size(); ++i) jobs_.push_back({i, n, {}, {}});
   }
 
   [[nodiscard]] Stage stage_of(const Job& job, Bytes size) const {
@@ -102,16 +103,24 @@ class Measurer {
     return true;
   }
 
+  [[nodiscard]] std::vector<const Job*> by_ranks(std::size_t algorithm) const {
+    std::vector<const Job*> out;
+    for (const Job& job : jobs_)
+      if (job.algorithm == algorithm) out.push_back(&job);
+    std::sort(out.begin(), out.end(),
+              [](const Job* a, const Job* b) { return a->ranks < b->ranks; });
+    return out;
+  }
+
   void collect(std::size_t algorithm, ComplexityResult& out) const {
     ComplexityOutcome outcome;
     outcome.spec = request_.algorithms[algorithm];
     std::vector<const Job*> without;
-    for (auto job = jobs_.rbegin(); job != jobs_.rend(); ++job) {
-      if (job->algorithm != algorithm) continue;
+    for (const Job* job : by_ranks(algorithm)) {
       if (job->point) {
         outcome.points.push_back(*job->point);
       } else {
-        without.push_back(&*job);
+        without.push_back(job);
       }
     }
     if (outcome.points.empty() && !request_.every_row)
@@ -157,9 +166,12 @@ class Measurer {
   /// The setup's text without its ranks.
   [[nodiscard]] std::string cluster_text() const {
     ClusterRequest cluster = request_.cluster;
-    for (const Job& job : jobs_) {
-      if (!job.point) continue;
-      cluster.ranks = job.ranks;
+    const auto less = [](const Job& a, const Job& b) {
+      return std::pair{a.point.has_value(), a.ranks} < std::pair{b.point.has_value(), b.ranks};
+    };
+    const auto largest = std::max_element(jobs_.begin(), jobs_.end(), less);
+    if (largest != jobs_.end() && largest->point) {
+      cluster.ranks = largest->ranks;
       const std::string text = CollectiveSetup(cluster, request_.network, {}).text();
       return text.substr(text.find(" on ") + 4);
     }

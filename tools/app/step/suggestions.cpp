@@ -240,10 +240,9 @@ TrainingStepSuggestions suggestions_for(const TrainingStepRequest& request,
   const std::vector<Trial> tried = trials(request, candidate_changes(result), out);
   out.simulated = tried.size();
   std::vector<std::optional<Suggestion>> found(tried.size());
-  const auto report = [&request](std::size_t done, std::size_t all) {
-    if (request.on_phase && all > 0)
-      request.on_phase({fmt::format("simulating {} changes of the layout", all),
-                        static_cast<double>(done) / static_cast<double>(all)});
+  const auto report = [&request](const WorkProgress& now) {
+    if (request.on_phase && now.total > 0)
+      request.on_phase({fmt::format("simulating {} changes of the layout", now.total), now.share});
   };
   ProgressCounter progress(report, tried.size());
   in_parallel(tried.size(), [&](std::size_t i) {

@@ -89,10 +89,13 @@ ValidateResult validate(const ValidateRequest& request) {
 
 ValidateResult validate(const ValidateRequest& request, const std::vector<Measured>& asked) {
   std::vector<ValidateResult> answers(asked.size());
-  ProgressCounter progress(request.on_progress, asked.size());
-  in_parallel(asked.size(), [&](std::size_t i) {
-    answers[i] = std::visit(Comparing{request}, asked[i]);
-    progress.step();
+  const std::vector<std::size_t> order = spread_order(asked.size());
+  std::vector<WorkPart> parts;
+  for (const std::size_t i : order) parts.push_back({asked[i].index()});
+  ProgressCounter progress(request.on_progress, std::move(parts));
+  in_parallel(order.size(), [&](std::size_t part) {
+    const std::size_t i = order[part];
+    progress.run(part, [&] { answers[i] = std::visit(Comparing{request}, asked[i]); });
   });
   ValidateResult out;
   for (ValidateResult& each : answers) {

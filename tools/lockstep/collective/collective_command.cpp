@@ -211,7 +211,10 @@ CollectiveRequest request_of(const Options& given) {
   out.fold = given.fold == "auto";
   out.on_progress = progress_line(given.crossover         ? "crossover"
                                   : given.against.empty() ? "collective"
-                                                          : "against");
+                                                          : "against",
+                                  given.crossover ? "fewer algorithms or -b and -e closer together "
+                                                    "take less"
+                                                  : "fewer algorithms or sizes take less");
   out.ranks = given.ranks.parsed();
   return out;
 }

@@ -220,7 +220,7 @@ std::vector<FigureTarget> target_of(const Options& given, const ComplexityReques
 
 void run(const Options& given) {
   ComplexityRequest request = request_of(given);
-  request.on_progress = progress_line("complexity");
+  request.on_progress = progress_line("complexity", "fewer --ranks or --algorithms take less");
   const std::vector<FigureTarget> targets = target_of(given, request);
   const ComplexityResult result = measure_complexity(request);
   print(render(request, result, given.measured, given.style));

@@ -13,6 +13,11 @@ namespace lockstep::cli {
 
 namespace {
 
+constexpr double kLongJob = 60;    // s
+constexpr double kBeforeNote = 2;  // s: what is faster by then tells little
+constexpr double kBetweenDraws = 0.1;  // s
+constexpr const char* kClear = "\r\033[K";
+
 double seconds_now() {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   return std::chrono::duration<double>(now).count();
@@ -27,12 +32,24 @@ std::string estimate_of(double left) {
 
 }  // namespace
 
-Progress::Progress(std::string what, std::size_t total)
+std::string long_job_text(double seconds, const std::string& advice) {
+  if (seconds < kLongJob) return {};
+  const std::string time = seconds < 90 ? "a minute" : fmt::format("{:.0f} minutes", seconds / 60);
+  return fmt::format("about {}; {}", time, advice);
+}
+
+void LongJobNote::maybe(double elapsed, double all, const char* clear) {
+  if (said_ || elapsed < kBeforeNote || all < kLongJob) return;
+  said_ = true;
+  fmt::print(stderr, "{}note: {}\n", clear, long_job_text(all, advice_));
+}
+
+Progress::Progress(std::string what, std::string advice)
     : what_{std::move(what)},
-      total_{total},
+      note_{std::move(advice)},
       begun_{seconds_now()},
       terminal_{isatty(STDERR_FILENO) == 1} {
-  if (terminal_ && total_ > 0) ticker_ = std::thread([this] { tick(); });
+  if (terminal_) ticker_ = std::thread([this] { tick(); });
 }
 
 Progress::~Progress() {
@@ -42,13 +59,16 @@ Progress::~Progress() {
   }
   ends_.notify_all();
   if (ticker_.joinable()) ticker_.join();
-  if (shown_) fmt::print(stderr, "\r\033[K");
+  if (shown_) fmt::print(stderr, "{}", kClear);
 }
 
-void Progress::step() {
+void Progress::show(const app::WorkProgress& now) {
   const std::lock_guard lock(mutex_);
-  ++done_;
-  draw();
+  now_ = now;
+  shown_at_ = seconds_now();
+  const double elapsed = shown_at_ - begun_;
+  if (now.share > 0) note_.maybe(elapsed, elapsed / now.share, shown_ ? kClear : "");
+  if (shown_at_ - drawn_at_ >= kBetweenDraws) draw();
 }
 
 /// One long simulation among few shows that it goes on.
@@ -59,19 +79,21 @@ void Progress::tick() {
 
 void Progress::draw() {
   const double elapsed = seconds_now() - begun_;
-  if (!terminal_ || elapsed < 1.0) return;
+  if (!terminal_ || elapsed < 1.0 || now_.total == 0) return;
   shown_ = true;
-  const std::size_t filled = 30 * done_ / total_;
-  // Parts are assumed to take equally long.
-  const double left =
-      done_ == 0 ? 0 : elapsed / static_cast<double>(done_) * static_cast<double>(total_ - done_);
+  drawn_at_ = begun_ + elapsed;
+  const auto filled = static_cast<std::size_t>(30 * now_.share);
+  const double all = now_.share > 0 ? (shown_at_ - begun_) / now_.share : 0;
   fmt::print(stderr, "\r{} [{:<30}] {} of {}, {:.0f} s{}\033[K", what_, std::string(filled, '#'),
-             done_, total_, elapsed, estimate_of(left));
+             now_.done, now_.total, elapsed, estimate_of(all - elapsed));
   std::fflush(stderr);
 }
 
-PhaseLine::PhaseLine(std::string command)
-    : command_{std::move(command)}, begun_{seconds_now()}, terminal_{isatty(STDERR_FILENO) == 1} {
+PhaseLine::PhaseLine(std::string command, std::string advice)
+    : command_{std::move(command)},
+      note_{std::move(advice)},
+      begun_{seconds_now()},
+      terminal_{isatty(STDERR_FILENO) == 1} {
   if (terminal_) ticker_ = std::thread([this] { tick(); });
 }
 
@@ -82,7 +104,7 @@ PhaseLine::~PhaseLine() {
   }
   ends_.notify_all();
   if (ticker_.joinable()) ticker_.join();
-  if (shown_) fmt::print(stderr, "\r\033[K");
+  if (shown_) fmt::print(stderr, "{}", kClear);
 }
 
 void PhaseLine::show(const app::Phase& phase) {
@@ -93,6 +115,11 @@ void PhaseLine::show(const app::Phase& phase) {
   std::string name = phase.name.empty() ? phase_.name : phase.name;
   phase_ = phase;
   phase_.name = std::move(name);
+  const double now = seconds_now();
+  const double gained = phase_.share - first_share_;
+  if (gained <= 0 || now - share_begun_ < kBeforeNote) return;
+  const double left = (1 - phase_.share) * (now - share_begun_) / gained;
+  note_.maybe(now - begun_, now - begun_ + left, shown_ ? kClear : "");
 }
 
 void PhaseLine::tick() {
@@ -118,18 +145,17 @@ std::string phase_text(const std::string& command, const app::Phase& phase, doub
   return rate > 0 ? out + estimate_of((1 - phase.share) / rate) : out;
 }
 
-app::OnPhase phase_line(std::string command) {
-  return [line = std::make_shared<PhaseLine>(std::move(command))](const app::Phase& phase) {
-    line->show(phase);
-  };
+app::OnPhase phase_line(std::string command, std::string advice) {
+  return [line = std::make_shared<PhaseLine>(std::move(command), std::move(advice))](
+             const app::Phase& phase) { line->show(phase); };
 }
 
-app::OnProgress progress_line(std::string what) {
-  return [what = std::move(what), line = std::make_shared<std::optional<Progress>>()](
-             std::size_t done, std::size_t total) {
-    if (done == 0) line->emplace(what, total);
-    if (done > 0 && line->has_value()) line->value().step();
-    if (done == total) line->reset();
+app::OnProgress progress_line(std::string what, std::string advice) {
+  return [what = std::move(what), advice = std::move(advice),
+          line = std::make_shared<std::optional<Progress>>()](const app::WorkProgress& now) {
+    if (now.done == 0 && !line->has_value()) line->emplace(what, advice);
+    if (line->has_value()) line->value().show(now);
+    if (now.done == now.total) line->reset();
   };
 }
 

@@ -5,21 +5,38 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "tools/app/progress.hpp"
 
 namespace lockstep::cli {
+
+/// One line on stderr, on a terminal or not, as soon as a job is estimated to take a minute or more
+/// in all: how long, and what takes less.
+class LongJobNote {
+ public:
+  explicit LongJobNote(std::string advice) : advice_{std::move(advice)} {}
+  /// `clear`: what erases a line that is shown.
+  void maybe(double elapsed, double all, const char* clear);
+
+ private:
+  std::string advice_;
+  bool said_ = false;
+};
+
+/// "about 5 minutes; --group compares less"; empty below a minute.
+[[nodiscard]] std::string long_job_text(double seconds, const std::string& advice);
 
 /// A line on stderr that says how far a command is and since when: only on a terminal, only after a
 /// second, and again every second.
 /// Thread-safe.
 class Progress {
  public:
-  Progress(std::string what, std::size_t total);
+  Progress(std::string what, std::string advice);
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   ~Progress();
-  void step();
+  void show(const app::WorkProgress& now);
 
  private:
   void tick();
@@ -28,9 +45,11 @@ class Progress {
   std::mutex mutex_;
   std::condition_variable ends_;
   std::string what_;
-  std::size_t total_;
-  std::size_t done_ = 0;
+  LongJobNote note_;
+  app::WorkProgress now_{};
   double begun_ = 0;
+  double shown_at_ = 0;  // when now_ was reported
+  double drawn_at_ = 0;
   bool terminal_ = false;
   bool shown_ = false;
   bool over_ = false;
@@ -41,7 +60,7 @@ class Progress {
 /// done, and how long the rest of it takes.
 class PhaseLine {
  public:
-  explicit PhaseLine(std::string command);
+  PhaseLine(std::string command, std::string advice);
   PhaseLine(const PhaseLine&) = delete;
   PhaseLine& operator=(const PhaseLine&) = delete;
   ~PhaseLine();
@@ -54,6 +73,7 @@ class PhaseLine {
   std::mutex mutex_;
   std::condition_variable ends_;
   std::string command_;
+  LongJobNote note_;
   app::Phase phase_{};
   double begun_ = 0;
   double share_begun_ = 0;  // when a share of the phase was first reported
@@ -70,9 +90,10 @@ class PhaseLine {
                                      double elapsed, double rate);
 
 /// Shows a use case's phases on such a line, gone with the last copy of what is returned.
-[[nodiscard]] app::OnPhase phase_line(std::string command);
+/// `advice`: what makes a job of minutes shorter.
+[[nodiscard]] app::OnPhase phase_line(std::string command, std::string advice);
 
 /// Shows a use case's progress on such a line, gone when all is done.
-[[nodiscard]] app::OnProgress progress_line(std::string what);
+[[nodiscard]] app::OnProgress progress_line(std::string what, std::string advice);
 
 }  // namespace lockstep::cli

@@ -53,7 +53,7 @@ TrainingStepRequest request_of(const Options& given) {
     out.simulation.fold = Folding::always;
   const bool tables = given.style.is_table() || given.style.format == Format::md;
   out.suggestions = static_cast<std::size_t>(given.suggestions.value_or(tables ? kSuggestions : 0));
-  out.on_phase = phase_line("run");
+  out.on_phase = phase_line("run", "--fidelity representatives or --suggest 0 take less");
   out.trace_detail = detail_of(given.detail);
   if (out.trace.empty() &&
       !(given.ranks.empty() && given.window.empty() && given.detail == "kernel"))

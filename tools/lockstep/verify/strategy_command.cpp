@@ -41,7 +41,7 @@ void verify_strategy_of(const Options& given) {
   const std::unique_ptr<Backend> device = given.backend->open();
   request.device = device.get();
   if (device != nullptr) request.devices = device->count();
-  request.on_progress = progress_line("verify");
+  request.on_progress = progress_line("verify", "fewer --steps take less");
   const VerifyStrategyResult result = verify_scenario(request);
   print(render(report_of(request, result), given.format));
   const std::string refusal = result.refusal();

@@ -157,7 +157,7 @@ void verify_given(const Options& given) {
     throw UsageError("--slots: devices keep to each schedule's own; leave out --backend");
   if (device != nullptr) request.numbers.devices = device->count();
   request.device = device.get();
-  request.on_progress = progress_line("verify");
+  request.on_progress = progress_line("verify", "fewer ranks or algorithms take less");
   const VerifyCollectiveResult result = verify_collective(request);
   print(render(report_of(request, result), given.style));
   if (const std::string refusal = result.refusal(); !refusal.empty()) throw Refusal(refusal);

@@ -13,4 +13,10 @@ TEST_CASE("a phase is shown with its share, and the time left in proportion") {
   CHECK(phase_text("run", {"laying out the step", 0, ""}, 3, 0) == "run: laying out the step, 3 s");
 }
 
+TEST_CASE("a job of minutes is announced with what takes less, a shorter one is not") {
+  CHECK(long_job_text(59, "--core compares less").empty());
+  CHECK(long_job_text(70, "--core compares less") == "about a minute; --core compares less");
+  CHECK(long_job_text(290, "--core compares less") == "about 5 minutes; --core compares less");
+}
+
 }  // namespace lockstep::cli
