@@ -31,11 +31,11 @@ constexpr std::size_t kLastPlaces = 4;
 constexpr std::int64_t kMostEvents = 100'000;
 
 /// The places [0, count) that are shown; none for a gap.
-std::vector<std::optional<std::size_t>> shown_of(std::size_t count) {
+std::vector<std::optional<std::size_t>> shown_of(std::size_t count, bool all) {
   std::vector<std::optional<std::size_t>> out;
   for (std::size_t i = 0; i < count; ++i) {
     const bool shown =
-        count <= kMostPlaces || i + kLastPlaces >= count || i + kLastPlaces < kMostPlaces;
+        all || count <= kMostPlaces || i + kLastPlaces >= count || i + kLastPlaces < kMostPlaces;
     if (shown) {
       out.emplace_back(i);
     } else if (out.back()) {
@@ -129,8 +129,8 @@ class Explainer {
 
   void choose_places() {
     const std::vector<std::string> names = board_->columns();
-    shown_columns_ = shown_of(names.size());
-    shown_rows_ = shown_of(static_cast<std::size_t>(schedule().ranks()));
+    shown_columns_ = shown_of(names.size(), out_.request.all_places);
+    shown_rows_ = shown_of(static_cast<std::size_t>(schedule().ranks()), out_.request.all_places);
     for (const auto& column : shown_columns_)
       out_.columns.push_back(column ? names[*column] : "...");
     for (const auto& row : shown_rows_)
@@ -166,8 +166,9 @@ class Explainer {
 
   void note_what_is_left_out() {
     const auto note = [&](const auto& shown, const char* what, std::size_t count) {
-      if (count > kMostPlaces)
-        out_.notes.push_back(fmt::format("tables show {} of {} {}", shown.size() - 1, count, what));
+      if (count > kMostPlaces && !out_.request.all_places)
+        out_.notes.push_back(
+            fmt::format("tables show {} of {} {}; --wide shows all", shown.size() - 1, count, what));
     };
     note(shown_rows_, "ranks", static_cast<std::size_t>(schedule().ranks()));
     note(shown_columns_, "chunks", board_->columns().size());

@@ -20,6 +20,7 @@ struct RoundRange {
 struct ExplainRequest {
   StageRequest stage;
   std::optional<RoundRange> rounds;  // none: all, or the first and last of many
+  bool all_places = false;           // tables with every rank and chunk, not with the ends of many
 };
 
 /// Contents of each shown rank and column, in the notation of HoldingText.

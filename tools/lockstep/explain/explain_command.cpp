@@ -15,8 +15,6 @@
 #include "tools/lockstep/options/number_option.hpp"
 #include "tools/lockstep/options/sizes.hpp"
 #include "tools/lockstep/output/errors.hpp"
-#include "tools/lockstep/output/terminal.hpp"
-#include "tools/lockstep/output/text_width.hpp"
 #include "tools/lockstep/parser/command_parser.hpp"
 
 namespace lockstep::cli {
@@ -35,7 +33,7 @@ struct Options {
   std::optional<int> ranks_per_node;
   std::string dimensions;
   std::string rounds;
-  Format format = Format::table;
+  OutputStyle style;
 };
 
 std::optional<std::int64_t> whole_number(std::string_view text) {
@@ -104,6 +102,7 @@ ExplainRequest request_of(const Options& given) {
   out.stage.ranks_per_node = given.ranks_per_node;
   out.stage.dimensions = dimensions_of(given.dimensions);
   out.rounds = rounds_of(given.rounds);
+  out.all_places = given.style.wide;
   return out;
 }
 
@@ -146,16 +145,14 @@ void add_explain(const Command& app) {
   command->add_option("-d,--datatype,--type", given->type, "Element type, as nccl-tests names them")
       ->type_name("TYPE")
       ->capture_default_str();
-  add_format(*command, given->format);
+  add_format(*command, given->style);
   command->footer(
       "Examples:\n"
       "  lockstep explain all_reduce --algorithm ring --ranks 4 --size 64M\n"
       "  lockstep explain all_reduce --algorithm halving_doubling --ranks 8 --rounds 1..3 --format "
       "md");
   command->callback([given] {
-    const std::string text = render(explain(request_of(*given)), given->format);
-    const bool wraps = given->format == Format::table && has_terminal_width();
-    print(wraps ? with_wrapped_notes(text, terminal_width()) : text);
+    print(render(explain(request_of(*given)), given->style));
   });
 }
 

@@ -2,18 +2,25 @@
 #include "tools/app/fingerprint.hpp"
 #include "tools/app/json.hpp"
 #include "tools/lockstep/explain/explain_messages.hpp"
+#include "tools/lockstep/output/text_width.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <string_view>
 
 namespace lockstep::cli {
 
 namespace {
 
-constexpr std::size_t kTableWidth = 118;  // of a table, in letters
+constexpr std::size_t kPageWidth = 118;  // in characters, where no terminal has one
+
+std::size_t page_width(const OutputStyle& style) {
+  if (style.wide) return std::numeric_limits<std::size_t>::max();
+  return style.wraps_notes && style.is_table() ? style.width : kPageWidth;
+}
 
 const CollectiveAlgorithm& algorithm_of(const Explanation& explanation) {
   return *explanation.request.stage.spec.algorithm;
@@ -152,7 +159,8 @@ std::vector<std::size_t> widths(const Explanation& explanation) {
 
 /// The columns of a table, in as many pieces of equally many as it takes to fit the page.
 std::vector<std::pair<std::size_t, std::size_t>> pieces(const Explanation& explanation,
-                                                        const std::vector<std::size_t>& width) {
+                                                        const std::vector<std::size_t>& width,
+                                                        std::size_t page) {
   std::size_t label = 6;
   for (const std::string& row : row_labels(explanation)) label = std::max(label, row.size() + 2);
   std::vector<std::pair<std::size_t, std::size_t>> out;
@@ -163,7 +171,7 @@ std::vector<std::pair<std::size_t, std::size_t>> pieces(const Explanation& expla
       out.emplace_back(i * width.size() / count, (i + 1) * width.size() / count);
       std::size_t used = label;
       for (std::size_t c = out.back().first; c < out.back().second; ++c) used += width[c] + 2;
-      fits = fits && used <= kTableWidth;
+      fits = fits && used <= page;
     }
     if (fits) break;
   }
@@ -172,17 +180,18 @@ std::vector<std::pair<std::size_t, std::size_t>> pieces(const Explanation& expla
 
 class HoldingTables {
  public:
-  explicit HoldingTables(const Explanation& explanation)
+  HoldingTables(const Explanation& explanation, const OutputStyle& style)
       : explanation_{explanation},
+        format_{style.format},
         labels_{row_labels(explanation)},
         widths_{widths(explanation)},
-        pieces_{pieces(explanation, widths_)} {}
+        pieces_{pieces(explanation, widths_, page_width(style))} {}
 
-  [[nodiscard]] std::string text(const HoldingTable& table, Format format) const {
+  [[nodiscard]] std::string text(const HoldingTable& table) const {
     std::string out;
     for (const auto& [begin, end] : pieces_) {
-      if (!out.empty() && format == Format::md) out += "\n";
-      out += lockstep::cli::render(piece(table, begin, end), format);
+      if (!out.empty() && format_ == Format::md) out += "\n";
+      out += lockstep::cli::render(piece(table, begin, end), format_);
     }
     return out;
   }
@@ -207,6 +216,7 @@ class HoldingTables {
   }
 
   const Explanation& explanation_;
+  Format format_;
   std::vector<std::string> labels_;
   std::vector<std::size_t> widths_;
   std::vector<std::pair<std::size_t, std::size_t>> pieces_;
@@ -226,6 +236,7 @@ Report cost_report(const Explanation& explanation) {
                  {"amount", "how much", "", true},
                  {"each", "each", "", true},
                  {"time", "time", "(us)"}};
+  out.left_out_first = {"symbol", "each"};
   Section section;
   const auto add = [&](const std::string& what, const std::string& symbol,
                        const std::string& amount, const std::string& each, Duration time) {
@@ -301,7 +312,7 @@ class Page {
 };
 
 void write_round(const Explanation& explanation, const ExplainedRound& round,
-                 const HoldingTables& tables, Format format, Page& page) {
+                 const HoldingTables& tables, Page& page) {
   page.section(round_heading(explanation, round));
   const ShownLines shown = lines_of(explanation, round.round);
   for (const std::string& line : shown.lines) page.line(line);
@@ -309,22 +320,22 @@ void write_round(const Explanation& explanation, const ExplainedRound& round,
   if (shown.left_out > 0)
     page.line(fmt::format("... {} more lines; --format json prints all", shown.left_out));
   page.gap();
-  page.raw(tables.text(round.after, format));
+  page.raw(tables.text(round.after));
 }
 
-std::string render_page(const Explanation& explanation, Format format) {
-  Page page(format);
+std::string render_page(const Explanation& explanation, const OutputStyle& style) {
+  Page page(style.format);
   page.title(heading(explanation));
   page.gap();
   for (const std::string& line : introduction(explanation)) page.note(line);
   for (const std::string& line : explanation.notes) page.note(line);
   if (!explanation.start.empty()) {
     for (const std::string& line : legend(explanation)) page.note(line);
-    const HoldingTables tables(explanation);
+    const HoldingTables tables(explanation, style);
     page.section("at the start");
-    page.raw(tables.text(explanation.start, format));
+    page.raw(tables.text(explanation.start));
     for (const ExplainedRound& round : explanation.rounds)
-      write_round(explanation, round, tables, format, page);
+      write_round(explanation, round, tables, page);
     page.gap();
     page.note(explanation.verdict);
   }
@@ -332,7 +343,7 @@ std::string render_page(const Explanation& explanation, Format format) {
   for (const std::string& line : explanation.cost.model) page.note(line);
   page.gap();
   if (Report report = cost_report(explanation); !report.sections[0].rows.empty())
-    page.raw(lockstep::cli::render(report, format));
+    page.raw(lockstep::cli::render(report, style));
   page.gap();
   for (const std::string& line : cost_notes(explanation)) page.note(line);
   for (const std::string& line : facts(explanation)) page.note(line);
@@ -488,8 +499,8 @@ std::string render_json(const Explanation& explanation) {
 
 }  // namespace
 
-std::string render(const Explanation& explanation, Format format) {
-  switch (format) {
+std::string render(const Explanation& explanation, const OutputStyle& style) {
+  switch (style.format) {
     case Format::json:
       return render_json(explanation);
     case Format::csv:
@@ -498,7 +509,9 @@ std::string render(const Explanation& explanation, Format format) {
     case Format::md:
       break;
   }
-  return render_page(explanation, format);
+  const std::string text = render_page(explanation, style);
+  const bool wraps = style.is_table() && style.wraps_notes && !style.wide;
+  return wraps ? with_wrapped_notes(text, style.width) : text;
 }
 
 }  // namespace lockstep::cli

@@ -9,6 +9,6 @@ namespace lockstep::cli {
 
 /// Data for stdout: tables and Markdown tell everything in order; JSON and CSV have a row for every
 /// message and local operation, JSON also the tables of chunks and the cost.
-[[nodiscard]] std::string render(const Explanation& explanation, Format format);
+[[nodiscard]] std::string render(const Explanation& explanation, const OutputStyle& style);
 
 }  // namespace lockstep::cli

@@ -21,7 +21,7 @@ struct Options {
   ReplayTraceRequest request;
   std::string compute = "as-is";
   std::string most_memory = "8G";
-  Format format = Format::table;
+  OutputStyle style;
 };
 
 double compute_scale_of(const std::string& text) {
@@ -51,9 +51,10 @@ ReplayTraceRequest request_of(const Options& given) {
 void run(const Options& given) {
   const ReplayTraceRequest request = request_of(given);
   const ReplayTraceResult result = replay_trace(request);
-  if (given.format == Format::csv || given.format == Format::md)
+  const Format format = given.style.format;
+  if (format == Format::csv || format == Format::md)
     for (const std::string& note : result.notes) fmt::print(stderr, "lockstep: note: {}\n", note);
-  print(render(report_of(request, result), given.format));
+  print(render(report_of(request, result), given.style));
 }
 
 }  // namespace
@@ -90,7 +91,7 @@ void add_replay(const Command& app) {
                    "Refuse replays that need more memory (64M = 64 MiB)")
       ->type_name("SIZE")
       ->capture_default_str();
-  add_format(*command, given->format);
+  add_format(*command, given->style);
   command->footer(
       "Sends are eager: a send ends when its last byte has left, whether or not the receive is "
       "posted.\n"

@@ -100,6 +100,8 @@ Report report_of(const ReplayTraceRequest& request, const ReplayTraceResult& don
                  {"received_bytes", "received", "(B)"},
                  {"busiest_link_busy_fraction", "%busy", ""},
                  {"busiest_link", "busiest link", "", true}};
+  out.left_out_first = {"operations", "busiest_link_busy_fraction", "busiest_link",
+                        "received_bytes"};
   out.more.emplace_back("notes", Json(done.notes).dump());
   Section each;
   for (std::size_t r = 0; r < done.ranks.size(); ++r)

@@ -26,7 +26,7 @@ struct Options {
   std::string precision = "float64";
   bool whole = false;
   std::shared_ptr<BackendOption> backend = std::make_shared<BackendOption>();
-  Format format = Format::table;
+  OutputStyle style;
 };
 
 void verify_strategy_of(const Options& given) {
@@ -43,7 +43,7 @@ void verify_strategy_of(const Options& given) {
   if (device != nullptr) request.devices = device->count();
   request.on_progress = progress_line("verify", "fewer --steps take less");
   const VerifyStrategyResult result = verify_scenario(request);
-  print(render(report_of(request, result), given.format));
+  print(render(report_of(request, result), given.style));
   const std::string refusal = result.refusal();
   if (!refusal.empty()) throw Refusal(refusal);
 }
@@ -90,7 +90,7 @@ void add_verify_strategy(const Command& verify) {
       *command, given->backend,
       "Backend that executes the strategy: host: command graphs in host memory; cuda: on GPUs, "
       "ranks distributed over them (default: the reference executor, also in simulated order)");
-  add_format(*command, given->format);
+  add_format(*command, given->style);
   command->footer(
       "Executes the program that `run` simulates on every rank, collectives by their own "
       "transfers, and\n"

@@ -18,21 +18,21 @@ namespace {
 std::vector<Column> columns(bool variants) {
   return {{"variant", variants ? "variant" : "", "", true},
           {"step", "step", ""},
-          {"reference_loss", "reference", "(loss)"},
-          {"loss", "ranks", "(loss)"},
+          {"reference_loss", "loss of reference", "", true},
+          {"loss", "loss of ranks", "", true},
           {"loss_difference", "difference", ""},
-          {"ranks", "", ""},
-          {"weight_difference", "", ""},
-          {"weight_allowed", "", ""},
+          {"ranks", "ranks", ""},
+          {"weight_difference", "weight", "(difference)"},
+          {"weight_allowed", "allowed", "(difference)"},
           {"weight", "", "", true},
           {"weight_copy", "", "", true},
           {"weight_block", "", ""},
           {"weight_rank", "", ""},
           {"weight_holder", "", "", true},
           {"weight_element", "", ""},
-          {"state_difference", "", ""},
+          {"state_difference", "state", "(difference)"},
           {"from_one_device", "", ""},
-          {"peak_bytes", "", ""},
+          {"peak_bytes", "peak", "(B)"},
           {"tolerance", "", ""},
           {"ok", "ok", ""},
           {"problem", "", "", true}};
@@ -253,6 +253,8 @@ Report report_of(const VerifyStrategyRequest& request, const VerifyStrategyResul
   out.seed = result.seed;
   out.fingerprint = fingerprint_of(result);
   out.columns = columns(result.layouts.size() > 1);
+  out.only_wide = {"ranks", "weight_difference", "weight_allowed", "state_difference", "peak_bytes"};
+  out.left_out_first = {"reference_loss", "loss_difference"};
   for (const VerifiedLayout& layout : result.layouts) {
     out.sections.push_back(
         {notes_of(request, result, layout), rows_of(layout), closing_of(layout)});
