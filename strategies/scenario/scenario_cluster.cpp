@@ -84,6 +84,23 @@ std::optional<int> read_count(ObjectReader& in, std::string_view key, std::int64
   return count ? std::optional{static_cast<int>(*count)} : std::nullopt;
 }
 
+/// Keys of clusters that are given by parameters, and what changes a cluster file instead.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kOfParameters{{
+    {"gpus", "write \"nodes\" or \"ranks\""},
+    {"gpus_per_node", "its node builder has them under \"topology\""},
+    {"intra", "its node builder has the links under \"topology\""},
+    {"pcie", "write \"topology\": {\"pcie\": {\"bandwidth\": \"128 GB/s\"}}"},
+    {"nics_per_node",
+     "its node builder has them under \"topology\", or replace the file with \"gpu\" and \"gpus\""},
+    {"nic_gbps", "write \"fabric\": {\"link\": {\"bandwidth\": \"200 Gb/s\"}}"},
+}};
+
+void refuse_parameters(ObjectReader& in) {
+  for (const auto& [key, instead] : kOfParameters)
+    if (const auto given = in.optional(key))
+      given->note(fmt::format("\"{}\" is a key of clusters without a file; {}", key, instead));
+}
+
 NamedCluster read_named(const ValueReader& at, const ScenarioFolders& folders) {
   NamedCluster named;
   const auto read_name = [&](const ValueReader& name) {
@@ -110,6 +127,7 @@ NamedCluster read_named(const ValueReader& at, const ScenarioFolders& folders) {
       }
       if (given) named.overrides.push_back({std::string{key}, {}, *given->value()});
     }
+    refuse_parameters(in);
   });
   return named;
 }

@@ -1,9 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <memory>
 #include <optional>
+#include <string_view>
+#include <utility>
 
 #include "tools/app/collective/candidates.hpp"
 #include "tools/app/collective/setup/root.hpp"
@@ -36,7 +39,7 @@ struct Options {
   std::optional<std::int64_t> count;
   VerifyCollectiveRequest request;
   std::shared_ptr<BackendOption> backend = std::make_shared<BackendOption>();
-  std::string type = "fp32";
+  std::string type = "float";
   OutputStyle style;
 };
 
@@ -141,10 +144,14 @@ VerifyCollectiveRequest request_of(const Options& given) {
   return out;
 }
 
+/// As on all commands; the names of precisions too.
 NumberType type_of(const std::string& text) {
-  for (const NumberType type : {NumberType::fp32, NumberType::bf16, NumberType::fp16})
-    if (to_string(type) == text) return type;
-  throw UsageError(fmt::format("--type: expected fp32, bf16 or fp16, got \"{}\"", text));
+  constexpr std::array<std::pair<std::string_view, NumberType>, 3> kTypes{
+      {{"float", NumberType::fp32}, {"bfloat16", NumberType::bf16}, {"half", NumberType::fp16}}};
+  for (const auto& [name, type] : kTypes)
+    if (text == name || text == to_string(type)) return type;
+  throw UsageError(
+      fmt::format("-d: expected one of float, bfloat16, half (fp32, bf16, fp16), got \"{}\"", text));
 }
 
 void verify_given(const Options& given) {
@@ -152,7 +159,7 @@ void verify_given(const Options& given) {
   request.numbers.type = type_of(given.type);
   const std::unique_ptr<Backend> device = given.backend->open();
   if (device == nullptr && request.numbers.type != NumberType::fp32)
-    throw UsageError("--type goes with --backend: the reference executor has fp32 alone");
+    throw UsageError("-d: the reference executor has float only; add --backend host or cuda");
   if (device != nullptr && request.slots)
     throw UsageError("--slots: devices keep to each schedule's own; leave out --backend");
   if (device != nullptr) request.numbers.devices = device->count();
@@ -237,8 +244,10 @@ void add_verify(const Command& app) {
   add_backend(*command, given->backend,
               "Backend that executes the schedule: host: command graphs in host memory; cuda: on "
               "GPUs, ranks distributed over them (default: the reference executor)");
-  command->add_option("--type", given->type, "Element type, with --backend; sets the error bound")
-      ->type_name("fp32|bf16|fp16")
+  command->add_option("-d,--datatype,--type", given->type,
+                  "Element type, as nccl-tests names them: float, or with --backend bfloat16 and "
+                  "half; sets the error bound")
+      ->type_name("TYPE")
       ->capture_default_str();
   add_format(*command, given->style);
   command->footer(
