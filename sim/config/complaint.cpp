@@ -58,6 +58,16 @@ std::vector<std::string_view> family_of(std::string_view word,
   return out;
 }
 
+/// "dgx-h100" for "h100".
+std::vector<std::string_view> names_with(std::string_view part,
+                                         const std::vector<std::string_view>& names) {
+  std::vector<std::string_view> out;
+  if (part.size() < kFamilyStart) return out;
+  for (const std::string_view name : names)
+    if (name.find(part) != std::string_view::npos) out.push_back(name);
+  return out;
+}
+
 /// The end of a sentence that refused `word`.
 std::string suggestion(std::string_view word, const std::vector<std::string_view>& names,
                        std::string_view introduction) {
@@ -68,6 +78,9 @@ std::string suggestion(std::string_view word, const std::vector<std::string_view
   const std::vector<std::string_view> family = family_of(word, names);
   if (!family.empty() && family.size() < names.size())
     return fmt::format("; nearest: {}", listed(family));
+  const std::vector<std::string_view> containing = names_with(word, names);
+  if (containing.size() == 1) return fmt::format("; did you mean {}?", in_quotes(containing[0]));
+  if (!containing.empty()) return fmt::format("; nearest: {}", listed(containing));
   return fmt::format("; {} {}", introduction, listed(names));
 }
 

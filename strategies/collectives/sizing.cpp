@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/schedule/schedule_traits.hpp"
@@ -111,7 +113,28 @@ std::span<const ElementType> element_types() {
   return kElementTypes;
 }
 
-const ElementType* find_element_type(std::string_view name) {
+namespace {
+
+/// Names of precisions for the types that nccl-tests names.
+std::string_view nccl_name_of(std::string_view name) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kPrecisions{
+      {{"fp32", "float"},
+       {"float32", "float"},
+       {"fp16", "half"},
+       {"float16", "half"},
+       {"bf16", "bfloat16"},
+       {"fp64", "double"},
+       {"float64", "double"},
+       {"byte", "int8"}}};
+  for (const auto& [precision, type] : kPrecisions)
+    if (precision == name) return type;
+  return name;
+}
+
+}  // namespace
+
+const ElementType* find_element_type(std::string_view given) {
+  const std::string_view name = nccl_name_of(given);
   const auto* found = std::ranges::find(kElementTypes, name, &ElementType::name);
   return found == kElementTypes.end() ? nullptr : found;
 }

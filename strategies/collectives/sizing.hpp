@@ -20,7 +20,7 @@ struct ElementType {
 };
 
 [[nodiscard]] std::span<const ElementType> element_types();
-/// Null if there is no such type.
+/// By its name or that of its precision ("bf16"). Null if there is no such type.
 [[nodiscard]] const ElementType* find_element_type(std::string_view name);
 
 /// Division of a message into blocks. Every block is timed at full length, so that closed forms are

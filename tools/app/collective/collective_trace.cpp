@@ -115,9 +115,10 @@ void write_collective_trace(const CollectiveRequest& request, const std::string&
   const std::vector<Candidate> candidates = allowed(request, runner, left_out);
   if (candidates.size() != 1 || request.sizes.size() != 1)
     throw RequestError("trace",
-                       fmt::format("one algorithm at one size is traced, got {} algorithms "
-                                   "and {} sizes",
-                                   candidates.size(), request.sizes.size()));
+                       fmt::format("one algorithm at one size is traced, got {} algorithm{} "
+                                   "and {} size{}",
+                                   candidates.size(), candidates.size() == 1 ? "" : "s",
+                                   request.sizes.size(), request.sizes.size() == 1 ? "" : "s"));
   const CollectiveRun run = runner.prepare(candidates[0], request.sizes[0]);
   const TransferTrace trace(runner.transfers(candidates[0], run), run, setup->ranks());
   write_trace_file(

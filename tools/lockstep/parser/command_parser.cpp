@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <string_view>
 
 #include "sim/config/did_you_mean.hpp"
@@ -58,9 +59,11 @@ std::string complaint_about(const std::vector<std::string>& extras, CLI::App& co
     return fmt::format("{}; use {}", text, *instead);
   const std::vector<std::string_view> candidates(words.begin(), words.end());
   const auto meant = did_you_mean(name, candidates);
-  if (meant && name.size() > 2)  // any letter is near to any other
+  // Any letter is near to any other option.
+  const bool of_commands = name.front() != '-' && !command.get_subcommands([](const CLI::App*) { return true; }).empty();
+  if (meant && (name.size() > 2 || of_commands))
     return fmt::format("{}; did you mean \"{}\"?", text, *meant);
-  return text + "; --help lists the options";
+  return text + (of_commands ? "; --help lists the commands" : "; --help lists the options");
 }
 
 /// What is said instead of "collective is required" and "A subcommand is required".
@@ -74,8 +77,11 @@ std::string complaint_about_missing(const std::string& said, const CLI::App& com
   const CLI::Option* option = command.get_option_no_throw(name);
   if (option == nullptr || !option->get_positional()) return said + "; --help lists the options";
   const std::string noun = name.substr(name.find_first_not_of('-'));
-  return fmt::format("expected {}{}: {}", noun.ends_with('s') ? "" : "a ", noun,
-                     option->get_description());
+  std::string meaning = option->get_description();
+  if (meaning.size() > 1 && std::islower(static_cast<unsigned char>(meaning[1])) != 0)
+    meaning.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(meaning.front())));
+  if (meaning.starts_with(noun + ": ")) meaning.erase(0, noun.size() + 2);
+  return fmt::format("expected {}{}: {}", noun.ends_with('s') ? "" : "a ", noun, meaning);
 }
 
 /// CLI11 says "--ranks: At Most 1 required but received 2" and

@@ -14,7 +14,7 @@ struct Instead {
 };
 
 /// Values of a scenario that planners of other tools give as options.
-constexpr std::array<Instead, 30> kScenarioKeys{{
+constexpr std::array<Instead, 40> kScenarioKeys{{
     {"--tp", "parallel.tp", "N"},
     {"--pp", "parallel.pp", "N"},
     {"--dp", "parallel.dp", "N"},
@@ -45,6 +45,16 @@ constexpr std::array<Instead, 30> kScenarioKeys{{
     {"--device", "cluster.gpu", "NAME"},
     {"--tokens", "tokens", "15T"},
     {"--stack", "stack", "NAME"},
+    {"--mbs", "parallel.micro_batch", "N"},
+    {"--gbs", "parallel.global_batch", "N"},
+    {"--num-nodes", "cluster.nodes", "N"},
+    {"--num-gpus", "cluster.ranks", "N"},
+    {"--tensor-model-parallel-size", "parallel.tp", "N"},
+    {"--pipeline-model-parallel-size", "parallel.pp", "N"},
+    {"--context-parallel-size", "parallel.cp", "N"},
+    {"--expert-model-parallel-size", "parallel.ep", "N"},
+    {"--zero-stage", "parallel.zero", "STAGE"},
+    {"--num-layers", "model.layers", "N"},
 }};
 
 std::optional<std::string> format_instead(const std::string& option) {
@@ -58,6 +68,9 @@ std::optional<std::string> format_instead(const std::string& option) {
 std::optional<std::string> option_instead(const std::string& command, const std::string& option,
                                           const std::string& value) {
   if (auto format = format_instead(option)) return format;
+  if (option == "-o" || option == "--output" || option == "--out")
+    return "--format json > " + (value.empty() ? "FILE" : value);
+  if (command == "complexity" && (option == "--nodes" || option == "-N")) return "--ranks A..B";
   if (command == "lockstep" && (option == "-v" || option == "-V")) return "--version";
   if (command != "run") return std::nullopt;
   for (const Instead& each : kScenarioKeys)

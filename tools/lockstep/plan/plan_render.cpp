@@ -76,8 +76,12 @@ class Table {
   bool first_ = true;
 };
 
+/// Large ones as `run` has them: 10,970.
 Cell number(std::optional<double> value, int digits = 4) {
-  return value ? Cell{*value, fmt::format("{:.{}g}", *value, digits)} : Cell{};
+  if (!value) return {};
+  const bool large = *value >= std::pow(10, digits);
+  return Cell{*value, large ? grouped(static_cast<std::uint64_t>(std::llround(*value)))
+                            : fmt::format("{:.{}g}", *value, digits)};
 }
 
 Cell gib(std::optional<double> bytes) {
