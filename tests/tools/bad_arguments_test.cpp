@@ -47,7 +47,7 @@ TEST_CASE("a mistyped or missing word of the command is named") {
         R"("frobnicate" is no argument or command of "lockstep"; --help lists the options)"},
        {"collective", "expected a collective, such as all_reduce, or --schedule"},
        {"topology show",
-        "expected a cluster: Cluster file, such as configs/clusters/dgx-h100.json, or the name of "
+        "expected a cluster: cluster file, such as configs/clusters/dgx-h100.json, or the name of "
         "a shipped one"},
        {"collective all_redcue --cluster star",
         R"(no collective named "all_redcue"; did you mean "all_reduce"?)"},

@@ -68,9 +68,47 @@ TEST_CASE("a mistyped name, key or number is answered with the one that is near"
        {"collective broadcast --root -1", "--root: expected a whole number from 0"},
        {"collective all_reduce --nccl 9.99", R"(no tuning of NCCL "9.99"; choose from 2.12)"},
        {"run llama3-70b --nic 200", "--nic: expected a rate such as 200G"},
-       {"validate", "expected files: Files of measured training runs"},
+       {"validate", "expected files: files of measured training runs"},
        {"man rn", R"(unknown command "rn"; did you mean "run"?)"},
        {"-v", R"("-v" is no option of "lockstep"; use --version)"}});
+}
+
+TEST_CASE("a name that is near to none is answered with its family, not with all") {
+  check_refused({{"list models llama4",
+                  R"(no model named "llama4"; nearest: "llama-7b", "llama2-13b", "llama2-70b", )"
+                  R"("llama2-7b", "llama3-405b", "llama3-70b", "llama3-8b")"},
+                 {"list models 70b", R"(; nearest: "llama2-70b", "llama3-70b")"},
+                 {"collective all_reduce --cluster h100", R"(; did you mean "dgx-h100"?)"},
+                 {"run llama3-70b --set model=llama4", R"(; nearest: "llama-7b", )"}});
+}
+
+TEST_CASE("commands are found by two letters, and options of Megatron-LM by what they set") {
+  check_refused(
+      {{"rn llama3-70b", R"(did you mean "run"?)"},
+       {"LOCK", "--help lists the commands"},
+       {"completion", "expected a shell: bash, zsh or fish\n"},
+       {"run llama3-70b -o x.json", "use --format json > x.json\n"},
+       {"run llama3-70b --tensor-model-parallel-size 8", "use --set parallel.tp=8\n"},
+       {"complexity all_reduce --nodes 4", "use --ranks A..B\n"},
+       {"collective all_reduce --trace x.json --size 1K,2K", "got 1 algorithm and 2 sizes"}});
+}
+
+TEST_CASE("element types have one vocabulary on all commands") {
+  check_refused({{"verify collective all_reduce --type int8",
+                  "-d: expected one of float, bfloat16, half (fp32, bf16, fp16), got \"int8\""},
+                 {"verify collective all_reduce -d bf16", "-d: the reference executor has float"}});
+  CHECK(run_command("lockstep verify collective all_reduce -a ring --datatype float").status == 0);
+  const std::string named = run_command("lockstep collective all_reduce -d bfloat16").out;
+  CHECK(run_command("lockstep collective all_reduce -d bf16").out == named);
+}
+
+TEST_CASE("keys of clusters without a file are refused with what the file has instead") {
+  check_refused(
+      {{"run llama7b-256 --set cluster.nics_per_node=3",
+        "\"nics_per_node\" is a key of clusters without a file; its node builder has them"},
+       {"run llama7b-256 --set cluster.nic_gbps=200",
+        R"(write "fabric": {"link": {"bandwidth": "200 Gb/s"}})"},
+       {"run llama7b-256 --set cluster.gpus=16", R"(write "nodes" or "ranks")"}});
 }
 
 TEST_CASE("a file that cannot be written is an error before anything is simulated") {

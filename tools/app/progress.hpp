@@ -30,8 +30,8 @@ struct Phase {
 /// Calls come from several threads, one at a time.
 using OnPhase = std::function<void(const Phase&)>;
 
-/// Counts completed parts for an OnProgress, which may be empty, and estimates the share of the time.
-/// Thread-safe.
+/// Counts completed parts for an OnProgress, which may be empty, and estimates the share of the
+/// time. Thread-safe.
 class ProgressCounter {
  public:
   /// Parts that take equally long.

@@ -97,6 +97,7 @@ class Measurer {
     if (!count) return false;
     out.messages = count->messages;
     out.busiest = stage.layout.block * count->busiest_blocks;
+    out.busiest_rank = stage.layout.block * count->busiest_sender_blocks;
     out.total = stage.layout.block * count->total_blocks;
     if (count->messages <= kMostReplayed)
       out.large_time = replay_stage(stage, stage.setup->model()).time;
@@ -157,8 +158,14 @@ class Measurer {
     outcome.busiest =
         of([](const auto& p) { return Value{static_cast<double>(p.busiest.count())}; });
     outcome.total = of([](const auto& p) { return Value{static_cast<double>(p.total.count())}; });
-    if (outcome.rounds && outcome.busiest)
-      outcome.asymptotic_time = std::max(outcome.rounds->growth, outcome.busiest->growth);
+    const AuxiliaryRanks auxiliary = outcome.spec.algorithm->auxiliary_ranks;
+    const bool switches =
+        auxiliary == AuxiliaryRanks::node_switches || auxiliary == AuxiliaryRanks::fabric_switches;
+    const auto bytes = of([&](const auto& p) {
+      return Value{static_cast<double>((switches ? p.busiest_rank : p.busiest).count())};
+    });
+    if (outcome.rounds && bytes)
+      outcome.asymptotic_time = std::max(outcome.rounds->growth, bytes->growth);
     outcome.small_time = of([&](const auto& p) { return seconds(p.small_time); });
     outcome.large_time = of([&](const auto& p) { return seconds(p.large_time); });
   }

@@ -32,8 +32,9 @@ struct ComplexityPoint {
   int ranks = 0;
   std::optional<std::int64_t> rounds;  // of a small message; none: too many to count
   std::int64_t messages = 0;           // this and the following: of a large message
-  Bytes busiest;  // sent plus received, maximum over nodes, auxiliary ranks included
-  Bytes total;    // sent by all ranks
+  Bytes busiest;       // sent plus received, maximum over nodes, auxiliary ranks included
+  Bytes busiest_rank;  // the same over ranks alone
+  Bytes total;         // sent by all ranks
   std::optional<Duration> small_time;  // none: too many messages to simulate
   std::optional<Duration> large_time;
 };
@@ -48,7 +49,8 @@ struct ComplexityOutcome {
   std::optional<GrowthFit> total;
   std::optional<GrowthFit> large_time;
   /// Asymptotic class of the time of a fixed message size: of the counted rounds (latency) or of
-  /// the busiest node's bytes (bandwidth), whichever grows faster. For a large message it may only
+  /// the busiest node's bytes (bandwidth), whichever grows faster. Switches that reduce have a port
+  /// for each rank: there the busiest rank's bytes count. For a large message it may only
   /// show beyond the measured range. None: too few points.
   std::optional<Growth> asymptotic_time;
 };

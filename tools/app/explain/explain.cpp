@@ -167,8 +167,8 @@ class Explainer {
   void note_what_is_left_out() {
     const auto note = [&](const auto& shown, const char* what, std::size_t count) {
       if (count > kMostPlaces && !out_.request.all_places)
-        out_.notes.push_back(
-            fmt::format("tables show {} of {} {}; --wide shows all", shown.size() - 1, count, what));
+        out_.notes.push_back(fmt::format("tables show {} of {} {}; --wide shows all",
+                                         shown.size() - 1, count, what));
     };
     note(shown_rows_, "ranks", static_cast<std::size_t>(schedule().ranks()));
     note(shown_columns_, "chunks", board_->columns().size());

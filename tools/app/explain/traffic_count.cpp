@@ -24,7 +24,10 @@ class Counter {
       sent_ = received_ = 0;
       for (int lane = 0; lane < schedule_.lanes(); ++lane) walk(rank, lane);
       count_.total_blocks += sent_;
-      if (rank < senders_) count_.sent_blocks = std::max(count_.sent_blocks, sent_);
+      if (rank < senders_) {
+        count_.sent_blocks = std::max(count_.sent_blocks, sent_);
+        count_.busiest_sender_blocks = std::max(count_.busiest_sender_blocks, sent_ + received_);
+      }
       count_.busiest_blocks = std::max(count_.busiest_blocks, sent_ + received_);
     }
     if (visits_left_ < 0) return std::nullopt;

@@ -11,10 +11,11 @@ namespace lockstep::app {
 struct TrafficCount {
   /// Longest chain of dependent messages; none: too many to count.
   std::optional<std::int64_t> rounds = 0;
-  std::int64_t messages = 0;        // of all ranks
-  std::int64_t total_blocks = 0;    // sent by all ranks
-  std::int64_t sent_blocks = 0;     // maximum over the first `senders` ranks
-  std::int64_t busiest_blocks = 0;  // sent plus received, maximum over ranks
+  std::int64_t messages = 0;               // of all ranks
+  std::int64_t total_blocks = 0;           // sent by all ranks
+  std::int64_t sent_blocks = 0;            // maximum over the first `senders` ranks
+  std::int64_t busiest_blocks = 0;         // sent plus received, maximum over ranks
+  std::int64_t busiest_sender_blocks = 0;  // the same over the first `senders` ranks
 };
 
 /// Walks every step of every rank, repeated phases once. Empty if this exceeds `most_visits`

@@ -233,7 +233,7 @@ Report cost_report(const Explanation& explanation) {
   Report out;
   out.columns = {{"what", "what", "", true},
                  {"symbol", "in the formula", "", true},
-                 {"amount", "how much", "", true},
+                 {"amount", "how much", "", true, 100},
                  {"each", "each", "", true},
                  {"time", "time", "(us)"}};
   out.left_out_first = {"symbol", "each"};

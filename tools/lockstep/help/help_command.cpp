@@ -3,6 +3,8 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/config/did_you_mean.hpp"
@@ -88,6 +90,40 @@ std::string contents(const CommandInfo& program, std::size_t width) {
   throw UsageError(fmt::format("{}; `lockstep help` lists commands and words", message));
 }
 
+std::vector<Cell> row_of(std::string_view topic, const Word& word) {
+  return {Cell{std::string{word.name}}, Cell{std::string{topic}}, Cell{std::string{word.text}},
+          Cell{std::string{word.formula}}, Cell{std::string{word.see_also}}};
+}
+
+/// Entries for programs: one, or all of them and the commands.
+Report entries(const CommandInfo& program, const std::vector<std::string>& words) {
+  Report out;
+  out.schema = "lockstep.help/1";
+  out.config = "{}";
+  out.columns = {{"name", "name", ""},
+                 {"topic", "topic", ""},
+                 {"text", "text", ""},
+                 {"formula", "formula", ""},
+                 {"see_also", "see also", ""}};
+  Section section;
+  const std::string name = fmt::format("{}", fmt::join(words, " "));
+  const CommandInfo* command = words.empty() ? nullptr : find_command(program, words);
+  for (const CommandInfo& each : program.commands)
+    if (words.empty() || &each == command)
+      section.rows.push_back(
+          {Cell{each.name}, Cell{std::string{"command"}}, Cell{each.summary}, Cell{}, Cell{}});
+  for (const WordTopic& topic : word_topics())
+    for (const Word& word : topic.words)
+      if (words.empty() || (command == nullptr && &word == find_word(name)))
+        section.rows.push_back(row_of(topic.name, word));
+  if (section.rows.empty() && command != nullptr)
+    section.rows.push_back({Cell{command->path}, Cell{std::string{"command"}},
+                            Cell{command->summary}, Cell{}, Cell{}});
+  if (section.rows.empty()) refuse(program, name);
+  out.sections.push_back(std::move(section));
+  return out;
+}
+
 std::string explain_words(const CommandInfo& program, const std::vector<std::string>& words,
                           const OutputStyle& style) {
   const bool markdown = style.format == Format::md;
@@ -115,15 +151,17 @@ void add_help(const Command& app) {
   add_format(*command, given->style.format);
   given->style.width = terminal_width();
   command->footer(
-      "--format md without a word prints every entry.\n\n"
+      "--format md, json or csv without a word prints every entry.\n\n"
       "Examples:\n"
       "  lockstep help\n"
       "  lockstep help busbw\n"
       "  lockstep help max-min fair share");
   command->callback([given, app] {
     const Format format = given->style.format;
-    if (format == Format::json || format == Format::csv)
-      throw UsageError("help: --format is table or md");
+    if (format == Format::json || format == Format::csv) {
+      print(render(entries(app.describe(), given->words), format));
+      return;
+    }
     print(explain_words(app.describe(), given->words, given->style));
   });
 }

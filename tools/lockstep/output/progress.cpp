@@ -13,8 +13,8 @@ namespace lockstep::cli {
 
 namespace {
 
-constexpr double kLongJob = 60;    // s
-constexpr double kBeforeNote = 2;  // s: what is faster by then tells little
+constexpr double kLongJob = 60;        // s
+constexpr double kBeforeNote = 2;      // s: what is faster by then tells little
 constexpr double kBetweenDraws = 0.1;  // s
 constexpr const char* kClear = "\r\033[K";
 

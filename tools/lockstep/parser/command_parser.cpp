@@ -60,7 +60,8 @@ std::string complaint_about(const std::vector<std::string>& extras, CLI::App& co
   const std::vector<std::string_view> candidates(words.begin(), words.end());
   const auto meant = did_you_mean(name, candidates);
   // Any letter is near to any other option.
-  const bool of_commands = name.front() != '-' && !command.get_subcommands([](const CLI::App*) { return true; }).empty();
+  const bool of_commands =
+      name.front() != '-' && !command.get_subcommands([](const CLI::App*) { return true; }).empty();
   if (meant && (name.size() > 2 || of_commands))
     return fmt::format("{}; did you mean \"{}\"?", text, *meant);
   return text + (of_commands ? "; --help lists the commands" : "; --help lists the options");

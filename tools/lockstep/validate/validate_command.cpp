@@ -106,7 +106,8 @@ void add_validate(const Command& app) {
       "--quantity step_time --rows --format md");
   command->callback([given] {
     ValidateRequest request = request_of(*given);
-    request.on_progress = progress_line("validate", "--core, --group, --quantity or --limit compare less");
+    request.on_progress =
+        progress_line("validate", "--core, --group, --quantity or --limit compare less");
     const ValidateResult result = validate(request);
     if (!given->residuals.empty()) write_file(given->residuals, residuals_text(result.rows));
     print(render_validation(request, result, given->style, given->every_row));

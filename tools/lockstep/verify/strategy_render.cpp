@@ -253,7 +253,8 @@ Report report_of(const VerifyStrategyRequest& request, const VerifyStrategyResul
   out.seed = result.seed;
   out.fingerprint = fingerprint_of(result);
   out.columns = columns(result.layouts.size() > 1);
-  out.only_wide = {"ranks", "weight_difference", "weight_allowed", "state_difference", "peak_bytes"};
+  out.only_wide = {"ranks", "weight_difference", "weight_allowed", "state_difference",
+                   "peak_bytes"};
   out.left_out_first = {"reference_loss", "loss_difference"};
   for (const VerifiedLayout& layout : result.layouts) {
     out.sections.push_back(

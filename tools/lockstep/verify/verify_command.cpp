@@ -150,8 +150,8 @@ NumberType type_of(const std::string& text) {
       {{"float", NumberType::fp32}, {"bfloat16", NumberType::bf16}, {"half", NumberType::fp16}}};
   for (const auto& [name, type] : kTypes)
     if (text == name || text == to_string(type)) return type;
-  throw UsageError(
-      fmt::format("-d: expected one of float, bfloat16, half (fp32, bf16, fp16), got \"{}\"", text));
+  throw UsageError(fmt::format(
+      "-d: expected one of float, bfloat16, half (fp32, bf16, fp16), got \"{}\"", text));
 }
 
 void verify_given(const Options& given) {
@@ -244,9 +244,10 @@ void add_verify(const Command& app) {
   add_backend(*command, given->backend,
               "Backend that executes the schedule: host: command graphs in host memory; cuda: on "
               "GPUs, ranks distributed over them (default: the reference executor)");
-  command->add_option("-d,--datatype,--type", given->type,
-                  "Element type, as nccl-tests names them: float, or with --backend bfloat16 and "
-                  "half; sets the error bound")
+  command
+      ->add_option("-d,--datatype,--type", given->type,
+                   "Element type, as nccl-tests names them: float, or with --backend bfloat16 and "
+                   "half; sets the error bound")
       ->type_name("TYPE")
       ->capture_default_str();
   add_format(*command, given->style);

@@ -86,7 +86,7 @@ TEST_CASE("the asymptotic class of a time is not the exponent fitted to a range"
   // 2(n-1)*alpha + 2(n-1)/n*S*beta: linear, though 64 MiB hide it up to 64 ranks. One-shot's n-1
   // sends of S leave one port each; halving-doubling has 2 lg n rounds and the bytes of the ring.
   const Json out = json_of(
-      "lockstep complexity all_reduce --algorithms ring,halving_doubling,one_shot,direct "
+      "lockstep complexity all_reduce --algorithms ring,halving_doubling,one_shot,direct,sharp "
       "--ranks 2..64");
   std::map<std::string, Json> row;
   for (const Json& each : out["rows"]) row[each["algorithm"].get<std::string>()] = each;
@@ -95,6 +95,8 @@ TEST_CASE("the asymptotic class of a time is not the exponent fitted to a range"
   CHECK(row["halving_doubling"]["asymptotic_time"] == "O(log N)");
   CHECK(row["one_shot"]["asymptotic_time"] == "O(N)");
   CHECK(row["direct"]["asymptotic_time"] == "O(1)");
+  // The switch moves N S bytes, over a port for each rank: S each way through every port.
+  CHECK(row["sharp"]["asymptotic_time"] == "O(1)");
 }
 
 TEST_CASE("a growth that is absent says why") {

@@ -216,4 +216,16 @@ TEST_CASE("lists of what is not there are refused") {
   CHECK(contains(run_command("lockstep list devices all_reduce").err, "no device named"));
 }
 
+TEST_CASE("help is data in every format") {
+  const auto busbw = rows_of("lockstep help busbw");
+  REQUIRE(busbw.size() == 1);
+  CHECK(busbw[0]["name"] == "busbw");
+  CHECK(contains(busbw[0]["text"].get<std::string>(), "nccl-tests"));
+  CHECK(rows_of("lockstep help").size() > 80);
+  CHECK(rows_of("lockstep help topology routes")[0]["topic"] == "command");
+  CHECK(contains(output_of("lockstep help busbw --format csv"),
+                 "name,topic,text,formula,see_also\n"));
+  CHECK(contains(run_command("lockstep help buswb --format json").err, "did you mean \"busbw\"?"));
+}
+
 }  // namespace lockstep

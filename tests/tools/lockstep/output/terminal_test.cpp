@@ -235,4 +235,27 @@ TEST_CASE("errors are red on a terminal") {
   CHECK(contains(refused.err, "--color: expected auto, always or never, got \"sometimes\""));
 }
 
+TEST_CASE("explain, replay and verify strategy fit into 80 columns, and --wide shows all") {
+  const auto widest_of = [](const std::string& text) {
+    std::size_t out = 0;
+    for (std::size_t begin = 0; begin < text.size();) {
+      const std::size_t end = std::min(text.find('\n', begin), text.size());
+      out = std::max(out, end - begin);
+      begin = end + 1;
+    }
+    return out;
+  };
+  const std::string explain = "lockstep explain all_reduce --ranks 24 --size 64M --rounds 46";
+  const std::string replay = "lockstep replay tests/data/chakra/pair --cluster dgx-h100";
+  const std::string verify = "lockstep verify strategy mlp-two-gpus";
+  for (const std::string& command : {explain, replay, verify})
+    CHECK(widest_of(output_of("COLUMNS=80 " + command)) <= 80);
+  CHECK(contains(output_of("COLUMNS=80 " + explain), "tables show 16 of 24 chunks; --wide shows"));
+  CHECK(contains(output_of("COLUMNS=80 " + explain + " --wide"), "  c21  c22  c23\n"));
+  CHECK(contains(output_of("COLUMNS=80 " + replay), "--wide shows: operations"));
+  CHECK(contains(output_of("COLUMNS=80 " + replay + " --wide"), "  operations  "));
+  CHECK(contains(output_of("COLUMNS=80 " + verify), "--wide shows: ranks, weight, allowed"));
+  CHECK(contains(output_of("COLUMNS=80 " + verify + " --wide"), "  ranks  "));
+}
+
 }  // namespace lockstep

@@ -116,7 +116,7 @@ TEST_CASE("overrides are applied, and reported where they are wrong") {
 
 TEST_CASE("what is no scenario is refused once") {
   check_refused("lockstep run",
-                "lockstep: error: expected a scenario: Scenario file, such as "
+                "lockstep: error: expected a scenario: scenario file, such as "
                 "configs/scenarios/llama3-70b-dgx-h100.json, or the name of a "
                 "shipped one");
   check_refused("lockstep run no-such.json",
