@@ -11,7 +11,7 @@ std::string to_string(const TimeUse& use) {
     case TimeUse::Kind::bubble:
       return "bubble";
     case TimeUse::Kind::issue:
-      return "host issue";
+      return "kernel launch overhead";
     case TimeUse::Kind::waiting:
       break;
   }

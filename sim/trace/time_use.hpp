@@ -36,7 +36,7 @@ struct TimeUse {
   friend auto operator<=>(const TimeUse&, const TimeUse&) = default;
 };
 
-/// "matmul", "tp communication", "bubble", "host issue", "waiting".
+/// "matmul", "tp communication", "bubble", "kernel launch overhead", "waiting".
 [[nodiscard]] std::string to_string(const TimeUse& use);
 
 }  // namespace lockstep

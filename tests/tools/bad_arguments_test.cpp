@@ -44,7 +44,7 @@ TEST_CASE("a mistyped or missing word of the command is named") {
         R"("colective" is no argument or command of "lockstep"; did you mean "collective"?)"},
        {"--verson", R"("--verson" is no option of "lockstep"; did you mean "--version"?)"},
        {"frobnicate",
-        R"("frobnicate" is no argument or command of "lockstep"; --help lists the options)"},
+        R"("frobnicate" is no argument or command of "lockstep"; --help lists the commands)"},
        {"collective", "expected a collective, such as all_reduce, or --schedule"},
        {"topology show",
         "expected a cluster: cluster file, such as configs/clusters/dgx-h100.json, or the name of "

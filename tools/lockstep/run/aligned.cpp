@@ -34,6 +34,12 @@ std::string BytesColumn::operator()(Bytes bytes) const {
   return fmt::format("{:.{}f} {}", value, one_ > 1 ? 2 : 0, unit_);
 }
 
+std::string with_commas(double number) {
+  std::string out = fmt::format("{:.0f}", number);
+  for (std::size_t at = out.size(); at > 3; at -= 3) out.insert(at - 3, 1, ',');
+  return out;
+}
+
 std::string percent_text(double share) {
   return fmt::format("{:.1f} %", 100 * share);
 }

@@ -30,6 +30,9 @@ class BytesColumn {
   const char* unit_ = "B";
 };
 
+/// "17,739".
+[[nodiscard]] std::string with_commas(double number);
+
 /// "12.3 %".
 [[nodiscard]] std::string percent_text(double share);
 

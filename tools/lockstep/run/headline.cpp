@@ -26,19 +26,13 @@ std::string short_count(double count) {
 }
 
 /// With a comma before every three digits.
-std::string grouped(double number) {
-  std::string out = fmt::format("{:.0f}", number);
-  for (std::size_t at = out.size(); at > 3; at -= 3) out.insert(at - 3, 1, ',');
-  return out;
-}
-
 std::string rate_per_second(double rate) {
-  return rate >= 1000 ? grouped(rate) : fmt::format("{:.4g}", rate);
+  return rate >= 1000 ? with_commas(rate) : fmt::format("{:.4g}", rate);
 }
 
 std::string calendar(double seconds) {
   if (seconds >= 2 * kYear)
-    return fmt::format("{:.1f} years ({} days)", seconds / kYear, grouped(seconds / kDay));
+    return fmt::format("{:.1f} years ({} days)", seconds / kYear, with_commas(seconds / kDay));
   if (seconds >= 2 * kDay) return fmt::format("{:.1f} days", seconds / kDay);
   return fmt::format("{:.2f} hours", seconds / 3600);
 }
@@ -235,10 +229,15 @@ std::vector<std::string> extrapolation_lines(const Confidence& confidence) {
   std::vector<std::string> out;
   for (const ExtrapolatedProperty& each : confidence.outside) {
     const bool number = each.checked.rfind("up to ", 0) == 0;
-    out.push_back(number ? fmt::format("extrapolated: {} {} (validated {})", each.value,
-                                       each.property, each.checked)
-                         : fmt::format("extrapolated: {} {} (validated: {})", each.property,
-                                       each.value, each.checked));
+    const bool counted = number && each.property.ends_with('s');  // "128 GPUs"
+    if (number && !counted)
+      out.push_back(fmt::format("extrapolated: {} {} (validated {})", each.property, each.value,
+                                each.checked));
+    else
+      out.push_back(counted ? fmt::format("extrapolated: {} {} (validated {})", each.value,
+                                          each.property, each.checked)
+                            : fmt::format("extrapolated: {} {} (validated: {})", each.property,
+                                          each.value, each.checked));
   }
   return out;
 }

@@ -22,6 +22,7 @@ namespace {
 constexpr std::size_t kStagesShown = 16;
 
 std::string per_second(double rate) {
+  if (rate >= 1000) return with_commas(rate);
   return rate >= 100 ? fmt::format("{:.0f}", rate) : fmt::format("{:.4g}", rate);
 }
 
