@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -45,8 +46,9 @@ struct SimulationOptions {
   /// host work takes no time.
   std::optional<Rate> host_memory{};
   std::optional<Rate> host_link{};
-  OnReplay on_replay{};      // called periodically during the replay
-  bool link_series = false;  // record SimulatedTrainingStep::links
+  OnReplay on_replay{};                             // called periodically during the replay
+  bool link_series = false;                         // record SimulatedTrainingStep::links
+  std::function<void(double share)> on_lowering{};  // called while the step is expanded
 };
 
 class ProgramStuck : public Error {

@@ -209,7 +209,7 @@ class Simulation {
     lowered_ = lower_program({program_, roles_.all(), ranks_, kernels, choice_,
                               times_ ? &*times_ : nullptr, endpoints(),
                               cost_.slowdown_while_communicating(), options_.speeds, fold_.get(),
-                              kinds_ ? &*kinds_ : nullptr});
+                              kinds_ ? &*kinds_ : nullptr, options_.on_lowering});
     lowered_.workload.logs_transfers = options_.link_series && !times_ && !fold_;
     const auto play = options_.fold == Folding::off ? replay : replay_reusing;
     result_ = play(fold_ ? fold_->network() : network_, lowered_.workload, options_.network,

@@ -25,6 +25,7 @@ struct Phase {
   std::string name{};    // "simulating the step"
   double share = 0;      // of it that is done; 0: not known
   std::string detail{};  // "5.1 s simulated"
+  std::string part{};    // of the phase, with a share of its own: "expanding operations"
 };
 
 /// Calls come from several threads, one at a time.

@@ -32,9 +32,15 @@ class Lowerer {
   [[nodiscard]] LoweredProgram run() {
     out_.workload.slots = Workload::kNoLimit;
     out_.workload.slowed_permille = std::llround(in_.slowdown * 1000);
-    for (const int rank : in_.ranks) add_rank(rank);
+    for (std::size_t i = 0; i < in_.ranks.size(); ++i) {
+      add_rank(in_.ranks[i]);
+      report(i + 1);
+    }
     if (in_.times == nullptr) order_calls();
-    for (std::size_t i = 0; i < in_.ranks.size(); ++i) link(i);
+    for (std::size_t i = 0; i < in_.ranks.size(); ++i) {
+      link(i);
+      report(in_.ranks.size() + i + 1);
+    }
     for (std::vector<ActivityRef>& places : places_)
       out_.places.push_back(
           {std::make_shared<const std::vector<ActivityRef>>(std::move(places)), 0});
@@ -43,6 +49,12 @@ class Lowerer {
   }
 
  private:
+  /// Ranks are added, then linked.
+  void report(std::size_t done) const {
+    if (in_.on_progress)
+      in_.on_progress(static_cast<double>(done) / static_cast<double>(2 * in_.ranks.size()));
+  }
+
   [[nodiscard]] const RoleProgram& role_of(int rank) const {
     return in_.roles[role_played(in_.program, rank)];
   }

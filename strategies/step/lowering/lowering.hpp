@@ -78,6 +78,7 @@ struct LoweringInput {
   FoldedTrainingStep* fold = nullptr;
   /// With `times`: `ranks` are its representatives.
   const CoarseRankClasses* kinds = nullptr;
+  std::function<void(double share)> on_progress{};  // called after every rank
 };
 [[nodiscard]] LoweredProgram lower_program(const LoweringInput& input);
 

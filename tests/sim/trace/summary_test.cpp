@@ -249,8 +249,9 @@ TEST_CASE("the critical path goes on from the message that a host has waited for
   for (const PathSegment& segment : path) uses.push_back(to_string(segment.use));
   // F of stage 0, its message, then B of stage 1, which its host launched 105 ps after the message:
   // what F took of that is beside the host. The message back, the launch, B of stage 0.
-  CHECK(uses == std::vector<std::string>{"matmul", "pp communication", "kernel launch overhead", "matmul",
-                                         "pp communication", "kernel launch overhead", "matmul"});
+  CHECK(uses == std::vector<std::string>{"matmul", "pp communication", "kernel launch overhead",
+                                         "matmul", "pp communication", "kernel launch overhead",
+                                         "matmul"});
   CHECK(path[2].interval.start.ps() == 130);
   CHECK(path[2].interval.end.ps() == 235);
   CHECK(path[5].interval.start.ps() == 465);

@@ -36,17 +36,26 @@ TEST_CASE("a step reports what it is doing, and how much of the simulation is do
   request.speeds = {{0, std::nullopt, 0.9}};
   std::vector<std::string> names;
   std::vector<double> shares;
+  std::vector<double> expanded;
   request.on_phase = [&](const Phase& phase) {
-    if (phase.name.empty()) {
+    if (!phase.part.empty()) {
+      CHECK(phase.part == "expanding operations");
+      expanded.push_back(phase.share);
+    } else if (phase.name.empty()) {
       shares.push_back(phase.share);
     } else {
       names.push_back(phase.name);
       shares.clear();
+      expanded.clear();
     }
   };
   (void)run_step(request);
   CHECK(names == std::vector<std::string>{"laying out the step", "simulating the step",
                                           "summarizing the step", "simulating the unchanged step"});
+  // 256 ranks are added, then linked.
+  REQUIRE(expanded.size() == 512);
+  CHECK(std::is_sorted(expanded.begin(), expanded.end()));
+  CHECK(expanded.back() == 1);
   REQUIRE_FALSE(shares.empty());
   CHECK(std::is_sorted(shares.begin(), shares.end()));
   CHECK(shares.front() > 0);

@@ -96,6 +96,10 @@ SimulationOptions simulation_options(const TrainingStepRequest& request, const S
   if (host.memory) options.host_memory = host.memory->bandwidth;
   options.link_series = !request.trace.empty();
   if (request.on_phase)
+    options.on_lowering = [report = request.on_phase](double share) {
+      report({{}, share, {}, "expanding operations"});
+    };
+  if (request.on_phase)
     options.on_replay = [report = request.on_phase](const ReplayProgress& progress) {
       const Duration simulated = progress.now.since_start();
       report({{}, progress.share, fmt::format("{:.4g} s simulated", simulated.seconds())});

@@ -109,7 +109,8 @@ PhaseLine::~PhaseLine() {
 
 void PhaseLine::show(const app::Phase& phase) {
   const std::lock_guard lock(mutex_);
-  const bool first = phase_.share <= 0 || (!phase.name.empty() && phase.name != phase_.name);
+  const bool first = phase_.share <= 0 || phase.part != phase_.part ||
+                     (!phase.name.empty() && phase.name != phase_.name);
   if (first) share_begun_ = seconds_now();
   if (first) first_share_ = phase.share;
   std::string name = phase.name.empty() ? phase_.name : phase.name;
@@ -139,6 +140,7 @@ void PhaseLine::draw() {
 std::string phase_text(const std::string& command, const app::Phase& phase, double elapsed,
                        double rate) {
   std::string out = fmt::format("{}: {}", command, phase.name);
+  if (!phase.part.empty()) out += ": " + phase.part;
   if (phase.share > 0) out += fmt::format(", {:.0f} % done", 100 * phase.share);
   if (!phase.detail.empty()) out += ", " + phase.detail;
   out += fmt::format(", {:.0f} s", elapsed);
