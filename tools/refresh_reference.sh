@@ -1,11 +1,15 @@
 #!/usr/bin/env bash
 # Writes docs/reference from its sources: commands.md from every --help, keys.md from configs/schema,
-# words.md from `lockstep help`.
+# words.md from `lockstep help`; before that, into docs/reference only, the generated parts of
+# configs/schema.
 #   tools/refresh_reference.sh [LOCKSTEP [FOLDER]]
 # FOLDER (default: docs/reference) is where the files go; the test `reference` compares them.
 set -euo pipefail
 lockstep=$(realpath "${1:-$(dirname "${BASH_SOURCE[0]}")/../build/release/lockstep}")
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+if [[ $# -lt 2 && -x $(dirname "$lockstep")/write_schemas ]]; then
+  "$(dirname "$lockstep")/write_schemas" configs/schema
+fi
 folder=${2:-docs/reference}
 mkdir -p "$folder"
 export COLUMNS=100 NO_COLOR=1

@@ -8,7 +8,9 @@
 #include <numeric>
 #include <set>
 
+#include "strategies/layout/scenario_names.hpp"
 #include "strategies/pipeline/pipeline_order.hpp"
+#include "strategies/scenario/parallel_fields.hpp"
 #include "strategies/sharding/device_mesh.hpp"
 #include "topologies/graph/cluster.hpp"
 
@@ -189,18 +191,12 @@ class LayoutCheck {
   void check_exchange() {
     if (parallel_.zero < 0 || parallel_.zero > 3)
       note("zero", "zero = {}; it may be 0, 1, 2 or 3", parallel_.zero);
-    if (parallel_.exchange != GradientExchange::parameter_server && parallel_.servers > 1) {
-      note("servers", "servers = {} goes with exchange parameter_server alone", parallel_.servers);
-    }
-    if (parallel_.exchange != GradientExchange::parameter_averaging &&
-        parallel_.average_every > 1) {
-      note("average_every", "average_every = {} goes with exchange parameter_averaging alone",
-           parallel_.average_every);
+    for (const ParallelField& field : parallel_fields()) {
+      if (!field.problem) continue;
+      if (const auto why = field.problem(parallel_)) note(std::string{field.key}, "{}", *why);
     }
     if (parallel_.exchange == GradientExchange::all_reduce) return;
-    static constexpr std::array kNames{"all_reduce", "parameter_server", "host_average",
-                                       "parameter_averaging"};
-    const char* name = kNames[static_cast<std::size_t>(parallel_.exchange)];
+    const std::string_view name = name_of(exchange_names(), parallel_.exchange);
     if (parallel_.tp * parallel_.pp * parallel_.cp * parallel_.ep > 1) {
       note("exchange", "{} is for data parallelism alone: tp, pp, cp and ep must be 1", name);
     }

@@ -7,9 +7,9 @@
 #include <set>
 #include <utility>
 
+#include "sim/config/json_values.hpp"
 #include "strategies/scenario/scenario_checks.hpp"
 #include "strategies/scenario/scenario_cluster.hpp"
-#include "strategies/scenario/scenario_json.hpp"
 #include "strategies/scenario/scenario_model.hpp"
 #include "strategies/scenario/scenario_overlay.hpp"
 #include "strategies/scenario/scenario_parallel.hpp"
@@ -379,8 +379,7 @@ void check_variant(const JsonDocument& document, const ScenarioVariant& variant,
 
 }  // namespace
 
-// NOLINTNEXTLINE(performance-unnecessary-value-param): callers hand the document over
-Scenario read_scenario(JsonDocument document, const std::string& name,
+Scenario read_scenario(const JsonDocument& document, const std::string& name,
                        const std::vector<std::string>& overrides,
                        const std::filesystem::path& configs, LayoutCheck check) {
   refuse_other_files(document);

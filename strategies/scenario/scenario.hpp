@@ -82,7 +82,7 @@ enum class LayoutCheck : std::uint8_t { on, off };
 /// The same from a document in memory. `name`: used if the document has none; relative files are
 /// looked up in the document's folder. Without a check, model, cluster and layout are read but not
 /// checked against each other: for callers that try layouts of their own.
-[[nodiscard]] Scenario read_scenario(JsonDocument document, const std::string& name,
+[[nodiscard]] Scenario read_scenario(const JsonDocument& document, const std::string& name,
                                      const std::vector<std::string>& overrides = {},
                                      const std::filesystem::path& configs = "configs",
                                      LayoutCheck check = LayoutCheck::on);

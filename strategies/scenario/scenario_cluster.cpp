@@ -6,7 +6,7 @@
 #include <array>
 
 #include "sim/config/complaint.hpp"
-#include "strategies/scenario/scenario_json.hpp"
+#include "sim/config/json_values.hpp"
 #include "strategies/scenario/scenario_node.hpp"
 #include "topologies/files/cluster_file.hpp"
 

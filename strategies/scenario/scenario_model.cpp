@@ -2,10 +2,10 @@
 
 #include <variant>
 
+#include "sim/config/json_values.hpp"
 #include "sim/config/pointer.hpp"
 #include "strategies/layout/scenario_names.hpp"
 #include "strategies/models/files/model_file.hpp"
-#include "strategies/scenario/scenario_json.hpp"
 
 namespace lockstep {
 namespace {

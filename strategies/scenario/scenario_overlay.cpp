@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "sim/config/complaint.hpp"
+#include "sim/config/json_values.hpp"
 #include "sim/config/pointer.hpp"
-#include "strategies/scenario/scenario_json.hpp"
 
 namespace lockstep {
 namespace {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "strategies/layout/scenario_names.hpp"
+#include "strategies/scenario/parallel_fields.hpp"
 #include "strategies/sharding/device_mesh.hpp"
 
 namespace lockstep {
@@ -22,6 +23,7 @@ class Values {
     check_order();
     check_recomputation();
     check_tensor();
+    check_fields();
     check_sharding();
     check_pipeline();
     check_context();
@@ -81,16 +83,15 @@ class Values {
       report("sequence_parallel", "cuts what tensor parallelism leaves whole: tp is 1");
   }
 
+  /// Values that depend on the layout alone.
+  void check_fields() {
+    for (const ParallelField& field : parallel_fields()) {
+      if (!field.idle) continue;
+      if (const auto why = field.idle(plan_)) refuse(field.key, "{}", *why);
+    }
+  }
+
   void check_sharding() {
-    if (plan_.shard_ranks > 0 && plan_.zero == 0)
-      refuse("shard_ranks", "shard_ranks = {}, but nothing is sharded: zero is 0",
-             plan_.shard_ranks);
-    if (!plan_.reshard_after_forward && plan_.zero < 3)
-      refuse("reshard_after_forward",
-             "only ZeRO-3 shards weights that are computed with: zero is {}", plan_.zero);
-    if (!plan_.prefetch && plan_.zero < 3)
-      refuse("prefetch", "only ZeRO-3 gathers weights before they are computed with: zero is {}",
-             plan_.zero);
     if (plan_.zero == 0) return;
     if (plan_.zero >= 2 && plan_.pp == 1 && plan_.microbatches() == 1 && replicas_ > 1)
       report("reduce_gradients", "the only microbatch of a step is its last: {}", batch());
@@ -118,20 +119,9 @@ class Values {
     if (plan_.schedule != PipelineOrder::none)
       report("schedule", "{} orders the work of several stages: pp is 1",
              name_of(pipeline_names(), plan_.schedule));
-    if (plan_.short_edges)
-      refuse("short_edges",
-             "short_edges makes the first and the last of several chunks shorter: "
-             "pp is 1");
   }
 
   void check_context() {
-    if (plan_.cp == 1) {
-      if (plan_.cp_kind != ContextKind::ring)
-        refuse("cp_kind", "cp_kind = {}, but no sequence is cut: cp is 1",
-               name_of(context_names(), plan_.cp_kind));
-    }
-    if (plan_.ulysses > 0 && (plan_.cp == 1 || plan_.cp_kind != ContextKind::both))
-      refuse("ulysses", "ulysses = {} goes with cp_kind 2d and cp above 1", plan_.ulysses);
     if (plan_.zigzag) return;
     if (ring_ == 1) {
       refuse("zigzag", "zigzag says how a ring cuts sequences, and there is no ring: cp = {}{}",

@@ -1,22 +1,17 @@
 #include "topologies/devices/device_kernels.hpp"
 
-#include <algorithm>
 #include <string_view>
 #include <utility>
 
 #include "sim/config/reader.hpp"
 #include "topologies/devices/device_figure.hpp"
+#include "topologies/devices/kernel_values.hpp"
 
 namespace lockstep {
 
 namespace {
 
-constexpr std::int64_t kLongest = 1'000'000;  // of a tile, a block or an overhead
 constexpr double kSmallestShare = 0.001;
-constexpr double kMost = 1'000'000;
-constexpr std::int64_t kMostParts = 1024;
-constexpr double kMostLoss = 0.99;
-constexpr double kMostSpread = 1;
 
 constexpr std::array kGemmDtypes{Dtype::fp64, Dtype::fp32, Dtype::bf16, Dtype::fp16, Dtype::fp8};
 const std::vector<std::string_view> kImplementations{"flash-2", "flash-3", "cudnn", "cutlass",
@@ -26,68 +21,6 @@ Share share(const ValueReader& value) {
   return value.number(kSmallestShare, 1);
 }
 
-std::int64_t length(const ValueReader& value) {
-  return value.integer(1, kLongest);
-}
-
-double share_of(ObjectReader& in, std::string_view key) {
-  return in.number(key, kSmallestShare, 1);
-}
-
-Duration duration(const ValueReader& value) {
-  return value.duration();
-}
-
-TileShape read_tile(ObjectReader& in) {
-  TileShape tile;
-  tile.rows = in.integer("rows", 1, kLongest);
-  tile.columns = in.integer("columns", 1, kLongest);
-  tile.efficiency = share_of(in, "efficiency");
-  return tile;
-}
-
-void read_alignment(ObjectReader& in, GemmParameters& out) {
-  out.alignment = in.integer("elements", 1, kLongest);
-  out.unaligned = share_of(in, "unaligned");
-  out.unaligned_batches = share_of(in, "unaligned_batches");
-}
-
-void read_parts(ObjectReader& in, GemmParameters& out) {
-  out.max_split_k = in.integer("most", 1, kMostParts);
-  out.min_k_per_split = in.integer("shortest", 1, kLongest);
-  out.split_k_traffic = in.number("traffic", 0, kMost);
-}
-
-void read_load(ObjectReader& in, GemmParameters& out) {
-  out.throttling_loss = in.number("loss", 0, kMostLoss);
-  out.throttling_half_time = in.duration("half_after");
-}
-
-AttentionFigures::OfHeadSize read_head_size(ObjectReader& in) {
-  AttentionFigures::OfHeadSize out;
-  out.head_size = in.integer("head_size", 1, kLongest);
-  out.forward = share_of(in, "forward");
-  out.backward = share_of(in, "backward");
-  return out;
-}
-
-std::vector<AttentionFigures::OfHeadSize> read_head_sizes(const ValueReader& value) {
-  std::vector<AttentionFigures::OfHeadSize> out;
-  value.array([&out](const ValueReader& one) { out.push_back(one.object(read_head_size)); }, 1);
-  const auto not_larger = [](const auto& a, const auto& b) { return a.head_size >= b.head_size; };
-  if (std::adjacent_find(out.begin(), out.end(), not_larger) != out.end()) {
-    value.note("head sizes stand in ascending order, each once");
-  }
-  return out;
-}
-
-AttentionFigures::Overhead read_overhead(ObjectReader& in) {
-  AttentionFigures::Overhead out;
-  out.full = in.number("full", 0, kMost);
-  out.causal = in.number("causal", 0, kMost);
-  return out;
-}
-
 class KernelReader {
  public:
   KernelReader(KernelFigures& figures, bool extends)
@@ -95,21 +28,10 @@ class KernelReader {
 
   void read(ObjectReader& in) {
     figures_.name = in.string("name");
-    if (wanted(in, "launch")) figures_.launch = reader_.figure(in, "launch", duration);
+    read_parameters(in, reader_, figures_, extends_);
     if (wanted(in, "products")) read_gemms(in);
     if (wanted(in, "attention")) read_attention(in);
     if (wanted(in, "memory_efficiency")) read_memory_efficiency(in);
-    if (wanted(in, "convolution_efficiency")) {
-      figures_.convolution_efficiency = reader_.figure(in, "convolution_efficiency", share);
-    }
-    if (wanted(in, "slowdown_while_communicating")) {
-      figures_.slowdown_while_communicating =
-          reader_.figure(in, "slowdown_while_communicating",
-                         [](const ValueReader& value) { return value.number(1, 100); });
-    }
-    const auto spread = reader_.optional_figure(
-        in, "spread", [](const ValueReader& value) { return value.number(0, kMostSpread); });
-    if (spread) figures_.spread = *spread;
   }
 
  private:
@@ -125,36 +47,11 @@ class KernelReader {
         const std::string_view name = to_string(dtype);
         if (!gemms.optional(name)) continue;
         any = true;
-        figures_.gemms[static_cast<std::size_t>(dtype)] =
-            gemms.object(name, [this](ObjectReader& one) { return read_gemm(one); });
+        figures_.gemms[static_cast<std::size_t>(dtype)] = gemms.object(
+            name, [this](ObjectReader& one) { return read_values<GemmParameters>(one); });
       }
       if (!any) gemms.note("expected the products of one precision at least");
     });
-  }
-
-  /// An object as the value of a figure; `read` takes its members.
-  template <class Read>
-  void object_figure(ObjectReader& in, std::string_view key, Read read) {
-    reader_.figure(in, key, [&read](const ValueReader& value) {
-      value.object(read);
-      return true;
-    });
-  }
-
-  GemmParameters read_gemm(ObjectReader& in) {
-    GemmParameters out;
-    out.launch = reader_.figure(in, "launch", duration);
-    out.tile_start = reader_.figure(in, "tile_start", duration);
-    out.k_granularity = reader_.figure(in, "depth_grain", length);
-    reader_.figure(in, "tiles", [&out](const ValueReader& value) {
-      value.array([&out](const ValueReader& one) { out.tiles.push_back(one.object(read_tile)); },
-                  1);
-      return true;
-    });
-    object_figure(in, "alignment", [&out](ObjectReader& one) { read_alignment(one, out); });
-    object_figure(in, "parts", [&out](ObjectReader& one) { read_parts(one, out); });
-    object_figure(in, "load", [&out](ObjectReader& one) { read_load(one, out); });
-    return out;
   }
 
   void read_attention(ObjectReader& in) {
@@ -163,26 +60,18 @@ class KernelReader {
       for (const std::string_view name : kImplementations) {
         if (!attention.optional(name)) continue;
         any = true;
-        figures_.attention[std::string{name}] =
-            attention.object(name, [this](ObjectReader& one) { return read_implementation(one); });
+        figures_.attention[std::string{name}] = attention.object(
+            name, [this](ObjectReader& one) { return read_values<AttentionFigures>(one); });
       }
       if (!any) attention.note("expected one implementation of attention at least");
     });
   }
 
-  AttentionFigures read_implementation(ObjectReader& in) {
-    AttentionFigures out;
-    out.launch = reader_.figure(in, "launch", duration);
-    out.block = reader_.figure(in, "block", length);
-    out.head_grain = reader_.figure(in, "head_grain", length);
-    reader_.figure(in, "head_sizes", [&out](const ValueReader& value) {
-      out.head_sizes = read_head_sizes(value);
-      return true;
-    });
-    object_figure(in, "overhead_keys", [&out](ObjectReader& one) {
-      out.forward = one.object("forward", read_overhead);
-      out.backward = one.object("backward", read_overhead);
-    });
+  /// The values of one precision or implementation.
+  template <class Of>
+  Of read_values(ObjectReader& in) {
+    Of out;
+    read_parameters(in, reader_, out);
     return out;
   }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "sim/config/reader.hpp"
+#include "topologies/devices/kernel_values.hpp"
 
 namespace lockstep {
 
@@ -95,55 +96,6 @@ constexpr std::array kNumberTypes{NumberType::fp64, NumberType::fp32, NumberType
   return out;
 }
 
-[[nodiscard]] TileShape read_tile(ObjectReader& in) {
-  TileShape out;
-  out.rows = in.integer("rows", 1, 1 << 20);
-  out.columns = in.integer("columns", 1, 1 << 20);
-  out.efficiency = in.number("efficiency", 0.001, 1);
-  return out;
-}
-
-[[nodiscard]] GemmParameters read_gemm(ObjectReader& in) {
-  GemmParameters out;
-  out.launch = in.duration("launch");
-  out.tile_start = in.duration("tile_start");
-  out.k_granularity = in.integer("depth_grain", 1, 1 << 20);
-  out.alignment = in.integer("alignment", 1, 1 << 20);
-  out.max_split_k = in.integer("most_parts", 1, 1024);
-  out.min_k_per_split = in.integer("shortest_part", 1, 1 << 20);
-  out.split_k_traffic = in.number("part_traffic", 0, kHuge);
-  out.throttling_half_time = in.duration("half_loss");
-  in.array(
-      "tiles", [&out](const ValueReader& one) { out.tiles.push_back(one.object(read_tile)); }, 1);
-  return out;
-}
-
-[[nodiscard]] AttentionFigures::Overhead read_overhead(ObjectReader& in) {
-  return {in.number("full", 0, kHuge), in.number("causal", 0, kHuge)};
-}
-
-[[nodiscard]] AttentionFigures read_attention(ObjectReader& in) {
-  AttentionFigures out;
-  out.launch = in.duration("launch");
-  out.block = in.integer("block", 1, 1 << 20);
-  out.head_grain = in.integer("head_grain", 1, 1 << 20);
-  out.forward = in.object("forward_overhead", read_overhead);
-  out.backward = in.object("backward_overhead", read_overhead);
-  in.array(
-      "head_sizes",
-      [&out](const ValueReader& one) {
-        out.head_sizes.push_back(one.object([](ObjectReader& size) {
-          AttentionFigures::OfHeadSize row;
-          row.head_size = size.integer("head_size", 1, 1 << 20);
-          row.forward = size.number("forward", 0.0001, 1);
-          row.backward = size.number("backward", 0.0001, 1);
-          return row;
-        }));
-      },
-      1);
-  return out;
-}
-
 [[nodiscard]] MemoryCurve read_curve(const ValueReader& at) {
   MemoryCurve out;
   at.array(
@@ -203,11 +155,11 @@ constexpr std::array kNumberTypes{NumberType::fp64, NumberType::fp32, NumberType
   in.object("products", [&out](ObjectReader& gemms) {
     for (const Dtype dtype : kDtypeList) {
       out.model.gemms[static_cast<std::size_t>(dtype)] =
-          gemms.optional_object(to_string(dtype), read_gemm);
+          gemms.optional_object(to_string(dtype), read_plain_parameters<GemmParameters>);
     }
     return true;
   });
-  out.model.attention = in.object("attention", read_attention);
+  out.model.attention = in.object("attention", read_plain_parameters<AttentionFigures>);
   in.object("operations", [&out](ObjectReader& kinds) {
     for (std::size_t i = 0; i < kOperationKinds; ++i) {
       const auto own =

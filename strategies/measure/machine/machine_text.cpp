@@ -1,20 +1,26 @@
 #include <fmt/format.h>
 
 #include "sim/base/json_text.hpp"
+#include "sim/config/json_values.hpp"
 #include "strategies/measure/machine/machine_file.hpp"
+#include "topologies/devices/kernel_values.hpp"
 
 namespace lockstep {
 
 namespace {
 
-[[nodiscard]] std::string time(double seconds) {
+[[nodiscard]] std::string microseconds(double seconds) {
   std::string out = fmt::format("{:.6f}", seconds * 1e6);  // to the picosecond
   out.erase(out.find_last_not_of('0') + 1);
   if (out.back() == '.') out.pop_back();
-  return "\"" + out + " us\"";
+  return out + " us";
 }
-[[nodiscard]] std::string time(Duration duration) {
-  return time(duration.seconds());
+[[nodiscard]] std::string microseconds(Duration duration) {
+  return microseconds(duration.seconds());
+}
+template <class Time>
+[[nodiscard]] std::string time(Time of) {
+  return json_string(microseconds(of));
 }
 [[nodiscard]] std::string number(double value) {
   return fmt::format("{:.6g}", value);
@@ -58,36 +64,10 @@ namespace {
                      number(of.traffic));
 }
 
-[[nodiscard]] std::string gemm(const GemmParameters& of) {
-  std::string tiles;
-  for (const TileShape& tile : of.tiles) {
-    tiles +=
-        fmt::format("{}{{\"rows\": {}, \"columns\": {}, \"efficiency\": {}}}",
-                    tiles.empty() ? "" : ", ", tile.rows, tile.columns, number(tile.efficiency));
-  }
-  return fmt::format(
-      "{{\"launch\": {}, \"tile_start\": {}, \"depth_grain\": {}, \"alignment\": {}, "
-      "\"most_parts\": {}, \"shortest_part\": {}, \"part_traffic\": {}, \"half_loss\": {}, "
-      "\"tiles\": [{}]}}",
-      time(of.launch), time(of.tile_start), of.k_granularity, of.alignment, of.max_split_k,
-      of.min_k_per_split, number(of.split_k_traffic), time(of.throttling_half_time), tiles);
-}
-
-[[nodiscard]] std::string overhead(const AttentionFigures::Overhead& of) {
-  return fmt::format("{{\"full\": {}, \"causal\": {}}}", number(of.full), number(of.causal));
-}
-
-[[nodiscard]] std::string attention(const AttentionFigures& of) {
-  std::string sizes;
-  for (const AttentionFigures::OfHeadSize& size : of.head_sizes) {
-    sizes += fmt::format("{}{{\"head_size\": {}, \"forward\": {}, \"backward\": {}}}",
-                         sizes.empty() ? "" : ", ", size.head_size, number(size.forward),
-                         number(size.backward));
-  }
-  return fmt::format(
-      "{{\"launch\": {}, \"block\": {}, \"head_grain\": {}, \"forward_overhead\": {}, "
-      "\"backward_overhead\": {}, \"head_sizes\": [{}]}}",
-      time(of.launch), of.block, of.head_grain, overhead(of.forward), overhead(of.backward), sizes);
+/// The parameters of one precision, or of attention.
+template <class Of>
+[[nodiscard]] std::string parameters(const Of& of) {
+  return json_text(plain_parameters_json(of, {microseconds, number}));
 }
 
 [[nodiscard]] std::string curve(const MemoryCurve& of) {
@@ -125,7 +105,7 @@ namespace {
           fmt::format("\"{}\": \"{:.3f} GFLOP/s\"", dtype, model.peaks[i]->per_second() / 1e9));
     }
     if (model.gemms[i]) {
-      gemms.push_back(fmt::format("\"{}\": {}", dtype, gemm(*model.gemms[i])));
+      gemms.push_back(fmt::format("\"{}\": {}", dtype, parameters(*model.gemms[i])));
     }
   }
   std::vector<std::string> kinds;
@@ -151,7 +131,7 @@ namespace {
        "\"convolution_efficiency\": " + number(model.convolution_efficiency),
        "\"peaks\": " + lines(peaks, "{", "}", "    "),
        "\"products\": " + lines(gemms, "{", "}", "    "),
-       "\"attention\": " + attention(model.attention),
+       "\"attention\": " + parameters(model.attention),
        "\"operations\": " + lines(kinds, "{", "}", "    "), "\"copy\": " + curve(of.copy),
        "\"add\": " + lines(add, "{", "}", "    "), "\"links\": " + links(of.links)},
       "{", "}", "  ");

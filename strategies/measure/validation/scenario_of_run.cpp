@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/config/json_values.hpp"
 #include "strategies/measure/validation/stack_rule.hpp"
-#include "strategies/scenario/scenario_json.hpp"
 
 namespace lockstep {
 

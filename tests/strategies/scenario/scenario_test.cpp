@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "strategies/scenario/scenario_json.hpp"
+#include "sim/config/json_values.hpp"
 
 namespace lockstep {
 namespace {

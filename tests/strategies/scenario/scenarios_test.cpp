@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/config/json_values.hpp"
 #include "strategies/scenario/scenario.hpp"
-#include "strategies/scenario/scenario_json.hpp"
 #include "strategies/step/build_program.hpp"
 #include "tests/topologies/files/schema_agreement.hpp"
 

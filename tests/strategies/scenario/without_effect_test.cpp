@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "sim/config/json_values.hpp"
 #include "strategies/layout/scenario_names.hpp"
-#include "strategies/scenario/scenario_json.hpp"
 #include "strategies/scenario/scenario_parallel.hpp"
 #include "strategies/sharding/device_mesh.hpp"
 #include "tests/strategies/step/random_layouts.hpp"

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "strategies/measure/calibration/calibration.hpp"
@@ -19,11 +20,27 @@ struct CalibrateRequest {
   std::string name = "calibration";
 };
 
+/// Parameters of GEMMs of one precision on a device.
+struct FittedGemms {
+  std::string device{};
+  std::string precision{};
+  GemmParameters parameters{};
+};
+/// Parameters of one implementation of attention on a device.
+struct FittedAttention {
+  std::string device{};
+  std::string implementation{};
+  AttentionFigures parameters{};
+};
+/// Parameters of one software stack; both are set.
+struct FittedStack {
+  std::string stack{};
+  StackFit parameters{};
+};
+
 /// One set of parameters fitted to some rows.
 struct FittedFigures {
-  std::string what{};  // "collective", "GEMMs", "attention", "stack"
-  std::string of{};    // "nccl 2.30 ampere all_reduce ring ll, one node"
-  std::string figures{};
+  std::variant<NcclCost, FittedGemms, FittedAttention, FittedStack> of{};
   ErrorFigures before{};  // errors with shipped parameters; collectives: none
   ErrorFigures after{};
 };

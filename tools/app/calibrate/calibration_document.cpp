@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "sim/config/json_values.hpp"
 #include "tools/app/inputs/cluster_request.hpp"
 #include "tools/app/json.hpp"
+#include "topologies/devices/kernel_values.hpp"
 
 namespace lockstep::app {
 
@@ -44,54 +46,29 @@ Json cost_json(const NcclCost& cost) {
   return out;
 }
 
-Json gemm_json(const GemmParameters& of) {
-  Json tiles = Json::array();
-  for (const TileShape& tile : of.tiles)
-    tiles.push_back(
-        {{"rows", tile.rows}, {"columns", tile.columns}, {"efficiency", rounded(tile.efficiency)}});
-  return {{"launch", figure(duration(of.launch))},
-          {"tile_start", figure(duration(of.tile_start))},
-          {"depth_grain", figure(of.k_granularity)},
-          {"alignment", figure({{"elements", of.alignment},
-                                {"unaligned", rounded(of.unaligned)},
-                                {"unaligned_batches", rounded(of.unaligned_batches)}})},
-          {"tiles", figure(std::move(tiles))},
-          {"parts", figure({{"most", of.max_split_k},
-                            {"shortest", of.min_k_per_split},
-                            {"traffic", rounded(of.split_k_traffic)}})},
-          {"load", figure({{"loss", rounded(of.throttling_loss)},
-                           {"half_after", duration(of.throttling_half_time)}})}};
+/// As rounded(), in JSON.
+std::string number_text(double value) {
+  std::string out = fmt::format("{:.5g}", value);
+  return out.find_first_of(".e") == std::string::npos ? out + ".0" : out;
 }
 
-Json overhead_json(const AttentionFigures::Overhead& of) {
-  return {{"full", rounded(of.full)}, {"causal", rounded(of.causal)}};
-}
-
-Json attention_json(const AttentionFigures& of) {
-  Json sizes = Json::array();
-  for (const AttentionFigures::OfHeadSize& size : of.head_sizes)
-    sizes.push_back({{"head_size", size.head_size},
-                     {"forward", rounded(size.forward)},
-                     {"backward", rounded(size.backward)}});
-  return {{"launch", figure(duration(of.launch))},
-          {"block", figure(of.block)},
-          {"head_grain", figure(of.head_grain)},
-          {"head_sizes", figure(std::move(sizes))},
-          {"overhead_keys", figure({{"forward", overhead_json(of.forward)},
-                                    {"backward", overhead_json(of.backward)}})}};
+template <class Of>
+Json parameters(const Of& of) {
+  return Json::parse(json_text({{}, parameters_json(of, {duration, number_text}, kSource)}));
 }
 
 /// Whole, so that it extends nothing.
 Json kernels_json(const KernelFigures& of) {
   Json out;
   out["name"] = of.name;
-  out["launch"] = figure(duration(of.launch));
+  const Json common = parameters(of);
+  out["launch"] = common.at("launch");
   Json gemms = Json::object();
   for (std::size_t i = 0; i < of.gemms.size(); ++i)
-    if (of.gemms[i]) gemms[to_string(static_cast<Dtype>(i))] = gemm_json(*of.gemms[i]);
+    if (of.gemms[i]) gemms[to_string(static_cast<Dtype>(i))] = parameters(*of.gemms[i]);
   out["products"] = std::move(gemms);
   Json attention = Json::object();
-  for (const auto& [name, figures] : of.attention) attention[name] = attention_json(figures);
+  for (const auto& [name, figures] : of.attention) attention[name] = parameters(figures);
   out["attention"] = std::move(attention);
   Json memory = {{"all", figure(1)}};
   for (std::size_t i = 0; i < kOperationClasses; ++i) {
@@ -100,8 +77,7 @@ Json kernels_json(const KernelFigures& of) {
     memory[to_string(one)] = figure(rounded(of.memory_efficiency[i]));
   }
   out["memory_efficiency"] = std::move(memory);
-  out["convolution_efficiency"] = figure(rounded(of.convolution_efficiency));
-  out["slowdown_while_communicating"] = figure(rounded(of.slowdown_while_communicating));
+  out.update(common);
   return out;
 }
 

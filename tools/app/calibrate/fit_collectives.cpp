@@ -52,24 +52,6 @@ ProtocolPriors priors() {
   return out;
 }
 
-std::string name_of(const NcclCostKey& key) {
-  return fmt::format("nccl {} {} {} {} {}, {}", key.version, nccl_name(key.architecture),
-                     to_string(key.collective), nccl_name(key.kind), nccl_name(key.protocol),
-                     key.several_nodes ? "several nodes" : "one node");
-}
-
-std::string rate_text(const char* name, const std::optional<Rate>& rate) {
-  return rate ? fmt::format(", {} {:.4g} GB/s", name, rate->bytes_per_second() / 1e9) : "";
-}
-
-std::string figures_of(const NcclCost& cost) {
-  std::string out = fmt::format("launch {:.4g} us", cost.launch.seconds() * 1e6);
-  if (cost.hop > Duration{}) out += fmt::format(", hop {:.4g} us", cost.hop.seconds() * 1e6);
-  if (cost.network_hop > Duration{})
-    out += fmt::format(", network hop {:.4g} us", cost.network_hop.seconds() * 1e6);
-  return out + rate_text("wire", cost.wire) + rate_text("own", cost.own);
-}
-
 }  // namespace
 
 void fit_collectives(const std::vector<Measured>& rows, CalibrateResult& result) {
@@ -87,7 +69,7 @@ void fit_collectives(const std::vector<Measured>& rows, CalibrateResult& result)
     NcclCost cost = fitted.cost;
     cost.source = fmt::format("lockstep calibrate over {} points: mean error {:.1f} %",
                               fitted.errors.count, 100 * fitted.errors.mean);
-    result.fitted.push_back({"collective", name_of(cost.key), figures_of(cost), {}, fitted.errors});
+    result.fitted.push_back({cost, {}, fitted.errors});
     result.calibration.collectives.push_back(std::move(cost));
   }
 }

@@ -1,10 +1,9 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <set>
 #include <tuple>
 
+#include "sim/base/check.hpp"
 #include "sim/config/config_error.hpp"
 #include "strategies/layout/scenario_names.hpp"
 #include "strategies/measure/fit/descent.hpp"
@@ -12,12 +11,14 @@
 #include "tools/app/errors.hpp"
 #include "tools/app/inputs/cluster_request.hpp"
 #include "tools/app/validate/compare.hpp"
+#include "topologies/devices/kernel_fields.hpp"
 
 namespace lockstep::app {
 
 namespace {
 
-/// Tables that the same figures tell: GEMMs of a precision, attention of an implementation.
+/// What tables measure with the same parameters: GEMMs of a precision, attention of an
+/// implementation.
 struct Subject {
   std::string gpu{};
   DeviceQuantity kind = DeviceQuantity::gemm;
@@ -38,21 +39,56 @@ std::optional<Subject> subject_of(const DeviceTable& table) {
 
 using Tables = std::vector<const DeviceTable*>;
 
-/// Figures as numbers while they are fitted: durations in seconds.
-struct FreeGemm {
-  GemmParameters& figures;
-  double launch = figures.launch.seconds();
-  double tile_start = figures.tile_start.seconds();
-  double throttling_half_time = figures.throttling_half_time.seconds();
-
-  void put_back() const {
-    const auto duration = [](double s) {
-      return Duration::picoseconds(static_cast<std::int64_t>(s * 1e9 + 0.5) * 1000);
-    };
-    figures.launch = duration(launch);
-    figures.tile_start = duration(tile_start);
-    figures.throttling_half_time = duration(throttling_half_time);
+/// The parameters of GEMMs that are fitted, as numbers: durations in seconds.
+class FreeGemm {
+ public:
+  explicit FreeGemm(GemmParameters& parameters) : parameters_{parameters} {
+    for (const KernelField<GemmParameters>& field : kernel_fields<GemmParameters>())
+      if (field.fit) fields_.push_back(&field);
+    std::sort(fields_.begin(), fields_.end(),
+              [](const auto* a, const auto* b) { return a->fit->order < b->fit->order; });
+    for (const auto* field : fields_)
+      values_.push_back(std::visit(Value{parameters}, field->member));
   }
+
+  [[nodiscard]] std::vector<FreeFigure> figures() {
+    std::vector<FreeFigure> out;
+    for (std::size_t i = 0; i < fields_.size(); ++i)
+      out.push_back({&values_[i], fields_[i]->fit->low, fields_[i]->fit->high});
+    for (TileShape& tile : parameters_.tiles) out.push_back({&tile.efficiency, 0.01, 1});
+    return out;
+  }
+
+  void put_back() {
+    for (std::size_t i = 0; i < fields_.size(); ++i)
+      std::visit(PutBack{parameters_, values_[i]}, fields_[i]->member);
+  }
+
+ private:
+  struct Value {
+    const GemmParameters& of;
+    double operator()(Duration GemmParameters::*member) const { return (of.*member).seconds(); }
+    double operator()(double GemmParameters::*member) const { return of.*member; }
+    template <class Other>
+    double operator()(Other /*member*/) const {
+      throw InternalError("only durations and ratios are fitted");
+    }
+  };
+  struct PutBack {
+    GemmParameters& of;
+    double value;
+    /// To the nanosecond.
+    void operator()(Duration GemmParameters::*member) const {
+      of.*member = Duration::picoseconds(static_cast<std::int64_t>(value * 1e9 + 0.5) * 1000);
+    }
+    void operator()(double GemmParameters::*member) const { of.*member = value; }
+    template <class Other>
+    void operator()(Other /*member*/) const {}
+  };
+
+  GemmParameters& parameters_;
+  std::vector<const KernelField<GemmParameters>*> fields_{};
+  std::vector<double> values_{};
 };
 
 std::vector<double> errors_of(const Tables& tables, const Device& device,
@@ -85,9 +121,14 @@ class DeviceFit {
     } else {
       fit_attention();
     }
-    result_.fitted.push_back({subject_.kind == DeviceQuantity::gemm ? "products" : "attention",
-                              fmt::format("{} {}", device_.id, subject_.name), text_, before,
-                              figures()});
+    FittedFigures fitted{{}, before, figures()};
+    if (subject_.kind == DeviceQuantity::gemm) {
+      fitted.of = FittedGemms{device_.id, subject_.name, *kernels().gemms[precision()]};
+    } else {
+      fitted.of = FittedAttention{device_.id, subject_.name,
+                                  kernels().attention.find(subject_.name)->second};
+    }
+    result_.fitted.push_back(std::move(fitted));
   }
 
  private:
@@ -97,28 +138,21 @@ class DeviceFit {
   [[nodiscard]] double error() const { return figures().mean; }
   [[nodiscard]] KernelFigures& kernels() { return result_.calibration.kernels[device_.id]; }
 
+  [[nodiscard]] std::size_t precision() const {
+    return static_cast<std::size_t>(named(precision_names(), subject_.name).value_or(Dtype::bf16));
+  }
+
   void fit_gemms() {
-    const Dtype dtype = named(precision_names(), subject_.name).value_or(Dtype::bf16);
     auto& gemms = kernels().gemms;
-    auto& own = gemms[static_cast<std::size_t>(dtype)];
+    auto& own = gemms[precision()];
     if (!own) own = gemms[static_cast<std::size_t>(Dtype::bf16)];
     if (!own) throw RequestError("no products to start from");
     FreeGemm free{*own};
-    std::vector<FreeFigure> figures{{&free.launch, 1e-7, 1e-3},
-                                    {&free.tile_start, 1e-8, 1e-4},
-                                    {&free.throttling_half_time, 1e-5, 1},
-                                    {&own->throttling_loss, 0, 0.5},
-                                    {&own->split_k_traffic, 0.1, 10}};
-    for (TileShape& tile : own->tiles) figures.push_back({&tile.efficiency, 0.01, 1});
-    descend(figures, [&] {
+    descend(free.figures(), [&] {
       free.put_back();
       return error();
     });
     free.put_back();
-    text_ = fmt::format("launch {:.3g} us, tile start {:.3g} us, tiles", free.launch * 1e6,
-                        free.tile_start * 1e6);
-    for (const TileShape& tile : own->tiles) text_ += fmt::format(" {:.3f}", tile.efficiency);
-    text_ += fmt::format(", {:.3f} lost under load", own->throttling_loss);
   }
 
   void fit_attention() {
@@ -139,16 +173,12 @@ class DeviceFit {
       figures.push_back({&overhead->causal, 1, 1e5});
     }
     descend(figures, [this] { return error(); });
-    text_ = "forward and backward";
-    for (const AttentionFigures::OfHeadSize& size : own.head_sizes)
-      text_ += fmt::format(" {}: {:.3f} {:.3f}", size.head_size, size.forward, size.backward);
   }
 
   const Subject& subject_;
   const Tables& tables_;
   CalibrateResult& result_;
   Device device_;
-  std::string text_{};
 };
 
 }  // namespace

@@ -64,11 +64,7 @@ class StackFitting {
       result_.calibration.stacks.erase(stack_);
       return reason;
     }
-    result_.fitted.push_back(
-        {"stack", stack_,
-         fmt::format("host {:.3g} us per kernel, computation during communication takes {:.3f}",
-                     fit.host_time->seconds() * 1e6, *fit.slowdown_while_communicating),
-         before, after});
+    result_.fitted.push_back({FittedStack{stack_, fit}, before, after});
     return {};
   }
 

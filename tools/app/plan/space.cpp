@@ -9,9 +9,9 @@
 #include <set>
 
 #include "sim/config/complaint.hpp"
+#include "sim/config/json_values.hpp"
 #include "sim/config/reader.hpp"
 #include "strategies/layout/scenario_names.hpp"
-#include "strategies/scenario/scenario_json.hpp"
 #include "strategies/scenario/scenario_overlay.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/fingerprint.hpp"

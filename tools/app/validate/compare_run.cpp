@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
 #include "sim/config/config_error.hpp"
+#include "sim/config/json_values.hpp"
 #include "strategies/measure/validation/reported_slowdown.hpp"
 #include "strategies/measure/validation/scenario_of_run.hpp"
 #include "strategies/models/count/count.hpp"
-#include "strategies/scenario/scenario_json.hpp"
 #include "strategies/stacks/cost_of.hpp"
 #include "strategies/step/build_program.hpp"
 #include "strategies/step/simulate.hpp"

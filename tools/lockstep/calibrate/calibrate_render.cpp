@@ -1,12 +1,13 @@
 #include "tools/lockstep/calibrate/calibrate_render.hpp"
-#include "tools/app/fingerprint.hpp"
 
 #include <fmt/format.h>
 
 #include <cmath>
 #include <utility>
 
+#include "tools/app/fingerprint.hpp"
 #include "tools/app/json.hpp"
+#include "tools/lockstep/calibrate/fitted_text.hpp"
 #include "tools/lockstep/validate/validate_tables.hpp"
 
 namespace lockstep::cli {
@@ -53,7 +54,8 @@ Report fitted_report(const CalibrateResult& result) {
                         "count"};
   Section section;
   for (const FittedFigures& fitted : result.fitted) {
-    std::vector<Cell> row{text(fitted.what), text(fitted.of), text(fitted.figures),
+    const FittedText words = fitted_text(fitted);
+    std::vector<Cell> row{text(words.what), text(words.of), text(words.figures),
                           share_of(fitted.before, fitted.before.mean)};
     add_errors(fitted.after, row);
     section.rows.push_back(std::move(row));

@@ -1,8 +1,8 @@
 #include "tools/lockstep/run/run_json.hpp"
 #include "tools/app/fingerprint.hpp"
 
+#include "sim/config/json_values.hpp"
 #include "strategies/models/count/count.hpp"
-#include "strategies/scenario/scenario_json.hpp"
 #include "tools/app/json.hpp"
 #include "tools/lockstep/run/expert_notes.hpp"
 #include "tools/lockstep/run/run_row.hpp"

@@ -3,7 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
+#include "sim/config/json_values.hpp"
 #include "strategies/layout/scenario_names.hpp"
+#include "strategies/scenario/parallel_fields.hpp"
 #include "tools/app/step/metrics/cluster_facts.hpp"
 
 namespace lockstep::cli {
@@ -27,17 +31,23 @@ class RowWriter {
  public:
   explicit RowWriter(Report& report) : report_{report}, first_{report.columns.empty()} {}
 
-  void add(const char* key, Cell cell) {
-    if (first_) report_.columns.push_back({key, key, {}, false});
+  void add(std::string_view key, Cell cell) {
+    if (first_) report_.columns.push_back({std::string{key}, std::string{key}, {}, false});
+    keys_.push_back(key);
     row_.push_back(std::move(cell));
   }
-  void add(const char* key, std::int64_t number) { add(key, Cell{number}); }
+  void add(std::string_view key, std::int64_t number) { add(key, Cell{number}); }
+
+  [[nodiscard]] bool has(std::string_view key) const {
+    return std::find(keys_.begin(), keys_.end(), key) != keys_.end();
+  }
 
   [[nodiscard]] std::vector<Cell> take() && { return std::move(row_); }
 
  private:
   Report& report_;
   bool first_ = false;
+  std::vector<std::string_view> keys_;
   std::vector<Cell> row_;
 };
 
@@ -77,6 +87,23 @@ void add_details(const ParallelConfig& parallel, RowWriter& row) {
   row.add("offload", Cell{state.offload});
 }
 
+Cell cell_of(const JsonValue& value) {
+  if (const auto* yes = value.get_if<bool>()) return Cell{*yes};
+  if (const auto* whole = value.get_if<std::int64_t>()) return Cell{*whole};
+  if (const auto* number = value.get_if<JsonNumber>()) return Cell{number->value};
+  if (const auto* text = value.get_if<std::string>()) return Cell{*text};
+  return Cell{json_text(value)};
+}
+
+/// The remaining keys of the layout. Columns of bytes and of model states have names of their own.
+void add_others(const ParallelConfig& parallel, RowWriter& row) {
+  for (const ParallelField& field : parallel_fields()) {
+    if (row.has(field.key) || field.key == "bucket" || field.key == "state") continue;
+    const auto value = field.write(parallel);
+    row.add(field.key, value ? cell_of(*value) : Cell{});
+  }
+}
+
 void add_cluster(const Scenario& scenario, RowWriter& row) {
   const ClusterFacts facts = cluster_facts(scenario.cluster.cluster);
   row.add("cluster", Cell{scenario.cluster.name});
@@ -106,6 +133,7 @@ void add_layout(const ParallelConfig& parallel, RowWriter& row) {
   row.add("overlap", Cell{fmt::format("{}", fmt::join(overlap, "+"))});
   row.add("sequence_parallel", Cell{parallel.sequence_parallel});
   add_details(parallel, row);
+  add_others(parallel, row);
 }
 
 void add_configuration(const RunOptions& options, const RunRow& of, RowWriter& row) {

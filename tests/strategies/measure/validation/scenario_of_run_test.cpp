@@ -4,10 +4,10 @@
 
 #include <set>
 
+#include "sim/config/json_values.hpp"
 #include "strategies/measure/validation/measured_file.hpp"
 #include "strategies/measure/validation/reported_slowdown.hpp"
 #include "strategies/measure/validation/stack_rule.hpp"
-#include "strategies/scenario/scenario_json.hpp"
 #include "strategies/stacks/software_stack.hpp"
 
 namespace lockstep {

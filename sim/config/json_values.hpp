@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -26,5 +28,8 @@ void set_member(JsonObject& object, std::string_view key, JsonValue value);
 
 /// The value on one line, members in order. Equal values give equal bytes.
 [[nodiscard]] std::string json_text(const JsonValue& value);
+/// The same indented by two spaces, ending with a newline: an array or object stands on one line if
+/// that has at most `width` characters.
+[[nodiscard]] std::string json_lines(const JsonValue& value, std::size_t width = 120);
 
 }  // namespace lockstep

@@ -1,4 +1,4 @@
-#include "strategies/scenario/scenario_json.hpp"
+#include "sim/config/json_values.hpp"
 
 #include <fmt/format.h>
 
@@ -31,6 +31,30 @@ struct TextOf {
     return out + "}";
   }
 };
+
+/// Appends `value` to `out`, whose last line already has `column` characters.
+void add_lines(const JsonValue& value, std::size_t indent, std::size_t column, std::size_t width,
+               std::string& out) {
+  const std::string flat = json_text(value);
+  const auto* array = value.get_if<JsonArray>();
+  const auto* object = value.get_if<JsonObject>();
+  const bool empty = flat.size() == 2;  // [] or {}
+  if (column + flat.size() <= width || (array == nullptr && object == nullptr) || empty) {
+    out += flat;
+    return;
+  }
+  const std::string margin(indent + 2, ' ');
+  const std::size_t count = array != nullptr ? array->size() : object->size();
+  out += array != nullptr ? "[" : "{";
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string key = object != nullptr ? json_string((*object)[i].key) + ": " : "";
+    out += (i == 0 ? "\n" : ",\n") + margin + key;
+    const std::size_t comma = i + 1 < count ? 1 : 0;
+    add_lines(array != nullptr ? (*array)[i] : (*object)[i].value, indent + 2,
+              margin.size() + key.size() + comma, width, out);
+  }
+  out += "\n" + std::string(indent, ' ') + (array != nullptr ? "]" : "}");
+}
 
 }  // namespace
 
@@ -83,6 +107,12 @@ void set_member(JsonObject& object, std::string_view key, JsonValue value) {
 
 std::string json_text(const JsonValue& value) {
   return std::visit(TextOf{}, value.data);
+}
+
+std::string json_lines(const JsonValue& value, std::size_t width) {
+  std::string out;
+  add_lines(value, 0, 0, width, out);
+  return out + "\n";
 }
 
 }  // namespace lockstep

@@ -1,0 +1,421 @@
+#include "strategies/scenario/parallel_fields.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "sim/config/complaint.hpp"
+#include "sim/config/json_schema.hpp"
+#include "sim/config/json_values.hpp"
+#include "strategies/collectives/registry/spec.hpp"
+#include "strategies/layout/scenario_names.hpp"
+
+namespace lockstep {
+namespace {
+
+using Config = ParallelConfig;
+using Text = ParallelField::Text;
+
+constexpr std::int64_t kMostRanks = 1 << 24;
+constexpr std::int64_t kMostSequences = 1'000'000'000;
+constexpr std::int64_t kMostOfStage = 100'000;
+constexpr double kMostRatio = 1e6;
+
+template <class T>
+ParallelField count(std::string_view key, T Config::*member, std::int64_t min, std::int64_t max,
+                    std::string_view help) {
+  return {key, help, integer_schema(min, max),
+          [=](const ValueReader& in, Config& out) {
+            out.*member = static_cast<T>(in.integer(min, max));
+          },
+          [=](const Config& of) { return json_of(of.*member); }};
+}
+
+ParallelField number(std::string_view key, double Config::*member, double min, double max,
+                     std::string_view help) {
+  return {key, help, number_schema(min, max),
+          [=](const ValueReader& in, Config& out) { out.*member = in.number(min, max); },
+          [=](const Config& of) { return json_of(of.*member); }};
+}
+
+ParallelField flag(std::string_view key, bool Config::*member, std::string_view help) {
+  return {key, help, boolean_schema(),
+          [=](const ValueReader& in, Config& out) { out.*member = in.boolean(); },
+          [=](const Config& of) { return json_of(of.*member); }};
+}
+
+/// `noun` is used in errors.
+template <class T>
+ParallelField choice(std::string_view key, T Config::*member, std::string_view noun,
+                     const Names<T>& names, std::string_view help) {
+  return {key, help, names_schema(keys_of(names)),
+          [=](const ValueReader& in, Config& out) {
+            out.*member = named(names, in.one_of(noun, keys_of(names))).value_or(out.*member);
+          },
+          [=](const Config& of) { return json_of(name_of(names, of.*member)); }};
+}
+
+template <class Range, class Each>
+JsonValue json_array(const Range& range, Each each) {
+  std::vector<JsonValue> values;
+  for (const auto& element : range) values.push_back(each(element));
+  return json_of(std::move(values));
+}
+
+/// Which axis varies fastest: each of tp, cp, dp and pp once.
+ParallelField order_field() {
+  static const std::vector<std::string_view> axes{"tp", "cp", "dp", "pp"};
+  JsonValue schema = array_schema(names_schema(axes), 4);
+  auto& members = std::get<JsonObject>(schema.data);
+  set_member(members, "maxItems", json_of(4));
+  set_member(members, "uniqueItems", json_of(true));
+  return {"order", "Axes of the device mesh, fastest-varying first (default: tp, cp, dp, pp)",
+          std::move(schema),
+          [](const ValueReader& given, Config& out) {
+            std::vector<std::string> order;
+            given.array([&order](const ValueReader& axis) {
+              const std::string name = axis.one_of("axis", axes);
+              if (std::find(order.begin(), order.end(), name) != order.end() && axis.is_string()) {
+                axis.note("the axis " + in_quotes(name) + " is there already");
+              }
+              order.push_back(name);
+            });
+            if (!given.is_array()) return;
+            if (order.size() == 4) {
+              out.order = order;
+            } else {
+              given.note(R"(expected all four axes, such as ["tp", "cp", "dp", "pp"])");
+            }
+          },
+          [](const Config& of) {
+            return json_array(of.order, [](const std::string& axis) { return json_of(axis); });
+          }};
+}
+
+ParallelField overlap_field() {
+  return {"overlap",
+          "Communication that may overlap with computation (default: what the software stack "
+          "overlaps in this layout)",
+          array_schema(names_schema(keys_of(overlap_names()))),
+          [](const ValueReader& given, Config& out) {
+            given.array([&out](const ValueReader& value) {
+              const auto* text = value.value()->get_if<std::string>();
+              if (text != nullptr && *text == "dp") {
+                value.note(
+                    "\"dp\" is two kinds of traffic: write \"dp_gradients\", \"dp_parameters\" "
+                    "or both");
+                return;
+              }
+              const std::string name = value.one_of("kind of traffic", keys_of(overlap_names()));
+              out.overlap.insert(named(overlap_names(), name).value_or(Overlap::cp));
+            });
+          },
+          [](const Config& of) {
+            return json_array(of.overlap,
+                              [](Overlap what) { return json_of(name_of(overlap_names(), what)); });
+          }};
+}
+
+ParallelField stages_field() {
+  return {"stages", "Layers of each model chunk, in order (default: equal)",
+          array_schema(integer_schema(0, kMostOfStage)),
+          [](const ValueReader& given, Config& out) {
+            given.array([&out](const ValueReader& layers) {
+              out.stages.push_back(static_cast<int>(layers.integer(0, kMostOfStage)));
+            });
+          },
+          [](const Config& of) {
+            return json_array(of.stages, [](int layers) { return json_of(layers); });
+          }};
+}
+
+/// May be null without context parallelism.
+ParallelField context_kind_field() {
+  JsonValue schema = names_schema(keys_of(context_names()));
+  auto& names = std::get<JsonArray>(std::get<JsonObject>(schema.data).front().value.data);
+  names.push_back({{}, nullptr});
+  return {"cp_kind",
+          "Context parallelism: ring attention, Ulysses all-to-all, or both (default: ring)",
+          std::move(schema),
+          [](const ValueReader& given, Config& out) {
+            if (given.value()->get_if<std::nullptr_t>() != nullptr) {
+              if (out.cp > 1)
+                given.note(R"(expected "ring", "ulysses" or "2d" where cp is above 1)");
+              return;
+            }
+            const std::string name =
+                given.one_of("kind of context parallelism", keys_of(context_names()));
+            out.cp_kind = named(context_names(), name).value_or(ContextKind::ring);
+          },
+          [](const Config& of) { return json_of(name_of(context_names(), of.cp_kind)); }};
+}
+
+ParallelField bucket_field() {
+  return {"bucket", "Size of a gradient bucket, such as \"25 MB\" (default: 25 MB)", size_schema(),
+          [](const ValueReader& given, Config& out) { out.bucket = given.positive_bytes(); },
+          [](const Config& of) { return json_of(fmt::format("{} B", of.bucket.count())); }};
+}
+
+ParallelField skew_field() {
+  return {
+      "expert_skew",
+      "Load of the busiest expert over the mean, bounded by the capacity (default: balanced, "
+      "or full capacity)",
+      number_schema(1, kMostRatio),
+      [](const ValueReader& given, Config& out) { out.expert_skew = given.number(1, kMostRatio); },
+      [](const Config& of) -> std::optional<JsonValue> {
+        if (!of.expert_skew) return std::nullopt;
+        return json_of(*of.expert_skew);
+      }};
+}
+
+Dtype stored_precision(Dtype precision) {
+  return precision == Dtype::fp8 ? Dtype::bf16 : precision;
+}
+
+template <class T>
+T state_choice(ObjectReader& in, std::string_view key, std::string_view noun, const Names<T>& names,
+               T fallback) {
+  const auto name = in.optional_one_of(key, noun, keys_of(names));
+  return name ? named(names, *name).value_or(fallback) : fallback;
+}
+
+StateConfig read_state(ObjectReader& in, Dtype precision) {
+  StateConfig state;
+  const Names<Dtype>& precisions = precision_names();
+  state.weights = state_choice(in, "weights", "precision", precisions, stored_precision(precision));
+  state.gradients =
+      state_choice(in, "gradients", "precision", precisions, stored_precision(state.weights));
+  state.master = in.boolean("master", state.weights != Dtype::fp32);
+  if (state.master && state.weights == Dtype::fp32) {
+    in.note("master", "weights in fp32 are their own master copy: say false");
+  }
+  state.optimizer = state_choice(in, "optimizer", "optimizer", optimizer_names(), state.optimizer);
+  state.moments = state_choice(in, "moments", "precision", precisions, state.moments);
+  state.offload = in.boolean("offload", state.offload);
+  return state;
+}
+
+JsonValue state_schema() {
+  const JsonValue precision = names_schema(keys_of(precision_names()));
+  return object_schema(
+      {{"weights",
+        described(precision,
+                  "Precision of the weights (default: that of matrix multiplications, "
+                  "bf16 for fp8)"),
+        false},
+       {"gradients",
+        described(precision,
+                  "Precision of the gradients (default: that of the weights, bf16 for "
+                  "fp8)"),
+        false},
+       {"master",
+        described(boolean_schema(),
+                  "Keep an fp32 master copy of weights that are not fp32 (default: true)"),
+        false},
+       {"optimizer",
+        described(names_schema(keys_of(optimizer_names())), "Optimizer (default: adam)"), false},
+       {"moments", described(precision, "Precision of the optimizer moments (default: fp32)"),
+        false},
+       {"offload",
+        described(boolean_schema(),
+                  "Keep optimizer states and update on the host (default: false)"),
+        false}});
+}
+
+JsonValue state_json(const StateConfig& state) {
+  return json_object({{"weights", json_of(name_of(precision_names(), state.weights))},
+                      {"gradients", json_of(name_of(precision_names(), state.gradients))},
+                      {"master", json_of(state.master)},
+                      {"optimizer", json_of(name_of(optimizer_names(), state.optimizer))},
+                      {"moments", json_of(name_of(precision_names(), state.moments))},
+                      {"offload", json_of(state.offload)}});
+}
+
+ParallelField state_field() {
+  return ParallelField{
+      "state", "Model states per parameter (default: 2 + 2 + 12 bytes)", state_schema(),
+      [](const ValueReader& given, Config& out) {
+        out.state = given.object([&](ObjectReader& in) { return read_state(in, out.precision); });
+      },
+      [](const Config& of) { return state_json(of.state); }}
+      .completed([](Config& of) {
+        of.state.weights = of.state.gradients = stored_precision(of.precision);
+        of.state.master = of.state.weights != Dtype::fp32;
+      });
+}
+
+/// Why this is no algorithm of any collective; empty where it is one.
+std::string complain_of_algorithm(const std::string& spec) {
+  const std::string name = spec.substr(0, spec.find(':'));
+  std::vector<std::string_view> names;
+  std::string mistake;
+  for (const CollectiveAlgorithm& row : collective_algorithms()) {
+    names.push_back(row.name);
+    if (row.name != name) continue;
+    const ParsedSpecs parsed = parse_specs(spec, row.collective);
+    if (parsed.errors.empty() && parsed.specs.size() == 1) return {};
+    mistake = parsed.errors.empty() ? "expected one algorithm" : parsed.errors.front().message;
+  }
+  return mistake.empty() ? complain_of_name("algorithm", name, names) : mistake;
+}
+
+constexpr std::array<std::string_view, 6> kGroups{"tp", "cp", "ep", "dp", "hsdp", "embedding"};
+
+ParallelField algorithms_field() {
+  std::vector<SchemaProperty> groups;
+  for (const std::string_view group : kGroups)
+    groups.push_back({std::string{group}, reference_schema("text"), false});
+  return {"algorithms", "Collective algorithm by group (default: NCCL's choice)",
+          object_schema(groups),
+          [](const ValueReader& given, Config& out) {
+            given.object([&out](ObjectReader& in) {
+              for (const std::string_view group : kGroups) {
+                const auto spec = in.optional_string(group);
+                if (!spec) continue;
+                out.algorithms[std::string{group}] = *spec;
+                const std::string mistake = spec->empty() ? "" : complain_of_algorithm(*spec);
+                if (!mistake.empty()) in.note(group, mistake);
+              }
+            });
+          },
+          [](const Config& of) {
+            JsonObject object;
+            for (const auto& [key, text] : of.algorithms)
+              object.push_back({key, {}, json_of(text)});
+            return JsonValue{{}, std::move(object)};
+          }};
+}
+
+template <class... Args>
+std::string text(fmt::format_string<Args...> format, Args&&... args) {
+  return fmt::format(format, std::forward<Args>(args)...);
+}
+
+}  // namespace
+
+const std::vector<ParallelField>& parallel_fields() {
+  static const std::vector<ParallelField> rows{
+      count("dp", &Config::dp, 1, kMostRanks,
+            "Data-parallel degree (default: ranks / (tp * pp * cp))"),
+      count("tp", &Config::tp, 1, kMostRanks, "Tensor-parallel degree (default: 1)"),
+      count("pp", &Config::pp, 1, kMostRanks, "Pipeline-parallel degree (default: 1)"),
+      count("cp", &Config::cp, 1, kMostRanks, "Context-parallel degree (default: 1)"),
+      count("ep", &Config::ep, 1, kMostRanks,
+            "Expert-parallel degree; divides dp * cp (default: 1)"),
+      count("vpp", &Config::vpp, 1, kMostOfStage,
+            "Model chunks per pipeline stage, for interleaved schedules (default: 1)"),
+      order_field(),
+      count("micro_batch", &Config::micro_batch, 1, kMostSequences,
+            "Samples per microbatch and data-parallel rank: sequences, images or clips (default: "
+            "1)"),
+      count("global_batch", &Config::global_batch, 1, kMostSequences,
+            "Samples per step over all data-parallel ranks (default: one microbatch per rank)")
+          .completed([](Config& of) { of.global_batch = of.micro_batch * of.dp; }),
+      choice("precision", &Config::precision, "precision", precision_names(),
+             "Precision of matrix multiplications (default: bf16)"),
+      choice("recompute", &Config::recompute, "recomputation", recompute_names(),
+             "Activation recomputation (default: none)"),
+      flag("sequence_parallel", &Config::sequence_parallel,
+           "Megatron sequence parallelism: norms and dropout sharded along the sequence over the "
+           "tp ranks (default: false)"),
+      count("zero", &Config::zero, 0, 3, "ZeRO stage (default: 0)"),
+      count("shard_ranks", &Config::shard_ranks, 0, kMostRanks,
+            "Ranks over which ZeRO shards; 0: all data-parallel ranks (default: 0)")
+          .without_effect([](const Config& of) -> Text {
+            if (of.shard_ranks == 0 || of.zero > 0) return {};
+            return text("shard_ranks = {}, but nothing is sharded: zero is 0", of.shard_ranks);
+          }),
+      flag("scatter_gradients", &Config::scatter_gradients,
+           "ZeRO-1: reduce-scatter gradients into shards; false: all-reduce them and keep a shard "
+           "(default: the software stack's, else true)"),
+      choice("reduce_gradients", &Config::reduce_gradients, "time to reduce gradients",
+             reduction_names(),
+             "ZeRO-2 and -3: microbatches after which gradients are reduced into shards; whole "
+             "gradients are kept until then (default: the software stack's)")
+          .completed([](Config& of) {
+            of.reduce_gradients = of.zero < 2 || of.pp > 1 ? GradientReduction::last_microbatch
+                                                           : GradientReduction::every_microbatch;
+          }),
+      flag("reshard_after_forward", &Config::reshard_after_forward,
+           "ZeRO-3: free gathered weights after the forward pass (default: true)")
+          .without_effect([](const Config& of) -> Text {
+            if (of.reshard_after_forward || of.zero == 3) return {};
+            return text("only ZeRO-3 shards weights that are computed with: zero is {}", of.zero);
+          }),
+      flag("prefetch", &Config::prefetch,
+           "ZeRO-3: gather the weights of the next layer during the current one (default: true)")
+          .without_effect([](const Config& of) -> Text {
+            if (of.prefetch || of.zero == 3) return {};
+            return text("only ZeRO-3 gathers weights before they are computed with: zero is {}",
+                        of.zero);
+          }),
+      choice("schedule", &Config::schedule, "pipeline schedule", pipeline_names(),
+             "Pipeline schedule (default: 1f1b, or interleaved with vpp > 1)")
+          .completed([](Config& of) {
+            const PipelineOrder several =
+                of.vpp > 1 ? PipelineOrder::interleaved : PipelineOrder::one_f_one_b;
+            of.schedule = of.pp > 1 ? several : PipelineOrder::none;
+          }),
+      flag("short_edges", &Config::short_edges,
+           "First and last model chunk have one layer fewer (default: false)")
+          .without_effect([](const Config& of) -> Text {
+            if (!of.short_edges || of.pp > 1) return {};
+            return text(
+                "short_edges makes the first and the last of several chunks shorter: pp is 1");
+          }),
+      stages_field(),
+      context_kind_field().without_effect([](const Config& of) -> Text {
+        if (of.cp > 1 || of.cp_kind == ContextKind::ring) return {};
+        return text("cp_kind = {}, but no sequence is cut: cp is 1",
+                    name_of(context_names(), of.cp_kind));
+      }),
+      count("ulysses", &Config::ulysses, 0, kMostRanks,
+            "cp_kind 2d: ranks per all-to-all; 0: those of a node (default: 0)")
+          .without_effect([](const Config& of) -> Text {
+            const bool used = of.cp > 1 && of.cp_kind == ContextKind::both;
+            if (of.ulysses == 0 || used) return {};
+            return text("ulysses = {} goes with cp_kind 2d and cp above 1", of.ulysses);
+          }),
+      flag("zigzag", &Config::zigzag,
+           "Ring attention: zigzag split that balances causal attention (default: true)"),
+      overlap_field(),
+      choice("update", &Config::update, "start of the update", update_names(),
+             "Start of the optimizer: when all gradients of its rank are reduced, or bucket by "
+             "bucket (default: after_all)"),
+      choice("exchange", &Config::exchange, "way to exchange gradients", exchange_names(),
+             "Method that combines gradients (default: all_reduce)"),
+      count("servers", &Config::servers, 1, kMostRanks, "Number of parameter servers (default: 1)")
+          .impossible([](const Config& of) -> Text {
+            if (of.servers <= 1 || of.exchange == GradientExchange::parameter_server) return {};
+            return text("servers = {} goes with exchange parameter_server alone", of.servers);
+          }),
+      count("average_every", &Config::average_every, 1, 1'000'000,
+            "Steps between averages of the parameters (default: 1)")
+          .impossible([](const Config& of) -> Text {
+            const bool averages = of.exchange == GradientExchange::parameter_averaging;
+            if (of.average_every <= 1 || averages) return {};
+            return text("average_every = {} goes with exchange parameter_averaging alone",
+                        of.average_every);
+          }),
+      bucket_field(),
+      state_field(),
+      number("capacity_factor", &Config::capacity_factor, 0, kMostRatio,
+             "Expert capacity: slots per expert and source rank, ceil(tokens * top_k / experts * "
+             "capacity_factor); 0: dropless (default: 0)"),
+      algorithms_field(),
+      skew_field(),
+  };
+  return rows;
+}
+
+void write_parallel_schema(JsonValue& schema) {
+  std::vector<SchemaProperty> properties;
+  for (const ParallelField& field : parallel_fields())
+    properties.push_back({std::string{field.key}, described(field.schema, field.help), false});
+  replace_at(schema, {"definitions", "parallel"}, object_schema(properties));
+}
+
+}  // namespace lockstep

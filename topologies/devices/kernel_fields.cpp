@@ -1,0 +1,142 @@
+#include "topologies/devices/kernel_fields.hpp"
+
+namespace lockstep {
+
+namespace {
+
+constexpr KernelRange kShare{0.001, 1};
+constexpr KernelRange kSmallShare{0.0001, 1};  // hosts reach less of their peak in attention
+constexpr KernelRange kLength{1, 1 << 20};     // of a tile, a block or an alignment
+constexpr KernelRange kRatio{0, 1'000'000};
+constexpr KernelRange kNone{};  // durations, lists and groups
+
+/// A key whose value is the parameter.
+template <class Of, class Type>
+KernelField<Of> key(std::string_view name, Type Of::*member, KernelRange range,
+                    std::string_view help) {
+  return {name, {}, member, range, help};
+}
+
+/// One of several parameters in the value of a key.
+template <class Of, class Type>
+KernelField<Of> part(std::string_view name, std::string_view part_name, Type Of::*member,
+                     KernelRange range, std::string_view help) {
+  return {name, part_name, member, range, help};
+}
+
+}  // namespace
+
+template <>
+const std::vector<KernelField<TileShape>>& kernel_fields() {
+  using Of = TileShape;
+  static const std::vector<KernelField<Of>> rows{
+      key("rows", &Of::rows, kLength, "").measured_as("rows"),
+      key("columns", &Of::columns, kLength, "").measured_as("columns"),
+      key("efficiency", &Of::efficiency, kShare,
+          "Fraction of a multiprocessor's peak in the main loop")
+          .measured_as("efficiency"),
+  };
+  return rows;
+}
+
+template <>
+const std::vector<KernelField<GemmParameters>>& kernel_fields() {
+  using Of = GemmParameters;
+  static const std::vector<KernelField<Of>> rows{
+      key("launch", &Of::launch, kNone, "Duration of an empty kernel")
+          .measured_as("launch")
+          .fitted(0, 1e-7, 1e-3),
+      key("tile_start", &Of::tile_start, kNone, "Prologue and epilogue of every tile")
+          .measured_as("tile_start")
+          .fitted(1, 1e-8, 1e-4),
+      key("depth_grain", &Of::k_granularity, kLength, "k is processed in steps of this length")
+          .measured_as("depth_grain"),
+      part("alignment", "elements", &Of::alignment, kLength,
+           "Fast kernels need operand rows that begin at multiples of this many elements")
+          .measured_as("alignment"),
+      part("alignment", "unaligned", &Of::unaligned, kShare,
+           "Fraction of the rate reached otherwise"),
+      part("alignment", "unaligned_batches", &Of::unaligned_batches, kShare,
+           "The same for batched GEMMs"),
+      key("tiles", &Of::tiles, kNone, "Tile shapes of the result, usable in both orientations")
+          .measured_as("tiles"),
+      part("parts", "most", &Of::max_split_k, {1, 1024},
+           "Maximum number of splits of k (split-K), a power of two")
+          .measured_as("most_parts"),
+      part("parts", "shortest", &Of::min_k_per_split, kLength, "Minimum length of k per split")
+          .measured_as("shortest_part"),
+      part("parts", "traffic", &Of::split_k_traffic, kRatio,
+           "Bytes moved to reduce the splits, relative to reading and writing each once in fp32")
+          .measured_as("part_traffic")
+          .fitted(4, 0.1, 10),
+      part("load", "loss", &Of::throttling_loss, {0, 0.99},
+           "Fraction of the rate that long GEMMs lose to lower clocks")
+          .fitted(3, 0, 0.5),
+      part("load", "half_after", &Of::throttling_half_time, kNone,
+           "Duration at the peak after which half of it is lost")
+          .measured_as("half_loss")
+          .fitted(2, 1e-5, 1),
+  };
+  return rows;
+}
+
+template <>
+const std::vector<KernelField<AttentionFigures::OfHeadSize>>& kernel_fields() {
+  using Of = AttentionFigures::OfHeadSize;
+  static const std::vector<KernelField<Of>> rows{
+      key("head_size", &Of::head_size, kLength, "").measured_as("head_size"),
+      key("forward", &Of::forward, kSmallShare, "Fraction of the peak for very long sequences")
+          .measured_as("forward"),
+      key("backward", &Of::backward, kSmallShare, "The same in backward").measured_as("backward"),
+  };
+  return rows;
+}
+
+template <>
+const std::vector<KernelField<AttentionFigures::Overhead>>& kernel_fields() {
+  using Of = AttentionFigures::Overhead;
+  static const std::vector<KernelField<Of>> rows{
+      key("full", &Of::full, kRatio, "").measured_as("full"),
+      key("causal", &Of::causal, kRatio, "").measured_as("causal"),
+  };
+  return rows;
+}
+
+template <>
+const std::vector<KernelField<AttentionFigures>>& kernel_fields() {
+  using Of = AttentionFigures;
+  static const std::vector<KernelField<Of>> rows{
+      key("launch", &Of::launch, kNone, "Duration of an empty kernel").measured_as("launch"),
+      key("block", &Of::block, kLength, "Queries that a multiprocessor processes at a time")
+          .measured_as("block"),
+      key("head_grain", &Of::head_grain, kLength, "Head sizes are padded to multiples of this")
+          .measured_as("head_grain"),
+      key("head_sizes", &Of::head_sizes, kNone,
+          "Efficiency by head size, ascending; interpolated linearly")
+          .measured_as("head_sizes"),
+      part("overhead_keys", "forward", &Of::forward, kNone,
+           "Constant cost of a block of queries, as an equivalent number of keys")
+          .measured_as("forward_overhead"),
+      part("overhead_keys", "backward", &Of::backward, kNone, "The same in backward")
+          .measured_as("backward_overhead"),
+  };
+  return rows;
+}
+
+template <>
+const std::vector<KernelField<KernelFigures>>& kernel_fields() {
+  using Of = KernelFigures;
+  static const std::vector<KernelField<Of>> rows{
+      key("launch", &Of::launch, kNone, "Duration of an empty memory-bound kernel"),
+      key("convolution_efficiency", &Of::convolution_efficiency, kShare,
+          "Rate of a convolution relative to the equivalent GEMM"),
+      key("slowdown_while_communicating", &Of::slowdown_while_communicating, {1, 100},
+          "Duration of computation during communication, relative to computation alone"),
+      key("spread", &Of::spread, {0, 1},
+          "Relative standard deviation of the speed of equal devices under load (default: 0)")
+          .optional(),
+  };
+  return rows;
+}
+
+}  // namespace lockstep
