@@ -1,5 +1,9 @@
 #include "strategies/step/bound/block_profile.hpp"
 
+#include <algorithm>
+#include <optional>
+#include <set>
+
 #include "strategies/sharding/device_mesh.hpp"
 
 namespace lockstep {
@@ -10,20 +14,34 @@ namespace {
   return model.transformer() == nullptr ? 0 : model.transformer()->kv_heads;
 }
 
-/// The groups of one rank of the real mesh, by the names of axes.
+/// The groups of one rank of each stage of the real mesh, by the names of axes: groups of other
+/// stages may have faster links between them.
 class Groups {
  public:
-  Groups(const Mesh& mesh, int rank) : mesh_{mesh}, rank_{rank} {}
+  explicit Groups(const Mesh& mesh) : mesh_{mesh} {
+    const MeshSubAxes pp = mesh.axis("pp");
+    const int stages = pp.empty() ? 1 : mesh.size(pp);
+    for (int stage = 0; stage < stages; ++stage)
+      ranks_.push_back(stage == 0 ? 0 : mesh.moved(0, pp, stage));
+  }
 
-  /// Empty where the real mesh has no such axis.
-  [[nodiscard]] std::vector<int> members(const std::string& axis) const {
+  /// None where the real mesh has no such axis; those that sit alike once.
+  [[nodiscard]] std::vector<std::vector<int>> members(const std::string& axis,
+                                                      const OperationBounds& operations) const {
     const MeshSubAxes atoms = mesh_.axis(axis);
-    return atoms.empty() ? std::vector<int>{} : mesh_.members(rank_, atoms);
+    std::vector<std::vector<int>> out;
+    if (atoms.empty()) return out;
+    std::set<fold::Key> seen;
+    for (const int rank : ranks_) {
+      std::vector<int> group = mesh_.members(rank, atoms);
+      if (seen.insert(operations.key_of(group)).second) out.push_back(std::move(group));
+    }
+    return out;
   }
 
  private:
   const Mesh& mesh_;
-  int rank_;
+  std::vector<int> ranks_;
 };
 
 /// The least over stages of a message's bound to the next.
@@ -75,13 +93,18 @@ double BlockProfiles::rate_of(const std::vector<int>& members) {
 }
 
 BlockCosts BlockProfiles::costs_of(const BlockShapes& shapes, const Mesh& mesh) {
-  const Groups groups{mesh, 0};
+  const Groups groups{mesh};
   const auto times = [&](const ShapedCall& call) {
     std::vector<std::int64_t> out = call.times;
     for (const ShapedCollective& each : call.collectives) {
-      const std::vector<int> members = groups.members(each.axis);
-      if (members.size() == static_cast<std::size_t>(each.ranks))
-        out[each.operation] = operations_.collective(each.how, each.message, members).ps();
+      std::optional<std::int64_t> least;
+      for (const std::vector<int>& members : groups.members(each.axis, operations_)) {
+        const bool whole = members.size() == static_cast<std::size_t>(each.ranks);
+        const std::int64_t time =
+            whole ? operations_.collective(each.how, each.message, members).ps() : 0;
+        least = std::min(least.value_or(time), time);
+      }
+      out[each.operation] = least.value_or(0);
     }
     return call.chain.times(out);
   };
@@ -103,16 +126,26 @@ BlockCosts BlockProfiles::costs_of(const BlockShapes& shapes, const Mesh& mesh) 
   return out;
 }
 
+double BlockProfiles::rate_of(const std::vector<std::vector<int>>& groups) {
+  double most = 0;
+  for (const std::vector<int>& members : groups) {
+    const double rate = rate_of(members);
+    if (rate == 0) return 0;
+    most = std::max(most, rate);
+  }
+  return most;
+}
+
 PlacedProfile BlockProfiles::make(const ParallelConfig& parallel) {
   const int per_node = operations_.cluster().gpus_per_node();
   const Mesh mesh = device_mesh(parallel, kv_heads_of(model_), per_node);
-  const Groups groups{mesh, 0};
+  const Groups groups{mesh};
   fold::KeyBuilder key;
   const fold::Key shape = shape_key(parallel);
   key.add(shape);
   for (const char* axis : {"tp", "cp", "ulysses", "ring", "ep"}) {
-    const std::vector<int> members = groups.members(axis);
-    if (!members.empty()) key.add(operations_.key_of(members));
+    for (const std::vector<int>& members : groups.members(axis, operations_))
+      key.add(operations_.key_of(members));
   }
   PlacedProfile out;
   out.blocks = cache_->blocks.of(key.key(), [&] {
@@ -125,8 +158,8 @@ PlacedProfile BlockProfiles::make(const ParallelConfig& parallel) {
     const std::int64_t parts = parallel.sequence_parallel ? 1 : parallel.tp;
     out.message = between_stages(mesh, Bytes{out.blocks->residual / parts}, operations_);
   }
-  out.dense_rate = rate_of(groups.members("dp_cp"));
-  out.expert_rate = parallel.ep > 1 ? rate_of(groups.members("edp")) : out.dense_rate;
+  out.dense_rate = rate_of(groups.members("dp_cp", operations_));
+  out.expert_rate = parallel.ep > 1 ? rate_of(groups.members("edp", operations_)) : out.dense_rate;
   return out;
 }
 

@@ -61,6 +61,8 @@ class BlockProfiles {
   [[nodiscard]] PlacedProfile make(const ParallelConfig& parallel);
   [[nodiscard]] BlockCosts costs_of(const BlockShapes& shapes, const Mesh& mesh);
   [[nodiscard]] double rate_of(const std::vector<int>& members);
+  /// The most of several groups; 0 where one has no limit that is known.
+  [[nodiscard]] double rate_of(const std::vector<std::vector<int>>& groups);
 
   const ModelConfig& model_;
   const CostModel& cost_;
