@@ -39,7 +39,7 @@ void run_and_print(Options& given) {
     rows.add(point);
     if (appends) data.add(point);
   };
-  request.on_progress = progress_line("sweep");
+  request.on_progress = progress_line("sweep", "fewer values of --vary take less");
   const InterruptGuard interrupt;
   request.stop = [] { return was_interrupted(); };
   const SweepResult result = app::sweep(request);

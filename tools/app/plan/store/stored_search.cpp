@@ -7,7 +7,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "strategies/scenario/scenario_json.hpp"
+#include "sim/config/json_values.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/fingerprint.hpp"
 #include "tools/app/json.hpp"
