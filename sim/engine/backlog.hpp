@@ -4,13 +4,13 @@
 
 namespace lockstep {
 
-/// Work that an end point does piece after piece.
+/// Local work of an endpoint, done one piece after the other.
 struct Backlog {
-  TimePoint free;   // when the next piece can begin
-  TimePoint since;  // since when pieces follow one another without a gap
-  Bytes bytes;      // all of them since then: rounded to a picosecond once, not each
+  TimePoint free;   // when the next piece can start
+  TimePoint since;  // start of the current busy period
+  Bytes bytes;      // of the busy period: rounded to a picosecond once, not per piece
 
-  /// When the end point has done this too, after what it has to do already.
+  /// End of this piece, queued behind the earlier ones.
   [[nodiscard]] TimePoint add(Bytes more, Rate rate, TimePoint now) {
     if (now >= free && now != since) {  // pieces of one instant add up, however short each is
       since = now;

@@ -9,15 +9,14 @@
 
 namespace lockstep {
 
-/// A connection with a limited number of slots. Sends take a slot each, in order, and leave;
-/// receives take what has arrived, in order, and give the slot back, those that forward a message
-/// when it has been sent on.
+/// A connection with a limited number of slots. A send takes a slot and leaves, in order; a receive
+/// takes the oldest arrived message and releases its slot, after forwarding it if it is forwarded.
 struct SlottedConnection {
   int slots = 1;
   int used = 0;
   Fifo<Post> sends;             // wait for a slot
-  Fifo<TransferId> on_the_way;  // left or leaving; the oldest may have arrived
-  Fifo<Post> receives;          // wait for something to arrive
+  Fifo<TransferId> on_the_way;  // in flight or arrived, oldest first
+  Fifo<Post> receives;          // wait for a message
 };
 
 struct ConnectionHash {

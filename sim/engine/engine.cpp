@@ -24,18 +24,18 @@ std::unique_ptr<Transport> make_transport(const Network& network, NetworkModel m
 }  // namespace
 
 Engine::Engine(const Network& network, const Workload& workload, NetworkModel model, bool reuses)
-    : Engine{network, workload, model, reuses, Left{}} {}
+    : Engine{network, workload, model, reuses, LeftOut{}} {}
 
 Engine::Engine(const Network& network, const Workload& workload, NetworkModel model,
-               ExternalTransport& beyond)
-    : Engine{network, workload, model, false, Left{.beyond = &beyond}} {}
+               ExternalTransport& external)
+    : Engine{network, workload, model, false, LeftOut{.transport = &external}} {}
 
 Engine::Engine(const Network& network, const Workload& workload, NetworkModel model,
                ExternalMember& external, std::uint32_t member)
-    : Engine{network, workload, model, false, Left{.external = &external, .member = member}} {}
+    : Engine{network, workload, model, false, LeftOut{.external = &external, .member = member}} {}
 
 Engine::Engine(const Network& network, const Workload& workload, NetworkModel model, bool reuses,
-               const Left& left)
+               const LeftOut& left)
     : network_{&network},
       workload_{&workload},
       model_{model},
@@ -43,7 +43,7 @@ Engine::Engine(const Network& network, const Workload& workload, NetworkModel mo
       routes_{network.endpoints.size()},
       ports_(network.endpoints.size()),
       carried_(network.links.size(), 0),
-      external_{left.beyond},
+      external_{left.transport},
       external_member_{left.external},
       external_member_index_{left.member} {
   if (external_ != nullptr || external_member_ != nullptr) {
@@ -157,7 +157,7 @@ void Engine::handle(const Event& event) {
       case Kind::begins:
         begin_member(call_of_party(event.id), member_of(event.id));
         break;
-      case Kind::beyond:
+      case Kind::external:
         take_from_external(event.id);
         break;
     }

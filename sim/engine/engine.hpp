@@ -19,50 +19,51 @@
 
 namespace lockstep {
 
-/// Replays a workload. Everything that happens in order on a rank is a *track*: a lane of a
-/// collective, or a stream. A track does one step at a time and moves on when all its transfers of
-/// the step are done. State holds indices only: an Engine copies, and both go on independently.
-/// Memory follows the operations of the streams and the collectives in flight: lanes exist from
-/// the beginning of a collective's first member to the end of its last.
+/// Replays a workload on a network. A *track* is a sequence of steps on a rank: a lane of a
+/// collective, or a stream. It does one step at a time and continues when all transfers of the step
+/// are complete. State holds indices only, so an Engine can be copied, and copies continue
+/// independently. Memory follows the operations of the streams and the collectives in flight: lanes
+/// exist from the start of a collective's first member to the end of its last.
 class Engine {
  public:
-  /// The network and the workload must outlive the engine and all its copies. `reuses`: calls that
-  /// nothing can touch are replayed once for all that are alike, where can_reuse().
+  /// The network and the workload must outlive the engine and all its copies. `reuses`: isolated
+  /// calls of equal shape are replayed once (can_reuse()).
   Engine(const Network& network, const Workload& workload, NetworkModel model, bool reuses = false);
-  /// Replays one call without slots but for what `beyond` carries, which must outlive the engine.
+  /// Replays one call without slots, except for the channels that `external` carries, which must
+  /// outlive the engine.
   Engine(const Network& network, const Workload& workload, NetworkModel model,
-         ExternalTransport& beyond);
-  /// Replays one call without slots but for `member`, which never begins here: `guest` replays it,
-  /// and must outlive the engine.
+         ExternalTransport& external);
+  /// Replays one call without slots, except for `member`, which never begins here: `external`
+  /// replays it and must outlive the engine.
   Engine(const Network& network, const Workload& workload, NetworkModel model,
          ExternalMember& external, std::uint32_t member);
   Engine(const Engine& other);
-  /// A copy with a guest of its own.
+  /// A copy with its own external member.
   Engine(const Engine& other, ExternalMember& external) : Engine{other} {
     external_member_ = &external;
   }
   Engine& operator=(const Engine&) = delete;
   ~Engine() = default;
 
-  /// Handles everything that happens at the next instant. False when nothing is left.
+  /// Handles all events of the next instant. False if none is left.
   bool advance();
   void advance_to_end(const OnReplay& report);
   [[nodiscard]] ReplayProgress progress() const;
   [[nodiscard]] TimePoint now() const { return queue_.now(); }
-  /// When advance() has something to do next; empty when nothing is left.
+  /// Time of the next event; empty if none is left.
   [[nodiscard]] std::optional<TimePoint> next() const { return queue_.next(); }
-  /// The guest comes at `at`, not before now(), to one end of a transfer over `channel` with
-  /// `member`. Of `post` the track is left out; `place` is what Guest::done will name.
+  /// The external member reaches, at `at` >= now(), one end of a transfer over `channel` with
+  /// `member`. Post::track is ignored; Post::place is passed to ExternalMember::begun() and done().
   void post_at(TimePoint at, std::uint32_t member, std::uint32_t channel, const Post& post);
-  /// What was handed over as `post` is through at `at`, not before now().
+  /// The transfer that was passed to ExternalTransport::take() as `post` ends at `at` >= now().
   void finish_at(TimePoint at, const Post& post);
-  /// Whether the member of the first call has done all its steps.
+  /// Whether the member of the first call has completed all its steps.
   [[nodiscard]] bool has_ended(std::uint32_t member) const {
     return members_[member].lanes_left == 0;
   }
-  /// What came out so far; complete once advance() has returned false.
+  /// The result so far; complete once advance() has returned false.
   [[nodiscard]] ReplayResult result() const;
-  /// The same; the engine is of no further use.
+  /// The same, moved out; the engine must not be used afterwards.
   [[nodiscard]] ReplayResult take_result();
 
  private:
@@ -74,7 +75,7 @@ class Engine {
     begins,
     met,
     issued,
-    beyond
+    external
   };
 
   /// One lane of a collective on one member.
@@ -85,105 +86,104 @@ class Engine {
     std::uint32_t member = 0;
     std::uint32_t lane = 0;
     EndpointId endpoint = 0;
-    std::uint32_t outstanding = 0;  // transfers and local work of this step that are not done
-    std::int64_t to_reduce = 0;     // bytes of local work once the transfers are done
+    std::uint32_t outstanding = 0;  // transfers and local work of this step in flight
+    std::int64_t to_reduce = 0;     // bytes of local work after the transfers
     std::int64_t to_copy = 0;
-    std::int64_t repeats_left = 0;  // steps to come that repeat this one's pattern
-    std::uint32_t pattern = 0;      // transfers in a step of that pattern
-    TransferId first_sent = kNone;  // the transfers that every repetition does again, as a list
+    std::int64_t repeats_left = 0;  // following steps with the same pattern
+    std::uint32_t pattern = 0;      // number of transfers per step of that pattern
+    TransferId first_sent = kNone;  // list of transfers that every repetition reuses
     TransferId first_received = kNone;
-    std::uint32_t bound = 0;   // how many these are
-    TransferId holds = kNone;  // whose slot the present step, when done, gives back
-    TransferId took = kNone;   // whose slot the next step will give back
+    std::uint32_t bound = 0;   // number of these
+    TransferId holds = kNone;  // its slot is released when this step ends
+    TransferId took = kNone;   // its slot is released by the next step
     bool begun = false;
     bool blocked = false;  // waits for a step of another lane
   };
   struct StreamState {
     std::uint32_t index = 0;
-    std::uint32_t first_list = 0;    // of dependents: of its first operation
-    std::uint32_t first_stream = 0;  // from which those count streams
+    std::uint32_t first_list = 0;    // of dependents of its first operation
+    std::uint32_t first_stream = 0;  // to which those lists are relative
     bool busy = false;
-    // Where communication slows computation down:
+    // If communication slows computation down:
     bool computing = false;
-    bool slows = false;  // computes on no processor
-    TimePoint until;     // when that ends, as things are
+    bool slows = false;  // computes outside a processor
+    TimePoint until;     // predicted end
   };
   struct CallState {
     std::uint32_t first_lane = kNone;  // lane l of member m is first_lane + m * lanes + l
-    std::uint32_t first_party = 0;     // member m matches as first_party + m
+    std::uint32_t first_party = 0;     // party of member m in matching: first_party + m
     std::uint32_t lanes = 1;
-    std::uint32_t members_left = 0;  // that have not ended
-    // Members that have not begun, of a call that takes a given time; else those that were offered.
+    std::uint32_t members_left = 0;  // not ended
+    // Members that have not begun, if the call has a fixed duration; else the members offered.
     std::uint32_t awaited = 0;
-    // Members that no stream calls, of a call that streams call: they begin with the first of
-    // those.
+    // Has members that no stream calls: they begin with the first member that one calls.
     bool has_followers = false;
     std::uint64_t order = 0;    // of its first lane among all lanes of the workload
-    std::vector<Phase> phases;  // while it is under way
+    std::vector<Phase> phases;  // while in flight
   };
   /// One member of one call.
   struct MemberState {
-    std::uint32_t stream = kNone;  // that called it
+    std::uint32_t stream = kNone;  // the caller
     std::uint32_t lanes_left = 0;
   };
-  /// In flight between two tracks. One that both ends repeat is bound: it stays, and its ends
-  /// only mark that they have reached it again, without a search for the other end.
+  /// A transfer between two tracks. If both ends repeat it, it is bound: it is kept, and the ends
+  /// mark that they have reached it again without being matched again.
   struct Transfer {
     static constexpr std::uint8_t kSender = 1;
     static constexpr std::uint8_t kReceiver = 2;
     std::uint32_t sender = 0;  // tracks
     std::uint32_t receiver = 0;
     std::int64_t bytes = 0;
-    std::int64_t reduced = 0;  // at the receiver; of so many messages as it stands for
+    std::int64_t reduced = 0;  // at the receiver, over all messages it stands for
     std::int64_t times = 1;
     EndpointId from = 0;
     EndpointId to = 0;
     std::uint32_t channel = 0;
-    std::uint32_t kept = 0;        // the transport's name for it
-    std::uint32_t send_place = 0;  // among the sends of the sender's step
+    std::uint32_t kept = 0;        // the transport's handle
+    std::uint32_t send_place = 0;  // index among the sends of the sender's step
     std::uint32_t receive_place = 0;
-    TransferId next_sent = kNone;  // bound: the sender's next, by place
+    TransferId next_sent = kNone;  // bound: the sender's next by index
     TransferId next_received = kNone;
     std::uint64_t order = 0;    // of the send among all sends
-    std::uint64_t instant = 0;  // in which it was posted
+    std::uint64_t instant = 0;  // when it was posted
     bool reduces = false;
     bool bound = false;
     bool eager = false;          // of a connection with slots
-    bool arrived = false;        // eager: waits to be taken
-    bool forwarded = false;      // eager: keeps its slot until it has been sent on
+    bool arrived = false;        // eager: not received yet
+    bool forwarded = false;      // eager: holds its slot until it is forwarded
     ConnectionKey connection{};  // eager
-    std::uint8_t posted = 0;     // ends of a bound transfer that have reached it again
-    TimePoint start{};           // when it may leave
+    std::uint8_t posted = 0;     // bits of the ends that have reached a bound transfer again
+    TimePoint start{};           // earliest start
   };
-  /// A piece of work that came up in this instant. Those of one end point are done in the order of
-  /// its tracks, whatever the order in which they were found.
+  /// Local work found in this instant. Work of one endpoint is done in the order of its tracks,
+  /// whatever the order of finding.
   struct Piece {
     std::uint32_t track = 0;
     bool copies = false;
     std::int64_t bytes = 0;
     Kind announces = Kind::done;
-    std::uint32_t id = 0;     // of what is announced when it is done
+    std::uint32_t id = 0;     // of the event pushed when it is done
     std::uint64_t order = 0;  // of the track
   };
   struct PortState {
-    TimePoint send_free;  // when the sender's software can take the next message
+    TimePoint send_free;  // when the sender's software can issue the next message
     Backlog reductions;
     Backlog copies;
   };
-  /// What others than this engine have done.
+  /// A post of the external member, or the end of an external transfer.
   struct FromExternal {
-    Post post;  // of the guest, or what was handed over and is through
+    Post post;  // the external member's, or the completed one
     ConnectionKey key{};
     bool finished = false;
   };
-  /// What an engine leaves to others.
-  struct Left {
-    ExternalTransport* beyond = nullptr;
+  /// Parts of the call that others replay.
+  struct LeftOut {
+    ExternalTransport* transport = nullptr;
     ExternalMember* external = nullptr;
-    std::uint32_t member = UINT32_MAX;  // that the guest replays
+    std::uint32_t member = UINT32_MAX;  // replayed by `external`
   };
   Engine(const Network& network, const Workload& workload, NetworkModel model, bool reuses,
-         const Left& left);
+         const LeftOut& left);
 
   // Set-up.
   void add_call(const CollectiveCall& call);
@@ -220,7 +220,7 @@ class Engine {
   void finish_member(std::uint32_t call, std::uint32_t member);
   void wake_blocked_lanes(const Lane& done);
 
-  // Calls that are known.
+  // Calls of known duration.
   void begin_to_reuse();
   void add_worker(std::uint32_t stream);
   [[nodiscard]] bool offer(std::uint32_t call, std::uint32_t member);
@@ -276,19 +276,19 @@ class Engine {
   void transfer_done(std::uint32_t track);
   void run_ready();
 
-  /// Track ids: of lanes as in lanes_; of streams their number and kStream.
+  /// Track ids: indices into lanes_; for streams, their index plus kStream.
   static constexpr std::uint32_t kStream = 1U << 31U;
   [[nodiscard]] static bool is_lane(std::uint32_t track) { return track < kStream; }
   [[nodiscard]] EndpointId endpoint_of(std::uint32_t track) const {
     return is_lane(track) ? lanes_[track].endpoint : workload_->streams[track - kStream].endpoint;
   }
-  /// Of a track among all: the lanes of the calls, then the streams, as the workload lists them.
+  /// Position of a track among all: lanes of calls, then streams, in the order of the workload.
   [[nodiscard]] std::uint64_t order_of(std::uint32_t track) const;
 
   void handle(const Event& event);
   [[nodiscard]] ReplayResult totals() const;
 
-  // What could not finish.
+  // Deadlock report.
   [[nodiscard]] std::vector<Unfinished> unfinished() const;
   void add_unfinished_calls(std::vector<Unfinished>& out) const;
   void add_unfinished_streams(std::vector<Unfinished>& out) const;
@@ -307,13 +307,14 @@ class Engine {
   RouteCache routes_;
   Matcher matcher_;
   SlottedConnections connections_;
-  std::unordered_map<std::uint64_t, TimePoint> processor_free_;  // by end point and processor
+  std::unordered_map<std::uint64_t, TimePoint> processor_free_;  // by endpoint and processor
   std::vector<Lane> lanes_;
-  std::map<std::uint32_t, std::vector<std::uint32_t>> spare_lanes_;  // runs, by length: the first
+  std::map<std::uint32_t, std::vector<std::uint32_t>>
+      spare_lanes_;  // first lanes of free runs, by length
   std::vector<StreamState> streams_;
-  // Per end point, ascending: streams that compute on no processor; empty where nothing slows.
+  // Per endpoint, ascending: streams that compute on no processor; empty where nothing slows.
   std::vector<std::vector<std::uint32_t>> computing_at_;
-  std::vector<std::int32_t> communicating_;  // collectives under way per end point, likewise
+  std::vector<std::int32_t> communicating_;  // collectives in flight per endpoint, likewise
   std::vector<CallState> calls_;
   std::vector<MemberState> members_;  // of all calls
   std::uint64_t lane_count_ = 0;      // of all calls
@@ -321,29 +322,28 @@ class Engine {
   std::vector<Transfer> transfers_;
   std::vector<TransferId> spare_transfers_;
   std::vector<TransferId> arrived_;
-  std::vector<std::uint32_t> ready_;  // tracks whose step is done
-  // Where software or a queue takes messages one by one, those that met in this instant leave in
-  // the order in which their senders issued them, not in the order of meeting.
-  // Of one instant, those of a rank leave in the order of its tracks; a queue keeps to the order in
-  // which they came up, since it also tells ranks apart.
+  std::vector<std::uint32_t> ready_;  // tracks whose step is complete
+  // If senders or queues issue messages one by one, messages matched in the same instant leave in
+  // the order of issue by their senders, not of matching: those of a rank in the order of its
+  // tracks (by_track_), except in queues, which are shared by ranks.
   bool issue_in_order_ = false;
   bool by_track_ = true;
   std::uint64_t next_order_ = 0;
   std::uint64_t instant_ = 0;
-  bool tracks_share_ends_ = false;  // some end point has several
+  bool tracks_share_ends_ = false;  // some endpoint has several tracks
   std::vector<Piece> work_;         // of this instant
   std::vector<TransferId> matched_;
   mutable ScheduleStep step_;
 
   std::vector<std::uint32_t> first_operation_;  // per stream
-  std::vector<std::uint32_t> waiting_for_;      // per operation: unfinished dependencies
-  // Who waits, operation after operation; of streams of one pattern once, where one of them does.
+  std::vector<std::uint32_t> waiting_for_;      // per operation: incomplete dependencies
+  // Dependents of each operation; stored once for streams with the same pattern.
   std::vector<ActivityRef> dependents_;
-  std::vector<std::uint32_t> first_dependent_;  // per list, and the end of the last one
+  std::vector<std::uint32_t> first_dependent_;  // per list, plus the end of the last
   std::vector<UInt128> carried_;                // per link, bytes times weight
   std::vector<std::vector<TimePoint>> call_ends_;
   std::vector<std::vector<TimePoint>> stream_ends_;
-  TimePoint end_;  // when the last operation or collective ended on some rank
+  TimePoint end_;  // end of the last operation or collective
   std::uint32_t blocked_lanes_ = 0;
   std::uint64_t transfer_count_ = 0;
   std::vector<LoggedTransfer> log_;

@@ -281,7 +281,7 @@ void Engine::push_from_external(TimePoint at, const FromExternal& what) {
     spare_from_external_.pop_back();
     from_external_[id] = what;
   }
-  queue_.push(make_event(Kind::beyond, id, at));
+  queue_.push(make_event(Kind::external, id, at));
 }
 
 void Engine::take_from_external(std::uint32_t id) {

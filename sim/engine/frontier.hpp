@@ -4,15 +4,15 @@
 
 #include "sim/engine/matcher.hpp"
 
-/// Where an engine replays part of a workload and others replay the rest.
+/// Interfaces between engines that replay parts of one workload.
 namespace lockstep {
 
-/// Matches and carries what goes over some channels: it is handed the ends of these
-/// transfers and says by Engine::finish_at when they are through.
+/// Matches and carries the transfers of some channels: it receives their ends and reports
+/// completion by Engine::finish_at().
 class ExternalTransport {
  public:
   virtual ~ExternalTransport() = default;
-  /// Whether what goes over the channel is matched and carried there.
+  /// Whether it carries this channel.
   [[nodiscard]] virtual bool carries(std::uint32_t channel) const = 0;
   /// One end of a transfer over such a channel.
   virtual void take(std::uint32_t channel, const Post& post) = 0;
@@ -23,14 +23,14 @@ class ExternalTransport {
   ExternalTransport& operator=(const ExternalTransport&) = default;
 };
 
-/// Replays one member of the engine's call, its guest: it reports the guest's ends of
-/// transfers by Engine::post_at and hears when these are through.
+/// Replays one member of the engine's call: it posts that member's ends of transfers by
+/// Engine::post_at() and is notified of their start and end.
 class ExternalMember {
  public:
   virtual ~ExternalMember() = default;
-  /// What was posted as its `place`th has met its other end: the transfer begins now.
+  /// The transfer posted with this place is matched and starts now.
   virtual void begun(std::uint32_t place) = 0;
-  /// What was posted as its `place`th is through.
+  /// The transfer posted with this place has ended.
   virtual void done(std::uint32_t place) = 0;
 
  protected:

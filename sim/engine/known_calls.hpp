@@ -10,21 +10,22 @@
 
 namespace lockstep {
 
-/// What an engine remembers of calls that it need not replay again. Copyable.
+/// Calls that an engine need not replay, because an isolated call of equal shape has been replayed.
+/// Copyable.
 struct KnownCalls {
-  /// How a call of some shape went on its own, all members beginning and ending together.
+  /// Replay of an isolated call of one shape whose members all start together.
   struct Outcome {
-    bool together = false;  // otherwise nothing is known
+    bool together = false;  // all members end together; otherwise the shape is not reused
     Duration takes{};
     std::vector<UInt128> carried{};  // per link of the shape, bytes times weight
     std::uint64_t transfers = 0;
   };
-  /// A stream of an end point in which calls make it reduce or copy.
+  /// A stream whose calls make its endpoint reduce or copy.
   struct Worker {
     std::uint32_t stream = 0;
     std::vector<std::uint32_t> operations{};  // those calls
-    std::size_t next = 0;                     // the first of them that has not ended
-    TimePoint earliest{};                     // it cannot begin before
+    std::size_t next = 0;                     // first of them that has not ended
+    TimePoint earliest{};                     // lower bound on its start
   };
   /// A member that began in this instant.
   struct Offer {
@@ -34,8 +35,8 @@ struct KnownCalls {
 
   CallClasses kinds;
   std::map<fold::Key, Outcome> outcomes;
-  std::vector<std::uint64_t> uses;                         // per kind
-  std::map<EndpointId, std::vector<Worker>> workers_at{};  // where there are two or more
+  std::vector<std::uint64_t> uses;                         // per class
+  std::map<EndpointId, std::vector<Worker>> workers_at{};  // endpoints with two or more
   std::vector<Offer> offers{};
 };
 

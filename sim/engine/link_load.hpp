@@ -8,13 +8,12 @@
 
 namespace lockstep {
 
-/// Busiest-link load of a schedule: for every round the bytes of the directed link that carries
-/// most, summed over the rounds, over the message. Distinguishes algorithms whose alpha-beta cost
-/// is the same: what matters on a ring or a tapered tree is how far large blocks travel. A round is
-/// a step's index in its lane, the sender's where the two ends differ: what lanes do in steps of
-/// the same index counts as at once. A transfer that is split over paths loads each link by its
-/// weight. `members[i]` plays rank i; none: the end points 0, 1, .... Empty where two that talk
-/// have no route.
+/// Busiest-link load of a schedule: the bytes on the busiest directed link of each round, summed
+/// over rounds, relative to the message size. It distinguishes algorithms of equal alpha-beta cost:
+/// on a ring or a tapered tree, cost depends on how far large blocks travel. A round is a step
+/// index in a lane (the sender's, if the ends differ); lanes act concurrently. A split transfer
+/// loads each link by its weight. `members[i]` is the endpoint of rank i; empty: endpoints 0, 1,
+/// .... Empty if some pair has no route.
 [[nodiscard]] std::optional<double> busiest_link_load(const Schedule& schedule,
                                                       const Network& network,
                                                       std::span<const EndpointId> members = {});

@@ -16,28 +16,28 @@ struct ConnectionKey {
   friend bool operator==(const ConnectionKey&, const ConnectionKey&) = default;
 };
 
-/// One end of a transfer that waits for the other.
+/// One end of a transfer, waiting for the other.
 struct Post {
-  std::uint32_t track = 0;  // who posted it
+  std::uint32_t track = 0;  // the poster
   bool sending = false;
-  bool reduces = false;  // receives: what arrives is reduced
-  bool repeats = false;  // the poster will post the same again, next
+  bool reduces = false;  // receives: reduce the data
+  bool repeats = false;  // the poster posts the same next
   std::int64_t bytes = 0;
-  std::uint64_t order = 0;    // sends: in which order the posters issue them
-  std::int64_t times = 1;     // receives: of so many equal messages
-  std::uint64_t instant = 0;  // sends: in which the poster issued it
-  std::uint32_t place = 0;    // among the sends, or the receives, of the poster's step
-  bool forwarded = false;     // receives: the poster's next step sends it on, out of its slot
+  std::uint64_t order = 0;    // sends: order of issue
+  std::int64_t times = 1;     // receives: number of equal messages
+  std::uint64_t instant = 0;  // sends: instant of issue
+  std::uint32_t place = 0;    // index among the sends or receives of the poster's step
+  bool forwarded = false;     // receives: the next step forwards the data from its slot
 };
 
-/// Ends of transfers that have not met yet, first in first out per connection: a hash table with
-/// open addressing over the connections in use, so memory follows what is in flight. Copyable.
+/// Unmatched ends of transfers, FIFO per connection: a hash table with open addressing over the
+/// connections in use, so memory follows what is in flight. Copyable.
 class Matcher {
  public:
   Matcher() : slots_(kFewestSlots) {}
 
-  /// Meets the oldest waiting post of the other direction on the connection and takes it out; or
-  /// keeps `post` waiting and returns nothing.
+  /// Matches the oldest waiting post of the other direction on the connection and removes it;
+  /// without one, keeps `post` and returns nothing.
   std::optional<Post> meet(const ConnectionKey& key, const Post& post) {
     std::size_t at = find(key);
     if (!slots_[at].used()) {
@@ -58,7 +58,7 @@ class Matcher {
     return met;
   }
 
-  /// Calls visit(key, post) for everything that still waits, in no particular order.
+  /// Calls visit(key, post) for every waiting post, in no particular order.
   template <typename Visit>
   void each_waiting(Visit visit) const {
     for (const Slot& slot : slots_) {
@@ -78,7 +78,7 @@ class Matcher {
   static constexpr std::size_t kFewestSlots = 64;
   struct Slot {
     ConnectionKey key{kNone, kNone, kNone};
-    std::uint32_t last = kNone;  // last of a ring of further posts in the same direction
+    std::uint32_t last = kNone;  // last of a ring of further posts in this direction
     Post first;
     [[nodiscard]] bool used() const { return key.from != kNone; }
   };
@@ -118,7 +118,7 @@ class Matcher {
   }
 
   void erase(std::size_t at) {
-    // Close the gap: whoever was pushed past it by its collision moves back.
+    // Close the gap: entries displaced past it by a collision move back.
     std::size_t hole = at;
     std::size_t next = at;
     for (;;) {

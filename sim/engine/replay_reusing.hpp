@@ -4,16 +4,15 @@
 
 namespace lockstep {
 
-/// What replay() returns, but for `solves`, at less cost where streams call alike collectives again
-/// and again: one that nothing else can touch is replayed on its own once, and those that are
-/// shaped like it take as long. Which those are is found out beforehand from who crosses which
-/// links, and in the course of the replay from who has begun and what is to come. Where messages
-/// cost their sender time, in the queue model, and where transfers are logged, everything is
-/// replayed.
+/// Returns what replay() returns, except `solves`, at less cost if streams repeat collectives: an
+/// isolated call is replayed once per shape, and calls of equal shape take the same time. Isolation
+/// is decided beforehand from the links that calls cross, and during the replay from the calls in
+/// flight and to come. Without effect (everything is replayed) if senders have a message overhead,
+/// in the queue model, and if transfers are logged.
 [[nodiscard]] ReplayResult replay_reusing(const Network& network, const Workload& workload,
                                           NetworkModel model, const OnReplay& report = {});
 
-/// Whether any call may be assumed known.
+/// Whether calls may be reused on this network at all.
 [[nodiscard]] bool can_reuse(const Network& network, const Workload& workload, NetworkModel model);
 
 }  // namespace lockstep

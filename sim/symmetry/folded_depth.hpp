@@ -8,9 +8,9 @@
 
 namespace lockstep {
 
-/// message_depth() of a schedule without slots, ranks that cannot differ folded into one: for
-/// schedules that are too large to be walked. Takes about as long as a folded replay. Empty where
-/// the schedule has slots or deadlocks.
+/// message_depth() of a schedule without slots, with equivalent ranks folded: for schedules too
+/// large to walk. Costs about as much as a folded replay. Empty if the schedule has slots or
+/// deadlocks.
 [[nodiscard]] std::optional<std::int64_t> folded_message_depth(
     const std::shared_ptr<const Schedule>& schedule);
 

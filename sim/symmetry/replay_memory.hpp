@@ -6,20 +6,20 @@
 
 namespace lockstep {
 
-/// What a replay would have to hold at once, found by walking schedules and holding nothing.
+/// Estimated peak state of a replay, from walking schedules without storing them.
 struct ReplayMemory {
-  std::uint64_t pairs = 0;   // ranks that send to each other, of one block where blocks do alike
-  std::uint64_t posted = 0;  // messages that ranks post at once, at the most
-  Bytes bytes;               // some; 0 where it is not worth counting
+  std::uint64_t pairs = 0;   // communicating pairs, of one block if blocks are folded
+  std::uint64_t posted = 0;  // maximum number of messages posted at once
+  Bytes bytes;               // approximate; 0 if negligible
 };
 
-/// Of replay_folded() with these options. Counting stops where there are far more pairs or messages
-/// than any memory holds; what is left is then estimated from what was counted.
+/// For replay_folded() with these options. Counting stops far above any machine's memory; the rest
+/// is extrapolated.
 [[nodiscard]] ReplayMemory replay_memory(const Network& network, const Workload& workload,
                                          NetworkModel model, const FoldOptions& options = {});
 
-/// Of replay() of a workload whose streams call its collectives, as if all operations took equally
-/// long: what its streams have in flight at once, at the most.
+/// For replay() of a workload whose streams call collectives, as if all operations took equally
+/// long: the maximum in flight at once.
 [[nodiscard]] ReplayMemory stream_memory(const Network& network, const Workload& workload);
 
 }  // namespace lockstep

@@ -43,7 +43,7 @@ void FluidTransport::begin_alone(FlowId id, EventQueue& queue) {
   }
   flow.state = Flow::State::alone;
   flow.since_ps = queue.now().ps();
-  flow.rate = sharing_.rate_alone(flows_, flow);
+  flow.rate = solver_.rate_alone(flows_, flow);
   queue.push(
       make_event(TransportEvent::flow_ends, id, queue.now() + time_alone(flow), flow.version));
 }
@@ -85,10 +85,11 @@ void FluidTransport::join(FlowId id, TimePoint now) {
   const std::size_t links = component.links.size();
   absorb(id, into, now);
   if (component.links.size() != links) {
-    component.history.forget();
+    component.checkpoints.forget();
   } else {
     for (const FlowHop& hop : flows_.hops(flows_.flow(id)))
-      component.history.change(hop.link, hop.weight, true, sharing_.least_level(flows_, hop.link));
+      component.checkpoints.change(hop.link, hop.weight, true,
+                                   solver_.least_level(flows_, hop.link));
   }
   touch(into);
 }
@@ -140,7 +141,7 @@ void FluidTransport::merge(ComponentId from, ComponentId into) {
     component_of_[link] = into;
     target.links.push_back(link);
     if (!target.lists_ends) continue;
-    if (const std::int64_t end = sharing_.next_end(flows_, link); end != MaxMinSolver::kNever)
+    if (const std::int64_t end = solver_.next_end(flows_, link); end != MaxMinSolver::kNever)
       push_end(target.ends, End{end, link});
   }
   target.flows += source.flows;
@@ -173,7 +174,7 @@ void FluidTransport::release(ComponentId id) {
   component.pauses = 0;
   component.last_pause = 0;
   component.untidy = false;
-  component.history.forget();
+  component.checkpoints.forget();
   component.flows = 0;
   component.left_since_built = 0;
   component.dirty = false;
@@ -208,20 +209,20 @@ bool FluidTransport::solve_near(ComponentId id, std::int64_t now_ps) {
   }
   std::erase_if(component.changed, [&](LinkId link) { return component_of_[link] != id; });
   const std::size_t most = kAlwaysNear + component.flows / kNearPart;
-  if (!sharing_.fill_near(flows_, component.changed, most, now_ps)) {
+  if (!solver_.solve_near(flows_, component.changed, most, now_ps)) {
     component.last_pause = std::clamp(2 * component.last_pause, 1U, kLongestPause);
     component.pauses = component.last_pause;
     return false;
   }
   component.last_pause = 0;
-  component.history.forget();
+  component.checkpoints.forget();
   if (component.links.size() < kFewestLinksForEnds) return true;
   if (!component.lists_ends || component.ends.size() > kMostEndsALink * component.links.size()) {
     list_ends(component);
   } else {
-    for (const LinkId link : sharing_.near())
-      if (sharing_.has_new_end(link))
-        push_end(component.ends, End{sharing_.next_end(flows_, link), link});
+    for (const LinkId link : solver_.near())
+      if (solver_.has_new_end(link))
+        push_end(component.ends, End{solver_.next_end(flows_, link), link});
   }
   return true;
 }
@@ -229,8 +230,8 @@ bool FluidTransport::solve_near(ComponentId id, std::int64_t now_ps) {
 void FluidTransport::solve_whole(ComponentId id, std::int64_t now_ps) {
   tidy(id);
   Component& component = components_[id];
-  sharing_.advance(component.links, now_ps);
-  sharing_.fill(flows_, component.links, component.history);
+  solver_.advance(component.links, now_ps);
+  solver_.solve(flows_, component.links, component.checkpoints);
 }
 
 /// The links on which the next flows end, and when: looked for on all of them.
@@ -240,7 +241,7 @@ std::int64_t FluidTransport::next_of_all(ComponentId id) {
   component.lists_ends = false;
   std::int64_t earliest = MaxMinSolver::kNever;
   for (const LinkId link : component.links) {
-    const std::int64_t end = sharing_.next_end(flows_, link);
+    const std::int64_t end = solver_.next_end(flows_, link);
     if (end < earliest) {
       earliest = end;
       component.due.clear();
@@ -254,7 +255,7 @@ void FluidTransport::list_ends(Component& component) {
   component.lists_ends = true;
   component.ends.clear();
   for (const LinkId link : component.links)
-    if (const std::int64_t end = sharing_.next_end(flows_, link); end != MaxMinSolver::kNever)
+    if (const std::int64_t end = solver_.next_end(flows_, link); end != MaxMinSolver::kNever)
       component.ends.push_back({end, link});
   std::make_heap(component.ends.begin(), component.ends.end(), std::greater<>{});
 }
@@ -264,7 +265,7 @@ std::int64_t FluidTransport::next_of_ends(ComponentId id) {
   Component& component = components_[id];
   std::vector<End>& ends = component.ends;
   const auto holds = [&](const End& end) {
-    return component_of_[end.link] == id && sharing_.ends_at(end.link, end.at_ps);
+    return component_of_[end.link] == id && solver_.ends_at(end.link, end.at_ps);
   };
   while (!holds(ends.front())) {
     std::pop_heap(ends.begin(), ends.end(), std::greater<>{});
@@ -292,7 +293,7 @@ void FluidTransport::rebuild(ComponentId id, EventQueue& queue) {
   rebuilt_.swap(components_[id].links);
   const std::vector<LinkId>& links = rebuilt_;
   const bool whole = components_[id].whole;
-  sharing_.advance(links, queue.now().ps());
+  solver_.advance(links, queue.now().ps());
   changed_.swap(components_[id].changed);
   is_changed_.resize(use_.size(), false);
   for (const LinkId link : changed_) is_changed_[link] = true;
@@ -313,7 +314,7 @@ void FluidTransport::rebuild(ComponentId id, EventQueue& queue) {
       continue;
     }
     const FlowId only = flows_.on_link(link).front().flow;
-    sharing_.ungroup(flows_, only);
+    solver_.ungroup(flows_, only);
     flows_.detach(only);
     release(part);
     begin_alone(only, queue);

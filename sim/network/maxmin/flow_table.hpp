@@ -14,28 +14,28 @@ using FlowId = std::uint32_t;
 using ComponentId = std::uint32_t;
 inline constexpr std::uint32_t kNone = UINT32_MAX;
 
-/// A flow on its way over one link, with its place in that link's list.
+/// A flow's crossing of one link, with its index in that link's list.
 struct FlowHop {
   LinkId link = 0;
   std::uint32_t position = 0;
   Weight weight = 0;  // in units of FlowTable::unit()
 };
 
-/// A flow in a link's list. Most flows cross two links with the plain weight of a single path:
-/// `other` then names the second link, so that the filling need not look at the flow.
+/// An entry of a link's list. Most flows cross two links with the plain weight of a single path:
+/// `other` is then the second link, so that solvers need not load the flow.
 struct Crossing {
   FlowId flow = 0;
   LinkId other = kNone;
 };
 
-/// A line of the cache.
+/// One cache line.
 struct alignas(64) Flow {
   enum class State : std::uint8_t { gone, travelling, joining, alone, sharing };
 
-  Int128 work = 0;            // alone: left at since_ps; in a group: the service at which it ends
+  Int128 work = 0;  // alone: remaining at since_ps; in a group: the service at which it ends
   std::int64_t since_ps = 0;  // alone
   std::uint64_t rate = 0;     // alone, in rate steps
-  std::int64_t event_ps = 0;  // of SparseShares: when a look at it is queued, its end at the latest
+  std::int64_t event_ps = 0;  // SparseShares: time of its queued event, at most its end
   std::int64_t bytes = 0;     // of the whole transfer
   TransferId transfer = 0;
   std::uint32_t first_hop = 0;
@@ -43,31 +43,32 @@ struct alignas(64) Flow {
   std::uint32_t hop_count : 26 = 0;
   bool ends_later : 1 = false;  // than at event_ps
   State state : 3 = State::travelling;
-  bool keep : 1 = false;   // stays when it has arrived, to set out again
-  bool eager : 1 = false;  // takes its latency after its last byte has left, and announces that
+  bool keep : 1 = false;   // stays after arrival, to be started again
+  bool eager : 1 = false;  // announces its last byte leaving; latency follows
 };
 
-/// Flows, the links they cross, and for every link the flows on it. Indices only, so it copies.
+/// Flows, the links that they cross, and the flows of every link. Indices only, so it can be
+/// copied.
 class FlowTable {
  public:
   explicit FlowTable(std::size_t links);
 
-  /// From now on flows can be put on links.
+  /// Starts the lists of links; required before attach().
   void begin_lists();
 
-  /// A flow over `hops`, not on its links yet.
+  /// Creates a flow over `hops` that is not attached to its links yet.
   FlowId create(TransferId transfer, std::span<const Hop> hops);
   void destroy(FlowId id);
 
-  /// The flow crosses `added` too, just as it crosses `known`.
+  /// Makes the flow cross `added` with the same weight as `known`.
   void add_hop(FlowId id, LinkId known, LinkId added);
 
   [[nodiscard]] bool crosses(FlowId id, LinkId link) const;
 
-  void attach(FlowId id);  // puts it on its links
+  void attach(FlowId id);  // adds it to the lists of its links
   void detach(FlowId id);
 
-  /// What the flow's transfer takes besides.
+  /// Latency of the flow's transfer.
   [[nodiscard]] Duration& latency(FlowId id) { return latency_[id]; }
   [[nodiscard]] Flow& flow(FlowId id) { return flows_[id]; }
   [[nodiscard]] const Flow& flow(FlowId id) const { return flows_[id]; }
@@ -77,9 +78,9 @@ class FlowTable {
   [[nodiscard]] std::span<const FlowHop> hops(const Flow& flow) const {
     return {hops_.data() + flow.first_hop, flow.hop_count};
   }
-  /// The flows on a link; those of the link's own group come first.
+  /// Flows on a link; members of the link's group first.
   [[nodiscard]] const std::vector<Crossing>& on_link(LinkId link) const { return on_link_[link]; }
-  /// Asks memory for the flows that a walk along `crossings` will want soon: they lie anywhere.
+  /// Prefetches the flows that a walk along `crossings` reaches soon.
   void fetch_ahead(std::span<const Crossing> crossings, std::size_t at) const {
     constexpr std::size_t kFlowsAhead = 16;
     constexpr std::size_t kHopsAhead = 8;
@@ -88,19 +89,19 @@ class FlowTable {
     __builtin_prefetch(&hops_[flows_[crossings[at + kHopsAhead].flow].first_hop]);
   }
   [[nodiscard]] std::size_t grouped(LinkId link) const { return grouped_[link]; }
-  /// How many flows have the link among their hops, on their way or not.
+  /// Number of flows that cross the link, attached or not.
   [[nodiscard]] std::uint32_t users(LinkId link) const { return users_[link]; }
   [[nodiscard]] std::size_t size() const { return flows_.size(); }
   [[nodiscard]] std::size_t links() const { return users_.size(); }
   [[nodiscard]] Weight weight(LinkId link) const { return weight_[link]; }
-  /// One path's weight: 1 until the first split route shows up, then kWeightUnit. Shares do not
-  /// depend on it; without split routes the arithmetic stays within 64 bits.
+  /// Weight of a single path: 1 until the first split route appears, then kWeightUnit. Shares do
+  /// not depend on it; without split routes arithmetic fits 64 bits.
   [[nodiscard]] Weight unit() const { return unit_; }
 
   void add_link();
-  /// The link that limits a flow that shares, as far as it has been worked out.
+  /// The link that limits a shared flow in the latest solve.
   [[nodiscard]] LinkId group(FlowId id) const { return group_[id]; }
-  /// Makes the flow a member of the group of one of its links, or of none.
+  /// Moves the flow to the group of one of its links, or to none.
   void set_group(FlowId id, LinkId group);
 
  private:
@@ -111,7 +112,7 @@ class FlowTable {
 
   std::vector<Flow> flows_;
   std::vector<Duration> latency_;  // per flow
-  std::vector<LinkId> group_;      // per flow: asked for far more often than the rest
+  std::vector<LinkId> group_;      // per flow: separate, as it is read most often
   std::vector<FlowId> free_flows_;
   std::vector<FlowHop> hops_;
   std::vector<std::vector<std::uint32_t>> free_hops_;  // by count

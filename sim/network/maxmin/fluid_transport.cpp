@@ -24,7 +24,7 @@ FluidTransport::FluidTransport(const Network& network, bool ports_only)
       twins_(capacities(network), network.may_have_twins),
       flows_(network.links.size()),
       sparse_shares_(capacities(network)),
-      sharing_(capacities(network)),
+      solver_(capacities(network)),
       first_cap_link_{network.links.size()} {
   port_.reserve(network.links.size());
   for (const Link& link : network.links) port_.push_back(link.port);
@@ -40,7 +40,7 @@ std::uint32_t FluidTransport::start(TransferId transfer, const Route& route, Byt
   const FlowId id = create_flow(transfer, route);
   if (flows_.unit() != unit)  // what fillings remember is in the old unit
     for (Component& component : components_) {
-      component.history.forget();
+      component.checkpoints.forget();
       component.whole = true;
     }
   Flow& flow = flows_.flow(id);
@@ -107,7 +107,7 @@ void FluidTransport::follow(const LinkTwins::Parting& parting) {
   component_of_[added] = component_of_[known];
   if (const ComponentId owner = component_of_[added]; owner != kNone) {
     components_[owner].links.push_back(added);
-    components_[owner].history.forget();
+    components_[owner].checkpoints.forget();
     components_[owner].whole = true;
   }
   if (flows_.users(known) == flows_.on_link(known).size()) {
@@ -125,7 +125,7 @@ std::uint64_t FluidTransport::cap_beyond_ports(const Route& route) const {
   std::uint64_t ports = UINT64_MAX;
   for (const Hop& hop : route.hops) {
     const auto alone = static_cast<std::uint64_t>(std::min<UInt128>(
-        static_cast<UInt128>(sharing_.capacity(hop.link)) * kWeightUnit / hop.weight,
+        static_cast<UInt128>(solver_.capacity(hop.link)) * kWeightUnit / hop.weight,
         Rate::kMaxSteps));
     cap = std::min(cap, alone);
     if (port_[hop.link]) ports = std::min(ports, alone);
@@ -137,13 +137,13 @@ LinkId FluidTransport::take_cap_link(std::uint64_t capacity) {
   if (!cap_links_.empty()) {
     const LinkId link = cap_links_.back();
     cap_links_.pop_back();
-    sharing_.set_capacity(link, capacity);
+    solver_.set_capacity(link, capacity);
     sparse_shares_.set_capacity(link, capacity);
     return link;
   }
   sparse_shares_.add_link(capacity);
   flows_.add_link();
-  const LinkId link = sharing_.add_link(capacity);
+  const LinkId link = solver_.add_link(capacity);
   if (sparse_) return link;
   component_of_.push_back(kNone);
   use_.emplace_back();
@@ -218,10 +218,10 @@ void FluidTransport::end_in_component(ComponentId id, EventQueue& queue,
   ended_.clear();
   for (const LinkId link : component.due) {
     const std::size_t before = ended_.size();
-    sharing_.take_ended(flows_, link, queue.now().ps(), ended_);
+    solver_.take_ended(flows_, link, queue.now().ps(), ended_);
     for (std::size_t i = before; i < ended_.size(); ++i)
       for (const FlowHop& hop : flows_.hops(flows_.flow(ended_[i]))) {
-        component.history.change(hop.link, hop.weight, false, sharing_.level(link));
+        component.checkpoints.change(hop.link, hop.weight, false, solver_.level(link));
         component.changed.push_back(hop.link);
       }
   }

@@ -11,12 +11,12 @@
 
 namespace lockstep::maxmin {
 
-/// The fluid model, and alpha-beta as the same with every link but the ports unlimited.
+/// The fluid model; alpha-beta is the same with unlimited links except ports.
 ///
-/// A flow that shares with nobody is timed by one division. Flows that share form components,
-/// held as sets of links that may be wider than what is connected now and are rebuilt when as many
-/// flows have left as remain; each component is solved once per instant in which it changed. As
-/// long as only few flows cross any link, there are no components: SparseShares.
+/// A flow without rivals is timed by one division. Flows that share links form components, kept as
+/// sets of links that may be wider than the current connectivity and are rebuilt once as many flows
+/// have left as remain. A component is solved once per instant in which it changed. While few flows
+/// cross any link, SparseShares is used instead of components.
 class FluidTransport final : public Transport {
  public:
   FluidTransport(const Network& network, bool ports_only);
@@ -33,7 +33,7 @@ class FluidTransport final : public Transport {
   [[nodiscard]] std::uint64_t solves() const override { return solves_; }
 
  private:
-  /// When the first flow of a link's group ends, or did when this was written down.
+  /// End of the first flow of a link's group, possibly outdated.
   struct End {
     std::int64_t at_ps;
     LinkId link;
@@ -44,23 +44,23 @@ class FluidTransport final : public Transport {
   struct Component {
     std::vector<LinkId> links;
     std::vector<LinkId> due;      // links on which the next flow ends
-    std::vector<End> ends;        // heap; entries that hold no more are skipped at the top
-    bool lists_ends = false;      // every link's is among them
-    std::vector<LinkId> changed;  // since the last filling, by flows that came or went
-    bool whole = false;           // more has changed than these say
-    std::uint32_t pauses = 0;     // fillings to come that do not try to stay near
+    std::vector<End> ends;        // heap; outdated entries are skipped at the top
+    bool lists_ends = false;      // whether `ends` is complete
+    std::vector<LinkId> changed;  // since the last solve, by flows that joined or left
+    bool whole = false;           // more has changed than `changed` lists
+    std::uint32_t pauses = 0;     // solves to come that skip solve_near()
     std::uint32_t last_pause = 0;
-    SolveCheckpoints history;
+    SolveCheckpoints checkpoints;
     std::uint32_t flows = 0;
     std::uint32_t left_since_built = 0;
     std::uint32_t version = 0;
     bool dirty = false;
-    bool untidy = false;  // some of `links` have left
+    bool untidy = false;  // some of `links` are no longer part
   };
 
   struct LinkUse {
-    std::uint32_t crossing = 0;  // flows under way on the link
-    FlowId alone = kNone;        // the flow that has it to itself
+    std::uint32_t crossing = 0;  // attached flows
+    FlowId alone = kNone;        // its only flow, if it is alone on all its links
   };
 
   [[nodiscard]] FlowId create_flow(TransferId transfer, const Route& route);
@@ -114,10 +114,10 @@ class FluidTransport final : public Transport {
   bool sparse_ = true;
   SparseShares sparse_shares_;
   std::vector<SparseShares::Share> shares_;
-  MaxMinSolver sharing_;
+  MaxMinSolver solver_;
   std::vector<ComponentId> component_of_;  // per link
   std::vector<LinkUse> use_;               // per link
-  std::vector<LinkId> cap_links_;          // spare private links that cap a transfer
+  std::vector<LinkId> cap_links_;          // spare private links that cap one transfer
   std::vector<Component> components_;
   std::vector<ComponentId> spare_components_;
   std::vector<FlowId> joining_;
@@ -125,17 +125,17 @@ class FluidTransport final : public Transport {
   std::vector<FlowId> ended_;
   std::vector<std::size_t> equal_ends_;
   std::vector<Hop> own_hops_;
-  std::vector<Hop> spoken_hops_;             // of the links that stand for their twins
-  std::uint32_t visit_ = 0;                  // marks links and flows while a component is rebuilt
+  std::vector<Hop> spoken_hops_;             // with one link per class of twins
+  std::uint32_t visit_ = 0;                  // mark of the current rebuild
   std::vector<std::uint32_t> visited_;       // per link
   std::vector<std::uint32_t> flow_visited_;  // per flow
-  std::vector<LinkId> rebuilt_;              // of the component that is rebuilt
-  std::vector<LinkId> changed_;              // in that
+  std::vector<LinkId> rebuilt_;              // links of the component being rebuilt
+  std::vector<LinkId> changed_;              // of these
   std::vector<bool> is_changed_;             // per link
   std::size_t first_cap_link_;
-  bool eager_ = false;  // the flow that is starting
+  bool eager_ = false;  // of the flow being started
   std::uint64_t solves_ = 0;
-  // The last division worked out: neighbouring flows are mostly equal.
+  // The last division: neighboring flows are mostly equal.
   Int128 memo_work_ = 0;
   std::uint64_t memo_rate_ = 0;
   Duration memo_time_;

@@ -18,8 +18,8 @@ namespace lockstep::maxmin {
 // level concerns, which are the ones above the lower of the old and the new level, until nothing
 // changes. Each does come to rest, from the lowest level up.
 
-bool MaxMinSolver::fill_near(FlowTable& flows, std::span<const LinkId> changed, std::size_t most,
-                             std::int64_t now_ps) {
+bool MaxMinSolver::solve_near(FlowTable& flows, std::span<const LinkId> changed, std::size_t most,
+                              std::int64_t now_ps) {
   ++mark_;
   near_.clear();
   queue_.clear();
@@ -32,7 +32,7 @@ bool MaxMinSolver::fill_near(FlowTable& flows, std::span<const LinkId> changed, 
       give_up(i);
       return false;
     }
-    rest_[link].queued = false;
+    residual_[link].queued = false;
     work_out(flows, link);
   }
   settle_near(flows, changed, now_ps);
@@ -40,7 +40,7 @@ bool MaxMinSolver::fill_near(FlowTable& flows, std::span<const LinkId> changed, 
 }
 
 void MaxMinSolver::give_up(std::size_t from) {
-  for (std::size_t i = from; i < queue_.size(); ++i) rest_[queue_[i]].queued = false;
+  for (std::size_t i = from; i < queue_.size(); ++i) residual_[queue_[i]].queued = false;
   for (std::size_t i = replaced_.size(); i-- > 0;) fair_[replaced_[i].link] = replaced_[i].level;
 }
 
@@ -139,8 +139,8 @@ std::uint64_t MaxMinSolver::fair_level(const FlowTable& flows, LinkId link) {
 }
 
 void MaxMinSolver::add_near(LinkId link, std::int64_t now_ps) {
-  if (rest_[link].near == mark_) return;
-  rest_[link].near = mark_;
+  if (residual_[link].near == mark_) return;
+  residual_[link].near = mark_;
   near_.push_back(link);
   advance({&link, 1}, now_ps);
 }

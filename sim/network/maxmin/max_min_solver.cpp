@@ -14,7 +14,7 @@ void MaxMinSolver::begin() {
   begun_ = true;
   groups_.resize(capacity_.size());
   fair_.resize(capacity_.size(), kUnlimited);
-  rest_.resize(capacity_.size());
+  residual_.resize(capacity_.size());
 }
 
 LinkId MaxMinSolver::add_link(std::uint64_t capacity) {
@@ -61,24 +61,24 @@ constexpr std::size_t kCheckpoints = 12;
 // Levels only rise while the water does: when flows freeze at level x on a link whose own level
 // is above x, what remains per flow cannot fall. So a level worked out earlier is a bound from
 // below, and a link is worked out anew only when its bound is the least of all.
-void MaxMinSolver::fill(FlowTable& flows, std::span<const LinkId> links,
-                        SolveCheckpoints& history) {
+void MaxMinSolver::solve(FlowTable& flows, std::span<const LinkId> links,
+                         SolveCheckpoints& checkpoints) {
   ++sweep_;
   bounds_.clear();
-  if (const SolveCheckpoints::Checkpoint* from = history.resume()) {
-    resume_filling(*from, history);
+  if (const SolveCheckpoints::Checkpoint* from = checkpoints.resume()) {
+    resume_solve(*from, checkpoints);
   } else {
-    begin_filling(flows, links, history);
+    begin_solve(flows, links, checkpoints);
   }
   const std::size_t stride = links.size() / kCheckpoints + 1;
-  std::size_t next_checkpoint = history.order.size() + stride;
+  std::size_t next_checkpoint = checkpoints.order.size() + stride;
   while (!bounds_.empty()) {
     if (!settle_top()) continue;
     // All links at the lowest level freeze together, so that their order does not matter.
     const std::uint64_t level = bounds_.front().level;
-    if (history.order.size() >= next_checkpoint && links.size() >= kFewestLinksToRemember) {
-      remember(links, history, level);
-      next_checkpoint = history.order.size() + stride;
+    if (checkpoints.order.size() >= next_checkpoint && links.size() >= kFewestLinksToRemember) {
+      remember(links, checkpoints, level);
+      next_checkpoint = checkpoints.order.size() + stride;
     }
     lowest_.clear();
     while (!bounds_.empty() && bounds_.front().level == level) {
@@ -88,33 +88,33 @@ void MaxMinSolver::fill(FlowTable& flows, std::span<const LinkId> links,
     }
     for (const LinkId link : lowest_) {
       freeze(flows, link, level);
-      history.order.push_back(link);
+      checkpoints.order.push_back(link);
     }
   }
 }
 
-void MaxMinSolver::begin_filling(const FlowTable& flows, std::span<const LinkId> links,
-                                 SolveCheckpoints& history) {
-  history.order.clear();
+void MaxMinSolver::begin_solve(const FlowTable& flows, std::span<const LinkId> links,
+                               SolveCheckpoints& checkpoints) {
+  checkpoints.order.clear();
   for (const LinkId link : links) {
     groups_[link].level = 0;
     groups_[link].next_ps = kUnknown;
     fair_[link] = kUnlimited;
     const UInt128 capacity = static_cast<UInt128>(capacity_[link]) * flows.unit();
-    static_cast<ResidualCapacity&>(rest_[link]) =
+    static_cast<ResidualCapacity&>(residual_[link]) =
         ResidualCapacity::of(capacity, flows.weight(link));
-    if (rest_[link].open > 0) bounds_.push_back({rest_[link].level(), link});
+    if (residual_[link].open > 0) bounds_.push_back({residual_[link].level(), link});
   }
   std::make_heap(bounds_.begin(), bounds_.end(), sinks_below);
 }
 
 /// Takes up the filling at a checkpoint: what froze before it stays as it is.
-void MaxMinSolver::resume_filling(const SolveCheckpoints::Checkpoint& from,
-                                  SolveCheckpoints& history) {
-  history.order.resize(from.frozen);
-  for (const LinkId link : history.order) rest_[link].frozen = sweep_;
+void MaxMinSolver::resume_solve(const SolveCheckpoints::Checkpoint& from,
+                                SolveCheckpoints& checkpoints) {
+  checkpoints.order.resize(from.frozen);
+  for (const LinkId link : checkpoints.order) residual_[link].frozen = sweep_;
   for (const SolveCheckpoints::Open& open : from.open) {
-    static_cast<ResidualCapacity&>(rest_[open.link]) = open.rest;
+    static_cast<ResidualCapacity&>(residual_[open.link]) = open.rest;
     fair_[open.link] = kUnlimited;
     if (open.rest.open == 0) continue;  // it may even have left the component
     groups_[open.link].level = 0;
@@ -124,15 +124,15 @@ void MaxMinSolver::resume_filling(const SolveCheckpoints::Checkpoint& from,
   std::make_heap(bounds_.begin(), bounds_.end(), sinks_below);
 }
 
-void MaxMinSolver::remember(std::span<const LinkId> links, SolveCheckpoints& history,
+void MaxMinSolver::remember(std::span<const LinkId> links, SolveCheckpoints& checkpoints,
                             std::uint64_t level) const {
-  SolveCheckpoints::Checkpoint& checkpoint = history.add_checkpoint();
-  checkpoint.frozen = history.order.size();
+  SolveCheckpoints::Checkpoint& checkpoint = checkpoints.add_checkpoint();
+  checkpoint.frozen = checkpoints.order.size();
   checkpoint.level = level;
   checkpoint.open.clear();
   // Also links on which nothing is open: a flow that joins may open them again.
   for (const LinkId link : links)
-    if (rest_[link].frozen != sweep_) checkpoint.open.push_back({link, rest_[link]});
+    if (residual_[link].frozen != sweep_) checkpoint.open.push_back({link, residual_[link]});
 }
 
 void MaxMinSolver::drop_top() {
@@ -143,7 +143,7 @@ void MaxMinSolver::drop_top() {
 
 /// Makes the top bound exact. True if it then still is the top; otherwise it has sunk or gone.
 bool MaxMinSolver::settle_top() {
-  const ResidualCapacity& rest = rest_[bounds_.front().link];
+  const ResidualCapacity& rest = residual_[bounds_.front().link];
   if (rest.open == 0) {
     drop_top();
     return false;
@@ -174,7 +174,7 @@ void MaxMinSolver::sift_down(std::size_t at) {
 /// link is: they join this group now.
 void MaxMinSolver::freeze(FlowTable& flows, LinkId link, std::uint64_t level) {
   if (level == 0) throw ShareError{};
-  rest_[link].frozen = sweep_;
+  residual_[link].frozen = sweep_;
   groups_[link].level = level;
   groups_[link].next_ps = kUnknown;
   fair_[link] = level;
@@ -193,13 +193,13 @@ void MaxMinSolver::freeze(FlowTable& flows, LinkId link, std::uint64_t level) {
   for (std::size_t i = grouped; i < crossings.size(); ++i) {
     const Crossing crossing = crossings[i];
     if (crossing.other != kNone) {
-      if (rest_[crossing.other].frozen == sweep_) [[likely]]
+      if (residual_[crossing.other].frozen == sweep_) [[likely]]
         continue;
       freeze_pair(crossing.other, level, unit);
     } else {
       flows.fetch_ahead(crossings, i);
       const LinkId owner = flows.group(crossing.flow);
-      if (owner != kNone && rest_[owner].frozen == sweep_) continue;
+      if (owner != kNone && residual_[owner].frozen == sweep_) continue;
       freeze_far(flows, crossing.flow, level);
     }
     move(flows, crossing.flow, link);  // swaps it to the front part, which is done with
@@ -207,7 +207,7 @@ void MaxMinSolver::freeze(FlowTable& flows, LinkId link, std::uint64_t level) {
 }
 
 inline void MaxMinSolver::freeze_pair(LinkId other, std::uint64_t level, Weight unit) {
-  Filling& rest = rest_[other];
+  LinkState& rest = residual_[other];
   if (unit == 1) {
     rest.low -= level;
     --rest.open;
@@ -221,13 +221,13 @@ void MaxMinSolver::freeze_far(FlowTable& flows, FlowId id, std::uint64_t level) 
   const auto hops = flows.hops(flows.flow(id));
   if (flows.unit() == 1) {
     for (const FlowHop& hop : hops) {
-      rest_[hop.link].low -= level * hop.weight;
-      rest_[hop.link].open -= hop.weight;
+      residual_[hop.link].low -= level * hop.weight;
+      residual_[hop.link].open -= hop.weight;
     }
     return;
   }
   for (const FlowHop& hop : hops)
-    rest_[hop.link].take(static_cast<UInt128>(level) * hop.weight, hop.weight);
+    residual_[hop.link].take(static_cast<UInt128>(level) * hop.weight, hop.weight);
 }
 
 void MaxMinSolver::move(FlowTable& flows, FlowId id, LinkId to) {

@@ -9,61 +9,59 @@
 
 namespace lockstep::maxmin {
 
-/// Max-min fair shares of the flows on a set of links, by filling level by level.
+/// Max-min fair shares of the flows on a set of links, by progressive filling: level by level.
 ///
-/// Every flow belongs to the group of one link, the one that limits it, and gets that link's
-/// level as its rate. A group counts the service that each of its flows has had (level times
-/// time, exactly); a flow ends when that count reaches its own mark, so a change of level
-/// re-keys a group and not its flows. Only a flow that comes to be limited elsewhere moves.
+/// Every flow belongs to the group of the link that limits it and gets that link's level as its
+/// rate. A group accumulates the service of its flows (level times time, exactly), and a flow ends
+/// when the service reaches the flow's mark. So a change of level re-keys a group, not its flows;
+/// only flows that become limited by another link move.
 class MaxMinSolver {
  public:
   /// Capacities in rate steps, by link.
   explicit MaxMinSolver(std::span<const std::uint64_t> capacities);
 
-  /// Before anything is worked out.
+  /// Allocates state; before the first solve.
   void begin();
   LinkId add_link(std::uint64_t capacity);
   void set_capacity(LinkId link, std::uint64_t capacity) { capacity_[link] = capacity; }
   [[nodiscard]] std::uint64_t capacity(LinkId link) const { return capacity_[link]; }
 
-  /// The rate that the flow would have if it were alone, in rate steps.
+  /// Rate of the flow if it were alone, in rate steps.
   [[nodiscard]] std::uint64_t rate_alone(FlowTable& flows, const Flow& flow) const;
 
-  /// Brings the service of these links' groups up to `now`. Before every fill.
+  /// Advances the service of these links' groups to `now`; required before every solve.
   void advance(std::span<const LinkId> links, std::int64_t now_ps);
 
-  /// Works out the levels of `links`, which must hold every link of every flow on them.
-  /// Flows without a group bring their work left in Flow::work. Begins where `history` says that
-  /// the last filling still holds.
-  void fill(FlowTable& flows, std::span<const LinkId> links, SolveCheckpoints& history);
-  /// The same where, since the last filling, flows have come to or gone from no links but
-  /// `changed`, of which those that have come to these links may have been in no filling yet: works
-  /// out levels as far as the change reaches. Those of all other links hold. False where that would
-  /// look at more than `most` flows; then nothing has happened, and fill() has to.
-  [[nodiscard]] bool fill_near(FlowTable& flows, std::span<const LinkId> changed, std::size_t most,
-                               std::int64_t now_ps);
-  /// The links whose level or flows are others now, and more.
+  /// Solves the levels of `links`, which must include every link of every flow on them. Flows
+  /// without a group have their remaining work in Flow::work. Starts at the last valid checkpoint.
+  void solve(FlowTable& flows, std::span<const LinkId> links, SolveCheckpoints& checkpoints);
+  /// The same if, since the last solve, flows have joined or left only the links `changed` (joined
+  /// flows may be new): re-solves only levels affected by the change; all others stay valid. False,
+  /// without any effect, if that would visit more than `most` flows.
+  [[nodiscard]] bool solve_near(FlowTable& flows, std::span<const LinkId> changed, std::size_t most,
+                                std::int64_t now_ps);
+  /// A superset of the links whose level or flows solve_near() changed.
   [[nodiscard]] std::span<const LinkId> near() const { return near_; }
-  /// What the flows of the link's group get, in rate steps.
+  /// Rate of the flows of the link's group, in rate steps.
   [[nodiscard]] std::uint64_t level(LinkId link) const { return groups_[link].level; }
-  /// The level that the link could have at the least, whatever the others do.
+  /// Lower bound on the link's level, whatever the other links are.
   [[nodiscard]] std::uint64_t least_level(const FlowTable& flows, LinkId link) const;
 
-  /// When the first flow of the link's group ends; kNever where it has none.
+  /// End of the first flow of the link's group; kNever if it has none.
   [[nodiscard]] std::int64_t next_end(const FlowTable& flows, LinkId link);
-  /// Whether that has not been asked since it last changed.
+  /// Whether next_end() has not been called since it last changed.
   [[nodiscard]] bool has_new_end(LinkId link) const {
     return groups_[link].live > 0 && groups_[link].next_ps == kUnknown;
   }
-  /// What that said last, if it still holds.
+  /// Whether the last result of next_end() is `ps` and still valid.
   [[nodiscard]] bool ends_at(LinkId link, std::int64_t ps) const {
     return groups_[link].live > 0 && groups_[link].next_ps == ps;
   }
   static constexpr std::int64_t kNever = INT64_MAX;
-  /// Takes the flows of the link's group that end at `now`.
+  /// Removes the flows of the link's group that end at `now`.
   void take_ended(FlowTable& flows, LinkId link, std::int64_t now_ps, std::vector<FlowId>& ended);
 
-  /// Takes a flow out of its group; Flow::work becomes the work left.
+  /// Removes a flow from its group; Flow::work becomes its remaining work.
   void ungroup(FlowTable& flows, FlowId id);
 
  private:
@@ -78,19 +76,19 @@ class MaxMinSolver {
     Int128 service = 0;
     std::int64_t since_ps = 0;
     std::uint64_t level = 0;
-    std::int64_t next_ps = kUnknown;  // when the first of them ends
+    std::int64_t next_ps = kUnknown;  // end of the first flow
     std::uint32_t live = 0;
-    bool front_holds = false;       // the first of `finishing` has been seen to be no leftover
-    std::vector<Finish> finishing;  // heap; entries of flows that moved are skipped at the top
+    bool front_holds = false;       // the first of `finishing` is known to be current
+    std::vector<Finish> finishing;  // heap; entries of moved flows are skipped at the top
   };
-  struct Filling : ResidualCapacity {
-    std::uint32_t frozen = 0;  // the sweep in which the link froze
-    std::uint32_t near = 0;    // the mark of the last fill_near that it was part of
-    bool queued = false;       // that is to work it out
+  struct LinkState : ResidualCapacity {
+    std::uint32_t frozen = 0;  // sweep in which the link froze
+    std::uint32_t near = 0;    // mark of the last solve_near() that included it
+    bool queued = false;       // to be solved by it
   };
   static constexpr std::uint64_t kUnlimited = UINT64_MAX;
-  static constexpr std::size_t kFew = 16;  // flows on a link that are looked at at once
-  /// What a flow can have of a link at the most by the levels of its others.
+  static constexpr std::size_t kFew = 16;  // flows per link that are compared without a heap
+  /// Upper bound on a flow's rate on a link by the levels of its other links.
   struct Allowed {
     std::uint64_t level = 0;
     Weight weight = 0;
@@ -112,10 +110,10 @@ class MaxMinSolver {
   [[nodiscard]] static bool sinks_below(const Bound& a, const Bound& b) {
     return a.level != b.level ? a.level > b.level : a.link > b.link;
   }
-  void begin_filling(const FlowTable& flows, std::span<const LinkId> links,
-                     SolveCheckpoints& history);
-  void resume_filling(const SolveCheckpoints::Checkpoint& from, SolveCheckpoints& history);
-  void remember(std::span<const LinkId> links, SolveCheckpoints& history,
+  void begin_solve(const FlowTable& flows, std::span<const LinkId> links,
+                   SolveCheckpoints& checkpoints);
+  void resume_solve(const SolveCheckpoints::Checkpoint& from, SolveCheckpoints& checkpoints);
+  void remember(std::span<const LinkId> links, SolveCheckpoints& checkpoints,
                 std::uint64_t level) const;
   void drop_top();
   void freeze(FlowTable& flows, LinkId link, std::uint64_t level);
@@ -123,8 +121,8 @@ class MaxMinSolver {
   void freeze_far(FlowTable& flows, FlowId id, std::uint64_t level);
   void move(FlowTable& flows, FlowId id, LinkId to);
   void enqueue(LinkId link) {
-    if (rest_[link].queued) return;
-    rest_[link].queued = true;
+    if (residual_[link].queued) return;
+    residual_[link].queued = true;
     queue_.push_back(link);
   }
   void give_up(std::size_t from);
@@ -133,7 +131,7 @@ class MaxMinSolver {
   [[nodiscard]] std::uint64_t lowest_on(const FlowTable& flows, FlowId id, LinkId except) const;
   void add_near(LinkId link, std::int64_t now_ps);
   void settle_near(FlowTable& flows, std::span<const LinkId> changed, std::int64_t now_ps);
-  /// False where there is no work left for it.
+  /// False if the budget is exhausted.
   [[nodiscard]] bool spend(std::size_t flows) {
     if (flows > work_left_) return false;
     work_left_ -= flows;
@@ -146,18 +144,18 @@ class MaxMinSolver {
   bool begun_ = false;
   std::vector<std::uint64_t> capacity_;
   std::vector<Group> groups_;
-  std::vector<std::uint64_t> fair_;  // per link: the level at which it freezes; kUnlimited: never
-  std::vector<Filling> rest_;
+  std::vector<std::uint64_t> fair_;  // per link: its level; kUnlimited: never freezes
+  std::vector<LinkState> residual_;
   std::vector<Bound> bounds_;  // heap by level, then link
   std::vector<LinkId> lowest_;
   std::uint32_t sweep_ = 0;
-  // Of fill_near:
+  // State of solve_near():
   std::uint32_t mark_ = 0;
-  std::size_t work_left_ = 0;       // flows that it may still look at
-  std::vector<LinkId> near_;        // the links that it concerned
-  std::vector<LinkId> queue_;       // links to be worked out
-  std::vector<Replaced> replaced_;  // levels that were others before
-  std::vector<Allowed> allowed_;    // by flow of the link at hand
+  std::size_t work_left_ = 0;       // remaining budget of flows
+  std::vector<LinkId> near_;        // links included
+  std::vector<LinkId> queue_;       // links to solve
+  std::vector<Replaced> replaced_;  // previous levels of changed links
+  std::vector<Allowed> allowed_;    // by flow of the current link
   std::vector<Joining> joining_;
 };
 

@@ -9,13 +9,12 @@
 
 namespace lockstep::maxmin {
 
-/// What is left of a link while the water rises.
+/// Residual capacity of a link during a solve.
 struct ResidualCapacity {
-  // Capacity times FlowTable::unit(), as two halves: without split routes the high one stays 0 and
-  // the filling leaves it alone.
+  // Capacity times FlowTable::unit() in two halves: without split routes the high one stays 0.
   std::uint64_t low = 0;
   std::uint64_t high = 0;
-  Weight open = 0;  // weight of the flows not frozen yet
+  Weight open = 0;  // weight of the flows that are not frozen yet
 
   static ResidualCapacity of(UInt128 capacity, Weight open) {
     return {static_cast<std::uint64_t>(capacity), static_cast<std::uint64_t>(capacity >> 64U),
@@ -23,42 +22,42 @@ struct ResidualCapacity {
   }
   [[nodiscard]] UInt128 capacity() const { return (static_cast<UInt128>(high) << 64U) | low; }
   void take(UInt128 share, Weight weight) { *this = of(capacity() - share, open - weight); }
-  /// The share that every open flow would get. Requires open > 0.
+  /// Share of every open flow. Requires open > 0.
   [[nodiscard]] std::uint64_t level() const {
     return high == 0 ? low / open : static_cast<std::uint64_t>(capacity() / open);
   }
 };
 
-/// How the last filling of a component went, so that the next one can begin where it would differ.
-/// A flow that leaves had no part in what froze below its own level, and a flow that joins has none
-/// below the level that its links could fall to: up to there the filling is the same.
+/// The course of a component's last solve, so that the next one can start where it would differ: a
+/// leaving flow has no effect below its own level, a joining flow none below the lowest level that
+/// its links can fall to.
 class SolveCheckpoints {
  public:
   struct Open {
     LinkId link;
     ResidualCapacity rest;
   };
-  /// The links still open after the first `frozen` ones, just before those at `level` froze.
+  /// Links still open after the first `frozen` ones, before those at `level` freeze.
   struct Checkpoint {
     std::size_t frozen = 0;
     std::uint64_t level = 0;
     std::vector<Open> open;
   };
 
-  /// Everything has to be worked out again.
+  /// Discards all checkpoints.
   void forget() {
     order.clear();
     used_ = 0;
     reach_ = 0;
     changes_.clear();
   }
-  /// A flow of `weight` came onto the link (or left it) that did not matter below `level`.
+  /// Records that a flow of `weight` joined (or left) the link without effect below `level`.
   void change(LinkId link, Weight weight, bool joined, std::uint64_t level) {
     reach_ = std::min(reach_, level);
     changes_.push_back({link, weight, joined});
   }
 
-  /// The last checkpoint that the changes leave standing, brought up to date, or nullptr.
+  /// The last checkpoint that is still valid, updated by the recorded changes; nullptr if none is.
   const Checkpoint* resume() {
     while (used_ > 0 && checkpoints_[used_ - 1].level > reach_) --used_;
     for (std::size_t i = 0; i < used_; ++i) apply(checkpoints_[i]);

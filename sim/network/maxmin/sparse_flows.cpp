@@ -103,7 +103,7 @@ void FluidTransport::add_sparse_hop(FlowId id, const LinkTwins::Parting& parting
 /// Hands all flows over to components: they come to their links once more, with what is left.
 void FluidTransport::leave_sparse(TimePoint now) {
   sparse_ = false;
-  sharing_.begin();
+  solver_.begin();
   flows_.begin_lists();
   component_of_.resize(flows_.links(), kNone);
   use_.resize(flows_.links());

@@ -92,7 +92,7 @@ std::uint64_t SparseShares::rate_alone(const FlowTable& flows, FlowId id) {
   return rate;
 }
 
-// As MaxMinSolver::fill_near, which says why it comes to the one solution.
+// As MaxMinSolver::solve_near, which says why it comes to the one solution.
 bool SparseShares::solve(const FlowTable& flows, std::vector<Share>& shares) {
   ++solve_;
   replaced_.clear();

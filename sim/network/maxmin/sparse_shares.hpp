@@ -10,13 +10,12 @@
 
 namespace lockstep::maxmin {
 
-/// Max-min fair shares where few flows cross any link: no groups, every flow has a rate of its own.
-/// The equations are those of MaxMinSolver, which have one solution, so that the rates are the
-/// same; what a link needs lies in two lines of the cache. For more flows a link, groups are
-/// cheaper.
+/// Max-min fair shares while few flows cross any link: no groups, each flow has its own rate. The
+/// equations are those of MaxMinSolver and have one solution, so the rates are equal; a link fits
+/// in two cache lines. With more flows per link, groups are cheaper.
 class SparseShares {
  public:
-  /// So many flows may cross a link.
+  /// Maximum number of flows per link.
   static constexpr std::size_t kMost = 13;
 
   /// Capacities in rate steps, by link.
@@ -25,23 +24,22 @@ class SparseShares {
   void add_link(std::uint64_t capacity);
   void set_capacity(LinkId link, std::uint64_t capacity) { links_[link].capacity = capacity; }
 
-  /// Puts the flow on its links, or takes it off. False where some link has too many already.
+  /// Adds the flow to its links, or removes it. attach() returns false if a link is full.
   [[nodiscard]] bool attach(const FlowTable& flows, FlowId id);
   void detach(const FlowTable& flows, FlowId id);
-  /// Of a flow that has come: its rate if it is alone on all of its links, which it then has; else
-  /// 0, and solve() has to say.
+  /// Rate of an attached flow that is alone on all its links; it is assigned. Otherwise 0: solve()
+  /// determines it.
   [[nodiscard]] std::uint64_t rate_alone(const FlowTable& flows, FlowId id);
-  /// The flow, which is on its links, crosses `added` too, as wide as `known` and crossed by the
-  /// same flows.
+  /// Makes an attached flow cross `added`, which has the capacity and flows of `known`.
   void add_hop(const FlowTable& flows, FlowId id, LinkId known, LinkId added);
 
   struct Share {
     FlowId flow = 0;
     std::uint64_t rate = 0;
   };
-  /// Works out levels again as far as what came and went reaches; flows on links whose level is
-  /// another are listed with their rate, some twice. False where that would look at too many flows;
-  /// then levels are of no use any more.
+  /// Re-solves the levels affected by attached and detached flows, and lists flows on links whose
+  /// level changed with their rates (some twice). False if that would visit too many flows; levels
+  /// are then invalid.
   [[nodiscard]] bool solve(const FlowTable& flows, std::vector<Share>& shares);
   [[nodiscard]] std::uint64_t rate(const FlowTable& flows, FlowId id) const;
   [[nodiscard]] std::span<const Crossing> on_link(LinkId link) const { return links_[link].all(); }
@@ -50,9 +48,9 @@ class SparseShares {
  private:
   static constexpr std::uint64_t kUnlimited = UINT64_MAX;
   struct alignas(64) Line {
-    std::uint64_t level = kUnlimited;  // at which the link freezes; kUnlimited: never
+    std::uint64_t level = kUnlimited;  // kUnlimited: never freezes
     std::uint64_t capacity = 0;
-    std::uint32_t replaced = 0;  // the last solve that gave it another level
+    std::uint32_t replaced = 0;  // the last solve that changed its level
     std::uint16_t count = 0;
     bool queued = false;
     std::array<Crossing, kMost> crossings{};
@@ -60,7 +58,7 @@ class SparseShares {
     [[nodiscard]] std::span<Crossing> all() { return {crossings.data(), count}; }
     [[nodiscard]] std::span<const Crossing> all() const { return {crossings.data(), count}; }
   };
-  /// What a flow can have of a link at the most by the levels of its others.
+  /// Upper bound on a flow's rate on a link by the levels of its other links.
   struct Allowed {
     std::uint64_t level = 0;
     Weight weight = 0;
@@ -77,8 +75,8 @@ class SparseShares {
   [[nodiscard]] std::uint64_t lowest_on(const FlowTable& flows, FlowId id, LinkId except) const;
 
   std::vector<Line> links_;
-  std::vector<LinkId> queue_;     // to be worked out
-  std::vector<LinkId> replaced_;  // whose level is another
+  std::vector<LinkId> queue_;     // to be solved
+  std::vector<LinkId> replaced_;  // whose level changed
   std::uint32_t solve_ = 0;
 };
 

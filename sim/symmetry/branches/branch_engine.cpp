@@ -22,9 +22,9 @@ void each(std::uint64_t bits, Visit visit) {
 
 }  // namespace
 
-BranchEngine::BranchEngine(const BranchPlan& plan, ExternalMember& guest)
+BranchEngine::BranchEngine(const BranchPlan& plan, ExternalMember& external)
     : plan_{&plan},
-      guest_{&guest},
+      external_{&external},
       times_(plan.connections.size()),
       connections_(plan.connections.size()),
       lanes_left_(plan.reduce_rates.size(), plan.lanes_each),
@@ -51,7 +51,7 @@ bool BranchEngine::advance() {
   if (next_ps_ == kNever) return false;
   now_ps_ = next_ps_;
   take_events();
-  take_guest_posts();
+  take_external_posts();
   do {
     take_work();
     run_ready();
@@ -103,34 +103,34 @@ void BranchEngine::post_at(TimePoint at, std::uint32_t /*member*/, std::uint32_t
                            const Post& post) {
   const std::uint32_t connection = plan_->connection_of[channel];
   if (connection >= connections_.size()) return;  // nobody ever comes to the other end
-  guest_posts_.push_back(
+  external_posts_.push_back(
       {at.ps(),
        post.place,
        {connection, post.sending, post.reduces, post.bytes, post.bytes * post.times}});
   next_ps_ = std::min(next_ps_, at.ps());
 }
 
-void BranchEngine::take_guest_posts() {
+void BranchEngine::take_external_posts() {
   std::size_t kept = 0;
-  for (const GuestPost& each : guest_posts_) {
+  for (const ExternalPost& each : external_posts_) {
     if (each.at_ps == now_ps_) {
-      post_guest(each);
+      post_external(each);
     } else {
-      guest_posts_[kept++] = each;
+      external_posts_[kept++] = each;
     }
   }
-  guest_posts_.resize(kept);
+  external_posts_.resize(kept);
 }
 
-void BranchEngine::post_guest(const GuestPost& post_of_guest) {
-  Connection& connection = connections_[post_of_guest.end.connection];
-  const std::uint8_t end = post_of_guest.end.sends ? kSender : kReceiver;
+void BranchEngine::post_external(const ExternalPost& of_external) {
+  Connection& connection = connections_[of_external.end.connection];
+  const std::uint8_t end = of_external.end.sends ? kSender : kReceiver;
   if ((connection.posted & end) != 0) {
-    later_.push_back(post_of_guest);
+    later_.push_back(of_external);
     return;
   }
-  connection.posted_place = post_of_guest.place;
-  post(post_of_guest.end);
+  connection.posted_place = of_external.place;
+  post(of_external.end);
 }
 
 void BranchEngine::post(const BranchPlan::End& end) {
@@ -159,25 +159,26 @@ void BranchEngine::begin(std::uint32_t c) {
   pending_ |= bit(c);
   ++transfers_;
   if (plan.sender != BranchPlan::kAttachment && plan.receiver != BranchPlan::kAttachment) return;
-  guest_->begun(connection.place);
-  const auto more = std::find_if(later_.begin(), later_.end(),
-                                 [c](const GuestPost& post) { return post.end.connection == c; });
+  external_->begun(connection.place);
+  const auto more = std::find_if(later_.begin(), later_.end(), [c](const ExternalPost& post) {
+    return post.end.connection == c;
+  });
   if (more == later_.end()) return;
-  const GuestPost next = *more;
+  const ExternalPost next = *more;
   later_.erase(more);
-  post_guest(next);
+  post_external(next);
 }
 
 void BranchEngine::finish(std::uint32_t c) {
   const BranchPlan::Connection& plan = plan_->connections[c];
   const Connection& connection = connections_[c];
   if (plan.sender == BranchPlan::kAttachment) {
-    guest_->done(connection.place);
+    external_->done(connection.place);
   } else {
     transfer_done(plan.sender);
   }
   if (plan.receiver == BranchPlan::kAttachment) {
-    guest_->done(connection.place);
+    external_->done(connection.place);
   } else if (connection.reduces && plan_->reduce_rates[plan_->lanes[plan.receiver].member]) {
     pieces_.push_back({plan.receiver, connection.reduced});
   } else {
@@ -253,11 +254,11 @@ void BranchEngine::share(std::uint64_t connections) {
     seen = connections;
     each(added, [&](std::uint32_t c) { connections |= plan_->connections[c].rivals & flowing_; });
   }
-  fill(connections);
+  solve(connections);
 }
 
-// As MaxMinSolver::fill: all links of the lowest level freeze together.
-void BranchEngine::fill(std::uint64_t connections) {
+// As MaxMinSolver::solve: all links of the lowest level freeze together.
+void BranchEngine::solve(std::uint64_t connections) {
   std::array<std::uint64_t, UINT8_MAX + 1> rest;
   std::array<std::uint64_t, UINT8_MAX + 1> level;
   std::array<std::uint8_t, UINT8_MAX + 1> open;
@@ -320,7 +321,7 @@ void BranchEngine::find_next() {
   std::int64_t next = kNever;
   each(pending_, [&](std::uint32_t c) { next = std::min(next, times_[c]); });
   for (const Work& work : work_) next = std::min(next, work.at_ps);
-  for (const GuestPost& post : guest_posts_) next = std::min(next, post.at_ps);
+  for (const ExternalPost& post : external_posts_) next = std::min(next, post.at_ps);
   next_ps_ = next;
 }
 

@@ -10,20 +10,19 @@
 
 namespace lockstep::fold {
 
-/// Replays a branch that has a plan: the same times as Engine's, with state small enough that those
-/// of hundreds of branches stay in caches. A connection has one transfer at a time, the next event
-/// is looked for among all, and shares are worked out for whatever shares links with what came and
-/// went.
+/// Replays a branch by its plan: the same times as Engine's, with state so small that hundreds of
+/// branches fit in caches. A connection has one transfer at a time, the next event is found by a
+/// scan, and shares are solved for the connections that share links with a change.
 class BranchEngine {
  public:
-  /// `plan` and `guest` must outlive it.
-  BranchEngine(const BranchPlan& plan, ExternalMember& guest);
-  /// A copy with a guest of its own.
-  BranchEngine(const BranchEngine& other, ExternalMember& guest) : BranchEngine{other} {
-    guest_ = &guest;
+  /// `plan` and `external` must outlive it.
+  BranchEngine(const BranchPlan& plan, ExternalMember& external);
+  /// A copy with its own external member.
+  BranchEngine(const BranchEngine& other, ExternalMember& external) : BranchEngine{other} {
+    external_ = &external;
   }
 
-  /// As Engine's.
+  /// As Engine::advance() etc.
   bool advance();
   [[nodiscard]] TimePoint now() const { return at(now_ps_); }
   [[nodiscard]] std::optional<TimePoint> next() const {
@@ -32,7 +31,7 @@ class BranchEngine {
   void post_at(TimePoint at, std::uint32_t member, std::uint32_t channel, const Post& post);
   [[nodiscard]] bool has_ended(std::uint32_t member) const { return lanes_left_[member] == 0; }
 
-  /// When the members that have ended did.
+  /// End times of the members that have ended.
   [[nodiscard]] const std::vector<TimePoint>& ends() const { return ends_; }
   [[nodiscard]] std::uint64_t transfers() const { return transfers_; }
   [[nodiscard]] std::uint64_t solves() const { return solves_; }
@@ -42,18 +41,18 @@ class BranchEngine {
   static constexpr std::uint8_t kSender = 1;
   static constexpr std::uint8_t kReceiver = 2;
   struct Connection {
-    Int128 work = 0;  // left at since_ps
+    Int128 work = 0;  // remaining at since_ps
     std::int64_t since_ps = 0;
     std::uint64_t rate = 0;
     std::int64_t bytes = 0;
     std::int64_t reduced = 0;
-    std::uint32_t posted_place = 0;  // the guest's
-    std::uint32_t place = 0;         // of the transfer under way
+    std::uint32_t posted_place = 0;  // place of the external member's post
+    std::uint32_t place = 0;         // of the transfer in flight
     std::uint8_t posted = 0;
     bool reduces = false;
   };
   struct Lane {
-    std::int64_t left = 0;  // steps of this run to come
+    std::int64_t left = 0;  // remaining steps of this run
     std::uint32_t run = 0;
     std::uint32_t outstanding = 0;
   };
@@ -65,7 +64,7 @@ class BranchEngine {
     std::uint32_t lane;
     std::int64_t bytes;
   };
-  struct GuestPost {
+  struct ExternalPost {
     std::int64_t at_ps;
     std::uint32_t place;
     BranchPlan::End end;
@@ -76,8 +75,8 @@ class BranchEngine {
   }
   void take_events();
   void take_work();
-  void take_guest_posts();
-  void post_guest(const GuestPost& post);
+  void take_external_posts();
+  void post_external(const ExternalPost& post);
   void post(const BranchPlan::End& end);
   void begin(std::uint32_t connection);
   void finish(std::uint32_t connection);
@@ -87,19 +86,19 @@ class BranchEngine {
   void do_pieces();
   void settle();
   void share(std::uint64_t connections);
-  void fill(std::uint64_t connections);
+  void solve(std::uint64_t connections);
   void give(std::uint32_t connection, std::uint64_t rate);
   void find_next();
 
   const BranchPlan* plan_;
-  ExternalMember* guest_;
+  ExternalMember* external_;
   std::int64_t now_ps_ = 0;
   std::int64_t next_ps_ = kNever;
-  std::vector<std::int64_t> times_;  // per connection: when its first byte or its last arrives
-  std::uint64_t pending_ = 0;        // connections, by bits, that have such a time
-  std::uint64_t flowing_ = 0;        // likewise, with bytes on their links
+  std::vector<std::int64_t> times_;  // per connection: arrival of its first or last byte
+  std::uint64_t pending_ = 0;        // bit set of connections with such a time
+  std::uint64_t flowing_ = 0;        // bit set of connections with bytes on their links
   std::uint64_t arrived_ = 0;        // in this instant
-  std::uint64_t left_ = 0;           // likewise
+  std::uint64_t left_ = 0;           // sent in this instant
   std::vector<Connection> connections_;
   std::vector<Lane> lanes_;
   std::vector<std::uint32_t> lanes_left_;  // per member
@@ -107,12 +106,12 @@ class BranchEngine {
   std::vector<Backlog> reductions_;        // per member
   std::vector<Work> work_;
   std::vector<Piece> pieces_;
-  std::vector<GuestPost> guest_posts_;
-  std::vector<GuestPost> later_;  // whose connection has one of the guest's already
+  std::vector<ExternalPost> external_posts_;
+  std::vector<ExternalPost> later_;  // whose connection already has an external post
   std::vector<std::uint32_t> ready_;
   std::uint64_t transfers_ = 0;
   std::uint64_t solves_ = 0;
-  // The last division worked out.
+  // The last division.
   Int128 memo_work_ = 0;
   std::uint64_t memo_rate_ = 0;
   std::int64_t memo_ps_ = 0;

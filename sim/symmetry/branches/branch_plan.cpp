@@ -17,7 +17,7 @@ class Writer {
         schedule_{*call_.schedule},
         phases_{schedule_.phases()} {
     out_.lanes_each = static_cast<std::uint32_t>(schedule_.lanes());
-    out_.connection_of.assign(workload.ways.size() * workload.channels, kNone);
+    out_.connection_of.assign(workload.class_routes.size() * workload.channels, kNone);
   }
 
   std::optional<BranchPlan> run() {
@@ -118,7 +118,7 @@ class Writer {
 
   /// Attachments of a class may also talk to each other over links of the branch.
   [[nodiscard]] bool every_pair_has_a_member() const {
-    for (std::size_t pair = 0; pair < workload_.ways.size(); ++pair) {
+    for (std::size_t pair = 0; pair < workload_.class_routes.size(); ++pair) {
       const auto first =
           out_.connection_of.begin() + static_cast<std::ptrdiff_t>(pair * workload_.channels);
       if (std::all_of(first, first + workload_.channels,

@@ -9,12 +9,12 @@
 
 namespace lockstep::fold {
 
-/// What the members of a branch do and over which links, written down for BranchEngine: few
-/// connections, each of one lane at either end, and steps that mostly repeat.
+/// Steps and links of a branch for BranchEngine: few connections, one lane at each end, runs of
+/// equal steps.
 struct BranchPlan {
   static constexpr std::size_t kMostConnections = 64;
   static constexpr std::size_t kMostHops = 4;
-  static constexpr std::uint32_t kAttachment = UINT32_MAX;  // in place of a lane
+  static constexpr std::uint32_t kAttachment = UINT32_MAX;  // instead of a lane
 
   /// One end of a transfer in a step.
   struct End {
@@ -22,9 +22,9 @@ struct BranchPlan {
     bool sends = false;
     bool reduces = false;
     std::int64_t bytes = 0;
-    std::int64_t reduced = 0;  // of so many messages as it stands for
+    std::int64_t reduced = 0;  // over all messages it stands for
   };
-  /// So many steps that are alike: ends [first_end, last_end).
+  /// Consecutive equal steps with ends [first_end, last_end).
   struct Run {
     std::int64_t steps = 0;
     std::uint32_t first_end = 0;
@@ -39,8 +39,8 @@ struct BranchPlan {
     std::uint32_t sender = kAttachment;  // lanes
     std::uint32_t receiver = kAttachment;
     std::int64_t latency_ps = 0;
-    std::uint64_t alone = 0;   // its rate where it shares with nobody; 0: it crosses no link
-    std::uint64_t rivals = 0;  // connections, by bits, that share a link with it
+    std::uint64_t alone = 0;   // rate without contention; 0: crosses no link
+    std::uint64_t rivals = 0;  // bit set of connections that share a link with it
     std::array<std::uint8_t, kMostHops> links{};
     std::uint8_t hops = 0;
   };
@@ -56,9 +56,8 @@ struct BranchPlan {
   std::vector<TimePoint> starts;                  // likewise
 };
 
-/// Empty where the branch is not as plain as that: other models than the fluid one, split routes,
-/// waiting for other lanes, work in a rank's own memory, starts of its own, attachments that talk
-/// to each other.
+/// Empty if the branch needs the full engine: a model other than fluid, split routes, dependencies
+/// between lanes, local copies, start offsets, attachments that communicate with each other.
 [[nodiscard]] std::optional<BranchPlan> make_branch_plan(const BranchWorkload& workload,
                                                          NetworkModel model);
 

@@ -67,8 +67,8 @@ BranchWorkload make_branch_workload(const Quotient& quotient, const Branch& bran
   std::map<LinkId, LinkId> links;
   std::vector<Route> routes;
   for (const std::uint32_t p : branch.pairs) {
-    out.ways.push_back(quotient.ways[p]);
-    routes.push_back(quotient.ways[p].route);
+    out.class_routes.push_back(quotient.class_routes[p]);
+    routes.push_back(quotient.class_routes[p].route);
     for (Hop& hop : routes.back().hops) {
       const auto next = static_cast<LinkId>(links.size());
       const auto [link, is_new] = links.try_emplace(hop.link, next);

@@ -9,7 +9,7 @@
 
 namespace lockstep::fold {
 
-/// A quotient's schedule without what the members of branches do.
+/// A quotient's schedule without the steps of branch members.
 class AttachmentSchedule final : public Schedule, public LateSchedule {
  public:
   /// `inside`: per rank of `whole`.
@@ -36,19 +36,18 @@ class AttachmentSchedule final : public Schedule, public LateSchedule {
   std::vector<Phase> phases_;
 };
 
-/// A workload and a network for one branch: its members in order are the ranks, and then the
-/// attachment, which does nothing by itself. Channel c of its i-th pair is channel i * channels +
-/// c.
+/// Workload and network of one branch: ranks are its members in order, then the attachment, which
+/// has no steps. Channel c of the i-th pair is channel i * channels + c.
 struct BranchWorkload {
   Network network;
   Workload workload;
-  std::uint32_t attachment = 0;    // its rank
-  std::vector<ClassRoute> ways{};  // per pair, over links of the quotient
+  std::uint32_t attachment = 0;            // its rank
+  std::vector<ClassRoute> class_routes{};  // per pair, over links of the quotient
   std::uint32_t channels = 1;
 
-  /// No transfer of `bytes` over the channel takes less.
+  /// Lower bound on the time of a transfer over the channel.
   [[nodiscard]] Duration least_time(std::uint32_t channel, Bytes bytes) const {
-    return ways[channel / channels].time_alone(bytes);
+    return class_routes[channel / channels].time_alone(bytes);
   }
 };
 

@@ -17,14 +17,14 @@ class Graph {
       : members_{static_cast<std::uint32_t>(partition.first_member.size())},
         pairs_{static_cast<std::uint32_t>(partition.first_pair.size())} {
     std::vector<std::uint32_t> users(quotient.network.links.size(), 0);
-    for (const ClassRoute& way : quotient.ways)
+    for (const ClassRoute& way : quotient.class_routes)
       for (const Hop& hop : way.route.hops) ++users[hop.link];
     const auto each_edge = [&](const auto& add) {
       for (std::uint32_t c = 0; c < pairs_; ++c) {
         const Pair& pair = relations.pairs[partition.first_pair[c]];
         add(partition.member_class[pair.sender], members_ + c);
         add(partition.member_class[pair.receiver], members_ + c);
-        for (const Hop& hop : quotient.ways[c].route.hops)
+        for (const Hop& hop : quotient.class_routes[c].route.hops)
           if (users[hop.link] > 1) add(members_ + pairs_ + hop.link, members_ + c);
       }
     };
@@ -221,7 +221,7 @@ class Finder {
     std::map<LinkId, std::uint64_t> links;
     for (const std::uint32_t c : branch.pairs) {
       const Pair& each = pair(c);
-      const ClassRoute& way = quotient_.ways[c];
+      const ClassRoute& way = quotient_.class_routes[c];
       facts.insert(facts.end(),
                    {local(each.sender), local(each.receiver), each.key.low, each.key.high,
                     static_cast<std::uint64_t>(way.route.latency.ps()), way.route.hops.size()});

@@ -8,14 +8,14 @@
 
 namespace lockstep::fold {
 
-/// A part of a quotient that hangs on one member, its attachment: its members exchange data with
-/// nobody else outside, and nothing that crosses the links of its pairs goes elsewhere. So all that
-/// it learns of the rest is when the attachment comes to the ends of their transfers.
+/// A part of a quotient that is attached to one member: its members communicate only with each
+/// other and the attachment, and no other traffic crosses the links of its pairs. So the
+/// attachment's post times fully determine its times.
 struct Branch {
   std::uint32_t attachment = 0;          // a class of members
-  std::vector<std::uint32_t> members{};  // classes too, in order
-  std::vector<std::uint32_t> pairs{};    // classes of pairs, those with the attachment too
-  std::uint32_t kind = 0;  // branches of one kind are alike, member for member and pair for pair
+  std::vector<std::uint32_t> members{};  // classes of members, in order
+  std::vector<std::uint32_t> pairs{};    // classes of pairs, including those with the attachment
+  std::uint32_t kind = 0;  // branches of a kind correspond member by member and pair by pair
 };
 
 struct Branches {
@@ -26,18 +26,17 @@ struct Branches {
   struct Place {
     std::uint32_t branch = kNone;  // index into `all`; kNone: in none
     std::uint32_t number = 0;      // among the pairs of the branch
-    std::uint32_t member = 0;      // which of its members talks to the attachment, where one does
+    std::uint32_t member = 0;  // index of the member that communicates with the attachment, if any
   };
   std::vector<Place> pairs;  // per class of pairs
   std::vector<bool> inside;  // per class of members
 };
 
-/// Finds the branches of a quotient of one call of which there are at least two of a kind, where
-/// most members are in such. The links of a quotient that cannot tell should have been left out of
-/// its ways. None where the software of a attachment or of a member lets messages go one by one, as
-/// what a attachment sends elsewhere then matters, and of a member's messages that meet in an
-/// instant in which order they do; or where transfers take no time before they share, as then the
-/// order of what happens within an instant does.
+/// Finds branches of a quotient of one call, if at least two are of a kind and most members are
+/// inside. Links without effect should have been removed before (leave_out_slack_links()). None if
+/// the attachment or a member has a message overhead (other messages, and the order of those
+/// matched in an instant, would then matter), or if transfers take no time before they share (the
+/// order within an instant would).
 [[nodiscard]] Branches find_branches(const Relations& relations, const Partition& partition,
                                      const Quotient& quotient);
 

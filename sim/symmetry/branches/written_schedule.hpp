@@ -8,7 +8,7 @@
 
 namespace lockstep::fold {
 
-/// A schedule written down step by step, for one that is replayed many times.
+/// A schedule with all steps stored, for repeated replays.
 class WrittenSchedule final : public Schedule {
  public:
   explicit WrittenSchedule(const Schedule& of);
@@ -32,7 +32,7 @@ class WrittenSchedule final : public Schedule {
   std::vector<std::vector<ScheduleStep>> steps_;  // per rank and lane
 };
 
-/// Writes a schedule down, unless it has more than so many steps; returns it then.
+/// Stores a schedule; returns it unchanged if it has more than `most_steps` steps.
 [[nodiscard]] std::shared_ptr<const Schedule> written(std::shared_ptr<const Schedule> of,
                                                       std::int64_t most_steps);
 

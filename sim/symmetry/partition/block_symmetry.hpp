@@ -8,18 +8,17 @@
 
 namespace lockstep::fold {
 
-/// Blocks of ranks of a workload's one call that neither its schedule nor the network
+/// Equal blocks of ranks of a workload's only call that neither its schedule nor the network
 /// distinguishes.
 class BlockSymmetry {
  public:
-  /// None where there are no such blocks: several calls, ranks that do not sit at the end points in
-  /// order, links, end points or starts that differ between blocks, or a schedule or a router that
-  /// has none.
+  /// None with several calls, ranks not placed at the endpoints in order, links, endpoints or
+  /// starts that differ between blocks, or a schedule or router without block symmetry.
   [[nodiscard]] static std::optional<BlockSymmetry> find(const Network& network,
                                                          const Workload& workload);
 
   [[nodiscard]] const BlockMoves& moves() const { return moves_; }
-  /// In blocks of these moves, which may be several of the router's.
+  /// In blocks of these moves; one may contain several of the router's.
   [[nodiscard]] BlockLink place_of(LinkId link) const;
 
  private:
@@ -31,7 +30,7 @@ class BlockSymmetry {
   std::uint32_t router_blocks_;  // in one of these
 };
 
-/// Gives every link what the one of block 0 in its place has.
+/// Copies the bytes of every link of block 0 to the corresponding links of the other blocks.
 void spread_over_blocks(const Network& network, const BlockMoves& moves, std::vector<Bytes>& bytes);
 
 }  // namespace lockstep::fold

@@ -9,16 +9,15 @@
 
 namespace lockstep::fold {
 
-/// A partition of the vertices 0 .. n-1 into cells that only ever get finer: those of one cell lie
-/// side by side in one array (Paige and Tarjan 1987). A cell that has become finer waits in a queue
-/// to split others; of its parts all but the largest do, which is what bounds the whole work by
-/// n log n (Hopcroft 1971).
+/// A partition of the vertices 0 .. n-1 into cells that are only ever split; vertices of a cell are
+/// adjacent in one array (Paige and Tarjan 1987). A split cell is queued as a splitter of others,
+/// except its largest part, which bounds the total work by n log n (Hopcroft 1971).
 class Cells {
  public:
   using Vertex = std::uint32_t;
   using CellId = std::uint32_t;
 
-  /// Vertices with equal keys begin in one cell.
+  /// Vertices with equal keys start in one cell.
   explicit Cells(std::span<const Key> keys);
 
   [[nodiscard]] std::size_t count() const { return cells_.size(); }
@@ -27,24 +26,24 @@ class Cells {
     return std::span{order_}.subspan(cells_[cell].first, cells_[cell].size);
   }
 
-  /// The next cell that others are to be compared with; none left: the partition is stable.
+  /// The next splitter; none: the partition is stable.
   [[nodiscard]] std::optional<CellId> next();
-  /// Counts `weight` > 0 for a vertex against the cell at hand.
+  /// Adds `weight` > 0 to a vertex's count for the current splitter.
   void count(Vertex vertex, std::uint64_t weight) {
     if (counted_[vertex] == 0) touched_.push_back(vertex);
     counted_[vertex] += weight;
   }
-  /// Parts all cells whose vertices have not counted alike, and forgets the counts.
+  /// Splits all cells whose vertices have different counts, and resets the counts.
   void split();
 
  private:
   struct Cell {
     std::uint32_t first = 0;
     std::uint32_t size = 0;
-    std::uint32_t touched = 0;  // so many were counted
-    std::uint32_t moved = 0;    // of these, so many stand last in the cell
-    std::uint64_t counted = 0;  // by the first of them
-    bool alike = true;          // as by the others
+    std::uint32_t touched = 0;  // vertices with a count
+    std::uint32_t moved = 0;    // of these, moved to the end of the cell
+    std::uint64_t counted = 0;  // count of the first of them
+    bool alike = true;          // all of them have that count
     bool waits = false;
   };
 

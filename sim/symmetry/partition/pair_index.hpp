@@ -5,12 +5,12 @@
 
 namespace lockstep::fold {
 
-/// Numbers by (a, b): a hash table with open addressing, for some millions of entries.
+/// Map from (a, b) to a number: a hash table with open addressing, for millions of entries.
 class PairIndex {
  public:
   static constexpr std::uint32_t kNone = UINT32_MAX;
 
-  /// The number that is there, or `value`, which then is.
+  /// The stored number; stores `value` if there is none.
   std::uint32_t find_or_add(std::uint32_t a, std::uint32_t b, std::uint32_t value) {
     if (2 * (used_ + 1) > slots_.size()) grow();
     Slot& slot = slots_[place(key(a, b))];
@@ -50,14 +50,14 @@ class PairIndex {
   std::size_t used_ = 0;
 };
 
-/// Numbers of pairs (one, other), entered one by one with all its others: a short list is looked
-/// through, a long one has a table.
+/// Numbers of pairs (one, other), added list by list: short lists are searched linearly, long ones
+/// have a table.
 class PairLists {
  public:
-  /// The following pairs are the next one's.
+  /// Starts the list of the next `one`.
   void begin_list() { first_.push_back(static_cast<std::uint32_t>(others_.size())); }
 
-  /// The pair's number; the next free one where it is new.
+  /// The pair's number; the next free number if it is new.
   std::uint32_t find_or_add(std::uint32_t other) {
     const auto one = static_cast<std::uint32_t>(first_.size() - 1);
     const std::uint32_t known = find(one, other);

@@ -7,16 +7,16 @@
 
 namespace lockstep::fold {
 
-/// Members, pairs and links that cannot differ: the coarsest partition in which members of a class
-/// begin alike and have as many pairs of every class, in which pairs of a class join members of the
-/// same two classes over links of the same classes, and in which every link of a class is crossed
-/// by as much of every class of pairs. Such a partition is called equitable; by induction over the
-/// instants of a replay those of a class do the same at the same time, because max-min fair levels
-/// follow from how much of what crosses a link.
+/// The coarsest equitable partition of members, pairs and links: members of a class start equal and
+/// have equally many pairs of every class; pairs of a class join members of the same two classes
+/// over links of the same classes; links of a class carry equal weight of every class of pairs. By
+/// induction over the instants of a replay, elements of a class do the same at the same time,
+/// because max-min levels depend only on what crosses a link (property 1 in
+/// sim/network/maxmin/README.md).
 struct Partition {
   std::vector<std::uint32_t> member_class;  // numbered by their first members
   std::vector<std::uint32_t> pair_class;
-  /// Of links that several pairs cross and that may limit them; kNoClass for the others.
+  /// For links that several pairs cross and that may limit them; kNoClass for the others.
   std::vector<std::uint32_t> link_class;    // per index into Relations::links
   std::vector<std::uint32_t> first_member;  // per class, its representative
   std::vector<std::uint32_t> first_pair;
@@ -24,14 +24,14 @@ struct Partition {
   std::vector<std::uint32_t> members_in;  // per class
   std::vector<std::uint32_t> pairs_in;
   std::vector<std::uint32_t> links_in;
-  /// Pairs that reach a member: by receiver, and where each one's begin.
+  /// Pairs by receiver, and the first of each receiver.
   std::vector<std::uint32_t> received;
   std::vector<std::uint32_t> first_received;  // per member, and one more
 
   static constexpr std::uint32_t kNoClass = UINT32_MAX;
 };
 
-/// Finds it by refinement, in the order of m log n for m pairs and crossings.
+/// By refinement, in O(m log n) for m pairs and crossings.
 [[nodiscard]] Partition find_partition(const Relations& relations, const Network& network,
                                        NetworkModel model);
 

@@ -16,37 +16,38 @@ struct Member {
   std::uint32_t call = 0;
   int rank = 0;  // in the call's schedule
   EndpointId endpoint = 0;
-  Key key{};           // of all that it does by itself: its start, its end point, its steps
-  bool single = true;  // one lane, and at most one send and one receive in a step
+  Key key{};           // of its own behavior: start, endpoint, steps
+  bool single = true;  // one lane, at most one send and one receive per step
 };
 
-/// A crossing of a link by what goes from one member to another.
+/// A link crossed by the messages of a pair.
 struct Crossing {
   std::uint32_t link = 0;  // index into Relations::links
-  bool arriving = false;   // of another block than the sender's, where members are those of one
+  bool arriving = false;   // of a block other than the sender's, if members are those of one block
   Weight weight = kWeightUnit;
 };
 
-/// All that one member sends another in a call.
+/// All messages from one member to another in a call.
 struct Pair {
   std::uint32_t sender = 0;  // indices into Relations::members
   std::uint32_t receiver = 0;
-  Key key{};                   // of what is sent, when, and over what kind of way
-  std::int64_t bytes = 0;      // in all, repetitions too
+  Key key{};                   // of messages, steps and kind of route
+  std::int64_t bytes = 0;      // total, including repetitions
   std::int64_t messages = 0;   // likewise
-  std::uint32_t parallel = 1;  // most messages that may be under way at once
-  std::uint32_t hops = 0;      // as the router tells them
-  int block = 0;  // of the receiver, where members are those of one block alone and senders of 0
+  std::uint32_t parallel = 1;  // maximum number of messages in flight at once
+  std::uint32_t hops = 0;      // as reported by the router
+  int block = 0;               // of the receiver, if members are those of block 0
   std::int64_t paths = 1;
   Duration latency{};
 };
 
-/// Who talks to whom in the calls of a workload, over which links: what symmetry is looked for in.
+/// Communicating pairs of the calls of a workload and the links that they cross: the input of
+/// symmetry detection.
 ///
-/// Where one call's ranks can be moved block by block without a difference to anybody (`moves`),
-/// members are those of block 0 alone, and every member, pair and link stands for as many as there
-/// are blocks: moves leave none of them where it is. Several pairs may then join two members. What
-/// is an equitable partition of these is one of all, and the coarsest of these is the coarsest.
+/// If the ranks of the only call can be moved block by block without any difference (`moves`),
+/// members are those of block 0, and every member, pair and link represents one per block, as no
+/// move maps any to itself. Several pairs may then join two members. An equitable partition of
+/// these is one of all, and the coarsest is the coarsest.
 struct Relations {
   std::vector<Member> members;
   std::vector<std::uint32_t> first_member;    // per call
@@ -54,27 +55,27 @@ struct Relations {
   std::vector<std::uint32_t> first_pair;      // per member, and one more
   std::vector<std::uint64_t> first_crossing;  // per pair, and one more
   std::vector<Crossing> crossings;
-  std::vector<LinkId> links;  // those that are crossed, bundles by the one that stands for them
+  std::vector<LinkId> links;               // crossed links; of a bundle, its representative
   std::vector<std::uint32_t> users;        // per such link: pairs that cross it
-  std::vector<std::uint32_t> ordinal;      // per member: how many of its end point's come before
+  std::vector<std::uint32_t> ordinal;      // per member: its index among those of its endpoint
   std::vector<std::uint32_t> memberships;  // per end point
   std::uint64_t transfers = 0;
-  int channels = 1;      // of all schedules, at the most
+  int channels = 1;      // maximum over all schedules
   bool bundled = false;  // routes are outlines
   std::optional<BlockMoves> moves{};
 
-  /// For how many each stands.
+  /// Number of elements that each represents.
   [[nodiscard]] std::uint32_t copies() const {
     return moves ? static_cast<std::uint32_t>(moves->blocks) : 1;
   }
-  /// A pair's receiver as its sender names it in the call's schedule, and the other way round.
+  /// Rank of a pair's receiver as its sender addresses it, and the reverse.
   [[nodiscard]] int receiver_rank(const Pair& pair) const {
     return members[pair.receiver].rank + (moves ? pair.block * moves->block : 0);
   }
   [[nodiscard]] int sender_rank(const Pair& pair) const {
     return members[pair.sender].rank + (moves ? moves->seen_from(pair.block, 0) * moves->block : 0);
   }
-  /// The member that stands for a rank of the one call.
+  /// The member that represents a rank of the only call.
   [[nodiscard]] std::uint32_t member_of(std::uint32_t rank) const {
     return moves ? rank % static_cast<std::uint32_t>(moves->block) : rank;
   }
@@ -92,10 +93,9 @@ struct Relations {
   }
 };
 
-/// Walks all calls, steps that repeat once. `most` bounds pairs and crossings together. Empty where
-/// that is not enough, where two have no route, or sends and receives do not match; the network's
-/// routes and the workload must be such that each call has a schedule. `by_blocks`: members of one
-/// block stand for all where neither the schedule nor the network distinguishes blocks.
+/// Walks all calls, repeated steps once. Empty if pairs and crossings exceed `most`, a pair has no
+/// route, or sends and receives do not match. Every call must have a schedule. `by_blocks`: members
+/// of one block represent all if neither the schedule nor the network distinguishes blocks.
 [[nodiscard]] std::optional<Relations> find_relations(const Network& network,
                                                       const Workload& workload, std::uint64_t most,
                                                       bool by_blocks = false);

@@ -54,7 +54,7 @@ class Recursion {
         call_{quotient.workload.calls.front()},
         schedule_{*call_.schedule},
         lanes_{static_cast<std::uint32_t>(schedule_.lanes())},
-        sender_on_(quotient.ways.size() * quotient.channels, kNone) {
+        sender_on_(quotient.class_routes.size() * quotient.channels, kNone) {
     const auto ranks = static_cast<std::uint32_t>(schedule_.ranks());
     reached_.resize(std::size_t{ranks} * lanes_);
     ready_.resize(reached_.size());
@@ -197,7 +197,7 @@ class Recursion {
       if (from == kNone) return false;
       const Endpoint& sender = quotient_.network.endpoints[call_.members[from / lanes_]];
       const Endpoint& receiver = quotient_.network.endpoints[call_.members[each.lane / lanes_]];
-      const ClassRoute& way = quotient_.ways[each.channel / quotient_.channels];
+      const ClassRoute& way = quotient_.class_routes[each.channel / quotient_.channels];
       const Duration takes = sender.message_overhead + way.time_alone(Bytes{each.bytes});
       Duration reduces;
       if (each.reduced >= 0) reduces = Bytes{each.reduced} / *receiver.reduce_rate;
@@ -264,8 +264,8 @@ bool nobody_limits(const Relations& relations, const Partition& partition, const
     return member != kNone && relations.members[relations.member_of(member)].single;
   };
   std::vector<UInt128> wanted(partition.first_link.size(), 0);
-  for (std::size_t c = 0; c < quotient.ways.size(); ++c) {
-    const ClassRoute& way = quotient.ways[c];
+  for (std::size_t c = 0; c < quotient.class_routes.size(); ++c) {
+    const ClassRoute& way = quotient.class_routes[c];
     const std::uint64_t parallel = relations.pairs[partition.first_pair[c]].parallel;
     if (way.own != UINT64_MAX && static_cast<UInt128>(way.alone) * parallel > way.own) return false;
     for (const Hop& hop : way.route.hops)

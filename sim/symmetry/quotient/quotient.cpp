@@ -11,7 +11,7 @@
 namespace lockstep::fold {
 namespace {
 
-/// The ways of the classes of pairs, by channel.
+/// The class_routes of the classes of pairs, by channel.
 class QuotientRouter final : public Router {
  public:
   QuotientRouter(std::vector<Route> routes, std::uint32_t channels)
@@ -35,7 +35,7 @@ class QuotientRouter final : public Router {
 
 void set_router(Quotient& quotient) {
   std::vector<Route> routes;
-  for (const ClassRoute& way : quotient.ways) routes.push_back(way.route);
+  for (const ClassRoute& way : quotient.class_routes) routes.push_back(way.route);
   quotient.network.router = make_channel_router(std::move(routes), quotient.channels);
 }
 
@@ -103,7 +103,7 @@ class Builder {
     way.own = own;
     if (own != UINT64_MAX) add_own_link(own, true, way.route);
     if (cap != UINT64_MAX) add_own_link(cap, false, way.route);
-    out_.ways.push_back(std::move(way));
+    out_.class_routes.push_back(std::move(way));
   }
 
   /// Where only ports limit, other links cap each transfer for itself.
@@ -250,7 +250,7 @@ std::shared_ptr<const Router> make_channel_router(std::vector<Route> routes,
 
 void leave_out_slack_links(Quotient& quotient, NetworkModel model) {
   std::vector<Route*> routes;
-  for (ClassRoute& way : quotient.ways) routes.push_back(&way.route);
+  for (ClassRoute& way : quotient.class_routes) routes.push_back(&way.route);
   drop_slack_links(routes, quotient.network.links, model == NetworkModel::alpha_beta);
   set_router(quotient);
 }

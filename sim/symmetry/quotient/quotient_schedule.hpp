@@ -10,21 +10,20 @@
 
 namespace lockstep::fold {
 
-/// A peer of a representative, and what its messages with it are in the quotient.
+/// A peer of a representative, and their messages in the quotient.
 struct FoldedPeer {
   int peer = 0;             // in the schedule of its call
-  std::uint32_t rank = 0;   // the rank that the peer's class is
+  std::uint32_t rank = 0;   // rank of the peer's class
   std::uint32_t pairs = 0;  // the class of the pair
-  std::int64_t times = 1;   // how many such peers there are
+  std::int64_t times = 1;   // number of such peers
 };
 
-/// A rank of a folded schedule: a representative and whom it talks to. Of peers in the same class
-/// of pairs only the first is here; the others' messages are these ones' likes.
+/// A rank of a folded schedule: a representative and its peers, one per class of pairs.
 struct FoldedRank {
   const CollectiveCall* call = nullptr;
   int rank = 0;                    // of the representative, in that call
   std::vector<FoldedPeer> to{};    // by peer
-  std::vector<FoldedPeer> from{};  // likewise
+  std::vector<FoldedPeer> from{};  // by peer
 };
 
 /// The steps of representatives, in bytes: a block is one byte. Channel c of the class of pairs p

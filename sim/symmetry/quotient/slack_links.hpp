@@ -7,19 +7,17 @@
 
 namespace lockstep::fold {
 
-/// Takes the links out of `routes` that can never be the first to be full: all that crosses such a
-/// link A crosses another, B, too, and takes at least as large a part of B as of A. While flows
-/// freeze, what is left of B is then never more than what is left of A, and what is still open on B
-/// never less, both as parts of the whole; so A's level is never below B's, and where they are
-/// equal B freezes the same flows at the same level. Shares are the same to the last bit without A.
+/// Removes links from `routes` that can never be the first to saturate: every flow on such a link A
+/// also crosses a link B and takes at least as large a fraction of B as of A. While flows freeze,
+/// the residual of B is then never more than that of A and its open weight never less, both as
+/// fractions; so A's level is never below B's, and at equal levels B freezes the same flows. Shares
+/// without A are equal to the last bit.
 ///
-/// The same holds where several links together let less onto A than A carries, and all that crosses
-/// A crosses one of them (the ports of a leaf's hosts and its cables to the spines): while all of
-/// them can carry a level, A can carry more. Less by a rate step for every transfer, so that
-/// rounding shares down does not make levels equal.
+/// The same holds if several links together admit less to A than its capacity and every flow on A
+/// crosses one of them (the ports of a leaf's hosts and its cables to the spines), with a margin of
+/// one rate step per transfer for rounding.
 ///
-/// `only_ports`: other links limit nobody and stay where they are. A route crosses a link at most
-/// once.
+/// `only_ports`: other links are unlimited and are kept. A route crosses a link at most once.
 void drop_slack_links(std::span<Route*> routes, std::span<const Link> links, bool only_ports);
 
 }  // namespace lockstep::fold

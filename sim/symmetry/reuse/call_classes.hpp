@@ -11,8 +11,8 @@ namespace lockstep {
 struct CallClass {
   std::uint32_t call = 0;  // the first of them
   CallShape shape;
-  /// Nothing but calls of the same members crosses its links, and each member calls those from one
-  /// stream, hence one after the other.
+  /// Only calls of the same members cross its links, and each member calls them from one stream,
+  /// one after the other.
   bool secluded = false;
 };
 
@@ -21,8 +21,7 @@ struct CallClasses {
   std::vector<CallClass> kinds;
 };
 
-/// Sorts the calls of a workload, each of which must have a schedule. Takes as long as it takes to
-/// write down one call of each kind.
+/// Groups the calls of a workload, each of which must have a schedule. Cost: one walk per class.
 [[nodiscard]] CallClasses find_call_classes(const Network& network, const Workload& workload);
 
 }  // namespace lockstep

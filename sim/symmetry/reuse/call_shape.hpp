@@ -10,22 +10,22 @@
 
 namespace lockstep {
 
-/// What happens within one call of a schedule: who sends how much to whom in which step, over links
-/// of which bandwidths. Calls of equal shapes take equally long where nothing else touches them.
+/// The course of one call of a schedule: bytes, peers and steps, over links of given bandwidths.
+/// Isolated calls of equal shape take equally long.
 struct CallShape {
-  fold::Key key{};              // links and channels by the order in which they come up
+  fold::Key key{};              // links and channels numbered by first appearance
   std::vector<LinkId> links{};  // in that order
-  bool works = false;           // end points reduce or copy, in some time
+  bool works = false;           // endpoints reduce or copy, which takes time
 };
 
-/// Finds shapes; keeps what it has asked the router.
+/// Computes shapes; caches routes.
 class CallShapes {
  public:
   /// The network must outlive it.
   explicit CallShapes(const Network& network);
 
   [[nodiscard]] CallShape of(const CollectiveCall& call);
-  /// The links between two end points. Errors: InternalError where there is no route.
+  /// The route between two endpoints. Errors: InternalError if there is none.
   [[nodiscard]] const Route& route(EndpointId from, EndpointId to, std::uint32_t channel);
 
  private:
@@ -37,7 +37,7 @@ class CallShapes {
 
   const Network& network_;
   RouteCache routes_;
-  std::vector<std::uint32_t> number_;      // per link, of the call at hand
+  std::vector<std::uint32_t> number_;      // per link, of the current call
   std::map<int, std::uint64_t> channels_;  // likewise
   CallShape out_;
   ScheduleStep step_;

@@ -7,15 +7,15 @@
 
 namespace lockstep::fold {
 
-/// 128 bits that stand for everything that was added: what has equal keys counts as equal. With
-/// 2^24 different things the chance of one wrong pair is 2^-81.
+/// 128-bit hash of everything that was added; equal keys count as equal. With 2^24 different values
+/// the chance of one collision is 2^-81.
 struct Key {
   std::uint64_t low = 0;
   std::uint64_t high = 0;
 
   friend bool operator==(const Key&, const Key&) = default;
   friend auto operator<=>(const Key&, const Key&) = default;
-  /// Sums of keys do not depend on the order of what is summed.
+  /// Sums of keys do not depend on the order of summands.
   Key& operator+=(const Key& other) {
     low += other.low;
     high += other.high;
@@ -23,8 +23,8 @@ struct Key {
   }
 };
 
-/// Takes in numbers in order; two chains of multiply-and-fold (wyhash's step; Wang Yi 2019) with
-/// constants of their own.
+/// Hashes numbers in order: two chains of multiply-and-fold (wyhash's step; Wang Yi 2019) with
+/// different constants.
 class KeyBuilder {
  public:
   KeyBuilder& add(std::uint64_t value) {

@@ -9,25 +9,25 @@
 
 namespace lockstep::maxmin {
 
-/// Links that cannot differ: as wide as each other, and crossed so far by the very same flows with
-/// the same weights (the cables of one trunk, a GPU's cable and the one behind it). One of them
-/// stands for all in the filling, which so handles a route of 34 links as one of four. Classes only
-/// ever get finer: the first flow that distinguishes two links parts them for good.
+/// Links of equal capacity that have been crossed by the same flows with the same weights so far
+/// (the cables of one trunk; a GPU's cable and the next one). One of them represents all in solves,
+/// so that a route of 34 links costs as much as one of four. Classes are only ever split, by the
+/// first flow that distinguishes two links.
 class LinkTwins {
  public:
-  /// Capacities in rate steps, by link: links of different width are no twins to begin with. None
-  /// are where they are not looked for.
+  /// Capacities in rate steps, by link; links of different capacity are no twins. `looks` false: no
+  /// link has a twin.
   LinkTwins(std::span<const std::uint64_t> capacities, bool looks);
 
-  /// One link of a class has been parted from another: `added` from now on stands for itself, and
-  /// every flow that crosses `known` crosses it too, with the same weight.
+  /// A class was split: `added` now represents itself, and every flow that crosses `known` crosses
+  /// it too, with the same weight.
   struct Parting {
     LinkId known = 0;
     LinkId added = 0;
   };
 
-  /// Writes the hops with one link for every class to `out`. Calls follow(parting) for what has to
-  /// be parted for that, one by one: `known` of a later one may be `added` of an earlier.
+  /// Writes the hops with one link per class to `out`. Calls follow(parting) for each split, one by
+  /// one: `known` of a later one may be `added` of an earlier.
   template <typename Follow>
   void resolve(std::span<const Hop> hops, std::vector<Hop>& out, Follow follow) {
     if (!looks_) {
@@ -48,7 +48,7 @@ class LinkTwins {
 
  private:
   struct Class {
-    LinkId speaker = 0;  // stands for all members
+    LinkId speaker = 0;  // represents all members
     std::vector<LinkId> members;
   };
 

@@ -9,13 +9,12 @@
 
 namespace lockstep::fold {
 
-/// The steps of a lane, those that a phase repeats once with how often they happen.
+/// The steps of a lane; steps that a phase repeats are visited once with their count.
 class ScheduleStepCounts {
  public:
   explicit ScheduleStepCounts(std::vector<Phase> phases) : phases_{std::move(phases)} {}
 
-  /// Those from `first` on up to `steps`, which it does not reach; `first` lies in no phase but at
-  /// its beginning.
+  /// Visits steps [first, steps); `first` is not inside a phase except at its beginning.
   template <typename Visit>  // visit(index, times)
   void visit(std::int64_t first, std::int64_t steps, Visit&& visit) const {
     std::int64_t index = first;

@@ -78,7 +78,7 @@ bool FoldedTrainingStep::run() {
   relations_ = std::move(*relations);
   partition_ = fold::find_partition(relations_, in_.network, in_.model);
   quotient_ = fold::make_quotient(relations_, partition_, in_.network, workload_, in_.model);
-  router_ = std::make_shared<PairRouter>(quotient_.ways, schedule_.channels());
+  router_ = std::make_shared<PairRouter>(quotient_.class_routes, schedule_.channels());
   quotient_.network.router = router_;
   // Classes are numbered by their first members, and switches are the last of these.
   for (const std::uint32_t member : partition_.first_member)
@@ -283,7 +283,7 @@ std::vector<Bytes> FoldedTrainingStep::link_bytes(const ReplayResult& result) co
   std::vector<UInt128> carried(relations_.links.size(), 0);
   const auto shared = static_cast<LinkId>(partition_.first_link.size());
   for (std::uint32_t p = 0; p < relations_.pairs.size(); ++p) {
-    const Route& route = quotient_.ways[partition_.pair_class[p]].route;
+    const Route& route = quotient_.class_routes[partition_.pair_class[p]].route;
     // Links that the class shares with nobody stand behind the others in the quotient.
     if (route.hops.empty() || route.hops.back().link < shared) continue;
     const Bytes bytes = result.link_bytes[route.hops.back().link];
