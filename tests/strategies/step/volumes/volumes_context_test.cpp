@@ -1,0 +1,222 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "tests/strategies/step/volumes/volumes.hpp"
+
+/// How often context and expert parallelism communicate, and how much, against closed forms.
+namespace lockstep::test {
+
+using namespace volumes;
+
+TEST_CASE("gradients are summed over context parallelism too") {
+  // Each rank has seen its tokens alone.
+  const ModelConfig model = transformer(shape());
+  ParallelConfig with = layout(2);
+  with.cp = 2;
+  const TrainingStepUnderTest step{model, with};
+  CHECK(step.traffic("dp", Collective::all_reduce).bytes == 2 * parameters(model));
+  for (const Message& message : step.messages()) {
+    if (message.group() == "dp") CHECK(message.members == 4);
+  }
+}
+
+TEST_CASE("ulysses: four all-to-alls of 2sbh/n forward and four backward") {
+  // Jacobs et al., arXiv 2309.14509, section 3.2: queries, keys, values and the context.
+  for (const int n : {2, 4, 8}) {
+    CAPTURE(n);
+    ParallelConfig with = layout();
+    with.cp = n;
+    with.cp_kind = ContextKind::ulysses;
+    const TrainingStepUnderTest step{transformer(shape()), with};
+    const Traffic wanted{4 * kLayers * kM, 4 * kLayers * kM * kStream / n};
+    CHECK(step.traffic("cp", Collective::all_to_all, "layer.forward") == wanted);
+    CHECK(step.traffic("cp", Collective::all_to_all, "layer.backward") == wanted);
+    CHECK(step.traffic("cp").count == 2 * wanted.count);
+  }
+}
+
+TEST_CASE("ulysses with grouped keys: keys and values are smaller messages") {
+  TransformerConfig grouped = shape();
+  grouped.kv_heads = 4;  // of 8 heads: half of the bytes
+  ParallelConfig with = layout();
+  with.cp = 4;
+  with.cp_kind = ContextKind::ulysses;
+  const TrainingStepUnderTest step{transformer(grouped), with};
+  const std::int64_t queries = kStream / 4;
+  const Traffic wanted{4 * kLayers * kM, kLayers * kM * (2 * queries + 2 * queries / 2)};
+  CHECK(step.traffic("cp", Collective::all_to_all, "layer.forward") == wanted);
+  CHECK(step.traffic("cp", Collective::all_to_all, "layer.backward") == wanted);
+}
+
+TEST_CASE("ulysses over more ranks than heads of keys: these are replicated by a gather") {
+  // n = 8 ranks, g = 2 heads of keys: 4 ranks share a head. They gather their tokens (s/2 of both
+  // heads), then exchange among 2 (s tokens of one head): 2sb(h/8) bytes with 8 heads of queries.
+  // Backward the other way round: the four ranks have a summand each, which they reduce-scatter.
+  TransformerConfig grouped = shape();
+  grouped.kv_heads = 2;
+  ParallelConfig with = layout();
+  with.cp = 8;
+  with.cp_kind = ContextKind::ulysses;
+  const TrainingStepUnderTest step{transformer(grouped), with};
+  const std::int64_t head = kStream / 8;
+  const std::int64_t times = kLayers * kM;
+  const Traffic replicas{2 * times, 2 * times * head};
+  CHECK(step.traffic("cp", Collective::all_gather, "layer.forward") == replicas);
+  CHECK(step.traffic("cp", Collective::reduce_scatter, "layer.backward") == replicas);
+  const Traffic exchanged{4 * times, times * (2 * kStream / 8 + 2 * head)};
+  CHECK(step.traffic("cp", Collective::all_to_all, "layer.forward") == exchanged);
+  CHECK(step.traffic("cp", Collective::all_to_all, "layer.backward") == exchanged);
+}
+
+TEST_CASE("ring attention: n - 1 hops of keys and values forward; backward gradients come home") {
+  // Liu et al., arXiv 2310.01889: one hop passes 2 * 2(s/n)b g d bytes. Backward keys and values go
+  // round again, and their gradients with them: n - 1 hops and one home.
+  for (const int n : {2, 4, 8}) {
+    for (const std::int64_t kv_heads : {8, 2}) {
+      CAPTURE(n);
+      CAPTURE(kv_heads);
+      TransformerConfig grouped = shape();
+      grouped.kv_heads = kv_heads;
+      ParallelConfig with = layout();
+      with.cp = n;
+      const TrainingStepUnderTest step{transformer(grouped), with};
+      const std::int64_t pair = 2 * 2 * (kS / n) * kB * kv_heads * (kH / 8);
+      const std::int64_t times = kLayers * kM;
+      CHECK(step.traffic("cp", Collective::send_recv, "layer.forward") ==
+            Traffic{times * (n - 1), times * (n - 1) * pair});
+      CHECK(step.traffic("cp", Collective::send_recv, "layer.backward") ==
+            Traffic{times * (2 * n - 1), times * (2 * n - 1) * pair});
+    }
+  }
+}
+
+TEST_CASE("expert parallelism: two all-to-alls of k s b h forward, two backward") {
+  // Lepikhin et al., arXiv 2006.16668, section 3.1: dispatch and combine. b sequences of this rank.
+  TransformerConfig experts = shape();
+  experts.experts = ExpertsConfig{};
+  experts.experts->experts = 8;
+  experts.experts->top_k = 2;
+  experts.experts->ffn = 2 * kH;
+  ParallelConfig with = layout(4);
+  with.ep = 4;
+  const TrainingStepUnderTest step{transformer(experts), with};
+  const std::int64_t times = kLayers * kM;
+  const Traffic wanted{2 * times, 2 * times * 2 * kStream};
+  CHECK(step.traffic("ep", Collective::all_to_all, "expert_layer.forward") == wanted);
+  CHECK(step.traffic("ep", Collective::all_to_all, "expert_layer.backward") == wanted);
+  CHECK(step.traffic("ep").count == 2 * wanted.count);
+  // With room for half as many tokens more, half as much again travels.
+  with.capacity_factor = 1.5;
+  const TrainingStepUnderTest roomy{transformer(experts), with};
+  CHECK(roomy.traffic("ep").bytes == step.traffic("ep").bytes * 3 / 2);
+}
+
+// Whichever axes ep is cut from: context parallelism's own traffic is the ring alone, n - 1 hops
+// forward and 2n - 1 backward a layer.
+TEST_CASE("experts within context parallelism: their all-to-alls are called ep, the ring cp") {
+  TransformerConfig experts = shape();
+  experts.experts = ExpertsConfig{};
+  experts.experts->experts = 8;
+  experts.experts->top_k = 2;
+  experts.experts->ffn = 2 * kH;
+  const std::int64_t times = kLayers * kM;
+  for (const int ep : {2, 4, 8}) {
+    for (const bool sequence_parallel : {false, true}) {
+      CAPTURE(ep);
+      CAPTURE(sequence_parallel);
+      ParallelConfig with = layout(2);
+      with.cp = 4;
+      with.ep = ep;
+      with.tp = 2;
+      with.sequence_parallel = sequence_parallel;
+      const TrainingStepUnderTest step{transformer(experts), with};
+      CHECK(step.traffic("cp").count == times * (3 + 7));
+      CHECK(step.traffic("cp", Collective::send_recv) == step.traffic("cp"));
+      CHECK(step.traffic("ep").count == 4 * times);
+      CHECK(step.traffic("ep", Collective::all_to_all) == step.traffic("ep"));
+      // Gradients are summed over replicas: dp, whether of experts or not.
+      for (const Message& message : step.messages()) {
+        if (message.operation->name == "reduce_gradients") CHECK(message.group() == "dp");
+      }
+    }
+  }
+  ParallelConfig exchanged = layout();
+  exchanged.cp = 4;
+  exchanged.ep = 4;
+  exchanged.cp_kind = ContextKind::ulysses;
+  const TrainingStepUnderTest step{transformer(experts), exchanged};
+  CHECK(step.traffic("cp").count == 8 * times);
+  CHECK(step.traffic("ep").count == 4 * times);
+}
+
+TEST_CASE("experts' gradients are summed among those who have the same experts") {
+  TransformerConfig experts = shape();
+  experts.experts = ExpertsConfig{};
+  experts.experts->experts = 4;
+  experts.experts->ffn = 2 * kH;
+  const ModelConfig model = transformer(experts);
+  ParallelConfig with = layout(8);
+  with.ep = 4;
+  const TrainingStepUnderTest step{model, with};
+  const ParameterCount count = count_parameters(model);
+  std::int64_t of_experts = 0;
+  std::int64_t others = 0;
+  for (const Message& message : step.messages()) {
+    if (message.group() != "dp") continue;
+    (message.members == 2 ? of_experts : others) += message.bytes;
+    if (message.members != 2) CHECK(message.members == 8);
+  }
+  CHECK(of_experts == 2 * count.experts / 4);
+  CHECK(others == 2 * (count.total() - count.experts));
+  // One expert apart in every rank: nobody to sum with.
+  ParallelConfig alone = layout(4);
+  alone.ep = 4;
+  const TrainingStepUnderTest each{model, alone};
+  CHECK(each.traffic("dp").bytes == 2 * (count.total() - count.experts));
+}
+
+TEST_CASE("experts under sequence parallelism: slots are gathered before, scattered behind") {
+  // Every rank along tp routes its own tokens; the experts' GEMMs, cut by tensor, want them all,
+  // as a plain MLP does: one gather and one reduce-scatter each way, and one gather more for the
+  // weights' gradients. Slots are k s b h * 2 bytes, k = 2; attention has its own 2sbh.
+  TransformerConfig experts = shape();
+  experts.experts = ExpertsConfig{};
+  experts.experts->experts = 8;
+  experts.experts->top_k = 2;
+  experts.experts->ffn = 2 * kH;
+  ParallelConfig with = layout(2);
+  with.tp = 4;
+  with.sequence_parallel = true;
+  const TrainingStepUnderTest step{transformer(experts), with};
+  const std::int64_t times = kLayers * kM;
+  const auto expected = [&](std::int64_t of_attention, std::int64_t of_experts) {
+    return Traffic{times * (of_attention + of_experts),
+                   times * (of_attention + 2 * of_experts) * kStream};
+  };
+  CHECK(step.traffic("tp", Collective::all_gather, "expert_layer.forward") == expected(1, 1));
+  CHECK(step.traffic("tp", Collective::reduce_scatter, "expert_layer.forward") == expected(1, 1));
+  CHECK(step.traffic("tp", Collective::all_gather, "expert_layer.backward") == expected(2, 2));
+  CHECK(step.traffic("tp", Collective::reduce_scatter, "expert_layer.backward") == expected(1, 1));
+}
+
+TEST_CASE("both kinds of context parallelism: all-to-alls inside, the ring outside") {
+  ParallelConfig with = layout();
+  with.cp = 8;
+  with.cp_kind = ContextKind::both;
+  with.ulysses = 4;
+  const TrainingStepUnderTest step{transformer(shape()), with};
+  const std::int64_t times = kLayers * kM;
+  // A rank has s/8 tokens of all heads, then s/2 of two heads: 2sbh/8 bytes either way.
+  CHECK(step.traffic("cp", Collective::all_to_all, "layer.forward") ==
+        Traffic{4 * times, 4 * times * kStream / 8});
+  // One hop of two: keys and values as they lie in attention.
+  CHECK(step.traffic("cp", Collective::send_recv, "layer.forward") ==
+        Traffic{times, times * 2 * kStream / 8});
+  for (const Message& message : step.messages()) {
+    if (message.group() != "cp") continue;
+    CHECK(message.members == (message.collective() == Collective::send_recv ? 2 : 4));
+  }
+}
+
+}  // namespace lockstep::test
