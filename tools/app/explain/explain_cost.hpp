@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,11 +12,12 @@ namespace lockstep::app {
 
 /// One term of a closed form with its numbers.
 struct CostTerm {
-  std::string name;    // "latency"
-  std::string symbol;  // "rounds * alpha"
-  std::string amount;  // "6 rounds"
-  std::string each;    // "2 us"
-  Duration time;
+  enum class Kind : std::uint8_t { latency, sending, reduction } kind = Kind::latency;
+  std::int64_t count = 0;      // rounds, or blocks sent or reduced
+  Bytes block{};               // of a block
+  Duration alpha{};            // per round
+  std::optional<Rate> rate{};  // of sending or reducing; none: takes no time
+  Duration time{};
 };
 
 /// One term of the lower bound.
@@ -27,16 +29,20 @@ struct BoundTerm {
 
 /// Cost of an algorithm at one size, with its terms.
 struct ExplainedCost {
-  std::vector<std::string> model;   // values of alpha, beta and gamma on this cluster
+  std::optional<AlphaBeta> hop{};   // alpha, beta and gamma on this cluster; none: one rank
+  int hop_to = 0;                   // the route from rank 0 from which these are
   std::vector<CostTerm> terms;      // empty if the algorithm has no closed form
   std::optional<Duration> formula;  // their sum
   bool near = false;                // the formula is an estimate
   std::optional<StageReplay> simulated;
-  std::optional<Duration> ports_only;   // if not the formula: time with port limits only
-  std::vector<std::string> comparison;  // of both, in words
-  std::vector<BoundTerm> bounds;        // empty if unknown
+  std::int64_t rounds = 0;  // of the formula: differences of a picosecond each are rounding
+  std::optional<Duration> ports_only;  // if not the formula: time with port limits only
+  std::vector<BoundTerm> bounds;       // empty if unknown
   std::optional<TrafficCount> traffic;
 };
+
+/// Whether two times differ by no more than the rounding of so many rounds.
+[[nodiscard]] bool agree(Duration a, Duration b, std::int64_t rounds);
 
 /// `replayed`: also simulate it in the engine.
 [[nodiscard]] ExplainedCost explain_cost(const Stage& stage, const CollectiveAlgorithm& algorithm,

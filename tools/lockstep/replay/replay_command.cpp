@@ -27,11 +27,11 @@ struct Options {
 double compute_scale_of(const std::string& text) {
   if (text == "as-is") return 1;
   if (text == "zero") return 0;
-  constexpr double kMostFactor = 1e6;
+  constexpr double kLargestScale = 1e6;
   double factor = 0;
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, factor);
-  if (error != std::errc{} || stop != end || !(factor >= 0 && factor <= kMostFactor))
+  if (error != std::errc{} || stop != end || !(factor >= 0 && factor <= kLargestScale))
     throw UsageError(fmt::format(
         "--compute: expected as-is, zero or a factor from 0 to 1000000 such as 0.5, got \"{}\"",
         text));

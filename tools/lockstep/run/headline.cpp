@@ -88,9 +88,8 @@ std::string layout_line(const Scenario& scenario) {
 std::string mfu_text(const Throughput& speed) {
   const auto mfu = speed.mfu();
   if (!mfu) return "";
-  const bool causal = speed.convention.find("causal") != std::string::npos;
   std::string out = fmt::format("   MFU {} ({} peak{}", percent_text(*mfu), speed.precision,
-                                causal ? ", causal attention halved" : "");
+                                speed.convention.causal ? ", causal attention halved" : "");
   if (const auto wide = speed.bf16_mfu())
     out += fmt::format("; {} of the bf16 peak", percent_text(*wide));
   return out + ")";

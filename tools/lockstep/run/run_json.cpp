@@ -90,7 +90,7 @@ void add_throughput(const Throughput& speed, Json& out) {
   out["mfu_fraction"] = maybe(speed.mfu());
   out["mfu_bf16_fraction"] = maybe(speed.bf16_mfu());
   out["hfu_fraction"] = maybe(speed.hfu());
-  out["convention"] = speed.convention;
+  out["convention"] = speed.convention.words();
   out["training_s"] = maybe(speed.training_s);
   out["gpu_hours"] = maybe(speed.gpu_hours);
   out["six_n_d_flops"] = maybe(speed.six_n_d);

@@ -98,7 +98,8 @@ std::vector<std::string> notes_of(const RunOptions& options, const TrainingStepR
     if (line.find("cannot have") != std::string::npos) out.push_back(line);
   }
   for (std::string& line : expert_notes(scenario)) out.push_back(std::move(line));
-  if (result.throughput.mfu()) out.push_back("MFU convention: " + result.throughput.convention);
+  if (result.throughput.mfu())
+    out.push_back("MFU convention: " + result.throughput.convention.words());
   return out;
 }
 
@@ -120,7 +121,8 @@ RunTable step_table(const RunOptions& options, const TrainingStepResult& result)
   add(speed.sample + "s per second", per_second(speed.samples_per_s));
   add("FLOP/s per GPU", to_string(FlopRate{std::max(speed.model_flops_per_gpu, 1.0)}));
   if (const auto mfu = speed.mfu())
-    add("MFU", fmt::format("{} of the {}", percent_text(*mfu), speed.peak_words));
+    add("MFU", fmt::format("{} of the dense {} peak of {}", percent_text(*mfu), speed.precision,
+                           to_string(FlopRate{*speed.peak_per_gpu})));
   if (const auto mfu = speed.bf16_mfu())
     add("MFU (bf16)", fmt::format("{} of the dense bf16 peak", percent_text(*mfu)));
   if (const auto hfu = speed.hfu())

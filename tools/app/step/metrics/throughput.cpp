@@ -1,7 +1,5 @@
 #include "tools/app/step/metrics/throughput.hpp"
 
-#include <fmt/format.h>
-
 #include "sim/program/kernel.hpp"
 #include "sim/program/kernel_attention.hpp"
 #include "strategies/models/count/count.hpp"
@@ -112,11 +110,8 @@ Throughput throughput_of(const Scenario& scenario, const Program& program, Durat
     const auto wide = scenario.cluster.device.peak(Precision::kBf16);
     if (wide) out.bf16_peak_per_gpu = wide->per_second();
   }
-  if (peak) {
-    out.peak_per_gpu = peak->per_second();
-    out.peak_words = fmt::format("dense {} peak of {}", name, to_string(*peak));
-  }
-  out.convention = count.convention.words();
+  if (peak) out.peak_per_gpu = peak->per_second();
+  out.convention = count.convention;
   add_budget(scenario, out);
   return out;
 }

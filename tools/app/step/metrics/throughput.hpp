@@ -4,6 +4,7 @@
 #include <string>
 
 #include "sim/program/program.hpp"
+#include "strategies/models/count/count.hpp"
 #include "strategies/scenario/scenario.hpp"
 
 namespace lockstep::app {
@@ -21,8 +22,7 @@ struct Throughput {
   std::optional<double> peak_per_gpu{};       // dense, in the precision of the GEMMs
   std::optional<double> bf16_peak_per_gpu{};  // of fp8 runs: the dense bf16 peak
   std::string precision{};                    // of the peak: "bf16"
-  std::string convention{};                   // convention of model FLOPs, in words
-  std::string peak_words{};                   // "dense bf16 peak of 989.4 TFLOP/s"
+  FlopConvention convention{};                // of model FLOPs
   std::optional<double> training_s{};         // for the scenario's tokens or samples
   std::optional<double> gpu_hours{};          // all GPUs, for the whole training
   /// Training time by the estimate 6 N D at the model FLOP rate.
