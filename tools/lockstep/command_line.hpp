@@ -2,8 +2,7 @@
 
 namespace lockstep::cli {
 
-/// Reads the command line and does what it says. Returns the exit code; throws what commands.hpp
-/// lists.
+/// Executes a command line. Returns the exit code; throws the errors listed in commands.hpp.
 int run_command_line(int argc, char** argv);
 
 }  // namespace lockstep::cli

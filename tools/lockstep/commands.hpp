@@ -5,8 +5,8 @@
 
 #include "tools/lockstep/parser/command_parser.hpp"
 
-/// One function per subcommand, in a file of its own: it adds the command's options to the parser
-/// and what to do once they are read. They throw UsageError, Refusal, ConfigError or IoError.
+/// One function per subcommand, each in its own file: adds the command's options and its action to
+/// the parser. The action throws UsageError, Refusal, ConfigError or IoError.
 namespace lockstep::cli {
 
 void add_collective(const Command& app);
@@ -25,8 +25,7 @@ void add_list(const Command& app);
 void add_validate(const Command& app);
 void add_verify(const Command& app);
 void add_completion(const Command& app);
-/// What the scripts of `completion` ask: the words that may stand where the last of `words` is
-/// typed, a line each.
+/// For the scripts of `completion`: candidates for the last of `words`, one per line.
 [[nodiscard]] std::string completions(const Command& app, const std::vector<std::string>& words);
 void add_man(const Command& app);
 void add_help(const Command& app);

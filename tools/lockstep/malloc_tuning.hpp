@@ -2,8 +2,8 @@
 
 namespace lockstep::cli {
 
-/// Large simulations fill hundreds of megabytes and empty them at the end: from here on memory
-/// comes in large pieces and is not given back in between.
+/// Makes malloc request large pieces and keep them: large simulations fill and free hundreds of
+/// megabytes.
 void tune_malloc();
 
 }  // namespace lockstep::cli

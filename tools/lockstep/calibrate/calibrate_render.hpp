@@ -7,9 +7,9 @@
 
 namespace lockstep::cli {
 
-/// For stdout: what was fitted, on how many rows and with what error; what is left in the rows that
-/// were fitted to and in those to check with; what was left out. JSON: rows (what was fitted),
-/// residuals, left_out. CSV: what was fitted.
+/// Text for stdout: fitted parameters with their rows and errors, remaining errors of fitted and
+/// hold-out rows, and rows left out. JSON: rows (fitted parameters), residuals, left_out. CSV:
+/// fitted parameters.
 [[nodiscard]] std::string render_calibration(const CalibrateRequest& request,
                                              const CalibrateResult& result,
                                              const OutputStyle& style);

@@ -7,7 +7,7 @@
 
 namespace lockstep::cli {
 
-/// What was fitted and how far it is off; on request, measured and simulated.
+/// Fitted parameters and remaining errors; on request measured and simulated times.
 [[nodiscard]] std::string render_device(const CalibrateDeviceRequest& request,
                                         const CalibrateDeviceResult& result,
                                         const OutputStyle& style);

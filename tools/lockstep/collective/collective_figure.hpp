@@ -13,8 +13,8 @@ namespace lockstep::cli {
 /// Names of the figures of collectives: time, busbw.
 [[nodiscard]] const std::vector<std::string>& collective_figure_kinds();
 
-/// What is drawn. `exact` and `against` are optional: the sizes at which the fastest changes (else
-/// interpolated), and measured times.
+/// Data of a figure. Optional: `exact`, the sizes at which the fastest algorithm changes (else
+/// interpolated), and `against`, measured times.
 struct CollectiveFigureData {
   const CollectiveReport* report = nullptr;
   const CrossoverReport* exact = nullptr;

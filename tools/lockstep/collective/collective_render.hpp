@@ -11,13 +11,14 @@ namespace lockstep::cli {
 /// Notes of a result on changed links.
 void add_link_changes(const CollectiveSetup& setup, Section& section);
 
-/// Everything that led to a result, as JSON.
+/// The resolved configuration of a result, as JSON.
 [[nodiscard]] std::string collective_config(const CollectiveRequest& request,
                                             const CollectiveSetup& setup,
                                             const std::vector<Candidate>& candidates);
 
-/// Size, algorithm, time, busbw, share of the bound and what limits; with --wide and in data the
-/// columns of nccl-tests, then bound, busiest link and folding. `classes`: of folded ranks, too.
+/// Columns: size, algorithm, time, busbw, percentage of the bound and limit; with --wide and in
+/// data formats also those of nccl-tests, bound, busiest link and folding. `classes`: also list the
+/// classes of folded ranks.
 [[nodiscard]] Report report_of(const CollectiveRequest& request, const CollectiveReport& done,
                                bool classes, const OutputStyle& style);
 

@@ -7,10 +7,10 @@
 
 namespace lockstep::cli {
 
-/// "2 classes of 32 ranks, 5 of 96 links; 124 of 1984 transfers worked out", and a line for each
-/// class: how many ranks, which, and how it differs from the largest.
+/// "2 classes of 32 ranks, 5 of 96 links; 124 of 1984 transfers worked out", and a line per class:
+/// number of ranks, which, and how it differs from the largest.
 [[nodiscard]] std::vector<std::string> describe_fold(const FoldReport& report);
-/// The same as a JSON object; the classes one by one where asked for.
+/// The same as a JSON object; on request with every class.
 [[nodiscard]] std::string fold_json(const std::string& algorithm, Bytes size,
                                     const FoldReport& report, bool with_classes);
 

@@ -7,15 +7,15 @@
 #include "tools/app/collective/crossover.hpp"
 #include "tools/lockstep/output/output.hpp"
 
-/// What `lockstep collective` prints in its other modes.
+/// Output of the other modes of `lockstep collective`.
 namespace lockstep::cli {
 
 [[nodiscard]] Report report_of(const CollectiveRequest& request, const CrossoverReport& done);
 
-/// Measured next to simulated; `file` is what was read.
+/// Measured and simulated times; `file` is the input.
 [[nodiscard]] Report report_of(const AgainstReport& done, const std::string& file);
 
-/// Times alone and together; `file` is what was read.
+/// Times alone and concurrent; `file` is the input.
 [[nodiscard]] Report report_of(const CollectiveRequest& request, const ConcurrentReport& done,
                                const std::string& file);
 

@@ -14,8 +14,7 @@ struct RankSettingOptions {
   std::vector<std::pair<std::string, std::string>> given;
 
   void add_to(const Command& command);
-  /// Throws UsageError for what is no such setting; whether there is the rank only the cluster
-  /// knows.
+  /// Throws UsageError for malformed settings; ranks are checked against the cluster later.
   [[nodiscard]] std::vector<app::RankSetting> parsed() const;
 };
 

@@ -14,7 +14,7 @@ struct Completion {
 
 struct Completions {
   std::vector<Completion> words;
-  bool files = false;  // names of files, too
+  bool files = false;  // also file names
 
   void add(std::string word, std::string help = {}) {
     words.push_back({std::move(word), std::move(help)});

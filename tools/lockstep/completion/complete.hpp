@@ -8,14 +8,14 @@
 
 namespace lockstep::cli {
 
-/// The words that may stand where the last of `words` is being typed. `words` are those after the
-/// program's name; the last is the one at the cursor, empty if nothing of it is typed yet. Whole
-/// words are offered, those of a list or of --name=value with what comes before.
+/// Candidates for the last of `words`, the words after the program's name up to the cursor (the
+/// last may be empty). Candidates are whole words; in a list or --name=value they include the part
+/// before.
 [[nodiscard]] Completions complete(const CommandInfo& program,
                                    const std::vector<std::string>& words);
 
-/// For the scripts of the shells: a line each, description after a tab, ":files" in the end where
-/// names of files are possible.
+/// For the shells' scripts: one per line, description after a tab, a last line ":files" if file
+/// names are possible.
 [[nodiscard]] std::string completion_lines(const Completions& completions);
 
 }  // namespace lockstep::cli

@@ -6,8 +6,8 @@
 
 namespace lockstep::cli {
 
-/// Of `--set KEY=VALUE`: the keys of the published schema as "parallel.tp=", or, after "=", the
-/// values of a key whose values are enumerated.
+/// Candidates for `--set KEY=VALUE`: keys of the schema as "parallel.tp=" or, after "=", the values
+/// of an enumerated key.
 [[nodiscard]] Completions complete_override(const std::string& typed);
 
 }  // namespace lockstep::cli

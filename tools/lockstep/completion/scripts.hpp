@@ -5,9 +5,8 @@
 
 namespace lockstep::cli {
 
-/// A shell and the script that makes it complete the words of `lockstep`. The scripts ask the
-/// program itself, `lockstep __complete WORD...`, and so know its options, its registries and the
-/// configs in use.
+/// A shell and its completion script. Scripts call `lockstep __complete WORD...`, so completion
+/// follows the program's options and registries and the configs in use.
 struct CompletionScript {
   std::string_view shell;
   std::string_view text;

@@ -8,9 +8,9 @@
 
 namespace lockstep::cli {
 
-/// What a value may be: names from the registries and the folder of the configs, choices from a
-/// type such as "auto|off", files. Empty if there is nothing to choose from, such as for numbers.
-/// `arguments` are the positional arguments before it: the algorithms are those of the collective.
+/// Possible values of an option: names from registries and the config folder, choices of a type
+/// such as "auto|off", files. Empty for free values such as numbers. `arguments`: the preceding
+/// positional arguments; algorithms are those of that collective.
 [[nodiscard]] Completions values_of(const OptionInfo& option,
                                     const std::vector<std::string>& arguments);
 

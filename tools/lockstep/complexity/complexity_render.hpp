@@ -7,8 +7,8 @@
 
 namespace lockstep::cli {
 
-/// Data for stdout: a row per algorithm with its growth, or, where `measured`, a row per algorithm
-/// and number of ranks with what was measured. JSON has the measurements next to the rows.
+/// Text for stdout: one row per algorithm with its growth or, if `measured`, one per algorithm and
+/// rank count with its measurements. JSON contains both.
 [[nodiscard]] std::string render(const ComplexityRequest& request, const ComplexityResult& result,
                                  bool measured, const OutputStyle& style);
 

@@ -10,8 +10,8 @@
 
 namespace lockstep::cli {
 
-/// A round in words, a line each: "rank 0 -> rank 1: chunk 0 (16 MiB), added". Messages that differ
-/// in their receiver or their sender alone share a line.
+/// The messages of a round, one per line: "rank 0 -> rank 1: chunk 0 (16 MiB), reduced". Messages
+/// that differ only in sender or receiver share a line.
 [[nodiscard]] std::vector<std::string> round_lines(const Round& round, const ExplainWords& words,
                                                    const RoundDetails& details);
 

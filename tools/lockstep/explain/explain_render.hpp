@@ -7,8 +7,8 @@
 
 namespace lockstep::cli {
 
-/// Data for stdout: tables and Markdown tell everything in order; JSON and CSV have a row for every
-/// message and local operation, JSON also the tables of chunks and the cost.
+/// Text for stdout: tables and Markdown in reading order; JSON and CSV with one row per message and
+/// local operation, JSON also with the tables of chunks and the cost.
 [[nodiscard]] std::string render(const Explanation& explanation, const OutputStyle& style);
 
 }  // namespace lockstep::cli

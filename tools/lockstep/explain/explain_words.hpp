@@ -10,7 +10,7 @@
 
 namespace lockstep::cli {
 
-/// What an explanation calls those who take part, and the chunks of their buffers.
+/// Names of ranks, servers and switches, and of the chunks of their buffers.
 class ExplainWords {
  public:
   struct Setting {
@@ -25,11 +25,11 @@ class ExplainWords {
   [[nodiscard]] std::string name(int rank) const;
   /// "ranks 0-2, 5", "servers 0-3"; in any order, without repetition.
   [[nodiscard]] std::string names(std::vector<int> ranks) const;
-  /// "3", "server 0": a line of a table whose column says rank.
+  /// "3", "server 0": in a column headed rank.
   [[nodiscard]] std::string label(int rank) const;
   /// "chunk 3", "chunks 0-2, 5", "output chunk 1"; "no data" if there is none.
   [[nodiscard]] std::string chunks(const std::vector<Chunk>& runs) const;
-  /// Whether this is exactly the part of the message that belongs to `rank`.
+  /// Whether this is exactly the block of `rank`.
   [[nodiscard]] bool is_part_of(const std::vector<Chunk>& runs, int rank) const;
   /// "16 MiB".
   [[nodiscard]] std::string size(std::int64_t chunks) const;

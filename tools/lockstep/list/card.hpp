@@ -6,10 +6,9 @@
 
 namespace lockstep::cli {
 
-/// Everything about one device, cluster, model, scenario or stack: a row for every value of its
-/// file, with its unit and source, after what is computed from them. `kind` is the name of the
-/// list, such as "devices"; `name` may be an alias or an unambiguous beginning. Throws UsageError
-/// for a kind without cards or an unknown name.
+/// All about one device, cluster, model, scenario or stack: computed values, then every value of
+/// its file with unit and source. `kind` is a list's name, such as "devices"; `name` may be an
+/// alias or an unambiguous prefix. Throws UsageError for a kind without cards or an unknown name.
 [[nodiscard]] Report list_card(const std::string& kind, const std::string& name);
 
 }  // namespace lockstep::cli

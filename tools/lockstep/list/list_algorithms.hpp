@@ -6,7 +6,7 @@
 
 namespace lockstep::cli {
 
-/// What is asked for by `lockstep list algorithms`.
+/// Arguments of `lockstep list algorithms`.
 struct ListAlgorithms {
   std::string collective;  // empty: every
   std::string algorithm;   // empty: every one of the collective
@@ -18,8 +18,8 @@ struct ListAlgorithms {
   }
 };
 
-/// A table no wider than a terminal, or one algorithm after the other with all that its row says.
-/// Throws UsageError for names that are not there.
+/// A table as wide as the terminal, or one algorithm after the other with its whole row. Throws
+/// UsageError for unknown names.
 [[nodiscard]] Report list_algorithms(const ListAlgorithms& asked);
 
 }  // namespace lockstep::cli

@@ -4,7 +4,7 @@
 
 namespace lockstep::cli {
 
-/// What `lockstep list` says of training steps. Throw ConfigError for files that are wrong.
+/// Lists of `lockstep list` on training steps. Throw ConfigError for invalid files.
 [[nodiscard]] Report list_models();
 [[nodiscard]] Report list_scenarios();
 [[nodiscard]] Report list_stacks();

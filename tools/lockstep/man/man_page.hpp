@@ -6,8 +6,8 @@
 
 namespace lockstep::cli {
 
-/// The manual page of a command, as roff source. The sections are its options by group, its
-/// commands and the paragraphs of its footer; `version` stands in the page's foot.
+/// The manual page of a command as roff source: options by group, subcommands, and the paragraphs
+/// of its footer; `version` is in the page's foot.
 [[nodiscard]] std::string man_page(const CommandInfo& command, const std::string& version);
 
 /// "lockstep-topology-show" for "lockstep topology show".

@@ -10,18 +10,18 @@
 
 namespace lockstep::cli {
 
-/// Which device runs what is otherwise only simulated, or executed as a reference.
+/// The device that executes what is otherwise simulated or executed by the reference.
 struct BackendOption {
-  std::string name{};       // empty: none was asked for
-  int devices = 0;          // at most; 0: all there are
+  std::string name{};       // empty: no backend
+  int devices = 0;          // maximum; 0: all
   std::string transport{};  // copies, nccl; empty: copies
 
-  /// With so many GPUs as were asked for, and that transport. Null where none was asked for. Throws
-  /// UsageError for what is none, Refusal where there is no such device, beginning with "skipped".
+  /// Opens it with the given number of GPUs and transport. Null if no backend is set. Throws
+  /// UsageError for an unknown name, Refusal (starting with "skipped") if there is no such device.
   [[nodiscard]] std::unique_ptr<Backend> open() const;
 };
 
-/// --backend, --devices and --transport; `says`: what it does here.
+/// --backend, --devices and --transport; `says` describes the effect in this command.
 void add_backend(const Command& command, const std::shared_ptr<BackendOption>& option,
                  const std::string& says);
 

@@ -12,7 +12,7 @@ namespace lockstep::cli {
 /// cluster, which is then the default. The request must outlive the command.
 void add_cluster(const Command& command, app::ClusterRequest& request, bool positional = false);
 
-/// --network and --protocol, likewise.
+/// --network and --protocol, the same on every command.
 void add_network(const Command& command, app::NetworkRequest& request);
 
 }  // namespace lockstep::cli

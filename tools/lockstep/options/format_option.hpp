@@ -8,7 +8,7 @@ namespace lockstep::cli {
 /// --format table|json|csv|md and --color auto|always|never, the same on every command.
 void add_format(const Command& command, Format& format);
 
-/// With --wide, for tables that leave columns out. Width and color are those of stdout.
+/// The same with --wide, for tables that omit columns. Width and color are those of stdout.
 void add_format(const Command& command, OutputStyle& style);
 
 }  // namespace lockstep::cli

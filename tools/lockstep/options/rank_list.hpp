@@ -5,8 +5,8 @@
 
 namespace lockstep::cli {
 
-/// Numbers as written: "8", "2..16", "2,4,8..10"; each once, ascending. `name` is the option's;
-/// `least` 1: how many ranks, 0: which. Throws UsageError.
+/// A list such as "8", "2..16" or "2,4,8..10", ascending without duplicates. `name` is the option;
+/// `least`: 1 for rank counts, 0 for ranks. Throws UsageError.
 [[nodiscard]] std::vector<int> parse_rank_list(const std::string& name, const std::string& text,
                                                int least = 1);
 

@@ -4,8 +4,8 @@
 
 namespace lockstep::cli {
 
-/// While one is there, SIGINT (ctrl-C) asks the command to end with what it has; a second one ends
-/// it at once.
+/// During its lifetime SIGINT (ctrl-C) requests a command to stop with its results so far; a second
+/// one terminates at once.
 class InterruptGuard {
  public:
   InterruptGuard();
@@ -18,7 +18,7 @@ class InterruptGuard {
 
 inline constexpr int kInterrupted = 130;
 
-/// What a command throws when it has printed what it had.
+/// Thrown by a command after printing its results so far.
 class Interrupted : public Error {
  public:
   Interrupted() : Error{ErrorCode::negative_result, "interrupted"} {}

@@ -7,7 +7,7 @@
 
 namespace lockstep::cli {
 
-/// Which rank lacks how much, the largest consumers of memory, and what would fit.
+/// The rank that exceeds its memory and by how much, the largest consumers, and changes that fit.
 [[nodiscard]] std::string text_of(const MemoryShortfall& shortfall);
 
 }  // namespace lockstep::cli

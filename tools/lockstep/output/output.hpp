@@ -16,11 +16,11 @@ namespace lockstep::cli {
 
 enum class Format : std::uint8_t { table, json, csv, md };
 
-/// How a report is written. Width, `wide` and `color` are of tables: data formats have every
+/// How a report is written. `width`, `wide` and `color` apply to tables; data formats have every
 /// column.
 struct OutputStyle {
   Format format = Format::table;
-  std::size_t width = 0;  // most characters of a line of a table; 0: unlimited
+  std::size_t width = 0;  // maximum line length of tables; 0: unlimited
   bool wide = false;      // every column, however wide
   bool color = false;
   bool wraps_notes = false;  // to the width; else a note is one line
@@ -31,7 +31,7 @@ struct OutputStyle {
   [[nodiscard]] bool is_table() const { return format == Format::table; }
 };
 
-/// A value as programs read it, and as people do.
+/// A value, for data formats and for tables.
 struct Cell {
   std::variant<std::monostate, bool, std::int64_t, double, std::string> value;
   std::string text;                    // for tables; empty: the value's plain form
@@ -44,10 +44,10 @@ struct Cell {
 
 struct Column {
   std::string key;      // name in JSON and CSV, with the unit in it
-  std::string heading;  // in tables; empty: the column is for programs only
+  std::string heading;  // in tables; empty: data formats only
   std::string unit;     // second line of the heading
   bool left = false;    // text is aligned left, numbers right
-  /// In tables a longer text goes on in the next line, from a space on; 0: however long it is.
+  /// Maximum width in tables; longer text wraps at spaces. 0: unlimited.
   std::size_t most_width = 0;
 };
 
@@ -55,37 +55,36 @@ struct Column {
 struct Section {
   std::vector<std::string> notes;  // printed before it, in tables as comments
   std::vector<std::vector<Cell>> rows;
-  std::vector<std::string> closing{};  // printed after it, likewise
+  std::vector<std::string> closing{};  // printed after it
 };
 
 struct Report {
   std::string schema;  // such as "lockstep.collective/3"
-  std::string config;  // JSON text: everything that led here, fully resolved
+  std::string config;  // resolved configuration as JSON
   std::uint64_t seed = 0;
   std::string fingerprint;  // of the physics of the result
   std::vector<Column> columns;
   std::vector<Section> sections;
   std::vector<std::string> footer;
-  /// Further members of the JSON object, behind the rows: name and JSON text.
+  /// Additional members of the JSON object after the rows: name and JSON text.
   std::vector<std::pair<std::string, std::string>> more{};
   bool upright = false;  // tables show one row as a list of headings and values
-  /// Tables end a text that is too long for its column with an ellipsis, instead of going on in the
-  /// next line; not with --wide. Said in a line, with `whole_entry`, the command that prints it.
+  /// In tables, cut texts that are too long for their column with an ellipsis instead of wrapping
+  /// (not with --wide), and print `whole_entry`, the command that shows all of it.
   bool one_line = false;
   std::string whole_entry{};
-  /// Keys of the columns that come first in tables, in this order.
+  /// Keys of the first columns in tables, in this order.
   std::vector<std::string> first_in_tables{};
-  std::vector<std::string> only_wide{};  // keys of columns that tables have with --wide only
-  /// Keys of the columns that a table too wide for the terminal leaves out, the first of them
-  /// first.
+  std::vector<std::string> only_wide{};  // keys of columns of tables with --wide only
+  /// Keys of the columns that narrow tables omit, in order of omission.
   std::vector<std::string> left_out_first{};
 };
 
-/// Data for stdout. JSON is one object: schema, tool, config, seed, fingerprint, rows. A table that
-/// leaves columns out names them in a line.
+/// Text for stdout. JSON is one object: schema, tool, config, seed, fingerprint, rows. A table that
+/// omits columns names them.
 [[nodiscard]] std::string render(const Report& report, const OutputStyle& style);
 
-/// Writes to stdout; throws IoError where that fails.
+/// Writes to stdout. Throws IoError.
 void print(const std::string& text);
 
 }  // namespace lockstep::cli

@@ -27,8 +27,7 @@ class LongJobNote {
 /// "about 5 minutes; --group compares less"; empty below a minute.
 [[nodiscard]] std::string long_job_text(double seconds, const std::string& advice);
 
-/// A line on stderr that says how far a command is and since when: only on a terminal, only after a
-/// second, and again every second.
+/// A progress line on stderr: only on a terminal, after one second, updated every second.
 /// Thread-safe.
 class Progress {
  public:
@@ -56,8 +55,7 @@ class Progress {
   std::thread ticker_;
 };
 
-/// The same for a command that does one thing after another: what it is doing, how much of that is
-/// done, and how long the rest of it takes.
+/// The same for a sequence of phases: the current one, its share done, and the time left.
 class PhaseLine {
  public:
   PhaseLine(std::string command, std::string advice);
@@ -89,11 +87,11 @@ class PhaseLine {
 [[nodiscard]] std::string phase_text(const std::string& command, const app::Phase& phase,
                                      double elapsed, double rate);
 
-/// Shows a use case's phases on such a line, gone with the last copy of what is returned.
+/// Shows a use case's phases on such a line, removed with the last copy of the result.
 /// `advice`: what makes a job of minutes shorter.
 [[nodiscard]] app::OnPhase phase_line(std::string command, std::string advice);
 
-/// Shows a use case's progress on such a line, gone when all is done.
+/// Shows a use case's progress on such a line, removed at the end.
 [[nodiscard]] app::OnProgress progress_line(std::string what, std::string advice);
 
 }  // namespace lockstep::cli

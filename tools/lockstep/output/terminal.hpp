@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-/// What the terminal allows: its width and whether it shows colors.
+/// Capabilities of the terminal: width and color.
 namespace lockstep::cli {
 
 /// Columns of text on stdout: $COLUMNS if it is a positive number, else the width of the terminal,

@@ -7,7 +7,7 @@
 
 namespace lockstep::cli {
 
-/// Reports on stderr that a trace is large, before it is written, and what makes it smaller.
+/// Warns on stderr before a large trace is written, with ways to make it smaller.
 [[nodiscard]] OnTraceSize trace_size_note(const std::string& file, const std::string& smaller);
 
 }  // namespace lockstep::cli

@@ -14,17 +14,17 @@ class App;
 class Option;
 }  // namespace CLI
 
-/// The parser of the command line. Everything that knows CLI11 is behind this header.
+/// The parser of the command line; the only header that hides CLI11.
 namespace lockstep::cli {
 
-/// An option or positional argument that was added. A handle: copies speak of the same.
+/// An option or positional argument. A handle: copies refer to the same one.
 class Option {
  public:
   explicit Option(CLI::Option* option) : option_{option} {}
   Option required(bool is = true) const;
   Option type_name(const std::string& name) const;
   Option default_str(const std::string& text) const;
-  /// The value now is shown as the default.
+  /// Shows the current value as the default.
   Option capture_default_str() const;
   Option delimiter(char separator) const;
   Option allow_extra_args(bool are) const;
@@ -36,8 +36,8 @@ class Option {
   CLI::Option* option_;
 };
 
-/// A command or subcommand. A handle: copies speak of the same. What is bound to an option must
-/// live until the command line is parsed and its callbacks are done.
+/// A command or subcommand. A handle: copies refer to the same one. Variables bound to options must
+/// outlive parsing and the callbacks.
 class Command {
  public:
   explicit Command(CLI::App* app) : app_{app} {}
@@ -52,26 +52,26 @@ class Command {
   Option add_option(const std::string& names,
                     std::vector<std::pair<std::string, std::string>>& values,
                     const std::string& help) const;
-  /// Calls `take` with the text given; throws what it throws.
+  /// Calls `take` with the argument; passes on its exceptions.
   Option add_option(const std::string& names, const std::function<void(const std::string&)>& take,
                     const std::string& help) const;
   Option add_flag(const std::string& names, bool& value, const std::string& help) const;
   [[nodiscard]] Option get_option(const std::string& name) const;
   void remove_option(Option option) const;
-  /// How often the option was given.
+  /// Number of times the option was given.
   [[nodiscard]] std::size_t count(const std::string& name) const;
   /// What was given, as words of a command line that give the same: options in the order in which
   /// they were added, without those named.
   [[nodiscard]] std::vector<std::string> given_words(const std::vector<std::string>& without) const;
 
-  /// Heading in the help of the options that are added from now on; "": that of other options.
+  /// Heading in --help for options added from here on; "": the default heading.
   void group(const std::string& name) const;
   Command add_subcommand(const std::string& name, const std::string& help) const;
   void require_subcommand(int count) const;
   void footer(const std::string& text) const;
-  /// It and everything below it, without what the help does not list either.
+  /// The command and its subcommands, without entries hidden from --help.
   [[nodiscard]] CommandInfo describe() const;
-  /// Called once all options are read.
+  /// Called after all options are parsed.
   void callback(std::function<void()> act) const;
 
   const Command* operator->() const { return this; }
@@ -91,8 +91,8 @@ class CommandParser {
   ~CommandParser();
 
   [[nodiscard]] Command root() const;
-  /// Reads the arguments and runs the callbacks. Returns what --help or --version has to print,
-  /// else nothing. Throws UsageError for what cannot be read, and what callbacks throw.
+  /// Parses the arguments and runs the callbacks. Returns the text of --help or --version, else
+  /// nothing. Throws UsageError for invalid arguments; passes on exceptions of callbacks.
   [[nodiscard]] std::string parse(int argc, char** argv) const;
 
  private:

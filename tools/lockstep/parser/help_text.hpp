@@ -12,7 +12,7 @@ namespace lockstep::cli {
 /// that they can be pasted.
 [[nodiscard]] std::string help_text(const CommandInfo& command, std::size_t width);
 
-/// The commands below it, a line each or more.
+/// Its subcommands, one or more lines each.
 [[nodiscard]] std::string command_list(const CommandInfo& command, std::size_t width);
 
 }  // namespace lockstep::cli

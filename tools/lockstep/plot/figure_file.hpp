@@ -20,15 +20,14 @@ struct FigureChoices {
   bool text = false;
 };
 
-/// One value of --plot. A bare file name stands for the kind that its name without extension spells
-/// ("pipeline.svg"), else for `fallback`. With `text`, .txt and "-" are allowed next to .svg, .pdf
-/// and .png. Throws UsageError for an unknown kind, a missing one if there is no fallback, and any
-/// other file.
+/// Parses a value of --plot. The kind of a bare file name is its stem ("pipeline.svg"), else
+/// `fallback`. With `text`, .txt and "-" are allowed besides .svg, .pdf and .png. Throws UsageError
+/// for an unknown or missing kind and any other file.
 [[nodiscard]] FigureTarget parse_figure_target(const std::string& text,
                                                const FigureChoices& choices);
 
-/// Throws what write_figure() would throw for these, as far as that shows before a long
-/// computation: UsageError for a file given twice, IoError, Refusal if a converter is missing.
+/// Checks before a long computation what write_figure() would throw: UsageError for a file given
+/// twice, IoError, Refusal if a converter is missing.
 void check_figure_targets(const std::vector<FigureTarget>& targets);
 
 /// Writes a figure, as a whole or not at all: SVG and text as they are, PDF and PNG (twice the

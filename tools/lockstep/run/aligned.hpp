@@ -4,8 +4,7 @@
 
 #include "sim/base/units.hpp"
 
-/// Numbers of one column in one unit with the same decimals, so that right-aligned they have their
-/// points below each other.
+/// Formats a column's numbers in one unit with equal decimals, so that decimal points align.
 namespace lockstep::cli {
 
 class TimeColumn {

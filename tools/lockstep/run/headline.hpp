@@ -14,8 +14,8 @@ struct HeadlineEntry {
   std::vector<std::string> lines{};
 };
 
-/// What a user asks first: model, hardware and layout; step time, throughput and training time;
-/// memory; what limits the step, and changes that shorten it.
+/// The headline: model, hardware, layout; step time, throughput, training time; memory; limits of
+/// the step, and changes that shorten it.
 [[nodiscard]] std::vector<HeadlineEntry> headline_of(const RunOptions& options,
                                                      const TrainingStepResult& result);
 

@@ -11,7 +11,7 @@ namespace lockstep::cli {
 /// Names of the figures of a training step: pipeline, memory, breakdown, links.
 [[nodiscard]] const std::vector<std::string>& run_figure_kinds();
 
-/// One of them as SVG. Throws Refusal if there is nothing to draw, such as links of a step without
+/// A figure as SVG. Throws Refusal if it has no data, such as links of a step without
 /// communication.
 [[nodiscard]] std::string run_figure(const std::string& kind, const TrainingStepResult& result);
 

@@ -10,7 +10,7 @@ namespace lockstep::cli {
 [[nodiscard]] std::string json_of_run(const RunOptions& options, const TrainingStepResult& result,
                                       const std::vector<VariantResult>& variants);
 
-/// Of a layout that does not fit: configuration, memory and what would fit, without times.
+/// For a layout that does not fit: configuration, memory and changes that fit, without times.
 [[nodiscard]] std::string json_of_misfit(const RunOptions& options,
                                          const MemoryShortfall& shortfall);
 

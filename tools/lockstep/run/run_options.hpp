@@ -12,7 +12,7 @@
 
 namespace lockstep::cli {
 
-/// The options of `lockstep run` as written, and the request that they come to.
+/// Options of `lockstep run` as given, and the resulting request.
 struct RunOptions {
   TrainingStepRequest step;
   std::string fidelity = "auto";
@@ -25,11 +25,10 @@ struct RunOptions {
   std::vector<std::pair<std::string, std::string>> rank_settings{};  // "17", "compute=0.8"
 };
 
-/// What was changed of the scenario, as options: "--set parallel.tp=4 --nic 200G"; empty: nothing.
+/// Changes of the scenario as options: "--set parallel.tp=4 --nic 200G"; empty: none.
 [[nodiscard]] std::string changes_of(const RunOptions& options);
 
-/// --set-rank RANK compute=SPEED, repeatable: by rank, how fast it computes, 1 being the speed of
-/// the others. Throws UsageError.
+/// --set-rank RANK compute=SPEED, repeatable: relative computing speed by rank. Throws UsageError.
 [[nodiscard]] std::map<int, double> parse_rank_speeds(
     const std::vector<std::pair<std::string, std::string>>& given);
 

@@ -8,19 +8,18 @@
 
 namespace lockstep::cli {
 
-/// A step and the scenario's variants, for stdout. JSON: one object with schema, tool, config,
-/// seed, fingerprint, the results of the step, breakdown, memory, links, and `rows`, the rows that
-/// CSV has.
+/// Text for stdout: a step and the scenario's variants. JSON: one object with schema, tool, config,
+/// seed, fingerprint, results, breakdown, memory, links, and `rows`, the rows of CSV.
 [[nodiscard]] std::string render_run(const RunOptions& options, const TrainingStepResult& result,
                                      const std::vector<VariantResult>& variants,
                                      const OutputStyle& style);
 
-/// A layout that does not fit into memory; empty for tables, whose text is the error.
+/// Text for a layout that does not fit; empty for tables, whose text is the error.
 [[nodiscard]] std::string render_misfit(const RunOptions& options, const MemoryShortfall& shortfall,
                                         Format format);
 
-/// Appends rows to a CSV file, with the heading where the file is new or empty. Throws UsageError
-/// where the file has another heading, IoError.
+/// Appends rows to a CSV file; a new or empty file gets the heading. Throws UsageError if the file
+/// has another heading, and IoError.
 void append_rows(const std::string& path, const Report& report);
 
 }  // namespace lockstep::cli

@@ -8,7 +8,7 @@
 
 namespace lockstep::cli {
 
-/// A step as one row: the layout, the configuration and, where it was simulated, its results.
+/// A step as one row: layout, configuration and, if simulated, results.
 struct RunRow {
   std::string variant{};  // empty: the scenario itself
   const Scenario* scenario = nullptr;
@@ -16,8 +16,7 @@ struct RunRow {
   const TrainingStepResult* result = nullptr;  // none: it does not fit into memory
 };
 
-/// The same columns for every scenario; units in the keys. `options`: what all of them were run
-/// with.
+/// Equal columns for every scenario, with units in keys. `options`: the options of all rows.
 [[nodiscard]] Report report_of_rows(const RunOptions& options, const std::vector<RunRow>& rows);
 
 /// The row of a step, then those of the scenario's variants.

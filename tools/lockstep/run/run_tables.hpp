@@ -21,12 +21,11 @@ struct RunTable {
 /// "warning: NICs of 800 Gb/s ... are no faster than 384 Gb/s", where it applies.
 [[nodiscard]] std::vector<std::string> nic_warnings(const ClusterFacts& facts);
 
-/// The headline, the variants if any, then the step, where its time goes, the stages of a pipeline,
-/// memory, links.
+/// Headline, variants, step, breakdown of time, pipeline stages, memory, links.
 [[nodiscard]] std::vector<RunTable> tables_of_run(const RunOptions& options,
                                                   const TrainingStepResult& result,
                                                   const std::vector<VariantResult>& variants);
-/// Notes and words are wrapped, columns left out and named, to the width of `style`.
+/// Wraps notes and cells and omits columns to fit the width of `style`.
 [[nodiscard]] std::string text_of(const std::vector<RunTable>& tables, const OutputStyle& style);
 [[nodiscard]] std::string markdown_of(const std::vector<RunTable>& tables);
 

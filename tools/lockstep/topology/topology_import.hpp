@@ -4,7 +4,7 @@
 
 namespace lockstep::cli {
 
-/// `lockstep topology import`: what other tools say of a machine, as a cluster file.
+/// `lockstep topology import`: topologies of other tools as cluster files.
 void add_topology_import(const Command& topology);
 
 }  // namespace lockstep::cli

@@ -8,9 +8,8 @@
 
 namespace lockstep::cli {
 
-/// For stdout. Tables: groups and overall, then the worst rows (`every_row`: all of them), then
-/// what was left out. JSON: schema, tool, config, seed, fingerprint, rows, groups, overall,
-/// not_modeled. CSV: the rows.
+/// Text for stdout. Tables: groups and overall, the worst rows (`every_row`: all), rows left out.
+/// JSON: schema, tool, config, seed, fingerprint, rows, groups, overall, not_modeled. CSV: rows.
 [[nodiscard]] std::string render_validation(const ValidateRequest& request,
                                             const ValidateResult& result, const OutputStyle& style,
                                             bool every_row);

@@ -5,8 +5,8 @@
 
 namespace lockstep::cli {
 
-/// A section per layout: what was executed, the loss of every step next to one device's, and where
-/// the weights differ most.
+/// A section per layout: what was executed, the loss of every step compared with one device's, and
+/// the largest difference of weights.
 [[nodiscard]] Report report_of(const VerifyStrategyRequest& request,
                                const VerifyStrategyResult& result);
 

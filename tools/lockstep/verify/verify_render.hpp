@@ -5,7 +5,7 @@
 
 namespace lockstep::cli {
 
-/// A row for each schedule, right or wrong.
+/// One row per schedule with its verdict.
 [[nodiscard]] Report report_of(const VerifyCollectiveRequest& request,
                                const VerifyCollectiveResult& done);
 

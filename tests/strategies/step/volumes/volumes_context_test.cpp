@@ -5,9 +5,7 @@
 #include "tests/strategies/step/volumes/volumes.hpp"
 
 /// How often context and expert parallelism communicate, and how much, against closed forms.
-namespace lockstep::test {
-
-using namespace volumes;
+namespace lockstep::test::volumes {
 
 TEST_CASE("gradients are summed over context parallelism too") {
   // Each rank has seen its tokens alone.
@@ -219,4 +217,4 @@ TEST_CASE("both kinds of context parallelism: all-to-alls inside, the ring outsi
   }
 }
 
-}  // namespace lockstep::test
+}  // namespace lockstep::test::volumes

@@ -5,9 +5,7 @@
 #include "tests/strategies/step/volumes/volumes.hpp"
 
 /// How often pipelines communicate, and how much, against closed forms.
-namespace lockstep::test {
-
-using namespace volumes;
+namespace lockstep::test::volumes {
 
 TEST_CASE("pipeline: 2sbh over every boundary, forward and back") {
   ParallelConfig with = layout();
@@ -83,4 +81,4 @@ TEST_CASE("tied embeddings: their gradients are summed between the first and the
   CHECK(TrainingStepUnderTest{transformer(tied), with}.traffic("embedding") == Traffic{});
 }
 
-}  // namespace lockstep::test
+}  // namespace lockstep::test::volumes

@@ -6,9 +6,7 @@
 
 /// How often tensor and data parallelism, servers and averaging communicate, and how much, against
 /// closed forms.
-namespace lockstep::test {
-
-using namespace volumes;
+namespace lockstep::test::volumes {
 
 TEST_CASE("one device communicates with nobody") {
   const TrainingStepUnderTest step{transformer(shape()), layout()};
@@ -186,4 +184,4 @@ TEST_CASE("averaging parameters: the weights' master copies once, and no gradien
   }
 }
 
-}  // namespace lockstep::test
+}  // namespace lockstep::test::volumes
