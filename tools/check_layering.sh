@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Reads every #include of the tree (or of the tree given) and fails on one that points the wrong way,
 # sim <- topologies <- strategies <- tools/app <- tools/lockstep <- tests, and on folders that include
-# each other. Also keeps Boost.Graph inside topologies, CLI11 inside tools/lockstep, and nlohmann out
-# of headers (those of tests may have it).
+# each other, one by one or as rooms with all folders inside them. Also keeps Boost.Graph inside
+# topologies, CLI11 inside tools/lockstep, and nlohmann out of headers (those of tests may have it).
 set -euo pipefail
 cd "${1:-$(dirname "${BASH_SOURCE[0]}")/..}"
 
@@ -18,6 +18,18 @@ function complain(why) {
   errors++
 }
 function folder(path) { sub(/\/[^\/]*$/, "", path); return path }
+# A room of a layer with all folders inside it, as sim/network/*.
+function whole_room(path,    part, depth) {
+  path = folder(path)
+  depth = split(path, part, "/")
+  if (part[1] == "tools") return part[1] "/" part[2] (depth > 2 ? "/" part[3] : "") "/*"
+  return part[1] (depth > 1 ? "/" part[2] : "") "/*"
+}
+function note_edge(a, b) {
+  if (a == b) return
+  if (!((a, b) in edge)) why[a, b] = file ":" line
+  edge[a, b] = rooms[a] = rooms[b] = 1
+}
 # Depth first; `state` is 1 while a folder is on the way, 2 once all behind it is done.
 function visit(room,    next_room) {
   state[room] = 1
@@ -61,10 +73,9 @@ BEGIN {
 
   if (target ~ /^boost\/graph\// && is_header) brings_graph[file] = 1
   if (is_ours) { n++; from[n] = file; at[n] = line; to[n] = target }
-  if (is_ours && layer in below && folder(file) != folder(target)) {
-    if (!((folder(file), folder(target)) in edge)) why[folder(file), folder(target)] = file ":" line
-    edge[folder(file), folder(target)] = 1
-    rooms[folder(file)] = rooms[folder(target)] = 1
+  if (is_ours && layer in below) {
+    note_edge(folder(file), folder(target))
+    note_edge(whole_room(file), whole_room(target))
   }
 }
 END {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "sim/network/transport.hpp"
-#include "sim/symmetry/reuse/call_classes.hpp"
+#include "sim/reuse/call_classes.hpp"
 
 namespace lockstep {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "sim/base/math.hpp"
+#include "sim/reuse/schedule_step_counts.hpp"
 #include "sim/symmetry/partition/block_symmetry.hpp"
-#include "sim/symmetry/reuse/schedule_step_counts.hpp"
 
 namespace lockstep {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "strategies/nccl/cost/cost_data.hpp"
+#include "strategies/calibration/cost_data.hpp"
 #include "strategies/nccl/facts.hpp"
 #include "strategies/nccl/nccl_choice.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "sim/base/units.hpp"
-#include "strategies/nccl/cost/names.hpp"
+#include "strategies/calibration/nccl_names.hpp"
 
 namespace lockstep {
 

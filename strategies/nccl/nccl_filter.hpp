@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sim/schedule/contract.hpp"
-#include "strategies/nccl/cost/names.hpp"
+#include "strategies/calibration/nccl_names.hpp"
 
 /// Restrictions of NCCL's choice, in the syntax of its environment variables.
 namespace lockstep {

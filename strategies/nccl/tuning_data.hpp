@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "sim/base/units.hpp"
-#include "strategies/nccl/cost/cost_data.hpp"
-#include "strategies/nccl/cost/names.hpp"
+#include "strategies/calibration/cost_data.hpp"
+#include "strategies/calibration/nccl_names.hpp"
 
 /// Parameters of one version of NCCL's tuning model, from configs/nccl/*.json with their sources.
 /// Formulas are in tuning.cpp, search.cpp and nccl_choice.cpp.

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "sim/config/reader.hpp"
-#include "strategies/measure/calibration/calibration.hpp"
+#include "strategies/calibration/calibration.hpp"
 #include "topologies/devices/device.hpp"
 
 namespace lockstep {

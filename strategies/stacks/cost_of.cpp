@@ -8,7 +8,7 @@
 #include "sim/cost/roofline.hpp"
 #include "sim/cost/slowest_of_n.hpp"
 #include "sim/cost/sustained.hpp"
-#include "strategies/measure/calibration/calibration.hpp"
+#include "strategies/calibration/calibration.hpp"
 #include "strategies/stacks/default_stack.hpp"
 #include "strategies/stacks/software_stack.hpp"
 #include "topologies/devices/device_kernels.hpp"

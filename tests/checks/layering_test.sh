@@ -71,4 +71,13 @@ if "$check" "$tree" >/dev/null; then
   echo "not refused: a circle of three folders"
   failures=$((failures + 1))
 fi
+
+clear_tree
+plant sim/a/low/x.cpp '"sim/b/y.hpp"'
+expect_accepted "a folder of a room"
+plant sim/b/y.cpp '"sim/a/high/z.hpp"'
+if "$check" "$tree" >/dev/null; then
+  echo "not refused: a circle of two rooms by different folders"
+  failures=$((failures + 1))
+fi
 exit $((failures > 0))

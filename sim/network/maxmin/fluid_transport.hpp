@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "sim/network/maxmin/flow_table.hpp"
+#include "sim/network/maxmin/link_twins.hpp"
 #include "sim/network/maxmin/max_min_solver.hpp"
 #include "sim/network/maxmin/sparse_shares.hpp"
 #include "sim/network/transport.hpp"
-#include "sim/symmetry/reuse/link_twins.hpp"
 
 namespace lockstep::maxmin {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "sim/symmetry/reuse/key.hpp"
+#include "sim/reuse/key.hpp"
 
 namespace lockstep::fold {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "sim/base/check.hpp"
+#include "sim/reuse/schedule_step_counts.hpp"
 #include "sim/symmetry/partition/block_symmetry.hpp"
 #include "sim/symmetry/partition/pair_index.hpp"
-#include "sim/symmetry/reuse/schedule_step_counts.hpp"
 
 namespace lockstep::fold {
 namespace {

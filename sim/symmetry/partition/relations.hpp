@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "sim/engine/replay.hpp"
+#include "sim/reuse/key.hpp"
 #include "sim/schedule/schedule_traits.hpp"
-#include "sim/symmetry/reuse/key.hpp"
 
 namespace lockstep::fold {
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "sim/program/communicator.hpp"
-#include "sim/symmetry/reuse/key.hpp"
+#include "sim/reuse/key.hpp"
 
 namespace lockstep {
 

@@ -9,7 +9,7 @@
 
 #include "sim/engine/replay.hpp"
 #include "sim/network/network.hpp"
-#include "sim/symmetry/reuse/key.hpp"
+#include "sim/reuse/key.hpp"
 #include "strategies/collectives/placement/reducing_switches.hpp"
 #include "strategies/collectives/registry/registry.hpp"
 #include "strategies/collectives/registry/spec.hpp"

@@ -5,7 +5,7 @@
 
 #include "sim/base/check.hpp"
 #include "sim/program/communicator.hpp"
-#include "sim/symmetry/reuse/schedule_step_counts.hpp"
+#include "sim/reuse/schedule_step_counts.hpp"
 
 namespace lockstep {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "sim/config/json_values.hpp"
-#include "strategies/measure/calibration/calibration.hpp"
+#include "strategies/calibration/calibration.hpp"
 #include "topologies/devices/kernel_values.hpp"
 
 namespace lockstep::app {

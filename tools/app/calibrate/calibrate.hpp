@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "strategies/measure/calibration/calibration.hpp"
+#include "strategies/calibration/calibration.hpp"
 #include "strategies/measure/validation/summary.hpp"
 
 namespace lockstep::app {

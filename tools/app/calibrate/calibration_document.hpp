@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "strategies/measure/calibration/calibration.hpp"
+#include "strategies/calibration/calibration.hpp"
 
 namespace lockstep::app {
 

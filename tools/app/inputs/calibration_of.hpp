@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "strategies/measure/calibration/calibration.hpp"
+#include "strategies/calibration/calibration.hpp"
 #include "strategies/measure/machine/measured_machine.hpp"
 
 /// A --calibration file is either a machine calibration (`lockstep calibrate --backend`) or

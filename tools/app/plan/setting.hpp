@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "strategies/measure/calibration/calibration.hpp"
+#include "strategies/calibration/calibration.hpp"
 #include "strategies/nccl/tuning_data.hpp"
 #include "strategies/step/bound/layout_bound.hpp"
 #include "strategies/step/simulate.hpp"

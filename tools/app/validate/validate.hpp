@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "strategies/measure/calibration/calibration.hpp"
+#include "strategies/calibration/calibration.hpp"
 #include "strategies/measure/validation/comparison.hpp"
 #include "strategies/measure/validation/measured.hpp"
 #include "tools/app/progress.hpp"

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "sim/config/reader.hpp"
-#include "strategies/measure/calibration/calibration.hpp"
+#include "strategies/calibration/calibration.hpp"
 
 namespace lockstep {
 

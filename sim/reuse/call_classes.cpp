@@ -1,4 +1,4 @@
-#include "sim/symmetry/reuse/call_classes.hpp"
+#include "sim/reuse/call_classes.hpp"
 
 #include <algorithm>
 #include <unordered_map>

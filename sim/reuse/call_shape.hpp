@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "sim/network/route_cache.hpp"
+#include "sim/reuse/key.hpp"
 #include "sim/schedule/workload.hpp"
-#include "sim/symmetry/reuse/key.hpp"
 
 namespace lockstep {
 

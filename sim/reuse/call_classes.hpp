@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/symmetry/reuse/call_shape.hpp"
+#include "sim/reuse/call_shape.hpp"
 
 namespace lockstep {
 

@@ -1,7 +1,7 @@
-#include "sim/symmetry/reuse/call_shape.hpp"
+#include "sim/reuse/call_shape.hpp"
 
 #include "sim/base/check.hpp"
-#include "sim/symmetry/reuse/schedule_step_counts.hpp"
+#include "sim/reuse/schedule_step_counts.hpp"
 
 namespace lockstep {
 

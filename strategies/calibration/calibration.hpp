@@ -8,7 +8,7 @@
 
 #include "sim/base/units.hpp"
 #include "sim/config/json.hpp"
-#include "strategies/nccl/cost/cost_data.hpp"
+#include "strategies/calibration/cost_data.hpp"
 #include "topologies/devices/device_kernels.hpp"
 
 /// Parameters fitted to measurements (configs/calibration/*.json, schema

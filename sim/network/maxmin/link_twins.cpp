@@ -1,4 +1,4 @@
-#include "sim/symmetry/reuse/link_twins.hpp"
+#include "sim/network/maxmin/link_twins.hpp"
 
 #include <algorithm>
 #include <tuple>

@@ -8,7 +8,7 @@
 
 #include "sim/base/units.hpp"
 #include "sim/schedule/contract.hpp"
-#include "strategies/nccl/cost/names.hpp"
+#include "strategies/calibration/nccl_names.hpp"
 
 /// Measured costs of a library's collectives beyond the time of their bytes on the links.
 namespace lockstep {

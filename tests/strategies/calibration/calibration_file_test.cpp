@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "sim/config/config_error.hpp"
-#include "strategies/measure/calibration/calibration.hpp"
+#include "strategies/calibration/calibration.hpp"
 #include "strategies/measure/confidence/validated_runs.hpp"
 #include "strategies/measure/fit/split.hpp"
 #include "strategies/measure/validation/measured_file.hpp"
