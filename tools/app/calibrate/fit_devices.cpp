@@ -1,4 +1,7 @@
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
@@ -79,7 +82,7 @@ class FreeGemm {
     double value;
     /// To the nanosecond.
     void operator()(Duration GemmParameters::*member) const {
-      of.*member = Duration::picoseconds(static_cast<std::int64_t>(value * 1e9 + 0.5) * 1000);
+      of.*member = Duration::picoseconds(std::llround(value * 1e9) * 1000);
     }
     void operator()(double GemmParameters::*member) const { of.*member = value; }
     template <class Other>
