@@ -27,8 +27,7 @@ struct Group {
 class Sorter {
  public:
   Sorter(const Network& network, const Workload& workload)
-      : network_{network},
-        workload_{workload},
+      : workload_{workload},
         shapes_{network},
         user_(network.links.size(), kNone),
         called_(workload.calls.size(), false) {}
@@ -113,7 +112,6 @@ class Sorter {
     if (caller != stream) group.secluded = false;
   }
 
-  const Network& network_;
   const Workload& workload_;
   CallShapes shapes_;
   CallClasses out_;

@@ -62,7 +62,7 @@ class Counter {
       sum.pairs += own.pairs;
       sum.posted += own.posted;
       if (std::max(sum.pairs, sum.posted) < kEnough || rank + 1 == ranks) continue;
-      const auto counted = static_cast<std::uint64_t>(rank + 1);
+      const auto counted = static_cast<std::uint64_t>(rank) + 1;
       const auto all = static_cast<std::uint64_t>(ranks);
       return {sum.pairs / counted * all, sum.posted / counted * all};
     }

@@ -60,7 +60,7 @@ class Finder {
  public:
   Finder(const Network& network, const Workload& workload, std::uint64_t most,
          std::optional<BlockSymmetry> symmetry)
-      : network_{network}, workload_{workload}, most_{most}, symmetry_{std::move(symmetry)} {
+      : network_{network}, workload_{workload}, most_{most}, symmetry_{symmetry} {
     if (symmetry_) out_.moves = symmetry_->moves();
   }
 
@@ -327,7 +327,7 @@ std::optional<Relations> find_relations(const Network& network, const Workload& 
                                         std::uint64_t most, bool by_blocks) {
   std::optional<BlockSymmetry> symmetry;
   if (by_blocks) symmetry = BlockSymmetry::find(network, workload);
-  return Finder{network, workload, most, std::move(symmetry)}.run();
+  return Finder{network, workload, most, symmetry}.run();
 }
 
 }  // namespace lockstep::fold
