@@ -7,7 +7,7 @@
 
 #include "sim/cost/cost_model.hpp"
 #include "sim/program/program.hpp"
-#include "sim/symmetry/reuse/key.hpp"
+#include "sim/reuse/key.hpp"
 #include "strategies/layout/parallel_config.hpp"
 #include "strategies/models/model_config.hpp"
 #include "strategies/step/bound/call_chain.hpp"

@@ -4,7 +4,7 @@
 #include <memory>
 #include <mutex>
 
-#include "sim/symmetry/reuse/key.hpp"
+#include "sim/reuse/key.hpp"
 
 namespace lockstep {
 

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <array>
+#include <limits>
 #include <string_view>
 
 #include "tools/lockstep/explain/explain_cost_words.hpp"

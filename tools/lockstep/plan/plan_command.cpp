@@ -228,7 +228,7 @@ void add_plan(const Command& app) {
           "Print launch flags of the best layout instead: megatron, torchtitan, deepspeed "
           "or nemo, with a comment for what these cannot express; or, without searching, a "
           "script that searches in shards: slurm, parallel or hyperqueue")
-      ->type_name("FRAMEWORK|ENGINE");
+      ->type_name("NAME");
   command
       ->add_option("--plot", given->plots,
                    "Draw the front (step time over memory, or the metrics of --pareto) or the "
