@@ -261,7 +261,7 @@ TEST_CASE("a collective is traced message by message") {
       "lockstep collective all_reduce --cluster star --ranks 4 --sizes 1M,2M --algorithm "
       "ring --trace " +
           file.path(),
-      "lockstep: error: --trace: one algorithm at one size is traced, got 1 algorithms "
+      "lockstep: error: --trace: one algorithm at one size is traced, got 1 algorithm "
       "and 2 sizes");
 }
 
