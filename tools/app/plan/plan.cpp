@@ -142,6 +142,7 @@ class RowMaker {
     request.document = space_.base;
     request.overrides = row.overrides;
     request.calibration = request_.calibration;
+    request.step_only = true;
     try {
       row.step = run_step(request);
     } catch (const DoesNotFit& misfit) {
