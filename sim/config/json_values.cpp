@@ -48,12 +48,16 @@ void add_lines(const JsonValue& value, std::size_t indent, std::size_t column, s
   out += array != nullptr ? "[" : "{";
   for (std::size_t i = 0; i < count; ++i) {
     const std::string key = object != nullptr ? json_string((*object)[i].key) + ": " : "";
-    out += (i == 0 ? "\n" : ",\n") + margin + key;
+    out += i == 0 ? "\n" : ",\n";
+    out += margin;
+    out += key;
     const std::size_t comma = i + 1 < count ? 1 : 0;
     add_lines(array != nullptr ? (*array)[i] : (*object)[i].value, indent + 2,
               margin.size() + key.size() + comma, width, out);
   }
-  out += "\n" + std::string(indent, ' ') + (array != nullptr ? "]" : "}");
+  out += "\n";
+  out.append(indent, ' ');
+  out += array != nullptr ? "]" : "}";
 }
 
 }  // namespace

@@ -283,7 +283,7 @@ class LayoutCheck {
     }
     check_ring(model, ring);
     const bool zigzag = ring > 1 && parallel_.zigzag && model.causal;
-    if (zigzag && model.sequence % (2 * parallel_.cp) != 0) {
+    if (zigzag && model.sequence % (2 * std::int64_t{parallel_.cp}) != 0) {
       const bool plain = model.sequence % parallel_.cp == 0;
       note("cp", "cp = {}: a zigzag cuts seq = {} into 2 * cp = {} equal runs{}", parallel_.cp,
            model.sequence, 2 * parallel_.cp, plain ? "; zigzag = false would cut it into cp" : "");

@@ -27,7 +27,7 @@ std::vector<int> name_of(const TrainingStepCommunication& of) {
 
 CoarseRankClasses::CoarseRankClasses(const Program& program, const std::vector<RoleProgram>& roles,
                                      const std::map<int, double>& speeds)
-    : program_{program}, speeds_{speeds}, communications_{program, roles} {
+    : speeds_{speeds}, communications_{program, roles} {
   const int all = program.mesh.ranks() + hosts_of(program);
   for (int rank = 0; rank < all; ++rank) role_.push_back(role_played(program, rank));
   find_touches();

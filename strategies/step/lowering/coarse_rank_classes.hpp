@@ -48,7 +48,6 @@ class CoarseRankClasses {
   [[nodiscard]] std::string difference(std::uint32_t of, std::uint32_t usual) const;
   [[nodiscard]] double speed(int rank) const;
 
-  const Program& program_;
   const std::map<int, double>& speeds_;
   TrainingStepCommunications communications_;
   std::vector<std::size_t> role_;  // per rank, then per host

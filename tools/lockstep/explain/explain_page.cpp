@@ -254,7 +254,7 @@ class Page {
  public:
   explicit Page(Format format) : markdown_{format == Format::md} {}
 
-  void title(const std::string& text) { out_ += (markdown_ ? "# " : "# ") + text + "\n"; }
+  void title(const std::string& text) { out_ += "# " + text + "\n"; }
   void section(const std::string& text) {
     out_ += markdown_ ? "\n## " + text + "\n\n" : "#\n# " + text + "\n";
   }
