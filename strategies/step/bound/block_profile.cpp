@@ -144,8 +144,9 @@ PlacedProfile BlockProfiles::make(const ParallelConfig& parallel) {
   const fold::Key shape = shape_key(parallel);
   key.add(shape);
   for (const char* axis : {"tp", "cp", "ulysses", "ring", "ep"}) {
-    for (const std::vector<int>& members : groups.members(axis, operations_))
-      key.add(operations_.key_of(members));
+    const std::vector<std::vector<int>> all = groups.members(axis, operations_);
+    key.add(all.size());  // else a group of one axis could count as one of the next
+    for (const std::vector<int>& members : all) key.add(operations_.key_of(members));
   }
   PlacedProfile out;
   out.blocks = cache_->blocks.of(key.key(), [&] {

@@ -246,6 +246,15 @@ LayoutAxis layout_axis(LayoutKey key, const AxisText& text, std::int64_t divisor
   return out;
 }
 
+SettingAxis setting_axis(const AxisText& text) {
+  if (text.divisors) refuse(text.written, "only layout keys have divisors");
+  std::set<std::string> seen;
+  for (const std::string& value : text.values)
+    if (!seen.insert(value).second)
+      refuse(text.written, fmt::format("the value {} is there twice", value));
+  return {text.key, text.values};
+}
+
 std::string layout_override(LayoutKey key, const LayoutValue& value) {
   std::vector<std::string_view> names;
   switch (key) {

@@ -69,6 +69,9 @@ struct AxisText {
 /// Errors: RequestError for values that the key has not, and for the same one twice.
 [[nodiscard]] LayoutAxis layout_axis(LayoutKey key, const AxisText& text, std::int64_t divisors_of);
 
+/// The axis of any other key. Errors: RequestError for "divisors", and for a value twice.
+[[nodiscard]] SettingAxis setting_axis(const AxisText& text);
+
 /// The value of a layout key as text: RequestError where it has none such.
 [[nodiscard]] LayoutValue layout_value(LayoutKey key, const std::string& text,
                                        const std::string& written);

@@ -89,4 +89,27 @@ std::optional<double> BestLayouts::value() const {
   return best_.begin()->rank.value;
 }
 
+void count_points(const BestLayouts& best, SearchResult& result) {
+  SearchCertificate& certificate = result.certificate;
+  const auto counts = [&](const auto& layout) {
+    return !best.excludes(layout.index, {layout.bound_s, layout.bound_memory});
+  };
+  certificate.memory = result.memory_by_bound;
+  certificate.limits = result.limits_by_bound;
+  certificate.not_simulated = 0;
+  certificate.simulated =
+      static_cast<std::uint64_t>(std::count_if(result.all.begin(), result.all.end(), counts));
+  for (const DroppedLayout& layout : result.dropped) {
+    if (!counts(layout)) continue;
+    using Why = DroppedLayout::Why;
+    ++(layout.why == Why::memory   ? certificate.memory
+       : layout.why == Why::limits ? certificate.limits
+                                   : certificate.not_simulated);
+  }
+  std::uint64_t decided = certificate.memory + certificate.limits + certificate.simulated +
+                          certificate.not_simulated + certificate.undecided;
+  for (const std::uint64_t rule : certificate.rules) decided += rule;
+  certificate.bounded = certificate.points - std::min(decided, certificate.points);
+}
+
 }  // namespace lockstep::app

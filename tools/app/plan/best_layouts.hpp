@@ -65,4 +65,9 @@ class BestLayouts {
   std::vector<FrontLayout> front_;
 };
 
+/// Completes the counts of the certificate from its points, rules and undecided, what bounds alone
+/// decided, and the simulated and dropped layouts: those that the best do not exclude count as what
+/// became of them, all the rest as bounded away.
+void count_points(const BestLayouts& best, SearchResult& result);
+
 }  // namespace lockstep::app

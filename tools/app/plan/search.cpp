@@ -256,43 +256,25 @@ class Search {
   // The end.
 
   void conclude() {
-    SearchCertificate& certificate = result_.certificate;
     result_.best = best_.list();
     std::sort(result_.all.begin(), result_.all.end(),
               [](const SimulatedLayout& a, const SimulatedLayout& b) { return a.index < b.index; });
     std::sort(result_.dropped.begin(), result_.dropped.end(),
               [](const DroppedLayout& a, const DroppedLayout& b) { return a.index < b.index; });
-    count_decided();
-    certificate.refined = refinements_;
+    result_.certificate.refined = refinements_;
     if (!result_.complete) note_undecided();
-    std::uint64_t decided = certificate.memory + certificate.limits + certificate.simulated +
-                            certificate.not_simulated + certificate.undecided;
-    for (const std::uint64_t rule : certificate.rules) decided += rule;
-    certificate.bounded = certificate.points - std::min(decided, certificate.points);
+    count_points(best_, result_);
+    add_dropped_to_cells();
   }
 
-  /// Which of the points that were looked at their bounds do not decide by now.
-  void count_decided() {
-    SearchCertificate& certificate = result_.certificate;
-    certificate.memory = result_.memory_by_bound;
-    certificate.limits = result_.limits_by_bound;
-    const auto counts = [&](const auto& layout) {
-      return !best_.excludes(layout.index, {layout.bound_s, layout.bound_memory});
-    };
-    certificate.simulated =
-        static_cast<std::uint64_t>(std::count_if(result_.all.begin(), result_.all.end(), counts));
-    for (const DroppedLayout& layout : result_.dropped) {
-      if (!counts(layout)) continue;
-      using Why = DroppedLayout::Why;
-      if (layout.why == Why::memory) {
-        const std::size_t layouts = result_.cells.size() / settings_.size();
-        const std::uint64_t points = space_.layout_count() / layouts;
+  /// Layouts whose programs need too much memory, which bounds had not dropped.
+  void add_dropped_to_cells() {
+    if (result_.cells.empty()) return;
+    const std::uint64_t points = space_.layout_count() / (result_.cells.size() / settings_.size());
+    for (const DroppedLayout& layout : result_.dropped)
+      if (layout.why == DroppedLayout::Why::memory &&
+          !best_.excludes(layout.index, {layout.bound_s, layout.bound_memory}))
         ++result_.cells[static_cast<std::size_t>(layout.index / points)].memory;
-      }
-      ++(layout.why == Why::memory   ? certificate.memory
-         : layout.why == Why::limits ? certificate.limits
-                                     : certificate.not_simulated);
-    }
   }
 
   /// What is left where a budget or an interruption ended the search.

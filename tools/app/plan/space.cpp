@@ -67,7 +67,11 @@ constexpr std::uint64_t kMostPoints = std::uint64_t{1} << 62U;
   set_member(cluster, "file", json_of(file_or_name(request.cluster)));
   JsonObject model;
   set_member(model, "file", json_of(file_or_name(request.model)));
-  JsonValue root = json_object({{"name", json_of("plan")}});
+  const auto stem = [](const std::string& name) {
+    return std::filesystem::path{name}.stem().string();
+  };
+  JsonValue root = json_object(
+      {{"name", json_of(fmt::format("{} on {}", stem(request.model), stem(request.cluster)))}});
   auto& members = std::get<JsonObject>(root.data);
   set_member(members, "cluster", JsonValue{{}, std::move(cluster)});
   set_member(members, "model", JsonValue{{}, std::move(model)});
@@ -361,10 +365,7 @@ class SpaceMaker {
       if (layout_key(key) != nullptr) continue;
       if (key == "parallel.dp")
         throw RequestError("vary", "dp is what the other degrees leave of the GPUs");
-      if (axis.divisors)
-        throw RequestError("vary",
-                           fmt::format("\"{}\": only layout keys have divisors", axis.written));
-      space_.settings.push_back({key, axis.values});
+      space_.settings.push_back(setting_axis(axis));
     }
   }
 

@@ -89,16 +89,9 @@ class Sweep {
         axis.overrides.push_back(layout_override(*key, value));
       }
     } else {
-      if (text.divisors)
-        throw RequestError("vary",
-                           fmt::format("\"{}\": only layout keys have divisors", text.written));
-      for (const std::string& value : text.values) {
-        if (std::find(axis.values.begin(), axis.values.end(), value) != axis.values.end())
-          throw RequestError(
-              "vary", fmt::format("\"{}\": the value {} is there twice", text.written, value));
-        axis.values.push_back(value);
+      axis.values = setting_axis(text).values;
+      for (const std::string& value : axis.values)
         axis.overrides.push_back(fmt::format("{}={}", text.key, value));
-      }
     }
     axes_.push_back(std::move(axis));
   }

@@ -11,6 +11,7 @@
 #include "tools/lockstep/collective/fold_output.hpp"
 #include "tools/lockstep/collective/limited_by.hpp"
 #include "tools/lockstep/output/cells.hpp"
+#include "tools/lockstep/output/cluster_json.hpp"
 
 namespace lockstep::cli {
 
@@ -352,11 +353,7 @@ std::string collective_config(const CollectiveRequest& request, const Collective
                               const std::vector<Candidate>& candidates) {
   Json config;
   config["collective"] = to_string(candidates.front().collective);
-  config["cluster"] = {{"file", request.cluster.path()},
-                       {"name", setup.loaded().name},
-                       {"device", setup.loaded().device.id},
-                       {"nodes", setup.cluster().nodes()},
-                       {"ranks", setup.ranks()}};
+  config["cluster"] = cluster_json(request.cluster, setup.loaded());
   if (!setup.loaded().link_changes.empty()) config["link_changes"] = setup.loaded().link_changes;
   config["network"] = request.network.model;
   config["protocol"] = setup.protocol() ? setup.protocol()->id : "none";

@@ -6,6 +6,7 @@
 #include "tools/lockstep/collective/collective_render.hpp"
 #include "tools/lockstep/collective/other_renders.hpp"
 #include "tools/lockstep/output/cells.hpp"
+#include "tools/lockstep/output/cluster_json.hpp"
 
 namespace lockstep::cli {
 
@@ -31,11 +32,7 @@ std::string config(const CollectiveRequest& request, const ConcurrentReport& don
   const CollectiveSetup& setup = *done.setup;
   Json out;
   out["concurrent"] = file;
-  out["cluster"] = {{"file", request.cluster.path()},
-                    {"name", setup.loaded().name},
-                    {"device", setup.loaded().device.id},
-                    {"nodes", setup.cluster().nodes()},
-                    {"ranks", setup.ranks()}};
+  out["cluster"] = cluster_json(request.cluster, setup.loaded());
   out["network"] = request.network.model;
   out["type"] = request.type->name;
   auto& list = out["collectives"] = Json::array();

@@ -4,6 +4,7 @@
 #include "tools/app/json.hpp"
 #include "tools/lockstep/explain/explain_cost_words.hpp"
 #include "tools/lockstep/explain/explain_lines.hpp"
+#include "tools/lockstep/output/cluster_json.hpp"
 
 namespace lockstep::cli {
 
@@ -42,11 +43,7 @@ Json config_of(const Explanation& explanation) {
     out["algorithm"]["parameters"][name] =
         number != nullptr ? Json(*number) : Json(to_string(value));
   }
-  out["cluster"] = {{"file", request.cluster.path()},
-                    {"name", setup.loaded().name},
-                    {"device", setup.loaded().device.id},
-                    {"nodes", setup.cluster().nodes()},
-                    {"ranks", setup.ranks()}};
+  out["cluster"] = cluster_json(request.cluster, setup.loaded());
   out["network"] = request.network.model;
   out["protocol"] = setup.protocol() ? Json(setup.protocol()->id) : Json();
   out["routes"] = kRoutePolicyNames.at(static_cast<std::size_t>(setup.policy()));

@@ -151,22 +151,21 @@ class PlanReport {
     if (confidence && !confidence->extrapolated())
       times += fmt::format(" (on hardware {:.4g} s to {:.4g} s, 80 % interval)",
                            confidence->low.seconds(), confidence->high.seconds());
-    for (const PlanMetric metric :
-         {PlanMetric::mfu, PlanMetric::days, PlanMetric::usd, PlanMetric::energy}) {
-      const auto value = metric_of(*best, metric);
-      const MetricInfo& info = info_of(metric);
-      if (value)
-        times += fmt::format(", {} {}", info.name == "mfu" ? "MFU" : std::string{info.name},
-                             metric_text(info, *value));
-    }
+    const std::pair<PlanMetric, const char*> named[]{{PlanMetric::mfu, "MFU "},
+                                                     {PlanMetric::days, ""},
+                                                     {PlanMetric::usd, "cost "},
+                                                     {PlanMetric::energy, "energy "}};
+    for (const auto& [metric, name] : named)
+      if (const auto value = metric_of(*best, metric))
+        times += fmt::format(", {}{}", name, metric_text(info_of(metric), *value));
     out.push_back(times);
     const auto unknown = [&](PlanMetric metric) { return !metric_of(*best, metric); };
     std::vector<std::string> missing;
     if (unknown(PlanMetric::usd)) missing.emplace_back("cost");
     if (unknown(PlanMetric::energy)) missing.emplace_back("energy");
     if (!missing.empty())
-      out.push_back(
-          fmt::format("{}: unknown (--tokens with --price, --watts)", fmt::join(missing, ", ")));
+      out.push_back(fmt::format("{}: unknown ({}--price, --watts)", fmt::join(missing, ", "),
+                                unknown(PlanMetric::days) ? "--tokens with " : ""));
     std::string command = "lockstep run SCENARIO";
     for (const std::string& each : best->overrides)
       command += fmt::format(

@@ -7,6 +7,7 @@
 
 #include "tools/app/json.hpp"
 #include "tools/lockstep/output/cells.hpp"
+#include "tools/lockstep/output/cluster_json.hpp"
 
 namespace lockstep::cli {
 
@@ -53,11 +54,7 @@ std::string config_of(const ReplayTraceRequest& request, const ReplayTraceResult
   out["trace"] = request.trace;
   out["form"] = done.form;
   out["trace_ranks"] = done.ranks.size();
-  out["cluster"] = {{"file", request.cluster.path()},
-                    {"name", setup.loaded().name},
-                    {"device", setup.loaded().device.id},
-                    {"nodes", setup.cluster().nodes()},
-                    {"ranks", setup.ranks()}};
+  out["cluster"] = cluster_json(request.cluster, setup.loaded());
   out["network"] = request.network.model;
   out["protocol"] = setup.protocol() ? setup.protocol()->id : "none";
   out["routes"] = kRoutePolicyNames.at(static_cast<std::size_t>(setup.policy()));

@@ -10,6 +10,7 @@
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/options/cluster_options.hpp"
 #include "tools/lockstep/options/format_option.hpp"
+#include "tools/lockstep/output/cluster_json.hpp"
 #include "tools/lockstep/output/errors.hpp"
 #include "tools/lockstep/parser/command_parser.hpp"
 #include "tools/lockstep/topology/topology_import.hpp"
@@ -30,11 +31,7 @@ struct Options {
 
 std::string config_of(const Options& given, const LoadedCluster& loaded) {
   Json config;
-  config["cluster"] = {{"file", given.cluster.path()},
-                       {"name", loaded.name},
-                       {"device", loaded.device.id},
-                       {"nodes", loaded.cluster.nodes()},
-                       {"ranks", loaded.cluster.ranks()}};
+  config["cluster"] = cluster_json(given.cluster, loaded);
   config["routes"] = given.cluster.routes;
   if (!loaded.link_changes.empty()) config["link_changes"] = loaded.link_changes;
   return config.dump();

@@ -223,7 +223,8 @@ TEST_CASE("no step is below its bounds: models whose kernels are short, part 3 o
 }
 
 TEST_CASE("no step is below its bounds: models whose kernels are long, part 1 of 3") {
-  hold_all(seed_of(33), true, cases());
+  // A seed for which a bound was above the step where only groups of the first stage counted.
+  hold_all(seed_of(7033), true, cases());
 }
 
 TEST_CASE("no step is below its bounds: models whose kernels are long, part 2 of 3") {

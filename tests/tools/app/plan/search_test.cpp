@@ -358,6 +358,16 @@ TEST_CASE("what is unknown is refused as an objective") {
   }
 }
 
+TEST_CASE("a value that is twice on an axis is an error: its points would count twice") {
+  for (const char* axis : {"cluster.nodes=1,2,1", "tp=2,2"}) {
+    SpaceRequest request;
+    request.scenario = "llama7b-256";
+    request.vary = {axis};
+    CHECK_THROWS_WITH_AS((void)make_space(request), doctest::Contains("is there twice"),
+                         RequestError);
+  }
+}
+
 TEST_CASE("rules of a walk are those of layout_problems()") {
   // Every point that the walk takes has no problem; every point it drops has one, or is the same
   // step as another.

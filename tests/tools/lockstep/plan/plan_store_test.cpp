@@ -228,6 +228,13 @@ TEST_CASE("a store that is locked, cut short or no database is refused and not t
   CHECK(text_of(store) == bytes);
 }
 
+TEST_CASE("a store that cannot be written is an error before anything is searched") {
+  const CommandResult result = run_command(kPlan + "--store /no-such-folder/plan.db");
+  CHECK(result.status == 4);
+  CHECK(contains(result.err, "cannot write /no-such-folder/plan.db"));
+  CHECK(result.out.empty());
+}
+
 TEST_CASE("options of stores and scripts that contradict each other are errors") {
   CHECK(contains(error_of(kPlan + "--resume"), "expected --store"));
   CHECK(contains(error_of(kPlan + "--shards 4"), "of --emit"));

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "tools/app/errors.hpp"
+#include "tools/app/write_file.hpp"
 
 namespace lockstep::app {
 
@@ -205,6 +206,7 @@ PlanStore::PlanStore(const std::string& file, bool resume, const StoreIdentity& 
   const bool exists = std::filesystem::exists(file);
   if (exists && !resume)
     throw RequestError("store", fmt::format("{} exists; --resume continues it", file));
+  if (!exists) check_writable(file);
   std::vector<std::string> columns{"\"index\""};
   for (const std::string& key : axis_keys()) columns.push_back(sql_name(key));
   for (const char* name : kFixed) columns.emplace_back(name);

@@ -61,7 +61,8 @@ void check_same_search(const StoreIdentity& mine, const StoreIdentity& of, const
 class PlanStore {
  public:
   /// `resume`: continues the file if present. Errors: RequestError with the place "store",
-  /// as read_store() and check_same_search(), and for a file that exists where `resume` is not set.
+  /// as read_store() and check_same_search(), and for a file that exists where `resume` is not set;
+  /// IoError where it cannot be written.
   PlanStore(const std::string& file, bool resume, const StoreIdentity& identity,
             const std::string& shard, const PlanSpace& space,
             const std::vector<std::unique_ptr<PlanSetting>>& settings, const PlanPrices& prices);
