@@ -68,7 +68,7 @@ class Lowerer {
     const auto speed = in_.speeds.find(rank);
     speed_ = speed == in_.speeds.end() ? 1 : speed->second;
     stream_of_.assign(in_.program.streams.size(), kNowhere);
-    met_.clear();
+    call_counts_.clear();
     communications_.clear();
     if (costs_[role.role].issued.empty()) costs_[role.role] = role_costs(role, in_.kernels);
     std::vector<ActivityRef> places;
@@ -134,25 +134,25 @@ class Lowerer {
     const Bytes message = costs_[role.role].messages[index_of(role, operation)];
     Activity activity;
     activity.kind = Activity::Kind::collective;
-    Met& met = met_of(rank, operation);
-    if (met.who.members.size() < 2 || message == Bytes{}) {
+    RankCommunication& communication = communication_of(rank, operation);
+    if (communication.who.members.size() < 2 || message == Bytes{}) {
       stream.operations.push_back(computation({}));
       return;
     }
     if (in_.times != nullptr) {
-      activity.call = timed_call(rank, role, operation, met);
-      if (!met.member) met.member = position_in_call(activity.call, rank);
-      activity.member = *met.member;
+      activity.call = timed_call(rank, role, operation, communication);
+      if (!communication.member) communication.member = position_in_call(activity.call, rank);
+      activity.member = *communication.member;
     } else {
-      activity.call = played_call(operation, met, message, stream);
-      activity.member = static_cast<std::uint32_t>(met.who.own);
+      activity.call = played_call(operation, communication, message, stream);
+      activity.member = static_cast<std::uint32_t>(communication.who.own);
     }
     order_.note(activity.call, role.role, index_of(role, operation));
     stream.operations.push_back(activity);
   }
 
   /// A communication of the rank that is being added: the same in every microbatch.
-  struct Met {
+  struct RankCommunication {
     Communicator who;
     std::size_t* count = nullptr;                 // calls of its group so far
     std::vector<std::uint32_t>* calls = nullptr;  // of its group, in their order
@@ -160,28 +160,30 @@ class Lowerer {
     std::optional<std::uint32_t> member{};        // its place among these
   };
 
-  Met& met_of(int rank, const RoleOperation& operation) {
+  RankCommunication& communication_of(int rank, const RoleOperation& operation) {
     const auto [found, is_new] = communications_.try_emplace(operation.operation);
-    Met& met = found->second;
-    if (!is_new) return met;
-    met.who = communicator_of(in_.program, rank, *operation.operation->communication);
-    if (met.who.members.size() < 2) return met;
+    RankCommunication& communication = found->second;
+    if (!is_new) return communication;
+    communication.who = communicator_of(in_.program, rank, *operation.operation->communication);
+    if (communication.who.members.size() < 2) return communication;
     const std::vector<int> group =
-        in_.times != nullptr ? group_of(met.who.members) : met.who.members;
+        in_.times != nullptr ? group_of(communication.who.members) : communication.who.members;
     if (in_.times != nullptr)
-      for (const int member : simulated(met.who.members))
-        met.simulated.push_back(in_.endpoint(member));
-    met.count = &met_[group];
-    met.calls = &calls_[group];
-    return met;
+      for (const int member : simulated(communication.who.members))
+        communication.simulated.push_back(in_.endpoint(member));
+    communication.count = &call_counts_[group];
+    communication.calls = &calls_[group];
+    return communication;
   }
 
   /// The next call of this group, and whether it is new.
-  [[nodiscard]] std::pair<std::uint32_t, bool> next_call(const Met& met) const {
-    const std::size_t count = (*met.count)++;
-    const bool is_new = count == met.calls->size();
-    if (is_new) met.calls->push_back(static_cast<std::uint32_t>(out_.workload.calls.size()));
-    return {(*met.calls)[count], is_new};
+  [[nodiscard]] std::pair<std::uint32_t, bool> next_call(
+      const RankCommunication& communication) const {
+    const std::size_t count = (*communication.count)++;
+    const bool is_new = count == communication.calls->size();
+    if (is_new)
+      communication.calls->push_back(static_cast<std::uint32_t>(out_.workload.calls.size()));
+    return {(*communication.calls)[count], is_new};
   }
 
   void order_calls() {
@@ -225,27 +227,29 @@ class Lowerer {
   }
 
   [[nodiscard]] std::uint32_t timed_call(int rank, const RoleProgram& role,
-                                         const RoleOperation& operation, const Met& met) {
-    const auto [id, is_new] = next_call(met);
+                                         const RoleOperation& operation,
+                                         const RankCommunication& communication) {
+    const auto [id, is_new] = next_call(communication);
     if (!is_new) return id;
     CollectiveCall call;
     call.name = operation.operation->name;
-    call.members = met.simulated;
+    call.members = communication.simulated;
     call.takes = in_.times->collective(rank, role, operation);
     out_.workload.calls.push_back(std::move(call));
     return id;
   }
 
-  [[nodiscard]] std::uint32_t played_call(const RoleOperation& operation, const Met& met,
-                                          Bytes message, Stream& stream) {
-    const Communicator& who = met.who;
+  [[nodiscard]] std::uint32_t played_call(const RoleOperation& operation,
+                                          const RankCommunication& communication, Bytes message,
+                                          Stream& stream) {
+    const Communicator& who = communication.who;
     std::vector<EndpointId> members;
     for (const int member : who.members) members.push_back(in_.endpoint(member));
     const Communication& how = *operation.operation->communication;
     const ChosenCollective& chosen = in_.choice.choose(how.collective, how.group, members, who.root,
                                                        how.host.has_value(), message);
     if (chosen.launch > Duration{}) stream.operations.push_back(computation(chosen.launch));
-    const auto [id, is_new] = next_call(met);
+    const auto [id, is_new] = next_call(communication);
     if (!is_new) return id;
     CollectiveCall call;
     call.name = operation.operation->name;
@@ -331,12 +335,12 @@ class Lowerer {
   std::vector<std::vector<ActivityRef>> places_;  // per rank and operation, where it ends
   std::vector<std::vector<ActivityRef>> begins_;  // likewise
   std::map<int, std::size_t> index_;
-  double speed_ = 1;                             // of the rank being added
-  std::vector<std::uint32_t> stream_of_;         // likewise
-  std::map<std::vector<int>, std::size_t> met_;  // likewise: calls so far per communicator
-  std::unordered_map<const Operation*, Met> communications_;      // likewise
-  std::map<std::vector<int>, std::vector<std::uint32_t>> calls_;  // per group
-  std::vector<RoleCosts> costs_;                                  // of the roles that were met
+  double speed_ = 1;                                     // of the rank being added
+  std::vector<std::uint32_t> stream_of_;                 // likewise
+  std::map<std::vector<int>, std::size_t> call_counts_;  // likewise: calls per group
+  std::unordered_map<const Operation*, RankCommunication> communications_;  // likewise
+  std::map<std::vector<int>, std::vector<std::uint32_t>> calls_;            // per group
+  std::vector<RoleCosts> costs_;                                            // of the roles so far
   CallOrder order_;
   std::map<TensorInstance, std::uint32_t> tags_;
   std::map<MessageKey, ActivityRef> sends_;
