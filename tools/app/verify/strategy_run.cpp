@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/config/config_error.hpp"
 #include "sim/program/unroll.hpp"
 #include "strategies/stacks/cost_of.hpp"
 #include "strategies/step/build_program.hpp"
@@ -143,9 +144,13 @@ VerifyStrategyResult verify_scenario(const VerifyStrategyRequest& request) {
   const std::vector<ScenarioVariant> variants = scenario.variants;
   out.layouts.push_back(layout_of(request, "", {}, std::move(scenario)));
   for (const ScenarioVariant& variant : variants) {
-    out.layouts.push_back(
-        layout_of(request, variant.name, variant.overrides,
-                  load_variant(request.file, variant, request.overrides, config_folder())));
+    try {
+      out.layouts.push_back(
+          layout_of(request, variant.name, variant.overrides,
+                    load_variant(request.file, variant, request.overrides, config_folder())));
+    } catch (const ConfigError& error) {
+      out.impossible.push_back({variant.name, error.problems().front().message});
+    }
   }
   out.seed = request.seed.value_or(out.layouts.front().scenario.seed);
   ProgressCounter progress(request.on_progress,

@@ -42,8 +42,15 @@ struct VerifiedLayout {
   VerificationReport report;
 };
 
+/// A variant that is impossible with the overrides.
+struct ImpossibleVariant {
+  std::string name;
+  std::string problem;
+};
+
 struct VerifyStrategyResult {
   std::vector<VerifiedLayout> layouts{};  // the scenario first, then its variants
+  std::vector<ImpossibleVariant> impossible{};
   std::uint64_t seed = 1;
   /// The first problem; empty if there is none.
   [[nodiscard]] std::string refusal() const;

@@ -228,6 +228,9 @@ std::string config_of(const VerifyStrategyRequest& request, const VerifyStrategy
                        {"without_effect", notes_json(layout.scenario.notes)},
                        {"collectives", layout.report.collectives}});
   }
+  Json& impossible = out["impossible_variants"] = Json::array();
+  for (const ImpossibleVariant& each : result.impossible)
+    impossible.push_back({{"variant", each.name}, {"problem", each.problem}});
   return out.dump();
 }
 
@@ -259,6 +262,10 @@ Report report_of(const VerifyStrategyRequest& request, const VerifyStrategyResul
   for (const VerifiedLayout& layout : result.layouts) {
     out.sections.push_back(
         {notes_of(request, result, layout), rows_of(layout), closing_of(layout)});
+  }
+  for (const ImpossibleVariant& each : result.impossible) {
+    out.sections.front().notes.push_back(
+        fmt::format("variant {} cannot run: {}", each.name, each.problem));
   }
   return out;
 }

@@ -63,11 +63,28 @@ TEST_CASE("--set is not held against variants that nobody runs") {
   // The variant "averaged through the host" is for data parallelism alone.
   const std::string options = "data-parallel-from-scratch --set parallel.tp=2 --set parallel.dp=4";
   CHECK(run_command("lockstep run " + options).status == 0);
-  // verify strategy runs them all, and says which one cannot be.
-  CHECK(run_command("lockstep verify strategy " + options).status == 2);
+  // verify strategy runs those that it can, and names the others as `run` does.
+  const CommandResult verified = run_command("lockstep verify strategy " + options);
+  CHECK(verified.status == 0);
+  CHECK(contains(verified.out,
+                 "variant averaged through the host cannot run: host_average is for "
+                 "data parallelism alone"));
+  CHECK(contains(verified.out, "passed: trains as one device does"));
+  const Json config = json_of("lockstep verify strategy " + options)["config"];
+  CHECK(config["plans"].size() == 2);  // neither averages parameters with tp above 1
+  CHECK(config["impossible_variants"].size() == 3);
+  CHECK(config["impossible_variants"][0]["variant"] == "averaged through the host");
   // Variants that are themselves changed are read, and so are those of a file as it stands.
   refuses(R"(lockstep run data-parallel-from-scratch --set variants.0.set.0=parallel.tq=4)",
           {"tq"});
+}
+
+TEST_CASE("a value out of range is refused alone, not what stands in for it") {
+  const CommandResult result =
+      run_command("lockstep run llama7b-256 --set model.hidden=9223372036854775807");
+  CHECK(result.status == 2);
+  CHECK(contains(result.err, "/model/hidden: expected an integer"));
+  CHECK(contains(result.err, "1 error;"));
 }
 
 TEST_CASE("units of sustained rates are those of the schema") {
