@@ -70,16 +70,20 @@ std::string pipelined(const char* name, std::int64_t pieces) {
   return std::string{name} + ":chunks=" + std::to_string(pieces);
 }
 
+/// NCCL's rings of broadcast and reduce are chains.
+bool is_pipelined(Collective collective) {
+  return collective == Collective::broadcast || collective == Collective::reduce;
+}
+
 std::string spec_of(const NcclTuning& tuning, const NcclFacts& facts, Collective collective,
                     Bytes size, const NcclEstimate& chosen) {
-  const bool rooted = collective == Collective::broadcast || collective == Collective::reduce;
   switch (chosen.algorithm) {
     case NcclAlgorithm::tree:
       if (has_chains(facts)) return tree_over_every_nic(facts, size);
       return pipelined("double_binary_tree",
                        pieces_of(size, chosen.channels, tree_chunk(tuning, facts, chosen, size)));
     case NcclAlgorithm::ring:
-      if (!rooted) return ring_spec(facts, chosen.channels);
+      if (!is_pipelined(collective)) return ring_spec(facts, chosen.channels);
       return pipelined(
           "chain", pieces_of(size, chosen.channels,
                              tuning.chunks.step[chosen.protocol] * tuning.chunks.pipeline_steps));
@@ -103,6 +107,12 @@ NcclChoice grouped(const NcclTuning& tuning, const NcclFacts& facts, const char*
   return {spec, small ? NcclProtocol::ll : NcclProtocol::simple, facts.channels, std::nullopt};
 }
 
+/// One rank copies its buffer; NCCL chooses nothing and sends nothing.
+NcclChoice of_one_rank(Collective collective) {
+  const char* spec = is_pipelined(collective) ? "chain:chunks=1" : "ring:channels=1";
+  return {spec, NcclProtocol::simple, 1, std::nullopt};
+}
+
 }  // namespace
 
 NcclChoice nccl_choice_of(const NcclTuning& tuning, const NcclFacts& facts, Collective collective,
@@ -116,6 +126,7 @@ std::optional<NcclChoice> nccl_choice(const NcclTuning& tuning, const NcclFacts&
                                       Collective collective, Bytes size,
                                       const NcclFilters& filters) {
   if (collective == Collective::barrier) return std::nullopt;
+  if (facts.ranks == 1 && nccl_chooses(collective)) return of_one_rank(collective);
   if (collective == Collective::send_recv) return grouped(tuning, facts, "shift", size);
   if (!nccl_chooses(collective)) {
     return grouped(tuning, facts, "direct", Bytes{size.count() / facts.ranks});

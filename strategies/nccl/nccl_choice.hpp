@@ -23,8 +23,9 @@ struct NcclChoice {
                                         Collective collective, Bytes size,
                                         const NcclEstimate& chosen);
 
-/// NCCL's choice as a spec; grouped sends and receives for collectives without a choice. Empty if
-/// `filters` exclude everything, and for collectives that NCCL lacks (barrier).
+/// NCCL's choice as a spec; grouped sends and receives for collectives without a choice, and a
+/// schedule without messages for one rank. Empty if `filters` exclude everything, and for
+/// collectives that NCCL lacks (barrier).
 [[nodiscard]] std::optional<NcclChoice> nccl_choice(const NcclTuning& tuning,
                                                     const NcclFacts& facts, Collective collective,
                                                     Bytes size, const NcclFilters& filters = {});

@@ -112,6 +112,21 @@ TEST_CASE("what NCCL does not choose for is grouped sends and receives") {
   CHECK(choice(hgx_h100(1), Collective::barrier, 8_B) == "none");
 }
 
+// ncclAllReduce and its siblings copy the buffer of a communicator of one rank, whatever NCCL_ALGO
+// says (NCCL 2.30, ncclLaunchOneRank).
+TEST_CASE("one rank has nothing to choose and nothing to send") {
+  NcclFacts facts = hgx_h100(1);
+  facts.ranks = 1;
+  for (const char* algorithms : {"", "tree"}) {
+    for (const Collective each :
+         {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter})
+      CHECK(choice(facts, each, 1_MiB, algorithms) == "ring:channels=1 with simple on 1");
+    for (const Collective each : {Collective::broadcast, Collective::reduce})
+      CHECK(choice(facts, each, 1_MiB, algorithms) == "chain:chunks=1 with simple on 1");
+  }
+  CHECK(choice(facts, Collective::all_to_all, 1_MiB) == "direct with simple on 24");
+}
+
 TEST_CASE("wishes that leave nothing give no choice") {
   CHECK(choice(hgx_h100(1), Collective::all_gather, 1_MiB, "tree") == "none");
 }
