@@ -26,8 +26,8 @@ constexpr std::array kRows{
     Row{Kind::softmax_backward, "softmax_backward", Class::attention},
     Row{Kind::attention_context, "attention_context", Class::attention},
     Row{Kind::attention_context_backward, "attention_context_backward", Class::attention},
-    Row{Kind::normalisation, "normalisation", Class::normalisation},
-    Row{Kind::normalisation_backward, "normalisation_backward", Class::normalisation},
+    Row{Kind::normalization, "normalization", Class::normalization},
+    Row{Kind::normalization_backward, "normalization_backward", Class::normalization},
     Row{Kind::activation, "activation", Class::activation},
     Row{Kind::activation_backward, "activation_backward", Class::activation},
     Row{Kind::rotary, "rotary", Class::elementwise},
@@ -50,8 +50,8 @@ constexpr std::array kRows{
     Row{Kind::convolution, "convolution", Class::convolution},
     Row{Kind::convolution_input_grad, "convolution_input_grad", Class::convolution},
     Row{Kind::convolution_weight_grad, "convolution_weight_grad", Class::convolution},
-    Row{Kind::batch_norm, "batch_norm", Class::normalisation},
-    Row{Kind::batch_norm_backward, "batch_norm_backward", Class::normalisation},
+    Row{Kind::batch_norm, "batch_norm", Class::normalization},
+    Row{Kind::batch_norm_backward, "batch_norm_backward", Class::normalization},
     Row{Kind::pool, "pool", Class::elementwise},
     Row{Kind::pool_backward, "pool_backward", Class::elementwise},
     Row{Kind::temporal_shift, "temporal_shift", Class::elementwise},
@@ -87,7 +87,7 @@ OperationClass class_of(OperationKind kind) {
 
 std::string_view to_string(OperationClass of) {
   static constexpr std::array<std::string_view, 12> kNames{
-      "matmul", "attention", "normalisation", "activation", "elementwise", "embedding",
+      "matmul", "attention", "normalization", "activation", "elementwise", "embedding",
       "loss",   "routing",   "convolution",   "optimizer",  "copy",        "communication"};
   return kNames[static_cast<std::size_t>(of)];
 }

@@ -30,8 +30,8 @@ enum class OperationKind : std::uint8_t {
   softmax_backward,            // [probabilities, g_probabilities] -> [g_scores]
   attention_context,           // [probabilities, v] -> [o]
   attention_context_backward,  // [probabilities, v, g_o] -> [g_probabilities, g_v]
-  normalisation,               // [x, gain, (bias)] -> [y, statistics]
-  normalisation_backward,      // [x, gain, statistics, g_y] -> [g_x, g_gain, (g_bias)]
+  normalization,               // [x, gain, (bias)] -> [y, statistics]
+  normalization_backward,      // [x, gain, statistics, g_y] -> [g_x, g_gain, (g_bias)]
   activation,                  // [x, (gate)] -> [y]; swiglu: y = silu(gate) * x, geglu: gelu
   activation_backward,         // [x, (gate), g_y] -> [g_x, (g_gate)]
   // Rotary positions. `shared`: one key for all heads (MLA), which is rotated instead of x and
@@ -85,7 +85,7 @@ enum class OperationKind : std::uint8_t {
 enum class OperationClass : std::uint8_t {
   matmul,
   attention,
-  normalisation,
+  normalization,
   activation,
   elementwise,
   embedding,
@@ -110,7 +110,7 @@ enum class ActivationFunction : std::uint8_t { relu, gelu, silu, swiglu, squared
 [[nodiscard]] constexpr bool is_gated(ActivationFunction function) {
   return function == ActivationFunction::swiglu || function == ActivationFunction::geglu;
 }
-enum class Normalisation : std::uint8_t { layer, rms };
+enum class Normalization : std::uint8_t { layer, rms };
 enum class Optimizer : std::uint8_t { sgd, momentum, adam };
 enum class Reduction : std::uint8_t { sum, maximum };
 
@@ -169,7 +169,7 @@ struct Operation {
   double factor = 1;  // scale, loss: factor; GEMMs of experts: work of the busiest rank
                       // over the mean
   ActivationFunction function = ActivationFunction::gelu;
-  Normalisation norm = Normalisation::layer;
+  Normalization norm = Normalization::layer;
   Optimizer optimizer = Optimizer::adam;
   int stride = 1;
   int window = 1;           // side length of a convolution or pool

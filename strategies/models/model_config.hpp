@@ -74,7 +74,7 @@ struct TransformerConfig {
   bool mlp_bias = false;  // only MLPs and experts have biases
   bool router_bias = false;
   bool head_bias = false;  // of the logits
-  Normalisation norm = Normalisation::layer;
+  Normalization norm = Normalization::layer;
   bool norm_bias = true;  // of layer norms
   NormPlace norm_place = NormPlace::before;
   QueryKeyNorm qk_norm = QueryKeyNorm::none;

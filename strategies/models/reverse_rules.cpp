@@ -111,9 +111,9 @@ void context(Reverse& reverse, const Operation& forward) {
 }
 
 /// [x, gain, statistics, g_y] -> [g_x, g_gain, (g_bias)], also of batch norm.
-void normalisation(Reverse& reverse, const Operation& forward) {
+void normalization(Reverse& reverse, const Operation& forward) {
   const Kind kind =
-      forward.kind == Kind::batch_norm ? Kind::batch_norm_backward : Kind::normalisation_backward;
+      forward.kind == Kind::batch_norm ? Kind::batch_norm_backward : Kind::normalization_backward;
   with_gradient(reverse, forward, kind, {forward.reads[0], forward.reads[1], forward.writes[1]},
                 forward.reads);
 }
@@ -229,9 +229,9 @@ void pool(Reverse& reverse, const Operation& forward) {
       return softmax;
     case Kind::attention_context:
       return context;
-    case Kind::normalisation:
+    case Kind::normalization:
     case Kind::batch_norm:
-      return normalisation;
+      return normalization;
     case Kind::activation:
       return activation;
     case Kind::rotary:

@@ -98,7 +98,7 @@ bool TransformerParts::rotates() const {
 
 Ref append_norm(BlockBuilder& block, const TransformerParts& parts, const std::string& name,
                 const Ref& x, const std::optional<Ref>& result) {
-  const bool layer = parts.config.norm == Normalisation::layer;
+  const bool layer = parts.config.norm == Normalization::layer;
   const Extent over = block.extents(x).back();
   std::vector<Ref> reads{x, block.weight(name + ".gain", {over})};
   if (layer && parts.config.norm_bias) reads.push_back(block.weight(name + ".bias", {over}));
@@ -107,7 +107,7 @@ Ref append_norm(BlockBuilder& block, const TransformerParts& parts, const std::s
       block.tensor(name + ".statistics",
                    {parts.batch, parts.sequence, {Dim::statistic, layer ? 2 : 1}}, Dtype::fp32);
   const Ref y = result ? *result : block.like(name, x);
-  Operation& norm = block.append(Kind::normalisation, name, std::move(reads), {y, statistics});
+  Operation& norm = block.append(Kind::normalization, name, std::move(reads), {y, statistics});
   norm.norm = parts.config.norm;
   norm.over = {over.dim};
   return y;
@@ -118,7 +118,7 @@ Ref append_head_norm(BlockBuilder& block, const TransformerParts& parts, const s
   const QueryKeyNorm kind = parts.config.qk_norm;
   if (kind == QueryKeyNorm::none) return x;
   const bool together = kind == QueryKeyNorm::all_heads;
-  const bool layer = parts.config.norm == Normalisation::layer;
+  const bool layer = parts.config.norm == Normalization::layer;
   const Extent heads = block.extents(x)[2];
   const Extent size = block.extents(x)[3];
   std::vector<Extent> gain{size};
@@ -130,7 +130,7 @@ Ref append_head_norm(BlockBuilder& block, const TransformerParts& parts, const s
   const Ref weight = block.weight(name + ".gain", std::move(gain));
   const Ref statistics = block.tensor(name + ".statistics", std::move(rows), Dtype::fp32);
   const Ref y = block.like(name, x);
-  Operation& norm = block.append(Kind::normalisation, name, {x, weight}, {y, statistics});
+  Operation& norm = block.append(Kind::normalization, name, {x, weight}, {y, statistics});
   norm.norm = parts.config.norm;
   norm.over = {size.dim};
   if (together) norm.over = {heads.dim, size.dim};

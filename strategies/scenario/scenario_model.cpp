@@ -150,7 +150,7 @@ JsonObject members_of(const TransformerConfig& model) {
   set("tied_embeddings", json_of(model.tied_embeddings));
   set("attention", json_of(model.attention == AttentionKind::flash ? "flash" : "unfused"));
   set("causal", json_of(model.causal));
-  set("norm", json_of(model.norm == Normalisation::layer ? "layer" : "rms"));
+  set("norm", json_of(model.norm == Normalization::layer ? "layer" : "rms"));
   set("activation", json_of(name_of(activation_names(), model.function)));
   set("positions", json_of(name_of(model.positions)));
   set("bias", json_of(model.bias));

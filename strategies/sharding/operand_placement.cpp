@@ -361,8 +361,8 @@ OperandPlacements operand_placements(const Operation& operation, const std::vect
       return loss_placements(reads, writes);
     case Kind::rotary_backward:
       return rotary_backward_placements(reads, writes);
-    case Kind::normalisation:
-    case Kind::normalisation_backward:
+    case Kind::normalization:
+    case Kind::normalization_backward:
       return Alike{reads, writes, operation.over}.placements();
     case Kind::dispatch:
       return routing_placements(reads, writes, reads[0]);

@@ -34,9 +34,9 @@ void attention_context_backward(KernelCall<Real>& call);
 
 // norm.cpp
 template <class Real>
-void normalisation(KernelCall<Real>& call);
+void normalization(KernelCall<Real>& call);
 template <class Real>
-void normalisation_backward(KernelCall<Real>& call);
+void normalization_backward(KernelCall<Real>& call);
 template <class Real>
 void batch_norm(KernelCall<Real>& call);
 template <class Real>

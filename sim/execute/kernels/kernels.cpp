@@ -38,10 +38,10 @@ template <class Real>
       return kernels::attention_context<Real>;
     case Kind::attention_context_backward:
       return kernels::attention_context_backward<Real>;
-    case Kind::normalisation:
-      return kernels::normalisation<Real>;
-    case Kind::normalisation_backward:
-      return kernels::normalisation_backward<Real>;
+    case Kind::normalization:
+      return kernels::normalization<Real>;
+    case Kind::normalization_backward:
+      return kernels::normalization_backward<Real>;
     case Kind::activation:
       return kernels::activation<Real>;
     case Kind::activation_backward:

@@ -70,9 +70,9 @@ void normal_gradient(const Real* x, const Real* h, Real* g_x, std::size_t count,
 }  // namespace
 
 template <class Real>
-void normalisation(KernelCall<Real>& call) {
+void normalization(KernelCall<Real>& call) {
   const KernelOperand<Real>& x = call.read(0);
-  const bool layer = call.operation->norm == Normalisation::layer;
+  const bool layer = call.operation->norm == Normalization::layer;
   const std::size_t n = width_of(call);
   const std::size_t gains = call.read(1).size();  // n, or as many for every head
   const std::size_t kept = layer ? 2 : 1;
@@ -92,10 +92,10 @@ void normalisation(KernelCall<Real>& call) {
 }
 
 template <class Real>
-void normalisation_backward(KernelCall<Real>& call) {
+void normalization_backward(KernelCall<Real>& call) {
   const KernelOperand<Real>& x = call.read(0);
   const KernelOperand<Real>& g = call.read(3);
-  const bool layer = call.operation->norm == Normalisation::layer;
+  const bool layer = call.operation->norm == Normalization::layer;
   const std::size_t n = width_of(call);
   const std::size_t gains = call.read(1).size();
   const std::size_t kept = layer ? 2 : 1;
@@ -153,10 +153,10 @@ void batch_norm_backward(KernelCall<Real>& call) {
   }
 }
 
-template void normalisation(KernelCall<float>&);
-template void normalisation(KernelCall<double>&);
-template void normalisation_backward(KernelCall<float>&);
-template void normalisation_backward(KernelCall<double>&);
+template void normalization(KernelCall<float>&);
+template void normalization(KernelCall<double>&);
+template void normalization_backward(KernelCall<float>&);
+template void normalization_backward(KernelCall<double>&);
 template void batch_norm(KernelCall<float>&);
 template void batch_norm(KernelCall<double>&);
 template void batch_norm_backward(KernelCall<float>&);

@@ -111,7 +111,7 @@ Program transformer_program(const TransformerShape& of, Dtype dtype) {
   shape.ffn = of.llama ? (of.hidden * 8 / 3 + 63) / 64 * 64 : 4 * of.hidden;
   shape.gated = of.llama;
   shape.bias = !of.llama;
-  shape.norm = of.llama ? Normalisation::rms : Normalisation::layer;
+  shape.norm = of.llama ? Normalization::rms : Normalization::layer;
   shape.function = of.llama ? ActivationFunction::swiglu : ActivationFunction::gelu;
   shape.positions = of.llama ? Positions::rotary : Positions::learned;
   shape.sequence = of.sequence;

@@ -30,7 +30,7 @@ std::int64_t mlp_of(const TransformerConfig& c, std::int64_t ffn) {
 
 /// Elements per normalized unit: gain, and bias of layer norm.
 std::int64_t norm_of(const TransformerConfig& c, std::int64_t width) {
-  return c.norm == Normalisation::layer && c.norm_bias ? 2 * width : width;
+  return c.norm == Normalization::layer && c.norm_bias ? 2 * width : width;
 }
 
 /// Norms of the residual stream or of what is added to it, in one layer.

@@ -12,9 +12,9 @@ namespace {
 /// Of a layer: what GPT has, or Llama where MLPs are gated.
 void read_style(ObjectReader& in, TransformerConfig& config) {
   const bool gated = config.gated;
-  config.norm = named<Normalisation>(in, "norm", "norm",
-                                     {{"layer", Normalisation::layer}, {"rms", Normalisation::rms}},
-                                     gated ? Normalisation::rms : Normalisation::layer);
+  config.norm = named<Normalization>(in, "norm", "norm",
+                                     {{"layer", Normalization::layer}, {"rms", Normalization::rms}},
+                                     gated ? Normalization::rms : Normalization::layer);
   config.function =
       read_activation(in, gated ? ActivationFunction::swiglu : ActivationFunction::gelu);
   config.positions = named<Positions>(
@@ -41,7 +41,7 @@ void read_biases(ObjectReader& in, TransformerConfig& config) {
   config.router_bias = in.boolean("router_bias", false);
   config.head_bias = in.boolean("head_bias", false);
   config.norm_bias = in.boolean("norm_bias", true);
-  if (!config.norm_bias && config.norm == Normalisation::rms) {
+  if (!config.norm_bias && config.norm == Normalization::rms) {
     in.note("norm_bias", "rms norms have no bias to leave out");
   }
 }

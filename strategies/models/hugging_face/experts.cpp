@@ -69,7 +69,7 @@ void read_granitemoe(Keys& keys, TransformerConfig& config) {
 void read_phimoe(Keys& keys, TransformerConfig& config) {
   read_llama_like(keys, config);
   read_attention_bias(keys, config);
-  config.norm = Normalisation::layer;
+  config.norm = Normalization::layer;
   config.head_bias = keys.flag("lm_head_bias", false);
   read_window(keys, config, {});
   read_dropout(keys, config, "hidden_dropout", "", "attention_dropout", 0);

@@ -110,7 +110,7 @@ void read_chatglm(Keys& keys, TransformerConfig& config) {
               .head_size = "kv_channels"});
   config.gated = true;
   config.function = ActivationFunction::swiglu;
-  config.norm = Normalisation::rms;
+  config.norm = Normalization::rms;
   config.positions = Positions::rotary;
   config.bias = false;
   config.qkv_bias = keys.flag("add_qkv_bias", false);

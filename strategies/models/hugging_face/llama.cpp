@@ -71,7 +71,7 @@ void read_minicpm(Keys& keys, TransformerConfig& config) {
 /// StableLmConfig: layer norms around Llama's parts.
 void read_stablelm(Keys& keys, TransformerConfig& config) {
   read_llama_like(keys, config);
-  config.norm = Normalisation::layer;
+  config.norm = Normalization::layer;
   config.qkv_bias = keys.flag("use_qkv_bias", false);
   read_dropout(keys, config, "hidden_dropout", "", "attention_dropout", 0);
   keys.only("qk_layernorm", false, "norms with a gain per head of StableLM 2 12B are not read");

@@ -82,7 +82,7 @@ void read_falcon(Keys& keys, TransformerConfig& config) {
 void read_cohere(Keys& keys, TransformerConfig& config) {
   read_llama_like(keys, config);
   read_attention_bias(keys, config);
-  config.norm = Normalisation::layer;
+  config.norm = Normalization::layer;
   config.norm_bias = false;
   config.residual = Residual::parallel;
   if (keys.flag("use_qk_norm", false)) config.qk_norm = QueryKeyNorm::per_head;

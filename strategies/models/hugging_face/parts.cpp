@@ -68,7 +68,7 @@ void read_sizes(Keys& keys, TransformerConfig& config, const SizeKeys& names,
 void read_llama_like(Keys& keys, TransformerConfig& config, const SizeDefaults& defaults) {
   read_sizes(keys, config, {}, defaults);
   config.gated = true;
-  config.norm = Normalisation::rms;
+  config.norm = Normalization::rms;
   config.bias = false;
   config.positions = Positions::rotary;
   read_activation(keys, config, "hidden_act", "silu");
@@ -78,7 +78,7 @@ void read_llama_like(Keys& keys, TransformerConfig& config, const SizeDefaults& 
 
 void set_gpt_like(TransformerConfig& config, Positions positions) {
   config.gated = false;
-  config.norm = Normalisation::layer;
+  config.norm = Normalization::layer;
   config.bias = true;
   config.positions = positions;
 }

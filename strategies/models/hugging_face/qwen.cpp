@@ -13,7 +13,7 @@ void read_qwen(Keys& keys, TransformerConfig& config) {
   config.ffn = std::max<std::int64_t>(1, config.ffn / 2);
   config.gated = true;
   config.function = ActivationFunction::swiglu;
-  config.norm = Normalisation::rms;
+  config.norm = Normalization::rms;
   config.positions = Positions::rotary;
   config.bias = false;
   config.qkv_bias = true;

@@ -113,13 +113,13 @@ TEST_CASE("a GEMM of one row waits for its weights") {
 TEST_CASE("what memory bounds takes its launch and its bytes at the efficiency of its class") {
   DeviceModel model = plain_device(1000_GBps);
   model.launch = 3_us;
-  model.memory_efficiency[static_cast<std::size_t>(OperationClass::normalisation)] = 0.5;
-  model.kinds[static_cast<std::size_t>(OperationKind::normalisation_backward)] = {2, 1.5};
+  model.memory_efficiency[static_cast<std::size_t>(OperationClass::normalization)] = 0.5;
+  model.kinds[static_cast<std::size_t>(OperationKind::normalization_backward)] = {2, 1.5};
   const Roofline device{model};
   // 1 MB at 0.5 TB/s: 2 us.
-  CHECK(device.time(moving_kernel(OperationKind::normalisation, 1e6)) == 5_us);
+  CHECK(device.time(moving_kernel(OperationKind::normalization, 1e6)) == 5_us);
   // Two launches; 1.5 MB at 0.5 TB/s.
-  CHECK(device.time(moving_kernel(OperationKind::normalisation_backward, 1e6)) == 9_us);
+  CHECK(device.time(moving_kernel(OperationKind::normalization_backward, 1e6)) == 9_us);
   CHECK(device.time(moving_kernel(OperationKind::update, 1e6)) == 4_us);
 }
 

@@ -37,7 +37,7 @@ TransformerConfig small_llama() {
   llama.gated = true;
   llama.tied_embeddings = false;
   llama.bias = false;
-  llama.norm = Normalisation::rms;
+  llama.norm = Normalization::rms;
   llama.function = ActivationFunction::swiglu;
   llama.positions = Positions::rotary;
   return llama;

@@ -176,7 +176,7 @@ TransformerConfig tiny_llama() {
   config.tied_embeddings = false;
   config.bias = false;
   config.qkv_bias = true;
-  config.norm = Normalisation::rms;
+  config.norm = Normalization::rms;
   config.function = ActivationFunction::swiglu;
   config.positions = Positions::rotary;
   return config;

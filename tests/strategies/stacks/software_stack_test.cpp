@@ -41,7 +41,7 @@ TEST_CASE("every figure of a software stack names its source") {
 
 TEST_CASE("an operation that a stack does not mention is one kernel that moves its tensors") {
   const SoftwareStack stack = find_software_stack(kStacks, "fused");
-  const KindFigures& norm = stack.kinds[static_cast<std::size_t>(OperationKind::normalisation)];
+  const KindFigures& norm = stack.kinds[static_cast<std::size_t>(OperationKind::normalization)];
   CHECK(norm.kernels == 1);
   CHECK(norm.traffic == 1);
   const KindFigures& dropout = stack.kinds[static_cast<std::size_t>(OperationKind::dropout)];

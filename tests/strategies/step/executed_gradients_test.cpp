@@ -77,7 +77,7 @@ TransformerConfig tiny_llama() {
   out.gated = true;
   out.bias = false;
   out.qkv_bias = true;
-  out.norm = Normalisation::rms;
+  out.norm = Normalization::rms;
   out.function = ActivationFunction::swiglu;
   out.positions = Positions::rotary;
   return out;

@@ -154,7 +154,7 @@ TEST_CASE("activations of a layer, grouped keys and a gated MLP without dropout"
   llama.kv_heads = 2;
   llama.gated = true;
   llama.function = ActivationFunction::swiglu;
-  llama.norm = Normalisation::rms;
+  llama.norm = Normalization::rms;
   llama.positions = Positions::rotary;
   llama.bias = false;
   llama.ffn = 3 * kH;

@@ -37,7 +37,7 @@ class Draw {
   out.gated = draw.one_in(3);
   if (out.gated) out.function = ActivationFunction::swiglu;
   out.bias = draw.one_in(2);
-  out.norm = draw.of({Normalisation::layer, Normalisation::rms});
+  out.norm = draw.of({Normalization::layer, Normalization::rms});
   out.positions = draw.of({Positions::learned, Positions::rotary});
   out.attention = draw.of({AttentionKind::flash, AttentionKind::flash, AttentionKind::unfused});
   out.dropout = draw.one_in(3) ? 0.1 : 0;

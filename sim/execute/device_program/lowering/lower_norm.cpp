@@ -12,7 +12,7 @@ constexpr std::int64_t kRowsOfPart = 256;
 constexpr std::int64_t kMostParts = 64;
 
 [[nodiscard]] bool is_centred(const Lowering& to) {
-  return to.operation().norm == Normalisation::layer;
+  return to.operation().norm == Normalization::layer;
 }
 
 [[nodiscard]] std::int64_t parts_of(std::int64_t rows) {
@@ -64,7 +64,7 @@ KernelLaunch& add_parts(Lowering& to, const PartSums& sums, std::vector<LoweredO
 }
 
 /// [x, gain, (bias)] -> [y, statistics]
-void normalisation(Lowering& to) {
+void normalization(Lowering& to) {
   refuse_wide_gain(to);
   KernelLaunch& launch = to.each(F::normalise);
   launch.count = rows_of(to.in(0));
@@ -73,7 +73,7 @@ void normalisation(Lowering& to) {
 }
 
 /// [x, gain, statistics, g_y] -> [g_x, g_gain, (g_bias)]
-void normalisation_backward(Lowering& to) {
+void normalization_backward(Lowering& to) {
   refuse_wide_gain(to);
   KernelLaunch& input = to.add(F::normalise_input_gradient, rows_of(to.in(0)),
                                {read(0), read(1), read(2), read(3)}, {written(0)});

@@ -36,10 +36,10 @@ using Family = void (*)(Lowering&);
       return softmax;
     case Kind::softmax_backward:
       return softmax_backward;
-    case Kind::normalisation:
-      return normalisation;
-    case Kind::normalisation_backward:
-      return normalisation_backward;
+    case Kind::normalization:
+      return normalization;
+    case Kind::normalization_backward:
+      return normalization_backward;
     case Kind::batch_norm:
       return batch_norm;
     case Kind::batch_norm_backward:

@@ -78,21 +78,21 @@ constexpr std::int64_t kTokens = 70;
 }
 
 /// 600 rows are two parts; 40 columns two blocks.
-[[nodiscard]] GradientCase norm(Normalisation norm) {
+[[nodiscard]] GradientCase norm(Normalization norm) {
   const auto tokens = [](Dim last, std::int64_t size) {
     return Shape{{Dim::batch, 2}, {Dim::sequence, 300}, {last, size}};
   };
   GradientCase out;
-  out.forward = operation_of(OperationKind::normalisation, "norm of many rows");
+  out.forward = operation_of(OperationKind::normalization, "norm of many rows");
   out.forward.norm = norm;
   out.reads = {spread("x", tokens(Dim::hidden, 40)), spread("gain", {{Dim::hidden, 40}})};
-  if (norm == Normalisation::layer) out.reads.push_back(spread("bias", {{Dim::hidden, 40}}));
+  if (norm == Normalization::layer) out.reads.push_back(spread("bias", {{Dim::hidden, 40}}));
   out.results = {zeros("y", tokens(Dim::hidden, 40)),
-                 zeros("statistics", tokens(Dim::statistic, norm == Normalisation::layer ? 2 : 1))};
-  out.backward = OperationKind::normalisation_backward;
+                 zeros("statistics", tokens(Dim::statistic, norm == Normalization::layer ? 2 : 1))};
+  out.backward = OperationKind::normalization_backward;
   out.backward_reads = {x(0), x(1), y(1), gradient(0)};
   out.gradients_of = {0, 1};
-  if (norm == Normalisation::layer) out.gradients_of.push_back(2);
+  if (norm == Normalization::layer) out.gradients_of.push_back(2);
   return out;
 }
 
@@ -191,8 +191,8 @@ GradientCases large_cases() {
           wide_heads(),
           of_half(false),
           of_half(true),
-          norm(Normalisation::layer),
-          norm(Normalisation::rms),
+          norm(Normalization::layer),
+          norm(Normalization::rms),
           batch_norm(),
           convolution(OperationKind::convolution_input_grad),
           convolution(OperationKind::convolution_weight_grad),

@@ -10,15 +10,15 @@ constexpr std::int64_t kHidden = 6;
   return {{Dim::batch, 2}, {Dim::sequence, 3}, {last, size}};
 }
 
-[[nodiscard]] GradientCase norm(std::string name, Normalisation norm, bool has_bias) {
+[[nodiscard]] GradientCase norm(std::string name, Normalization norm, bool has_bias) {
   GradientCase out;
-  out.forward = operation_of(OperationKind::normalisation, std::move(name));
+  out.forward = operation_of(OperationKind::normalization, std::move(name));
   out.forward.norm = norm;
   out.reads = {spread("x", tokens(Dim::hidden, kHidden)), spread("gain", {{Dim::hidden, kHidden}})};
   if (has_bias) out.reads.push_back(spread("bias", {{Dim::hidden, kHidden}}));
   out.results = {zeros("y", tokens(Dim::hidden, kHidden)),
-                 zeros("statistics", tokens(Dim::statistic, norm == Normalisation::layer ? 2 : 1))};
-  out.backward = OperationKind::normalisation_backward;
+                 zeros("statistics", tokens(Dim::statistic, norm == Normalization::layer ? 2 : 1))};
+  out.backward = OperationKind::normalization_backward;
   out.backward_reads = {x(0), x(1), y(1), gradient(0)};
   out.gradients_of = {0, 1};
   if (has_bias) out.gradients_of.push_back(2);
@@ -43,9 +43,9 @@ constexpr std::int64_t kHidden = 6;
 }  // namespace
 
 GradientCases norm_cases() {
-  return {norm("layer norm", Normalisation::layer, true),
-          norm("layer norm without bias", Normalisation::layer, false),
-          norm("RMS norm", Normalisation::rms, false), batch_norm()};
+  return {norm("layer norm", Normalization::layer, true),
+          norm("layer norm without bias", Normalization::layer, false),
+          norm("RMS norm", Normalization::rms, false), batch_norm()};
 }
 
 }  // namespace lockstep

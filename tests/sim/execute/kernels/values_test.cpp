@@ -66,13 +66,13 @@ TEST_CASE("norms divide by what is left of the numbers") {
   const Shape row{{Dim::sequence, 1}, {Dim::hidden, 2}};
   const Part gain = holding({{Dim::hidden, 2}}, {2, 2});
   const Part bias = holding({{Dim::hidden, 2}}, {0, 1});
-  Operation layer = operation_of(OperationKind::normalisation);
+  Operation layer = operation_of(OperationKind::normalization);
   const Part two = zeros("statistics", {{Dim::sequence, 1}, {Dim::statistic, 2}});
   const double by = 2 / std::sqrt(1 + 1e-5);
   check_all_near(run<double>(layer, {holding(row, {1, 3}), gain, bias}, {zeros("y", row), two})[0],
                  {-by, by + 1});
   Operation rms = layer;
-  rms.norm = Normalisation::rms;
+  rms.norm = Normalization::rms;
   const Part one = zeros("statistics", {{Dim::sequence, 1}, {Dim::statistic, 1}});
   const double root = std::sqrt(12.5 + 1e-5);
   check_all_near(run<double>(rms, {holding(row, {3, 4}), gain}, {zeros("y", row), one})[0],

@@ -107,7 +107,7 @@ TEST_CASE("a fit finds the figures of a known device again") {
   const MachineFit fit = fit_machine(measurements, true, 1);
   CHECK(fit.model.memory_bandwidth.bytes_per_second() == doctest::Approx(100e9));
   // Bytes moved, over the least, of what memory bounds: 3, as the device was made.
-  CHECK(fit.model.kinds[static_cast<std::size_t>(OperationKind::normalisation)].traffic ==
+  CHECK(fit.model.kinds[static_cast<std::size_t>(OperationKind::normalization)].traffic ==
         doctest::Approx(3).epsilon(0.01));
   for (const MachineResidual& each : residuals_of(measurements, fit)) {
     CAPTURE(each.of);

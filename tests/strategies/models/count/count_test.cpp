@@ -169,7 +169,7 @@ TEST_CASE("windows count for the keys that queries see, in the layers that have 
   mistral.ffn = 14336;
   mistral.gated = true;
   mistral.bias = false;
-  mistral.norm = Normalisation::rms;
+  mistral.norm = Normalization::rms;
   mistral.positions = Positions::rotary;
   mistral.sequence = 32768;
   mistral.vocabulary = 32000;

@@ -94,7 +94,7 @@ TEST_CASE("what is left out is as in GPT, or as in Llama with a gated MLP") {
   CHECK(gpt.head_size == 4);
   CHECK(gpt.ffn == 32);
   CHECK(gpt.vocabulary == 1);
-  CHECK(gpt.norm == Normalisation::layer);
+  CHECK(gpt.norm == Normalization::layer);
   CHECK(gpt.function == ActivationFunction::gelu);
   CHECK(gpt.positions == Positions::learned);
   CHECK(gpt.bias);
@@ -104,7 +104,7 @@ TEST_CASE("what is left out is as in GPT, or as in Llama with a gated MLP") {
   const TransformerConfig llama = transformer_from(
       R"({"name": "l", "source": "s", "layers": 2, "hidden": 8, "heads": 2, "seq": 4,
           "gated_mlp": true})");
-  CHECK(llama.norm == Normalisation::rms);
+  CHECK(llama.norm == Normalization::rms);
   CHECK(llama.function == ActivationFunction::swiglu);
   CHECK(llama.positions == Positions::rotary);
   CHECK_FALSE(llama.bias);

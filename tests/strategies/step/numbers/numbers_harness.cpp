@@ -32,7 +32,7 @@ TransformerConfig llama() {
   out.ffn = 24;
   out.gated = true;
   out.bias = false;
-  out.norm = Normalisation::rms;
+  out.norm = Normalization::rms;
   out.function = ActivationFunction::swiglu;
   out.positions = Positions::rotary;
   return out;
