@@ -236,11 +236,8 @@ class Simulation {
   }
 
   [[nodiscard]] KernelTimes::Host host() const {
-    const int sharers = std::max(1, std::min(largest_node(cluster_), program_.mesh.ranks()));
-    const auto share = options_.host_memory
-                           ? std::optional{options_.host_memory->scaled(1.0 / sharers)}
-                           : std::nullopt;
-    return {options_.host_memory, share, options_.host_link};
+    return KernelTimes::host_of(cluster_, program_.mesh.ranks(), options_.host_memory,
+                                options_.host_link);
   }
 
   void report_classes(SimulatedTrainingStep& out) const {

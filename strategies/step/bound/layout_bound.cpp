@@ -21,11 +21,20 @@ struct Range {
   return static_cast<std::int64_t>(bytes / rate * 1e12 * (1 - 1e-12));
 }
 
+/// Bytes per second, of one rank's share; 0 where there is no limit.
+struct HostSpeed {
+  double memory = 0;
+  double link = 0;
+};
+
 /// One layout and the costs of its positions.
 class Layout {
  public:
-  Layout(const ParallelConfig& parallel, const PlacedProfile& profile)
-      : parallel_{parallel}, profile_{profile}, microbatches_{parallel.microbatches()} {
+  Layout(const ParallelConfig& parallel, const PlacedProfile& profile, const HostSpeed& host)
+      : parallel_{parallel},
+        profile_{profile},
+        host_{host},
+        microbatches_{parallel.microbatches()} {
     cut();
     replicas_ = std::int64_t{parallel.dp} * parallel.cp;
     expert_replicas_ = replicas_ / parallel.ep;
@@ -51,6 +60,7 @@ class Layout {
   [[nodiscard]] PositionCosts sums(int stage) const {
     PositionCosts out;
     for (int c = 0; c < parallel_.vpp; ++c) out.add(chunk_sum(stage, c), 1);
+    if (parallel_.pp == 1) out.dense.add(profile_.blocks->tied, -1);  // there once
     return out;
   }
 
@@ -66,7 +76,6 @@ class Layout {
   [[nodiscard]] std::int64_t states(int stage) const {
     const PositionCosts sum = sums(stage);
     StateBytes dense = sum.dense;
-    if (parallel_.pp == 1) dense.add(profile_.blocks->tied, -1);
     if (parallel_.state.offload) dense.states = 0;
     StateBytes experts = sum.experts;
     if (parallel_.state.offload) experts.states = 0;
@@ -212,9 +221,25 @@ class Layout {
     if (!hidden && !parallel_.scatters_every_microbatch()) out += reduction(sum);
     const bool gathers = parallel_.zero == 1 || parallel_.zero == 2;
     if (gathers && !parallel_.overlaps(Overlap::dp_parameters)) out += gather(sum);
-    if (!parallel_.state.offload)
-      out += sum.update / std::max<std::int64_t>(1, parallel_.zero > 0 ? shards_ : 1);
-    return out;
+    if (parallel_.state.offload) return out + offloaded_update(sum);
+    return out + sum.update / std::max<std::int64_t>(1, parallel_.zero > 0 ? shards_ : 1);
+  }
+
+  /// Gradients go to the host, all of them before its update, which reads and writes the states;
+  /// then the weights come back.
+  [[nodiscard]] std::int64_t offloaded_update(const PositionCosts& sum) const {
+    const auto share = [this](std::int64_t bytes, std::int64_t shards) {
+      return static_cast<double>(parallel_.zero > 0 ? bytes / std::max<std::int64_t>(1, shards)
+                                                    : bytes);
+    };
+    const auto both = [&](auto member) {
+      return share(sum.dense.*member, shards_) + share(sum.experts.*member, expert_replicas_);
+    };
+    const double weights = both(&StateBytes::weights);
+    const double gradients = both(&StateBytes::gradients);
+    const double touched = gradients + weights + 2 * both(&StateBytes::states);
+    return floor_ps(gradients, host_.link) + floor_ps(touched, host_.memory) +
+           floor_ps(weights, host_.link);
   }
 
   /// All traffic of data parallelism of a stage, hidden or not.
@@ -244,6 +269,7 @@ class Layout {
 
   const ParallelConfig& parallel_;
   const PlacedProfile& profile_;
+  HostSpeed host_;
   std::int64_t microbatches_;
   std::vector<Range> chunks_;
   std::vector<PositionCosts> sums_;  // of each chunk
@@ -256,7 +282,7 @@ class Layout {
 
 LayoutBounds::LayoutBounds(const ModelConfig& model, const CostModel& cost,
                            OperationBounds& operations, std::shared_ptr<ProfileCache> cache)
-    : profiles_{model, cost, operations, std::move(cache)} {}
+    : operations_{operations}, profiles_{model, cost, operations, std::move(cache)} {}
 
 const PlacedProfile& LayoutBounds::profile(const ParallelConfig& parallel) {
   const auto [found, is_new] = known_.try_emplace(placed_key(parallel));
@@ -293,11 +319,17 @@ LayoutBound LayoutBounds::of(const ParallelConfig& parallel) {
 }
 
 Duration LayoutBounds::time(const ParallelConfig& parallel) {
-  return Duration::picoseconds(Layout{parallel, profile(parallel)}.time());
+  HostSpeed host;
+  if (parallel.state.offload) {
+    const KernelTimes::Host of = operations_.host_of(parallel.ranks());
+    if (of.share) host.memory = of.share->bytes_per_second();
+    if (of.link) host.link = of.link->bytes_per_second();
+  }
+  return Duration::picoseconds(Layout{parallel, profile(parallel), host}.time());
 }
 
 Bytes LayoutBounds::memory(const ParallelConfig& parallel) {
-  const Layout layout{parallel, profile(parallel)};
+  const Layout layout{parallel, profile(parallel), {}};
   std::int64_t most = 0;
   for (int stage = 0; stage < parallel.pp; ++stage) {
     std::int64_t bytes = layout.states(stage);

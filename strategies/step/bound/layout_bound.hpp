@@ -21,9 +21,10 @@ struct LayoutBound {
 /// microsecond each once the blocks of a layout have been profiled. A step takes at least what each
 /// stage takes: the passes of the first microbatch through the stages before it, its own work on
 /// all microbatches (kernels, and communication that `overlap` does not name, each alone on its
-/// links), and the passes of the last microbatch back; then gradients, update and weights. Memory
-/// is at least the model states of a stage and the activations that its schedule holds at once.
-/// Looser than program_bound(), never above simulate(). For one thread.
+/// links), and the passes of the last microbatch back; then gradients, update (on the host where it
+/// is offloaded) and weights. Memory is at least the model states of a stage and the activations
+/// that its schedule holds at once. Looser than program_bound(), never above simulate(). For one
+/// thread.
 class LayoutBounds {
  public:
   /// All must outlive it. `cost`: as simulate() gets it. `cache`: shared by the bounds of several
@@ -45,6 +46,7 @@ class LayoutBounds {
   [[nodiscard]] const PlacedProfile& profile(const ParallelConfig& parallel);
   [[nodiscard]] const InFlight& in_flight(const ParallelConfig& parallel, int stage);
 
+  OperationBounds& operations_;
   BlockProfiles profiles_;
   std::map<fold::Key, const PlacedProfile*> known_;
   std::map<fold::Key, std::vector<InFlight>> in_flight_;

@@ -1,6 +1,7 @@
 #include "strategies/step/bound/operation_bounds.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <utility>
 
@@ -35,11 +36,12 @@ namespace {
 }  // namespace
 
 OperationBounds::OperationBounds(const Cluster& cluster, const Device& device, NcclTuning tuning,
-                                 std::map<std::string, std::string> algorithms)
+                                 std::map<std::string, std::string> algorithms, HostRates host)
     : cluster_{cluster},
       switches_{ReducingSwitches::in_nodes(cluster, device)},
       network_{lower_with_switches(cluster, switches_.forests(), gpu_endpoint(device))},
-      choice_{cluster, network_, switches_, device, std::move(tuning), std::move(algorithms)} {}
+      choice_{cluster, network_, switches_, device, std::move(tuning), std::move(algorithms)},
+      host_{host} {}
 
 std::vector<Duration> OperationBounds::kernels(const Program& program, const Routine& routine,
                                                const CostModel& cost) {
@@ -53,6 +55,18 @@ std::vector<Duration> OperationBounds::kernels(const Program& program, const Rou
   }
   chunk_gemms(program, routine, cost, times);
   return times;
+}
+
+Duration OperationBounds::on_host(const Program& program, const Operation& operation) const {
+  const bool copies = operation.kind == OperationKind::host_copy;
+  if (!copies && !writes_on_host(program, operation)) return {};
+  const KernelTimes::Host host = host_of(program.mesh.ranks());
+  const std::optional<Rate> rate = copies ? host.link : host.share;
+  if (!rate) return {};
+  double bytes = static_cast<double>(
+      (local_total(program, operation.reads) + local_total(program, operation.writes)).count());
+  if (copies) bytes /= 2;
+  return Duration::picoseconds(std::llround(bytes / rate->bytes_per_second() * 1e12));
 }
 
 fold::Key OperationBounds::key_of(const std::vector<int>& ranks) const {

@@ -14,10 +14,17 @@
 #include "strategies/nccl/tuning_data.hpp"
 #include "strategies/step/bound/schedule_bound.hpp"
 #include "strategies/step/lowering/collective_choice.hpp"
+#include "strategies/step/lowering/kernel_times.hpp"
 #include "topologies/devices/device.hpp"
 #include "topologies/graph/cluster.hpp"
 
 namespace lockstep {
+
+/// Bandwidth of the memory of hosts and of copies between host and GPU; none: takes no time.
+struct HostRates {
+  std::optional<Rate> memory{};
+  std::optional<Rate> link{};
+};
 
 /// Lower bounds on the times of single operations of training steps on one cluster: kernels take
 /// what the cost model says, communications what no traffic next to them could make shorter
@@ -26,12 +33,18 @@ class OperationBounds {
  public:
   /// `algorithms`: as ParallelConfig::algorithms.
   OperationBounds(const Cluster& cluster, const Device& device, NcclTuning tuning,
-                  std::map<std::string, std::string> algorithms);
+                  std::map<std::string, std::string> algorithms, HostRates host = {});
 
   /// Of each operation of a routine of a device, with chunked GEMMs as the simulation has them.
-  /// What hosts do, and communication, takes no time here.
+  /// What hosts do, copies to and from them, and communication take no time here.
   [[nodiscard]] static std::vector<Duration> kernels(const Program& program, const Routine& routine,
                                                      const CostModel& cost);
+  /// Of a copy to or from the host, or of what a rank has its host do; zero for all else.
+  [[nodiscard]] Duration on_host(const Program& program, const Operation& operation) const;
+  /// What limits these in a step of so many ranks.
+  [[nodiscard]] KernelTimes::Host host_of(int ranks) const {
+    return KernelTimes::host_of(cluster_, ranks, host_.memory, host_.link);
+  }
   /// Of a collective of one rank; zero with fewer than two members, or with a host.
   [[nodiscard]] Duration collective(const Program& program, int rank, const Operation& operation);
   /// Of such a message among such ranks; zero with fewer than two of them.
@@ -59,6 +72,7 @@ class OperationBounds {
   ReducingSwitches switches_;
   Network network_;
   CollectiveChoice choice_;
+  HostRates host_;
   std::map<fold::Key, Duration> collectives_;
   std::map<fold::Key, MessageBound> messages_;
 };

@@ -271,7 +271,10 @@ class RoleClock {
       }
       return time.value_or(Duration{});
     };
-    out.push_back(routine_bound(program, program.routines[i], cost, least));
+    const auto on_host = [&](const Operation& operation) {
+      return bounds.on_host(program, operation);
+    };
+    out.push_back(routine_bound(program, program.routines[i], cost, least, on_host));
   }
   return out;
 }

@@ -172,7 +172,7 @@ const TensorTime* RoutineBound::writes(TensorId tensor, int further) const {
 }
 
 RoutineBound routine_bound(const Program& program, const Routine& routine, const CostModel& cost,
-                           const CollectiveTime& collective) {
+                           const CollectiveTime& collective, const HostTime& on_host) {
   RoutineBound out;
   out.times = OperationBounds::kernels(program, routine, cost);
   for (std::size_t i = 0; i < routine.operations.size(); ++i) {
@@ -181,6 +181,8 @@ RoutineBound routine_bound(const Program& program, const Routine& routine, const
     if (operation.stream == kComputeStream) out.host_to_computation = out.host;
     if (operation.kind == OperationKind::collective)
       out.times[i] = collective(operation);
+    else if (const Duration time = on_host(operation); time > Duration{})
+      out.times[i] = time;
     else if (operation.stream == kComputeStream)
       out.kernels += out.times[i];
     if (waits_its_own_way(operation)) out.is_plain = false;

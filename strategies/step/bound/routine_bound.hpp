@@ -72,11 +72,13 @@ struct RoutineOrder {
 /// Whether both are the same tensor of the same position.
 [[nodiscard]] bool is_same_instance(const Ref& a, const Ref& b);
 
-/// How long a collective takes at least.
+/// How long a collective takes at least; likewise what a host does.
 using CollectiveTime = std::function<Duration(const Operation&)>;
+using HostTime = std::function<Duration(const Operation&)>;
 
 [[nodiscard]] RoutineBound routine_bound(const Program& program, const Routine& routine,
-                                         const CostModel& cost, const CollectiveTime& collective);
+                                         const CostModel& cost, const CollectiveTime& collective,
+                                         const HostTime& on_host);
 
 /// The longest chain of operations of a routine from the first that reads one tensor to the last
 /// that writes another. Zero without such a chain. `bound`: of the same routine.

@@ -6,6 +6,7 @@
 
 #include "sim/program/kernel.hpp"
 #include "strategies/step/lowering/chunked_gemms.hpp"
+#include "topologies/graph/nodes.hpp"
 
 namespace lockstep {
 
@@ -24,6 +25,13 @@ KernelTimes::KernelTimes(const Program& program, const CostModel& cost, Host hos
     times_.push_back(std::move(times));
     launch_times_.push_back(std::move(launches));
   }
+}
+
+KernelTimes::Host KernelTimes::host_of(const Cluster& cluster, int ranks,
+                                       std::optional<Rate> memory, std::optional<Rate> link) {
+  const int sharers = std::max(1, std::min(largest_node(cluster), ranks));
+  const auto share = memory ? std::optional{memory->scaled(1.0 / sharers)} : std::nullopt;
+  return {memory, share, link};
 }
 
 bool KernelTimes::host_waits(const Operation& operation) const {

@@ -6,6 +6,7 @@
 #include "sim/cost/cost_model.hpp"
 #include "sim/program/program.hpp"
 #include "sim/program/unroll.hpp"
+#include "topologies/graph/cluster.hpp"
 
 namespace lockstep {
 
@@ -20,6 +21,9 @@ class KernelTimes {
     std::optional<Rate> share{};
     std::optional<Rate> link{};
   };
+  /// Of a step of so many ranks: those of a node share its host's memory.
+  [[nodiscard]] static Host host_of(const Cluster& cluster, int ranks, std::optional<Rate> memory,
+                                    std::optional<Rate> link);
   KernelTimes(const Program& program, const CostModel& cost, Host host);
   [[nodiscard]] Duration of(const RoleProgram& role, const RoleOperation& operation) const;
   /// Whether the host is blocked until the operation completes.

@@ -100,8 +100,11 @@ const LayoutDefaults* PlanSetting::defaults(int zero, bool pipelined) const {
 }
 
 SettingBounds::Bounds::Bounds(const PlanSetting& setting, const std::string& stack)
-    : operations{setting.scenario().cluster.cluster, setting.scenario().cluster.device,
-                 setting.tuning(stack), setting.scenario().parallel.algorithms},
+    : operations{setting.scenario().cluster.cluster,
+                 setting.scenario().cluster.device,
+                 setting.tuning(stack),
+                 setting.scenario().parallel.algorithms,
+                 {setting.options(stack).host_memory, setting.options(stack).host_link}},
       layouts{setting.scenario().model, setting.cost(stack), operations, setting.profiles(stack)} {}
 
 SettingBounds::Bounds& SettingBounds::both(const std::string& stack) {

@@ -136,6 +136,7 @@ struct Tally {
   Ratio layout{};
   Ratio program{};
   Ratio memory{};
+  Ratio offload{};  // bounds of programs whose update is on hosts
   int steps = 0;
 };
 
@@ -159,13 +160,19 @@ void hold(const RandomLayout& layout, const Cluster& cluster, const std::string&
   const std::string tuning = nccl_tuning_of(stack, kConfigs).string();
   CAPTURE(to_string(drawn));
   CAPTURE(stack);
-  OperationBounds operations{cluster, device, known_tuning(tuning), drawn.parallel.algorithms};
+  SimulationOptions options;
+  options.nccl_tuning = tuning;
+  options.host_memory = 16_GBps;
+  options.host_link = 2_GBps;
+  OperationBounds operations{cluster,
+                             device,
+                             known_tuning(tuning),
+                             drawn.parallel.algorithms,
+                             {options.host_memory, options.host_link}};
   const LayoutBound bound = LayoutBounds{drawn.model, cost, operations}.of(drawn.parallel);
   const auto program = std::make_shared<const Program>(
       build_program(drawn.model, drawn.parallel, cluster.gpus_per_node()));
   const Duration finer = program_bound(*program, cost, operations);
-  SimulationOptions options;
-  options.nccl_tuning = tuning;
   const SimulatedTrainingStep step =
       simulate(program, drawn.parallel, cluster, device, cost, options);
   const Duration time = step.timeline.end.since_start();
@@ -176,6 +183,8 @@ void hold(const RandomLayout& layout, const Cluster& cluster, const std::string&
   CHECK(bound.memory.count() <= memory.count());
   tally.layout.add(bound.time.seconds(), time.seconds());
   tally.program.add(finer.seconds(), time.seconds());
+  if (drawn.parallel.state.offload && !drawn.parallel.updates_by_bucket())
+    tally.offload.add(finer.seconds(), time.seconds());
   tally.memory.add(static_cast<double>(bound.memory.count()), static_cast<double>(memory.count()));
   ++tally.steps;
 }
@@ -204,7 +213,7 @@ void hold_all(std::uint64_t seed, bool large, int count) {
   }
   MESSAGE(tally.steps << " steps; bound over simulation (10th, 50th, 90th percentile): layout "
                       << tally.layout.text() << ", program " << tally.program.text() << ", memory "
-                      << tally.memory.text());
+                      << tally.memory.text() << ", program with offload " << tally.offload.text());
   CHECK(10 * tally.steps > 7 * count);
 }
 
@@ -266,7 +275,7 @@ TEST_CASE("shapes of a model of many equal layers are those of all its layers") 
     for (std::size_t kind = 0; kind < whole.blocks.size(); ++kind) {
       const ShapedCall& forward = shapes.kinds[kind].forward;
       const Routine& routine = whole.program.routines[whole.blocks[kind].forward];
-      const RoutineBound bound = routine_bound(whole.program, routine, *cost, none);
+      const RoutineBound bound = routine_bound(whole.program, routine, *cost, none, none);
       const CallTimes times = forward.chain.times(forward.times);
       CHECK(times.path == bound.path.ps());
       const BlockOfProgram& block = whole.blocks[kind];
